@@ -1,0 +1,49 @@
+# Pinned dependencies. Each mismatch says which package to install.
+set(UPDRAFT_LLVM_VERSION 22.1)
+
+find_package(MLIR CONFIG QUIET PATHS /usr/lib/llvm-22/lib/cmake/mlir)
+if(NOT MLIR_FOUND)
+  message(FATAL_ERROR
+    "MLIR ${UPDRAFT_LLVM_VERSION} not found; on Debian 12 install libmlir-22-dev and "
+    "mlir-22-tools, or run tools/setup")
+endif()
+if(NOT LLVM_PACKAGE_VERSION VERSION_GREATER_EQUAL UPDRAFT_LLVM_VERSION
+   OR NOT LLVM_PACKAGE_VERSION VERSION_LESS 22.2)
+  message(FATAL_ERROR
+    "Updraft is pinned to LLVM ${UPDRAFT_LLVM_VERSION}, found ${LLVM_PACKAGE_VERSION} in "
+    "${LLVM_DIR}; install llvm-22-dev and point MLIR_DIR at its lib/cmake/mlir")
+endif()
+
+list(APPEND CMAKE_MODULE_PATH "${MLIR_CMAKE_DIR}" "${LLVM_CMAKE_DIR}")
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+separate_arguments(updraft_llvm_definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
+add_definitions(${updraft_llvm_definitions})
+set(LLVM_RUNTIME_OUTPUT_INTDIR "${PROJECT_BINARY_DIR}/bin")
+set(LLVM_LIBRARY_OUTPUT_INTDIR "${PROJECT_BINARY_DIR}/lib")
+
+# find_dependency(NAME VERSION PACKAGE): a config package with the Debian name to install.
+function(updraft_find_dependency name version package)
+  find_package(${name} ${version} QUIET)
+  if(NOT ${name}_FOUND)
+    message(FATAL_ERROR "${name} ${version} or later not found; install ${package}, or run tools/setup")
+  endif()
+endfunction()
+
+macro(updraft_require name version package)
+  updraft_find_dependency(${name} ${version} ${package})
+  find_package(${name} ${version} REQUIRED)
+endmacro()
+
+find_package(Threads REQUIRED)
+updraft_require(fmt 9.1 libfmt-dev)
+updraft_require(nlohmann_json 3.11 nlohmann-json3-dev)
+if(UPDRAFT_BUILD_TOOLS)
+  updraft_require(CLI11 2.1 libcli11-dev)
+  updraft_require(benchmark 1.7 libbenchmark-dev)
+endif()
+if(UPDRAFT_BUILD_TESTS)
+  updraft_require(GTest 1.12 libgtest-dev)
+endif()

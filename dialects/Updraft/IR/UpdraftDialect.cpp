@@ -1,0 +1,35 @@
+//===- UpdraftDialect.cpp - Dialect registration and types ------------------------------===//
+
+#include "Updraft/IR/UpdraftDialect.h"
+
+#include "Updraft/IR/UpdraftOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace updraft;
+
+#include "Updraft/IR/UpdraftDialect.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "Updraft/IR/UpdraftTypes.cpp.inc"
+
+void UpdraftDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "Updraft/IR/UpdraftTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "Updraft/IR/UpdraftOps.cpp.inc"
+      >();
+}
+
+LogicalResult StreamType::verify(function_ref<InFlightDiagnostic()> emitError, Type storage) {
+  if (isa<Float32Type, Float64Type, BFloat16Type, Float16Type>(storage))
+    return success();
+  return emitError() << "storage type must be f32, f64, bf16 or f16, found " << storage;
+}

@@ -1,0 +1,84 @@
+/*===- updraft-c/compiler.h - Compiling rules and looking at them -----------------*- C -*-===*
+ * From a rule's text to a compiled rule. All functions may be called from any thread; a upd_rule is
+ * immutable and may be shared between threads.
+ *===---------------------------------------------------------------------------------------===*/
+#ifndef UPDRAFT_C_COMPILER_H
+#define UPDRAFT_C_COMPILER_H
+
+#include "updraft-c/types.h"
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A compiled rule: one rule of a file, with its static flags and storage types settled. */
+typedef struct upd_rule upd_rule;
+
+/* "name" = "value": a static flag, or the default of a hyperparameter. */
+typedef struct upd_setting {
+  const char *name;
+  const char *value; /* as written in the language: 1e-3, true, "grad" */
+} upd_setting;
+
+/* The storage type of `param`, `grad`, a state by its name, or of all states: "state". */
+typedef struct upd_storage {
+  const char *name;
+  upd_dtype dtype;
+} upd_storage;
+
+typedef struct upd_compile_options {
+  size_t struct_size;          /* sizeof(upd_compile_options), for compatibility */
+  const char *rule;            /* null: the file's only rule */
+  const upd_setting *settings; /* null if setting_count is 0 */
+  size_t setting_count;
+  /* What is not named is f32; a state that is not named, and has no type in the rule, is stored
+   * like the parameter. */
+  const upd_storage *storage;
+  size_t storage_count;
+  const char *numerics;  /* null or "ieee" */
+  const char *cache_dir; /* null: the default; "": no cache on disk */
+} upd_compile_options;
+
+/* Compiles a rule of `source`, for this machine's CPU. `filename` names it in messages, and imports
+ * are looked for beside it. `options` may be null. */
+UPD_EXPORT upd_status upd_compile(const char *source, size_t length, const char *filename,
+                                  const upd_compile_options *options, upd_rule **rule);
+
+/* The same for a file. */
+UPD_EXPORT upd_status upd_compile_file(const char *path, const upd_compile_options *options,
+                                       upd_rule **rule);
+
+/* Null is allowed. Optimizers that use the rule keep it alive. */
+UPD_EXPORT void upd_rule_release(upd_rule *rule);
+
+/* Where the machine code came from. */
+typedef enum upd_origin { UPD_COMPILED = 0, UPD_FROM_MEMORY = 1, UPD_FROM_DISK = 2 } upd_origin;
+
+UPD_EXPORT const char *upd_rule_name(const upd_rule *rule);
+UPD_EXPORT upd_origin upd_rule_origin(const upd_rule *rule);
+UPD_EXPORT upd_dtype upd_rule_param_dtype(const upd_rule *rule);
+UPD_EXPORT upd_dtype upd_rule_grad_dtype(const upd_rule *rule);
+
+/* Counted and indexed in the order of declaration. An index out of range gives null or 0. */
+UPD_EXPORT size_t upd_rule_hyper_count(const upd_rule *rule);
+UPD_EXPORT const char *upd_rule_hyper_name(const upd_rule *rule, size_t index);
+UPD_EXPORT double upd_rule_hyper_default(const upd_rule *rule, size_t index);
+UPD_EXPORT size_t upd_rule_state_count(const upd_rule *rule);
+UPD_EXPORT const char *upd_rule_state_name(const upd_rule *rule, size_t index);
+UPD_EXPORT upd_dtype upd_rule_state_dtype(const upd_rule *rule, size_t index);
+
+/* One stage of the rule as text: "ast", "updraft", "schedule", "loops", "llvm", "asm". Compiles
+ * afresh. `*text` is freed with upd_string_release. */
+UPD_EXPORT upd_status upd_emit(const char *source, size_t length, const char *filename,
+                               const upd_compile_options *options, const char *stage, char **text);
+UPD_EXPORT void upd_string_release(char *text);
+
+/* "updraft 0.1.0 (LLVM 22.1.8)". */
+UPD_EXPORT const char *upd_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,88 @@
+/*===- updraft-c/optimizer.h - Applying a compiled rule to tensors ----------------*- C -*-===*
+ * An optimizer applies one compiled rule to parameters in groups. One thread at a time may use an
+ * optimizer; different optimizers are independent if their tensors are.
+ *===---------------------------------------------------------------------------------------===*/
+#ifndef UPDRAFT_C_OPTIMIZER_H
+#define UPDRAFT_C_OPTIMIZER_H
+
+#include "updraft-c/compiler.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct upd_optimizer upd_optimizer;
+
+typedef struct upd_hyper {
+  const char *name;
+  double value;
+} upd_hyper;
+
+/* Parameters that share hyperparameters. What `hypers` does not name has the rule's default. */
+typedef struct upd_group {
+  const upd_tensor *params; /* the data must outlive the optimizer; shapes and strides are copied */
+  const char *const *names; /* one per parameter, unique; null: "0", "1", … over all groups */
+  size_t param_count;
+  const upd_hyper *hypers;
+  size_t hyper_count;
+} upd_group;
+
+/* Where a step runs. `run` calls task(context, i) once for each i in [0, count), from any threads,
+ * and returns when all have returned. */
+typedef struct upd_pool {
+  void (*run)(void *pool, int32_t count, void (*task)(void *context, int32_t index), void *context);
+  int32_t (*thread_count)(void *pool);
+  void *pool;
+} upd_pool;
+
+/* Refused, before anything is written: a parameter with the wrong dtype or device, that is not dense,
+ * is read-only, or overlaps another; a hyperparameter that is unknown, NaN, or breaks a requirement of
+ * the rule (its message). `pool` may be null: the library's own, with UPDRAFT_NUM_THREADS threads or
+ * one per CPU that the process may use. */
+UPD_EXPORT upd_status upd_optimizer_create(upd_rule *rule, const upd_group *groups,
+                                           size_t group_count, const upd_pool *pool,
+                                           upd_optimizer **optimizer);
+UPD_EXPORT void upd_optimizer_release(upd_optimizer *optimizer);
+
+UPD_EXPORT size_t upd_optimizer_param_count(const upd_optimizer *optimizer);
+UPD_EXPORT size_t upd_optimizer_group_count(const upd_optimizer *optimizer);
+
+/* Applies one step to every parameter that has a gradient. grads[i] belongs to parameter i, counted
+ * over all groups; a gradient with null data and rank -1 is absent: its parameter is left alone, and
+ * gets no state. Gradients are read only. Refused before anything is written: a wrong count, dtype,
+ * device, shape or layout; a gradient that overlaps a parameter or a state. */
+UPD_EXPORT upd_status upd_optimizer_step(upd_optimizer *optimizer, const upd_tensor *grads,
+                                         size_t grad_count);
+
+/* Setting takes effect with the next step, and never compiles. */
+UPD_EXPORT upd_status upd_optimizer_get_hyper(const upd_optimizer *optimizer, size_t group,
+                                              const char *name, double *value);
+UPD_EXPORT upd_status upd_optimizer_set_hyper(upd_optimizer *optimizer, size_t group,
+                                              const char *name, double value);
+
+/* The step count of a parameter: how many steps it has taken. */
+UPD_EXPORT upd_status upd_optimizer_get_step(const upd_optimizer *optimizer, size_t param,
+                                             int64_t *step);
+UPD_EXPORT upd_status upd_optimizer_set_step(upd_optimizer *optimizer, size_t param, int64_t step);
+
+/* A view of a parameter's state, with the parameter's shape and strides; valid until the optimizer is
+ * released. UPD_NOT_FOUND while the parameter has taken no step and no state was loaded. */
+UPD_EXPORT upd_status upd_optimizer_state(upd_optimizer *optimizer, size_t param, const char *state,
+                                          upd_tensor *tensor);
+
+/* Uses the caller's memory for a state instead of the optimizer's own: dtype, shape and layout must
+ * fit, it must overlap nothing else, and outlive the optimizer. Its content is the state's value. A
+ * parameter has all its states or none when it next steps. */
+UPD_EXPORT upd_status upd_optimizer_bind_state(upd_optimizer *optimizer, size_t param,
+                                               const char *state, const upd_tensor *tensor);
+
+/* Writes or reads states and step counts as a safetensors file: `state/NAME/STATE`, and the step count
+ * as the scalar `state/NAME/step` (f32 as torch has it up to 2^24, then i64). Hyperparameters are in
+ * the file's metadata, and are restored. Loading is all or nothing. */
+UPD_EXPORT upd_status upd_optimizer_save(const upd_optimizer *optimizer, const char *path);
+UPD_EXPORT upd_status upd_optimizer_load(upd_optimizer *optimizer, const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,58 @@
+/*===- updraft-c/types.h - Status codes, data types, tensors ----------------------*- C -*-===*
+ * What every other header of the C API is made of. Plain C; no function here allocates.
+ *===---------------------------------------------------------------------------------------===*/
+#ifndef UPDRAFT_C_TYPES_H
+#define UPDRAFT_C_TYPES_H
+
+#include <stdint.h>
+
+#if defined(_WIN32)
+#define UPD_EXPORT
+#else
+#define UPD_EXPORT __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The result of every call that can fail. Retrying helps only for UPD_IO_ERROR and
+ * UPD_OUT_OF_MEMORY. */
+typedef enum upd_status {
+  UPD_OK = 0,
+  UPD_INVALID_ARGUMENT = 1, /* an argument breaks a documented rule */
+  UPD_COMPILE_ERROR = 2,    /* the rule's text is in error; the message shows where */
+  UPD_NOT_FOUND = 3,        /* no such rule, state, hyperparameter or file */
+  UPD_UNSUPPORTED = 4,      /* valid, but this build or device cannot do it */
+  UPD_IO_ERROR = 5,         /* a file could not be read or written */
+  UPD_OUT_OF_MEMORY = 6,
+  UPD_INTERNAL_ERROR = 7 /* a defect of Updraft; please report it */
+} upd_status;
+
+/* The message of the calling thread's last call that did not return UPD_OK; "" if none. Valid until
+ * the thread's next call into the library. Never null. */
+UPD_EXPORT const char *upd_last_error(void);
+
+/* Storage types. The values are stable: they are part of files and of the cache. */
+typedef enum upd_dtype { UPD_F32 = 0, UPD_F64 = 1, UPD_BF16 = 2, UPD_F16 = 3 } upd_dtype;
+
+/* DLPack's numbers. */
+typedef enum upd_device { UPD_CPU = 1, UPD_CUDA = 2 } upd_device;
+
+/* A view of memory that the caller owns. It must stay valid for as long as the object that it was
+ * given to, unless that function says otherwise. */
+typedef struct upd_tensor {
+  void *data;             /* first element; may be null when the tensor has no elements */
+  const int64_t *shape;   /* rank sizes, in elements; may be null when rank is 0 */
+  const int64_t *strides; /* rank strides, in elements; null: row-major and contiguous */
+  int32_t rank;
+  upd_dtype dtype;
+  upd_device device;
+  int32_t device_index;
+  int32_t read_only; /* nonzero: writing is refused */
+} upd_tensor;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,30 @@
+"""lit configuration: which files are tests, and the tools their RUN lines use."""
+
+import os
+
+import lit.formats
+from lit.llvm import llvm_config
+from lit.llvm.subst import ToolSubst
+
+config.name = "updraft"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".upd", ".test"]
+config.excludes = ["Inputs", "CMakeLists.txt"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.updraft_obj_root, "test")
+
+# Tests must not read or fill the user's cache.
+config.environment["UPDRAFT_CACHE_DIR"] = os.path.join(config.test_exec_root, "cache")
+
+llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
+llvm_config.with_environment("PATH", config.updraft_tools_dir, append_path=True)
+config.substitutions.append(("%rules", os.path.join(config.updraft_src_root, "rules")))
+config.substitutions.append(("%python", config.python_executable))
+
+llvm_config.add_tool_substitutions(
+    ["updraft-opt", "updraftc", "updraft-run", "updraft-bench"], [config.updraft_tools_dir]
+)
+llvm_config.add_tool_substitutions(
+    ["FileCheck", "not", "count", "split-file", "llvm-objdump", "llvm-readobj"],
+    [config.llvm_tools_dir],
+)
