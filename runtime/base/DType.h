@@ -1,0 +1,60 @@
+//===- DType.h - Storage types: sizes and names ---------------------------------------*- C++
+//-*-===//
+// What the runtime knows of the C API's upd_dtype. A value from the outside is checked with
+// isKnownDType before it is given to anything else here.
+
+#ifndef UPDRAFT_RUNTIME_BASE_DTYPE_H
+#define UPDRAFT_RUNTIME_BASE_DTYPE_H
+
+#include "updraft-c/types.h"
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+namespace updraft::runtime {
+
+inline bool isKnownDType(int value) { return value >= UPD_F32 && value <= UPD_F16; }
+
+/// In bytes.
+inline size_t sizeOf(upd_dtype dtype) {
+  switch (dtype) {
+  case UPD_F32:
+    return 4;
+  case UPD_F64:
+    return 8;
+  case UPD_BF16:
+  case UPD_F16:
+    return 2;
+  }
+  return 0;
+}
+
+/// As the language writes it.
+inline std::string_view nameOf(upd_dtype dtype) {
+  switch (dtype) {
+  case UPD_F32:
+    return "f32";
+  case UPD_F64:
+    return "f64";
+  case UPD_BF16:
+    return "bf16";
+  case UPD_F16:
+    return "f16";
+  }
+  return "unknown";
+}
+
+inline std::optional<upd_dtype> parseDType(std::string_view name) {
+  for (upd_dtype dtype : {UPD_F32, UPD_F64, UPD_BF16, UPD_F16})
+    if (name == nameOf(dtype))
+      return dtype;
+  return std::nullopt;
+}
+
+/// Writes `value`, rounded to the nearest value of `dtype`, ties to even, to `element`.
+void storeRounded(upd_dtype dtype, double value, void *element);
+
+} // namespace updraft::runtime
+
+#endif // UPDRAFT_RUNTIME_BASE_DTYPE_H
