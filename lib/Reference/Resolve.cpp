@@ -1,0 +1,245 @@
+//===- Resolve.cpp - From a rule to a flat list of instructions ---------------------------===//
+
+#include "Program.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace updraft;
+using namespace updraft::reference;
+
+/// The operations that are one instruction, by name.
+static std::optional<Opcode> opcodeOf(StringRef name) {
+  static const llvm::StringMap<Opcode> opcodes = {
+      {"arith.addf", Opcode::Add},
+      {"arith.subf", Opcode::Subtract},
+      {"arith.mulf", Opcode::Multiply},
+      {"arith.divf", Opcode::Divide},
+      {"arith.remf", Opcode::Remainder},
+      {"arith.negf", Opcode::Negate},
+      {"arith.maximumf", Opcode::Maximum},
+      {"arith.minimumf", Opcode::Minimum},
+      {"arith.maxnumf", Opcode::MaximumNumber},
+      {"arith.minnumf", Opcode::MinimumNumber},
+      {"arith.truncf", Opcode::Convert},
+      {"arith.extf", Opcode::Convert},
+      {"math.absf", Opcode::Absolute},
+      {"math.copysign", Opcode::CopySign},
+      {"math.fma", Opcode::FusedMultiplyAdd},
+      {"math.sqrt", Opcode::SquareRoot},
+      {"math.floor", Opcode::Floor},
+      {"math.ceil", Opcode::Ceiling},
+      {"math.trunc", Opcode::Truncate},
+      {"math.round", Opcode::Round},
+      {"math.roundeven", Opcode::RoundEven},
+      {"math.exp", Opcode::Exp},
+      {"math.exp2", Opcode::Exp2},
+      {"math.expm1", Opcode::ExpMinusOne},
+      {"math.log", Opcode::Log},
+      {"math.log2", Opcode::Log2},
+      {"math.log10", Opcode::Log10},
+      {"math.log1p", Opcode::LogOnePlus},
+      {"math.tanh", Opcode::Tanh},
+      {"math.sin", Opcode::Sine},
+      {"math.cos", Opcode::Cosine},
+      {"math.powf", Opcode::Power},
+      {"math.fpowi", Opcode::IntegerPower},
+      {"arith.sitofp", Opcode::SignedToReal},
+      {"arith.uitofp", Opcode::UnsignedToReal},
+      {"arith.cmpf", Opcode::CompareReal},
+      {"arith.fptosi", Opcode::RealToSigned},
+      {"arith.cmpi", Opcode::CompareInteger},
+      {"arith.andi", Opcode::And},
+      {"arith.ori", Opcode::Or},
+      {"arith.xori", Opcode::Xor},
+      {"arith.addi", Opcode::AddInteger},
+      {"arith.subi", Opcode::SubtractInteger},
+      {"arith.muli", Opcode::MultiplyInteger},
+      {"arith.extui", Opcode::ExtendUnsigned},
+      {"arith.extsi", Opcode::ExtendSigned},
+      {"arith.trunci", Opcode::TruncateInteger},
+      {"arith.select", Opcode::Select},
+  };
+  auto found = opcodes.find(name);
+  if (found == opcodes.end())
+    return std::nullopt;
+  return found->second;
+}
+
+/// Bits of an integer type, or 64 for the others, where it has no meaning.
+static uint8_t integerWidth(Type type) {
+  auto integer = dyn_cast<IntegerType>(type);
+  return integer ? integer.getWidth() : 64;
+}
+
+static bool isSupported(Type type) {
+  if (auto integer = dyn_cast<IntegerType>(type))
+    return integer.getWidth() >= 1 && integer.getWidth() <= 64;
+  return isa<Float32Type, Float64Type>(type);
+}
+
+template <typename... Args> static llvm::Error error(const char *format, Args &&...args) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                 llvm::formatv(format, std::forward<Args>(args)...).str().c_str());
+}
+
+namespace {
+
+/// Walks the block of a rule once, in order.
+class Resolver {
+public:
+  Resolver(RuleOp rule, Precision precision) : rule(rule) {
+    program.precision = precision;
+    program.computesSingle = precision == Precision::Stated && rule.getCompute().isF32();
+  }
+
+  llvm::Expected<Program> resolve() {
+    for (Operation &op : rule.getBody().front())
+      if (llvm::Error failure = visit(op))
+        return std::move(failure);
+    if (!param || !grad || program.nextRegisters.size() != states.size() + 1)
+      return error("rule `{0}` needs a parameter, a gradient and a next value for each state",
+                   rule.getSymName());
+    // In the order of the kernel's arguments, whatever the order of the operations.
+    states.insert(states.begin(), {*param, *grad});
+    for (Port &port : states) {
+      program.streams.push_back(std::move(port.stream));
+      program.loadRegisters.push_back(port.element);
+    }
+    return std::move(program);
+  }
+
+private:
+  llvm::Error visit(Operation &op);
+  llvm::Error visitConstant(arith::ConstantOp op);
+  llvm::Error visitArithmetic(Operation &op);
+
+  /// A stream and the register of its element.
+  struct Port {
+    Stream stream;
+    uint32_t element;
+  };
+  llvm::Expected<Port> makePort(StringRef name, Type storage, Value element);
+
+  uint32_t define(Value value, bool isElement) {
+    const uint32_t index = program.registers.size();
+    program.registers.emplace_back();
+    registerOf[value] = index;
+    if (isElement)
+      elementValues.insert(value);
+    return index;
+  }
+
+  RuleOp rule;
+  Program program;
+  std::optional<Port> param, grad;
+  std::vector<Port> states;
+  llvm::DenseMap<Value, uint32_t> registerOf;
+  llvm::DenseSet<Value> elementValues; // those that depend on an element
+};
+
+} // namespace
+
+llvm::Error Resolver::visit(Operation &op) {
+  for (Type type : op.getResultTypes())
+    if (!isSupported(type))
+      return error("`{0}` has a result of type `{1}`; the reference interpreter runs f32, f64 and "
+                   "integers of at most 64 bits",
+                   op.getName(), type);
+
+  return llvm::TypeSwitch<Operation *, llvm::Error>(&op)
+      .Case([&](HyperOp hyper) {
+        program.hyperNames.push_back(hyper.getName().str());
+        program.hyperDefaults.push_back(hyper.getDefaultValue().convertToDouble());
+        program.hyperRegisters.push_back(define(hyper, false));
+        return llvm::Error::success();
+      })
+      .Case([&](StepOp step) {
+        program.stepRegisters.push_back(define(step, false));
+        return llvm::Error::success();
+      })
+      .Case([&](FirstOp first) {
+        program.firstRegisters.push_back(define(first, false));
+        return llvm::Error::success();
+      })
+      .Case([&](ParamOp op) -> llvm::Error {
+        return makePort("param", op.getStorage(), op).moveInto(param);
+      })
+      .Case([&](GradOp op) -> llvm::Error {
+        return makePort("grad", op.getStorage(), op).moveInto(grad);
+      })
+      .Case([&](StateOp op) -> llvm::Error {
+        program.initialRegisters.push_back(registerOf.lookup(op.getInitial()));
+        llvm::Expected<Port> port = makePort(op.getName(), op.getStorage(), op);
+        if (!port)
+          return port.takeError();
+        states.push_back(std::move(*port));
+        return llvm::Error::success();
+      })
+      .Case([&](RequireOp require) {
+        program.requirements.push_back(
+            {registerOf.lookup(require.getCondition()), require.getMessage().str()});
+        return llvm::Error::success();
+      })
+      .Case([&](NextOp next) {
+        for (Value value : next->getOperands())
+          program.nextRegisters.push_back(registerOf.lookup(value));
+        return llvm::Error::success();
+      })
+      .Case([&](arith::ConstantOp constant) { return visitConstant(constant); })
+      .Default([&](Operation *other) { return visitArithmetic(*other); });
+}
+
+llvm::Error Resolver::visitConstant(arith::ConstantOp op) {
+  const uint32_t index = define(op, false);
+  if (auto real = dyn_cast<FloatAttr>(op.getValue()))
+    program.registers[index].real = real.getValueAsDouble();
+  else if (auto integer = dyn_cast<IntegerAttr>(op.getValue()))
+    program.registers[index].bits = integer.getValue().getZExtValue();
+  else
+    return error("`arith.constant` has the value `{0}`; the reference interpreter runs scalars",
+                 op.getValue());
+  return llvm::Error::success();
+}
+
+llvm::Error Resolver::visitArithmetic(Operation &op) {
+  std::optional<Opcode> opcode = opcodeOf(op.getName().getStringRef());
+  if (!opcode || op.getNumResults() != 1 || op.getNumOperands() > 3)
+    return error("the reference interpreter does not know `{0}`", op.getName());
+
+  Instruction instruction{*opcode};
+  bool isElement = false;
+  for (auto [i, operand] : llvm::enumerate(op.getOperands())) {
+    instruction.operands[i] = registerOf.lookup(operand);
+    isElement |= elementValues.contains(operand);
+    if (isa<IntegerType>(operand.getType()))
+      instruction.fromWidth = integerWidth(operand.getType());
+  }
+  instruction.width = integerWidth(op.getResult(0).getType());
+  instruction.single = program.precision == Precision::Stated && op.getResult(0).getType().isF32();
+  if (auto compare = dyn_cast<arith::CmpFOp>(op))
+    instruction.predicate = static_cast<uint64_t>(compare.getPredicate());
+  if (auto compare = dyn_cast<arith::CmpIOp>(op))
+    instruction.predicate = static_cast<uint64_t>(compare.getPredicate());
+  instruction.result = define(op.getResult(0), isElement);
+  (isElement ? program.elements : program.scalars).push_back(instruction);
+  return llvm::Error::success();
+}
+
+llvm::Expected<Resolver::Port> Resolver::makePort(StringRef name, Type storage, Value element) {
+  std::optional<StorageFormat> format = storageFormat(storage);
+  if (!format)
+    return error("`{0}` is stored as `{1}`; the reference interpreter knows f32, f64, bf16 and f16",
+                 name, storage);
+  if (program.precision == Precision::Double)
+    format = StorageFormat::F64;
+  return Port{{name.str(), *format}, define(element, true)};
+}
+
+llvm::Expected<Program> updraft::reference::resolve(RuleOp rule, Precision precision) {
+  return Resolver(rule, precision).resolve();
+}
