@@ -1,20 +1,56 @@
 //===- PlanToLoops.cpp - From a plan to functions with vector loops -------------------------===//
+// Replaces each plan of a module by the functions of updraft-c/kernel.h.
 
-#include "Updraft/IR/UpdraftOps.h"
-#include "updraft/Conversion/Passes.h"
+#include "KernelFunctions.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "updraft/Conversion/Passes.h"
+
+using namespace mlir;
 
 namespace updraft {
 #define GEN_PASS_DEF_CONVERTPLANTOLOOPSPASS
 #include "updraft/Conversion/Passes.h.inc"
 
 namespace {
+
 struct ConvertPlanToLoopsPass : impl::ConvertPlanToLoopsPassBase<ConvertPlanToLoopsPass> {
   using ConvertPlanToLoopsPassBase::ConvertPlanToLoopsPassBase;
-  void runOnOperation() override {}
+
+  void runOnOperation() override {
+    for (PlanOp plan : llvm::make_early_inc_range(getOperation().getOps<PlanOp>())) {
+      if (failed(convert(plan)))
+        return signalPassFailure();
+      plan.erase();
+    }
+  }
+
+  LogicalResult convert(PlanOp plan) {
+    FailureOr<PlanInterface> interface = PlanInterface::of(plan);
+    if (failed(interface))
+      return failure();
+    unsigned computeBits = interface->compute.getIntOrFloatBitWidth();
+    if (vectorBits % 64 != 0 || vectorBits > 2048)
+      return plan.emitOpError() << "cannot be lowered to vectors of " << vectorBits.getValue()
+                                << " bits, must be a multiple of 64 up to 2048";
+    LoopShape shape{std::max(1u, vectorBits / computeBits), maskRemainder};
+    if (shape.lanes == 1)
+      shape.maskRemainder = false;
+
+    OpBuilder builder(plan);
+    buildInitialFunction(builder, *interface);
+    buildValidateFunction(builder, *interface);
+    buildPrologueFunction(builder, *interface);
+    for (auto [index, pass] : llvm::enumerate(plan.getBody().getOps<PassOp>()))
+      if (failed(buildPassFunction(builder, *interface, pass, index, shape)))
+        return failure();
+    return success();
+  }
 };
+
 } // namespace
 } // namespace updraft

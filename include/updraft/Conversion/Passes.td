@@ -18,4 +18,15 @@ def ConvertPlanToLoopsPass : Pass<"convert-updraft-plan-to-loops", "::mlir::Modu
   ];
 }
 
+def ConvertLoopsToLLVMPass : Pass<"convert-updraft-loops-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "Lower functions with vector loops to the LLVM dialect, in one conversion";
+  let description = [{
+    `func`, `scf`, `cf`, `arith`, `math` and `vector` go to the LLVM dialect together. Arithmetic
+    keeps its IEEE meaning: no fast-math flag is added and nothing is contracted. A `math` operation
+    on scalars that LLVM has no intrinsic for becomes a call of the C library, which host functions
+    may contain.
+  }];
+  let dependentDialects = ["::mlir::cf::ControlFlowDialect", "::mlir::LLVM::LLVMDialect"];
+}
+
 #endif // UPDRAFT_CONVERSION_PASSES_TD

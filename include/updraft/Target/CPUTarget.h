@@ -1,0 +1,35 @@
+//===- CPUTarget.h - What a CPU is to the compiler ---------------------------*- C++ -*-===//
+// The CPUs that Updraft makes code for, by name, and this machine's own.
+
+#ifndef UPDRAFT_TARGET_CPUTARGET_H
+#define UPDRAFT_TARGET_CPUTARGET_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <string>
+
+namespace updraft {
+
+/// A CPU: a plain value, equal to another if `key` is.
+struct CPUTarget {
+  std::string name;     ///< "host", or as given to `named`
+  std::string triple;   ///< LLVM's, such as x86_64-unknown-linux-gnu
+  std::string cpu;      ///< LLVM's name of the model or level
+  std::string features; ///< LLVM's feature string, "+avx2,-sse4a"; sorted
+  unsigned vectorBits = 128;
+  bool maskRemainder = false; ///< has masked loads and stores of every element size
+
+  /// This machine, with exactly the features it has.
+  static CPUTarget host();
+
+  /// "host", "x86-64-v3", "x86-64-v4" or "aarch64". The error for another name lists these.
+  static llvm::Expected<CPUTarget> named(llvm::StringRef name);
+
+  /// Everything that decides about the machine code, as one line: for cache keys.
+  std::string key() const;
+};
+
+} // namespace updraft
+
+#endif // UPDRAFT_TARGET_CPUTARGET_H

@@ -1,0 +1,133 @@
+//===- HostFunctions.cpp - R_initial, R_validate and R_prologue -----------------------------===//
+// The host functions of a plan: their regions inlined between loads of the arguments and stores of
+// the results.
+
+#include "KernelFunctions.h"
+#include "KernelMemory.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "updraft-c/kernel.h"
+
+using namespace mlir;
+
+namespace updraft {
+namespace {
+
+/// Inlines regions of the plan into one function, where each value of the plan is loaded once.
+class HostFunction {
+public:
+  HostFunction(OpBuilder &outer, const PlanInterface &interface, StringRef suffix,
+               unsigned pointers, TypeRange results)
+      : builder(outer), interface(interface), loc(interface.plan.getLoc()) {
+    SmallVector<Type> inputs(pointers, LLVM::LLVMPointerType::get(builder.getContext()));
+    std::string name = (interface.plan.getSymName() + suffix).str();
+    function = func::FuncOp::create(builder, loc, name, builder.getFunctionType(inputs, results));
+    builder.setInsertionPointToStart(function.addEntryBlock());
+  }
+
+  Value argument(unsigned index) { return function.getArgument(index); }
+
+  /// Clones the body of `op`, and returns what it yields.
+  template <typename Op> SmallVector<Value> inlineBody(Op op) {
+    IRMapping map;
+    Block &body = op.getBody().front();
+    for (auto [inner, outer] : llvm::zip_equal(body.getArguments(), op.getInputs()))
+      map.map(inner, valueOf(outer));
+    for (Operation &inner : body.without_terminator())
+      builder.clone(inner, map);
+    return llvm::map_to_vector(body.getTerminator()->getOperands(),
+                               [&](Value value) { return map.lookup(value); });
+  }
+
+  void define(Value planValue, Value value) { values[planValue] = value; }
+
+  void store(Type element, Value value, Value base, unsigned index) {
+    storeElements(builder, loc, value,
+                  elementPointer(builder, loc, element, base, static_cast<int32_t>(index)));
+  }
+
+  void finish(ValueRange results = {}) { func::ReturnOp::create(builder, loc, results); }
+
+  OpBuilder builder;
+
+private:
+  Value loadF64(Value base, unsigned index) {
+    Type f64 = builder.getF64Type();
+    return loadElements(builder, loc, f64,
+                        elementPointer(builder, loc, f64, base, static_cast<int32_t>(index)));
+  }
+
+  Value valueOf(Value planValue) {
+    Value &value = values[planValue];
+    if (value)
+      return value;
+    Operation *op = planValue.getDefiningOp();
+    if (isa<HyperOp>(op))
+      return value = loadF64(argument(0), interface.hyperIndex.lookup(planValue));
+    if (isa<StepOp>(op))
+      return value = loadF64(argument(1), UPD_TENSOR_STEP);
+    // FirstOp: the dialect has no other scalar of a plan.
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getF64FloatAttr(0));
+    return value = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE,
+                                         loadF64(argument(1), UPD_TENSOR_FIRST), zero);
+  }
+
+  const PlanInterface &interface;
+  Location loc;
+  func::FuncOp function;
+  llvm::DenseMap<Value, Value> values;
+};
+
+} // namespace
+
+void buildInitialFunction(OpBuilder &builder, const PlanInterface &interface) {
+  HostFunction function(builder, interface, "_initial", /*pointers=*/2, TypeRange());
+  unsigned index = 0;
+  for (InitialOp op : interface.plan.getBody().getOps<InitialOp>())
+    for (Value value : function.inlineBody(op))
+      function.store(value.getType(), value, function.argument(1), index++);
+  function.finish();
+}
+
+void buildValidateFunction(OpBuilder &builder, const PlanInterface &interface) {
+  Location loc = interface.plan.getLoc();
+  HostFunction function(builder, interface, "_validate", /*pointers=*/1, builder.getI32Type());
+  SmallVector<Value> conditions;
+  for (ValidateOp op : interface.plan.getBody().getOps<ValidateOp>())
+    llvm::append_range(conditions, function.inlineBody(op));
+  OpBuilder &inner = function.builder;
+  auto constant = [&](int32_t value) -> Value {
+    return arith::ConstantOp::create(inner, loc, inner.getI32IntegerAttr(value));
+  };
+  // From the last to the first, so that the first that is broken wins.
+  Value result = constant(-1);
+  for (auto [index, condition] : llvm::reverse(llvm::enumerate(conditions)))
+    result = arith::SelectOp::create(inner, loc, condition, result,
+                                     constant(static_cast<int32_t>(index)));
+  function.finish(result);
+}
+
+void buildPrologueFunction(OpBuilder &builder, const PlanInterface &interface) {
+  Location loc = interface.plan.getLoc();
+  Type compute = interface.compute;
+  HostFunction function(builder, interface, "_prologue", /*pointers=*/5, TypeRange());
+  OpBuilder &inner = function.builder;
+  Value row = function.argument(3);
+  // No rule skips a step.
+  Value zero = arith::ConstantOp::create(inner, loc, inner.getFloatAttr(compute, 0));
+  function.store(compute, zero, row, 0);
+  for (PrologueOp op : interface.plan.getBody().getOps<PrologueOp>()) {
+    SmallVector<Value> yielded = function.inlineBody(op);
+    for (auto [result, value] : llvm::zip_equal(op.getResults(), yielded)) {
+      function.define(result, value);
+      Value stored = value;
+      if (value.getType().isInteger(1))
+        stored = arith::UIToFPOp::create(inner, loc, compute, value);
+      function.store(compute, stored, row, interface.rowIndex.lookup(result));
+    }
+  }
+  function.finish();
+}
+
+} // namespace updraft

@@ -1,0 +1,31 @@
+//===- KernelMemory.h - Loads and stores of the kernel's arguments -----------*- C++ -*-===//
+// Memory as compiled code for a CPU sees it: plain pointers, accessed with the alignment of one
+// element.
+
+#ifndef UPDRAFT_LIB_CONVERSION_KERNELMEMORY_H
+#define UPDRAFT_LIB_CONVERSION_KERNELMEMORY_H
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Builders.h"
+
+namespace updraft {
+
+/// Bytes of one element of `type`, or of the element of a vector type.
+unsigned elementBytes(mlir::Type type);
+
+/// The address of element `index` of an array of `element`.
+mlir::Value elementPointer(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type element,
+                           mlir::Value base, mlir::LLVM::GEPArg index);
+
+/// Loads a value of `type` with the alignment of its element; only the lanes of `mask`, if there is
+/// one, and zero in the others.
+mlir::Value loadElements(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type,
+                         mlir::Value pointer, mlir::Value mask = {});
+
+/// Stores `value` likewise.
+void storeElements(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                   mlir::Value pointer, mlir::Value mask = {});
+
+} // namespace updraft
+
+#endif // UPDRAFT_LIB_CONVERSION_KERNELMEMORY_H

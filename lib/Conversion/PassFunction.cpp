@@ -1,0 +1,176 @@
+//===- PassFunction.cpp - R_pass0: the loop over a tensor's elements ------------------------===//
+// A loop of whole vectors, then what is left: one iteration with masked accesses, or a loop of
+// single elements. Vectors are explicit, so no later analysis decides about them; an iteration
+// loads all that it reads before it stores, so streams may be the same tensor.
+
+#include "KernelFunctions.h"
+#include "KernelMemory.h"
+#include "VectorBody.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "updraft/Conversion/StorageConversion.h"
+
+using namespace mlir;
+
+namespace updraft {
+namespace {
+
+/// A stream of the pass: where it starts, and what is in it.
+struct StreamAccess {
+  Value base;
+  const StorageConversion *storage;
+};
+
+class PassBuilder {
+public:
+  PassBuilder(const OpBuilder &outer, const PlanInterface &interface, PassOp pass, LoopShape shape)
+      : builder(outer), interface(interface), pass(pass), loc(pass.getLoc()), shape(shape),
+        i64(builder.getI64Type()) {}
+
+  LogicalResult build(unsigned index);
+
+private:
+  Value constantI64(int64_t value) {
+    return arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(value));
+  }
+  LogicalResult loadScalars(Value row);
+  LogicalResult loadStreams(ValueRange streams, Value bases, SmallVectorImpl<StreamAccess> &result);
+  Value splat(Value scalar, unsigned lanes);
+  SmallVector<Value> splatScalars(unsigned lanes);
+  void computeAt(Value index, unsigned lanes, ValueRange splats, Value mask = {});
+  void loop(Value lower, Value upper, unsigned lanes, ValueRange splats);
+  void maskedRemainder(Value start, Value count, ValueRange splats);
+
+  OpBuilder builder;
+  const PlanInterface &interface;
+  PassOp pass;
+  Location loc;
+  LoopShape shape;
+  Type i64;
+  SmallVector<Value> scalars;
+  SmallVector<StreamAccess> reads, writes;
+};
+
+LogicalResult PassBuilder::build(unsigned index) {
+  if (failed(checkVectorizable(pass)))
+    return failure();
+  Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  std::string name = (interface.plan.getSymName() + "_pass" + Twine(index)).str();
+  auto function = func::FuncOp::create(
+      builder, loc, name,
+      builder.getFunctionType({pointer, pointer, i64, i64, pointer, pointer}, {}));
+  builder.setInsertionPointToStart(function.addEntryBlock());
+  Value begin = function.getArgument(2), end = function.getArgument(3);
+
+  if (failed(loadScalars(function.getArgument(0))) ||
+      failed(loadStreams(pass.getReads(), function.getArgument(1), reads)) ||
+      failed(loadStreams(pass.getWrites(), function.getArgument(1), writes)))
+    return failure();
+
+  SmallVector<Value> splats = splatScalars(shape.lanes);
+  Value count = arith::SubIOp::create(builder, loc, end, begin);
+  Value whole = arith::AndIOp::create(builder, loc, count, constantI64(-int64_t(shape.lanes)));
+  Value middle = arith::AddIOp::create(builder, loc, begin, whole);
+  loop(begin, middle, shape.lanes, splats);
+  if (shape.maskRemainder)
+    maskedRemainder(middle, arith::SubIOp::create(builder, loc, count, whole), splats);
+  else
+    loop(middle, end, 1, scalars);
+  func::ReturnOp::create(builder, loc);
+  return success();
+}
+
+LogicalResult PassBuilder::loadScalars(Value row) {
+  for (Value scalar : pass.getScalars()) {
+    auto slot = interface.rowIndex.find(scalar);
+    if (slot == interface.rowIndex.end())
+      return pass.emitOpError("has a scalar that is not a result of the prologue; a pass gets its "
+                              "scalars from the prologue's row");
+    Value address =
+        elementPointer(builder, loc, interface.compute, row, static_cast<int32_t>(slot->second));
+    Value value = loadElements(builder, loc, interface.compute, address);
+    if (scalar.getType().isInteger(1)) {
+      Value zero =
+          arith::ConstantOp::create(builder, loc, builder.getFloatAttr(interface.compute, 0));
+      value = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, value, zero);
+    }
+    scalars.push_back(value);
+  }
+  return success();
+}
+
+LogicalResult PassBuilder::loadStreams(ValueRange streams, Value bases,
+                                       SmallVectorImpl<StreamAccess> &result) {
+  for (Value stream : streams) {
+    Type storage = cast<StreamType>(stream.getType()).getStorage();
+    const StorageConversion *conversion = StorageConversion::find(storage);
+    if (!conversion)
+      return pass.emitOpError() << "has a stream of `" << storage
+                                << "`, a CPU stores `f32`, `f64`, `bf16` and `f16`";
+    auto index = static_cast<int32_t>(interface.streamIndex.lookup(stream));
+    Value address = elementPointer(builder, loc, bases.getType(), bases, index);
+    result.push_back({loadElements(builder, loc, bases.getType(), address), conversion});
+  }
+  return success();
+}
+
+Value PassBuilder::splat(Value scalar, unsigned lanes) {
+  if (lanes == 1)
+    return scalar;
+  return vector::BroadcastOp::create(builder, loc, laneType(scalar.getType(), lanes), scalar);
+}
+
+SmallVector<Value> PassBuilder::splatScalars(unsigned lanes) {
+  return llvm::map_to_vector(scalars, [&](Value scalar) { return splat(scalar, lanes); });
+}
+
+// The elements from `index` on: one vector of them, or those of its lanes that `mask` has.
+void PassBuilder::computeAt(Value index, unsigned lanes, ValueRange splats, Value mask) {
+  SmallVector<Value> arguments(splats);
+  auto addressOf = [&](const StreamAccess &stream) {
+    return elementPointer(builder, loc, stream.storage->memoryType(builder.getContext()),
+                          stream.base, index);
+  };
+  for (const StreamAccess &stream : reads) {
+    Type type = laneType(stream.storage->memoryType(builder.getContext()), lanes);
+    Value stored = loadElements(builder, loc, type, addressOf(stream), mask);
+    arguments.push_back(stream.storage->widen(builder, loc, stored, interface.compute));
+  }
+  SmallVector<Value> results = cloneBody(builder, pass, arguments, lanes);
+  for (auto [value, stream] : llvm::zip_equal(results, writes)) {
+    // A value that depends on scalars alone has been widened with them.
+    Value stored = stream.storage->narrow(builder, loc, value);
+    storeElements(builder, loc, stored, addressOf(stream), mask);
+  }
+}
+
+void PassBuilder::loop(Value lower, Value upper, unsigned lanes, ValueRange splats) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto loop = scf::ForOp::create(builder, loc, lower, upper, constantI64(lanes));
+  builder.setInsertionPointToStart(loop.getBody());
+  computeAt(loop.getInductionVar(), lanes, splats);
+}
+
+void PassBuilder::maskedRemainder(Value start, Value count, ValueRange splats) {
+  OpBuilder::InsertionGuard guard(builder);
+  Value some = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, count, constantI64(0));
+  auto branch = scf::IfOp::create(builder, loc, some, /*withElseRegion=*/false);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  auto laneNumbers = llvm::to_vector(llvm::seq<int32_t>(0, shape.lanes));
+  Value lane = arith::ConstantOp::create(builder, loc, builder.getI32VectorAttr(laneNumbers));
+  Value count32 = arith::TruncIOp::create(builder, loc, builder.getI32Type(), count);
+  Value mask = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, lane,
+                                     splat(count32, shape.lanes));
+  computeAt(start, shape.lanes, splats, mask);
+}
+
+} // namespace
+
+LogicalResult buildPassFunction(OpBuilder &builder, const PlanInterface &interface, PassOp pass,
+                                unsigned index, LoopShape shape) {
+  return PassBuilder(builder, interface, pass, shape).build(index);
+}
+
+} // namespace updraft

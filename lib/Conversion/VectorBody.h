@@ -1,0 +1,26 @@
+//===- VectorBody.h - The body of a pass, on scalars or vectors --------------*- C++ -*-===//
+// A pass's body is the computation of one element. The same operations with vector types are the
+// computation of several.
+
+#ifndef UPDRAFT_LIB_CONVERSION_VECTORBODY_H
+#define UPDRAFT_LIB_CONVERSION_VECTORBODY_H
+
+#include "Updraft/IR/UpdraftOps.h"
+#include "mlir/IR/Builders.h"
+
+namespace updraft {
+
+/// Reports the first operation of `pass` that has no vector form.
+mlir::LogicalResult checkVectorizable(PassOp pass);
+
+/// `type` for one lane, the vector of it for several.
+mlir::Type laneType(mlir::Type type, unsigned lanes);
+
+/// Clones the body of `pass` on values of `lanes` lanes. `arguments` stands for its block
+/// arguments; returns the operands of its `updraft.store`. The body must be vectorizable.
+llvm::SmallVector<mlir::Value> cloneBody(mlir::OpBuilder &builder, PassOp pass,
+                                         mlir::ValueRange arguments, unsigned lanes);
+
+} // namespace updraft
+
+#endif // UPDRAFT_LIB_CONVERSION_VECTORBODY_H

@@ -1,0 +1,75 @@
+//===- CPUTarget.cpp - What a CPU is to the compiler ----------------------------------------===//
+// The host is asked for its features; the named CPUs are fixed.
+
+#include "updraft/Target/CPUTarget.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace updraft {
+namespace {
+
+const CPUTarget knownTargets[] = {
+    {"x86-64-v3", "x86_64-unknown-linux-gnu", "x86-64-v3", "", 256, false},
+    {"x86-64-v4", "x86_64-unknown-linux-gnu", "x86-64-v4", "", 512, true},
+    {"aarch64", "aarch64-unknown-linux-gnu", "generic", "+fp-armv8,+neon", 128, false},
+};
+
+// Wide registers are of use only with the instructions that a rule may need at that width.
+void setVectorUnit(CPUTarget &target, const llvm::StringMap<bool> &features) {
+  auto hasAll = [&](std::initializer_list<llvm::StringRef> names) {
+    return llvm::all_of(names, [&](llvm::StringRef name) { return features.lookup(name); });
+  };
+  if (hasAll({"avx512f", "avx512bw", "avx512dq", "avx512vl"})) {
+    target.vectorBits = 512;
+    target.maskRemainder = true;
+  } else if (hasAll({"avx2", "fma", "f16c"})) {
+    target.vectorBits = 256;
+  }
+}
+
+} // namespace
+
+CPUTarget CPUTarget::host() {
+  CPUTarget target;
+  target.name = "host";
+  target.triple = llvm::sys::getProcessTriple();
+  target.cpu = llvm::sys::getHostCPUName().str();
+  llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  std::vector<std::string> list;
+  for (const auto &feature : features)
+    list.push_back((feature.second ? "+" : "-") + feature.first().str());
+  // A map of strings has no order of its own, and the string is part of cache keys.
+  std::sort(list.begin(), list.end(),
+            [](const std::string &a, const std::string &b) { return a.substr(1) < b.substr(1); });
+  target.features = llvm::join(list, ",");
+  setVectorUnit(target, features);
+  return target;
+}
+
+llvm::Expected<CPUTarget> CPUTarget::named(llvm::StringRef name) {
+  if (name == "host")
+    return host();
+  for (const CPUTarget &target : knownTargets)
+    if (name == target.name)
+      return target;
+  std::string known = "`host`";
+  for (const CPUTarget &target : knownTargets)
+    known += ", `" + target.name + "`";
+  return llvm::createStringError(
+      llvm::formatv("unknown target `{0}`; known are {1}", name, known).str());
+}
+
+std::string CPUTarget::key() const {
+  return llvm::formatv("{0}|{1}|{2}|{3}|{4}", triple, cpu, features, vectorBits,
+                       maskRemainder ? "masked" : "scalar");
+}
+
+} // namespace updraft

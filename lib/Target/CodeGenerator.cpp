@@ -1,0 +1,148 @@
+//===- CodeGenerator.cpp - From the LLVM dialect to machine code ----------------------------===//
+// Translation, the choice of LLVM passes, and the options that keep arithmetic as it is written.
+
+#include "updraft/Target/CodeGenerator.h"
+
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Target/TargetOptions.h"
+#include "llvm/Transforms/InstCombine/InstCombine.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/LICM.h"
+#include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/SROA.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Utils/LCSSA.h"
+#include "llvm/Transforms/Utils/LoopSimplify.h"
+
+#include <mutex>
+
+namespace updraft {
+namespace {
+
+// Only the targets that `CPUTarget` names: registering all of LLVM's takes milliseconds.
+void initializeTargets() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
+  });
+}
+
+} // namespace
+
+CodeGenerator::CodeGenerator(const CPUTarget &target, std::unique_ptr<llvm::TargetMachine> machine)
+    : cpuTarget(target), machine(std::move(machine)) {}
+
+CodeGenerator::~CodeGenerator() = default;
+
+llvm::Expected<std::unique_ptr<CodeGenerator>> CodeGenerator::create(const CPUTarget &target) {
+  initializeTargets();
+  llvm::Triple triple(target.triple);
+  std::string error;
+  const llvm::Target *llvmTarget = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!llvmTarget)
+    return llvm::createStringError(
+        llvm::formatv("cannot make code for target `{0}`: {1}", target.name, error).str());
+  llvm::TargetOptions options;
+  // Contraction happens where a rule says `fma`, nowhere else.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  std::unique_ptr<llvm::TargetMachine> machine(llvmTarget->createTargetMachine(
+      triple, target.cpu, target.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
+      llvm::CodeGenOptLevel::Default));
+  if (!machine)
+    return llvm::createStringError(
+        llvm::formatv("cannot make code for target `{0}`: LLVM refuses the triple `{1}`",
+                      target.name, target.triple)
+            .str());
+  return std::unique_ptr<CodeGenerator>(new CodeGenerator(target, std::move(machine)));
+}
+
+llvm::Expected<std::unique_ptr<llvm::Module>>
+CodeGenerator::translate(mlir::ModuleOp module, llvm::LLVMContext &context) const {
+  std::unique_ptr<llvm::Module> result = mlir::translateModuleToLLVMIR(module, context);
+  if (!result)
+    return llvm::createStringError("a module cannot be translated to LLVM IR");
+  result->setTargetTriple(machine->getTargetTriple());
+  result->setDataLayout(machine->createDataLayout());
+  result->setPICLevel(llvm::PICLevel::BigPIC);
+  std::string width = std::to_string(cpuTarget.vectorBits);
+  for (llvm::Function &function : *result) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+    // Without these, some CPUs split 512-bit vectors in two.
+    function.addFnAttr("prefer-vector-width", width);
+    function.addFnAttr("min-legal-vector-width", width);
+  }
+  return result;
+}
+
+void CodeGenerator::optimize(llvm::Module &module) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager cgscc;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(machine.get());
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(cgscc);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, cgscc, modules);
+
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  passes.addPass(llvm::EarlyCSEPass());
+  passes.addPass(llvm::InstCombinePass());
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::LoopSimplifyPass());
+  passes.addPass(llvm::LCSSAPass());
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
+                                                       /*UseMemorySSA=*/true));
+  passes.addPass(llvm::EarlyCSEPass());
+  passes.addPass(llvm::SimplifyCFGPass());
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration())
+      passes.run(function, functions);
+}
+
+static llvm::Error emit(llvm::TargetMachine &machine, llvm::Module &module,
+                        llvm::raw_pwrite_stream &stream, llvm::CodeGenFileType type) {
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, stream, /*DwoOut=*/nullptr, type,
+                                  /*DisableVerify=*/true))
+    return llvm::createStringError("the target has no machine code emitter");
+  passes.run(module);
+  return llvm::Error::success();
+}
+
+llvm::Expected<llvm::SmallVector<char, 0>> CodeGenerator::emitObject(llvm::Module &module) {
+  llvm::SmallVector<char, 0> object;
+  llvm::raw_svector_ostream stream(object);
+  if (llvm::Error error = emit(*machine, module, stream, llvm::CodeGenFileType::ObjectFile))
+    return error;
+  return object;
+}
+
+llvm::Expected<std::string> CodeGenerator::emitAssembly(llvm::Module &module) {
+  llvm::SmallString<0> assembly;
+  llvm::raw_svector_ostream stream(assembly);
+  if (llvm::Error error = emit(*machine, module, stream, llvm::CodeGenFileType::AssemblyFile))
+    return error;
+  return assembly.str().str();
+}
+
+} // namespace updraft

@@ -1,0 +1,39 @@
+//===- Pipelines.cpp - The passes from a plan to the LLVM dialect ---------------------------===//
+// What a CPU decides about the loops is in the options of the first pass.
+
+#include "updraft/Target/Pipelines.h"
+
+#include "Updraft/IR/UpdraftDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "updraft/Conversion/Passes.h"
+
+namespace updraft {
+
+void registerTargetDialects(mlir::DialectRegistry &registry) {
+  registry.insert<UpdraftDialect, mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect,
+                  mlir::func::FuncDialect, mlir::LLVM::LLVMDialect, mlir::math::MathDialect,
+                  mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
+  mlir::registerBuiltinDialectTranslation(registry);
+  mlir::registerLLVMDialectTranslation(registry);
+}
+
+void buildLoopsPipeline(mlir::OpPassManager &manager, const CPUTarget &target) {
+  ConvertPlanToLoopsPassOptions options;
+  options.vectorBits = target.vectorBits;
+  options.maskRemainder = target.maskRemainder;
+  manager.addPass(createConvertPlanToLoopsPass(options));
+}
+
+void buildLLVMDialectPipeline(mlir::OpPassManager &manager) {
+  manager.addPass(createConvertLoopsToLLVMPass());
+}
+
+} // namespace updraft
