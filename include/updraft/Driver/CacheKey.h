@@ -1,0 +1,18 @@
+//===- CacheKey.h - The identity of a compilation --------------------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_DRIVER_CACHEKEY_H
+#define UPDRAFT_DRIVER_CACHEKEY_H
+
+#include "updraft/Driver/CompileRequest.h"
+
+#include <string>
+
+namespace updraft {
+
+/// A name for the machine code that `request` for `program` gives, in hexadecimal: a hash of the text
+/// of the file and its imports, the settings, storage types, numerics, target and this build.
+std::string cacheKey(const Program &program, const CompileRequest &request);
+
+} // namespace updraft
+
+#endif // UPDRAFT_DRIVER_CACHEKEY_H

@@ -1,0 +1,47 @@
+//===- Compiler.h - From text to machine code --------------------------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_DRIVER_COMPILER_H
+#define UPDRAFT_DRIVER_COMPILER_H
+
+#include "updraft/Driver/CompileRequest.h"
+#include "updraft/Driver/CompiledRule.h"
+#include "updraft/Driver/DiskCache.h"
+#include "updraft/Driver/Stage.h"
+#include "llvm/Support/Error.h"
+
+#include <memory>
+
+namespace updraft {
+
+/// Runs the stages in order. Keeps what is costly to make (the MLIR context, the code generators)
+/// from one rule to the next. One thread at a time. All errors are StatusErrors whose message is
+/// complete: for an error in the rule's text, every diagnostic, with source lines and carets.
+class Compiler {
+public:
+  Compiler();
+  ~Compiler();
+  Compiler(const Compiler &) = delete;
+  Compiler &operator=(const Compiler &) = delete;
+
+  /// Parses and checks the text of `request`.
+  llvm::Expected<std::shared_ptr<const Program>> parse(const CompileRequest &request);
+
+  /// Compiles a rule of `program`, which is `parse(request)`.
+  llvm::Expected<CompiledRule> compile(const Program &program, const CompileRequest &request);
+
+  /// Prints what the request is after a stage; for Stage::Obj the bytes of the object.
+  llvm::Error emit(const CompileRequest &request, Stage stage, llvm::raw_ostream &os);
+
+  /// Prints the cost of a step.
+  llvm::Error explain(const CompileRequest &request, llvm::raw_ostream &os);
+
+private:
+  class Compilation;
+  struct Cached;
+  Cached &getCached();
+  std::unique_ptr<Cached> cached;
+};
+
+} // namespace updraft
+
+#endif // UPDRAFT_DRIVER_COMPILER_H

@@ -1,0 +1,23 @@
+//===- Stage.h - The stages that can be looked at -----------------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_DRIVER_STAGE_H
+#define UPDRAFT_DRIVER_STAGE_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <optional>
+
+namespace updraft {
+
+/// In the order in which a rule passes through them; see docs/architecture.md.
+enum class Stage { Ast, Updraft, Schedule, Loops, LLVM, Asm, Obj };
+
+/// The names of the stages, indexed by Stage: "ast", "updraft", …
+llvm::ArrayRef<llvm::StringRef> stageNames();
+
+std::optional<Stage> parseStage(llvm::StringRef name);
+
+} // namespace updraft
+
+#endif // UPDRAFT_DRIVER_STAGE_H

@@ -1,0 +1,31 @@
+//===- ObjectLoader.h - Machine code in this process ---------------------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_ENGINE_OBJECTLOADER_H
+#define UPDRAFT_ENGINE_OBJECTLOADER_H
+
+#include "updraft/Driver/CompiledRule.h"
+#include "runtime/base/Kernels.h"
+#include "llvm/Support/Error.h"
+
+#include <memory>
+
+namespace updraft {
+
+/// Links compiled rules into the process. Thread-safe.
+class ObjectLoader {
+public:
+  static llvm::Expected<std::unique_ptr<ObjectLoader>> create();
+  ~ObjectLoader();
+
+  /// The code lives as long as the result; the loader must outlive it.
+  llvm::Expected<std::shared_ptr<const runtime::Kernels>> load(const CompiledRule &rule);
+
+private:
+  struct Linker;
+  explicit ObjectLoader(std::shared_ptr<Linker> linker);
+  std::shared_ptr<Linker> linker;
+};
+
+} // namespace updraft
+
+#endif // UPDRAFT_ENGINE_OBJECTLOADER_H

@@ -1,0 +1,193 @@
+//===- Compiler.cpp - updraft-c/compiler.h ---------------------------------------------------===//
+
+#include "updraft-c/compiler.h"
+
+#include "Handles.h"
+#include "LastError.h"
+#include "updraft/Driver/StatusError.h"
+#include "updraft/Driver/Version.h"
+#include "updraft/Engine/Session.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstdlib>
+#include <cstring>
+
+using namespace updraft;
+using capi::fail;
+using capi::guarded;
+
+namespace {
+upd_status failWith(llvm::Error error) {
+  auto [status, message] = takeStatus(std::move(error));
+  return fail(status, message);
+}
+
+llvm::Error checkDType(upd_dtype dtype, const char *name) {
+  if (dtype < UPD_F32 || dtype > UPD_F16)
+    return makeError(UPD_INVALID_ARGUMENT, "unknown dtype " + std::to_string(dtype) + " for `" +
+                                               name + "`; the values are those of upd_dtype");
+  return llvm::Error::success();
+}
+
+llvm::Error readOptions(const upd_compile_options &options, CompileRequest &request) {
+  if (options.struct_size != sizeof(upd_compile_options))
+    return makeError(UPD_INVALID_ARGUMENT,
+                     "struct_size of upd_compile_options is " +
+                         std::to_string(options.struct_size) + ", this library expects " +
+                         std::to_string(sizeof(upd_compile_options)) +
+                         "; set it to sizeof(upd_compile_options)");
+  if ((options.setting_count && !options.settings) || (options.storage_count && !options.storage))
+    return makeError(UPD_INVALID_ARGUMENT, "settings or storage is null, but its count is not 0");
+  if (options.rule)
+    request.rule.rule = options.rule;
+  for (size_t i = 0; i < options.setting_count; ++i) {
+    const upd_setting &setting = options.settings[i];
+    if (!setting.name || !setting.value)
+      return makeError(UPD_INVALID_ARGUMENT,
+                       "name or value of setting " + std::to_string(i) + " is null");
+    request.rule.settings.emplace_back(setting.name, setting.value);
+  }
+  for (size_t i = 0; i < options.storage_count; ++i) {
+    const upd_storage &storage = options.storage[i];
+    if (!storage.name)
+      return makeError(UPD_INVALID_ARGUMENT, "name of storage " + std::to_string(i) + " is null");
+    if (llvm::Error error = checkDType(storage.dtype, storage.name))
+      return error;
+    request.rule.storage.emplace_back(storage.name, storage.dtype);
+  }
+  if (options.numerics)
+    request.numerics = options.numerics;
+  return llvm::Error::success();
+}
+
+llvm::Expected<CompileRequest> makeRequest(const char *source, size_t length, const char *filename,
+                                           const upd_compile_options *options) {
+  if (!source)
+    return makeError(UPD_INVALID_ARGUMENT, "source is null");
+  CompileRequest request;
+  request.source.assign(source, length);
+  request.filename = filename ? filename : "<rule>";
+  request.target = CPUTarget::host();
+  if (options)
+    if (llvm::Error error = readOptions(*options, request))
+      return error;
+  return request;
+}
+
+DiskCache cacheOf(const upd_compile_options *options) {
+  DiskCache cache = DiskCache::fromEnvironment();
+  if (options && options->cache_dir)
+    return DiskCache(options->cache_dir, cache.getMaxBytes());
+  return cache;
+}
+
+upd_origin toC(Origin origin) {
+  switch (origin) {
+  case Origin::Compiled:
+    return UPD_COMPILED;
+  case Origin::Memory:
+    return UPD_FROM_MEMORY;
+  case Origin::Disk:
+    return UPD_FROM_DISK;
+  }
+  return UPD_COMPILED;
+}
+
+const runtime::RuleInterface &interfaceOf(const upd_rule *rule) { return rule->kernels->interface; }
+} // namespace
+
+upd_status upd_compile(const char *source, size_t length, const char *filename,
+                       const upd_compile_options *options, upd_rule **rule) {
+  return guarded([&] {
+    if (!rule)
+      return fail(UPD_INVALID_ARGUMENT, "rule, where the result goes, is null");
+    *rule = nullptr;
+    auto request = makeRequest(source, length, filename, options);
+    if (!request)
+      return failWith(request.takeError());
+    auto loaded = Session::get().load(*request, cacheOf(options));
+    if (!loaded)
+      return failWith(loaded.takeError());
+    *rule = new upd_rule{std::move(loaded->kernels), toC(loaded->origin)};
+    return UPD_OK;
+  });
+}
+
+upd_status upd_compile_file(const char *path, const upd_compile_options *options,
+                            upd_rule **rule) {
+  return guarded([&] {
+    if (!path)
+      return fail(UPD_INVALID_ARGUMENT, "path is null");
+    auto buffer = llvm::MemoryBuffer::getFile(path);
+    if (!buffer)
+      return fail(UPD_IO_ERROR, std::string("cannot read `") + path +
+                                    "`: " + buffer.getError().message());
+    return upd_compile((*buffer)->getBufferStart(), (*buffer)->getBufferSize(), path, options,
+                       rule);
+  });
+}
+
+void upd_rule_release(upd_rule *rule) { delete rule; }
+
+const char *upd_rule_name(const upd_rule *rule) {
+  return rule ? interfaceOf(rule).name.c_str() : nullptr;
+}
+upd_origin upd_rule_origin(const upd_rule *rule) { return rule ? rule->origin : UPD_COMPILED; }
+upd_dtype upd_rule_param_dtype(const upd_rule *rule) {
+  return rule ? interfaceOf(rule).param : UPD_F32;
+}
+upd_dtype upd_rule_grad_dtype(const upd_rule *rule) {
+  return rule ? interfaceOf(rule).grad : UPD_F32;
+}
+
+size_t upd_rule_hyper_count(const upd_rule *rule) {
+  return rule ? interfaceOf(rule).hypers.size() : 0;
+}
+const char *upd_rule_hyper_name(const upd_rule *rule, size_t index) {
+  return index < upd_rule_hyper_count(rule) ? interfaceOf(rule).hypers[index].name.c_str()
+                                            : nullptr;
+}
+double upd_rule_hyper_default(const upd_rule *rule, size_t index) {
+  return index < upd_rule_hyper_count(rule) ? interfaceOf(rule).hypers[index].defaultValue : 0.0;
+}
+size_t upd_rule_state_count(const upd_rule *rule) {
+  return rule ? interfaceOf(rule).states.size() : 0;
+}
+const char *upd_rule_state_name(const upd_rule *rule, size_t index) {
+  return index < upd_rule_state_count(rule) ? interfaceOf(rule).states[index].name.c_str()
+                                            : nullptr;
+}
+upd_dtype upd_rule_state_dtype(const upd_rule *rule, size_t index) {
+  return index < upd_rule_state_count(rule) ? interfaceOf(rule).states[index].dtype : UPD_F32;
+}
+
+upd_status upd_emit(const char *source, size_t length, const char *filename,
+                    const upd_compile_options *options, const char *stageName, char **text) {
+  return guarded([&] {
+    if (!stageName || !text)
+      return fail(UPD_INVALID_ARGUMENT, "stage, or text, where the result goes, is null");
+    *text = nullptr;
+    std::optional<Stage> stage = parseStage(stageName);
+    if (!stage || *stage == Stage::Obj)
+      return fail(UPD_INVALID_ARGUMENT,
+                  std::string("unknown stage `") + stageName + "`; the stages are " +
+                      llvm::join(stageNames().drop_back(), ", "));
+    auto request = makeRequest(source, length, filename, options);
+    if (!request)
+      return failWith(request.takeError());
+    std::string result;
+    llvm::raw_string_ostream os(result);
+    if (llvm::Error error = Session::get().emit(*request, *stage, os))
+      return failWith(std::move(error));
+    *text = static_cast<char *>(std::malloc(result.size() + 1));
+    if (!*text)
+      return fail(UPD_OUT_OF_MEMORY, "out of memory");
+    std::memcpy(*text, result.c_str(), result.size() + 1);
+    return UPD_OK;
+  });
+}
+
+void upd_string_release(char *text) { std::free(text); }
+
+const char *upd_version(void) { return versionString().data(); }

@@ -1,0 +1,33 @@
+//===- LastError.h - The message behind upd_last_error ---------------------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_LIB_CAPI_LASTERROR_H
+#define UPDRAFT_LIB_CAPI_LASTERROR_H
+
+#include "updraft-c/types.h"
+
+#include <exception>
+#include <new>
+#include <string>
+
+namespace updraft::capi {
+
+/// Remembers the calling thread's message and returns `status`. Never throws: without memory for the
+/// message, it is lost.
+upd_status fail(upd_status status, const std::string &message) noexcept;
+
+/// Runs `body`, which returns a upd_status, and turns an exception into one.
+template <typename Body> upd_status guarded(Body &&body) noexcept {
+  try {
+    return body();
+  } catch (const std::bad_alloc &) {
+    return fail(UPD_OUT_OF_MEMORY, "out of memory");
+  } catch (const std::exception &e) {
+    return fail(UPD_INTERNAL_ERROR, e.what());
+  } catch (...) {
+    return fail(UPD_INTERNAL_ERROR, "unknown exception");
+  }
+}
+
+} // namespace updraft::capi
+
+#endif // UPDRAFT_LIB_CAPI_LASTERROR_H

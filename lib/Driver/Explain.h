@@ -1,0 +1,16 @@
+//===- Explain.h - The cost of a step ----------------------------------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_LIB_DRIVER_EXPLAIN_H
+#define UPDRAFT_LIB_DRIVER_EXPLAIN_H
+
+#include "Updraft/IR/UpdraftOps.h"
+
+namespace updraft {
+
+/// Prints what a step of `plan` costs: passes, bytes and flops per element, temporaries, the scalars
+/// that were hoisted.
+void explainPlan(PlanOp plan, llvm::raw_ostream &os);
+
+} // namespace updraft
+
+#endif // UPDRAFT_LIB_DRIVER_EXPLAIN_H

@@ -1,0 +1,20 @@
+//===- InterfaceJson.h - The interface of a plan as JSON -------------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_LIB_DRIVER_INTERFACEJSON_H
+#define UPDRAFT_LIB_DRIVER_INTERFACEJSON_H
+
+#include "Updraft/IR/UpdraftOps.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace updraft {
+
+/// The object that accompanies machine code, as docs/architecture.md has it.
+std::string interfaceJson(PlanOp plan, llvm::StringRef numerics,
+                          const std::vector<std::pair<std::string, std::string>> &statics);
+
+} // namespace updraft
+
+#endif // UPDRAFT_LIB_DRIVER_INTERFACEJSON_H

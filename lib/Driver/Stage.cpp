@@ -1,0 +1,20 @@
+//===- Stage.cpp - Names of the stages --------------------------------------------------===//
+
+#include "updraft/Driver/Stage.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace updraft;
+
+llvm::ArrayRef<llvm::StringRef> updraft::stageNames() {
+  static constexpr llvm::StringRef names[] = {"ast",  "updraft", "schedule", "loops",
+                                              "llvm", "asm",     "obj"};
+  return names;
+}
+
+std::optional<Stage> updraft::parseStage(llvm::StringRef name) {
+  const auto *found = llvm::find(stageNames(), name);
+  if (found == stageNames().end())
+    return std::nullopt;
+  return static_cast<Stage>(found - stageNames().begin());
+}

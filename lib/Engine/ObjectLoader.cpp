@@ -1,0 +1,129 @@
+//===- ObjectLoader.cpp - Machine code in this process -------------------------------------===//
+// A bare JITLink layer: objects come finished, from the code generator or the cache, so none of
+// LLJIT's compiling layers is needed and a cached rule loads without a TargetMachine.
+
+#include "updraft/Engine/ObjectLoader.h"
+
+#include "updraft/Driver/StatusError.h"
+#include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
+#include "llvm/ExecutionEngine/Orc/Core.h"
+#include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
+#include "llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h"
+#include "llvm/ExecutionEngine/Orc/TaskDispatch.h"
+
+#include <atomic>
+#include <cmath>
+#include <cstring>
+
+using namespace updraft;
+using namespace llvm::orc;
+
+struct ObjectLoader::Linker {
+  explicit Linker(std::unique_ptr<ExecutorProcessControl> process)
+      : session(std::move(process)), layer(session) {
+    // Failed look-ups are reported through their Expected; nothing goes to stderr.
+    session.setErrorReporter([](llvm::Error error) { llvm::consumeError(std::move(error)); });
+  }
+  ~Linker() { llvm::consumeError(session.endSession()); }
+
+  ExecutionSession session;
+  ObjectLinkingLayer layer;
+  std::atomic<uint64_t> loaded = 0;
+};
+
+namespace {
+/// What compiled code may call: the C maths functions of host functions, and what a code generator
+/// makes of loops that copy or fill.
+SymbolMap callableSymbols(ExecutionSession &session) {
+  SymbolMap symbols;
+  auto add = [&](const char *name, auto *function) {
+    symbols[session.intern(name)] = {ExecutorAddr::fromPtr(function),
+                                     llvm::JITSymbolFlags::Exported |
+                                         llvm::JITSymbolFlags::Callable};
+  };
+  using Unary = double (*)(double);
+  using Binary = double (*)(double, double);
+  add("exp", static_cast<Unary>(std::exp));
+  add("exp2", static_cast<Unary>(std::exp2));
+  add("expm1", static_cast<Unary>(std::expm1));
+  add("log", static_cast<Unary>(std::log));
+  add("log1p", static_cast<Unary>(std::log1p));
+  add("log2", static_cast<Unary>(std::log2));
+  add("log10", static_cast<Unary>(std::log10));
+  add("tanh", static_cast<Unary>(std::tanh));
+  add("sin", static_cast<Unary>(std::sin));
+  add("cos", static_cast<Unary>(std::cos));
+  add("floor", static_cast<Unary>(std::floor));
+  add("ceil", static_cast<Unary>(std::ceil));
+  add("trunc", static_cast<Unary>(std::trunc));
+  add("round", static_cast<Unary>(std::round));
+  add("pow", static_cast<Binary>(std::pow));
+  add("fma", static_cast<double (*)(double, double, double)>(std::fma));
+  add("memcpy", &std::memcpy);
+  add("memset", &std::memset);
+  return symbols;
+}
+
+/// A JITDylib that goes when the last user of its code does.
+template <typename Linker> struct LoadedCode {
+  LoadedCode(std::shared_ptr<Linker> linker, JITDylib &library)
+      : linker(std::move(linker)), library(library) {}
+  ~LoadedCode() { llvm::consumeError(linker->session.removeJITDylib(library)); }
+
+  std::shared_ptr<Linker> linker;
+  JITDylib &library;
+};
+} // namespace
+
+ObjectLoader::ObjectLoader(std::shared_ptr<Linker> linker) : linker(std::move(linker)) {}
+ObjectLoader::~ObjectLoader() = default;
+
+llvm::Expected<std::unique_ptr<ObjectLoader>> ObjectLoader::create() {
+  auto process =
+      SelfExecutorProcessControl::Create(nullptr, std::make_unique<InPlaceTaskDispatcher>());
+  if (!process)
+    return process.takeError();
+  return std::unique_ptr<ObjectLoader>(
+      new ObjectLoader(std::make_shared<Linker>(std::move(*process))));
+}
+
+llvm::Expected<std::shared_ptr<const runtime::Kernels>>
+ObjectLoader::load(const CompiledRule &rule) {
+  auto kernels = std::make_shared<runtime::Kernels>();
+  runtime::Status parsed = runtime::RuleInterface::parse(rule.interfaceJson, kernels->interface);
+  if (!parsed.ok())
+    return makeError(UPD_INTERNAL_ERROR, parsed.message());
+
+  ExecutionSession &session = linker->session;
+  const std::string &name = kernels->interface.name;
+  JITDylib &library =
+      session.createBareJITDylib(name + "." + std::to_string(linker->loaded.fetch_add(1)));
+  auto code = std::make_shared<LoadedCode<Linker>>(linker, library);
+  if (llvm::Error error = library.define(absoluteSymbols(callableSymbols(session))))
+    return error;
+  if (llvm::Error error =
+          linker->layer.add(library, llvm::MemoryBuffer::getMemBufferCopy(rule.object, name)))
+    return error;
+
+  auto resolve = [&](const llvm::Twine &suffix, auto &function) -> llvm::Error {
+    auto symbol = session.lookup({&library}, session.intern((name + suffix).str()));
+    if (!symbol)
+      return symbol.takeError();
+    function = symbol->getAddress().toPtr<std::remove_reference_t<decltype(function)>>();
+    return llvm::Error::success();
+  };
+  if (llvm::Error error = resolve("_initial", kernels->initial))
+    return error;
+  if (llvm::Error error = resolve("_validate", kernels->validate))
+    return error;
+  if (llvm::Error error = resolve("_prologue", kernels->prologue))
+    return error;
+  for (size_t i = 0; i < kernels->interface.passes.size(); ++i) {
+    upd_pass_function pass = nullptr;
+    if (llvm::Error error = resolve("_pass" + llvm::Twine(i), pass))
+      return error;
+    kernels->passes.push_back(pass);
+  }
+  kernels->code = std::move(code);
+  return kernels;
+}

@@ -1,0 +1,77 @@
+//===- RuleOptions.cpp - Options of every tool that takes a rule ----------------------------===//
+
+#include "tools/options/RuleOptions.h"
+
+#include "updraft/Driver/StatusError.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace updraft;
+
+void RuleOptions::addTo(CLI::App &app) {
+  app.add_option("FILE", file, "Rule file (.upd)");
+  app.add_option("--rule", rule, "Rule to take, if the file has several");
+  app.add_option("--set", settings,
+                 "name=value: a static flag, or the default of a hyperparameter")
+      ->type_name("NAME=VALUE")
+      ->delimiter(',');
+  app.add_option("--storage", storage,
+                 "name=f32|f64|bf16|f16: how param, grad, a state, or every state is stored")
+      ->type_name("NAME=TYPE")
+      ->delimiter(',');
+}
+
+static llvm::Expected<std::pair<std::string, std::string>> split(llvm::StringRef option,
+                                                                 llvm::StringRef text) {
+  auto [name, value] = text.split('=');
+  if (name.empty() || value.empty())
+    return makeError(UPD_INVALID_ARGUMENT,
+                     ("`" + option + " " + text + "` is not of the form name=value").str());
+  return std::pair(name.str(), value.str());
+}
+
+llvm::Expected<CompileRequest> RuleOptions::makeRequest(llvm::StringRef target) const {
+  if (file.empty())
+    return makeError(UPD_INVALID_ARGUMENT, "no rule file; give FILE.upd, or see --help");
+  CompileRequest request;
+  request.filename = file;
+  request.rule.rule = rule;
+  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(file);
+  if (!buffer)
+    return makeError(UPD_IO_ERROR, "cannot read `" + file + "`: " + buffer.getError().message());
+  request.source = (*buffer)->getBuffer().str();
+  for (const std::string &text : settings) {
+    auto setting = split("--set", text);
+    if (!setting)
+      return setting.takeError();
+    request.rule.settings.push_back(std::move(*setting));
+  }
+  for (const std::string &text : storage) {
+    auto parts = split("--storage", text);
+    if (!parts)
+      return parts.takeError();
+    auto dtype = llvm::StringSwitch<std::optional<upd_dtype>>(parts->second)
+                     .Case("f32", UPD_F32)
+                     .Case("f64", UPD_F64)
+                     .Case("bf16", UPD_BF16)
+                     .Case("f16", UPD_F16)
+                     .Default(std::nullopt);
+    if (!dtype)
+      return makeError(UPD_INVALID_ARGUMENT, "unknown storage type `" + parts->second +
+                                                 "`; the types are f32, f64, bf16, f16");
+    request.rule.storage.emplace_back(parts->first, *dtype);
+  }
+  auto cpu = CPUTarget::named(target);
+  if (!cpu)
+    return cpu.takeError();
+  request.target = std::move(*cpu);
+  return request;
+}
+
+std::string updraft::describe(upd_status status, const std::string &message) {
+  std::string text = status == UPD_COMPILE_ERROR ? message : "error: " + message;
+  if (text.empty() || text.back() != '\n')
+    text += '\n';
+  return text;
+}

@@ -1,0 +1,44 @@
+//===- Race.h - Timing contestants in turn ----------------------------------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_TOOLS_BENCH_RACE_H
+#define UPDRAFT_TOOLS_BENCH_RACE_H
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace updraft::bench {
+
+/// One way to do a work.
+struct Contestant {
+  std::string impl;
+  std::string dtype;
+  /// Does the work `count` times and returns the seconds one took.
+  std::function<double(int count)> run;
+};
+
+/// A line of the report. `ratioToLimit` is the time of the contestant called "limit" over this one's:
+/// the median over rounds, so that a drift of the machine's speed cancels. 1 is the limit.
+struct Row {
+  std::string work;
+  std::string impl;
+  std::string dtype;
+  double minMs;
+  double medianMs;
+  std::optional<double> ratioToLimit;
+};
+
+/// Runs the contestants A B C, A B C, … and gives one row for each. The first round is not counted. A
+/// short work is repeated within a round until it takes about `minSeconds`.
+std::vector<Row> race(const std::string &work, std::vector<Contestant> contestants, int rounds,
+                      double minSeconds = 5e-3);
+
+/// Wraps a function that does the work once.
+Contestant timed(std::string impl, std::string dtype, std::function<void()> once);
+
+double median(std::vector<double> values);
+
+} // namespace updraft::bench
+
+#endif // UPDRAFT_TOOLS_BENCH_RACE_H

@@ -1,0 +1,23 @@
+//===- Report.h - Rows as table, JSON and picture -------------------------------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_TOOLS_BENCH_REPORT_H
+#define UPDRAFT_TOOLS_BENCH_REPORT_H
+
+#include "Race.h"
+
+namespace updraft::bench {
+
+/// Prints the heading, and then rows as they come.
+void printHeading();
+void printRow(const Row &row);
+
+/// An array of objects {"work", "impl", "dtype", "min_ms", "median_ms", "ratio_to_limit"}; the ratio is
+/// null where there is no limit. Throws std::runtime_error.
+void writeJson(const std::vector<Row> &rows, const std::string &path);
+
+/// A bar chart of the ratios to the limit, as SVG. Throws std::runtime_error.
+void writeSvg(const std::vector<Row> &rows, const std::string &path);
+
+} // namespace updraft::bench
+
+#endif // UPDRAFT_TOOLS_BENCH_REPORT_H

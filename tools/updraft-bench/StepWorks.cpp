@@ -1,0 +1,133 @@
+//===- StepWorks.cpp - Works that time a step ---------------------------------------------------===//
+
+#include "Stepper.h"
+#include "TorchPeer.h"
+#include "Work.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+using namespace updraft::bench;
+
+namespace {
+using Settings = std::vector<std::pair<std::string, std::string>>;
+using Storage = std::vector<std::pair<std::string, upd_dtype>>;
+
+struct Optimizer {
+  std::string work;
+  std::string rule; // rules/RULE.upd
+  Settings settings;
+  std::string torchClass; // empty: torch has none
+  std::string torchArguments;
+};
+
+const Optimizer adamW{"adamw", "adamw", {}, "AdamW", "{}"};
+
+const std::vector<Optimizer> &flatOptimizers() {
+  static const std::vector<Optimizer> optimizers{
+      adamW,
+      {"sgd-momentum", "sgd", {{"momentum", "0.9"}}, "SGD", R"({"lr":1e-3,"momentum":0.9})"},
+      {"rmsprop", "rmsprop", {}, "RMSprop", "{}"},
+      {"adagrad", "adagrad", {}, "Adagrad", "{}"},
+      {"lion", "lion", {}, "", ""}};
+  return optimizers;
+}
+
+StepSetup setupOf(const BenchOptions &options, const Optimizer &optimizer, int64_t tensors,
+                  int64_t elements, Storage storage = {}) {
+  return {options.rulesDir + "/" + optimizer.rule + ".upd", optimizer.settings, std::move(storage),
+          tensors, elements};
+}
+
+Contestant stepOf(Stepper &stepper, std::string impl, std::string dtype) {
+  return timed(std::move(impl), std::move(dtype), [&stepper] { stepper.step(); });
+}
+
+/// The limit for one tensor: on the very memory that the step uses.
+Contestant limitOf(Stepper &stepper, std::string dtype) {
+  auto streams = stepper.streams();
+  int64_t elements = stepper.elements();
+  if (!runLimitKernel(streams, elements))
+    throw std::runtime_error("no limit kernel for these streams");
+  return timed("limit", std::move(dtype),
+               [streams, elements] { runLimitKernel(streams, elements); });
+}
+
+void addTorch(const BenchOptions &options, const Optimizer &optimizer, const std::string &dtype,
+              int64_t tensors, int64_t elements, std::vector<Contestant> &contestants) {
+  if (!options.torch || optimizer.torchClass.empty())
+    return;
+  for (Contestant &peer : options.torch->contestants(optimizer.torchClass,
+                                                     optimizer.torchArguments, dtype, tensors,
+                                                     elements))
+    contestants.push_back(std::move(peer));
+}
+
+std::vector<Row> finish(const BenchOptions &options, const std::string &work,
+                        std::vector<Contestant> contestants) {
+  auto rows = race(work, std::move(contestants), options.quick ? 3 : 21,
+                   options.quick ? 1e-4 : 1e-2);
+  if (options.torch)
+    options.torch->drop();
+  return rows;
+}
+
+/// One large tensor against the limit of its streams.
+std::vector<Row> runFlat(const BenchOptions &options, const std::string &work,
+                         const Optimizer &optimizer, const std::string &dtype, Storage storage,
+                         bool withTorch) {
+  int64_t elements = options.quick ? 100'000 : 50'000'000;
+  Stepper stepper(setupOf(options, optimizer, 1, elements, std::move(storage)));
+  std::vector<Contestant> contestants{stepOf(stepper, "updraft", dtype), limitOf(stepper, dtype)};
+  if (withTorch)
+    addTorch(options, optimizer, dtype, 1, elements, contestants);
+  return finish(options, work, std::move(contestants));
+}
+
+/// Many tensors against one of the same total: "flat".
+std::vector<Row> runMany(const BenchOptions &options, const std::string &work, int64_t tensors,
+                         int64_t elements) {
+  if (options.quick)
+    tensors = std::min<int64_t>(tensors, 16);
+  Stepper many(setupOf(options, adamW, tensors, elements));
+  Stepper flat(setupOf(options, adamW, 1, tensors * elements));
+  std::vector<Contestant> contestants{stepOf(many, "updraft", "f32"), stepOf(flat, "flat", "f32"),
+                                      limitOf(flat, "f32")};
+  addTorch(options, adamW, "f32", tensors, elements, contestants);
+  return finish(options, work, std::move(contestants));
+}
+} // namespace
+
+std::vector<Work> updraft::bench::stepWorks() {
+  std::vector<Work> works;
+  for (const Optimizer &optimizer : flatOptimizers()) {
+    std::string name = optimizer.work + "-1x50M";
+    works.push_back({name, fmt::format("{}, one tensor of 50 M f32", optimizer.work),
+                     [name, &optimizer](const BenchOptions &options) {
+                       return runFlat(options, name, optimizer, "f32", {}, true);
+                     }});
+  }
+  works.push_back({"adamw-bf16-1x50M", "adamw, bf16 param and grad, f32 states",
+                   [](const BenchOptions &options) {
+                     return runFlat(options, "adamw-bf16-1x50M", adamW, "bf16+f32",
+                                    {{"param", UPD_BF16}, {"grad", UPD_BF16}, {"state", UPD_F32}},
+                                    false);
+                   }});
+  works.push_back({"adamw-allbf16-1x50M", "adamw, everything bf16",
+                   [](const BenchOptions &options) {
+                     return runFlat(options, "adamw-allbf16-1x50M", adamW, "bf16",
+                                    {{"param", UPD_BF16}, {"grad", UPD_BF16}, {"state", UPD_BF16}},
+                                    true);
+                   }});
+  auto addMany = [&](const std::string &name, int64_t tensors, int64_t elements) {
+    works.push_back({name, fmt::format("adamw, {} tensors of {} f32", tensors, elements),
+                     [=](const BenchOptions &options) {
+                       return runMany(options, name, tensors, elements);
+                     }});
+  };
+  addMany("adamw-160x160k", 160, 160'000);
+  addMany("adamw-1000x1k", 1000, 1000);
+  addMany("adamw-10000x64", 10000, 64);
+  return works;
+}

@@ -1,0 +1,105 @@
+//===- Stepper.cpp - An optimizer on made-up tensors -----------------------------------------===//
+
+#include "Stepper.h"
+
+#include <cstring>
+#include <new>
+#include <stdexcept>
+#include <sys/mman.h>
+
+using namespace updraft::bench;
+
+void updraft::bench::check(upd_status status) {
+  if (status != UPD_OK)
+    throw std::runtime_error(upd_last_error());
+}
+
+/// Pages straight from the system.
+struct Stepper::Memory {
+  explicit Memory(size_t bytes)
+      : data(::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)),
+        bytes(bytes) {
+    if (data == MAP_FAILED)
+      throw std::bad_alloc();
+  }
+  ~Memory() { ::munmap(data, bytes); }
+
+  void *data;
+  size_t bytes;
+};
+
+static int64_t sizeOf(upd_dtype dtype) {
+  return dtype == UPD_F64 ? 8 : dtype == UPD_F32 ? 4 : 2;
+}
+
+/// Fills with a pattern of values near `scale`.
+static void fill(void *data, upd_dtype dtype, int64_t count, float scale) {
+  for (int64_t i = 0; i < count; ++i) {
+    float value = scale * (1.0f + 0.25f * static_cast<float>((i * 7919) % 101) / 101.0f);
+    uint32_t bits;
+    std::memcpy(&bits, &value, 4);
+    switch (dtype) {
+    case UPD_F32:
+      static_cast<float *>(data)[i] = value;
+      break;
+    case UPD_F64:
+      static_cast<double *>(data)[i] = value;
+      break;
+    case UPD_BF16:
+      static_cast<uint16_t *>(data)[i] = static_cast<uint16_t>(bits >> 16);
+      break;
+    case UPD_F16:
+      static_cast<_Float16 *>(data)[i] = static_cast<_Float16>(value);
+      break;
+    }
+  }
+}
+
+Stepper::Stepper(const StepSetup &setup) : setup(setup) {
+  std::vector<upd_setting> settings;
+  for (const auto &[name, value] : setup.settings)
+    settings.push_back({name.c_str(), value.c_str()});
+  std::vector<upd_storage> storage;
+  for (const auto &[name, dtype] : setup.storage)
+    storage.push_back({name.c_str(), dtype});
+  upd_compile_options options{sizeof(upd_compile_options), nullptr, settings.data(),
+                              settings.size(),             storage.data(), storage.size(),
+                              nullptr,                     ""};
+  check(upd_compile_file(setup.ruleFile.c_str(), &options, &rule));
+
+  // One block for all parameters and one for all gradients, each tensor on its own cache lines.
+  auto make = [&](upd_dtype dtype, float scale, std::vector<upd_tensor> &tensors) {
+    int64_t stride = (setup.elements * sizeOf(dtype) + 63) / 64 * 64;
+    memory.push_back(std::make_unique<Memory>(stride * setup.tensors));
+    auto *data = static_cast<char *>(memory.back()->data);
+    for (int64_t i = 0; i < setup.tensors; ++i, data += stride) {
+      fill(data, dtype, setup.elements, scale);
+      tensors.push_back({data, &this->setup.elements, nullptr, 1, dtype, UPD_CPU, 0, 0});
+    }
+  };
+  make(upd_rule_param_dtype(rule), 0.5f, params);
+  make(upd_rule_grad_dtype(rule), 1e-2f, grads);
+
+  upd_group group{params.data(), nullptr, params.size(), nullptr, 0};
+  check(upd_optimizer_create(rule, &group, 1, nullptr, &optimizer));
+  step();
+}
+
+Stepper::~Stepper() {
+  upd_optimizer_release(optimizer);
+  upd_rule_release(rule);
+}
+
+void Stepper::step() { check(upd_optimizer_step(optimizer, grads.data(), grads.size())); }
+
+std::vector<LimitStream> Stepper::streams() {
+  std::vector<LimitStream> streams{
+      {params[0].data, static_cast<int>(sizeOf(params[0].dtype)), true},
+      {grads[0].data, static_cast<int>(sizeOf(grads[0].dtype)), false}};
+  for (size_t i = 0; i < upd_rule_state_count(rule); ++i) {
+    upd_tensor state;
+    check(upd_optimizer_state(optimizer, 0, upd_rule_state_name(rule, i), &state));
+    streams.push_back({state.data, static_cast<int>(sizeOf(state.dtype)), true});
+  }
+  return streams;
+}

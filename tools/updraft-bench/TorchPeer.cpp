@@ -1,0 +1,83 @@
+//===- TorchPeer.cpp - PyTorch, measured in the same run --------------------------------------===//
+
+#include "TorchPeer.h"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdexcept>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace updraft::bench;
+
+extern char **environ;
+
+TorchPeer::TorchPeer(const std::string &python, const std::string &script, int threads) {
+  int commands[2], answers[2];
+  if (::pipe2(commands, O_CLOEXEC) || ::pipe2(answers, O_CLOEXEC))
+    throw std::runtime_error("cannot make a pipe");
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, commands[0], 0);
+  posix_spawn_file_actions_adddup2(&actions, answers[1], 1);
+  std::string threadCount = std::to_string(threads);
+  const char *argv[] = {python.c_str(), script.c_str(), threadCount.c_str(), nullptr};
+  int failed = ::posix_spawnp(&process, python.c_str(), &actions, nullptr,
+                              const_cast<char **>(argv), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  ::close(commands[0]);
+  ::close(answers[1]);
+  toPeer = ::fdopen(commands[1], "w");
+  fromPeer = ::fdopen(answers[0], "r");
+  // A peer that died is noticed at the next answer, not by a signal.
+  ::signal(SIGPIPE, SIG_IGN);
+  if (failed)
+    throw std::runtime_error(fmt::format("cannot start `{}`", python));
+  ask("hello");
+}
+
+TorchPeer::~TorchPeer() {
+  if (toPeer)
+    ::fclose(toPeer); // ends the peer's loop
+  if (fromPeer)
+    ::fclose(fromPeer);
+  if (process > 0)
+    ::waitpid(process, nullptr, 0);
+}
+
+std::string TorchPeer::ask(const std::string &command) {
+  fmt::print(toPeer, "{}\n", command);
+  std::fflush(toPeer);
+  char *line = nullptr;
+  size_t capacity = 0;
+  ssize_t length = ::getline(&line, &capacity, fromPeer);
+  std::string answer = length > 0 ? std::string(line, length - 1) : "";
+  std::free(line);
+  if (!answer.starts_with("ok"))
+    throw std::runtime_error(fmt::format("the PyTorch peer failed at `{}`: {}", command,
+                                         answer.empty() ? "no answer" : answer));
+  return answer.size() > 3 ? answer.substr(3) : "";
+}
+
+std::vector<Contestant> TorchPeer::contestants(const std::string &optimizer,
+                                               const std::string &arguments,
+                                               const std::string &dtype, int64_t tensors,
+                                               int64_t elements) {
+  std::vector<Contestant> result;
+  for (const char *impl : {"for-loop", "foreach", "fused"}) {
+    std::string answer = ask(fmt::format("make {} {} {} {} {} {}", optimizer, impl, dtype, tensors,
+                                         elements, arguments));
+    if (answer == "none")
+      continue;
+    result.push_back({fmt::format("torch {}", impl), dtype, [this, answer](int count) {
+                        return std::stod(ask(fmt::format("run {} {}", answer, count)));
+                      }});
+  }
+  return result;
+}
+
+void TorchPeer::drop() { ask("drop"); }

@@ -1,0 +1,39 @@
+//===- Work.h - What is measured -----------------------------------------------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_TOOLS_BENCH_WORK_H
+#define UPDRAFT_TOOLS_BENCH_WORK_H
+
+#include "Race.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace updraft::bench {
+
+class TorchPeer;
+
+struct BenchOptions {
+  bool quick = false;         // small sizes and few rounds: whether it works, not how fast it is
+  std::string rulesDir;       // where the shipped rules are
+  std::string self;           // this program, started again for what needs a fresh process
+  TorchPeer *torch = nullptr; // null: without PyTorch
+};
+
+/// A work by its name. `run` gives the rows; an error is thrown as std::runtime_error.
+struct Work {
+  std::string name;
+  std::string description;
+  std::function<std::vector<Row>(const BenchOptions &)> run;
+};
+
+std::vector<Work> stepWorks();
+std::vector<Work> compileWorks();
+
+/// The body of the fresh process that compileWorks starts: compiles `ruleFile` with the cache in
+/// `cacheDir` (may be empty) and prints the milliseconds.
+int compileProbe(const std::string &ruleFile, const std::string &cacheDir);
+
+} // namespace updraft::bench
+
+#endif // UPDRAFT_TOOLS_BENCH_WORK_H

@@ -1,0 +1,110 @@
+//===- updraftc.cpp - The compiler at the command line -----------------------------------------===//
+// Compiles a rule to an object, prints any stage on the way, explains the cost of a step, and shows the
+// cache.
+
+#include "CacheCommand.h"
+#include "tools/options/RuleOptions.h"
+#include "updraft/Driver/Compiler.h"
+#include "updraft/Driver/StatusError.h"
+#include "updraft/Driver/Version.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/ToolOutputFile.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <CLI/CLI.hpp>
+
+using namespace updraft;
+
+namespace {
+constexpr const char *footer = R"(
+Examples:
+  updraftc adamw.upd                          writes adamw.o for this machine's CPU
+  updraftc adamw.upd --emit=schedule          prints the passes over data
+  updraftc adamw.upd --emit=asm --target=x86-64-v3 --set amsgrad=true
+  updraftc adamw.upd --storage param=bf16,grad=bf16,state=f32 --explain
+  updraftc cache list
+
+Exit codes: 0 success, 1 error in the rule or the request, 2 a file could not be read or written,
+3 a defect of Updraft, 100 and above an error in the command line.)";
+
+struct Options {
+  RuleOptions rule;
+  std::string emit;
+  std::string target = "host";
+  std::string output;
+  bool explain = false;
+};
+
+int exitCodeOf(upd_status status) {
+  return status == UPD_OK ? 0 : status == UPD_IO_ERROR ? 2 : status == UPD_INTERNAL_ERROR ? 3 : 1;
+}
+
+int report(llvm::Error error) {
+  auto [status, message] = takeStatus(std::move(error));
+  llvm::errs() << describe(status, message);
+  return exitCodeOf(status);
+}
+
+/// Writes what `produce` prints to the file, or to stdout for "-".
+llvm::Error writeTo(const std::string &path,
+                    llvm::function_ref<llvm::Error(llvm::raw_ostream &)> produce) {
+  std::error_code failure;
+  llvm::ToolOutputFile file(path, failure, llvm::sys::fs::OF_None);
+  if (failure)
+    return makeError(UPD_IO_ERROR, "cannot write `" + path + "`: " + failure.message());
+  if (llvm::Error error = produce(file.os()))
+    return error;
+  file.os().flush();
+  if (file.os().has_error()) {
+    std::string reason = file.os().error().message();
+    file.os().clear_error();
+    return makeError(UPD_IO_ERROR, "cannot write `" + path + "`: " + reason);
+  }
+  file.keep();
+  return llvm::Error::success();
+}
+
+llvm::Error compile(const Options &options) {
+  auto request = options.rule.makeRequest(options.target);
+  if (!request)
+    return request.takeError();
+  Compiler compiler;
+  if (options.explain) {
+    llvm::Error error = writeTo(options.output.empty() ? "-" : options.output, [&](auto &os) {
+      return compiler.explain(*request, os);
+    });
+    if (error || options.emit.empty())
+      return error;
+  }
+  std::optional<Stage> stage = parseStage(options.emit.empty() ? "obj" : options.emit);
+  std::string output = options.output;
+  if (output.empty())
+    output = stage == Stage::Obj ? llvm::sys::path::stem(options.rule.file).str() + ".o" : "-";
+  return writeTo(output, [&](auto &os) { return compiler.emit(*request, *stage, os); });
+}
+} // namespace
+
+int main(int argc, char **argv) {
+  CLI::App app("Compiles an optimizer update rule to machine code, or shows it at any stage.");
+  app.footer(footer);
+  app.set_version_flag("--version", versionString().str());
+  app.require_subcommand(0, 1);
+
+  Options options;
+  options.rule.addTo(app);
+  app.add_option("--emit", options.emit, "Stage: " + llvm::join(stageNames(), ", ") + " (default)")
+      ->check(CLI::IsMember(std::vector<std::string>(stageNames().begin(), stageNames().end())));
+  app.add_option("--target", options.target,
+                 "CPU: host (default), x86-64-v3, x86-64-v4, aarch64");
+  app.add_option("-o,--output", options.output,
+                 "File to write; - is the standard output (default: FILE.o for objects, else -)");
+  app.add_flag("--explain", options.explain,
+               "Print what a step costs: passes, bytes, flops, hoisted scalars");
+  CacheCommand cache(app);
+
+  CLI11_PARSE(app, argc, argv);
+  llvm::Error error = cache.chosen() ? cache.run(llvm::outs()) : compile(options);
+  return error ? report(std::move(error)) : 0;
+}
