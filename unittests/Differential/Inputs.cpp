@@ -1,0 +1,75 @@
+//===- Inputs.cpp - Elements to run rules on ----------------------------------------------===//
+
+#include "Inputs.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace updraft;
+
+namespace {
+
+/// Values at the edges of a format.
+struct Edges {
+  double smallest; // denormal
+  double smallestNormal;
+  double largest;
+};
+
+Edges edgesOf(reference::StorageFormat format) {
+  switch (format) {
+  case reference::StorageFormat::F64:
+    return {std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::min(),
+            std::numeric_limits<double>::max()};
+  case reference::StorageFormat::F32:
+    return {std::numeric_limits<float>::denorm_min(), std::numeric_limits<float>::min(),
+            std::numeric_limits<float>::max()};
+  case reference::StorageFormat::BF16:
+    return {0x1p-133, 0x1p-126, 0x1.fep127};
+  case reference::StorageFormat::F16:
+    return {0x1p-24, 0x1p-14, 65504};
+  }
+  return {};
+}
+
+double specialValue(const Edges &edges, uint64_t choice) {
+  switch (choice % 10) {
+  case 0:
+    return std::numeric_limits<double>::quiet_NaN();
+  case 1:
+    return std::numeric_limits<double>::infinity();
+  case 2:
+    return 0;
+  case 3:
+    return edges.smallest;
+  case 4:
+    return 5 * edges.smallest;
+  case 5:
+    return edges.smallestNormal;
+  case 6:
+    return edges.smallestNormal - edges.smallest;
+  case 7:
+    return edges.largest;
+  case 8:
+    return edges.largest / 3;
+  default:
+    return 1;
+  }
+}
+
+} // namespace
+
+void updraft::differential::fillElements(reference::StorageFormat format, void *data, int64_t count,
+                                         std::mt19937_64 &random) {
+  const Edges edges = edgesOf(format);
+  std::normal_distribution<double> ordinary(0, 1);
+  for (int64_t i = 0; i < count; ++i) {
+    const uint64_t choice = random();
+    double value;
+    if (choice % 8 == 0)
+      value = specialValue(edges, choice >> 8);
+    else
+      value = std::ldexp(ordinary(random), -int((choice >> 8) % 16));
+    reference::storeElement(format, data, i, choice >> 63 ? -value : value);
+  }
+}

@@ -1,0 +1,19 @@
+//===- Inputs.h - Elements to run rules on ----------------------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_UNITTESTS_DIFFERENTIAL_INPUTS_H
+#define UPDRAFT_UNITTESTS_DIFFERENTIAL_INPUTS_H
+
+#include "updraft/Reference/StorageFormat.h"
+
+#include <random>
+
+namespace updraft::differential {
+
+/// Fills `count` elements: values of several magnitudes, and some that are special (NaN,
+/// infinities, zeros, denormals, the largest).
+void fillElements(reference::StorageFormat format, void *data, int64_t count,
+                  std::mt19937_64 &random);
+
+} // namespace updraft::differential
+
+#endif // UPDRAFT_UNITTESTS_DIFFERENTIAL_INPUTS_H

@@ -1,0 +1,58 @@
+//===- RuleCase.h - One comparison of a compiled and an interpreted rule ----*- C++ -*-===//
+// What is compiled, with which flags, types and hyperparameters, and over which tensors it is
+// stepped.
+
+#ifndef UPDRAFT_UNITTESTS_DIFFERENTIAL_RULECASE_H
+#define UPDRAFT_UNITTESTS_DIFFERENTIAL_RULECASE_H
+
+#include "updraft-c/types.h"
+#include "gtest/gtest.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace updraft::differential {
+
+/// A hyperparameter that is set before a step; steps count from 1.
+struct HyperChange {
+  int step;
+  std::string name;
+  double value;
+};
+
+/// A tensor of the case. Every stream starts at another element of a cache line, unless `aligned`.
+struct TensorShape {
+  int64_t count;
+  bool aligned;
+};
+
+struct RuleCase {
+  std::string source;
+  std::string filename;
+  std::string rule; // empty: the file's only one
+  std::vector<std::pair<std::string, std::string>> settings;
+  std::vector<std::pair<std::string, upd_dtype>> storage;
+  std::vector<HyperChange> changes;
+  std::vector<TensorShape> tensors;
+  int steps = 5;
+  uint64_t seed = 0;
+};
+
+/// Runs the case compiled, through the C API, and interpreted, and compares every bit after every
+/// step. A failure tells the first difference, with the inputs of its element.
+testing::AssertionResult compiledEqualsInterpreted(const RuleCase &ruleCase);
+
+/// Sets every hyperparameter to values in and out of its range: the compiled rule must refuse
+/// exactly those that break a requirement of the rule, with the requirement's message.
+testing::AssertionResult requirementsAgree(const RuleCase &ruleCase);
+
+/// Sizes around the width of a vector, at aligned and unaligned starts.
+std::vector<TensorShape> smallTensors();
+
+/// "amsgrad=true param=bf16 …".
+std::string describe(const RuleCase &ruleCase);
+
+} // namespace updraft::differential
+
+#endif // UPDRAFT_UNITTESTS_DIFFERENTIAL_RULECASE_H

@@ -1,0 +1,143 @@
+//===- RuleTable.cpp - The shipped rules and what they are tested with --------------------===//
+
+#include "RuleTable.h"
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <cctype>
+
+using namespace updraft::differential;
+
+namespace {
+
+/// The settings that are tried in every combination: one alternative of each axis, in which
+/// settings are separated by spaces.
+using Axis = std::vector<std::string>;
+
+struct RuleEntry {
+  std::string file;
+  std::vector<Axis> axes;
+  std::vector<HyperChange> changes;
+  std::vector<std::string> states;
+  bool allStorageTypes = false;
+};
+
+const Axis maximize = {"maximize=false", "maximize=true"};
+const Axis weightDecay = {"weight_decay=0", "weight_decay=0.05"};
+
+const std::vector<RuleEntry> &table() {
+  static const std::vector<RuleEntry> entries = {
+      {"sgd",
+       {{"momentum=0", "momentum=0.9", "momentum=0.9 dampening=0.3", "momentum=0.9 nesterov=true"},
+        weightDecay,
+        maximize},
+       {{1, "lr", 0.1}, {3, "lr", 0.037}},
+       {},
+       false},
+      {"adam",
+       {{"amsgrad=false", "amsgrad=true"}, weightDecay, maximize},
+       {{2, "lr", 0.02}, {3, "beta1", 0.8}, {4, "beta2", 0.99}, {5, "eps", 1e-4}},
+       {"exp_avg", "exp_avg_sq"},
+       false},
+      {"adamw",
+       {{"amsgrad=false", "amsgrad=true"}, weightDecay, maximize},
+       {{2, "lr", 0.02}, {3, "beta1", 0.8}, {4, "beta2", 0.99}, {5, "eps", 1e-4}},
+       {"exp_avg", "exp_avg_sq"},
+       true},
+      {"rmsprop",
+       {{"centered=false", "centered=true"}, {"momentum=0", "momentum=0.9"}, weightDecay, maximize},
+       {{2, "lr", 0.02}, {3, "alpha", 0.9}, {4, "eps", 1e-4}},
+       {},
+       false},
+      {"adagrad",
+       {{"lr_decay=0", "lr_decay=0.1"},
+        {"initial_accumulator_value=0", "initial_accumulator_value=0.1"},
+        weightDecay,
+        maximize},
+       {{2, "lr", 0.02}, {3, "eps", 1e-4}},
+       {},
+       false},
+      {"qhm",
+       {{"weight_decay_type=grad", "weight_decay_type=direct"}, weightDecay, maximize},
+       {{2, "lr", 0.02}, {3, "momentum", 0.8}, {4, "nu", 0.5}},
+       {},
+       false},
+      {"lion",
+       {weightDecay, maximize},
+       {{2, "lr", 0.02}, {3, "beta1", 0.8}, {4, "beta2", 0.9}},
+       {},
+       false},
+  };
+  return entries;
+}
+
+const std::string rulesFolder = UPDRAFT_RULES_DIR;
+
+} // namespace
+
+std::string RuleVariant::name() const {
+  std::string text;
+  for (const std::string &setting : settings)
+    for (char c : (text.empty() ? "" : "_") + setting)
+      text += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return text;
+}
+
+RuleCase RuleVariant::instantiate(StorageChoice storage) const {
+  RuleCase ruleCase;
+  ruleCase.filename = rulesFolder + "/" + file + ".upd";
+  if (auto buffer = llvm::MemoryBuffer::getFile(ruleCase.filename))
+    ruleCase.source = (*buffer)->getBuffer().str();
+  for (llvm::StringRef setting : settings)
+    ruleCase.settings.emplace_back(setting.split('=').first.str(), setting.split('=').second.str());
+  ruleCase.storage = std::move(storage);
+  ruleCase.changes = changes;
+  ruleCase.seed = 1000 * index + 1;
+  return ruleCase;
+}
+
+std::vector<RuleVariant> updraft::differential::variantsOf(const std::string &file) {
+  std::vector<RuleVariant> variants;
+  for (const RuleEntry &entry : table()) {
+    if (entry.file != file)
+      continue;
+    variants.push_back({file, {}, entry.changes, entry.states, entry.allStorageTypes});
+    for (const Axis &axis : entry.axes) {
+      std::vector<RuleVariant> extended;
+      for (const RuleVariant &variant : variants)
+        for (llvm::StringRef alternative : axis) {
+          RuleVariant &next = extended.emplace_back(variant);
+          while (!alternative.empty()) {
+            auto [setting, rest] = alternative.split(' ');
+            next.settings.push_back(setting.str());
+            alternative = rest;
+          }
+        }
+      variants = std::move(extended);
+    }
+  }
+  for (size_t i = 0; i < variants.size(); ++i)
+    variants[i].index = i;
+  return variants;
+}
+
+std::vector<StorageChoice> updraft::differential::storageChoices(const RuleVariant &variant) {
+  constexpr upd_dtype types[] = {UPD_F32, UPD_F64, UPD_BF16, UPD_F16};
+  std::vector<StorageChoice> choices;
+  for (int param = 0; param < 4; ++param)
+    for (int grad = 0; grad < 4; ++grad)
+      for (int state = 0; state < 4; ++state)
+        // The states of a Latin square: each pair of types occurs once.
+        if (variant.allStorageTypes || state == (param + grad) % 4)
+          choices.push_back(
+              {{"param", types[param]}, {"grad", types[grad]}, {"state", types[state]}});
+  if (variant.states.size() == 2)
+    for (int i = 0; i < 4; ++i)
+      choices.push_back({{"param", types[i]},
+                         {"grad", types[(i + 2) % 4]},
+                         {"state", UPD_F32},
+                         {variant.states[0], types[(i + 1) % 4]},
+                         {variant.states[1], types[(i + 3) % 4]}});
+  return choices;
+}

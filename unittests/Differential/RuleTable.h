@@ -1,0 +1,36 @@
+//===- RuleTable.h - The shipped rules and what they are tested with --------*- C++ -*-===//
+
+#ifndef UPDRAFT_UNITTESTS_DIFFERENTIAL_RULETABLE_H
+#define UPDRAFT_UNITTESTS_DIFFERENTIAL_RULETABLE_H
+
+#include "RuleCase.h"
+
+namespace updraft::differential {
+
+/// A rule with its flags and hyperparameters settled; the storage types are open.
+struct RuleVariant {
+  std::string file;                  // under rules/
+  std::vector<std::string> settings; // "amsgrad=true"
+  std::vector<HyperChange> changes;
+  std::vector<std::string> states; // that are given types of their own
+  bool allStorageTypes = false;
+  size_t index = 0;
+
+  /// A name for the test: letters, digits and underscores.
+  std::string name() const;
+  /// The case with these storage types, without tensors.
+  RuleCase instantiate(std::vector<std::pair<std::string, upd_dtype>> storage) const;
+};
+
+/// Every combination of the flags and settings of a rule.
+std::vector<RuleVariant> variantsOf(const std::string &file);
+
+using StorageChoice = std::vector<std::pair<std::string, upd_dtype>>;
+
+/// The storage types to test a variant with: all of param, grad and state, or so many that every
+/// pair of types of two of them occurs; then states of different types.
+std::vector<StorageChoice> storageChoices(const RuleVariant &variant);
+
+} // namespace updraft::differential
+
+#endif // UPDRAFT_UNITTESTS_DIFFERENTIAL_RULETABLE_H
