@@ -1,8 +1,8 @@
 /*===- updraft-c/kernel.h - The interface of compiled code ------------------------*- C -*-===*
  * The functions in a compiled rule's object file, as the runtime calls them. For a rule with plan
- * name R the symbols are R_initial, R_validate, R_prologue and R_pass0. All are pure but for what is
- * said to be written, call nothing but C maths functions (and those only in host functions), and may
- * run on any thread at once.
+ * name R the symbols are R_initial, R_validate, R_prologue and R_pass0. All are pure but for what
+ * is said to be written, call nothing but C maths functions (and those only in host functions), and
+ * may run on any thread at once.
  *===---------------------------------------------------------------------------------------===*/
 #ifndef UPDRAFT_C_KERNEL_H
 #define UPDRAFT_C_KERNEL_H
@@ -37,16 +37,16 @@ typedef void (*upd_initial_function)(const double *hyper, double *initial);
 /* The index of the first requirement that `hyper` breaks, or -1. */
 typedef int32_t (*upd_validate_function)(const double *hyper);
 
-/* Evaluates the scalars of a step into `row`: values of the compute type, row[0] nonzero if the step
- * is to be skipped, then the plan's scalars (flags as 0 and 1). `reduced` and `scalar_state` may be
- * null where the rule has none. */
+/* Evaluates the scalars of a step into `row`: values of the compute type, row[0] nonzero if the
+ * step is to be skipped, then the plan's scalars (flags as 0 and 1). `reduced` and `scalar_state`
+ * may be null where the rule has none. */
 typedef void (*upd_prologue_function)(const double *hyper, const double *per_tensor,
                                       const double *reduced, void *row, double *scalar_state);
 
 /* Runs a pass over elements [begin, end) of one tensor. `begin` is a multiple of UPD_LEAF_ELEMENTS.
  * streams[0] is the parameter, streams[1] the gradient, then the states in order; each points to
- * element 0 and has the alignment of its element. Streams that are the same tensor may be equal, and
- * must not overlap otherwise. `partials` and `site` may be null where the pass uses neither. */
+ * element 0 and has the alignment of its element. Streams that are the same tensor may be equal,
+ * and must not overlap otherwise. `partials` and `site` may be null where the pass uses neither. */
 typedef void (*upd_pass_function)(const void *row, void *const *streams, int64_t begin, int64_t end,
                                   double *partials, const upd_site *site);
 

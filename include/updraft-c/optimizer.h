@@ -35,10 +35,10 @@ typedef struct upd_pool {
   void *pool;
 } upd_pool;
 
-/* Refused, before anything is written: a parameter with the wrong dtype or device, that is not dense,
- * is read-only, or overlaps another; a hyperparameter that is unknown, NaN, or breaks a requirement of
- * the rule (its message). `pool` may be null: the library's own, with UPDRAFT_NUM_THREADS threads or
- * one per CPU that the process may use. */
+/* Refused, before anything is written: a parameter with the wrong dtype or device, that is not
+ * dense, is read-only, or overlaps another; a hyperparameter that is unknown, NaN, or breaks a
+ * requirement of the rule (its message). `pool` may be null: the library's own, with
+ * UPDRAFT_NUM_THREADS threads or one per CPU that the process may use. */
 UPD_EXPORT upd_status upd_optimizer_create(upd_rule *rule, const upd_group *groups,
                                            size_t group_count, const upd_pool *pool,
                                            upd_optimizer **optimizer);
@@ -48,9 +48,9 @@ UPD_EXPORT size_t upd_optimizer_param_count(const upd_optimizer *optimizer);
 UPD_EXPORT size_t upd_optimizer_group_count(const upd_optimizer *optimizer);
 
 /* Applies one step to every parameter that has a gradient. grads[i] belongs to parameter i, counted
- * over all groups; a gradient with null data and rank -1 is absent: its parameter is left alone, and
- * gets no state. Gradients are read only. Refused before anything is written: a wrong count, dtype,
- * device, shape or layout; a gradient that overlaps a parameter or a state. */
+ * over all groups; a gradient with null data and rank -1 is absent: its parameter is left alone,
+ * and gets no state. Gradients are read only. Refused before anything is written: a wrong count,
+ * dtype, device, shape or layout; a gradient that overlaps a parameter or a state. */
 UPD_EXPORT upd_status upd_optimizer_step(upd_optimizer *optimizer, const upd_tensor *grads,
                                          size_t grad_count);
 
@@ -65,8 +65,8 @@ UPD_EXPORT upd_status upd_optimizer_get_step(const upd_optimizer *optimizer, siz
                                              int64_t *step);
 UPD_EXPORT upd_status upd_optimizer_set_step(upd_optimizer *optimizer, size_t param, int64_t step);
 
-/* A view of a parameter's state, with the parameter's shape and strides; valid until the optimizer is
- * released. UPD_NOT_FOUND while the parameter has taken no step and no state was loaded. */
+/* A view of a parameter's state, with the parameter's shape and strides; valid until the optimizer
+ * is released. UPD_NOT_FOUND while the parameter has taken no step and no state was loaded. */
 UPD_EXPORT upd_status upd_optimizer_state(upd_optimizer *optimizer, size_t param, const char *state,
                                           upd_tensor *tensor);
 
@@ -76,9 +76,9 @@ UPD_EXPORT upd_status upd_optimizer_state(upd_optimizer *optimizer, size_t param
 UPD_EXPORT upd_status upd_optimizer_bind_state(upd_optimizer *optimizer, size_t param,
                                                const char *state, const upd_tensor *tensor);
 
-/* Writes or reads states and step counts as a safetensors file: `state/NAME/STATE`, and the step count
- * as the scalar `state/NAME/step` (f32 as torch has it up to 2^24, then i64). Hyperparameters are in
- * the file's metadata, and are restored. Loading is all or nothing. */
+/* Writes or reads states and step counts as a safetensors file: `state/NAME/STATE`, and the step
+ * count as the scalar `state/NAME/step` (f32 as torch has it up to 2^24, then i64). Hyperparameters
+ * are in the file's metadata, and are restored. Loading is all or nothing. */
 UPD_EXPORT upd_status upd_optimizer_save(const upd_optimizer *optimizer, const char *path);
 UPD_EXPORT upd_status upd_optimizer_load(upd_optimizer *optimizer, const char *path);
 

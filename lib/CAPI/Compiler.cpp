@@ -32,11 +32,11 @@ llvm::Error checkDType(upd_dtype dtype, const char *name) {
 
 llvm::Error readOptions(const upd_compile_options &options, CompileRequest &request) {
   if (options.struct_size != sizeof(upd_compile_options))
-    return makeError(UPD_INVALID_ARGUMENT,
-                     "struct_size of upd_compile_options is " +
-                         std::to_string(options.struct_size) + ", this library expects " +
-                         std::to_string(sizeof(upd_compile_options)) +
-                         "; set it to sizeof(upd_compile_options)");
+    return makeError(UPD_INVALID_ARGUMENT, "struct_size of upd_compile_options is " +
+                                               std::to_string(options.struct_size) +
+                                               ", this library expects " +
+                                               std::to_string(sizeof(upd_compile_options)) +
+                                               "; set it to sizeof(upd_compile_options)");
   if ((options.setting_count && !options.settings) || (options.storage_count && !options.storage))
     return makeError(UPD_INVALID_ARGUMENT, "settings or storage is null, but its count is not 0");
   if (options.rule)
@@ -114,15 +114,14 @@ upd_status upd_compile(const char *source, size_t length, const char *filename,
   });
 }
 
-upd_status upd_compile_file(const char *path, const upd_compile_options *options,
-                            upd_rule **rule) {
+upd_status upd_compile_file(const char *path, const upd_compile_options *options, upd_rule **rule) {
   return guarded([&] {
     if (!path)
       return fail(UPD_INVALID_ARGUMENT, "path is null");
     auto buffer = llvm::MemoryBuffer::getFile(path);
     if (!buffer)
-      return fail(UPD_IO_ERROR, std::string("cannot read `") + path +
-                                    "`: " + buffer.getError().message());
+      return fail(UPD_IO_ERROR,
+                  std::string("cannot read `") + path + "`: " + buffer.getError().message());
     return upd_compile((*buffer)->getBufferStart(), (*buffer)->getBufferSize(), path, options,
                        rule);
   });
@@ -170,9 +169,9 @@ upd_status upd_emit(const char *source, size_t length, const char *filename,
     *text = nullptr;
     std::optional<Stage> stage = parseStage(stageName);
     if (!stage || *stage == Stage::Obj)
-      return fail(UPD_INVALID_ARGUMENT,
-                  std::string("unknown stage `") + stageName + "`; the stages are " +
-                      llvm::join(stageNames().drop_back(), ", "));
+      return fail(UPD_INVALID_ARGUMENT, std::string("unknown stage `") + stageName +
+                                            "`; the stages are " +
+                                            llvm::join(stageNames().drop_back(), ", "));
     auto request = makeRequest(source, length, filename, options);
     if (!request)
       return failWith(request.takeError());

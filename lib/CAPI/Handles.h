@@ -1,4 +1,5 @@
-//===- Handles.h - What the C API's opaque handles are --------------------------------*- C++ -*-===//
+//===- Handles.h - What the C API's opaque handles are --------------------------------*- C++
+//-*-===//
 
 #ifndef UPDRAFT_LIB_CAPI_HANDLES_H
 #define UPDRAFT_LIB_CAPI_HANDLES_H

@@ -1,4 +1,5 @@
-//===- LastError.h - The message behind upd_last_error ---------------------------------*- C++ -*-===//
+//===- LastError.h - The message behind upd_last_error ---------------------------------*- C++
+//-*-===//
 
 #ifndef UPDRAFT_LIB_CAPI_LASTERROR_H
 #define UPDRAFT_LIB_CAPI_LASTERROR_H
@@ -11,8 +12,8 @@
 
 namespace updraft::capi {
 
-/// Remembers the calling thread's message and returns `status`. Never throws: without memory for the
-/// message, it is lost.
+/// Remembers the calling thread's message and returns `status`. Never throws: without memory for
+/// the message, it is lost.
 upd_status fail(upd_status status, const std::string &message) noexcept;
 
 /// Runs `body`, which returns a upd_status, and turns an exception into one.

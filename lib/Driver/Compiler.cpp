@@ -17,11 +17,12 @@
 using namespace mlir;
 using namespace updraft;
 
-/// What outlives one compilation. The context is made when a rule is first compiled, so that a process
-/// whose rules all come from the cache does without.
+/// What outlives one compilation. The context is made when a rule is first compiled, so that a
+/// process whose rules all come from the cache does without.
 struct Compiler::Cached {
-  Cached() : context(makeRegistry(), MLIRContext::Threading::DISABLED), toPlan(&context),
-             toLLVM(&context) {
+  Cached()
+      : context(makeRegistry(), MLIRContext::Threading::DISABLED), toPlan(&context),
+        toLLVM(&context) {
     buildPlanPipeline(toPlan);
     buildLLVMDialectPipeline(toLLVM);
   }
@@ -132,10 +133,10 @@ private:
   }
 
   llvm::Error internalError(llvm::StringRef stage) {
-    return makeError(UPD_INTERNAL_ERROR, ("cannot lower the rule to the stage `" + stage +
-                                          "`; this is a defect of Updraft, please report it\n" +
-                                          internalDiagnostics)
-                                             .str());
+    return makeError(UPD_INTERNAL_ERROR,
+                     ("cannot lower the rule to the stage `" + stage +
+                      "`; this is a defect of Updraft, please report it\n" + internalDiagnostics)
+                         .str());
   }
 
   Cached &cached;

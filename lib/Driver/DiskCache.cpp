@@ -1,6 +1,6 @@
 //===- DiskCache.cpp - Compiled rules kept between processes ---------------------------------===//
-// An entry is a file KEY.upc: a fixed header, the interface's JSON, the object. The header's checksum
-// covers both, so that a torn or altered file is recompiled instead of run.
+// An entry is a file KEY.upc: a fixed header, the interface's JSON, the object. The header's
+// checksum covers both, so that a torn or altered file is recompiled instead of run.
 
 #include "updraft/Driver/DiskCache.h"
 
@@ -93,7 +93,8 @@ std::vector<StoredFile> listFiles(llvm::StringRef folder, std::error_code &error
     if (!fs::status(it->path(), status))
       files.push_back({it->path(), status.getSize(), status.getLastModificationTime()});
   }
-  llvm::sort(files, [](const StoredFile &a, const StoredFile &b) { return a.lastUsed > b.lastUsed; });
+  llvm::sort(files,
+             [](const StoredFile &a, const StoredFile &b) { return a.lastUsed > b.lastUsed; });
   return files;
 }
 } // namespace

@@ -1,4 +1,5 @@
-//===- Explain.cpp - The cost of a step --------------------------------------------------------===//
+//===- Explain.cpp - The cost of a step
+//--------------------------------------------------------===//
 // Counts what the plan says, per element of a parameter; nothing here is measured.
 
 #include "Explain.h"
@@ -44,8 +45,8 @@ void listStreams(llvm::StringRef what, ValueRange streams, llvm::raw_ostream &os
   for (Value stream : streams) {
     bytes += bytesOf(stream);
     auto op = stream.getDefiningOp<StreamOp>();
-    list += (list.empty() ? "" : ", ") + op.getName().str() + " " +
-            typeName(op.getType().getStorage());
+    list +=
+        (list.empty() ? "" : ", ") + op.getName().str() + " " + typeName(op.getType().getStorage());
   }
   os << llvm::formatv("  {0,-7} {1,3} B/element  {2}\n", what, bytes, list);
 }

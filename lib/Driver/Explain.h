@@ -7,8 +7,8 @@
 
 namespace updraft {
 
-/// Prints what a step of `plan` costs: passes, bytes and flops per element, temporaries, the scalars
-/// that were hoisted.
+/// Prints what a step of `plan` costs: passes, bytes and flops per element, temporaries, the
+/// scalars that were hoisted.
 void explainPlan(PlanOp plan, llvm::raw_ostream &os);
 
 } // namespace updraft

@@ -9,7 +9,8 @@
 
 using namespace updraft;
 
-// A process rarely uses more rules than this; one that does (a search over rules) must not keep all.
+// A process rarely uses more rules than this; one that does (a search over rules) must not keep
+// all.
 static constexpr size_t maxRecent = 128;
 
 Session &Session::get() {

@@ -12,8 +12,7 @@ using namespace updraft;
 void RuleOptions::addTo(CLI::App &app) {
   app.add_option("FILE", file, "Rule file (.upd)");
   app.add_option("--rule", rule, "Rule to take, if the file has several");
-  app.add_option("--set", settings,
-                 "name=value: a static flag, or the default of a hyperparameter")
+  app.add_option("--set", settings, "name=value: a static flag, or the default of a hyperparameter")
       ->type_name("NAME=VALUE")
       ->delimiter(',');
   app.add_option("--storage", storage,

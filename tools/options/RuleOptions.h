@@ -1,4 +1,5 @@
-//===- RuleOptions.h - Options of every tool that takes a rule ------------------------*- C++ -*-===//
+//===- RuleOptions.h - Options of every tool that takes a rule ------------------------*- C++
+//-*-===//
 
 #ifndef UPDRAFT_TOOLS_OPTIONS_RULEOPTIONS_H
 #define UPDRAFT_TOOLS_OPTIONS_RULEOPTIONS_H
@@ -23,8 +24,8 @@ struct RuleOptions {
   llvm::Expected<CompileRequest> makeRequest(llvm::StringRef target) const;
 };
 
-/// A message as the tools print it: diagnostics as they are, anything else as `error: …`; ends with a
-/// line break.
+/// A message as the tools print it: diagnostics as they are, anything else as `error: …`; ends with
+/// a line break.
 std::string describe(upd_status status, const std::string &message);
 
 } // namespace updraft

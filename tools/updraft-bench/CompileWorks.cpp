@@ -1,6 +1,7 @@
-//===- CompileWorks.cpp - Works that time the compiler -----------------------------------------===//
-// The first compilation of a process is measured in a fresh process each round, which prints its own
-// time: what counts is the call, not the start of the program.
+//===- CompileWorks.cpp - Works that time the compiler
+//-----------------------------------------===//
+// The first compilation of a process is measured in a fresh process each round, which prints its
+// own time: what counts is the call, not the start of the program.
 
 #include "Stepper.h"
 #include "Work.h"
@@ -20,8 +21,13 @@ namespace fs = std::filesystem;
 namespace {
 double compileMs(const std::string &ruleFile, const std::string &cacheDir,
                  const upd_setting *setting = nullptr) {
-  upd_compile_options options{sizeof(upd_compile_options), nullptr, setting,
-                              static_cast<size_t>(setting != nullptr), nullptr, 0, nullptr,
+  upd_compile_options options{sizeof(upd_compile_options),
+                              nullptr,
+                              setting,
+                              static_cast<size_t>(setting != nullptr),
+                              nullptr,
+                              0,
+                              nullptr,
                               cacheDir.c_str()};
   upd_rule *rule = nullptr;
   auto start = std::chrono::steady_clock::now();

@@ -1,13 +1,14 @@
 //===- LimitKernel.cpp - What moving the bytes costs ----------------------------------------===//
 // Plain loops over the streams of a step, vectorised by the compiler. The gradient is the read-only
-// stream; every other one is combined with it under a mask that is zero at run time, so that neither
-// load nor store can be left out and no value changes.
+// stream; every other one is combined with it under a mask that is zero at run time, so that
+// neither load nor store can be left out and no value changes.
 
 #include "LimitKernel.h"
 
 #include "runtime/cpu/ThreadPool.h"
 
 #include <algorithm>
+#include <iterator>
 
 using namespace updraft::bench;
 
@@ -98,22 +99,30 @@ bool touch(const std::vector<LimitStream> &s, int64_t begin, int64_t n, uint32_t
 } // namespace
 
 bool updraft::bench::runLimitKernel(const std::vector<LimitStream> &streams, int64_t elements) {
-  std::vector<LimitStream> ordered = streams;
-  std::stable_partition(ordered.begin(), ordered.end(),
-                        [](const LimitStream &stream) { return !stream.written; });
+  std::vector<LimitStream> ordered;
+  auto isWritten = [](const LimitStream &stream) { return stream.written; };
+  std::remove_copy_if(streams.begin(), streams.end(), std::back_inserter(ordered), isWritten);
+  std::copy_if(streams.begin(), streams.end(), std::back_inserter(ordered), isWritten);
   if (ordered.empty() || ordered[0].written || (ordered.size() > 1 && !ordered[1].written))
     return false;
   uint32_t zero = opaqueZero;
   if (!touch(ordered, 0, 0, zero))
     return false;
 
-  runtime::ThreadPool &pool = runtime::ThreadPool::process();
-  int32_t threads = pool.threadCount();
-  // Boundaries at multiples of a page of the narrowest stream.
-  int64_t share = ((elements + threads - 1) / threads + 8191) / 8192 * 8192;
-  pool.run(threads, [&](int32_t index) {
-    int64_t begin = std::min(index * share, elements);
-    touch(ordered, begin, std::min(share, elements - begin), zero);
-  });
+  // The pool and the partition of a step: a share for each thread, whole leaves.
+  struct Job {
+    const std::vector<LimitStream> &streams;
+    int64_t elements, share;
+    uint32_t zero;
+  };
+  upd_pool pool = runtime::ThreadPool::processHandle();
+  int32_t threads = pool.thread_count(pool.pool);
+  Job job{ordered, elements, ((elements + threads - 1) / threads + 8191) / 8192 * 8192, zero};
+  auto task = [](void *context, int32_t index) {
+    const Job &job = *static_cast<Job *>(context);
+    int64_t begin = std::min(index * job.share, job.elements);
+    touch(job.streams, begin, std::min(job.share, job.elements - begin), job.zero);
+  };
+  pool.run(pool.pool, threads, task, &job);
   return true;
 }

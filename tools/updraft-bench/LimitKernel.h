@@ -1,4 +1,5 @@
-//===- LimitKernel.h - What moving the bytes costs ---------------------------------------*- C++ -*-===//
+//===- LimitKernel.h - What moving the bytes costs ---------------------------------------*- C++
+//-*-===//
 
 #ifndef UPDRAFT_TOOLS_BENCH_LIMITKERNEL_H
 #define UPDRAFT_TOOLS_BENCH_LIMITKERNEL_H
@@ -15,8 +16,8 @@ struct LimitStream {
   bool written;
 };
 
-/// Reads and writes the streams in place, with next to no arithmetic and without changing a value, on
-/// as many threads as a step uses. A combination of streams that has no kernel gives false.
+/// Reads and writes the streams in place, with next to no arithmetic and without changing a value,
+/// on as many threads as a step uses. A combination of streams that has no kernel gives false.
 bool runLimitKernel(const std::vector<LimitStream> &streams, int64_t elements);
 
 } // namespace updraft::bench

@@ -1,4 +1,5 @@
-//===- Race.h - Timing contestants in turn ----------------------------------------------*- C++ -*-===//
+//===- Race.h - Timing contestants in turn ----------------------------------------------*- C++
+//-*-===//
 
 #ifndef UPDRAFT_TOOLS_BENCH_RACE_H
 #define UPDRAFT_TOOLS_BENCH_RACE_H
@@ -18,8 +19,8 @@ struct Contestant {
   std::function<double(int count)> run;
 };
 
-/// A line of the report. `ratioToLimit` is the time of the contestant called "limit" over this one's:
-/// the median over rounds, so that a drift of the machine's speed cancels. 1 is the limit.
+/// A line of the report. `ratioToLimit` is the time of the contestant called "limit" over this
+/// one's: the median over rounds, so that a drift of the machine's speed cancels. 1 is the limit.
 struct Row {
   std::string work;
   std::string impl;
@@ -29,8 +30,8 @@ struct Row {
   std::optional<double> ratioToLimit;
 };
 
-/// Runs the contestants A B C, A B C, … and gives one row for each. The first round is not counted. A
-/// short work is repeated within a round until it takes about `minSeconds`.
+/// Runs the contestants A B C, A B C, … and gives one row for each. The first round is not counted.
+/// A short work is repeated within a round until it takes about `minSeconds`.
 std::vector<Row> race(const std::string &work, std::vector<Contestant> contestants, int rounds,
                       double minSeconds = 5e-3);
 

@@ -33,12 +33,9 @@ static void writeFile(const std::string &path, const std::string &text) {
 void updraft::bench::writeJson(const std::vector<Row> &rows, const std::string &path) {
   auto json = nlohmann::ordered_json::array();
   for (const Row &row : rows) {
-    nlohmann::ordered_json object{{"work", row.work},
-                                  {"impl", row.impl},
-                                  {"dtype", row.dtype},
-                                  {"min_ms", row.minMs},
-                                  {"median_ms", row.medianMs},
-                                  {"ratio_to_limit", nullptr}};
+    nlohmann::ordered_json object{{"work", row.work},          {"impl", row.impl},
+                                  {"dtype", row.dtype},        {"min_ms", row.minMs},
+                                  {"median_ms", row.medianMs}, {"ratio_to_limit", nullptr}};
     if (row.ratioToLimit)
       object["ratio_to_limit"] = *row.ratioToLimit;
     json.push_back(std::move(object));
@@ -63,10 +60,10 @@ void updraft::bench::writeSvg(const std::vector<Row> &rows, const std::string &p
     y += rowHeight;
   }
   double limitX = left + width / 1.2;
-  writeFile(path,
-            fmt::format("<svg xmlns='http://www.w3.org/2000/svg' width='{}' height='{}' "
-                        "font-family='sans-serif' font-size='11'>\n"
-                        "<text x='{}' y='16'>share of the memory limit (1 = limit)</text>\n{}"
-                        "<line x1='{:.1f}' x2='{:.1f}' y1='22' y2='{}' stroke='#c53030'/>\n</svg>\n",
-                        left + width + 40, y + 10, left, bars, limitX, limitX, y));
+  writeFile(path, fmt::format(
+                      "<svg xmlns='http://www.w3.org/2000/svg' width='{}' height='{}' "
+                      "font-family='sans-serif' font-size='11'>\n"
+                      "<text x='{}' y='16'>share of the memory limit (1 = limit)</text>\n{}"
+                      "<line x1='{:.1f}' x2='{:.1f}' y1='22' y2='{}' stroke='#c53030'/>\n</svg>\n",
+                      left + width + 40, y + 10, left, bars, limitX, limitX, y));
 }

@@ -1,4 +1,5 @@
-//===- Report.h - Rows as table, JSON and picture -------------------------------------------*- C++ -*-===//
+//===- Report.h - Rows as table, JSON and picture -------------------------------------------*- C++
+//-*-===//
 
 #ifndef UPDRAFT_TOOLS_BENCH_REPORT_H
 #define UPDRAFT_TOOLS_BENCH_REPORT_H
@@ -11,8 +12,8 @@ namespace updraft::bench {
 void printHeading();
 void printRow(const Row &row);
 
-/// An array of objects {"work", "impl", "dtype", "min_ms", "median_ms", "ratio_to_limit"}; the ratio is
-/// null where there is no limit. Throws std::runtime_error.
+/// An array of objects {"work", "impl", "dtype", "min_ms", "median_ms", "ratio_to_limit"}; the
+/// ratio is null where there is no limit. Throws std::runtime_error.
 void writeJson(const std::vector<Row> &rows, const std::string &path);
 
 /// A bar chart of the ratios to the limit, as SVG. Throws std::runtime_error.

@@ -1,4 +1,5 @@
-//===- StepWorks.cpp - Works that time a step ---------------------------------------------------===//
+//===- StepWorks.cpp - Works that time a step
+//---------------------------------------------------===//
 
 #include "Stepper.h"
 #include "TorchPeer.h"
@@ -58,16 +59,15 @@ void addTorch(const BenchOptions &options, const Optimizer &optimizer, const std
               int64_t tensors, int64_t elements, std::vector<Contestant> &contestants) {
   if (!options.torch || optimizer.torchClass.empty())
     return;
-  for (Contestant &peer : options.torch->contestants(optimizer.torchClass,
-                                                     optimizer.torchArguments, dtype, tensors,
-                                                     elements))
+  for (Contestant &peer : options.torch->contestants(optimizer.torchClass, optimizer.torchArguments,
+                                                     dtype, tensors, elements))
     contestants.push_back(std::move(peer));
 }
 
 std::vector<Row> finish(const BenchOptions &options, const std::string &work,
                         std::vector<Contestant> contestants) {
-  auto rows = race(work, std::move(contestants), options.quick ? 3 : 21,
-                   options.quick ? 1e-4 : 1e-2);
+  auto rows =
+      race(work, std::move(contestants), options.quick ? 3 : 21, options.quick ? 1e-4 : 1e-2);
   if (options.torch)
     options.torch->drop();
   return rows;
@@ -114,17 +114,15 @@ std::vector<Work> updraft::bench::stepWorks() {
                                     {{"param", UPD_BF16}, {"grad", UPD_BF16}, {"state", UPD_F32}},
                                     false);
                    }});
-  works.push_back({"adamw-allbf16-1x50M", "adamw, everything bf16",
-                   [](const BenchOptions &options) {
-                     return runFlat(options, "adamw-allbf16-1x50M", adamW, "bf16",
-                                    {{"param", UPD_BF16}, {"grad", UPD_BF16}, {"state", UPD_BF16}},
-                                    true);
-                   }});
+  works.push_back(
+      {"adamw-allbf16-1x50M", "adamw, everything bf16", [](const BenchOptions &options) {
+         return runFlat(options, "adamw-allbf16-1x50M", adamW, "bf16",
+                        {{"param", UPD_BF16}, {"grad", UPD_BF16}, {"state", UPD_BF16}}, true);
+       }});
   auto addMany = [&](const std::string &name, int64_t tensors, int64_t elements) {
-    works.push_back({name, fmt::format("adamw, {} tensors of {} f32", tensors, elements),
-                     [=](const BenchOptions &options) {
-                       return runMany(options, name, tensors, elements);
-                     }});
+    works.push_back(
+        {name, fmt::format("adamw, {} tensors of {} f32", tensors, elements),
+         [=](const BenchOptions &options) { return runMany(options, name, tensors, elements); }});
   };
   addMany("adamw-160x160k", 160, 160'000);
   addMany("adamw-1000x1k", 1000, 1000);

@@ -28,9 +28,7 @@ struct Stepper::Memory {
   size_t bytes;
 };
 
-static int64_t sizeOf(upd_dtype dtype) {
-  return dtype == UPD_F64 ? 8 : dtype == UPD_F32 ? 4 : 2;
-}
+static int64_t sizeOf(upd_dtype dtype) { return dtype == UPD_F64 ? 8 : dtype == UPD_F32 ? 4 : 2; }
 
 /// Fills with a pattern of values near `scale`.
 static void fill(void *data, upd_dtype dtype, int64_t count, float scale) {
@@ -62,9 +60,14 @@ Stepper::Stepper(const StepSetup &setup) : setup(setup) {
   std::vector<upd_storage> storage;
   for (const auto &[name, dtype] : setup.storage)
     storage.push_back({name.c_str(), dtype});
-  upd_compile_options options{sizeof(upd_compile_options), nullptr, settings.data(),
-                              settings.size(),             storage.data(), storage.size(),
-                              nullptr,                     ""};
+  upd_compile_options options{sizeof(upd_compile_options),
+                              nullptr,
+                              settings.data(),
+                              settings.size(),
+                              storage.data(),
+                              storage.size(),
+                              nullptr,
+                              ""};
   check(upd_compile_file(setup.ruleFile.c_str(), &options, &rule));
 
   // One block for all parameters and one for all gradients, each tensor on its own cache lines.

@@ -1,4 +1,5 @@
-//===- TorchPeer.h - PyTorch, measured in the same run ---------------------------------------*- C++ -*-===//
+//===- TorchPeer.h - PyTorch, measured in the same run ---------------------------------------*- C++
+//-*-===//
 
 #ifndef UPDRAFT_TOOLS_BENCH_TORCHPEER_H
 #define UPDRAFT_TOOLS_BENCH_TORCHPEER_H
@@ -23,8 +24,8 @@ public:
   TorchPeer(const TorchPeer &) = delete;
   TorchPeer &operator=(const TorchPeer &) = delete;
 
-  /// Contestants for torch.optim's `optimizer` with `arguments` (a JSON object), one for each of its
-  /// implementations that exist. Valid until the next call of drop().
+  /// Contestants for torch.optim's `optimizer` with `arguments` (a JSON object), one for each of
+  /// its implementations that exist. Valid until the next call of drop().
   std::vector<Contestant> contestants(const std::string &optimizer, const std::string &arguments,
                                       const std::string &dtype, int64_t tensors, int64_t elements);
   /// Frees the tensors of all contestants.

@@ -1,10 +1,11 @@
-//===- updraft-bench.cpp - How fast, against whom, and against what limit -----------------------===//
+//===- updraft-bench.cpp - How fast, against whom, and against what limit
+//-----------------------===//
 
 #include "Report.h"
 #include "TorchPeer.h"
 #include "Work.h"
-#include "updraft-c/compiler.h"
 #include "runtime/cpu/ThreadPool.h"
+#include "updraft-c/compiler.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -59,9 +60,8 @@ void addOptions(CLI::App &app, Options &options) {
   app.add_option("--probe-cache", options.probeCache, "")->group("");
 }
 
-int run(const Options &options) {
-  fmt::print("{}, {} threads\n", upd_version(),
-             updraft::runtime::ThreadPool::process().threadCount());
+int run(const Options &options, int threads) {
+  fmt::print("{}, {} threads\n", upd_version(), threads);
   printHeading();
   std::vector<Row> rows;
   for (const Work &work : allWorks()) {
@@ -93,11 +93,11 @@ int main(int argc, char **argv) {
     if (!options.probeFile.empty())
       return compileProbe(options.probeFile, options.probeCache);
     options.bench.self = std::filesystem::read_symlink("/proc/self/exe");
+    const int threads = updraft::runtime::ThreadPool::defaultThreadCount();
     std::optional<TorchPeer> torch;
     if (!options.python.empty())
-      options.bench.torch = &torch.emplace(options.python, UPDRAFT_TORCH_PEER,
-                                           updraft::runtime::ThreadPool::process().threadCount());
-    return run(options);
+      options.bench.torch = &torch.emplace(options.python, UPDRAFT_TORCH_PEER, threads);
+    return run(options, threads);
   } catch (const std::exception &error) {
     fmt::print(stderr, "error: {}\n", error.what());
     return 1;

@@ -3,7 +3,6 @@
 
 #include "Updraft/IR/UpdraftDialect.h"
 #include "Updraft/Transforms/Passes.h"
-#include "updraft/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -12,6 +11,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "updraft/Conversion/Passes.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;

@@ -1,6 +1,7 @@
-//===- updraftc.cpp - The compiler at the command line -----------------------------------------===//
-// Compiles a rule to an object, prints any stage on the way, explains the cost of a step, and shows the
-// cache.
+//===- updraftc.cpp - The compiler at the command line
+//-----------------------------------------===//
+// Compiles a rule to an object, prints any stage on the way, explains the cost of a step, and shows
+// the cache.
 
 #include "CacheCommand.h"
 #include "tools/options/RuleOptions.h"
@@ -72,9 +73,8 @@ llvm::Error compile(const Options &options) {
     return request.takeError();
   Compiler compiler;
   if (options.explain) {
-    llvm::Error error = writeTo(options.output.empty() ? "-" : options.output, [&](auto &os) {
-      return compiler.explain(*request, os);
-    });
+    llvm::Error error = writeTo(options.output.empty() ? "-" : options.output,
+                                [&](auto &os) { return compiler.explain(*request, os); });
     if (error || options.emit.empty())
       return error;
   }
@@ -96,8 +96,7 @@ int main(int argc, char **argv) {
   options.rule.addTo(app);
   app.add_option("--emit", options.emit, "Stage: " + llvm::join(stageNames(), ", ") + " (default)")
       ->check(CLI::IsMember(std::vector<std::string>(stageNames().begin(), stageNames().end())));
-  app.add_option("--target", options.target,
-                 "CPU: host (default), x86-64-v3, x86-64-v4, aarch64");
+  app.add_option("--target", options.target, "CPU: host (default), x86-64-v3, x86-64-v4, aarch64");
   app.add_option("-o,--output", options.output,
                  "File to write; - is the standard output (default: FILE.o for objects, else -)");
   app.add_flag("--explain", options.explain,

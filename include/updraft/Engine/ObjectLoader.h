@@ -1,10 +1,11 @@
-//===- ObjectLoader.h - Machine code in this process ---------------------------------*- C++ -*-===//
+//===- ObjectLoader.h - Machine code in this process ---------------------------------*- C++
+//-*-===//
 
 #ifndef UPDRAFT_ENGINE_OBJECTLOADER_H
 #define UPDRAFT_ENGINE_OBJECTLOADER_H
 
-#include "updraft/Driver/CompiledRule.h"
 #include "runtime/base/Kernels.h"
+#include "updraft/Driver/CompiledRule.h"
 #include "llvm/Support/Error.h"
 
 #include <memory>

@@ -1,4 +1,5 @@
-//===- Session.h - Compiled rules of this process ----------------------------------------*- C++ -*-===//
+//===- Session.h - Compiled rules of this process ----------------------------------------*- C++
+//-*-===//
 
 #ifndef UPDRAFT_ENGINE_SESSION_H
 #define UPDRAFT_ENGINE_SESSION_H
@@ -14,8 +15,8 @@ namespace updraft {
 /// Where the machine code of a rule came from.
 enum class Origin { Compiled, Memory, Disk };
 
-/// Compiles and loads rules for this process: looks in memory, then on disk, then compiles. Thread-safe;
-/// rules compile one at a time.
+/// Compiles and loads rules for this process: looks in memory, then on disk, then compiles.
+/// Thread-safe; rules compile one at a time.
 class Session {
 public:
   struct Loaded {
