@@ -4,7 +4,6 @@ import os
 
 import lit.formats
 from lit.llvm import llvm_config
-from lit.llvm.subst import ToolSubst
 
 config.name = "updraft"
 config.test_format = lit.formats.ShTest(execute_external=False)

@@ -1,0 +1,12 @@
+//===- Module.cpp - The extension module updraft._updraft ----------------------------------===//
+// A thin binding of the C API; what users see is the Python package around it.
+//===---------------------------------------------------------------------------------------===//
+
+#include "Optimizer.h"
+#include "Rule.h"
+
+NB_MODULE(_updraft, module) {
+  module.def("version", [] { return upd_version(); });
+  updraft::python::bindRule(module);
+  updraft::python::bindOptimizer(module);
+}

@@ -1,0 +1,183 @@
+//===- Optimizer.cpp - An optimizer over Python arrays -------------------------------------===//
+
+#include "Optimizer.h"
+
+#include "Status.h"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+namespace nb = nanobind;
+using namespace updraft::python;
+
+namespace {
+/// An absent gradient, as the C API has it.
+upd_tensor absent() {
+  upd_tensor tensor{};
+  tensor.rank = -1;
+  tensor.device = UPD_CPU;
+  return tensor;
+}
+
+std::string describe(const char *what, size_t index) {
+  return std::string(what) + " " + std::to_string(index);
+}
+} // namespace
+
+template <typename Function> void Optimizer::call(Function function) {
+  upd_status status;
+  {
+    nb::gil_scoped_release withoutLock;
+    std::lock_guard<std::mutex> guard(lock);
+    status = function(handle.get());
+  }
+  check(status);
+}
+
+Optimizer::Optimizer(const Rule &rule, std::vector<Group> groups) {
+  size_t count = 0;
+  for (const Group &group : groups)
+    count += nb::len(group.params);
+  params.reserve(count);
+
+  std::vector<upd_tensor> tensors;
+  std::vector<const char *> names;
+  std::vector<upd_hyper> hypers;
+  for (const Group &group : groups) {
+    for (nb::handle param : group.params) {
+      params.emplace_back(param, describe("parameter", params.size()).c_str());
+      tensors.push_back(params.back().tensor());
+    }
+    for (const std::string &name : group.names)
+      names.push_back(name.c_str());
+    for (const auto &[name, value] : group.hypers)
+      hypers.push_back({name.c_str(), value});
+  }
+
+  std::vector<upd_group> views;
+  const upd_tensor *nextTensor = tensors.data();
+  const char *const *nextName = names.data();
+  const upd_hyper *nextHyper = hypers.data();
+  for (const Group &group : groups) {
+    upd_group view{};
+    view.params = nextTensor;
+    view.param_count = nb::len(group.params);
+    view.names = group.names.empty() ? nullptr : nextName;
+    view.hypers = nextHyper;
+    view.hyper_count = group.hypers.size();
+    views.push_back(view);
+    nextTensor += view.param_count;
+    nextName += group.names.size();
+    nextHyper += view.hyper_count;
+  }
+  upd_optimizer *optimizer = nullptr;
+  check(upd_optimizer_create(rule.get(), views.data(), views.size(), nullptr, &optimizer));
+  handle.reset(optimizer);
+}
+
+Optimizer::~Optimizer() = default;
+
+void Optimizer::step(nb::sequence grads) {
+  std::vector<TensorView> keep;
+  std::vector<upd_tensor> tensors;
+  size_t count = nb::len(grads);
+  keep.reserve(count);
+  tensors.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    nb::object grad = grads[i];
+    if (grad.is_none()) {
+      tensors.push_back(absent());
+      continue;
+    }
+    keep.emplace_back(grad, describe("gradient", i).c_str());
+    tensors.push_back(keep.back().tensor());
+  }
+  call([&](upd_optimizer *optimizer) {
+    return upd_optimizer_step(optimizer, tensors.data(), tensors.size());
+  });
+}
+
+double Optimizer::getHyper(size_t group, const std::string &name) {
+  double value = 0;
+  call([&](upd_optimizer *optimizer) {
+    return upd_optimizer_get_hyper(optimizer, group, name.c_str(), &value);
+  });
+  return value;
+}
+
+void Optimizer::setHyper(size_t group, const std::string &name, double value) {
+  call([&](upd_optimizer *optimizer) {
+    return upd_optimizer_set_hyper(optimizer, group, name.c_str(), value);
+  });
+}
+
+int64_t Optimizer::getStep(size_t param) {
+  int64_t step = 0;
+  call([&](upd_optimizer *optimizer) { return upd_optimizer_get_step(optimizer, param, &step); });
+  return step;
+}
+
+void Optimizer::setStep(size_t param, int64_t step) {
+  call([&](upd_optimizer *optimizer) { return upd_optimizer_set_step(optimizer, param, step); });
+}
+
+std::optional<upd_tensor> Optimizer::state(size_t param, const std::string &name) {
+  upd_tensor tensor{};
+  bool missing = false;
+  call([&](upd_optimizer *optimizer) {
+    upd_status status = upd_optimizer_state(optimizer, param, name.c_str(), &tensor);
+    missing = status == UPD_NOT_FOUND;
+    return missing ? UPD_OK : status;
+  });
+  return missing ? std::nullopt : std::optional<upd_tensor>(tensor);
+}
+
+void Optimizer::bindState(size_t param, const std::string &state, nb::handle array) {
+  TensorView view(array, ("state `" + state + "`").c_str());
+  call([&](upd_optimizer *optimizer) {
+    return upd_optimizer_bind_state(optimizer, param, state.c_str(), &view.tensor());
+  });
+  boundStates.insert_or_assign({param, state}, std::move(view));
+}
+
+void Optimizer::save(const std::string &path) {
+  call([&](upd_optimizer *optimizer) { return upd_optimizer_save(optimizer, path.c_str()); });
+}
+
+void Optimizer::load(const std::string &path) {
+  call([&](upd_optimizer *optimizer) { return upd_optimizer_load(optimizer, path.c_str()); });
+}
+
+void updraft::python::bindOptimizer(nb::module_ &module) {
+  using GroupTuple =
+      std::tuple<nb::list, std::vector<std::string>, std::vector<std::pair<std::string, double>>>;
+  nb::class_<Optimizer>(module, "Optimizer")
+      .def(
+          "__init__",
+          [](Optimizer *self, const Rule &rule, std::vector<GroupTuple> groups) {
+            std::vector<Optimizer::Group> converted;
+            for (auto &[params, names, hypers] : groups)
+              converted.push_back({params, std::move(names), std::move(hypers)});
+            new (self) Optimizer(rule, std::move(converted));
+          },
+          nb::arg("rule"), nb::arg("groups"))
+      .def("step", &Optimizer::step, nb::arg("grads"))
+      .def("get_hyper", &Optimizer::getHyper, nb::arg("group"), nb::arg("name"))
+      .def("set_hyper", &Optimizer::setHyper, nb::arg("group"), nb::arg("name"), nb::arg("value"))
+      .def("get_step", &Optimizer::getStep, nb::arg("param"))
+      .def("set_step", &Optimizer::setStep, nb::arg("param"), nb::arg("step"))
+      .def("bind_state", &Optimizer::bindState, nb::arg("param"), nb::arg("state"),
+           nb::arg("array"))
+      .def(
+          "state",
+          [](nb::handle self, size_t param, const std::string &name) -> nb::object {
+            auto tensor = nb::cast<Optimizer &>(self).state(param, name);
+            return tensor ? toArray(*tensor, self) : nb::none();
+          },
+          nb::arg("param"), nb::arg("state"))
+      .def("save", &Optimizer::save, nb::arg("path"))
+      .def("load", &Optimizer::load, nb::arg("path"))
+      .def_prop_ro("param_count", &Optimizer::paramCount);
+}

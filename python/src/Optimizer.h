@@ -1,0 +1,64 @@
+//===- Optimizer.h - An optimizer over Python arrays -----------------------------*- C++ -*-===//
+// Owns a upd_optimizer and the arrays that it writes to.
+//===---------------------------------------------------------------------------------------===//
+
+#ifndef UPDRAFT_PYTHON_OPTIMIZER_H
+#define UPDRAFT_PYTHON_OPTIMIZER_H
+
+#include "Rule.h"
+#include "Tensor.h"
+#include "updraft-c/optimizer.h"
+
+#include <map>
+#include <mutex>
+
+namespace updraft::python {
+
+/// Every call takes the optimizer's lock without holding the GIL: a second thread waits for a step
+/// in progress, and other Python threads run meanwhile.
+class Optimizer {
+public:
+  struct Group {
+    nanobind::list params;
+    std::vector<std::string> names; ///< empty: numbered
+    std::vector<std::pair<std::string, double>> hypers;
+  };
+
+  Optimizer(const Rule &rule, std::vector<Group> groups);
+  ~Optimizer();
+  Optimizer(const Optimizer &) = delete;
+  Optimizer &operator=(const Optimizer &) = delete;
+
+  void step(nanobind::sequence grads);
+  double getHyper(size_t group, const std::string &name);
+  void setHyper(size_t group, const std::string &name, double value);
+  int64_t getStep(size_t param);
+  void setStep(size_t param, int64_t step);
+  void bindState(size_t param, const std::string &state, nanobind::handle array);
+  void save(const std::string &path);
+  void load(const std::string &path);
+
+  /// The state's view, or nothing while the parameter has none.
+  std::optional<upd_tensor> state(size_t param, const std::string &name);
+  size_t paramCount() const { return upd_optimizer_param_count(handle.get()); }
+
+private:
+  /// Calls `function(optimizer)` with the lock and without the GIL, and raises what it returns.
+  template <typename Function> void call(Function function);
+
+  struct Release {
+    void operator()(upd_optimizer *optimizer) const { upd_optimizer_release(optimizer); }
+  };
+
+  std::vector<TensorView> params;
+  std::map<std::pair<size_t, std::string>, TensorView> boundStates;
+  std::mutex lock;
+  // Destroyed first: it points into the arrays above.
+  std::unique_ptr<upd_optimizer, Release> handle;
+};
+
+void bindOptimizer(nanobind::module_ &module);
+
+} // namespace updraft::python
+
+#endif // UPDRAFT_PYTHON_OPTIMIZER_H

@@ -1,0 +1,131 @@
+//===- Rule.cpp - A compiled rule, in Python -----------------------------------------------===//
+
+#include "Rule.h"
+
+#include "Status.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+namespace nb = nanobind;
+using namespace updraft::python;
+
+CompileOptions::CompileOptions(std::optional<std::string> rule,
+                               std::vector<std::pair<std::string, std::string>> settings,
+                               std::vector<std::pair<std::string, int>> storage,
+                               std::optional<std::string> cacheDir)
+    : rule(std::move(rule)), settings(std::move(settings)), storage(std::move(storage)),
+      cacheDir(std::move(cacheDir)) {}
+
+const upd_compile_options &CompileOptions::get() {
+  settingPointers.clear();
+  for (const auto &[name, value] : settings)
+    settingPointers.push_back({name.c_str(), value.c_str()});
+  storagePointers.clear();
+  for (const auto &[name, dtype] : storage)
+    storagePointers.push_back({name.c_str(), static_cast<upd_dtype>(dtype)});
+
+  options.struct_size = sizeof(options);
+  options.rule = rule ? rule->c_str() : nullptr;
+  options.settings = settingPointers.data();
+  options.setting_count = settingPointers.size();
+  options.storage = storagePointers.data();
+  options.storage_count = storagePointers.size();
+  options.cache_dir = cacheDir ? cacheDir->c_str() : nullptr;
+  return options;
+}
+
+Rule::Rule(std::string sourceText, std::string sourceName, CompileOptions compileOptions)
+    : source(std::move(sourceText)), filename(std::move(sourceName)),
+      options(std::move(compileOptions)) {
+  upd_rule *rule = nullptr;
+  upd_status status;
+  {
+    nb::gil_scoped_release withoutLock;
+    status = upd_compile(source.data(), source.size(), filename.c_str(), &options.get(), &rule);
+  }
+  check(status);
+  handle.reset(rule);
+}
+
+std::string Rule::emit(const std::string &stage) {
+  // The options are rebuilt on a copy, so that threads may print one rule at once.
+  CompileOptions mine = options;
+  char *text = nullptr;
+  upd_status status;
+  {
+    nb::gil_scoped_release withoutLock;
+    status =
+        upd_emit(source.data(), source.size(), filename.c_str(), &mine.get(), stage.c_str(), &text);
+  }
+  check(status);
+  std::unique_ptr<char, decltype(&upd_string_release)> owned(text, upd_string_release);
+  return owned.get();
+}
+
+nb::dict Rule::hypers() const {
+  nb::dict result;
+  for (size_t i = 0, count = upd_rule_hyper_count(get()); i < count; ++i)
+    result[upd_rule_hyper_name(get(), i)] = upd_rule_hyper_default(get(), i);
+  return result;
+}
+
+nb::dict Rule::states() const {
+  nb::dict result;
+  for (size_t i = 0, count = upd_rule_state_count(get()); i < count; ++i)
+    result[upd_rule_state_name(get(), i)] = dtypeName(upd_rule_state_dtype(get(), i));
+  return result;
+}
+
+const char *Rule::origin() const {
+  switch (upd_rule_origin(get())) {
+  case UPD_COMPILED:
+    return "compiled";
+  case UPD_FROM_MEMORY:
+    return "memory";
+  case UPD_FROM_DISK:
+    return "disk";
+  }
+  return "unknown";
+}
+
+const char *updraft::python::dtypeName(upd_dtype dtype) {
+  switch (dtype) {
+  case UPD_F32:
+    return "f32";
+  case UPD_F64:
+    return "f64";
+  case UPD_BF16:
+    return "bf16";
+  case UPD_F16:
+    return "f16";
+  }
+  return "unknown";
+}
+
+void updraft::python::bindRule(nb::module_ &module) {
+  nb::class_<Rule>(module, "Rule")
+      .def(
+          "__init__",
+          [](Rule *self, nb::bytes source, std::string filename, std::optional<std::string> rule,
+             std::vector<std::pair<std::string, std::string>> settings,
+             std::vector<std::pair<std::string, int>> storage,
+             std::optional<std::string> cacheDir) {
+            new (self) Rule(std::string(source.c_str(), source.size()), std::move(filename),
+                            CompileOptions(std::move(rule), std::move(settings), std::move(storage),
+                                           std::move(cacheDir)));
+          },
+          nb::arg("source"), nb::arg("filename"), nb::arg("rule").none(), nb::arg("settings"),
+          nb::arg("storage"), nb::arg("cache_dir").none())
+      .def_prop_ro("name", [](const Rule &rule) { return upd_rule_name(rule.get()); })
+      .def_prop_ro("origin", &Rule::origin)
+      .def_prop_ro("hypers", &Rule::hypers)
+      .def_prop_ro("states", &Rule::states)
+      .def_prop_ro("param_dtype",
+                   [](const Rule &rule) { return dtypeName(upd_rule_param_dtype(rule.get())); })
+      .def_prop_ro("grad_dtype",
+                   [](const Rule &rule) { return dtypeName(upd_rule_grad_dtype(rule.get())); })
+      .def("emit", &Rule::emit, nb::arg("stage"));
+}

@@ -1,0 +1,70 @@
+//===- Rule.h - A compiled rule, in Python ---------------------------------------*- C++ -*-===//
+// Owns a upd_rule and what it was compiled from, so that its stages can be printed later.
+//===---------------------------------------------------------------------------------------===//
+
+#ifndef UPDRAFT_PYTHON_RULE_H
+#define UPDRAFT_PYTHON_RULE_H
+
+#include "updraft-c/compiler.h"
+
+#include <memory>
+#include <nanobind/nanobind.h>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace updraft::python {
+
+/// The options of a compilation with the memory that upd_compile_options points into.
+class CompileOptions {
+public:
+  CompileOptions(std::optional<std::string> rule,
+                 std::vector<std::pair<std::string, std::string>> settings,
+                 std::vector<std::pair<std::string, int>> storage,
+                 std::optional<std::string> cacheDir);
+
+  /// Valid until the next call or move.
+  const upd_compile_options &get();
+
+private:
+  std::optional<std::string> rule;
+  std::vector<std::pair<std::string, std::string>> settings;
+  std::vector<std::pair<std::string, int>> storage;
+  std::optional<std::string> cacheDir;
+
+  std::vector<upd_setting> settingPointers;
+  std::vector<upd_storage> storagePointers;
+  upd_compile_options options{};
+};
+
+class Rule {
+public:
+  Rule(std::string source, std::string filename, CompileOptions options);
+
+  upd_rule *get() const { return handle.get(); }
+  std::string emit(const std::string &stage);
+
+  nanobind::dict hypers() const;
+  nanobind::dict states() const;
+  const char *origin() const;
+
+private:
+  struct Release {
+    void operator()(upd_rule *rule) const { upd_rule_release(rule); }
+  };
+
+  std::string source;
+  std::string filename;
+  CompileOptions options;
+  std::unique_ptr<upd_rule, Release> handle;
+};
+
+/// "f32" and so on.
+const char *dtypeName(upd_dtype dtype);
+
+void bindRule(nanobind::module_ &module);
+
+} // namespace updraft::python
+
+#endif // UPDRAFT_PYTHON_RULE_H

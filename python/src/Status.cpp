@@ -1,0 +1,19 @@
+//===- Status.cpp - From status codes to Python exceptions ---------------------------------===//
+
+#include "Status.h"
+
+#include <nanobind/nanobind.h>
+
+namespace nb = nanobind;
+
+void updraft::python::raise(upd_status status, const char *message) {
+  nb::object error =
+      nb::module_::import_("updraft.errors").attr("from_status")(static_cast<int>(status), message);
+  PyErr_SetObject(error.type().ptr(), error.ptr());
+  throw nb::python_error();
+}
+
+void updraft::python::check(upd_status status) {
+  if (status != UPD_OK)
+    raise(status, upd_last_error());
+}

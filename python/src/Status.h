@@ -1,0 +1,22 @@
+//===- Status.h - From status codes to Python exceptions -------------------------*- C++ -*-===//
+// Every call into the C API goes through `check`, which raises the exception class of
+// `updraft.errors` that belongs to the status.
+//===---------------------------------------------------------------------------------------===//
+
+#ifndef UPDRAFT_PYTHON_STATUS_H
+#define UPDRAFT_PYTHON_STATUS_H
+
+#include "updraft-c/types.h"
+
+namespace updraft::python {
+
+/// Throws a Python exception with the C API's message unless `status` is UPD_OK. Needs the GIL, and
+/// the thread that made the call.
+void check(upd_status status);
+
+/// Throws the Python exception of `status` with a message of the binding's own.
+[[noreturn]] void raise(upd_status status, const char *message);
+
+} // namespace updraft::python
+
+#endif // UPDRAFT_PYTHON_STATUS_H

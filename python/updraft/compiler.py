@@ -1,0 +1,136 @@
+"""Compiling rules, and looking at them."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from . import _updraft, dtypes
+
+STAGES = ("ast", "updraft", "schedule", "loops", "llvm", "asm")
+
+
+def _literal(value: Any) -> str:
+    """Writes a Python value as the language does."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if isinstance(value, int):
+        return str(value)
+    return repr(float(value))
+
+
+# Bytes in a rule file. Reading one more is enough for the compiler to refuse a longer file.
+_SOURCE_LIMIT = 64 * 1024
+
+
+class Rule:
+    """One compiled rule: immutable, and safe to share between threads and optimizers.
+
+    Made by `compile` or `compile_file`.
+    """
+
+    def __init__(self, compiled: _updraft.Rule) -> None:
+        self._compiled = compiled
+
+    @property
+    def name(self) -> str:
+        """The rule's name in the source."""
+        return self._compiled.name
+
+    @property
+    def hypers(self) -> dict[str, float]:
+        """The hyperparameters with their defaults, in the order of declaration."""
+        return self._compiled.hypers
+
+    @property
+    def states(self) -> dict[str, str]:
+        """The states with their storage types, in the order of declaration."""
+        return self._compiled.states
+
+    @property
+    def param_dtype(self) -> str:
+        """The storage type of parameters: "f32", "f64", "bf16" or "f16"."""
+        return self._compiled.param_dtype
+
+    @property
+    def grad_dtype(self) -> str:
+        """The storage type of gradients."""
+        return self._compiled.grad_dtype
+
+    @property
+    def origin(self) -> str:
+        """Where the machine code came from: "compiled", "memory" or "disk"."""
+        return self._compiled.origin
+
+    def emit(self, stage: str) -> str:
+        """Returns the rule's text at one of `STAGES`: "ast", "updraft", "schedule", "loops",
+        "llvm" or "asm". Compiles afresh, so the text is that of this machine's CPU.
+        """
+        return self._compiled.emit(stage)
+
+    def __repr__(self) -> str:
+        hypers = ", ".join(f"{name}={value:g}" for name, value in self.hypers.items())
+        return f"<updraft rule {self.name}({hypers}), states: {', '.join(self.states) or 'none'}>"
+
+
+def compile(
+    source: str | bytes,
+    *,
+    filename: str = "<string>",
+    rule: str | None = None,
+    set: Mapping[str, Any] | None = None,
+    storage: Mapping[str, Any] | None = None,
+    cache_dir: str | os.PathLike[str] | None = None,
+) -> Rule:
+    """Compiles a rule for this machine's CPU, or takes it from the cache.
+
+    Args:
+        source: the text of a rule file, or its bytes in UTF-8.
+        filename: names the text in messages; imports are looked for beside it.
+        rule: which rule, if the text has several.
+        set: static flags, and defaults of hyperparameters: `{"amsgrad": True, "lr": 3e-4}`.
+        storage: storage types of "param", "grad", a state by its name, or of every state by
+            "state": `{"param": "bf16", "state": "f32"}`. f32 where nothing is said; states are
+            stored like the parameter.
+        cache_dir: where compiled code is kept between processes; "" keeps none; None is the
+            default place.
+
+    Raises:
+        CompileError: the text is in error; the message shows where.
+        NotFoundError: there is no such rule.
+
+    >>> text = "rule SGD(lr = 0.1) { update(param, grad) { next param = param - lr * grad } }"
+    >>> sgd = compile(text)
+    >>> sgd.name, sgd.hypers
+    ('SGD', {'lr': 0.1})
+    """
+    settings = [(name, _literal(value)) for name, value in (set or {}).items()]
+    types = [(name, dtypes.number(dtype)) for name, dtype in (storage or {}).items()]
+    cache = None if cache_dir is None else os.fspath(cache_dir)
+    text = source.encode() if isinstance(source, str) else source
+    return Rule(_updraft.Rule(text, os.fspath(filename), rule, settings, types, cache))
+
+
+def compile_file(
+    path: str | os.PathLike[str],
+    *,
+    rule: str | None = None,
+    set: Mapping[str, Any] | None = None,
+    storage: Mapping[str, Any] | None = None,
+    cache_dir: str | os.PathLike[str] | None = None,
+) -> Rule:
+    """Compiles a rule of a file; see `compile`.
+
+    Raises FileNotFoundError and other OSErrors if the file cannot be read.
+    """
+    with open(path, "rb") as file:
+        source = file.read(_SOURCE_LIMIT + 1)
+    return compile(
+        source, filename=os.fspath(path), rule=rule, set=set, storage=storage, cache_dir=cache_dir
+    )
+
+
+def version() -> str:
+    """Returns the version, with LLVM's: "updraft 0.1.0 (LLVM 22.1.8)"."""
+    return _updraft.version()
