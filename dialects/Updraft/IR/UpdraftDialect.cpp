@@ -29,7 +29,8 @@ void UpdraftDialect::initialize() {
 }
 
 LogicalResult StreamType::verify(function_ref<InFlightDiagnostic()> emitError, Type storage) {
+  // streamtype_c1
   if (isa<Float32Type, Float64Type, BFloat16Type, Float16Type>(storage))
     return success();
-  return emitError() << "storage type must be f32, f64, bf16 or f16, found " << storage;
+  return emitError() << "storage type is " << storage << ", must be f32, f64, bf16 or f16";
 }

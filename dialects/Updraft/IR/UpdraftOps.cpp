@@ -1,4 +1,4 @@
-//===- UpdraftOps.cpp - Verifiers of the operations -----------------------------------===//
+//===- UpdraftOps.cpp - Generated definitions of the operations ------------------------------===//
 
 #include "Updraft/IR/UpdraftOps.h"
 
@@ -9,9 +9,3 @@ using namespace updraft;
 
 #define GET_OP_CLASSES
 #include "Updraft/IR/UpdraftOps.cpp.inc"
-
-LogicalResult RuleOp::verifyRegions() { return success(); }
-LogicalResult InitialOp::verifyRegions() { return success(); }
-LogicalResult ValidateOp::verifyRegions() { return success(); }
-LogicalResult PrologueOp::verifyRegions() { return success(); }
-LogicalResult PassOp::verifyRegions() { return success(); }

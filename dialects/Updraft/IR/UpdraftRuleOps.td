@@ -6,8 +6,6 @@
 #define UPDRAFT_IR_RULE_OPS_TD
 
 include "Updraft/IR/UpdraftBase.td"
-include "mlir/IR/OpAsmInterface.td"
-include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
@@ -19,18 +17,25 @@ def Updraft_RuleOp : Updraft_Op<"rule", [
     The update of one element of a parameter: from (param, grad, state, hyperparameters, step) to the
     next (param, state). The body is one block of `arith` and `math` on scalars.
 
+    $$ (p, s_1, \ldots, s_n) \leftarrow f(p, g, s_1, \ldots, s_n;\ h, t) $$
+
     Every value has an *extent*, what it is spread over: `model`, `group`, `tensor` or `element`. An
-    operation has the largest extent of its operands; `updraft.hyper` has `group`, `updraft.step` and
-    `updraft.first` have `tensor`, `updraft.param`, `updraft.grad` and `updraft.state` have `element`.
-    Values below `element` are scalars, computed in f64 once per step; element values are computed in
+    operation has the largest extent of its operands, a constant `model`; `updraft.hyper` has `group`,
+    `updraft.step` and `updraft.first` have `tensor`, `updraft.param`, `updraft.grad` and
+    `updraft.state` have `element`. Values below `element` are scalars, computed once per step, in f64
+    as long as no simplification takes the element out of them; element values are computed in
     `compute`. A scalar becomes an operand of element arithmetic by `arith.truncf` (f32) or as it is
     (f64).
 
+    Each operation rounds once, to nearest even: nothing is reassociated or contracted.
+
     Constraints:
-    - `rule_c1`: floating-point element values have the compute type.
-    - `rule_c2`: exactly one `updraft.param` and one `updraft.grad`; names of hyperparameters and
-      states are unique.
+    - `rule_c1`: operands and results of element operations, constants apart, have the compute type or
+      are i1.
+    - `rule_c2`: there are exactly one `updraft.param` and one `updraft.grad`.
     - `rule_c3`: every operation is from `arith`, `math` or this dialect.
+    - `rule_c4`: names of hyperparameters are unique; names of states are unique and neither `param`
+      nor `grad`.
 
     Example:
 
@@ -46,18 +51,17 @@ def Updraft_RuleOp : Updraft_Op<"rule", [
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$compute);
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Updraft_Compute>:$compute);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name `compute` $compute attr-dict-with-keyword $body";
   let hasRegionVerifier = 1;
 }
 
 class Updraft_RuleInput<string mnemonic, list<Trait> traits = []>
-    : Updraft_Op<mnemonic, !listconcat(traits, [ParentOneOf<["RuleOp", "PlanOp"]>])>;
+    : Updraft_Op<mnemonic, traits # [ParentOneOf<["RuleOp", "PlanOp"]>, Updraft_NamedResult]>;
 
-// The operations below are the rule's interface, so they are not Pure: an unused hyperparameter is
-// still a hyperparameter.
-
+// Not Pure, like `updraft.param`, `updraft.grad` and `updraft.state`: these are the rule's interface,
+// and an unused hyperparameter is still a hyperparameter.
 def Updraft_HyperOp : Updraft_RuleInput<"hyper"> {
   let summary = "a hyperparameter";
   let description = [{
@@ -72,7 +76,7 @@ def Updraft_HyperOp : Updraft_RuleInput<"hyper"> {
   let assemblyFormat = "$name `=` $default_value attr-dict";
 }
 
-def Updraft_StepOp : Updraft_RuleInput<"step"> {
+def Updraft_StepOp : Updraft_RuleInput<"step", [Pure]> {
   let summary = "the step count of the parameter, this step included";
   let description = [{
     1 at a parameter's first step. An integer, exactly represented in f64.
@@ -85,9 +89,12 @@ def Updraft_StepOp : Updraft_RuleInput<"step"> {
   let assemblyFormat = "attr-dict";
 }
 
-def Updraft_FirstOp : Updraft_RuleInput<"first"> {
+def Updraft_FirstOp : Updraft_RuleInput<"first", [Pure]> {
   let summary = "whether the parameter had no state before this step";
   let description = [{
+    True where the states have their initial values: for rules whose first step differs, as the
+    first momentum of SGD is the undamped gradient.
+
     ```mlir
     %first = updraft.first
     ```
@@ -96,29 +103,35 @@ def Updraft_FirstOp : Updraft_RuleInput<"first"> {
   let assemblyFormat = "attr-dict";
 }
 
-class Updraft_ElementInput<string mnemonic> : Updraft_Op<mnemonic, [HasParent<"RuleOp">]> {
+class Updraft_ElementInput<string mnemonic>
+    : Updraft_Op<mnemonic, [HasParent<"RuleOp">, Updraft_NamedResult]> {
   let results = (outs Updraft_Compute:$result);
 }
 
 def Updraft_ParamOp : Updraft_ElementInput<"param"> {
   let summary = "the parameter's element, before the step";
   let description = [{
+    `storage` is its type in memory; the result has the rule's compute type, into which every storage
+    type converts exactly but f64 (which makes the compute type f64).
+
     ```mlir
     %p = updraft.param stored bf16 : f32
     ```
   }];
-  let arguments = (ins TypeAttr:$storage);
+  let arguments = (ins TypeAttrOf<Updraft_Storage>:$storage);
   let assemblyFormat = "`stored` $storage attr-dict `:` type($result)";
 }
 
 def Updraft_GradOp : Updraft_ElementInput<"grad"> {
   let summary = "the gradient's element";
   let description = [{
+    Read, never written. `storage` as in `updraft.param`.
+
     ```mlir
     %g = updraft.grad stored f32 : f32
     ```
   }];
-  let arguments = (ins TypeAttr:$storage);
+  let arguments = (ins TypeAttrOf<Updraft_Storage>:$storage);
   let assemblyFormat = "`stored` $storage attr-dict `:` type($result)";
 }
 
@@ -135,7 +148,7 @@ def Updraft_StateOp : Updraft_ElementInput<"state"> {
     %m = updraft.state "exp_avg" stored f32 initial %zero : f32
     ```
   }];
-  let arguments = (ins StrAttr:$name, TypeAttr:$storage, F64:$initial);
+  let arguments = (ins StrAttr:$name, TypeAttrOf<Updraft_Storage>:$storage, F64:$initial);
   let assemblyFormat = "$name `stored` $storage `initial` $initial attr-dict `:` type($result)";
 }
 
@@ -147,6 +160,7 @@ def Updraft_RequireOp : Updraft_Op<"require", [HasParent<"RuleOp">]> {
 
     Constraints:
     - `require_c1`: the condition has at most the extent `group`.
+    - `require_c2`: braces in the message are paired, and each name in them is a hyperparameter's.
 
     ```mlir
     updraft.require %ok, "Invalid learning rate: {lr}"
@@ -154,6 +168,7 @@ def Updraft_RequireOp : Updraft_Op<"require", [HasParent<"RuleOp">]> {
   }];
   let arguments = (ins I1:$condition, StrAttr:$message);
   let assemblyFormat = "$condition `,` $message attr-dict";
+  let hasCanonicalizeMethod = 1;
 }
 
 def Updraft_NextOp : Updraft_Op<"next", [Terminator, HasParent<"RuleOp">]> {
@@ -164,6 +179,7 @@ def Updraft_NextOp : Updraft_Op<"next", [Terminator, HasParent<"RuleOp">]> {
 
     Constraints:
     - `next_c1`: one operand for the parameter and one per state.
+    - `next_c2`: the operands have the compute type.
 
     ```mlir
     updraft.next %p1, %m1, %v1 : f32, f32, f32
@@ -173,6 +189,7 @@ def Updraft_NextOp : Updraft_Op<"next", [Terminator, HasParent<"RuleOp">]> {
   let assemblyFormat = [{
     $param (`,` $states^)? attr-dict `:` type($param) (`,` type($states)^)?
   }];
+  let hasVerifier = 1;
 }
 
 #endif // UPDRAFT_IR_RULE_OPS_TD

@@ -1,0 +1,50 @@
+//===- OpNames.cpp - Under which names values are printed ------------------------------------===//
+// A dump reads like the source: %lr, %param, %exp_avg, also where no location carries a name.
+
+#include "Updraft/IR/UpdraftOps.h"
+
+using namespace mlir;
+using namespace updraft;
+
+namespace {
+
+/// What `value` stands for, or nothing.
+StringRef nameOf(Value value) {
+  return TypeSwitch<Operation *, StringRef>(value.getDefiningOp())
+      .Case<HyperOp, StreamOp>([](auto op) { return op.getName(); })
+      .Case<StepOp>([](auto) { return "step"; })
+      .Case<FirstOp>([](auto) { return "first"; })
+      .Default([](auto) { return StringRef(); });
+}
+
+void nameArguments(Block::BlockArgListType arguments, ValueRange values,
+                   OpAsmSetValueNameFn setName) {
+  for (auto [argument, value] : llvm::zip(arguments, values))
+    if (StringRef name = value.getDefiningOp() ? nameOf(value) : StringRef(); !name.empty())
+      setName(argument, name);
+}
+
+} // namespace
+
+void HyperOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), getName()); }
+void StepOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "step"); }
+void FirstOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "first"); }
+void ParamOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "param"); }
+void GradOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "grad"); }
+void StateOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), getName()); }
+void StreamOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), getName()); }
+
+void InitialOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  nameArguments(region.getArguments(), getInputs(), setName);
+}
+void ValidateOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  nameArguments(region.getArguments(), getInputs(), setName);
+}
+void PrologueOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  nameArguments(region.getArguments(), getInputs(), setName);
+}
+void PassOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  SmallVector<Value> values(getScalars());
+  llvm::append_range(values, getReads());
+  nameArguments(region.getArguments(), values, setName);
+}

@@ -1,0 +1,85 @@
+//===- Verification.cpp - Checks that several verifiers share ------------------------------===//
+
+#include "Verification.h"
+
+#include "Updraft/IR/UpdraftOps.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace updraft;
+
+LogicalResult updraft::verifyMessage(Operation *operation, StringRef message,
+                                     const llvm::StringSet<> &names) {
+  for (size_t at = message.find_first_of("{}"); at < message.size();
+       at = message.find_first_of("{}", at)) {
+    if (message.substr(at).starts_with("{{") || message.substr(at).starts_with("}}")) {
+      at += 2;
+      continue;
+    }
+    size_t end = message.find_first_of("{}", at + 1);
+    if (message[at] == '}' || end == StringRef::npos || message[end] == '{')
+      return operation->emitOpError() << "message \"" << message << "\" has an unpaired `"
+                                      << message[at] << "`; a brace itself is written twice";
+    StringRef name = message.slice(at + 1, end);
+    if (!names.contains(name))
+      return operation->emitOpError() << "message \"" << message << "\" names `" << name
+                                      << "`, which must be a hyperparameter";
+    at = end + 1;
+  }
+  return success();
+}
+
+LogicalResult updraft::collectHyperNames(Block &block, llvm::StringSet<> &names) {
+  for (auto hyper : block.getOps<HyperOp>())
+    if (!names.insert(hyper.getName()).second)
+      return hyper.emitOpError() << "has the name \"" << hyper.getName()
+                                 << "\" of another hyperparameter";
+  return success();
+}
+
+static LogicalResult refuseDialect(Operation *operation, Block &block,
+                                   ArrayRef<StringRef> dialects) {
+  auto quoted = llvm::map_range(dialects, [](StringRef name) { return ("`" + name + "`").str(); });
+  return operation->emitOpError() << "cannot be in `" << block.getParentOp()->getName()
+                                  << "`, must be from " << llvm::join(quoted, " or ");
+}
+
+LogicalResult updraft::verifyDialects(Block &block, ArrayRef<StringRef> dialects) {
+  for (Operation &top : block.without_terminator()) {
+    WalkResult result = top.walk<WalkOrder::PreOrder>([&](Operation *operation) {
+      if (llvm::is_contained(dialects, operation->getName().getDialectNamespace()))
+        return WalkResult::advance();
+      (void)refuseDialect(operation, block, dialects);
+      return WalkResult::interrupt();
+    });
+    if (result.wasInterrupted())
+      return failure();
+  }
+  // Which one of them it is, the terminators' own constraints on their parents say.
+  Operation *terminator = block.getTerminator();
+  if (!isa<NextOp, YieldOp, StoreOp>(terminator))
+    return refuseDialect(terminator, block, StringRef("updraft"));
+  return success();
+}
+
+LogicalResult updraft::verifyElementTypes(Operation *operation, Type compute) {
+  auto isAllowed = [&](Type type) { return type == compute || type.isInteger(1); };
+  for (Value operand : operation->getOperands())
+    if (!isAllowed(operand.getType()) && !matchPattern(operand, m_Constant()))
+      return operation->emitOpError()
+             << "has an operand of type " << operand.getType()
+             << ", but element arithmetic must be in the compute type " << compute << " or i1";
+  for (Type type : operation->getResultTypes())
+    if (!isAllowed(type))
+      return operation->emitOpError()
+             << "has a result of type " << type
+             << ", but element arithmetic must be in the compute type " << compute << " or i1";
+  return success();
+}
+
+LogicalResult updraft::verifyArguments(Operation *operation, Block &block, TypeRange operands) {
+  if (block.getArgumentTypes() == operands)
+    return success();
+  return operation->emitOpError() << "has block arguments of types (" << block.getArgumentTypes()
+                                  << "), must match (" << operands << ")";
+}

@@ -1,0 +1,291 @@
+// RUN: updraft-opt %s -split-input-file -verify-diagnostics
+// Each constraint of a plan and its parts, by its label.
+
+// streamtype_c1
+updraft.plan @P compute f32 {
+  // expected-error @+1 {{storage type is 'i8', must be f32, f64, bf16 or f16}}
+  %p = updraft.stream "param" : !updraft.stream<i8>
+}
+
+// -----
+
+// plan_c1
+updraft.plan @P compute f32 {
+  // expected-error @+1 {{'arith.constant' op cannot be in a plan, must be in a host function or a pass}}
+  %zero = arith.constant 0.0 : f64
+}
+
+// -----
+
+// plan_c2
+// expected-error @+1 {{'updraft.plan' op has 2 streams, the first two must be "param" and "grad"}}
+updraft.plan @P compute f32 {
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+}
+
+// -----
+
+// plan_c2: unique
+updraft.plan @P compute f32 {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  // expected-error @+1 {{'updraft.stream' op has the name "grad" of another stream}}
+  %m = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() {
+    %zero = arith.constant 0.0 : f64
+    updraft.yield %zero : f64
+  }
+  updraft.validate() messages [] { updraft.yield }
+}
+
+// -----
+
+// plan_c2: hyperparameters
+updraft.plan @P compute f32 {
+  %a = updraft.hyper "lr" = 1.0
+  // expected-error @+1 {{'updraft.hyper' op has the name "lr" of another hyperparameter}}
+  %b = updraft.hyper "lr" = 1.0
+}
+
+// -----
+
+// plan_c3
+// expected-error @+1 {{'updraft.plan' op has 0 `updraft.validate`, must have exactly one}}
+updraft.plan @P compute f32 {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() { updraft.yield }
+}
+
+// -----
+
+// initial_c1
+updraft.plan @P compute f32 {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  %m = updraft.stream "m" : !updraft.stream<f32>
+  updraft.initial() {
+    // expected-error @+1 {{'updraft.yield' op yields (), must yield ('f64') in `updraft.initial`}}
+    updraft.yield
+  }
+}
+
+// -----
+
+// initial_c1: arguments
+updraft.plan @P compute f32 {
+  %lr = updraft.hyper "lr" = 1.0
+  // expected-error @+1 {{'updraft.initial' op has block arguments of types (), must match ('f64')}}
+  updraft.initial(%lr) {
+    updraft.yield
+  }
+}
+
+// -----
+
+// initial_c2
+updraft.plan @P compute f32 {
+  // expected-note @+1 {{it is defined here}}
+  %t = updraft.step
+  // expected-error @+1 {{'updraft.initial' op has operand 0 that is no hyperparameter}}
+  updraft.initial(%t) {
+  ^bb0(%a: f64):
+    updraft.yield
+  }
+}
+
+// -----
+
+// initial_c3
+updraft.plan @P compute f32 {
+  updraft.initial() {
+    // expected-error @+1 {{'llvm.mlir.undef' op cannot be in `updraft.initial`, must be from `arith` or `math` or `scf`}}
+    %0 = llvm.mlir.undef : f64
+    updraft.yield %0 : f64
+  }
+}
+
+// -----
+
+// validate_c1
+updraft.plan @P compute f32 {
+  updraft.validate() messages ["no"] {
+    %zero = arith.constant 0.0 : f64
+    // expected-error @+1 {{'updraft.yield' op yields ('f64'), must yield ('i1') in `updraft.validate`}}
+    updraft.yield %zero : f64
+  }
+}
+
+// -----
+
+// validate_c2
+updraft.plan @P compute f32 {
+  // expected-note @+1 {{it is defined here}}
+  %t = updraft.step
+  // expected-error @+1 {{'updraft.validate' op has operand 0 that is no hyperparameter}}
+  updraft.validate(%t) messages [] {
+  ^bb0(%a: f64):
+    updraft.yield
+  }
+}
+
+// -----
+
+// validate_c3
+updraft.plan @P compute f32 {
+  updraft.validate() messages [] {
+    // expected-error @+1 {{'llvm.unreachable' op cannot be in `updraft.validate`, must be from `updraft`}}
+    llvm.unreachable
+  }
+}
+
+// -----
+
+// validate_c4
+updraft.plan @P compute f32 {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() { updraft.yield }
+  // expected-error @+1 {{'updraft.validate' op message "bad {lr}" names `lr`, which must be a hyperparameter}}
+  updraft.validate() messages ["bad {lr}"] {
+    %true = arith.constant true
+    updraft.yield %true : i1
+  }
+}
+
+// -----
+
+// prologue_c1
+updraft.plan @P compute f32 {
+  %lr = updraft.hyper "lr" = 1.0
+  %k = updraft.prologue(%lr) : (f64) -> f32 {
+  ^bb0(%a: f64):
+    // expected-error @+1 {{'updraft.yield' op yields ('f64'), must yield ('f32') in `updraft.prologue`}}
+    updraft.yield %a : f64
+  }
+}
+
+// -----
+
+// prologue_c2: also in a nested region
+updraft.plan @P compute f32 {
+  updraft.prologue() : () -> () {
+    %true = arith.constant true
+    %0 = scf.if %true -> f64 {
+      // expected-error @+1 {{'llvm.mlir.undef' op cannot be in `updraft.prologue`, must be from `arith` or `math` or `scf`}}
+      %1 = llvm.mlir.undef : f64
+      scf.yield %1 : f64
+    } else {
+      %2 = arith.constant 0.0 : f64
+      scf.yield %2 : f64
+    }
+    updraft.yield
+  }
+}
+
+// -----
+
+// pass_c1
+updraft.plan @P compute f32 {
+  %p = updraft.stream "param" : !updraft.stream<bf16>
+  // expected-error @+1 {{'updraft.pass' op has block arguments of types ('bf16'), must match ('f32')}}
+  updraft.pass reads(%p : !updraft.stream<bf16>) {
+  ^bb0(%pe: bf16):
+    updraft.store
+  }
+}
+
+// -----
+
+// pass_c2
+updraft.plan @P compute f32 {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  updraft.pass reads(%p : !updraft.stream<f32>) writes(%p : !updraft.stream<f32>) {
+  ^bb0(%pe: f32):
+    // expected-error @+1 {{'updraft.store' op stores (), must store ('f32'), one per stream written}}
+    updraft.store
+  }
+}
+
+// -----
+
+// pass_c3
+updraft.plan @P compute f32 {
+  // expected-note @+1 {{the stream is here}}
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  // expected-error @+1 {{'updraft.pass' op reads a stream twice, must do so once}}
+  updraft.pass reads(%p, %p : !updraft.stream<f32>, !updraft.stream<f32>) {
+  ^bb0(%a: f32, %b: f32):
+    updraft.store
+  }
+}
+
+// -----
+
+// pass_c3: writes
+updraft.plan @P compute f32 {
+  // expected-note @+1 {{the stream is here}}
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  // expected-error @+1 {{'updraft.pass' op writes a stream twice, must do so once}}
+  updraft.pass writes(%p, %p : !updraft.stream<f32>, !updraft.stream<f32>) {
+    %zero = arith.constant 0.0 : f32
+    updraft.store %zero, %zero : f32, f32
+  }
+}
+
+// -----
+
+// pass_c4
+updraft.plan @P compute f32 {
+  updraft.pass {
+    // expected-error @+1 {{'llvm.mlir.undef' op cannot be in `updraft.pass`, must be from `arith` or `math`}}
+    %0 = llvm.mlir.undef : f32
+    updraft.store
+  }
+}
+
+// -----
+
+// pass_c4: types
+updraft.plan @P compute f32 {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  updraft.pass reads(%p : !updraft.stream<f32>) {
+  ^bb0(%pe: f32):
+    // expected-error @+1 {{'arith.extf' op has a result of type 'f64', but element arithmetic must be in the compute type 'f32' or i1}}
+    %0 = arith.extf %pe : f32 to f64
+    updraft.store
+  }
+}
+
+// -----
+
+// pass_c5
+updraft.plan @P compute f64 {
+  // expected-note @+1 {{it is defined here}}
+  %lr = updraft.hyper "lr" = 1.0
+  // expected-error @+1 {{'updraft.pass' op has a scalar of type 'f64', must be a result of `updraft.prologue` of type 'f64' or i1}}
+  updraft.pass scalars(%lr : f64) {
+  ^bb0(%a: f64):
+    updraft.store
+  }
+}
+
+// -----
+
+// pass_c5: the type
+updraft.plan @P compute f32 {
+  %lr = updraft.hyper "lr" = 1.0
+  // expected-note @+1 {{it is defined here}}
+  %k = updraft.prologue(%lr) : (f64) -> f64 {
+  ^bb0(%a: f64):
+    updraft.yield %a : f64
+  }
+  // expected-error @+1 {{'updraft.pass' op has a scalar of type 'f64', must be a result of `updraft.prologue` of type 'f32' or i1}}
+  updraft.pass scalars(%k : f64) {
+  ^bb0(%a: f64):
+    updraft.store
+  }
+}
