@@ -1,0 +1,52 @@
+//===- Frontend.h - From the text of a rule to the dialect ------------------*- C++ -*-===//
+// The library's interface: parse and check a file once, then import one of its rules with its
+// static flags and storage types settled. Input errors go to the engine; nothing here aborts or
+// throws.
+
+#ifndef UPDRAFT_FRONTEND_FRONTEND_H
+#define UPDRAFT_FRONTEND_FRONTEND_H
+
+#include "updraft/Frontend/Program.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace updraft {
+
+/// Parses and checks a file and what it imports; imports are looked for beside `filename`. Null if
+/// there was any error.
+std::shared_ptr<const Program> parseProgram(llvm::StringRef text, llvm::StringRef filename,
+                                            DiagnosticEngine &diagnostics);
+
+struct RuleRequest {
+  /// Empty: the file's only rule.
+  std::string rule;
+  /// Static flags, and defaults of hyperparameters, with their values as written in the language; a
+  /// string flag's value may leave its quotes out. The last value of a name counts.
+  std::vector<std::pair<std::string, std::string>> settings;
+  /// `param`, `grad`, a state's name, or `state` for all states; param and grad are f32 if not
+  /// named. For a state its own name counts first, then `state`, then the rule's type, then that of
+  /// `param`.
+  std::vector<std::pair<std::string, upd_dtype>> storage;
+};
+
+struct ImportedRule {
+  /// Holds one `updraft.rule`.
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  /// Every static flag with its value, in order of declaration; a string without quotes.
+  std::vector<std::pair<std::string, std::string>> statics;
+};
+
+/// Imports one rule. The context needs no dialect loaded; the ones used are loaded here.
+std::optional<ImportedRule> importRule(mlir::MLIRContext &context, const Program &program,
+                                       const RuleRequest &request, DiagnosticEngine &diagnostics);
+
+/// The syntax tree of the main file, one node per line.
+void printAst(const Program &program, llvm::raw_ostream &os);
+
+/// The main file as source text, without its comments. Parsing it gives the same tree.
+void printSource(const Program &program, llvm::raw_ostream &os);
+
+} // namespace updraft
+
+#endif // UPDRAFT_FRONTEND_FRONTEND_H

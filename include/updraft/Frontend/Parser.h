@@ -1,0 +1,28 @@
+//===- Parser.h - From tokens to a syntax tree ------------------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_FRONTEND_PARSER_H
+#define UPDRAFT_FRONTEND_PARSER_H
+
+#include "updraft/Frontend/Ast.h"
+#include "updraft/Support/Diagnostics.h"
+
+namespace updraft {
+
+/// What a file may hold, in bytes.
+constexpr size_t maxFileSize = 64 * 1024;
+/// How deep parentheses, `if` and unary operators may nest.
+constexpr unsigned maxNesting = 64;
+/// How deep an expression's tree may be; a chain of n operators is n deep.
+constexpr unsigned maxExpressionDepth = 256;
+
+/// Parses a file without looking at its imports. Reports every error that it can tell apart from
+/// its consequences; the tree holds what was understood.
+std::unique_ptr<ParsedFile> parseFile(std::shared_ptr<const SourceFile> source,
+                                      DiagnosticEngine &diagnostics);
+
+/// Parses a text that is one expression, into the arena of `file`. Null if it is in error.
+const Expr *parseExpression(ParsedFile &file, DiagnosticEngine &diagnostics);
+
+} // namespace updraft
+
+#endif // UPDRAFT_FRONTEND_PARSER_H

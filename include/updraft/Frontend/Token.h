@@ -1,0 +1,78 @@
+//===- Token.h - The words of the language ----------------------------------*- C++ -*-===//
+// What the lexer makes of a file's bytes and the parser reads.
+
+#ifndef UPDRAFT_FRONTEND_TOKEN_H
+#define UPDRAFT_FRONTEND_TOKEN_H
+
+#include "updraft/Support/Diagnostics.h"
+
+#include <vector>
+
+namespace updraft {
+
+enum class TokenKind : uint8_t {
+  End,
+  Identifier,
+  Number,
+  String,
+  // Keywords.
+  Else,
+  False,
+  Fn,
+  If,
+  Import,
+  Let,
+  Next,
+  Require,
+  Return,
+  Rule,
+  State,
+  Static,
+  Then,
+  True,
+  Update,
+  When,
+  // Punctuation and operators.
+  LeftParen,
+  RightParen,
+  LeftBrace,
+  RightBrace,
+  Comma,
+  Colon,
+  Semicolon,
+  Assign,
+  Plus,
+  Minus,
+  Star,
+  Slash,
+  Caret,
+  Less,
+  LessEqual,
+  Greater,
+  GreaterEqual,
+  Equal,
+  NotEqual,
+  And,
+  Or,
+  Not,
+};
+
+struct Token {
+  TokenKind kind;
+  uint32_t begin;
+  uint32_t end;
+  double number = 0; ///< the value of a Number
+};
+
+/// How a message names a kind of token: "`let`", "a name", "the end of the file".
+llvm::StringRef describe(TokenKind kind);
+
+/// The tokens of a file, ended by an End token. Reports what is no token, and leaves it out.
+std::vector<Token> lex(const SourceFile &file, DiagnosticEngine &diagnostics);
+
+/// Whether `text` is a keyword of the language.
+bool isKeyword(llvm::StringRef text);
+
+} // namespace updraft
+
+#endif // UPDRAFT_FRONTEND_TOKEN_H

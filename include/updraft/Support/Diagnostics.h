@@ -1,0 +1,101 @@
+//===- Diagnostics.h - Located diagnostics and how they are shown -----------*- C++ -*-===//
+// The kinds of diagnostics are registered in Diagnostics.def. An engine collects them, in order,
+// with their notes, and renders them as text with the source line and a caret. Not thread-safe: one
+// engine per compilation.
+
+#ifndef UPDRAFT_SUPPORT_DIAGNOSTICS_H
+#define UPDRAFT_SUPPORT_DIAGNOSTICS_H
+
+#include "updraft/Support/SourceFile.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace updraft {
+
+enum class Severity { Error, Note };
+
+enum class DiagnosticKind {
+#define UPDRAFT_DIAGNOSTIC(Kind, Level, Format) Kind,
+#include "updraft/Support/Diagnostics.def"
+};
+
+/// "UnknownName" for DiagnosticKind::UnknownName.
+llvm::StringRef diagnosticName(DiagnosticKind kind);
+Severity diagnosticSeverity(DiagnosticKind kind);
+const char *diagnosticFormat(DiagnosticKind kind);
+/// Every registered kind, in the order of the registry.
+llvm::ArrayRef<DiagnosticKind> allDiagnosticKinds();
+
+struct Diagnostic {
+  DiagnosticKind kind;
+  SourceRange range;
+  std::string message;
+  std::vector<Diagnostic> notes;
+  std::shared_ptr<const SourceFile> file; ///< keeps `range` valid; null without a location
+};
+
+class DiagnosticEngine {
+public:
+  /// Errors beyond this many are dropped; the last one kept says so.
+  static constexpr size_t maxErrors = 20;
+
+  /// Adds notes to the diagnostic that was just reported.
+  class Notes {
+  public:
+    explicit Notes(Diagnostic *diagnostic) : diagnostic(diagnostic) {}
+    template <typename... Args>
+    Notes &note(DiagnosticKind kind, SourceRange range, Args &&...args) {
+      if (diagnostic)
+        diagnostic->notes.push_back(make(kind, range, std::forward<Args>(args)...));
+      return *this;
+    }
+
+  private:
+    Diagnostic *diagnostic;
+  };
+
+  /// Reports a diagnostic; `args` fill the places of the kind's format. The same kind with the same
+  /// text at the same place is reported once.
+  template <typename... Args> Notes report(DiagnosticKind kind, SourceRange range, Args &&...args) {
+    return Notes(add(make(kind, range, std::forward<Args>(args)...)));
+  }
+
+  /// Adds a note to every diagnostic from the one with this index on; at most 8 to one diagnostic.
+  template <typename... Args>
+  void noteSince(size_t index, DiagnosticKind kind, SourceRange range, Args &&...args) {
+    for (; index < list.size(); ++index)
+      if (list[index].notes.size() < 8)
+        list[index].notes.push_back(make(kind, range, args...));
+  }
+
+  bool hasErrors() const { return !list.empty(); }
+  /// Whether `maxErrors` is reached, so that looking for more is of no use.
+  bool isFull() const { return list.size() > maxErrors; }
+  llvm::ArrayRef<Diagnostic> diagnostics() const { return list; }
+
+  void render(llvm::raw_ostream &os) const;
+  std::string render() const;
+
+private:
+  template <typename... Args>
+  static Diagnostic make(DiagnosticKind kind, SourceRange range, Args &&...args) {
+    std::string text = llvm::formatv(diagnosticFormat(kind), std::forward<Args>(args)...).str();
+    return {
+        kind, range, std::move(text), {}, range.file ? range.file->shared_from_this() : nullptr};
+  }
+  Diagnostic *add(Diagnostic diagnostic);
+
+  std::vector<Diagnostic> list;
+};
+
+/// The candidate nearest to `name`, if near enough that it may have been meant; else empty.
+llvm::StringRef nearestName(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> candidates);
+
+/// "; did you mean `x`?" with the nearest candidate, or "".
+std::string didYouMean(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> candidates);
+
+} // namespace updraft
+
+#endif // UPDRAFT_SUPPORT_DIAGNOSTICS_H

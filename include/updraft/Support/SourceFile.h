@@ -1,0 +1,57 @@
+//===- SourceFile.h - The text of a file and positions in it ----------------*- C++ -*-===//
+// Holds the bytes of one source file and turns byte offsets into lines and columns. Ranges refer to
+// a file by pointer; whoever stores a range for longer than the file's owner lives keeps the file
+// alive with `shared_from_this`.
+
+#ifndef UPDRAFT_SUPPORT_SOURCEFILE_H
+#define UPDRAFT_SUPPORT_SOURCEFILE_H
+
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace updraft {
+
+/// A line and a column, both counted from 1; the column in bytes.
+struct LineColumn {
+  unsigned line = 0;
+  unsigned column = 0;
+};
+
+class SourceFile : public std::enable_shared_from_this<SourceFile> {
+public:
+  static std::shared_ptr<const SourceFile> create(std::string path, std::string text);
+
+  /// As given by the caller; only shown to the user and used to find imports beside it.
+  const std::string &path() const { return filePath; }
+  llvm::StringRef text() const { return content; }
+
+  LineColumn position(uint32_t offset) const;
+  /// The text of a line, counted from 1, without its end-of-line characters.
+  llvm::StringRef line(unsigned number) const;
+
+private:
+  SourceFile(std::string path, std::string text);
+
+  std::string filePath;
+  std::string content;
+  std::vector<uint32_t> lineStarts;
+};
+
+/// The bytes [begin, end) of a file. A range without a file is a place outside of any source text.
+struct SourceRange {
+  const SourceFile *file = nullptr;
+  uint32_t begin = 0;
+  uint32_t end = 0;
+
+  llvm::StringRef text() const { return file->text().slice(begin, end); }
+  /// From the start of this range to the end of `last`.
+  SourceRange to(SourceRange last) const { return {file, begin, last.end}; }
+};
+
+} // namespace updraft
+
+#endif // UPDRAFT_SUPPORT_SOURCEFILE_H

@@ -1,0 +1,129 @@
+//===- AstPrinter.cpp - The syntax tree as text ----------------------------------------===//
+// One node per line, children indented by two, in the order of the source.
+
+#include "updraft/Frontend/Frontend.h"
+
+#include <fmt/format.h>
+
+using namespace updraft;
+using llvm::StringRef;
+
+namespace {
+StringRef storageName(upd_dtype dtype) {
+  switch (dtype) {
+  case UPD_F32:
+    return "f32";
+  case UPD_F64:
+    return "f64";
+  case UPD_BF16:
+    return "bf16";
+  case UPD_F16:
+    return "f16";
+  }
+  return "";
+}
+
+class AstPrinter {
+public:
+  explicit AstPrinter(llvm::raw_ostream &os) : os(os) {}
+
+  void print(const ParsedFile &file) {
+    for (const ImportDeclaration &declaration : file.imports)
+      line(0) << "import \"" << declaration.path->text << "\"\n";
+    for (const Function &function : file.functions)
+      print(function);
+    for (const Rule &rule : file.rules)
+      print(rule);
+  }
+
+private:
+  llvm::raw_ostream &line(unsigned level) { return os.indent(2 * level); }
+
+  void print(const Function &function) {
+    line(0) << "function " << function.name.text << '\n';
+    for (const Identifier &parameter : function.parameters)
+      line(1) << "parameter " << parameter.text << '\n';
+    for (const Let &let : function.lets)
+      print("let", let.name, let.value);
+    line(1) << "return\n";
+    print(*function.result, 2);
+  }
+
+  void print(StringRef what, const Identifier &name, const Expr *value,
+             const Expr *when = nullptr) {
+    line(1) << what << ' ' << name.text << '\n';
+    print(*value, 2);
+    printWhen(when);
+  }
+
+  void printWhen(const Expr *when) {
+    if (!when)
+      return;
+    line(2) << "when\n";
+    print(*when, 3);
+  }
+
+  void print(const Rule &rule) {
+    line(0) << "rule " << rule.name.text << '\n';
+    for (const Parameter &parameter : rule.parameters)
+      print(parameter.isStatic ? "static" : "hyper", parameter.name, parameter.initial);
+    for (const Requirement &requirement : rule.requirements) {
+      line(1) << "require \"" << requirement.message->text << "\"\n";
+      print(*requirement.condition, 2);
+    }
+    for (const State &state : rule.states) {
+      line(1) << "state " << state.name.text;
+      if (state.storage)
+        os << " stored " << storageName(*state.storage);
+      os << '\n';
+      print(*state.initial, 2);
+      printWhen(state.when);
+    }
+    line(1) << "update";
+    for (const Identifier &input : rule.inputs)
+      os << ' ' << input.text;
+    os << '\n';
+    for (const Statement &statement : rule.statements)
+      print(statement.isNext ? "next" : "let", statement.name, statement.value, statement.when);
+  }
+
+  void print(const Expr &expr, unsigned level) {
+    line(level);
+    switch (expr.kind) {
+    case ExprKind::Number:
+      os << "number " << fmt::format("{}", expr.number);
+      break;
+    case ExprKind::Bool:
+      os << "bool " << (expr.boolean ? "true" : "false");
+      break;
+    case ExprKind::String:
+      os << "string \"" << expr.text << '"';
+      break;
+    case ExprKind::Name:
+      os << "name " << expr.text;
+      break;
+    case ExprKind::Unary:
+      os << "unary " << spelling(expr.unary);
+      break;
+    case ExprKind::Binary:
+      os << "binary " << spelling(expr.binary);
+      break;
+    case ExprKind::If:
+      os << "if";
+      break;
+    case ExprKind::Call:
+      os << "call " << expr.text;
+      break;
+    }
+    os << '\n';
+    for (const Expr *operand : expr.operands)
+      print(*operand, level + 1);
+  }
+
+  llvm::raw_ostream &os;
+};
+} // namespace
+
+void updraft::printAst(const Program &program, llvm::raw_ostream &os) {
+  AstPrinter(os).print(program.main());
+}

@@ -1,0 +1,46 @@
+//===- Builtins.h - Functions that are operations ---------------------------*- C++ -*-===//
+// The functions that map to one operation of `arith` or `math`; all others are written in the
+// language, in rules/std.
+
+#ifndef UPDRAFT_LIB_FRONTEND_BUILTINS_H
+#define UPDRAFT_LIB_FRONTEND_BUILTINS_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+
+namespace updraft {
+
+enum class BuiltinKind : uint8_t {
+  Abs,
+  Ceil,
+  Exp,
+  Floor,
+  Fma,
+  Log,
+  Max,
+  Min,
+  Pow,
+  Sqrt,
+  Tanh,
+};
+
+struct Builtin {
+  llvm::StringRef name;
+  BuiltinKind kind;
+  unsigned arity;
+  bool takesTensors;
+};
+
+llvm::ArrayRef<Builtin> builtins();
+
+/// Null if there is none of this name.
+const Builtin *findBuiltin(llvm::StringRef name);
+
+/// The greatest magnitude of an exponent that is expanded to multiplications.
+constexpr int maxExpandedExponent = 16;
+
+} // namespace updraft
+
+#endif // UPDRAFT_LIB_FRONTEND_BUILTINS_H

@@ -1,0 +1,280 @@
+//===- Checker.cpp - Types of expressions and functions --------------------------------===//
+
+#include "Checker.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace updraft;
+using llvm::StringRef;
+
+const Checker::Binding *Checker::Scope::find(StringRef name) const {
+  for (const Binding &binding : llvm::reverse(bindings))
+    if (binding.name == name)
+      return &binding;
+  return nullptr;
+}
+
+void Checker::check(const ParsedFile &file) {
+  for (const Function &function : file.functions)
+    checkFunction(function);
+  llvm::StringMap<const Rule *> rules;
+  for (const Rule &rule : file.rules) {
+    if (!rule.name.text.empty() && !rules.try_emplace(rule.name.text, &rule).second)
+      diagnostics.report(DiagnosticKind::DuplicateName, rule.name.range, rule.name.text)
+          .note(DiagnosticKind::DeclaredHere, rules[rule.name.text]->name.range, rule.name.text);
+    visits = 0;
+    exhausted = false;
+    checkRule(rule);
+  }
+}
+
+Type Checker::checkConstant(const Expr &expr, const ParsedFile &file) {
+  return check(expr, Scope{&file, {}});
+}
+
+void Checker::checkFunction(const Function &function) {
+  if (findBuiltin(function.name.text))
+    diagnostics.report(DiagnosticKind::ReservedName, function.name.range, function.name.text);
+  Scope names{function.file, {}};
+  for (const Identifier &parameter : function.parameters)
+    declare(names, parameter, Type());
+  for (const Let &let : function.lets)
+    declare(names, let.name, Type());
+  checkBody(function, std::vector<Type>(function.parameters.size()));
+}
+
+void Checker::declare(Scope &scope, const Identifier &name, Type type) {
+  if (const Binding *other = scope.find(name.text)) {
+    if (other->declared.file)
+      diagnostics.report(DiagnosticKind::DuplicateName, name.range, name.text)
+          .note(DiagnosticKind::DeclaredHere, other->declared, name.text);
+    else
+      diagnostics.report(DiagnosticKind::ReservedName, name.range, name.text);
+    return;
+  }
+  scope.bindings.push_back({name.text, type, name.range});
+}
+
+Type Checker::check(const Expr &expr, const Scope &scope) {
+  if (exhausted)
+    return Type();
+  if (++visits > maxVisits) {
+    exhausted = true;
+    diagnostics.report(DiagnosticKind::ExpansionTooLarge, expr.focus, maxOperations);
+    return Type();
+  }
+  if (depth == maxExpansionDepth) {
+    exhausted = true;
+    diagnostics.report(DiagnosticKind::CallsTooDeep, expr.focus, maxExpansionDepth);
+    return Type();
+  }
+  ++depth;
+  Type type = checkInner(expr, scope);
+  --depth;
+  return type;
+}
+
+Type Checker::checkInner(const Expr &expr, const Scope &scope) {
+  switch (expr.kind) {
+  case ExprKind::Number:
+    return {Kind::Number, Extent::Static};
+  case ExprKind::Bool:
+    return {Kind::Bool, Extent::Static};
+  case ExprKind::String:
+    return {Kind::String, Extent::Static};
+  case ExprKind::Name:
+    return checkName(expr, scope);
+  case ExprKind::Unary:
+    return checkUnary(expr, scope);
+  case ExprKind::Binary:
+    return checkBinary(expr, scope);
+  case ExprKind::If:
+    return checkIf(expr, scope);
+  case ExprKind::Call:
+    return checkCall(expr, scope);
+  }
+  return Type();
+}
+
+Type Checker::checkName(const Expr &expr, const Scope &scope) {
+  if (const Binding *binding = scope.find(expr.text))
+    return binding->type;
+  bool isInput = llvm::is_contained({"param", "grad", "step", "first"}, expr.text);
+  std::string hint;
+  if (isInput && scope.rule) {
+    hint = "; add it to the inputs of `update`";
+  } else if (isInput) {
+    hint = "; it is known only in `update`, where it is listed";
+  } else if (findBuiltin(expr.text) || scope.file->visible.contains(expr.text)) {
+    hint = "; a function is called with parentheses";
+  } else {
+    llvm::SmallVector<StringRef> names;
+    for (const Binding &binding : scope.bindings)
+      names.push_back(binding.name);
+    hint = didYouMean(expr.text, names);
+  }
+  diagnostics.report(DiagnosticKind::UnknownName, expr.range, expr.text, hint);
+  return Type();
+}
+
+bool Checker::operandIs(const Expr &operand, Type type, Kind kind, StringRef op) {
+  if (type.is(kind))
+    return true;
+  diagnostics.report(DiagnosticKind::OperandType, operand.range, op,
+                     kind == Kind::Bool ? "bools" : "numbers", describe(type));
+  return false;
+}
+
+Type Checker::checkUnary(const Expr &expr, const Scope &scope) {
+  Kind kind = expr.unary == UnaryOperator::Not ? Kind::Bool : Kind::Number;
+  Type operand = check(*expr.operands[0], scope);
+  if (!operandIs(*expr.operands[0], operand, kind, spelling(expr.unary)))
+    return Type();
+  return {kind, operand.extent};
+}
+
+Type Checker::checkBinary(const Expr &expr, const Scope &scope) {
+  const Expr &leftExpr = *expr.operands[0], &rightExpr = *expr.operands[1];
+  Type left = check(leftExpr, scope);
+  Type right = check(rightExpr, scope);
+  Extent extent = larger(left.extent, right.extent);
+  switch (expr.binary) {
+  case BinaryOperator::Equal:
+  case BinaryOperator::NotEqual:
+    if (!left.isUnknown() && !right.isUnknown() && left.kind != right.kind)
+      diagnostics.report(DiagnosticKind::CompareTypes, expr.focus, describe(left), describe(right));
+    return {Kind::Bool, extent};
+  case BinaryOperator::Power:
+    return checkPower(expr, left, right);
+  default:
+    break;
+  }
+  bool isLogic = expr.binary == BinaryOperator::And || expr.binary == BinaryOperator::Or;
+  bool isArithmetic = expr.binary <= BinaryOperator::Divide;
+  Kind operandKind = isLogic ? Kind::Bool : Kind::Number;
+  operandIs(leftExpr, left, operandKind, spelling(expr.binary));
+  operandIs(rightExpr, right, operandKind, spelling(expr.binary));
+  return {isArithmetic ? Kind::Number : Kind::Bool, extent};
+}
+
+Type Checker::checkPower(const Expr &expr, Type base, Type exponent) {
+  operandIs(*expr.operands[0], base, Kind::Number, "^");
+  operandIs(*expr.operands[1], exponent, Kind::Number, "^");
+  Extent extent = larger(base.extent, exponent.extent);
+  // The value of a static exponent is looked at when the rule is imported.
+  if (extent == Extent::Element && exponent.extent != Extent::Static)
+    diagnostics.report(DiagnosticKind::TensorPower, expr.operands[1]->range, maxExpandedExponent);
+  return {Kind::Number, extent};
+}
+
+Type Checker::checkIf(const Expr &expr, const Scope &scope) {
+  Type condition = check(*expr.operands[0], scope);
+  Type whenTrue = check(*expr.operands[1], scope);
+  Type whenFalse = check(*expr.operands[2], scope);
+  if (!condition.is(Kind::Bool))
+    diagnostics.report(DiagnosticKind::ConditionType, expr.operands[0]->range, describe(condition));
+  if (whenTrue.isUnknown() || whenFalse.isUnknown())
+    return {Kind::Unknown, larger(whenTrue.extent, whenFalse.extent)};
+  if (whenTrue.kind != whenFalse.kind) {
+    diagnostics.report(DiagnosticKind::BranchTypes, expr.focus, describe(whenTrue),
+                       describe(whenFalse));
+    return Type();
+  }
+  if (whenTrue.kind == Kind::String && condition.extent != Extent::Static) {
+    diagnostics.report(DiagnosticKind::StringChoice, expr.operands[0]->range);
+    return Type();
+  }
+  return {whenTrue.kind, larger(condition.extent, larger(whenTrue.extent, whenFalse.extent))};
+}
+
+bool Checker::argumentCountIs(const Expr &call, size_t count, const Function *function) {
+  if (call.operands.size() == count)
+    return true;
+  auto notes =
+      diagnostics.report(DiagnosticKind::WrongArgumentCount, call.focus, call.text,
+                         llvm::Twine(count).concat(count == 1 ? " argument" : " arguments").str(),
+                         call.operands.size());
+  if (function)
+    notes.note(DiagnosticKind::DeclaredHere, function->name.range, call.text);
+  return false;
+}
+
+Type Checker::checkCall(const Expr &expr, const Scope &scope) {
+  std::vector<Type> arguments;
+  for (const Expr *operand : expr.operands)
+    arguments.push_back(check(*operand, scope));
+  if (const Builtin *builtin = findBuiltin(expr.text)) {
+    if (!argumentCountIs(expr, builtin->arity, nullptr))
+      return Type();
+    return checkBuiltin(expr, *builtin, arguments);
+  }
+  const Function *function = scope.file->visible.lookup(expr.text);
+  if (!function) {
+    llvm::SmallVector<StringRef> names;
+    for (const Builtin &builtin : builtins())
+      names.push_back(builtin.name);
+    for (const auto &entry : scope.file->visible)
+      names.push_back(entry.getKey());
+    llvm::sort(names);
+    std::string hint =
+        scope.find(expr.text) ? "; it is a value, not a function" : didYouMean(expr.text, names);
+    diagnostics.report(DiagnosticKind::UnknownFunction, expr.focus, expr.text, hint);
+    return Type();
+  }
+  if (!argumentCountIs(expr, function->parameters.size(), function))
+    return Type();
+  return checkFunctionCall(expr, *function, std::move(arguments));
+}
+
+Type Checker::checkBuiltin(const Expr &expr, const Builtin &builtin,
+                           llvm::ArrayRef<Type> arguments) {
+  Extent extent = Extent::Static;
+  for (auto [operand, type] : llvm::zip(expr.operands, arguments)) {
+    operandIs(*operand, type, Kind::Number, builtin.name);
+    extent = larger(extent, type.extent);
+    if (type.isTensor() && !builtin.takesTensors) {
+      std::vector<std::string> names;
+      for (const Builtin &other : builtins())
+        if (other.takesTensors)
+          names.push_back(("`" + other.name + "`").str());
+      diagnostics.report(DiagnosticKind::ScalarFunction, operand->range, builtin.name,
+                         llvm::join(names, ", "));
+      return Type();
+    }
+  }
+  return {Kind::Number, extent};
+}
+
+Type Checker::checkFunctionCall(const Expr &expr, const Function &function,
+                                std::vector<Type> arguments) {
+  if (llvm::is_contained(inProgress, &function)) {
+    diagnostics.report(DiagnosticKind::RecursiveFunction, expr.focus, expr.text)
+        .note(DiagnosticKind::DeclaredHere, function.name.range, expr.text);
+    return Type();
+  }
+  size_t before = diagnostics.diagnostics().size();
+  Type result = checkBody(function, arguments);
+  diagnostics.noteSince(before, DiagnosticKind::InCall, expr.focus, expr.text);
+  return result;
+}
+
+Type Checker::checkBody(const Function &function, const std::vector<Type> &arguments) {
+  Signature signature{&function, {}};
+  for (Type type : arguments)
+    signature.arguments.emplace_back(type.kind, type.extent);
+  auto known = checked.find(signature);
+  if (known != checked.end())
+    return known->second;
+
+  inProgress.push_back(&function);
+  Scope scope{function.file, {}};
+  for (auto [parameter, type] : llvm::zip(function.parameters, arguments))
+    scope.bindings.push_back({parameter.text, type, parameter.range});
+  for (const Let &let : function.lets)
+    scope.bindings.push_back({let.name.text, check(*let.value, scope), let.name.range});
+  Type result = check(*function.result, scope);
+  inProgress.pop_back();
+  if (!exhausted)
+    checked.emplace(std::move(signature), result);
+  return result;
+}

@@ -1,0 +1,92 @@
+//===- Checker.h - Names and types ------------------------------------------*- C++ -*-===//
+// Finds every error of a file that does not depend on the values of its static flags. Functions are
+// polymorphic: each is checked once for itself, and once for each combination of argument types
+// that it is called with.
+
+#ifndef UPDRAFT_LIB_FRONTEND_CHECKER_H
+#define UPDRAFT_LIB_FRONTEND_CHECKER_H
+
+#include "Builtins.h"
+#include "Type.h"
+
+#include "updraft/Frontend/Ast.h"
+#include "updraft/Support/Diagnostics.h"
+
+#include <map>
+
+namespace updraft {
+
+/// Operations that a rule may expand to, and expressions that checking or expanding it may visit.
+constexpr unsigned maxOperations = 10000;
+constexpr unsigned maxVisits = 20 * maxOperations;
+/// How deep expressions may nest over all calls that are being expanded.
+constexpr unsigned maxExpansionDepth = 400;
+
+class Checker {
+public:
+  explicit Checker(DiagnosticEngine &diagnostics) : diagnostics(diagnostics) {}
+
+  void check(const ParsedFile &file);
+
+  /// The type of an expression in which no name is known.
+  Type checkConstant(const Expr &expr, const ParsedFile &file);
+
+private:
+  struct Binding {
+    llvm::StringRef name;
+    Type type;
+    SourceRange declared; ///< without a file for `param`, `grad`, `step` and `first`
+  };
+  /// The names that an expression may use, and what to say about others.
+  struct Scope {
+    const ParsedFile *file;
+    std::vector<Binding> bindings;
+    const Rule *rule = nullptr; ///< while in its `update`
+
+    const Binding *find(llvm::StringRef name) const;
+  };
+
+  void checkFunction(const Function &function);
+  void checkRule(const Rule &rule);
+  void checkParameter(const Rule &rule, const Parameter &parameter, Scope &scope);
+  void checkRequirement(const Requirement &requirement, const Scope &scope);
+  void checkState(const State &state, const Scope &parameters);
+  void checkWhen(const Expr *when, const Scope &parameters);
+  void checkUpdate(const Rule &rule, const Scope &parameters);
+  void checkNext(const Rule &rule, const Statement &statement, const Scope &scope,
+                 const Scope &parameters, std::vector<const Statement *> &nexts);
+
+  Type check(const Expr &expr, const Scope &scope);
+  Type checkInner(const Expr &expr, const Scope &scope);
+  Type checkName(const Expr &expr, const Scope &scope);
+  Type checkUnary(const Expr &expr, const Scope &scope);
+  Type checkBinary(const Expr &expr, const Scope &scope);
+  Type checkPower(const Expr &expr, Type base, Type exponent);
+  Type checkIf(const Expr &expr, const Scope &scope);
+  Type checkCall(const Expr &expr, const Scope &scope);
+  Type checkBuiltin(const Expr &expr, const Builtin &builtin, llvm::ArrayRef<Type> arguments);
+  Type checkFunctionCall(const Expr &expr, const Function &function, std::vector<Type> arguments);
+  Type checkBody(const Function &function, const std::vector<Type> &arguments);
+  bool operandIs(const Expr &operand, Type type, Kind kind, llvm::StringRef op);
+
+  /// Adds a binding, or reports that its name is taken.
+  void declare(Scope &scope, const Identifier &name, Type type);
+  bool argumentCountIs(const Expr &call, size_t count, const Function *function);
+
+  struct Signature {
+    const Function *function;
+    std::vector<std::pair<Kind, Extent>> arguments;
+    auto operator<=>(const Signature &) const = default;
+  };
+
+  DiagnosticEngine &diagnostics;
+  std::map<Signature, Type> checked;
+  std::vector<const Function *> inProgress;
+  unsigned visits = 0;
+  unsigned depth = 0;
+  bool exhausted = false;
+};
+
+} // namespace updraft
+
+#endif // UPDRAFT_LIB_FRONTEND_CHECKER_H

@@ -1,0 +1,323 @@
+//===- Emitter.cpp - Operators and builtins as operations ------------------------------===//
+
+#include "Emitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace updraft;
+using mlir::Location;
+namespace arith = mlir::arith;
+namespace math = mlir::math;
+
+mlir::Value Emitter::constant(double number, mlir::Type type, Location loc) {
+  // The map reserves a pair only where both of its halves are reserved: any bit pattern is a key.
+  auto [entry, isNew] = constants.try_emplace({llvm::bit_cast<uint64_t>(number), type});
+  if (isNew)
+    entry->second = create<arith::ConstantOp>(loc, builder.getFloatAttr(type, number));
+  return entry->second;
+}
+
+mlir::Value Emitter::scalar(const Value &value, Location loc) {
+  return value.ir ? value.ir : constant(value.number, builder.getF64Type(), loc);
+}
+
+mlir::Value Emitter::element(const Value &value, Location loc) {
+  if (!value.ir)
+    return constant(value.number, compute, loc);
+  if (value.ir.getType() == compute)
+    return value.ir;
+  mlir::Value &result = rounded[value.ir];
+  if (!result)
+    result = create<arith::TruncFOp>(loc, compute, value.ir);
+  return result;
+}
+
+mlir::Value Emitter::flag(const Value &value, Location loc) {
+  if (value.ir)
+    return value.ir;
+  ++count;
+  return arith::ConstantOp::create(builder, loc, builder.getBoolAttr(value.boolean));
+}
+
+Value Emitter::unary(UnaryOperator op, Value operand, Location loc) {
+  if (op == UnaryOperator::Not) {
+    if (operand.isConstant())
+      return Value::ofBool(!operand.boolean);
+    return Value::ofIr(Kind::Bool, operand.extent,
+                       create<arith::XOrIOp>(loc, operand.ir, flag(Value::ofBool(true), loc)));
+  }
+  if (operand.isConstant())
+    return Value::ofNumber(-operand.number);
+  Value result = Value::ofIr(Kind::Number, operand.extent, create<arith::NegFOp>(loc, operand.ir));
+  result.isInteger = operand.isInteger;
+  return result;
+}
+
+Value Emitter::compare(BinaryOperator op, const Value &left, const Value &right, Location loc) {
+  if (left.isConstant() && right.isConstant()) {
+    double a = left.number, b = right.number;
+    switch (op) {
+    case BinaryOperator::Less:
+      return Value::ofBool(a < b);
+    case BinaryOperator::LessEqual:
+      return Value::ofBool(a <= b);
+    case BinaryOperator::Greater:
+      return Value::ofBool(a > b);
+    case BinaryOperator::GreaterEqual:
+      return Value::ofBool(a >= b);
+    case BinaryOperator::Equal:
+      return Value::ofBool(a == b);
+    default:
+      return Value::ofBool(a != b);
+    }
+  }
+  auto predicate = [&] {
+    switch (op) {
+    case BinaryOperator::Less:
+      return arith::CmpFPredicate::OLT;
+    case BinaryOperator::LessEqual:
+      return arith::CmpFPredicate::OLE;
+    case BinaryOperator::Greater:
+      return arith::CmpFPredicate::OGT;
+    case BinaryOperator::GreaterEqual:
+      return arith::CmpFPredicate::OGE;
+    case BinaryOperator::Equal:
+      return arith::CmpFPredicate::OEQ;
+    default:
+      return arith::CmpFPredicate::UNE;
+    }
+  }();
+  Extent extent = larger(left.extent, right.extent);
+  bool isElement = extent == Extent::Element;
+  return Value::ofIr(Kind::Bool, extent,
+                     create<arith::CmpFOp>(loc, predicate, operand(left, isElement, loc),
+                                           operand(right, isElement, loc)));
+}
+
+Value Emitter::binary(BinaryOperator op, Value left, Value right, Location loc) {
+  Extent extent = larger(left.extent, right.extent);
+  bool bothConstant = left.isConstant() && right.isConstant();
+
+  if (left.kind == Kind::String) {
+    bool equal = left.string == right.string;
+    return Value::ofBool(op == BinaryOperator::Equal ? equal : !equal);
+  }
+  if (left.kind == Kind::Bool) {
+    if (bothConstant) {
+      bool a = left.boolean, b = right.boolean;
+      switch (op) {
+      case BinaryOperator::And:
+        return Value::ofBool(a && b);
+      case BinaryOperator::Or:
+        return Value::ofBool(a || b);
+      case BinaryOperator::Equal:
+        return Value::ofBool(a == b);
+      default:
+        return Value::ofBool(a != b);
+      }
+    }
+    mlir::Value a = flag(left, loc), b = flag(right, loc), result;
+    switch (op) {
+    case BinaryOperator::And:
+      result = create<arith::AndIOp>(loc, a, b);
+      break;
+    case BinaryOperator::Or:
+      result = create<arith::OrIOp>(loc, a, b);
+      break;
+    case BinaryOperator::Equal:
+      result = create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, a, b);
+      break;
+    default:
+      result = create<arith::XOrIOp>(loc, a, b);
+      break;
+    }
+    return Value::ofIr(Kind::Bool, extent, result);
+  }
+  if (op >= BinaryOperator::Less)
+    return compare(op, left, right, loc);
+
+  if (bothConstant) {
+    double a = left.number, b = right.number;
+    switch (op) {
+    case BinaryOperator::Add:
+      return Value::ofNumber(a + b);
+    case BinaryOperator::Subtract:
+      return Value::ofNumber(a - b);
+    case BinaryOperator::Multiply:
+      return Value::ofNumber(a * b);
+    default:
+      return Value::ofNumber(a / b);
+    }
+  }
+  bool isElement = extent == Extent::Element;
+  mlir::Value a = operand(left, isElement, loc), b = operand(right, isElement, loc), result;
+  switch (op) {
+  case BinaryOperator::Add:
+    result = create<arith::AddFOp>(loc, a, b);
+    break;
+  case BinaryOperator::Subtract:
+    result = create<arith::SubFOp>(loc, a, b);
+    break;
+  case BinaryOperator::Multiply:
+    result = create<arith::MulFOp>(loc, a, b);
+    break;
+  default:
+    result = create<arith::DivFOp>(loc, a, b);
+    break;
+  }
+  Value value = Value::ofIr(Kind::Number, extent, result);
+  value.isInteger = op != BinaryOperator::Divide && left.isIntegral() && right.isIntegral();
+  return value;
+}
+
+bool Emitter::isTensorExponent(double exponent) {
+  return exponent == 0.5 ||
+         (std::floor(exponent) == exponent && std::fabs(exponent) <= maxExpandedExponent);
+}
+
+// Squaring from the lowest bit up; for the exponent 2 and 3 it is x * x and x * x * x.
+Value Emitter::repeatedProduct(const Value &base, unsigned exponent, Location loc) {
+  std::optional<Value> product;
+  Value square = base;
+  for (; exponent; exponent >>= 1) {
+    if (exponent & 1)
+      product = product ? binary(BinaryOperator::Multiply, square, *product, loc) : square;
+    if (exponent > 1)
+      square = binary(BinaryOperator::Multiply, square, square, loc);
+  }
+  return *product;
+}
+
+Value Emitter::power(Value base, Value exponent, Location loc) {
+  if (base.isConstant() && exponent.isConstant())
+    return Value::ofNumber(std::pow(base.number, exponent.number));
+  Extent extent = larger(base.extent, exponent.extent);
+  if (exponent.isConstant() && isTensorExponent(exponent.number)) {
+    if (exponent.number == 0.5)
+      return builtin(BuiltinKind::Sqrt, {base}, loc);
+    if (exponent.number == 0)
+      return Value::ofNumber(1);
+    Value product = repeatedProduct(base, std::abs(static_cast<int>(exponent.number)), loc);
+    return exponent.number > 0 ? product
+                               : binary(BinaryOperator::Divide, Value::ofNumber(1), product, loc);
+  }
+  mlir::Value x = scalar(base, loc), result;
+  if (exponent.isIntegral()) {
+    auto i64 = builder.getI64Type();
+    mlir::Value n =
+        exponent.ir ? create<arith::FPToSIOp>(loc, i64, exponent.ir)
+                    : create<arith::ConstantOp>(
+                          loc, builder.getI64IntegerAttr(static_cast<int64_t>(exponent.number)));
+    result = create<math::FPowIOp>(loc, x, n);
+  } else {
+    result = create<math::PowFOp>(loc, x, scalar(exponent, loc));
+  }
+  return Value::ofIr(Kind::Number, extent, result);
+}
+
+Value Emitter::select(Value condition, Value whenTrue, Value whenFalse, Location loc) {
+  Extent extent = larger(condition.extent, larger(whenTrue.extent, whenFalse.extent));
+  bool isElement = extent == Extent::Element;
+  mlir::Value a, b;
+  if (whenTrue.kind == Kind::Bool) {
+    a = flag(whenTrue, loc);
+    b = flag(whenFalse, loc);
+  } else {
+    a = operand(whenTrue, isElement, loc);
+    b = operand(whenFalse, isElement, loc);
+  }
+  Value result =
+      Value::ofIr(whenTrue.kind, extent, create<arith::SelectOp>(loc, condition.ir, a, b));
+  result.isInteger = result.kind == Kind::Number && whenTrue.isIntegral() && whenFalse.isIntegral();
+  return result;
+}
+
+namespace {
+// Like arith.minimumf and maximumf: NaN if either is, and -0 less than +0.
+double minimum(double a, double b) {
+  if (std::isnan(a) || std::isnan(b))
+    return a + b;
+  return a == b ? (std::signbit(a) ? a : b) : (a < b ? a : b);
+}
+double maximum(double a, double b) { return -minimum(-a, -b); }
+
+double fold(BuiltinKind kind, llvm::ArrayRef<Value> arguments) {
+  double x = arguments[0].number;
+  switch (kind) {
+  case BuiltinKind::Abs:
+    return std::fabs(x);
+  case BuiltinKind::Ceil:
+    return std::ceil(x);
+  case BuiltinKind::Exp:
+    return std::exp(x);
+  case BuiltinKind::Floor:
+    return std::floor(x);
+  case BuiltinKind::Fma:
+    return std::fma(x, arguments[1].number, arguments[2].number);
+  case BuiltinKind::Log:
+    return std::log(x);
+  case BuiltinKind::Max:
+    return maximum(x, arguments[1].number);
+  case BuiltinKind::Min:
+    return minimum(x, arguments[1].number);
+  case BuiltinKind::Pow:
+    return std::pow(x, arguments[1].number);
+  case BuiltinKind::Sqrt:
+    return std::sqrt(x);
+  case BuiltinKind::Tanh:
+    return std::tanh(x);
+  }
+  return x;
+}
+} // namespace
+
+Value Emitter::builtin(BuiltinKind kind, llvm::ArrayRef<Value> arguments, Location loc) {
+  if (llvm::all_of(arguments, [](const Value &value) { return value.isConstant(); }))
+    return Value::ofNumber(fold(kind, arguments));
+  Extent extent = Extent::Static;
+  for (const Value &argument : arguments)
+    extent = larger(extent, argument.extent);
+  if (kind == BuiltinKind::Pow)
+    return power(arguments[0], arguments[1], loc);
+
+  llvm::SmallVector<mlir::Value, 3> x;
+  for (const Value &argument : arguments)
+    x.push_back(operand(argument, extent == Extent::Element, loc));
+  bool isInteger = false;
+  auto result = [&]() -> mlir::Value {
+    switch (kind) {
+    case BuiltinKind::Abs:
+      isInteger = arguments[0].isIntegral();
+      return create<math::AbsFOp>(loc, x[0]);
+    case BuiltinKind::Ceil:
+      isInteger = true;
+      return create<math::CeilOp>(loc, x[0]);
+    case BuiltinKind::Exp:
+      return create<math::ExpOp>(loc, x[0]);
+    case BuiltinKind::Floor:
+      isInteger = true;
+      return create<math::FloorOp>(loc, x[0]);
+    case BuiltinKind::Fma:
+      return create<math::FmaOp>(loc, x[0], x[1], x[2]);
+    case BuiltinKind::Log:
+      return create<math::LogOp>(loc, x[0]);
+    case BuiltinKind::Max:
+      isInteger = arguments[0].isIntegral() && arguments[1].isIntegral();
+      return create<arith::MaximumFOp>(loc, x[0], x[1]);
+    case BuiltinKind::Min:
+      isInteger = arguments[0].isIntegral() && arguments[1].isIntegral();
+      return create<arith::MinimumFOp>(loc, x[0], x[1]);
+    case BuiltinKind::Pow:
+      break;
+    case BuiltinKind::Sqrt:
+      return create<math::SqrtOp>(loc, x[0]);
+    case BuiltinKind::Tanh:
+      return create<math::TanhOp>(loc, x[0]);
+    }
+    return x[0];
+  }();
+  Value value = Value::ofIr(Kind::Number, extent, result);
+  value.isInteger = isInteger;
+  return value;
+}

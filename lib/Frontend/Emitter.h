@@ -1,0 +1,64 @@
+//===- Emitter.h - Operators and builtins as operations ---------------------*- C++ -*-===//
+// Makes one operator or builtin into operations, or folds it where its operands are constants.
+// Operands have been checked. A scalar becomes an element operand where it meets a tensor.
+
+#ifndef UPDRAFT_LIB_FRONTEND_EMITTER_H
+#define UPDRAFT_LIB_FRONTEND_EMITTER_H
+
+#include "Builtins.h"
+#include "Value.h"
+
+#include "updraft/Frontend/Ast.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace updraft {
+
+class Emitter {
+public:
+  /// The builder is used only where an operand is no constant.
+  Emitter(mlir::OpBuilder &builder, mlir::Type compute) : builder(builder), compute(compute) {}
+
+  Value unary(UnaryOperator op, Value operand, mlir::Location loc);
+  /// Every operator but `^` with a tensor base, `&&` and `||` included.
+  Value binary(BinaryOperator op, Value left, Value right, mlir::Location loc);
+  Value power(Value base, Value exponent, mlir::Location loc);
+  Value select(Value condition, Value whenTrue, Value whenFalse, mlir::Location loc);
+  Value builtin(BuiltinKind kind, llvm::ArrayRef<Value> arguments, mlir::Location loc);
+
+  /// Whether a tensor may have this exponent.
+  static bool isTensorExponent(double exponent);
+
+  /// The number as f64; it is no tensor, unless the compute type is f64.
+  mlir::Value scalar(const Value &value, mlir::Location loc);
+  /// The number as an element in the compute type.
+  mlir::Value element(const Value &value, mlir::Location loc);
+  mlir::Value flag(const Value &value, mlir::Location loc);
+
+  /// How many operations were made.
+  unsigned operationCount() const { return count; }
+
+private:
+  // The operands in one type: the compute type if the result is a tensor, else f64.
+  mlir::Value operand(const Value &value, bool isElement, mlir::Location loc) {
+    return isElement ? element(value, loc) : scalar(value, loc);
+  }
+  mlir::Value constant(double number, mlir::Type type, mlir::Location loc);
+  template <typename Op, typename... Args> mlir::Value create(mlir::Location loc, Args &&...args) {
+    ++count;
+    return Op::create(builder, loc, std::forward<Args>(args)...);
+  }
+  Value compare(BinaryOperator op, const Value &left, const Value &right, mlir::Location loc);
+  Value repeatedProduct(const Value &base, unsigned exponent, mlir::Location loc);
+
+  mlir::OpBuilder &builder;
+  mlir::Type compute;
+  llvm::DenseMap<std::pair<uint64_t, mlir::Type>, mlir::Value> constants;
+  llvm::DenseMap<mlir::Value, mlir::Value> rounded;
+  unsigned count = 0;
+};
+
+} // namespace updraft
+
+#endif // UPDRAFT_LIB_FRONTEND_EMITTER_H

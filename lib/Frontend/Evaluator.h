@@ -1,0 +1,60 @@
+//===- Evaluator.h - Walking expressions at import --------------------------*- C++ -*-===//
+// Evaluates checked expressions with given values of their names, expanding functions. With all
+// names constant, nothing is emitted.
+
+#ifndef UPDRAFT_LIB_FRONTEND_EVALUATOR_H
+#define UPDRAFT_LIB_FRONTEND_EVALUATOR_H
+
+#include "Emitter.h"
+
+#include "updraft/Support/Diagnostics.h"
+
+#include "llvm/Support/StringSaver.h"
+
+namespace updraft {
+
+/// The names that an expression may use, with their values; the last of a name counts.
+struct Names {
+  const ParsedFile *file;
+  llvm::SmallVector<std::pair<llvm::StringRef, Value>, 16> values;
+
+  void add(llvm::StringRef name, const Value &value) { values.emplace_back(name, value); }
+  const Value *find(llvm::StringRef name) const;
+};
+
+class Evaluator {
+public:
+  Evaluator(mlir::OpBuilder &builder, mlir::Type compute, DiagnosticEngine &diagnostics)
+      : emit(builder, compute), context(builder.getContext()), diagnostics(diagnostics) {}
+
+  /// An error value after a report.
+  Value evaluate(const Expr &expr, const Names &names);
+
+  mlir::Location location(SourceRange range) const;
+  /// The location of a name's declaration, carrying the name.
+  mlir::Location location(const Identifier &name) const;
+
+  /// Gives the operation that a name is bound to the name, if it has none.
+  void nameResult(const Identifier &name, const Value &value) const;
+
+  Emitter emit;
+
+private:
+  Value evaluateInner(const Expr &expr, const Names &names);
+  Value evaluateName(const Expr &expr, const Names &names);
+  Value evaluateBinary(const Expr &expr, const Names &names);
+  Value evaluateIf(const Expr &expr, const Names &names);
+  Value evaluateCall(const Expr &expr, const Names &names);
+  Value expand(const Function &function, llvm::ArrayRef<Value> arguments);
+
+  mlir::MLIRContext *context;
+  DiagnosticEngine &diagnostics;
+  llvm::BumpPtrAllocator arena;
+  unsigned visits = 0;
+  unsigned depth = 0;
+  bool exhausted = false;
+};
+
+} // namespace updraft
+
+#endif // UPDRAFT_LIB_FRONTEND_EVALUATOR_H

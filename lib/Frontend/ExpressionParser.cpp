@@ -1,0 +1,245 @@
+//===- ExpressionParser.cpp - Expressions by precedence --------------------------------===//
+
+#include "ExpressionParser.h"
+
+#include "llvm/ADT/ScopeExit.h"
+
+#include <algorithm>
+
+using namespace updraft;
+using llvm::StringRef;
+
+namespace {
+constexpr unsigned comparisonPrecedence = 3;
+
+struct BinaryInfo {
+  unsigned precedence; ///< 0: no binary operator
+  BinaryOperator op;
+};
+
+BinaryInfo binaryInfo(TokenKind kind) {
+  switch (kind) {
+  case TokenKind::Or:
+    return {1, BinaryOperator::Or};
+  case TokenKind::And:
+    return {2, BinaryOperator::And};
+  case TokenKind::Less:
+    return {comparisonPrecedence, BinaryOperator::Less};
+  case TokenKind::LessEqual:
+    return {comparisonPrecedence, BinaryOperator::LessEqual};
+  case TokenKind::Greater:
+    return {comparisonPrecedence, BinaryOperator::Greater};
+  case TokenKind::GreaterEqual:
+    return {comparisonPrecedence, BinaryOperator::GreaterEqual};
+  case TokenKind::Equal:
+    return {comparisonPrecedence, BinaryOperator::Equal};
+  case TokenKind::NotEqual:
+    return {comparisonPrecedence, BinaryOperator::NotEqual};
+  case TokenKind::Plus:
+    return {4, BinaryOperator::Add};
+  case TokenKind::Minus:
+    return {4, BinaryOperator::Subtract};
+  case TokenKind::Star:
+    return {5, BinaryOperator::Multiply};
+  case TokenKind::Slash:
+    return {5, BinaryOperator::Divide};
+  default:
+    return {0, BinaryOperator::Add};
+  }
+}
+} // namespace
+
+void ExpressionParser::expected(StringRef what) {
+  StringRef hint;
+  if (at(TokenKind::Assign))
+    hint = "; equality is written `==`";
+  if (at(TokenKind::Identifier) || at(TokenKind::Number))
+    diagnostics.report(DiagnosticKind::ExpectedToken, currentRange(), what,
+                       ("`" + currentRange().text().take_front(40) + "`").str(), hint);
+  else
+    diagnostics.report(DiagnosticKind::ExpectedToken, currentRange(), what,
+                       describe(current().kind), hint);
+}
+
+bool ExpressionParser::expect(TokenKind kind) {
+  if (accept(kind))
+    return true;
+  expected(describe(kind));
+  return false;
+}
+
+bool ExpressionParser::enter() {
+  if (++nesting <= maxNesting)
+    return true;
+  diagnostics.report(DiagnosticKind::NestingTooDeep, currentRange(), maxNesting);
+  return false;
+}
+
+const Expr *ExpressionParser::make(Expr expr, llvm::ArrayRef<const Expr *> operands) {
+  for (const Expr *operand : operands) {
+    if (!operand)
+      return nullptr;
+    expr.depth = std::max(expr.depth, operand->depth + 1);
+  }
+  if (expr.depth > maxExpressionDepth) {
+    diagnostics.report(DiagnosticKind::ExpressionTooDeep, expr.focus, maxExpressionDepth);
+    return nullptr;
+  }
+  expr.operands = operands.copy(file.arena);
+  return new (file.arena.Allocate<Expr>()) Expr(expr);
+}
+
+const Expr *ExpressionParser::parseWhole() {
+  const Expr *expr = parseExpression();
+  if (expr && !at(TokenKind::End)) {
+    expected("the end of the expression");
+    return nullptr;
+  }
+  return expr;
+}
+
+const Expr *ExpressionParser::parseExpression() {
+  llvm::scope_exit leave([this] { --nesting; });
+  if (!enter())
+    return nullptr;
+  return parseBinary(1);
+}
+
+const Expr *ExpressionParser::parseBinary(unsigned minimumPrecedence) {
+  const Expr *left = parsePrefix();
+  bool compared = false;
+  while (left) {
+    BinaryInfo info = binaryInfo(current().kind);
+    if (info.precedence == 0 || info.precedence < minimumPrecedence)
+      break;
+    SourceRange focus = currentRange();
+    if (info.precedence == comparisonPrecedence && compared) {
+      diagnostics.report(DiagnosticKind::ChainedComparison, focus);
+      return nullptr;
+    }
+    compared = info.precedence == comparisonPrecedence;
+    advance();
+    const Expr *right = parseBinary(info.precedence + 1);
+    if (!right)
+      return nullptr;
+    Expr expr{ExprKind::Binary};
+    expr.binary = info.op;
+    expr.range = left->range.to(right->range);
+    expr.focus = focus;
+    left = make(expr, {left, right});
+  }
+  return left;
+}
+
+const Expr *ExpressionParser::parsePrefix() {
+  if (!at(TokenKind::Minus) && !at(TokenKind::Not))
+    return parsePower();
+  llvm::scope_exit leave([this] { --nesting; });
+  if (!enter())
+    return nullptr;
+  Expr expr{ExprKind::Unary};
+  expr.unary = at(TokenKind::Minus) ? UnaryOperator::Negate : UnaryOperator::Not;
+  expr.focus = currentRange();
+  advance();
+  const Expr *operand = parsePrefix();
+  if (!operand)
+    return nullptr;
+  expr.range = expr.focus.to(operand->range);
+  return make(expr, {operand});
+}
+
+// Binds tighter than a minus before it, and less than one after it: -x ^ -y is -(x ^ (-y)).
+const Expr *ExpressionParser::parsePower() {
+  const Expr *base = parseOperand();
+  if (!base || !at(TokenKind::Caret))
+    return base;
+  llvm::scope_exit leave([this] { --nesting; });
+  if (!enter())
+    return nullptr;
+  Expr expr{ExprKind::Binary};
+  expr.binary = BinaryOperator::Power;
+  expr.focus = currentRange();
+  advance();
+  const Expr *exponent = parsePrefix();
+  if (!exponent)
+    return nullptr;
+  expr.range = base->range.to(exponent->range);
+  return make(expr, {base, exponent});
+}
+
+const Expr *ExpressionParser::parseOperand() {
+  Expr expr{ExprKind::Number};
+  expr.range = expr.focus = currentRange();
+  switch (current().kind) {
+  case TokenKind::Number:
+    expr.number = current().number;
+    advance();
+    return make(expr, {});
+  case TokenKind::True:
+  case TokenKind::False:
+    expr.kind = ExprKind::Bool;
+    expr.boolean = at(TokenKind::True);
+    advance();
+    return make(expr, {});
+  case TokenKind::String:
+    expr.kind = ExprKind::String;
+    expr.text = expr.range.text().drop_front();
+    expr.text.consume_back("\"");
+    advance();
+    return make(expr, {});
+  case TokenKind::Identifier:
+    advance();
+    if (at(TokenKind::LeftParen))
+      return parseCall(expr.range);
+    expr.kind = ExprKind::Name;
+    expr.text = expr.range.text();
+    return make(expr, {});
+  case TokenKind::If:
+    return parseIf();
+  case TokenKind::LeftParen: {
+    advance();
+    const Expr *inner = parseExpression();
+    return inner && expect(TokenKind::RightParen) ? inner : nullptr;
+  }
+  default:
+    expected("an expression");
+    return nullptr;
+  }
+}
+
+const Expr *ExpressionParser::parseIf() {
+  Expr expr{ExprKind::If};
+  expr.focus = currentRange();
+  advance();
+  const Expr *condition = parseExpression();
+  if (!condition || !expect(TokenKind::Then))
+    return nullptr;
+  const Expr *whenTrue = parseExpression();
+  if (!whenTrue || !expect(TokenKind::Else))
+    return nullptr;
+  const Expr *whenFalse = parseExpression();
+  if (!whenFalse)
+    return nullptr;
+  expr.range = expr.focus.to(whenFalse->range);
+  return make(expr, {condition, whenTrue, whenFalse});
+}
+
+const Expr *ExpressionParser::parseCall(SourceRange name) {
+  Expr expr{ExprKind::Call};
+  expr.focus = name;
+  expr.text = name.text();
+  advance();
+  llvm::SmallVector<const Expr *, 4> arguments;
+  while (!at(TokenKind::RightParen)) {
+    const Expr *argument = parseExpression();
+    if (!argument)
+      return nullptr;
+    arguments.push_back(argument);
+    if (!accept(TokenKind::Comma))
+      break;
+  }
+  expr.range = name.to(currentRange());
+  if (!expect(TokenKind::RightParen))
+    return nullptr;
+  return make(expr, arguments);
+}

@@ -1,0 +1,62 @@
+//===- ExpressionParser.h - Reading tokens and parsing expressions ----------*- C++ -*-===//
+// The cursor over a file's tokens, and the expression grammar by precedence. The parser of
+// declarations derives from it.
+
+#ifndef UPDRAFT_LIB_FRONTEND_EXPRESSIONPARSER_H
+#define UPDRAFT_LIB_FRONTEND_EXPRESSIONPARSER_H
+
+#include "updraft/Frontend/Parser.h"
+#include "updraft/Frontend/Token.h"
+
+namespace updraft {
+
+class ExpressionParser {
+public:
+  ExpressionParser(ParsedFile &file, DiagnosticEngine &diagnostics)
+      : file(file), diagnostics(diagnostics), tokens(lex(*file.source, diagnostics)) {}
+
+  /// The whole text as one expression.
+  const Expr *parseWhole();
+
+protected:
+  const Token &current() const { return tokens[position]; }
+  bool at(TokenKind kind) const { return current().kind == kind; }
+  SourceRange currentRange() const { return {file.source.get(), current().begin, current().end}; }
+  void advance() {
+    if (!at(TokenKind::End))
+      ++position;
+  }
+  bool accept(TokenKind kind) {
+    if (!at(kind))
+      return false;
+    advance();
+    return true;
+  }
+  /// Accepts a token of this kind, or reports what was found instead.
+  bool expect(TokenKind kind);
+  void expected(llvm::StringRef what);
+
+  // Each returns null after having reported an error.
+  const Expr *parseExpression();
+  const Expr *parseOperand();
+
+  ParsedFile &file;
+  DiagnosticEngine &diagnostics;
+
+private:
+  const Expr *parseBinary(unsigned minimumPrecedence);
+  const Expr *parsePrefix();
+  const Expr *parsePower();
+  const Expr *parseIf();
+  const Expr *parseCall(SourceRange name);
+  bool enter();
+  const Expr *make(Expr expr, llvm::ArrayRef<const Expr *> operands);
+
+  std::vector<Token> tokens;
+  size_t position = 0;
+  unsigned nesting = 0;
+};
+
+} // namespace updraft
+
+#endif // UPDRAFT_LIB_FRONTEND_EXPRESSIONPARSER_H

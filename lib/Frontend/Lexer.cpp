@@ -1,0 +1,348 @@
+//===- Lexer.cpp - From bytes to tokens ------------------------------------------------===//
+
+#include "updraft/Frontend/Token.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/ConvertUTF.h"
+
+#include <cmath>
+#include <cstdlib>
+
+using namespace updraft;
+using llvm::StringRef;
+
+namespace {
+constexpr uint32_t maxNameLength = 100;
+
+TokenKind keywordKind(StringRef text) {
+  return llvm::StringSwitch<TokenKind>(text)
+      .Case("else", TokenKind::Else)
+      .Case("false", TokenKind::False)
+      .Case("fn", TokenKind::Fn)
+      .Case("if", TokenKind::If)
+      .Case("import", TokenKind::Import)
+      .Case("let", TokenKind::Let)
+      .Case("next", TokenKind::Next)
+      .Case("require", TokenKind::Require)
+      .Case("return", TokenKind::Return)
+      .Case("rule", TokenKind::Rule)
+      .Case("state", TokenKind::State)
+      .Case("static", TokenKind::Static)
+      .Case("then", TokenKind::Then)
+      .Case("true", TokenKind::True)
+      .Case("update", TokenKind::Update)
+      .Case("when", TokenKind::When)
+      .Default(TokenKind::Identifier);
+}
+
+bool startsName(char c) { return llvm::isAlpha(c) || c == '_'; }
+bool continuesName(char c) { return llvm::isAlnum(c) || c == '_'; }
+
+class Lexer {
+public:
+  Lexer(const SourceFile &file, DiagnosticEngine &diagnostics)
+      : file(file), diagnostics(diagnostics), text(file.text()) {}
+
+  std::vector<Token> run() {
+    tokens.reserve(text.size() / 4 + 1);
+    if (text.starts_with("\xEF\xBB\xBF"))
+      at = 3;
+    while (!diagnostics.isFull() && skipBlanks())
+      lexOne();
+    auto end = static_cast<uint32_t>(text.size());
+    tokens.push_back({TokenKind::End, end, end});
+    return std::move(tokens);
+  }
+
+private:
+  char peek(size_t ahead = 0) const { return at + ahead < text.size() ? text[at + ahead] : '\0'; }
+  SourceRange from(uint32_t begin) const { return {&file, begin, at}; }
+  void push(TokenKind kind, uint32_t begin) { tokens.push_back({kind, begin, at}); }
+
+  // Moves to the next token; false at the end of the file.
+  bool skipBlanks() {
+    while (at < text.size()) {
+      if (llvm::isSpace(text[at])) {
+        ++at;
+      } else if (text.substr(at).starts_with("//")) {
+        size_t end = text.find('\n', at);
+        at = static_cast<uint32_t>(end == StringRef::npos ? text.size() : end);
+      } else {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void lexOne() {
+    uint32_t begin = at;
+    if (startsName(peek()))
+      return lexName(begin);
+    if (llvm::isDigit(peek()) || (peek() == '.' && llvm::isDigit(peek(1))))
+      return lexNumber(begin);
+    if (peek() == '"')
+      return lexString(begin);
+    lexOperator(begin);
+  }
+
+  void lexName(uint32_t begin) {
+    while (continuesName(peek()))
+      ++at;
+    if (at - begin > maxNameLength)
+      diagnostics.report(DiagnosticKind::NameTooLong, from(begin), at - begin, maxNameLength);
+    push(keywordKind(text.slice(begin, at)), begin);
+  }
+
+  void lexNumber(uint32_t begin) {
+    auto digits = [&] {
+      bool any = false;
+      for (; llvm::isDigit(peek()); ++at)
+        any = true;
+      return any;
+    };
+    bool valid = digits();
+    if (peek() == '.') {
+      ++at;
+      valid &= digits();
+    }
+    if (peek() == 'e' || peek() == 'E') {
+      ++at;
+      if (peek() == '+' || peek() == '-')
+        ++at;
+      valid &= digits();
+    }
+    while (continuesName(peek()) || peek() == '.') {
+      ++at;
+      valid = false;
+    }
+    Token token{TokenKind::Number, begin, at};
+    std::string spelling = text.slice(begin, at).str();
+    if (!valid) {
+      diagnostics.report(DiagnosticKind::InvalidNumber, from(begin), spelling);
+    } else {
+      token.number = std::strtod(spelling.c_str(), nullptr);
+      StringRef mantissa =
+          StringRef(spelling).take_until([](char c) { return c == 'e' || c == 'E'; });
+      bool isZero = mantissa.find_first_of("123456789") == StringRef::npos;
+      if (std::isinf(token.number))
+        diagnostics.report(DiagnosticKind::NumberTooLarge, from(begin), spelling);
+      else if (token.number == 0 && !isZero)
+        diagnostics.report(DiagnosticKind::NumberTooSmall, from(begin), spelling);
+    }
+    tokens.push_back(token);
+  }
+
+  void lexString(uint32_t begin) {
+    ++at;
+    while (at < text.size() && text[at] != '"' && text[at] != '\n') {
+      if (text[at] != '\\') {
+        lexStringByte();
+        continue;
+      }
+      uint32_t escape = at++;
+      char c = peek();
+      if (c == '"' || c == '\\' || c == 'n' || c == 't') {
+        ++at;
+      } else if (c != '\n' && c != '\0') {
+        ++at;
+        diagnostics.report(DiagnosticKind::InvalidEscape, from(escape), from(escape).text());
+      }
+    }
+    if (peek() != '"') {
+      diagnostics.report(DiagnosticKind::UnterminatedString, from(begin));
+    } else {
+      ++at;
+    }
+    push(TokenKind::String, begin);
+  }
+
+  // One character of a string: printable text or well-formed UTF-8.
+  void lexStringByte() {
+    auto byte = static_cast<unsigned char>(text[at]);
+    if (byte >= 0x80)
+      return lexForeign(/*allowed=*/true);
+    uint32_t begin = at++;
+    if (byte < 0x20 && byte != '\t' && byte != '\r')
+      diagnostics.report(DiagnosticKind::InvalidCharacter, from(begin), shown(byte), "");
+  }
+
+  void lexForeign(bool allowed) {
+    uint32_t begin = at;
+    auto *start = reinterpret_cast<const llvm::UTF8 *>(text.data()) + at;
+    auto *end = reinterpret_cast<const llvm::UTF8 *>(text.data()) + text.size();
+    if (!llvm::isLegalUTF8Sequence(start, end)) {
+      ++at;
+      diagnostics.report(DiagnosticKind::InvalidUtf8, from(begin), shown(*start));
+      return;
+    }
+    at += llvm::getNumBytesForUTF8(*start);
+    if (!allowed)
+      diagnostics.report(DiagnosticKind::InvalidCharacter, from(begin),
+                         "`" + from(begin).text().str() + "`", "");
+  }
+
+  static std::string shown(unsigned char byte) {
+    if (llvm::isPrint(byte))
+      return "`" + std::string(1, static_cast<char>(byte)) + "`";
+    return "byte 0x" + llvm::utohexstr(byte, /*LowerCase=*/false, /*Width=*/2);
+  }
+
+  void lexOperator(uint32_t begin) {
+    if (static_cast<unsigned char>(text[at]) >= 0x80)
+      return lexForeign(/*allowed=*/false);
+    auto two = llvm::StringSwitch<TokenKind>(text.substr(at, 2))
+                   .Case("<=", TokenKind::LessEqual)
+                   .Case(">=", TokenKind::GreaterEqual)
+                   .Case("==", TokenKind::Equal)
+                   .Case("!=", TokenKind::NotEqual)
+                   .Case("&&", TokenKind::And)
+                   .Case("||", TokenKind::Or)
+                   .Default(TokenKind::End);
+    if (two != TokenKind::End) {
+      at += 2;
+      return push(two, begin);
+    }
+    StringRef hint = llvm::StringSwitch<StringRef>(text.substr(at, 2))
+                         .Case("**", "; a power is written `x ^ y`")
+                         .Case("/*", "; a comment starts with `//` and ends with the line")
+                         .Default("");
+    if (!hint.empty()) {
+      at += 2;
+      diagnostics.report(DiagnosticKind::InvalidCharacter, from(begin),
+                         "`" + from(begin).text().str() + "`", hint);
+      return;
+    }
+    char c = text[at++];
+    auto one = llvm::StringSwitch<TokenKind>(StringRef(&c, 1))
+                   .Case("(", TokenKind::LeftParen)
+                   .Case(")", TokenKind::RightParen)
+                   .Case("{", TokenKind::LeftBrace)
+                   .Case("}", TokenKind::RightBrace)
+                   .Case(",", TokenKind::Comma)
+                   .Case(":", TokenKind::Colon)
+                   .Case(";", TokenKind::Semicolon)
+                   .Case("=", TokenKind::Assign)
+                   .Case("+", TokenKind::Plus)
+                   .Case("-", TokenKind::Minus)
+                   .Case("*", TokenKind::Star)
+                   .Case("/", TokenKind::Slash)
+                   .Case("^", TokenKind::Caret)
+                   .Case("<", TokenKind::Less)
+                   .Case(">", TokenKind::Greater)
+                   .Case("!", TokenKind::Not)
+                   .Default(TokenKind::End);
+    if (one != TokenKind::End)
+      return push(one, begin);
+    hint = llvm::StringSwitch<StringRef>(StringRef(&c, 1))
+               .Case("&", "; and is written `&&`")
+               .Case("|", "; or is written `||`")
+               .Case("#", "; a comment starts with `//`")
+               .Case("'", "; a string is written with `\"`")
+               .Default("");
+    diagnostics.report(DiagnosticKind::InvalidCharacter, from(begin), shown(c), hint);
+  }
+
+  const SourceFile &file;
+  DiagnosticEngine &diagnostics;
+  StringRef text;
+  uint32_t at = 0;
+  std::vector<Token> tokens;
+};
+} // namespace
+
+std::vector<Token> updraft::lex(const SourceFile &file, DiagnosticEngine &diagnostics) {
+  return Lexer(file, diagnostics).run();
+}
+
+bool updraft::isKeyword(StringRef text) { return keywordKind(text) != TokenKind::Identifier; }
+
+StringRef updraft::describe(TokenKind kind) {
+  switch (kind) {
+  case TokenKind::End:
+    return "the end of the file";
+  case TokenKind::Identifier:
+    return "a name";
+  case TokenKind::Number:
+    return "a number";
+  case TokenKind::String:
+    return "a string";
+  case TokenKind::Else:
+    return "`else`";
+  case TokenKind::False:
+    return "`false`";
+  case TokenKind::Fn:
+    return "`fn`";
+  case TokenKind::If:
+    return "`if`";
+  case TokenKind::Import:
+    return "`import`";
+  case TokenKind::Let:
+    return "`let`";
+  case TokenKind::Next:
+    return "`next`";
+  case TokenKind::Require:
+    return "`require`";
+  case TokenKind::Return:
+    return "`return`";
+  case TokenKind::Rule:
+    return "`rule`";
+  case TokenKind::State:
+    return "`state`";
+  case TokenKind::Static:
+    return "`static`";
+  case TokenKind::Then:
+    return "`then`";
+  case TokenKind::True:
+    return "`true`";
+  case TokenKind::Update:
+    return "`update`";
+  case TokenKind::When:
+    return "`when`";
+  case TokenKind::LeftParen:
+    return "`(`";
+  case TokenKind::RightParen:
+    return "`)`";
+  case TokenKind::LeftBrace:
+    return "`{`";
+  case TokenKind::RightBrace:
+    return "`}`";
+  case TokenKind::Comma:
+    return "`,`";
+  case TokenKind::Colon:
+    return "`:`";
+  case TokenKind::Semicolon:
+    return "`;`";
+  case TokenKind::Assign:
+    return "`=`";
+  case TokenKind::Plus:
+    return "`+`";
+  case TokenKind::Minus:
+    return "`-`";
+  case TokenKind::Star:
+    return "`*`";
+  case TokenKind::Slash:
+    return "`/`";
+  case TokenKind::Caret:
+    return "`^`";
+  case TokenKind::Less:
+    return "`<`";
+  case TokenKind::LessEqual:
+    return "`<=`";
+  case TokenKind::Greater:
+    return "`>`";
+  case TokenKind::GreaterEqual:
+    return "`>=`";
+  case TokenKind::Equal:
+    return "`==`";
+  case TokenKind::NotEqual:
+    return "`!=`";
+  case TokenKind::And:
+    return "`&&`";
+  case TokenKind::Or:
+    return "`||`";
+  case TokenKind::Not:
+    return "`!`";
+  }
+  return "";
+}

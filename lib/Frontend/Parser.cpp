@@ -1,0 +1,302 @@
+//===- Parser.cpp - Declarations and statements ----------------------------------------===//
+// Recursive descent. After an error the parser continues at the next word that starts a statement
+// or a declaration, so that one run reports several mistakes. Expressions are in
+// ExpressionParser.cpp.
+
+#include "updraft/Frontend/Parser.h"
+
+#include "ExpressionParser.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace updraft;
+using llvm::StringRef;
+
+namespace {
+class Parser : public ExpressionParser {
+public:
+  using ExpressionParser::ExpressionParser;
+
+  void run() {
+    while (!at(TokenKind::End) && !diagnostics.isFull()) {
+      if (at(TokenKind::Import))
+        parseImport();
+      else if (at(TokenKind::Fn))
+        parseFunction();
+      else if (at(TokenKind::Rule))
+        parseRule();
+      else {
+        expected("`rule`, `fn` or `import`");
+        recover({TokenKind::Import, TokenKind::Fn, TokenKind::Rule});
+      }
+    }
+  }
+
+private:
+  // Skips to one of the kinds, or to the end of the file.
+  void recover(llvm::ArrayRef<TokenKind> kinds) {
+    while (!at(TokenKind::End) && !llvm::is_contained(kinds, current().kind))
+      advance();
+  }
+  void recoverInRule() {
+    recover({TokenKind::Let, TokenKind::Next, TokenKind::State, TokenKind::Update,
+             TokenKind::RightBrace, TokenKind::Rule, TokenKind::Fn, TokenKind::Import});
+  }
+  bool atDeclaration() const {
+    return at(TokenKind::End) || at(TokenKind::Rule) || at(TokenKind::Fn) || at(TokenKind::Import);
+  }
+
+  std::optional<Identifier> parseName(StringRef what) {
+    if (!at(TokenKind::Identifier)) {
+      expected(what);
+      return std::nullopt;
+    }
+    SourceRange range = currentRange();
+    advance();
+    return Identifier{range.text(), range};
+  }
+
+  const Expr *parseString(StringRef what) {
+    if (!at(TokenKind::String)) {
+      expected(what);
+      return nullptr;
+    }
+    return parseOperand();
+  }
+
+  void parseImport() {
+    advance();
+    const Expr *path = parseString("the path of a file in quotes");
+    if (!path)
+      return recover({TokenKind::Import, TokenKind::Fn, TokenKind::Rule});
+    accept(TokenKind::Semicolon);
+    file.imports.push_back({path});
+  }
+
+  // name = expression; null if in error.
+  const Expr *parseBinding(std::optional<Identifier> &name, StringRef what) {
+    name = parseName(what);
+    if (!name || !expect(TokenKind::Assign))
+      return nullptr;
+    return parseExpression();
+  }
+
+  void parseFunction() {
+    Function function;
+    function.file = &file;
+    if (parseFunctionParts(function))
+      file.functions.push_back(std::move(function));
+    else
+      recover({TokenKind::Import, TokenKind::Fn, TokenKind::Rule});
+  }
+
+  bool parseFunctionParts(Function &function) {
+    advance();
+    auto name = parseName("the name of a function");
+    if (!name || !expect(TokenKind::LeftParen))
+      return false;
+    function.name = *name;
+    while (!at(TokenKind::RightParen)) {
+      auto parameter = parseName("the name of a parameter");
+      if (!parameter)
+        return false;
+      function.parameters.push_back(*parameter);
+      if (!accept(TokenKind::Comma))
+        break;
+    }
+    if (!expect(TokenKind::RightParen))
+      return false;
+    if (accept(TokenKind::Assign)) {
+      function.result = parseExpression();
+      accept(TokenKind::Semicolon);
+      return function.result != nullptr;
+    }
+    if (!at(TokenKind::LeftBrace)) {
+      expected("`=` or `{`");
+      return false;
+    }
+    advance();
+    function.isBlock = true;
+    while (accept(TokenKind::Let)) {
+      std::optional<Identifier> letName;
+      const Expr *value = parseBinding(letName, "a name");
+      if (!value)
+        return false;
+      accept(TokenKind::Semicolon);
+      function.lets.push_back({*letName, value});
+    }
+    if (!at(TokenKind::Return)) {
+      expected("`let` or `return`");
+      return false;
+    }
+    advance();
+    function.result = parseExpression();
+    accept(TokenKind::Semicolon);
+    return function.result && expect(TokenKind::RightBrace);
+  }
+
+  void parseRule() {
+    advance();
+    Rule rule;
+    rule.file = &file;
+    bool valid = parseRuleHead(rule);
+    if (!valid)
+      recover({TokenKind::LeftBrace, TokenKind::Import, TokenKind::Fn, TokenKind::Rule});
+    if (accept(TokenKind::LeftBrace))
+      parseRuleBody(rule);
+    else if (valid)
+      expected("`require` or `{`");
+    file.rules.push_back(std::move(rule));
+  }
+
+  bool parseRuleHead(Rule &rule) {
+    auto name = parseName("the name of a rule");
+    if (!name || !expect(TokenKind::LeftParen))
+      return false;
+    rule.name = *name;
+    while (!at(TokenKind::RightParen)) {
+      bool isStatic = accept(TokenKind::Static);
+      std::optional<Identifier> parameter;
+      const Expr *initial = parseBinding(parameter, "the name of a hyperparameter");
+      if (!initial)
+        return false;
+      rule.parameters.push_back({*parameter, initial, isStatic});
+      if (!accept(TokenKind::Comma))
+        break;
+    }
+    if (!expect(TokenKind::RightParen))
+      return false;
+    while (accept(TokenKind::Require)) {
+      const Expr *condition = parseExpression();
+      if (!condition || !expect(TokenKind::Else))
+        return false;
+      const Expr *message = parseString("a message in quotes");
+      if (!message)
+        return false;
+      rule.requirements.push_back({condition, message});
+    }
+    return true;
+  }
+
+  void parseRuleBody(Rule &rule) {
+    while (!at(TokenKind::RightBrace) && !atDeclaration() && !diagnostics.isFull()) {
+      bool valid;
+      if (at(TokenKind::State)) {
+        valid = parseState(rule);
+      } else if (at(TokenKind::Update)) {
+        valid = parseUpdate(rule);
+      } else {
+        expected("`state` or `update`");
+        valid = false;
+        advance();
+      }
+      if (!valid)
+        recover({TokenKind::State, TokenKind::Update, TokenKind::RightBrace, TokenKind::Rule,
+                 TokenKind::Fn, TokenKind::Import});
+    }
+    if (!diagnostics.isFull())
+      expect(TokenKind::RightBrace);
+  }
+
+  bool parseState(Rule &rule) {
+    advance();
+    std::optional<Identifier> name;
+    State state{};
+    state.initial = parseBinding(name, "the name of a state");
+    if (!state.initial)
+      return false;
+    state.name = *name;
+    if (accept(TokenKind::Colon) && !parseStorage(state))
+      return false;
+    if (accept(TokenKind::When) && !(state.when = parseExpression()))
+      return false;
+    accept(TokenKind::Semicolon);
+    rule.states.push_back(std::move(state));
+    return true;
+  }
+
+  bool parseStorage(State &state) {
+    auto type = parseName("a storage type: `f32`, `f64`, `bf16` or `f16`");
+    if (!type)
+      return false;
+    state.storage = llvm::StringSwitch<std::optional<upd_dtype>>(type->text)
+                        .Case("f32", UPD_F32)
+                        .Case("f64", UPD_F64)
+                        .Case("bf16", UPD_BF16)
+                        .Case("f16", UPD_F16)
+                        .Default(std::nullopt);
+    if (!state.storage)
+      diagnostics.report(DiagnosticKind::UnknownStorageType, type->range, type->text);
+    return true;
+  }
+
+  bool parseUpdate(Rule &rule) {
+    if (rule.hasUpdate)
+      diagnostics.report(DiagnosticKind::DuplicateUpdate, currentRange());
+    rule.hasUpdate = true;
+    advance();
+    if (!expect(TokenKind::LeftParen))
+      return false;
+    while (!at(TokenKind::RightParen)) {
+      auto input = parseName("`param`, `grad`, `step` or `first`");
+      if (!input)
+        return false;
+      rule.inputs.push_back(*input);
+      if (!accept(TokenKind::Comma))
+        break;
+    }
+    if (!expect(TokenKind::RightParen) || !expect(TokenKind::LeftBrace))
+      return false;
+    while (!at(TokenKind::RightBrace) && !atDeclaration() && !diagnostics.isFull())
+      if (!parseStatement(rule))
+        recoverInRule();
+    return expect(TokenKind::RightBrace);
+  }
+
+  bool parseStatement(Rule &rule) {
+    Statement statement{};
+    statement.isNext = at(TokenKind::Next);
+    if (!statement.isNext && !at(TokenKind::Let)) {
+      expected("`let` or `next`");
+      advance();
+      return false;
+    }
+    advance();
+    std::optional<Identifier> name;
+    statement.value =
+        parseBinding(name, statement.isNext ? "`param` or the name of a state" : "a name");
+    if (!statement.value)
+      return false;
+    statement.name = *name;
+    if (at(TokenKind::When)) {
+      if (!statement.isNext) {
+        expected("`let` or `next`");
+        return false;
+      }
+      advance();
+      if (!(statement.when = parseExpression()))
+        return false;
+    }
+    accept(TokenKind::Semicolon);
+    rule.statements.push_back(std::move(statement));
+    return true;
+  }
+};
+} // namespace
+
+std::unique_ptr<ParsedFile> updraft::parseFile(std::shared_ptr<const SourceFile> source,
+                                               DiagnosticEngine &diagnostics) {
+  auto file = std::make_unique<ParsedFile>();
+  file->source = std::move(source);
+  if (file->source->text().size() > maxFileSize) {
+    diagnostics.report(DiagnosticKind::FileTooLarge, SourceRange{file->source.get(), 0, 0},
+                       file->source->text().size(), maxFileSize);
+    return file;
+  }
+  Parser(*file, diagnostics).run();
+  return file;
+}
+
+const Expr *updraft::parseExpression(ParsedFile &file, DiagnosticEngine &diagnostics) {
+  return ExpressionParser(file, diagnostics).parseWhole();
+}

@@ -1,0 +1,204 @@
+//===- SourcePrinter.cpp - The syntax tree as source text ------------------------------===//
+// Prints with as few parentheses as give the same tree, and numbers by their spelling.
+
+#include "updraft/Frontend/Frontend.h"
+
+using namespace updraft;
+using llvm::StringRef;
+
+namespace {
+// The precedence of an expression's outermost operator; a greater one binds tighter.
+enum Precedence : unsigned { If = 0, Or, And, Comparison, Sum, Product, Prefix, Power, Atom };
+
+unsigned precedence(const Expr &expr) {
+  switch (expr.kind) {
+  case ExprKind::If:
+    return If;
+  case ExprKind::Unary:
+    return Prefix;
+  case ExprKind::Binary:
+    break;
+  default:
+    return Atom;
+  }
+  switch (expr.binary) {
+  case BinaryOperator::Or:
+    return Or;
+  case BinaryOperator::And:
+    return And;
+  case BinaryOperator::Add:
+  case BinaryOperator::Subtract:
+    return Sum;
+  case BinaryOperator::Multiply:
+  case BinaryOperator::Divide:
+    return Product;
+  case BinaryOperator::Power:
+    return Power;
+  default:
+    return Comparison;
+  }
+}
+
+class SourcePrinter {
+public:
+  explicit SourcePrinter(llvm::raw_ostream &os) : os(os) {}
+
+  void print(const ParsedFile &file) {
+    StringRef separator;
+    for (const ImportDeclaration &declaration : file.imports) {
+      os << "import \"" << declaration.path->text << "\"\n";
+      separator = "\n";
+    }
+    for (const Function &function : file.functions) {
+      os << separator;
+      print(function);
+      separator = "\n";
+    }
+    for (const Rule &rule : file.rules) {
+      os << separator;
+      print(rule);
+      separator = "\n";
+    }
+  }
+
+private:
+  void printNames(llvm::ArrayRef<Identifier> names) {
+    StringRef separator = "(";
+    for (const Identifier &name : names) {
+      os << separator << name.text;
+      separator = ", ";
+    }
+    os << (names.empty() ? "()" : ")");
+  }
+
+  void print(const Function &function) {
+    os << "fn " << function.name.text;
+    printNames(function.parameters);
+    if (!function.isBlock) {
+      os << " = ";
+      print(*function.result);
+      os << '\n';
+      return;
+    }
+    os << " {\n";
+    for (const Let &let : function.lets)
+      printBinding("  let ", let.name, *let.value, nullptr);
+    os << "  return ";
+    print(*function.result);
+    os << "\n}\n";
+  }
+
+  void printBinding(StringRef start, const Identifier &name, const Expr &value, const Expr *when) {
+    os << start << name.text << " = ";
+    print(value);
+    if (when) {
+      os << " when ";
+      print(*when);
+    }
+    os << '\n';
+  }
+
+  void print(const Rule &rule) {
+    os << "rule " << rule.name.text << '(';
+    StringRef separator;
+    for (const Parameter &parameter : rule.parameters) {
+      os << separator << (parameter.isStatic ? "static " : "") << parameter.name.text << " = ";
+      print(*parameter.initial);
+      separator = ", ";
+    }
+    os << ")\n";
+    for (const Requirement &requirement : rule.requirements) {
+      os << "  require ";
+      print(*requirement.condition);
+      os << " else \"" << requirement.message->text << "\"\n";
+    }
+    os << "{\n";
+    for (const State &state : rule.states)
+      print(state);
+    if (!rule.states.empty())
+      os << '\n';
+    os << "  update";
+    printNames(rule.inputs);
+    os << " {\n";
+    for (const Statement &statement : rule.statements)
+      printBinding(statement.isNext ? "    next " : "    let ", statement.name, *statement.value,
+                   statement.when);
+    os << "  }\n}\n";
+  }
+
+  void print(const State &state) {
+    static constexpr StringRef storageNames[] = {"f32", "f64", "bf16", "f16"};
+    os << "  state " << state.name.text << " = ";
+    print(*state.initial);
+    if (state.storage)
+      os << " : " << storageNames[*state.storage];
+    if (state.when) {
+      os << " when ";
+      print(*state.when);
+    }
+    os << '\n';
+  }
+
+  // In parentheses if the expression binds less tightly than its place needs.
+  void print(const Expr &expr, unsigned least = If) {
+    bool isEnclosed = precedence(expr) < least;
+    if (isEnclosed)
+      os << '(';
+    printBare(expr);
+    if (isEnclosed)
+      os << ')';
+  }
+
+  void printBare(const Expr &expr) {
+    switch (expr.kind) {
+    case ExprKind::Number:
+    case ExprKind::Bool:
+    case ExprKind::String:
+      os << expr.range.text();
+      break;
+    case ExprKind::Name:
+      os << expr.text;
+      break;
+    case ExprKind::Unary:
+      os << spelling(expr.unary);
+      print(*expr.operands[0], Prefix);
+      break;
+    case ExprKind::Binary:
+      printBinary(expr);
+      break;
+    case ExprKind::If:
+      os << "if ";
+      print(*expr.operands[0]);
+      os << " then ";
+      print(*expr.operands[1]);
+      os << " else ";
+      print(*expr.operands[2]);
+      break;
+    case ExprKind::Call:
+      os << expr.text << '(';
+      for (const Expr *operand : expr.operands) {
+        os << (operand == expr.operands.front() ? "" : ", ");
+        print(*operand);
+      }
+      os << ')';
+      break;
+    }
+  }
+
+  void printBinary(const Expr &expr) {
+    unsigned own = precedence(expr);
+    // Operators group to the left but for `^`; comparisons do not chain.
+    unsigned left = own == Comparison ? own + 1 : own == Power ? unsigned(Atom) : own;
+    unsigned right = own == Power ? unsigned(Prefix) : own + 1;
+    print(*expr.operands[0], left);
+    os << ' ' << spelling(expr.binary) << ' ';
+    print(*expr.operands[1], right);
+  }
+
+  llvm::raw_ostream &os;
+};
+} // namespace
+
+void updraft::printSource(const Program &program, llvm::raw_ostream &os) {
+  SourcePrinter(os).print(program.main());
+}

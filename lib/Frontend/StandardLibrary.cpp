@@ -1,0 +1,41 @@
+//===- StandardLibrary.cpp - The functions that every file can call --------------------===//
+
+#include "StandardLibrary.h"
+
+#include "Checker.h"
+
+#include "updraft/Frontend/Parser.h"
+
+using namespace updraft;
+
+namespace {
+struct Library {
+  DiagnosticEngine diagnostics;
+  std::vector<std::unique_ptr<ParsedFile>> files;
+  llvm::StringMap<const Function *> functions;
+
+  Library() {
+    for (const EmbeddedFile &embedded : embeddedStandardLibrary())
+      files.push_back(parseFile(SourceFile::create(embedded.path, embedded.text), diagnostics));
+    for (const auto &file : files)
+      for (const Function &function : file->functions)
+        functions.try_emplace(function.name.text, &function);
+    for (const auto &file : files)
+      file->visible = functions;
+    Checker checker(diagnostics);
+    for (const auto &file : files)
+      checker.check(*file);
+  }
+};
+
+const Library &library() {
+  static const Library instance;
+  return instance;
+}
+} // namespace
+
+const llvm::StringMap<const Function *> &updraft::standardFunctions() {
+  return library().functions;
+}
+
+const DiagnosticEngine &updraft::standardLibraryDiagnostics() { return library().diagnostics; }

@@ -1,0 +1,28 @@
+//===- StandardLibrary.h - The functions that every file can call -----------*- C++ -*-===//
+// rules/std, embedded when the library is built and parsed once per process.
+
+#ifndef UPDRAFT_LIB_FRONTEND_STANDARDLIBRARY_H
+#define UPDRAFT_LIB_FRONTEND_STANDARDLIBRARY_H
+
+#include "updraft/Frontend/Ast.h"
+#include "updraft/Support/Diagnostics.h"
+
+namespace updraft {
+
+struct EmbeddedFile {
+  const char *path;
+  const char *text;
+};
+
+/// Defined by the source file that EmbedStandardLibrary.cmake writes.
+llvm::ArrayRef<EmbeddedFile> embeddedStandardLibrary();
+
+/// The functions by name. Thread-safe.
+const llvm::StringMap<const Function *> &standardFunctions();
+
+/// What is wrong with the embedded files; it has no diagnostics in a library that passed its tests.
+const DiagnosticEngine &standardLibraryDiagnostics();
+
+} // namespace updraft
+
+#endif // UPDRAFT_LIB_FRONTEND_STANDARDLIBRARY_H

@@ -1,0 +1,118 @@
+//===- Diagnostics.cpp - Located diagnostics and how they are shown --------------------===//
+
+#include "updraft/Support/Diagnostics.h"
+
+#include <algorithm>
+
+using namespace updraft;
+using llvm::StringRef;
+
+namespace {
+struct KindInfo {
+  const char *name;
+  Severity severity;
+  const char *format;
+};
+
+constexpr KindInfo kindInfos[] = {
+#define UPDRAFT_DIAGNOSTIC(Kind, Level, Format) {#Kind, Severity::Level, Format},
+#include "updraft/Support/Diagnostics.def"
+};
+
+constexpr DiagnosticKind kinds[] = {
+#define UPDRAFT_DIAGNOSTIC(Kind, Level, Format) DiagnosticKind::Kind,
+#include "updraft/Support/Diagnostics.def"
+};
+
+const KindInfo &info(DiagnosticKind kind) { return kindInfos[static_cast<size_t>(kind)]; }
+
+// How many columns the text takes: bytes that continue a UTF-8 sequence take none.
+size_t columns(StringRef text) {
+  return std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
+}
+
+// Control characters and broken UTF-8 must not reach the terminal, nor change the caret's column.
+void printLine(llvm::raw_ostream &os, StringRef line) {
+  for (char c : line) {
+    auto byte = static_cast<unsigned char>(c);
+    os << ((byte < 0x20 && c != '\t') || byte == 0x7F ? '?' : c);
+  }
+  os << '\n';
+}
+
+void renderOne(llvm::raw_ostream &os, const Diagnostic &diagnostic) {
+  StringRef severity = diagnosticSeverity(diagnostic.kind) == Severity::Error ? "error" : "note";
+  if (!diagnostic.file) {
+    os << severity << ": " << diagnostic.message << '\n';
+    return;
+  }
+  const SourceFile &file = *diagnostic.file;
+  LineColumn at = file.position(diagnostic.range.begin);
+  os << file.path() << ':' << at.line << ':' << at.column << ": " << severity << ": "
+     << diagnostic.message << '\n';
+
+  StringRef line = file.line(at.line);
+  printLine(os, line);
+  // Tabs are repeated so that the caret stands under its character whatever the tab width.
+  for (char c : line.take_front(at.column - 1))
+    if ((c & 0xC0) != 0x80)
+      os << (c == '\t' ? '\t' : ' ');
+  StringRef marked = line.drop_front(std::min<size_t>(at.column - 1, line.size()))
+                         .take_front(diagnostic.range.end - diagnostic.range.begin);
+  os << '^' << std::string(std::max<size_t>(columns(marked), 1) - 1, '~') << '\n';
+}
+} // namespace
+
+StringRef updraft::diagnosticName(DiagnosticKind kind) { return info(kind).name; }
+Severity updraft::diagnosticSeverity(DiagnosticKind kind) { return info(kind).severity; }
+const char *updraft::diagnosticFormat(DiagnosticKind kind) { return info(kind).format; }
+llvm::ArrayRef<DiagnosticKind> updraft::allDiagnosticKinds() { return kinds; }
+
+Diagnostic *DiagnosticEngine::add(Diagnostic diagnostic) {
+  if (isFull())
+    return nullptr;
+  for (const Diagnostic &other : list)
+    if (other.kind == diagnostic.kind && other.file == diagnostic.file &&
+        other.range.begin == diagnostic.range.begin && other.message == diagnostic.message)
+      return nullptr;
+  if (list.size() == maxErrors)
+    diagnostic = make(DiagnosticKind::TooManyErrors, SourceRange(), maxErrors);
+  list.push_back(std::move(diagnostic));
+  return isFull() ? nullptr : &list.back();
+}
+
+void DiagnosticEngine::render(llvm::raw_ostream &os) const {
+  for (const Diagnostic &diagnostic : list) {
+    renderOne(os, diagnostic);
+    for (const Diagnostic &note : diagnostic.notes)
+      renderOne(os, note);
+  }
+}
+
+std::string DiagnosticEngine::render() const {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  render(os);
+  return text;
+}
+
+StringRef updraft::nearestName(StringRef name, llvm::ArrayRef<StringRef> candidates) {
+  // Half of a short name may not be wrong; of a long one, a third.
+  unsigned best = std::max<unsigned>(1, name.size() / 3) + 1;
+  StringRef nearest;
+  for (StringRef candidate : candidates) {
+    unsigned distance = name.equals_insensitive(candidate)
+                            ? 1
+                            : name.edit_distance(candidate, /*AllowReplacements=*/true, best);
+    if (distance < best && distance < candidate.size()) {
+      best = distance;
+      nearest = candidate;
+    }
+  }
+  return nearest;
+}
+
+std::string updraft::didYouMean(StringRef name, llvm::ArrayRef<StringRef> candidates) {
+  StringRef nearest = nearestName(name, candidates);
+  return nearest.empty() ? std::string() : ("; did you mean `" + nearest + "`?").str();
+}

@@ -1,0 +1,33 @@
+//===- SourceFile.cpp - The text of a file and positions in it -------------------------===//
+
+#include "updraft/Support/SourceFile.h"
+
+#include <algorithm>
+
+using namespace updraft;
+
+SourceFile::SourceFile(std::string path, std::string text)
+    : filePath(std::move(path)), content(std::move(text)) {
+  lineStarts.push_back(0);
+  for (size_t i = 0; i < content.size(); ++i)
+    if (content[i] == '\n')
+      lineStarts.push_back(static_cast<uint32_t>(i + 1));
+}
+
+std::shared_ptr<const SourceFile> SourceFile::create(std::string path, std::string text) {
+  return std::shared_ptr<const SourceFile>(new SourceFile(std::move(path), std::move(text)));
+}
+
+LineColumn SourceFile::position(uint32_t offset) const {
+  auto after = std::upper_bound(lineStarts.begin(), lineStarts.end(), offset);
+  auto line = static_cast<unsigned>(after - lineStarts.begin());
+  return {line, offset - lineStarts[line - 1] + 1};
+}
+
+llvm::StringRef SourceFile::line(unsigned number) const {
+  if (number == 0 || number > lineStarts.size())
+    return {};
+  size_t begin = lineStarts[number - 1];
+  size_t end = number < lineStarts.size() ? lineStarts[number] - 1 : content.size();
+  return llvm::StringRef(content).slice(begin, end).rtrim('\r');
+}
