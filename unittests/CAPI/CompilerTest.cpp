@@ -1,0 +1,172 @@
+//===- CompilerTest.cpp - updraft-c/compiler.h ------------------------------------------------===//
+
+#include "updraft-c/compiler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+namespace {
+constexpr const char *momentum = R"(
+rule Momentum(lr = 0.1, beta = 0.9, static maximize = false)
+  require lr >= 0 else "Invalid learning rate: {lr}"
+{
+  state velocity = 0
+  update(param, grad, step) {
+    let g = if maximize then -grad else grad
+    let v = beta * velocity + g
+    next velocity = v
+    next param    = param - lr * v
+  }
+}
+)";
+
+upd_compile_options withoutCache() {
+  upd_compile_options options{};
+  options.struct_size = sizeof(options);
+  options.cache_dir = "";
+  return options;
+}
+
+struct RuleHandle {
+  ~RuleHandle() { upd_rule_release(rule); }
+  upd_rule *rule = nullptr;
+};
+
+upd_status compile(const char *source, const upd_compile_options &options, RuleHandle &handle) {
+  return upd_compile(source, std::strlen(source), "test.upd", &options, &handle.rule);
+}
+
+TEST(CompilerCAPI, DescribesTheRule) {
+  RuleHandle handle;
+  upd_storage storage[] = {{"param", UPD_BF16}, {"state", UPD_F32}};
+  upd_compile_options options = withoutCache();
+  options.storage = storage;
+  options.storage_count = 2;
+  ASSERT_EQ(compile(momentum, options, handle), UPD_OK) << upd_last_error();
+  EXPECT_STREQ(upd_rule_name(handle.rule), "Momentum");
+  ASSERT_EQ(upd_rule_hyper_count(handle.rule), 2u);
+  EXPECT_STREQ(upd_rule_hyper_name(handle.rule, 1), "beta");
+  EXPECT_EQ(upd_rule_hyper_default(handle.rule, 1), 0.9);
+  EXPECT_EQ(upd_rule_hyper_name(handle.rule, 2), nullptr);
+  ASSERT_EQ(upd_rule_state_count(handle.rule), 1u);
+  EXPECT_STREQ(upd_rule_state_name(handle.rule, 0), "velocity");
+  EXPECT_EQ(upd_rule_state_dtype(handle.rule, 0), UPD_F32);
+  EXPECT_EQ(upd_rule_param_dtype(handle.rule), UPD_BF16);
+  EXPECT_EQ(upd_rule_grad_dtype(handle.rule), UPD_F32);
+}
+
+TEST(CompilerCAPI, RemembersInMemory) {
+  RuleHandle first, second;
+  upd_setting setting{"lr", "0.0625"};
+  upd_compile_options options = withoutCache();
+  options.settings = &setting;
+  options.setting_count = 1;
+  ASSERT_EQ(compile(momentum, options, first), UPD_OK) << upd_last_error();
+  ASSERT_EQ(compile(momentum, options, second), UPD_OK) << upd_last_error();
+  EXPECT_EQ(upd_rule_origin(first.rule), UPD_COMPILED);
+  EXPECT_EQ(upd_rule_origin(second.rule), UPD_FROM_MEMORY);
+  EXPECT_EQ(upd_rule_hyper_default(second.rule, 0), 0.0625);
+}
+
+TEST(CompilerCAPI, ErrorsAreLocated) {
+  RuleHandle handle;
+  std::string source = momentum;
+  source.replace(source.find("beta * velocity"), 15, "beta * velocty ");
+  EXPECT_EQ(compile(source.c_str(), withoutCache(), handle), UPD_COMPILE_ERROR);
+  EXPECT_EQ(handle.rule, nullptr);
+  EXPECT_THAT(upd_last_error(), StartsWith("test.upd:8:20: error: unknown name `velocty`; did you "
+                                           "mean `velocity`?\n"));
+}
+
+TEST(CompilerCAPI, BadArgumentsAreRefused) {
+  RuleHandle handle;
+  upd_compile_options options = withoutCache();
+  EXPECT_EQ(upd_compile(nullptr, 0, nullptr, nullptr, &handle.rule), UPD_INVALID_ARGUMENT);
+  EXPECT_STREQ(upd_last_error(), "source is null");
+  EXPECT_EQ(upd_compile(momentum, std::strlen(momentum), nullptr, nullptr, nullptr),
+            UPD_INVALID_ARGUMENT);
+  EXPECT_STREQ(upd_last_error(), "rule, where the result goes, is null");
+
+  options.struct_size = 4;
+  EXPECT_EQ(compile(momentum, options, handle), UPD_INVALID_ARGUMENT);
+  EXPECT_THAT(upd_last_error(), HasSubstr("set it to sizeof(upd_compile_options)"));
+
+  options = withoutCache();
+  options.numerics = "sloppy";
+  EXPECT_EQ(compile(momentum, options, handle), UPD_INVALID_ARGUMENT);
+  EXPECT_STREQ(upd_last_error(), "unknown numerics mode `sloppy`; the modes are `ieee`");
+
+  options = withoutCache();
+  options.setting_count = 1;
+  EXPECT_EQ(compile(momentum, options, handle), UPD_INVALID_ARGUMENT);
+  EXPECT_STREQ(upd_last_error(), "settings or storage is null, but its count is not 0");
+
+  upd_storage storage{"param", static_cast<upd_dtype>(17)};
+  options = withoutCache();
+  options.storage = &storage;
+  options.storage_count = 1;
+  EXPECT_EQ(compile(momentum, options, handle), UPD_INVALID_ARGUMENT);
+  EXPECT_STREQ(upd_last_error(), "unknown dtype 17 for `param`; the values are those of upd_dtype");
+
+  EXPECT_EQ(upd_compile_file("/nonexistent.upd", nullptr, &handle.rule), UPD_IO_ERROR);
+  EXPECT_STREQ(upd_last_error(), "cannot read `/nonexistent.upd`: No such file or directory");
+}
+
+TEST(CompilerCAPI, NullHandlesAreHarmless) {
+  upd_rule_release(nullptr);
+  upd_string_release(nullptr);
+  EXPECT_EQ(upd_rule_name(nullptr), nullptr);
+  EXPECT_EQ(upd_rule_hyper_count(nullptr), 0u);
+  EXPECT_EQ(upd_rule_state_name(nullptr, 0), nullptr);
+}
+
+TEST(CompilerCAPI, EmitsEveryStage) {
+  const std::pair<const char *, const char *> stages[] = {
+      {"ast", "Momentum"},          {"updraft", "updraft.rule @Momentum"},
+      {"schedule", "updraft.pass"}, {"loops", "scf.for"},
+      {"llvm", "define"},           {"asm", "Momentum_pass0"}};
+  upd_compile_options options = withoutCache();
+  for (auto [stage, expected] : stages) {
+    char *text = nullptr;
+    ASSERT_EQ(upd_emit(momentum, std::strlen(momentum), nullptr, &options, stage, &text), UPD_OK)
+        << stage << ": " << upd_last_error();
+    EXPECT_THAT(text, HasSubstr(expected)) << stage;
+    upd_string_release(text);
+  }
+  char *text = nullptr;
+  EXPECT_EQ(upd_emit(momentum, std::strlen(momentum), nullptr, &options, "ptx", &text),
+            UPD_INVALID_ARGUMENT);
+  EXPECT_STREQ(upd_last_error(), "unknown stage `ptx`; the stages are ast, updraft, schedule, "
+                                 "loops, llvm, asm");
+}
+
+TEST(CompilerCAPI, ThreadsCompileAtOnce) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t)
+    threads.emplace_back([t] {
+      for (int i = 0; i < 4; ++i) {
+        RuleHandle handle;
+        std::string lr = "0." + std::to_string(1 + (t + i) % 5);
+        upd_setting setting{"lr", lr.c_str()};
+        upd_compile_options options = withoutCache();
+        options.settings = &setting;
+        options.setting_count = 1;
+        ASSERT_EQ(compile(momentum, options, handle), UPD_OK) << upd_last_error();
+        EXPECT_EQ(upd_rule_hyper_default(handle.rule, 0), std::stod(lr));
+        RuleHandle bad;
+        EXPECT_EQ(compile("rule", withoutCache(), bad), UPD_COMPILE_ERROR);
+        EXPECT_THAT(upd_last_error(), StartsWith("test.upd:1:"));
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+} // namespace
