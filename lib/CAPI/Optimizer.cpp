@@ -1,0 +1,115 @@
+//===- Optimizer.cpp - updraft-c/optimizer.h -------------------------------------------------===//
+
+#include "updraft-c/optimizer.h"
+
+#include "Handles.h"
+#include "LastError.h"
+#include "runtime/cpu/Optimizer.h"
+
+using namespace updraft;
+using capi::fail;
+using capi::guarded;
+
+struct upd_optimizer {
+  std::unique_ptr<runtime::Optimizer> optimizer;
+};
+
+/// Runs `body`, which returns a runtime::Status, and remembers its message.
+template <typename Body> static upd_status report(Body &&body) noexcept {
+  return guarded([&] {
+    runtime::Status status = body();
+    return status.ok() ? UPD_OK : fail(status.code(), status.message());
+  });
+}
+
+static runtime::Status nullArgument(const char *what) {
+  return runtime::invalidArgument(std::string(what) + " is null");
+}
+
+/// The same with an optimizer that may be null, for functions with one place for a result.
+template <typename Handle, typename Result, typename Body>
+static upd_status query(Handle *optimizer, const char *resultName, Result *result, Body &&body) {
+  return report([&] {
+    if (!optimizer)
+      return nullArgument("optimizer");
+    if (!result)
+      return nullArgument(resultName);
+    return body(*optimizer->optimizer);
+  });
+}
+
+template <typename Handle, typename Body> static upd_status change(Handle *optimizer, Body &&body) {
+  return query(optimizer, "optimizer", optimizer, std::forward<Body>(body));
+}
+
+upd_status upd_optimizer_create(upd_rule *rule, const upd_group *groups, size_t group_count,
+                                const upd_pool *pool, upd_optimizer **optimizer) {
+  return report([&] {
+    if (!optimizer)
+      return nullArgument("optimizer, where the result goes,");
+    *optimizer = nullptr;
+    if (!rule)
+      return nullArgument("rule");
+    auto created = std::make_unique<upd_optimizer>();
+    runtime::Status status =
+        runtime::Optimizer::create(rule->kernels, groups, group_count, pool, created->optimizer);
+    if (status.ok())
+      *optimizer = created.release();
+    return status;
+  });
+}
+
+void upd_optimizer_release(upd_optimizer *optimizer) { delete optimizer; }
+
+size_t upd_optimizer_param_count(const upd_optimizer *optimizer) {
+  return optimizer ? optimizer->optimizer->paramCount() : 0;
+}
+
+size_t upd_optimizer_group_count(const upd_optimizer *optimizer) {
+  return optimizer ? optimizer->optimizer->groupCount() : 0;
+}
+
+upd_status upd_optimizer_step(upd_optimizer *optimizer, const upd_tensor *grads,
+                              size_t grad_count) {
+  return change(optimizer, [&](runtime::Optimizer &o) { return o.step(grads, grad_count); });
+}
+
+upd_status upd_optimizer_get_hyper(const upd_optimizer *optimizer, size_t group, const char *name,
+                                   double *value) {
+  return query(optimizer, "value, where the result goes,", value,
+               [&](const runtime::Optimizer &o) { return o.getHyper(group, name, *value); });
+}
+
+upd_status upd_optimizer_set_hyper(upd_optimizer *optimizer, size_t group, const char *name,
+                                   double value) {
+  return change(optimizer, [&](runtime::Optimizer &o) { return o.setHyper(group, name, value); });
+}
+
+upd_status upd_optimizer_get_step(const upd_optimizer *optimizer, size_t param, int64_t *step) {
+  return query(optimizer, "step, where the result goes,", step,
+               [&](const runtime::Optimizer &o) { return o.getStep(param, *step); });
+}
+
+upd_status upd_optimizer_set_step(upd_optimizer *optimizer, size_t param, int64_t step) {
+  return change(optimizer, [&](runtime::Optimizer &o) { return o.setStep(param, step); });
+}
+
+upd_status upd_optimizer_state(upd_optimizer *optimizer, size_t param, const char *state,
+                               upd_tensor *tensor) {
+  return query(optimizer, "tensor, where the result goes,", tensor,
+               [&](runtime::Optimizer &o) { return o.state(param, state, *tensor); });
+}
+
+upd_status upd_optimizer_bind_state(upd_optimizer *optimizer, size_t param, const char *state,
+                                    const upd_tensor *tensor) {
+  return query(optimizer, "tensor", tensor,
+               [&](runtime::Optimizer &o) { return o.bindState(param, state, *tensor); });
+}
+
+upd_status upd_optimizer_save(const upd_optimizer *optimizer, const char *path) {
+  return query(optimizer, "path", path, [&](const runtime::Optimizer &o) { return o.save(path); });
+}
+
+upd_status upd_optimizer_load(upd_optimizer *optimizer, const char *path) {
+  return query(optimizer, "path", path, [&](runtime::Optimizer &o) { return o.load(path); });
+}

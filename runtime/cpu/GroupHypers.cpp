@@ -1,0 +1,110 @@
+//===- GroupHypers.cpp - Hyperparameters of parameter groups --------------------------------===//
+
+#include "runtime/cpu/GroupHypers.h"
+
+#include "runtime/base/MessageText.h"
+#include "runtime/cpu/FloatEnvironment.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+using namespace updraft::runtime;
+
+GroupHypers::GroupHypers(std::shared_ptr<const Kernels> kernelsToUse)
+    : kernels(std::move(kernelsToUse)) {
+  for (const HyperInterface &hyper : kernels->interface.hypers)
+    names.push_back(hyper.name);
+}
+
+Status GroupHypers::find(const char *name, size_t &index) const {
+  if (!name)
+    return invalidArgument("the name of a hyperparameter is null");
+  auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end())
+    return notFound(fmt::format("rule `{}` has no hyperparameter `{}`{}", kernels->interface.name,
+                                name, nameHint(name, names)));
+  index = static_cast<size_t>(found - names.begin());
+  return {};
+}
+
+Status GroupHypers::checkGroup(size_t group) const {
+  if (group < groups)
+    return {};
+  return invalidArgument(
+      fmt::format("group {} does not exist; the optimizer has {}", group, groups));
+}
+
+Status GroupHypers::validate(const double *group) const {
+  for (size_t i = 0; i < names.size(); ++i)
+    if (std::isnan(group[i]))
+      return invalidArgument(fmt::format("hyperparameter `{}` is NaN", names[i]));
+  int32_t broken;
+  {
+    DefaultFloatEnvironment environment;
+    broken = kernels->validate(group);
+  }
+  if (broken < 0)
+    return {};
+  const std::vector<std::string> &messages = kernels->interface.messages;
+  if (static_cast<size_t>(broken) >= messages.size())
+    return invalidArgument(
+        fmt::format("requirement {} of rule `{}` does not hold", broken, kernels->interface.name));
+  return invalidArgument(fillMessage(messages[static_cast<size_t>(broken)], names, group));
+}
+
+Status GroupHypers::addGroup(const upd_hyper *given, size_t count) {
+  if (count != 0 && !given)
+    return invalidArgument(
+        fmt::format("hypers of group {} is null, but hyper_count is {}", groups, count));
+  std::vector<double> group;
+  for (const HyperInterface &hyper : kernels->interface.hypers)
+    group.push_back(hyper.defaultValue);
+  std::vector<bool> named(names.size());
+  for (size_t i = 0; i < count; ++i) {
+    size_t index;
+    if (Status status = find(given[i].name, index); !status.ok())
+      return status;
+    if (named[index])
+      return invalidArgument(
+          fmt::format("hyperparameter `{}` is given twice for group {}", names[index], groups));
+    named[index] = true;
+    group[index] = given[i].value;
+  }
+  if (Status status = validate(group.data()); !status.ok())
+    return status;
+  values.insert(values.end(), group.begin(), group.end());
+  ++groups;
+  return {};
+}
+
+Status GroupHypers::set(size_t group, const char *name, double value) {
+  size_t index;
+  if (Status status = checkGroup(group); !status.ok())
+    return status;
+  if (Status status = find(name, index); !status.ok())
+    return status;
+  std::vector<double> changed(of(group), of(group) + names.size());
+  changed[index] = value;
+  if (Status status = validate(changed.data()); !status.ok())
+    return status;
+  values[group * names.size() + index] = value;
+  return {};
+}
+
+Status GroupHypers::get(size_t group, const char *name, double &value) const {
+  size_t index;
+  if (Status status = checkGroup(group); !status.ok())
+    return status;
+  if (Status status = find(name, index); !status.ok())
+    return status;
+  value = of(group)[index];
+  return {};
+}
+
+void GroupHypers::swap(GroupHypers &other) noexcept {
+  kernels.swap(other.kernels);
+  names.swap(other.names);
+  values.swap(other.values);
+  std::swap(groups, other.groups);
+}

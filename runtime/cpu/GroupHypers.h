@@ -1,0 +1,49 @@
+//===- GroupHypers.h - Hyperparameters of parameter groups ----------------------------*- C++
+//-*-===//
+
+#ifndef UPDRAFT_RUNTIME_CPU_GROUPHYPERS_H
+#define UPDRAFT_RUNTIME_CPU_GROUPHYPERS_H
+
+#include "runtime/base/Kernels.h"
+#include "updraft-c/optimizer.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace updraft::runtime {
+
+/// The values of a rule's hyperparameters, for each group; always such as the rule allows.
+class GroupHypers {
+public:
+  explicit GroupHypers(std::shared_ptr<const Kernels> kernels);
+
+  /// Appends a group: the rule's defaults, then `values`. Refuses unknown names, a name twice, NaN,
+  /// and what breaks a requirement of the rule; nothing is appended then.
+  Status addGroup(const upd_hyper *values, size_t count);
+
+  /// The same for one value of a group, and nothing is changed if it is refused.
+  Status set(size_t group, const char *name, double value);
+  Status get(size_t group, const char *name, double &value) const;
+
+  size_t groupCount() const { return groups; }
+  /// In the order of the rule.
+  const double *of(size_t group) const { return values.data() + group * names.size(); }
+  const std::vector<std::string> &hyperNames() const { return names; }
+
+  void swap(GroupHypers &other) noexcept;
+
+private:
+  Status find(const char *name, size_t &index) const;
+  Status checkGroup(size_t group) const;
+  Status validate(const double *group) const;
+
+  std::shared_ptr<const Kernels> kernels;
+  std::vector<std::string> names;
+  std::vector<double> values;
+  size_t groups = 0;
+};
+
+} // namespace updraft::runtime
+
+#endif // UPDRAFT_RUNTIME_CPU_GROUPHYPERS_H

@@ -1,0 +1,127 @@
+//===- Optimizer.h - Applying a compiled rule to tensors ------------------------------*- C++
+//-*-===//
+// The step engine behind updraft-c/optimizer.h, whose comments are the contract. One thread at a
+// time may use an optimizer. What returns a status that is not ok has changed nothing.
+// std::bad_alloc may leave any function that does not say otherwise, with the same promise.
+
+#ifndef UPDRAFT_RUNTIME_CPU_OPTIMIZER_H
+#define UPDRAFT_RUNTIME_CPU_OPTIMIZER_H
+
+#include "runtime/base/Kernels.h"
+#include "runtime/cpu/GroupHypers.h"
+#include "runtime/cpu/MemoryRanges.h"
+#include "runtime/cpu/StateArena.h"
+#include "runtime/cpu/StepPlan.h"
+#include "runtime/cpu/TensorLayout.h"
+#include "updraft-c/optimizer.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace updraft::runtime {
+
+class Optimizer {
+public:
+  /// `pool` may be null: the library's own.
+  static Status create(std::shared_ptr<const Kernels> kernels, const upd_group *groups,
+                       size_t groupCount, const upd_pool *pool, std::unique_ptr<Optimizer> &result);
+
+  size_t paramCount() const { return params.size(); }
+  size_t groupCount() const { return hypers.groupCount(); }
+  const RuleInterface &interface() const { return kernels->interface; }
+  const std::string &paramName(size_t param) const { return names[param]; }
+
+  Status step(const upd_tensor *grads, size_t gradCount);
+
+  Status getHyper(size_t group, const char *name, double &value) const {
+    return hypers.get(group, name, value);
+  }
+  Status setHyper(size_t group, const char *name, double value) {
+    return hypers.set(group, name, value);
+  }
+
+  Status getStep(size_t param, int64_t &step) const;
+  Status setStep(size_t param, int64_t step);
+
+  Status state(size_t param, const char *name, upd_tensor &tensor) const;
+  Status bindState(size_t param, const char *name, const upd_tensor &tensor);
+
+  Status save(const std::string &path) const;
+  Status load(const std::string &path);
+
+private:
+  struct Param {
+    void *data;
+    TensorLayout layout;
+    uint32_t group;
+  };
+  /// Where a parameter's states stand.
+  enum class StateOrigin : uint8_t { None, Own, Bound };
+  struct Loaded;
+
+  Optimizer(std::shared_ptr<const Kernels> kernels, const upd_pool &pool);
+
+  // Creation.
+  Status addGroups(const upd_group *groups, size_t groupCount);
+  Status addParam(const upd_tensor &tensor, const char *name, uint32_t group);
+  Status checkNames() const;
+  Status checkParamsApart();
+
+  // The step.
+  Status checkGradients(const upd_tensor *grads, bool &samePlan);
+  Status gradientError(size_t param, const upd_tensor &grad) const;
+  Status checkOverlap(const upd_tensor *grads) const;
+  Status checkBoundStates(const upd_tensor *grads) const;
+  void buildPlan(const upd_tensor *grads);
+  Status createStates();
+
+  // States.
+  size_t stateCount() const { return kernels->interface.states.size(); }
+  Status checkParam(size_t param) const;
+  Status findState(const char *name, size_t &index) const;
+  size_t slotOf(size_t param, size_t state) const { return param * stateCount() + state; }
+  size_t stateBytes(size_t param, size_t state) const;
+  /// All of the parameter's states are there.
+  bool hasStates(size_t param) const;
+  /// Before a step the parameter has no state; for a rule without states, has taken no step.
+  bool isFirst(size_t param) const;
+  int64_t stepsOf(size_t param) const;
+  void foldSteps();
+  /// "parameter `w`", "state `m` of parameter `w`": whose memory it is.
+  std::string ownerText(const MemoryRange &owner, const MemoryRange &intruder) const;
+
+  // Saving and loading.
+  Status collect(const std::string &path, Loaded &loaded) const;
+  void commit(Loaded &loaded) noexcept;
+
+  static constexpr uint32_t arenaOwner = ~uint32_t(0);
+  static constexpr uint32_t paramPart = ~uint32_t(0);
+
+  std::shared_ptr<const Kernels> kernels;
+  upd_pool pool;
+  GroupHypers hypers;
+
+  std::vector<Param> params;
+  std::vector<std::string> names;
+  std::vector<int64_t> dimensions; // shapes and strides of the parameters
+
+  std::vector<int64_t> steps; // without those that the plan has taken
+  int64_t planSteps = 0;      // taken by every tensor of the plan since it was made
+
+  std::vector<void *> statePointers;     // by slot
+  std::vector<StateOrigin> stateOrigins; // by slot
+  std::vector<StateArena> arenas;        // kept to the end: views of states point into them
+  size_t boundStates = 0;
+
+  MemoryRanges owned;                     // of parameters, bound states and arenas
+  std::vector<const void *> checkedGrads; // by parameter: last found to overlap none of `owned`
+  bool gradsChecked = true;               // or `owned` has changed since
+  std::vector<uint32_t> changedGrads;     // parameters whose gradient is not that one
+
+  StepPlan plan;
+};
+
+} // namespace updraft::runtime
+
+#endif // UPDRAFT_RUNTIME_CPU_OPTIMIZER_H

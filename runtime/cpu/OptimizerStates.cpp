@@ -1,0 +1,158 @@
+//===- OptimizerStates.cpp - Step counts, and views of states -------------------------------===//
+
+#include "runtime/base/DType.h"
+#include "runtime/base/MessageText.h"
+#include "runtime/cpu/Optimizer.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+using namespace updraft::runtime;
+
+Status Optimizer::checkParam(size_t param) const {
+  if (param < params.size())
+    return {};
+  return invalidArgument(
+      fmt::format("parameter {} does not exist; the optimizer has {}", param, params.size()));
+}
+
+Status Optimizer::findState(const char *name, size_t &index) const {
+  if (!name)
+    return invalidArgument("the name of a state is null");
+  std::vector<std::string> known;
+  for (const StateInterface &state : interface().states) {
+    if (state.name == name) {
+      index = known.size();
+      return {};
+    }
+    known.push_back(state.name);
+  }
+  return notFound(
+      fmt::format("rule `{}` has no state `{}`{}", interface().name, name, nameHint(name, known)));
+}
+
+size_t Optimizer::stateBytes(size_t param, size_t state) const {
+  return static_cast<size_t>(params[param].layout.elements) *
+         sizeOf(interface().states[state].dtype);
+}
+
+bool Optimizer::hasStates(size_t param) const {
+  for (size_t i = 0; i < stateCount(); ++i)
+    if (stateOrigins[slotOf(param, i)] == StateOrigin::None)
+      return false;
+  return true;
+}
+
+bool Optimizer::isFirst(size_t param) const {
+  return stateCount() == 0 ? stepsOf(param) == 0 : !hasStates(param);
+}
+
+int64_t Optimizer::stepsOf(size_t param) const {
+  // A plan that was discarded still counts, until its steps are folded in.
+  const bool inPlan = planSteps != 0 && plan.positionOf(param) != StepPlan::absent;
+  return steps[param] + (inPlan ? planSteps : 0);
+}
+
+void Optimizer::foldSteps() {
+  if (planSteps == 0)
+    return;
+  for (const StepPlan::Tensor &tensor : plan.tensors())
+    steps[tensor.param] += planSteps;
+  planSteps = 0;
+}
+
+std::string Optimizer::ownerText(const MemoryRange &owner, const MemoryRange &intruder) const {
+  if (owner.part == paramPart)
+    return fmt::format("parameter `{}`", names[owner.owner]);
+  if (owner.owner != arenaOwner)
+    return fmt::format("state `{}` of parameter `{}`", interface().states[owner.part].name,
+                       names[owner.owner]);
+  for (size_t i = 0; i < params.size(); ++i)
+    for (size_t j = 0; j < stateCount(); ++j) {
+      const auto begin = reinterpret_cast<uintptr_t>(statePointers[slotOf(i, j)]);
+      if (begin < intruder.end && intruder.begin < begin + stateBytes(i, j))
+        return fmt::format("state `{}` of parameter `{}`", interface().states[j].name, names[i]);
+    }
+  return "memory of the optimizer";
+}
+
+Status Optimizer::getStep(size_t param, int64_t &step) const {
+  if (Status status = checkParam(param); !status.ok())
+    return status;
+  step = stepsOf(param);
+  return {};
+}
+
+Status Optimizer::setStep(size_t param, int64_t step) {
+  if (Status status = checkParam(param); !status.ok())
+    return status;
+  // Beyond 2^53 the step count of a kernel, a double, no longer counts.
+  if (step < 0 || step > int64_t(1) << 53)
+    return invalidArgument(fmt::format("{} is no step count; it is from 0 to 2^53", step));
+  foldSteps();
+  steps[param] = step;
+  plan.discard();
+  return {};
+}
+
+Status Optimizer::state(size_t param, const char *name, upd_tensor &tensor) const {
+  size_t index;
+  if (Status status = checkParam(param); !status.ok())
+    return status;
+  if (Status status = findState(name, index); !status.ok())
+    return status;
+  if (stateOrigins[slotOf(param, index)] == StateOrigin::None)
+    return notFound(fmt::format("parameter `{}` has no state yet; it gets it with its first step",
+                                names[param]));
+  const TensorLayout &layout = params[param].layout;
+  tensor = {};
+  tensor.data = statePointers[slotOf(param, index)];
+  tensor.shape = layout.shape;
+  tensor.strides = layout.strides;
+  tensor.rank = layout.rank;
+  tensor.dtype = interface().states[index].dtype;
+  tensor.device = UPD_CPU;
+  return {};
+}
+
+Status Optimizer::bindState(size_t param, const char *name, const upd_tensor &tensor) {
+  size_t index;
+  if (Status status = checkParam(param); !status.ok())
+    return status;
+  if (Status status = findState(name, index); !status.ok())
+    return status;
+  const TensorLayout &layout = params[param].layout;
+  const std::string subject = fmt::format("state `{}` of parameter `{}`", name, names[param]);
+  if (!hasLayout(tensor, layout))
+    return invalidArgument(fmt::format("{} is {}, but the parameter is {}; give a tensor of the "
+                                       "same shape and strides",
+                                       subject, layoutText(tensor), layoutText(layout)));
+  if (Status status = checkMemory(tensor, interface().states[index].dtype, layout.elements, subject,
+                                  "states of this name");
+      !status.ok())
+    return status;
+  if (tensor.read_only)
+    return invalidArgument(
+        fmt::format("{} is read-only, but a step writes it; give a copy that is not", subject));
+
+  const auto owner = static_cast<uint32_t>(param), part = static_cast<uint32_t>(index);
+  const MemoryRange range(tensor.data, stateBytes(param, index), owner, part);
+  const MemoryRange *other = owned.find(range);
+  const size_t slot = slotOf(param, index);
+  const bool wasBound = stateOrigins[slot] == StateOrigin::Bound;
+  if (other && !(wasBound && other->owner == owner && other->part == part))
+    return invalidArgument(fmt::format("{} overlaps {}; give it memory of its own", subject,
+                                       ownerText(*other, range)));
+  owned.reserve(1);
+  foldSteps();
+  if (wasBound)
+    owned.erase(owner, part);
+  else
+    ++boundStates;
+  owned.insert(range);
+  statePointers[slot] = tensor.data;
+  stateOrigins[slot] = StateOrigin::Bound;
+  gradsChecked = false;
+  plan.discard();
+  return {};
+}

@@ -1,0 +1,194 @@
+//===- OptimizerStep.cpp - One step of an optimizer -----------------------------------------===//
+
+#include "runtime/base/DType.h"
+#include "runtime/cpu/FloatEnvironment.h"
+#include "runtime/cpu/Optimizer.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+using namespace updraft::runtime;
+
+static bool isAbsent(const upd_tensor &grad) { return !grad.data && grad.rank == -1; }
+
+/// Writes nothing but the list of what changed; runs over all gradients in every step, and so says
+/// only whether all is well.
+Status Optimizer::checkGradients(const upd_tensor *grads, bool &samePlan) {
+  const upd_dtype dtype = interface().grad;
+  const uintptr_t alignmentMask = sizeOf(dtype) - 1;
+  samePlan = plan.usable();
+  changedGrads.clear();
+  if (!gradsChecked)
+    std::fill(checkedGrads.begin(), checkedGrads.end(), nullptr);
+  gradsChecked = true;
+  for (size_t i = 0; i < params.size(); ++i) {
+    const upd_tensor &grad = grads[i];
+    const bool absent = isAbsent(grad);
+    if (samePlan)
+      samePlan = absent == (plan.positionOf(i) == StepPlan::absent);
+    if (absent)
+      continue;
+    const TensorLayout &layout = params[i].layout;
+    if (grad.dtype != dtype || grad.device != UPD_CPU || !hasLayout(grad, layout) ||
+        (layout.elements != 0 &&
+         (!grad.data || (reinterpret_cast<uintptr_t>(grad.data) & alignmentMask))))
+      return gradientError(i, grad);
+    if (grad.data != checkedGrads[i])
+      changedGrads.push_back(static_cast<uint32_t>(i));
+  }
+  return {};
+}
+
+Status Optimizer::gradientError(size_t param, const upd_tensor &grad) const {
+  const TensorLayout &layout = params[param].layout;
+  const std::string subject = fmt::format("gradient of parameter `{}`", names[param]);
+  if (grad.rank == -1)
+    return invalidArgument(
+        fmt::format("{} has rank -1 but data; an absent gradient has null data", subject));
+  if (!hasLayout(grad, layout))
+    return invalidArgument(fmt::format("{} is {}, but the parameter is {}; give a tensor of the "
+                                       "same shape and strides",
+                                       subject, layoutText(grad), layoutText(layout)));
+  if (Status status = checkMemory(grad, interface().grad, layout.elements, subject, "gradients");
+      !status.ok())
+    return status;
+  return {UPD_INTERNAL_ERROR, fmt::format("{} was refused without a reason", subject)};
+}
+
+Status Optimizer::checkOverlap(const upd_tensor *grads) const {
+  const size_t elementBytes = sizeOf(interface().grad);
+  for (uint32_t i : changedGrads) {
+    const size_t bytes = static_cast<size_t>(params[i].layout.elements) * elementBytes;
+    const MemoryRange range(grads[i].data, bytes, i, 0);
+    if (range.end < range.begin)
+      return invalidArgument(
+          fmt::format("gradient of parameter `{}` reaches beyond the end of memory", names[i]));
+    if (const MemoryRange *owner = owned.find(range))
+      return invalidArgument(
+          fmt::format("gradient of parameter `{}` overlaps {}; a step only reads gradients, so "
+                      "give it memory of its own",
+                      names[i], ownerText(*owner, range)));
+  }
+  return {};
+}
+
+Status Optimizer::checkBoundStates(const upd_tensor *grads) const {
+  if (boundStates == 0)
+    return {};
+  for (size_t i = 0; i < params.size(); ++i) {
+    if (isAbsent(grads[i]) || hasStates(i))
+      continue;
+    size_t bound = stateCount(), missing = stateCount();
+    for (size_t j = 0; j < stateCount(); ++j)
+      (stateOrigins[slotOf(i, j)] == StateOrigin::None ? missing : bound) = j;
+    if (bound != stateCount())
+      return invalidArgument(
+          fmt::format("parameter `{}` has state `{}` but not `{}`; bind all of its states, or none",
+                      names[i], interface().states[bound].name, interface().states[missing].name));
+  }
+  return {};
+}
+
+void Optimizer::buildPlan(const upd_tensor *grads) {
+  foldSteps();
+  plan.clear(params.size());
+  for (size_t i = 0; i < params.size(); ++i) {
+    if (isAbsent(grads[i]))
+      continue;
+    const Param &param = params[i];
+    const auto position = plan.tensors().size();
+    plan.add(static_cast<uint32_t>(i), param.layout.elements, {param.group, isFirst(i), steps[i]});
+    plan.setStream(position, StreamIndex::Param, param.data);
+    plan.setStream(position, StreamIndex::Grad, grads[i].data);
+    for (size_t j = 0; j < stateCount(); ++j)
+      plan.setStream(position, StreamIndex::FirstState + j, statePointers[slotOf(i, j)]);
+  }
+  plan.finish();
+}
+
+/// Memory for the states of those that have none and are not skipped, all in one piece.
+Status Optimizer::createStates() {
+  const size_t count = stateCount();
+  auto isNew = [&](const StepPlan::Tensor &tensor) {
+    return plan.rowOf(tensor).first && !plan.isSkipped(tensor);
+  };
+  auto aligned = [](size_t bytes) {
+    return (bytes + StateArena::alignment - 1) / StateArena::alignment * StateArena::alignment;
+  };
+  size_t total = 0;
+  for (const StepPlan::Tensor &tensor : plan.tensors())
+    if (isNew(tensor))
+      for (size_t j = 0; j < count; ++j)
+        total += aligned(stateBytes(tensor.param, j));
+
+  owned.reserve(1);
+  arenas.reserve(arenas.size() + 1);
+  StateArena arena = StateArena::allocate(total);
+  if (total != 0 && !arena.data())
+    return {UPD_OUT_OF_MEMORY, fmt::format("no memory for {} bytes of states", total)};
+
+  char *memory = arena.data();
+  for (size_t position = 0; position < plan.tensors().size(); ++position) {
+    const StepPlan::Tensor &tensor = plan.tensors()[position];
+    if (!isNew(tensor))
+      continue;
+    for (size_t j = 0; j < count; ++j) {
+      const size_t slot = slotOf(tensor.param, j);
+      statePointers[slot] = memory;
+      stateOrigins[slot] = StateOrigin::Own;
+      plan.setStream(position, StreamIndex::FirstState + j, memory);
+      if (memory)
+        memory += aligned(stateBytes(tensor.param, j));
+    }
+  }
+  if (arena.data()) {
+    owned.insert({arena.data(), total, arenaOwner, static_cast<uint32_t>(arenas.size())});
+    arenas.push_back(std::move(arena));
+  }
+  return {};
+}
+
+Status Optimizer::step(const upd_tensor *grads, size_t gradCount) {
+  if (gradCount != params.size())
+    return invalidArgument(
+        fmt::format("there are {} gradients for {} parameters; an absent one has null data and "
+                    "rank -1",
+                    gradCount, params.size()));
+  if (gradCount != 0 && !grads)
+    return invalidArgument(fmt::format("grads is null, but grad_count is {}", gradCount));
+  bool samePlan;
+  if (Status status = checkGradients(grads, samePlan); !status.ok())
+    return status;
+  if (Status status = checkOverlap(grads); !status.ok())
+    return status;
+  if (Status status = checkBoundStates(grads); !status.ok())
+    return status;
+
+  if (!samePlan)
+    buildPlan(grads);
+  plan.discard();
+  DefaultFloatEnvironment environment;
+  plan.evaluate(hypers);
+  if (plan.hasFirst() && stateCount() != 0)
+    if (Status status = createStates(); !status.ok())
+      return status;
+
+  // From here on nothing fails.
+  plan.accept();
+  for (uint32_t i : changedGrads) {
+    checkedGrads[i] = grads[i].data;
+    plan.setStream(plan.positionOf(i), StreamIndex::Grad, grads[i].data);
+  }
+  plan.run(pool);
+  if (!plan.hasSkipped()) {
+    ++planSteps;
+    plan.advance();
+    return {};
+  }
+  foldSteps();
+  for (const StepPlan::Tensor &tensor : plan.tensors())
+    if (!plan.isSkipped(tensor))
+      ++steps[tensor.param];
+  plan.discard();
+  return {};
+}

@@ -1,0 +1,56 @@
+//===- StateArena.cpp - Memory for the states of many parameters ----------------------------===//
+
+#include "runtime/cpu/StateArena.h"
+
+#include <cstdint>
+#include <limits>
+#include <sys/mman.h>
+#include <utility>
+
+using namespace updraft::runtime;
+
+static constexpr size_t hugePage = size_t(2) << 20;
+
+static char *map(size_t bytes) {
+  void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return memory == MAP_FAILED ? nullptr : static_cast<char *>(memory);
+}
+
+StateArena StateArena::allocate(size_t bytes) {
+  StateArena arena;
+  if (bytes == 0 || bytes > std::numeric_limits<size_t>::max() / 2)
+    return arena;
+  if (bytes < 2 * hugePage) {
+    arena.memory = map(bytes);
+    arena.bytes = arena.memory ? bytes : 0;
+    return arena;
+  }
+  // Huge pages lie at multiples of their size: map one more, and give back what is outside.
+  bytes = (bytes + hugePage - 1) / hugePage * hugePage;
+  char *memory = map(bytes + hugePage);
+  if (!memory)
+    return arena;
+  const size_t before = (hugePage - reinterpret_cast<uintptr_t>(memory) % hugePage) % hugePage;
+  if (before)
+    munmap(memory, before);
+  if (before != hugePage)
+    munmap(memory + before + bytes, hugePage - before);
+  arena.memory = memory + before;
+  arena.bytes = bytes;
+  madvise(arena.memory, bytes, MADV_HUGEPAGE); // refused where the kernel has none: no matter
+  return arena;
+}
+
+StateArena::StateArena(StateArena &&other) noexcept
+    : memory(std::exchange(other.memory, nullptr)), bytes(std::exchange(other.bytes, 0)) {}
+
+StateArena &StateArena::operator=(StateArena &&other) noexcept {
+  std::swap(memory, other.memory);
+  std::swap(bytes, other.bytes);
+  return *this;
+}
+
+StateArena::~StateArena() {
+  if (memory)
+    munmap(memory, bytes);
+}

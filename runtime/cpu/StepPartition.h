@@ -1,0 +1,57 @@
+//===- StepPartition.h - Which thread runs which elements -----------------------------*- C++
+//-*-===//
+
+#ifndef UPDRAFT_RUNTIME_CPU_STEPPARTITION_H
+#define UPDRAFT_RUNTIME_CPU_STEPPARTITION_H
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace updraft::runtime {
+
+/// A place in the elements of a list of tensors.
+struct StepBoundary {
+  size_t tensor;   // an index into the list, or its size at the end
+  int64_t element; // a multiple of UPD_LEAF_ELEMENTS; less than the tensor has, or 0
+
+  bool operator==(const StepBoundary &) const = default;
+};
+
+/// Cuts the elements of a list of tensors into `parts` contiguous parts of about equal cost: part i
+/// is from result[i] to result[i + 1]. Parts may be empty. Depends on nothing but the arguments, so
+/// that a thread gets the same elements in every step.
+class StepPartition {
+public:
+  /// The cost of a tensor beside its elements, in elements: what calling a kernel costs.
+  static constexpr int64_t tensorCost = 32;
+
+  /// `elementsOf(i)` for i in [0, tensors); `total` is their sum, plus tensorCost for each tensor.
+  template <typename ElementsOf>
+  void assign(size_t tensors, ElementsOf elementsOf, int64_t total, size_t parts) {
+    bounds.assign(parts + 1, StepBoundary{tensors, 0});
+    bounds[0] = {0, 0};
+    size_t part = 1;
+    int64_t before = 0; // the cost of the tensors before this one
+    for (size_t tensor = 0; tensor < tensors && part < parts; ++tensor) {
+      const int64_t elements = elementsOf(tensor);
+      const int64_t after = before + elements + tensorCost;
+      while (part < parts && target(total, part, parts) < after)
+        bounds[part] = boundary(tensor, elements, target(total, part, parts) - before), ++part;
+      before = after;
+    }
+  }
+
+  size_t parts() const { return bounds.empty() ? 0 : bounds.size() - 1; }
+  const StepBoundary &operator[](size_t i) const { return bounds[i]; }
+
+private:
+  static int64_t target(int64_t total, size_t part, size_t parts);
+  static StepBoundary boundary(size_t tensor, int64_t elements, int64_t offset);
+
+  std::vector<StepBoundary> bounds;
+};
+
+} // namespace updraft::runtime
+
+#endif // UPDRAFT_RUNTIME_CPU_STEPPARTITION_H

@@ -1,0 +1,253 @@
+//===- ThreadPool.cpp - The library's own threads -------------------------------------------===//
+
+#include "runtime/cpu/ThreadPool.h"
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <pthread.h>
+#include <sched.h>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+using namespace updraft::runtime;
+
+namespace {
+constexpr int32_t maxThreads = 1024;
+// Some tens of microseconds: the time between two steps of a trainer's inner loop. Longer would
+// take the CPU from whatever else the host does.
+constexpr int spinCount = 2000;
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb");
+#endif
+}
+
+/// Waits until `value` is no longer `old`.
+uint32_t waitForChange(const std::atomic<uint32_t> &value, uint32_t old) {
+  for (int i = 0; i < spinCount; ++i) {
+    const uint32_t now = value.load(std::memory_order_acquire);
+    if (now != old)
+      return now;
+    relax();
+  }
+  value.wait(old, std::memory_order_acquire);
+  return value.load(std::memory_order_acquire);
+}
+
+/// Signals are the host's business: a handler must never run on one of these threads.
+class BlockedSignals {
+public:
+  BlockedSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &saved);
+  }
+  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &saved, nullptr); }
+
+private:
+  sigset_t saved;
+};
+} // namespace
+
+/// One job at a time. A job has a number, and one lane per thread that it needs. Lane t holds
+/// 2 * number while it is free to take and 2 * number + 1 once taken. A thread that wakes up late
+/// finds its lane taken, by the caller or in a later job, and touches nothing else of the job.
+class ThreadPool::Workers {
+public:
+  explicit Workers(int32_t threads);
+  ~Workers();
+
+  int32_t threadCount() const { return static_cast<int32_t>(threads.size()) + 1; }
+  void run(int32_t count, Task task, void *context);
+
+private:
+  struct alignas(64) Lane {
+    std::atomic<uint64_t> ticket = 0;
+  };
+
+  void work(int32_t lane);
+  void runLane(int32_t lane);
+  bool take(int32_t lane, uint32_t number) {
+    uint64_t free = 2 * uint64_t(number);
+    return lanes[lane].ticket.compare_exchange_strong(free, free + 1, std::memory_order_acq_rel);
+  }
+
+  std::mutex busy;
+  std::vector<std::thread> threads;
+  std::vector<Lane> lanes;
+
+  // The job: written before its lanes are made free, read only by who took one.
+  Task task = nullptr;
+  void *context = nullptr;
+  int32_t count = 0;
+  int32_t laneCount = 0;
+
+  // Of 32 bits, which the system can wait for itself. No thread sleeps through all the numbers.
+  alignas(64) std::atomic<uint32_t> current = 0; // the number of the job
+  std::atomic<bool> stopping = false;
+  alignas(64) std::atomic<uint32_t> unfinished = 0; // lanes of the job
+};
+
+ThreadPool::Workers::Workers(int32_t wanted) : lanes(std::max(wanted, 1)) {
+  BlockedSignals blocked;
+  threads.reserve(lanes.size() - 1);
+  for (size_t lane = 1; lane < lanes.size(); ++lane) {
+    try {
+      threads.emplace_back([this, lane] { work(static_cast<int32_t>(lane)); });
+    } catch (const std::system_error &) {
+      return; // as many as the system gives
+    }
+  }
+}
+
+ThreadPool::Workers::~Workers() {
+  stopping.store(true, std::memory_order_relaxed);
+  current.fetch_add(1, std::memory_order_release);
+  current.notify_all();
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+void ThreadPool::Workers::runLane(int32_t lane) {
+  for (int32_t i = lane; i < count; i += laneCount)
+    task(context, i);
+}
+
+void ThreadPool::Workers::work(int32_t lane) {
+  uint32_t seen = 0;
+  for (;;) {
+    seen = waitForChange(current, seen);
+    if (stopping.load(std::memory_order_relaxed))
+      return;
+    if (!take(lane, seen))
+      continue;
+    runLane(lane);
+    if (unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      unfinished.notify_one();
+  }
+}
+
+void ThreadPool::Workers::run(int32_t newCount, Task newTask, void *newContext) {
+  std::unique_lock lock(busy, std::try_to_lock);
+  const int32_t needed = std::min(newCount, threadCount());
+  if (!lock || needed <= 1) {
+    for (int32_t i = 0; i < newCount; ++i)
+      newTask(newContext, i);
+    return;
+  }
+  task = newTask;
+  context = newContext;
+  count = newCount;
+  laneCount = needed;
+  const uint32_t number = current.load(std::memory_order_relaxed) + 1;
+  unfinished.store(needed, std::memory_order_relaxed);
+  for (int32_t lane = 0; lane < needed; ++lane)
+    lanes[lane].ticket.store(2 * uint64_t(number), std::memory_order_release);
+  current.store(number, std::memory_order_release);
+  current.notify_all();
+
+  // Its own lane, and then those of threads that have not woken up yet.
+  uint32_t done = 0;
+  for (int32_t lane = 0; lane < needed; ++lane)
+    if (take(lane, number)) {
+      runLane(lane);
+      ++done;
+    }
+  uint32_t left = unfinished.fetch_sub(done, std::memory_order_acq_rel) - done;
+  while (left != 0)
+    left = waitForChange(unfinished, left);
+}
+
+ThreadPool::ThreadPool(int32_t threads) : workers(std::make_unique<Workers>(threads)) {}
+ThreadPool::~ThreadPool() = default;
+
+int32_t ThreadPool::threadCount() const { return workers->threadCount(); }
+void ThreadPool::run(int32_t count, Task task, void *context) {
+  workers->run(count, task, context);
+}
+
+upd_pool ThreadPool::handle() {
+  upd_pool pool;
+  pool.run = [](void *self, int32_t count, Task task, void *context) {
+    static_cast<ThreadPool *>(self)->run(count, task, context);
+  };
+  pool.thread_count = [](void *self) { return static_cast<ThreadPool *>(self)->threadCount(); };
+  pool.pool = this;
+  return pool;
+}
+
+int32_t ThreadPool::defaultThreadCount() {
+  if (const char *text = std::getenv("UPDRAFT_NUM_THREADS")) {
+    const char *end = text + std::strlen(text);
+    int32_t value = 0;
+    auto [rest, error] = std::from_chars(text, end, value);
+    if (error == std::errc() && rest == end && value >= 1 && value <= maxThreads)
+      return value;
+  }
+  cpu_set_t cpus;
+  if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0)
+    return std::clamp(CPU_COUNT(&cpus), 1, maxThreads);
+  return std::clamp(static_cast<int32_t>(std::thread::hardware_concurrency()), 1, maxThreads);
+}
+
+namespace {
+/// Neither is ever destroyed: tasks may run while the process ends.
+std::mutex &creationMutex() {
+  static std::mutex &mutex = *new std::mutex;
+  return mutex;
+}
+std::atomic<ThreadPool *> processPool = nullptr;
+
+/// A child has only the thread that forked. It must find the mutex free, and no pool; the parent's
+/// pool object is left as it is, as its threads' stacks are.
+void watchForks() {
+  pthread_atfork([] { creationMutex().lock(); }, [] { creationMutex().unlock(); },
+                 [] {
+                   processPool.store(nullptr);
+                   creationMutex().unlock();
+                 });
+}
+} // namespace
+
+ThreadPool *ThreadPool::process() {
+  if (ThreadPool *pool = processPool.load(std::memory_order_acquire))
+    return pool;
+  try {
+    std::lock_guard lock(creationMutex());
+    if (ThreadPool *pool = processPool.load(std::memory_order_relaxed))
+      return pool;
+    static const bool watching = (watchForks(), true);
+    static_cast<void>(watching);
+    auto *pool = new ThreadPool(defaultThreadCount());
+    processPool.store(pool, std::memory_order_release);
+    return pool;
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+upd_pool ThreadPool::processHandle() {
+  upd_pool pool;
+  pool.run = [](void *, int32_t count, Task task, void *context) {
+    if (ThreadPool *pool = process())
+      return pool->run(count, task, context);
+    for (int32_t i = 0; i < count; ++i)
+      task(context, i);
+  };
+  pool.thread_count = [](void *) -> int32_t {
+    ThreadPool *pool = process();
+    return pool ? pool->threadCount() : 1;
+  };
+  pool.pool = nullptr;
+  return pool;
+}
