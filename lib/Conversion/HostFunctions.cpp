@@ -102,9 +102,8 @@ void buildValidateFunction(OpBuilder &builder, const PlanInterface &interface) {
   };
   // From the last to the first, so that the first that is broken wins.
   Value result = constant(-1);
-  for (auto [index, condition] : llvm::reverse(llvm::enumerate(conditions)))
-    result = arith::SelectOp::create(inner, loc, condition, result,
-                                     constant(static_cast<int32_t>(index)));
+  for (auto index = static_cast<int32_t>(conditions.size()); index-- > 0;)
+    result = arith::SelectOp::create(inner, loc, conditions[index], result, constant(index));
   function.finish(result);
 }
 

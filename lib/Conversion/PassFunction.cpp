@@ -35,8 +35,9 @@ private:
   Value constantI64(int64_t value) {
     return arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(value));
   }
-  LogicalResult loadScalars(Value row);
-  LogicalResult loadStreams(ValueRange streams, Value bases, SmallVectorImpl<StreamAccess> &result);
+  void loadScalars(Value row);
+  LogicalResult loadStreams(ValueRange streams, Value pointers,
+                            SmallVectorImpl<StreamAccess> &result);
   Value splat(Value scalar, unsigned lanes);
   SmallVector<Value> splatScalars(unsigned lanes);
   void computeAt(Value index, unsigned lanes, ValueRange splats, Value mask = {});
@@ -51,6 +52,7 @@ private:
   Type i64;
   SmallVector<Value> scalars;
   SmallVector<StreamAccess> reads, writes;
+  llvm::DenseMap<Value, Value> bases;
 };
 
 LogicalResult PassBuilder::build(unsigned index) {
@@ -64,8 +66,8 @@ LogicalResult PassBuilder::build(unsigned index) {
   builder.setInsertionPointToStart(function.addEntryBlock());
   Value begin = function.getArgument(2), end = function.getArgument(3);
 
-  if (failed(loadScalars(function.getArgument(0))) ||
-      failed(loadStreams(pass.getReads(), function.getArgument(1), reads)) ||
+  loadScalars(function.getArgument(0));
+  if (failed(loadStreams(pass.getReads(), function.getArgument(1), reads)) ||
       failed(loadStreams(pass.getWrites(), function.getArgument(1), writes)))
     return failure();
 
@@ -82,14 +84,10 @@ LogicalResult PassBuilder::build(unsigned index) {
   return success();
 }
 
-LogicalResult PassBuilder::loadScalars(Value row) {
+void PassBuilder::loadScalars(Value row) {
   for (Value scalar : pass.getScalars()) {
-    auto slot = interface.rowIndex.find(scalar);
-    if (slot == interface.rowIndex.end())
-      return pass.emitOpError("has a scalar that is not a result of the prologue; a pass gets its "
-                              "scalars from the prologue's row");
-    Value address =
-        elementPointer(builder, loc, interface.compute, row, static_cast<int32_t>(slot->second));
+    auto index = static_cast<int32_t>(interface.rowIndex.lookup(scalar));
+    Value address = elementPointer(builder, loc, interface.compute, row, index);
     Value value = loadElements(builder, loc, interface.compute, address);
     if (scalar.getType().isInteger(1)) {
       Value zero =
@@ -98,10 +96,9 @@ LogicalResult PassBuilder::loadScalars(Value row) {
     }
     scalars.push_back(value);
   }
-  return success();
 }
 
-LogicalResult PassBuilder::loadStreams(ValueRange streams, Value bases,
+LogicalResult PassBuilder::loadStreams(ValueRange streams, Value pointers,
                                        SmallVectorImpl<StreamAccess> &result) {
   for (Value stream : streams) {
     Type storage = cast<StreamType>(stream.getType()).getStorage();
@@ -109,9 +106,14 @@ LogicalResult PassBuilder::loadStreams(ValueRange streams, Value bases,
     if (!conversion)
       return pass.emitOpError() << "has a stream of `" << storage
                                 << "`, a CPU stores `f32`, `f64`, `bf16` and `f16`";
-    auto index = static_cast<int32_t>(interface.streamIndex.lookup(stream));
-    Value address = elementPointer(builder, loc, bases.getType(), bases, index);
-    result.push_back({loadElements(builder, loc, bases.getType(), address), conversion});
+    Value &base = bases[stream];
+    if (!base) {
+      auto index = static_cast<int32_t>(interface.streamIndex.lookup(stream));
+      Type pointer = pointers.getType();
+      base = loadElements(builder, loc, pointer,
+                          elementPointer(builder, loc, pointer, pointers, index));
+    }
+    result.push_back({base, conversion});
   }
   return success();
 }
@@ -140,7 +142,6 @@ void PassBuilder::computeAt(Value index, unsigned lanes, ValueRange splats, Valu
   }
   SmallVector<Value> results = cloneBody(builder, pass, arguments, lanes);
   for (auto [value, stream] : llvm::zip_equal(results, writes)) {
-    // A value that depends on scalars alone has been widened with them.
     Value stored = stream.storage->narrow(builder, loc, value);
     storeElements(builder, loc, stored, addressOf(stream), mask);
   }

@@ -11,9 +11,6 @@ FailureOr<PlanInterface> PlanInterface::of(PlanOp plan) {
   PlanInterface result;
   result.plan = plan;
   result.compute = plan.getCompute();
-  if (!result.compute.isF32() && !result.compute.isF64())
-    return plan.emitOpError() << "computes in `" << result.compute << "`, must be `f32` or `f64`";
-
   unsigned nextRow = 1;
   for (Operation &op : plan.getBody().front()) {
     if (auto hyper = dyn_cast<HyperOp>(op)) {
@@ -29,8 +26,6 @@ FailureOr<PlanInterface> PlanInterface::of(PlanOp plan) {
                  << "` and flags; convert it in the prologue";
         result.rowIndex.insert({value, nextRow++});
       }
-    } else if (!isa<StepOp, FirstOp, InitialOp, ValidateOp, PassOp>(op)) {
-      return op.emitOpError("cannot be lowered to a function of the kernel interface");
     }
   }
   return result;

@@ -3,6 +3,7 @@
 
 #include "VectorBody.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -10,16 +11,25 @@ using namespace mlir;
 
 namespace updraft {
 
+// The operations that every CPU has as instructions, or as a few of them. Others would become one
+// call of the C library per element.
+static bool hasVectorInstructions(Operation &op) {
+  if (isa<arith::ConstantOp>(op))
+    return true;
+  if (!op.hasTrait<OpTrait::Elementwise>())
+    return false;
+  if (!isa<math::MathDialect>(op.getDialect()))
+    return !isa<arith::RemFOp>(op);
+  return isa<math::AbsFOp, math::AbsIOp, math::CeilOp, math::CopySignOp, math::CountLeadingZerosOp,
+             math::CountTrailingZerosOp, math::CtPopOp, math::FloorOp, math::FmaOp, math::RoundOp,
+             math::RoundEvenOp, math::SqrtOp, math::TruncOp>(op);
+}
+
 LogicalResult checkVectorizable(PassOp pass) {
-  for (Operation &op : pass.getBody().front().without_terminator()) {
-    bool scalarTypes =
-        llvm::all_of(op.getResultTypes(), [](Type type) { return type.isIntOrFloat(); });
-    if (isa<arith::ConstantOp>(op) && scalarTypes)
-      continue;
-    if (!op.hasTrait<OpTrait::Elementwise>() || !scalarTypes)
-      return op.emitOpError("is not elementwise; the body of a pass computes one element, from "
-                            "elementwise operations on scalars");
-  }
+  for (Operation &op : pass.getBody().front().without_terminator())
+    if (!hasVectorInstructions(op))
+      return op.emitOpError("has no vector instructions, and a pass calls no library; expand it "
+                            "with `updraft-expand-math`");
   return success();
 }
 
