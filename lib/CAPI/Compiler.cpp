@@ -1,4 +1,4 @@
-//===- Compiler.cpp - updraft-c/compiler.h ---------------------------------------------------===//
+//===- Compiler.cpp - updraft-c/compiler.h ----------------------------------------------------===//
 
 #include "updraft-c/compiler.h"
 

@@ -1,5 +1,4 @@
-//===- Handles.h - What the C API's opaque handles are --------------------------------*- C++
-//-*-===//
+//===- Handles.h - What the C API's opaque handles are ------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_LIB_CAPI_HANDLES_H
 #define UPDRAFT_LIB_CAPI_HANDLES_H

@@ -1,4 +1,4 @@
-//===- LastError.cpp - The message behind upd_last_error ------------------------------------===//
+//===- LastError.cpp - The message behind upd_last_error --------------------------------------===//
 
 #include "LastError.h"
 

@@ -1,5 +1,4 @@
-//===- LastError.h - The message behind upd_last_error ---------------------------------*- C++
-//-*-===//
+//===- LastError.h - The message behind upd_last_error ------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_LIB_CAPI_LASTERROR_H
 #define UPDRAFT_LIB_CAPI_LASTERROR_H

@@ -1,4 +1,4 @@
-//===- CacheKey.cpp - The identity of a compilation ------------------------------------------===//
+//===- CacheKey.cpp - The identity of a compilation -------------------------------------------===//
 
 #include "updraft/Driver/CacheKey.h"
 

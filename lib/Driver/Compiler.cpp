@@ -1,4 +1,4 @@
-//===- Compiler.cpp - From text to machine code --------------------------------------------===//
+//===- Compiler.cpp - From text to machine code -----------------------------------------------===//
 
 #include "updraft/Driver/Compiler.h"
 

@@ -1,4 +1,4 @@
-//===- DiskCache.cpp - Compiled rules kept between processes ---------------------------------===//
+//===- DiskCache.cpp - Compiled rules kept between processes ----------------------------------===//
 // An entry is a file KEY.upc: a fixed header, the interface's JSON, the object. The header's
 // checksum covers both, so that a torn or altered file is recompiled instead of run.
 

@@ -1,5 +1,4 @@
-//===- Explain.cpp - The cost of a step
-//--------------------------------------------------------===//
+//===- Explain.cpp - The cost of a step -------------------------------------------------------===//
 // Counts what the plan says, per element of a parameter; nothing here is measured.
 
 #include "Explain.h"

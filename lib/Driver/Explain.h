@@ -1,4 +1,4 @@
-//===- Explain.h - The cost of a step ----------------------------------------------*- C++ -*-===//
+//===- Explain.h - The cost of a step -----------------------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_LIB_DRIVER_EXPLAIN_H
 #define UPDRAFT_LIB_DRIVER_EXPLAIN_H

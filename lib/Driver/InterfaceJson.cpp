@@ -1,4 +1,4 @@
-//===- InterfaceJson.cpp - The interface of a plan as JSON -----------------------------------===//
+//===- InterfaceJson.cpp - The interface of a plan as JSON ------------------------------------===//
 
 #include "InterfaceJson.h"
 

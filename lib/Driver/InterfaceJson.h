@@ -1,4 +1,4 @@
-//===- InterfaceJson.h - The interface of a plan as JSON -------------------------*- C++ -*-===//
+//===- InterfaceJson.h - The interface of a plan as JSON ----------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_LIB_DRIVER_INTERFACEJSON_H
 #define UPDRAFT_LIB_DRIVER_INTERFACEJSON_H

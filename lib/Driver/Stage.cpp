@@ -1,4 +1,4 @@
-//===- Stage.cpp - Names of the stages --------------------------------------------------===//
+//===- Stage.cpp - Names of the stages --------------------------------------------------------===//
 
 #include "updraft/Driver/Stage.h"
 

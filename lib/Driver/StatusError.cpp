@@ -1,4 +1,4 @@
-//===- StatusError.cpp - Errors with a status code ------------------------------------------===//
+//===- StatusError.cpp - Errors with a status code --------------------------------------------===//
 
 #include "updraft/Driver/StatusError.h"
 

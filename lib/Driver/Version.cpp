@@ -1,4 +1,4 @@
-//===- Version.cpp - Versions and the identity of this build --------------------------------===//
+//===- Version.cpp - Versions and the identity of this build ----------------------------------===//
 
 #include "updraft/Driver/Version.h"
 

@@ -1,4 +1,4 @@
-//===- ObjectLoader.cpp - Machine code in this process -------------------------------------===//
+//===- ObjectLoader.cpp - Machine code in this process ----------------------------------------===//
 // A bare JITLink layer: objects come finished, from the code generator or the cache, so none of
 // LLJIT's compiling layers is needed and a cached rule loads without a TargetMachine.
 

@@ -1,4 +1,4 @@
-//===- Session.cpp - Compiled rules of this process ------------------------------------------===//
+//===- Session.cpp - Compiled rules of this process -------------------------------------------===//
 
 #include "updraft/Engine/Session.h"
 

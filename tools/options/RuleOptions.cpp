@@ -1,4 +1,4 @@
-//===- RuleOptions.cpp - Options of every tool that takes a rule ----------------------------===//
+//===- RuleOptions.cpp - Options of every tool that takes a rule ------------------------------===//
 
 #include "tools/options/RuleOptions.h"
 

@@ -1,5 +1,4 @@
-//===- RuleOptions.h - Options of every tool that takes a rule ------------------------*- C++
-//-*-===//
+//===- RuleOptions.h - Options of every tool that takes a rule ----------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TOOLS_OPTIONS_RULEOPTIONS_H
 #define UPDRAFT_TOOLS_OPTIONS_RULEOPTIONS_H

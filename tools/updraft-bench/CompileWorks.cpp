@@ -1,5 +1,4 @@
-//===- CompileWorks.cpp - Works that time the compiler
-//-----------------------------------------===//
+//===- CompileWorks.cpp - Works that time the compiler ----------------------------------------===//
 // The first compilation of a process is measured in a fresh process each round, which prints its
 // own time: what counts is the call, not the start of the program.
 

@@ -1,4 +1,4 @@
-//===- LimitKernel.cpp - What moving the bytes costs ----------------------------------------===//
+//===- LimitKernel.cpp - What moving the bytes costs ------------------------------------------===//
 // Plain loops over the streams of a step, vectorised by the compiler. The gradient is the read-only
 // stream; every other one is combined with it under a mask that is zero at run time, so that
 // neither load nor store can be left out and no value changes.

@@ -1,5 +1,4 @@
-//===- LimitKernel.h - What moving the bytes costs ---------------------------------------*- C++
-//-*-===//
+//===- LimitKernel.h - What moving the bytes costs ----------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TOOLS_BENCH_LIMITKERNEL_H
 #define UPDRAFT_TOOLS_BENCH_LIMITKERNEL_H

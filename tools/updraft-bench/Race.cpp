@@ -1,4 +1,4 @@
-//===- Race.cpp - Timing contestants in turn ------------------------------------------------===//
+//===- Race.cpp - Timing contestants in turn --------------------------------------------------===//
 
 #include "Race.h"
 

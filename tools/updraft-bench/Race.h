@@ -1,5 +1,4 @@
-//===- Race.h - Timing contestants in turn ----------------------------------------------*- C++
-//-*-===//
+//===- Race.h - Timing contestants in turn ------------------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TOOLS_BENCH_RACE_H
 #define UPDRAFT_TOOLS_BENCH_RACE_H

@@ -1,5 +1,4 @@
-//===- Report.h - Rows as table, JSON and picture -------------------------------------------*- C++
-//-*-===//
+//===- Report.h - Rows as table, JSON and picture -----------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TOOLS_BENCH_REPORT_H
 #define UPDRAFT_TOOLS_BENCH_REPORT_H

@@ -1,5 +1,4 @@
-//===- StepWorks.cpp - Works that time a step
-//---------------------------------------------------===//
+//===- StepWorks.cpp - Works that time a step -------------------------------------------------===//
 
 #include "Stepper.h"
 #include "TorchPeer.h"

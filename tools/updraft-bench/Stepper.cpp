@@ -1,4 +1,4 @@
-//===- Stepper.cpp - An optimizer on made-up tensors -----------------------------------------===//
+//===- Stepper.cpp - An optimizer on made-up tensors ------------------------------------------===//
 
 #include "Stepper.h"
 

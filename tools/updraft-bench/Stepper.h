@@ -1,5 +1,4 @@
-//===- Stepper.h - An optimizer on made-up tensors -----------------------------------------*- C++
-//-*-===//
+//===- Stepper.h - An optimizer on made-up tensors ----------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TOOLS_BENCH_STEPPER_H
 #define UPDRAFT_TOOLS_BENCH_STEPPER_H

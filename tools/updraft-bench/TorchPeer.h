@@ -1,5 +1,4 @@
-//===- TorchPeer.h - PyTorch, measured in the same run ---------------------------------------*- C++
-//-*-===//
+//===- TorchPeer.h - PyTorch, measured in the same run ------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TOOLS_BENCH_TORCHPEER_H
 #define UPDRAFT_TOOLS_BENCH_TORCHPEER_H

@@ -1,5 +1,4 @@
-//===- Work.h - What is measured -----------------------------------------------------------*- C++
-//-*-===//
+//===- Work.h - What is measured ----------------------------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TOOLS_BENCH_WORK_H
 #define UPDRAFT_TOOLS_BENCH_WORK_H

@@ -1,5 +1,4 @@
-//===- updraft-bench.cpp - How fast, against whom, and against what limit
-//-----------------------===//
+//===- updraft-bench.cpp - How fast, against whom, and against what limit ---------------------===//
 
 #include "Report.h"
 #include "TorchPeer.h"

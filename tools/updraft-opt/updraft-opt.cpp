@@ -1,8 +1,9 @@
-//===- updraft-opt.cpp - Runs the passes one by one ---------------------------------------===//
+//===- updraft-opt.cpp - Runs the passes one by one -------------------------------------------===//
 // The usual MLIR driver: reads a module, runs the passes named on the command line, prints it.
 
 #include "Updraft/IR/UpdraftDialect.h"
 #include "Updraft/Transforms/Passes.h"
+#include "Updraft/Transforms/Pipelines.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -20,6 +21,7 @@ int main(int argc, char **argv) {
                   mlir::vector::VectorDialect>();
   mlir::registerTransformsPasses();
   updraft::registerTransformsPasses();
+  updraft::registerPlanPipeline();
   updraft::registerConversionPasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "Updraft optimizer driver\n", registry));

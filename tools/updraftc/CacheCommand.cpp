@@ -1,4 +1,4 @@
-//===- CacheCommand.cpp - updraftc cache ----------------------------------------------------===//
+//===- CacheCommand.cpp - updraftc cache ------------------------------------------------------===//
 
 #include "CacheCommand.h"
 

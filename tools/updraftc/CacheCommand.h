@@ -1,5 +1,4 @@
-//===- CacheCommand.h - updraftc cache --------------------------------------------------*- C++
-//-*-===//
+//===- CacheCommand.h - updraftc cache ----------------------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TOOLS_UPDRAFTC_CACHECOMMAND_H
 #define UPDRAFT_TOOLS_UPDRAFTC_CACHECOMMAND_H

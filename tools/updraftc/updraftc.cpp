@@ -1,5 +1,4 @@
-//===- updraftc.cpp - The compiler at the command line
-//-----------------------------------------===//
+//===- updraftc.cpp - The compiler at the command line ----------------------------------------===//
 // Compiles a rule to an object, prints any stage on the way, explains the cost of a step, and shows
 // the cache.
 

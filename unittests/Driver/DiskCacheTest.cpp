@@ -1,5 +1,4 @@
-//===- DiskCacheTest.cpp - The cache never trusts a file
-//---------------------------------------===//
+//===- DiskCacheTest.cpp - The cache never trusts a file --------------------------------------===//
 
 #include "updraft/Driver/DiskCache.h"
 

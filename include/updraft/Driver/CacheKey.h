@@ -1,4 +1,4 @@
-//===- CacheKey.h - The identity of a compilation --------------------------------*- C++ -*-===//
+//===- CacheKey.h - The identity of a compilation -----------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_DRIVER_CACHEKEY_H
 #define UPDRAFT_DRIVER_CACHEKEY_H

@@ -1,4 +1,4 @@
-//===- CompileRequest.h - What is to be compiled --------------------------------*- C++ -*-===//
+//===- CompileRequest.h - What is to be compiled ------------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_DRIVER_COMPILEREQUEST_H
 #define UPDRAFT_DRIVER_COMPILEREQUEST_H

@@ -1,4 +1,4 @@
-//===- CompiledRule.h - What the compiler hands to the runtime ------------------*- C++ -*-===//
+//===- CompiledRule.h - What the compiler hands to the runtime ----------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_DRIVER_COMPILEDRULE_H
 #define UPDRAFT_DRIVER_COMPILEDRULE_H

@@ -1,4 +1,4 @@
-//===- Compiler.h - From text to machine code --------------------------------------*- C++ -*-===//
+//===- Compiler.h - From text to machine code ---------------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_DRIVER_COMPILER_H
 #define UPDRAFT_DRIVER_COMPILER_H

@@ -1,4 +1,4 @@
-//===- DiskCache.h - Compiled rules kept between processes ----------------------*- C++ -*-===//
+//===- DiskCache.h - Compiled rules kept between processes --------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_DRIVER_DISKCACHE_H
 #define UPDRAFT_DRIVER_DISKCACHE_H

@@ -1,4 +1,4 @@
-//===- Stage.h - The stages that can be looked at -----------------------------*- C++ -*-===//
+//===- Stage.h - The stages that can be looked at -----------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_DRIVER_STAGE_H
 #define UPDRAFT_DRIVER_STAGE_H

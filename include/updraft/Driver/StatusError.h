@@ -1,4 +1,4 @@
-//===- StatusError.h - Errors with a status code -----------------------------*- C++ -*-===//
+//===- StatusError.h - Errors with a status code ------------------------------------*- C++ -*-===//
 // The error type of the compiler's outer layers: a status code of the C API and the whole message.
 
 #ifndef UPDRAFT_DRIVER_STATUSERROR_H

@@ -1,4 +1,4 @@
-//===- Version.h - Versions and the identity of this build ---------------------*- C++ -*-===//
+//===- Version.h - Versions and the identity of this build --------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_DRIVER_VERSION_H
 #define UPDRAFT_DRIVER_VERSION_H

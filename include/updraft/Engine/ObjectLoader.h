@@ -1,5 +1,4 @@
-//===- ObjectLoader.h - Machine code in this process ---------------------------------*- C++
-//-*-===//
+//===- ObjectLoader.h - Machine code in this process --------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_ENGINE_OBJECTLOADER_H
 #define UPDRAFT_ENGINE_OBJECTLOADER_H

@@ -1,5 +1,4 @@
-//===- Session.h - Compiled rules of this process ----------------------------------------*- C++
-//-*-===//
+//===- Session.h - Compiled rules of this process -----------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_ENGINE_SESSION_H
 #define UPDRAFT_ENGINE_SESSION_H
