@@ -104,8 +104,8 @@ LogicalResult PassBuilder::loadStreams(ValueRange streams, Value pointers,
     Type storage = cast<StreamType>(stream.getType()).getStorage();
     const StorageConversion *conversion = StorageConversion::find(storage);
     if (!conversion)
-      return pass.emitOpError() << "has a stream of `" << storage
-                                << "`, a CPU stores `f32`, `f64`, `bf16` and `f16`";
+      return pass.emitOpError() << "has a stream of " << storage
+                                << ", a CPU stores `f32`, `f64`, `bf16` and `f16`";
     Value &base = bases[stream];
     if (!base) {
       auto index = static_cast<int32_t>(interface.streamIndex.lookup(stream));

@@ -21,9 +21,9 @@ FailureOr<PlanInterface> PlanInterface::of(PlanOp plan) {
       for (auto [index, value] : llvm::enumerate(prologue.getResults())) {
         if (value.getType() != result.compute && !value.getType().isInteger(1))
           return prologue.emitOpError()
-                 << "result #" << index << " is `" << value.getType()
-                 << "`, a row holds values of the compute type `" << result.compute
-                 << "` and flags; convert it in the prologue";
+                 << "result #" << index << " is " << value.getType()
+                 << ", a row holds values of the compute type " << result.compute
+                 << " and flags; convert it in the prologue";
         result.rowIndex.insert({value, nextRow++});
       }
     }

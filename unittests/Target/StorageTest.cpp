@@ -1,0 +1,151 @@
+//===- StorageTest.cpp - Conversion between storage and compute types, bit for bit ----------===//
+// Passes that copy the gradient to the parameter: what one stream holds, widened to the compute
+// type, and rounded to the other stream's type.
+
+#include "JitPlan.h"
+#include "StorageFormat.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+using namespace updraft;
+using namespace updraft::test;
+
+namespace {
+
+std::string copyPlan(const StorageFormat &from, const StorageFormat &compute,
+                     const StorageFormat &to) {
+  std::string text = R"(updraft.plan @R compute COMPUTE {
+  %p = updraft.stream "param" : !updraft.stream<TO>
+  %g = updraft.stream "grad" : !updraft.stream<FROM>
+  updraft.initial() {
+    updraft.yield
+  }
+  updraft.validate() messages [] {
+    updraft.yield
+  }
+  updraft.pass reads(%g : !updraft.stream<FROM>) writes(%p : !updraft.stream<TO>) {
+  ^bb0(%x: COMPUTE):
+    updraft.store %x : COMPUTE
+  }
+})";
+  return substitute(text, {{"COMPUTE", compute.name}, {"FROM", from.name}, {"TO", to.name}});
+}
+
+/// Runs a copy over `inputs` on every loop shape, and compares every element.
+void expectCopies(const StorageFormat &from, const StorageFormat &compute, const StorageFormat &to,
+                  const std::vector<uint64_t> &inputs) {
+  SCOPED_TRACE(std::string(from.name) + " computed in " + compute.name + " to " + to.name);
+  std::string text = copyPlan(from, compute, to);
+  for (const CPUTarget &target : runnableTargets()) {
+    JitPlan plan(text, target);
+    if (!plan.pass)
+      return;
+    std::vector<std::byte> grad = pack(from, inputs);
+    std::vector<std::byte> param(inputs.size() * to.bytes(), std::byte(0x5a));
+    void *streams[] = {param.data(), grad.data()};
+    plan.pass(nullptr, streams, 0, static_cast<int64_t>(inputs.size()), nullptr, nullptr);
+    int failures = 0;
+    for (size_t i = 0; i < inputs.size() && failures < 5; ++i) {
+      double widened = from.decode(inputs[i]);
+      uint64_t expected = to.encode(compute.decode(compute.encode(widened)));
+      uint64_t actual = readElement(to, param.data(), i);
+      bool same = to.isNaN(expected) ? to.isNaN(actual) : actual == expected;
+      if (!same && ++failures)
+        ADD_FAILURE() << std::hex << "0x" << inputs[i] << " became 0x" << actual << ", must be 0x"
+                      << expected << std::dec << " (vectors of " << target.vectorBits << " bits)";
+    }
+  }
+}
+
+/// Every encoding of a 16-bit format.
+std::vector<uint64_t> allEncodings() {
+  std::vector<uint64_t> result(65536);
+  for (size_t i = 0; i < result.size(); ++i)
+    result[i] = i;
+  return result;
+}
+
+/// Encodings of `from` at and around every midpoint of neighbours in the 16-bit format `to`, and
+/// around its values, of both signs; and random ones.
+std::vector<uint64_t> aroundMidpoints(const StorageFormat &from, const StorageFormat &to) {
+  std::vector<uint64_t> result = edgeEncodings(from);
+  auto addAround = [&](double value) {
+    uint64_t encoding = from.encode(value);
+    for (uint64_t near : {encoding, encoding + 1, encoding == 0 ? 0 : encoding - 1}) {
+      result.push_back(near);
+      result.push_back(near | from.signBit());
+    }
+  };
+  for (uint64_t encoding = 0; encoding < to.finiteCount(); ++encoding) {
+    double low = to.decode(encoding);
+    // Beyond the largest value the spacing stays the same up to where infinity begins.
+    double high = encoding + 1 == to.finiteCount() ? 2 * low - to.decode(encoding - 1)
+                                                   : to.decode(encoding + 1);
+    double middle = (low + high) / 2;
+    addAround(low);
+    addAround(middle);
+    if (from.bits == 64) {
+      // Close enough to a midpoint that rounding to f32 first would land on it.
+      double step = (high - low) * 0x1p-30;
+      addAround(middle + step);
+      addAround(middle - step);
+    }
+  }
+  std::mt19937_64 random(20240229);
+  for (int i = 0; i < 200000; ++i)
+    result.push_back(from.bits == 64 ? random() : random() >> (64 - from.bits));
+  return result;
+}
+
+} // namespace
+
+TEST(StorageTest, EveryPairAtEdgeValues) {
+  for (const StorageFormat *from : allFormats())
+    for (const StorageFormat *to : allFormats())
+      for (const StorageFormat *compute : {&f32, &f64})
+        expectCopies(*from, *compute, *to, edgeEncodings(*from));
+}
+
+TEST(StorageTest, WidensEveryBFloat16) {
+  expectCopies(bf16, f32, f32, allEncodings());
+  expectCopies(bf16, f64, f64, allEncodings());
+}
+
+TEST(StorageTest, WidensEveryFloat16) {
+  expectCopies(f16, f32, f32, allEncodings());
+  expectCopies(f16, f64, f64, allEncodings());
+}
+
+TEST(StorageTest, SixteenBitsSurviveTheRoundTrip) {
+  for (const StorageFormat *format : {&bf16, &f16})
+    for (const StorageFormat *compute : {&f32, &f64})
+      expectCopies(*format, *compute, *format, allEncodings());
+}
+
+TEST(StorageTest, RoundsF32ToNearestEven) {
+  expectCopies(f32, f32, bf16, aroundMidpoints(f32, bf16));
+  expectCopies(f32, f32, f16, aroundMidpoints(f32, f16));
+}
+
+TEST(StorageTest, RoundsF64Once) {
+  expectCopies(f64, f64, bf16, aroundMidpoints(f64, bf16));
+  expectCopies(f64, f64, f16, aroundMidpoints(f64, f16));
+}
+
+TEST(StorageTest, RoundsF64ToF32) {
+  std::vector<uint64_t> inputs = edgeEncodings(f64);
+  std::mt19937_64 random(7);
+  for (int i = 0; i < 100000; ++i) {
+    inputs.push_back(random());
+    // A midpoint of two f32 values, and its neighbours.
+    uint64_t low = (random() >> 32) & ~f32.signBit();
+    if (low + 1 >= f32.finiteCount())
+      continue;
+    uint64_t middle = f64.encode((f32.decode(low) + f32.decode(low + 1)) / 2);
+    inputs.insert(inputs.end(), {middle - 1, middle, middle + 1, middle | f64.signBit()});
+  }
+  expectCopies(f64, f64, f32, inputs);
+}
