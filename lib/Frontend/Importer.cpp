@@ -58,9 +58,10 @@ public:
     builder.setInsertionPointToEnd(&op.getBody().emplaceBlock());
 
     importParameters();
-    importFlagRequirements();
+    // A value that is wrong in itself is refused with the rule's own message.
     for (const Requirement &requirement : rule.requirements)
       importRequirement(requirement);
+    importFlagRequirements();
     importInputs();
     importStates();
     importUpdate();
