@@ -3,6 +3,9 @@
 #ifndef UPDRAFT_TRANSFORMS_PASSES_H
 #define UPDRAFT_TRANSFORMS_PASSES_H
 
+#include "Updraft/IR/UpdraftDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Pass/Pass.h"
 
 namespace updraft {

@@ -5,9 +5,122 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SimplifyPass : Pass<"updraft-simplify", "::mlir::ModuleOp"> {
+  let summary = "Simplify rules without changing a bit of what they compute";
+  let description = [{
+    Folds, applies identities that are exact under IEEE 754 (ExactAlgebra.td lists them, and what
+    only looks like one), merges common subexpressions, and drops what is not used, requirements that
+    always hold included. Nothing is reassociated or contracted. The interface of a rule stays: its
+    hyperparameters, parameter, gradient and states, used or not.
+
+    Before:
+
+    ```mlir
+    %minus_one = arith.constant -1.000000e+00 : f64
+    %a = arith.mulf %lr, %minus_one : f64
+    %k = arith.truncf %a : f64 to f32
+    %four = arith.constant 4.000000e+00 : f32
+    %q = arith.divf %g, %four : f32
+    ```
+
+    After:
+
+    ```mlir
+    %quarter = arith.constant 2.500000e-01 : f32
+    %a = arith.negf %lr : f64
+    %k = arith.truncf %a : f64 to f32
+    %q = arith.mulf %g, %quarter : f32
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::updraft::UpdraftDialect"];
+  let statistics = [
+    Statistic<"removedOperations", "removed-operations", "Operations that rules no longer have">
+  ];
+}
+
 def SchedulePass : Pass<"updraft-schedule", "::mlir::ModuleOp"> {
-  let summary = "Turn each rule into a plan: host functions and passes over data";
+  let summary = "Turn each rule into a plan: host functions and a pass over data";
+  let description = [{
+    Runs each operation at its smallest extent. Requirements and initial values become host functions
+    of the hyperparameters; the scalars that element arithmetic uses are computed in a prologue, each
+    once, and cross into the pass in the compute type or as i1; constants are copied to where they
+    are used. The pass reads the streams that it uses, and writes those whose next value is not their
+    current one. A rule that changes nothing gets no pass.
+
+    Before:
+
+    ```mlir
+    updraft.rule @SGD compute f32 {
+      %lr = updraft.hyper "lr" = 1.000000e-03
+      %param = updraft.param stored f32 : f32
+      %grad = updraft.grad stored f32 : f32
+      %0 = arith.truncf %lr : f64 to f32
+      %1 = arith.mulf %0, %grad : f32
+      %2 = arith.subf %param, %1 : f32
+      updraft.next %2 : f32
+    }
+    ```
+
+    After:
+
+    ```mlir
+    updraft.plan @SGD compute f32 {
+      %lr = updraft.hyper "lr" = 1.000000e-03
+      %param = updraft.stream "param" : !updraft.stream<f32>
+      %grad = updraft.stream "grad" : !updraft.stream<f32>
+      updraft.initial() {
+        updraft.yield
+      }
+      updraft.validate() messages [] {
+        updraft.yield
+      }
+      %0 = updraft.prologue(%lr) : (f64) -> f32 {
+      ^bb0(%lr_0: f64):
+        %1 = arith.truncf %lr_0 : f64 to f32
+        updraft.yield %1 : f32
+      }
+      updraft.pass scalars(%0 : f32)
+          reads(%param, %grad : !updraft.stream<f32>, !updraft.stream<f32>)
+          writes(%param : !updraft.stream<f32>) {
+      ^bb0(%arg0: f32, %param_0: f32, %grad_0: f32):
+        %1 = arith.mulf %arg0, %grad_0 : f32
+        %2 = arith.subf %param_0, %1 : f32
+        updraft.store %2 : f32
+      }
+    }
+    ```
+  }];
   let dependentDialects = ["::updraft::UpdraftDialect"];
+  let statistics = [
+    Statistic<"hoistedScalars", "hoisted-scalars", "Scalars that cross from a prologue into a pass">
+  ];
+}
+
+def ExpandMathPass : Pass<"updraft-expand-math", "::mlir::ModuleOp"> {
+  let summary = "Expand powers with integer exponents in plans into multiplications";
+  let description = [{
+    `math.fpowi` becomes the algorithm that docs/dialect.md specifies, so that a power has the same
+    bits everywhere: squaring, one loop iteration per bit of the exponent. A constant exponent needs
+    no loop, and is expanded in passes as well.
+
+    Before:
+
+    ```mlir
+    %cubed = arith.constant 3 : i64
+    %p = math.fpowi %x, %cubed : f64, i64
+    ```
+
+    After:
+
+    ```mlir
+    %0 = arith.mulf %x, %x : f64
+    %p = arith.mulf %x, %0 : f64
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+  let statistics = [
+    Statistic<"expandedOperations", "expanded-operations", "Operations that became arithmetic">
+  ];
 }
 
 #endif // UPDRAFT_TRANSFORMS_PASSES_TD

@@ -1,9 +1,19 @@
-//===- Pipelines.cpp - The passes from rule to plan, in order -----------------------------===//
+//===- Pipelines.cpp - Passes in their order --------------------------------------------------===//
 
 #include "Updraft/Transforms/Pipelines.h"
 
 #include "Updraft/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
 
-void updraft::buildPlanPipeline(mlir::OpPassManager &manager) {
-  manager.addPass(createSchedulePass());
+void updraft::buildPlanPipeline(mlir::OpPassManager &passes) {
+  passes.addPass(createSimplifyPass());
+  passes.addPass(createSchedulePass());
+  passes.addPass(createExpandMathPass());
+}
+
+void updraft::registerPlanPipeline() {
+  mlir::PassPipelineRegistration<>("updraft-plan-pipeline",
+                                   "From rules to plans: simplify, schedule, expand math",
+                                   buildPlanPipeline);
 }

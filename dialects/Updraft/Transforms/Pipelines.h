@@ -1,14 +1,20 @@
-//===- Pipelines.h - The passes from rule to plan, in order -------------------*- C++ -*-===//
+//===- Pipelines.h - Passes in their order -----------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TRANSFORMS_PIPELINES_H
 #define UPDRAFT_TRANSFORMS_PIPELINES_H
 
-#include "mlir/Pass/PassManager.h"
+namespace mlir {
+class OpPassManager;
+}
 
 namespace updraft {
 
-/// Adds the passes that turn every `updraft.rule` of a module into an `updraft.plan`.
-void buildPlanPipeline(mlir::OpPassManager &manager);
+/// From rules, as the frontend makes them, to plans: simplify, schedule, expand math. `passes` runs
+/// on a `builtin.module`.
+void buildPlanPipeline(mlir::OpPassManager &passes);
+
+/// Makes the above known to command lines as `updraft-plan-pipeline`.
+void registerPlanPipeline();
 
 } // namespace updraft
 

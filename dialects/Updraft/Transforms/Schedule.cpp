@@ -29,6 +29,9 @@ public:
   /// pass.
   PlanOp run();
 
+  /// How many scalars cross from the prologue.
+  unsigned hoistedScalars() const { return hoisted; }
+
 private:
   void collectElementInputs();
   void createInterface();
@@ -50,6 +53,7 @@ private:
   Value gradient;
   /// Those of `current` whose next value is another, and that value.
   SmallVector<Value> written, stored;
+  unsigned hoisted = 0;
   /// From values of the rule to values of the plan: an element input to its stream, a
   /// hyperparameter to itself, a scalar that a pass needs to the result of the prologue.
   IRMapping planValues;
@@ -170,6 +174,7 @@ LogicalResult Scheduler::createPrologue(const Slice &elements) {
                                      lookupAll(planValues, slice.inputs));
   fillHostFunction(prologue, slice, crossing);
   planValues.map(crossing, prologue.getResults());
+  hoisted = crossing.size();
   return success();
 }
 
@@ -203,8 +208,10 @@ struct SchedulePass : impl::SchedulePassBase<SchedulePass> {
   void runOnOperation() override {
     OpBuilder builder(&getContext());
     for (auto rule : llvm::make_early_inc_range(getOperation().getOps<RuleOp>())) {
-      if (!Scheduler(rule, builder).run())
+      Scheduler scheduler(rule, builder);
+      if (!scheduler.run())
         return signalPassFailure();
+      hoistedScalars += scheduler.hoistedScalars();
       rule.erase();
     }
   }

@@ -1,0 +1,108 @@
+//===- ExpandMath.cpp - Mathematical functions as arithmetic ---------------------------------===//
+// Expands `math.fpowi` in plans by squaring, in an order that docs/dialect.md fixes: the bits do
+// not depend on a C library, and the reference interpreter gives the same.
+
+#include "Updraft/IR/UpdraftOps.h"
+#include "Updraft/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace updraft {
+#define GEN_PASS_DEF_EXPANDMATHPASS
+#include "Updraft/Transforms/Passes.h.inc"
+
+namespace {
+
+Value createFloat(ImplicitLocOpBuilder &b, Type type, double value) {
+  return arith::ConstantOp::create(b, b.getFloatAttr(type, value));
+}
+
+Value createInteger(ImplicitLocOpBuilder &b, Type type, int64_t value) {
+  return arith::ConstantOp::create(b, b.getIntegerAttr(type, value));
+}
+
+/// The multiplications of a known exponent, without a loop. 1 * x is x, so the first factor is
+/// taken as it is.
+Value powerOfConstant(ImplicitLocOpBuilder &b, Value base, const APInt &exponent) {
+  Value result, factor = base;
+  // Read as unsigned, the absolute value of the smallest integer is right as well.
+  for (APInt rest = exponent.abs(); !rest.isZero();) {
+    if (rest[0])
+      result = result ? arith::MulFOp::create(b, result, factor) : factor;
+    rest.lshrInPlace(1);
+    if (!rest.isZero())
+      factor = arith::MulFOp::create(b, factor, factor);
+  }
+  Value one = !result || exponent.isNegative() ? createFloat(b, base.getType(), 1.0) : Value();
+  if (!result)
+    return one;
+  return exponent.isNegative() ? arith::DivFOp::create(b, one, result) : result;
+}
+
+/// One iteration per bit of the exponent.
+Value powerInLoop(ImplicitLocOpBuilder &b, Value base, Value exponent) {
+  Type integer = exponent.getType(), floating = base.getType();
+  Value zero = createInteger(b, integer, 0), bit = createInteger(b, integer, 1);
+  Value one = createFloat(b, floating, 1.0);
+  Value isNegative = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, exponent, zero);
+  Value opposite = arith::SubIOp::create(b, zero, exponent);
+  Value absolute = arith::SelectOp::create(b, isNegative, opposite, exponent);
+
+  auto loop = scf::WhileOp::create(
+      b, TypeRange{integer, floating, floating}, ValueRange{absolute, base, one},
+      [&](OpBuilder &nested, Location loc, ValueRange state) {
+        Value more = arith::CmpIOp::create(nested, loc, arith::CmpIPredicate::ne, state[0], zero);
+        scf::ConditionOp::create(nested, loc, more, state);
+      },
+      [&](OpBuilder &nested, Location loc, ValueRange state) {
+        ImplicitLocOpBuilder inner(loc, nested);
+        Value rest = state[0], factor = state[1], result = state[2];
+        Value lowest = arith::AndIOp::create(inner, rest, bit);
+        Value isOdd = arith::CmpIOp::create(inner, arith::CmpIPredicate::ne, lowest, zero);
+        Value product = arith::MulFOp::create(inner, result, factor);
+        Value nextResult = arith::SelectOp::create(inner, isOdd, product, result);
+        Value nextRest = arith::ShRUIOp::create(inner, rest, bit);
+        // The square after the last bit is not used.
+        Value nextFactor = arith::MulFOp::create(inner, factor, factor);
+        scf::YieldOp::create(inner, ValueRange{nextRest, nextFactor, nextResult});
+      });
+  Value power = loop.getResult(2);
+  Value inverse = arith::DivFOp::create(b, one, power);
+  return arith::SelectOp::create(b, isNegative, inverse, power);
+}
+
+struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
+  void runOnOperation() override {
+    for (auto plan : getOperation().getOps<PlanOp>())
+      plan.walk([&](math::FPowIOp power) {
+        if (expand(power))
+          ++expandedOperations;
+      });
+  }
+
+  bool expand(math::FPowIOp power) {
+    // A power of vectors is none that a plan has.
+    if (!isa<FloatType>(power.getType()) || !isa<IntegerType>(power.getRhs().getType()))
+      return false;
+    ImplicitLocOpBuilder b(power.getLoc(), power);
+    APInt exponent;
+    Value expanded;
+    if (matchPattern(power.getRhs(), m_ConstantInt(&exponent)))
+      expanded = powerOfConstant(b, power.getLhs(), exponent);
+    else if (power->getParentOfType<PassOp>())
+      return false; // A loop per element is no way to a power; the lowering says what it supports.
+    else
+      expanded = powerInLoop(b, power.getLhs(), power.getRhs());
+    power.replaceAllUsesWith(expanded);
+    power.erase();
+    return true;
+  }
+};
+
+} // namespace
+} // namespace updraft

@@ -1,0 +1,67 @@
+//===- Simplify.cpp - Fewer operations, the same bits ----------------------------------------===//
+// Folding, exact algebra and common subexpressions on the bodies of rules. The patterns are those
+// of the few operations that a rule is made of: collecting every dialect's would take longer than
+// applying them.
+
+#include "Updraft/IR/UpdraftOps.h"
+#include "Updraft/Transforms/ExactAlgebra.h"
+#include "Updraft/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Transforms/CSE.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+
+namespace updraft {
+#define GEN_PASS_DEF_SIMPLIFYPASS
+#include "Updraft/Transforms/Passes.h.inc"
+
+namespace {
+
+struct SimplifyPass : impl::SimplifyPassBase<SimplifyPass> {
+  using SimplifyPassBase::SimplifyPassBase;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    RewritePatternSet set(context);
+    populateExactAlgebraPatterns(set);
+    // Upstream's for `arith.truncf` are left out: one turns two roundings into one.
+    arith::DivFOp::getCanonicalizationPatterns(set, context);
+    arith::MulFOp::getCanonicalizationPatterns(set, context);
+    arith::SelectOp::getCanonicalizationPatterns(set, context);
+    arith::XOrIOp::getCanonicalizationPatterns(set, context);
+    RequireOp::getCanonicalizationPatterns(set, context);
+    patterns = std::move(set);
+    return success();
+  }
+
+  void runOnOperation() override {
+    for (auto rule : getOperation().getOps<RuleOp>())
+      simplify(rule);
+  }
+
+  void simplify(RuleOp rule) {
+    auto countOperations = [&] { return rule.getBody().front().getOperations().size(); };
+    size_t before = countOperations();
+
+    GreedyRewriteConfig config;
+    config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+    IRRewriter rewriter(&getContext());
+    bool changed = true;
+    while (changed) {
+      // Not converging within the driver's limits leaves a correct rule.
+      (void)applyPatternsGreedily(rule, patterns, config);
+      DominanceInfo dominance(rule);
+      eliminateCommonSubExpressions(rewriter, dominance, rule, &changed);
+    }
+
+    size_t after = countOperations();
+    if (after < before)
+      removedOperations += before - after;
+  }
+
+  FrozenRewritePatternSet patterns;
+};
+
+} // namespace
+} // namespace updraft
