@@ -88,6 +88,7 @@ private:
   const char *rowData(uint32_t row) const { return rowMemory.get() + row * rowBytes; }
   void runPart(size_t part) const;
   void runTensor(size_t position, int64_t begin, int64_t end) const;
+  void prefetch(size_t position) const;
   void runWhole(size_t begin, size_t end) const;
   void initialise(size_t position, int64_t begin, int64_t end) const;
 
