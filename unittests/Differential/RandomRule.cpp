@@ -1,0 +1,219 @@
+//===- RandomRule.cpp - Rules nobody would write ------------------------------------------===//
+
+#include "RandomRule.h"
+
+#include <random>
+
+using namespace updraft::differential;
+
+namespace {
+
+class Generator {
+public:
+  explicit Generator(uint64_t seed) : random(seed) {}
+
+  RuleCase make();
+
+private:
+  // Standard distributions differ between libraries, so a plain remainder.
+  unsigned below(unsigned limit) { return random() % limit; }
+  bool chance(unsigned percent) { return below(100) < percent; }
+  template <typename T> const T &pick(const std::vector<T> &from) {
+    return from[below(from.size())];
+  }
+
+  std::string literal();
+  std::string scalar(unsigned depth);
+  std::string tensor(unsigned depth);
+  std::string condition(unsigned depth, bool ofScalars);
+  std::string operand(unsigned depth) {
+    return chance(30) ? scalar(depth) : tensor(depth); // beside an operand that is a tensor
+  }
+  std::string update();
+
+  std::mt19937_64 random;
+  std::vector<std::string> hypers;
+  std::vector<std::string> scalars; // names that hold a scalar, inside `update`
+  std::vector<std::string> tensors;
+  std::vector<std::string> states;
+  std::vector<std::string> functions; // of two operands
+};
+
+/// Often a value that invites a simplification.
+std::string Generator::literal() {
+  return pick<std::string>({"0", "1", "2", "-1", "0.5", "3", "1e-3", "0.1", "-0.3", "7.25"});
+}
+
+std::string Generator::scalar(unsigned depth) {
+  if (depth == 0)
+    return chance(30) ? literal() : pick(scalars);
+  const std::string a = scalar(depth - 1);
+  const auto b = [&] { return scalar(depth - 1); };
+  switch (below(16)) {
+  case 0:
+  case 1:
+    return "(" + a + " + " + b() + ")";
+  case 2:
+  case 3:
+    return "(" + a + " - " + b() + ")";
+  case 4:
+  case 5:
+    return "(" + a + " * " + b() + ")";
+  case 6:
+    return "(" + a + " / " + b() + ")";
+  case 7:
+    return "(-" + a + ")";
+  case 8:
+    return "(" + pick(hypers) + " ^ step)";
+  case 9:
+    return pick<std::string>({"sqrt(abs(", "exp(-abs(", "log(1 + abs(", "abs(tanh("}) + a + "))";
+  case 10:
+    return pick<std::string>({"max(", "min("}) + a + ", " + b() + ")";
+  case 11:
+    return "(if " + condition(depth - 1, true) + " then " + a + " else " + b() + ")";
+  case 12:
+    return "(" + a + " ^ " + pick<std::string>({"2", "3", "-1", "0.5"}) + ")";
+  case 13:
+    return pick<std::string>({"floor(", "ceil("}) + a + ")";
+  default:
+    return a;
+  }
+}
+
+std::string Generator::condition(unsigned depth, bool ofScalars) {
+  const auto value = [&] { return ofScalars ? scalar(depth) : tensor(depth); };
+  if (depth > 0 && chance(30)) {
+    const std::string a = condition(depth - 1, ofScalars);
+    if (chance(30))
+      return "!(" + a + ")";
+    return "(" + a + pick<std::string>({" && ", " || "}) +
+           condition(depth - 1, ofScalars || chance(50)) + ")";
+  }
+  if (ofScalars && chance(25))
+    return pick<std::string>({"first", "flag", "!flag"});
+  return "(" + value() + pick<std::string>({" < ", " <= ", " > ", " >= ", " == ", " != "}) +
+         value() + ")";
+}
+
+std::string Generator::tensor(unsigned depth) {
+  if (depth == 0)
+    return pick(tensors);
+  const std::string a = tensor(depth - 1);
+  const auto b = [&] { return operand(depth - 1); };
+  switch (below(18)) {
+  case 0:
+  case 1:
+    return "(" + a + " + " + b() + ")";
+  case 2:
+    return "(" + b() + " - " + a + ")";
+  case 3:
+    return "(" + a + " - " + b() + ")";
+  case 4:
+  case 5:
+    return "(" + a + " * " + b() + ")";
+  case 6:
+    return "(" + b() + " / " + a + ")";
+  case 7:
+    return "(" + a + " / " + b() + ")";
+  case 8:
+    return "(-" + a + ")";
+  case 9:
+    return pick<std::string>({"sqrt(", "sqrt(abs(1) * ", "abs(", "floor(", "ceil("}) + a + ")";
+  case 10:
+  case 11:
+    return pick<std::string>({"max(", "min("}) + a + ", " + b() + ")";
+  case 12:
+    return "fma(" + a + ", " + b() + ", " + b() + ")";
+  case 13:
+    return "(if " + condition(depth - 1, false) + " then " + a + " else " + b() + ")";
+  case 14:
+    return "(if " + condition(depth - 1, true) + " then " + b() + " else " + a + ")";
+  case 15:
+    return "(" + a + " ^ " + pick<std::string>({"1", "2", "3", "4"}) + ")";
+  case 16:
+    return functions.empty() ? a : pick(functions) + "(" + a + ", " + b() + ")";
+  default:
+    // The same operand twice: what simplifications look for.
+    return "(" + a + pick<std::string>({" - ", " / ", " * ", " + "}) + a + ")";
+  }
+}
+
+std::string Generator::update() {
+  std::string text = "  update(param, grad, step, first) {\n";
+  tensors = {"param", "grad"};
+  tensors.insert(tensors.end(), states.begin(), states.end());
+  scalars = hypers;
+  scalars.push_back("step");
+  const unsigned lets = 2 + below(6);
+  for (unsigned i = 0; i < lets; ++i) {
+    const bool isScalar = chance(35);
+    const std::string name = (isScalar ? "s" : "t") + std::to_string(i);
+    text += "    let " + name + " = " + (isScalar ? scalar(3) : tensor(3)) + "\n";
+    (isScalar ? scalars : tensors).push_back(name);
+  }
+  for (const std::string &state : states)
+    if (chance(85))
+      text += "    next " + state + " = " + tensor(2) + "\n";
+  return text + "    next param = " + tensor(2) + "\n  }\n";
+}
+
+RuleCase Generator::make() {
+  RuleCase ruleCase;
+  std::string text;
+  const auto number = [&] { return std::to_string(1 + below(199)) + "e-2"; };
+
+  for (unsigned i = 0, count = below(3); i < count; ++i) {
+    const std::string name = "f" + std::to_string(i);
+    hypers = {"a"};
+    scalars = tensors = {"a", "b"};
+    text += "fn " + name + "(a, b) = " +
+            pick<std::string>({"a * b + a", "max(a, b) - b", "if a > b then a else -b",
+                               "fma(a, a, b)", "(a + b) / 2", "lerp(a, b, 0.25)"}) +
+            "\n";
+    functions.push_back(name);
+  }
+
+  hypers.clear();
+  text += "rule Random(";
+  for (unsigned i = 0, count = 1 + below(4); i < count; ++i) {
+    hypers.push_back("h" + std::to_string(i));
+    text += hypers.back() + " = " + number() + ", ";
+  }
+  text += "static flag = false)\n{\n";
+
+  scalars = hypers;
+  for (unsigned i = 0, count = below(4); i < count; ++i) {
+    states.push_back("state" + std::to_string(i));
+    text += "  state " + states.back() + " = ";
+    text += pick<std::string>({"0", "0", "0.5", pick(hypers), pick(hypers) + " * 2 - 1"}) + "\n";
+  }
+  text += update() + "}\n";
+
+  constexpr upd_dtype types[] = {UPD_F32, UPD_F64, UPD_BF16, UPD_F16};
+  ruleCase.storage = {{"param", types[below(4)]}, {"grad", types[below(4)]}};
+  for (const std::string &state : states)
+    ruleCase.storage.emplace_back(state, types[below(4)]);
+  // Mostly without f64, which would make it the type of all arithmetic.
+  if (chance(60))
+    for (auto &[name, dtype] : ruleCase.storage)
+      if (dtype == UPD_F64)
+        dtype = UPD_F32;
+  ruleCase.settings = {{"flag", chance(50) ? "true" : "false"}};
+  for (int step = 2; step <= 3; ++step)
+    ruleCase.changes.push_back({step, pick(hypers), (1 + below(199)) * 0.01});
+  ruleCase.steps = 3;
+  for (int64_t count : {17, 205})
+    for (bool aligned : {true, false})
+      ruleCase.tensors.push_back({count, aligned});
+  ruleCase.source = std::move(text);
+  return ruleCase;
+}
+
+} // namespace
+
+RuleCase updraft::differential::randomRule(uint64_t seed) {
+  RuleCase ruleCase = Generator(seed).make();
+  ruleCase.filename = "random" + std::to_string(seed) + ".upd";
+  ruleCase.seed = seed;
+  return ruleCase;
+}
