@@ -1,0 +1,17 @@
+// RUN: updraft-opt %s --convert-updraft-plan-to-loops="vector-bits=100" --verify-diagnostics
+
+// expected-error @+1 {{'updraft.plan' op cannot be lowered to vectors of 100 bits, must be a multiple of 64 up to 2048}}
+updraft.plan @R compute f32 {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() {
+    updraft.yield
+  }
+  updraft.validate() messages [] {
+    updraft.yield
+  }
+  updraft.pass reads(%g : !updraft.stream<f32>) writes(%p : !updraft.stream<f32>) {
+  ^bb0(%x: f32):
+    updraft.store %x : f32
+  }
+}

@@ -1,0 +1,67 @@
+// bf16 in memory is i16, converted by integer arithmetic: never by `arith.truncf`.
+// RUN: updraft-opt %s --convert-updraft-plan-to-loops="vector-bits=128" | FileCheck %s
+
+updraft.plan @Copy compute f32 {
+  %p = updraft.stream "param" : !updraft.stream<bf16>
+  %g = updraft.stream "grad" : !updraft.stream<bf16>
+  updraft.initial() {
+    updraft.yield
+  }
+  updraft.validate() messages [] {
+    updraft.yield
+  }
+  updraft.pass reads(%g : !updraft.stream<bf16>) writes(%p : !updraft.stream<bf16>) {
+  ^bb0(%x: f32):
+    updraft.store %x : f32
+  }
+}
+
+// CHECK-LABEL: func.func @Copy_pass0
+// CHECK-NOT:     bf16
+// CHECK:         scf.for
+// CHECK:           %[[X:.*]] = llvm.load %{{.*}} {alignment = 2 : i64} : !llvm.ptr -> vector<4xi16>
+// CHECK:           %[[EXT:.*]] = arith.extui %[[X]] : vector<4xi16> to vector<4xi32>
+// CHECK:           %[[SIXTEEN:.*]] = arith.constant dense<16> : vector<4xi32>
+// CHECK:           %[[SHIFTED:.*]] = arith.shli %[[EXT]], %[[SIXTEEN]] : vector<4xi32>
+// CHECK:           %[[F:.*]] = arith.bitcast %[[SHIFTED]] : vector<4xi32> to vector<4xf32>
+//
+// CHECK:           %[[BITS:.*]] = arith.bitcast %[[F]] : vector<4xf32> to vector<4xi32>
+// CHECK:           %[[UPPER:.*]] = arith.shrui %[[BITS]]
+// CHECK:           %[[LAST:.*]] = arith.andi %[[UPPER]]
+// CHECK:           arith.constant dense<32767> : vector<4xi32>
+// CHECK:           %[[HALF:.*]] = arith.addi %[[LAST]]
+// CHECK:           %[[SUM:.*]] = arith.addi %[[BITS]], %[[HALF]]
+// CHECK:           %[[ROUNDED:.*]] = arith.shrui %[[SUM]]
+// CHECK:           arith.constant dense<64> : vector<4xi32>
+// CHECK:           %[[QUIET:.*]] = arith.ori %[[UPPER]]
+// CHECK:           %[[NAN:.*]] = arith.cmpf uno, %[[F]], %[[F]] : vector<4xf32>
+// CHECK:           %[[RESULT:.*]] = arith.select %[[NAN]], %[[QUIET]], %[[ROUNDED]]
+// CHECK:           %[[STORED:.*]] = arith.trunci %[[RESULT]] : vector<4xi32> to vector<4xi16>
+// CHECK:           llvm.store %[[STORED]], %{{.*}} {alignment = 2 : i64} : vector<4xi16>, !llvm.ptr
+
+updraft.plan @FromF64 compute f64 {
+  %p = updraft.stream "param" : !updraft.stream<bf16>
+  %g = updraft.stream "grad" : !updraft.stream<f64>
+  updraft.initial() {
+    updraft.yield
+  }
+  updraft.validate() messages [] {
+    updraft.yield
+  }
+  updraft.pass reads(%g : !updraft.stream<f64>) writes(%p : !updraft.stream<bf16>) {
+  ^bb0(%x: f64):
+    updraft.store %x : f64
+  }
+}
+
+// From f64 by way of an f32 that is rounded to odd.
+// CHECK-LABEL: func.func @FromF64_pass0
+// CHECK:         scf.for
+// CHECK:           %[[X:.*]] = llvm.load %{{.*}} : !llvm.ptr -> vector<2xf64>
+// CHECK:           %[[NEAREST:.*]] = arith.truncf %[[X]] : vector<2xf64> to vector<2xf32>
+// CHECK:           %[[BACK:.*]] = arith.extf %[[NEAREST]] : vector<2xf32> to vector<2xf64>
+// CHECK:           arith.cmpf one, %[[BACK]], %[[X]] : vector<2xf64>
+// CHECK:           arith.cmpf ogt, %[[BACK]], %[[X]] : vector<2xf64>
+// CHECK:           %[[ODD:.*]] = arith.bitcast %{{.*}} : vector<2xi32> to vector<2xf32>
+// CHECK:           arith.bitcast %[[ODD]] : vector<2xf32> to vector<2xi32>
+// CHECK:           llvm.store %{{.*}}, %{{.*}} {alignment = 2 : i64} : vector<2xi16>, !llvm.ptr
