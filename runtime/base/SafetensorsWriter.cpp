@@ -1,0 +1,179 @@
+//===- SafetensorsWriter.cpp - Writing files of named tensors -------------------------------===//
+
+#include "runtime/base/Safetensors.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+#include <unordered_set>
+
+using namespace updraft::runtime;
+
+namespace {
+
+Status cannotWrite(const std::string &path) {
+  return ioError(fmt::format("cannot write `{}`: {}", path, std::strerror(errno)));
+}
+
+/// A file that vanishes unless it is published.
+class AsideFile : public SafetensorsSink {
+public:
+  explicit AsideFile(const std::string &target) : target(target) {
+    static std::atomic<unsigned> counter = 0;
+    aside = fmt::format("{}.{}.{}.tmp", target, getpid(), counter.fetch_add(1));
+  }
+  ~AsideFile() override {
+    if (descriptor >= 0)
+      close(descriptor);
+    if (exists)
+      unlink(aside.c_str());
+  }
+
+  Status open() {
+    buffer.reserve(bufferBytes);
+    descriptor = ::open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor < 0)
+      return cannotWrite(target);
+    exists = true;
+    return {};
+  }
+
+  Status write(const void *data, size_t bytes) override {
+    written += bytes;
+    if (buffer.size() + bytes > bufferBytes)
+      if (Status status = flush(); !status.ok())
+        return status;
+    const auto *source = static_cast<const char *>(data);
+    if (bytes > bufferBytes)
+      return writeAll(source, bytes);
+    buffer.insert(buffer.end(), source, source + bytes);
+    return {};
+  }
+
+  Status publish() {
+    if (Status status = flush(); !status.ok())
+      return status;
+    if (fsync(descriptor) != 0)
+      return cannotWrite(target);
+    const int closed = close(descriptor);
+    descriptor = -1;
+    if (closed != 0 || rename(aside.c_str(), target.c_str()) != 0)
+      return cannotWrite(target);
+    exists = false;
+    return {};
+  }
+
+  uint64_t bytesWritten() const { return written; }
+
+private:
+  static constexpr size_t bufferBytes = 1 << 16;
+
+  Status flush() {
+    Status status = writeAll(buffer.data(), buffer.size());
+    buffer.clear();
+    return status;
+  }
+
+  Status writeAll(const char *data, size_t bytes) {
+    while (bytes != 0) {
+      const ssize_t count = ::write(descriptor, data, bytes);
+      if (count < 0 && errno == EINTR)
+        continue;
+      if (count < 0)
+        return cannotWrite(target);
+      data += count;
+      bytes -= static_cast<size_t>(count);
+    }
+    return {};
+  }
+
+  const std::string &target;
+  std::string aside;
+  int descriptor = -1;
+  bool exists = false;
+  uint64_t written = 0;
+  std::vector<char> buffer;
+};
+
+} // namespace
+
+void SafetensorsWriter::setMetadata(std::string key, std::string value) {
+  metadata.insert_or_assign(std::move(key), std::move(value));
+}
+
+void SafetensorsWriter::add(std::string name, SafetensorsType type, std::vector<int64_t> shape,
+                            Source source) {
+  uint64_t bytes = sizeOf(type);
+  for (int64_t size : shape)
+    bytes *= static_cast<uint64_t>(size);
+  tensors.push_back({std::move(name), type, std::move(shape), std::move(source), bytes});
+}
+
+Status SafetensorsWriter::header(const std::vector<const Tensor *> &order,
+                                 std::string &text) const {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  if (!metadata.empty())
+    json["__metadata__"] = metadata;
+  // A member of an ordered object is found by searching it; names are checked apart.
+  auto &members = json.get_ref<nlohmann::ordered_json::object_t &>();
+  members.reserve(order.size() + 1);
+  std::unordered_set<std::string_view> seen;
+  uint64_t offset = 0;
+  for (const Tensor *tensor : order) {
+    if (tensor->name == "__metadata__" || !seen.insert(tensor->name).second)
+      return invalidArgument(fmt::format(
+          "a file cannot hold two tensors `{}`, or one of a reserved name", tensor->name));
+    members.push_back({tensor->name,
+                       {{"dtype", nameOf(tensor->type)},
+                        {"shape", tensor->shape},
+                        {"data_offsets", {offset, offset + tensor->bytes}}}});
+    offset += tensor->bytes;
+  }
+  try {
+    text = json.dump();
+  } catch (const nlohmann::json::exception &) {
+    return invalidArgument("a name is not UTF-8, which the safetensors format requires");
+  }
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  return {};
+}
+
+Status SafetensorsWriter::save(const std::string &path) const {
+  // Larger elements first: then all are aligned in the file.
+  std::vector<const Tensor *> order;
+  for (const Tensor &tensor : tensors)
+    order.push_back(&tensor);
+  std::sort(order.begin(), order.end(), [](const Tensor *a, const Tensor *b) {
+    const size_t sizeA = sizeOf(a->type), sizeB = sizeOf(b->type);
+    return sizeA != sizeB ? sizeA > sizeB : a < b; // otherwise as added
+  });
+  std::string text;
+  if (Status status = header(order, text); !status.ok())
+    return status;
+  unsigned char length[8];
+  for (size_t i = 0; i < sizeof(length); ++i)
+    length[i] = static_cast<unsigned char>(text.size() >> 8 * i);
+
+  AsideFile file(path);
+  if (Status status = file.open(); !status.ok())
+    return status;
+  if (Status status = file.write(length, sizeof(length)); !status.ok())
+    return status;
+  if (Status status = file.write(text.data(), text.size()); !status.ok())
+    return status;
+  for (const Tensor *tensor : order) {
+    const uint64_t before = file.bytesWritten();
+    if (Status status = tensor->source(file); !status.ok())
+      return status;
+    if (file.bytesWritten() - before != tensor->bytes)
+      return {UPD_INTERNAL_ERROR,
+              fmt::format("tensor `{}` wrote {} bytes instead of {}", tensor->name,
+                          file.bytesWritten() - before, tensor->bytes)};
+  }
+  return file.publish();
+}

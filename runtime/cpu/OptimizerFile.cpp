@@ -1,0 +1,336 @@
+//===- OptimizerFile.cpp - Saving and loading the state of an optimizer ---------------------===//
+// Loading reads the whole file before anything changes: into the memory that the optimizer then
+// keeps where a parameter has no states yet, aside where it has some.
+
+#include "runtime/base/DType.h"
+#include "runtime/base/MessageText.h"
+#include "runtime/base/Safetensors.h"
+#include "runtime/cpu/Optimizer.h"
+#include "runtime/cpu/RowMajorRuns.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <fmt/format.h>
+#include <string_view>
+#include <unordered_map>
+
+using namespace updraft::runtime;
+
+static constexpr std::string_view statePrefix = "state/";
+static constexpr std::string_view stepName = "step";
+static constexpr std::string_view ruleKey = "updraft.rule";
+static constexpr std::string_view groupKey = "updraft.group.";
+static constexpr size_t bufferBytes = 1 << 16;
+
+// Up to here every count is a float.
+static constexpr int64_t maxFloatStep = int64_t(1) << 24;
+static constexpr int64_t maxStep = int64_t(1) << 53;
+
+//===----------------------------------------------------------------------------------------===//
+// Saving
+//===----------------------------------------------------------------------------------------===//
+
+template <typename Value> static Status writeValue(SafetensorsSink &sink, Value value) {
+  return sink.write(&value, sizeof(value));
+}
+
+static Status writeRowMajor(SafetensorsSink &sink, const void *data, const TensorLayout &layout,
+                            size_t elementBytes) {
+  const auto *bytes = static_cast<const char *>(data);
+  for (RowMajorRuns runs(layout); !runs.atEnd(); runs.next()) {
+    const int64_t count = runs.stride() == 1 ? 1 : runs.length();
+    const size_t size = runs.stride() == 1 ? runs.length() * elementBytes : elementBytes;
+    for (int64_t i = 0; i < count; ++i)
+      if (Status status = sink.write(bytes + (runs.start() + i * runs.stride()) *
+                                                 static_cast<int64_t>(elementBytes),
+                                     size);
+          !status.ok())
+        return status;
+  }
+  return {};
+}
+
+Status Optimizer::save(const std::string &path) const {
+  SafetensorsWriter writer;
+  writer.setMetadata(std::string(ruleKey), interface().name);
+  const std::vector<std::string> &hyperNames = hypers.hyperNames();
+  for (size_t i = 0; i < groupCount(); ++i)
+    for (size_t j = 0; j < hyperNames.size(); ++j)
+      writer.setMetadata(fmt::format("{}{}.{}", groupKey, i, hyperNames[j]),
+                         numberText(hypers.of(i)[j]));
+
+  for (size_t i = 0; i < params.size(); ++i) {
+    const TensorLayout &layout = params[i].layout;
+    const bool saveStates = stateCount() != 0 && hasStates(i);
+    const int64_t step = stepsOf(i);
+    if (!saveStates && step == 0)
+      continue;
+    const std::string prefix = fmt::format("{}{}/", statePrefix, names[i]);
+    for (size_t j = 0; saveStates && j < stateCount(); ++j) {
+      const StateInterface &state = interface().states[j];
+      const void *data = statePointers[slotOf(i, j)];
+      writer.add(prefix + state.name, safetensorsType(state.dtype),
+                 {layout.shape, layout.shape + layout.rank},
+                 [&layout, data, bytes = sizeOf(state.dtype)](SafetensorsSink &sink) {
+                   return writeRowMajor(sink, data, layout, bytes);
+                 });
+    }
+    if (step <= maxFloatStep)
+      writer.add(
+          prefix + std::string(stepName), SafetensorsType::F32, {},
+          [step](SafetensorsSink &sink) { return writeValue(sink, static_cast<float>(step)); });
+    else
+      writer.add(prefix + std::string(stepName), SafetensorsType::I64, {},
+                 [step](SafetensorsSink &sink) { return writeValue(sink, step); });
+  }
+  return writer.save(path);
+}
+
+//===----------------------------------------------------------------------------------------===//
+// Loading
+//===----------------------------------------------------------------------------------------===//
+
+/// What a file holds, ready to be taken over.
+struct Optimizer::Loaded {
+  explicit Loaded(std::shared_ptr<const Kernels> kernels) : hypers(std::move(kernels)) {}
+
+  SafetensorsFile file;
+  GroupHypers hypers;
+  std::vector<int64_t> steps;                    // by parameter
+  std::vector<const SafetensorsEntry *> entries; // by slot; null: not in the file
+  StateArena kept;                               // for states that are not there yet
+  StateArena aside;                              // for those that are
+  std::vector<char *> memory;                    // by slot, in one of the two
+};
+
+static Status refuse(const SafetensorsFile &file, const std::string &what) {
+  return invalidArgument(fmt::format("`{}` does not fit the optimizer: {}", file.path(), what));
+}
+
+/// The step count that a scalar holds.
+static Status readStep(const SafetensorsFile &file, const SafetensorsEntry &entry, int64_t &step) {
+  double value = -1;
+  if (entry.end - entry.begin == sizeOf(entry.type)) {
+    char element[8];
+    if (Status status = file.read(entry, 0, element, sizeOf(entry.type)); !status.ok())
+      return status;
+    if (entry.type == SafetensorsType::F32) {
+      float number;
+      std::memcpy(&number, element, sizeof(number));
+      value = number;
+    } else if (entry.type == SafetensorsType::F64) {
+      std::memcpy(&value, element, sizeof(value));
+    } else if (entry.type == SafetensorsType::I64) {
+      int64_t number;
+      std::memcpy(&number, element, sizeof(number));
+      value = number >= 0 && number <= maxStep ? static_cast<double>(number) : -1;
+    }
+  }
+  if (!(value >= 0 && value <= static_cast<double>(maxStep)) || value != std::floor(value))
+    return refuse(file, fmt::format("`{}` is no step count; it is a whole number from 0 to 2^53, "
+                                    "as one F32, F64 or I64",
+                                    entry.name));
+  step = static_cast<int64_t>(value);
+  return {};
+}
+
+/// Takes the hyperparameters of the metadata over those of `current`.
+static Status readHypers(const SafetensorsFile &file, const RuleInterface &interface,
+                         const GroupHypers &current, GroupHypers &result) {
+  const std::vector<std::string> &names = current.hyperNames();
+  std::vector<double> values(current.of(0), current.of(0) + current.groupCount() * names.size());
+  for (const auto &[key, text] : file.metadata()) {
+    if (key == ruleKey && text != interface.name)
+      return refuse(file, fmt::format("it is of rule `{}`, not `{}`", text, interface.name));
+    if (key.compare(0, groupKey.size(), groupKey) != 0)
+      continue;
+    const char *begin = key.data() + groupKey.size(), *end = key.data() + key.size();
+    size_t group = 0;
+    auto [rest, error] = std::from_chars(begin, end, group);
+    if (error != std::errc() || rest == end || *rest != '.')
+      return refuse(file, fmt::format("its metadata has the unknown entry `{}`", key));
+    const std::string name(rest + 1, end);
+    auto found = std::find(names.begin(), names.end(), name);
+    if (group >= current.groupCount() || found == names.end())
+      return refuse(file, fmt::format("it has hyperparameter `{}` of group {}, which the optimizer "
+                                      "has not",
+                                      name, group));
+    double value;
+    auto [valueEnd, valueError] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (valueError != std::errc() || valueEnd != text.data() + text.size())
+      return refuse(file, fmt::format("its hyperparameter `{}` of group {} is no number: `{}`",
+                                      name, group, text));
+    values[group * names.size() + static_cast<size_t>(found - names.begin())] = value;
+  }
+  for (size_t i = 0; i < current.groupCount(); ++i) {
+    std::vector<upd_hyper> group;
+    for (size_t j = 0; j < names.size(); ++j)
+      group.push_back({names[j].c_str(), values[i * names.size() + j]});
+    if (Status status = result.addGroup(group.data(), group.size()); !status.ok())
+      return refuse(file, status.message());
+  }
+  return {};
+}
+
+static Status readRowMajor(const SafetensorsFile &file, const SafetensorsEntry &entry, char *data,
+                           const TensorLayout &layout) {
+  const size_t elementBytes = sizeOf(entry.type);
+  uint64_t offset = 0;
+  std::vector<char> buffer;
+  for (RowMajorRuns runs(layout); !runs.atEnd(); runs.next()) {
+    const auto length = static_cast<size_t>(runs.length());
+    char *start = data + runs.start() * static_cast<int64_t>(elementBytes);
+    if (runs.stride() == 1) {
+      if (Status status = file.read(entry, offset, start, length * elementBytes); !status.ok())
+        return status;
+      offset += length * elementBytes;
+      continue;
+    }
+    buffer.resize(bufferBytes);
+    for (size_t done = 0; done < length;) {
+      const size_t count = std::min(length - done, bufferBytes / elementBytes);
+      if (Status status = file.read(entry, offset, buffer.data(), count * elementBytes);
+          !status.ok())
+        return status;
+      const auto step = static_cast<size_t>(runs.stride()) * elementBytes;
+      for (size_t i = 0; i < count; ++i)
+        std::memcpy(start + (done + i) * step, buffer.data() + i * elementBytes, elementBytes);
+      done += count;
+      offset += count * elementBytes;
+    }
+  }
+  return {};
+}
+
+Status Optimizer::collect(const std::string &path, Loaded &loaded) const {
+  if (Status status = SafetensorsFile::open(path, loaded.file); !status.ok())
+    return status;
+  const SafetensorsFile &file = loaded.file;
+  if (Status status = readHypers(file, interface(), hypers, loaded.hypers); !status.ok())
+    return status;
+
+  std::unordered_map<std::string_view, size_t> paramOf;
+  for (size_t i = 0; i < params.size(); ++i)
+    paramOf.emplace(names[i], i);
+  loaded.steps.assign(params.size(), 0);
+  loaded.entries.assign(params.size() * stateCount(), nullptr);
+  std::vector<bool> hasStep(params.size());
+  for (const SafetensorsEntry &entry : file.tensors()) {
+    std::string_view name = entry.name;
+    if (name.substr(0, statePrefix.size()) != statePrefix)
+      continue; // parameters and gradients may be in the same file
+    name.remove_prefix(statePrefix.size());
+    const size_t slash = name.rfind('/');
+    if (slash == std::string_view::npos)
+      return refuse(file, fmt::format("`{}` is not of the form `state/NAME/STATE`", entry.name));
+    const std::string_view paramName = name.substr(0, slash), stateName = name.substr(slash + 1);
+    auto param = paramOf.find(paramName);
+    if (param == paramOf.end())
+      return refuse(file, fmt::format("it has parameter `{}`, which the optimizer has not{}",
+                                      paramName, nameHint(paramName, names)));
+    const std::vector<StateInterface> &states = interface().states;
+    auto state = std::find_if(states.begin(), states.end(), [&](const StateInterface &candidate) {
+      return candidate.name == stateName;
+    });
+    if (state == states.end() && stateName == stepName) {
+      hasStep[param->second] = true;
+      if (Status status = readStep(file, entry, loaded.steps[param->second]); !status.ok())
+        return status;
+      continue;
+    }
+    if (state == states.end())
+      return refuse(file,
+                    fmt::format("`{}` is no state of rule `{}`", entry.name, interface().name));
+    if (entry.type != safetensorsType(state->dtype))
+      return refuse(file, fmt::format("`{}` is {}, but the rule is compiled for {}", entry.name,
+                                      nameOf(entry.type), nameOf(safetensorsType(state->dtype))));
+    const TensorLayout &layout = params[param->second].layout;
+    if (!std::equal(entry.shape.begin(), entry.shape.end(), layout.shape,
+                    layout.shape + layout.rank))
+      return refuse(file, fmt::format("`{}` has another shape than its parameter", entry.name));
+    loaded.entries[slotOf(param->second, static_cast<size_t>(state - states.begin()))] = &entry;
+  }
+  for (size_t i = 0; i < params.size(); ++i) {
+    size_t present = 0;
+    for (size_t j = 0; j < stateCount(); ++j)
+      present += loaded.entries[slotOf(i, j)] != nullptr;
+    for (size_t j = 0; j < stateCount(); ++j)
+      if (present != 0 && !loaded.entries[slotOf(i, j)])
+        return refuse(file, fmt::format("parameter `{}` lacks state `{}`", names[i],
+                                        interface().states[j].name));
+    if (present != 0 && !hasStep[i])
+      return refuse(file, fmt::format("parameter `{}` lacks its step count", names[i]));
+  }
+
+  auto aligned = [](size_t bytes) {
+    return (bytes + StateArena::alignment - 1) / StateArena::alignment * StateArena::alignment;
+  };
+  size_t keptBytes = 0, asideBytes = 0;
+  for (size_t i = 0; i < params.size(); ++i)
+    for (size_t j = 0; j < stateCount(); ++j)
+      if (loaded.entries[slotOf(i, j)])
+        (stateOrigins[slotOf(i, j)] == StateOrigin::None ? keptBytes : asideBytes) +=
+            aligned(stateBytes(i, j));
+  loaded.kept = StateArena::allocate(keptBytes);
+  loaded.aside = StateArena::allocate(asideBytes);
+  if ((keptBytes && !loaded.kept.data()) || (asideBytes && !loaded.aside.data()))
+    return {UPD_OUT_OF_MEMORY,
+            fmt::format("no memory for {} bytes of states", keptBytes + asideBytes)};
+  loaded.memory.assign(loaded.entries.size(), nullptr);
+  char *kept = loaded.kept.data(), *aside = loaded.aside.data();
+  for (size_t i = 0; i < params.size(); ++i)
+    for (size_t j = 0; j < stateCount(); ++j) {
+      const size_t slot = slotOf(i, j);
+      if (!loaded.entries[slot] || stateBytes(i, j) == 0)
+        continue;
+      char *&memory = stateOrigins[slot] == StateOrigin::None ? kept : aside;
+      loaded.memory[slot] = memory;
+      if (Status status = readRowMajor(file, *loaded.entries[slot], memory, params[i].layout);
+          !status.ok())
+        return status;
+      memory += aligned(stateBytes(i, j));
+    }
+  return {};
+}
+
+void Optimizer::commit(Loaded &loaded) noexcept {
+  for (size_t i = 0; i < params.size(); ++i)
+    for (size_t j = 0; j < stateCount(); ++j) {
+      const size_t slot = slotOf(i, j);
+      if (!loaded.entries[slot]) {
+        if (stateOrigins[slot] == StateOrigin::Bound) {
+          owned.erase(static_cast<uint32_t>(i), static_cast<uint32_t>(j));
+          --boundStates;
+        }
+        statePointers[slot] = nullptr;
+        stateOrigins[slot] = StateOrigin::None;
+      } else if (stateOrigins[slot] == StateOrigin::None) {
+        statePointers[slot] = loaded.memory[slot];
+        stateOrigins[slot] = StateOrigin::Own;
+      } else if (loaded.memory[slot]) {
+        std::memcpy(statePointers[slot], loaded.memory[slot], stateBytes(i, j));
+      }
+    }
+  if (loaded.kept.data()) {
+    owned.insert(
+        {loaded.kept.data(), loaded.kept.size(), arenaOwner, static_cast<uint32_t>(arenas.size())});
+    arenas.push_back(std::move(loaded.kept));
+  }
+  hypers.swap(loaded.hypers);
+  steps.swap(loaded.steps);
+  planSteps = 0;
+  gradsChecked = false;
+  plan.discard();
+}
+
+Status Optimizer::load(const std::string &path) {
+  Loaded loaded(kernels);
+  if (Status status = collect(path, loaded); !status.ok())
+    return status;
+  owned.reserve(1);
+  arenas.reserve(arenas.size() + 1);
+  commit(loaded);
+  return {};
+}
