@@ -35,12 +35,16 @@ std::optional<upd_dtype> dtypeOf(nb::dlpack::dtype dtype) {
   }
 }
 
-std::string typeName(nb::handle object) { return nb::cast<std::string>(nb::str(object.type())); }
+std::string asText(nb::handle object) { return nb::str(object).c_str(); }
+
+std::string dtypeText(nb::handle array) {
+  nb::object dtype = nb::getattr(array, "dtype", nb::none());
+  return asText(dtype);
+}
 
 /// ml_dtypes' bfloat16 can be exported neither by DLPack nor as a buffer; its bits can.
 bool isNumpyBFloat16(nb::handle object) {
-  return nb::hasattr(object, "__array_interface__") && nb::hasattr(object, "dtype") &&
-         nb::cast<std::string>(nb::str(object.attr("dtype"))) == "bfloat16";
+  return nb::hasattr(object, "__array_interface__") && dtypeText(object) == "bfloat16";
 }
 } // namespace
 
@@ -59,7 +63,7 @@ TensorView::TensorView(nb::handle object, const char *what) {
     PyErr_Clear();
     if (!nb::try_cast(source, array)) {
       PyErr_Clear();
-      throw nb::type_error((std::string(what) + " is " + typeName(object) +
+      throw nb::type_error((std::string(what) + " is " + asText(object.type()) +
                             ", which has neither __dlpack__ nor a buffer; pass a numpy array or a "
                             "dense tensor with `__dlpack__`")
                                .c_str());
@@ -71,8 +75,7 @@ TensorView::TensorView(nb::handle object, const char *what) {
   std::optional<upd_dtype> dtype =
       isBFloat16 ? std::optional<upd_dtype>(UPD_BF16) : dtypeOf(array.dtype());
   if (!dtype)
-    raise(UPD_UNSUPPORTED, (std::string(what) + " has dtype `" +
-                            nb::cast<std::string>(nb::str(source.attr("dtype"))) +
+    raise(UPD_UNSUPPORTED, (std::string(what) + " has dtype `" + dtypeText(source) +
                             "`; the storage types are float32, float64, bfloat16 and float16")
                                .c_str());
   view.data = const_cast<void *>(array.data());

@@ -1,0 +1,65 @@
+"""What the tests share: small rules, and a cache of their own."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import updraft
+
+RULES = pathlib.Path(__file__).resolve().parents[2] / "rules"
+
+SGD = "rule SGD(lr = 0.1) { update(param, grad) { next param = param - lr * grad } }"
+
+MOMENTUM = """
+rule Momentum(lr = 0.1, mu = 0.9)
+  require lr >= 0 else "Invalid learning rate: {lr}"
+{
+  state velocity = 0
+  update(param, grad) {
+    let v = mu * velocity + grad
+    next velocity = v
+    next param = param - lr * v
+  }
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory, monkeypatch):
+    """Tests neither read nor fill the user's cache."""
+    monkeypatch.setenv("UPDRAFT_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "updraft-cache"))
+
+
+@pytest.fixture
+def sgd():
+    return updraft.compile(SGD)
+
+
+@pytest.fixture
+def momentum():
+    return updraft.compile(MOMENTUM)
+
+
+@pytest.fixture
+def adamw():
+    return updraft.compile_file(RULES / "adamw.upd")
+
+
+@pytest.fixture
+def run_python(tmp_path):
+    """Runs a program in a fresh interpreter; returns what it printed."""
+
+    def run(program):
+        result = subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            cwd=tmp_path,
+        )
+        assert result.returncode == 0, result.stderr
+        return result.stdout.strip()
+
+    return run

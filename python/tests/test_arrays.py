@@ -1,0 +1,108 @@
+"""Which arrays are accepted: dtypes, layouts, DLPack."""
+
+import pathlib
+
+import numpy
+import pytest
+
+import updraft
+
+RULES = pathlib.Path(__file__).resolve().parents[2] / "rules"
+KINDS = ["f32", "f64", "f16", "bf16"]
+
+
+def compiled(kind, **other):
+    storage = {"param": kind, "grad": kind, **other}
+    return updraft.compile_file(RULES / "adamw.upd", storage=storage)
+
+
+def numpy_dtype(kind):
+    if kind == "bf16":
+        return numpy.dtype(pytest.importorskip("ml_dtypes").bfloat16)
+    return numpy.dtype({"f32": "float32", "f64": "float64", "f16": "float16"}[kind])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_numpy(kind):
+    dtype = numpy_dtype(kind)
+    weights = numpy.ones(33, dtype=dtype)
+    optimizer = updraft.Optimizer(compiled(kind), [weights], lr=0.25, weight_decay=0)
+    optimizer.step([numpy.ones(33, dtype=dtype)])
+    numpy.testing.assert_allclose(weights.astype("float64"), 0.75, atol=1e-2)
+    state = optimizer.state(0)["exp_avg"]
+    assert (state.dtype, state.shape) == (dtype, (33,))
+    numpy.testing.assert_allclose(state.astype("float64"), 0.1, rtol=1e-2)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_torch(kind):
+    torch = pytest.importorskip("torch")
+    names = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16"}
+    dtype = getattr(torch, names[kind])
+    weights = torch.nn.Parameter(torch.ones(5, 7, dtype=dtype))
+    optimizer = updraft.Optimizer(compiled(kind), [weights], lr=0.25, weight_decay=0)
+    weights.sum().backward()
+    optimizer.step([weights.grad])
+    assert torch.allclose(weights.double(), torch.full((5, 7), 0.75).double(), atol=1e-2)
+
+
+def test_bf16_state_without_ml_dtypes(monkeypatch):
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr("updraft.dtypes.numpy_bfloat16", lambda: None)
+    weights = torch.ones(5, dtype=torch.bfloat16)
+    optimizer = updraft.Optimizer(compiled("bf16"), [weights])
+    optimizer.step([torch.ones(5, dtype=torch.bfloat16)])
+    state = torch.from_dlpack(optimizer.state(0)["exp_avg"])
+    assert state.dtype == torch.bfloat16
+    assert torch.allclose(state.float(), torch.full((5,), 0.1), rtol=1e-2)
+
+
+def test_mixed_storage():
+    weights = numpy.ones(4, dtype=numpy_dtype("bf16"))
+    rule = compiled("bf16", state="f32")
+    optimizer = updraft.Optimizer(rule, [weights])
+    optimizer.step([numpy.ones(4, dtype=weights.dtype)])
+    assert optimizer.state(0)["exp_avg"].dtype == numpy.float32
+
+
+def test_transposed_and_empty(momentum):
+    weights = numpy.ones((3, 5), dtype="float32").T
+    empty = numpy.ones((0, 5), dtype="float32")
+    scalar = numpy.ones((), dtype="float32")
+    optimizer = updraft.Optimizer(momentum, [weights, empty, scalar], lr=1.0)
+    optimizer.step([numpy.ones((3, 5), dtype="float32").T, empty.copy(), scalar.copy()])
+    assert not weights.any()
+    assert not scalar
+    state = optimizer.state(0)["velocity"]
+    assert (state.shape, state.strides) == (weights.shape, weights.strides)
+    assert optimizer.state(1)["velocity"].shape == (0, 5)
+    assert optimizer.state(2)["velocity"].shape == ()
+
+
+def test_gaps_between_elements_are_refused(momentum):
+    with pytest.raises(updraft.UpdraftError, match="dense"):
+        updraft.Optimizer(momentum, [numpy.ones(10, dtype="float32")[::2]])
+
+
+def test_read_only_parameters_are_refused(momentum):
+    weights = numpy.ones(3, dtype="float32")
+    weights.flags.writeable = False
+    with pytest.raises(updraft.UpdraftError, match="read-only"):
+        updraft.Optimizer(momentum, [weights])
+
+
+@pytest.mark.parametrize("dtype", ["int64", "complex64", "bool", "uint16"])
+def test_other_dtypes_are_refused(momentum, dtype):
+    with pytest.raises(updraft.UnsupportedError, match=dtype):
+        updraft.Optimizer(momentum, [numpy.ones(3, dtype=dtype)])
+
+
+def test_another_dtype_than_the_rules(momentum):
+    with pytest.raises(updraft.InvalidArgumentError, match="f64"):
+        updraft.Optimizer(momentum, [numpy.ones(3)])
+
+
+@pytest.mark.parametrize("thing", [1.5, None, [1.0, 2.0], "text", object()])
+def test_what_is_no_array(momentum, thing):
+    with pytest.raises(TypeError, match="parameter 0"):
+        updraft.Optimizer(momentum, [thing])

@@ -1,0 +1,127 @@
+"""Compiling rules and looking at them."""
+
+import pathlib
+import re
+
+import numpy
+import pytest
+
+import updraft
+
+RULES = pathlib.Path(__file__).resolve().parents[2] / "rules"
+
+SGD = "rule SGD(lr = 0.1) { update(param, grad) { next param = param - lr * grad } }"
+
+TWO_RULES = """
+rule A(lr = 0.1) { update(param, grad) { next param = param - lr * grad } }
+rule B(lr = 0.2) { update(param, grad) { next param = param - lr * grad } }
+"""
+
+OPTIONAL_STATE = """
+rule Flagged(lr = 0.1, static keep = false, static mode = "plain") {
+  state seen = 0 when keep
+  update(param, grad) {
+    let scale = if mode == "double" then 2 else 1
+    next seen = grad when keep
+    next param = param - lr * scale * grad
+  }
+}
+"""
+
+
+def test_version_names_llvm():
+    assert re.fullmatch(r"updraft \d+\.\d+\.\d+ \(LLVM 22\.1\.\d+\)", updraft.version())
+
+
+def test_name_hypers_and_states(adamw):
+    assert adamw.name == "AdamW"
+    assert adamw.hypers == {
+        "lr": 1e-3,
+        "beta1": 0.9,
+        "beta2": 0.999,
+        "eps": 1e-8,
+        "weight_decay": 1e-2,
+    }
+    assert next(iter(adamw.hypers)) == "lr"
+    assert adamw.states == {"exp_avg": "f32", "exp_avg_sq": "f32"}
+    assert (adamw.param_dtype, adamw.grad_dtype) == ("f32", "f32")
+    assert repr(adamw).startswith("<updraft rule AdamW(lr=0.001, ")
+
+
+def test_rule_is_chosen_by_name():
+    assert updraft.compile(TWO_RULES, rule="B").hypers == {"lr": 0.2}
+    with pytest.raises(updraft.UpdraftError, match="C"):
+        updraft.compile(TWO_RULES, rule="C")
+    with pytest.raises(updraft.UpdraftError):
+        updraft.compile(TWO_RULES)
+
+
+def test_set_takes_python_values():
+    assert updraft.compile(OPTIONAL_STATE).states == {}
+    rule = updraft.compile(OPTIONAL_STATE, set={"keep": True, "mode": "double", "lr": 0.5})
+    assert rule.states == {"seen": "f32"}
+    assert rule.hypers == {"lr": 0.5}
+    weights = numpy.zeros(3, dtype="float32")
+    updraft.Optimizer(rule, [weights]).step([numpy.ones(3, dtype="float32")])
+    assert weights.tolist() == [-1.0, -1.0, -1.0]
+
+
+def test_set_refuses_unknown_names():
+    with pytest.raises(updraft.UpdraftError, match="keeep"):
+        updraft.compile(OPTIONAL_STATE, set={"keeep": True})
+
+
+@pytest.mark.parametrize("bf16", ["bf16", "bfloat16"])
+def test_storage_types(bf16):
+    path = RULES / "adamw.upd"
+    rule = updraft.compile_file(path, storage={"param": bf16, "grad": bf16, "state": "f32"})
+    assert (rule.param_dtype, rule.grad_dtype) == ("bf16", "bf16")
+    assert set(rule.states.values()) == {"f32"}
+    with pytest.raises(ValueError, match="unknown storage type `int8`"):
+        updraft.compile_file(path, storage={"param": "int8"})
+
+
+def test_storage_types_may_be_numpys():
+    storage = {"param": numpy.float64, "grad": numpy.dtype("float64")}
+    rule = updraft.compile_file(RULES / "adamw.upd", storage=storage)
+    assert (rule.param_dtype, rule.grad_dtype) == ("f64", "f64")
+
+
+@pytest.mark.parametrize(
+    "stage, text",
+    [
+        ("ast", "exp_avg"),
+        ("updraft", "updraft.rule"),
+        ("schedule", "updraft.plan"),
+        ("loops", "scf.for"),
+        ("llvm", "define"),
+        ("asm", "ret"),
+    ],
+)
+def test_emit(adamw, stage, text):
+    assert text in adamw.emit(stage)
+
+
+def test_emit_covers_every_stage(adamw):
+    assert all(adamw.emit(stage) for stage in updraft.STAGES)
+    with pytest.raises(updraft.UpdraftError, match="obscure"):
+        adamw.emit("obscure")
+
+
+def test_origin_compiled_then_memory_then_disk(tmp_path):
+    text = "rule Fresh(lr = 0.125) { update(param, grad) { next param = param - lr * grad } }"
+    assert updraft.compile(text, cache_dir=tmp_path).origin == "compiled"
+    assert updraft.compile(text, cache_dir=tmp_path).origin == "memory"
+
+
+def test_origin_is_the_disk_in_another_process(tmp_path, run_python):
+    program = f"""
+import updraft
+print(updraft.compile({SGD!r}, cache_dir={str(tmp_path)!r}).origin)
+"""
+    assert run_python(program) == "compiled"
+    assert run_python(program) == "disk"
+
+
+def test_source_may_be_bytes():
+    assert updraft.compile(SGD.encode()).name == "SGD"

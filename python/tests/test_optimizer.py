@@ -1,0 +1,185 @@
+"""Stepping, groups, hyperparameters and states."""
+
+import numpy
+import pytest
+
+import updraft
+
+
+def ones(*shape, dtype="float32"):
+    return numpy.ones(shape, dtype=dtype)
+
+
+def test_a_step_is_in_place(momentum):
+    weights = ones(2, 3)
+    address = weights.ctypes.data
+    optimizer = updraft.Optimizer(momentum, [weights])
+    optimizer.step([ones(2, 3)])
+    numpy.testing.assert_array_equal(weights, numpy.float32(1) - numpy.float32(0.1))
+    assert weights.ctypes.data == address
+
+
+def test_none_leaves_a_parameter_alone(momentum):
+    first, second = ones(2), ones(2)
+    optimizer = updraft.Optimizer(momentum, [first, second])
+    optimizer.step([None, ones(2)])
+    assert first.tolist() == [1, 1]
+    assert second.tolist() != [1, 1]
+    assert optimizer.state(0) == {}
+    assert set(optimizer.state(1)) == {"velocity"}
+    assert (optimizer.step_count(0), optimizer.step_count(1)) == (0, 1)
+
+
+def test_gradients_are_not_written(momentum):
+    grad = numpy.arange(5, dtype="float32")
+    before = grad.copy()
+    updraft.Optimizer(momentum, [ones(5)]).step([grad])
+    numpy.testing.assert_array_equal(grad, before)
+
+
+def test_read_only_gradients_are_accepted(momentum):
+    grad = ones(5)
+    grad.flags.writeable = False
+    weights = ones(5)
+    updraft.Optimizer(momentum, [weights]).step([grad])
+    assert weights[0] != 1
+
+
+def test_groups(momentum):
+    first, second = ones(2), ones(2)
+    optimizer = updraft.Optimizer(
+        momentum, [{"params": [first], "lr": 0.5}, {"params": [second]}], lr=0.25
+    )
+    assert [group["lr"] for group in optimizer.groups] == [0.5, 0.25]
+    assert dict(optimizer.groups[1]) == {"lr": 0.25, "mu": 0.9}
+    assert optimizer.groups[0].params[0] is first
+    optimizer.step([ones(2), ones(2)])
+    assert (first[0], second[0]) == (0.5, 0.75)
+
+    optimizer.groups[1]["lr"] = 0
+    optimizer.step([ones(2), ones(2)])
+    assert second[0] == 0.75
+    with pytest.raises(KeyError):
+        optimizer.groups[0]["momentum"]
+    with pytest.raises(updraft.UpdraftError):
+        optimizer.groups[0]["momentum"] = 1
+    with pytest.raises(TypeError):
+        del optimizer.groups[0]["lr"]
+
+
+def test_bad_groups(momentum):
+    with pytest.raises(ValueError, match='no "params"'):
+        updraft.Optimizer(momentum, [{"lr": 0.1}])
+    with pytest.raises(ValueError, match="1 params and 2 names"):
+        updraft.Optimizer(momentum, [{"params": [ones(2)], "names": ["a", "b"]}])
+
+
+def test_no_parameters_at_all(momentum):
+    optimizer = updraft.Optimizer(momentum, [])
+    optimizer.step([])
+
+
+def test_state_is_a_view(momentum):
+    weights = ones(2, 3)
+    optimizer = updraft.Optimizer(momentum, [weights])
+    optimizer.step([ones(2, 3)])
+    velocity = optimizer.state(0)["velocity"]
+    assert (velocity.shape, velocity.dtype) == ((2, 3), numpy.float32)
+    numpy.testing.assert_array_equal(velocity, ones(2, 3))
+    velocity[...] = 0
+    optimizer.step([numpy.zeros((2, 3), dtype="float32")])
+    numpy.testing.assert_array_equal(optimizer.state(0)["velocity"], 0)
+    assert optimizer.state(0)["velocity"].ctypes.data == velocity.ctypes.data
+    with pytest.raises(updraft.UpdraftError):
+        optimizer.state(1)
+
+
+def test_bound_state_is_used(momentum):
+    weights, velocity = ones(4), ones(4)
+    optimizer = updraft.Optimizer(momentum, [weights], lr=1.0, mu=0.5)
+    optimizer.bind_state(0, "velocity", velocity)
+    optimizer.step([ones(4)])
+    assert velocity.tolist() == [1.5] * 4
+    assert weights.tolist() == [-0.5] * 4
+    with pytest.raises(updraft.UpdraftError):
+        optimizer.bind_state(0, "speed", ones(4))
+
+
+def test_step_count_can_be_set(adamw):
+    weights, other = ones(4), ones(4)
+    optimizer = updraft.Optimizer(adamw, [weights])
+    optimizer.set_step_count(0, 1000)
+    optimizer.step([ones(4)])
+    updraft.Optimizer(adamw, [other]).step([ones(4)])
+    assert optimizer.step_count(0) == 1001
+    assert weights[0] != other[0]
+
+
+@pytest.mark.parametrize(
+    "grads, text",
+    [
+        ([], "1"),
+        ([ones(3)], "shape"),
+        ([ones(2, dtype="float64")], "f64"),
+        ([numpy.ones(2, dtype="int32")], "int32"),
+        (["text"], "gradient 0"),
+    ],
+)
+def test_bad_gradients_change_nothing(momentum, grads, text):
+    weights = ones(2)
+    optimizer = updraft.Optimizer(momentum, [weights])
+    with pytest.raises((updraft.UpdraftError, TypeError), match=text):
+        optimizer.step(grads)
+    assert weights.tolist() == [1, 1]
+    assert optimizer.state(0) == {}
+
+
+def test_a_gradient_that_is_a_parameter(momentum):
+    weights = ones(2)
+    optimizer = updraft.Optimizer(momentum, [weights])
+    with pytest.raises(updraft.UpdraftError, match="overlap"):
+        optimizer.step([weights])
+
+
+def test_parameters_that_overlap(momentum):
+    memory = ones(10)
+    with pytest.raises(updraft.UpdraftError, match="overlap"):
+        updraft.Optimizer(momentum, [memory[:6], memory[5:]])
+
+
+def test_save_and_load(adamw, tmp_path):
+    def made():
+        weights = numpy.linspace(-1, 1, 7, dtype="float32")
+        return weights, updraft.Optimizer(adamw, [{"params": [weights], "names": ["w"]}], lr=0.01)
+
+    path = tmp_path / "state.safetensors"
+    weights, optimizer = made()
+    grad = numpy.sin(weights)
+    optimizer.step([grad])
+    optimizer.groups[0]["lr"] = 0.125
+    optimizer.save(path)
+    middle = weights.copy()
+    optimizer.step([grad])
+
+    again, restored = made()
+    again[...] = middle
+    restored.load(path)
+    assert restored.groups[0]["lr"] == 0.125
+    assert restored.step_count(0) == 1
+    restored.step([grad])
+    numpy.testing.assert_array_equal(again, weights)
+
+    tensors = pytest.importorskip("safetensors.numpy").load_file(path)
+    assert set(tensors) == {"state/w/exp_avg", "state/w/exp_avg_sq", "state/w/step"}
+
+
+def test_loading_what_is_no_file(adamw, tmp_path):
+    optimizer = updraft.Optimizer(adamw, [ones(2)])
+    with pytest.raises(updraft.UpdraftError, match="none"):
+        optimizer.load(tmp_path / "none")
+    (tmp_path / "bad").write_bytes(b"\xff" * 100)
+    with pytest.raises(updraft.UpdraftError):
+        optimizer.load(tmp_path / "bad")
+    assert optimizer.state(0) == {}
+    with pytest.raises(updraft.FileError):
+        optimizer.save(tmp_path / "no" / "folder")

@@ -1,0 +1,160 @@
+"""What needs a fresh process: import order beside torch and triton, lifetime, the GIL."""
+
+import itertools
+
+import pytest
+
+USE = """
+import numpy
+rule = updraft.compile(
+    "rule SGD(lr = 0.5) { update(param, grad) { next param = param - lr * grad } }")
+weights = numpy.ones(3, dtype="float32")
+updraft.Optimizer(rule, [weights]).step([numpy.ones(3, dtype="float32")])
+assert weights.tolist() == [0.5] * 3
+"""
+
+
+@pytest.mark.parametrize(
+    "order", list(itertools.permutations(["updraft", "torch", "triton._C.libtriton"])), ids="-".join
+)
+def test_import_order(run_python, order):
+    """Both bring their own LLVM: neither may see the other's symbols."""
+    for module in order[:]:
+        if module != "updraft":
+            pytest.importorskip(module.split(".")[0])
+    imports = "\n".join(f"import {module}" for module in order)
+    assert run_python(f"{imports}\nimport updraft\n{USE}\nprint('done')") == "done"
+
+
+def test_both_compile_in_one_process(run_python):
+    """triton's LLVM is used while Updraft's is, by lowering a kernel to PTX without a GPU."""
+    pytest.importorskip("triton")
+    program = f"""
+import updraft
+{USE}
+import triton, triton.language as tl
+from triton.backends.compiler import GPUTarget
+
+@triton.jit
+def kernel(x, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(x + i, tl.load(x + i) * 2)
+
+source = triton.compiler.ASTSource(fn=kernel, signature={{"x": "*fp32", "N": "constexpr"}},
+                                   constexprs={{"N": 64}})
+compiled = triton.compile(source, target=GPUTarget("cuda", 90, 32))
+assert ".entry" in compiled.asm["ptx"]
+{USE.replace("0.5", "0.25").replace("[0.25]", "[0.75]")}
+print("done")
+"""
+    assert run_python(program) == "done"
+
+
+def test_optimizer_keeps_what_it_needs(run_python):
+    """Parameters, rule and states live as long as what points to them, in any order of death."""
+    program = """
+import gc, weakref, numpy, updraft
+
+class Array(numpy.ndarray):
+    pass
+
+rule = updraft.compile(
+    "rule M(lr = 0.5) { state v = 0  update(param, grad) { next v = v + grad  "
+    "next param = param - lr * v } }")
+weights = numpy.ones(1000, dtype="float32").view(Array)
+alive = weakref.ref(weights)
+optimizer = updraft.Optimizer(rule, [weights])
+del rule, weights
+gc.collect()
+assert alive() is not None
+for _ in range(3):
+    optimizer.step([numpy.ones(1000, dtype="float32")])
+assert alive()[0] == 1 - 0.5 * (1 + 2 + 3)
+state = optimizer.state(0)["v"]
+del optimizer
+gc.collect()
+junk = [numpy.zeros(1000, dtype="float32") for _ in range(100)]
+assert state.tolist() == [3.0] * 1000
+del state
+gc.collect()
+assert alive() is None
+print("done")
+"""
+    assert run_python(program) == "done"
+
+
+def test_nothing_leaks(run_python):
+    program = """
+import gc, resource, numpy, updraft
+rule = updraft.compile(
+    "rule M(lr = 0.5) { state v = 0  update(param, grad) { next v = v + grad  "
+    "next param = param - lr * v } }")
+def once():
+    weights = numpy.ones(250_000, dtype="float32")
+    updraft.Optimizer(rule, [weights]).step([numpy.ones(250_000, dtype="float32")])
+for _ in range(20): once()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for _ in range(200): once()
+grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+assert grown < 20_000, f"{grown} KiB"
+print("done")
+"""
+    assert run_python(program) == "done"
+
+
+def test_step_releases_the_gil(run_python):
+    """A Python thread counts on while a long step runs in another."""
+    program = """
+import threading, time, numpy, updraft
+rule = updraft.compile(
+    "rule SGD(lr = 0.5) { update(param, grad) { next param = param - lr * grad } }")
+weights, grad = (numpy.zeros(30_000_000, dtype="float32") for _ in range(2))
+optimizer = updraft.Optimizer(rule, [weights])
+optimizer.step([grad])
+inside = threading.Event()
+longest = 0.0
+
+def watch():
+    global longest
+    last = time.perf_counter()
+    while not inside.is_set():
+        now = time.perf_counter()
+        longest = max(longest, now - last)
+        last = now
+        time.sleep(0.0002)
+
+# The steps in one call, so that the interpreter has no chance to switch between them.
+watcher = threading.Thread(target=watch)
+watcher.start()
+started = time.perf_counter()
+for _ in range(20):
+    optimizer.step([grad])
+total = time.perf_counter() - started
+inside.set()
+watcher.join()
+assert longest < total / 4, f"the watcher stood still for {longest} of {total} s"
+print("done")
+"""
+    assert run_python(program) == "done"
+
+
+def test_two_threads_step_one_optimizer(run_python):
+    """Concurrent steps of one optimizer wait for each other."""
+    program = """
+import threading, numpy, updraft
+rule = updraft.compile(
+    "rule SGD(lr = 1) { update(param, grad) { next param = param - lr * grad } }")
+weights = numpy.zeros(100_000, dtype="float32")
+optimizer = updraft.Optimizer(rule, [weights])
+grad = numpy.ones_like(weights)
+def work():
+    for _ in range(100):
+        optimizer.step([grad])
+threads = [threading.Thread(target=work) for _ in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+assert (weights == -400).all()
+assert optimizer.step_count(0) == 400
+print("done")
+"""
+    assert run_python(program) == "done"
