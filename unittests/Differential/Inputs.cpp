@@ -33,12 +33,14 @@ Edges edgesOf(reference::StorageFormat format) {
 }
 
 double specialValue(const Edges &edges, uint64_t choice) {
-  switch (choice % 10) {
+  switch (choice % 12) {
   case 0:
     return std::numeric_limits<double>::quiet_NaN();
   case 1:
     return std::numeric_limits<double>::infinity();
   case 2:
+  case 10:
+  case 11:
     return 0;
   case 3:
     return edges.smallest;

@@ -100,10 +100,14 @@ std::string Generator::tensor(unsigned depth) {
     return pick(tensors);
   const std::string a = tensor(depth - 1);
   const auto b = [&] { return operand(depth - 1); };
-  switch (below(18)) {
+  switch (below(20)) {
   case 0:
   case 1:
     return "(" + a + " + " + b() + ")";
+  case 18:
+    // Zeros of either sign meet.
+    return pick<std::string>({"max(0, ", "min(0, ", "max(-0, ", "min(-0, ", "(0 + ", "(-0 - "}) +
+           a + ")";
   case 2:
     return "(" + b() + " - " + a + ")";
   case 3:
