@@ -60,12 +60,14 @@ Type Checker::check(const Expr &expr, const Scope &scope) {
     return Type();
   if (++visits > maxVisits) {
     exhausted = true;
-    diagnostics.report(DiagnosticKind::ExpansionTooLarge, expr.focus, maxOperations);
+    diagnostics.report(DiagnosticKind::ExpansionTooLarge, calls ? outermostCall : expr.focus,
+                       maxOperations);
     return Type();
   }
   if (depth == maxExpansionDepth) {
     exhausted = true;
-    diagnostics.report(DiagnosticKind::CallsTooDeep, expr.focus, maxExpansionDepth);
+    diagnostics.report(DiagnosticKind::CallsTooDeep, calls ? outermostCall : expr.focus,
+                       maxExpansionDepth);
     return Type();
   }
   ++depth;
@@ -253,8 +255,12 @@ Type Checker::checkFunctionCall(const Expr &expr, const Function &function,
     return Type();
   }
   size_t before = diagnostics.diagnostics().size();
+  if (calls++ == 0)
+    outermostCall = expr.focus;
   Type result = checkBody(function, arguments);
-  diagnostics.noteSince(before, DiagnosticKind::InCall, expr.focus, expr.text);
+  --calls;
+  if (!exhausted)
+    diagnostics.noteSince(before, DiagnosticKind::InCall, expr.focus, expr.text);
   return result;
 }
 

@@ -34,12 +34,14 @@ Value Evaluator::evaluate(const Expr &expr, const Names &names) {
     return Value();
   if (++visits > maxVisits || emit.operationCount() > maxOperations) {
     exhausted = true;
-    diagnostics.report(DiagnosticKind::ExpansionTooLarge, expr.focus, maxOperations);
+    diagnostics.report(DiagnosticKind::ExpansionTooLarge, calls ? outermostCall : expr.focus,
+                       maxOperations);
     return Value();
   }
   if (depth == maxExpansionDepth) {
     exhausted = true;
-    diagnostics.report(DiagnosticKind::CallsTooDeep, expr.focus, maxExpansionDepth);
+    diagnostics.report(DiagnosticKind::CallsTooDeep, calls ? outermostCall : expr.focus,
+                       maxExpansionDepth);
     return Value();
   }
   ++depth;
@@ -131,7 +133,16 @@ Value Evaluator::evaluateCall(const Expr &expr, const Names &names) {
   if (const Builtin *builtin = findBuiltin(expr.text))
     return emit.builtin(builtin->kind, arguments, location(expr.focus));
   const Function *function = names.file->visible.lookup(expr.text);
-  return function ? expand(*function, arguments) : Value();
+  if (!function)
+    return Value();
+  size_t before = diagnostics.diagnostics().size();
+  if (calls++ == 0)
+    outermostCall = expr.focus;
+  Value result = expand(*function, arguments);
+  --calls;
+  if (!exhausted)
+    diagnostics.noteSince(before, DiagnosticKind::InCall, expr.focus, expr.text);
+  return result;
 }
 
 Value Evaluator::expand(const Function &function, llvm::ArrayRef<Value> arguments) {

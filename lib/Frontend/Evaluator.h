@@ -52,6 +52,10 @@ private:
   llvm::BumpPtrAllocator arena;
   unsigned visits = 0;
   unsigned depth = 0;
+  /// Calls that are being expanded, and where the first of them is.
+  unsigned calls = 0;
+  SourceRange outermostCall;
+  /// A limit was reached and reported.
   bool exhausted = false;
 };
 

@@ -212,7 +212,8 @@ private:
       Location loc = evaluator.location(name);
       mlir::Value value = StateOp::create(
           builder, loc, computeType(), builder.getStringAttr(name.text),
-          mlir::TypeAttr::get(storageType(state.storage)), evaluator.emit.scalar(initial, loc));
+          mlir::TypeAttr::get(storageType(state.storage)),
+          evaluator.emit.scalar(initial, evaluator.location(state.declaration->initial->range)));
       inputs.add(name.text, Value::ofIr(Kind::Number, Extent::Element, value));
       nexts.emplace_back(name.text, value);
     }
@@ -233,7 +234,8 @@ private:
       }
       if (value.isError())
         continue;
-      mlir::Value element = evaluator.emit.element(value, evaluator.location(statement.name));
+      mlir::Value element =
+          evaluator.emit.element(value, evaluator.location(statement.value->range));
       if (statement.name.text == "param")
         nextParam = element;
       for (auto &[name, next] : nexts)

@@ -50,7 +50,8 @@ public:
       at = 3;
     while (!diagnostics.isFull() && skipBlanks())
       lexOne();
-    auto end = static_cast<uint32_t>(text.size());
+    // What is missing at the end of the file is missing after its last word.
+    uint32_t end = tokens.empty() ? 0 : tokens.back().end;
     tokens.push_back({TokenKind::End, end, end});
     return std::move(tokens);
   }
@@ -177,9 +178,13 @@ private:
       return;
     }
     at += llvm::getNumBytesForUTF8(*start);
-    if (!allowed)
-      diagnostics.report(DiagnosticKind::InvalidCharacter, from(begin),
-                         "`" + from(begin).text().str() + "`", "");
+    if (allowed)
+      return;
+    SourceRange letter = from(begin);
+    while (continuesName(peek()) || static_cast<unsigned char>(peek()) >= 0x80)
+      ++at;
+    diagnostics.report(DiagnosticKind::InvalidCharacter, letter, "`" + letter.text().str() + "`",
+                       "; names are made of the letters a to z, digits and `_`");
   }
 
   static std::string shown(unsigned char byte) {
@@ -234,6 +239,8 @@ private:
                    .Default(TokenKind::End);
     if (one != TokenKind::End)
       return push(one, begin);
+    if (c == '\'' && text.substr(at).take_until([](char d) { return d == '\n'; }).contains(c))
+      at = static_cast<uint32_t>(text.find(c, at) + 1);
     hint = llvm::StringSwitch<StringRef>(StringRef(&c, 1))
                .Case("&", "; and is written `&&`")
                .Case("|", "; or is written `||`")

@@ -293,7 +293,11 @@ std::unique_ptr<ParsedFile> updraft::parseFile(std::shared_ptr<const SourceFile>
                        file->source->text().size(), maxFileSize);
     return file;
   }
-  Parser(*file, diagnostics).run();
+  // A word that was left out would only make wrong sentences.
+  size_t before = diagnostics.diagnostics().size();
+  Parser parser(*file, diagnostics);
+  if (diagnostics.diagnostics().size() == before)
+    parser.run();
   return file;
 }
 

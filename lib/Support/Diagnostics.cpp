@@ -96,14 +96,23 @@ std::string DiagnosticEngine::render() const {
   return text;
 }
 
+// Whether the names differ by two neighbouring characters that changed places.
+static bool isTransposed(StringRef a, StringRef b) {
+  if (a.size() != b.size())
+    return false;
+  size_t i = std::mismatch(a.begin(), a.end(), b.begin()).first - a.begin();
+  return i + 1 < a.size() && a[i] == b[i + 1] && a[i + 1] == b[i] &&
+         a.drop_front(i + 2) == b.drop_front(i + 2);
+}
+
 StringRef updraft::nearestName(StringRef name, llvm::ArrayRef<StringRef> candidates) {
   // Half of a short name may not be wrong; of a long one, a third.
   unsigned best = std::max<unsigned>(1, name.size() / 3) + 1;
   StringRef nearest;
   for (StringRef candidate : candidates) {
-    unsigned distance = name.equals_insensitive(candidate)
-                            ? 1
-                            : name.edit_distance(candidate, /*AllowReplacements=*/true, best);
+    bool isNear = name.equals_insensitive(candidate) || isTransposed(name, candidate);
+    unsigned distance =
+        isNear ? 1 : name.edit_distance(candidate, /*AllowReplacements=*/true, best);
     if (distance < best && distance < candidate.size()) {
       best = distance;
       nearest = candidate;

@@ -1,0 +1,164 @@
+//===- GeneratedCases.cpp - Limits, and bytes that are no text -------------------------===//
+
+#include "ErrorCases.h"
+
+#include "updraft/Frontend/Parser.h"
+
+using namespace updraft;
+using namespace updraft::test;
+
+namespace {
+std::string repeated(const std::string &text, unsigned count) {
+  std::string result;
+  for (unsigned i = 0; i < count; ++i)
+    result += text;
+  return result;
+}
+
+// One error with the caret under a single column of a line.
+std::string oneError(const std::string &place, const std::string &message, const std::string &line,
+                     size_t column, size_t width = 1) {
+  return "rule.upd:" + place + ": error: " + message + "\n" + line + "\n" +
+         std::string(column - 1, ' ') + "^" + std::string(width - 1, '~') + "\n";
+}
+
+ErrorCase largeFile() {
+  std::string text = "// " + std::string(maxFileSize, 'x');
+  return {"file too large",
+          {},
+          text,
+          {},
+          oneError("1:1", "the file has 65539 bytes; at most 65536 are allowed", text, 1)};
+}
+
+ErrorCase manyErrors() {
+  ErrorCase result{"too many errors", {}, "", {}, ""};
+  for (unsigned i = 0; i < 25; ++i) {
+    std::string name(1, static_cast<char>('a' + i)), line = "fn " + name + "() = 1 + zzzz";
+    result.source += line + "\n";
+    if (i < 20)
+      result.expected +=
+          oneError(std::to_string(i + 1) + ":14", "unknown name `zzzz`", line, 14, 4);
+  }
+  result.expected += "error: more than 20 errors; the rest are not shown\n";
+  return result;
+}
+
+ErrorCase deepParentheses() {
+  std::string line = "fn f(x) = " + repeated("(", 10000) + "x" + repeated(")", 10000);
+  return {"deep parentheses",
+          {},
+          line,
+          {},
+          oneError("1:75", "expressions nest more than 64 deep; name a part of it with `let`", line,
+                   75)};
+}
+
+ErrorCase longChain() {
+  std::string line = "fn f(x) = x" + repeated("+x", 10000);
+  return {"long chain",
+          {},
+          line,
+          {},
+          oneError("1:522",
+                   "the expression has more than 256 operators in a row; name a part of it "
+                   "with `let`",
+                   line, 522)};
+}
+
+// Each function calls the one before twice: 2^20 expansions.
+ErrorCase doubling(const std::string &name, const std::string &argument) {
+  std::string functions = "fn f0(x) = x * x\n";
+  for (int i = 1; i <= 20; ++i)
+    functions += "fn f" + std::to_string(i) + "(x) = f" + std::to_string(i - 1) + "(x) + f" +
+                 std::to_string(i - 1) + "(x)\n";
+  std::string rule =
+      "rule R(lr = 1) { update(param, grad) { next param = f20(" + argument + ") } }";
+  return {name,
+          {},
+          functions + rule,
+          {},
+          oneError("22:53",
+                   "the rule expands to more than 10000 operations; functions are expanded where "
+                   "they are called",
+                   rule, 53, 3)};
+}
+
+// Twice as deep as the limit, though no function is deep in itself.
+ErrorCase deepCalls() {
+  std::string functions = "fn f0(x) = x * x\n";
+  for (int i = 1; i <= 400; ++i)
+    functions += "fn f" + std::to_string(i) + "(x) = -f" + std::to_string(i - 1) + "(x)\n";
+  std::string rule = "rule R(lr = 1) { update(param, grad) { next param = f400(grad) } }";
+  return {"deep calls",
+          {},
+          functions + rule,
+          {},
+          oneError("402:53",
+                   "calls and operators nest more than 400 deep when functions are expanded", rule,
+                   53, 4)};
+}
+
+ErrorCase manyFiles() {
+  ErrorCase result{"too many files", {}, "", {}, ""};
+  for (int i = 1; i <= 64; ++i) {
+    std::string name = "f" + std::to_string(i) + ".upd";
+    result.source += "import \"" + name + "\"\n";
+    result.files.emplace_back(name, "fn g" + std::to_string(i) + "(x) = x\n");
+  }
+  result.expected = oneError("64:8", "more than 64 files are imported", "import \"f64.upd\"", 8, 9);
+  return result;
+}
+
+ErrorCase largeImport() {
+  return {"import that is too large",
+          {},
+          "import \"big.upd\"",
+          {{"big.upd", std::string(maxFileSize + 1, ' ')}},
+          oneError("1:8", "cannot read `big.upd`: it has more than 65536 bytes",
+                   "import \"big.upd\"", 8, 9)};
+}
+
+std::vector<ErrorCase> makeCases() {
+  return {
+      largeFile(),
+      manyErrors(),
+      deepParentheses(),
+      longChain(),
+      doubling("doubling functions", "grad"),
+      // Constants make no operations, but take time.
+      doubling("doubling constants", "2"),
+      deepCalls(),
+      manyFiles(),
+      largeImport(),
+      {"byte that is no UTF-8",
+       {},
+       "fn f(x) = \xFF",
+       {},
+       "rule.upd:1:11: error: byte 0xFF is not UTF-8; save the file as UTF-8\n"
+       "fn f(x) = \xFF\n          ^\n"},
+      {"zero byte",
+       {},
+       std::string("fn f(x) = \0", 11),
+       {},
+       "rule.upd:1:11: error: byte 0x00 is not part of the language\n"
+       "fn f(x) = ?\n          ^\n"},
+      {"control character in a string",
+       {},
+       "import \"a\x1B[2Jb\"",
+       {},
+       "rule.upd:1:10: error: byte 0x1B is not part of the language\n"
+       "import \"a?[2Jb\"\n         ^\n"},
+      {"lines that end with CR LF",
+       {},
+       "fn f(x) = 1\r\nfn g(x) = y\r\n",
+       {},
+       oneError("2:11", "unknown name `y`", "fn g(x) = y", 11)},
+  };
+}
+} // namespace
+
+const std::vector<ErrorCase> &updraft::test::generatedCases() {
+  static const std::vector<ErrorCase> cases = makeCases();
+  return cases;
+}

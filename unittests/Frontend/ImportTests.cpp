@@ -1,0 +1,282 @@
+//===- ImportTests.cpp - What expressions become ---------------------------------------===//
+
+#include "updraft/Frontend/Frontend.h"
+
+#include "Updraft/IR/UpdraftOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Verifier.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <fstream>
+
+using namespace updraft;
+using testing::HasSubstr;
+using testing::Not;
+
+namespace {
+class ImportTest : public testing::Test {
+protected:
+  // The rule's operations as text, or what is wrong with the input.
+  std::string import(const std::string &source, const RuleRequest &request = {}) {
+    DiagnosticEngine diagnostics;
+    auto program = parseProgram(source, "rule.upd", diagnostics);
+    auto imported = program ? importRule(context, *program, request, diagnostics) : std::nullopt;
+    if (!imported)
+      return diagnostics.render();
+    EXPECT_TRUE(mlir::succeeded(mlir::verify(*imported->module)));
+    statics = imported->statics;
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    imported->module->print(os, mlir::OpPrintingFlags().printNameLocAsPrefix());
+    return text;
+  }
+
+  // The same for an expression as the next parameter.
+  std::string importExpression(const std::string &expression, const RuleRequest &request = {}) {
+    return import("rule R(lr = 1, beta = 0.9, static n = 3, static flag = false) {\n"
+                  "  state m = 0\n"
+                  "  update(param, grad, step, first) { next param = " +
+                      expression + " }\n}",
+                  request);
+  }
+
+  mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
+  std::vector<std::pair<std::string, std::string>> statics;
+};
+
+TEST_F(ImportTest, ScalarsAreF64AndRoundedOnceWhereTheyMeetATensor) {
+  std::string text = importExpression("(1 - lr) * grad + (1 - lr) * param + lr");
+  EXPECT_THAT(text, HasSubstr("arith.subf %cst_0, %lr : f64"));
+  EXPECT_THAT(text, HasSubstr("arith.truncf"));
+  EXPECT_THAT(text, HasSubstr("arith.truncf %lr : f64 to f32"));
+}
+
+TEST_F(ImportTest, AScalarUsedTwiceIsRoundedOnce) {
+  std::string text = importExpression("lr * grad + lr * param");
+  EXPECT_EQ(llvm::StringRef(text).count("arith.truncf"), 1u) << text;
+}
+
+TEST_F(ImportTest, ConstantsFoldInF64AndRoundToTheComputeType) {
+  EXPECT_THAT(importExpression("grad * (0.1 + 0.2)"),
+              HasSubstr("arith.constant 3.000000e-01 : f32"));
+  EXPECT_THAT(importExpression("grad * (0.1 + 0.2)", {"", {}, {{"param", UPD_F64}}}),
+              HasSubstr("arith.constant 0.30000000000000004 : f64"));
+}
+
+TEST_F(ImportTest, PowerOfATensorIsMultiplication) {
+  std::string square = importExpression("grad ^ 2");
+  EXPECT_EQ(llvm::StringRef(square).count("arith.mulf %grad, %grad : f32"), 1u) << square;
+  std::string ninth = importExpression("grad ^ 9");
+  EXPECT_EQ(llvm::StringRef(ninth).count("arith.mulf"), 4u) << ninth;
+  std::string inverse = importExpression("grad ^ -1");
+  EXPECT_THAT(inverse, HasSubstr("arith.divf"));
+  EXPECT_THAT(inverse, Not(HasSubstr("arith.mulf")));
+  EXPECT_THAT(importExpression("grad ^ 0.5"), HasSubstr("math.sqrt %grad : f32"));
+  EXPECT_THAT(importExpression("grad ^ n"), HasSubstr("arith.mulf"));
+}
+
+TEST_F(ImportTest, PowerOfAScalar) {
+  EXPECT_THAT(importExpression("grad * beta ^ step"), HasSubstr("math.fpowi %beta"));
+  EXPECT_THAT(importExpression("grad * beta ^ (2 * step - 1)"), HasSubstr("math.fpowi %beta"));
+  EXPECT_THAT(importExpression("grad * beta ^ floor(step / 2)"), HasSubstr("math.fpowi %beta"));
+  EXPECT_THAT(importExpression("grad * beta ^ (step / 2)"), HasSubstr("math.powf %beta"));
+  EXPECT_THAT(importExpression("grad * beta ^ 0.25"), HasSubstr("math.powf %beta"));
+  EXPECT_THAT(importExpression("grad * beta ^ 1000"), HasSubstr("math.fpowi %beta"));
+  EXPECT_THAT(importExpression("grad * pow(beta, lr)"), HasSubstr("math.powf %beta, %lr"));
+  EXPECT_THAT(importExpression("grad * 2 ^ 10"), HasSubstr("constant 1.024000e+03 : f32"));
+}
+
+TEST_F(ImportTest, BuiltinsAreOperations) {
+  EXPECT_THAT(importExpression("max(param, grad)"), HasSubstr("arith.maximumf %param, %grad"));
+  EXPECT_THAT(importExpression("min(param, lr)"), HasSubstr("arith.minimumf"));
+  EXPECT_THAT(importExpression("fma(param, grad, lr)"), HasSubstr("math.fma"));
+  EXPECT_THAT(importExpression("abs(floor(ceil(grad)))"), HasSubstr("math.absf"));
+  std::string scalars = importExpression("grad * (exp(lr) + log(lr) + tanh(lr))");
+  EXPECT_THAT(scalars, HasSubstr("math.exp %lr : f64"));
+  EXPECT_THAT(scalars, HasSubstr("math.log %lr : f64"));
+  EXPECT_THAT(scalars, HasSubstr("math.tanh %lr : f64"));
+}
+
+TEST_F(ImportTest, ConditionsBecomeSelect) {
+  EXPECT_THAT(importExpression("if first then grad else param"),
+              HasSubstr("arith.select %first, %grad, %param : f32"));
+  EXPECT_THAT(importExpression("if grad > 0 then 1 else lr"), HasSubstr("arith.cmpf ogt, %grad"));
+  EXPECT_THAT(importExpression("grad * (if lr > 0 then lr else 1)"), HasSubstr(": f64"));
+  EXPECT_THAT(importExpression("if !(grad > 0) || first then 1 else 0"), HasSubstr("arith.ori"));
+  EXPECT_THAT(importExpression("if (grad > 0) == (param > 0) then 1 else 0"),
+              HasSubstr("arith.cmpi eq"));
+}
+
+TEST_F(ImportTest, StaticConditionsLeaveNothing) {
+  std::string text = importExpression("if flag then exp(lr) else grad");
+  EXPECT_THAT(text, Not(HasSubstr("math.exp")));
+  EXPECT_THAT(text, Not(HasSubstr("select")));
+  text = importExpression("if flag && grad > 0 then param else grad");
+  EXPECT_THAT(text, Not(HasSubstr("cmpf")));
+}
+
+TEST_F(ImportTest, ComparisonsWithNaNAreFalse) {
+  EXPECT_THAT(importExpression("if grad != param then 1 else 2"), HasSubstr("arith.cmpf une"));
+  EXPECT_THAT(importExpression("if 0 / 0 >= 0 then grad else param"),
+              HasSubstr("updraft.next %param"));
+}
+
+TEST_F(ImportTest, AStateWithoutNextKeepsItsValue) {
+  EXPECT_THAT(importExpression("grad"), HasSubstr("updraft.next %grad, %m : f32, f32"));
+}
+
+TEST_F(ImportTest, ASettingsChangesADefaultAndAFlag) {
+  std::string text = importExpression("if flag then grad else param",
+                                      {"", {{"lr", "-2 ^ 3"}, {"flag", "true"}}, {}});
+  EXPECT_THAT(text, HasSubstr("updraft.hyper \"lr\" = -8.000000e+00"));
+  EXPECT_THAT(text, HasSubstr("updraft.next %grad"));
+  ASSERT_EQ(statics.size(), 2u);
+  EXPECT_EQ(statics[0], std::make_pair(std::string("n"), std::string("3")));
+  EXPECT_EQ(statics[1], std::make_pair(std::string("flag"), std::string("true")));
+}
+
+const char *derived = R"(
+rule R(lr = 1, momentum = 0, static buffered = momentum != 0 && lr > 0, static n = momentum * 2)
+{
+  state m = 0 when buffered
+  update(param, grad) {
+    next m = grad
+    next param = param + n
+  }
+})";
+
+TEST_F(ImportTest, DerivedFlagsFollowTheHyperparametersAndGuardThem) {
+  std::string text = import(derived);
+  EXPECT_THAT(text, Not(HasSubstr("updraft.state")));
+  EXPECT_THAT(text,
+              HasSubstr("\"momentum = {momentum}, lr = {lr} change the static flag `buffered`; "
+                        "compile the rule with these values\""));
+  EXPECT_THAT(text, HasSubstr("\"momentum = {momentum} changes the static flag `n`; "
+                              "compile the rule with this value\""));
+  EXPECT_EQ(statics[0].second, "false");
+  text = import(derived, {"", {{"momentum", "0.5"}}, {}});
+  EXPECT_THAT(text, HasSubstr("updraft.state \"m\""));
+  EXPECT_EQ(statics[0].second, "true");
+  EXPECT_EQ(statics[1].second, "1");
+}
+
+TEST_F(ImportTest, AnExplicitFlagIsNotGuarded) {
+  std::string text = import(derived, {"", {{"buffered", "true"}, {"n", "7"}}, {}});
+  EXPECT_THAT(text, HasSubstr("updraft.state \"m\""));
+  EXPECT_THAT(text, Not(HasSubstr("updraft.require")));
+}
+
+TEST_F(ImportTest, MessagesKeepHyperparametersAndFillInFlags) {
+  std::string text = import(R"(
+rule R(lr = 1, static kind = "a{b", static amsgrad = true)
+  require lr >= 0 || !amsgrad else "{{{lr}}} with {kind} and {amsgrad}"
+  require kind == "a{b" else "not reached"
+{
+  update(param, grad) { next param = param }
+})");
+  EXPECT_THAT(text, HasSubstr("\"{{{lr}}} with a{{b and true\""));
+  EXPECT_THAT(text, Not(HasSubstr("not reached")));
+}
+
+TEST_F(ImportTest, StorageTypes) {
+  const char *source = R"(
+rule R(lr = 1) {
+  state a = 0
+  state b = 0 : f16
+  state c = lr
+  update(param, grad) { next param = param }
+})";
+  std::string text = import(source, {"", {}, {{"param", UPD_BF16}}});
+  EXPECT_THAT(text, HasSubstr("@R compute f32"));
+  EXPECT_THAT(text, HasSubstr("updraft.param stored bf16 : f32"));
+  EXPECT_THAT(text, HasSubstr("updraft.grad stored f32 : f32"));
+  EXPECT_THAT(text, HasSubstr("\"a\" stored bf16"));
+  EXPECT_THAT(text, HasSubstr("\"b\" stored f16"));
+  EXPECT_THAT(text, HasSubstr("\"c\" stored bf16 initial %lr : f32"));
+  text = import(source, {"", {}, {{"state", UPD_F32}, {"c", UPD_F64}}});
+  EXPECT_THAT(text, HasSubstr("@R compute f64"));
+  EXPECT_THAT(text, HasSubstr("updraft.param stored f32 : f64"));
+  EXPECT_THAT(text, HasSubstr("\"b\" stored f32"));
+  EXPECT_THAT(text, HasSubstr("\"c\" stored f64"));
+}
+
+TEST_F(ImportTest, FunctionsArePolymorphicAndSeeTheirOwnFile) {
+  std::string text = import(R"(
+fn twice(x) = x + x
+fn scaled(x, k) {
+  let kk = twice(k)
+  return kk * x
+}
+fn sign(x) = x
+rule R(lr = 1) {
+  update(param, grad) { next param = sign(scaled(param, lr)) + twice(grad) }
+})");
+  EXPECT_THAT(text, HasSubstr("%kk = arith.addf %lr, %lr : f64"));
+  EXPECT_THAT(text, HasSubstr("arith.addf %grad, %grad : f32"));
+  EXPECT_THAT(text, Not(HasSubstr("select")));
+}
+
+TEST_F(ImportTest, LocationsCarryNamesAndLines) {
+  DiagnosticEngine diagnostics;
+  auto program = parseProgram("rule R(lr = 1) {\n  update(param, grad) {\n"
+                              "    let scaled = grad * lr\n    next param = scaled\n  }\n}",
+                              "rule.upd", diagnostics);
+  auto imported = importRule(context, *program, {}, diagnostics);
+  ASSERT_TRUE(imported);
+  bool found = false;
+  imported->module->walk([&](mlir::arith::MulFOp op) {
+    found = true;
+    auto loc = mlir::dyn_cast<mlir::NameLoc>(op.getLoc());
+    ASSERT_TRUE(loc);
+    EXPECT_EQ(loc.getName(), "scaled");
+    auto place = mlir::dyn_cast<mlir::FileLineColLoc>(loc.getChildLoc());
+    ASSERT_TRUE(place);
+    EXPECT_EQ(place.getFilename(), "rule.upd");
+    EXPECT_EQ(place.getLine(), 3u);
+    EXPECT_EQ(place.getColumn(), 23u);
+  });
+  EXPECT_TRUE(found);
+}
+
+TEST_F(ImportTest, OneOfSeveralRules) {
+  const char *source = "rule A(lr = 1) { update(param, grad) { next param = param } }\n"
+                       "rule B(lr = 1) { update(param, grad) { next param = grad } }\n";
+  EXPECT_THAT(import(source, {"B", {}, {}}), HasSubstr("updraft.rule @B"));
+  DiagnosticEngine diagnostics;
+  auto program = parseProgram(source, "rule.upd", diagnostics);
+  EXPECT_EQ(program->ruleNames(), (std::vector<llvm::StringRef>{"A", "B"}));
+}
+
+TEST_F(ImportTest, ImportedFilesAreListedWithTheirText) {
+  std::string path = testing::TempDir() + "updraft-imported.upd";
+  std::ofstream(path) << "fn helper(x) = x + 1\n";
+  DiagnosticEngine diagnostics;
+  auto program = parseProgram("import \"updraft-imported.upd\"\nimport \"updraft-imported.upd\"\n"
+                              "rule R(lr = 1) { update(param) { next param = helper(param) } }",
+                              testing::TempDir() + "main.upd", diagnostics);
+  ASSERT_TRUE(program) << diagnostics.render();
+  ASSERT_EQ(program->files().size(), 2u);
+  EXPECT_EQ(program->files()[1]->text(), "fn helper(x) = x + 1\n");
+}
+
+TEST_F(ImportTest, AdamWTakesLessThanAMillisecond) {
+  std::ifstream file(std::string(UPDRAFT_RULES_DIR) + "/adamw.upd");
+  std::string source((std::istreambuf_iterator<char>(file)), {});
+  double best = 1e9;
+  for (int i = 0; i < 20; ++i) {
+    auto start = std::chrono::steady_clock::now();
+    DiagnosticEngine diagnostics;
+    auto program = parseProgram(source, "adamw.upd", diagnostics);
+    ASSERT_TRUE(program && importRule(context, *program, {}, diagnostics));
+    std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
+    best = std::min(best, elapsed.count());
+  }
+  EXPECT_LT(best, 1.0);
+}
+} // namespace
