@@ -52,8 +52,10 @@ def run_python(tmp_path):
     """Runs a program in a fresh interpreter; returns what it printed."""
 
     def run(program):
+        file = tmp_path / "program.py"
+        file.write_text(program)
         result = subprocess.run(
-            [sys.executable, "-c", program],
+            [sys.executable, str(file)],
             capture_output=True,
             text=True,
             timeout=300,
