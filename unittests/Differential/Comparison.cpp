@@ -294,6 +294,8 @@ std::vector<TensorShape> updraft::differential::smallTensors() {
 std::string updraft::differential::describe(const RuleCase &ruleCase) {
   static const char *const names[] = {"f32", "f64", "bf16", "f16"};
   std::string text = ruleCase.filename;
+  if (ruleCase.target != "host")
+    text += " for " + ruleCase.target;
   for (const auto &[name, value] : ruleCase.settings)
     text += " " + name + "=" + value;
   for (const auto &[name, dtype] : ruleCase.storage)

@@ -2,7 +2,9 @@
 
 #include "Sides.h"
 
+#include "CAPI/Handles.h"
 #include "updraft-c/compiler.h"
+#include "updraft/Engine/Session.h"
 #include "updraft/Frontend/Frontend.h"
 
 using namespace updraft;
@@ -39,7 +41,25 @@ upd_dtype updraft::differential::dtypeOf(StorageFormat format) {
   return UPD_F32;
 }
 
+/// The C API knows this machine only.
+static llvm::Expected<RuleHandle> compileForTarget(const RuleCase &ruleCase) {
+  llvm::Expected<CPUTarget> target = CPUTarget::named(ruleCase.target);
+  if (!target)
+    return target.takeError();
+  CompileRequest request;
+  request.source = ruleCase.source;
+  request.filename = ruleCase.filename;
+  request.rule = {ruleCase.rule, ruleCase.settings, ruleCase.storage};
+  request.target = std::move(*target);
+  llvm::Expected<Session::Loaded> loaded = Session::get().load(request, DiskCache());
+  if (!loaded)
+    return loaded.takeError();
+  return RuleHandle(new upd_rule{std::move(loaded->kernels), UPD_COMPILED});
+}
+
 llvm::Expected<RuleHandle> updraft::differential::compile(const RuleCase &ruleCase) {
+  if (ruleCase.target != "host")
+    return compileForTarget(ruleCase);
   std::vector<upd_setting> settings;
   for (const auto &[name, value] : ruleCase.settings)
     settings.push_back({name.c_str(), value.c_str()});

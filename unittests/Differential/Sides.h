@@ -25,7 +25,8 @@ using OptimizerHandle = std::unique_ptr<upd_optimizer, ReleaseOptimizer>;
 reference::StorageFormat formatOf(upd_dtype dtype);
 upd_dtype dtypeOf(reference::StorageFormat format);
 
-/// Compiles through the C API, without a cache on disk.
+/// Compiles through the C API, which is for this machine, or for the case's target; without a cache
+/// on disk.
 llvm::Expected<RuleHandle> compile(const RuleCase &ruleCase);
 
 /// Imports the rule and makes an interpreter of it as it is, before any pass.

@@ -1,0 +1,62 @@
+//===- TargetTests.cpp - Code for other CPUs than this machine's exact one ----------------===//
+// The instruction sets that object files are made for, where this machine runs them: vectors of
+// another width, remainders with and without masks.
+
+#include "RandomRule.h"
+#include "RuleTable.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/TargetParser/Host.h"
+
+using namespace updraft::differential;
+
+namespace {
+
+/// Whether this machine has the features that make the target's code run.
+bool runsHere(llvm::StringRef target) {
+  const llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  const auto has = [&](std::initializer_list<llvm::StringRef> names) {
+    return llvm::all_of(names, [&](llvm::StringRef name) { return features.lookup(name); });
+  };
+  const bool v3 = has({"avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"});
+  if (target == "x86-64-v3")
+    return v3;
+  if (target == "x86-64-v4")
+    return v3 && has({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"});
+  return false;
+}
+
+class Targets : public testing::TestWithParam<const char *> {
+protected:
+  void SetUp() override {
+    if (!runsHere(GetParam()))
+      GTEST_SKIP() << "this machine does not run " << GetParam();
+  }
+};
+
+TEST_P(Targets, StepShippedRulesAsInterpreted) {
+  for (const char *file : {"sgd", "adamw", "rmsprop", "lion"}) {
+    const std::vector<RuleVariant> variants = variantsOf(file);
+    for (const StorageChoice &storage : storageChoices(variants.back())) {
+      RuleCase ruleCase = variants.back().instantiate(storage);
+      ruleCase.target = GetParam();
+      ruleCase.tensors = smallTensors();
+      ASSERT_TRUE(compiledEqualsInterpreted(ruleCase));
+    }
+  }
+}
+
+TEST_P(Targets, StepRandomRulesAsInterpreted) {
+  for (uint64_t seed = 1000; seed < 1100; ++seed) {
+    RuleCase ruleCase = randomRule(seed);
+    ruleCase.target = GetParam();
+    ASSERT_TRUE(compiledEqualsInterpreted(ruleCase)) << ruleCase.source;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(X86, Targets, testing::Values("x86-64-v3", "x86-64-v4"),
+                         [](const testing::TestParamInfo<const char *> &info) {
+                           return info.param == std::string("x86-64-v3") ? "v3" : "v4";
+                         });
+
+} // namespace
