@@ -5,6 +5,7 @@
 #include "Explain.h"
 #include "InterfaceJson.h"
 #include "Updraft/IR/UpdraftDialect.h"
+#include "Updraft/Transforms/Passes.h"
 #include "Updraft/Transforms/Pipelines.h"
 #include "updraft/Driver/StatusError.h"
 #include "updraft/Frontend/Frontend.h"
@@ -23,13 +24,14 @@ struct Compiler::Cached {
   Cached()
       : context(makeRegistry(), MLIRContext::Threading::DISABLED), toPlan(&context),
         toLLVM(&context) {
-    buildPlanPipeline(toPlan);
+    buildSchedulePipeline(toPlan);
     buildLLVMDialectPipeline(toLLVM);
   }
 
   /// What is made once for each target.
   struct ForTarget {
     ForTarget(MLIRContext &context, const CPUTarget &target) : toLoops(&context) {
+      toLoops.addPass(createExpandMathPass());
       buildLoopsPipeline(toLoops, target);
     }
     PassManager toLoops;

@@ -3,7 +3,7 @@
 
 #include "Explain.h"
 
-#include "mlir/IR/Location.h"
+#include "Formula.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -18,15 +18,6 @@ std::string typeName(Type type) {
   std::string name;
   llvm::raw_string_ostream(name) << type;
   return name;
-}
-
-/// The source name of a value, or what the operation is called.
-std::string nameOf(Value value) {
-  if (auto name = value.getLoc()->findInstanceOf<NameLoc>())
-    return name.getName().str();
-  if (Operation *op = value.getDefiningOp())
-    return op->getName().stripDialect().str();
-  return "argument";
 }
 
 /// An fma counts as two, comparisons and selections as none.
@@ -71,19 +62,15 @@ void explainPass(PassOp pass, unsigned index, llvm::raw_ostream &os) {
                       "does", flops, divisions, roots);
 }
 
-/// Names the scalars that the prologue computes: its results that are more than an input rounded.
+/// The scalars that the prologue computes, as formulas over its inputs.
 void explainPrologue(PrologueOp prologue, llvm::raw_ostream &os) {
   Operation *yield = prologue.getBody().front().getTerminator();
-  os << llvm::formatv("prologue, once per group and step, in f64: {0} operations, {1} scalars\n",
-                      std::distance(prologue.getBody().front().without_terminator().begin(),
-                                    prologue.getBody().front().without_terminator().end()),
-                      yield->getNumOperands());
-  for (Value value : yield->getOperands()) {
-    Value source = value;
-    if (auto truncation = value.getDefiningOp<arith::TruncFOp>())
-      source = truncation.getIn();
-    os << llvm::formatv("  hoisted {0} as {1}\n", nameOf(source), typeName(value.getType()));
-  }
+  unsigned flops = 0;
+  for (Operation &op : prologue.getBody().front())
+    flops += flopsOf(op);
+  os << llvm::formatv("prologue, once per group and step, in f64: {0} flops\n", flops);
+  for (Value value : yield->getOperands())
+    os << llvm::formatv("  hoisted {0} = {1}\n", typeName(value.getType()), formulaOf(value));
 }
 } // namespace
 

@@ -6,9 +6,13 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 
-void updraft::buildPlanPipeline(mlir::OpPassManager &passes) {
+void updraft::buildSchedulePipeline(mlir::OpPassManager &passes) {
   passes.addPass(createSimplifyPass());
   passes.addPass(createSchedulePass());
+}
+
+void updraft::buildPlanPipeline(mlir::OpPassManager &passes) {
+  buildSchedulePipeline(passes);
   passes.addPass(createExpandMathPass());
 }
 

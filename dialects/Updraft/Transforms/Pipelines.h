@@ -9,8 +9,11 @@ class OpPassManager;
 
 namespace updraft {
 
-/// From rules, as the frontend makes them, to plans: simplify, schedule, expand math. `passes` runs
-/// on a `builtin.module`.
+/// From rules, as the frontend makes them, to plans: simplify, schedule. `passes` runs on a
+/// `builtin.module`.
+void buildSchedulePipeline(mlir::OpPassManager &passes);
+
+/// The same, then expand math: to plans that can be lowered.
 void buildPlanPipeline(mlir::OpPassManager &passes);
 
 /// Makes the above known to command lines as `updraft-plan-pipeline`.

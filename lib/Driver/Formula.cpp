@@ -1,0 +1,122 @@
+//===- Formula.cpp - Values as formulas -------------------------------------------------------===//
+
+#include "Formula.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Location.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <fmt/format.h>
+
+using namespace mlir;
+
+namespace {
+/// How tightly the outermost operator of a text binds, as in the language.
+enum class Binding { Or, And, Compare, Add, Multiply, Unary, Power, Primary };
+
+struct Formula {
+  std::string text;
+  Binding binding;
+};
+
+/// `budget` counts the operations that may still be printed: a value that is used twice is printed
+/// twice, which doubles the text at each level of a rule made for that.
+Formula make(Value value, unsigned &budget);
+
+/// The text of an operand, in parentheses if it binds less than `least`.
+std::string operand(Value value, Binding least, unsigned &budget) {
+  Formula formula = make(value, budget);
+  return formula.binding < least ? "(" + formula.text + ")" : formula.text;
+}
+
+Formula binary(Operation &op, llvm::StringRef symbol, Binding binding, unsigned &budget) {
+  // Operators group to the left, so the right operand must bind more tightly.
+  auto tighter = static_cast<Binding>(static_cast<int>(binding) + 1);
+  return {operand(op.getOperand(0), binding, budget) + " " + symbol.str() + " " +
+              operand(op.getOperand(1), tighter, budget),
+          binding};
+}
+
+Formula call(Operation &op, llvm::StringRef name, unsigned &budget) {
+  std::string text = name.str() + "(";
+  for (auto [index, argument] : llvm::enumerate(op.getOperands()))
+    text += (index ? ", " : "") + make(argument, budget).text;
+  return {text + ")", Binding::Primary};
+}
+
+llvm::StringRef symbolOf(arith::CmpFPredicate predicate) {
+  switch (predicate) {
+  case arith::CmpFPredicate::OEQ:
+    return "==";
+  case arith::CmpFPredicate::UNE:
+    return "!=";
+  case arith::CmpFPredicate::OLT:
+    return "<";
+  case arith::CmpFPredicate::OLE:
+    return "<=";
+  case arith::CmpFPredicate::OGT:
+    return ">";
+  case arith::CmpFPredicate::OGE:
+    return ">=";
+  default:
+    return "?";
+  }
+}
+
+Formula constant(Attribute value) {
+  if (auto number = dyn_cast<FloatAttr>(value))
+    return {fmt::format("{}", number.getValueAsDouble()), Binding::Primary};
+  if (auto number = dyn_cast<IntegerAttr>(value)) {
+    if (number.getType().isInteger(1))
+      return {number.getValue().isZero() ? "false" : "true", Binding::Primary};
+    return {fmt::format("{}", number.getInt()), Binding::Primary};
+  }
+  return {"?", Binding::Primary};
+}
+
+Formula make(Value value, unsigned &budget) {
+  Operation *op = value.getDefiningOp();
+  if (!op) {
+    auto name = value.getLoc()->findInstanceOf<NameLoc>();
+    return {name ? name.getName().str() : "argument", Binding::Primary};
+  }
+  if (Attribute attribute; matchPattern(op, m_Constant(&attribute)))
+    return constant(attribute);
+  if (budget == 0)
+    return {"…", Binding::Primary};
+  --budget;
+  return llvm::TypeSwitch<Operation *, Formula>(op)
+      .Case<arith::TruncFOp, arith::ExtFOp, arith::SIToFPOp, arith::FPToSIOp, arith::UIToFPOp>(
+          [&](auto conversion) { return make(conversion->getOperand(0), budget); })
+      .Case([&](arith::AddFOp) { return binary(*op, "+", Binding::Add, budget); })
+      .Case([&](arith::SubFOp) { return binary(*op, "-", Binding::Add, budget); })
+      .Case([&](arith::MulFOp) { return binary(*op, "*", Binding::Multiply, budget); })
+      .Case([&](arith::DivFOp) { return binary(*op, "/", Binding::Multiply, budget); })
+      .Case<math::PowFOp, math::FPowIOp>(
+          [&](auto) { return binary(*op, "^", Binding::Power, budget); })
+      .Case([&](arith::NegFOp) {
+        return Formula{"-" + operand(op->getOperand(0), Binding::Unary, budget), Binding::Unary};
+      })
+      .Case([&](arith::CmpFOp compare) {
+        return binary(*op, symbolOf(compare.getPredicate()), Binding::Compare, budget);
+      })
+      .Case([&](arith::AndIOp) { return binary(*op, "&&", Binding::And, budget); })
+      .Case([&](arith::OrIOp) { return binary(*op, "||", Binding::Or, budget); })
+      .Case([&](arith::SelectOp select) {
+        return Formula{"if " + make(select.getCondition(), budget).text + " then " +
+                           make(select.getTrueValue(), budget).text + " else " +
+                           make(select.getFalseValue(), budget).text,
+                       Binding::Or};
+      })
+      .Case([&](arith::MaximumFOp) { return call(*op, "max", budget); })
+      .Case([&](arith::MinimumFOp) { return call(*op, "min", budget); })
+      .Default([&](Operation *) { return call(*op, op->getName().stripDialect(), budget); });
+}
+} // namespace
+
+std::string updraft::formulaOf(Value value) {
+  unsigned budget = 64;
+  return make(value, budget).text;
+}

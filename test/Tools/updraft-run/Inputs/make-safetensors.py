@@ -1,0 +1,47 @@
+"""Writes a safetensors file for the tests of updraft-run, with nothing but Python's library.
+
+usage: make-safetensors.py FILE [NAME:DTYPE:SHAPE:VALUE[,VALUE...] ...]
+
+SHAPE is like 2x3, or `scalar`; values are repeated to fill it. Without tensors: two parameters with
+gradients.
+"""
+
+import json
+import math
+import struct
+import sys
+
+FORMATS = {"F32": "<f", "F64": "<d", "I64": "<q", "F16": "<e"}
+DEFAULT = [
+    "param/w:F32:3x5:1,2,3",
+    "grad/w:F32:3x5:0.5,-0.25",
+    "param/b:F32:7:0",
+    "grad/b:F32:7:0.125",
+]
+
+
+def encode(dtype, value):
+    if dtype == "BF16":  # exact for the few values used here
+        return struct.pack("<f", float(value))[2:]
+    number = int(value) if dtype == "I64" else float(value)
+    return struct.pack(FORMATS[dtype], number)
+
+
+def main():
+    header, data = {}, b""
+    for tensor in sys.argv[2:] or DEFAULT:
+        name, dtype, shape, values = tensor.split(":")
+        sizes = [] if shape == "scalar" else [int(size) for size in shape.split("x")]
+        values = values.split(",")
+        start = len(data)
+        for i in range(math.prod(sizes)):
+            data += encode(dtype, values[i % len(values)])
+        header[name] = {"dtype": dtype, "shape": sizes, "data_offsets": [start, len(data)]}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(sys.argv[1], "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + data)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,17 @@
+//===- Run.h - Applying a rule to the parameters of a file --------------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_TOOLS_RUN_RUN_H
+#define UPDRAFT_TOOLS_RUN_RUN_H
+
+#include "RunOptions.h"
+#include "TensorFile.h"
+
+namespace updraft::run {
+
+/// Steps the parameters in place. Those whose tensors are stored alike share one compiled rule; all
+/// are validated before the first is written.
+runtime::Status run(const RunOptions &options, Parameters &parameters);
+
+} // namespace updraft::run
+
+#endif // UPDRAFT_TOOLS_RUN_RUN_H

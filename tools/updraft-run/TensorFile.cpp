@@ -1,0 +1,152 @@
+//===- TensorFile.cpp - The tensors of a run, by parameter ------------------------------------===//
+
+#include "TensorFile.h"
+
+#include "runtime/base/Safetensors.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <string_view>
+
+using namespace updraft::run;
+using namespace updraft::runtime;
+
+namespace {
+/// A tensor's name taken apart. Names of parameters may contain slashes, states' names do not.
+struct Role {
+  enum Kind { Param, Grad, State } kind;
+  std::string parameter;
+  std::string state; // for State
+};
+
+std::optional<Role> roleOf(std::string_view name) {
+  auto rest = [&](std::string_view prefix) -> std::optional<std::string> {
+    if (name.size() <= prefix.size() || !name.starts_with(prefix))
+      return std::nullopt;
+    return std::string(name.substr(prefix.size()));
+  };
+  if (auto parameter = rest("param/"))
+    return Role{Role::Param, *parameter, ""};
+  if (auto parameter = rest("grad/"))
+    return Role{Role::Grad, *parameter, ""};
+  if (auto path = rest("state/")) {
+    size_t slash = path->rfind('/');
+    if (slash != std::string::npos && slash > 0 && slash + 1 < path->size())
+      return Role{Role::State, path->substr(0, slash), path->substr(slash + 1)};
+  }
+  return std::nullopt;
+}
+
+std::optional<upd_dtype> dtypeOf(SafetensorsType type) {
+  for (upd_dtype dtype : {UPD_F32, UPD_F64, UPD_BF16, UPD_F16})
+    if (safetensorsType(dtype) == type)
+      return dtype;
+  return std::nullopt;
+}
+
+Status readTensor(const SafetensorsFile &file, const SafetensorsEntry &entry, Tensor &tensor) {
+  auto dtype = dtypeOf(entry.type);
+  if (!dtype)
+    return invalidArgument(fmt::format("`{}` in `{}` is {}; the types are F32, F64, BF16, F16",
+                                       entry.name, file.path(), nameOf(entry.type)));
+  tensor.dtype = *dtype;
+  tensor.shape = entry.shape;
+  tensor.bytes.resize(entry.end - entry.begin);
+  return file.read(entry, 0, tensor.bytes.data(), tensor.bytes.size());
+}
+
+/// A step count is a whole number in a scalar of type F32 (as PyTorch writes it), F64 or I64.
+Status readStep(const SafetensorsFile &file, const SafetensorsEntry &entry, int64_t &step) {
+  auto refuse = [&] {
+    return invalidArgument(fmt::format("`{}` in `{}` is not a step count; it must be a scalar of "
+                                       "type F32, F64 or I64 that is a whole number, at least 0",
+                                       entry.name, file.path()));
+  };
+  char bytes[8] = {};
+  if (!entry.shape.empty() || entry.end - entry.begin > sizeof(bytes))
+    return refuse();
+  if (Status status = file.read(entry, 0, bytes, entry.end - entry.begin); !status.ok())
+    return status;
+  double value = -1;
+  if (entry.type == SafetensorsType::F32) {
+    float single;
+    std::memcpy(&single, bytes, sizeof(single));
+    value = single;
+  } else if (entry.type == SafetensorsType::F64) {
+    std::memcpy(&value, bytes, sizeof(value));
+  } else if (entry.type == SafetensorsType::I64) {
+    std::memcpy(&step, bytes, sizeof(step));
+    return step < 0 ? refuse() : Status();
+  }
+  if (!(value >= 0 && value <= 0x1p53 && value == std::floor(value)))
+    return refuse();
+  step = static_cast<int64_t>(value);
+  return {};
+}
+
+Status addTensor(const SafetensorsFile &file, const SafetensorsEntry &entry, Parameters &result) {
+  auto role = roleOf(entry.name);
+  if (!role)
+    return invalidArgument(fmt::format("unknown tensor `{}` in `{}`; the names are param/NAME, "
+                                       "grad/NAME, state/NAME/STATE and state/NAME/step",
+                                       entry.name, file.path()));
+  Parameter &parameter = result[role->parameter];
+  switch (role->kind) {
+  case Role::Param:
+    return readTensor(file, entry, parameter.param);
+  case Role::Grad:
+    return readTensor(file, entry, parameter.grad.emplace());
+  case Role::State:
+    if (role->state == "step")
+      return readStep(file, entry, parameter.step);
+    return readTensor(file, entry, parameter.states[role->state]);
+  }
+  return {};
+}
+
+SafetensorsWriter::Source sourceOf(const std::vector<char> &bytes) {
+  return [&bytes](SafetensorsSink &sink) { return sink.write(bytes.data(), bytes.size()); };
+}
+
+/// As PyTorch has it where that is exact.
+void addStep(SafetensorsWriter &writer, std::string name, int64_t step) {
+  bool fits = step <= (int64_t{1} << 24);
+  auto source = [=](SafetensorsSink &sink) {
+    float single = static_cast<float>(step);
+    return fits ? sink.write(&single, sizeof(single)) : sink.write(&step, sizeof(step));
+  };
+  writer.add(std::move(name), fits ? SafetensorsType::F32 : SafetensorsType::I64, {}, source);
+}
+} // namespace
+
+Status updraft::run::readParameters(const std::string &path, Parameters &result) {
+  SafetensorsFile file;
+  if (Status status = SafetensorsFile::open(path, file); !status.ok())
+    return status;
+  for (const SafetensorsEntry &entry : file.tensors())
+    if (Status status = addTensor(file, entry, result); !status.ok())
+      return status;
+  for (const auto &[name, parameter] : result)
+    if (!file.find("param/" + name))
+      return invalidArgument(fmt::format(
+          "`{}` has a gradient or a state for `{}`, but no `param/{}`", path, name, name));
+  if (result.empty())
+    return invalidArgument(fmt::format("`{}` has no tensor; give param/NAME and grad/NAME", path));
+  return {};
+}
+
+Status updraft::run::writeParameters(const std::string &path, const Parameters &parameters) {
+  SafetensorsWriter writer;
+  for (const auto &[name, parameter] : parameters) {
+    writer.add("param/" + name, safetensorsType(parameter.param.dtype), parameter.param.shape,
+               sourceOf(parameter.param.bytes));
+    for (const auto &[state, tensor] : parameter.states)
+      writer.add("state/" + name + "/" + state, safetensorsType(tensor.dtype), tensor.shape,
+                 sourceOf(tensor.bytes));
+    if (parameter.step > 0)
+      addStep(writer, "state/" + name + "/step", parameter.step);
+  }
+  return writer.save(path);
+}

@@ -1,0 +1,49 @@
+//===- TensorFile.h - The tensors of a run, by parameter ----------------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_TOOLS_RUN_TENSORFILE_H
+#define UPDRAFT_TOOLS_RUN_TENSORFILE_H
+
+#include "runtime/base/Status.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace updraft::run {
+
+/// A tensor in memory, row-major.
+struct Tensor {
+  upd_dtype dtype = UPD_F32;
+  std::vector<int64_t> shape;
+  std::vector<char> bytes;
+
+  /// Valid as long as the tensor stays where it is.
+  upd_tensor view() {
+    return {bytes.data(), shape.data(), nullptr, static_cast<int32_t>(shape.size()),
+            dtype,        UPD_CPU,      0,       0};
+  }
+};
+
+/// All that belongs to one parameter.
+struct Parameter {
+  Tensor param;
+  std::optional<Tensor> grad;
+  std::map<std::string, Tensor> states;
+  int64_t step = 0;
+};
+
+/// By name, in the order of names.
+using Parameters = std::map<std::string, Parameter>;
+
+/// Reads `param/NAME`, `grad/NAME`, `state/NAME/STATE` and the scalar `state/NAME/step`. Any other
+/// tensor is refused: a misspelt name must not pass for an absent one.
+runtime::Status readParameters(const std::string &path, Parameters &result);
+
+/// Writes parameters, states and step counts under the same names.
+runtime::Status writeParameters(const std::string &path, const Parameters &parameters);
+
+} // namespace updraft::run
+
+#endif // UPDRAFT_TOOLS_RUN_TENSORFILE_H
