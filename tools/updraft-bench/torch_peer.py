@@ -61,9 +61,7 @@ def answer(line, optimizers):
         return ""
     if command == "make":
         name, implementation, dtype, tensors, elements, arguments = words
-        made = make(
-            name, implementation, dtype, int(tensors), int(elements), json.loads(arguments)
-        )
+        made = make(name, implementation, dtype, int(tensors), int(elements), json.loads(arguments))
         if made is None:
             return "none"
         optimizers.append(made)
