@@ -1,0 +1,262 @@
+"""The shipped rules beside PyTorch's optimizers, in f32 on the CPU.
+
+In `ieee` numerics every operation of a rule rounds once; torch contracts some, and its square root
+may be off by one place. The difference stays within 2 units in the last place per step, at the
+scale of the parameter: the largest magnitude that its elements have had.
+"""
+
+import inspect
+import math
+from dataclasses import dataclass, field
+
+import numpy
+import pytest
+import torch
+
+import updraft
+
+from .conftest import RULES
+
+STEPS = 20
+MAX_ULP_PER_STEP = 2
+SHAPES = [(41, 29), (7,), (1,), (3, 5, 2), ()]
+SCALES = [1.0, 30.0, 0.5, 0.1, 1.0]
+
+
+class QHM(torch.optim.Optimizer):
+    """Quasi-hyperbolic momentum (Ma and Yarats, 2019), an operation a line."""
+
+    def __init__(
+        self,
+        params,
+        lr=1e-3,
+        momentum=0.999,
+        nu=0.7,
+        weight_decay=0,
+        weight_decay_type="grad",
+        maximize=False,
+    ):
+        super().__init__(params, {"lr": lr})
+        self.momentum, self.nu, self.weight_decay = momentum, nu, weight_decay
+        self.weight_decay_type, self.maximize = weight_decay_type, maximize
+
+    @torch.no_grad()
+    def step(self):
+        lr = self.param_groups[0]["lr"]
+        for param in self.param_groups[0]["params"]:
+            grad = -param.grad if self.maximize else param.grad
+            if self.weight_decay_type == "grad":
+                grad = grad + self.weight_decay * param
+            else:
+                param.mul_(1 - lr * self.weight_decay)
+            buffer = self.state[param].setdefault("momentum_buffer", torch.zeros_like(param))
+            buffer.mul_(self.momentum).add_(grad, alpha=1 - self.momentum)
+            param.add_(buffer, alpha=-lr * self.nu)
+            param.add_(grad, alpha=-lr * (1 - self.nu))
+
+
+class Lion(torch.optim.Optimizer):
+    """Lion (Chen et al., 2023), an operation a line."""
+
+    def __init__(self, params, lr=1e-4, betas=(0.9, 0.99), weight_decay=0, maximize=False):
+        super().__init__(params, {"lr": lr})
+        self.betas, self.weight_decay, self.maximize = betas, weight_decay, maximize
+
+    @torch.no_grad()
+    def step(self):
+        lr = self.param_groups[0]["lr"]
+        beta1, beta2 = self.betas
+        for param in self.param_groups[0]["params"]:
+            grad = -param.grad if self.maximize else param.grad
+            average = self.state[param].setdefault("exp_avg", torch.zeros_like(param))
+            param.mul_(1 - lr * self.weight_decay)
+            direction = (average * beta1 + grad * (1 - beta1)).sign()
+            param.add_(direction, alpha=-lr)
+            average.mul_(beta2).add_(grad, alpha=1 - beta2)
+
+
+@dataclass
+class Case:
+    """An optimizer of torch, the options to give it, and the rule that does the same."""
+
+    optimizer: type
+    rule: str
+    options: dict = field(default_factory=dict)
+
+    @property
+    def settings(self):
+        """The options by the rule's names, which has no tuples."""
+        settings = dict(self.options)
+        if "betas" in settings:
+            settings["beta1"], settings["beta2"] = settings.pop("betas")
+        return settings
+
+    def __str__(self):
+        options = ",".join(f"{name}={value}" for name, value in self.options.items())
+        return f"{self.optimizer.__name__}({options})"
+
+    def create(self, params):
+        """Makes torch's optimizer, in its for-loop implementation."""
+        known = inspect.signature(self.optimizer).parameters
+        loop = {name: False for name in ("foreach", "fused") if name in known}
+        return self.optimizer(params, **loop, **self.options)
+
+
+def cases(optimizer, rule, *options):
+    """One case per set of options, each also with `maximize`."""
+    return [
+        Case(optimizer, rule, chosen | more)
+        for chosen in options
+        for more in ({}, {"maximize": True})
+    ]
+
+
+CASES = [
+    *cases(
+        torch.optim.SGD,
+        "sgd",
+        {"lr": 0.1},
+        {"lr": 0.1, "weight_decay": 0.05},
+        {"lr": 0.1, "momentum": 0.9},
+        {"lr": 0.1, "momentum": 0.9, "dampening": 0.5},
+        {"lr": 0.1, "momentum": 0.9, "nesterov": True},
+        {"lr": 0.1, "momentum": 0.9, "nesterov": True, "weight_decay": 0.05},
+    ),
+    *cases(
+        torch.optim.Adam,
+        "adam",
+        {},
+        {"lr": 0.05, "betas": (0.8, 0.99), "eps": 1e-6},
+        {"amsgrad": True},
+        {"weight_decay": 0.05},
+        {"weight_decay": 0.05, "amsgrad": True},
+        {"weight_decay": 0.05, "decoupled_weight_decay": True},
+    ),
+    *cases(
+        torch.optim.AdamW,
+        "adamw",
+        {},
+        {"lr": 0.05, "betas": (0.8, 0.99), "eps": 1e-6},
+        {"amsgrad": True},
+        {"weight_decay": 0},
+        {"weight_decay": 0.1, "amsgrad": True},
+    ),
+    *cases(
+        torch.optim.RMSprop,
+        "rmsprop",
+        {},
+        {"alpha": 0.9, "eps": 1e-6, "weight_decay": 0.05},
+        {"momentum": 0.9},
+        {"centered": True},
+        {"centered": True, "momentum": 0.9, "weight_decay": 0.05},
+    ),
+    *cases(
+        torch.optim.Adagrad,
+        "adagrad",
+        {},
+        {"lr": 0.1, "lr_decay": 0.1},
+        {"initial_accumulator_value": 0.5, "eps": 1e-6},
+        {"weight_decay": 0.05, "lr_decay": 0.01},
+    ),
+    *cases(
+        QHM,
+        "qhm",
+        {},
+        {"lr": 0.1, "momentum": 0.9, "nu": 0.5},
+        {"lr": 0.1, "weight_decay": 0.05},
+        {"lr": 0.1, "weight_decay": 0.05, "weight_decay_type": "direct"},
+    ),
+    *cases(Lion, "lion", {}, {"lr": 0.01, "betas": (0.8, 0.95)}, {"weight_decay": 0.1}),
+]
+
+
+def compile_case(case):
+    """Compiles the rule; the options are its flags and the defaults of its hyperparameters."""
+    return updraft.compile_file(RULES / f"{case.rule}.upd", set=case.settings)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_twenty_steps_agree(case):
+    generator = torch.Generator().manual_seed(20)
+    theirs = [
+        torch.nn.Parameter(scale * torch.randn(shape, generator=generator))
+        for shape, scale in zip(SHAPES, SCALES, strict=True)
+    ]
+    ours = [param.detach().clone().numpy() for param in theirs]
+    before = [param.copy() for param in ours]
+    reference = case.create(theirs)
+    optimizer = updraft.Optimizer(compile_case(case), ours)
+
+    scales = [numpy.abs(param).max() for param in before]
+    for step in range(1, STEPS + 1):
+        if step == STEPS // 2:  # as a schedule does
+            reference.param_groups[0]["lr"] *= 0.3
+            optimizer.groups[0]["lr"] *= 0.3
+        for param in theirs:
+            param.grad = torch.randn(param.shape, generator=generator)
+        reference.step()
+        optimizer.step([param.grad.numpy() for param in theirs])
+
+        for index, (their, our) in enumerate(zip(theirs, ours, strict=True)):
+            expected = their.detach().numpy()
+            scales[index] = max(scales[index], numpy.abs(expected).max())
+            error = numpy.abs(our.astype("float64") - expected).max()
+            error /= numpy.spacing(scales[index])
+            assert error <= MAX_ULP_PER_STEP * step, f"step {step}, parameter {index}: {error} ULP"
+
+    assert all((our != start).all() for our, start in zip(ours, before, strict=True))
+
+
+REFUSED = [
+    (torch.optim.SGD, "sgd", {"lr": -1.0}),
+    (torch.optim.SGD, "sgd", {"momentum": -0.5}),
+    (torch.optim.SGD, "sgd", {"weight_decay": -1e-05}),
+    (torch.optim.Adam, "adam", {"lr": -0.001}),
+    (torch.optim.Adam, "adam", {"eps": -1e-08}),
+    (torch.optim.Adam, "adam", {"betas": (1.0, 0.999)}),
+    (torch.optim.Adam, "adam", {"betas": (0.9, 1.5)}),
+    (torch.optim.Adam, "adam", {"weight_decay": -1.0}),
+    (torch.optim.AdamW, "adamw", {"betas": (-0.1, 0.999)}),
+    (torch.optim.AdamW, "adamw", {"eps": -math.inf}),
+    (torch.optim.RMSprop, "rmsprop", {"lr": -1.0}),
+    (torch.optim.RMSprop, "rmsprop", {"eps": -1.0}),
+    (torch.optim.RMSprop, "rmsprop", {"alpha": -0.1}),
+    (torch.optim.RMSprop, "rmsprop", {"weight_decay": -2.0}),
+    (torch.optim.Adagrad, "adagrad", {"lr": -1.0}),
+    (torch.optim.Adagrad, "adagrad", {"lr_decay": -1.0}),
+    (torch.optim.Adagrad, "adagrad", {"eps": -1.0}),
+    (torch.optim.Adagrad, "adagrad", {"weight_decay": -1.0}),
+    (torch.optim.Adagrad, "adagrad", {"initial_accumulator_value": -1.0}),
+]
+
+
+@pytest.mark.parametrize("case", [Case(*refused) for refused in REFUSED], ids=str)
+def test_messages_are_those_of_torch(case):
+    with pytest.raises(ValueError) as theirs:
+        case.create([torch.nn.Parameter(torch.zeros(1))])
+    rule = updraft.compile_file(RULES / f"{case.rule}.upd")
+    with pytest.raises(updraft.InvalidArgumentError) as ours:
+        updraft.Optimizer(rule, [numpy.zeros(1, dtype="float32")], **case.settings)
+    assert str(theirs.value) in str(ours.value)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        Case(optimizer, rule)
+        for optimizer, rule in (
+            (torch.optim.SGD, "sgd"),
+            (torch.optim.Adam, "adam"),
+            (torch.optim.AdamW, "adamw"),
+            (torch.optim.RMSprop, "rmsprop"),
+            (torch.optim.Adagrad, "adagrad"),
+        )
+    ],
+    ids=str,
+)
+def test_defaults_are_those_of_torch(case):
+    theirs = case.create([torch.nn.Parameter(torch.zeros(1))]).defaults
+    if "betas" in theirs:
+        theirs["beta1"], theirs["beta2"] = theirs["betas"]
+    for name, default in updraft.compile_file(RULES / f"{case.rule}.upd").hypers.items():
+        assert default == theirs[name], name
