@@ -5,6 +5,7 @@
 
 #include "KernelFunctions.h"
 #include "KernelMemory.h"
+#include "StorageTypes.h"
 #include "VectorBody.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -40,8 +41,13 @@ private:
                             SmallVectorImpl<StreamAccess> &result);
   Value splat(Value scalar, unsigned lanes);
   SmallVector<Value> splatScalars(unsigned lanes);
+  bool canPairElements() const;
+  Value addressOf(const StreamAccess &stream, Value index);
   void computeAt(Value index, unsigned lanes, ValueRange splats, Value mask = {});
-  void loop(Value lower, Value upper, unsigned lanes, ValueRange splats);
+  void computePairsAt(Value index, ValueRange splats, Value mask = {});
+  void computeVectorAt(Value index, ValueRange splats, Value mask = {});
+  void vectorLoop(Value lower, Value upper, ValueRange splats);
+  void scalarLoop(Value lower, Value upper);
   void maskedRemainder(Value start, Value count, ValueRange splats);
 
   OpBuilder builder;
@@ -53,6 +59,8 @@ private:
   SmallVector<Value> scalars;
   SmallVector<StreamAccess> reads, writes;
   llvm::DenseMap<Value, Value> bases;
+  bool pairs = false;        ///< vectors hold the elements of even number, and those of odd number
+  unsigned perIteration = 1; ///< elements
 };
 
 LogicalResult PassBuilder::build(unsigned index) {
@@ -71,15 +79,17 @@ LogicalResult PassBuilder::build(unsigned index) {
       failed(loadStreams(pass.getWrites(), function.getArgument(1), writes)))
     return failure();
 
+  pairs = canPairElements();
+  perIteration = pairs ? 2 * shape.lanes : shape.lanes;
   SmallVector<Value> splats = splatScalars(shape.lanes);
   Value count = arith::SubIOp::create(builder, loc, end, begin);
-  Value whole = arith::AndIOp::create(builder, loc, count, constantI64(-int64_t(shape.lanes)));
+  Value whole = arith::AndIOp::create(builder, loc, count, constantI64(-int64_t(perIteration)));
   Value middle = arith::AddIOp::create(builder, loc, begin, whole);
-  loop(begin, middle, shape.lanes, splats);
+  vectorLoop(begin, middle, splats);
   if (shape.maskRemainder)
     maskedRemainder(middle, arith::SubIOp::create(builder, loc, count, whole), splats);
   else
-    loop(middle, end, 1, scalars);
+    scalarLoop(middle, end);
   func::ReturnOp::create(builder, loc);
   return success();
 }
@@ -128,30 +138,73 @@ SmallVector<Value> PassBuilder::splatScalars(unsigned lanes) {
   return llvm::map_to_vector(scalars, [&](Value scalar) { return splat(scalar, lanes); });
 }
 
+// bf16 elements are cheapest to convert two at a time, the even and the odd ones of a vector; that
+// serves where every stream has them in this order.
+bool PassBuilder::canPairElements() const {
+  auto isBFloat16 = [](const StreamAccess &stream) { return stream.storage == bf16Storage(); };
+  return shape.lanes > 1 && interface.compute.isF32() && llvm::all_of(reads, isBFloat16) &&
+         llvm::all_of(writes, isBFloat16);
+}
+
+Value PassBuilder::addressOf(const StreamAccess &stream, Value index) {
+  return elementPointer(builder, loc, stream.storage->memoryType(builder.getContext()), stream.base,
+                        index);
+}
+
 // The elements from `index` on: one vector of them, or those of its lanes that `mask` has.
 void PassBuilder::computeAt(Value index, unsigned lanes, ValueRange splats, Value mask) {
   SmallVector<Value> arguments(splats);
-  auto addressOf = [&](const StreamAccess &stream) {
-    return elementPointer(builder, loc, stream.storage->memoryType(builder.getContext()),
-                          stream.base, index);
-  };
   for (const StreamAccess &stream : reads) {
     Type type = laneType(stream.storage->memoryType(builder.getContext()), lanes);
-    Value stored = loadElements(builder, loc, type, addressOf(stream), mask);
+    Value stored = loadElements(builder, loc, type, addressOf(stream, index), mask);
     arguments.push_back(stream.storage->widen(builder, loc, stored, interface.compute));
   }
   SmallVector<Value> results = cloneBody(builder, pass, arguments, lanes);
   for (auto [value, stream] : llvm::zip_equal(results, writes)) {
     Value stored = stream.storage->narrow(builder, loc, value);
-    storeElements(builder, loc, stored, addressOf(stream), mask);
+    storeElements(builder, loc, stored, addressOf(stream, index), mask);
   }
 }
 
-void PassBuilder::loop(Value lower, Value upper, unsigned lanes, ValueRange splats) {
+// The same for twice as many elements, in two vectors.
+void PassBuilder::computePairsAt(Value index, ValueRange splats, Value mask) {
+  SmallVector<Value> evenArguments(splats), oddArguments(splats);
+  Type type = laneType(builder.getI16Type(), 2 * shape.lanes);
+  for (const StreamAccess &stream : reads) {
+    Value stored = loadElements(builder, loc, type, addressOf(stream, index), mask);
+    auto [even, odd] = widenBFloat16Pairs(builder, loc, stored);
+    evenArguments.push_back(even);
+    oddArguments.push_back(odd);
+  }
+  SmallVector<Value> evens = cloneBody(builder, pass, evenArguments, shape.lanes);
+  SmallVector<Value> odds = cloneBody(builder, pass, oddArguments, shape.lanes);
+  // Arithmetic gives the NaN of an operand, or the default one; only bits can make up another.
+  bool shortNaNs = pass.getBody().front().getOps<arith::BitcastOp>().empty();
+  for (auto [even, odd, stream] : llvm::zip_equal(evens, odds, writes)) {
+    Value stored = narrowBFloat16Pairs(builder, loc, even, odd, shortNaNs);
+    storeElements(builder, loc, stored, addressOf(stream, index), mask);
+  }
+}
+
+void PassBuilder::computeVectorAt(Value index, ValueRange splats, Value mask) {
+  if (pairs)
+    computePairsAt(index, splats, mask);
+  else
+    computeAt(index, shape.lanes, splats, mask);
+}
+
+void PassBuilder::vectorLoop(Value lower, Value upper, ValueRange splats) {
   OpBuilder::InsertionGuard guard(builder);
-  auto loop = scf::ForOp::create(builder, loc, lower, upper, constantI64(lanes));
+  auto loop = scf::ForOp::create(builder, loc, lower, upper, constantI64(perIteration));
   builder.setInsertionPointToStart(loop.getBody());
-  computeAt(loop.getInductionVar(), lanes, splats);
+  computeVectorAt(loop.getInductionVar(), splats);
+}
+
+void PassBuilder::scalarLoop(Value lower, Value upper) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto loop = scf::ForOp::create(builder, loc, lower, upper, constantI64(1));
+  builder.setInsertionPointToStart(loop.getBody());
+  computeAt(loop.getInductionVar(), 1, scalars);
 }
 
 void PassBuilder::maskedRemainder(Value start, Value count, ValueRange splats) {
@@ -159,12 +212,12 @@ void PassBuilder::maskedRemainder(Value start, Value count, ValueRange splats) {
   Value some = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, count, constantI64(0));
   auto branch = scf::IfOp::create(builder, loc, some, /*withElseRegion=*/false);
   builder.setInsertionPointToStart(branch.thenBlock());
-  auto laneNumbers = llvm::to_vector(llvm::seq<int32_t>(0, shape.lanes));
+  auto laneNumbers = llvm::to_vector(llvm::seq<int32_t>(0, perIteration));
   Value lane = arith::ConstantOp::create(builder, loc, builder.getI32VectorAttr(laneNumbers));
   Value count32 = arith::TruncIOp::create(builder, loc, builder.getI32Type(), count);
   Value mask = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, lane,
-                                     splat(count32, shape.lanes));
-  computeAt(start, shape.lanes, splats, mask);
+                                     splat(count32, perIteration));
+  computeVectorAt(start, splats, mask);
 }
 
 } // namespace

@@ -4,12 +4,31 @@
 
 #include "StorageTypes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 
 namespace updraft {
 namespace {
+
+// The bits of an f32 value, as i32, of which the upper half is `value` as bf16.
+Value roundUpperHalf(OpBuilder &builder, Location loc, Value value, bool shortNaNs) {
+  Type i32 = builder.getI32Type();
+  auto constant = [&](uint64_t bits) { return integerLike(builder, loc, value, i32, bits); };
+  Value bits = arith::BitcastOp::create(builder, loc, withShapeOf(value, i32), value);
+  Value upper = arith::ShRUIOp::create(builder, loc, bits, constant(16));
+  // Half a unit less one, plus the last bit that stays: carries exactly when it must round up.
+  Value lastBit = arith::AndIOp::create(builder, loc, upper, constant(1));
+  Value half = arith::AddIOp::create(builder, loc, lastBit, constant(0x7fff));
+  Value rounded = arith::AddIOp::create(builder, loc, bits, half);
+  if (shortNaNs)
+    return rounded;
+  // A NaN whose payload is in the lower half must not become an infinity, nor carry into the sign.
+  Value quiet = arith::OrIOp::create(builder, loc, bits, constant(0x400000));
+  Value isNaN = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO, value, value);
+  return arith::SelectOp::create(builder, loc, isNaN, quiet, rounded);
+}
 
 class BFloat16Storage : public StorageConversion {
 public:
@@ -28,23 +47,40 @@ public:
     Type i16 = builder.getI16Type(), i32 = builder.getI32Type();
     if (getElementTypeOrSelf(value.getType()).isF64())
       value = roundToOdd(builder, loc, value);
-    auto constant = [&](uint64_t bits) { return integerLike(builder, loc, value, i32, bits); };
-    Value bits = arith::BitcastOp::create(builder, loc, withShapeOf(value, i32), value);
-    Value upper = arith::ShRUIOp::create(builder, loc, bits, constant(16));
-    // Half a unit less one, plus the last bit that stays: carries exactly when it must round up.
-    Value lastBit = arith::AndIOp::create(builder, loc, upper, constant(1));
-    Value half = arith::AddIOp::create(builder, loc, lastBit, constant(0x7fff));
-    Value sum = arith::AddIOp::create(builder, loc, bits, half);
-    Value rounded = arith::ShRUIOp::create(builder, loc, sum, constant(16));
-    // A NaN whose payload is in the lower half must not become an infinity.
-    Value quiet = arith::OrIOp::create(builder, loc, upper, constant(0x40));
-    Value isNaN = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO, value, value);
-    Value result = arith::SelectOp::create(builder, loc, isNaN, quiet, rounded);
-    return arith::TruncIOp::create(builder, loc, withShapeOf(value, i16), result);
+    Value rounded = roundUpperHalf(builder, loc, value, /*shortNaNs=*/false);
+    Value upper =
+        arith::ShRUIOp::create(builder, loc, rounded, integerLike(builder, loc, value, i32, 16));
+    return arith::TruncIOp::create(builder, loc, withShapeOf(value, i16), upper);
   }
 };
 
 } // namespace
+
+std::pair<Value, Value> widenBFloat16Pairs(OpBuilder &builder, Location loc, Value stored) {
+  Type i32 = builder.getI32Type(), f32 = builder.getF32Type();
+  int64_t lanes = cast<VectorType>(stored.getType()).getNumElements() / 2;
+  Value words = vector::BitCastOp::create(builder, loc, VectorType::get(lanes, i32), stored);
+  Value even =
+      arith::ShLIOp::create(builder, loc, words, integerLike(builder, loc, words, i32, 16));
+  Value odd =
+      arith::AndIOp::create(builder, loc, words, integerLike(builder, loc, words, i32, 0xffff0000));
+  Type type = withShapeOf(words, f32);
+  return {arith::BitcastOp::create(builder, loc, type, even),
+          arith::BitcastOp::create(builder, loc, type, odd)};
+}
+
+Value narrowBFloat16Pairs(OpBuilder &builder, Location loc, Value even, Value odd, bool shortNaNs) {
+  Type i16 = builder.getI16Type(), i32 = builder.getI32Type();
+  Value evenBits = roundUpperHalf(builder, loc, even, shortNaNs);
+  Value oddBits = roundUpperHalf(builder, loc, odd, shortNaNs);
+  Value low =
+      arith::ShRUIOp::create(builder, loc, evenBits, integerLike(builder, loc, even, i32, 16));
+  Value high =
+      arith::AndIOp::create(builder, loc, oddBits, integerLike(builder, loc, odd, i32, 0xffff0000));
+  Value words = arith::OrIOp::create(builder, loc, low, high);
+  int64_t lanes = cast<VectorType>(words.getType()).getNumElements();
+  return vector::BitCastOp::create(builder, loc, VectorType::get(2 * lanes, i16), words);
+}
 
 const StorageConversion *bf16Storage() {
   static const BFloat16Storage storage;

@@ -13,6 +13,16 @@ const StorageConversion *f64Storage();
 const StorageConversion *bf16Storage();
 const StorageConversion *f16Storage();
 
+/// The elements of even and of odd number of a vector<2n x i16> of bf16 elements, as vector<n x
+/// f32>: two operations, where widening elements in their order takes shuffles as well.
+std::pair<mlir::Value, mlir::Value> widenBFloat16Pairs(mlir::OpBuilder &builder, mlir::Location loc,
+                                                       mlir::Value stored);
+
+/// The other way, rounded to nearest even. `shortNaNs`: the lower halves of NaNs are zero, so that
+/// rounding leaves them alone.
+mlir::Value narrowBFloat16Pairs(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value even,
+                                mlir::Value odd, bool shortNaNs);
+
 } // namespace updraft
 
 #endif // UPDRAFT_LIB_CONVERSION_STORAGETYPES_H

@@ -1,6 +1,66 @@
 // bf16 in memory is i16, converted by integer arithmetic: never by `arith.truncf`.
 // RUN: updraft-opt %s --convert-updraft-plan-to-loops="vector-bits=128" | FileCheck %s
 
+updraft.plan @Widen compute f32 {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<bf16>
+  updraft.initial() {
+    updraft.yield
+  }
+  updraft.validate() messages [] {
+    updraft.yield
+  }
+  updraft.pass reads(%g : !updraft.stream<bf16>) writes(%p : !updraft.stream<f32>) {
+  ^bb0(%x: f32):
+    updraft.store %x : f32
+  }
+}
+
+
+// CHECK-LABEL: func.func @Widen_pass0
+// CHECK:         scf.for
+// CHECK:           %[[X:.*]] = llvm.load %{{.*}} {alignment = 2 : i64} : !llvm.ptr -> vector<4xi16>
+// CHECK:           %[[EXT:.*]] = arith.extui %[[X]] : vector<4xi16> to vector<4xi32>
+// CHECK:           %[[SIXTEEN:.*]] = arith.constant dense<16> : vector<4xi32>
+// CHECK:           %[[SHIFTED:.*]] = arith.shli %[[EXT]], %[[SIXTEEN]] : vector<4xi32>
+// CHECK:           %[[F:.*]] = arith.bitcast %[[SHIFTED]] : vector<4xi32> to vector<4xf32>
+// CHECK:           llvm.store %[[F]]
+
+updraft.plan @Mixed compute f32 {
+  %p = updraft.stream "param" : !updraft.stream<bf16>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() {
+    updraft.yield
+  }
+  updraft.validate() messages [] {
+    updraft.yield
+  }
+  updraft.pass reads(%g : !updraft.stream<f32>) writes(%p : !updraft.stream<bf16>) {
+  ^bb0(%x: f32):
+    updraft.store %x : f32
+  }
+}
+
+
+// CHECK-LABEL: func.func @Mixed_pass0
+// CHECK-NOT:     bf16
+// CHECK:         scf.for
+// CHECK:           %[[F:.*]] = llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr -> vector<4xf32>
+// CHECK:           %[[BITS:.*]] = arith.bitcast %[[F]] : vector<4xf32> to vector<4xi32>
+// CHECK:           %[[UPPER:.*]] = arith.shrui %[[BITS]]
+// CHECK:           arith.constant dense<1> : vector<4xi32>
+// CHECK:           %[[LAST:.*]] = arith.andi %[[UPPER]]
+// CHECK:           arith.constant dense<32767> : vector<4xi32>
+// CHECK:           %[[HALF:.*]] = arith.addi %[[LAST]]
+// CHECK:           %[[ROUNDED:.*]] = arith.addi %[[BITS]], %[[HALF]]
+// CHECK:           arith.constant dense<4194304> : vector<4xi32>
+// CHECK:           %[[QUIET:.*]] = arith.ori %[[BITS]]
+// CHECK:           %[[NAN:.*]] = arith.cmpf uno, %[[F]], %[[F]] : vector<4xf32>
+// CHECK:           %[[RESULT:.*]] = arith.select %[[NAN]], %[[QUIET]], %[[ROUNDED]]
+// CHECK:           %[[SHIFTED:.*]] = arith.shrui %[[RESULT]]
+// CHECK:           %[[STORED:.*]] = arith.trunci %[[SHIFTED]] : vector<4xi32> to vector<4xi16>
+// CHECK:           llvm.store %[[STORED]], %{{.*}} {alignment = 2 : i64} : vector<4xi16>, !llvm.ptr
+
 updraft.plan @Copy compute f32 {
   %p = updraft.stream "param" : !updraft.stream<bf16>
   %g = updraft.stream "grad" : !updraft.stream<bf16>
@@ -16,28 +76,27 @@ updraft.plan @Copy compute f32 {
   }
 }
 
+
+// Where every stream is bf16, a vector of twice the lanes is the even and the odd elements; the NaNs
+// of bf16 have no lower half that rounding could carry from.
 // CHECK-LABEL: func.func @Copy_pass0
 // CHECK-NOT:     bf16
 // CHECK:         scf.for
-// CHECK:           %[[X:.*]] = llvm.load %{{.*}} {alignment = 2 : i64} : !llvm.ptr -> vector<4xi16>
-// CHECK:           %[[EXT:.*]] = arith.extui %[[X]] : vector<4xi16> to vector<4xi32>
-// CHECK:           %[[SIXTEEN:.*]] = arith.constant dense<16> : vector<4xi32>
-// CHECK:           %[[SHIFTED:.*]] = arith.shli %[[EXT]], %[[SIXTEEN]] : vector<4xi32>
-// CHECK:           %[[F:.*]] = arith.bitcast %[[SHIFTED]] : vector<4xi32> to vector<4xf32>
-//
-// CHECK:           %[[BITS:.*]] = arith.bitcast %[[F]] : vector<4xf32> to vector<4xi32>
-// CHECK:           %[[UPPER:.*]] = arith.shrui %[[BITS]]
-// CHECK:           %[[LAST:.*]] = arith.andi %[[UPPER]]
-// CHECK:           arith.constant dense<32767> : vector<4xi32>
-// CHECK:           %[[HALF:.*]] = arith.addi %[[LAST]]
-// CHECK:           %[[SUM:.*]] = arith.addi %[[BITS]], %[[HALF]]
-// CHECK:           %[[ROUNDED:.*]] = arith.shrui %[[SUM]]
-// CHECK:           arith.constant dense<64> : vector<4xi32>
-// CHECK:           %[[QUIET:.*]] = arith.ori %[[UPPER]]
-// CHECK:           %[[NAN:.*]] = arith.cmpf uno, %[[F]], %[[F]] : vector<4xf32>
-// CHECK:           %[[RESULT:.*]] = arith.select %[[NAN]], %[[QUIET]], %[[ROUNDED]]
-// CHECK:           %[[STORED:.*]] = arith.trunci %[[RESULT]] : vector<4xi32> to vector<4xi16>
-// CHECK:           llvm.store %[[STORED]], %{{.*}} {alignment = 2 : i64} : vector<4xi16>, !llvm.ptr
+// CHECK:           %[[X:.*]] = llvm.load %{{.*}} {alignment = 2 : i64} : !llvm.ptr -> vector<8xi16>
+// CHECK:           %[[WORDS:.*]] = vector.bitcast %[[X]] : vector<8xi16> to vector<4xi32>
+// CHECK:           %[[EVEN_BITS:.*]] = arith.shli %[[WORDS]]
+// CHECK:           arith.constant dense<-65536> : vector<4xi32>
+// CHECK:           %[[ODD_BITS:.*]] = arith.andi %[[WORDS]]
+// CHECK:           %[[EVEN:.*]] = arith.bitcast %[[EVEN_BITS]] : vector<4xi32> to vector<4xf32>
+// CHECK:           %[[ODD:.*]] = arith.bitcast %[[ODD_BITS]] : vector<4xi32> to vector<4xf32>
+// CHECK-NOT:       arith.cmpf
+// CHECK:           %[[BOTH:.*]] = arith.ori %{{.*}}, %{{.*}} : vector<4xi32>
+// CHECK:           %[[STORED:.*]] = vector.bitcast %[[BOTH]] : vector<4xi32> to vector<8xi16>
+// CHECK:           llvm.store %[[STORED]], %{{.*}} {alignment = 2 : i64} : vector<8xi16>, !llvm.ptr
+// CHECK:         scf.if
+// CHECK:           arith.cmpi ult, %{{.*}} : vector<8xi32>
+// CHECK:           llvm.intr.masked.load {{.*}} -> vector<8xi16>
+// CHECK:           llvm.intr.masked.store {{.*}} : vector<8xi16>, vector<8xi1> into !llvm.ptr
 
 updraft.plan @FromF64 compute f64 {
   %p = updraft.stream "param" : !updraft.stream<bf16>
