@@ -1,0 +1,143 @@
+"""Prints the ```mlir examples of the given files as one input for updraft-opt -split-input-file.
+
+An example that is a whole rule, plan or function is printed as it is. Another is the body of an
+operation or pass, named by the `def` before it; SETTING says what to put around it.
+"""
+
+import pathlib
+import re
+import sys
+
+RULE = """updraft.rule @R compute f32 {{
+  %c = arith.constant 0.0 : f64
+  %pp = updraft.param stored f32 : f32
+  %gg = updraft.grad stored f32 : f32
+  {}
+  updraft.next %pp{} : f32{}
+}}"""
+HYPER = '%lr = updraft.hyper "lr" = 1.0\n'
+OK = HYPER + "%ok = arith.cmpf oge, %lr, %c : f64\n"
+STATES = """%zero = arith.constant 0.0 : f64
+%m1 = updraft.state "m" stored f32 initial %zero : f32
+%v1 = updraft.state "v" stored f32 initial %zero : f32
+%p1 = updraft.param stored f32 : f32
+%g1 = updraft.grad stored f32 : f32
+"""
+STREAMS = """%p = updraft.stream "param" : !updraft.stream<f32>
+%g = updraft.stream "grad" : !updraft.stream<f32>
+"""
+STATE_STREAMS = """%m = updraft.stream "m" : !updraft.stream<f32>
+%v = updraft.stream "v" : !updraft.stream<f32>
+"""
+INITIAL = "updraft.initial() { updraft.yield }\n"
+INITIAL_OF_ONE = """updraft.initial() {
+  %z = arith.constant 0.0 : f64
+  updraft.yield %z : f64
+}
+"""
+VALIDATE = "updraft.validate() messages [] { updraft.yield }\n"
+PROLOGUE = """%k = updraft.prologue() : () -> f32 {
+  %one = arith.constant 1.0 : f32
+  updraft.yield %one : f32
+}
+"""
+
+
+def rule(prelude: str = "", states: str = "") -> str:
+    types = ", f32" if states else ""
+    return RULE.format(prelude + "EXAMPLE", states, types)
+
+
+def plan(prelude: str, rest: str = "") -> str:
+    return "updraft.plan @P compute f32 {\n" + HYPER + prelude + "EXAMPLE\n" + rest + "}"
+
+
+# A rule with one parameter or gradient from the example and the other from here.
+def lone(other: str) -> str:
+    result = "%p" if other == "grad" else "%x"
+    return (
+        f"updraft.rule @R compute f32 {{\nEXAMPLE\n%x = updraft.{other} stored f32 : f32\n"
+        f"updraft.next {result} : f32\n}}"
+    )
+
+
+FUNCTION = "func.func @f(%lr: f64, %x: f64, %g: f32) {\nEXAMPLE\nreturn\n}"
+
+SETTING = {
+    "Updraft_StreamType": plan(STREAMS + '%m = updraft.stream "m" : ', INITIAL_OF_ONE + VALIDATE),
+    "Updraft_HyperOp": rule(),
+    "Updraft_StepOp": rule(),
+    "Updraft_FirstOp": rule(),
+    "Updraft_ParamOp": lone("grad"),
+    "Updraft_GradOp": lone("param"),
+    "Updraft_StateOp": rule("%zero = arith.constant 0.0 : f64\n", ", %m"),
+    "Updraft_RequireOp": rule(OK),
+    "Updraft_NextOp": "updraft.rule @R compute f32 {\n" + STATES + "EXAMPLE\n}",
+    "Updraft_StreamOp": plan(STREAMS, INITIAL_OF_ONE + VALIDATE),
+    "Updraft_InitialOp": plan(STREAMS + STATE_STREAMS, VALIDATE),
+    "Updraft_ValidateOp": plan(STREAMS + INITIAL),
+    "Updraft_PrologueOp": plan(STREAMS + INITIAL + VALIDATE),
+    "Updraft_YieldOp": plan(
+        STREAMS
+        + STATE_STREAMS
+        + VALIDATE
+        + "updraft.initial(%lr) {\n^bb0(%a: f64):\n%zero = arith.constant 0.0 : f64\n",
+        "}\n",
+    ),
+    "Updraft_PassOp": plan(STREAMS + INITIAL + VALIDATE + PROLOGUE),
+    "Updraft_StoreOp": plan(
+        STREAMS
+        + INITIAL
+        + VALIDATE
+        + "updraft.pass reads(%p : !updraft.stream<f32>) writes(%p : !updraft.stream<f32>) {\n"
+        + "^bb0(%n: f32):\n",
+        "}\n",
+    ),
+    "SimplifyPass": FUNCTION,
+    "ExpandMathPass": FUNCTION,
+}
+
+
+def examples(path: pathlib.Path) -> list[str]:
+    """The examples of one file, each in its setting."""
+    found: list[str] = []
+    owner, block = "", None
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if match := re.match(r"def (\w+)", line):
+            owner = match.group(1)
+        if block is None and line.strip() == "```mlir":
+            block = []
+        elif block is not None and line.strip() == "```":
+            text = "\n".join(block)
+            if not re.match(r"\s*(updraft\.(rule|plan)|func\.func|module)\b", text):
+                if owner not in SETTING:
+                    sys.exit(f"{path}:{number}: no setting for the example of `{owner}`")
+                text = SETTING[owner].replace("EXAMPLE", text)
+            found.append(f"// {path.name}:{number}\n{text}\n")
+            block = None
+        elif block is not None:
+            block.append(line)
+    return found
+
+
+def defined_operations(path: pathlib.Path) -> set[str]:
+    return set(re.findall(r"^def (Updraft_\w+Op)\b", path.read_text(), re.MULTILINE))
+
+
+def main() -> None:
+    paths = [pathlib.Path(argument) for argument in sys.argv[1:]]
+    for path in paths:
+        described = {
+            match
+            for match, body in re.findall(
+                r"^def (Updraft_\w+Op)\b(.*?)^}", path.read_text(), re.MULTILINE | re.DOTALL
+            )
+            if "```mlir" in body
+        }
+        if missing := defined_operations(path) - described:
+            sys.exit(f"{path}: no example of {', '.join(sorted(missing))}")
+    print("\n// -----\n\n".join(example for path in paths for example in examples(path)))
+
+
+if __name__ == "__main__":
+    main()
