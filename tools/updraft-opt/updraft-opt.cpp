@@ -1,4 +1,4 @@
-//===- updraft-opt.cpp - Runs the passes one by one -------------------------------------------===//
+//===- updraft-opt.cpp - Runs the passes one by one ---------------------------------------===//
 // The usual MLIR driver: reads a module, runs the passes named on the command line, prints it.
 
 #include "Updraft/IR/UpdraftDialect.h"
@@ -13,6 +13,8 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "updraft/Conversion/Passes.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/CommandLine.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
@@ -23,6 +25,14 @@ int main(int argc, char **argv) {
   updraft::registerTransformsPasses();
   updraft::registerPlanPipeline();
   updraft::registerConversionPasses();
-  return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "Updraft optimizer driver\n", registry));
+  llvm::cl::SetVersionPrinter([](llvm::raw_ostream &os) {
+    os << "updraft-opt " UPDRAFT_VERSION_STRING " (LLVM " LLVM_VERSION_STRING ")\n";
+  });
+  return mlir::asMainReturnCode(mlir::MlirOptMain(
+      argc, argv,
+      "Updraft's passes, one by one\n\n"
+      "  updraft-opt --updraft-simplify --updraft-schedule rule.mlir\n"
+      "  updraft-opt --updraft-plan-pipeline --mlir-print-ir-after-all rule.mlir\n\n"
+      "Exit status: 0 done; 1 the input, an option or a pass failed, with a message.\n",
+      registry));
 }
