@@ -21,10 +21,9 @@ def write(result, path):
     losses.legend(frameon=False)
 
     apart = numpy.abs(result.ours - result.theirs)
-    difference.plot(steps, apart, color="#1f5fa8", linewidth=0.9)
+    difference.semilogy(steps, apart, color="#1f5fa8", linewidth=0.9)
     difference.set_ylabel("|difference|")
     difference.set_xlabel("step")
-    difference.ticklabel_format(axis="y", style="sci", scilimits=(0, 0))
     for axes in (losses, difference):
         axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=150)
