@@ -2,6 +2,7 @@
 
 #include "Updraft/IR/UpdraftDialect.h"
 
+#include "Bytecode.h"
 #include "Updraft/IR/UpdraftOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -26,6 +27,7 @@ void UpdraftDialect::initialize() {
 #define GET_OP_LIST
 #include "Updraft/IR/UpdraftOps.cpp.inc"
       >();
+  addBytecodeInterface(*this);
 }
 
 LogicalResult StreamType::verify(function_ref<InFlightDiagnostic()> emitError, Type storage) {
