@@ -1,0 +1,155 @@
+//===- FakeRules.cpp - Rules written by hand, for tests of the runtime ----------------------===//
+
+#include "FakeRules.h"
+
+#include <gtest/gtest.h>
+
+using namespace updraft::runtime;
+
+namespace {
+
+void noInitial(const double *, double *) {}
+int32_t allValid(const double *) { return -1; }
+
+void momentumInitial(const double *, double *initial) { initial[0] = 0; }
+int32_t momentumValidate(const double *hyper) {
+  if (!(hyper[0] >= 0))
+    return 0;
+  return hyper[1] >= 0 && hyper[1] < 1 ? -1 : 1;
+}
+void momentumPrologue(const double *hyper, const double *perTensor, const double *, void *row,
+                      double *) {
+  auto *values = static_cast<float *>(row);
+  values[0] = 0;
+  values[1] = static_cast<float>(hyper[0]);
+  values[2] = perTensor[UPD_TENSOR_FIRST] != 0 ? 0 : static_cast<float>(hyper[1]);
+}
+void momentumPass(const void *row, void *const *streams, int64_t begin, int64_t end, double *,
+                  const upd_site *) {
+  const auto *values = static_cast<const float *>(row);
+  auto *param = static_cast<float *>(streams[0]), *buf = static_cast<float *>(streams[2]);
+  const auto *grad = static_cast<const float *>(streams[1]);
+  for (int64_t i = begin; i < end; ++i) {
+    buf[i] = values[2] * buf[i] + grad[i];
+    param[i] -= values[1] * buf[i];
+  }
+}
+
+void initialInitial(const double *hyper, double *initial) {
+  initial[0] = hyper[0];
+  initial[1] = 1;
+}
+void initialPrologue(const double *, const double *, const double *, void *row, double *) {
+  *static_cast<float *>(row) = 0;
+}
+void initialPass(const void *, void *const *streams, int64_t begin, int64_t end, double *,
+                 const upd_site *) {
+  auto *param = static_cast<float *>(streams[0]), *size = static_cast<float *>(streams[2]);
+  auto *last = static_cast<uint16_t *>(streams[3]);
+  const auto *grad = static_cast<const float *>(streams[1]);
+  for (int64_t i = begin; i < end; ++i) {
+    size[i] *= 2;
+    last[i] = last[i] == 0x3f80 || last[i] == 0x4000 ? 0x4000 : 0xffff;
+    param[i] -= size[i] * grad[i];
+  }
+}
+
+void countingPrologue(const double *, const double *perTensor, const double *, void *row,
+                      double *) {
+  auto *values = static_cast<double *>(row);
+  values[0] = 0;
+  values[1] = 1 + 1000 * perTensor[UPD_TENSOR_FIRST];
+}
+void countingPass0(const void *row, void *const *streams, int64_t begin, int64_t end, double *,
+                   const upd_site *) {
+  ASSERT_EQ(begin % UPD_LEAF_ELEMENTS, 0);
+  for (int64_t i = begin; i < end; ++i)
+    static_cast<double *>(streams[0])[i] += static_cast<const double *>(row)[1];
+}
+void countingPass1(const void *, void *const *streams, int64_t begin, int64_t end, double *,
+                   const upd_site *) {
+  for (int64_t i = begin; i < end; ++i)
+    static_cast<double *>(streams[0])[i] += 0.5;
+}
+
+void skippingPrologue(const double *hyper, const double *perTensor, const double *, void *row,
+                      double *) {
+  auto *values = static_cast<float *>(row);
+  values[0] = hyper[0] != 0;
+  values[1] = static_cast<float>(perTensor[UPD_TENSOR_STEP]);
+}
+void skippingPass(const void *row, void *const *streams, int64_t begin, int64_t end, double *,
+                  const upd_site *) {
+  for (int64_t i = begin; i < end; ++i)
+    static_cast<float *>(streams[2])[i] = static_cast<const float *>(row)[1];
+}
+
+} // namespace
+
+std::shared_ptr<const Kernels> test::momentumRule() {
+  auto kernels = std::make_shared<Kernels>();
+  kernels->interface.name = "Momentum";
+  kernels->interface.hypers = {{"lr", 0.1}, {"momentum", 0.5}};
+  kernels->interface.states = {{"buf", UPD_F32}};
+  kernels->interface.messages = {"Invalid learning rate: {lr}",
+                                 "{{momentum}} is {momentum}, not in [0, 1)"};
+  kernels->interface.rowScalars = 3;
+  kernels->interface.passes = {{{0, 1, 2}, {0, 2}}};
+  kernels->initial = momentumInitial;
+  kernels->validate = momentumValidate;
+  kernels->prologue = momentumPrologue;
+  kernels->passes = {momentumPass};
+  return kernels;
+}
+
+std::shared_ptr<const Kernels> test::initialRule() {
+  auto kernels = std::make_shared<Kernels>();
+  kernels->interface.name = "Initial";
+  kernels->interface.hypers = {{"lr", 0.25}};
+  kernels->interface.states = {{"size", UPD_F32}, {"last", UPD_BF16}};
+  kernels->interface.passes = {{{0, 1, 2, 3}, {0, 2, 3}}};
+  kernels->initial = initialInitial;
+  kernels->validate = allValid;
+  kernels->prologue = initialPrologue;
+  kernels->passes = {initialPass};
+  return kernels;
+}
+
+std::shared_ptr<const Kernels> test::countingRule() {
+  auto kernels = std::make_shared<Kernels>();
+  kernels->interface.name = "Counting";
+  kernels->interface.compute = kernels->interface.param = kernels->interface.grad = UPD_F64;
+  kernels->interface.rowScalars = 2;
+  kernels->interface.passes = {{{0}, {0}}, {{0}, {0}}};
+  kernels->initial = noInitial;
+  kernels->validate = allValid;
+  kernels->prologue = countingPrologue;
+  kernels->passes = {countingPass0, countingPass1};
+  return kernels;
+}
+
+std::shared_ptr<const Kernels> test::skippingRule() {
+  auto kernels = std::make_shared<Kernels>();
+  kernels->interface.name = "Skipping";
+  kernels->interface.hypers = {{"stop", 0}};
+  kernels->interface.states = {{"n", UPD_F32}};
+  kernels->interface.rowScalars = 2;
+  kernels->interface.passes = {{{}, {2}}};
+  kernels->initial = momentumInitial;
+  kernels->validate = allValid;
+  kernels->prologue = skippingPrologue;
+  kernels->passes = {skippingPass};
+  return kernels;
+}
+
+std::unique_ptr<Optimizer> test::makeOptimizer(std::shared_ptr<const Kernels> kernels,
+                                               const std::vector<upd_tensor> &params,
+                                               const upd_pool *pool) {
+  const upd_group group = groupOf(params);
+  std::unique_ptr<Optimizer> optimizer;
+  Status status = Optimizer::create(std::move(kernels), &group, 1, pool, optimizer);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return optimizer;
+}
+
+std::string test::textOf(const Status &status) { return status.ok() ? "ok" : status.message(); }

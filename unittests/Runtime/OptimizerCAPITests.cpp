@@ -1,0 +1,113 @@
+//===- OptimizerCAPITests.cpp - The C functions over the step engine ------------------------===//
+
+#include "FakeRules.h"
+#include "Handles.h"
+#include "updraft-c/optimizer.h"
+
+#include <gtest/gtest.h>
+#include <stdexcept>
+
+using namespace updraft::runtime::test;
+
+namespace {
+
+std::string refusal(upd_status status, upd_status expected = UPD_INVALID_ARGUMENT) {
+  EXPECT_EQ(status, expected);
+  return upd_last_error();
+}
+
+struct Fixture {
+  upd_rule rule{momentumRule(), UPD_COMPILED};
+  TestTensor<float> w{{3}, 1}, g{{3}, 2};
+  std::vector<upd_tensor> params{w.view()};
+  upd_group group = groupOf(params);
+  upd_optimizer *optimizer = nullptr;
+
+  explicit Fixture(const upd_pool *pool = nullptr) {
+    EXPECT_EQ(upd_optimizer_create(&rule, &group, 1, pool, &optimizer), UPD_OK);
+  }
+  ~Fixture() { upd_optimizer_release(optimizer); }
+};
+
+} // namespace
+
+TEST(OptimizerCAPI, Steps) {
+  Fixture f;
+  EXPECT_EQ(upd_optimizer_param_count(f.optimizer), 1u);
+  EXPECT_EQ(upd_optimizer_group_count(f.optimizer), 1u);
+  const upd_tensor grad = f.g.view();
+  ASSERT_EQ(upd_optimizer_step(f.optimizer, &grad, 1), UPD_OK);
+  EXPECT_EQ(f.w.data[0], 1 - 0.1f * 2);
+  double lr;
+  ASSERT_EQ(upd_optimizer_set_hyper(f.optimizer, 0, "lr", 0.5), UPD_OK);
+  ASSERT_EQ(upd_optimizer_get_hyper(f.optimizer, 0, "lr", &lr), UPD_OK);
+  EXPECT_EQ(lr, 0.5);
+  int64_t step;
+  ASSERT_EQ(upd_optimizer_set_step(f.optimizer, 0, 5), UPD_OK);
+  ASSERT_EQ(upd_optimizer_get_step(f.optimizer, 0, &step), UPD_OK);
+  EXPECT_EQ(step, 5);
+  upd_tensor state;
+  ASSERT_EQ(upd_optimizer_state(f.optimizer, 0, "buf", &state), UPD_OK);
+  EXPECT_EQ(static_cast<float *>(state.data)[0], 2);
+  EXPECT_EQ(refusal(upd_optimizer_set_hyper(f.optimizer, 0, "lr", -1)),
+            "Invalid learning rate: -1.0");
+}
+
+TEST(OptimizerCAPI, RefusesNull) {
+  Fixture f;
+  upd_optimizer *made = f.optimizer;
+  EXPECT_EQ(refusal(upd_optimizer_create(nullptr, &f.group, 1, nullptr, &made)), "rule is null");
+  EXPECT_EQ(made, nullptr);
+  EXPECT_EQ(refusal(upd_optimizer_create(&f.rule, &f.group, 1, nullptr, nullptr)),
+            "optimizer, where the result goes, is null");
+  upd_optimizer *const none = nullptr;
+  upd_tensor tensor = f.g.view();
+  double value;
+  int64_t step;
+  EXPECT_EQ(refusal(upd_optimizer_step(none, &tensor, 1)), "optimizer is null");
+  EXPECT_EQ(refusal(upd_optimizer_get_hyper(none, 0, "lr", &value)), "optimizer is null");
+  EXPECT_EQ(refusal(upd_optimizer_set_hyper(none, 0, "lr", 1)), "optimizer is null");
+  EXPECT_EQ(refusal(upd_optimizer_get_step(none, 0, &step)), "optimizer is null");
+  EXPECT_EQ(refusal(upd_optimizer_set_step(none, 0, 1)), "optimizer is null");
+  EXPECT_EQ(refusal(upd_optimizer_state(none, 0, "buf", &tensor)), "optimizer is null");
+  EXPECT_EQ(refusal(upd_optimizer_bind_state(none, 0, "buf", &tensor)), "optimizer is null");
+  EXPECT_EQ(refusal(upd_optimizer_save(none, "x")), "optimizer is null");
+  EXPECT_EQ(refusal(upd_optimizer_load(none, "x")), "optimizer is null");
+  EXPECT_EQ(refusal(upd_optimizer_step(f.optimizer, nullptr, 1)),
+            "grads is null, but grad_count is 1");
+  EXPECT_EQ(refusal(upd_optimizer_get_hyper(f.optimizer, 0, nullptr, &value)),
+            "the name of a hyperparameter is null");
+  EXPECT_EQ(refusal(upd_optimizer_get_hyper(f.optimizer, 0, "lr", nullptr)),
+            "value, where the result goes, is null");
+  EXPECT_EQ(refusal(upd_optimizer_get_step(f.optimizer, 0, nullptr)),
+            "step, where the result goes, is null");
+  EXPECT_EQ(refusal(upd_optimizer_state(f.optimizer, 0, nullptr, &tensor)),
+            "the name of a state is null");
+  EXPECT_EQ(refusal(upd_optimizer_state(f.optimizer, 0, "buf", nullptr)),
+            "tensor, where the result goes, is null");
+  EXPECT_EQ(refusal(upd_optimizer_bind_state(f.optimizer, 0, "buf", nullptr)), "tensor is null");
+  EXPECT_EQ(refusal(upd_optimizer_save(f.optimizer, nullptr)), "path is null");
+  EXPECT_EQ(refusal(upd_optimizer_load(f.optimizer, nullptr)), "path is null");
+  upd_optimizer_release(nullptr);
+  EXPECT_EQ(upd_optimizer_param_count(nullptr), 0u);
+  EXPECT_EQ(upd_optimizer_group_count(nullptr), 0u);
+}
+
+TEST(OptimizerCAPI, NoExceptionLeaves) {
+  upd_pool pool;
+  pool.run = [](void *, int32_t, void (*)(void *, int32_t), void *) {
+    throw std::runtime_error("the host's pool failed");
+  };
+  pool.thread_count = [](void *) -> int32_t { return 2; };
+  pool.pool = nullptr;
+  upd_rule rule{momentumRule(), UPD_COMPILED};
+  TestTensor<float> w({100000}, 1), g({100000}, 1);
+  const std::vector<upd_tensor> params = {w.view()};
+  const upd_group group = groupOf(params);
+  upd_optimizer *optimizer = nullptr;
+  ASSERT_EQ(upd_optimizer_create(&rule, &group, 1, &pool, &optimizer), UPD_OK);
+  const upd_tensor grad = g.view();
+  EXPECT_EQ(refusal(upd_optimizer_step(optimizer, &grad, 1), UPD_INTERNAL_ERROR),
+            "the host's pool failed");
+  upd_optimizer_release(optimizer);
+}

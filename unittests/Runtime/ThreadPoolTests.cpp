@@ -1,0 +1,121 @@
+//===- ThreadPoolTests.cpp - The library's own threads --------------------------------------===//
+
+#include "runtime/cpu/ThreadPool.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+using namespace updraft::runtime;
+
+namespace {
+struct Counts {
+  explicit Counts(int32_t count) : counts(static_cast<size_t>(count)) {}
+  std::vector<std::atomic<int>> counts;
+
+  static void task(void *context, int32_t index) {
+    static_cast<Counts *>(context)->counts[static_cast<size_t>(index)].fetch_add(1);
+  }
+  bool allAre(int expected) const {
+    for (const std::atomic<int> &count : counts)
+      if (count != expected)
+        return false;
+    return true;
+  }
+};
+} // namespace
+
+TEST(ThreadPool, RunsEveryTaskOnce) {
+  for (int32_t threads = 1; threads <= 8; ++threads) {
+    ThreadPool pool(threads);
+    EXPECT_EQ(pool.threadCount(), threads);
+    for (int32_t count : {0, 1, 2, 3, 7, 8, 9, 100}) {
+      Counts counts(count);
+      for (int i = 0; i < 20; ++i)
+        pool.run(count, Counts::task, &counts);
+      EXPECT_TRUE(counts.allAre(20)) << threads << " threads, " << count << " tasks";
+    }
+  }
+}
+
+TEST(ThreadPool, WakesUpAfterSleeping) {
+  ThreadPool pool(4);
+  Counts counts(4);
+  for (int i = 0; i < 5; ++i) {
+    usleep(20000); // longer than threads spin
+    pool.run(4, Counts::task, &counts);
+  }
+  EXPECT_TRUE(counts.allAre(5));
+}
+
+TEST(ThreadPool, ServesSeveralCallers) {
+  ThreadPool pool(3);
+  std::vector<std::thread> callers;
+  std::atomic<int> right = 0;
+  for (int i = 0; i < 4; ++i)
+    callers.emplace_back([&] {
+      Counts counts(5);
+      for (int j = 0; j < 200; ++j)
+        pool.run(5, Counts::task, &counts);
+      right += counts.allAre(200);
+    });
+  for (std::thread &caller : callers)
+    caller.join();
+  EXPECT_EQ(right, 4);
+}
+
+TEST(ThreadPool, TasksMayRunTasks) {
+  ThreadPool pool(3);
+  struct Nested {
+    ThreadPool &pool;
+    Counts counts{6};
+  } nested{pool};
+  pool.run(
+      3,
+      [](void *context, int32_t) {
+        auto *nested = static_cast<Nested *>(context);
+        nested->pool.run(6, Counts::task, &nested->counts);
+      },
+      &nested);
+  EXPECT_TRUE(nested.counts.allAre(3));
+}
+
+TEST(ThreadPool, NumberOfThreads) {
+  auto countWith = [](const char *text) {
+    setenv("UPDRAFT_NUM_THREADS", text, 1);
+    return ThreadPool::defaultThreadCount();
+  };
+  unsetenv("UPDRAFT_NUM_THREADS");
+  const int32_t cpus = ThreadPool::defaultThreadCount();
+  EXPECT_GE(cpus, 1);
+  EXPECT_EQ(countWith("3"), 3);
+  EXPECT_EQ(countWith("1024"), 1024);
+  for (const char *text : {"", "0", "-1", "1025", "3x", "many", "99999999999999999999"})
+    EXPECT_EQ(countWith(text), cpus) << text;
+  unsetenv("UPDRAFT_NUM_THREADS");
+}
+
+TEST(ThreadPool, ChildOfForkHasItsOwn) {
+  const upd_pool handle = ThreadPool::processHandle();
+  Counts before(8);
+  handle.run(handle.pool, 8, Counts::task, &before);
+  EXPECT_TRUE(before.allAre(1));
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(20); // a child that waits for threads it has not ends by this
+    Counts counts(8);
+    for (int i = 0; i < 10; ++i)
+      handle.run(handle.pool, 8, Counts::task, &counts);
+    _exit(counts.allAre(10) ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  handle.run(handle.pool, 8, Counts::task, &before);
+  EXPECT_TRUE(before.allAre(2));
+}
