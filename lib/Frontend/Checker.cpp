@@ -22,8 +22,6 @@ void Checker::check(const ParsedFile &file) {
     if (!rule.name.text.empty() && !rules.try_emplace(rule.name.text, &rule).second)
       diagnostics.report(DiagnosticKind::DuplicateName, rule.name.range, rule.name.text)
           .note(DiagnosticKind::DeclaredHere, rules[rule.name.text]->name.range, rule.name.text);
-    visits = 0;
-    exhausted = false;
     checkRule(rule);
   }
 }

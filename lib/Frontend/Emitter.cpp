@@ -51,6 +51,7 @@ Value Emitter::unary(UnaryOperator op, Value operand, Location loc) {
     return Value::ofNumber(-operand.number);
   Value result = Value::ofIr(Kind::Number, operand.extent, create<arith::NegFOp>(loc, operand.ir));
   result.isInteger = operand.isInteger;
+  result.bound = operand.bound;
   return result;
 }
 
@@ -93,6 +94,23 @@ Value Emitter::compare(BinaryOperator op, const Value &left, const Value &right,
   return Value::ofIr(Kind::Bool, extent,
                      create<arith::CmpFOp>(loc, predicate, operand(left, isElement, loc),
                                            operand(right, isElement, loc)));
+}
+
+// How large the result of an arithmetic operator can be.
+static double boundOf(BinaryOperator op, const Value &left, const Value &right) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  double a = left.magnitude(), b = right.magnitude();
+  if (std::isinf(a) || std::isinf(b))
+    return infinity;
+  switch (op) {
+  case BinaryOperator::Add:
+  case BinaryOperator::Subtract:
+    return a + b;
+  case BinaryOperator::Multiply:
+    return a * b;
+  default:
+    return right.isConstant() && b != 0 ? a / b : infinity;
+  }
 }
 
 Value Emitter::binary(BinaryOperator op, Value left, Value right, Location loc) {
@@ -167,7 +185,9 @@ Value Emitter::binary(BinaryOperator op, Value left, Value right, Location loc) 
     break;
   }
   Value value = Value::ofIr(Kind::Number, extent, result);
-  value.isInteger = op != BinaryOperator::Divide && left.isIntegral() && right.isIntegral();
+  value.isInteger =
+      op != BinaryOperator::Divide && left.hasIntegerValues() && right.hasIntegerValues();
+  value.bound = boundOf(op, left, right);
   return value;
 }
 
@@ -203,7 +223,7 @@ Value Emitter::power(Value base, Value exponent, Location loc) {
                                : binary(BinaryOperator::Divide, Value::ofNumber(1), product, loc);
   }
   mlir::Value x = scalar(base, loc), result;
-  if (exponent.isIntegral()) {
+  if (exponent.fitsInteger()) {
     auto i64 = builder.getI64Type();
     mlir::Value n =
         exponent.ir ? create<arith::FPToSIOp>(loc, i64, exponent.ir)
@@ -229,7 +249,10 @@ Value Emitter::select(Value condition, Value whenTrue, Value whenFalse, Location
   }
   Value result =
       Value::ofIr(whenTrue.kind, extent, create<arith::SelectOp>(loc, condition.ir, a, b));
-  result.isInteger = result.kind == Kind::Number && whenTrue.isIntegral() && whenFalse.isIntegral();
+  if (result.kind == Kind::Number) {
+    result.isInteger = whenTrue.hasIntegerValues() && whenFalse.hasIntegerValues();
+    result.bound = std::max(whenTrue.magnitude(), whenFalse.magnitude());
+  }
   return result;
 }
 
@@ -285,28 +308,34 @@ Value Emitter::builtin(BuiltinKind kind, llvm::ArrayRef<Value> arguments, Locati
   for (const Value &argument : arguments)
     x.push_back(operand(argument, extent == Extent::Element, loc));
   bool isInteger = false;
+  double bound = std::numeric_limits<double>::infinity();
   auto result = [&]() -> mlir::Value {
     switch (kind) {
     case BuiltinKind::Abs:
-      isInteger = arguments[0].isIntegral();
+      isInteger = arguments[0].hasIntegerValues();
+      bound = arguments[0].magnitude();
       return create<math::AbsFOp>(loc, x[0]);
     case BuiltinKind::Ceil:
       isInteger = true;
+      bound = arguments[0].magnitude() + 1;
       return create<math::CeilOp>(loc, x[0]);
     case BuiltinKind::Exp:
       return create<math::ExpOp>(loc, x[0]);
     case BuiltinKind::Floor:
       isInteger = true;
+      bound = arguments[0].magnitude() + 1;
       return create<math::FloorOp>(loc, x[0]);
     case BuiltinKind::Fma:
       return create<math::FmaOp>(loc, x[0], x[1], x[2]);
     case BuiltinKind::Log:
       return create<math::LogOp>(loc, x[0]);
     case BuiltinKind::Max:
-      isInteger = arguments[0].isIntegral() && arguments[1].isIntegral();
+      isInteger = arguments[0].hasIntegerValues() && arguments[1].hasIntegerValues();
+      bound = std::max(arguments[0].magnitude(), arguments[1].magnitude());
       return create<arith::MaximumFOp>(loc, x[0], x[1]);
     case BuiltinKind::Min:
-      isInteger = arguments[0].isIntegral() && arguments[1].isIntegral();
+      isInteger = arguments[0].hasIntegerValues() && arguments[1].hasIntegerValues();
+      bound = std::max(arguments[0].magnitude(), arguments[1].magnitude());
       return create<arith::MinimumFOp>(loc, x[0], x[1]);
     case BuiltinKind::Pow:
       break;
@@ -319,5 +348,6 @@ Value Emitter::builtin(BuiltinKind kind, llvm::ArrayRef<Value> arguments, Locati
   }();
   Value value = Value::ofIr(Kind::Number, extent, result);
   value.isInteger = isInteger;
+  value.bound = bound;
   return value;
 }

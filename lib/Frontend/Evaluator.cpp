@@ -101,6 +101,8 @@ Value Evaluator::evaluateBinary(const Expr &expr, const Names &names) {
     bool isLogic = expr.binary == BinaryOperator::And || expr.binary == BinaryOperator::Or;
     if (isLogic && left.isConstant())
       return right;
+    if (isLogic && right.isConstant())
+      return right.boolean == (expr.binary == BinaryOperator::Or) ? right : left;
     return emit.binary(expr.binary, left, right, location(expr.focus));
   }
   if (left.isTensor() && !(right.isConstant() && Emitter::isTensorExponent(right.number))) {

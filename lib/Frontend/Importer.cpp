@@ -189,6 +189,7 @@ private:
         Value step = Value::ofIr(Kind::Number, Extent::Step,
                                  StepOp::create(builder, inputLoc, builder.getF64Type()));
         step.isInteger = true;
+        step.bound = 0x1p53;
         inputs.add("step", step);
       } else if (input.text == "first") {
         inputs.add("first", Value::ofIr(Kind::Bool, Extent::Step,

@@ -10,6 +10,7 @@
 #include "mlir/IR/Value.h"
 
 #include <cmath>
+#include <limits>
 
 namespace updraft {
 
@@ -19,6 +20,8 @@ struct Value {
   Kind kind = Kind::Unknown; ///< Unknown after an error
   Extent extent = Extent::Static;
   bool isInteger = false; ///< of a number in the IR: it has integer values only
+  /// Of a number in the IR: its magnitude is at most this, and it is not NaN if this is finite.
+  double bound = std::numeric_limits<double>::infinity();
   bool boolean = false;
   double number = 0;
   llvm::StringRef string;
@@ -29,10 +32,10 @@ struct Value {
   bool isConstant() const { return kind != Kind::Unknown && !ir; }
   bool isTensor() const { return extent == Extent::Element; }
   Type type() const { return {kind, extent}; }
-  /// A number whose values are integers that f64 holds exactly.
-  bool isIntegral() const {
-    return ir ? isInteger : std::floor(number) == number && std::fabs(number) < 0x1p53;
-  }
+  double magnitude() const { return ir ? bound : std::fabs(number); }
+  bool hasIntegerValues() const { return ir ? isInteger : std::floor(number) == number; }
+  /// Whether the number is an integer that fits an i64, whatever the inputs.
+  bool fitsInteger() const { return hasIntegerValues() && magnitude() <= 0x1p62; }
 
   static Value ofNumber(double number) {
     Value value;

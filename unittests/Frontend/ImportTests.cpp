@@ -89,6 +89,12 @@ TEST_F(ImportTest, PowerOfAScalar) {
   EXPECT_THAT(importExpression("grad * beta ^ 0.25"), HasSubstr("math.powf %beta"));
   EXPECT_THAT(importExpression("grad * beta ^ 1000"), HasSubstr("math.fpowi %beta"));
   EXPECT_THAT(importExpression("grad * pow(beta, lr)"), HasSubstr("math.powf %beta, %lr"));
+  // What may not fit an integer is none: conversion would be undefined.
+  EXPECT_THAT(importExpression("grad * beta ^ (step * step)"), HasSubstr("math.powf"));
+  EXPECT_THAT(importExpression("grad * beta ^ floor(lr)"), HasSubstr("math.powf"));
+  EXPECT_THAT(importExpression("grad * beta ^ floor(step / 0)"), HasSubstr("math.powf"));
+  EXPECT_THAT(importExpression("grad * beta ^ 1e30"), HasSubstr("math.powf"));
+  EXPECT_THAT(importExpression("grad * beta ^ max(step - 5, 1)"), HasSubstr("math.fpowi"));
   EXPECT_THAT(importExpression("grad * 2 ^ 10"), HasSubstr("constant 1.024000e+03 : f32"));
 }
 
@@ -119,6 +125,11 @@ TEST_F(ImportTest, StaticConditionsLeaveNothing) {
   EXPECT_THAT(text, Not(HasSubstr("select")));
   text = importExpression("if flag && grad > 0 then param else grad");
   EXPECT_THAT(text, Not(HasSubstr("cmpf")));
+  text = importExpression("if grad > 0 || !flag then param else grad");
+  EXPECT_THAT(text, HasSubstr("updraft.next %param"));
+  text = importExpression("if grad > 0 && !flag then param else grad");
+  EXPECT_THAT(text, HasSubstr("select"));
+  EXPECT_THAT(text, Not(HasSubstr("andi")));
 }
 
 TEST_F(ImportTest, ComparisonsWithNaNAreFalse) {
