@@ -1,7 +1,7 @@
 //===- DType.h - Storage types: sizes and names ---------------------------------------*- C++
 //-*-===//
-// What the runtime knows of the C API's upd_dtype. A value from the outside is checked with
-// isKnownDType before it is given to anything else here.
+// What the runtime knows of the C API's upd_dtype. What comes from the outside is read with
+// numberOf, and checked with isKnownDType before it is given to anything else here.
 
 #ifndef UPDRAFT_RUNTIME_BASE_DTYPE_H
 #define UPDRAFT_RUNTIME_BASE_DTYPE_H
@@ -9,10 +9,21 @@
 #include "updraft-c/types.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string_view>
 
 namespace updraft::runtime {
+
+/// The number in memory. Of a struct from the outside it may be none of the enum's values, and may
+/// not be read as one.
+template <typename Enum> int32_t numberOf(const Enum &value) {
+  int32_t number;
+  static_assert(sizeof(number) == sizeof(value));
+  std::memcpy(&number, &value, sizeof(number));
+  return number;
+}
 
 inline bool isKnownDType(int value) { return value >= UPD_F32 && value <= UPD_F16; }
 

@@ -29,7 +29,8 @@ Status Optimizer::checkGradients(const upd_tensor *grads, bool &samePlan) {
     if (absent)
       continue;
     const TensorLayout &layout = params[i].layout;
-    if (grad.dtype != dtype || grad.device != UPD_CPU || !hasLayout(grad, layout) ||
+    if (numberOf(grad.dtype) != dtype || numberOf(grad.device) != UPD_CPU ||
+        !hasLayout(grad, layout) ||
         (layout.elements != 0 &&
          (!grad.data || (reinterpret_cast<uintptr_t>(grad.data) & alignmentMask))))
       return gradientError(i, grad);

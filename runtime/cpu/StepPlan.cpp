@@ -15,8 +15,8 @@ using namespace updraft::runtime;
 
 static constexpr size_t rowAlignment = 64;
 static constexpr int64_t cacheLine = 64;
-// Measured: from three tensors ahead it no longer matters how far, and beyond 256 bytes of each
-// stream it costs more than it helps.
+// Measured on Zen 5 with 10000 tensors of 64 elements in the L3 cache: 4 and 8 tensors ahead take
+// the same time, 1 takes longer; more than 256 bytes of each stream gain nothing.
 static constexpr size_t prefetchDistance = 4;
 static constexpr int64_t prefetchBytes = 256;
 

@@ -109,19 +109,20 @@ Status updraft::runtime::readLayout(const upd_tensor &tensor, const std::string 
 
 Status updraft::runtime::checkMemory(const upd_tensor &tensor, upd_dtype expected, int64_t elements,
                                      const std::string &subject, const std::string &wanted) {
-  if (!isKnownDType(tensor.dtype))
+  const int32_t dtype = numberOf(tensor.dtype), device = numberOf(tensor.device);
+  if (!isKnownDType(dtype))
     return invalidArgument(fmt::format("{} has the unknown dtype {}; the values are those of "
                                        "upd_dtype",
-                                       subject, static_cast<int>(tensor.dtype)));
-  if (tensor.dtype != expected)
+                                       subject, dtype));
+  if (dtype != expected)
     return invalidArgument(fmt::format("{} is {}, but the rule is compiled for {} {}; convert it, "
                                        "or compile the rule with this storage type",
                                        subject, nameOf(tensor.dtype), nameOf(expected), wanted));
-  if (tensor.device != UPD_CPU)
+  if (device != UPD_CPU)
     return {UPD_UNSUPPORTED,
             fmt::format("{} is on device type {}, but the rule is compiled for the CPU; copy it "
                         "there",
-                        subject, static_cast<int>(tensor.device))};
+                        subject, device)};
   if (elements == 0)
     return {};
   if (!tensor.data)

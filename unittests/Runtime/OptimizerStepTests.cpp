@@ -267,6 +267,11 @@ TEST(OptimizerStep, TwoOptimizersShareThePool) {
 }
 
 TEST(OptimizerStep, WorksInTheChildOfAFork) {
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "ThreadSanitizer allows no new threads after a fork";
+#endif
+#endif
   TestTensor<float> w({50000}, 1), g({50000}, 1);
   auto optimizer = makeOptimizer(momentumRule(), {w.view()});
   const upd_tensor grad = g.view();

@@ -29,7 +29,8 @@ protected:
   }
 
   void writeFile(const std::string &bytes) {
-    std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+    std::filesystem::remove(path); // truncating a file makes some systems write it to the disk
+    std::ofstream(path, std::ios::binary) << bytes;
   }
 
   static std::string withLength(const std::string &header, const std::string &data = "") {

@@ -100,6 +100,11 @@ TEST(ThreadPool, NumberOfThreads) {
 }
 
 TEST(ThreadPool, ChildOfForkHasItsOwn) {
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "ThreadSanitizer allows no new threads after a fork";
+#endif
+#endif
   const upd_pool handle = ThreadPool::processHandle();
   Counts before(8);
   handle.run(handle.pool, 8, Counts::task, &before);
