@@ -80,3 +80,20 @@ updraft.rule @Constant compute f32 {
   %n = math.fpowi %g, %ten : f32, i64
   updraft.next %n, %m : f32, f32
 }
+
+// -----
+
+// Narrow exponents are widened first.
+// CHECK-LABEL: updraft.plan @Narrow
+// CHECK:         %[[N:.*]] = arith.fptosi %{{.*}} : f64 to i32
+// CHECK-NEXT:    %[[WIDE:.*]] = arith.extsi %[[N]] : i32 to i64
+// CHECK:         scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (i64, f64, f64)
+updraft.rule @Narrow compute f64 {
+  %lr = updraft.hyper "lr" = 2.0
+  %n = arith.fptosi %lr : f64 to i32
+  %k = math.fpowi %lr, %n : f64, i32
+  %p = updraft.param stored f64 : f64
+  %g = updraft.grad stored f64 : f64
+  %d = arith.mulf %g, %k : f64
+  updraft.next %d : f64
+}

@@ -143,3 +143,19 @@ updraft.rule @CompareSelf compute f32 {
   %n = arith.select %c, %g, %p : f32
   updraft.next %n : f32
 }
+
+// -----
+
+// Vectors are none of our business, but no reason to fail.
+// CHECK-LABEL: updraft.rule @Vectors
+// CHECK: updraft.next %param
+updraft.rule @Vectors compute f32 {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %v = arith.constant dense<[1.0, 3.0]> : vector<2xf64>
+  %n = arith.negf %v : vector<2xf64>
+  %m = arith.mulf %n, %v : vector<2xf64>
+  %d = arith.divf %n, %v : vector<2xf64>
+  %t = arith.truncf %v : vector<2xf64> to vector<2xf32>
+  updraft.next %p : f32
+}

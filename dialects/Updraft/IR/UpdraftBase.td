@@ -57,7 +57,8 @@ def Updraft_Scalar : AnyTypeOf<[F32, F64, I1], "scalar: f32, f64 or i1">;
 // Operations with one result that is printed under the name it has in the source.
 def Updraft_NamedResult : DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>;
 // Operations whose block arguments are printed under the names of what they stand for.
-def Updraft_NamedArguments : DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>;
+def Updraft_NamedArguments
+    : DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>;
 
 class Updraft_Op<string mnemonic, list<Trait> traits = []> : Op<Updraft_Dialect, mnemonic, traits>;
 

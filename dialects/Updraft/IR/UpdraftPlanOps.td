@@ -13,17 +13,17 @@ def Updraft_PlanOp : Updraft_Op<"plan", [
   let summary = "a scheduled rule";
   let description = [{
     The interface of the rule (`updraft.hyper` and `updraft.stream`, in the order of the kernel's
-    arguments), its host functions (`updraft.initial`, `updraft.validate`, `updraft.prologue`) and its
-    passes over data, in the order in which they run.
+    arguments), its host functions (`updraft.initial`, `updraft.validate`, `updraft.prologue`) and
+    its passes over data, in the order in which they run.
 
     The first stream is `param`, the second `grad`, then the states in the order of declaration. A
     plan whose rule changes nothing has no pass.
 
     Constraints:
-    - `plan_c1`: the body has only `updraft.hyper`, `updraft.step`, `updraft.first`, `updraft.stream`,
-      host functions and passes.
-    - `plan_c2`: the first two streams are `param` and `grad`; names of streams are unique, and so are
-      names of hyperparameters.
+    - `plan_c1`: the body has only `updraft.hyper`, `updraft.step`, `updraft.first`,
+      `updraft.stream`, host functions and passes.
+    - `plan_c2`: the first two streams are `param` and `grad`; names of streams are unique, and so
+      are names of hyperparameters.
     - `plan_c3`: there are exactly one `updraft.initial` and one `updraft.validate`.
 
     ```mlir
@@ -62,8 +62,8 @@ def Updraft_PlanOp : Updraft_Op<"plan", [
 def Updraft_StreamOp : Updraft_Op<"stream", [HasParent<"PlanOp">, Updraft_NamedResult]> {
   let summary = "one tensor of the step";
   let description = [{
-    The parameter, its gradient or a state, as a pass reads and writes it. Streams of a plan that are
-    the same tensor may be equal; others do not overlap.
+    The parameter, its gradient or a state, as a pass reads and writes it. Streams of a plan that
+    are the same tensor may be equal; others do not overlap.
 
     ```mlir
     %m = updraft.stream "exp_avg" : !updraft.stream<f32>
@@ -84,7 +84,8 @@ class Updraft_HostFunctionOp<string mnemonic> : Updraft_Op<mnemonic, [
 def Updraft_InitialOp : Updraft_HostFunctionOp<"initial"> {
   let summary = "the initial value of each state";
   let description = [{
-    Yields one f64 per state, in the order of their streams; it is rounded to the state's storage type.
+    Yields one f64 per state, in the order of their streams; it is rounded to the state's storage
+    type.
 
     Constraints:
     - `initial_c1`: block arguments match the operands; one f64 is yielded per state stream.
@@ -172,9 +173,9 @@ def Updraft_PassOp : Updraft_Op<"pass", [
     IsolatedFromAbove, SingleBlock, Updraft_NamedArguments]> {
   let summary = "one pass over data";
   let description = [{
-    Runs its body for every element. Block arguments are the scalars, then one element, in the compute
-    type, per stream read. `updraft.store` gives one element per stream written. The streams may
-    overlap only where they are the same: an element is read before it is written.
+    Runs its body for every element. Block arguments are the scalars, then one element, in the
+    compute type, per stream read. `updraft.store` gives one element per stream written. The streams
+    may overlap only where they are the same: an element is read before it is written.
 
     Constraints:
     - `pass_c1`: block arguments match the scalars and the streams read.

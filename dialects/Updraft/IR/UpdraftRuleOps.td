@@ -14,24 +14,24 @@ def Updraft_RuleOp : Updraft_Op<"rule", [
     SingleBlock]> {
   let summary = "an optimizer update rule";
   let description = [{
-    The update of one element of a parameter: from (param, grad, state, hyperparameters, step) to the
-    next (param, state). The body is one block of `arith` and `math` on scalars.
+    The update of one element of a parameter: from (param, grad, state, hyperparameters, step) to
+    the next (param, state). The body is one block of `arith` and `math` on scalars.
 
     $$ (p, s_1, \ldots, s_n) \leftarrow f(p, g, s_1, \ldots, s_n;\ h, t) $$
 
     Every value has an *extent*, what it is spread over: `model`, `group`, `tensor` or `element`. An
-    operation has the largest extent of its operands, a constant `model`; `updraft.hyper` has `group`,
-    `updraft.step` and `updraft.first` have `tensor`, `updraft.param`, `updraft.grad` and
-    `updraft.state` have `element`. Values below `element` are scalars, computed once per step, in f64
-    as long as no simplification takes the element out of them; element values are computed in
-    `compute`. A scalar becomes an operand of element arithmetic by `arith.truncf` (f32) or as it is
-    (f64).
+    operation has the largest extent of its operands, a constant `model`; `updraft.hyper` has
+    `group`, `updraft.step` and `updraft.first` have `tensor`, `updraft.param`, `updraft.grad` and
+    `updraft.state` have `element`. Values below `element` are scalars, computed once per step, in
+    f64 (or in the compute type, where simplification took the elements out of them); element values
+    are computed in `compute`. A scalar becomes an operand of element arithmetic by `arith.truncf`
+    (f32) or as it is (f64).
 
     Each operation rounds once, to nearest even: nothing is reassociated or contracted.
 
     Constraints:
-    - `rule_c1`: operands and results of element operations, constants apart, have the compute type or
-      are i1.
+    - `rule_c1`: operands and results of element operations, constants apart, have the compute type
+      or are i1.
     - `rule_c2`: there are exactly one `updraft.param` and one `updraft.grad`.
     - `rule_c3`: every operation is from `arith`, `math` or this dialect.
     - `rule_c4`: names of hyperparameters are unique; names of states are unique and neither `param`
@@ -60,8 +60,8 @@ def Updraft_RuleOp : Updraft_Op<"rule", [
 class Updraft_RuleInput<string mnemonic, list<Trait> traits = []>
     : Updraft_Op<mnemonic, traits # [ParentOneOf<["RuleOp", "PlanOp"]>, Updraft_NamedResult]>;
 
-// Not Pure, like `updraft.param`, `updraft.grad` and `updraft.state`: these are the rule's interface,
-// and an unused hyperparameter is still a hyperparameter.
+// Not Pure, like `updraft.param`, `updraft.grad` and `updraft.state`: these are the rule's
+// interface, and an unused hyperparameter is still a hyperparameter.
 def Updraft_HyperOp : Updraft_RuleInput<"hyper"> {
   let summary = "a hyperparameter";
   let description = [{
@@ -111,8 +111,8 @@ class Updraft_ElementInput<string mnemonic>
 def Updraft_ParamOp : Updraft_ElementInput<"param"> {
   let summary = "the parameter's element, before the step";
   let description = [{
-    `storage` is its type in memory; the result has the rule's compute type, into which every storage
-    type converts exactly but f64 (which makes the compute type f64).
+    `storage` is its type in memory; the result has the rule's compute type, into which all
+    storage types convert exactly, but for f64 in a rule that computes in f32.
 
     ```mlir
     %p = updraft.param stored bf16 : f32
@@ -138,8 +138,8 @@ def Updraft_GradOp : Updraft_ElementInput<"grad"> {
 def Updraft_StateOp : Updraft_ElementInput<"state"> {
   let summary = "a state's element, before the step";
   let description = [{
-    A tensor of the parameter's shape that persists from step to step. `initial` is its value where it
-    does not exist yet: a scalar that depends on hyperparameters alone.
+    A tensor of the parameter's shape that persists from step to step. `initial` is its value where
+    it does not exist yet: a scalar that depends on hyperparameters alone.
 
     Constraints:
     - `state_c1`: `initial` has at most the extent `group`.

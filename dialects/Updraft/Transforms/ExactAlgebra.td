@@ -1,8 +1,8 @@
 //===- ExactAlgebra.td - Identities that hold bit for bit ------------------*- tablegen -*-===//
 // Rewrites of floating-point arithmetic that give the same bits under IEEE 754 with rounding to
 // nearest even, for every operand (the sign and payload of a NaN aside, which no operation here
-// promises). Upstream's folders have more of them: x * 1, x / 1, x - (+0), x + (-0), -(-x), a select
-// with a constant condition or equal arms.
+// promises). Upstream's folders have more of them: x * 1, x / 1, x - (+0), x + (-0), -(-x), a
+// select with a constant condition or equal arms.
 //
 // What looks like an identity and is none, so it is absent: x + 0 (-0 + 0 is +0), x * 0 (NaN,
 // infinity, sign), x - x (NaN, infinity), (a + b) - b, x / c as x * (1 / c) in general, (a * b) * c
@@ -17,6 +17,7 @@ include "mlir/IR/PatternBase.td"
 
 def IsMinusOne : Constraint<CPred<"isMinusOne($0)">, "-1.0">;
 def HasExactInverse : Constraint<CPred<"hasExactInverse($0)">, "a power of two with an inverse">;
+def IsFloat : Constraint<CPred<"::llvm::isa<::mlir::FloatAttr>($0)">, "a scalar constant">;
 def IsDefaultRounding : Constraint<CPred<"$0 == nullptr">, "to nearest even">;
 def ExactInverse : NativeCodeCall<"exactInverse($0)">;
 def Negated : NativeCodeCall<"negated($0)">;
@@ -36,10 +37,12 @@ def DivPowerOfTwo : Pat<(Arith_DivFOp $x, (ConstantLikeMatcher AnyAttr:$c), $fla
 // (-x) * c = x * -c, (-x) / c = x / -c
 def MulNegByConstant : Pat<(Arith_MulFOp (Arith_NegFOp $x, $_),
                                          (ConstantLikeMatcher AnyAttr:$c), $flags),
-                           (Arith_MulFOp $x, (Arith_ConstantOp (Negated $c)), $flags)>;
+                           (Arith_MulFOp $x, (Arith_ConstantOp (Negated $c)), $flags),
+                           [(IsFloat $c)]>;
 def DivNegByConstant : Pat<(Arith_DivFOp (Arith_NegFOp $x, $_),
                                          (ConstantLikeMatcher AnyAttr:$c), $flags),
-                           (Arith_DivFOp $x, (Arith_ConstantOp (Negated $c)), $flags)>;
+                           (Arith_DivFOp $x, (Arith_ConstantOp (Negated $c)), $flags),
+                           [(IsFloat $c)]>;
 
 // x + (-y) = x - y, (-x) + y = y - x, x - (-y) = x + y
 def AddNegRight : Pat<(Arith_AddFOp $x, (Arith_NegFOp $y, $_), $flags),
@@ -60,6 +63,6 @@ def AbsAbs : Pat<(Math_AbsFOp (Math_AbsFOp:$abs $x, $_), $_), (replaceWithValue 
 // A constant of another precision. Upstream folds only those that are exact.
 def TruncConstant : Pat<(Arith_TruncFOp:$result (ConstantLikeMatcher AnyAttr:$c), $rounding, $_),
                         (Arith_ConstantOp (RoundedTo $result, $c)),
-                        [(IsDefaultRounding $rounding)]>;
+                        [(IsFloat $c), (IsDefaultRounding $rounding)]>;
 
 #endif // UPDRAFT_TRANSFORMS_EXACTALGEBRA_TD

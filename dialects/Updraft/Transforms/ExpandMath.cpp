@@ -46,6 +46,9 @@ Value powerOfConstant(ImplicitLocOpBuilder &b, Value base, const APInt &exponent
 
 /// One iteration per bit of the exponent.
 Value powerInLoop(ImplicitLocOpBuilder &b, Value base, Value exponent) {
+  // The shift below needs an integer of more than one bit.
+  if (exponent.getType().getIntOrFloatBitWidth() < 64)
+    exponent = arith::ExtSIOp::create(b, b.getI64Type(), exponent);
   Type integer = exponent.getType(), floating = base.getType();
   Value zero = createInteger(b, integer, 0), bit = createInteger(b, integer, 1);
   Value one = createFloat(b, floating, 1.0);

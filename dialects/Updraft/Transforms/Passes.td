@@ -9,9 +9,9 @@ def SimplifyPass : Pass<"updraft-simplify", "::mlir::ModuleOp"> {
   let summary = "Simplify rules without changing a bit of what they compute";
   let description = [{
     Folds, applies identities that are exact under IEEE 754 (ExactAlgebra.td lists them, and what
-    only looks like one), merges common subexpressions, and drops what is not used, requirements that
-    always hold included. Nothing is reassociated or contracted. The interface of a rule stays: its
-    hyperparameters, parameter, gradient and states, used or not.
+    only looks like one), merges common subexpressions, and drops what is not used, requirements
+    that always hold included. Nothing is reassociated or contracted. The interface of a rule stays:
+    its hyperparameters, parameter, gradient and states, used or not.
 
     Before:
 
@@ -41,11 +41,11 @@ def SimplifyPass : Pass<"updraft-simplify", "::mlir::ModuleOp"> {
 def SchedulePass : Pass<"updraft-schedule", "::mlir::ModuleOp"> {
   let summary = "Turn each rule into a plan: host functions and a pass over data";
   let description = [{
-    Runs each operation at its smallest extent. Requirements and initial values become host functions
-    of the hyperparameters; the scalars that element arithmetic uses are computed in a prologue, each
-    once, and cross into the pass in the compute type or as i1; constants are copied to where they
-    are used. The pass reads the streams that it uses, and writes those whose next value is not their
-    current one. A rule that changes nothing gets no pass.
+    Runs each operation at its smallest extent. Requirements and initial values become host
+    functions of the hyperparameters; the scalars that element arithmetic uses are computed in a
+    prologue, each once, and cross into the pass in the compute type or as i1; constants are copied
+    to where they are used. The pass reads the streams that it uses, and writes those whose next
+    value is not their current one. A rule that changes nothing gets no pass.
 
     Before:
 
