@@ -81,7 +81,8 @@ llvm::Expected<RuleHandle> updraft::differential::compile(const RuleCase &ruleCa
   return RuleHandle(rule);
 }
 
-llvm::Expected<reference::Interpreter> updraft::differential::interpret(const RuleCase &ruleCase) {
+llvm::Expected<reference::Interpreter>
+updraft::differential::interpret(const RuleCase &ruleCase, reference::Precision precision) {
   static mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   DiagnosticEngine diagnostics;
   auto program = parseProgram(ruleCase.source, ruleCase.filename, diagnostics);
@@ -91,7 +92,7 @@ llvm::Expected<reference::Interpreter> updraft::differential::interpret(const Ru
                              {ruleCase.rule, ruleCase.settings, ruleCase.storage}, diagnostics);
   if (!imported)
     return llvm::createStringError("importing: " + diagnostics.render());
-  return reference::Interpreter::create(*imported->module->getOps<RuleOp>().begin());
+  return reference::Interpreter::create(*imported->module->getOps<RuleOp>().begin(), precision);
 }
 
 testing::AssertionResult

@@ -30,7 +30,8 @@ upd_dtype dtypeOf(reference::StorageFormat format);
 llvm::Expected<RuleHandle> compile(const RuleCase &ruleCase);
 
 /// Imports the rule and makes an interpreter of it as it is, before any pass.
-llvm::Expected<reference::Interpreter> interpret(const RuleCase &ruleCase);
+llvm::Expected<reference::Interpreter>
+interpret(const RuleCase &ruleCase, reference::Precision precision = reference::Precision::Stated);
 
 /// Whether both say the same of their hyperparameters and streams.
 testing::AssertionResult interfacesAgree(const upd_rule &rule,
