@@ -7,6 +7,7 @@
 #include "Updraft/IR/UpdraftOps.h"
 #include "Updraft/Transforms/Passes.h"
 #include "Updraft/Transforms/Slice.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/OpDefinition.h"
 
@@ -58,6 +59,21 @@ private:
   /// hyperparameter to itself, a scalar that a pass needs to the result of the prologue.
   IRMapping planValues;
 };
+
+/// Where `scalar` comes from, with the name that a reader of the pass knows it by: that of the
+/// value which was rounded to the compute type, if it has none itself.
+Location locationInPass(Value scalar) {
+  if (isa<NameLoc>(scalar.getLoc()))
+    return scalar.getLoc();
+  auto rounding = scalar.getDefiningOp<arith::TruncFOp>();
+  if (!rounding)
+    return scalar.getLoc();
+  if (auto hyper = rounding.getIn().getDefiningOp<HyperOp>())
+    return NameLoc::get(hyper.getNameAttr(), scalar.getLoc());
+  if (auto named = dyn_cast<NameLoc>(rounding.getIn().getLoc()))
+    return NameLoc::get(named.getName(), scalar.getLoc());
+  return scalar.getLoc();
+}
 
 bool isRuleInput(Value value) {
   return isa<HyperOp, StepOp, FirstOp, ParamOp, GradOp, StateOp>(value.getDefiningOp());
@@ -170,7 +186,8 @@ LogicalResult Scheduler::createPrologue(const Slice &elements) {
     crossing.push_back(input);
   }
   Slice slice = sliceScalars(crossing);
-  auto prologue = PrologueOp::create(builder, rule.getLoc(), ValueRange(crossing).getTypes(),
+  Location location = NameLoc::get(builder.getStringAttr("scalars"), rule.getLoc());
+  auto prologue = PrologueOp::create(builder, location, ValueRange(crossing).getTypes(),
                                      lookupAll(planValues, slice.inputs));
   fillHostFunction(prologue, slice, crossing);
   planValues.map(crossing, prologue.getResults());
@@ -199,7 +216,9 @@ void Scheduler::createPass(const Slice &elements) {
   IRMapping map;
   SmallVector<Value> arguments = scalars;
   llvm::append_range(arguments, reads);
-  createEntryBlock(builder, pass.getBody(), arguments, map);
+  Block *block = createEntryBlock(builder, pass.getBody(), arguments, map);
+  for (auto [argument, scalar] : llvm::zip(block->getArguments(), scalars))
+    argument.setLoc(locationInPass(scalar));
   elements.cloneInto(builder, map);
   StoreOp::create(builder, next.getLoc(), lookupAll(map, stored));
 }
