@@ -45,6 +45,7 @@ public:
   Status setStep(size_t param, int64_t step);
 
   Status state(size_t param, const char *name, upd_tensor &tensor) const;
+  Status initialValue(size_t param, const char *name, double &value) const;
   Status bindState(size_t param, const char *name, const upd_tensor &tensor);
 
   Status save(const std::string &path) const;

@@ -115,6 +115,18 @@ Status Optimizer::state(size_t param, const char *name, upd_tensor &tensor) cons
   return {};
 }
 
+Status Optimizer::initialValue(size_t param, const char *name, double &value) const {
+  size_t index;
+  if (Status status = checkParam(param); !status.ok())
+    return status;
+  if (Status status = findState(name, index); !status.ok())
+    return status;
+  std::vector<double> initial(stateCount());
+  kernels->initial(hypers.of(params[param].group), initial.data());
+  value = initial[index];
+  return {};
+}
+
 Status Optimizer::bindState(size_t param, const char *name, const upd_tensor &tensor) {
   size_t index;
   if (Status status = checkParam(param); !status.ok())

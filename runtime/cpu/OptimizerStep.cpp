@@ -128,12 +128,14 @@ Status Optimizer::createStates() {
   if (total != 0 && !arena.data())
     return {UPD_OUT_OF_MEMORY, fmt::format("no memory for {} bytes of states", total)};
 
+  // One state of all parameters after the other: small tensors then lie in sequence, stream by
+  // stream, as the processor's prefetching likes them.
   char *memory = arena.data();
-  for (size_t position = 0; position < plan.tensors().size(); ++position) {
-    const StepPlan::Tensor &tensor = plan.tensors()[position];
-    if (!isNew(tensor))
-      continue;
-    for (size_t j = 0; j < count; ++j) {
+  for (size_t j = 0; j < count; ++j)
+    for (size_t position = 0; position < plan.tensors().size(); ++position) {
+      const StepPlan::Tensor &tensor = plan.tensors()[position];
+      if (!isNew(tensor))
+        continue;
       const size_t slot = slotOf(tensor.param, j);
       statePointers[slot] = memory;
       stateOrigins[slot] = StateOrigin::Own;
@@ -141,7 +143,6 @@ Status Optimizer::createStates() {
       if (memory)
         memory += aligned(stateBytes(tensor.param, j));
     }
-  }
   if (arena.data()) {
     owned.insert({arena.data(), total, arenaOwner, static_cast<uint32_t>(arenas.size())});
     arenas.push_back(std::move(arena));
