@@ -6,12 +6,12 @@ using namespace updraft;
 
 namespace {
 constexpr Builtin table[] = {
-    {"abs", BuiltinKind::Abs, 1, true},    {"ceil", BuiltinKind::Ceil, 1, true},
-    {"exp", BuiltinKind::Exp, 1, false},   {"floor", BuiltinKind::Floor, 1, true},
-    {"fma", BuiltinKind::Fma, 3, true},    {"log", BuiltinKind::Log, 1, false},
-    {"max", BuiltinKind::Max, 2, true},    {"min", BuiltinKind::Min, 2, true},
-    {"pow", BuiltinKind::Pow, 2, false},   {"sqrt", BuiltinKind::Sqrt, 1, true},
-    {"tanh", BuiltinKind::Tanh, 1, false},
+    {"abs", 1, BuiltinKind::Abs, true},    {"ceil", 1, BuiltinKind::Ceil, true},
+    {"exp", 1, BuiltinKind::Exp, false},   {"floor", 1, BuiltinKind::Floor, true},
+    {"fma", 3, BuiltinKind::Fma, true},    {"log", 1, BuiltinKind::Log, false},
+    {"max", 2, BuiltinKind::Max, true},    {"min", 2, BuiltinKind::Min, true},
+    {"pow", 2, BuiltinKind::Pow, false},   {"sqrt", 1, BuiltinKind::Sqrt, true},
+    {"tanh", 1, BuiltinKind::Tanh, false},
 };
 } // namespace
 

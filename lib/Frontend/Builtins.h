@@ -28,8 +28,8 @@ enum class BuiltinKind : uint8_t {
 
 struct Builtin {
   llvm::StringRef name;
-  BuiltinKind kind;
   unsigned arity;
+  BuiltinKind kind;
   bool takesTensors;
 };
 

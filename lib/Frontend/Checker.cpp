@@ -223,7 +223,7 @@ Type Checker::checkCall(const Expr &expr, const Scope &scope) {
   }
   if (!argumentCountIs(expr, function->parameters.size(), function))
     return Type();
-  return checkFunctionCall(expr, *function, std::move(arguments));
+  return checkFunctionCall(expr, *function, arguments);
 }
 
 Type Checker::checkBuiltin(const Expr &expr, const Builtin &builtin,
@@ -246,7 +246,7 @@ Type Checker::checkBuiltin(const Expr &expr, const Builtin &builtin,
 }
 
 Type Checker::checkFunctionCall(const Expr &expr, const Function &function,
-                                std::vector<Type> arguments) {
+                                const std::vector<Type> &arguments) {
   if (llvm::is_contained(inProgress, &function)) {
     diagnostics.report(DiagnosticKind::RecursiveFunction, expr.focus, expr.text)
         .note(DiagnosticKind::DeclaredHere, function.name.range, expr.text);

@@ -65,7 +65,8 @@ private:
   Type checkIf(const Expr &expr, const Scope &scope);
   Type checkCall(const Expr &expr, const Scope &scope);
   Type checkBuiltin(const Expr &expr, const Builtin &builtin, llvm::ArrayRef<Type> arguments);
-  Type checkFunctionCall(const Expr &expr, const Function &function, std::vector<Type> arguments);
+  Type checkFunctionCall(const Expr &expr, const Function &function,
+                         const std::vector<Type> &arguments);
   Type checkBody(const Function &function, const std::vector<Type> &arguments);
   bool operandIs(const Expr &operand, Type type, Kind kind, llvm::StringRef op);
 

@@ -208,10 +208,13 @@ private:
     state.name = *name;
     if (accept(TokenKind::Colon) && !parseStorage(state))
       return false;
-    if (accept(TokenKind::When) && !(state.when = parseExpression()))
-      return false;
+    if (accept(TokenKind::When)) {
+      state.when = parseExpression();
+      if (!state.when)
+        return false;
+    }
     accept(TokenKind::Semicolon);
-    rule.states.push_back(std::move(state));
+    rule.states.push_back(state);
     return true;
   }
 
@@ -274,11 +277,12 @@ private:
         return false;
       }
       advance();
-      if (!(statement.when = parseExpression()))
+      statement.when = parseExpression();
+      if (!statement.when)
         return false;
     }
     accept(TokenKind::Semicolon);
-    rule.statements.push_back(std::move(statement));
+    rule.statements.push_back(statement);
     return true;
   }
 };

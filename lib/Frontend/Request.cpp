@@ -51,6 +51,7 @@ private:
     std::vector<StringRef> names = program.ruleNames();
     if (request.rule.empty() && names.size() > 1) {
       std::vector<std::string> quoted;
+      quoted.reserve(names.size());
       for (StringRef name : names)
         quoted.push_back(("`" + name + "`").str());
       diagnostics.report(DiagnosticKind::AmbiguousRule, SourceRange(), path,

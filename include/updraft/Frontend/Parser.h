@@ -9,7 +9,7 @@
 namespace updraft {
 
 /// What a file may hold, in bytes.
-constexpr size_t maxFileSize = 64 * 1024;
+constexpr size_t maxFileSize = 65536;
 /// How deep parentheses, `if` and unary operators may nest.
 constexpr unsigned maxNesting = 64;
 /// How deep an expression's tree may be; a chain of n operators is n deep.
