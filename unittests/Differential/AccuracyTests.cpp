@@ -20,7 +20,7 @@ namespace {
 
 constexpr int steps = 20;
 constexpr int64_t count = 500;
-constexpr double maxUnitsPerStep = 2;
+constexpr double maxUnitsPerStep = 1;
 
 /// The state of one run of a rule, from values that both formats hold.
 class RuleRun {
@@ -54,7 +54,7 @@ private:
 
 class Accuracy : public testing::TestWithParam<RuleVariant> {};
 
-TEST_P(Accuracy, IsAFewUnitsOfTheParameter) {
+TEST_P(Accuracy, LosesAUnitOfTheParameterPerStep) {
   const RuleCase ruleCase = GetParam().instantiate({});
   llvm::Expected<Interpreter> inSingle = interpret(ruleCase);
   llvm::Expected<Interpreter> inDouble = interpret(ruleCase, Precision::Double);
