@@ -70,6 +70,11 @@ UPD_EXPORT upd_status upd_optimizer_set_step(upd_optimizer *optimizer, size_t pa
 UPD_EXPORT upd_status upd_optimizer_state(upd_optimizer *optimizer, size_t param, const char *state,
                                           upd_tensor *tensor);
 
+/* The value that a state of a parameter starts from, with the hyperparameters of its group now,
+ * before it is rounded to the state's type. */
+UPD_EXPORT upd_status upd_optimizer_initial_value(const upd_optimizer *optimizer, size_t param,
+                                                  const char *state, double *value);
+
 /* Uses the caller's memory for a state instead of the optimizer's own: dtype, shape and layout must
  * fit, it must overlap nothing else, and outlive the optimizer. Its content is the state's value. A
  * parameter has all its states or none when it next steps. */

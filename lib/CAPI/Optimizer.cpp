@@ -1,4 +1,4 @@
-//===- Optimizer.cpp - updraft-c/optimizer.h -------------------------------------------------===//
+//===- Optimizer.cpp - updraft-c/optimizer.h --------------------------------------------------===//
 
 #include "updraft-c/optimizer.h"
 
@@ -98,6 +98,12 @@ upd_status upd_optimizer_state(upd_optimizer *optimizer, size_t param, const cha
                                upd_tensor *tensor) {
   return query(optimizer, "tensor, where the result goes,", tensor,
                [&](runtime::Optimizer &o) { return o.state(param, state, *tensor); });
+}
+
+upd_status upd_optimizer_initial_value(const upd_optimizer *optimizer, size_t param,
+                                       const char *state, double *value) {
+  return query(optimizer, "value, where the result goes,", value,
+               [&](const runtime::Optimizer &o) { return o.initialValue(param, state, *value); });
 }
 
 upd_status upd_optimizer_bind_state(upd_optimizer *optimizer, size_t param, const char *state,

@@ -11,6 +11,7 @@
 using namespace updraft::run;
 using updraft::runtime::sizeOf;
 using updraft::runtime::Status;
+using updraft::runtime::storeRounded;
 
 namespace {
 Status statusOf(upd_status code) {
@@ -116,14 +117,41 @@ private:
     return statusOf(upd_optimizer_create(rule, &group, 1, nullptr, &optimizer));
   }
 
+  /// Gives the optimizer what the file has of a parameter's states; with some of them, the others
+  /// start from their initial value.
   Status restore(size_t i) {
-    for (auto &[name, tensor] : parameters[i]->states) {
+    auto &states = parameters[i]->states;
+    if (!states.empty())
+      for (size_t s = 0; s < upd_rule_state_count(rule); ++s)
+        if (Status status =
+                addIfMissing(i, upd_rule_state_name(rule, s), upd_rule_state_dtype(rule, s));
+            !status.ok())
+          return status;
+    for (auto &[name, tensor] : states) {
       upd_tensor view = tensor.view();
       if (Status status = statusOf(upd_optimizer_bind_state(optimizer, i, name.c_str(), &view));
           !status.ok())
         return status;
     }
     return statusOf(upd_optimizer_set_step(optimizer, i, parameters[i]->step));
+  }
+
+  Status addIfMissing(size_t i, const char *name, upd_dtype dtype) {
+    auto [position, added] = parameters[i]->states.try_emplace(name);
+    if (!added)
+      return {};
+    double value;
+    if (Status status = statusOf(upd_optimizer_initial_value(optimizer, i, name, &value));
+        !status.ok())
+      return status;
+    const Tensor &param = parameters[i]->param;
+    Tensor &state = position->second;
+    state.dtype = dtype;
+    state.shape = param.shape;
+    state.bytes.resize(param.bytes.size() / sizeOf(param.dtype) * sizeOf(dtype));
+    for (size_t offset = 0; offset < state.bytes.size(); offset += sizeOf(dtype))
+      storeRounded(dtype, value, state.bytes.data() + offset);
+    return {};
   }
 
   std::vector<const std::string *> names;
