@@ -1,0 +1,45 @@
+"""The examples in docstrings work, and the stub knows what the extension module has."""
+
+import ast
+import doctest
+import pathlib
+
+import pytest
+
+import updraft
+from updraft import _updraft, compiler, dtypes, optimizer
+
+PACKAGE = pathlib.Path(updraft.__file__).parent
+
+
+@pytest.mark.parametrize("module", [compiler, dtypes, optimizer], ids=lambda m: m.__name__)
+def test_examples(module):
+    failed, attempted = doctest.testmod(module)
+    assert attempted > 0
+    assert failed == 0
+
+
+def test_everything_public_is_documented():
+    for name in updraft.__all__:
+        thing = getattr(updraft, name)
+        if not callable(thing):
+            continue
+        assert thing.__doc__, name
+        for member, value in vars(thing).items() if isinstance(thing, type) else ():
+            if not member.startswith("_"):
+                assert value.__doc__, f"{name}.{member}"
+
+
+def test_the_package_is_typed():
+    assert (PACKAGE / "py.typed").exists()
+
+
+@pytest.mark.parametrize("name", ["Rule", "Optimizer"])
+def test_stub_matches_the_module(name):
+    tree = ast.parse((PACKAGE / "_updraft.pyi").read_text())
+    (stub,) = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
+    declared = {
+        node.name if isinstance(node, ast.FunctionDef) else node.target.id for node in stub.body
+    }
+    present = {member for member in vars(getattr(_updraft, name)) if not member.startswith("__")}
+    assert declared - {"__init__"} == present
