@@ -3,6 +3,7 @@
 import ast
 import doctest
 import pathlib
+import re
 
 import pytest
 
@@ -17,6 +18,18 @@ def test_examples(module):
     failed, attempted = doctest.testmod(module)
     assert attempted > 0
     assert failed == 0
+
+
+def test_the_page_works(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = pathlib.Path(__file__).resolve().parents[2] / "docs" / "python.md"
+    text = page.read_text()
+    blocks = list(re.finditer(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+    assert len(blocks) >= 3
+    names = {}
+    for block in blocks:
+        above = text.count("\n", 0, block.start(1))
+        exec(compile("\n" * above + block[1], str(page), "exec"), names)
 
 
 def test_everything_public_is_documented():
