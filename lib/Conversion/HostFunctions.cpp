@@ -23,6 +23,8 @@ public:
     SmallVector<Type> inputs(pointers, LLVM::LLVMPointerType::get(builder.getContext()));
     std::string name = (interface.plan.getSymName() + suffix).str();
     function = func::FuncOp::create(builder, loc, name, builder.getFunctionType(inputs, results));
+    // It runs once per step on scalars: optimising it would cost more time than it ever saves.
+    function->setAttr("passthrough", builder.getStrArrayAttr({"optnone", "noinline"}));
     builder.setInsertionPointToStart(function.addEntryBlock());
   }
 

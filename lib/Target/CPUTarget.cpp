@@ -37,7 +37,8 @@ void setVectorUnit(CPUTarget &target, const llvm::StringMap<bool> &features) {
 
 } // namespace
 
-CPUTarget CPUTarget::host() {
+/// Asks the processor, which takes long in a virtual machine, where each question is a trap.
+static CPUTarget detectHost() {
   CPUTarget target;
   target.name = "host";
   target.triple = llvm::sys::getProcessTriple();
@@ -51,6 +52,11 @@ CPUTarget CPUTarget::host() {
             [](const std::string &a, const std::string &b) { return a.substr(1) < b.substr(1); });
   target.features = llvm::join(list, ",");
   setVectorUnit(target, features);
+  return target;
+}
+
+CPUTarget CPUTarget::host() {
+  static const CPUTarget target = detectHost();
   return target;
 }
 

@@ -60,6 +60,13 @@ private:
   /// Where a parameter's states stand.
   enum class StateOrigin : uint8_t { None, Own, Bound };
   struct Loaded;
+  /// What one look at gradients found.
+  struct GradientScan {
+    static constexpr size_t none = ~size_t(0);
+    size_t bad = none;    // the first that is refused
+    bool samePlan = true; // the plan of the last step fits
+    bool changed = false; // some are elsewhere than when overlap was last looked for
+  };
 
   Optimizer(std::shared_ptr<const Kernels> kernels, const upd_pool &pool);
 
@@ -70,6 +77,8 @@ private:
   Status checkParamsApart();
 
   // The step.
+  GradientScan scanGradients(const upd_tensor *grads, size_t begin, size_t end) const;
+  GradientScan scanGradients(const upd_tensor *grads) const;
   Status checkGradients(const upd_tensor *grads, bool &samePlan);
   Status gradientError(size_t param, const upd_tensor &grad) const;
   Status checkOverlap(const upd_tensor *grads) const;

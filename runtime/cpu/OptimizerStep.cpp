@@ -11,32 +11,81 @@ using namespace updraft::runtime;
 
 static bool isAbsent(const upd_tensor &grad) { return !grad.data && grad.rank == -1; }
 
-/// Writes nothing but the list of what changed; runs over all gradients in every step, and so says
-/// only whether all is well.
-Status Optimizer::checkGradients(const upd_tensor *grads, bool &samePlan) {
+Optimizer::GradientScan Optimizer::scanGradients(const upd_tensor *grads, size_t begin,
+                                                 size_t end) const {
+  GradientScan scan;
   const upd_dtype dtype = interface().grad;
   const uintptr_t alignmentMask = sizeOf(dtype) - 1;
-  samePlan = plan.usable();
-  changedGrads.clear();
-  if (!gradsChecked)
-    std::fill(checkedGrads.begin(), checkedGrads.end(), nullptr);
-  gradsChecked = true;
-  for (size_t i = 0; i < params.size(); ++i) {
+  const bool planned = plan.usable();
+  for (size_t i = begin; i < end; ++i) {
     const upd_tensor &grad = grads[i];
     const bool absent = isAbsent(grad);
-    if (samePlan)
-      samePlan = absent == (plan.positionOf(i) == StepPlan::absent);
+    if (planned && absent != (plan.positionOf(i) == StepPlan::absent))
+      scan.samePlan = false;
     if (absent)
       continue;
     const TensorLayout &layout = params[i].layout;
     if (numberOf(grad.dtype) != dtype || numberOf(grad.device) != UPD_CPU ||
         !hasLayout(grad, layout) ||
         (layout.elements != 0 &&
-         (!grad.data || (reinterpret_cast<uintptr_t>(grad.data) & alignmentMask))))
-      return gradientError(i, grad);
-    if (grad.data != checkedGrads[i])
-      changedGrads.push_back(static_cast<uint32_t>(i));
+         (!grad.data || (reinterpret_cast<uintptr_t>(grad.data) & alignmentMask)))) {
+      scan.bad = i;
+      return scan;
+    }
+    scan.changed |= grad.data != checkedGrads[i];
   }
+  scan.samePlan &= planned;
+  return scan;
+}
+
+/// Many gradients are looked at by all threads: what a step reads to check 10,000 small ones is not
+/// much less than what it reads to apply them.
+Optimizer::GradientScan Optimizer::scanGradients(const upd_tensor *grads) const {
+  constexpr size_t gradsPerPart = 2048;
+  constexpr size_t maxParts = 64;
+  const size_t parts = std::min({params.size() / gradsPerPart, maxParts,
+                                 static_cast<size_t>(std::max(pool.thread_count(pool.pool), 1))});
+  if (parts < 2)
+    return scanGradients(grads, 0, params.size());
+
+  struct Job {
+    const Optimizer &optimizer;
+    const upd_tensor *grads;
+    size_t parts;
+    GradientScan scans[maxParts];
+  } job{*this, grads, parts, {}};
+  auto scanPart = [](void *context, int32_t index) {
+    Job &job = *static_cast<Job *>(context);
+    const size_t count = job.optimizer.params.size();
+    const auto part = static_cast<size_t>(index);
+    job.scans[part] = job.optimizer.scanGradients(job.grads, count * part / job.parts,
+                                                  count * (part + 1) / job.parts);
+  };
+  pool.run(pool.pool, static_cast<int32_t>(parts), scanPart, &job);
+  GradientScan whole;
+  for (size_t i = 0; i < parts; ++i) {
+    whole.bad = std::min(whole.bad, job.scans[i].bad);
+    whole.samePlan &= job.scans[i].samePlan;
+    whole.changed |= job.scans[i].changed;
+  }
+  return whole;
+}
+
+/// Writes nothing but the list of what changed; runs over all gradients in every step, and so looks
+/// for the reason only if there is something wrong.
+Status Optimizer::checkGradients(const upd_tensor *grads, bool &samePlan) {
+  if (!gradsChecked)
+    std::fill(checkedGrads.begin(), checkedGrads.end(), nullptr);
+  gradsChecked = true;
+  const GradientScan scan = scanGradients(grads);
+  if (scan.bad != GradientScan::none)
+    return gradientError(scan.bad, grads[scan.bad]);
+  samePlan = scan.samePlan;
+  changedGrads.clear();
+  if (scan.changed)
+    for (size_t i = 0; i < params.size(); ++i)
+      if (!isAbsent(grads[i]) && grads[i].data != checkedGrads[i])
+        changedGrads.push_back(static_cast<uint32_t>(i));
   return {};
 }
 

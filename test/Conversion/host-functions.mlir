@@ -11,7 +11,7 @@ updraft.plan @R compute f32 {
   %m = updraft.stream "m" : !updraft.stream<f32>
   %v = updraft.stream "v" : !updraft.stream<f32>
 
-  // CHECK-LABEL: func.func @R_initial(
+  // CHECK-LABEL: func.func @R_initial({{.*}}passthrough = ["optnone", "noinline"]
   // CHECK-SAME:      %[[HYPER:[a-z0-9_]+]]: !llvm.ptr, %[[INITIAL:[a-z0-9_]+]]: !llvm.ptr) {
   // CHECK:         %[[BETA_AT:.*]] = llvm.getelementptr inbounds %[[HYPER]][1] : (!llvm.ptr) -> !llvm.ptr, f64
   // CHECK:         %[[BETA:.*]] = llvm.load %[[BETA_AT]] {alignment = 8 : i64} : !llvm.ptr -> f64
@@ -27,7 +27,7 @@ updraft.plan @R compute f32 {
     updraft.yield %b, %zero : f64, f64
   }
 
-  // CHECK-LABEL: func.func @R_validate(%{{[a-z0-9_]+}}: !llvm.ptr) -> i32 {
+  // CHECK-LABEL: func.func @R_validate(%{{[a-z0-9_]+}}: !llvm.ptr) -> i32 attributes {passthrough = ["optnone", "noinline"]} {
   // CHECK:         %[[FIRST:.*]] = arith.cmpf oge
   // CHECK:         %[[SECOND:.*]] = arith.cmpf olt
   // CHECK:         %[[NONE:.*]] = arith.constant -1 : i32

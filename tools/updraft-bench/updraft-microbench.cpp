@@ -39,7 +39,12 @@ void stepSmallTensors(benchmark::State &state) {
 }
 } // namespace
 
-BENCHMARK(stepSmallTensors)->ArgsProduct({{1, 100, 10000}, {1, 16, 64, 1000}})->UseRealTime();
+BENCHMARK(stepSmallTensors)
+    ->ArgsProduct({{1, 100, 10000}, {1, 16, 64, 1000}})
+    ->Args({1, 640000})
+    ->Args({1, 1000000})
+    ->Args({1000, 1000})
+    ->UseRealTime();
 
 int main(int argc, char **argv) {
   for (const char *rule : {"adamw", "sgd"})
