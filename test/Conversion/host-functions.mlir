@@ -11,8 +11,8 @@ updraft.plan @R compute f32 {
   %m = updraft.stream "m" : !updraft.stream<f32>
   %v = updraft.stream "v" : !updraft.stream<f32>
 
-  // CHECK-LABEL: func.func @R_initial({{.*}}passthrough = ["optnone", "noinline"]
-  // CHECK-SAME:      %[[HYPER:[a-z0-9_]+]]: !llvm.ptr, %[[INITIAL:[a-z0-9_]+]]: !llvm.ptr) {
+  // CHECK-LABEL: func.func @R_initial(
+  // CHECK-SAME:      %[[HYPER:[a-z0-9_]+]]: !llvm.ptr, %[[INITIAL:[a-z0-9_]+]]: !llvm.ptr) attributes {passthrough = ["optnone", "noinline"]} {
   // CHECK:         %[[BETA_AT:.*]] = llvm.getelementptr inbounds %[[HYPER]][1] : (!llvm.ptr) -> !llvm.ptr, f64
   // CHECK:         %[[BETA:.*]] = llvm.load %[[BETA_AT]] {alignment = 8 : i64} : !llvm.ptr -> f64
   // CHECK:         %[[M:.*]] = llvm.getelementptr inbounds %[[INITIAL]][0]
@@ -48,7 +48,7 @@ updraft.plan @R compute f32 {
   // Row slot 0 is the skip flag; flags are stored as 0 and 1.
   // CHECK-LABEL: func.func @R_prologue(
   // CHECK-SAME:      %[[HYPER:[a-z0-9_]+]]: !llvm.ptr, %[[FACTS:[a-z0-9_]+]]: !llvm.ptr, %{{[a-z0-9_]+}}: !llvm.ptr,
-  // CHECK-SAME:      %[[ROW:[a-z0-9_]+]]: !llvm.ptr, %{{[a-z0-9_]+}}: !llvm.ptr) {
+  // CHECK-SAME:      %[[ROW:[a-z0-9_]+]]: !llvm.ptr, %{{[a-z0-9_]+}}: !llvm.ptr) attributes {passthrough = ["optnone", "noinline"]} {
   // CHECK:         %[[NO:.*]] = arith.constant 0.000000e+00 : f32
   // CHECK:         %[[SKIP:.*]] = llvm.getelementptr inbounds %[[ROW]][0]
   // CHECK:         llvm.store %[[NO]], %[[SKIP]]
