@@ -38,8 +38,10 @@ updraft::interfaceJson(PlanOp plan, llvm::StringRef numerics,
   unsigned rowScalars = 1; // the skip flag
   for (Operation &op : plan.getBody().front()) {
     if (auto hyper = dyn_cast<HyperOp>(op)) {
-      hypers.push_back({{"name", hyper.getName().str()},
-                        {"default", hyper.getDefaultValue().convertToDouble()}});
+      ordered_json value = hyper.getDefaultValue().convertToDouble();
+      if (hyper.getDefaultValue().isInfinity()) // which JSON does not have
+        value = hyper.getDefaultValue().isNegative() ? "-inf" : "inf";
+      hypers.push_back({{"name", hyper.getName().str()}, {"default", std::move(value)}});
     } else if (auto stream = dyn_cast<StreamOp>(op)) {
       unsigned index = streams.size();
       streams[stream.getResult()] = index;

@@ -61,6 +61,9 @@ public:
     const Json *value = member(object, key);
     if (value && value->is_number())
       return value->get<double>();
+    // JSON has no infinities.
+    if (value && (*value == "inf" || *value == "-inf"))
+      return *value == "inf" ? INFINITY : -INFINITY;
     fail(fmt::format("`{}` is not a number", key));
     return 0;
   }
@@ -97,6 +100,12 @@ public:
 private:
   std::string problem;
 };
+
+Json numberJson(double value) {
+  if (std::isinf(value))
+    return value > 0 ? "inf" : "-inf";
+  return value;
+}
 
 void checkUnique(Reader &reader, const char *what, const std::string &name,
                  std::set<std::string> &seen) {
@@ -186,7 +195,7 @@ std::string RuleInterface::toJson() const {
     json["statics"][flag] = value;
   json["hypers"] = Json::array();
   for (const HyperInterface &hyper : hypers)
-    json["hypers"].push_back({{"name", hyper.name}, {"default", hyper.defaultValue}});
+    json["hypers"].push_back({{"name", hyper.name}, {"default", numberJson(hyper.defaultValue)}});
   json["param"] = nameOf(param);
   json["grad"] = nameOf(grad);
   json["states"] = Json::array();

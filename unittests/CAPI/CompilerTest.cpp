@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -61,6 +62,17 @@ TEST(CompilerCAPI, DescribesTheRule) {
   EXPECT_EQ(upd_rule_state_dtype(handle.rule, 0), UPD_F32);
   EXPECT_EQ(upd_rule_param_dtype(handle.rule), UPD_BF16);
   EXPECT_EQ(upd_rule_grad_dtype(handle.rule), UPD_F32);
+}
+
+TEST(CompilerCAPI, DefaultsMayBeInfinite) {
+  RuleHandle handle;
+  ASSERT_EQ(compile("rule R(low = -1/0, high = 1/0) { update(param, grad) { next param = "
+                    "clamp(param - grad, low, high) } }",
+                    withoutCache(), handle),
+            UPD_OK)
+      << upd_last_error();
+  EXPECT_EQ(upd_rule_hyper_default(handle.rule, 0), -INFINITY);
+  EXPECT_EQ(upd_rule_hyper_default(handle.rule, 1), INFINITY);
 }
 
 TEST(CompilerCAPI, RemembersInMemory) {

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 using namespace updraft::runtime;
 
 static const char *const adamw =
@@ -39,6 +41,16 @@ TEST(RuleInterface, ComesBackFromJson) {
   ASSERT_TRUE(RuleInterface::parse(adamw, interface).ok());
   ASSERT_TRUE(RuleInterface::parse(interface.toJson(), again).ok());
   EXPECT_EQ(interface, again);
+}
+
+TEST(RuleInterface, DefaultsMayBeInfinite) {
+  RuleInterface interface, again;
+  ASSERT_TRUE(RuleInterface::parse(adamw, interface).ok());
+  for (double infinity : {INFINITY, -INFINITY}) {
+    interface.hypers[0].defaultValue = infinity;
+    ASSERT_TRUE(RuleInterface::parse(interface.toJson(), again).ok());
+    EXPECT_EQ(again.hypers[0].defaultValue, infinity);
+  }
 }
 
 /// `adamw` with the first `from` replaced.
