@@ -1,9 +1,10 @@
-//===- HostFunctions.cpp - R_initial, R_validate and R_prologue -----------------------------===//
+//===- HostFunctions.cpp - R_initial, R_validate and R_prologue -------------------------------===//
 // The host functions of a plan: their regions inlined between loads of the arguments and stores of
 // the results.
 
 #include "KernelFunctions.h"
 #include "KernelMemory.h"
+#include "ValueNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -18,14 +19,15 @@ namespace {
 class HostFunction {
 public:
   HostFunction(OpBuilder &outer, const PlanInterface &interface, StringRef suffix,
-               unsigned pointers, TypeRange results)
-      : builder(outer), interface(interface), loc(interface.plan.getLoc()) {
-    SmallVector<Type> inputs(pointers, LLVM::LLVMPointerType::get(builder.getContext()));
+               ArrayRef<StringRef> pointers, TypeRange results)
+      : builder(outer), interface(interface), loc(unnamed(interface.plan.getLoc())) {
+    SmallVector<Type> inputs(pointers.size(), LLVM::LLVMPointerType::get(builder.getContext()));
     std::string name = (interface.plan.getSymName() + suffix).str();
     function = func::FuncOp::create(builder, loc, name, builder.getFunctionType(inputs, results));
     // It runs once per step on scalars: optimising it would cost more time than it ever saves.
     function->setAttr("passthrough", builder.getStrArrayAttr({"optnone", "noinline"}));
     builder.setInsertionPointToStart(function.addEntryBlock());
+    nameArguments(function, pointers);
   }
 
   Value argument(unsigned index) { return function.getArgument(index); }
@@ -54,9 +56,9 @@ public:
   OpBuilder builder;
 
 private:
-  Value loadF64(Value base, unsigned index) {
+  Value loadF64(Location name, Value base, unsigned index) {
     Type f64 = builder.getF64Type();
-    return loadElements(builder, loc, f64,
+    return loadElements(builder, name, f64,
                         elementPointer(builder, loc, f64, base, static_cast<int32_t>(index)));
   }
 
@@ -66,13 +68,14 @@ private:
       return value;
     Operation *op = planValue.getDefiningOp();
     if (isa<HyperOp>(op))
-      return value = loadF64(argument(0), interface.hyperIndex.lookup(planValue));
+      return value =
+                 loadF64(planValue.getLoc(), argument(0), interface.hyperIndex.lookup(planValue));
     if (isa<StepOp>(op))
-      return value = loadF64(argument(1), UPD_TENSOR_STEP);
+      return value = loadF64(planValue.getLoc(), argument(1), UPD_TENSOR_STEP);
     // FirstOp: the dialect has no other scalar of a plan.
     Value zero = arith::ConstantOp::create(builder, loc, builder.getF64FloatAttr(0));
-    return value = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE,
-                                         loadF64(argument(1), UPD_TENSOR_FIRST), zero);
+    return value = arith::CmpFOp::create(builder, planValue.getLoc(), arith::CmpFPredicate::UNE,
+                                         loadF64(loc, argument(1), UPD_TENSOR_FIRST), zero);
   }
 
   const PlanInterface &interface;
@@ -84,7 +87,7 @@ private:
 } // namespace
 
 void buildInitialFunction(OpBuilder &builder, const PlanInterface &interface) {
-  HostFunction function(builder, interface, "_initial", /*pointers=*/2, TypeRange());
+  HostFunction function(builder, interface, "_initial", {"hyper", "initial"}, TypeRange());
   unsigned index = 0;
   for (InitialOp op : interface.plan.getBody().getOps<InitialOp>())
     for (Value value : function.inlineBody(op))
@@ -93,8 +96,8 @@ void buildInitialFunction(OpBuilder &builder, const PlanInterface &interface) {
 }
 
 void buildValidateFunction(OpBuilder &builder, const PlanInterface &interface) {
-  Location loc = interface.plan.getLoc();
-  HostFunction function(builder, interface, "_validate", /*pointers=*/1, builder.getI32Type());
+  Location loc = unnamed(interface.plan.getLoc());
+  HostFunction function(builder, interface, "_validate", {"hyper"}, builder.getI32Type());
   SmallVector<Value> conditions;
   for (ValidateOp op : interface.plan.getBody().getOps<ValidateOp>())
     llvm::append_range(conditions, function.inlineBody(op));
@@ -110,9 +113,10 @@ void buildValidateFunction(OpBuilder &builder, const PlanInterface &interface) {
 }
 
 void buildPrologueFunction(OpBuilder &builder, const PlanInterface &interface) {
-  Location loc = interface.plan.getLoc();
+  Location loc = unnamed(interface.plan.getLoc());
   Type compute = interface.compute;
-  HostFunction function(builder, interface, "_prologue", /*pointers=*/5, TypeRange());
+  HostFunction function(builder, interface, "_prologue",
+                        {"hyper", "per_tensor", "reduced", "row", "scalar_state"}, TypeRange());
   OpBuilder &inner = function.builder;
   Value row = function.argument(3);
   // No rule skips a step.

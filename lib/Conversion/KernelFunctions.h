@@ -1,4 +1,4 @@
-//===- KernelFunctions.h - The functions of a compiled plan ------------------*- C++ -*-===//
+//===- KernelFunctions.h - The functions of a compiled plan -------------------------*- C++ -*-===//
 // Builders of the functions that updraft-c/kernel.h names, one call each. They are created at the
 // builder's insertion point, in the module.
 

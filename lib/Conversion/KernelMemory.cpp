@@ -1,7 +1,9 @@
-//===- KernelMemory.cpp - Loads and stores of the kernel's arguments ------------------------===//
+//===- KernelMemory.cpp - Loads and stores of the kernel's arguments --------------------------===//
 // Vectors are accessed with the alignment of their element, since a tensor may start anywhere.
 
 #include "KernelMemory.h"
+
+#include "ValueNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -25,7 +27,7 @@ Value loadElements(OpBuilder &builder, Location loc, Type type, Value pointer, V
   unsigned alignment = elementBytes(type);
   if (!mask)
     return LLVM::LoadOp::create(builder, loc, type, pointer, alignment);
-  Value zero = arith::ConstantOp::create(builder, loc, type, builder.getZeroAttr(type));
+  Value zero = arith::ConstantOp::create(builder, unnamed(loc), type, builder.getZeroAttr(type));
   return LLVM::MaskedLoadOp::create(builder, loc, type, pointer, mask, zero,
                                     builder.getI32IntegerAttr(alignment), UnitAttr());
 }

@@ -1,4 +1,4 @@
-//===- KernelMemory.h - Loads and stores of the kernel's arguments -----------*- C++ -*-===//
+//===- KernelMemory.h - Loads and stores of the kernel's arguments ------------------*- C++ -*-===//
 // Memory as compiled code for a CPU sees it: plain pointers, accessed with the alignment of one
 // element.
 

@@ -1,4 +1,4 @@
-//===- LoopsToLLVM.cpp - From vector loops to the LLVM dialect ------------------------------===//
+//===- LoopsToLLVM.cpp - From vector loops to the LLVM dialect --------------------------------===//
 // One conversion with the patterns of all dialects that the loops use. Several passes would walk
 // and match everything once each.
 

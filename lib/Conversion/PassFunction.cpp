@@ -1,4 +1,4 @@
-//===- PassFunction.cpp - R_pass0: the loop over a tensor's elements ------------------------===//
+//===- PassFunction.cpp - R_pass0: the loop over a tensor's elements --------------------------===//
 // A loop of whole vectors, then what is left: one iteration with masked accesses, or a loop of
 // single elements. Vectors are explicit, so no later analysis decides about them; an iteration
 // loads all that it reads before it stores, so streams may be the same tensor.
@@ -6,6 +6,7 @@
 #include "KernelFunctions.h"
 #include "KernelMemory.h"
 #include "StorageTypes.h"
+#include "ValueNames.h"
 #include "VectorBody.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -22,12 +23,13 @@ namespace {
 struct StreamAccess {
   Value base;
   const StorageConversion *storage;
+  Location name; ///< of its elements
 };
 
 class PassBuilder {
 public:
   PassBuilder(const OpBuilder &outer, const PlanInterface &interface, PassOp pass, LoopShape shape)
-      : builder(outer), interface(interface), pass(pass), loc(pass.getLoc()), shape(shape),
+      : builder(outer), interface(interface), pass(pass), loc(unnamed(pass.getLoc())), shape(shape),
         i64(builder.getI64Type()) {}
 
   LogicalResult build(unsigned index);
@@ -72,6 +74,7 @@ LogicalResult PassBuilder::build(unsigned index) {
       builder, loc, name,
       builder.getFunctionType({pointer, pointer, i64, i64, pointer, pointer}, {}));
   builder.setInsertionPointToStart(function.addEntryBlock());
+  nameArguments(function, {"row", "streams", "begin", "end", "partials", "site"});
   Value begin = function.getArgument(2), end = function.getArgument(3);
 
   loadScalars(function.getArgument(0));
@@ -95,10 +98,10 @@ LogicalResult PassBuilder::build(unsigned index) {
 }
 
 void PassBuilder::loadScalars(Value row) {
-  for (Value scalar : pass.getScalars()) {
+  for (auto [scalar, argument] : llvm::zip(pass.getScalars(), pass.getBody().getArguments())) {
     auto index = static_cast<int32_t>(interface.rowIndex.lookup(scalar));
     Value address = elementPointer(builder, loc, interface.compute, row, index);
-    Value value = loadElements(builder, loc, interface.compute, address);
+    Value value = loadElements(builder, argument.getLoc(), interface.compute, address);
     if (scalar.getType().isInteger(1)) {
       Value zero =
           arith::ConstantOp::create(builder, loc, builder.getFloatAttr(interface.compute, 0));
@@ -120,10 +123,11 @@ LogicalResult PassBuilder::loadStreams(ValueRange streams, Value pointers,
     if (!base) {
       auto index = static_cast<int32_t>(interface.streamIndex.lookup(stream));
       Type pointer = pointers.getType();
-      base = loadElements(builder, loc, pointer,
+      auto name = stream.getDefiningOp<StreamOp>().getName();
+      base = loadElements(builder, named(loc, (name + "_data").str()), pointer,
                           elementPointer(builder, loc, pointer, pointers, index));
     }
-    result.push_back({base, conversion});
+    result.push_back({base, conversion, stream.getLoc()});
   }
   return success();
 }
@@ -131,7 +135,8 @@ LogicalResult PassBuilder::loadStreams(ValueRange streams, Value pointers,
 Value PassBuilder::splat(Value scalar, unsigned lanes) {
   if (lanes == 1)
     return scalar;
-  return vector::BroadcastOp::create(builder, loc, laneType(scalar.getType(), lanes), scalar);
+  return vector::BroadcastOp::create(builder, scalar.getLoc(), laneType(scalar.getType(), lanes),
+                                     scalar);
 }
 
 SmallVector<Value> PassBuilder::splatScalars(unsigned lanes) {
@@ -156,8 +161,8 @@ void PassBuilder::computeAt(Value index, unsigned lanes, ValueRange splats, Valu
   SmallVector<Value> arguments(splats);
   for (const StreamAccess &stream : reads) {
     Type type = laneType(stream.storage->memoryType(builder.getContext()), lanes);
-    Value stored = loadElements(builder, loc, type, addressOf(stream, index), mask);
-    arguments.push_back(stream.storage->widen(builder, loc, stored, interface.compute));
+    Value stored = loadElements(builder, stream.name, type, addressOf(stream, index), mask);
+    arguments.push_back(stream.storage->widen(builder, stream.name, stored, interface.compute));
   }
   SmallVector<Value> results = cloneBody(builder, pass, arguments, lanes);
   for (auto [value, stream] : llvm::zip_equal(results, writes)) {
@@ -171,8 +176,8 @@ void PassBuilder::computePairsAt(Value index, ValueRange splats, Value mask) {
   SmallVector<Value> evenArguments(splats), oddArguments(splats);
   Type type = laneType(builder.getI16Type(), 2 * shape.lanes);
   for (const StreamAccess &stream : reads) {
-    Value stored = loadElements(builder, loc, type, addressOf(stream, index), mask);
-    auto [even, odd] = widenBFloat16Pairs(builder, loc, stored);
+    Value stored = loadElements(builder, stream.name, type, addressOf(stream, index), mask);
+    auto [even, odd] = widenBFloat16Pairs(builder, stream.name, stored);
     evenArguments.push_back(even);
     oddArguments.push_back(odd);
   }
@@ -197,6 +202,7 @@ void PassBuilder::vectorLoop(Value lower, Value upper, ValueRange splats) {
   OpBuilder::InsertionGuard guard(builder);
   auto loop = scf::ForOp::create(builder, loc, lower, upper, constantI64(perIteration));
   builder.setInsertionPointToStart(loop.getBody());
+  loop.getInductionVar().setLoc(named(loc, "i"));
   computeVectorAt(loop.getInductionVar(), splats);
 }
 
@@ -204,6 +210,7 @@ void PassBuilder::scalarLoop(Value lower, Value upper) {
   OpBuilder::InsertionGuard guard(builder);
   auto loop = scf::ForOp::create(builder, loc, lower, upper, constantI64(1));
   builder.setInsertionPointToStart(loop.getBody());
+  loop.getInductionVar().setLoc(named(loc, "i"));
   computeAt(loop.getInductionVar(), 1, scalars);
 }
 

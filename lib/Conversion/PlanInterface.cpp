@@ -1,4 +1,4 @@
-//===- PlanInterface.cpp - Where a plan's values lie in the kernel's arguments --------------===//
+//===- PlanInterface.cpp - Where a plan's values lie in the kernel's arguments ----------------===//
 // Everything is numbered in the order in which the plan declares it.
 
 #include "PlanInterface.h"

@@ -1,4 +1,4 @@
-//===- PlanInterface.h - Where a plan's values lie in the kernel's arguments -*- C++ -*-===//
+//===- PlanInterface.h - Where a plan's values lie in the kernel's arguments --------*- C++ -*-===//
 // The numbering that compiled code and the runtime share: hyperparameters, streams, and the
 // scalars of a prologue row.
 

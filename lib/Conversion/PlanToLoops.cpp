@@ -1,4 +1,4 @@
-//===- PlanToLoops.cpp - From a plan to functions with vector loops -------------------------===//
+//===- PlanToLoops.cpp - From a plan to functions with vector loops ---------------------------===//
 // Replaces each plan of a module by the functions of updraft-c/kernel.h.
 
 #include "KernelFunctions.h"

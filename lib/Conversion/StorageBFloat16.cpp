@@ -1,4 +1,4 @@
-//===- StorageBFloat16.cpp - bf16 in memory -------------------------------------------------===//
+//===- StorageBFloat16.cpp - bf16 in memory ---------------------------------------------------===//
 // bf16 is the upper half of an f32. It is converted by integer arithmetic: where processors have an
 // instruction for it, that flushes denormals, and elsewhere `arith.truncf` is a library call.
 

@@ -1,4 +1,4 @@
-//===- StorageConversion.cpp - Finding a conversion, and its building blocks ---------------===//
+//===- StorageConversion.cpp - Finding a conversion, and its building blocks ------------------===//
 // The table of storage types, and the conversions between floating-point types that several of them
 // share.
 

@@ -1,4 +1,4 @@
-//===- StorageFloat.cpp - f32 and f64 in memory ---------------------------------------------===//
+//===- StorageFloat.cpp - f32 and f64 in memory -----------------------------------------------===//
 // Types that processors compute in: one conversion instruction, or none.
 
 #include "StorageTypes.h"

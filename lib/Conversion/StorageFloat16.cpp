@@ -1,4 +1,4 @@
-//===- StorageFloat16.cpp - f16 in memory ---------------------------------------------------===//
+//===- StorageFloat16.cpp - f16 in memory -----------------------------------------------------===//
 // Conversion between f16 and f32 is an instruction on every target (F16C, AVX-512, NEON, PTX). In
 // memory it is i16: masked accesses of f16 itself are not.
 

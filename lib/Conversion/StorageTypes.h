@@ -1,4 +1,4 @@
-//===- StorageTypes.h - The conversion of each storage type ------------------*- C++ -*-===//
+//===- StorageTypes.h - The conversion of each storage type -------------------------*- C++ -*-===//
 // One function per storage type; `StorageConversion::find` is the way in.
 
 #ifndef UPDRAFT_LIB_CONVERSION_STORAGETYPES_H

@@ -1,4 +1,4 @@
-//===- VectorBody.cpp - The body of a pass, on scalars or vectors ---------------------------===//
+//===- VectorBody.cpp - The body of a pass, on scalars or vectors -----------------------------===//
 // Elementwise operations are the same operation on vectors; constants are splatted.
 
 #include "VectorBody.h"

@@ -1,4 +1,4 @@
-//===- VectorBody.h - The body of a pass, on scalars or vectors --------------*- C++ -*-===//
+//===- VectorBody.h - The body of a pass, on scalars or vectors ---------------------*- C++ -*-===//
 // A pass's body is the computation of one element. The same operations with vector types are the
 // computation of several.
 

@@ -1,0 +1,33 @@
+//===- ValueNames.h - Names that lowered values are printed with --------------------*- C++ -*-===//
+// A name location names every value made at it. Lowered code keeps the names of what stands for a
+// value of the plan, gives its own arguments theirs, and leaves the rest without.
+
+#ifndef UPDRAFT_LIB_CONVERSION_VALUENAMES_H
+#define UPDRAFT_LIB_CONVERSION_VALUENAMES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Location.h"
+
+namespace updraft {
+
+/// The place without the name.
+inline mlir::Location unnamed(mlir::Location loc) {
+  if (auto name = mlir::dyn_cast<mlir::NameLoc>(loc))
+    return unnamed(name.getChildLoc());
+  return loc;
+}
+
+/// The same place with another name.
+inline mlir::Location named(mlir::Location loc, mlir::StringRef name) {
+  return mlir::NameLoc::get(mlir::StringAttr::get(loc.getContext(), name), unnamed(loc));
+}
+
+/// Names the first arguments of a function that has a body.
+inline void nameArguments(mlir::func::FuncOp function, mlir::ArrayRef<mlir::StringRef> names) {
+  for (auto [argument, name] : llvm::zip(function.getArguments(), names))
+    argument.setLoc(named(function.getLoc(), name));
+}
+
+} // namespace updraft
+
+#endif // UPDRAFT_LIB_CONVERSION_VALUENAMES_H
