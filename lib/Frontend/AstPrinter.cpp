@@ -1,4 +1,4 @@
-//===- AstPrinter.cpp - The syntax tree as text ----------------------------------------===//
+//===- AstPrinter.cpp - The syntax tree as text -----------------------------------------------===//
 // One node per line, children indented by two, in the order of the source.
 
 #include "updraft/Frontend/Frontend.h"

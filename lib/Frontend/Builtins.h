@@ -1,4 +1,4 @@
-//===- Builtins.h - Functions that are operations ---------------------------*- C++ -*-===//
+//===- Builtins.h - Functions that are operations -----------------------------------*- C++ -*-===//
 // The functions that map to one operation of `arith` or `math`; all others are written in the
 // language, in rules/std.
 

@@ -1,4 +1,4 @@
-//===- Checker.cpp - Types of expressions and functions --------------------------------===//
+//===- Checker.cpp - Types of expressions and functions ---------------------------------------===//
 
 #include "Checker.h"
 

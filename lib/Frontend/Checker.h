@@ -1,4 +1,4 @@
-//===- Checker.h - Names and types ------------------------------------------*- C++ -*-===//
+//===- Checker.h - Names and types --------------------------------------------------*- C++ -*-===//
 // Finds every error of a file that does not depend on the values of its static flags. Functions are
 // polymorphic: each is checked once for itself, and once for each combination of argument types
 // that it is called with.

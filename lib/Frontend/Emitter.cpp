@@ -1,4 +1,4 @@
-//===- Emitter.cpp - Operators and builtins as operations ------------------------------===//
+//===- Emitter.cpp - Operators and builtins as operations -------------------------------------===//
 
 #include "Emitter.h"
 

@@ -1,4 +1,4 @@
-//===- Emitter.h - Operators and builtins as operations ---------------------*- C++ -*-===//
+//===- Emitter.h - Operators and builtins as operations -----------------------------*- C++ -*-===//
 // Makes one operator or builtin into operations, or folds it where its operands are constants.
 // Operands have been checked. A scalar becomes an element operand where it meets a tensor.
 

@@ -1,4 +1,4 @@
-//===- Evaluator.cpp - Walking expressions at import -----------------------------------===//
+//===- Evaluator.cpp - Walking expressions at import ------------------------------------------===//
 
 #include "Evaluator.h"
 

@@ -1,4 +1,4 @@
-//===- Evaluator.h - Walking expressions at import --------------------------*- C++ -*-===//
+//===- Evaluator.h - Walking expressions at import ----------------------------------*- C++ -*-===//
 // Evaluates checked expressions with given values of their names, expanding functions. With all
 // names constant, nothing is emitted.
 

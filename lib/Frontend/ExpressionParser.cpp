@@ -1,4 +1,4 @@
-//===- ExpressionParser.cpp - Expressions by precedence --------------------------------===//
+//===- ExpressionParser.cpp - Expressions by precedence ---------------------------------------===//
 
 #include "ExpressionParser.h"
 

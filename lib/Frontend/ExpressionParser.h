@@ -1,4 +1,4 @@
-//===- ExpressionParser.h - Reading tokens and parsing expressions ----------*- C++ -*-===//
+//===- ExpressionParser.h - Reading tokens and parsing expressions ------------------*- C++ -*-===//
 // The cursor over a file's tokens, and the expression grammar by precedence. The parser of
 // declarations derives from it.
 

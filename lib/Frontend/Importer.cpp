@@ -1,4 +1,4 @@
-//===- Importer.cpp - From a checked rule to updraft.rule ------------------------------===//
+//===- Importer.cpp - From a checked rule to updraft.rule -------------------------------------===//
 // Makes the operations of one rule, with its static flags and storage types settled: the interface
 // first, then the requirements, then the update.
 

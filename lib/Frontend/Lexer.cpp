@@ -1,4 +1,4 @@
-//===- Lexer.cpp - From bytes to tokens ------------------------------------------------===//
+//===- Lexer.cpp - From bytes to tokens -------------------------------------------------------===//
 
 #include "updraft/Frontend/Token.h"
 

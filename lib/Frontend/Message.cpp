@@ -1,4 +1,4 @@
-//===- Message.cpp - The messages of requirements --------------------------------------===//
+//===- Message.cpp - The messages of requirements ---------------------------------------------===//
 
 #include "Message.h"
 

@@ -1,4 +1,4 @@
-//===- Message.h - The messages of requirements -----------------------------*- C++ -*-===//
+//===- Message.h - The messages of requirements -------------------------------------*- C++ -*-===//
 // Splits "Invalid learning rate: {lr}" into text and names.
 
 #ifndef UPDRAFT_LIB_FRONTEND_MESSAGE_H

@@ -1,4 +1,4 @@
-//===- Parser.cpp - Declarations and statements ----------------------------------------===//
+//===- Parser.cpp - Declarations and statements -----------------------------------------------===//
 // Recursive descent. After an error the parser continues at the next word that starts a statement
 // or a declaration, so that one run reports several mistakes. Expressions are in
 // ExpressionParser.cpp.

@@ -1,4 +1,4 @@
-//===- Program.cpp - Loading a file with what it imports -------------------------------===//
+//===- Program.cpp - Loading a file with what it imports --------------------------------------===//
 
 #include "Checker.h"
 #include "StandardLibrary.h"

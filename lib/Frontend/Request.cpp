@@ -1,4 +1,4 @@
-//===- Request.cpp - What a request settles about a rule -------------------------------===//
+//===- Request.cpp - What a request settles about a rule --------------------------------------===//
 
 #include "Request.h"
 

@@ -1,4 +1,4 @@
-//===- Request.h - What a request settles about a rule ----------------------*- C++ -*-===//
+//===- Request.h - What a request settles about a rule ------------------------------*- C++ -*-===//
 // The rule that is meant, the values of its hyperparameters and static flags, and which states
 // exist with which storage types. No IR is made here.
 

@@ -1,4 +1,4 @@
-//===- RuleChecker.cpp - The declarations and the update of a rule ---------------------===//
+//===- RuleChecker.cpp - The declarations and the update of a rule ----------------------------===//
 
 #include "Checker.h"
 #include "Message.h"

@@ -1,4 +1,4 @@
-//===- SourcePrinter.cpp - The syntax tree as source text ------------------------------===//
+//===- SourcePrinter.cpp - The syntax tree as source text -------------------------------------===//
 // Prints with as few parentheses as give the same tree, and numbers by their spelling.
 
 #include "updraft/Frontend/Frontend.h"

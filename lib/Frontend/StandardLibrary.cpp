@@ -1,4 +1,4 @@
-//===- StandardLibrary.cpp - The functions that every file can call --------------------===//
+//===- StandardLibrary.cpp - The functions that every file can call ---------------------------===//
 
 #include "StandardLibrary.h"
 

@@ -1,4 +1,4 @@
-//===- StandardLibrary.h - The functions that every file can call -----------*- C++ -*-===//
+//===- StandardLibrary.h - The functions that every file can call -------------------*- C++ -*-===//
 // rules/std, embedded when the library is built and parsed once per process.
 
 #ifndef UPDRAFT_LIB_FRONTEND_STANDARDLIBRARY_H

@@ -1,4 +1,4 @@
-//===- Type.h - What the checker infers for an expression -------------------*- C++ -*-===//
+//===- Type.h - What the checker infers for an expression ---------------------------*- C++ -*-===//
 // A type is a kind and an extent: what the value is spread over, which only grows along operands.
 
 #ifndef UPDRAFT_LIB_FRONTEND_TYPE_H

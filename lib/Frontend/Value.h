@@ -1,4 +1,4 @@
-//===- Value.h - What an expression evaluates to at import ------------------*- C++ -*-===//
+//===- Value.h - What an expression evaluates to at import --------------------------*- C++ -*-===//
 // Import is partial evaluation: an expression of constants and static flags is a constant here, and
 // anything else a value in the IR.
 

@@ -1,4 +1,4 @@
-//===- Evaluate.cpp - What each instruction computes --------------------------------------===//
+//===- Evaluate.cpp - What each instruction computes ------------------------------------------===//
 // IEEE 754 arithmetic in float or double, rounded to nearest even, exactly one rounding for each
 // operation.
 

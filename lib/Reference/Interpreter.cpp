@@ -1,4 +1,4 @@
-//===- Interpreter.cpp - Runs a rule as it is written -------------------------------------===//
+//===- Interpreter.cpp - Runs a rule as it is written -----------------------------------------===//
 
 #include "updraft/Reference/Interpreter.h"
 

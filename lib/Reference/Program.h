@@ -1,4 +1,4 @@
-//===- Program.h - A rule as a flat list of instructions ---------------------*- C++ -*-===//
+//===- Program.h - A rule as a flat list of instructions ----------------------------*- C++ -*-===//
 // The form in which a rule is run: its operations in order, their operands resolved to registers.
 // What does not depend on an element is apart, because it runs once per step.
 

@@ -1,4 +1,4 @@
-//===- Resolve.cpp - From a rule to a flat list of instructions ---------------------------===//
+//===- Resolve.cpp - From a rule to a flat list of instructions -------------------------------===//
 
 #include "Program.h"
 

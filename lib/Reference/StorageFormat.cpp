@@ -1,4 +1,4 @@
-//===- StorageFormat.cpp - Elements in memory, one at a time ----------------------------===//
+//===- StorageFormat.cpp - Elements in memory, one at a time ----------------------------------===//
 
 #include "updraft/Reference/StorageFormat.h"
 

@@ -1,4 +1,4 @@
-//===- Diagnostics.cpp - Located diagnostics and how they are shown --------------------===//
+//===- Diagnostics.cpp - Located diagnostics and how they are shown ---------------------------===//
 
 #include "updraft/Support/Diagnostics.h"
 

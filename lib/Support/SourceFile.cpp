@@ -1,4 +1,4 @@
-//===- SourceFile.cpp - The text of a file and positions in it -------------------------===//
+//===- SourceFile.cpp - The text of a file and positions in it --------------------------------===//
 
 #include "updraft/Support/SourceFile.h"
 

@@ -1,4 +1,4 @@
-//===- CPUTarget.cpp - What a CPU is to the compiler ----------------------------------------===//
+//===- CPUTarget.cpp - What a CPU is to the compiler ------------------------------------------===//
 // The host is asked for its features; the named CPUs are fixed.
 
 #include "updraft/Target/CPUTarget.h"

@@ -1,4 +1,4 @@
-//===- CodeGenerator.cpp - From the LLVM dialect to machine code ----------------------------===//
+//===- CodeGenerator.cpp - From the LLVM dialect to machine code ------------------------------===//
 // Translation, the choice of LLVM passes, and the options that keep arithmetic as it is written.
 
 #include "updraft/Target/CodeGenerator.h"

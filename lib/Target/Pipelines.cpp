@@ -1,4 +1,4 @@
-//===- Pipelines.cpp - The passes from a plan to the LLVM dialect ---------------------------===//
+//===- Pipelines.cpp - The passes from a plan to the LLVM dialect -----------------------------===//
 // What a CPU decides about the loops is in the options of the first pass.
 
 #include "updraft/Target/Pipelines.h"

@@ -1,4 +1,4 @@
-//===- Formatting.cpp - fmt, compiled into the module --------------------------------------===//
+//===- Formatting.cpp - fmt, compiled into the module -----------------------------------------===//
 // Debian ships fmt as a shared library only; the module carries its own copy, so that it needs
 // nothing beside the C library. What format.h declares as instantiated elsewhere is instantiated
 // here.

@@ -1,4 +1,4 @@
-//===- Module.cpp - The extension module updraft._updraft ----------------------------------===//
+//===- Module.cpp - The extension module updraft._updraft -------------------------------------===//
 // A thin binding of the C API; what users see is the Python package around it.
 //===---------------------------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- Optimizer.cpp - An optimizer over Python arrays -------------------------------------===//
+//===- Optimizer.cpp - An optimizer over Python arrays ----------------------------------------===//
 
 #include "Optimizer.h"
 

@@ -1,4 +1,4 @@
-//===- Optimizer.h - An optimizer over Python arrays -----------------------------*- C++ -*-===//
+//===- Optimizer.h - An optimizer over Python arrays --------------------------------*- C++ -*-===//
 // Owns a upd_optimizer and the arrays that it writes to.
 //===---------------------------------------------------------------------------------------===//
 

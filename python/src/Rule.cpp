@@ -1,4 +1,4 @@
-//===- Rule.cpp - A compiled rule, in Python -----------------------------------------------===//
+//===- Rule.cpp - A compiled rule, in Python --------------------------------------------------===//
 
 #include "Rule.h"
 

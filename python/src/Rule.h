@@ -1,4 +1,4 @@
-//===- Rule.h - A compiled rule, in Python ---------------------------------------*- C++ -*-===//
+//===- Rule.h - A compiled rule, in Python ------------------------------------------*- C++ -*-===//
 // Owns a upd_rule and what it was compiled from, so that its stages can be printed later.
 //===---------------------------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- Status.cpp - From status codes to Python exceptions ---------------------------------===//
+//===- Status.cpp - From status codes to Python exceptions ------------------------------------===//
 
 #include "Status.h"
 

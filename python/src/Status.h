@@ -1,4 +1,4 @@
-//===- Status.h - From status codes to Python exceptions -------------------------*- C++ -*-===//
+//===- Status.h - From status codes to Python exceptions ----------------------------*- C++ -*-===//
 // Every call into the C API goes through `check`, which raises the exception class of
 // `updraft.errors` that belongs to the status.
 //===---------------------------------------------------------------------------------------===//

@@ -1,4 +1,4 @@
-//===- Tensor.cpp - Python arrays as tensors of the C API ----------------------------------===//
+//===- Tensor.cpp - Python arrays as tensors of the C API -------------------------------------===//
 
 #include "Tensor.h"
 

@@ -1,4 +1,4 @@
-//===- Tensor.h - Python arrays as tensors of the C API --------------------------*- C++ -*-===//
+//===- Tensor.h - Python arrays as tensors of the C API -----------------------------*- C++ -*-===//
 // Views of numpy arrays and of anything with `__dlpack__`, and numpy views of the library's memory.
 //===---------------------------------------------------------------------------------------===//
 

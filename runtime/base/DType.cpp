@@ -1,4 +1,4 @@
-//===- DType.cpp - Rounding a double to a storage type --------------------------------------===//
+//===- DType.cpp - Rounding a double to a storage type ----------------------------------------===//
 
 #include "runtime/base/DType.h"
 

@@ -1,5 +1,4 @@
-//===- DType.h - Storage types: sizes and names ---------------------------------------*- C++
-//-*-===//
+//===- DType.h - Storage types: sizes and names -------------------------------------*- C++ -*-===//
 // What the runtime knows of the C API's upd_dtype. What comes from the outside is read with
 // numberOf, and checked with isKnownDType before it is given to anything else here.
 

@@ -1,5 +1,4 @@
-//===- Kernels.h - The machine code of one rule ---------------------------------------*- C++
-//-*-===//
+//===- Kernels.h - The machine code of one rule -------------------------------------*- C++ -*-===//
 // A compiled rule as the runtime uses it: the functions of updraft-c/kernel.h and their interface.
 
 #ifndef UPDRAFT_RUNTIME_BASE_KERNELS_H

@@ -1,4 +1,4 @@
-//===- MessageText.cpp - Numbers and names in messages --------------------------------------===//
+//===- MessageText.cpp - Numbers and names in messages ----------------------------------------===//
 
 #include "runtime/base/MessageText.h"
 

@@ -1,5 +1,4 @@
-//===- MessageText.h - Numbers and names in messages ----------------------------------*- C++
-//-*-===//
+//===- MessageText.h - Numbers and names in messages --------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_RUNTIME_BASE_MESSAGETEXT_H
 #define UPDRAFT_RUNTIME_BASE_MESSAGETEXT_H

@@ -1,4 +1,4 @@
-//===- RuleInterface.cpp - The JSON form of a rule's interface ------------------------------===//
+//===- RuleInterface.cpp - The JSON form of a rule's interface --------------------------------===//
 
 #include "runtime/base/RuleInterface.h"
 

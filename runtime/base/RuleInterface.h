@@ -1,5 +1,4 @@
-//===- RuleInterface.h - What a compiled rule says about itself -----------------------*- C++
-//-*-===//
+//===- RuleInterface.h - What a compiled rule says about itself ---------------------*- C++ -*-===//
 // The metadata beside a rule's machine code, and its JSON form of docs/architecture.md. All that
 // the runtime knows about a rule is here; the rest is code.
 

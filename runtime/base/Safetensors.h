@@ -1,5 +1,4 @@
-//===- Safetensors.h - Files of named tensors ------------------------------------------*- C++
-//-*-===//
+//===- Safetensors.h - Files of named tensors ---------------------------------------*- C++ -*-===//
 // Reads and writes the safetensors format: 8 bytes with the length of the header (little-endian),
 // the header (JSON: for each tensor its dtype, shape and offsets, and text under `__metadata__`),
 // and then the elements of all tensors, row-major and without gaps. The five types here are all

@@ -1,4 +1,4 @@
-//===- SafetensorsReader.cpp - Opening files of named tensors -------------------------------===//
+//===- SafetensorsReader.cpp - Opening files of named tensors ---------------------------------===//
 // The header is read by events, not into a tree: what does not belong into it is refused where it
 // stands, whatever its size or depth.
 

@@ -1,4 +1,4 @@
-//===- SafetensorsWriter.cpp - Writing files of named tensors -------------------------------===//
+//===- SafetensorsWriter.cpp - Writing files of named tensors ---------------------------------===//
 
 #include "runtime/base/Safetensors.h"
 

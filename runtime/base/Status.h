@@ -1,5 +1,4 @@
-//===- Status.h - The result of a call that can fail ----------------------------------*- C++
-//-*-===//
+//===- Status.h - The result of a call that can fail --------------------------------*- C++ -*-===//
 // The runtime's one error type: a status code of the C API and a whole message for the user.
 
 #ifndef UPDRAFT_RUNTIME_BASE_STATUS_H

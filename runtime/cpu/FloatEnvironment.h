@@ -1,5 +1,4 @@
-//===- FloatEnvironment.h - The floating-point mode that kernels run in ---------------*- C++
-//-*-===//
+//===- FloatEnvironment.h - The floating-point mode that kernels run in -------------*- C++ -*-===//
 // Hosts set flush-to-zero or another rounding for their own code; kernels are defined without.
 
 #ifndef UPDRAFT_RUNTIME_CPU_FLOATENVIRONMENT_H

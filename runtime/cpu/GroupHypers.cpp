@@ -1,4 +1,4 @@
-//===- GroupHypers.cpp - Hyperparameters of parameter groups --------------------------------===//
+//===- GroupHypers.cpp - Hyperparameters of parameter groups ----------------------------------===//
 
 #include "runtime/cpu/GroupHypers.h"
 

@@ -1,5 +1,4 @@
-//===- GroupHypers.h - Hyperparameters of parameter groups ----------------------------*- C++
-//-*-===//
+//===- GroupHypers.h - Hyperparameters of parameter groups --------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_RUNTIME_CPU_GROUPHYPERS_H
 #define UPDRAFT_RUNTIME_CPU_GROUPHYPERS_H

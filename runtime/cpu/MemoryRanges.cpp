@@ -1,4 +1,4 @@
-//===- MemoryRanges.cpp - Which memory is whose ---------------------------------------------===//
+//===- MemoryRanges.cpp - Which memory is whose -----------------------------------------------===//
 
 #include "runtime/cpu/MemoryRanges.h"
 

@@ -1,5 +1,4 @@
-//===- MemoryRanges.h - Which memory is whose -----------------------------------------*- C++
-//-*-===//
+//===- MemoryRanges.h - Which memory is whose ---------------------------------------*- C++ -*-===//
 // The memory that a step writes, to refuse tensors that overlap it.
 
 #ifndef UPDRAFT_RUNTIME_CPU_MEMORYRANGES_H

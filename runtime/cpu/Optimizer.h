@@ -1,5 +1,4 @@
-//===- Optimizer.h - Applying a compiled rule to tensors ------------------------------*- C++
-//-*-===//
+//===- Optimizer.h - Applying a compiled rule to tensors ----------------------------*- C++ -*-===//
 // The step engine behind updraft-c/optimizer.h, whose comments are the contract. One thread at a
 // time may use an optimizer. What returns a status that is not ok has changed nothing.
 // std::bad_alloc may leave any function that does not say otherwise, with the same promise.

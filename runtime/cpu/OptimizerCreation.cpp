@@ -1,4 +1,4 @@
-//===- OptimizerCreation.cpp - Making an optimizer, and what it refuses ---------------------===//
+//===- OptimizerCreation.cpp - Making an optimizer, and what it refuses -----------------------===//
 
 #include "runtime/base/DType.h"
 #include "runtime/cpu/Optimizer.h"

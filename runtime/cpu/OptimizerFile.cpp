@@ -1,4 +1,4 @@
-//===- OptimizerFile.cpp - Saving and loading the state of an optimizer ---------------------===//
+//===- OptimizerFile.cpp - Saving and loading the state of an optimizer -----------------------===//
 // Loading reads the whole file before anything changes: into the memory that the optimizer then
 // keeps where a parameter has no states yet, aside where it has some.
 

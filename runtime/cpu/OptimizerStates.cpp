@@ -1,4 +1,4 @@
-//===- OptimizerStates.cpp - Step counts, and views of states -------------------------------===//
+//===- OptimizerStates.cpp - Step counts, and views of states ---------------------------------===//
 
 #include "runtime/base/DType.h"
 #include "runtime/base/MessageText.h"

@@ -1,4 +1,4 @@
-//===- OptimizerStep.cpp - One step of an optimizer -----------------------------------------===//
+//===- OptimizerStep.cpp - One step of an optimizer -------------------------------------------===//
 
 #include "runtime/base/DType.h"
 #include "runtime/cpu/FloatEnvironment.h"

@@ -1,4 +1,4 @@
-//===- RowMajorRuns.cpp - A dense tensor in the order of its indices ------------------------===//
+//===- RowMajorRuns.cpp - A dense tensor in the order of its indices --------------------------===//
 
 #include "runtime/cpu/RowMajorRuns.h"
 

@@ -1,5 +1,4 @@
-//===- RowMajorRuns.h - A dense tensor in the order of its indices --------------------*- C++
-//-*-===//
+//===- RowMajorRuns.h - A dense tensor in the order of its indices ------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_RUNTIME_CPU_ROWMAJORRUNS_H
 #define UPDRAFT_RUNTIME_CPU_ROWMAJORRUNS_H

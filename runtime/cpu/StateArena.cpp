@@ -1,4 +1,4 @@
-//===- StateArena.cpp - Memory for the states of many parameters ----------------------------===//
+//===- StateArena.cpp - Memory for the states of many parameters ------------------------------===//
 
 #include "runtime/cpu/StateArena.h"
 

@@ -1,5 +1,4 @@
-//===- StateArena.h - Memory for the states of many parameters ------------------------*- C++
-//-*-===//
+//===- StateArena.h - Memory for the states of many parameters ----------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_RUNTIME_CPU_STATEARENA_H
 #define UPDRAFT_RUNTIME_CPU_STATEARENA_H

@@ -1,4 +1,4 @@
-//===- StepPartition.cpp - Which thread runs which elements ---------------------------------===//
+//===- StepPartition.cpp - Which thread runs which elements -----------------------------------===//
 
 #include "runtime/cpu/StepPartition.h"
 

@@ -1,5 +1,4 @@
-//===- StepPartition.h - Which thread runs which elements -----------------------------*- C++
-//-*-===//
+//===- StepPartition.h - Which thread runs which elements ---------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_RUNTIME_CPU_STEPPARTITION_H
 #define UPDRAFT_RUNTIME_CPU_STEPPARTITION_H

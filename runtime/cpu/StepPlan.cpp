@@ -1,4 +1,4 @@
-//===- StepPlan.cpp - A step as a flat list of tensors --------------------------------------===//
+//===- StepPlan.cpp - A step as a flat list of tensors ----------------------------------------===//
 
 #include "runtime/cpu/StepPlan.h"
 

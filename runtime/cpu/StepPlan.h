@@ -1,5 +1,4 @@
-//===- StepPlan.h - A step as a flat list of tensors ----------------------------------*- C++
-//-*-===//
+//===- StepPlan.h - A step as a flat list of tensors --------------------------------*- C++ -*-===//
 // What a step runs over, laid out for the inner loop: for each parameter with a gradient the
 // pointers of its streams, side by side, and the number of its prologue row. It stays as it is for
 // as long as the same parameters have gradients; only pointers and rows are filled in anew.

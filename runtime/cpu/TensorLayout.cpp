@@ -1,4 +1,4 @@
-//===- TensorLayout.cpp - Shapes and strides of dense tensors -------------------------------===//
+//===- TensorLayout.cpp - Shapes and strides of dense tensors ---------------------------------===//
 
 #include "runtime/cpu/TensorLayout.h"
 

@@ -1,5 +1,4 @@
-//===- TensorLayout.h - Shapes and strides of dense tensors ---------------------------*- C++
-//-*-===//
+//===- TensorLayout.h - Shapes and strides of dense tensors -------------------------*- C++ -*-===//
 // A step treats a tensor as one run of elements, in the order in which they lie in memory. That is
 // right for every dense tensor, whatever the order of its dimensions, as long as the tensors of one
 // parameter have the same layout.

@@ -1,4 +1,4 @@
-//===- ThreadPool.cpp - The library's own threads -------------------------------------------===//
+//===- ThreadPool.cpp - The library's own threads ---------------------------------------------===//
 
 #include "runtime/cpu/ThreadPool.h"
 

@@ -1,5 +1,4 @@
-//===- ThreadPool.h - The library's own threads ---------------------------------------*- C++
-//-*-===//
+//===- ThreadPool.h - The library's own threads -------------------------------------*- C++ -*-===//
 // Where steps run if the host gives no upd_pool of its own. Made for short, equal tasks with a
 // static assignment: thread t runs the tasks t, t + threads, …, so that memory stays with the
 // thread that touched it first.

@@ -1,4 +1,4 @@
-//===- updraft-opt.cpp - Runs the passes one by one ---------------------------------------===//
+//===- updraft-opt.cpp - Runs the passes one by one -------------------------------------------===//
 // The usual MLIR driver: reads a module, runs the passes named on the command line, prints it.
 
 #include "Updraft/IR/UpdraftDialect.h"

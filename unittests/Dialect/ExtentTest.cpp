@@ -1,4 +1,4 @@
-//===- ExtentTest.cpp - The lattice of extents and the walk over a rule --------------------===//
+//===- ExtentTest.cpp - The lattice of extents and the walk over a rule -----------------------===//
 
 #include "Updraft/IR/Extent.h"
 

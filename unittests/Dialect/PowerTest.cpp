@@ -1,4 +1,4 @@
-//===- PowerTest.cpp - Expanded powers against the algorithm that defines them ---------------===//
+//===- PowerTest.cpp - Expanded powers against the algorithm that defines them ----------------===//
 // Runs the expansion of `math.fpowi` operation by operation, and compares bits with the algorithm
 // of docs/dialect.md.
 

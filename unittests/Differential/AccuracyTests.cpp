@@ -1,4 +1,4 @@
-//===- AccuracyTests.cpp - How far f32 is from the mathematics ----------------------------===//
+//===- AccuracyTests.cpp - How far f32 is from the mathematics --------------------------------===//
 // The differential tests say that compiled code rounds as the rule does; these, that the rule
 // rounds well: beside the same rule with every value in double, f32 loses at most one unit in the
 // last place of the parameter per step.

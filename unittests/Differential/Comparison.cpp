@@ -1,4 +1,4 @@
-//===- Comparison.cpp - Steps a compiled and an interpreted rule side by side -------------===//
+//===- Comparison.cpp - Steps a compiled and an interpreted rule side by side -----------------===//
 // Every parameter has two copies of its memory: the compiled rule's, guarded, and the
 // interpreter's.
 

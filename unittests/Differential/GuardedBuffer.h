@@ -1,4 +1,4 @@
-//===- GuardedBuffer.h - Memory that notices writes around it ---------------*- C++ -*-===//
+//===- GuardedBuffer.h - Memory that notices writes around it -----------------------*- C++ -*-===//
 // A tensor's memory for the differential tests: it starts at any element of a cache line, and the
 // bytes before and after it are checked.
 

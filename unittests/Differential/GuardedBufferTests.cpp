@@ -1,4 +1,4 @@
-//===- GuardedBufferTests.cpp - The guard itself ------------------------------------------===//
+//===- GuardedBufferTests.cpp - The guard itself ----------------------------------------------===//
 
 #include "GuardedBuffer.h"
 

@@ -1,4 +1,4 @@
-//===- Inputs.cpp - Elements to run rules on ----------------------------------------------===//
+//===- Inputs.cpp - Elements to run rules on --------------------------------------------------===//
 
 #include "Inputs.h"
 

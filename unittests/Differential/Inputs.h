@@ -1,4 +1,4 @@
-//===- Inputs.h - Elements to run rules on ----------------------------------*- C++ -*-===//
+//===- Inputs.h - Elements to run rules on ------------------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_UNITTESTS_DIFFERENTIAL_INPUTS_H
 #define UPDRAFT_UNITTESTS_DIFFERENTIAL_INPUTS_H

@@ -1,4 +1,4 @@
-//===- RandomRule.cpp - Rules nobody would write ------------------------------------------===//
+//===- RandomRule.cpp - Rules nobody would write ----------------------------------------------===//
 
 #include "RandomRule.h"
 

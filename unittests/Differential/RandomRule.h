@@ -1,4 +1,4 @@
-//===- RandomRule.h - Rules nobody would write -------------------------------*- C++ -*-===//
+//===- RandomRule.h - Rules nobody would write --------------------------------------*- C++ -*-===//
 // Makes the text of a valid rule from a seed: states, hyperparameters, flags, user functions, and
 // expressions over everything that the language has for tensors and scalars. The same seed gives
 // the same rule on every machine.

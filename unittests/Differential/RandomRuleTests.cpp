@@ -1,4 +1,4 @@
-//===- RandomRuleTests.cpp - Random rules, compiled and interpreted -----------------------===//
+//===- RandomRuleTests.cpp - Random rules, compiled and interpreted ---------------------------===//
 // What the shipped rules never combine: odd expressions, flags and types. The seeds are fixed, so a
 // failure is found again by its number.
 

@@ -1,4 +1,4 @@
-//===- Requirements.cpp - What a compiled and an interpreted rule refuse ------------------===//
+//===- Requirements.cpp - What a compiled and an interpreted rule refuse ----------------------===//
 
 #include "RuleCase.h"
 #include "Sides.h"

@@ -1,4 +1,4 @@
-//===- RuleCase.h - One comparison of a compiled and an interpreted rule ----*- C++ -*-===//
+//===- RuleCase.h - One comparison of a compiled and an interpreted rule ------------*- C++ -*-===//
 // What is compiled, with which flags, types and hyperparameters, and over which tensors it is
 // stepped.
 

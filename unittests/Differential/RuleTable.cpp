@@ -1,4 +1,4 @@
-//===- RuleTable.cpp - The shipped rules and what they are tested with --------------------===//
+//===- RuleTable.cpp - The shipped rules and what they are tested with ------------------------===//
 
 #include "RuleTable.h"
 

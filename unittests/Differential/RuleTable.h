@@ -1,4 +1,4 @@
-//===- RuleTable.h - The shipped rules and what they are tested with --------*- C++ -*-===//
+//===- RuleTable.h - The shipped rules and what they are tested with ----------------*- C++ -*-===//
 
 #ifndef UPDRAFT_UNITTESTS_DIFFERENTIAL_RULETABLE_H
 #define UPDRAFT_UNITTESTS_DIFFERENTIAL_RULETABLE_H

@@ -1,4 +1,4 @@
-//===- RuleTests.cpp - Every shipped rule, compiled and interpreted -----------------------===//
+//===- RuleTests.cpp - Every shipped rule, compiled and interpreted ---------------------------===//
 // One instance per rule, so that they run in parallel; one test per combination of flags and
 // settings, each over many storage types.
 

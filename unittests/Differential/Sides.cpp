@@ -1,4 +1,4 @@
-//===- Sides.cpp - The compiled and the interpreted rule of a case ------------------------===//
+//===- Sides.cpp - The compiled and the interpreted rule of a case ----------------------------===//
 
 #include "Sides.h"
 

@@ -1,4 +1,4 @@
-//===- Sides.h - The compiled and the interpreted rule of a case ------------*- C++ -*-===//
+//===- Sides.h - The compiled and the interpreted rule of a case --------------------*- C++ -*-===//
 // Makes both from the same text, and owns the handles of the C API.
 
 #ifndef UPDRAFT_UNITTESTS_DIFFERENTIAL_SIDES_H

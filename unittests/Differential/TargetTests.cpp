@@ -1,4 +1,4 @@
-//===- TargetTests.cpp - Code for other CPUs than this machine's exact one ----------------===//
+//===- TargetTests.cpp - Code for other CPUs than this machine's exact one --------------------===//
 // The instruction sets that object files are made for, where this machine runs them: vectors of
 // another width, remainders with and without masks.
 

@@ -1,4 +1,4 @@
-//===- DiagnosticsTests.cpp - Source positions, rendering, near names ------------------===//
+//===- DiagnosticsTests.cpp - Source positions, rendering, near names -------------------------===//
 
 #include "updraft/Support/Diagnostics.h"
 

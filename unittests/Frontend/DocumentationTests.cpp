@@ -1,4 +1,4 @@
-//===- DocumentationTests.cpp - The examples of docs/language.md -----------------------===//
+//===- DocumentationTests.cpp - The examples of docs/language.md ------------------------------===//
 
 #include "updraft/Frontend/Frontend.h"
 

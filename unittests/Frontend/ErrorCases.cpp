@@ -1,4 +1,4 @@
-//===- ErrorCases.cpp - Reading and running the cases ----------------------------------===//
+//===- ErrorCases.cpp - Reading and running the cases -----------------------------------------===//
 
 #include "ErrorCases.h"
 

@@ -1,4 +1,4 @@
-//===- ErrorCases.h - Inputs with mistakes and what is said about them ------*- C++ -*-===//
+//===- ErrorCases.h - Inputs with mistakes and what is said about them --------------*- C++ -*-===//
 // A case is a file, what is requested of it, and the whole text of the errors. Most are read from
 // Errors/*.txt:
 //

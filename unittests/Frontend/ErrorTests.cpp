@@ -1,4 +1,4 @@
-//===- ErrorTests.cpp - Every diagnostic, word for word --------------------------------===//
+//===- ErrorTests.cpp - Every diagnostic, word for word ---------------------------------------===//
 
 #include "ErrorCases.h"
 

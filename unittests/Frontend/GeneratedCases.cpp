@@ -1,4 +1,4 @@
-//===- GeneratedCases.cpp - Limits, and bytes that are no text -------------------------===//
+//===- GeneratedCases.cpp - Limits, and bytes that are no text --------------------------------===//
 
 #include "ErrorCases.h"
 

@@ -1,4 +1,4 @@
-//===- ImportTests.cpp - What expressions become ---------------------------------------===//
+//===- ImportTests.cpp - What expressions become ----------------------------------------------===//
 
 #include "updraft/Frontend/Frontend.h"
 

@@ -1,4 +1,4 @@
-//===- MutationTests.cpp - Damaged rules -----------------------------------------------===//
+//===- MutationTests.cpp - Damaged rules ------------------------------------------------------===//
 // Whatever the text, the frontend gives either a valid rule or an error with a place; it never
 // crashes or hangs. The texts are the shipped rules with random damage, from a fixed seed.
 

@@ -1,4 +1,4 @@
-//===- PrinterTests.cpp - Printing and parsing again -----------------------------------===//
+//===- PrinterTests.cpp - Printing and parsing again ------------------------------------------===//
 
 #include "updraft/Frontend/Frontend.h"
 

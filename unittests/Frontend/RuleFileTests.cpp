@@ -1,4 +1,4 @@
-//===- RuleFileTests.cpp - The shipped rules -------------------------------------------===//
+//===- RuleFileTests.cpp - The shipped rules --------------------------------------------------===//
 // Every rule under rules/, with every combination of its static flags and several storage types,
 // becomes a valid updraft.rule; the standard library has no mistakes; wrong hyperparameters are
 // refused with PyTorch's words.

@@ -1,4 +1,4 @@
-//===- InterpreterTests.cpp - Whole rules against plain C++ -------------------------------===//
+//===- InterpreterTests.cpp - Whole rules against plain C++ -----------------------------------===//
 
 #include "ParsedRule.h"
 

@@ -1,4 +1,4 @@
-//===- OperationTests.cpp - Each operation against values computed by hand ----------------===//
+//===- OperationTests.cpp - Each operation against values computed by hand --------------------===//
 
 #include "ParsedRule.h"
 

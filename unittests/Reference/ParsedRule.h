@@ -1,4 +1,4 @@
-//===- ParsedRule.h - Rules of the tests, from their assembly ----------------*- C++ -*-===//
+//===- ParsedRule.h - Rules of the tests, from their assembly -----------------------*- C++ -*-===//
 // Parses a rule from MLIR assembly and makes an interpreter of it, for tests that state the rule
 // and the numbers side by side.
 

@@ -1,4 +1,4 @@
-//===- StorageFormatTests.cpp - Elements in memory against LLVM's APFloat -----------------===//
+//===- StorageFormatTests.cpp - Elements in memory against LLVM's APFloat ---------------------===//
 
 #include "updraft/Reference/StorageFormat.h"
 

@@ -1,4 +1,4 @@
-//===- DTypeTests.cpp - Storage types -------------------------------------------------------===//
+//===- DTypeTests.cpp - Storage types ---------------------------------------------------------===//
 
 #include "runtime/base/DType.h"
 

@@ -1,4 +1,4 @@
-//===- FakeRules.cpp - Rules written by hand, for tests of the runtime ----------------------===//
+//===- FakeRules.cpp - Rules written by hand, for tests of the runtime ------------------------===//
 
 #include "FakeRules.h"
 

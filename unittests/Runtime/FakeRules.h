@@ -1,5 +1,4 @@
-//===- FakeRules.h - Rules written by hand, for tests of the runtime --------------------*- C++
-//-*-===//
+//===- FakeRules.h - Rules written by hand, for tests of the runtime ----------------*- C++ -*-===//
 // Functions with the interface of compiled code, so that the runtime is tested without a compiler.
 
 #ifndef UPDRAFT_UNITTESTS_RUNTIME_FAKERULES_H

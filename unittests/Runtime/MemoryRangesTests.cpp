@@ -1,4 +1,4 @@
-//===- MemoryRangesTests.cpp - Which memory is whose ----------------------------------------===//
+//===- MemoryRangesTests.cpp - Which memory is whose ------------------------------------------===//
 
 #include "runtime/cpu/MemoryRanges.h"
 

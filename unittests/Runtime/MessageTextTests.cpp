@@ -1,4 +1,4 @@
-//===- MessageTextTests.cpp - Numbers and names in messages ---------------------------------===//
+//===- MessageTextTests.cpp - Numbers and names in messages -----------------------------------===//
 
 #include "runtime/base/MessageText.h"
 

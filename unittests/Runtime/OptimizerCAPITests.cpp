@@ -1,4 +1,4 @@
-//===- OptimizerCAPITests.cpp - The C functions over the step engine ------------------------===//
+//===- OptimizerCAPITests.cpp - The C functions over the step engine --------------------------===//
 
 #include "FakeRules.h"
 #include "Handles.h"

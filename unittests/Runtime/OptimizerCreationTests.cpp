@@ -1,4 +1,4 @@
-//===- OptimizerCreationTests.cpp - What an optimizer refuses when it is made ---------------===//
+//===- OptimizerCreationTests.cpp - What an optimizer refuses when it is made -----------------===//
 
 #include "FakeRules.h"
 

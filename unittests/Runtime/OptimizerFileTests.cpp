@@ -1,4 +1,4 @@
-//===- OptimizerFileTests.cpp - Saving and loading the state of an optimizer ----------------===//
+//===- OptimizerFileTests.cpp - Saving and loading the state of an optimizer ------------------===//
 
 #include "FakeRules.h"
 #include "runtime/base/Safetensors.h"

@@ -1,4 +1,4 @@
-//===- OptimizerStateTests.cpp - Views of states, bound states, step counts -----------------===//
+//===- OptimizerStateTests.cpp - Views of states, bound states, step counts -------------------===//
 
 #include "FakeRules.h"
 

@@ -1,4 +1,4 @@
-//===- OptimizerStepTests.cpp - What a step does --------------------------------------------===//
+//===- OptimizerStepTests.cpp - What a step does ----------------------------------------------===//
 
 #include "FakeRules.h"
 #include "runtime/cpu/ThreadPool.h"

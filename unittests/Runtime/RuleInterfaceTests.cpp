@@ -1,4 +1,4 @@
-//===- RuleInterfaceTests.cpp - The JSON form of a rule's interface -------------------------===//
+//===- RuleInterfaceTests.cpp - The JSON form of a rule's interface ---------------------------===//
 
 #include "runtime/base/RuleInterface.h"
 

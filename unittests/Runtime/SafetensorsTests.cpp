@@ -1,4 +1,4 @@
-//===- SafetensorsTests.cpp - Files of named tensors ----------------------------------------===//
+//===- SafetensorsTests.cpp - Files of named tensors ------------------------------------------===//
 
 #include "runtime/base/Safetensors.h"
 

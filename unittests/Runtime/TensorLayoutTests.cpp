@@ -1,4 +1,4 @@
-//===- TensorLayoutTests.cpp - Shapes and strides of dense tensors --------------------------===//
+//===- TensorLayoutTests.cpp - Shapes and strides of dense tensors ----------------------------===//
 
 #include "FakeRules.h"
 #include "runtime/cpu/RowMajorRuns.h"

@@ -1,4 +1,4 @@
-//===- ThreadPoolTests.cpp - The library's own threads --------------------------------------===//
+//===- ThreadPoolTests.cpp - The library's own threads ----------------------------------------===//
 
 #include "runtime/cpu/ThreadPool.h"
 

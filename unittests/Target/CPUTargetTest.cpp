@@ -1,4 +1,4 @@
-//===- CPUTargetTest.cpp - CPUs by name -----------------------------------------------------===//
+//===- CPUTargetTest.cpp - CPUs by name -------------------------------------------------------===//
 
 #include "updraft/Target/CPUTarget.h"
 #include "updraft/Target/CodeGenerator.h"

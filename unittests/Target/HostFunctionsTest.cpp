@@ -1,4 +1,4 @@
-//===- HostFunctionsTest.cpp - R_initial, R_validate and R_prologue -------------------------===//
+//===- HostFunctionsTest.cpp - R_initial, R_validate and R_prologue ---------------------------===//
 
 #include "JitPlan.h"
 

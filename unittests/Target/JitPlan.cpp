@@ -1,4 +1,4 @@
-//===- JitPlan.cpp - A plan's functions, compiled into this process -------------------------===//
+//===- JitPlan.cpp - A plan's functions, compiled into this process ---------------------------===//
 // Each stage as the driver runs it, then LLVM's own just-in-time linker.
 
 #include "JitPlan.h"

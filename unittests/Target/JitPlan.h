@@ -1,4 +1,4 @@
-//===- JitPlan.h - A plan's functions, compiled into this process ------------*- C++ -*-===//
+//===- JitPlan.h - A plan's functions, compiled into this process -------------------*- C++ -*-===//
 // The harness of the tests of machine code: the text of a plan in, the functions of
 // updraft-c/kernel.h out.
 

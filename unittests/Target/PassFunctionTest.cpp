@@ -1,4 +1,4 @@
-//===- PassFunctionTest.cpp - The loop of a pass: sizes, alignment, bounds ------------------===//
+//===- PassFunctionTest.cpp - The loop of a pass: sizes, alignment, bounds --------------------===//
 // Momentum with every storage type of the state, over sizes around the vector's, starts that are
 // aligned to one element only, and leaves in the middle of a tensor.
 

@@ -1,4 +1,4 @@
-//===- PlanToObject.cpp - A plan in a file, to machine code ---------------------------------===//
+//===- PlanToObject.cpp - A plan in a file, to machine code -----------------------------------===//
 // The tests' way into code generation without a rule: reads a module of plans, and writes what one
 // of the target's stages makes of it.
 

@@ -1,4 +1,4 @@
-//===- StorageFormat.cpp - Storage types in plain C++ ---------------------------------------===//
+//===- StorageFormat.cpp - Storage types in plain C++ -----------------------------------------===//
 
 #include "StorageFormat.h"
 

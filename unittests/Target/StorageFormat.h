@@ -1,4 +1,4 @@
-//===- StorageFormat.h - Storage types in plain C++ --------------------------*- C++ -*-===//
+//===- StorageFormat.h - Storage types in plain C++ ---------------------------------*- C++ -*-===//
 // What the compiled conversions are compared with: encoding and decoding by the definition of the
 // formats, in f64 arithmetic, which is exact for all of them.
 

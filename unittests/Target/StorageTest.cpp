@@ -1,4 +1,4 @@
-//===- StorageTest.cpp - Conversion between storage and compute types, bit for bit ----------===//
+//===- StorageTest.cpp - Conversion between storage and compute types, bit for bit ------------===//
 // Passes that copy the gradient to the parameter: what one stream holds, widened to the compute
 // type, and rounded to the other stream's type.
 

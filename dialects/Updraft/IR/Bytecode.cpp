@@ -1,4 +1,4 @@
-//===- Bytecode.cpp - Types in MLIR bytecode -----------------------------------------------===//
+//===- Bytecode.cpp - Types in MLIR bytecode --------------------------------------------------===//
 // A type is a code, then its parameters. The codes are part of the format: a new type takes a new
 // one, and none is given out twice.
 

@@ -1,4 +1,4 @@
-//===- Bytecode.h - Types in MLIR bytecode -----------------------------------*- C++ -*-===//
+//===- Bytecode.h - Types in MLIR bytecode ------------------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_IR_BYTECODE_H
 #define UPDRAFT_IR_BYTECODE_H

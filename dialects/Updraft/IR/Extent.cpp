@@ -1,4 +1,4 @@
-//===- Extent.cpp - What the values of a rule are spread over -----------------------------===//
+//===- Extent.cpp - What the values of a rule are spread over ---------------------------------===//
 
 #include "Updraft/IR/Extent.h"
 

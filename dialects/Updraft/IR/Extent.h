@@ -1,4 +1,4 @@
-//===- Extent.h - What the values of a rule are spread over ------------------*- C++ -*-===//
+//===- Extent.h - What the values of a rule are spread over -------------------------*- C++ -*-===//
 // A value of a rule is the same for a whole model, parameter group or tensor, or it differs from
 // element to element. The scheduler runs each operation at the extent found here.
 

@@ -1,4 +1,4 @@
-//===- OpNames.cpp - Under which names values are printed ------------------------------------===//
+//===- OpNames.cpp - Under which names values are printed -------------------------------------===//
 // A dump reads like the source: %lr, %param, %exp_avg, also where no location carries a name.
 
 #include "Updraft/IR/UpdraftOps.h"

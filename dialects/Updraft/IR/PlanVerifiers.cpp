@@ -1,4 +1,4 @@
-//===- PlanVerifiers.cpp - Constraints of a plan ---------------------------------------------===//
+//===- PlanVerifiers.cpp - Constraints of a plan ----------------------------------------------===//
 // Each check bears the label that the operation's description gives it.
 
 #include "Updraft/IR/UpdraftOps.h"

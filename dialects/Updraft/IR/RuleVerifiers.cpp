@@ -1,4 +1,4 @@
-//===- RuleVerifiers.cpp - Constraints of a rule ---------------------------------------------===//
+//===- RuleVerifiers.cpp - Constraints of a rule ----------------------------------------------===//
 // Each check bears the label that the operation's description gives it.
 
 #include "Updraft/IR/Extent.h"

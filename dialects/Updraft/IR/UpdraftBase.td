@@ -1,4 +1,4 @@
-//===- UpdraftBase.td - Dialect, enums and types ------------------------*- tablegen -*-===//
+//===- UpdraftBase.td - Dialect, enums and types -------------------------------*- tablegen -*-===//
 // The dialect itself and what its operations are made of.
 
 #ifndef UPDRAFT_IR_BASE_TD

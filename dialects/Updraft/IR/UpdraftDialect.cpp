@@ -1,4 +1,4 @@
-//===- UpdraftDialect.cpp - Dialect registration and types ------------------------------===//
+//===- UpdraftDialect.cpp - Dialect registration and types ------------------------------------===//
 
 #include "Updraft/IR/UpdraftDialect.h"
 

@@ -1,4 +1,4 @@
-//===- UpdraftDialect.h - The updraft dialect -------------------------------*- C++ -*-===//
+//===- UpdraftDialect.h - The updraft dialect ---------------------------------------*- C++ -*-===//
 // The dialect class and its types.
 
 #ifndef UPDRAFT_IR_UPDRAFTDIALECT_H

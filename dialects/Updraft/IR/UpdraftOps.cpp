@@ -1,4 +1,4 @@
-//===- UpdraftOps.cpp - Generated definitions of the operations ------------------------------===//
+//===- UpdraftOps.cpp - Generated definitions of the operations -------------------------------===//
 
 #include "Updraft/IR/UpdraftOps.h"
 

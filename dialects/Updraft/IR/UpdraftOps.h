@@ -1,4 +1,4 @@
-//===- UpdraftOps.h - Operations of the updraft dialect ---------------------*- C++ -*-===//
+//===- UpdraftOps.h - Operations of the updraft dialect -----------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_IR_UPDRAFTOPS_H
 #define UPDRAFT_IR_UPDRAFTOPS_H

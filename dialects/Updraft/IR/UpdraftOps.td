@@ -1,4 +1,4 @@
-//===- UpdraftOps.td - All operations of the dialect ----------------------*- tablegen -*-===//
+//===- UpdraftOps.td - All operations of the dialect ---------------------------*- tablegen -*-===//
 
 #ifndef UPDRAFT_IR_OPS_TD
 #define UPDRAFT_IR_OPS_TD

@@ -1,4 +1,4 @@
-//===- UpdraftPlanOps.td - A plan: host functions and passes --------------*- tablegen -*-===//
+//===- UpdraftPlanOps.td - A plan: host functions and passes -------------------*- tablegen -*-===//
 // Operations of the plan level: a scheduled rule, the common start of every target's lowering.
 
 #ifndef UPDRAFT_IR_PLAN_OPS_TD

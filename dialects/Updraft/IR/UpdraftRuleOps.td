@@ -1,4 +1,4 @@
-//===- UpdraftRuleOps.td - A rule: one element's update ------------------*- tablegen -*-===//
+//===- UpdraftRuleOps.td - A rule: one element's update ------------------------*- tablegen -*-===//
 // Operations of the rule level: what the frontend makes, what the reference interpreter runs, and
 // what the scheduler turns into a plan.
 

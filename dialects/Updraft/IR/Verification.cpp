@@ -1,4 +1,4 @@
-//===- Verification.cpp - Checks that several verifiers share ------------------------------===//
+//===- Verification.cpp - Checks that several verifiers share ---------------------------------===//
 
 #include "Verification.h"
 

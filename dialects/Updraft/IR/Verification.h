@@ -1,4 +1,4 @@
-//===- Verification.h - Checks that several verifiers share -----------------*- C++ -*-===//
+//===- Verification.h - Checks that several verifiers share -------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_IR_VERIFICATION_H
 #define UPDRAFT_IR_VERIFICATION_H

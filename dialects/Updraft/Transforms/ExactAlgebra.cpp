@@ -1,4 +1,4 @@
-//===- ExactAlgebra.cpp - Identities that hold bit for bit ----------------------------------===//
+//===- ExactAlgebra.cpp - Identities that hold bit for bit ------------------------------------===//
 // What the declared rewrites ask of constants.
 
 #include "Updraft/Transforms/ExactAlgebra.h"

@@ -1,4 +1,4 @@
-//===- ExactAlgebra.h - Identities that hold bit for bit ---------------------*- C++ -*-===//
+//===- ExactAlgebra.h - Identities that hold bit for bit ----------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TRANSFORMS_EXACTALGEBRA_H
 #define UPDRAFT_TRANSFORMS_EXACTALGEBRA_H

@@ -1,4 +1,4 @@
-//===- ExactAlgebra.td - Identities that hold bit for bit ------------------*- tablegen -*-===//
+//===- ExactAlgebra.td - Identities that hold bit for bit ----------------------*- tablegen -*-===//
 // Rewrites of floating-point arithmetic that give the same bits under IEEE 754 with rounding to
 // nearest even, for every operand (the sign and payload of a NaN aside, which no operation here
 // promises). Upstream's folders have more of them: x * 1, x / 1, x - (+0), x + (-0), -(-x), a

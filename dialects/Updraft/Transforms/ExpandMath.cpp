@@ -1,4 +1,4 @@
-//===- ExpandMath.cpp - Mathematical functions as arithmetic ---------------------------------===//
+//===- ExpandMath.cpp - Mathematical functions as arithmetic ----------------------------------===//
 // Expands `math.fpowi` in plans by squaring, in an order that docs/dialect.md fixes: the bits do
 // not depend on a C library, and the reference interpreter gives the same.
 

@@ -1,4 +1,4 @@
-//===- Passes.h - Passes from rule to plan -----------------------------------*- C++ -*-===//
+//===- Passes.h - Passes from rule to plan ------------------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TRANSFORMS_PASSES_H
 #define UPDRAFT_TRANSFORMS_PASSES_H

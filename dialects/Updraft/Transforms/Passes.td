@@ -1,4 +1,4 @@
-//===- Passes.td - Passes from rule to plan ---------------------------------*- tablegen -*-===//
+//===- Passes.td - Passes from rule to plan ------------------------------------*- tablegen -*-===//
 
 #ifndef UPDRAFT_TRANSFORMS_PASSES_TD
 #define UPDRAFT_TRANSFORMS_PASSES_TD

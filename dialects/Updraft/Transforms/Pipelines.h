@@ -1,4 +1,4 @@
-//===- Pipelines.h - Passes in their order -----------------------------------*- C++ -*-===//
+//===- Pipelines.h - Passes in their order ------------------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TRANSFORMS_PIPELINES_H
 #define UPDRAFT_TRANSFORMS_PIPELINES_H

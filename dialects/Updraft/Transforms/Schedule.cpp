@@ -1,4 +1,4 @@
-//===- Schedule.cpp - From a rule to a plan -----------------------------------------------===//
+//===- Schedule.cpp - From a rule to a plan ---------------------------------------------------===//
 // Runs each operation of a rule at its smallest extent: what is below the element goes to host
 // functions, in f64, and the rest to a pass over data. The pass takes the host's results as
 // scalars.

@@ -1,4 +1,4 @@
-//===- Simplify.cpp - Fewer operations, the same bits ----------------------------------------===//
+//===- Simplify.cpp - Fewer operations, the same bits -----------------------------------------===//
 // Folding, exact algebra and common subexpressions on the bodies of rules. The patterns are those
 // of the few operations that a rule is made of: collecting every dialect's would take longer than
 // applying them.

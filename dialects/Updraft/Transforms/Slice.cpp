@@ -1,4 +1,4 @@
-//===- Slice.cpp - The operations that some values need ------------------------------------===//
+//===- Slice.cpp - The operations that some values need ---------------------------------------===//
 
 #include "Updraft/Transforms/Slice.h"
 

@@ -1,4 +1,4 @@
-//===- Slice.h - The operations that some values need ------------------------*- C++ -*-===//
+//===- Slice.h - The operations that some values need -------------------------------*- C++ -*-===//
 // Cutting a rule's block into the bodies of host functions and passes: each is the part of the
 // block that its results need, back to the values that it is given.
 

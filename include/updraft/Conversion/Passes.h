@@ -1,4 +1,4 @@
-//===- Passes.h - Passes from plan to target ---------------------------------*- C++ -*-===//
+//===- Passes.h - Passes from plan to target ----------------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_CONVERSION_PASSES_H
 #define UPDRAFT_CONVERSION_PASSES_H

@@ -1,4 +1,4 @@
-//===- Passes.td - Passes from plan to target -------------------------------*- tablegen -*-===//
+//===- Passes.td - Passes from plan to target ----------------------------------*- tablegen -*-===//
 
 #ifndef UPDRAFT_CONVERSION_PASSES_TD
 #define UPDRAFT_CONVERSION_PASSES_TD

@@ -1,4 +1,4 @@
-//===- StorageConversion.h - Between storage and compute types ---------------*- C++ -*-===//
+//===- StorageConversion.h - Between storage and compute types ----------------------*- C++ -*-===//
 // How one element of a stream becomes a value of the compute type, and back. The operations are
 // from arith alone and work on scalars and on vectors, so every target can use them; getting at the
 // memory is the target's own business.

@@ -1,4 +1,4 @@
-//===- Ast.h - The syntax tree ----------------------------------------------*- C++ -*-===//
+//===- Ast.h - The syntax tree ------------------------------------------------------*- C++ -*-===//
 // Plain nodes as the parser makes them. Expressions are allocated in their file's arena and never
 // change; names and strings refer to the file's text.
 

@@ -1,4 +1,4 @@
-//===- Frontend.h - From the text of a rule to the dialect ------------------*- C++ -*-===//
+//===- Frontend.h - From the text of a rule to the dialect --------------------------*- C++ -*-===//
 // The library's interface: parse and check a file once, then import one of its rules with its
 // static flags and storage types settled. Input errors go to the engine; nothing here aborts or
 // throws.

@@ -1,4 +1,4 @@
-//===- Parser.h - From tokens to a syntax tree ------------------------------*- C++ -*-===//
+//===- Parser.h - From tokens to a syntax tree --------------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_FRONTEND_PARSER_H
 #define UPDRAFT_FRONTEND_PARSER_H

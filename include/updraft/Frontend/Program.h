@@ -1,4 +1,4 @@
-//===- Program.h - A checked file with what it imports ----------------------*- C++ -*-===//
+//===- Program.h - A checked file with what it imports ------------------------------*- C++ -*-===//
 // What parseProgram makes and importRule reads. Immutable, so it may be shared between threads.
 
 #ifndef UPDRAFT_FRONTEND_PROGRAM_H

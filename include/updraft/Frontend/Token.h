@@ -1,4 +1,4 @@
-//===- Token.h - The words of the language ----------------------------------*- C++ -*-===//
+//===- Token.h - The words of the language ------------------------------------------*- C++ -*-===//
 // What the lexer makes of a file's bytes and the parser reads.
 
 #ifndef UPDRAFT_FRONTEND_TOKEN_H

@@ -1,4 +1,4 @@
-//===- Interpreter.h - Runs a rule as it is written --------------------------*- C++ -*-===//
+//===- Interpreter.h - Runs a rule as it is written ---------------------------------*- C++ -*-===//
 // The oracle of the differential tests: it runs an `updraft.rule` one element at a time, operation
 // by operation, and shares nothing with the compiler's lowering. What it computes is what the rule
 // means.

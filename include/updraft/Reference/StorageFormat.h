@@ -1,4 +1,4 @@
-//===- StorageFormat.h - Elements in memory, one at a time ------------------*- C++ -*-===//
+//===- StorageFormat.h - Elements in memory, one at a time --------------------------*- C++ -*-===//
 // How an element is read from and written to memory in each storage type. The compiler converts
 // with bit tricks on vectors; here every narrow type is the textbook formula, so that the two can
 // be compared.

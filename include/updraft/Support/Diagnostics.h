@@ -1,4 +1,4 @@
-//===- Diagnostics.h - Located diagnostics and how they are shown -----------*- C++ -*-===//
+//===- Diagnostics.h - Located diagnostics and how they are shown -------------------*- C++ -*-===//
 // The kinds of diagnostics are registered in Diagnostics.def. An engine collects them, in order,
 // with their notes, and renders them as text with the source line and a caret. Not thread-safe: one
 // engine per compilation.

@@ -1,4 +1,4 @@
-//===- SourceFile.h - The text of a file and positions in it ----------------*- C++ -*-===//
+//===- SourceFile.h - The text of a file and positions in it ------------------------*- C++ -*-===//
 // Holds the bytes of one source file and turns byte offsets into lines and columns. Ranges refer to
 // a file by pointer; whoever stores a range for longer than the file's owner lives keeps the file
 // alive with `shared_from_this`.

@@ -1,4 +1,4 @@
-//===- CPUTarget.h - What a CPU is to the compiler ---------------------------*- C++ -*-===//
+//===- CPUTarget.h - What a CPU is to the compiler ----------------------------------*- C++ -*-===//
 // The CPUs that Updraft makes code for, by name, and this machine's own.
 
 #ifndef UPDRAFT_TARGET_CPUTARGET_H

@@ -1,4 +1,4 @@
-//===- CodeGenerator.h - From the LLVM dialect to machine code ---------------*- C++ -*-===//
+//===- CodeGenerator.h - From the LLVM dialect to machine code ----------------------*- C++ -*-===//
 // Owns LLVM's view of one CPU, which is costly to make, and turns modules into objects for it.
 
 #ifndef UPDRAFT_TARGET_CODEGENERATOR_H

@@ -1,4 +1,4 @@
-//===- Pipelines.h - The passes from a plan to the LLVM dialect --------------*- C++ -*-===//
+//===- Pipelines.h - The passes from a plan to the LLVM dialect ---------------------*- C++ -*-===//
 // The stages `loops` and `llvm`, as functions that add their passes to a pass manager. Build a pass
 // manager once and run it on many modules: collecting the patterns costs more than one run.
 
