@@ -46,6 +46,7 @@ function(updraft_link_statically module library exports)
     AArch64 Core ExecutionEngine OrcJIT Passes Support Target TargetParser X86)
   # lld finds symbols in archives whatever their order.
   target_link_libraries(${module} PRIVATE ${files} ${shared} ${llvm_libraries})
+  target_sources(${module} PRIVATE "${PROJECT_SOURCE_DIR}/cmake/static-fmt.cpp")
   add_dependencies(${module} ${library})
   target_link_options(${module} PRIVATE
     -Wl,--as-needed -Wl,--exclude-libs,ALL -Wl,--strip-all

@@ -19,6 +19,7 @@ llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
 llvm_config.with_environment("PATH", config.updraft_tools_dir, append_path=True)
 config.substitutions.append(("%rules", os.path.join(config.updraft_src_root, "rules")))
 config.substitutions.append(("%python", config.python_executable))
+config.substitutions.append(("%obj_root", config.updraft_obj_root))
 
 llvm_config.add_tool_substitutions(
     ["updraft-opt", "updraftc", "updraft-run", "updraft-bench"], [config.updraft_tools_dir]

@@ -1,8 +1,6 @@
-//===- Formatting.cpp - fmt, compiled into the module -----------------------------------------===//
-// Debian ships fmt as a shared library only; the module carries its own copy, so that it needs
-// nothing beside the C library. What format.h declares as instantiated elsewhere is instantiated
-// here.
-//===---------------------------------------------------------------------------------------===//
+//===- static-fmt.cpp - fmt, compiled in ------------------------------------------------------===//
+// Debian ships fmt as a shared library only; what is linked statically carries its own copy. What
+// format.h declares as instantiated elsewhere is instantiated here.
 
 #include <fmt/format-inl.h>
 
