@@ -21,6 +21,8 @@ function(updraft_add_library name)
   cmake_parse_arguments(arg "MLIR" "" "SOURCES;LINK;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
   target_link_libraries(${name} PUBLIC ${arg_LINK})
+  # For a project that has this one as a subdirectory.
+  target_include_directories(${name} INTERFACE "${PROJECT_SOURCE_DIR}/include")
   if(arg_MLIR)
     updraft_use_mlir_pch(${name})
   endif()

@@ -59,6 +59,10 @@ UPD_EXPORT upd_status upd_optimizer_get_hyper(const upd_optimizer *optimizer, si
                                               const char *name, double *value);
 UPD_EXPORT upd_status upd_optimizer_set_hyper(upd_optimizer *optimizer, size_t group,
                                               const char *name, double value);
+/* Sets several of one group at once: all of them, or on an error none. The rule's requirements are
+ * checked for the group as it is afterwards. */
+UPD_EXPORT upd_status upd_optimizer_set_hypers(upd_optimizer *optimizer, size_t group,
+                                               const upd_hyper *hypers, size_t hyper_count);
 
 /* The step count of a parameter: how many steps it has taken. */
 UPD_EXPORT upd_status upd_optimizer_get_step(const upd_optimizer *optimizer, size_t param,

@@ -22,7 +22,7 @@ typedef enum upd_status {
   UPD_OK = 0,
   UPD_INVALID_ARGUMENT = 1, /* an argument breaks a documented rule */
   UPD_COMPILE_ERROR = 2,    /* the rule's text is in error; the message shows where */
-  UPD_NOT_FOUND = 3,        /* no such rule, state, hyperparameter or file */
+  UPD_NOT_FOUND = 3,        /* no such state, hyperparameter or file */
   UPD_UNSUPPORTED = 4,      /* valid, but this build or device cannot do it */
   UPD_IO_ERROR = 5,         /* a file could not be read or written */
   UPD_OUT_OF_MEMORY = 6,

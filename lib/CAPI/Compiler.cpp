@@ -7,7 +7,6 @@
 #include "updraft/Driver/StatusError.h"
 #include "updraft/Driver/Version.h"
 #include "updraft/Engine/Session.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cstdlib>
@@ -116,14 +115,14 @@ upd_status upd_compile(const char *source, size_t length, const char *filename,
 
 upd_status upd_compile_file(const char *path, const upd_compile_options *options, upd_rule **rule) {
   return guarded([&] {
+    if (rule)
+      *rule = nullptr;
     if (!path)
       return fail(UPD_INVALID_ARGUMENT, "path is null");
-    auto buffer = llvm::MemoryBuffer::getFile(path);
-    if (!buffer)
-      return fail(UPD_IO_ERROR,
-                  std::string("cannot read `") + path + "`: " + buffer.getError().message());
-    return upd_compile((*buffer)->getBufferStart(), (*buffer)->getBufferSize(), path, options,
-                       rule);
+    auto source = readRuleFile(path);
+    if (!source)
+      return failWith(source.takeError());
+    return upd_compile(source->data(), source->size(), path, options, rule);
   });
 }
 

@@ -34,9 +34,9 @@ struct ConvertPlanToLoopsPass : impl::ConvertPlanToLoopsPassBase<ConvertPlanToLo
     if (failed(interface))
       return failure();
     unsigned computeBits = interface->compute.getIntOrFloatBitWidth();
-    if (vectorBits % 64 != 0 || vectorBits > 2048)
+    if (!llvm::isPowerOf2_32(vectorBits) || vectorBits < 64 || vectorBits > 2048)
       return plan.emitOpError() << "cannot be lowered to vectors of " << vectorBits.getValue()
-                                << " bits, must be a multiple of 64 up to 2048";
+                                << " bits, must be a power of two from 64 to 2048";
     LoopShape shape{std::max(1u, vectorBits / computeBits), maskRemainder};
     if (shape.lanes == 1)
       shape.maskRemainder = false;

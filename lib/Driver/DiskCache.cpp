@@ -17,6 +17,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -32,23 +33,26 @@ constexpr size_t checksumBytes = 32;
 // Magic, checksum, length of the interface, length of the object.
 constexpr size_t headerBytes = entryMagic.size() + checksumBytes + 8 + 8;
 
-std::array<uint8_t, checksumBytes> checksum(llvm::StringRef interfaceJson, llvm::StringRef object) {
+/// Over the key too, so that an entry under another's name is as damaged as any.
+std::array<uint8_t, checksumBytes> checksum(llvm::StringRef key, llvm::StringRef interfaceJson,
+                                            llvm::StringRef object) {
   llvm::SHA256 hash;
+  hash.update(key);
   hash.update(interfaceJson);
   hash.update(object);
   return hash.final();
 }
 
-std::string encode(const CompiledRule &rule) {
+std::string encode(llvm::StringRef key, const CompiledRule &rule) {
   std::string bytes(headerBytes, '\0');
   char *out = llvm::copy(entryMagic, bytes.begin()).base();
-  out = llvm::copy(checksum(rule.interfaceJson, rule.object), out);
+  out = llvm::copy(checksum(key, rule.interfaceJson, rule.object), out);
   llvm::support::endian::write64le(out, rule.interfaceJson.size());
   llvm::support::endian::write64le(out + 8, rule.object.size());
   return bytes + rule.interfaceJson + rule.object;
 }
 
-std::optional<CompiledRule> decode(llvm::StringRef bytes) {
+std::optional<CompiledRule> decode(llvm::StringRef key, llvm::StringRef bytes) {
   if (bytes.size() < headerBytes || !bytes.starts_with(entryMagic))
     return std::nullopt;
   const char *in = bytes.data() + entryMagic.size();
@@ -60,7 +64,7 @@ std::optional<CompiledRule> decode(llvm::StringRef bytes) {
     return std::nullopt;
   llvm::StringRef interfaceJson = payload.take_front(interfaceSize);
   llvm::StringRef object = payload.drop_front(interfaceSize);
-  if (llvm::toStringRef(checksum(interfaceJson, object)) != expected)
+  if (llvm::toStringRef(checksum(key, interfaceJson, object)) != expected)
     return std::nullopt;
   return CompiledRule{interfaceJson.str(), object.str()};
 }
@@ -69,7 +73,7 @@ std::string ruleNameOf(llvm::StringRef file) {
   auto buffer = llvm::MemoryBuffer::getFile(file, /*IsText=*/false,
                                             /*RequiresNullTerminator=*/false);
   if (buffer)
-    if (std::optional<CompiledRule> rule = decode((*buffer)->getBuffer())) {
+    if (std::optional<CompiledRule> rule = decode(path::stem(file), (*buffer)->getBuffer())) {
       auto json = nlohmann::json::parse(rule->interfaceJson, nullptr, /*allow_exceptions=*/false);
       if (json.is_object() && json.contains("name") && json["name"].is_string())
         return json["name"].get<std::string>();
@@ -96,6 +100,16 @@ std::vector<StoredFile> listFiles(llvm::StringRef folder, std::error_code &error
   llvm::sort(files,
              [](const StoredFile &a, const StoredFile &b) { return a.lastUsed > b.lastUsed; });
   return files;
+}
+/// Removes what processes that were killed while they wrote an entry have left.
+void removeAbandoned(llvm::StringRef folder, std::error_code &error) {
+  const auto limit = std::chrono::system_clock::now() - std::chrono::hours(1);
+  for (fs::directory_iterator it(folder, error), end; it != end && !error; it.increment(error)) {
+    fs::file_status status;
+    if (path::extension(path::stem(it->path())) == entrySuffix && !fs::status(it->path(), status) &&
+        status.getLastModificationTime() < limit)
+      fs::remove(it->path());
+  }
 }
 } // namespace
 
@@ -137,7 +151,7 @@ std::optional<CompiledRule> DiskCache::lookup(llvm::StringRef key) const {
                                             /*RequiresNullTerminator=*/false);
   if (!buffer)
     return std::nullopt;
-  std::optional<CompiledRule> rule = decode((*buffer)->getBuffer());
+  std::optional<CompiledRule> rule = decode(key, (*buffer)->getBuffer());
   if (!rule) {
     fs::remove(file);
     return std::nullopt;
@@ -148,27 +162,31 @@ std::optional<CompiledRule> DiskCache::lookup(llvm::StringRef key) const {
 }
 
 void DiskCache::store(llvm::StringRef key, const CompiledRule &rule) const {
-  std::string bytes = encode(rule);
+  std::string bytes = encode(key, rule);
   if (folder.empty() || bytes.size() > maxBytes)
     return;
   if (fs::create_directories(folder, /*IgnoreExisting=*/true, fs::owner_all) || !folderIsTrusted())
     return;
-  auto file = fs::TempFile::create(pathOf(key) + ".%%%%%%%%");
-  if (!file) {
-    llvm::consumeError(file.takeError());
+  // Not fs::TempFile, which takes over the signals of the host process.
+  const std::string target = pathOf(key);
+  int descriptor;
+  llvm::SmallString<128> aside;
+  if (fs::createUniqueFile(target + ".%%%%%%%%", descriptor, aside, fs::OF_None,
+                           fs::owner_read | fs::owner_write))
     return;
-  }
-  llvm::raw_fd_ostream os(file->FD, /*shouldClose=*/false);
+  llvm::raw_fd_ostream os(descriptor, /*shouldClose=*/true);
   os << bytes;
-  os.flush();
-  bool failed = os.has_error();
+  os.close();
+  const bool failed = os.has_error();
   os.clear_error();
-  llvm::consumeError(failed ? file->discard() : file->keep(pathOf(key)));
+  if (failed || fs::rename(aside, target))
+    fs::remove(aside);
   evict();
 }
 
 void DiskCache::evict() const {
   std::error_code error;
+  removeAbandoned(folder, error);
   uint64_t total = 0;
   for (const StoredFile &file : listFiles(folder, error)) {
     total += file.bytes;

@@ -6,6 +6,7 @@
 #include "updraft/Driver/StatusError.h"
 
 #include <algorithm>
+#include <pthread.h>
 
 using namespace updraft;
 
@@ -15,6 +16,10 @@ static constexpr size_t maxRecent = 128;
 
 Session &Session::get() {
   static Session &session = *new Session;
+  // A child of fork has only the thread that forked, and must not find the mutex held by another.
+  static const int watching = pthread_atfork(
+      [] { get().mutex.lock(); }, [] { get().mutex.unlock(); }, [] { get().mutex.unlock(); });
+  static_cast<void>(watching);
   return session;
 }
 

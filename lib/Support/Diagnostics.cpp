@@ -51,13 +51,23 @@ void renderOne(llvm::raw_ostream &os, const Diagnostic &diagnostic) {
   os << file.path() << ':' << at.line << ':' << at.column << ": " << severity << ": "
      << diagnostic.message << '\n';
 
+  // Of a long line, what is around the place: a line may be as long as a file.
+  constexpr size_t maxShown = 240;
   StringRef line = file.line(at.line);
+  size_t column = at.column - 1;
+  if (line.size() > maxShown) {
+    size_t begin = column > maxShown / 2 ? column - maxShown / 2 : 0;
+    while (begin < column && (line[begin] & 0xC0) == 0x80)
+      ++begin;
+    line = line.substr(begin, maxShown);
+    column -= begin;
+  }
   printLine(os, line);
   // Tabs are repeated so that the caret stands under its character whatever the tab width.
-  for (char c : line.take_front(at.column - 1))
+  for (char c : line.take_front(column))
     if ((c & 0xC0) != 0x80)
       os << (c == '\t' ? '\t' : ' ');
-  StringRef marked = line.drop_front(std::min<size_t>(at.column - 1, line.size()))
+  StringRef marked = line.drop_front(std::min<size_t>(column, line.size()))
                          .take_front(diagnostic.range.end - diagnostic.range.begin);
   os << '^' << std::string(std::max<size_t>(columns(marked), 1) - 1, '~') << '\n';
 }

@@ -101,12 +101,6 @@ private:
   std::string problem;
 };
 
-Json numberJson(double value) {
-  if (std::isinf(value))
-    return value > 0 ? "inf" : "-inf";
-  return value;
-}
-
 void checkUnique(Reader &reader, const char *what, const std::string &name,
                  std::set<std::string> &seen) {
   if (name.empty())
@@ -183,28 +177,4 @@ Status RuleInterface::parse(std::string_view text, RuleInterface &result) {
     return invalidArgument(fmt::format("interface of a compiled rule: {}", reader.message()));
   result = std::move(parsed);
   return {};
-}
-
-std::string RuleInterface::toJson() const {
-  Json json{{"format", formatVersion},
-            {"name", name},
-            {"compute", nameOf(compute)},
-            {"numerics", numerics}};
-  json["statics"] = Json::object();
-  for (const auto &[flag, value] : statics)
-    json["statics"][flag] = value;
-  json["hypers"] = Json::array();
-  for (const HyperInterface &hyper : hypers)
-    json["hypers"].push_back({{"name", hyper.name}, {"default", numberJson(hyper.defaultValue)}});
-  json["param"] = nameOf(param);
-  json["grad"] = nameOf(grad);
-  json["states"] = Json::array();
-  for (const StateInterface &state : states)
-    json["states"].push_back({{"name", state.name}, {"dtype", nameOf(state.dtype)}});
-  json["messages"] = messages;
-  json["row_scalars"] = rowScalars;
-  json["passes"] = Json::array();
-  for (const PassInterface &pass : passes)
-    json["passes"].push_back({{"reads", pass.reads}, {"writes", pass.writes}});
-  return json.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
 }

@@ -25,20 +25,17 @@ struct StreamIndex {
 struct HyperInterface {
   std::string name;
   double defaultValue;
-  bool operator==(const HyperInterface &) const = default;
 };
 
 struct StateInterface {
   std::string name;
   upd_dtype dtype;
-  bool operator==(const StateInterface &) const = default;
 };
 
 /// Indices of streams.
 struct PassInterface {
   std::vector<uint32_t> reads;
   std::vector<uint32_t> writes;
-  bool operator==(const PassInterface &) const = default;
 };
 
 struct RuleInterface {
@@ -55,14 +52,10 @@ struct RuleInterface {
   std::vector<PassInterface> passes;
 
   size_t streamCount() const { return StreamIndex::FirstState + states.size(); }
-  bool operator==(const RuleInterface &) const = default;
 
   /// Reads JSON that may be damaged: UPD_INVALID_ARGUMENT says what is wrong, and `result` is then
   /// as it was.
   static Status parse(std::string_view json, RuleInterface &result);
-
-  /// In one line.
-  std::string toJson() const;
 };
 
 } // namespace updraft::runtime

@@ -21,6 +21,13 @@ Status GroupHypers::find(const char *name, size_t &index) const {
   if (!name)
     return invalidArgument("the name of a hyperparameter is null");
   auto found = std::find(names.begin(), names.end(), name);
+  const auto &statics = kernels->interface.statics;
+  if (found == names.end() && std::any_of(statics.begin(), statics.end(),
+                                          [&](const auto &flag) { return flag.first == name; }))
+    return notFound(fmt::format("`{}` is a static flag of rule `{}`, not a hyperparameter; give it "
+                                "when the rule is compiled: `compile(set=...)` in Python, `--set` "
+                                "on the command line",
+                                name, kernels->interface.name));
   if (found == names.end())
     return notFound(fmt::format("rule `{}` has no hyperparameter `{}`{}", kernels->interface.name,
                                 name, nameHint(name, names)));
@@ -54,12 +61,21 @@ Status GroupHypers::validate(const double *group) const {
 }
 
 Status GroupHypers::addGroup(const upd_hyper *given, size_t count) {
-  if (count != 0 && !given)
-    return invalidArgument(
-        fmt::format("hypers of group {} is null, but hyper_count is {}", groups, count));
   std::vector<double> group;
   for (const HyperInterface &hyper : kernels->interface.hypers)
     group.push_back(hyper.defaultValue);
+  if (Status status = assign(groups, given, count, group); !status.ok())
+    return status;
+  values.insert(values.end(), group.begin(), group.end());
+  ++groups;
+  return {};
+}
+
+Status GroupHypers::assign(size_t number, const upd_hyper *given, size_t count,
+                           std::vector<double> &group) const {
+  if (count != 0 && !given)
+    return invalidArgument(
+        fmt::format("hypers of group {} is null, but hyper_count is {}", number, count));
   std::vector<bool> named(names.size());
   for (size_t i = 0; i < count; ++i) {
     size_t index;
@@ -67,28 +83,21 @@ Status GroupHypers::addGroup(const upd_hyper *given, size_t count) {
       return status;
     if (named[index])
       return invalidArgument(
-          fmt::format("hyperparameter `{}` is given twice for group {}", names[index], groups));
+          fmt::format("hyperparameter `{}` is given twice for group {}", names[index], number));
     named[index] = true;
     group[index] = given[i].value;
   }
-  if (Status status = validate(group.data()); !status.ok())
-    return status;
-  values.insert(values.end(), group.begin(), group.end());
-  ++groups;
-  return {};
+  return validate(group.data());
 }
 
-Status GroupHypers::set(size_t group, const char *name, double value) {
-  size_t index;
+Status GroupHypers::set(size_t group, const upd_hyper *given, size_t count) {
   if (Status status = checkGroup(group); !status.ok())
     return status;
-  if (Status status = find(name, index); !status.ok())
-    return status;
   std::vector<double> changed(of(group), of(group) + names.size());
-  changed[index] = value;
-  if (Status status = validate(changed.data()); !status.ok())
+  if (Status status = assign(group, given, count, changed); !status.ok())
     return status;
-  values[group * names.size() + index] = value;
+  std::copy(changed.begin(), changed.end(),
+            values.begin() + static_cast<std::ptrdiff_t>(group * names.size()));
   return {};
 }
 

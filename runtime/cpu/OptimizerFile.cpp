@@ -140,10 +140,17 @@ static Status readStep(const SafetensorsFile &file, const SafetensorsEntry &entr
 static Status readHypers(const SafetensorsFile &file, const RuleInterface &interface,
                          const GroupHypers &current, GroupHypers &result) {
   const std::vector<std::string> &names = current.hyperNames();
-  std::vector<double> values(current.of(0), current.of(0) + current.groupCount() * names.size());
-  for (const auto &[key, text] : file.metadata()) {
-    if (key == ruleKey && text != interface.name)
-      return refuse(file, fmt::format("it is of rule `{}`, not `{}`", text, interface.name));
+  const std::map<std::string, std::string> &metadata = file.metadata();
+  if (auto rule = metadata.find(ruleKey); rule != metadata.end() && rule->second != interface.name)
+    return refuse(file, fmt::format("it is of rule `{}`, not `{}`", rule->second, interface.name));
+
+  struct Entry {
+    size_t group;
+    std::string name, text;
+  };
+  std::vector<Entry> entries;
+  size_t groups = 0;
+  for (const auto &[key, text] : metadata) {
     if (key.compare(0, groupKey.size(), groupKey) != 0)
       continue;
     const char *begin = key.data() + groupKey.size(), *end = key.data() + key.size();
@@ -151,12 +158,21 @@ static Status readHypers(const SafetensorsFile &file, const RuleInterface &inter
     auto [rest, error] = std::from_chars(begin, end, group);
     if (error != std::errc() || rest == end || *rest != '.')
       return refuse(file, fmt::format("its metadata has the unknown entry `{}`", key));
-    const std::string name(rest + 1, end);
+    entries.push_back({group, std::string(rest + 1, end), text});
+    groups = std::max(groups, group + 1);
+  }
+  // A file without hyperparameters tells no number of groups, and leaves them as they are.
+  if (!entries.empty() && groups != current.groupCount())
+    return refuse(file, fmt::format("it has {}, but the optimizer has {}",
+                                    groups == 1 ? "1 group" : fmt::format("{} groups", groups),
+                                    current.groupCount()));
+
+  std::vector<double> values(current.of(0), current.of(0) + current.groupCount() * names.size());
+  for (const auto &[group, name, text] : entries) {
     auto found = std::find(names.begin(), names.end(), name);
-    if (group >= current.groupCount() || found == names.end())
-      return refuse(file, fmt::format("it has hyperparameter `{}` of group {}, which the optimizer "
-                                      "has not",
-                                      name, group));
+    if (found == names.end())
+      return refuse(file, fmt::format("it has hyperparameter `{}`, which rule `{}` has not", name,
+                                      interface.name));
     double value;
     auto [valueEnd, valueError] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (valueError != std::errc() || valueEnd != text.data() + text.size())

@@ -2,6 +2,7 @@
 
 #include "runtime/base/DType.h"
 #include "runtime/base/MessageText.h"
+#include "runtime/cpu/FloatEnvironment.h"
 #include "runtime/cpu/Optimizer.h"
 
 #include <algorithm>
@@ -122,6 +123,7 @@ Status Optimizer::initialValue(size_t param, const char *name, double &value) co
   if (Status status = findState(name, index); !status.ok())
     return status;
   std::vector<double> initial(stateCount());
+  DefaultFloatEnvironment environment;
   kernels->initial(hypers.of(params[param].group), initial.data());
   value = initial[index];
   return {};
@@ -136,9 +138,7 @@ Status Optimizer::bindState(size_t param, const char *name, const upd_tensor &te
   const TensorLayout &layout = params[param].layout;
   const std::string subject = fmt::format("state `{}` of parameter `{}`", name, names[param]);
   if (!hasLayout(tensor, layout))
-    return invalidArgument(fmt::format("{} is {}, but the parameter is {}; give a tensor of the "
-                                       "same shape and strides",
-                                       subject, layoutText(tensor), layoutText(layout)));
+    return invalidArgument(otherLayoutText(subject, tensor, layout));
   if (Status status = checkMemory(tensor, interface().states[index].dtype, layout.elements, subject,
                                   "states of this name");
       !status.ok())

@@ -96,9 +96,7 @@ Status Optimizer::gradientError(size_t param, const upd_tensor &grad) const {
     return invalidArgument(
         fmt::format("{} has rank -1 but data; an absent gradient has null data", subject));
   if (!hasLayout(grad, layout))
-    return invalidArgument(fmt::format("{} is {}, but the parameter is {}; give a tensor of the "
-                                       "same shape and strides",
-                                       subject, layoutText(grad), layoutText(layout)));
+    return invalidArgument(otherLayoutText(subject, grad, layout));
   if (Status status = checkMemory(grad, interface().grad, layout.elements, subject, "gradients");
       !status.ok())
     return status;
@@ -202,9 +200,9 @@ Status Optimizer::createStates() {
 Status Optimizer::step(const upd_tensor *grads, size_t gradCount) {
   if (gradCount != params.size())
     return invalidArgument(
-        fmt::format("there are {} gradients for {} parameters; an absent one has null data and "
-                    "rank -1",
-                    gradCount, params.size()));
+        fmt::format("there {} for {}; an absent one has null data and rank -1",
+                    gradCount == 1 ? "is 1 gradient" : fmt::format("are {} gradients", gradCount),
+                    params.size() == 1 ? "1 parameter" : fmt::format("{} parameters", params.size())));
   if (gradCount != 0 && !grads)
     return invalidArgument(fmt::format("grads is null, but grad_count is {}", gradCount));
   bool samePlan;

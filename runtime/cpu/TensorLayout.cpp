@@ -27,11 +27,19 @@ std::string updraft::runtime::layoutText(const upd_tensor &tensor) {
   return text;
 }
 
-std::string updraft::runtime::layoutText(const TensorLayout &layout) {
-  std::string text = listText(layout.shape, layout.rank);
-  if (!layout.rowMajor)
-    text += " with strides " + listText(layout.strides, layout.rank);
-  return text;
+std::string updraft::runtime::otherLayoutText(const std::string &subject, const upd_tensor &tensor,
+                                              const TensorLayout &layout) {
+  const bool readable = tensor.rank >= 0 && tensor.rank <= maxRank && (tensor.rank == 0 || tensor.shape);
+  if (!readable || !std::equal(tensor.shape, tensor.shape + tensor.rank, layout.shape,
+                               layout.shape + layout.rank))
+    return fmt::format("{} is {}, but the parameter is {}; give a tensor of the same shape and "
+                       "strides",
+                       subject, readable ? listText(tensor.shape, tensor.rank) : layoutText(tensor),
+                       listText(layout.shape, layout.rank));
+  return fmt::format("{} is {}, but the parameter has strides {}; give a tensor of the same "
+                     "strides",
+                     subject, layoutText(tensor) + (tensor.strides ? "" : ", row-major"),
+                     listText(layout.strides, layout.rank));
 }
 
 /// Whether the elements fill one run of memory, each once: sorted by stride, each dimension starts

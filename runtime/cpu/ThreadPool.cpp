@@ -8,11 +8,11 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <mutex>
 #include <new>
 #include <pthread.h>
 #include <sched.h>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -104,8 +104,8 @@ ThreadPool::Workers::Workers(int32_t wanted) : lanes(std::max(wanted, 1)) {
   for (size_t lane = 1; lane < lanes.size(); ++lane) {
     try {
       threads.emplace_back([this, lane] { work(static_cast<int32_t>(lane)); });
-    } catch (const std::system_error &) {
-      return; // as many as the system gives
+    } catch (const std::exception &) {
+      return; // as many as the system, or the memory, gives
     }
   }
 }

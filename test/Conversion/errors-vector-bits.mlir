@@ -1,6 +1,6 @@
-// RUN: updraft-opt %s --convert-updraft-plan-to-loops="vector-bits=100" --verify-diagnostics
+// RUN: updraft-opt %s --convert-updraft-plan-to-loops="vector-bits=192" --verify-diagnostics
 
-// expected-error @+1 {{'updraft.plan' op cannot be lowered to vectors of 100 bits, must be a multiple of 64 up to 2048}}
+// expected-error @+1 {{'updraft.plan' op cannot be lowered to vectors of 192 bits, must be a power of two from 64 to 2048}}
 updraft.plan @R compute f32 {
   %p = updraft.stream "param" : !updraft.stream<f32>
   %g = updraft.stream "grad" : !updraft.stream<f32>

@@ -5,7 +5,6 @@
 #include "updraft/Driver/StatusError.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 using namespace updraft;
 
@@ -36,10 +35,10 @@ llvm::Expected<CompileRequest> RuleOptions::makeRequest(llvm::StringRef target) 
   CompileRequest request;
   request.filename = file;
   request.rule.rule = rule;
-  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(file);
-  if (!buffer)
-    return makeError(UPD_IO_ERROR, "cannot read `" + file + "`: " + buffer.getError().message());
-  request.source = (*buffer)->getBuffer().str();
+  auto source = readRuleFile(file);
+  if (!source)
+    return source.takeError();
+  request.source = std::move(*source);
   for (const std::string &text : settings) {
     auto setting = split("--set", text);
     if (!setting)

@@ -28,6 +28,7 @@ int exitCodeOf(const Status &status) {
   switch (status.code()) {
   case UPD_OK:
     return 0;
+  case UPD_NOT_FOUND: // a file
   case UPD_IO_ERROR:
     return 2;
   case UPD_INTERNAL_ERROR:

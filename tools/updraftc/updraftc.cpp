@@ -38,7 +38,17 @@ struct Options {
 };
 
 int exitCodeOf(upd_status status) {
-  return status == UPD_OK ? 0 : status == UPD_IO_ERROR ? 2 : status == UPD_INTERNAL_ERROR ? 3 : 1;
+  switch (status) {
+  case UPD_OK:
+    return 0;
+  case UPD_NOT_FOUND: // a file
+  case UPD_IO_ERROR:
+    return 2;
+  case UPD_INTERNAL_ERROR:
+    return 3;
+  default:
+    return 1;
+  }
 }
 
 int report(llvm::Error error) {

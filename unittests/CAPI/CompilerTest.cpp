@@ -128,8 +128,11 @@ TEST(CompilerCAPI, BadArgumentsAreRefused) {
   EXPECT_EQ(compile(momentum, options, handle), UPD_INVALID_ARGUMENT);
   EXPECT_STREQ(upd_last_error(), "unknown dtype 17 for `param`; the values are those of upd_dtype");
 
-  EXPECT_EQ(upd_compile_file("/nonexistent.upd", nullptr, &handle.rule), UPD_IO_ERROR);
+  EXPECT_EQ(upd_compile_file("/nonexistent.upd", nullptr, &handle.rule), UPD_NOT_FOUND);
   EXPECT_STREQ(upd_last_error(), "cannot read `/nonexistent.upd`: No such file or directory");
+  EXPECT_EQ(upd_compile_file("/", nullptr, &handle.rule), UPD_IO_ERROR);
+  EXPECT_EQ(upd_compile_file("/dev/zero", nullptr, &handle.rule), UPD_COMPILE_ERROR);
+  EXPECT_THAT(upd_last_error(), HasSubstr("at most 65536 are allowed"));
 }
 
 TEST(CompilerCAPI, NullHandlesAreHarmless) {

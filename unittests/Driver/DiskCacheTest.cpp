@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <thread>
@@ -57,6 +58,23 @@ TEST_F(DiskCacheTest, FindsWhatWasStored) {
   EXPECT_FALSE(cache.lookup("other"));
 }
 
+/// Signals belong to the host: a library that is loaded into Python must not handle them.
+TEST_F(DiskCacheTest, LeavesSignalsAlone) {
+  auto handlerOf = [](int signal) {
+    struct sigaction action;
+    EXPECT_EQ(::sigaction(signal, nullptr, &action), 0);
+    return action.sa_handler;
+  };
+  const int signals[] = {SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGSEGV, SIGABRT};
+  std::vector<void (*)(int)> before;
+  for (int signal : signals)
+    before.push_back(handlerOf(signal));
+  DiskCache(folder.str().str(), 1 << 20).store("key", rule);
+  ASSERT_NE(read("key"), "");
+  for (auto [signal, handler] : llvm::zip_equal(signals, before))
+    EXPECT_EQ(handlerOf(signal), handler) << "signal " << signal;
+}
+
 TEST_F(DiskCacheTest, RefusesEveryDamagedByte) {
   DiskCache cache(folder.str().str(), 1 << 20);
   cache.store("key", rule);
@@ -80,6 +98,26 @@ TEST_F(DiskCacheTest, RefusesEveryTruncation) {
   }
   write("key", good + "x");
   EXPECT_FALSE(cache.lookup("key"));
+}
+
+TEST_F(DiskCacheTest, RefusesAnEntryUnderAnotherKey) {
+  DiskCache cache(folder.str().str(), 1 << 20);
+  cache.store("key", rule);
+  write("other", read("key"));
+  EXPECT_FALSE(cache.lookup("other"));
+  EXPECT_TRUE(cache.lookup("key"));
+}
+
+TEST_F(DiskCacheTest, RemovesWhatKilledWritersLeft) {
+  DiskCache cache(folder.str().str(), 1 << 20);
+  cache.store("key", rule);
+  for (const char *suffix : {"new", "old"})
+    ASSERT_FALSE(llvm::sys::fs::copy_file(pathOf("key"), pathOf("key") + "." + suffix));
+  timespec times[2] = {{time(nullptr) - 7200, 0}, {time(nullptr) - 7200, 0}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, (pathOf("key") + ".old").c_str(), times, 0), 0);
+  cache.store("second", rule);
+  EXPECT_TRUE(llvm::sys::fs::exists(pathOf("key") + ".new"));
+  EXPECT_FALSE(llvm::sys::fs::exists(pathOf("key") + ".old"));
 }
 
 TEST_F(DiskCacheTest, IgnoresAFolderThatOthersMayWriteTo) {

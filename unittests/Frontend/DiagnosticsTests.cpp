@@ -29,6 +29,15 @@ TEST(DiagnosticEngine, KeepsTheTextAfterItsOwnerIsGone) {
   EXPECT_EQ(diagnostics.render(), "a.upd:1:2: error: unknown name `b`\nabc\n ^\n");
 }
 
+TEST(DiagnosticEngine, ShowsTheSurroundingsInALongLine) {
+  auto file = SourceFile::create("a.upd", std::string(30000, 'a') + "b" + std::string(30000, 'c'));
+  DiagnosticEngine diagnostics;
+  diagnostics.report(DiagnosticKind::UnknownName, {file.get(), 30000, 30001}, "b", "");
+  EXPECT_EQ(diagnostics.render(), "a.upd:1:30001: error: unknown name `b`\n" +
+                                      std::string(120, 'a') + "b" + std::string(119, 'c') + "\n" +
+                                      std::string(120, ' ') + "^\n");
+}
+
 TEST(DiagnosticEngine, ReportsTheSameOnce) {
   auto file = SourceFile::create("a.upd", "abc");
   DiagnosticEngine diagnostics;

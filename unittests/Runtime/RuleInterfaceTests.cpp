@@ -36,20 +36,13 @@ TEST(RuleInterface, Parses) {
   EXPECT_EQ(interface.passes[0].writes, (std::vector<uint32_t>{0, 2}));
 }
 
-TEST(RuleInterface, ComesBackFromJson) {
-  RuleInterface interface, again;
-  ASSERT_TRUE(RuleInterface::parse(adamw, interface).ok());
-  ASSERT_TRUE(RuleInterface::parse(interface.toJson(), again).ok());
-  EXPECT_EQ(interface, again);
-}
-
 TEST(RuleInterface, DefaultsMayBeInfinite) {
-  RuleInterface interface, again;
-  ASSERT_TRUE(RuleInterface::parse(adamw, interface).ok());
   for (double infinity : {INFINITY, -INFINITY}) {
-    interface.hypers[0].defaultValue = infinity;
-    ASSERT_TRUE(RuleInterface::parse(interface.toJson(), again).ok());
-    EXPECT_EQ(again.hypers[0].defaultValue, infinity);
+    std::string text = adamw;
+    text.replace(text.find("0.001"), 5, infinity > 0 ? R"("inf")" : R"("-inf")");
+    RuleInterface interface;
+    ASSERT_TRUE(RuleInterface::parse(text, interface).ok());
+    EXPECT_EQ(interface.hypers[0].defaultValue, infinity);
   }
 }
 

@@ -12,7 +12,7 @@ def ConvertPlanToLoopsPass : Pass<"convert-updraft-plan-to-loops", "::mlir::Modu
     "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
   let options = [
     Option<"vectorBits", "vector-bits", "unsigned", /*default=*/"512",
-           "width of a vector register in bits">,
+           "width of a vector register in bits: a power of two from 64 to 2048">,
     Option<"maskRemainder", "mask-remainder", "bool", /*default=*/"true",
            "compute the last elements with masked accesses, not one at a time">
   ];

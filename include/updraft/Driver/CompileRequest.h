@@ -19,6 +19,11 @@ struct CompileRequest {
   std::string numerics = "ieee";
 };
 
+/// The bytes of a rule file; "-" is the standard input. Reads no more than one byte beyond the
+/// longest file that the language allows, so a device that never ends is refused like a long file.
+/// UPD_NOT_FOUND if there is no such file, else UPD_IO_ERROR.
+llvm::Expected<std::string> readRuleFile(llvm::StringRef path);
+
 } // namespace updraft
 
 #endif // UPDRAFT_DRIVER_COMPILEREQUEST_H

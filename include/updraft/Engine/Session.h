@@ -23,7 +23,8 @@ public:
     Origin origin;
   };
 
-  /// The process's session. It is never destroyed, so that code may run until the process ends.
+  /// The process's session. It is never destroyed, so that code may run until the process ends. A
+  /// fork waits for a compilation under way, so that the child can compile too.
   static Session &get();
 
   llvm::Expected<Loaded> load(const CompileRequest &request, const DiskCache &cache);

@@ -1,0 +1,41 @@
+//===- CompileRequest.cpp - Reading rule files ------------------------------------------------===//
+
+#include "updraft/Driver/CompileRequest.h"
+
+#include "updraft/Driver/StatusError.h"
+#include "updraft/Frontend/Parser.h"
+#include "llvm/Support/FileSystem.h"
+
+using namespace updraft;
+namespace fs = llvm::sys::fs;
+
+llvm::Expected<std::string> updraft::readRuleFile(llvm::StringRef path) {
+  auto failure = [&](llvm::Error error) {
+    std::error_code code = llvm::errorToErrorCode(std::move(error));
+    return makeError(code == std::errc::no_such_file_or_directory ? UPD_NOT_FOUND : UPD_IO_ERROR,
+                     "cannot read `" + path.str() + "`: " + code.message());
+  };
+  const bool isStdin = path == "-";
+  llvm::Expected<fs::file_t> file =
+      isStdin ? llvm::Expected<fs::file_t>(fs::getStdinHandle()) : fs::openNativeFileForRead(path);
+  if (!file)
+    return failure(file.takeError());
+  std::string text(maxFileSize + 1, '\0');
+  size_t size = 0;
+  while (size < text.size()) {
+    llvm::Expected<size_t> count = fs::readNativeFile(
+        *file, llvm::MutableArrayRef<char>(text.data() + size, text.size() - size));
+    if (!count) {
+      if (!isStdin)
+        fs::closeFile(*file);
+      return failure(count.takeError());
+    }
+    if (*count == 0)
+      break;
+    size += *count;
+  }
+  if (!isStdin)
+    fs::closeFile(*file);
+  text.resize(size);
+  return text;
+}
