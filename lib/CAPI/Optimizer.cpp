@@ -87,9 +87,8 @@ upd_status upd_optimizer_set_hyper(upd_optimizer *optimizer, size_t group, const
 
 upd_status upd_optimizer_set_hypers(upd_optimizer *optimizer, size_t group, const upd_hyper *hypers,
                                     size_t hyper_count) {
-  return change(optimizer, [&](runtime::Optimizer &o) {
-    return o.setHypers(group, hypers, hyper_count);
-  });
+  return change(optimizer,
+                [&](runtime::Optimizer &o) { return o.setHypers(group, hypers, hyper_count); });
 }
 
 upd_status upd_optimizer_get_step(const upd_optimizer *optimizer, size_t param, int64_t *step) {

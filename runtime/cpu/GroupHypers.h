@@ -21,8 +21,8 @@ public:
   /// and what breaks a requirement of the rule; nothing is appended then.
   Status addGroup(const upd_hyper *values, size_t count);
 
-  /// The same for one value of a group, and nothing is changed if it is refused.
-  Status set(size_t group, const char *name, double value);
+  /// The same for values of a group that is there, and nothing is changed if they are refused.
+  Status set(size_t group, const upd_hyper *given, size_t count);
   Status get(size_t group, const char *name, double &value) const;
 
   size_t groupCount() const { return groups; }
@@ -36,6 +36,9 @@ private:
   Status find(const char *name, size_t &index) const;
   Status checkGroup(size_t group) const;
   Status validate(const double *group) const;
+  /// Puts the given values over those of `group`, which will be number `number`.
+  Status assign(size_t number, const upd_hyper *given, size_t count,
+                std::vector<double> &group) const;
 
   std::shared_ptr<const Kernels> kernels;
   std::vector<std::string> names;

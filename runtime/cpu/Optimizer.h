@@ -37,7 +37,11 @@ public:
     return hypers.get(group, name, value);
   }
   Status setHyper(size_t group, const char *name, double value) {
-    return hypers.set(group, name, value);
+    const upd_hyper hyper{name, value};
+    return hypers.set(group, &hyper, 1);
+  }
+  Status setHypers(size_t group, const upd_hyper *values, size_t count) {
+    return hypers.set(group, values, count);
   }
 
   Status getStep(size_t param, int64_t &step) const;

@@ -11,8 +11,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <fmt/format.h>
+#include <map>
 #include <string_view>
 #include <unordered_map>
 
@@ -141,7 +143,8 @@ static Status readHypers(const SafetensorsFile &file, const RuleInterface &inter
                          const GroupHypers &current, GroupHypers &result) {
   const std::vector<std::string> &names = current.hyperNames();
   const std::map<std::string, std::string> &metadata = file.metadata();
-  if (auto rule = metadata.find(ruleKey); rule != metadata.end() && rule->second != interface.name)
+  if (auto rule = metadata.find(std::string(ruleKey));
+      rule != metadata.end() && rule->second != interface.name)
     return refuse(file, fmt::format("it is of rule `{}`, not `{}`", rule->second, interface.name));
 
   struct Entry {
@@ -156,7 +159,7 @@ static Status readHypers(const SafetensorsFile &file, const RuleInterface &inter
     const char *begin = key.data() + groupKey.size(), *end = key.data() + key.size();
     size_t group = 0;
     auto [rest, error] = std::from_chars(begin, end, group);
-    if (error != std::errc() || rest == end || *rest != '.')
+    if (error != std::errc() || group == SIZE_MAX || rest == end || *rest != '.')
       return refuse(file, fmt::format("its metadata has the unknown entry `{}`", key));
     entries.push_back({group, std::string(rest + 1, end), text});
     groups = std::max(groups, group + 1);

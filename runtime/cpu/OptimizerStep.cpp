@@ -199,10 +199,10 @@ Status Optimizer::createStates() {
 
 Status Optimizer::step(const upd_tensor *grads, size_t gradCount) {
   if (gradCount != params.size())
-    return invalidArgument(
-        fmt::format("there {} for {}; an absent one has null data and rank -1",
-                    gradCount == 1 ? "is 1 gradient" : fmt::format("are {} gradients", gradCount),
-                    params.size() == 1 ? "1 parameter" : fmt::format("{} parameters", params.size())));
+    return invalidArgument(fmt::format(
+        "there {} for {}; an absent one has null data and rank -1",
+        gradCount == 1 ? "is 1 gradient" : fmt::format("are {} gradients", gradCount),
+        params.size() == 1 ? "1 parameter" : fmt::format("{} parameters", params.size())));
   if (gradCount != 0 && !grads)
     return invalidArgument(fmt::format("grads is null, but grad_count is {}", gradCount));
   bool samePlan;

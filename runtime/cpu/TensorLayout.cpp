@@ -29,7 +29,8 @@ std::string updraft::runtime::layoutText(const upd_tensor &tensor) {
 
 std::string updraft::runtime::otherLayoutText(const std::string &subject, const upd_tensor &tensor,
                                               const TensorLayout &layout) {
-  const bool readable = tensor.rank >= 0 && tensor.rank <= maxRank && (tensor.rank == 0 || tensor.shape);
+  const bool readable =
+      tensor.rank >= 0 && tensor.rank <= maxRank && (tensor.rank == 0 || tensor.shape);
   if (!readable || !std::equal(tensor.shape, tensor.shape + tensor.rank, layout.shape,
                                layout.shape + layout.rank))
     return fmt::format("{} is {}, but the parameter is {}; give a tensor of the same shape and "

@@ -67,6 +67,9 @@ TEST(OptimizerCAPI, RefusesNull) {
   EXPECT_EQ(refusal(upd_optimizer_step(none, &tensor, 1)), "optimizer is null");
   EXPECT_EQ(refusal(upd_optimizer_get_hyper(none, 0, "lr", &value)), "optimizer is null");
   EXPECT_EQ(refusal(upd_optimizer_set_hyper(none, 0, "lr", 1)), "optimizer is null");
+  EXPECT_EQ(refusal(upd_optimizer_set_hypers(none, 0, nullptr, 0)), "optimizer is null");
+  EXPECT_EQ(refusal(upd_optimizer_set_hypers(f.optimizer, 0, nullptr, 2)),
+            "hypers of group 0 is null, but hyper_count is 2");
   EXPECT_EQ(refusal(upd_optimizer_get_step(none, 0, &step)), "optimizer is null");
   EXPECT_EQ(refusal(upd_optimizer_set_step(none, 0, 1)), "optimizer is null");
   EXPECT_EQ(refusal(upd_optimizer_state(none, 0, "buf", &tensor)), "optimizer is null");

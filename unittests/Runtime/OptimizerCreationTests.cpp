@@ -145,3 +145,34 @@ TEST(OptimizerCreation, SettingHyperparameters) {
   EXPECT_EQ(textOf(optimizer->getHyper(0, "lr", value)), "ok");
   EXPECT_EQ(value, 0.25);
 }
+
+TEST(OptimizerCreation, SettingSeveralHyperparametersAtOnce) {
+  TestTensor<float> a({4});
+  auto optimizer = makeOptimizer(momentumRule(), {a.view()});
+  const auto set = [&](std::vector<upd_hyper> hypers) {
+    return textOf(optimizer->setHypers(0, hypers.data(), hypers.size()));
+  };
+  EXPECT_EQ(set({{"lr", 0.25}, {"momentum", 1.5}}), "{momentum} is 1.5, not in [0, 1)");
+  EXPECT_EQ(set({{"lr", 0.25}, {"x", 1}}),
+            "rule `Momentum` has no hyperparameter `x`; there is `lr`, `momentum`");
+  EXPECT_EQ(set({{"lr", 0.25}, {"lr", 0.5}}), "hyperparameter `lr` is given twice for group 0");
+  double value = 0;
+  EXPECT_EQ(textOf(optimizer->getHyper(0, "lr", value)), "ok");
+  EXPECT_EQ(value, 0.1); // none of them
+  EXPECT_EQ(set({}), "ok");
+  EXPECT_EQ(set({{"momentum", 0.75}, {"lr", 0.25}}), "ok");
+  EXPECT_EQ(textOf(optimizer->getHyper(0, "lr", value)), "ok");
+  EXPECT_EQ(value, 0.25);
+  EXPECT_EQ(textOf(optimizer->getHyper(0, "momentum", value)), "ok");
+  EXPECT_EQ(value, 0.75);
+}
+
+TEST(OptimizerCreation, SaysThatANameIsAStaticFlag) {
+  auto kernels = std::make_shared<Kernels>(*momentumRule());
+  kernels->interface.statics = {{"nesterov", "false"}};
+  TestTensor<float> a({4});
+  auto optimizer = makeOptimizer(kernels, {a.view()});
+  EXPECT_EQ(textOf(optimizer->setHyper(0, "nesterov", 1)),
+            "`nesterov` is a static flag of rule `Momentum`, not a hyperparameter; give it when "
+            "the rule is compiled: `compile(set=...)` in Python, `--set` on the command line");
+}

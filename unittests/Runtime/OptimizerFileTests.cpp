@@ -207,7 +207,26 @@ TEST_F(OptimizerFile, RefusesWhatDoesNotFit) {
   EXPECT_EQ(refusal([&](SafetensorsWriter &w) { w.setMetadata("updraft.group.0.lr", "fast"); }),
             "its hyperparameter `lr` of group 0 is no number: `fast`");
   EXPECT_EQ(refusal([&](SafetensorsWriter &w) { w.setMetadata("updraft.group.1.lr", "1.0"); }),
-            "it has hyperparameter `lr` of group 1, which the optimizer has not");
+            "it has 2 groups, but the optimizer has 1");
+  EXPECT_EQ(refusal([&](SafetensorsWriter &w) { w.setMetadata("updraft.group.0.beta", "1.0"); }),
+            "it has hyperparameter `beta`, which rule `Momentum` has not");
+  EXPECT_EQ(refusal([&](SafetensorsWriter &w) {
+              w.setMetadata("updraft.group.18446744073709551615.lr", "1.0");
+              w.setMetadata("updraft.group.0.lr", "1.0");
+            }),
+            "its metadata has the unknown entry `updraft.group.18446744073709551615.lr`");
+  // The rule comes first, then the number of groups, then the hyperparameters.
+  EXPECT_EQ(refusal([&](SafetensorsWriter &w) {
+              w.setMetadata("updraft.group.0.beta", "fast");
+              w.setMetadata("updraft.group.1.beta", "fast");
+              w.setMetadata("updraft.rule", "Adam");
+            }),
+            "it is of rule `Adam`, not `Momentum`");
+  EXPECT_EQ(refusal([&](SafetensorsWriter &w) {
+              w.setMetadata("updraft.group.0.beta", "fast");
+              w.setMetadata("updraft.group.1.beta", "fast");
+            }),
+            "it has 2 groups, but the optimizer has 1");
   EXPECT_EQ(refusal([&](SafetensorsWriter &w) { w.setMetadata("updraft.group.x", "1.0"); }),
             "its metadata has the unknown entry `updraft.group.x`");
 }

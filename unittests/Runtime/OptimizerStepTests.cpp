@@ -154,8 +154,8 @@ TEST(OptimizerStep, RefusesGradients) {
             "gradient of parameter `1` is [2, 2], but the parameter is [4]; give a tensor of the "
             "same shape and strides");
   EXPECT_EQ(refusal([&](upd_tensor &t) { t.strides = &two; }),
-            "gradient of parameter `1` is [4] with strides [2], but the parameter is [4]; give a "
-            "tensor of the same shape and strides");
+            "gradient of parameter `1` is [4] with strides [2], but the parameter has strides [1]; "
+            "give a tensor of the same strides");
   EXPECT_EQ(refusal([](upd_tensor &t) { t.data = nullptr; }),
             "gradient of parameter `1` has 4 elements, but its data is null");
   EXPECT_EQ(refusal([](upd_tensor &t) { t.rank = -1; }),
@@ -169,11 +169,28 @@ TEST(OptimizerStep, RefusesGradients) {
             "gradient of parameter `1` overlaps state `buf` of parameter `0`; a step only reads "
             "gradients, so give it memory of its own");
   EXPECT_EQ(textOf(optimizer->step(grads.data(), 1)),
-            "there are 1 gradients for 2 parameters; an absent one has null data and rank -1");
+            "there is 1 gradient for 2 parameters; an absent one has null data and rank -1");
+  EXPECT_EQ(textOf(optimizer->step(grads.data(), 0)),
+            "there are 0 gradients for 2 parameters; an absent one has null data and rank -1");
   EXPECT_EQ(textOf(optimizer->step(nullptr, 2)), "grads is null, but grad_count is 2");
   // A gradient may be that of two parameters.
   grads[1] = grads[0];
   EXPECT_EQ(textOf(optimizer->step(grads.data(), 2)), "ok");
+}
+
+TEST(OptimizerStep, SaysBothStrides) {
+  TestTensor<float> w({2, 3}, 1), g({2, 3}, 1);
+  w.strides = {1, 2};
+  auto optimizer = makeOptimizer(momentumRule(), {w.view()});
+  upd_tensor grad = g.view();
+  EXPECT_EQ(textOf(optimizer->step(&grad, 1)),
+            "gradient of parameter `0` is [2, 3], row-major, but the parameter has strides [1, 2]; "
+            "give a tensor of the same strides");
+  g.strides = {3, 1};
+  grad = g.view();
+  EXPECT_EQ(textOf(optimizer->step(&grad, 1)),
+            "gradient of parameter `0` is [2, 3] with strides [3, 1], but the parameter has "
+            "strides [1, 2]; give a tensor of the same strides");
 }
 
 TEST(OptimizerStep, SeesShapesThatChangeInPlace) {
