@@ -107,6 +107,8 @@ Type Checker::checkName(const Expr &expr, const Scope &scope) {
     hint = "; it is known only in `update`, where it is listed";
   } else if (findBuiltin(expr.text) || scope.file->visible.contains(expr.text)) {
     hint = "; a function is called with parentheses";
+  } else if (expr.text == "True" || expr.text == "False") {
+    hint = "; it is written `" + expr.text.lower() + "`";
   } else {
     llvm::SmallVector<StringRef> names;
     for (const Binding &binding : scope.bindings)
@@ -216,8 +218,9 @@ Type Checker::checkCall(const Expr &expr, const Scope &scope) {
     for (const auto &entry : scope.file->visible)
       names.push_back(entry.getKey());
     llvm::sort(names);
-    std::string hint =
-        scope.find(expr.text) ? "; it is a value, not a function" : didYouMean(expr.text, names);
+    std::string hint = scope.find(expr.text) ? "; it is a value, not a function"
+                       : expr.text == "not"  ? "; it is written `!`"
+                                             : didYouMean(expr.text, names);
     diagnostics.report(DiagnosticKind::UnknownFunction, expr.focus, expr.text, hint);
     return Type();
   }

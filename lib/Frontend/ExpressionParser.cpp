@@ -47,24 +47,30 @@ BinaryInfo binaryInfo(TokenKind kind) {
     return {0, BinaryOperator::Add};
   }
 }
+
+// The words that never follow a name within an expression.
+bool startsOperand(TokenKind kind) {
+  return kind == TokenKind::Identifier || kind == TokenKind::Number || kind == TokenKind::True ||
+         kind == TokenKind::False || kind == TokenKind::Not;
+}
 } // namespace
 
-void ExpressionParser::expected(StringRef what) {
-  StringRef hint;
-  if (at(TokenKind::Assign))
+void ExpressionParser::expected(StringRef what, StringRef hint) {
+  if (hint.empty() && at(TokenKind::Assign))
     hint = "; equality is written `==`";
   if (at(TokenKind::Identifier) || at(TokenKind::Number))
     diagnostics.report(DiagnosticKind::ExpectedToken, currentRange(), what,
                        ("`" + currentRange().text().take_front(40) + "`").str(), hint);
   else
-    diagnostics.report(DiagnosticKind::ExpectedToken, currentRange(), what,
-                       describe(current().kind), hint);
+    diagnostics.report(
+        DiagnosticKind::ExpectedToken, currentRange(), what,
+        isWhole && at(TokenKind::End) ? "the end of the value" : describe(current().kind), hint);
 }
 
-bool ExpressionParser::expect(TokenKind kind) {
+bool ExpressionParser::expect(TokenKind kind, StringRef hint) {
   if (accept(kind))
     return true;
-  expected(describe(kind));
+  expected(describe(kind), hint);
   return false;
 }
 
@@ -73,6 +79,17 @@ bool ExpressionParser::enter() {
     return true;
   diagnostics.report(DiagnosticKind::NestingTooDeep, currentRange(), maxNesting);
   return false;
+}
+
+// For places where no name can be correct, so that these words may be names elsewhere.
+bool ExpressionParser::isForeignOperator() {
+  StringRef word = currentRange().text();
+  StringRef symbol = word == "and" ? "&&" : word == "or" ? "||" : word == "not" ? "!" : "";
+  if (!at(TokenKind::Identifier) || symbol.empty())
+    return false;
+  diagnostics.report(DiagnosticKind::InvalidCharacter, currentRange(), ("`" + word + "`").str(),
+                     ("; it is written `" + symbol + "`").str());
+  return true;
 }
 
 const Expr *ExpressionParser::make(Expr expr, llvm::ArrayRef<const Expr *> operands) {
@@ -90,9 +107,10 @@ const Expr *ExpressionParser::make(Expr expr, llvm::ArrayRef<const Expr *> opera
 }
 
 const Expr *ExpressionParser::parseWhole() {
+  isWhole = true;
   const Expr *expr = parseExpression();
   if (expr && !at(TokenKind::End)) {
-    expected("the end of the expression");
+    expected("the end of the value");
     return nullptr;
   }
   return expr;
@@ -109,6 +127,8 @@ const Expr *ExpressionParser::parseBinary(unsigned minimumPrecedence) {
   const Expr *left = parsePrefix();
   bool compared = false;
   while (left) {
+    if (isForeignOperator())
+      return nullptr;
     BinaryInfo info = binaryInfo(current().kind);
     if (info.precedence == 0 || info.precedence < minimumPrecedence)
       break;
@@ -188,6 +208,9 @@ const Expr *ExpressionParser::parseOperand() {
     advance();
     return make(expr, {});
   case TokenKind::Identifier:
+    if (expr.range.text() == "not" && startsOperand(tokens[position + 1].kind) &&
+        isForeignOperator())
+      return nullptr;
     advance();
     if (at(TokenKind::LeftParen))
       return parseCall(expr.range);

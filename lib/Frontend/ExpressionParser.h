@@ -33,8 +33,8 @@ protected:
     return true;
   }
   /// Accepts a token of this kind, or reports what was found instead.
-  bool expect(TokenKind kind);
-  void expected(llvm::StringRef what);
+  bool expect(TokenKind kind, llvm::StringRef hint = "");
+  void expected(llvm::StringRef what, llvm::StringRef hint = "");
 
   // Each returns null after having reported an error.
   const Expr *parseExpression();
@@ -50,11 +50,15 @@ private:
   const Expr *parseIf();
   const Expr *parseCall(SourceRange name);
   bool enter();
+  /// Reports the words that other languages use for `!`, `&&` and `||`.
+  bool isForeignOperator();
   const Expr *make(Expr expr, llvm::ArrayRef<const Expr *> operands);
 
   std::vector<Token> tokens;
   size_t position = 0;
   unsigned nesting = 0;
+  /// The text is one value, not a file.
+  bool isWhole = false;
 };
 
 } // namespace updraft

@@ -28,6 +28,12 @@ std::string shown(const Value &value) {
   }
 }
 
+// A hyperparameter in a message, written like the runtime writes it: as a float, -1.0 and not -1.
+std::string shownHyper(double number) {
+  std::string text = fmt::format("{}", number);
+  return StringRef(text).find_first_not_of("-0123456789") == StringRef::npos ? text + ".0" : text;
+}
+
 // The hyperparameters that an expression mentions, each once.
 void collectHypers(const Expr &expr, const Rule &rule, llvm::SmallVectorImpl<StringRef> &names) {
   if (expr.kind == ExprKind::Name && !llvm::is_contained(names, expr.text))
@@ -141,9 +147,12 @@ private:
     for (const MessagePiece &piece : *pieces) {
       const Value *atRun = names.find(piece.text);
       const Value *constant = request.constants.find(piece.text);
-      if (piece.isName && atRunTime && atRun && atRun->ir)
+      bool isHyper = piece.isName && atRun && atRun->ir;
+      if (isHyper && atRunTime) {
         text += "{" + piece.text + "}";
-      else {
+      } else if (isHyper && constant) {
+        text += shownHyper(constant->number);
+      } else {
         std::string part = piece.isName && constant ? shown(*constant) : piece.text;
         text += atRunTime ? escapeBraces(part) : part;
       }

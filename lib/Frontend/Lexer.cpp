@@ -102,7 +102,7 @@ private:
         any = true;
       return any;
     };
-    bool valid = digits();
+    bool valid = digits() || peek() == '.'; // `.5` needs no digit before the point
     if (peek() == '.') {
       ++at;
       valid &= digits();

@@ -156,8 +156,14 @@ private:
     rule.name = *name;
     while (!at(TokenKind::RightParen)) {
       bool isStatic = accept(TokenKind::Static);
-      std::optional<Identifier> parameter;
-      const Expr *initial = parseBinding(parameter, "the name of a hyperparameter");
+      auto parameter = parseName("the name of a hyperparameter");
+      bool lacksDefault = at(TokenKind::Comma) || at(TokenKind::RightParen);
+      if (!parameter ||
+          !expect(TokenKind::Assign,
+                  lacksDefault ? "; every hyperparameter and flag has a default, as in `lr = 1e-3`"
+                               : ""))
+        return false;
+      const Expr *initial = parseExpression();
       if (!initial)
         return false;
       rule.parameters.push_back({*parameter, initial, isStatic});
@@ -168,7 +174,7 @@ private:
       return false;
     while (accept(TokenKind::Require)) {
       const Expr *condition = parseExpression();
-      if (!condition || !expect(TokenKind::Else))
+      if (!condition || !expect(TokenKind::Else, "; write `require condition else \"message\"`"))
         return false;
       const Expr *message = parseString("a message in quotes");
       if (!message)
@@ -294,7 +300,7 @@ std::unique_ptr<ParsedFile> updraft::parseFile(std::shared_ptr<const SourceFile>
   file->source = std::move(source);
   if (file->source->text().size() > maxFileSize) {
     diagnostics.report(DiagnosticKind::FileTooLarge, SourceRange{file->source.get(), 0, 0},
-                       file->source->text().size(), maxFileSize);
+                       maxFileSize);
     return file;
   }
   // A word that was left out would only make wrong sentences.

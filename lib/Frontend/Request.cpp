@@ -19,6 +19,9 @@ bool ResolvedRequest::computesInF64() const {
 }
 
 namespace {
+/// Rules that a message names.
+constexpr size_t maxListedRules = 16;
+
 class Resolver {
 public:
   Resolver(const Program &program, const RuleRequest &request, Evaluator &evaluator,
@@ -49,21 +52,23 @@ private:
       return false;
     }
     std::vector<StringRef> names = program.ruleNames();
+    std::vector<std::string> quoted;
+    for (StringRef name : llvm::ArrayRef(names).take_front(maxListedRules))
+      quoted.push_back(("`" + name + "`").str());
+    std::string list = llvm::join(quoted, ", ") + (names.size() > maxListedRules ? ", …" : "");
     if (request.rule.empty() && names.size() > 1) {
-      std::vector<std::string> quoted;
-      quoted.reserve(names.size());
-      for (StringRef name : names)
-        quoted.push_back(("`" + name + "`").str());
-      diagnostics.report(DiagnosticKind::AmbiguousRule, SourceRange(), path,
-                         llvm::join(quoted, ", "));
+      diagnostics.report(DiagnosticKind::AmbiguousRule, SourceRange(), path, list);
       return false;
     }
     for (const Rule &rule : file.rules)
       if (request.rule.empty() || rule.name.text == request.rule)
         result.rule = &rule;
-    if (!result.rule)
+    if (!result.rule) {
+      std::string near = didYouMean(request.rule, names);
+      std::string others = (names.size() == 1 ? "; there is " : "; there are ") + list;
       diagnostics.report(DiagnosticKind::UnknownRule, SourceRange(), path, request.rule,
-                         didYouMean(request.rule, names));
+                         names.size() == 1 && !near.empty() ? near : others + near);
+    }
     return result.rule != nullptr;
   }
 
@@ -112,8 +117,7 @@ private:
       return Value();
     }
     if (text.size() > maxFileSize) {
-      diagnostics.report(DiagnosticKind::FileTooLarge, SourceRange{range.file, 0, 0}, text.size(),
-                         maxFileSize);
+      diagnostics.report(DiagnosticKind::FileTooLarge, SourceRange{range.file, 0, 0}, maxFileSize);
       return Value();
     }
     const Expr *expr = parseExpression(*result.settingFiles.back(), diagnostics);
@@ -128,8 +132,16 @@ private:
     if (value.isError() || value.kind == kind)
       return value;
     diagnostics.report(DiagnosticKind::SettingType, range, name, describe(Type{kind}),
-                       describe(value.type()));
+                       describe(value.type()), boolHint(kind, value));
     return Value();
+  }
+
+  // Other tools take 0 and 1 for a flag.
+  static StringRef boolHint(Kind kind, const Value &value) {
+    bool isSwitch = value.kind == Kind::Number && (value.number == 0 || value.number == 1);
+    if (kind != Kind::Bool || !isSwitch)
+      return "";
+    return value.number == 1 ? "; write `true`" : "; write `false`";
   }
 
   std::optional<upd_dtype> requestedStorage(StringRef name) const {

@@ -108,7 +108,11 @@ void Checker::checkUpdate(const Rule &rule, const Scope &parameters) {
   scope.rule = &rule;
   for (const Identifier &input : rule.inputs) {
     if (!llvm::is_contained(inputNames, input.text)) {
-      diagnostics.report(DiagnosticKind::UnknownInput, input.range, input.text);
+      diagnostics.report(DiagnosticKind::UnknownInput, input.range, input.text,
+                         didYouMean(input.text, inputNames));
+      // Known from here on, so that its uses are not reported too.
+      if (!scope.find(input.text))
+        declare(scope, input, Type());
       continue;
     }
     bool isElement = input.text == "param" || input.text == "grad";
@@ -133,7 +137,10 @@ void Checker::checkUpdate(const Rule &rule, const Scope &parameters) {
     else
       declare(scope, statement.name, check(*statement.value, scope));
   }
-  if (llvm::none_of(nexts, [](const Statement *next) { return next->name.text == "param"; }))
+  // A `next` of an unknown name was reported, and may have been meant for `param`.
+  size_t written = llvm::count_if(rule.statements, [](const auto &s) { return s.isNext; });
+  if (nexts.size() == written &&
+      llvm::none_of(nexts, [](const Statement *next) { return next->name.text == "param"; }))
     diagnostics.report(DiagnosticKind::MissingNextParam, rule.name.range, rule.name.text);
 }
 

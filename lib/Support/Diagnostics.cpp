@@ -123,7 +123,7 @@ StringRef updraft::nearestName(StringRef name, llvm::ArrayRef<StringRef> candida
     bool isNear = name.equals_insensitive(candidate) || isTransposed(name, candidate);
     unsigned distance =
         isNear ? 1 : name.edit_distance(candidate, /*AllowReplacements=*/true, best);
-    if (distance < best && distance < candidate.size()) {
+    if (distance < best && (isNear || distance < candidate.size())) {
       best = distance;
       nearest = candidate;
     }

@@ -28,7 +28,7 @@ ErrorCase largeFile() {
           {},
           text,
           {},
-          oneError("1:1", "the file has 65539 bytes; at most 65536 are allowed",
+          oneError("1:1", "the file has too many bytes; at most 65536 are allowed",
                    text.substr(0, 240), 1)};
 }
 
