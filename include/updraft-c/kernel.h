@@ -2,7 +2,17 @@
  * The functions in a compiled rule's object file, as the runtime calls them. For a rule with plan
  * name R the symbols are R_initial, R_validate, R_prologue and R_pass0. All are pure but for what
  * is said to be written, call nothing but C maths functions (and those only in host functions), and
- * may run on any thread at once.
+ * may run on any thread at once. R_interface is a string that describes the rule, as JSON: its
+ * hyperparameters in the order of `hyper`, its states, the length of a row (docs/architecture.md).
+ *
+ * For a rule R that is linked by hand:
+ *   extern const char R_interface[];
+ *   void R_initial(const double *hyper, double *initial);
+ *   int32_t R_validate(const double *hyper);
+ *   void R_prologue(const double *hyper, const double *per_tensor, const double *reduced, void *row,
+ *                   double *scalar_state);
+ *   void R_pass0(const void *row, void *const *streams, int64_t begin, int64_t end,
+ *                double *partials, const upd_site *site);
  *===---------------------------------------------------------------------------------------===*/
 #ifndef UPDRAFT_C_KERNEL_H
 #define UPDRAFT_C_KERNEL_H

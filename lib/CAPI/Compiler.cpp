@@ -4,11 +4,14 @@
 
 #include "Handles.h"
 #include "LastError.h"
+#include "runtime/base/DType.h"
 #include "updraft/Driver/StatusError.h"
 #include "updraft/Driver/Version.h"
 #include "updraft/Engine/Session.h"
+#include "updraft/Frontend/Parser.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -22,9 +25,10 @@ upd_status failWith(llvm::Error error) {
   return fail(status, message);
 }
 
-llvm::Error checkDType(upd_dtype dtype, const char *name) {
-  if (dtype < UPD_F32 || dtype > UPD_F16)
-    return makeError(UPD_INVALID_ARGUMENT, "unknown dtype " + std::to_string(dtype) + " for `" +
+llvm::Error checkDType(const upd_dtype &dtype, const char *name) {
+  const int number = runtime::numberOf(dtype);
+  if (!runtime::isKnownDType(number))
+    return makeError(UPD_INVALID_ARGUMENT, "unknown dtype " + std::to_string(number) + " for `" +
                                                name + "`; the values are those of upd_dtype");
   return llvm::Error::success();
 }
@@ -65,7 +69,8 @@ llvm::Expected<CompileRequest> makeRequest(const char *source, size_t length, co
   if (!source)
     return makeError(UPD_INVALID_ARGUMENT, "source is null");
   CompileRequest request;
-  request.source.assign(source, length);
+  // One byte more than the language allows is refused as well as any number.
+  request.source.assign(source, std::min<size_t>(length, maxFileSize + 1));
   request.filename = filename ? filename : "<rule>";
   request.target = CPUTarget::host();
   if (options)

@@ -12,6 +12,8 @@
 #include "updraft/Target/CodeGenerator.h"
 #include "updraft/Target/Pipelines.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 
@@ -88,6 +90,7 @@ public:
     auto plans = module->getOps<PlanOp>();
     if (plans.empty())
       return internalError("schedule");
+    ruleName = (*plans.begin()).getSymName().str();
     interface = interfaceJson(*plans.begin(), request.numerics, statics);
     return llvm::Error::success();
   }
@@ -107,6 +110,7 @@ public:
     if (!translated)
       return translated.takeError();
     llvmModule = std::move(*translated);
+    addInterface();
     tools.generator->optimize(*llvmModule);
     return llvm::Error::success();
   }
@@ -134,6 +138,13 @@ private:
     return failed(passes.run(*module)) ? internalError(stage) : llvm::Error::success();
   }
 
+  /// The description travels in the object too, for those who link it by hand.
+  void addInterface() {
+    llvm::Constant *text = llvm::ConstantDataArray::getString(llvmContext, interface);
+    new llvm::GlobalVariable(*llvmModule, text->getType(), /*isConstant=*/true,
+                             llvm::GlobalValue::ExternalLinkage, text, ruleName + "_interface");
+  }
+
   llvm::Error internalError(llvm::StringRef stage) {
     return makeError(UPD_INTERNAL_ERROR,
                      ("cannot lower the rule to the stage `" + stage +
@@ -148,6 +159,7 @@ private:
   ScopedDiagnosticHandler handler;
   std::vector<std::pair<std::string, std::string>> statics;
   OwningOpRef<ModuleOp> module;
+  std::string ruleName;
   std::string interface;
   llvm::LLVMContext llvmContext; // outlives the module
   std::unique_ptr<llvm::Module> llvmModule;

@@ -69,9 +69,18 @@ std::optional<CompiledRule> decode(llvm::StringRef key, llvm::StringRef bytes) {
   return CompiledRule{interfaceJson.str(), object.str()};
 }
 
+/// Only a regular file: a pipe or a device might never end.
+llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> readEntry(llvm::StringRef file) {
+  fs::file_status status;
+  if (std::error_code error = fs::status(file, status))
+    return error;
+  if (!fs::is_regular_file(status))
+    return std::make_error_code(std::errc::invalid_argument);
+  return llvm::MemoryBuffer::getFile(file, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+}
+
 std::string ruleNameOf(llvm::StringRef file) {
-  auto buffer = llvm::MemoryBuffer::getFile(file, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
+  auto buffer = readEntry(file);
   if (buffer)
     if (std::optional<CompiledRule> rule = decode(path::stem(file), (*buffer)->getBuffer())) {
       auto json = nlohmann::json::parse(rule->interfaceJson, nullptr, /*allow_exceptions=*/false);
@@ -124,7 +133,8 @@ DiskCache DiskCache::fromEnvironment() {
   if (auto folder = llvm::sys::Process::GetEnv("UPDRAFT_CACHE_DIR"))
     return DiskCache(*folder, maxBytes);
   llvm::SmallString<128> folder;
-  if (!path::cache_directory(folder))
+  // A folder below the working directory is nobody's cache: it may have come with somebody's files.
+  if (!path::cache_directory(folder) || !path::is_absolute(folder))
     return DiskCache();
   path::append(folder, "updraft");
   return DiskCache(folder.str().str(), maxBytes);
@@ -147,8 +157,7 @@ std::optional<CompiledRule> DiskCache::lookup(llvm::StringRef key) const {
   if (!folderIsTrusted())
     return std::nullopt;
   std::string file = pathOf(key);
-  auto buffer = llvm::MemoryBuffer::getFile(file, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
+  auto buffer = readEntry(file);
   if (!buffer)
     return std::nullopt;
   std::optional<CompiledRule> rule = decode(key, (*buffer)->getBuffer());

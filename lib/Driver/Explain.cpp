@@ -58,8 +58,8 @@ void explainPass(PassOp pass, unsigned index, llvm::raw_ostream &os) {
   os << "pass " << index << " over every element\n";
   listStreams("reads", pass.getReads(), os);
   listStreams("writes", pass.getWrites(), os);
-  os << llvm::formatv("  {0,-7} {1,3} flop/element (of these {2} divisions, {3} square roots)\n",
-                      "does", flops, divisions, roots);
+  os << llvm::formatv("  {0,-7} {1,3} flop/element ({2} division{3}, {4} square root{5})\n", "does",
+                      flops, divisions, divisions == 1 ? "" : "s", roots, roots == 1 ? "" : "s");
 }
 
 /// The scalars that the prologue computes, as formulas over its inputs.
@@ -69,8 +69,15 @@ void explainPrologue(PrologueOp prologue, llvm::raw_ostream &os) {
   for (Operation &op : prologue.getBody().front())
     flops += flopsOf(op);
   os << llvm::formatv("prologue, once per group and step, in f64: {0} flops\n", flops);
+  llvm::SetVector<Value> named;
   for (Value value : yield->getOperands())
-    os << llvm::formatv("  hoisted {0} = {1}\n", typeName(value.getType()), formulaOf(value));
+    os << llvm::formatv("  hoisted {0} = {1}\n", typeName(value.getType()),
+                        formulaOf(value, named));
+  // Grows while it is walked: a formula may mention further names.
+  for (size_t i = 0; i < named.size(); ++i)
+    os << llvm::formatv("  where {0} = {1}\n",
+                        cast<NameLoc>(named[i].getLoc()).getName().getValue(),
+                        formulaOf(named[i], named));
 }
 } // namespace
 

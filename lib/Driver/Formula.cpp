@@ -21,28 +21,34 @@ struct Formula {
   Binding binding;
 };
 
-/// `budget` counts the operations that may still be printed: a value that is used twice is printed
-/// twice, which doubles the text at each level of a rule made for that.
-Formula make(Value value, unsigned &budget);
+/// What one formula is made with.
+struct Context {
+  llvm::SetVector<Value> &named;
+  /// The operations that may still be printed: a value that is used twice is printed twice, which
+  /// doubles the text at each level of a rule made for that.
+  unsigned budget = 64;
+};
+
+Formula make(Value value, Context &context, bool isRoot = false);
 
 /// The text of an operand, in parentheses if it binds less than `least`.
-std::string operand(Value value, Binding least, unsigned &budget) {
-  Formula formula = make(value, budget);
+std::string operand(Value value, Binding least, Context &context) {
+  Formula formula = make(value, context);
   return formula.binding < least ? "(" + formula.text + ")" : formula.text;
 }
 
-Formula binary(Operation &op, llvm::StringRef symbol, Binding binding, unsigned &budget) {
+Formula binary(Operation &op, llvm::StringRef symbol, Binding binding, Context &context) {
   // Operators group to the left, so the right operand must bind more tightly.
   auto tighter = static_cast<Binding>(static_cast<int>(binding) + 1);
-  return {operand(op.getOperand(0), binding, budget) + " " + symbol.str() + " " +
-              operand(op.getOperand(1), tighter, budget),
+  return {operand(op.getOperand(0), binding, context) + " " + symbol.str() + " " +
+              operand(op.getOperand(1), tighter, context),
           binding};
 }
 
-Formula call(Operation &op, llvm::StringRef name, unsigned &budget) {
+Formula call(Operation &op, llvm::StringRef name, Context &context) {
   std::string text = name.str() + "(";
   for (auto [index, argument] : llvm::enumerate(op.getOperands()))
-    text += (index ? ", " : "") + make(argument, budget).text;
+    text += (index ? ", " : "") + make(argument, context).text;
   return {text + ")", Binding::Primary};
 }
 
@@ -76,7 +82,7 @@ Formula constant(Attribute value) {
   return {"?", Binding::Primary};
 }
 
-Formula make(Value value, unsigned &budget) {
+Formula make(Value value, Context &context, bool isRoot) {
   Operation *op = value.getDefiningOp();
   if (!op) {
     auto name = value.getLoc()->findInstanceOf<NameLoc>();
@@ -84,39 +90,46 @@ Formula make(Value value, unsigned &budget) {
   }
   if (Attribute attribute; matchPattern(op, m_Constant(&attribute)))
     return constant(attribute);
-  if (budget == 0)
+  if (auto name = dyn_cast<NameLoc>(value.getLoc()); name && !isRoot) {
+    context.named.insert(value);
+    return {name.getName().str(), Binding::Primary};
+  }
+  if (context.budget == 0)
     return {"…", Binding::Primary};
-  --budget;
+  --context.budget;
   return llvm::TypeSwitch<Operation *, Formula>(op)
       .Case<arith::TruncFOp, arith::ExtFOp, arith::SIToFPOp, arith::FPToSIOp, arith::UIToFPOp>(
-          [&](auto conversion) { return make(conversion->getOperand(0), budget); })
-      .Case([&](arith::AddFOp) { return binary(*op, "+", Binding::Add, budget); })
-      .Case([&](arith::SubFOp) { return binary(*op, "-", Binding::Add, budget); })
-      .Case([&](arith::MulFOp) { return binary(*op, "*", Binding::Multiply, budget); })
-      .Case([&](arith::DivFOp) { return binary(*op, "/", Binding::Multiply, budget); })
+          [&](auto conversion) { return make(conversion->getOperand(0), context); })
+      .Case([&](arith::AddFOp) { return binary(*op, "+", Binding::Add, context); })
+      .Case([&](arith::SubFOp) { return binary(*op, "-", Binding::Add, context); })
+      .Case([&](arith::MulFOp) { return binary(*op, "*", Binding::Multiply, context); })
+      .Case([&](arith::DivFOp) { return binary(*op, "/", Binding::Multiply, context); })
       .Case<math::PowFOp, math::FPowIOp>(
-          [&](auto) { return binary(*op, "^", Binding::Power, budget); })
+          [&](auto) { return binary(*op, "^", Binding::Power, context); })
       .Case([&](arith::NegFOp) {
-        return Formula{"-" + operand(op->getOperand(0), Binding::Unary, budget), Binding::Unary};
+        return Formula{"-" + operand(op->getOperand(0), Binding::Unary, context), Binding::Unary};
       })
       .Case([&](arith::CmpFOp compare) {
-        return binary(*op, symbolOf(compare.getPredicate()), Binding::Compare, budget);
+        return binary(*op, symbolOf(compare.getPredicate()), Binding::Compare, context);
       })
-      .Case([&](arith::AndIOp) { return binary(*op, "&&", Binding::And, budget); })
-      .Case([&](arith::OrIOp) { return binary(*op, "||", Binding::Or, budget); })
+      .Case([&](arith::AndIOp) { return binary(*op, "&&", Binding::And, context); })
+      .Case([&](arith::OrIOp) { return binary(*op, "||", Binding::Or, context); })
       .Case([&](arith::SelectOp select) {
-        return Formula{"if " + make(select.getCondition(), budget).text + " then " +
-                           make(select.getTrueValue(), budget).text + " else " +
-                           make(select.getFalseValue(), budget).text,
+        return Formula{"if " + make(select.getCondition(), context).text + " then " +
+                           make(select.getTrueValue(), context).text + " else " +
+                           make(select.getFalseValue(), context).text,
                        Binding::Or};
       })
-      .Case([&](arith::MaximumFOp) { return call(*op, "max", budget); })
-      .Case([&](arith::MinimumFOp) { return call(*op, "min", budget); })
-      .Default([&](Operation *) { return call(*op, op->getName().stripDialect(), budget); });
+      .Case([&](arith::MaximumFOp) { return call(*op, "max", context); })
+      .Case([&](arith::MinimumFOp) { return call(*op, "min", context); })
+      .Default([&](Operation *) { return call(*op, op->getName().stripDialect(), context); });
 }
 } // namespace
 
-std::string updraft::formulaOf(Value value) {
-  unsigned budget = 64;
-  return make(value, budget).text;
+std::string updraft::formulaOf(Value value, llvm::SetVector<Value> &named) {
+  Context context{named};
+  // A conversion has no text of its own: what it converts is the root.
+  while (isa_and_nonnull<arith::TruncFOp, arith::ExtFOp>(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  return make(value, context, /*isRoot=*/true).text;
 }

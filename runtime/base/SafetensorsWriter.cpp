@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <unordered_set>
 
@@ -23,10 +24,7 @@ Status cannotWrite(const std::string &path) {
 /// A file that vanishes unless it is published.
 class AsideFile : public SafetensorsSink {
 public:
-  explicit AsideFile(const std::string &target) : target(target) {
-    static std::atomic<unsigned> counter = 0;
-    aside = fmt::format("{}.{}.{}.tmp", target, getpid(), counter.fetch_add(1));
-  }
+  explicit AsideFile(const std::string &target) : target(target) {}
   ~AsideFile() override {
     if (descriptor >= 0)
       close(descriptor);
@@ -36,7 +34,16 @@ public:
 
   Status open() {
     buffer.reserve(bufferBytes);
-    descriptor = ::open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    // Renaming would put a file in the place of a device or a pipe.
+    struct stat status;
+    if (::stat(target.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
+      return ioError(fmt::format("cannot write `{}`: it is not a regular file", target));
+    // A process that was killed may have left a file behind, and this one may have its number.
+    static std::atomic<unsigned> counter = 0;
+    do {
+      aside = fmt::format("{}.{}.{}.tmp", target, getpid(), counter.fetch_add(1));
+      descriptor = ::open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    } while (descriptor < 0 && errno == EEXIST);
     if (descriptor < 0)
       return cannotWrite(target);
     exists = true;

@@ -31,7 +31,8 @@ bool MemoryRanges::assign(std::vector<MemoryRange> all, const MemoryRange *&firs
   return true;
 }
 
-const MemoryRange *MemoryRanges::find(const MemoryRange &range) const {
+template <typename Predicate>
+const MemoryRange *MemoryRanges::findIf(const MemoryRange &range, Predicate predicate) const {
   if (range.empty())
     return nullptr;
   // The ranges don't overlap, so their ends are sorted too: the first that ends after the
@@ -39,12 +40,23 @@ const MemoryRange *MemoryRanges::find(const MemoryRange &range) const {
   auto found = std::upper_bound(
       sorted.begin(), sorted.end(), range.begin,
       [](uintptr_t address, const MemoryRange &other) { return address < other.end; });
-  if (found != sorted.end() && overlap(*found, range))
-    return &*found;
+  for (; found != sorted.end() && overlap(*found, range); ++found)
+    if (predicate(*found))
+      return &*found;
   for (const MemoryRange &other : recent)
-    if (overlap(other, range))
+    if (overlap(other, range) && predicate(other))
       return &other;
   return nullptr;
+}
+
+const MemoryRange *MemoryRanges::find(const MemoryRange &range) const {
+  return findIf(range, [](const MemoryRange &) { return true; });
+}
+
+const MemoryRange *MemoryRanges::findOther(const MemoryRange &range) const {
+  return findIf(range, [&](const MemoryRange &other) {
+    return other.owner != range.owner || other.part != range.part;
+  });
 }
 
 void MemoryRanges::reserve(size_t count) {

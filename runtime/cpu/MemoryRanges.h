@@ -31,6 +31,8 @@ public:
 
   /// A range that overlaps `range`, or null. Valid until the set changes.
   const MemoryRange *find(const MemoryRange &range) const;
+  /// The same, leaving out those of the range's own owner and part.
+  const MemoryRange *findOther(const MemoryRange &range) const;
 
   /// Makes room for `count` more: as many calls of `insert` then allocate nothing.
   void reserve(size_t count);
@@ -40,6 +42,8 @@ public:
   void erase(uint32_t owner, uint32_t part);
 
 private:
+  template <typename Predicate>
+  const MemoryRange *findIf(const MemoryRange &range, Predicate predicate) const;
   void settle();
 
   std::vector<MemoryRange> sorted;

@@ -11,12 +11,12 @@
 using namespace updraft::bench;
 
 void updraft::bench::printHeading() {
-  fmt::print("{:<20} {:<15} {:<9} {:>11} {:>11} {:>9}\n", "work", "impl", "dtype", "min ms",
+  fmt::print("{:<26} {:<15} {:<9} {:>11} {:>11} {:>9}\n", "work", "impl", "dtype", "min ms",
              "median ms", "of limit");
 }
 
 void updraft::bench::printRow(const Row &row) {
-  fmt::print("{:<20} {:<15} {:<9} {:>11.4f} {:>11.4f} {:>9}\n", row.work, row.impl, row.dtype,
+  fmt::print("{:<26} {:<15} {:<9} {:>11.4f} {:>11.4f} {:>9}\n", row.work, row.impl, row.dtype,
              row.minMs, row.medianMs,
              row.ratioToLimit ? fmt::format("{:.3f}", *row.ratioToLimit) : "");
   std::fflush(stdout);

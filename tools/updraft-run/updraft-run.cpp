@@ -38,13 +38,20 @@ int exitCodeOf(const Status &status) {
   }
 }
 
-Status runTool(const RunOptions &options, size_t &count) {
+/// How many parameters the step changed, and how many had no gradient.
+struct Counts {
+  size_t stepped = 0;
+  size_t leftAlone = 0;
+};
+
+Status runTool(const RunOptions &options, Counts &counts) {
   Parameters parameters;
   if (Status status = readParameters(options.input, parameters); !status.ok())
     return status;
   if (Status status = run(options, parameters); !status.ok())
     return status;
-  count = parameters.size();
+  for (const auto &[name, parameter] : parameters)
+    ++(parameter.grad ? counts.stepped : counts.leftAlone);
   return writeParameters(options.output, parameters);
 }
 } // namespace
@@ -77,10 +84,10 @@ int main(int argc, char **argv) {
     options.settings.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
   }
 
-  size_t count = 0;
+  Counts counts;
   Status status;
   try {
-    status = runTool(options, count);
+    status = runTool(options, counts);
   } catch (const std::bad_alloc &) {
     status = Status(UPD_OUT_OF_MEMORY, "not enough memory for the tensors");
   }
@@ -91,6 +98,9 @@ int main(int argc, char **argv) {
     return exitCodeOf(status);
   }
   fmt::print("{} step{} on {} parameter{}, written to {}\n", options.steps,
-             options.steps == 1 ? "" : "s", count, count == 1 ? "" : "s", options.output);
+             options.steps == 1 ? "" : "s", counts.stepped, counts.stepped == 1 ? "" : "s",
+             options.output);
+  if (counts.leftAlone)
+    fmt::print("{} without a gradient left alone\n", counts.leftAlone);
   return 0;
 }

@@ -3,9 +3,10 @@
 #include "CacheCommand.h"
 
 #include "updraft/Driver/DiskCache.h"
-#include "llvm/Support/Chrono.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <ctime>
 
 using namespace updraft;
 
@@ -17,6 +18,14 @@ CacheCommand::CacheCommand(CLI::App &app)
   clear = command->add_subcommand("clear", "Remove all entries");
 }
 
+static std::string localTime(time_t time) {
+  char text[32];
+  tm parts;
+  if (!::localtime_r(&time, &parts))
+    return "?";
+  return std::string(text, std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M", &parts));
+}
+
 static llvm::Error list(const DiskCache &cache, llvm::raw_ostream &os) {
   auto entries = cache.entries();
   if (!entries)
@@ -24,9 +33,9 @@ static llvm::Error list(const DiskCache &cache, llvm::raw_ostream &os) {
   uint64_t total = 0;
   for (const DiskCache::Entry &entry : *entries) {
     total += entry.bytes;
-    os << llvm::formatv("{0}  {1,-16} {2,7} bytes  {3:%Y-%m-%d %H:%M}\n",
+    os << llvm::formatv("{0}  {1,-16} {2,7} bytes  {3}\n",
                         llvm::StringRef(entry.key).take_front(16), entry.ruleName, entry.bytes,
-                        llvm::sys::toTimePoint(entry.lastUsed));
+                        localTime(entry.lastUsed));
   }
   os << llvm::formatv("{0} entries, {1} bytes of at most {2}, in {3}\n", entries->size(), total,
                       cache.getMaxBytes(),

@@ -25,6 +25,7 @@ Examples:
   updraftc adamw.upd --emit=asm --target=x86-64-v3 --set amsgrad=true
   updraftc adamw.upd --storage param=bf16,grad=bf16,state=f32 --explain
   updraftc cache list
+A FILE of - is the standard input.
 
 Exit codes: 0 success, 1 error in the rule or the request, 2 a file could not be read or written,
 3 a defect of Updraft, 100 and above an error in the command line.)";
@@ -89,6 +90,9 @@ llvm::Error compile(const Options &options) {
   }
   std::optional<Stage> stage = parseStage(options.emit.empty() ? "obj" : options.emit);
   std::string output = options.output;
+  if (output.empty() && stage == Stage::Obj && options.rule.file == "-")
+    return makeError(UPD_INVALID_ARGUMENT,
+                     "the rule comes from the standard input; name the object with -o");
   if (output.empty())
     output = stage == Stage::Obj ? llvm::sys::path::stem(options.rule.file).str() + ".o" : "-";
   return writeTo(output, [&](auto &os) { return compiler.emit(*request, *stage, os); });

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace updraft;
 
@@ -118,6 +119,26 @@ TEST_F(DiskCacheTest, RemovesWhatKilledWritersLeft) {
   cache.store("second", rule);
   EXPECT_TRUE(llvm::sys::fs::exists(pathOf("key") + ".new"));
   EXPECT_FALSE(llvm::sys::fs::exists(pathOf("key") + ".old"));
+}
+
+TEST_F(DiskCacheTest, ReadsNoPipesAndDevices) {
+  DiskCache cache(folder.str().str(), 1 << 20);
+  cache.store("key", rule);
+  ASSERT_EQ(::mkfifo(pathOf("pipe").c_str(), 0600), 0);
+  ASSERT_EQ(::symlink("/dev/zero", pathOf("endless").c_str()), 0);
+  EXPECT_FALSE(cache.lookup("pipe"));
+  EXPECT_FALSE(cache.lookup("endless"));
+  auto entries = cache.entries();
+  ASSERT_TRUE(bool(entries));
+  EXPECT_EQ(entries->size(), 3u);
+}
+
+TEST_F(DiskCacheTest, TheDefaultFolderIsNeverRelative) {
+  ::unsetenv("UPDRAFT_CACHE_DIR");
+  ::setenv("XDG_CACHE_HOME", "", 1);
+  EXPECT_EQ(DiskCache::fromEnvironment().getFolder().find("updraft"), std::string::npos);
+  ::setenv("XDG_CACHE_HOME", "/some/where", 1);
+  EXPECT_EQ(DiskCache::fromEnvironment().getFolder(), "/some/where/updraft");
 }
 
 TEST_F(DiskCacheTest, IgnoresAFolderThatOthersMayWriteTo) {

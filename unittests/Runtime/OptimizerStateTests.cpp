@@ -79,6 +79,22 @@ TEST(OptimizerState, BindingRefuses) {
             "gradients, so give it memory of its own");
 }
 
+TEST(OptimizerState, BindingAnewRefusesWhatElseItOverlaps) {
+  // Four floats each for the states of two parameters, side by side.
+  std::vector<float> memory(8), first(4), second(4);
+  const int64_t shape[] = {4};
+  auto view = [&](float *data) {
+    return upd_tensor{data, shape, nullptr, 1, UPD_F32, UPD_CPU, 0, 0};
+  };
+  auto optimizer = makeOptimizer(momentumRule(), {view(first.data()), view(second.data())});
+  ASSERT_EQ(textOf(optimizer->bindState(0, "buf", view(memory.data()))), "ok");
+  ASSERT_EQ(textOf(optimizer->bindState(1, "buf", view(memory.data() + 4))), "ok");
+  EXPECT_EQ(textOf(optimizer->bindState(0, "buf", view(memory.data() + 2))),
+            "state `buf` of parameter `0` overlaps state `buf` of parameter `1`; give it memory of "
+            "its own");
+  EXPECT_EQ(textOf(optimizer->bindState(0, "buf", view(memory.data()))), "ok");
+}
+
 TEST(OptimizerState, AllBoundOrNone) {
   TestTensor<float> w({2}, 1), g({2}, 1), size({2}, 1);
   auto optimizer = makeOptimizer(initialRule(), {w.view()});

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <random>
 #include <sys/stat.h>
+#include <unistd.h>
 
 using namespace updraft::runtime;
 
@@ -110,6 +111,22 @@ TEST_F(Safetensors, FailedWritesLeaveTheOldFile) {
   Status status = nowhere.save(missing);
   EXPECT_EQ(status.code(), UPD_IO_ERROR);
   EXPECT_EQ(status.message(), "cannot write `" + missing + "`: No such file or directory");
+}
+
+TEST_F(Safetensors, OnlyRegularFilesAreReplaced) {
+  SafetensorsWriter writer;
+  const std::string pipe = folder + "/pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(writer.save(pipe).message(), "cannot write `" + pipe + "`: it is not a regular file");
+  EXPECT_EQ(std::filesystem::status(pipe).type(), std::filesystem::file_type::fifo);
+}
+
+TEST_F(Safetensors, AFileThatAKilledProcessLeftIsNoHindrance) {
+  for (int i = 0; i < 1000; ++i) // more numbers than this process has used
+    std::ofstream(path + "." + std::to_string(::getpid()) + "." + std::to_string(i) + ".tmp")
+        << "x";
+  SafetensorsWriter writer;
+  EXPECT_TRUE(writer.save(path).ok());
 }
 
 TEST_F(Safetensors, FilesThatAreNot) {
