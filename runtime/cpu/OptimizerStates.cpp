@@ -149,10 +149,10 @@ Status Optimizer::bindState(size_t param, const char *name, const upd_tensor &te
 
   const auto owner = static_cast<uint32_t>(param), part = static_cast<uint32_t>(index);
   const MemoryRange range(tensor.data, stateBytes(param, index), owner, part);
-  const MemoryRange *other = owned.find(range);
+  const MemoryRange *other = owned.findOther(range); // a state may be bound anew
   const size_t slot = slotOf(param, index);
   const bool wasBound = stateOrigins[slot] == StateOrigin::Bound;
-  if (other && !(wasBound && other->owner == owner && other->part == part))
+  if (other)
     return invalidArgument(fmt::format("{} overlaps {}; give it memory of its own", subject,
                                        ownerText(*other, range)));
   owned.reserve(1);
