@@ -107,9 +107,12 @@ double Optimizer::getHyper(size_t group, const std::string &name) {
   return value;
 }
 
-void Optimizer::setHyper(size_t group, const std::string &name, double value) {
+void Optimizer::setHypers(size_t group, const std::vector<std::pair<std::string, double>> &values) {
+  std::vector<upd_hyper> hypers;
+  for (const auto &[name, value] : values)
+    hypers.push_back({name.c_str(), value});
   call([&](upd_optimizer *optimizer) {
-    return upd_optimizer_set_hyper(optimizer, group, name.c_str(), value);
+    return upd_optimizer_set_hypers(optimizer, group, hypers.data(), hypers.size());
   });
 }
 
@@ -165,7 +168,7 @@ void updraft::python::bindOptimizer(nb::module_ &module) {
           nb::arg("rule"), nb::arg("groups"))
       .def("step", &Optimizer::step, nb::arg("grads"))
       .def("get_hyper", &Optimizer::getHyper, nb::arg("group"), nb::arg("name"))
-      .def("set_hyper", &Optimizer::setHyper, nb::arg("group"), nb::arg("name"), nb::arg("value"))
+      .def("set_hypers", &Optimizer::setHypers, nb::arg("group"), nb::arg("hypers"))
       .def("get_step", &Optimizer::getStep, nb::arg("param"))
       .def("set_step", &Optimizer::setStep, nb::arg("param"), nb::arg("step"))
       .def("bind_state", &Optimizer::bindState, nb::arg("param"), nb::arg("state"),

@@ -31,7 +31,8 @@ public:
 
   void step(nanobind::sequence grads);
   double getHyper(size_t group, const std::string &name);
-  void setHyper(size_t group, const std::string &name, double value);
+  /// All of them, or on an error none.
+  void setHypers(size_t group, const std::vector<std::pair<std::string, double>> &values);
   int64_t getStep(size_t param);
   void setStep(size_t param, int64_t step);
   void bindState(size_t param, const std::string &state, nanobind::handle array);

@@ -63,9 +63,11 @@ TensorView::TensorView(nb::handle object, const char *what) {
     PyErr_Clear();
     if (!nb::try_cast(source, array)) {
       PyErr_Clear();
-      throw nb::type_error((std::string(what) + " is " + asText(object.type()) +
-                            ", which has neither __dlpack__ nor a buffer; pass a numpy array or a "
-                            "dense tensor with `__dlpack__`")
+      const char *why = nb::hasattr(object, "__dlpack__")
+                            ? ", which is not in CPU memory, or not dense"
+                            : ", which has neither __dlpack__ nor a buffer";
+      throw nb::type_error((std::string(what) + " is " + asText(object.type()) + why +
+                            "; pass a numpy array or a dense tensor with `__dlpack__`")
                                .c_str());
     }
   } else {

@@ -106,3 +106,33 @@ def test_another_dtype_than_the_rules(momentum):
 def test_what_is_no_array(momentum, thing):
     with pytest.raises(TypeError, match="parameter 0"):
         updraft.Optimizer(momentum, [thing])
+
+
+def test_another_layout_than_the_parameters(momentum):
+    optimizer = updraft.Optimizer(momentum, [numpy.ones((4, 4), dtype="float32")])
+    with pytest.raises(updraft.InvalidArgumentError) as caught:
+        optimizer.step([numpy.ones((4, 4), dtype="float32").T])
+    assert str(caught.value) == (
+        "gradient of parameter `0` is [4, 4] with strides [1, 4], but the parameter has strides "
+        "[4, 1]; give a tensor of the same strides"
+    )
+    with pytest.raises(updraft.InvalidArgumentError) as caught:
+        optimizer.step([numpy.ones((4, 3), dtype="float32")])
+    assert str(caught.value) == (
+        "gradient of parameter `0` is [4, 3], but the parameter is [4, 4]; give a tensor of the "
+        "same shape and strides"
+    )
+
+
+def test_tensors_without_memory_here(momentum):
+    torch = pytest.importorskip("torch")
+    optimizer = updraft.Optimizer(momentum, [torch.ones(2, 2)])
+    for tensor in (torch.ones(2, 2, device="meta"), torch.ones(2, 2).to_sparse()):
+        with pytest.raises(TypeError) as caught:
+            optimizer.step([tensor])
+        assert str(caught.value) == (
+            "gradient 0 is <class 'torch.Tensor'>, which is not in CPU memory, or not dense; pass "
+            "a numpy array or a dense tensor with `__dlpack__`"
+        )
+    with pytest.raises(TypeError, match="`params` is one array"):
+        updraft.Optimizer(momentum, torch.ones(4, 4))

@@ -29,7 +29,17 @@ rule Flagged(lr = 0.1, static keep = false, static mode = "plain") {
 """
 
 
+@pytest.mark.parametrize("value", [numpy.True_, numpy.bool_(True), True])
+def test_booleans_of_numpy(value):
+    text = "rule R(static twice = false) { update(param, grad) {"
+    text += " next param = param - (if twice then 2 * grad else grad) } }"
+    weights = numpy.ones(2, dtype="float32")
+    updraft.Optimizer(updraft.compile(text, set={"twice": value}), [weights]).step([weights / 4])
+    assert weights.tolist() == [0.5, 0.5]
+
+
 def test_version_names_llvm():
+    assert updraft.version().startswith(f"updraft {updraft.__version__} (")
     assert re.fullmatch(r"updraft \d+\.\d+\.\d+ \(LLVM 22\.1\.\d+\)", updraft.version())
 
 
@@ -46,6 +56,7 @@ def test_name_hypers_and_states(adamw):
     assert adamw.states == {"exp_avg": "f32", "exp_avg_sq": "f32"}
     assert (adamw.param_dtype, adamw.grad_dtype) == ("f32", "f32")
     assert repr(adamw).startswith("<updraft rule AdamW(lr=0.001, ")
+    assert repr(adamw).endswith("), param: f32, grad: f32, exp_avg: f32, exp_avg_sq: f32>")
 
 
 def test_rule_is_chosen_by_name():

@@ -1,5 +1,6 @@
 """Exceptions: their classes, and that the message is the C API's."""
 
+import errno
 import pathlib
 
 import numpy
@@ -8,6 +9,7 @@ import pytest
 import updraft
 from updraft import errors
 
+SGD = "rule SGD(lr = 0.1) { update(param, grad) { next param = param - lr * grad } }"
 BAD = "rule SGD(lr = 0.1) {\n  update(param, grad) { next param = param - lr * gradd }\n}\n"
 
 
@@ -36,8 +38,88 @@ def test_a_file_that_is_too_long(tmp_path):
 
 
 def test_a_file_that_is_missing(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        updraft.compile_file(tmp_path / "none.upd")
+    path = tmp_path / "none"
+    optimizer = updraft.Optimizer(updraft.compile(SGD), [])
+    for read in (updraft.compile_file, optimizer.load):
+        with pytest.raises(updraft.FileMissingError) as caught:
+            read(path)
+        assert isinstance(caught.value, updraft.FileError | FileNotFoundError)
+        assert str(caught.value) == f"there is no file `{path}`"
+        assert (caught.value.errno, caught.value.filename) == (errno.ENOENT, str(path))
+
+
+def test_a_folder_is_no_file(tmp_path):
+    with pytest.raises(updraft.FileError) as caught:
+        updraft.compile_file(tmp_path)
+    assert str(caught.value) == f"cannot read `{tmp_path}`: Is a directory"
+    assert caught.value.errno == errno.EISDIR
+
+
+def test_text_that_is_no_utf8():
+    with pytest.raises(updraft.CompileError):
+        updraft.compile("rule \ud800")
+
+
+def test_messages_end_in_no_newline():
+    with pytest.raises(updraft.CompileError) as caught:
+        updraft.compile(BAD)
+    assert str(caught.value) == str(caught.value).rstrip()
+
+
+def test_an_unknown_storage_type():
+    with pytest.raises(updraft.InvalidArgumentError) as caught:
+        updraft.compile(SGD, storage={"param": "int8"})
+    assert str(caught.value) == "unknown storage type `int8`; the types are f32, f64, bf16, f16"
+
+
+def test_unknown_names_are_key_errors(momentum):
+    group = updraft.Optimizer(momentum, []).groups[0]
+    message = "rule `Momentum` has no hyperparameter `mo`; did you mean `mu`?"
+    with pytest.raises(KeyError) as caught:
+        group["mo"]
+    assert isinstance(caught.value, updraft.NotFoundError)
+    assert str(caught.value) == message
+    assert (group.get("mo", 3), "mo" in group, "mu" in group) == (3, False, True)
+    with pytest.raises(updraft.NotFoundError) as caught:
+        group["mo"] = 1
+    assert str(caught.value) == message
+
+
+def test_static_flags_are_no_hyperparameters():
+    text = SGD.replace("lr = 0.1", 'lr = 0.1, static nesterov = false, static mode = "soft"')
+    text = text.replace("lr * grad", 'lr * (if nesterov || mode == "hard" then 2 * grad else grad)')
+    rule = updraft.compile(text)
+    optimizer = updraft.Optimizer(rule, [])
+
+    def refused(name):
+        return (
+            f"`{name}` is a static flag of rule `SGD`, not a hyperparameter; give it when the rule "
+            "is compiled: `compile(set=...)` in Python, `--set` on the command line"
+        )
+
+    for name, value in (("mode", "soft"), ("nesterov", True)):
+        with pytest.raises(updraft.NotFoundError) as caught:
+            updraft.Optimizer(rule, [], **{name: value})
+        assert str(caught.value) == refused(name)
+        with pytest.raises(updraft.NotFoundError) as caught:
+            optimizer.groups[0][name] = value
+        assert str(caught.value) == refused(name)
+
+
+@pytest.mark.parametrize("value", ["fast", "0.1", None, [1]])
+def test_hyperparameters_that_are_no_numbers(momentum, value):
+    message = f"hyperparameter `lr` is {type(value)}; give a number"
+    with pytest.raises(TypeError) as caught:
+        updraft.Optimizer(momentum, [], lr=value)
+    assert str(caught.value) == message
+    with pytest.raises(TypeError) as caught:
+        updraft.Optimizer(momentum, []).groups[0]["lr"] = value
+    assert str(caught.value) == message
+
+
+def test_a_number_beyond_all_doubles(momentum):
+    with pytest.raises(updraft.InvalidArgumentError, match="hyperparameter `lr` is no number: "):
+        updraft.Optimizer(momentum, [], lr=10**400)
 
 
 def test_requirement_of_the_rule(momentum):

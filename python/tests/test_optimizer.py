@@ -67,11 +67,92 @@ def test_groups(momentum):
         del optimizer.groups[0]["lr"]
 
 
+def test_several_hyperparameters_are_set_at_once_or_not_at_all(momentum):
+    text = 'rule R(low = 1, high = 2) require low < high else "{low} is not below {high}" { '
+    text += "update(param, grad) { next param = param - low * high * grad } }"
+    group = updraft.Optimizer(updraft.compile(text), [ones(2)]).groups[0]
+    group.update(low=5, high=6)
+    assert dict(group) == {"low": 5, "high": 6}
+    group.update({"high": 3}, low=1)
+    assert dict(group) == {"low": 1, "high": 3}
+    group.update([("low", 2)])
+    for error, values in (
+        (updraft.InvalidArgumentError, {"low": 7}),
+        (updraft.InvalidArgumentError, {"high": 8, "low": float("nan")}),
+        (updraft.NotFoundError, {"high": 8, "middle": 1}),
+        (TypeError, {"high": 8, "low": "1"}),
+    ):
+        with pytest.raises(error):
+            group.update(values)
+        assert dict(group) == {"low": 2, "high": 3}
+
+
 def test_bad_groups(momentum):
-    with pytest.raises(ValueError, match='no "params"'):
+    with pytest.raises(updraft.InvalidArgumentError) as caught:
         updraft.Optimizer(momentum, [{"lr": 0.1}])
-    with pytest.raises(ValueError, match="1 params and 2 names"):
+    assert str(caught.value) == 'a parameter group has no "params"; give it a list of arrays'
+    with pytest.raises(updraft.InvalidArgumentError) as caught:
         updraft.Optimizer(momentum, [{"params": [ones(2)], "names": ["a", "b"]}])
+    assert str(caught.value) == (
+        "a parameter group has 1 params and 2 names; give one name per parameter or none"
+    )
+
+
+def test_an_array_in_place_of_a_list(momentum):
+    def refusal(function, *arguments):
+        with pytest.raises(TypeError) as caught:
+            function(*arguments)
+        return str(caught.value)
+
+    weights = ones(4, 4)
+    optimizer = updraft.Optimizer(momentum, [weights])
+    assert refusal(updraft.Optimizer, momentum, weights) == (
+        "`params` is one array; give a list of arrays, `[array]`, or of groups"
+    )
+    assert refusal(updraft.Optimizer, momentum, {"params": [weights]}) == (
+        "`params` is one group; give a list of groups, `[group]`"
+    )
+    assert refusal(updraft.Optimizer, momentum, [{"params": weights}]) == (
+        '"params" of a group is one array; give a list, `[array]`'
+    )
+    for grads in (ones(4, 4), {"w": ones(4, 4)}, "text"):
+        assert refusal(optimizer.step, grads) == (
+            f"`grads` is {type(grads)}; give a list with one gradient, or None, per parameter"
+        )
+    assert weights.tolist() == ones(4, 4).tolist()
+
+
+def test_generators(momentum):
+    first, second = ones(2), ones(2)
+    optimizer = updraft.Optimizer(momentum, (array for array in (first, second)))
+    optimizer.step(ones(2) for _ in range(2))
+    grouped = updraft.Optimizer(momentum, ({"params": iter([a])} for a in (first, second)))
+    grouped.step(iter([None, ones(2)]))
+    numpy.testing.assert_array_equal(first, numpy.float32(1) - numpy.float32(0.1))
+    assert (second < first).all()
+
+
+def test_the_number_of_gradients(momentum):
+    def refusal(optimizer, grads):
+        with pytest.raises(updraft.InvalidArgumentError) as caught:
+            optimizer.step(grads)
+        return str(caught.value)
+
+    assert refusal(updraft.Optimizer(momentum, [ones(2), ones(2)]), [ones(2)]) == (
+        "there is 1 gradient for 2 parameters; give None for an absent one"
+    )
+    assert refusal(updraft.Optimizer(momentum, [ones(2)]), []) == (
+        "there are 0 gradients for 1 parameter; give None for an absent one"
+    )
+
+
+def test_repr(momentum):
+    one = updraft.Optimizer(momentum, [ones(2)])
+    two = updraft.Optimizer(momentum, [ones(2), ones(2)])
+    assert repr(one) == "<updraft optimizer Momentum, 1 parameter>"
+    assert repr(two) == "<updraft optimizer Momentum, 2 parameters>"
+    assert repr(one.groups[0]) == "Group({'lr': 0.1, 'mu': 0.9}, 1 parameter)"
+    assert repr(two.groups[0]) == "Group({'lr': 0.1, 'mu': 0.9}, 2 parameters)"
 
 
 def test_no_parameters_at_all(momentum):
@@ -171,6 +252,21 @@ def test_save_and_load(adamw, tmp_path):
 
     tensors = pytest.importorskip("safetensors.numpy").load_file(path)
     assert set(tensors) == {"state/w/exp_avg", "state/w/exp_avg_sq", "state/w/step"}
+
+
+def test_loading_a_file_of_another_rule(adamw, momentum, tmp_path):
+    path = tmp_path / "state"
+    updraft.Optimizer(adamw, [{"params": [ones(2)]}, {"params": [ones(2)]}]).save(path)
+
+    def refusal(optimizer):
+        with pytest.raises(updraft.InvalidArgumentError) as caught:
+            optimizer.load(path)
+        return str(caught.value).removeprefix(f"`{path}` does not fit the optimizer: ")
+
+    optimizer = updraft.Optimizer(momentum, [ones(2)])
+    assert refusal(optimizer) == "it is of rule `AdamW`, not `Momentum`"
+    optimizer = updraft.Optimizer(adamw, [ones(2), ones(2)])
+    assert refusal(optimizer) == "it has 2 groups, but the optimizer has 1"
 
 
 def test_loading_what_is_no_file(adamw, tmp_path):

@@ -14,6 +14,7 @@ from .compiler import STAGES, Rule, compile, compile_file, version
 from .errors import (
     CompileError,
     FileError,
+    FileMissingError,
     InternalError,
     InvalidArgumentError,
     NotFoundError,
@@ -23,10 +24,13 @@ from .errors import (
 )
 from .optimizer import Group, Optimizer
 
+__version__ = version().split()[1]
+
 __all__ = [
     "STAGES",
     "CompileError",
     "FileError",
+    "FileMissingError",
     "Group",
     "InternalError",
     "InvalidArgumentError",
@@ -36,6 +40,7 @@ __all__ = [
     "Rule",
     "UnsupportedError",
     "UpdraftError",
+    "__version__",
     "compile",
     "compile_file",
     "version",

@@ -5,13 +5,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import _updraft, dtypes
+from .errors import from_os_error
 
 STAGES = ("ast", "updraft", "schedule", "loops", "llvm", "asm")
 
 
 def _literal(value: Any) -> str:
     """Writes a Python value as the language does."""
-    if isinstance(value, bool):
+    # numpy's booleans are no `bool`; those of numpy 1 are called `bool_`.
+    if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
         return "true" if value else "false"
     if isinstance(value, str):
         return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
@@ -71,7 +73,9 @@ class Rule:
 
     def __repr__(self) -> str:
         hypers = ", ".join(f"{name}={value:g}" for name, value in self.hypers.items())
-        return f"<updraft rule {self.name}({hypers}), states: {', '.join(self.states) or 'none'}>"
+        streams = {"param": self.param_dtype, "grad": self.grad_dtype}
+        storage = ", ".join(f"{name}: {dtype}" for name, dtype in (streams | self.states).items())
+        return f"<updraft rule {self.name}({hypers}), {storage}>"
 
 
 def compile(
@@ -97,8 +101,7 @@ def compile(
             default place.
 
     Raises:
-        CompileError: the text is in error; the message shows where.
-        NotFoundError: there is no such rule.
+        CompileError: the text is in error, and the message shows where; or it has no such rule.
 
     >>> text = "rule SGD(lr = 0.1) { update(param, grad) { next param = param - lr * grad } }"
     >>> sgd = compile(text)
@@ -108,7 +111,8 @@ def compile(
     settings = [(name, _literal(value)) for name, value in (set or {}).items()]
     types = [(name, dtypes.number(dtype)) for name, dtype in (storage or {}).items()]
     cache = None if cache_dir is None else os.fspath(cache_dir)
-    text = source.encode() if isinstance(source, str) else source
+    # What is no text, such as half a surrogate pair, is refused by the compiler.
+    text = source.encode(errors="surrogatepass") if isinstance(source, str) else source
     return Rule(_updraft.Rule(text, os.fspath(filename), rule, settings, types, cache))
 
 
@@ -122,10 +126,15 @@ def compile_file(
 ) -> Rule:
     """Compiles a rule of a file; see `compile`.
 
-    Raises FileNotFoundError and other OSErrors if the file cannot be read.
+    Raises:
+        FileMissingError: there is no such file.
+        FileError: the file cannot be read.
     """
-    with open(path, "rb") as file:
-        source = file.read(_SOURCE_LIMIT + 1)
+    try:
+        with open(path, "rb") as file:
+            source = file.read(_SOURCE_LIMIT + 1)
+    except OSError as error:
+        raise from_os_error(error, "read", os.fsdecode(path)) from None
     return compile(
         source, filename=os.fspath(path), rule=rule, set=set, storage=storage, cache_dir=cache_dir
     )

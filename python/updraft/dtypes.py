@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from .errors import InvalidArgumentError
+
 # The numbers of upd_dtype.
 _NUMBERS = {"f32": 0, "f64": 1, "bf16": 2, "f16": 3}
 _ALIASES = {
@@ -27,7 +29,9 @@ def number(dtype: Any) -> int:
     name = name.removeprefix("torch.")
     name = _ALIASES.get(name, name)
     if name not in _NUMBERS:
-        raise ValueError(f"unknown storage type `{name}`; the types are f32, f64, bf16, f16")
+        raise InvalidArgumentError(
+            f"unknown storage type `{name}`; the types are f32, f64, bf16, f16"
+        )
     return _NUMBERS[name]
 
 

@@ -1,7 +1,7 @@
 """Exceptions: one class per status of the C API, all of them `UpdraftError`.
 
 Each is also the built-in exception that says the same, so that code which knows nothing of Updraft
-can catch it.
+can catch it. Only an argument of the wrong Python type is a plain TypeError.
 """
 
 
@@ -17,8 +17,12 @@ class CompileError(UpdraftError, ValueError):
     """The rule's text is in error. The message shows the place, as the command line does."""
 
 
-class NotFoundError(UpdraftError, LookupError):
-    """There is no rule, state, hyperparameter or file of that name."""
+class NotFoundError(UpdraftError, KeyError):
+    """There is no state or hyperparameter of that name."""
+
+    def __str__(self) -> str:
+        # A KeyError would quote the message.
+        return Exception.__str__(self)
 
 
 class UnsupportedError(UpdraftError, NotImplementedError):
@@ -26,7 +30,18 @@ class UnsupportedError(UpdraftError, NotImplementedError):
 
 
 class FileError(UpdraftError, OSError):
-    """A file could not be read or written. Trying again may help."""
+    """A file could not be read or written. Trying again may help.
+
+    `errno` and `filename` are set where they are known.
+    """
+
+    def __str__(self) -> str:
+        # An OSError would write its own text around them.
+        return Exception.__str__(self)
+
+
+class FileMissingError(FileError, FileNotFoundError):
+    """There is no such file."""
 
 
 class OutOfMemoryError(UpdraftError, MemoryError):
@@ -53,4 +68,14 @@ _CLASSES = (
 def from_status(status: int, message: str) -> UpdraftError:
     """Makes the exception for a status of the C API. Called by the extension module."""
     kind = _CLASSES[status] if 0 < status < len(_CLASSES) else InternalError
-    return kind(message)
+    return kind(message.rstrip("\n"))
+
+
+def from_os_error(error: OSError, action: str, path: str) -> FileError:
+    """Makes the exception for what Python could not do with a file: `action` is "read"."""
+    if isinstance(error, FileNotFoundError):
+        made: FileError = FileMissingError(f"there is no file `{path}`")
+    else:
+        made = FileError(f"cannot {action} `{path}`: {error.strerror}")
+    made.errno, made.strerror, made.filename = error.errno, error.strerror, path
+    return made

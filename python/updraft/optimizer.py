@@ -1,11 +1,40 @@
 """Applying a compiled rule to arrays."""
 
+import errno
 import os
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from typing import Any
 
 from . import _updraft
 from .compiler import Rule
+from .errors import FileMissingError, InvalidArgumentError, NotFoundError
+
+
+def _is_array(thing: Any) -> bool:
+    return hasattr(thing, "__dlpack__") or hasattr(thing, "__array_interface__")
+
+
+def _values(rule: Rule, hypers: Mapping[str, Any]) -> list[tuple[str, float]]:
+    """Reads values for hyperparameters. A name that the rule has not is passed on, whatever its
+    value is, for the library to say what is wrong with it.
+    """
+    values = []
+    for name, value in hypers.items():
+        if name not in rule.hypers:
+            value = 0.0
+        elif isinstance(value, str | bytes):
+            raise TypeError(f"hyperparameter `{name}` is {type(value)}; give a number")
+        try:
+            values.append((name, float(value)))
+        except TypeError:
+            raise TypeError(f"hyperparameter `{name}` is {type(value)}; give a number") from None
+        except (ValueError, OverflowError, RuntimeError) as error:
+            raise InvalidArgumentError(f"hyperparameter `{name}` is no number: {error}") from None
+    return values
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 class Group(MutableMapping[str, float]):
@@ -15,32 +44,34 @@ class Group(MutableMapping[str, float]):
     """
 
     def __init__(
-        self, optimizer: _updraft.Optimizer, index: int, hypers: Sequence[str], params: list[Any]
+        self, optimizer: _updraft.Optimizer, index: int, rule: Rule, params: list[Any]
     ) -> None:
         self._optimizer = optimizer
         self._index = index
-        self._hypers = tuple(hypers)
+        self._rule = rule
         self.params = params
 
     def __getitem__(self, name: str) -> float:
-        if name not in self._hypers:
-            raise KeyError(name)
         return self._optimizer.get_hyper(self._index, name)
 
     def __setitem__(self, name: str, value: float) -> None:
-        self._optimizer.set_hyper(self._index, name, value)
+        self._optimizer.set_hypers(self._index, _values(self._rule, {name: value}))
+
+    def update(self, *args: Any, **hypers: float) -> None:
+        """Sets several, as a dict's `update`: all of them, or on an error none."""
+        self._optimizer.set_hypers(self._index, _values(self._rule, dict(*args, **hypers)))
 
     def __delitem__(self, name: str) -> None:
         raise TypeError(f"hyperparameter `{name}` cannot be deleted; set it to another value")
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._hypers)
+        return iter(self._rule.hypers)
 
     def __len__(self) -> int:
-        return len(self._hypers)
+        return len(self._rule.hypers)
 
     def __repr__(self) -> str:
-        return f"Group({dict(self)!r}, {len(self.params)} parameters)"
+        return f"Group({dict(self)!r}, {_count(len(self.params), 'parameter')})"
 
 
 class Optimizer:
@@ -52,13 +83,15 @@ class Optimizer:
 
     Args:
         rule: from `compile` or `compile_file`.
-        params: arrays; or groups, `[{"params": [...], "lr": 1e-3}, …]`, where "names" may hold a
-            name per parameter, for `save`.
+        params: arrays, in any iterable; or groups, `[{"params": [...], "lr": 1e-3}, …]`, where
+            "names" may hold a name per parameter, for `save`.
         **hypers: values for all groups that do not set their own.
 
     Raises:
         InvalidArgumentError: a parameter has the wrong dtype, is read-only or overlaps another, or
-            a hyperparameter is unknown, NaN or refused by the rule. Nothing has been written.
+            a hyperparameter is NaN or refused by the rule. Nothing has been written.
+        NotFoundError: the rule has no such hyperparameter.
+        TypeError: what is given is no list, array or number.
 
     >>> import numpy
     >>> from updraft import compile
@@ -72,8 +105,12 @@ class Optimizer:
     """
 
     def __init__(
-        self, rule: Rule, params: Sequence[Any] | Sequence[Mapping[str, Any]], **hypers: float
+        self, rule: Rule, params: Iterable[Any] | Iterable[Mapping[str, Any]], **hypers: float
     ) -> None:
+        if _is_array(params):
+            raise TypeError("`params` is one array; give a list of arrays, `[array]`, or of groups")
+        if isinstance(params, Mapping):
+            raise TypeError("`params` is one group; give a list of groups, `[group]`")
         params = list(params)
         if params and all(isinstance(item, Mapping) for item in params):
             groups = [dict(group) for group in params]
@@ -83,21 +120,24 @@ class Optimizer:
         described = []
         for group in groups:
             if "params" not in group:
-                raise ValueError('a parameter group has no "params"; give it a list of arrays')
+                raise InvalidArgumentError(
+                    'a parameter group has no "params"; give it a list of arrays'
+                )
+            if _is_array(group["params"]):
+                raise TypeError('"params" of a group is one array; give a list, `[array]`')
             members = list(group.pop("params"))
             names = list(group.pop("names", ()))
             if names and len(names) != len(members):
-                raise ValueError(
+                raise InvalidArgumentError(
                     f"a parameter group has {len(members)} params and {len(names)} names; "
                     "give one name per parameter or none"
                 )
-            values = {name: float(value) for name, value in (hypers | group).items()}
-            described.append((members, names, list(values.items())))
+            described.append((members, names, _values(rule, hypers | group)))
 
         self._optimizer = _updraft.Optimizer(rule._compiled, described)
         self._rule = rule
         self._groups = tuple(
-            Group(self._optimizer, index, tuple(rule.hypers), members)
+            Group(self._optimizer, index, rule, members)
             for index, (members, _, _) in enumerate(described)
         )
 
@@ -111,12 +151,24 @@ class Optimizer:
         """The parameter groups: `optimizer.groups[0]["lr"] = 1e-4`."""
         return self._groups
 
-    def step(self, grads: Sequence[Any]) -> None:
+    def step(self, grads: Iterable[Any]) -> None:
         """Applies one step, without the GIL.
 
-        `grads` has one gradient per parameter, over all groups; None leaves a parameter alone.
-        Gradients are only read. An error is raised before anything is written.
+        `grads` has one gradient per parameter, in the order of all groups' parameters; None leaves
+        a parameter alone. Gradients are only read. An error is raised before anything is written.
         """
+        if _is_array(grads) or isinstance(grads, Mapping | str | bytes):
+            raise TypeError(
+                f"`grads` is {type(grads)}; give a list with one gradient, or None, per parameter"
+            )
+        grads = list(grads)
+        expected = self._optimizer.param_count
+        if len(grads) != expected:
+            verb = "is" if len(grads) == 1 else "are"
+            raise InvalidArgumentError(
+                f"there {verb} {_count(len(grads), 'gradient')} for "
+                f"{_count(expected, 'parameter')}; give None for an absent one"
+            )
         self._optimizer.step(grads)
 
     def state(self, param: int) -> dict[str, Any]:
@@ -145,8 +197,14 @@ class Optimizer:
         self._optimizer.save(os.fspath(path))
 
     def load(self, path: str | os.PathLike[str]) -> None:
-        """Reads what `save` wrote: all of it, or on an error nothing."""
-        self._optimizer.load(os.fspath(path))
+        """Reads what `save` wrote, hyperparameters too: all of it, or on an error nothing."""
+        try:
+            self._optimizer.load(os.fspath(path))
+        except NotFoundError as error:
+            missing = FileMissingError(str(error))
+            missing.errno, missing.filename = errno.ENOENT, os.fspath(path)
+            raise missing from None
 
     def __repr__(self) -> str:
-        return f"<updraft optimizer {self._rule.name}, {self._optimizer.param_count} parameters>"
+        params = _count(self._optimizer.param_count, "parameter")
+        return f"<updraft optimizer {self._rule.name}, {params}>"
