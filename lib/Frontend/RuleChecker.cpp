@@ -20,6 +20,10 @@ const Expr *findName(const Expr &expr) {
       return name;
   return nullptr;
 }
+
+/// Each is a stream of the kernel, and code generation takes time that grows faster than their
+/// number.
+constexpr size_t maxStates = 64;
 } // namespace
 
 void Checker::checkRule(const Rule &rule) {
@@ -28,6 +32,9 @@ void Checker::checkRule(const Rule &rule) {
     checkParameter(rule, parameter, parameters);
   for (const Requirement &requirement : rule.requirements)
     checkRequirement(requirement, parameters);
+  if (rule.states.size() > maxStates)
+    diagnostics.report(DiagnosticKind::TooManyStates, rule.states[maxStates].name.range,
+                       rule.name.text, rule.states.size(), maxStates);
   for (const State &state : rule.states)
     checkState(state, parameters);
   if (rule.hasUpdate)

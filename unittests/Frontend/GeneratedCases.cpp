@@ -111,6 +111,16 @@ ErrorCase manyFiles() {
   return result;
 }
 
+ErrorCase manyStates() {
+  ErrorCase result{"too many states", {}, "rule R() {\n", {}, ""};
+  for (int i = 1; i <= 65; ++i)
+    result.source += "  state s" + std::to_string(i) + " = 0\n";
+  result.source += "  update(param, grad) { next param = param - grad }\n}\n";
+  result.expected =
+      oneError("66:9", "rule `R` has 65 states; at most 64 are allowed", "  state s65 = 0", 9, 3);
+  return result;
+}
+
 ErrorCase largeImport() {
   return {"import that is too large",
           {},
@@ -131,6 +141,7 @@ std::vector<ErrorCase> makeCases() {
       doubling("doubling constants", "2"),
       deepCalls(),
       manyFiles(),
+      manyStates(),
       largeImport(),
       {"byte that is no UTF-8",
        {},
