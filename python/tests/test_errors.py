@@ -55,6 +55,22 @@ def test_a_folder_is_no_file(tmp_path):
     assert caught.value.errno == errno.EISDIR
 
 
+def test_a_path_with_a_null_character(sgd):
+    optimizer = updraft.Optimizer(sgd, [])
+    for use in (updraft.compile_file, optimizer.load, optimizer.save):
+        with pytest.raises(updraft.InvalidArgumentError) as caught:
+            use("state\0x")
+        assert str(caught.value) == "path 'state\\x00x' has a null character"
+
+
+def test_settings_that_are_no_values():
+    with pytest.raises(TypeError) as caught:
+        updraft.compile(SGD, set={"lr": [1]})
+    assert str(caught.value) == ("setting `lr` is <class 'list'>; give a number, a boolean or text")
+    with pytest.raises(updraft.InvalidArgumentError, match="setting `lr` is no number: "):
+        updraft.compile(SGD, set={"lr": 10**5000})
+
+
 def test_text_that_is_no_utf8():
     with pytest.raises(updraft.CompileError):
         updraft.compile("rule \ud800")

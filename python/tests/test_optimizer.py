@@ -115,6 +115,9 @@ def test_an_array_in_place_of_a_list(momentum):
     assert refusal(updraft.Optimizer, momentum, [{"params": weights}]) == (
         '"params" of a group is one array; give a list, `[array]`'
     )
+    assert refusal(updraft.Optimizer, momentum, [weights, {"params": [ones(2)]}]) == (
+        "`params` has both arrays and groups; give all arrays in groups"
+    )
     for grads in (ones(4, 4), {"w": ones(4, 4)}, "text"):
         assert refusal(optimizer.step, grads) == (
             f"`grads` is {type(grads)}; give a list with one gradient, or None, per parameter"

@@ -5,21 +5,34 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import _updraft, dtypes
-from .errors import from_os_error
+from .errors import InvalidArgumentError, from_os_error
 
 STAGES = ("ast", "updraft", "schedule", "loops", "llvm", "asm")
 
 
-def _literal(value: Any) -> str:
+def path_text(path: str | bytes | os.PathLike[Any]) -> str:
+    """Returns a path as text. The C API would end it at a null character."""
+    text = os.fsdecode(path)
+    if "\0" in text:
+        raise InvalidArgumentError(f"path {text!r} has a null character")
+    return text
+
+
+def _literal(name: str, value: Any) -> str:
     """Writes a Python value as the language does."""
     # numpy's booleans are no `bool`; those of numpy 1 are called `bool_`.
     if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
         return "true" if value else "false"
     if isinstance(value, str):
         return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    if isinstance(value, int):
-        return str(value)
-    return repr(float(value))
+    try:
+        return str(value) if isinstance(value, int) else repr(float(value))
+    except TypeError:
+        raise TypeError(
+            f"setting `{name}` is {type(value)}; give a number, a boolean or text"
+        ) from None
+    except ValueError as error:
+        raise InvalidArgumentError(f"setting `{name}` is no number: {error}") from None
 
 
 # Bytes in a rule file. Reading one more is enough for the compiler to refuse a longer file.
@@ -108,12 +121,12 @@ def compile(
     >>> sgd.name, sgd.hypers
     ('SGD', {'lr': 0.1})
     """
-    settings = [(name, _literal(value)) for name, value in (set or {}).items()]
+    settings = [(name, _literal(name, value)) for name, value in (set or {}).items()]
     types = [(name, dtypes.number(dtype)) for name, dtype in (storage or {}).items()]
-    cache = None if cache_dir is None else os.fspath(cache_dir)
+    cache = None if cache_dir is None else path_text(cache_dir)
     # What is no text, such as half a surrogate pair, is refused by the compiler.
     text = source.encode(errors="surrogatepass") if isinstance(source, str) else source
-    return Rule(_updraft.Rule(text, os.fspath(filename), rule, settings, types, cache))
+    return Rule(_updraft.Rule(text, path_text(filename), rule, settings, types, cache))
 
 
 def compile_file(
@@ -130,13 +143,14 @@ def compile_file(
         FileMissingError: there is no such file.
         FileError: the file cannot be read.
     """
+    filename = path_text(path)
     try:
-        with open(path, "rb") as file:
+        with open(filename, "rb") as file:
             source = file.read(_SOURCE_LIMIT + 1)
     except OSError as error:
-        raise from_os_error(error, "read", os.fsdecode(path)) from None
+        raise from_os_error(error, "read", filename) from None
     return compile(
-        source, filename=os.fspath(path), rule=rule, set=set, storage=storage, cache_dir=cache_dir
+        source, filename=filename, rule=rule, set=set, storage=storage, cache_dir=cache_dir
     )
 
 

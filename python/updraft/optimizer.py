@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from typing import Any
 
 from . import _updraft
-from .compiler import Rule
+from .compiler import Rule, path_text
 from .errors import FileMissingError, InvalidArgumentError, NotFoundError
 
 
@@ -114,6 +114,8 @@ class Optimizer:
         params = list(params)
         if params and all(isinstance(item, Mapping) for item in params):
             groups = [dict(group) for group in params]
+        elif any(isinstance(item, Mapping) for item in params):
+            raise TypeError("`params` has both arrays and groups; give all arrays in groups")
         else:
             groups = [{"params": params}]
 
@@ -194,15 +196,16 @@ class Optimizer:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes states, step counts and hyperparameters as a safetensors file."""
-        self._optimizer.save(os.fspath(path))
+        self._optimizer.save(path_text(path))
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Reads what `save` wrote, hyperparameters too: all of it, or on an error nothing."""
+        text = path_text(path)
         try:
-            self._optimizer.load(os.fspath(path))
+            self._optimizer.load(text)
         except NotFoundError as error:
             missing = FileMissingError(str(error))
-            missing.errno, missing.filename = errno.ENOENT, os.fspath(path)
+            missing.errno, missing.filename = errno.ENOENT, text
             raise missing from None
 
     def __repr__(self) -> str:
