@@ -63,6 +63,13 @@ private:
   /// Where a parameter's states stand.
   enum class StateOrigin : uint8_t { None, Own, Bound };
   struct Loaded;
+  /// What a look at a gradient needs, apart from what else is known of its parameter: a step reads
+  /// it for each of them.
+  struct ExpectedGrad {
+    const void *checked = nullptr; // where one was last found to overlap none of `owned`
+    int64_t size = 0;              // of the only dimension, if the rank is 1
+    int32_t rank = 0;
+  };
   /// What one look at gradients found.
   struct GradientScan {
     static constexpr size_t none = ~size_t(0);
@@ -127,10 +134,10 @@ private:
   std::vector<StateArena> arenas;        // kept to the end: views of states point into them
   size_t boundStates = 0;
 
-  MemoryRanges owned;                     // of parameters, bound states and arenas
-  std::vector<const void *> checkedGrads; // by parameter: last found to overlap none of `owned`
-  bool gradsChecked = true;               // or `owned` has changed since
-  std::vector<uint32_t> changedGrads;     // parameters whose gradient is not that one
+  MemoryRanges owned;                      // of parameters, bound states and arenas
+  std::vector<ExpectedGrad> expectedGrads; // by parameter
+  bool gradsChecked = true;                // or `owned` has changed since
+  std::vector<uint32_t> changedGrads;      // parameters whose gradient is not that one
 
   StepPlan plan;
 };

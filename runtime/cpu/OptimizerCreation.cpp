@@ -63,7 +63,12 @@ Status Optimizer::addGroups(const upd_group *groups, size_t groupCount) {
     }
   }
   steps.resize(total);
-  checkedGrads.resize(total);
+  expectedGrads.resize(total);
+  for (size_t i = 0; i < total; ++i) {
+    const TensorLayout &layout = params[i].layout;
+    expectedGrads[i].rank = layout.rank;
+    expectedGrads[i].size = layout.rank == 1 ? *layout.shape : 0;
+  }
   changedGrads.reserve(total);
   statePointers.resize(total * stateCount());
   stateOrigins.resize(total * stateCount());

@@ -24,15 +24,19 @@ Optimizer::GradientScan Optimizer::scanGradients(const upd_tensor *grads, size_t
       scan.samePlan = false;
     if (absent)
       continue;
-    const TensorLayout &layout = params[i].layout;
-    if (numberOf(grad.dtype) != dtype || numberOf(grad.device) != UPD_CPU ||
-        !hasLayout(grad, layout) ||
-        (layout.elements != 0 &&
+    const ExpectedGrad &expected = expectedGrads[i];
+    const bool isVector = expected.rank == 1;
+    const bool fits = isVector ? grad.rank == 1 && grad.shape && *grad.shape == expected.size &&
+                                     (!grad.strides || *grad.strides == 1 || expected.size <= 1)
+                               : hasLayout(grad, params[i].layout);
+    const int64_t elements = isVector ? expected.size : params[i].layout.elements;
+    if (!fits || numberOf(grad.dtype) != dtype || numberOf(grad.device) != UPD_CPU ||
+        (elements != 0 &&
          (!grad.data || (reinterpret_cast<uintptr_t>(grad.data) & alignmentMask)))) {
       scan.bad = i;
       return scan;
     }
-    scan.changed |= grad.data != checkedGrads[i];
+    scan.changed |= grad.data != expected.checked;
   }
   scan.samePlan &= planned;
   return scan;
@@ -75,7 +79,8 @@ Optimizer::GradientScan Optimizer::scanGradients(const upd_tensor *grads) const 
 /// for the reason only if there is something wrong.
 Status Optimizer::checkGradients(const upd_tensor *grads, bool &samePlan) {
   if (!gradsChecked)
-    std::fill(checkedGrads.begin(), checkedGrads.end(), nullptr);
+    for (ExpectedGrad &expected : expectedGrads)
+      expected.checked = nullptr;
   gradsChecked = true;
   const GradientScan scan = scanGradients(grads);
   if (scan.bad != GradientScan::none)
@@ -84,7 +89,7 @@ Status Optimizer::checkGradients(const upd_tensor *grads, bool &samePlan) {
   changedGrads.clear();
   if (scan.changed)
     for (size_t i = 0; i < params.size(); ++i)
-      if (!isAbsent(grads[i]) && grads[i].data != checkedGrads[i])
+      if (!isAbsent(grads[i]) && grads[i].data != expectedGrads[i].checked)
         changedGrads.push_back(static_cast<uint32_t>(i));
   return {};
 }
@@ -225,7 +230,7 @@ Status Optimizer::step(const upd_tensor *grads, size_t gradCount) {
   // From here on nothing fails.
   plan.accept();
   for (uint32_t i : changedGrads) {
-    checkedGrads[i] = grads[i].data;
+    expectedGrads[i].checked = grads[i].data;
     plan.setStream(plan.positionOf(i), StreamIndex::Grad, grads[i].data);
   }
   plan.run(pool);

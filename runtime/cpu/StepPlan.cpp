@@ -15,10 +15,10 @@ using namespace updraft::runtime;
 
 static constexpr size_t rowAlignment = 64;
 static constexpr int64_t cacheLine = 64;
-// Measured on Zen 5 with 10000 tensors of 64 elements in the L3 cache: 4 and 8 tensors ahead take
-// the same time, 1 takes longer; more than 256 bytes of each stream gain nothing.
+// Measured on Zen 5 with 10000 tensors of 64 elements in the L3 cache: the first line of each stream,
+// 4 tensors ahead, is faster than no prefetch and than 256 bytes, which take the load units' time.
 static constexpr size_t prefetchDistance = 4;
-static constexpr int64_t prefetchBytes = 256;
+static constexpr int64_t prefetchBytes = 64;
 
 void StepPlan::FreeMemory::operator()(void *memory) const { std::free(memory); }
 
