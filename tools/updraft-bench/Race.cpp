@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <thread>
 
 using namespace updraft::bench;
 
@@ -35,8 +36,14 @@ std::vector<Row> updraft::bench::race(const std::string &work, std::vector<Conte
     repeats.push_back(std::clamp<int>(std::ceil(minSeconds / std::max(once, 1e-9)), 1, 100000));
   }
   for (int round = 0; round < rounds; ++round)
-    for (size_t i = 0; i < contestants.size(); ++i)
+    for (size_t i = 0; i < contestants.size(); ++i) {
+      // Idle threads of the one before may spin for some milliseconds, which is not this one's
+      // cost.
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      if (repeats[i] > 1)
+        contestants[i].run(1); // and waking up is not a short work's
       seconds[i].push_back(contestants[i].run(repeats[i]));
+    }
 
   auto limit = std::find_if(contestants.begin(), contestants.end(),
                             [](const Contestant &c) { return c.impl == "limit"; });
