@@ -2,6 +2,7 @@
 
 #include "Run.h"
 #include "TensorFile.h"
+#include "tools/options/ExitCode.h"
 #include "updraft-c/compiler.h"
 
 #include <CLI/CLI.hpp>
@@ -23,20 +24,6 @@ Examples:
 
 Exit codes: 0 success, 1 error in the rule, the request or the tensors, 2 a file could not be read or
 written, 3 a defect of Updraft, 100 and above an error in the command line.)";
-
-int exitCodeOf(const Status &status) {
-  switch (status.code()) {
-  case UPD_OK:
-    return 0;
-  case UPD_NOT_FOUND: // a file
-  case UPD_IO_ERROR:
-    return 2;
-  case UPD_INTERNAL_ERROR:
-    return 3;
-  default:
-    return 1;
-  }
-}
 
 /// How many parameters the step changed, and how many had no gradient.
 struct Counts {
@@ -95,7 +82,7 @@ int main(int argc, char **argv) {
     bool located = status.code() == UPD_COMPILE_ERROR;
     fmt::print(stderr, "{}{}{}", located ? "" : "error: ", status.message(),
                status.message().ends_with('\n') ? "" : "\n");
-    return exitCodeOf(status);
+    return updraft::exitCodeOf(status.code());
   }
   fmt::print("{} step{} on {} parameter{}, written to {}\n", options.steps,
              options.steps == 1 ? "" : "s", counts.stepped, counts.stepped == 1 ? "" : "s",

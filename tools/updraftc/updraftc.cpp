@@ -3,6 +3,7 @@
 // the cache.
 
 #include "CacheCommand.h"
+#include "tools/options/ExitCode.h"
 #include "tools/options/RuleOptions.h"
 #include "updraft/Driver/Compiler.h"
 #include "updraft/Driver/StatusError.h"
@@ -37,20 +38,6 @@ struct Options {
   std::string output;
   bool explain = false;
 };
-
-int exitCodeOf(upd_status status) {
-  switch (status) {
-  case UPD_OK:
-    return 0;
-  case UPD_NOT_FOUND: // a file
-  case UPD_IO_ERROR:
-    return 2;
-  case UPD_INTERNAL_ERROR:
-    return 3;
-  default:
-    return 1;
-  }
-}
 
 int report(llvm::Error error) {
   auto [status, message] = takeStatus(std::move(error));
