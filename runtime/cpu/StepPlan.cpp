@@ -15,8 +15,9 @@ using namespace updraft::runtime;
 
 static constexpr size_t rowAlignment = 64;
 static constexpr int64_t cacheLine = 64;
-// Measured on Zen 5 with 10000 tensors of 64 elements in the L3 cache: the first line of each stream,
-// 4 tensors ahead, is faster than no prefetch and than 256 bytes, which take the load units' time.
+// Measured on Zen 5 with 10000 tensors of 64 elements in the L3 cache: the first line of each
+// stream, 4 tensors ahead, is faster than no prefetch and than 256 bytes, which take the load
+// units' time.
 static constexpr size_t prefetchDistance = 4;
 static constexpr int64_t prefetchBytes = 64;
 
