@@ -9,9 +9,10 @@
  *   extern const char R_interface[];
  *   void R_initial(const double *hyper, double *initial);
  *   int32_t R_validate(const double *hyper);
- *   void R_prologue(const double *hyper, const double *per_tensor, const double *reduced, void
- * *row, double *scalar_state); void R_pass0(const void *row, void *const *streams, int64_t begin,
- * int64_t end, double *partials, const upd_site *site);
+ *   void R_prologue(const double *hyper, const double *per_tensor, const double *reduced,
+ *                   void *row, double *scalar_state);
+ *   void R_pass0(const void *row, void *const *streams, int64_t begin, int64_t end,
+ *                double *partials, const upd_site *site);
  *===---------------------------------------------------------------------------------------===*/
 #ifndef UPDRAFT_C_KERNEL_H
 #define UPDRAFT_C_KERNEL_H
