@@ -136,3 +136,9 @@ print(updraft.compile({SGD!r}, cache_dir={str(tmp_path)!r}).origin)
 
 def test_source_may_be_bytes():
     assert updraft.compile(SGD.encode()).name == "SGD"
+
+
+def test_settings_may_be_infinite():
+    source = "rule R(high = 1) { update(param, grad) { next param = min(param - grad, high) } }"
+    for value in (float("inf"), float("-inf")):
+        assert updraft.compile(source, set={"high": value}).hypers["high"] == value

@@ -1,5 +1,6 @@
 """Compiling rules, and looking at them."""
 
+import math
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -26,7 +27,13 @@ def _literal(name: str, value: Any) -> str:
     if isinstance(value, str):
         return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
     try:
-        return str(value) if isinstance(value, int) else repr(float(value))
+        if isinstance(value, int):
+            return str(value)
+        number = float(value)
+        if math.isfinite(number):
+            return repr(number)
+        # The language has no word for these.
+        return "0/0" if math.isnan(number) else "1/0" if number > 0 else "-1/0"
     except TypeError:
         raise TypeError(
             f"setting `{name}` is {type(value)}; give a number, a boolean or text"
