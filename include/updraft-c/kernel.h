@@ -11,8 +11,8 @@
  *   int32_t R_validate(const double *hyper);
  *   void R_prologue(const double *hyper, const double *per_tensor, const double *reduced,
  *                   void *row, double *scalar_state);
- *   void R_pass0(const void *row, void *const *streams, int64_t begin, int64_t end,
- *                double *partials, const upd_site *site);
+ *   void R_pass0(const void *row, void *const *streams, const upd_range *ranges, int64_t count,
+ *                double *partials, const upd_site *sites);
  *===---------------------------------------------------------------------------------------===*/
 #ifndef UPDRAFT_C_KERNEL_H
 #define UPDRAFT_C_KERNEL_H
@@ -53,12 +53,20 @@ typedef int32_t (*upd_validate_function)(const double *hyper);
 typedef void (*upd_prologue_function)(const double *hyper, const double *per_tensor,
                                       const double *reduced, void *row, double *scalar_state);
 
-/* Runs a pass over elements [begin, end) of one tensor. `begin` is a multiple of UPD_LEAF_ELEMENTS.
- * streams[0] is the parameter, streams[1] the gradient, then the states in order; each points to
- * element 0 and has the alignment of its element. Streams that are the same tensor may be equal,
- * and must not overlap otherwise. `partials` and `site` may be null where the pass uses neither. */
-typedef void (*upd_pass_function)(const void *row, void *const *streams, int64_t begin, int64_t end,
-                                  double *partials, const upd_site *site);
+/* Elements [begin, end) of one tensor; none if begin == end. `begin` is a multiple of
+ * UPD_LEAF_ELEMENTS. */
+typedef struct upd_range {
+  int64_t begin;
+  int64_t end;
+} upd_range;
+
+/* Runs a pass over one range in each of `count` tensors that share a row. A tensor has as many
+ * entries of `streams` as the rule has streams: the parameter, the gradient, then the states in
+ * order; those of the next tensor follow. Each points to element 0 of the tensor and has the
+ * alignment of its element. Streams that are the same tensor may be equal, and must not overlap
+ * otherwise. `partials` and `sites` (one per tensor) may be null where the pass uses neither. */
+typedef void (*upd_pass_function)(const void *row, void *const *streams, const upd_range *ranges,
+                                  int64_t count, double *partials, const upd_site *sites);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,8 @@
-//===- PassFunction.cpp - R_pass0: the loop over a tensor's elements --------------------------===//
-// A loop of whole vectors, then what is left: one iteration with masked accesses, or a loop of
-// single elements. Vectors are explicit, so no later analysis decides about them; an iteration
-// loads all that it reads before it stores, so streams may be the same tensor.
+//===- PassFunction.cpp - R_pass0: the loop over the elements of tensors ----------------------===//
+// A loop over tensors, and in it a loop of whole vectors, then what is left: one iteration with
+// masked accesses, or a loop of single elements. Vectors are explicit, so no later analysis decides
+// about them; an iteration loads all that it reads before it stores, so streams may be the same
+// tensor.
 
 #include "KernelFunctions.h"
 #include "KernelMemory.h"
@@ -19,11 +20,11 @@ using namespace mlir;
 namespace updraft {
 namespace {
 
-/// A stream of the pass: where it starts, and what is in it.
+/// A stream of the pass: what is in it, and where it starts.
 struct StreamAccess {
-  Value base;
+  Value stream; ///< of the plan
   const StorageConversion *storage;
-  Location name; ///< of its elements
+  Value base; ///< the address of the tensor's first element
 };
 
 class PassBuilder {
@@ -39,8 +40,9 @@ private:
     return arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(value));
   }
   void loadScalars(Value row);
-  LogicalResult loadStreams(ValueRange streams, Value pointers,
-                            SmallVectorImpl<StreamAccess> &result);
+  LogicalResult findStorages(ValueRange streams, SmallVectorImpl<StreamAccess> &result);
+  void loadBases(Value pointers);
+  void rangeLoop(Value pointers, Value ranges, Value count, ValueRange splats);
   Value splat(Value scalar, unsigned lanes);
   SmallVector<Value> splatScalars(unsigned lanes);
   bool canPairElements() const;
@@ -60,41 +62,56 @@ private:
   Type i64;
   SmallVector<Value> scalars;
   SmallVector<StreamAccess> reads, writes;
-  llvm::DenseMap<Value, Value> bases;
   bool pairs = false;        ///< vectors hold the elements of even number, and those of odd number
   unsigned perIteration = 1; ///< elements
 };
 
 LogicalResult PassBuilder::build(unsigned index) {
-  if (failed(checkVectorizable(pass)))
+  if (failed(checkVectorizable(pass)) || failed(findStorages(pass.getReads(), reads)) ||
+      failed(findStorages(pass.getWrites(), writes)))
     return failure();
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
   std::string name = (interface.plan.getSymName() + "_pass" + Twine(index)).str();
   auto function = func::FuncOp::create(
       builder, loc, name,
-      builder.getFunctionType({pointer, pointer, i64, i64, pointer, pointer}, {}));
+      builder.getFunctionType({pointer, pointer, pointer, i64, pointer, pointer}, {}));
   builder.setInsertionPointToStart(function.addEntryBlock());
-  nameArguments(function, {"row", "streams", "begin", "end", "partials", "site"});
-  Value begin = function.getArgument(2), end = function.getArgument(3);
-
-  loadScalars(function.getArgument(0));
-  if (failed(loadStreams(pass.getReads(), function.getArgument(1), reads)) ||
-      failed(loadStreams(pass.getWrites(), function.getArgument(1), writes)))
-    return failure();
+  nameArguments(function, {"row", "streams", "ranges", "count", "partials", "sites"});
 
   pairs = canPairElements();
   perIteration = pairs ? 2 * shape.lanes : shape.lanes;
-  SmallVector<Value> splats = splatScalars(shape.lanes);
-  Value count = arith::SubIOp::create(builder, loc, end, begin);
-  Value whole = arith::AndIOp::create(builder, loc, count, constantI64(-int64_t(perIteration)));
+  loadScalars(function.getArgument(0));
+  rangeLoop(function.getArgument(1), function.getArgument(2), function.getArgument(3),
+            splatScalars(shape.lanes));
+  func::ReturnOp::create(builder, loc);
+  return success();
+}
+
+// For each range the elements of one tensor.
+void PassBuilder::rangeLoop(Value pointers, Value ranges, Value count, ValueRange splats) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto loop = scf::ForOp::create(builder, loc, constantI64(0), count, constantI64(1));
+  builder.setInsertionPointToStart(loop.getBody());
+  Value number = loop.getInductionVar();
+  number.setLoc(named(loc, "n"));
+  Value streamCount = constantI64(interface.streamIndex.size());
+  loadBases(elementPointer(builder, loc, pointers.getType(), pointers,
+                           arith::MulIOp::create(builder, loc, number, streamCount).getResult()));
+
+  Value range =
+      elementPointer(builder, loc, i64, ranges,
+                     arith::MulIOp::create(builder, loc, number, constantI64(2)).getResult());
+  Value begin = loadElements(builder, named(loc, "begin"), i64, range);
+  Value end =
+      loadElements(builder, named(loc, "end"), i64, elementPointer(builder, loc, i64, range, 1));
+  Value length = arith::SubIOp::create(builder, loc, end, begin);
+  Value whole = arith::AndIOp::create(builder, loc, length, constantI64(-int64_t(perIteration)));
   Value middle = arith::AddIOp::create(builder, loc, begin, whole);
   vectorLoop(begin, middle, splats);
   if (shape.maskRemainder)
-    maskedRemainder(middle, arith::SubIOp::create(builder, loc, count, whole), splats);
+    maskedRemainder(middle, arith::SubIOp::create(builder, loc, length, whole), splats);
   else
     scalarLoop(middle, end);
-  func::ReturnOp::create(builder, loc);
-  return success();
 }
 
 void PassBuilder::loadScalars(Value row) {
@@ -111,25 +128,32 @@ void PassBuilder::loadScalars(Value row) {
   }
 }
 
-LogicalResult PassBuilder::loadStreams(ValueRange streams, Value pointers,
-                                       SmallVectorImpl<StreamAccess> &result) {
+LogicalResult PassBuilder::findStorages(ValueRange streams, SmallVectorImpl<StreamAccess> &result) {
   for (Value stream : streams) {
     Type storage = cast<StreamType>(stream.getType()).getStorage();
     const StorageConversion *conversion = StorageConversion::find(storage);
     if (!conversion)
       return pass.emitOpError() << "has a stream of " << storage
                                 << ", a CPU stores `f32`, `f64`, `bf16` and `f16`";
-    Value &base = bases[stream];
+    result.push_back({stream, conversion, {}});
+  }
+  return success();
+}
+
+// The addresses of a tensor's streams, once for those that are read and written.
+void PassBuilder::loadBases(Value pointers) {
+  llvm::DenseMap<Value, Value> bases;
+  for (StreamAccess &access : llvm::concat<StreamAccess>(reads, writes)) {
+    Value &base = bases[access.stream];
     if (!base) {
-      auto index = static_cast<int32_t>(interface.streamIndex.lookup(stream));
+      auto index = static_cast<int32_t>(interface.streamIndex.lookup(access.stream));
       Type pointer = pointers.getType();
-      auto name = stream.getDefiningOp<StreamOp>().getName();
+      auto name = access.stream.getDefiningOp<StreamOp>().getName();
       base = loadElements(builder, named(loc, (name + "_data").str()), pointer,
                           elementPointer(builder, loc, pointer, pointers, index));
     }
-    result.push_back({base, conversion, stream.getLoc()});
+    access.base = base;
   }
-  return success();
 }
 
 Value PassBuilder::splat(Value scalar, unsigned lanes) {
@@ -161,8 +185,10 @@ void PassBuilder::computeAt(Value index, unsigned lanes, ValueRange splats, Valu
   SmallVector<Value> arguments(splats);
   for (const StreamAccess &stream : reads) {
     Type type = laneType(stream.storage->memoryType(builder.getContext()), lanes);
-    Value stored = loadElements(builder, stream.name, type, addressOf(stream, index), mask);
-    arguments.push_back(stream.storage->widen(builder, stream.name, stored, interface.compute));
+    Value stored =
+        loadElements(builder, stream.stream.getLoc(), type, addressOf(stream, index), mask);
+    arguments.push_back(
+        stream.storage->widen(builder, stream.stream.getLoc(), stored, interface.compute));
   }
   SmallVector<Value> results = cloneBody(builder, pass, arguments, lanes);
   for (auto [value, stream] : llvm::zip_equal(results, writes)) {
@@ -176,8 +202,9 @@ void PassBuilder::computePairsAt(Value index, ValueRange splats, Value mask) {
   SmallVector<Value> evenArguments(splats), oddArguments(splats);
   Type type = laneType(builder.getI16Type(), 2 * shape.lanes);
   for (const StreamAccess &stream : reads) {
-    Value stored = loadElements(builder, stream.name, type, addressOf(stream, index), mask);
-    auto [even, odd] = widenBFloat16Pairs(builder, stream.name, stored);
+    Value stored =
+        loadElements(builder, stream.stream.getLoc(), type, addressOf(stream, index), mask);
+    auto [even, odd] = widenBFloat16Pairs(builder, stream.stream.getLoc(), stored);
     evenArguments.push_back(even);
     oddArguments.push_back(odd);
   }

@@ -26,7 +26,6 @@ public:
   static constexpr int64_t inlineCost = 32 * 1024;
 
   struct Tensor {
-    int64_t elements;
     uint32_t param;
     uint32_t row;
   };
@@ -87,7 +86,6 @@ private:
   const char *rowData(uint32_t row) const { return rowMemory.get() + row * rowBytes; }
   void runPart(size_t part) const;
   void runTensor(size_t position, int64_t begin, int64_t end) const;
-  void prefetch(size_t position) const;
   void runWhole(size_t begin, size_t end) const;
   void initialise(size_t position, int64_t begin, int64_t end) const;
 
@@ -96,7 +94,8 @@ private:
   size_t rowBytes;
 
   std::vector<Tensor> list;
-  std::vector<void *> streams; // streamCount for each tensor
+  std::vector<upd_range> ranges; // all of each tensor
+  std::vector<void *> streams;   // streamCount for each tensor
   std::vector<uint32_t> positions;
   std::vector<Row> rows;
   std::vector<uint32_t> rowTable; // open addressing, for findRow

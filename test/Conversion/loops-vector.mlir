@@ -1,5 +1,5 @@
-// The loop of a pass: scalars and streams are loaded and spread before it, and an iteration loads
-// everything before it stores. What is left over is masked, or computed one by one.
+// The loops of a pass: scalars are loaded and spread before them, and an iteration loads everything
+// before it stores. What is left over of a tensor is masked, or computed one by one.
 // RUN: updraft-opt %s --convert-updraft-plan-to-loops="vector-bits=256 mask-remainder=true" \
 // RUN:   | FileCheck %s --check-prefixes=CHECK,MASK
 // RUN: updraft-opt %s --convert-updraft-plan-to-loops="vector-bits=256 mask-remainder=false" \
@@ -35,8 +35,8 @@ updraft.plan @Flagged compute f32 {
 }
 
 // CHECK-LABEL: func.func @Flagged_pass0(
-// CHECK-SAME:      %[[ROW:[a-z0-9_]+]]: !llvm.ptr, %[[STREAMS:[a-z0-9_]+]]: !llvm.ptr, %[[BEGIN:[a-z0-9_]+]]: i64,
-// CHECK-SAME:      %[[END:[a-z0-9_]+]]: i64, %{{[a-z0-9_]+}}: !llvm.ptr, %{{[a-z0-9_]+}}: !llvm.ptr) {
+// CHECK-SAME:      %[[ROW:[a-z0-9_]+]]: !llvm.ptr, %[[STREAMS:[a-z0-9_]+]]: !llvm.ptr, %[[RANGES:[a-z0-9_]+]]: !llvm.ptr,
+// CHECK-SAME:      %[[COUNT:[a-z0-9_]+]]: i64, %{{[a-z0-9_]+}}: !llvm.ptr, %{{[a-z0-9_]+}}: !llvm.ptr) {
 //
 // Row slot 0 is the skip flag, so the flag is in slot 2 and the scalar in slot 1.
 // CHECK:         %[[FLAG_AT:.*]] = llvm.getelementptr inbounds %[[ROW]][2] : (!llvm.ptr) -> !llvm.ptr, f32
@@ -44,16 +44,26 @@ updraft.plan @Flagged compute f32 {
 // CHECK:         %[[FLAG:.*]] = arith.cmpf une, %[[FLAG_ROW]], %{{.*}} : f32
 // CHECK:         %[[SCALAR_AT:.*]] = llvm.getelementptr inbounds %[[ROW]][1] : (!llvm.ptr) -> !llvm.ptr, f32
 // CHECK:         %[[SCALAR:.*]] = llvm.load %[[SCALAR_AT]]
-// CHECK:         %[[P_AT:.*]] = llvm.getelementptr inbounds %[[STREAMS]][0] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
-// CHECK:         %[[P:.*]] = llvm.load %[[P_AT]] {alignment = 8 : i64} : !llvm.ptr -> !llvm.ptr
-// CHECK:         %[[G_AT:.*]] = llvm.getelementptr inbounds %[[STREAMS]][1]
-// CHECK:         %[[G:.*]] = llvm.load %[[G_AT]]
 // CHECK:         %[[FLAGS:.*]] = vector.broadcast %[[FLAG]] : i1 to vector<8xi1>
 // CHECK:         %[[SCALARS:.*]] = vector.broadcast %[[SCALAR]] : f32 to vector<8xf32>
 //
-// CHECK:         %[[COUNT:.*]] = arith.subi %[[END]], %[[BEGIN]] : i64
+// Each tensor has two streams and one range.
+// CHECK:         scf.for %[[N:.*]] = %{{.*}} to %[[COUNT]] step %{{.*}}  : i64 {
+// CHECK:         %[[TWO_STREAMS:.*]] = arith.constant 2 : i64
+// CHECK:         %[[TENSOR:.*]] = arith.muli %[[N]], %[[TWO_STREAMS]] : i64
+// CHECK:         %[[TENSOR_AT:.*]] = llvm.getelementptr inbounds %[[STREAMS]][%[[TENSOR]]] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+// CHECK:         %[[P_AT:.*]] = llvm.getelementptr inbounds %[[TENSOR_AT]][0] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+// CHECK:         %[[P:.*]] = llvm.load %[[P_AT]] {alignment = 8 : i64} : !llvm.ptr -> !llvm.ptr
+// CHECK:         %[[G_AT:.*]] = llvm.getelementptr inbounds %[[TENSOR_AT]][1]
+// CHECK:         %[[G:.*]] = llvm.load %[[G_AT]]
+// CHECK:         %[[RANGE_AT:.*]] = llvm.getelementptr inbounds %[[RANGES]][%{{.*}}] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+// CHECK:         %[[BEGIN:.*]] = llvm.load %[[RANGE_AT]]
+// CHECK:         %[[END_AT:.*]] = llvm.getelementptr inbounds %[[RANGE_AT]][1]
+// CHECK:         %[[END:.*]] = llvm.load %[[END_AT]]
+//
+// CHECK:         %[[LENGTH:.*]] = arith.subi %[[END]], %[[BEGIN]] : i64
 // CHECK:         %[[MINUS_LANES:.*]] = arith.constant -8 : i64
-// CHECK:         %[[WHOLE:.*]] = arith.andi %[[COUNT]], %[[MINUS_LANES]] : i64
+// CHECK:         %[[WHOLE:.*]] = arith.andi %[[LENGTH]], %[[MINUS_LANES]] : i64
 // CHECK:         %[[MIDDLE:.*]] = arith.addi %[[BEGIN]], %[[WHOLE]] : i64
 // CHECK:         scf.for %[[I:.*]] = %[[BEGIN]] to %[[MIDDLE]] step %{{.*}}  : i64 {
 // CHECK:           %[[PI:.*]] = llvm.getelementptr inbounds %[[P]][%[[I]]] : (!llvm.ptr, i64) -> !llvm.ptr, f32
@@ -68,7 +78,7 @@ updraft.plan @Flagged compute f32 {
 // CHECK:           llvm.store %[[NEXT]], %{{.*}} {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
 // CHECK-NEXT:    }
 //
-// MASK:          %[[LEFT:.*]] = arith.subi %[[COUNT]], %[[WHOLE]] : i64
+// MASK:          %[[LEFT:.*]] = arith.subi %[[LENGTH]], %[[WHOLE]] : i64
 // MASK:          %[[SOME:.*]] = arith.cmpi ne, %[[LEFT]], %{{.*}} : i64
 // MASK:          scf.if %[[SOME]] {
 // MASK:            %[[LANES:.*]] = arith.constant dense<[0, 1, 2, 3, 4, 5, 6, 7]> : vector<8xi32>

@@ -8,6 +8,14 @@ using namespace updraft::runtime;
 
 namespace {
 
+/// A pass over one range, for each of the ranges of tensors with so many streams.
+template <size_t streamCount, void (*pass)(const void *, void *const *, int64_t, int64_t)>
+void forRanges(const void *row, void *const *streams, const upd_range *ranges, int64_t count,
+               double *, const upd_site *) {
+  for (int64_t i = 0; i < count; ++i)
+    pass(row, streams + static_cast<size_t>(i) * streamCount, ranges[i].begin, ranges[i].end);
+}
+
 void noInitial(const double *, double *) {}
 int32_t allValid(const double *) { return -1; }
 
@@ -24,8 +32,7 @@ void momentumPrologue(const double *hyper, const double *perTensor, const double
   values[1] = static_cast<float>(hyper[0]);
   values[2] = perTensor[UPD_TENSOR_FIRST] != 0 ? 0 : static_cast<float>(hyper[1]);
 }
-void momentumPass(const void *row, void *const *streams, int64_t begin, int64_t end, double *,
-                  const upd_site *) {
+void momentumPass(const void *row, void *const *streams, int64_t begin, int64_t end) {
   const auto *values = static_cast<const float *>(row);
   auto *param = static_cast<float *>(streams[0]), *buf = static_cast<float *>(streams[2]);
   const auto *grad = static_cast<const float *>(streams[1]);
@@ -42,8 +49,7 @@ void initialInitial(const double *hyper, double *initial) {
 void initialPrologue(const double *, const double *, const double *, void *row, double *) {
   *static_cast<float *>(row) = 0;
 }
-void initialPass(const void *, void *const *streams, int64_t begin, int64_t end, double *,
-                 const upd_site *) {
+void initialPass(const void *, void *const *streams, int64_t begin, int64_t end) {
   auto *param = static_cast<float *>(streams[0]), *size = static_cast<float *>(streams[2]);
   auto *last = static_cast<uint16_t *>(streams[3]);
   const auto *grad = static_cast<const float *>(streams[1]);
@@ -60,14 +66,12 @@ void countingPrologue(const double *, const double *perTensor, const double *, v
   values[0] = 0;
   values[1] = 1 + 1000 * perTensor[UPD_TENSOR_FIRST];
 }
-void countingPass0(const void *row, void *const *streams, int64_t begin, int64_t end, double *,
-                   const upd_site *) {
+void countingPass0(const void *row, void *const *streams, int64_t begin, int64_t end) {
   ASSERT_EQ(begin % UPD_LEAF_ELEMENTS, 0);
   for (int64_t i = begin; i < end; ++i)
     static_cast<double *>(streams[0])[i] += static_cast<const double *>(row)[1];
 }
-void countingPass1(const void *, void *const *streams, int64_t begin, int64_t end, double *,
-                   const upd_site *) {
+void countingPass1(const void *, void *const *streams, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i)
     static_cast<double *>(streams[0])[i] += 0.5;
 }
@@ -78,8 +82,7 @@ void skippingPrologue(const double *hyper, const double *perTensor, const double
   values[0] = hyper[0] != 0;
   values[1] = static_cast<float>(perTensor[UPD_TENSOR_STEP]);
 }
-void skippingPass(const void *row, void *const *streams, int64_t begin, int64_t end, double *,
-                  const upd_site *) {
+void skippingPass(const void *row, void *const *streams, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i)
     static_cast<float *>(streams[2])[i] = static_cast<const float *>(row)[1];
 }
@@ -98,7 +101,7 @@ std::shared_ptr<const Kernels> test::momentumRule() {
   kernels->initial = momentumInitial;
   kernels->validate = momentumValidate;
   kernels->prologue = momentumPrologue;
-  kernels->passes = {momentumPass};
+  kernels->passes = {forRanges<3, momentumPass>};
   return kernels;
 }
 
@@ -111,7 +114,7 @@ std::shared_ptr<const Kernels> test::initialRule() {
   kernels->initial = initialInitial;
   kernels->validate = allValid;
   kernels->prologue = initialPrologue;
-  kernels->passes = {initialPass};
+  kernels->passes = {forRanges<4, initialPass>};
   return kernels;
 }
 
@@ -124,7 +127,7 @@ std::shared_ptr<const Kernels> test::countingRule() {
   kernels->initial = noInitial;
   kernels->validate = allValid;
   kernels->prologue = countingPrologue;
-  kernels->passes = {countingPass0, countingPass1};
+  kernels->passes = {forRanges<2, countingPass0>, forRanges<2, countingPass1>};
   return kernels;
 }
 
@@ -138,7 +141,7 @@ std::shared_ptr<const Kernels> test::skippingRule() {
   kernels->initial = momentumInitial;
   kernels->validate = allValid;
   kernels->prologue = skippingPrologue;
-  kernels->passes = {skippingPass};
+  kernels->passes = {forRanges<3, skippingPass>};
   return kernels;
 }
 

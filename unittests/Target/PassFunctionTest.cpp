@@ -99,8 +99,8 @@ void expectMomentum(const StorageFormat &compute, const StorageFormat &stored,
           }
           T row[] = {T(0), scale, T(first ? 1 : 0)};
           void *streams[] = {param.data(), grad.data(), momentum.data()};
-          plan.pass(row, streams, static_cast<int64_t>(begin), static_cast<int64_t>(begin + count),
-                    nullptr, nullptr);
+          const upd_range range{int64_t(begin), int64_t(begin + count)};
+          plan.pass(row, streams, &range, 1, nullptr, nullptr);
           ASSERT_EQ(param.memory, expectedParam.memory)
               << count << " elements, offset " << offset << ", " << target.vectorBits << " bits";
           ASSERT_EQ(momentum.memory, expectedMomentum.memory)
@@ -134,7 +134,8 @@ TEST(PassFunctionTest, StreamsMayBeTheSameTensor) {
       values[i] = float(i);
     float row[] = {0, 0.5f, 1};
     void *streams[] = {values.data(), values.data(), state.data()};
-    plan.pass(row, streams, 0, 33, nullptr, nullptr);
+    const upd_range range{0, 33};
+    plan.pass(row, streams, &range, 1, nullptr, nullptr);
     for (size_t i = 0; i < values.size(); ++i) {
       EXPECT_EQ(values[i], float(i) - 0.5f * float(i));
       EXPECT_EQ(state[i], float(i));
@@ -164,5 +165,34 @@ TEST(PassFunctionTest, RefusesWhatACPUCannotDoInVectors) {
     EXPECT_EQ(message, "'" + name +
                            "' op has no vector instructions, and a pass calls no library; expand "
                            "it with `updraft-expand-math`\n");
+  }
+}
+
+TEST(PassFunctionTest, RunsOverOneRangeOfEachTensor) {
+  std::string text = momentumPlan(f32, f32, f32);
+  for (const CPUTarget &target : runnableTargets()) {
+    JitPlan plan(text, target);
+    ASSERT_TRUE(plan.pass);
+    const std::vector<int64_t> sizes = {17, 0, 3, 64};
+    std::vector<std::vector<float>> tensors;
+    std::vector<void *> streams;
+    std::vector<upd_range> ranges;
+    for (int64_t size : sizes) {
+      for (float value : {2.0f, 4.0f, 8.0f})
+        tensors.emplace_back(size, value);
+      ranges.push_back({0, size});
+    }
+    ranges[2].end = 2;
+    for (std::vector<float> &tensor : tensors)
+      streams.push_back(tensor.data());
+    const float row[] = {0, 0.5f, 0};
+    plan.pass(row, streams.data(), ranges.data(), int64_t(ranges.size()), nullptr, nullptr);
+    for (size_t i = 0; i < ranges.size(); ++i)
+      for (int64_t j = 0; j < sizes[i]; ++j) {
+        const bool inside = j < ranges[i].end;
+        EXPECT_EQ(tensors[3 * i][j], inside ? 2.0f - 0.5f * (8 * 0.5f + 4) : 2.0f);
+        EXPECT_EQ(tensors[3 * i + 1][j], 4.0f);
+        EXPECT_EQ(tensors[3 * i + 2][j], inside ? 8 * 0.5f + 4 : 8.0f);
+      }
   }
 }

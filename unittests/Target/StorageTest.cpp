@@ -46,7 +46,8 @@ void expectCopies(const StorageFormat &from, const StorageFormat &compute, const
     std::vector<std::byte> grad = pack(from, inputs);
     std::vector<std::byte> param(inputs.size() * to.bytes(), std::byte(0x5a));
     void *streams[] = {param.data(), grad.data()};
-    plan.pass(nullptr, streams, 0, static_cast<int64_t>(inputs.size()), nullptr, nullptr);
+    const upd_range range{0, static_cast<int64_t>(inputs.size())};
+    plan.pass(nullptr, streams, &range, 1, nullptr, nullptr);
     int failures = 0;
     for (size_t i = 0; i < inputs.size() && failures < 5; ++i) {
       double widened = from.decode(inputs[i]);
