@@ -15,25 +15,25 @@ using llvm::StringRef;
 namespace {
 constexpr uint32_t maxNameLength = 100;
 
+struct Keyword {
+  StringRef text;
+  TokenKind kind;
+};
+
+constexpr Keyword keywordTable[] = {
+    {"else", TokenKind::Else}, {"false", TokenKind::False},     {"fn", TokenKind::Fn},
+    {"if", TokenKind::If},     {"import", TokenKind::Import},   {"let", TokenKind::Let},
+    {"next", TokenKind::Next}, {"require", TokenKind::Require}, {"return", TokenKind::Return},
+    {"rule", TokenKind::Rule}, {"state", TokenKind::State},     {"static", TokenKind::Static},
+    {"then", TokenKind::Then}, {"true", TokenKind::True},       {"update", TokenKind::Update},
+    {"when", TokenKind::When},
+};
+
 TokenKind keywordKind(StringRef text) {
-  return llvm::StringSwitch<TokenKind>(text)
-      .Case("else", TokenKind::Else)
-      .Case("false", TokenKind::False)
-      .Case("fn", TokenKind::Fn)
-      .Case("if", TokenKind::If)
-      .Case("import", TokenKind::Import)
-      .Case("let", TokenKind::Let)
-      .Case("next", TokenKind::Next)
-      .Case("require", TokenKind::Require)
-      .Case("return", TokenKind::Return)
-      .Case("rule", TokenKind::Rule)
-      .Case("state", TokenKind::State)
-      .Case("static", TokenKind::Static)
-      .Case("then", TokenKind::Then)
-      .Case("true", TokenKind::True)
-      .Case("update", TokenKind::Update)
-      .Case("when", TokenKind::When)
-      .Default(TokenKind::Identifier);
+  for (const Keyword &keyword : keywordTable)
+    if (keyword.text == text)
+      return keyword.kind;
+  return TokenKind::Identifier;
 }
 
 bool startsName(char c) { return llvm::isAlpha(c) || c == '_'; }
@@ -41,8 +41,8 @@ bool continuesName(char c) { return llvm::isAlnum(c) || c == '_'; }
 
 class Lexer {
 public:
-  Lexer(const SourceFile &file, DiagnosticEngine &diagnostics)
-      : file(file), diagnostics(diagnostics), text(file.text()) {}
+  Lexer(const SourceFile &file, DiagnosticEngine &diagnostics, std::vector<SourceRange> *comments)
+      : file(file), diagnostics(diagnostics), comments(comments), text(file.text()) {}
 
   std::vector<Token> run() {
     tokens.reserve(text.size() / 4 + 1);
@@ -67,8 +67,11 @@ private:
       if (llvm::isSpace(text[at])) {
         ++at;
       } else if (text.substr(at).starts_with("//")) {
+        uint32_t begin = at;
         size_t end = text.find('\n', at);
         at = static_cast<uint32_t>(end == StringRef::npos ? text.size() : end);
+        if (comments)
+          comments->push_back(from(begin));
       } else {
         return true;
       }
@@ -252,17 +255,26 @@ private:
 
   const SourceFile &file;
   DiagnosticEngine &diagnostics;
+  std::vector<SourceRange> *comments;
   StringRef text;
   uint32_t at = 0;
   std::vector<Token> tokens;
 };
 } // namespace
 
-std::vector<Token> updraft::lex(const SourceFile &file, DiagnosticEngine &diagnostics) {
-  return Lexer(file, diagnostics).run();
+std::vector<Token> updraft::lex(const SourceFile &file, DiagnosticEngine &diagnostics,
+                                std::vector<SourceRange> *comments) {
+  return Lexer(file, diagnostics, comments).run();
 }
 
 bool updraft::isKeyword(StringRef text) { return keywordKind(text) != TokenKind::Identifier; }
+
+std::vector<StringRef> updraft::keywords() {
+  std::vector<StringRef> names;
+  for (const Keyword &keyword : keywordTable)
+    names.push_back(keyword.text);
+  return names;
+}
 
 StringRef updraft::describe(TokenKind kind) {
   switch (kind) {

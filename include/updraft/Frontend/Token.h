@@ -67,11 +67,16 @@ struct Token {
 /// How a message names a kind of token: "`let`", "a name", "the end of the file".
 llvm::StringRef describe(TokenKind kind);
 
-/// The tokens of a file, ended by an End token. Reports what is no token, and leaves it out.
-std::vector<Token> lex(const SourceFile &file, DiagnosticEngine &diagnostics);
+/// The tokens of a file, ended by an End token. Reports what is no token, and leaves it out. The
+/// comments, from `//` to the end of the line, are no tokens; they go to `comments` if it is given.
+std::vector<Token> lex(const SourceFile &file, DiagnosticEngine &diagnostics,
+                       std::vector<SourceRange> *comments = nullptr);
 
 /// Whether `text` is a keyword of the language.
 bool isKeyword(llvm::StringRef text);
+
+/// Every keyword, in alphabetical order.
+std::vector<llvm::StringRef> keywords();
 
 } // namespace updraft
 
