@@ -4,6 +4,7 @@
 
 #include "StorageTypes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -13,7 +14,7 @@ namespace updraft {
 namespace {
 
 // The bits of an f32 value, as i32, of which the upper half is `value` as bf16.
-Value roundUpperHalf(OpBuilder &builder, Location loc, Value value, bool shortNaNs) {
+Value roundUpperHalf(OpBuilder &builder, Location loc, Value value) {
   Type i32 = builder.getI32Type();
   auto constant = [&](uint64_t bits) { return integerLike(builder, loc, value, i32, bits); };
   Value bits = arith::BitcastOp::create(builder, loc, withShapeOf(value, i32), value);
@@ -22,8 +23,6 @@ Value roundUpperHalf(OpBuilder &builder, Location loc, Value value, bool shortNa
   Value lastBit = arith::AndIOp::create(builder, loc, upper, constant(1));
   Value half = arith::AddIOp::create(builder, loc, lastBit, constant(0x7fff));
   Value rounded = arith::AddIOp::create(builder, loc, bits, half);
-  if (shortNaNs)
-    return rounded;
   // A NaN whose payload is in the lower half must not become an infinity, nor carry into the sign.
   Value quiet = arith::OrIOp::create(builder, loc, bits, constant(0x400000));
   Value isNaN = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO, value, value);
@@ -47,7 +46,7 @@ public:
     Type i16 = builder.getI16Type(), i32 = builder.getI32Type();
     if (getElementTypeOrSelf(value.getType()).isF64())
       value = roundToOdd(builder, loc, value);
-    Value rounded = roundUpperHalf(builder, loc, value, /*shortNaNs=*/false);
+    Value rounded = roundUpperHalf(builder, loc, value);
     Value upper =
         arith::ShRUIOp::create(builder, loc, rounded, integerLike(builder, loc, value, i32, 16));
     return arith::TruncIOp::create(builder, loc, withShapeOf(value, i16), upper);
@@ -69,17 +68,41 @@ std::pair<Value, Value> widenBFloat16Pairs(OpBuilder &builder, Location loc, Val
           arith::BitcastOp::create(builder, loc, type, odd)};
 }
 
-Value narrowBFloat16Pairs(OpBuilder &builder, Location loc, Value even, Value odd, bool shortNaNs) {
+// Two vectors of words as the halves of one: `low` from the even one, `high` from the odd one, as
+// vector<2n x i16>.
+static Value mergeHalves(OpBuilder &builder, Location loc, Value low, Value high) {
   Type i16 = builder.getI16Type(), i32 = builder.getI32Type();
-  Value evenBits = roundUpperHalf(builder, loc, even, shortNaNs);
-  Value oddBits = roundUpperHalf(builder, loc, odd, shortNaNs);
-  Value low =
-      arith::ShRUIOp::create(builder, loc, evenBits, integerLike(builder, loc, even, i32, 16));
-  Value high =
-      arith::AndIOp::create(builder, loc, oddBits, integerLike(builder, loc, odd, i32, 0xffff0000));
-  Value words = arith::OrIOp::create(builder, loc, low, high);
+  auto masked = [&](Value words, uint64_t mask) -> Value {
+    return arith::AndIOp::create(builder, loc, words, integerLike(builder, loc, words, i32, mask));
+  };
+  Value words = arith::OrIOp::create(builder, loc, masked(low, 0xffff), masked(high, 0xffff0000));
   int64_t lanes = cast<VectorType>(words.getType()).getNumElements();
   return vector::BitCastOp::create(builder, loc, VectorType::get(2 * lanes, i16), words);
+}
+
+Value narrowBFloat16Pairs(OpBuilder &builder, Location loc, Value even, Value odd, bool shortNaNs) {
+  Type i16 = builder.getI16Type(), i32 = builder.getI32Type();
+  Value shift = integerLike(builder, loc, even, i32, 16);
+  auto bitsOf = [&](Value value) -> Value {
+    return shortNaNs
+               ? arith::BitcastOp::create(builder, loc, withShapeOf(value, i32), value).getResult()
+               : roundUpperHalf(builder, loc, value);
+  };
+  Value evenBits = bitsOf(even), oddBits = bitsOf(odd);
+  Value upper =
+      mergeHalves(builder, loc, arith::ShRUIOp::create(builder, loc, evenBits, shift), oddBits);
+  if (!shortNaNs)
+    return upper;
+  // Rounding the halves of all elements at once takes fewer operations: up where the lower half,
+  // less one if the upper one is even, has its first bit set.
+  Value lower =
+      mergeHalves(builder, loc, evenBits, arith::ShLIOp::create(builder, loc, oddBits, shift));
+  auto constant = [&](uint64_t bits) { return integerLike(builder, loc, upper, i16, bits); };
+  Value flipped = arith::XOrIOp::create(builder, loc, upper, constant(0xffff));
+  Value isEven = arith::AndIOp::create(builder, loc, flipped, constant(1));
+  Value rest = LLVM::USubSat::create(builder, loc, lower, isEven);
+  Value carry = arith::ShRUIOp::create(builder, loc, rest, constant(15));
+  return arith::AddIOp::create(builder, loc, upper, carry);
 }
 
 const StorageConversion *bf16Storage() {

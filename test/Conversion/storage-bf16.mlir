@@ -90,8 +90,12 @@ updraft.plan @Copy compute f32 {
 // CHECK:           %[[EVEN:.*]] = arith.bitcast %[[EVEN_BITS]] : vector<4xi32> to vector<4xf32>
 // CHECK:           %[[ODD:.*]] = arith.bitcast %[[ODD_BITS]] : vector<4xi32> to vector<4xf32>
 // CHECK-NOT:       arith.cmpf
-// CHECK:           %[[BOTH:.*]] = arith.ori %{{.*}}, %{{.*}} : vector<4xi32>
-// CHECK:           %[[STORED:.*]] = vector.bitcast %[[BOTH]] : vector<4xi32> to vector<8xi16>
+// CHECK:           %[[UPPER:.*]] = vector.bitcast %{{.*}} : vector<4xi32> to vector<8xi16>
+// CHECK:           %[[LOWER:.*]] = vector.bitcast %{{.*}} : vector<4xi32> to vector<8xi16>
+// CHECK:           %[[EVEN_UPPER:.*]] = arith.andi %{{.*}} : vector<8xi16>
+// CHECK:           %[[REST:.*]] = llvm.intr.usub.sat(%[[LOWER]], %[[EVEN_UPPER]])
+// CHECK:           %[[CARRY:.*]] = arith.shrui %[[REST]]
+// CHECK:           %[[STORED:.*]] = arith.addi %[[UPPER]], %[[CARRY]] : vector<8xi16>
 // CHECK:           llvm.store %[[STORED]], %{{.*}} {alignment = 2 : i64} : vector<8xi16>, !llvm.ptr
 // CHECK:         scf.if
 // CHECK:           arith.cmpi ult, %{{.*}} : vector<8xi32>

@@ -150,3 +150,54 @@ TEST(StorageTest, RoundsF64ToF32) {
   }
   expectCopies(f64, f64, f32, inputs);
 }
+
+// Where every stream is bf16, vectors hold even and odd elements apart. Three bf16 values add up to
+// any f32: the first has its upper bits, the others eight of the lower ones each.
+TEST(StorageTest, RoundsEveryLowerHalfWhereAllIsBFloat16) {
+  const char *text = R"(updraft.plan @R compute f32 {
+  %p = updraft.stream "param" : !updraft.stream<bf16>
+  %g = updraft.stream "grad" : !updraft.stream<bf16>
+  %s = updraft.stream "state" : !updraft.stream<bf16>
+  updraft.initial() {
+    %zero = arith.constant 0.0 : f64
+    updraft.yield %zero : f64
+  }
+  updraft.validate() messages [] {
+    updraft.yield
+  }
+  updraft.pass reads(%p, %g, %s : !updraft.stream<bf16>, !updraft.stream<bf16>,
+      !updraft.stream<bf16>) writes(%p : !updraft.stream<bf16>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %low = arith.addf %b, %c : f32
+    %sum = arith.addf %a, %low : f32
+    updraft.store %sum : f32
+  }
+})";
+  // Upper halves whose last bit is 0 and 1; those before the next power of two and before infinity.
+  for (uint32_t upper : {0x3f80u, 0x3f81u, 0xc0ffu, 0xbf02u, 0x7f7fu, 0xff7eu, 0x0d00u}) {
+    std::vector<uint64_t> sums, parts[3];
+    for (uint32_t lower = 0; lower < 0x10000; ++lower) {
+      const double sum = f32.decode(upper << 16 | lower), first = bf16.decode(upper);
+      const double second = f32.decode(upper << 16 | (lower & 0xff00)) - first;
+      sums.push_back(bf16.encode(sum));
+      parts[0].push_back(upper);
+      parts[1].push_back(bf16.encode(second));
+      parts[2].push_back(bf16.encode(sum - first - second));
+      ASSERT_EQ(bf16.decode(parts[1].back()) + bf16.decode(parts[2].back()), sum - first);
+    }
+    for (const CPUTarget &target : runnableTargets()) {
+      JitPlan plan(text, target);
+      ASSERT_TRUE(plan.pass);
+      std::vector<std::byte> data[3];
+      for (int i = 0; i < 3; ++i)
+        data[i] = pack(bf16, parts[i]);
+      void *streams[] = {data[0].data(), data[1].data(), data[2].data()};
+      const upd_range range{0, static_cast<int64_t>(sums.size())};
+      plan.pass(nullptr, streams, &range, 1, nullptr, nullptr);
+      for (size_t i = 0; i < sums.size(); ++i)
+        ASSERT_EQ(readElement(bf16, data[0].data(), i), sums[i])
+            << std::hex << (upper << 16 | i) << " (vectors of " << std::dec << target.vectorBits
+            << " bits)";
+    }
+  }
+}
