@@ -10,13 +10,12 @@ namespace {
 
 class Generator {
 public:
-  explicit Generator(uint64_t seed) : random(seed) {}
+  explicit Generator(Choices &choices) : choices(choices) {}
 
   RuleCase make();
 
 private:
-  // Standard distributions differ between libraries, so a plain remainder.
-  unsigned below(unsigned limit) { return random() % limit; }
+  unsigned below(unsigned limit) { return choices.below(limit); }
   bool chance(unsigned percent) { return below(100) < percent; }
   template <typename T> const T &pick(const std::vector<T> &from) {
     return from[below(from.size())];
@@ -31,7 +30,7 @@ private:
   }
   std::string update();
 
-  std::mt19937_64 random;
+  Choices &choices;
   std::vector<std::string> hypers;
   std::vector<std::string> scalars; // names that hold a scalar, inside `update`
   std::vector<std::string> tensors;
@@ -213,10 +212,23 @@ RuleCase Generator::make() {
   return ruleCase;
 }
 
+class SeededChoices : public Choices {
+public:
+  explicit SeededChoices(uint64_t seed) : random(seed) {}
+  // Standard distributions differ between libraries, so a plain remainder.
+  unsigned below(unsigned limit) override { return random() % limit; }
+
+private:
+  std::mt19937_64 random;
+};
+
 } // namespace
 
+RuleCase updraft::differential::randomRule(Choices &choices) { return Generator(choices).make(); }
+
 RuleCase updraft::differential::randomRule(uint64_t seed) {
-  RuleCase ruleCase = Generator(seed).make();
+  SeededChoices choices(seed);
+  RuleCase ruleCase = randomRule(choices);
   ruleCase.filename = "random" + std::to_string(seed) + ".upd";
   ruleCase.seed = seed;
   return ruleCase;
