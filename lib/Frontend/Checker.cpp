@@ -77,11 +77,11 @@ Type Checker::check(const Expr &expr, const Scope &scope) {
 Type Checker::checkInner(const Expr &expr, const Scope &scope) {
   switch (expr.kind) {
   case ExprKind::Number:
-    return {Kind::Number, Extent::Static};
+    return {Kind::Number, Extent::model};
   case ExprKind::Bool:
-    return {Kind::Bool, Extent::Static};
+    return {Kind::Bool, Extent::model};
   case ExprKind::String:
-    return {Kind::String, Extent::Static};
+    return {Kind::String, Extent::model};
   case ExprKind::Name:
     return checkName(expr, scope);
   case ExprKind::Unary:
@@ -139,7 +139,7 @@ Type Checker::checkBinary(const Expr &expr, const Scope &scope) {
   const Expr &leftExpr = *expr.operands[0], &rightExpr = *expr.operands[1];
   Type left = check(leftExpr, scope);
   Type right = check(rightExpr, scope);
-  Extent extent = larger(left.extent, right.extent);
+  Extent extent = join(left.extent, right.extent);
   switch (expr.binary) {
   case BinaryOperator::Equal:
   case BinaryOperator::NotEqual:
@@ -162,9 +162,9 @@ Type Checker::checkBinary(const Expr &expr, const Scope &scope) {
 Type Checker::checkPower(const Expr &expr, Type base, Type exponent) {
   operandIs(*expr.operands[0], base, Kind::Number, "^");
   operandIs(*expr.operands[1], exponent, Kind::Number, "^");
-  Extent extent = larger(base.extent, exponent.extent);
+  Extent extent = join(base.extent, exponent.extent);
   // The value of a static exponent is looked at when the rule is imported.
-  if (extent == Extent::Element && exponent.extent != Extent::Static)
+  if (extent == Extent::element && exponent.extent != Extent::model)
     diagnostics.report(DiagnosticKind::TensorPower, expr.operands[1]->range, maxExpandedExponent);
   return {Kind::Number, extent};
 }
@@ -176,17 +176,17 @@ Type Checker::checkIf(const Expr &expr, const Scope &scope) {
   if (!condition.is(Kind::Bool))
     diagnostics.report(DiagnosticKind::ConditionType, expr.operands[0]->range, describe(condition));
   if (whenTrue.isUnknown() || whenFalse.isUnknown())
-    return {Kind::Unknown, larger(whenTrue.extent, whenFalse.extent)};
+    return {Kind::Unknown, join(whenTrue.extent, whenFalse.extent)};
   if (whenTrue.kind != whenFalse.kind) {
     diagnostics.report(DiagnosticKind::BranchTypes, expr.focus, describe(whenTrue),
                        describe(whenFalse));
     return Type();
   }
-  if (whenTrue.kind == Kind::String && condition.extent != Extent::Static) {
+  if (whenTrue.kind == Kind::String && condition.extent != Extent::model) {
     diagnostics.report(DiagnosticKind::StringChoice, expr.operands[0]->range);
     return Type();
   }
-  return {whenTrue.kind, larger(condition.extent, larger(whenTrue.extent, whenFalse.extent))};
+  return {whenTrue.kind, join(condition.extent, join(whenTrue.extent, whenFalse.extent))};
 }
 
 bool Checker::argumentCountIs(const Expr &call, size_t count, const Function *function) {
@@ -231,10 +231,10 @@ Type Checker::checkCall(const Expr &expr, const Scope &scope) {
 
 Type Checker::checkBuiltin(const Expr &expr, const Builtin &builtin,
                            llvm::ArrayRef<Type> arguments) {
-  Extent extent = Extent::Static;
+  Extent extent = Extent::model;
   for (auto [operand, type] : llvm::zip(expr.operands, arguments)) {
     operandIs(*operand, type, Kind::Number, builtin.name);
-    extent = larger(extent, type.extent);
+    extent = join(extent, type.extent);
     if (type.isTensor() && !builtin.takesTensors) {
       std::vector<std::string> names;
       for (const Builtin &other : builtins())

@@ -89,8 +89,8 @@ Value Emitter::compare(BinaryOperator op, const Value &left, const Value &right,
       return arith::CmpFPredicate::UNE;
     }
   }();
-  Extent extent = larger(left.extent, right.extent);
-  bool isElement = extent == Extent::Element;
+  Extent extent = join(left.extent, right.extent);
+  bool isElement = extent == Extent::element;
   return Value::ofIr(Kind::Bool, extent,
                      create<arith::CmpFOp>(loc, predicate, operand(left, isElement, loc),
                                            operand(right, isElement, loc)));
@@ -114,7 +114,7 @@ static double boundOf(BinaryOperator op, const Value &left, const Value &right) 
 }
 
 Value Emitter::binary(BinaryOperator op, Value left, Value right, Location loc) {
-  Extent extent = larger(left.extent, right.extent);
+  Extent extent = join(left.extent, right.extent);
   bool bothConstant = left.isConstant() && right.isConstant();
 
   if (left.kind == Kind::String) {
@@ -168,7 +168,7 @@ Value Emitter::binary(BinaryOperator op, Value left, Value right, Location loc) 
       return Value::ofNumber(a / b);
     }
   }
-  bool isElement = extent == Extent::Element;
+  bool isElement = extent == Extent::element;
   mlir::Value a = operand(left, isElement, loc), b = operand(right, isElement, loc), result;
   switch (op) {
   case BinaryOperator::Add:
@@ -212,7 +212,7 @@ Value Emitter::repeatedProduct(const Value &base, unsigned exponent, Location lo
 Value Emitter::power(Value base, Value exponent, Location loc) {
   if (base.isConstant() && exponent.isConstant())
     return Value::ofNumber(std::pow(base.number, exponent.number));
-  Extent extent = larger(base.extent, exponent.extent);
+  Extent extent = join(base.extent, exponent.extent);
   if (exponent.isConstant() && isTensorExponent(exponent.number)) {
     if (exponent.number == 0.5)
       return builtin(BuiltinKind::Sqrt, {base}, loc);
@@ -237,8 +237,8 @@ Value Emitter::power(Value base, Value exponent, Location loc) {
 }
 
 Value Emitter::select(Value condition, Value whenTrue, Value whenFalse, Location loc) {
-  Extent extent = larger(condition.extent, larger(whenTrue.extent, whenFalse.extent));
-  bool isElement = extent == Extent::Element;
+  Extent extent = join(condition.extent, join(whenTrue.extent, whenFalse.extent));
+  bool isElement = extent == Extent::element;
   mlir::Value a, b;
   if (whenTrue.kind == Kind::Bool) {
     a = flag(whenTrue, loc);
@@ -298,15 +298,15 @@ double fold(BuiltinKind kind, llvm::ArrayRef<Value> arguments) {
 Value Emitter::builtin(BuiltinKind kind, llvm::ArrayRef<Value> arguments, Location loc) {
   if (llvm::all_of(arguments, [](const Value &value) { return value.isConstant(); }))
     return Value::ofNumber(fold(kind, arguments));
-  Extent extent = Extent::Static;
+  Extent extent = Extent::model;
   for (const Value &argument : arguments)
-    extent = larger(extent, argument.extent);
+    extent = join(extent, argument.extent);
   if (kind == BuiltinKind::Pow)
     return power(arguments[0], arguments[1], loc);
 
   llvm::SmallVector<mlir::Value, 3> x;
   for (const Value &argument : arguments)
-    x.push_back(operand(argument, extent == Extent::Element, loc));
+    x.push_back(operand(argument, extent == Extent::element, loc));
   bool isInteger = false;
   double bound = std::numeric_limits<double>::infinity();
   auto result = [&]() -> mlir::Value {

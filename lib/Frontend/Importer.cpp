@@ -105,7 +105,7 @@ private:
       auto op = HyperOp::create(builder, evaluator.location(name), builder.getF64Type(),
                                 builder.getStringAttr(name.text),
                                 builder.getF64FloatAttr(parameter.value.number));
-      names.add(name.text, Value::ofIr(Kind::Number, Extent::Group, op));
+      names.add(name.text, Value::ofIr(Kind::Number, Extent::group, op));
     }
   }
 
@@ -191,17 +191,17 @@ private:
     for (const Identifier &input : rule.inputs) {
       Location inputLoc = evaluator.location(input);
       if (input.text == "param") {
-        inputs.add("param", Value::ofIr(Kind::Number, Extent::Element, param));
+        inputs.add("param", Value::ofIr(Kind::Number, Extent::element, param));
       } else if (input.text == "grad") {
-        inputs.add("grad", Value::ofIr(Kind::Number, Extent::Element, grad));
+        inputs.add("grad", Value::ofIr(Kind::Number, Extent::element, grad));
       } else if (input.text == "step") {
-        Value step = Value::ofIr(Kind::Number, Extent::Step,
+        Value step = Value::ofIr(Kind::Number, Extent::tensor,
                                  StepOp::create(builder, inputLoc, builder.getF64Type()));
         step.isInteger = true;
         step.bound = 0x1p53;
         inputs.add("step", step);
       } else if (input.text == "first") {
-        inputs.add("first", Value::ofIr(Kind::Bool, Extent::Step,
+        inputs.add("first", Value::ofIr(Kind::Bool, Extent::tensor,
                                         FirstOp::create(builder, inputLoc, builder.getI1Type())));
       }
     }
@@ -221,10 +221,9 @@ private:
         continue;
       Location loc = evaluator.location(name);
       mlir::Value value = StateOp::create(
-          builder, loc, computeType(), builder.getStringAttr(name.text),
-          mlir::TypeAttr::get(storageType(state.storage)),
+          builder, loc, computeType(), name.text, Extent::element, storageType(state.storage),
           evaluator.emit.scalar(initial, evaluator.location(state.declaration->initial->range)));
-      inputs.add(name.text, Value::ofIr(Kind::Number, Extent::Element, value));
+      inputs.add(name.text, Value::ofIr(Kind::Number, Extent::element, value));
       nexts.emplace_back(name.text, value);
     }
     names.values.append(inputs.values.begin(), inputs.values.end());
@@ -255,7 +254,8 @@ private:
     llvm::SmallVector<mlir::Value> states;
     for (const auto &[name, next] : nexts)
       states.push_back(next);
-    NextOp::create(builder, evaluator.location(rule.name.range), nextParam, states);
+    NextOp::create(builder, evaluator.location(rule.name.range), nextParam, states,
+                   /*skip=*/mlir::Value());
   }
 
   // Whether a `next` takes effect: its `when` holds and its state exists.

@@ -49,7 +49,7 @@ void Checker::checkParameter(const Rule &rule, const Parameter &parameter, Scope
     diagnostics.report(DiagnosticKind::ReservedName, name.range, name.text);
   if (parameter.isStatic) {
     Type type = check(*parameter.initial, scope);
-    declare(scope, name, {type.kind, Extent::Static});
+    declare(scope, name, {type.kind, Extent::model});
     return;
   }
   if (const Expr *used = findName(*parameter.initial)) {
@@ -60,7 +60,7 @@ void Checker::checkParameter(const Rule &rule, const Parameter &parameter, Scope
       diagnostics.report(DiagnosticKind::DefaultType, parameter.initial->range, name.text,
                          describe(type));
   }
-  declare(scope, name, {Kind::Number, Extent::Group});
+  declare(scope, name, {Kind::Number, Extent::group});
 }
 
 void Checker::checkRequirement(const Requirement &requirement, const Scope &scope) {
@@ -105,7 +105,7 @@ void Checker::checkWhen(const Expr *when, const Scope &parameters) {
     return;
   if (type.kind != Kind::Bool)
     diagnostics.report(DiagnosticKind::WhenNotStatic, when->range, describe(type));
-  else if (type.extent != Extent::Static)
+  else if (type.extent != Extent::model)
     diagnostics.report(DiagnosticKind::WhenNotStatic, when->range,
                        "a condition on hyperparameters");
 }
@@ -125,13 +125,13 @@ void Checker::checkUpdate(const Rule &rule, const Scope &parameters) {
     bool isElement = input.text == "param" || input.text == "grad";
     declare(scope, input,
             {input.text == "first" ? Kind::Bool : Kind::Number,
-             isElement ? Extent::Element : Extent::Step});
+             isElement ? Extent::element : Extent::tensor});
   }
   for (const State &state : rule.states) {
     if (llvm::is_contained(inputNames, state.name.text))
       diagnostics.report(DiagnosticKind::ReservedName, state.name.range, state.name.text);
     else
-      declare(scope, state.name, {Kind::Number, Extent::Element});
+      declare(scope, state.name, {Kind::Number, Extent::element});
   }
   std::vector<const Statement *> nexts;
   for (const Statement &statement : rule.statements) {

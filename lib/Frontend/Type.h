@@ -1,12 +1,15 @@
 //===- Type.h - What the checker infers for an expression ---------------------------*- C++ -*-===//
-// A type is a kind and an extent: what the value is spread over, which only grows along operands.
+// A type is a kind and an extent: what the value is spread over, which grows along operands.
+// `model` is what is known when the rule is compiled, `group` what depends on hyperparameters,
+// `tensor` what depends on the step or the parameter as a whole.
 
 #ifndef UPDRAFT_LIB_FRONTEND_TYPE_H
 #define UPDRAFT_LIB_FRONTEND_TYPE_H
 
+#include "Updraft/IR/UpdraftEnums.h"
+
 #include "llvm/ADT/StringRef.h"
 
-#include <algorithm>
 #include <cstdint>
 
 namespace updraft {
@@ -18,23 +21,14 @@ enum class Kind : uint8_t {
   String,
 };
 
-enum class Extent : uint8_t {
-  Static,  ///< known when the rule is compiled
-  Group,   ///< depends on hyperparameters
-  Step,    ///< depends on `step` or `first`
-  Element, ///< one value per element: a tensor
-};
-
 struct Type {
   Kind kind = Kind::Unknown;
-  Extent extent = Extent::Static;
+  Extent extent = Extent::model;
 
   bool isUnknown() const { return kind == Kind::Unknown; }
   bool is(Kind other) const { return isUnknown() || kind == other; }
-  bool isTensor() const { return extent == Extent::Element; }
+  bool isTensor() const { return extent == Extent::element; }
 };
-
-inline Extent larger(Extent a, Extent b) { return std::max(a, b); }
 
 /// "a tensor", "a scalar", "a bool", …
 inline llvm::StringRef describe(Type type) {

@@ -18,7 +18,7 @@ struct State;
 
 struct Value {
   Kind kind = Kind::Unknown; ///< Unknown after an error
-  Extent extent = Extent::Static;
+  Extent extent = Extent::model;
   bool isInteger = false; ///< of a number in the IR: it has integer values only
   /// Of a number in the IR: its magnitude is at most this, and it is not NaN if this is finite.
   double bound = std::numeric_limits<double>::infinity();
@@ -30,7 +30,7 @@ struct Value {
 
   bool isError() const { return kind == Kind::Unknown; }
   bool isConstant() const { return kind != Kind::Unknown && !ir; }
-  bool isTensor() const { return extent == Extent::Element; }
+  bool isTensor() const { return extent == Extent::element; }
   Type type() const { return {kind, extent}; }
   double magnitude() const { return ir ? bound : std::fabs(number); }
   bool hasIntegerValues() const { return ir ? isInteger : std::floor(number) == number; }

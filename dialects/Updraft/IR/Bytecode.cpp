@@ -12,7 +12,8 @@ using namespace updraft;
 
 namespace {
 
-constexpr uint64_t streamCode = 0;
+constexpr uint64_t streamCode = 0;     // storage, over elements
+constexpr uint64_t streamOverCode = 1; // storage, extent
 
 struct UpdraftBytecodeInterface : BytecodeDialectInterface {
   explicit UpdraftBytecodeInterface(Dialect *dialect) : BytecodeDialectInterface(dialect) {}
@@ -21,8 +22,11 @@ struct UpdraftBytecodeInterface : BytecodeDialectInterface {
     auto stream = dyn_cast<StreamType>(type);
     if (!stream)
       return failure();
-    writer.writeVarInt(streamCode);
+    const bool overElements = stream.getOver() == Extent::element;
+    writer.writeVarInt(overElements ? streamCode : streamOverCode);
     writer.writeType(stream.getStorage());
+    if (!overElements)
+      writer.writeVarInt(static_cast<uint64_t>(stream.getOver()));
     return success();
   }
 
@@ -30,15 +34,22 @@ struct UpdraftBytecodeInterface : BytecodeDialectInterface {
     uint64_t code = 0;
     if (failed(reader.readVarInt(code)))
       return {};
-    if (code != streamCode) {
+    if (code != streamCode && code != streamOverCode) {
       reader.emitError() << "type code " << code << " is unknown to dialect `updraft`";
       return {};
     }
     Type storage;
-    if (failed(reader.readType(storage)))
+    auto over = static_cast<uint64_t>(Extent::element);
+    if (failed(reader.readType(storage)) ||
+        (code == streamOverCode && failed(reader.readVarInt(over))))
       return {};
-    return StreamType::getChecked([&] { return reader.emitError(); }, storage.getContext(),
-                                  storage);
+    std::optional<Extent> extent = symbolizeExtent(static_cast<uint32_t>(over));
+    if (!extent || over > static_cast<uint64_t>(Extent::element)) {
+      reader.emitError() << "extent code " << over << " is unknown to dialect `updraft`";
+      return {};
+    }
+    return StreamType::getChecked([&] { return reader.emitError(); }, storage.getContext(), storage,
+                                  *extent);
   }
 };
 

@@ -5,34 +5,13 @@
 #ifndef UPDRAFT_IR_EXTENT_H
 #define UPDRAFT_IR_EXTENT_H
 
+#include "Updraft/IR/UpdraftEnums.h"
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/StringRef.h"
-
-#include <cstdint>
 
 namespace updraft {
 
 class RuleOp;
-
-/// A lattice as a bit set: a larger extent has the bits of every smaller one, so the join is the
-/// union, and a row value combined with a column value is an element value.
-enum class Extent : uint8_t {
-  model = 0b0000,
-  group = 0b0001,
-  tensor = 0b0011,
-  row = 0b0111,
-  column = 0b1011,
-  element = 0b1111
-};
-
-/// The smallest extent that both are within.
-Extent join(Extent left, Extent right);
-
-/// Whether a value of extent `inner` is constant over every place of `outer`.
-bool isWithin(Extent inner, Extent outer);
-
-llvm::StringRef stringify(Extent extent);
 
 /// The extents of all values of a rule, by one forward walk over its block.
 class ExtentAnalysis {
@@ -45,7 +24,8 @@ public:
   /// The join over the operands of `operation`, or the extent of its results where it is an input.
   Extent of(mlir::Operation *operation) const;
 
-  bool isElement(mlir::Value value) const { return of(value) == Extent::element; }
+  /// A scalar is computed by the host, other values in passes.
+  bool isScalar(mlir::Value value) const { return isWithin(of(value), Extent::tensor); }
 
 private:
   llvm::DenseMap<mlir::Operation *, Extent> extents;

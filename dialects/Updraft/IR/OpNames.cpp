@@ -11,7 +11,7 @@ namespace {
 /// What `value` stands for, or nothing.
 StringRef nameOf(Value value) {
   return TypeSwitch<Operation *, StringRef>(value.getDefiningOp())
-      .Case<HyperOp, StreamOp>([](auto op) { return op.getName(); })
+      .Case<HyperOp, StreamOp, ScalarOp>([](auto op) { return op.getName(); })
       .Case<StepOp>([](auto) { return "step"; })
       .Case<FirstOp>([](auto) { return "first"; })
       .Default([](auto) { return StringRef(); });
@@ -32,6 +32,10 @@ void FirstOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult
 void ParamOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "param"); }
 void GradOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "grad"); }
 void StateOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), getName()); }
+void SizeOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), ("size_over_" + stringifyExtent(getOver())).str());
+}
+void ScalarOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), getName()); }
 void StreamOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), getName()); }
 
 void InitialOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {

@@ -3,7 +3,8 @@
 
 #include "Updraft/IR/UpdraftOps.h"
 #include "Verification.h"
-#include "mlir/IR/Matchers.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace updraft;
@@ -22,10 +23,22 @@ LogicalResult verifyStreams(PlanOp plan) {
     return plan.emitOpError() << "has " << streams.size()
                               << " streams, the first two must be \"param\" and \"grad\"";
   llvm::StringSet<> names;
-  for (StreamOp stream : streams)
-    if (!names.insert(stream.getName()).second)
-      return stream.emitOpError() << "has the name \"" << stream.getName()
-                                  << "\" of another stream";
+  auto verifyName = [&](Operation *state, StringRef name) -> LogicalResult {
+    if (names.insert(name).second)
+      return success();
+    return state->emitOpError() << "has the name \"" << name << "\" of another stream";
+  };
+  for (StreamOp stream : streams) {
+    if (failed(verifyName(stream, stream.getName())))
+      return failure();
+    // plan_c4
+    if (stream.getType().getOver() != Extent::element && !plan.getMatrix())
+      return stream.emitOpError() << "is over `" << stringifyExtent(stream.getType().getOver())
+                                  << "`, which only a plan with `matrix` has";
+  }
+  for (auto scalar : plan.getBody().getOps<ScalarOp>())
+    if (failed(verifyName(scalar, scalar.getName())))
+      return failure();
   return success();
 }
 
@@ -86,14 +99,16 @@ LogicalResult verifyDistinct(PassOp pass, ValueRange streams, StringRef verb) {
 LogicalResult PlanOp::verifyRegions() {
   // plan_c1
   for (Operation &operation : getBody().front())
-    if (!isa<HyperOp, StepOp, FirstOp, StreamOp, InitialOp, ValidateOp, PrologueOp, PassOp>(
-            operation))
+    if (!isa<HyperOp, StepOp, FirstOp, SizeOp, StreamOp, ScalarOp, InitialOp, ValidateOp,
+             PrologueOp, PassOp, CommitOp>(operation))
       return operation.emitOpError() << "cannot be in a plan, must be in a host function or a pass";
 
   llvm::StringSet<> hypers;
   if (failed(collectHyperNames(getBody().front(), hypers)) || failed(verifyStreams(*this)) ||
       failed(verifyOne<InitialOp>(*this)) || failed(verifyOne<ValidateOp>(*this)))
     return failure();
+  if (size_t commits = countOps<CommitOp>(getBody().front()); commits > 1)
+    return emitOpError() << "has " << commits << " `updraft.commit`, must have at most one";
 
   for (auto validate : getBody().getOps<ValidateOp>())
     for (auto message : validate.getMessages().getAsRange<StringAttr>())
@@ -103,8 +118,9 @@ LogicalResult PlanOp::verifyRegions() {
 }
 
 LogicalResult InitialOp::verifyRegions() {
-  size_t streams = countOps<StreamOp>(*(*this)->getBlock());
-  SmallVector<Type> states(std::max<size_t>(streams, 2) - 2, Float64Type::get(getContext()));
+  Block &plan = *(*this)->getBlock();
+  size_t count = std::max<size_t>(countOps<StreamOp>(plan), 2) - 2 + countOps<ScalarOp>(plan);
+  SmallVector<Type> states(count, Float64Type::get(getContext()));
   if (failed(verifyHyperOperands(*this)) || failed(verifyHostOperations(*this)))
     return failure();
   return verifyHostTypes(*this, states);
@@ -118,34 +134,126 @@ LogicalResult ValidateOp::verifyRegions() {
 }
 
 LogicalResult PrologueOp::verifyRegions() {
+  // prologue_c3
+  for (auto [index, operand] : llvm::enumerate(getInputs())) {
+    Operation *definition = operand.getDefiningOp();
+    if (isa_and_present<HyperOp, StepOp, FirstOp, SizeOp, ScalarOp, PassOp>(definition))
+      continue;
+    InFlightDiagnostic error = emitOpError()
+                               << "has operand " << index
+                               << " that is no input of the rule and no reduction of a pass";
+    error.attachNote(operand.getLoc()) << "it is defined here";
+    return error;
+  }
   if (failed(verifyHostOperations(*this)))
     return failure();
   return verifyHostTypes(*this, getResultTypes());
 }
 
+bool PassOp::runsByRows() {
+  auto isOfMatrix = [](Value value) {
+    auto stream = dyn_cast<StreamType>(value.getType());
+    return stream && stream.getOver() != Extent::element;
+  };
+  if (getOver() != Extent::element)
+    return false;
+  return llvm::any_of(getReads(), isOfMatrix) ||
+         (!getReductions().empty() && (*this)->getParentOfType<PlanOp>().getMatrix());
+}
+
+namespace {
+// pass_c6
+LogicalResult verifyStreamExtents(PassOp pass) {
+  auto refuse = [&](StringRef verb, Extent over) -> LogicalResult {
+    return pass.emitOpError() << verb << " a stream over `" << stringifyExtent(over)
+                              << "`, but runs over `" << stringifyExtent(pass.getOver()) << "`";
+  };
+  for (Value stream : pass.getReads())
+    if (Extent over = cast<StreamType>(stream.getType()).getOver(); !isWithin(over, pass.getOver()))
+      return refuse("reads", over);
+  for (Value stream : pass.getWrites())
+    if (Extent over = cast<StreamType>(stream.getType()).getOver(); over != pass.getOver())
+      return refuse("writes", over);
+  return success();
+}
+
+// pass_c7
+LogicalResult verifyResults(PassOp pass) {
+  Builder builder(pass.getContext());
+  if (pass.getNumResults() < pass.getReductions().size())
+    return pass.emitOpError() << "has " << pass.getNumResults() << " results, must have one for "
+                              << "each of its " << pass.getReductions().size() << " reductions";
+  for (auto [index, reduction] : llvm::enumerate(pass.getReductionRange())) {
+    Extent over = reduction.getOver();
+    if (over == Extent::model || over == pass.getOver() || !isWithin(over, pass.getOver()))
+      return pass.emitOpError() << "over `" << stringifyExtent(pass.getOver())
+                                << "` cannot reduce over `" << stringifyExtent(over) << "`";
+    Type expected = builder.getF64Type();
+    if (!isWithin(over, Extent::tensor))
+      expected = StreamType::get(pass.getContext(), expected, over);
+    if (pass.getResult(index).getType() != expected)
+      return pass.emitOpError() << "has result #" << index << " of type "
+                                << pass.getResult(index).getType() << ", must be " << expected;
+  }
+  for (Value made : pass.getTemporaries()) {
+    auto stream = dyn_cast<StreamType>(made.getType());
+    if (stream && stream.getOver() == pass.getOver() && stream.getOver() != Extent::element)
+      continue;
+    return pass.emitOpError() << "makes a temporary of type " << made.getType()
+                              << ", must be a stream over rows or columns, as the pass";
+  }
+  return success();
+}
+
+// pass_c4
+LogicalResult verifyBody(PassOp pass) {
+  for (Operation &operation : pass.getBody().front().without_terminator()) {
+    if (isa<RandomOp>(operation) && pass.getOver() == Extent::element)
+      continue;
+    if (!isa<arith::ArithDialect, math::MathDialect>(operation.getDialect()))
+      return operation.emitOpError()
+             << "cannot be in `updraft.pass`, must be from `arith` or `math`";
+    if (failed(verifyElementTypes(&operation)))
+      return failure();
+  }
+  return success();
+}
+} // namespace
+
 LogicalResult PassOp::verifyRegions() {
   Block &body = getBody().front();
   Type compute = (*this)->getParentOfType<PlanOp>().getCompute();
-
-  // pass_c4
-  if (failed(verifyDialects(body, {"arith", "math"})))
+  if (failed(verifyBody(*this)) || failed(verifyStreamExtents(*this)) ||
+      failed(verifyResults(*this)))
     return failure();
-  for (Operation &operation : body.without_terminator())
-    if (!matchPattern(&operation, m_Constant()) && failed(verifyElementTypes(&operation, compute)))
-      return failure();
 
   // pass_c1
+  auto widened = [&](Value stream) {
+    Type storage = cast<StreamType>(stream.getType()).getStorage();
+    bool isTemporary = stream.getDefiningOp<PassOp>() != nullptr;
+    return isTemporary ? storage : compute;
+  };
   SmallVector<Type> arguments(getScalars().getTypes());
-  arguments.append(getReads().size(), compute);
+  for (Value stream : getReads())
+    arguments.push_back(widened(stream));
   if (failed(verifyArguments(*this, body, arguments)))
     return failure();
 
   // pass_c2
-  SmallVector<Type> stored(getWrites().size(), compute);
-  if (body.getTerminator()->getOperandTypes() != TypeRange(stored))
-    return body.getTerminator()->emitOpError()
-           << "stores (" << body.getTerminator()->getOperandTypes() << "), must store (" << stored
-           << "), one per stream written";
+  auto store = cast<StoreOp>(body.getTerminator());
+  SmallVector<Type> stored(getWrites().size(), compute), made;
+  for (Value temporary : getTemporaries())
+    made.push_back(widened(temporary));
+  if (store.getValues().getTypes() != TypeRange(stored))
+    return store.emitOpError() << "stores (" << store.getValues().getTypes() << "), must store ("
+                               << stored << "), one per stream written";
+  if (store.getReduced().size() != getReductions().size())
+    return store.emitOpError() << "reduces " << store.getReduced().size()
+                               << " values, must reduce one for each of " << getReductions().size()
+                               << " reductions";
+  if (store.getMade().getTypes() != TypeRange(made))
+    return store.emitOpError() << "makes (" << store.getMade().getTypes() << "), must make ("
+                               << made << "), one per temporary";
 
   if (failed(verifyDistinct(*this, getReads(), "reads")) ||
       failed(verifyDistinct(*this, getWrites(), "writes")))
@@ -162,5 +270,36 @@ LogicalResult PassOp::verifyRegions() {
     error.attachNote(scalar.getLoc()) << "it is defined here";
     return error;
   }
+  return success();
+}
+
+LogicalResult ScalarOp::verify() {
+  // scalar_c1
+  if (getOver() == Extent::tensor || getOver() == Extent::group)
+    return success();
+  return emitOpError() << "is over `" << stringifyExtent(getOver())
+                       << "`, must be over `tensor` or `group`";
+}
+
+LogicalResult CommitOp::verify() {
+  // commit_c1
+  size_t scalars = countOps<ScalarOp>(*(*this)->getBlock());
+  if (getScalars().size() != scalars)
+    return emitOpError() << "has " << getScalars().size() << " scalars, must have " << scalars
+                         << ", one per `updraft.scalar`";
+  // commit_c2
+  for (Value value : getOperands()) {
+    if (value.getDefiningOp<PrologueOp>() && value.hasOneUse())
+      continue;
+    InFlightDiagnostic error = emitOpError()
+                               << "has an operand that is not its own result of `updraft.prologue`";
+    error.attachNote(value.getLoc()) << "it is defined here";
+    return error;
+  }
+  // commit_c3
+  if (Value skip = getSkip())
+    for (auto pass : (*this)->getBlock()->getOps<PassOp>())
+      if (!pass.getWrites().empty() && pass->isBeforeInBlock(skip.getDefiningOp()))
+        return emitOpError() << "has a condition of `skip` that comes after a pass that writes";
   return success();
 }

@@ -40,8 +40,53 @@ LogicalResult verifyGroupExtent(Operation *operation, Value value, StringRef wha
                                 const ExtentAnalysis &extents) {
   if (isWithin(extents.of(value), Extent::group))
     return success();
-  return operation->emitOpError() << what << " has the extent `" << stringify(extents.of(value))
+  return operation->emitOpError() << what << " has the extent `"
+                                  << stringifyExtent(extents.of(value))
                                   << "`, must depend on hyperparameters alone";
+}
+
+LogicalResult verifyState(RuleOp rule, StateOp state, const ExtentAnalysis &extents) {
+  // rule_c5
+  Extent over = state.getOver();
+  if ((over == Extent::row || over == Extent::column) && !rule.getMatrix())
+    return state.emitOpError() << "has the extent `" << stringifyExtent(over)
+                               << "`, which only a rule with `matrix` has";
+  // state_c2
+  if (over == Extent::model)
+    return state.emitOpError() << "is over `model`, must be over a smaller part of it";
+  Type expected =
+      isWithin(over, Extent::tensor) ? Float64Type::get(state.getContext()) : rule.getCompute();
+  if (state.getType() != expected)
+    return state.emitOpError() << "over `" << stringifyExtent(over) << "` has a result of type "
+                               << state.getType() << ", must have the type " << expected;
+  // The initial value is a scalar.
+  return verifyGroupExtent(state, state.getInitial(), "initial value", extents);
+}
+
+// next_c2, next_c3, next_c4
+LogicalResult verifyNext(RuleOp rule, const ExtentAnalysis &extents) {
+  auto next = cast<NextOp>(rule.getBody().front().getTerminator());
+  auto verify = [&](Value value, Type type, Extent over, StringRef name) -> LogicalResult {
+    if (value.getType() != type)
+      return next.emitOpError() << "has an operand of type " << value.getType() << " for `" << name
+                                << "`, must have the type " << type;
+    Extent extent = extents.of(value);
+    if (isWithin(extent, over))
+      return success();
+    return next.emitOpError() << "has an operand of extent `" << stringifyExtent(extent)
+                              << "` for `" << name << "`, which is over `" << stringifyExtent(over)
+                              << "`";
+  };
+  if (failed(verify(next.getParam(), rule.getCompute(), Extent::element, "param")))
+    return failure();
+  for (auto [state, value] : llvm::zip(rule.getBody().getOps<StateOp>(), next.getStates()))
+    if (failed(verify(value, state.getType(), state.getOver(), state.getName())))
+      return failure();
+  if (Value skip = next.getSkip(); skip && !extents.isScalar(skip))
+    return next.emitOpError() << "has a condition of `skip` of extent `"
+                              << stringifyExtent(extents.of(skip))
+                              << "`, must have at most the extent `tensor`";
+  return success();
 }
 
 LogicalResult verifyOperation(RuleOp rule, Operation &operation, const ExtentAnalysis &extents,
@@ -54,16 +99,28 @@ LogicalResult verifyOperation(RuleOp rule, Operation &operation, const ExtentAna
       return failure();
     return verifyMessage(require, require.getMessage(), hypers);
   }
-  if (auto state = dyn_cast<StateOp>(operation)) {
-    // rule_c1; the initial value is a scalar.
-    if (state.getType() != rule.getCompute())
-      return state.emitOpError() << "has a result of type " << state.getType()
-                                 << ", must have the compute type " << rule.getCompute();
-    return verifyGroupExtent(state, state.getInitial(), "initial value", extents);
+  if (auto state = dyn_cast<StateOp>(operation))
+    return verifyState(rule, state, extents);
+  // rule_c5
+  Extent extent = extents.of(&operation);
+  if ((extent == Extent::row || extent == Extent::column) && !rule.getMatrix())
+    return operation.emitOpError() << "has the extent `" << stringifyExtent(extent)
+                                   << "`, which only a rule with `matrix` has";
+  // reduce_c2
+  if (auto reduce = dyn_cast<ReduceOp>(operation)) {
+    Extent from = extents.of(reduce.getInput());
+    if (from == reduce.getOver() || !isWithin(reduce.getOver(), from))
+      return reduce.emitOpError() << "over `" << stringifyExtent(reduce.getOver())
+                                  << "` has an operand of extent `" << stringifyExtent(from)
+                                  << "`, must have a larger one";
   }
-  if (extents.of(&operation) == Extent::element)
-    return verifyElementTypes(&operation, rule.getCompute()); // rule_c1
-  return success();
+  if (isWithin(extent, Extent::tensor))
+    return success();
+  // rule_c1
+  if (isa<ParamOp, GradOp>(operation) && operation.getResult(0).getType() != rule.getCompute())
+    return operation.emitOpError() << "has the type " << operation.getResult(0).getType()
+                                   << ", must have the compute type " << rule.getCompute();
+  return verifyElementTypes(&operation);
 }
 
 } // namespace
@@ -85,12 +142,7 @@ LogicalResult RuleOp::verifyRegions() {
     if (failed(verifyOperation(*this, operation, extents, hypers)))
       return failure();
 
-  // next_c2
-  for (Type type : body.getTerminator()->getOperandTypes())
-    if (type != getCompute())
-      return body.getTerminator()->emitOpError() << "has an operand of type " << type
-                                                 << ", must have the compute type " << getCompute();
-  return success();
+  return verifyNext(*this, extents);
 }
 
 LogicalResult NextOp::verify() {
@@ -109,4 +161,27 @@ LogicalResult RequireOp::canonicalize(RequireOp require, PatternRewriter &rewrit
     return failure();
   rewriter.eraseOp(require);
   return success();
+}
+
+LogicalResult SizeOp::verify() {
+  // size_c1
+  if (getOver() != Extent::model && getOver() != Extent::element)
+    return success();
+  return emitOpError() << "is over `" << stringifyExtent(getOver())
+                       << "`, must be over `group`, `tensor`, `row` or `column`";
+}
+
+LogicalResult RandomOp::verify() {
+  // random_c1
+  if (getStream() < 16)
+    return success();
+  return emitOpError() << "has stream " << getStream() << ", must be from 0 to 15";
+}
+
+LogicalResult ReduceOp::verify() {
+  // reduce_c1
+  if (getOver() != Extent::model && getOver() != Extent::element)
+    return success();
+  return emitOpError() << "is over `" << stringifyExtent(getOver())
+                       << "`, must be over `group`, `tensor`, `row` or `column`";
 }

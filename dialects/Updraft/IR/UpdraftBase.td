@@ -5,6 +5,7 @@
 #define UPDRAFT_IR_BASE_TD
 
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/OpBase.td"
 
@@ -23,27 +24,72 @@ def Updraft_Dialect : Dialect {
   let cppNamespace = "::updraft";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
   let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
 }
 
 class Updraft_Type<string name, string typeMnemonic> : TypeDef<Updraft_Dialect, name> {
   let mnemonic = typeMnemonic;
 }
 
+class Updraft_Enum<string name, string summary, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::updraft";
+  let genSpecializedAttr = 0;
+}
+
+// A lattice as a bit set: a larger extent has the bits of every smaller one, so the join is the
+// union, and a row value combined with a column value is an element value.
+def Updraft_Extent : Updraft_Enum<"Extent", "what a value is spread over", [
+    I32EnumAttrCase<"model", 0b0000>, I32EnumAttrCase<"group", 0b0001>,
+    I32EnumAttrCase<"tensor", 0b0011>, I32EnumAttrCase<"row", 0b0111>,
+    I32EnumAttrCase<"column", 0b1011>, I32EnumAttrCase<"element", 0b1111>]>;
+def Updraft_ExtentAttr : EnumAttr<Updraft_Dialect, Updraft_Extent, "extent"> {
+  let assemblyFormat = "$value";
+}
+
+def Updraft_ReductionKind : Updraft_Enum<"ReductionKind", "how values become one", [
+    I32EnumAttrCase<"sum", 0>, I32EnumAttrCase<"max", 1>]>;
+def Updraft_ReductionKindAttr : EnumAttr<Updraft_Dialect, Updraft_ReductionKind, "kind"> {
+  let assemblyFormat = "$value";
+}
+
+def Updraft_ReductionAttr : AttrDef<Updraft_Dialect, "Reduction"> {
+  let mnemonic = "reduction";
+  let summary = "what a pass reduces a value to";
+  let description = [{
+    ```mlir
+    #updraft.reduction<sum over tensor>
+    ```
+  }];
+  let parameters = (ins EnumParameter<Updraft_ReductionKind>:$kind,
+                        EnumParameter<Updraft_Extent>:$over);
+  let assemblyFormat = "`<` $kind `over` $over `>`";
+}
+def Updraft_Reductions : TypedArrayAttrBase<Updraft_ReductionAttr, "reductions">;
+
 def Updraft_StreamType : Updraft_Type<"Stream", "stream"> {
   let summary = "the elements of one tensor, in memory";
   let description = [{
     A flat sequence of elements that a pass reads or writes. `storage` is the type in memory; a pass
-    converts to and from the plan's compute type, rounding to nearest even.
+    converts to and from the type it computes in, rounding to nearest even. `over` says what there
+    is one value of: each element of the parameter, or each of its rows or columns.
 
     Constraints:
     - `streamtype_c1`: `storage` is `f32`, `f64`, `bf16` or `f16`.
+    - `streamtype_c2`: `over` is `element`, `row` or `column`.
 
     ```mlir
     !updraft.stream<bf16>
+    !updraft.stream<f64, row>
     ```
   }];
-  let parameters = (ins "::mlir::Type":$storage);
-  let assemblyFormat = "`<` $storage `>`";
+  let parameters = (ins "::mlir::Type":$storage,
+                        DefaultValuedParameter<"::updraft::Extent",
+                                               "::updraft::Extent::element">:$over);
+  let assemblyFormat = "`<` $storage (`,` $over^)? `>`";
+  let builders = [TypeBuilder<(ins "::mlir::Type":$storage), [{
+    return $_get($_ctxt, storage, ::updraft::Extent::element);
+  }]>];
   let genVerifyDecl = 1;
 }
 
@@ -51,6 +97,8 @@ def Updraft_StreamType : Updraft_Type<"Stream", "stream"> {
 def Updraft_Compute : AnyTypeOf<[F32, F64], "compute type: f32 or f64">;
 // The types that elements have in memory.
 def Updraft_Storage : AnyTypeOf<[F32, F64, BF16, F16], "storage type: f32, f64, bf16 or f16">;
+// What a pass has one of per tensor or group, or per row or column.
+def Updraft_PassResult : AnyTypeOf<[F64, Updraft_StreamType], "f64 or a stream">;
 // What a host function may hand to a pass: an element operand, a scalar, a flag.
 def Updraft_Scalar : AnyTypeOf<[F32, F64, I1], "scalar: f32, f64 or i1">;
 

@@ -15,10 +15,19 @@ using namespace updraft;
 
 #include "Updraft/IR/UpdraftDialect.cpp.inc"
 
+#include "Updraft/IR/UpdraftEnums.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "Updraft/IR/UpdraftAttrs.cpp.inc"
+
 #define GET_TYPEDEF_CLASSES
 #include "Updraft/IR/UpdraftTypes.cpp.inc"
 
 void UpdraftDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "Updraft/IR/UpdraftAttrs.cpp.inc"
+      >();
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "Updraft/IR/UpdraftTypes.cpp.inc"
@@ -30,9 +39,14 @@ void UpdraftDialect::initialize() {
   addBytecodeInterface(*this);
 }
 
-LogicalResult StreamType::verify(function_ref<InFlightDiagnostic()> emitError, Type storage) {
+LogicalResult StreamType::verify(function_ref<InFlightDiagnostic()> emitError, Type storage,
+                                 Extent over) {
   // streamtype_c1
-  if (isa<Float32Type, Float64Type, BFloat16Type, Float16Type>(storage))
-    return success();
-  return emitError() << "storage type is " << storage << ", must be f32, f64, bf16 or f16";
+  if (!isa<Float32Type, Float64Type, BFloat16Type, Float16Type>(storage))
+    return emitError() << "storage type is " << storage << ", must be f32, f64, bf16 or f16";
+  // streamtype_c2
+  if (over != Extent::row && over != Extent::column && over != Extent::element)
+    return emitError() << "is over `" << stringifyExtent(over)
+                       << "`, must be over `element`, `row` or `column`";
+  return success();
 }

@@ -12,19 +12,22 @@ def Updraft_PlanOp : Updraft_Op<"plan", [
     Symbol, IsolatedFromAbove, NoRegionArguments, NoTerminator, SingleBlock]> {
   let summary = "a scheduled rule";
   let description = [{
-    The interface of the rule (`updraft.hyper` and `updraft.stream`, in the order of the kernel's
-    arguments), its host functions (`updraft.initial`, `updraft.validate`, `updraft.prologue`) and
-    its passes over data, in the order in which they run.
+    The interface of the rule (`updraft.hyper`, `updraft.stream` and `updraft.scalar`, in the order
+    of the kernel's arguments), its host functions (`updraft.initial`, `updraft.validate`,
+    `updraft.prologue`) and its passes over data, in the order in which they run.
 
-    The first stream is `param`, the second `grad`, then the states in the order of declaration. A
-    plan whose rule changes nothing has no pass.
+    The first stream is `param`, the second `grad`, then the states, each a stream or a scalar, in
+    the order of declaration. A plan whose rule changes nothing has no pass. With `matrix` it is for
+    tensors of two or more dimensions, and reductions of elements go by rows.
 
     Constraints:
-    - `plan_c1`: the body has only `updraft.hyper`, `updraft.step`, `updraft.first`,
-      `updraft.stream`, host functions and passes.
-    - `plan_c2`: the first two streams are `param` and `grad`; names of streams are unique, and so
-      are names of hyperparameters.
-    - `plan_c3`: there are exactly one `updraft.initial` and one `updraft.validate`.
+    - `plan_c1`: the body has only `updraft.hyper`, `updraft.step`, `updraft.first`, `updraft.size`,
+      `updraft.stream`, `updraft.scalar`, host functions, passes and `updraft.commit`.
+    - `plan_c2`: the first two streams are `param` and `grad`; names of streams and scalars are
+      unique, and so are names of hyperparameters.
+    - `plan_c3`: there are exactly one `updraft.initial` and one `updraft.validate`, and at most one
+      `updraft.commit`.
+    - `plan_c4`: only a plan with `matrix` has streams over rows or columns.
 
     ```mlir
     updraft.plan @SGD compute f32 {
@@ -53,9 +56,10 @@ def Updraft_PlanOp : Updraft_Op<"plan", [
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Updraft_Compute>:$compute);
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Updraft_Compute>:$compute,
+                       UnitAttr:$matrix);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name `compute` $compute attr-dict-with-keyword $body";
+  let assemblyFormat = "$sym_name `compute` $compute (`matrix` $matrix^)? attr-dict-with-keyword $body";
   let hasRegionVerifier = 1;
 }
 
@@ -74,6 +78,25 @@ def Updraft_StreamOp : Updraft_Op<"stream", [HasParent<"PlanOp">, Updraft_NamedR
   let assemblyFormat = "$name attr-dict `:` type($result)";
 }
 
+def Updraft_ScalarOp : Updraft_Op<"scalar", [HasParent<"PlanOp">, Updraft_NamedResult]> {
+  let summary = "a state of one value";
+  let description = [{
+    The value, before the step, of a state that there is one of for each parameter or group; in
+    f64, whatever its type in memory.
+
+    Constraints:
+    - `scalar_c1`: `over` is `tensor` or `group`.
+
+    ```mlir
+    %mu = updraft.scalar "mu_product" over tensor stored f32
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, Updraft_ExtentAttr:$over, TypeAttrOf<Updraft_Storage>:$storage);
+  let results = (outs F64:$result);
+  let assemblyFormat = "$name `over` $over `stored` $storage attr-dict";
+  let hasVerifier = 1;
+}
+
 // A region that the host runs once, on scalars.
 class Updraft_HostFunctionOp<string mnemonic> : Updraft_Op<mnemonic, [
     HasParent<"PlanOp">, IsolatedFromAbove, SingleBlock, Updraft_NamedArguments]> {
@@ -84,11 +107,11 @@ class Updraft_HostFunctionOp<string mnemonic> : Updraft_Op<mnemonic, [
 def Updraft_InitialOp : Updraft_HostFunctionOp<"initial"> {
   let summary = "the initial value of each state";
   let description = [{
-    Yields one f64 per state, in the order of their streams; it is rounded to the state's storage
-    type.
+    Yields one f64 per state, in the order of their declaration; it is rounded to the state's
+    storage type.
 
     Constraints:
-    - `initial_c1`: block arguments match the operands; one f64 is yielded per state stream.
+    - `initial_c1`: block arguments match the operands; one f64 is yielded per state.
     - `initial_c2`: the operands are hyperparameters.
     - `initial_c3`: every operation of the body is from `arith`, `math` or `scf`.
 
@@ -132,13 +155,16 @@ def Updraft_ValidateOp : Updraft_HostFunctionOp<"validate"> {
 def Updraft_PrologueOp : Updraft_HostFunctionOp<"prologue"> {
   let summary = "the scalars of a step";
   let description = [{
-    Evaluated once per distinct (group, step, first) before the passes; its results are the scalar
-    operands of the passes. What it computes, it computes as the rule says: mostly in f64, and what
-    passes use is rounded to the compute type here.
+    Evaluated before the passes that follow it, once for all tensors that share its operands; its
+    results are the scalar operands of passes and of `updraft.commit`. What it computes, it computes
+    as the rule says: mostly in f64, and what passes use is rounded to the compute type here. A plan
+    has one before its first pass, and one after each pass whose reductions need more of them.
 
     Constraints:
     - `prologue_c1`: block arguments match the operands; yielded values match the results.
     - `prologue_c2`: every operation of the body is from `arith`, `math` or `scf`.
+    - `prologue_c3`: the operands are hyperparameters, `updraft.step`, `updraft.first`,
+      `updraft.size`, `updraft.scalar` or reductions of passes.
 
     ```mlir
     %k = updraft.prologue(%lr) : (f64) -> f32 {
@@ -168,22 +194,50 @@ def Updraft_YieldOp : Updraft_Op<"yield", [
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }
 
+def Updraft_CommitOp : Updraft_Op<"commit", [HasParent<"PlanOp">, AttrSizedOperandSegments]> {
+  let summary = "what the step leaves beside its streams";
+  let description = [{
+    The next values of the plan's scalars, in their order, and whether the step is skipped. A
+    skipped step takes no scalar, no count, and no pass after the condition is known.
+
+    Constraints:
+    - `commit_c1`: there is one scalar per `updraft.scalar`.
+    - `commit_c2`: the operands are results of prologues that nothing else uses.
+    - `commit_c3`: no pass writes before the prologue that has the condition of `skip`.
+
+    ```mlir
+    updraft.commit scalars(%mu1) skip(%bad)
+    ```
+  }];
+  let arguments = (ins Variadic<F64>:$scalars, Optional<I1>:$skip);
+  let assemblyFormat = "(`scalars` `(` $scalars^ `)`)? (`skip` `(` $skip^ `)`)? attr-dict";
+  let hasVerifier = 1;
+}
+
 def Updraft_PassOp : Updraft_Op<"pass", [
     HasParent<"PlanOp">, AttrSizedOperandSegments,
     IsolatedFromAbove, SingleBlock, Updraft_NamedArguments]> {
   let summary = "one pass over data";
   let description = [{
-    Runs its body for every element. Block arguments are the scalars, then one element, in the
-    compute type, per stream read. `updraft.store` gives one element per stream written. The streams
-    may overlap only where they are the same: an element is read before it is written.
+    Runs its body for every value of its extent: for every element of a tensor, every row, or every
+    column. Block arguments are the scalars, then one value per stream read, widened to the compute
+    type unless it is stored as f64. `updraft.store` gives one value per stream written, one per
+    reduction, and one per temporary that the pass makes. The streams may overlap only where they
+    are the same: an element is read before it is written.
+
+    The results are those of the reductions, an f64 over a tensor or group and a stream of f64 over
+    rows or columns, and then the temporaries.
 
     Constraints:
     - `pass_c1`: block arguments match the scalars and the streams read.
-    - `pass_c2`: one stored value per stream written, of the compute type.
+    - `pass_c2`: one stored value per stream written and per temporary, one f64 per reduction.
     - `pass_c3`: no stream is read twice or written twice.
-    - `pass_c4`: every operation of the body is from `arith` or `math`, and its values, constants
-      apart, have the compute type or are i1.
+    - `pass_c4`: every operation of the body is from `arith` or `math`, or is `updraft.random` in a
+      pass over elements; its values are of a floating-point or an integer type.
     - `pass_c5`: the scalars are results of prologues, of the compute type or i1.
+    - `pass_c6`: streams written have the extent of the pass, and streams read have one within it.
+    - `pass_c7`: results match the reductions, which are over smaller extents than the pass, and the
+      temporaries, which are streams of its extent over rows or columns.
 
     ```mlir
     updraft.pass scalars(%k : f32)
@@ -194,31 +248,60 @@ def Updraft_PassOp : Updraft_Op<"pass", [
       %n = arith.subf %pe, %d : f32
       updraft.store %n : f32
     }
+    %norm2 = updraft.pass reads(%g : !updraft.stream<f32>)
+        reduces [#updraft.reduction<sum over tensor>] -> f64 {
+    ^bb0(%ge: f32):
+      %w = arith.extf %ge : f32 to f64
+      %s = arith.mulf %w, %w : f64
+      updraft.store reduce(%s)
+    }
     ```
   }];
-  let arguments = (ins Variadic<Updraft_Scalar>:$scalars, Variadic<Updraft_StreamType>:$reads,
-                       Variadic<Updraft_StreamType>:$writes);
+  let arguments = (ins DefaultValuedAttr<Updraft_ExtentAttr, "::updraft::Extent::element">:$over,
+                       Variadic<Updraft_Scalar>:$scalars, Variadic<Updraft_StreamType>:$reads,
+                       Variadic<Updraft_StreamType>:$writes,
+                       DefaultValuedAttr<Updraft_Reductions, "{}">:$reductions);
+  let results = (outs Variadic<Updraft_PassResult>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
+    (`over` $over^)?
     (`scalars` `(` $scalars^ `:` type($scalars) `)`)?
     (`reads` `(` $reads^ `:` type($reads) `)`)?
     (`writes` `(` $writes^ `:` type($writes) `)`)?
+    (`reduces` $reductions^)? (`->` type($results)^)?
     attr-dict-with-keyword $body
+  }];
+  let extraClassDeclaration = [{
+    /// What it reduces, in order.
+    auto getReductionRange() { return getReductions().getAsRange<ReductionAttr>(); }
+    /// The results that are no reductions.
+    ::mlir::ResultRange getTemporaries() {
+      return getResults().drop_front(getReductions().size());
+    }
+    /// Whether its loop is one over rows of a matrix, and not over a flat sequence of elements: it
+    /// uses values of rows or columns, or reduces elements of a matrix.
+    bool runsByRows();
   }];
   let hasRegionVerifier = 1;
 }
 
-def Updraft_StoreOp : Updraft_Op<"store", [Terminator, HasParent<"PassOp">]> {
-  let summary = "the elements that a pass writes";
+def Updraft_StoreOp : Updraft_Op<"store", [
+    Terminator, HasParent<"PassOp">, AttrSizedOperandSegments]> {
+  let summary = "what a pass computed";
   let description = [{
-    One value per stream written, in their order; it is rounded to the stream's storage type.
+    One value per stream written, in their order, rounded to the stream's storage type; one f64 per
+    reduction; one value per temporary.
 
     ```mlir
-    updraft.store %n : f32
+    updraft.store %n : f32 reduce(%square) make(%r : f32)
     ```
   }];
-  let arguments = (ins Variadic<Updraft_Compute>:$values);
-  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+  let arguments = (ins Variadic<Updraft_Compute>:$values, Variadic<F64>:$reduced,
+                       Variadic<Updraft_Compute>:$made);
+  let assemblyFormat = [{
+    ($values^ `:` type($values))? (`reduce` `(` $reduced^ `)`)?
+    (`make` `(` $made^ `:` type($made) `)`)? attr-dict
+  }];
 }
 
 #endif // UPDRAFT_IR_PLAN_OPS_TD

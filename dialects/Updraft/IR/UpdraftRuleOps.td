@@ -19,23 +19,28 @@ def Updraft_RuleOp : Updraft_Op<"rule", [
 
     $$ (p, s_1, \ldots, s_n) \leftarrow f(p, g, s_1, \ldots, s_n;\ h, t) $$
 
-    Every value has an *extent*, what it is spread over: `model`, `group`, `tensor` or `element`. An
-    operation has the largest extent of its operands, a constant `model`; `updraft.hyper` has
-    `group`, `updraft.step` and `updraft.first` have `tensor`, `updraft.param`, `updraft.grad` and
-    `updraft.state` have `element`. Values below `element` are scalars, computed once per step, in
-    f64 (or in the compute type, where simplification took the elements out of them); element values
-    are computed in `compute`. A scalar becomes an operand of element arithmetic by `arith.truncf`
-    (f32) or as it is (f64).
+    Every value has an *extent*, what it is spread over: `model`, `group`, `tensor`, `row`, `column`
+    or `element`. An operation has the least extent that contains those of its operands, a constant
+    has `model`; `updraft.hyper` has `group`, `updraft.step` and `updraft.first` have `tensor`,
+    `updraft.param`, `updraft.grad` and `updraft.random` have `element`; a state, a size and a
+    reduction say theirs. Values of at most `tensor` are scalars, computed once per step, in f64 (or
+    in the compute type, where simplification took the elements out of them); the others are
+    computed in `compute`, but for what is reduced. A scalar becomes an operand of element
+    arithmetic by `arith.truncf` (f32) or as it is (f64).
+
+    A rule is for tensors of any shape, or with `matrix` for those of two or more dimensions, whose
+    last two are rows and columns.
 
     Each operation rounds once, to nearest even: nothing is reassociated or contracted.
 
     Constraints:
-    - `rule_c1`: operands and results of element operations, constants apart, have the compute type
-      or are i1.
+    - `rule_c1`: the parameter and the gradient have the compute type; operands and results of
+      operations over rows, columns or elements are floats or integers.
     - `rule_c2`: there are exactly one `updraft.param` and one `updraft.grad`.
     - `rule_c3`: every operation is from `arith`, `math` or this dialect.
     - `rule_c4`: names of hyperparameters are unique; names of states are unique and neither `param`
       nor `grad`.
+    - `rule_c5`: only a rule with `matrix` has values over rows or columns.
 
     Example:
 
@@ -51,9 +56,10 @@ def Updraft_RuleOp : Updraft_Op<"rule", [
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Updraft_Compute>:$compute);
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Updraft_Compute>:$compute,
+                       UnitAttr:$matrix);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name `compute` $compute attr-dict-with-keyword $body";
+  let assemblyFormat = "$sym_name `compute` $compute (`matrix` $matrix^)? attr-dict-with-keyword $body";
   let hasRegionVerifier = 1;
 }
 
@@ -103,6 +109,26 @@ def Updraft_FirstOp : Updraft_RuleInput<"first", [Pure]> {
   let assemblyFormat = "attr-dict";
 }
 
+def Updraft_SizeOp : Updraft_RuleInput<"size", [Pure]> {
+  let summary = "how many values a reduction takes";
+  let description = [{
+    Over `tensor`, the elements of the parameter; over `row`, the elements of one of its rows, which
+    is the number of columns; over `column`, the number of rows; over `group`, the elements of all
+    parameters of the group that take part in the step.
+
+    Constraints:
+    - `size_c1`: `over` is neither `model` nor `element`.
+
+    ```mlir
+    %n = updraft.size over tensor
+    ```
+  }];
+  let arguments = (ins Updraft_ExtentAttr:$over);
+  let results = (outs F64:$result);
+  let assemblyFormat = "`over` $over attr-dict";
+  let hasVerifier = 1;
+}
+
 class Updraft_ElementInput<string mnemonic>
     : Updraft_Op<mnemonic, [HasParent<"RuleOp">, Updraft_NamedResult]> {
   let results = (outs Updraft_Compute:$result);
@@ -136,20 +162,72 @@ def Updraft_GradOp : Updraft_ElementInput<"grad"> {
 }
 
 def Updraft_StateOp : Updraft_ElementInput<"state"> {
-  let summary = "a state's element, before the step";
+  let summary = "a state's value, before the step";
   let description = [{
-    A tensor of the parameter's shape that persists from step to step. `initial` is its value where
-    it does not exist yet: a scalar that depends on hyperparameters alone.
+    What persists from step to step: a tensor of the parameter's shape, or one value for each of its
+    rows or columns, for the parameter, or for its group, as `over` says. A value per parameter or
+    group is a scalar, in f64; others have the compute type. `initial` is the value where the state
+    does not exist yet: a scalar that depends on hyperparameters alone.
 
     Constraints:
     - `state_c1`: `initial` has at most the extent `group`.
+    - `state_c2`: the result is f64 for a state over `tensor` or `group`, else of the compute type;
+      there is no state over `model`.
 
     ```mlir
     %m = updraft.state "exp_avg" stored f32 initial %zero : f32
+    %mu = updraft.state "mu_product" over tensor stored f32 initial %one : f64
     ```
   }];
-  let arguments = (ins StrAttr:$name, TypeAttrOf<Updraft_Storage>:$storage, F64:$initial);
-  let assemblyFormat = "$name `stored` $storage `initial` $initial attr-dict `:` type($result)";
+  let arguments = (ins StrAttr:$name,
+                       DefaultValuedAttr<Updraft_ExtentAttr, "::updraft::Extent::element">:$over,
+                       TypeAttrOf<Updraft_Storage>:$storage, F64:$initial);
+  let assemblyFormat = [{
+    $name (`over` $over^)? `stored` $storage `initial` $initial attr-dict `:` type($result)
+  }];
+}
+
+def Updraft_RandomOp : Updraft_Op<"random", [ParentOneOf<["RuleOp", "PassOp"]>, Pure]> {
+  let summary = "random bits of the element";
+  let description = [{
+    64 bits of Philox-4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC
+    2011). The key is the seed; the counter is the element's index, the step, and the parameter's
+    number with that of the `stream`: the same on every target, and others at every step. Of the
+    four words that the cipher gives, the first is the lower half and the second the upper.
+
+    Constraints:
+    - `random_c1`: `stream` is from 0 to 15.
+
+    ```mlir
+    %bits = updraft.random 0
+    ```
+  }];
+  let arguments = (ins I64Attr:$stream);
+  let results = (outs I64:$result);
+  let assemblyFormat = "$stream attr-dict";
+  let hasVerifier = 1;
+}
+
+def Updraft_ReduceOp : Updraft_Op<"reduce", [HasParent<"RuleOp">, Pure]> {
+  let summary = "one value of many";
+  let description = [{
+    The sum or the maximum of a value over the whole group, the tensor, or each row or column. The
+    result is f64, as is the arithmetic; docs/dialect.md fixes the order of its operations. Where a
+    value is NaN, so is the maximum; that of nothing is -infinity.
+
+    Constraints:
+    - `reduce_c1`: `over` is `group`, `tensor`, `row` or `column`.
+    - `reduce_c2`: the operand has a larger extent than the result.
+
+    ```mlir
+    %n = updraft.reduce sum %square over tensor : f64
+    ```
+  }];
+  let arguments = (ins Updraft_ReductionKindAttr:$kind, Updraft_Compute:$input,
+                       Updraft_ExtentAttr:$over);
+  let results = (outs F64:$result);
+  let assemblyFormat = "$kind $input `over` $over attr-dict `:` type($input)";
+  let hasVerifier = 1;
 }
 
 def Updraft_RequireOp : Updraft_Op<"require", [HasParent<"RuleOp">]> {
@@ -171,23 +249,29 @@ def Updraft_RequireOp : Updraft_Op<"require", [HasParent<"RuleOp">]> {
   let hasCanonicalizeMethod = 1;
 }
 
-def Updraft_NextOp : Updraft_Op<"next", [Terminator, HasParent<"RuleOp">]> {
+def Updraft_NextOp : Updraft_Op<"next", [
+    Terminator, AttrSizedOperandSegments, HasParent<"RuleOp">]> {
   let summary = "the next parameter and states";
   let description = [{
     The value of the parameter after the step, then one value per `updraft.state`, in their order. A
-    state that keeps its value is passed through.
+    state that keeps its value is passed through. Where the condition of `skip` holds, the step is
+    not taken: parameter, states and step count stay as they are.
 
     Constraints:
     - `next_c1`: one operand for the parameter and one per state.
-    - `next_c2`: the operands have the compute type.
+    - `next_c2`: the operands have the types of the parameter and the states.
+    - `next_c3`: an operand has at most the extent of its state.
+    - `next_c4`: the condition of `skip` has at most the extent `tensor`.
 
     ```mlir
-    updraft.next %p1, %m1, %v1 : f32, f32, f32
+    updraft.next %p1, %m1, %v1 skip(%bad) : f32, f32, f32
     ```
   }];
-  let arguments = (ins Updraft_Compute:$param, Variadic<Updraft_Compute>:$states);
+  let arguments = (ins Updraft_Compute:$param, Variadic<Updraft_Compute>:$states,
+                       Optional<I1>:$skip);
   let assemblyFormat = [{
-    $param (`,` $states^)? attr-dict `:` type($param) (`,` type($states)^)?
+    $param (`,` $states^)? (`skip` `(` $skip^ `)`)? attr-dict
+    `:` type($param) (`,` type($states)^)?
   }];
   let hasVerifier = 1;
 }

@@ -62,18 +62,19 @@ LogicalResult updraft::verifyDialects(Block &block, ArrayRef<StringRef> dialects
   return success();
 }
 
-LogicalResult updraft::verifyElementTypes(Operation *operation, Type compute) {
-  auto isAllowed = [&](Type type) { return type == compute || type.isInteger(1); };
-  for (Value operand : operation->getOperands())
-    if (!isAllowed(operand.getType()) && !matchPattern(operand, m_Constant()))
-      return operation->emitOpError()
-             << "has an operand of type " << operand.getType()
-             << ", but element arithmetic must be in the compute type " << compute << " or i1";
+LogicalResult updraft::verifyElementTypes(Operation *operation) {
+  auto verify = [&](Type type, StringRef what) -> LogicalResult {
+    if (isa<FloatType, IntegerType>(type))
+      return success();
+    return operation->emitOpError() << "has " << what << " of type " << type
+                                    << ", element arithmetic must be on floats and integers";
+  };
+  for (Type type : operation->getOperandTypes())
+    if (failed(verify(type, "an operand")))
+      return failure();
   for (Type type : operation->getResultTypes())
-    if (!isAllowed(type))
-      return operation->emitOpError()
-             << "has a result of type " << type
-             << ", but element arithmetic must be in the compute type " << compute << " or i1";
+    if (failed(verify(type, "a result")))
+      return failure();
   return success();
 }
 

@@ -20,9 +20,9 @@ mlir::LogicalResult collectHyperNames(mlir::Block &block, llvm::StringSet<> &nam
 /// terminator that is not this dialect's.
 mlir::LogicalResult verifyDialects(mlir::Block &block, llvm::ArrayRef<llvm::StringRef> dialects);
 
-/// An error at `operation` if it has operands or results that are neither of type `compute` nor i1,
-/// other than constants.
-mlir::LogicalResult verifyElementTypes(mlir::Operation *operation, mlir::Type compute);
+/// An error at `operation` if an operand or a result is neither of a floating-point nor of an
+/// integer type.
+mlir::LogicalResult verifyElementTypes(mlir::Operation *operation);
 
 /// An error at `operation` unless `block` has one argument for each of `operands`, of its type.
 mlir::LogicalResult verifyArguments(mlir::Operation *operation, mlir::Block &block,

@@ -104,7 +104,7 @@ void Scheduler::collectElementInputs() {
     current.push_back(state);
   for (auto grad : body.getOps<GradOp>())
     gradient = grad;
-  for (auto [now, then] : llvm::zip_equal(current, next.getOperands())) {
+  for (auto [now, then] : llvm::zip(current, next.getOperands())) {
     if (now == then)
       continue;
     written.push_back(now);
@@ -139,7 +139,7 @@ Slice Scheduler::sliceElements() const {
   return Slice::compute(stored, [&](Value value) {
     if (isRuleInput(value))
       return true;
-    return !extents.isElement(value) && !matchPattern(value, m_Constant());
+    return extents.isScalar(value) && !matchPattern(value, m_Constant());
   });
 }
 
@@ -177,7 +177,7 @@ void Scheduler::createValidate() {
 LogicalResult Scheduler::createPrologue(const Slice &elements) {
   SmallVector<Value> crossing;
   for (Value input : elements.inputs) {
-    if (extents.isElement(input))
+    if (!extents.isScalar(input))
       continue;
     if (!isa<Float32Type, Float64Type>(input.getType()) && !input.getType().isInteger(1))
       return emitError(input.getLoc())
@@ -198,7 +198,7 @@ LogicalResult Scheduler::createPrologue(const Slice &elements) {
 void Scheduler::createPass(const Slice &elements) {
   SmallVector<Value> scalars, reads;
   for (Value input : elements.inputs)
-    (extents.isElement(input) ? reads : scalars).push_back(input);
+    (extents.isScalar(input) ? scalars : reads).push_back(input);
   // Streams in the order of the plan: the gradient comes before the states, wherever the rule
   // declares it.
   auto position = [&](Value element) {
@@ -210,8 +210,9 @@ void Scheduler::createPass(const Slice &elements) {
   if (written.empty())
     return;
 
-  auto pass = PassOp::create(builder, rule.getLoc(), lookupAll(planValues, scalars),
-                             lookupAll(planValues, reads), lookupAll(planValues, written));
+  auto pass = PassOp::create(builder, rule.getLoc(), TypeRange(), Extent::element,
+                             lookupAll(planValues, scalars), lookupAll(planValues, reads),
+                             lookupAll(planValues, written), builder.getArrayAttr({}));
   OpBuilder::InsertionGuard guard(builder);
   IRMapping map;
   SmallVector<Value> arguments = scalars;
@@ -220,7 +221,7 @@ void Scheduler::createPass(const Slice &elements) {
   for (auto [argument, scalar] : llvm::zip(block->getArguments(), scalars))
     argument.setLoc(locationInPass(scalar));
   elements.cloneInto(builder, map);
-  StoreOp::create(builder, next.getLoc(), lookupAll(map, stored));
+  StoreOp::create(builder, next.getLoc(), lookupAll(map, stored), ValueRange(), ValueRange());
 }
 
 struct SchedulePass : impl::SchedulePassBase<SchedulePass> {
