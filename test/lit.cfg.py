@@ -22,7 +22,8 @@ config.substitutions.append(("%python", config.python_executable))
 config.substitutions.append(("%obj_root", config.updraft_obj_root))
 
 llvm_config.add_tool_substitutions(
-    ["updraft-opt", "updraftc", "updraft-run", "updraft-bench"], [config.updraft_tools_dir]
+    ["updraft-opt", "updraft-format", "updraftc", "updraft-run", "updraft-bench"],
+    [config.updraft_tools_dir],
 )
 llvm_config.add_tool_substitutions(
     ["FileCheck", "not", "count", "split-file", "llvm-objdump", "llvm-readobj"],

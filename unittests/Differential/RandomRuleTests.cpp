@@ -4,6 +4,9 @@
 
 #include "RandomRule.h"
 
+#include "updraft/Frontend/Format.h"
+#include "updraft/Frontend/Frontend.h"
+
 #include <set>
 
 using namespace updraft::differential;
@@ -30,6 +33,27 @@ TEST(RandomRule, IsTheSameForTheSameSeed) {
     sources.insert(randomRule(seed).source);
   }
   EXPECT_EQ(sources.size(), 50u);
+}
+
+std::string ast(const std::string &source) {
+  updraft::DiagnosticEngine diagnostics;
+  auto program = updraft::parseProgram(source, "rule.upd", diagnostics);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (program)
+    updraft::printAst(*program, os);
+  return text + diagnostics.render();
+}
+
+TEST(RandomRule, FormatsAsTheSameRule) {
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    const std::string source = randomRule(seed).source;
+    updraft::DiagnosticEngine diagnostics;
+    auto formatted = updraft::formatSource(source, "rule.upd", diagnostics);
+    ASSERT_TRUE(formatted) << diagnostics.render() << source;
+    EXPECT_EQ(ast(*formatted), ast(source));
+    EXPECT_EQ(updraft::formatSource(*formatted, "rule.upd", diagnostics), formatted);
+  }
 }
 
 } // namespace

@@ -1,0 +1,96 @@
+//===- updraft-format.cpp - Rule files in the one style ---------------------------------------===//
+
+#include "tools/options/ExitCode.h"
+#include "tools/options/RuleOptions.h"
+#include "updraft/Driver/StatusError.h"
+#include "updraft/Driver/Version.h"
+#include "updraft/Frontend/Format.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <CLI/CLI.hpp>
+
+using namespace updraft;
+
+namespace {
+constexpr const char *footer = R"(
+Examples:
+  updraft-format adamw.upd                    prints the formatted text
+  updraft-format -i rules/*.upd               formats files in place
+  updraft-format --check rules/*.upd          names the files that are not formatted
+  updraft-format < adamw.upd                  formats the standard input, as does -
+
+Exit codes: 0 success, 1 an error in a file, or with --check a file that is not formatted, 2 a file
+could not be read or written, 3 a defect of Updraft, 100 and above an error in the command line.)";
+
+struct Options {
+  std::vector<std::string> files;
+  bool inPlace = false;
+  bool check = false;
+};
+
+/// Writes aside and renames, so that the file is never half written.
+llvm::Error replaceFile(const std::string &path, llvm::StringRef text) {
+  llvm::Error error = llvm::writeToOutput(path, [&](llvm::raw_ostream &os) {
+    os << text;
+    return llvm::Error::success();
+  });
+  if (error)
+    return makeError(UPD_IO_ERROR,
+                     "cannot write `" + path + "`: " + llvm::toString(std::move(error)));
+  return llvm::Error::success();
+}
+
+llvm::Error format(const std::string &path, const Options &options) {
+  auto text = readRuleFile(path);
+  if (!text)
+    return text.takeError();
+  DiagnosticEngine diagnostics;
+  std::optional<std::string> formatted =
+      formatSource(*text, path == "-" ? "<stdin>" : path, diagnostics);
+  if (diagnostics.hasErrors())
+    return makeError(UPD_COMPILE_ERROR, diagnostics.render());
+  if (!formatted)
+    return makeError(UPD_INTERNAL_ERROR, "formatting `" + path +
+                                             "` would change what it says; this is a defect of "
+                                             "Updraft, please report it");
+  if (options.check && *formatted != *text)
+    return makeError(UPD_INVALID_ARGUMENT,
+                     "`" + path + "` is not formatted; run updraft-format -i " + path);
+  if (options.inPlace && *formatted != *text)
+    return replaceFile(path, *formatted);
+  if (!options.inPlace && !options.check)
+    llvm::outs() << *formatted;
+  return llvm::Error::success();
+}
+} // namespace
+
+int main(int argc, char **argv) {
+  CLI::App app("Lays out rule files (.upd) in the one style, without changing what they say.");
+  app.footer(footer);
+  app.set_version_flag("--version", versionString().str());
+  Options options;
+  app.add_option("FILE", options.files, "Rule files; none, or -, is the standard input");
+  auto *inPlace = app.add_flag("-i,--in-place", options.inPlace, "Write the files themselves");
+  app.add_flag("--check", options.check, "Write nothing; fail if a file is not formatted")
+      ->excludes(inPlace);
+  CLI11_PARSE(app, argc, argv);
+
+  if (options.files.empty())
+    options.files.push_back("-");
+  if (options.inPlace && llvm::is_contained(options.files, "-")) {
+    llvm::errs() << "error: the standard input cannot be formatted in place; leave out -i\n";
+    return exitCodeOf(UPD_INVALID_ARGUMENT);
+  }
+  int code = 0;
+  for (const std::string &path : options.files) {
+    llvm::Error error = format(path, options);
+    if (!error)
+      continue;
+    auto [status, message] = takeStatus(std::move(error));
+    llvm::errs() << describe(status, message);
+    code = std::max(code, exitCodeOf(status));
+  }
+  return code;
+}
