@@ -1,4 +1,4 @@
-//===- HostFunctions.cpp - R_initial, R_validate and R_prologue -------------------------------===//
+//===- HostFunctions.cpp - R_initial, R_validate and R_prologue0 ------------------------------===//
 // The host functions of a plan: their regions inlined between loads of the arguments and stores of
 // the results.
 
@@ -115,10 +115,11 @@ void buildValidateFunction(OpBuilder &builder, const PlanInterface &interface) {
 void buildPrologueFunction(OpBuilder &builder, const PlanInterface &interface) {
   Location loc = unnamed(interface.plan.getLoc());
   Type compute = interface.compute;
-  HostFunction function(builder, interface, "_prologue",
-                        {"hyper", "per_tensor", "reduced", "row", "scalar_state"}, TypeRange());
+  HostFunction function(builder, interface, "_prologue0",
+                        {"hyper", "per_tensor", "reduced", "scalars", "row", "next_scalars"},
+                        TypeRange());
   OpBuilder &inner = function.builder;
-  Value row = function.argument(3);
+  Value row = function.argument(4);
   // No rule skips a step.
   Value zero = arith::ConstantOp::create(inner, loc, inner.getFloatAttr(compute, 0));
   function.store(compute, zero, row, 0);

@@ -10,7 +10,7 @@
 
 namespace updraft {
 
-/// R_initial, R_validate and R_prologue. A plan that lacks one gets one that does nothing: no
+/// R_initial, R_validate and R_prologue0. A plan that lacks one gets one that does nothing: no
 /// states, no requirements, no scalars.
 void buildInitialFunction(mlir::OpBuilder &builder, const PlanInterface &interface);
 void buildValidateFunction(mlir::OpBuilder &builder, const PlanInterface &interface);

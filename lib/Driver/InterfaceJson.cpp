@@ -24,7 +24,7 @@ static ordered_json indicesOf(ValueRange streams, const llvm::DenseMap<Value, un
 std::string
 updraft::interfaceJson(PlanOp plan, llvm::StringRef numerics,
                        const std::vector<std::pair<std::string, std::string>> &statics) {
-  ordered_json json{{"format", 1},
+  ordered_json json{{"format", 2},
                     {"name", plan.getSymName().str()},
                     {"compute", typeName(plan.getCompute())},
                     {"numerics", numerics.str()}};
@@ -33,7 +33,8 @@ updraft::interfaceJson(PlanOp plan, llvm::StringRef numerics,
     json["statics"][name] = value;
 
   auto hypers = ordered_json::array(), states = ordered_json::array();
-  auto messages = ordered_json::array(), passes = ordered_json::array();
+  auto messages = ordered_json::array(), sequence = ordered_json::array();
+  sequence.push_back({{"prologue", 0}});
   llvm::DenseMap<Value, unsigned> streams;
   unsigned rowScalars = 1; // the skip flag
   for (Operation &op : plan.getBody().front()) {
@@ -56,14 +57,25 @@ updraft::interfaceJson(PlanOp plan, llvm::StringRef numerics,
     } else if (auto prologue = dyn_cast<PrologueOp>(op)) {
       rowScalars += prologue.getNumResults();
     } else if (auto pass = dyn_cast<PassOp>(op)) {
-      passes.push_back({{"reads", indicesOf(pass.getReads(), streams)},
-                        {"writes", indicesOf(pass.getWrites(), streams)}});
+      sequence.push_back({{"pass", sequence.size() - 1},
+                          {"over", "element"},
+                          {"loop", "flat"},
+                          {"reads", indicesOf(pass.getReads(), streams)},
+                          {"writes", indicesOf(pass.getWrites(), streams)},
+                          {"makes", ordered_json::array()},
+                          {"reductions", ordered_json::array()}});
     }
   }
   json["states"] = std::move(states);
   json["hypers"] = std::move(hypers);
   json["messages"] = std::move(messages);
-  json["row_scalars"] = rowScalars;
-  json["passes"] = std::move(passes);
+  json["plans"] = ordered_json::array({{{"for", "any"},
+                                        {"prefix", plan.getSymName().str()},
+                                        {"row_scalars", rowScalars},
+                                        {"rows_by", "step"},
+                                        {"random", false},
+                                        {"prologues", 1},
+                                        {"temporaries", ordered_json::array()},
+                                        {"sequence", std::move(sequence)}}});
   return json.dump(-1, ' ', /*ensure_ascii=*/false, ordered_json::error_handler_t::replace);
 }

@@ -105,24 +105,32 @@ ObjectLoader::load(const CompiledRule &rule) {
           linker->layer.add(library, llvm::MemoryBuffer::getMemBufferCopy(rule.object, name)))
     return error;
 
-  auto resolve = [&](const llvm::Twine &suffix, auto &function) -> llvm::Error {
-    auto symbol = session.lookup({&library}, session.intern((name + suffix).str()));
+  auto resolve = [&](const llvm::Twine &symbolName, auto &function) -> llvm::Error {
+    auto symbol = session.lookup({&library}, session.intern(symbolName.str()));
     if (!symbol)
       return symbol.takeError();
     function = symbol->getAddress().toPtr<std::remove_reference_t<decltype(function)>>();
     return llvm::Error::success();
   };
-  if (llvm::Error error = resolve("_initial", kernels->initial))
+  /// `count` functions whose names end in their numbers.
+  auto resolveAll = [&](const llvm::Twine &start, size_t count, auto &functions) -> llvm::Error {
+    functions.resize(count);
+    for (size_t i = 0; i < count; ++i)
+      if (llvm::Error error = resolve(start + llvm::Twine(i), functions[i]))
+        return error;
+    return llvm::Error::success();
+  };
+  if (llvm::Error error = resolve(name + "_initial", kernels->initial))
     return error;
-  if (llvm::Error error = resolve("_validate", kernels->validate))
+  if (llvm::Error error = resolve(name + "_validate", kernels->validate))
     return error;
-  if (llvm::Error error = resolve("_prologue", kernels->prologue))
-    return error;
-  for (size_t i = 0; i < kernels->interface.passes.size(); ++i) {
-    upd_pass_function pass = nullptr;
-    if (llvm::Error error = resolve("_pass" + llvm::Twine(i), pass))
+  for (const runtime::PlanInterface &plan : kernels->interface.plans) {
+    runtime::PlanFunctions &functions = kernels->plans.emplace_back();
+    if (llvm::Error error =
+            resolveAll(plan.prefix + "_prologue", plan.prologues, functions.prologues))
       return error;
-    kernels->passes.push_back(pass);
+    if (llvm::Error error = resolveAll(plan.prefix + "_pass", plan.passes.size(), functions.passes))
+      return error;
   }
   kernels->code = std::move(code);
   return kernels;

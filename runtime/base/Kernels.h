@@ -12,14 +12,19 @@
 
 namespace updraft::runtime {
 
-/// Immutable once made, and so shared between threads. No function is null; `passes` has one
-/// function per pass of the interface.
+/// One function for each prologue and pass of a plan's interface.
+struct PlanFunctions {
+  std::vector<upd_prologue_function> prologues;
+  std::vector<upd_pass_function> passes;
+};
+
+/// Immutable once made, and so shared between threads. No function is null; `plans` are those of
+/// the interface.
 struct Kernels {
   RuleInterface interface;
   upd_initial_function initial = nullptr;
   upd_validate_function validate = nullptr;
-  upd_prologue_function prologue = nullptr;
-  std::vector<upd_pass_function> passes;
+  std::vector<PlanFunctions> plans;
   /// Keeps the memory of the functions.
   std::shared_ptr<const void> code;
 };

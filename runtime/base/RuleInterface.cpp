@@ -2,106 +2,19 @@
 
 #include "runtime/base/RuleInterface.h"
 
-#include "runtime/base/DType.h"
+#include "runtime/base/InterfaceReader.h"
 
-#include <cmath>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <set>
 
 using namespace updraft::runtime;
-using Json = nlohmann::ordered_json;
+using Json = InterfaceReader::Json;
+
+static constexpr uint32_t formatVersion = 2;
 
 namespace {
 
-constexpr int64_t formatVersion = 1;
-// Far above any rule; bounds what a damaged file can make the runtime allocate.
-constexpr uint64_t maxRowScalars = 1 << 16;
-
-/// Reads members with their types checked, and remembers the first that does not fit.
-class Reader {
-public:
-  bool failed() const { return !problem.empty(); }
-  const std::string &message() const { return problem; }
-  void fail(std::string text) {
-    if (problem.empty())
-      problem = std::move(text);
-  }
-
-  const Json *member(const Json &object, const char *key) {
-    if (!object.is_object()) {
-      fail("an object was expected");
-      return nullptr;
-    }
-    auto found = object.find(key);
-    if (found == object.end()) {
-      fail(fmt::format("`{}` is missing", key));
-      return nullptr;
-    }
-    return &*found;
-  }
-
-  std::string text(const Json &object, const char *key) {
-    const Json *value = member(object, key);
-    if (value && value->is_string())
-      return value->get<std::string>();
-    fail(fmt::format("`{}` is not a string", key));
-    return {};
-  }
-
-  upd_dtype dtype(const Json &object, const char *key) {
-    const std::string name = text(object, key);
-    if (auto parsed = parseDType(name))
-      return *parsed;
-    fail(fmt::format("`{}` is not a storage type: `{}`", key, name));
-    return UPD_F32;
-  }
-
-  double number(const Json &object, const char *key) {
-    const Json *value = member(object, key);
-    if (value && value->is_number())
-      return value->get<double>();
-    // JSON has no infinities.
-    if (value && (*value == "inf" || *value == "-inf"))
-      return *value == "inf" ? INFINITY : -INFINITY;
-    fail(fmt::format("`{}` is not a number", key));
-    return 0;
-  }
-
-  uint64_t count(const Json &object, const char *key) {
-    const Json *value = member(object, key);
-    if (value && value->is_number_unsigned())
-      return value->get<uint64_t>();
-    fail(fmt::format("`{}` is not a count", key));
-    return 0;
-  }
-
-  const Json &array(const Json &object, const char *key) {
-    static const Json empty = Json::array();
-    const Json *value = member(object, key);
-    if (value && value->is_array())
-      return *value;
-    fail(fmt::format("`{}` is not an array", key));
-    return empty;
-  }
-
-  std::vector<uint32_t> streams(const Json &object, const char *key, size_t streamCount) {
-    std::vector<uint32_t> result;
-    for (const Json &value : array(object, key)) {
-      if (!value.is_number_unsigned() || value.get<uint64_t>() >= streamCount) {
-        fail(fmt::format("`{}` holds what is not the index of a stream", key));
-        return {};
-      }
-      result.push_back(value.get<uint32_t>());
-    }
-    return result;
-  }
-
-private:
-  std::string problem;
-};
-
-void checkUnique(Reader &reader, const char *what, const std::string &name,
+void checkUnique(InterfaceReader &reader, const char *what, const std::string &name,
                  std::set<std::string> &seen) {
   if (name.empty())
     reader.fail(fmt::format("a {} has no name", what));
@@ -109,7 +22,7 @@ void checkUnique(Reader &reader, const char *what, const std::string &name,
     reader.fail(fmt::format("{} `{}` appears twice", what, name));
 }
 
-void readStatics(Reader &reader, const Json &json, RuleInterface &result) {
+void readStatics(InterfaceReader &reader, const Json &json, RuleInterface &result) {
   const Json *statics = reader.member(json, "statics");
   if (!statics || !statics->is_object())
     return reader.fail("`statics` is not an object");
@@ -120,14 +33,19 @@ void readStatics(Reader &reader, const Json &json, RuleInterface &result) {
   }
 }
 
-RuleInterface read(Reader &reader, const Json &json) {
+StateInterface readState(InterfaceReader &reader, const Json &json) {
+  static constexpr const char *classes[] = {"any", "vector", "matrix"};
+  return {reader.text(json, "name"), reader.dtype(json, "dtype"), reader.extent(json, false),
+          static_cast<TensorClass>(reader.word(json, "for", classes, false))};
+}
+
+RuleInterface read(InterfaceReader &reader, const Json &json) {
   RuleInterface result;
-  if (uint64_t version = reader.count(json, "format"); !reader.failed() && version != formatVersion)
+  const uint32_t version = reader.count(json, "format", ~uint32_t(0));
+  if (version != formatVersion)
     reader.fail(fmt::format("format {} is not supported, only {}; compile the rule again", version,
                             formatVersion));
-  result.name = reader.text(json, "name");
-  if (result.name.empty())
-    reader.fail("`name` is empty");
+  result.name = reader.name(json, "name");
   result.compute = reader.dtype(json, "compute");
   if (result.compute != UPD_F32 && result.compute != UPD_F64)
     reader.fail("`compute` is neither `f32` nor `f64`");
@@ -142,7 +60,7 @@ RuleInterface read(Reader &reader, const Json &json) {
   result.param = reader.dtype(json, "param");
   result.grad = reader.dtype(json, "grad");
   for (const Json &state : reader.array(json, "states")) {
-    result.states.push_back({reader.text(state, "name"), reader.dtype(state, "dtype")});
+    result.states.push_back(readState(reader, state));
     checkUnique(reader, "state", result.states.back().name, stateNames);
   }
   for (const Json &message : reader.array(json, "messages")) {
@@ -151,27 +69,37 @@ RuleInterface read(Reader &reader, const Json &json) {
     else
       result.messages.push_back(message.get<std::string>());
   }
-  const uint64_t rowScalars = reader.count(json, "row_scalars");
-  if (rowScalars < 1 || rowScalars > maxRowScalars)
-    reader.fail(fmt::format("`row_scalars` is {}, not from 1 to {}", rowScalars, maxRowScalars));
-  result.rowScalars = static_cast<uint32_t>(rowScalars);
-  for (const Json &pass : reader.array(json, "passes")) {
-    result.passes.push_back({reader.streams(pass, "reads", result.streamCount()),
-                             reader.streams(pass, "writes", result.streamCount())});
-    for (uint32_t index : result.passes.back().writes)
-      if (index == StreamIndex::Grad)
-        reader.fail("a pass writes the gradient");
-  }
+  for (const Json &plan : reader.array(json, "plans"))
+    result.plans.push_back(readPlan(reader, plan, result));
+  checkPlans(reader, result);
   return result;
 }
 
 } // namespace
 
+std::vector<StreamInterface> RuleInterface::streamsOf(const PlanInterface &plan) const {
+  std::vector<StreamInterface> result = {{param, Extent::Element}, {grad, Extent::Element}};
+  for (size_t i = 0; i < states.size(); ++i)
+    if (states[i].isOf(plan.tensors) && !isScalar(states[i].over))
+      result.push_back({states[i].dtype, states[i].over, static_cast<uint32_t>(i)});
+  for (const TemporaryInterface &temporary : plan.temporaries)
+    result.push_back({temporary.dtype, temporary.over});
+  return result;
+}
+
+std::vector<uint32_t> RuleInterface::scalarStatesOf(const PlanInterface &plan) const {
+  std::vector<uint32_t> result;
+  for (size_t i = 0; i < states.size(); ++i)
+    if (states[i].isOf(plan.tensors) && isScalar(states[i].over))
+      result.push_back(static_cast<uint32_t>(i));
+  return result;
+}
+
 Status RuleInterface::parse(std::string_view text, RuleInterface &result) {
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded())
     return invalidArgument("interface of a compiled rule: not JSON");
-  Reader reader;
+  InterfaceReader reader;
   RuleInterface parsed = read(reader, json);
   if (reader.failed())
     return invalidArgument(fmt::format("interface of a compiled rule: {}", reader.message()));

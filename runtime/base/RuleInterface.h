@@ -5,6 +5,7 @@
 #ifndef UPDRAFT_RUNTIME_BASE_RULEINTERFACE_H
 #define UPDRAFT_RUNTIME_BASE_RULEINTERFACE_H
 
+#include "runtime/base/PlanInterface.h"
 #include "runtime/base/Status.h"
 
 #include <cstdint>
@@ -15,7 +16,7 @@
 
 namespace updraft::runtime {
 
-/// Positions of the streams that every rule has; state i is stream FirstState + i.
+/// Positions of the streams that every plan has; its states follow, then its temporaries.
 struct StreamIndex {
   static constexpr size_t Param = 0;
   static constexpr size_t Grad = 1;
@@ -30,12 +31,18 @@ struct HyperInterface {
 struct StateInterface {
   std::string name;
   upd_dtype dtype;
+  Extent over = Extent::Element;
+  TensorClass tensors = TensorClass::Any; // which have it
+
+  bool isOf(TensorClass plan) const { return tensors == TensorClass::Any || tensors == plan; }
 };
 
-/// Indices of streams.
-struct PassInterface {
-  std::vector<uint32_t> reads;
-  std::vector<uint32_t> writes;
+/// One of a plan's streams.
+struct StreamInterface {
+  static constexpr uint32_t none = ~uint32_t(0);
+  upd_dtype dtype;
+  Extent over;
+  uint32_t state = none; // its number, if it is one
 };
 
 struct RuleInterface {
@@ -48,10 +55,11 @@ struct RuleInterface {
   upd_dtype grad = UPD_F32;
   std::vector<StateInterface> states;
   std::vector<std::string> messages; // of the requirements, in the order of `validate`'s results
-  uint32_t rowScalars = 1;           // of the compute type, the skip flag included
-  std::vector<PassInterface> passes;
+  std::vector<PlanInterface> plans;  // one for all tensors, or one for each class
 
-  size_t streamCount() const { return StreamIndex::FirstState + states.size(); }
+  std::vector<StreamInterface> streamsOf(const PlanInterface &plan) const;
+  /// The numbers of the states over a tensor or group that the plan has.
+  std::vector<uint32_t> scalarStatesOf(const PlanInterface &plan) const;
 
   /// Reads JSON that may be damaged: UPD_INVALID_ARGUMENT says what is wrong, and `result` is then
   /// as it was.

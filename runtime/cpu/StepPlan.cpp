@@ -18,8 +18,9 @@ static constexpr size_t rowAlignment = 64;
 void StepPlan::FreeMemory::operator()(void *memory) const { std::free(memory); }
 
 StepPlan::StepPlan(std::shared_ptr<const Kernels> kernelsToUse)
-    : kernels(std::move(kernelsToUse)), streamCount(kernels->interface.streamCount()) {
-  const size_t bytes = kernels->interface.rowScalars * sizeOf(kernels->interface.compute);
+    : kernels(std::move(kernelsToUse)),
+      streamCount(kernels->interface.streamsOf(kernels->interface.plans[0]).size()) {
+  const size_t bytes = kernels->interface.plans[0].rowScalars * sizeOf(kernels->interface.compute);
   rowBytes = (bytes + rowAlignment - 1) / rowAlignment * rowAlignment;
 }
 
@@ -98,11 +99,11 @@ void StepPlan::evaluate(const GroupHypers &hypers) {
   const RuleInterface &interface = kernels->interface;
   skippedRows = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
-    double facts[UPD_TENSOR_FACTS];
+    double facts[UPD_TENSOR_FACTS] = {};
     facts[UPD_TENSOR_STEP] = static_cast<double>(rows[i].steps) + 1;
     facts[UPD_TENSOR_FIRST] = rows[i].first ? 1 : 0;
     char *row = rowMemory.get() + i * rowBytes;
-    kernels->prologue(hypers.of(rows[i].group), facts, nullptr, row, nullptr);
+    kernels->plans[0].prologues[0](hypers.of(rows[i].group), facts, nullptr, nullptr, row, nullptr);
     skipped[i] = isSkipFlagSet(row, interface.compute);
     skippedRows += skipped[i] != 0;
   }
@@ -162,14 +163,14 @@ void StepPlan::runTensor(size_t position, int64_t begin, int64_t end) const {
     initialise(position, begin, end);
   const char *row = rowData(list[position].row);
   void *const *tensor = streams.data() + position * streamCount;
-  if (kernels->passes.size() == 1) {
+  if (kernels->plans[0].passes.size() == 1) {
     const upd_range range{begin, end};
-    return kernels->passes.front()(row, tensor, &range, 1, nullptr, nullptr);
+    return kernels->plans[0].passes.front()(row, tensor, &range, 1, nullptr, nullptr);
   }
   // Leaf by leaf, so that what one pass wrote is in the cache for the next.
   for (int64_t leaf = begin; leaf < end; leaf += UPD_LEAF_ELEMENTS) {
     const upd_range range{leaf, std::min<int64_t>(leaf + UPD_LEAF_ELEMENTS, end)};
-    for (upd_pass_function pass : kernels->passes)
+    for (upd_pass_function pass : kernels->plans[0].passes)
       pass(row, tensor, &range, 1, nullptr, nullptr);
   }
 }
@@ -177,12 +178,12 @@ void StepPlan::runTensor(size_t position, int64_t begin, int64_t end) const {
 /// Tensors that are run over from start to end, in one call where they share a row: it is here that
 /// the cost per tensor counts.
 void StepPlan::runWhole(size_t begin, size_t end) const {
-  if (kernels->passes.size() != 1 || (firstRows != 0 && !zeroInitial)) {
+  if (kernels->plans[0].passes.size() != 1 || (firstRows != 0 && !zeroInitial)) {
     for (size_t i = begin; i < end; ++i)
       runTensor(i, 0, ranges[i].end);
     return;
   }
-  const upd_pass_function pass = kernels->passes.front();
+  const upd_pass_function pass = kernels->plans[0].passes.front();
   while (begin < end) {
     const uint32_t row = list[begin].row;
     size_t next = begin + 1;

@@ -46,8 +46,8 @@ updraft.plan @R compute f32 {
   }
 
   // Row slot 0 is the skip flag; flags are stored as 0 and 1.
-  // CHECK-LABEL: func.func @R_prologue(
-  // CHECK-SAME:      %[[HYPER:[a-z0-9_]+]]: !llvm.ptr, %[[FACTS:[a-z0-9_]+]]: !llvm.ptr, %{{[a-z0-9_]+}}: !llvm.ptr,
+  // CHECK-LABEL: func.func @R_prologue0(
+  // CHECK-SAME:      %[[HYPER:[a-z0-9_]+]]: !llvm.ptr, %[[FACTS:[a-z0-9_]+]]: !llvm.ptr, %{{[a-z0-9_]+}}: !llvm.ptr, %{{[a-z0-9_]+}}: !llvm.ptr,
   // CHECK-SAME:      %[[ROW:[a-z0-9_]+]]: !llvm.ptr, %{{[a-z0-9_]+}}: !llvm.ptr) attributes {passthrough = ["optnone", "noinline"]} {
   // CHECK:         %[[NO:.*]] = arith.constant 0.000000e+00 : f32
   // CHECK:         %[[SKIP:.*]] = llvm.getelementptr inbounds %[[ROW]][0]

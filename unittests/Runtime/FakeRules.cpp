@@ -16,6 +16,20 @@ void forRanges(const void *row, void *const *streams, const upd_range *ranges, i
     pass(row, streams + static_cast<size_t>(i) * streamCount, ranges[i].begin, ranges[i].end);
 }
 
+/// One plan for all tensors: a prologue, then passes over all elements.
+void setPlan(Kernels &kernels, uint32_t rowScalars, std::vector<PassInterface> passes,
+             upd_prologue_function prologue, std::vector<upd_pass_function> functions) {
+  PlanInterface plan;
+  plan.rowScalars = rowScalars;
+  plan.prologues = 1;
+  plan.sequence = {{false, 0}};
+  for (uint32_t i = 0; i < passes.size(); ++i)
+    plan.sequence.push_back({true, i});
+  plan.passes = std::move(passes);
+  kernels.interface.plans = {std::move(plan)};
+  kernels.plans = {{{prologue}, std::move(functions)}};
+}
+
 void noInitial(const double *, double *) {}
 int32_t allValid(const double *) { return -1; }
 
@@ -25,8 +39,8 @@ int32_t momentumValidate(const double *hyper) {
     return 0;
   return hyper[1] >= 0 && hyper[1] < 1 ? -1 : 1;
 }
-void momentumPrologue(const double *hyper, const double *perTensor, const double *, void *row,
-                      double *) {
+void momentumPrologue(const double *hyper, const double *perTensor, const double *, const double *,
+                      void *row, double *) {
   auto *values = static_cast<float *>(row);
   values[0] = 0;
   values[1] = static_cast<float>(hyper[0]);
@@ -46,7 +60,8 @@ void initialInitial(const double *hyper, double *initial) {
   initial[0] = hyper[0];
   initial[1] = 1;
 }
-void initialPrologue(const double *, const double *, const double *, void *row, double *) {
+void initialPrologue(const double *, const double *, const double *, const double *, void *row,
+                     double *) {
   *static_cast<float *>(row) = 0;
 }
 void initialPass(const void *, void *const *streams, int64_t begin, int64_t end) {
@@ -60,8 +75,8 @@ void initialPass(const void *, void *const *streams, int64_t begin, int64_t end)
   }
 }
 
-void countingPrologue(const double *, const double *perTensor, const double *, void *row,
-                      double *) {
+void countingPrologue(const double *, const double *perTensor, const double *, const double *,
+                      void *row, double *) {
   auto *values = static_cast<double *>(row);
   values[0] = 0;
   values[1] = 1 + 1000 * perTensor[UPD_TENSOR_FIRST];
@@ -76,8 +91,8 @@ void countingPass1(const void *, void *const *streams, int64_t begin, int64_t en
     static_cast<double *>(streams[0])[i] += 0.5;
 }
 
-void skippingPrologue(const double *hyper, const double *perTensor, const double *, void *row,
-                      double *) {
+void skippingPrologue(const double *hyper, const double *perTensor, const double *, const double *,
+                      void *row, double *) {
   auto *values = static_cast<float *>(row);
   values[0] = hyper[0] != 0;
   values[1] = static_cast<float>(perTensor[UPD_TENSOR_STEP]);
@@ -96,12 +111,9 @@ std::shared_ptr<const Kernels> test::momentumRule() {
   kernels->interface.states = {{"buf", UPD_F32}};
   kernels->interface.messages = {"Invalid learning rate: {lr}",
                                  "{{momentum}} is {momentum}, not in [0, 1)"};
-  kernels->interface.rowScalars = 3;
-  kernels->interface.passes = {{{0, 1, 2}, {0, 2}}};
   kernels->initial = momentumInitial;
   kernels->validate = momentumValidate;
-  kernels->prologue = momentumPrologue;
-  kernels->passes = {forRanges<3, momentumPass>};
+  setPlan(*kernels, 3, {{{0, 1, 2}, {0, 2}}}, momentumPrologue, {forRanges<3, momentumPass>});
   return kernels;
 }
 
@@ -110,11 +122,9 @@ std::shared_ptr<const Kernels> test::initialRule() {
   kernels->interface.name = "Initial";
   kernels->interface.hypers = {{"lr", 0.25}};
   kernels->interface.states = {{"size", UPD_F32}, {"last", UPD_BF16}};
-  kernels->interface.passes = {{{0, 1, 2, 3}, {0, 2, 3}}};
   kernels->initial = initialInitial;
   kernels->validate = allValid;
-  kernels->prologue = initialPrologue;
-  kernels->passes = {forRanges<4, initialPass>};
+  setPlan(*kernels, 1, {{{0, 1, 2, 3}, {0, 2, 3}}}, initialPrologue, {forRanges<4, initialPass>});
   return kernels;
 }
 
@@ -122,12 +132,10 @@ std::shared_ptr<const Kernels> test::countingRule() {
   auto kernels = std::make_shared<Kernels>();
   kernels->interface.name = "Counting";
   kernels->interface.compute = kernels->interface.param = kernels->interface.grad = UPD_F64;
-  kernels->interface.rowScalars = 2;
-  kernels->interface.passes = {{{0}, {0}}, {{0}, {0}}};
   kernels->initial = noInitial;
   kernels->validate = allValid;
-  kernels->prologue = countingPrologue;
-  kernels->passes = {forRanges<2, countingPass0>, forRanges<2, countingPass1>};
+  setPlan(*kernels, 2, {{{0}, {0}}, {{0}, {0}}}, countingPrologue,
+          {forRanges<2, countingPass0>, forRanges<2, countingPass1>});
   return kernels;
 }
 
@@ -136,12 +144,9 @@ std::shared_ptr<const Kernels> test::skippingRule() {
   kernels->interface.name = "Skipping";
   kernels->interface.hypers = {{"stop", 0}};
   kernels->interface.states = {{"n", UPD_F32}};
-  kernels->interface.rowScalars = 2;
-  kernels->interface.passes = {{{}, {2}}};
   kernels->initial = momentumInitial;
   kernels->validate = allValid;
-  kernels->prologue = skippingPrologue;
-  kernels->passes = {forRanges<3, skippingPass>};
+  setPlan(*kernels, 2, {{{}, {2}}}, skippingPrologue, {forRanges<3, skippingPass>});
   return kernels;
 }
 

@@ -1,4 +1,4 @@
-//===- HostFunctionsTest.cpp - R_initial, R_validate and R_prologue ---------------------------===//
+//===- HostFunctionsTest.cpp - R_initial, R_validate and R_prologue0 --------------------------===//
 
 #include "JitPlan.h"
 
@@ -98,7 +98,7 @@ TEST_F(HostFunctionsTest, PrologueFillsTheRow) {
   for (double first : {0.0, 1.0}) {
     double perTensor[] = {3.0, first};
     float row[] = {7, 7, 7, 7, 7, 7};
-    plan.prologue(hyper, perTensor, nullptr, row, nullptr);
+    plan.prologue(hyper, perTensor, nullptr, nullptr, row, nullptr);
     EXPECT_EQ(row[0], 0.0f);
     EXPECT_EQ(row[1], 0.5f);
     EXPECT_EQ(row[2], float(first));
@@ -128,7 +128,7 @@ TEST(HostFunctionsOfAPlainPlanTest, DoNothing) {
   plan.initial(nullptr, nullptr);
   EXPECT_EQ(plan.validate(nullptr), -1);
   double row[] = {7, 7};
-  plan.prologue(nullptr, nullptr, nullptr, row, nullptr);
+  plan.prologue(nullptr, nullptr, nullptr, nullptr, row, nullptr);
   EXPECT_EQ(row[0], 0.0);
   EXPECT_EQ(row[1], 7.0);
 }

@@ -86,7 +86,7 @@ JitPlan::JitPlan(llvm::StringRef text, const CPUTarget &target)
       return error;
     if (llvm::Error error = lookUp("R_validate", validate))
       return error;
-    if (llvm::Error error = lookUp("R_prologue", prologue))
+    if (llvm::Error error = lookUp("R_prologue0", prologue))
       return error;
     return lookUp("R_pass0", pass);
   };

@@ -1,0 +1,55 @@
+//===- InterfaceReader.h - JSON members with their types checked --------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_RUNTIME_BASE_INTERFACEREADER_H
+#define UPDRAFT_RUNTIME_BASE_INTERFACEREADER_H
+
+#include "runtime/base/RuleInterface.h"
+
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+
+namespace updraft::runtime {
+
+/// Reads members of JSON that may be damaged, and remembers the first thing that does not fit. What
+/// could not be read has any value.
+class InterfaceReader {
+public:
+  using Json = nlohmann::ordered_json;
+
+  bool failed() const { return !problem.empty(); }
+  const std::string &message() const { return problem; }
+  void fail(std::string text) {
+    if (problem.empty())
+      problem = std::move(text);
+  }
+
+  const Json *member(const Json &object, const char *key);
+  std::string text(const Json &object, const char *key);
+  std::string name(const Json &object, const char *key); // which is not empty
+  upd_dtype dtype(const Json &object, const char *key);
+  double number(const Json &object, const char *key);
+  /// At most `limit`.
+  uint32_t count(const Json &object, const char *key, uint32_t limit);
+  bool flag(const Json &object, const char *key);
+  const Json &array(const Json &object, const char *key);
+  /// The position of the member's text in `words`; 0 if there is no member and it may be left out.
+  size_t word(const Json &object, const char *key, std::span<const char *const> words,
+              bool required);
+
+  Extent extent(const Json &object, bool required);
+
+private:
+  std::string problem;
+};
+
+/// One of the `plans` of `rule`, whose streams are those of its param, grad and states.
+PlanInterface readPlan(InterfaceReader &reader, const InterfaceReader::Json &json,
+                       const RuleInterface &rule);
+
+/// What all plans of a rule have to be together.
+void checkPlans(InterfaceReader &reader, const RuleInterface &rule);
+
+} // namespace updraft::runtime
+
+#endif // UPDRAFT_RUNTIME_BASE_INTERFACEREADER_H

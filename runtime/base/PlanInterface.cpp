@@ -1,0 +1,22 @@
+//===- PlanInterface.cpp - What a compiled plan says about itself -----------------------------===//
+
+#include "runtime/base/PlanInterface.h"
+
+#include <algorithm>
+
+using namespace updraft::runtime;
+
+size_t PassInterface::scalarReductions() const {
+  return static_cast<size_t>(
+      std::count_if(reductions.begin(), reductions.end(),
+                    [](const ReductionInterface &reduction) { return isScalar(reduction.over); }));
+}
+
+std::vector<ReductionInterface::Kind> PlanInterface::groupReductions() const {
+  std::vector<ReductionInterface::Kind> result;
+  for (const PassInterface &pass : passes)
+    for (const ReductionInterface &reduction : pass.reductions)
+      if (reduction.over == Extent::Group)
+        result.push_back(reduction.kind);
+  return result;
+}
