@@ -1,7 +1,8 @@
 //===- AccuracyTests.cpp - How far f32 is from the mathematics --------------------------------===//
 // The differential tests say that compiled code rounds as the rule does; these, that the rule
-// rounds well: beside the same rule with every value in double, f32 loses at most one unit in the
-// last place of the parameter per step.
+// rounds well: beside the same rule with every value in double, f32 loses at most two units in the
+// last place of the parameter per step. Three or four roundings touch the parameter: those of the
+// factor of a weight decay, of the product with it, and of one or two sums.
 
 #include "RuleTable.h"
 #include "Sides.h"
@@ -20,7 +21,7 @@ namespace {
 
 constexpr int steps = 20;
 constexpr int64_t count = 500;
-constexpr double maxUnitsPerStep = 1;
+constexpr double maxUnitsPerStep = 2;
 
 /// The state of one run of a rule, from values that both formats hold.
 class RuleRun {
@@ -54,7 +55,7 @@ private:
 
 class Accuracy : public testing::TestWithParam<RuleVariant> {};
 
-TEST_P(Accuracy, LosesAUnitOfTheParameterPerStep) {
+TEST_P(Accuracy, LosesTwoUnitsOfTheParameterPerStep) {
   const RuleCase ruleCase = GetParam().instantiate({});
   llvm::Expected<Interpreter> inSingle = interpret(ruleCase);
   llvm::Expected<Interpreter> inDouble = interpret(ruleCase, Precision::Double);
@@ -90,12 +91,6 @@ TEST_P(Accuracy, LosesAUnitOfTheParameterPerStep) {
 
 std::string nameOf(const testing::TestParamInfo<RuleVariant> &info) { return info.param.name(); }
 
-INSTANTIATE_TEST_SUITE_P(SGD, Accuracy, testing::ValuesIn(variantsOf("sgd")), nameOf);
-INSTANTIATE_TEST_SUITE_P(Adam, Accuracy, testing::ValuesIn(variantsOf("adam")), nameOf);
-INSTANTIATE_TEST_SUITE_P(AdamW, Accuracy, testing::ValuesIn(variantsOf("adamw")), nameOf);
-INSTANTIATE_TEST_SUITE_P(RMSprop, Accuracy, testing::ValuesIn(variantsOf("rmsprop")), nameOf);
-INSTANTIATE_TEST_SUITE_P(Adagrad, Accuracy, testing::ValuesIn(variantsOf("adagrad")), nameOf);
-INSTANTIATE_TEST_SUITE_P(QHM, Accuracy, testing::ValuesIn(variantsOf("qhm")), nameOf);
-INSTANTIATE_TEST_SUITE_P(Lion, Accuracy, testing::ValuesIn(variantsOf("lion")), nameOf);
+INSTANTIATE_TEST_SUITE_P(Shipped, Accuracy, testing::ValuesIn(allVariants()), nameOf);
 
 } // namespace

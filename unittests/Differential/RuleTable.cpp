@@ -2,6 +2,7 @@
 
 #include "RuleTable.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -21,10 +22,13 @@ struct RuleEntry {
   std::vector<HyperChange> changes;
   std::vector<std::string> states;
   bool allStorageTypes = false;
+  int steps = 5;
 };
 
 const Axis maximize = {"maximize=false", "maximize=true"};
 const Axis weightDecay = {"weight_decay=0", "weight_decay=0.05"};
+const std::vector<HyperChange> adamChanges = {
+    {2, "lr", 0.02}, {3, "beta1", 0.8}, {4, "beta2", 0.99}, {5, "eps", 1e-4}};
 
 const std::vector<RuleEntry> &table() {
   static const std::vector<RuleEntry> entries = {
@@ -39,12 +43,12 @@ const std::vector<RuleEntry> &table() {
        {{"amsgrad=false", "amsgrad=true"},
         {"weight_decay=0", "weight_decay=0.05", "weight_decay=0.05 decoupled_weight_decay=true"},
         maximize},
-       {{2, "lr", 0.02}, {3, "beta1", 0.8}, {4, "beta2", 0.99}, {5, "eps", 1e-4}},
+       adamChanges,
        {"exp_avg", "exp_avg_sq"},
        false},
       {"adamw",
        {{"amsgrad=false", "amsgrad=true"}, weightDecay, maximize},
-       {{2, "lr", 0.02}, {3, "beta1", 0.8}, {4, "beta2", 0.99}, {5, "eps", 1e-4}},
+       adamChanges,
        {"exp_avg", "exp_avg_sq"},
        true},
       {"rmsprop",
@@ -70,6 +74,68 @@ const std::vector<RuleEntry> &table() {
        {{2, "lr", 0.02}, {3, "beta1", 0.8}, {4, "beta2", 0.9}},
        {},
        false},
+      {"adamax", {weightDecay, maximize}, adamChanges, {}, false},
+      {"adadelta",
+       {weightDecay, maximize},
+       {{2, "lr", 0.5}, {3, "rho", 0.8}, {4, "eps", 1e-4}},
+       {},
+       false},
+      // Steps 1 to 5 are not rectified; with beta2 0.5 none is.
+      {"radam",
+       {{"weight_decay=0", "weight_decay=0.05", "weight_decay=0.05 decoupled_weight_decay=true"},
+        {"beta2=0.999", "beta2=0.5"},
+        maximize},
+       {{2, "lr", 0.02}, {3, "beta1", 0.8}, {5, "eps", 1e-4}},
+       {},
+       false,
+       9},
+      {"rprop",
+       {maximize},
+       {{2, "lr", 0.02}, {3, "etaplus", 1.5}, {4, "etaminus", 0.3}, {5, "step_size_max", 0.02}},
+       {},
+       false},
+      {"adabelief",
+       {{"amsgrad=false", "amsgrad=true"}, weightDecay, maximize},
+       adamChanges,
+       {"exp_avg", "exp_avg_var"},
+       false},
+      {"yogi",
+       {{"bias_correction=false", "bias_correction=true"}, weightDecay, maximize},
+       adamChanges,
+       {},
+       false},
+      {"signum",
+       {{"momentum=0", "momentum=0.9"}, weightDecay, maximize},
+       {{2, "lr", 0.02}, {4, "weight_decay", 0.1}},
+       {},
+       false},
+      {"qhadam",
+       {{"weight_decay=0", "weight_decay=0.05", "weight_decay=0.05 decoupled_weight_decay=true"},
+        {"nu2=1", "nu2=0.7"},
+        maximize},
+       {{2, "lr", 0.02}, {3, "beta1", 0.8}, {4, "nu1", 0.5}, {5, "eps", 1e-4}},
+       {},
+       false},
+      {"adan",
+       {{"no_prox=false", "no_prox=true"}, weightDecay, maximize},
+       {{2, "lr", 0.02}, {3, "beta1", 0.8}, {4, "beta2", 0.7}, {5, "beta3", 0.9}},
+       {},
+       false},
+      {"ademamix",
+       {{"alpha_warmup=0 beta3_warmup=0", "alpha_warmup=4 beta3_warmup=3"}, weightDecay, maximize},
+       {{2, "lr", 0.02}, {3, "beta1", 0.8}, {4, "alpha", 5}, {5, "beta3", 0.99}},
+       {},
+       false},
+      {"mars",
+       {weightDecay, maximize},
+       {{2, "lr", 0.02}, {3, "beta1", 0.8}, {4, "gamma", 0.1}, {5, "eps", 1e-4}},
+       {},
+       false},
+      {"sophia",
+       {{"weight_decay=0", "weight_decay=0.2"}, maximize},
+       {{2, "lr", 0.02}, {3, "beta1", 0.8}, {4, "gamma", 0.1}, {5, "eps", 1e-4}},
+       {},
+       false},
   };
   return entries;
 }
@@ -79,9 +145,9 @@ const std::string rulesFolder = UPDRAFT_RULES_DIR;
 } // namespace
 
 std::string RuleVariant::name() const {
-  std::string text;
+  std::string text = file + "_";
   for (const std::string &setting : settings)
-    for (char c : (text.empty() ? "" : "_") + setting)
+    for (char c : "_" + setting)
       text += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   return text;
 }
@@ -95,8 +161,16 @@ RuleCase RuleVariant::instantiate(StorageChoice storage) const {
     ruleCase.settings.emplace_back(setting.split('=').first.str(), setting.split('=').second.str());
   ruleCase.storage = std::move(storage);
   ruleCase.changes = changes;
+  ruleCase.steps = steps;
   ruleCase.seed = 1000 * index + 1;
   return ruleCase;
+}
+
+std::vector<RuleVariant> updraft::differential::allVariants() {
+  std::vector<RuleVariant> all;
+  for (const RuleEntry &entry : table())
+    llvm::append_range(all, variantsOf(entry.file));
+  return all;
 }
 
 std::vector<RuleVariant> updraft::differential::variantsOf(const std::string &file) {
@@ -104,7 +178,7 @@ std::vector<RuleVariant> updraft::differential::variantsOf(const std::string &fi
   for (const RuleEntry &entry : table()) {
     if (entry.file != file)
       continue;
-    variants.push_back({file, {}, entry.changes, entry.states, entry.allStorageTypes});
+    variants.push_back({file, {}, entry.changes, entry.states, entry.allStorageTypes, entry.steps});
     for (const Axis &axis : entry.axes) {
       std::vector<RuleVariant> extended;
       for (const RuleVariant &variant : variants)

@@ -14,15 +14,18 @@ struct RuleVariant {
   std::vector<HyperChange> changes;
   std::vector<std::string> states; // that are given types of their own
   bool allStorageTypes = false;
+  int steps = 5;
   size_t index = 0;
 
-  /// A name for the test: letters, digits and underscores.
+  /// A name for the test: the rule's, two underscores, the settings.
   std::string name() const;
   /// The case with these storage types, without tensors.
   RuleCase instantiate(std::vector<std::pair<std::string, upd_dtype>> storage) const;
 };
 
-/// Every combination of the flags and settings of a rule.
+/// Every combination of the flags and settings of every rule.
+std::vector<RuleVariant> allVariants();
+/// Those of one rule.
 std::vector<RuleVariant> variantsOf(const std::string &file);
 
 using StorageChoice = std::vector<std::pair<std::string, upd_dtype>>;

@@ -3,6 +3,7 @@
 // becomes a valid updraft.rule; the standard library has no mistakes; wrong hyperparameters are
 // refused with PyTorch's words.
 
+#include "RuleFileTable.h"
 #include "StandardLibrary.h"
 
 #include "updraft/Frontend/Frontend.h"
@@ -14,88 +15,11 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 using namespace updraft;
 
 namespace {
-struct RuleFile {
-  std::string file;
-  std::string rule;
-  /// Settings tried in every combination; the empty one leaves the default.
-  std::vector<std::vector<std::string>> alternatives;
-  std::vector<std::string> defaults;
-  /// A bad setting and the message.
-  std::vector<std::pair<std::string, std::string>> refused;
-};
-
-const std::vector<std::string> maximize = {"", "maximize=true"};
-
-const std::vector<RuleFile> &ruleFiles() {
-  static const std::vector<RuleFile> files = {
-      {"sgd",
-       "SGD",
-       {{"", "momentum=0.9"}, {"", "nesterov=true"}, maximize},
-       {"lr=0.001", "momentum=0", "dampening=0", "weight_decay=0"},
-       {{"lr=-1", "Invalid learning rate: -1.0"},
-        {"momentum=-0.5", "Invalid momentum value: -0.5"},
-        {"weight_decay=-1", "Invalid weight_decay value: -1.0"},
-        {"nesterov=true", "Nesterov momentum requires a momentum and zero dampening"}}},
-      {"adam",
-       "Adam",
-       {{"", "amsgrad=true"}, {"", "decoupled_weight_decay=true"}, maximize},
-       {"lr=0.001", "beta1=0.9", "beta2=0.999", "eps=1e-08", "weight_decay=0"},
-       {{"lr=-1", "Invalid learning rate: -1.0"},
-        {"eps=-1", "Invalid epsilon value: -1.0"},
-        {"beta1=1", "Invalid beta parameter at index 0: 1.0"},
-        {"beta2=-0.1", "Invalid beta parameter at index 1: -0.1"},
-        {"weight_decay=-1", "Invalid weight_decay value: -1.0"}}},
-      {"adamw",
-       "AdamW",
-       {{"", "amsgrad=true"}, maximize},
-       {"lr=0.001", "beta1=0.9", "beta2=0.999", "eps=1e-08", "weight_decay=0.01"},
-       {{"lr=-1", "Invalid learning rate: -1.0"},
-        {"eps=-1", "Invalid epsilon value: -1.0"},
-        {"beta1=1", "Invalid beta parameter at index 0: 1.0"},
-        {"beta2=1", "Invalid beta parameter at index 1: 1.0"},
-        {"weight_decay=-1", "Invalid weight_decay value: -1.0"}}},
-      {"rmsprop",
-       "RMSprop",
-       {{"", "momentum=0.9"}, {"", "centered=true"}, maximize},
-       {"lr=0.01", "alpha=0.99", "eps=1e-08", "weight_decay=0", "momentum=0"},
-       {{"lr=-1", "Invalid learning rate: -1.0"},
-        {"eps=-1", "Invalid epsilon value: -1.0"},
-        {"momentum=-1", "Invalid momentum value: -1.0"},
-        {"weight_decay=-1", "Invalid weight_decay value: -1.0"},
-        {"alpha=-1", "Invalid alpha value: -1.0"}}},
-      {"adagrad",
-       "Adagrad",
-       {{"", "initial_accumulator_value=0.5"}, maximize},
-       {"lr=0.01", "lr_decay=0", "weight_decay=0", "initial_accumulator_value=0", "eps=1e-10"},
-       {{"lr=-1", "Invalid learning rate: -1.0"},
-        {"lr_decay=-1", "Invalid lr_decay value: -1.0"},
-        {"weight_decay=-1", "Invalid weight_decay value: -1.0"},
-        {"initial_accumulator_value=-1", "Invalid initial_accumulator_value value: -1.0"},
-        {"eps=-1", "Invalid epsilon value: -1.0"}}},
-      {"qhm",
-       "QHM",
-       {{"", "weight_decay_type=direct", "weight_decay_type=\"grad\""}, maximize},
-       {"lr=0.001", "momentum=0.999", "nu=0.7", "weight_decay=0"},
-       {{"lr=-1", "Invalid learning rate: -1.0"},
-        {"momentum=-1", "Invalid momentum value: -1.0"},
-        {"weight_decay=-1", "Invalid weight_decay value: -1.0"},
-        {"nu=2", "Invalid nu value: 2.0"},
-        {"weight_decay_type=both", "Invalid weight_decay_type value: both"}}},
-      {"lion",
-       "Lion",
-       {maximize},
-       {"lr=0.0001", "beta1=0.9", "beta2=0.99", "weight_decay=0"},
-       {{"lr=-1", "Invalid learning rate: -1.0"},
-        {"beta1=1", "Invalid beta parameter at index 0: 1.0"},
-        {"beta2=1", "Invalid beta parameter at index 1: 1.0"},
-        {"weight_decay=-1", "Invalid weight_decay value: -1.0"}}},
-  };
-  return files;
-}
-
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
 Settings::value_type split(llvm::StringRef setting) {
@@ -170,6 +94,25 @@ TEST_P(RuleFileTest, RefusesBadValuesInTheWordsOfTorch) {
     ASSERT_EQ(diagnostics.diagnostics().size(), 1u) << diagnostics.render();
     EXPECT_EQ(diagnostics.diagnostics()[0].message, message);
   }
+}
+
+TEST_P(RuleFileTest, HasABadValueForEveryRequirement) {
+  for (const Requirement &requirement : program->main().rules.front().requirements) {
+    // As far as the first value in it.
+    std::string start = stringValue(*requirement.message);
+    start = start.substr(0, start.find('{'));
+    EXPECT_TRUE(llvm::any_of(GetParam().refused, [&](const auto &refusal) {
+      return llvm::StringRef(refusal.second).starts_with(start);
+    })) << start;
+  }
+}
+
+TEST(RuleFileTable, HasEveryShippedRule) {
+  for (const auto &file : std::filesystem::directory_iterator(UPDRAFT_RULES_DIR))
+    if (file.path().extension() == ".upd")
+      EXPECT_TRUE(llvm::any_of(ruleFiles(), [&](const RuleFile &entry) {
+        return entry.file == file.path().stem().string();
+      })) << file.path();
 }
 
 INSTANTIATE_TEST_SUITE_P(Rules, RuleFileTest, testing::ValuesIn(ruleFiles()),
