@@ -3,6 +3,7 @@
 
 #include "updraft/Target/CPUTarget.h"
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -16,11 +17,14 @@
 namespace updraft {
 namespace {
 
-const CPUTarget knownTargets[] = {
-    {"x86-64-v3", "x86_64-unknown-linux-gnu", "x86-64-v3", "", 256, false},
-    {"x86-64-v4", "x86_64-unknown-linux-gnu", "x86-64-v4", "", 512, true},
-    {"aarch64", "aarch64-unknown-linux-gnu", "generic", "+fp-armv8,+neon", 128, false},
-};
+llvm::ArrayRef<CPUTarget> knownTargets() {
+  static const CPUTarget targets[] = {
+      {"x86-64-v3", "x86_64-unknown-linux-gnu", "x86-64-v3", "", 256, false},
+      {"x86-64-v4", "x86_64-unknown-linux-gnu", "x86-64-v4", "", 512, true},
+      {"aarch64", "aarch64-unknown-linux-gnu", "generic", "+fp-armv8,+neon", 128, false},
+  };
+  return targets;
+}
 
 // Wide registers are of use only with the instructions that a rule may need at that width.
 void setVectorUnit(CPUTarget &target, const llvm::StringMap<bool> &features) {
@@ -63,11 +67,11 @@ CPUTarget CPUTarget::host() {
 llvm::Expected<CPUTarget> CPUTarget::named(llvm::StringRef name) {
   if (name == "host")
     return host();
-  for (const CPUTarget &target : knownTargets)
+  for (const CPUTarget &target : knownTargets())
     if (name == target.name)
       return target;
   std::string known = "`host`";
-  for (const CPUTarget &target : knownTargets)
+  for (const CPUTarget &target : knownTargets())
     known += ", `" + target.name + "`";
   return llvm::createStringError(
       llvm::formatv("unknown target `{0}`; known are {1}", name, known).str());

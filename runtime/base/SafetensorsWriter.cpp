@@ -153,6 +153,7 @@ Status SafetensorsWriter::header(const std::vector<const Tensor *> &order,
 Status SafetensorsWriter::save(const std::string &path) const {
   // Larger elements first: then all are aligned in the file.
   std::vector<const Tensor *> order;
+  order.reserve(tensors.size());
   for (const Tensor &tensor : tensors)
     order.push_back(&tensor);
   std::sort(order.begin(), order.end(), [](const Tensor *a, const Tensor *b) {

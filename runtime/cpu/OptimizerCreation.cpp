@@ -12,7 +12,7 @@
 using namespace updraft::runtime;
 
 Optimizer::Optimizer(std::shared_ptr<const Kernels> kernelsToUse, const upd_pool &poolToUse)
-    : kernels(kernelsToUse), pool(poolToUse), hypers(kernelsToUse), plan(kernelsToUse) {}
+    : kernels(std::move(kernelsToUse)), pool(poolToUse), hypers(kernels), plan(kernels) {}
 
 Status Optimizer::create(std::shared_ptr<const Kernels> kernels, const upd_group *groups,
                          size_t groupCount, const upd_pool *pool,

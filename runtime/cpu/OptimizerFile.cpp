@@ -185,6 +185,7 @@ static Status readHypers(const SafetensorsFile &file, const RuleInterface &inter
   }
   for (size_t i = 0; i < current.groupCount(); ++i) {
     std::vector<upd_hyper> group;
+    group.reserve(names.size());
     for (size_t j = 0; j < names.size(); ++j)
       group.push_back({names[j].c_str(), values[i * names.size() + j]});
     if (Status status = result.addGroup(group.data(), group.size()); !status.ok())

@@ -152,6 +152,8 @@ void StepPlan::initialise(size_t position, int64_t begin, int64_t end) const {
     case 8:
       fill<uint64_t>(data, value.element, begin, end);
       break;
+    default: // no other size
+      break;
     }
   }
 }
