@@ -10,6 +10,9 @@ import updraft
 
 RULES = pathlib.Path(__file__).resolve().parents[2] / "rules"
 
+# For `published`.
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
 SGD = "rule SGD(lr = 0.1) { update(param, grad) { next param = param - lr * grad } }"
 
 MOMENTUM = """

@@ -1,4 +1,4 @@
-"""The shipped rules beside PyTorch's optimizers, in f32 on the CPU.
+"""The rules that PyTorch has too, beside its optimizers, in f32 on the CPU.
 
 In `ieee` numerics every operation of a rule rounds once; torch contracts some, and its square root
 may be off by one place. The difference stays within 2 units in the last place per step, at the
@@ -23,56 +23,12 @@ SHAPES = [(41, 29), (7,), (1,), (3, 5, 2), ()]
 SCALES = [1.0, 30.0, 0.5, 0.1, 1.0]
 
 
-class QHM(torch.optim.Optimizer):
-    """Quasi-hyperbolic momentum (Ma and Yarats, 2019), an operation a line."""
-
-    def __init__(
-        self,
-        params,
-        lr=1e-3,
-        momentum=0.999,
-        nu=0.7,
-        weight_decay=0,
-        weight_decay_type="grad",
-        maximize=False,
-    ):
-        super().__init__(params, {"lr": lr})
-        self.momentum, self.nu, self.weight_decay = momentum, nu, weight_decay
-        self.weight_decay_type, self.maximize = weight_decay_type, maximize
-
-    @torch.no_grad()
-    def step(self):
-        lr = self.param_groups[0]["lr"]
-        for param in self.param_groups[0]["params"]:
-            grad = -param.grad if self.maximize else param.grad
-            if self.weight_decay_type == "grad":
-                grad = grad + self.weight_decay * param
-            else:
-                param.mul_(1 - lr * self.weight_decay)
-            buffer = self.state[param].setdefault("momentum_buffer", torch.zeros_like(param))
-            buffer.mul_(self.momentum).add_(grad, alpha=1 - self.momentum)
-            param.add_(buffer, alpha=-lr * self.nu)
-            param.add_(grad, alpha=-lr * (1 - self.nu))
-
-
-class Lion(torch.optim.Optimizer):
-    """Lion (Chen et al., 2023), an operation a line."""
-
-    def __init__(self, params, lr=1e-4, betas=(0.9, 0.99), weight_decay=0, maximize=False):
-        super().__init__(params, {"lr": lr})
-        self.betas, self.weight_decay, self.maximize = betas, weight_decay, maximize
-
-    @torch.no_grad()
-    def step(self):
-        lr = self.param_groups[0]["lr"]
-        beta1, beta2 = self.betas
-        for param in self.param_groups[0]["params"]:
-            grad = -param.grad if self.maximize else param.grad
-            average = self.state[param].setdefault("exp_avg", torch.zeros_like(param))
-            param.mul_(1 - lr * self.weight_decay)
-            direction = (average * beta1 + grad * (1 - beta1)).sign()
-            param.add_(direction, alpha=-lr)
-            average.mul_(beta2).add_(grad, alpha=1 - beta2)
+# What torch has as tuples.
+TUPLES = {
+    "betas": ("beta1", "beta2"),
+    "etas": ("etaminus", "etaplus"),
+    "step_sizes": ("step_size_min", "step_size_max"),
+}
 
 
 @dataclass
@@ -87,8 +43,9 @@ class Case:
     def settings(self):
         """The options by the rule's names, which has no tuples."""
         settings = dict(self.options)
-        if "betas" in settings:
-            settings["beta1"], settings["beta2"] = settings.pop("betas")
+        for name, parts in TUPLES.items():
+            if name in settings:
+                settings.update(zip(parts, settings.pop(name), strict=True))
         return settings
 
     def __str__(self):
@@ -159,14 +116,34 @@ CASES = [
         {"weight_decay": 0.05, "lr_decay": 0.01},
     ),
     *cases(
-        QHM,
-        "qhm",
+        torch.optim.Adamax,
+        "adamax",
         {},
-        {"lr": 0.1, "momentum": 0.9, "nu": 0.5},
-        {"lr": 0.1, "weight_decay": 0.05},
-        {"lr": 0.1, "weight_decay": 0.05, "weight_decay_type": "direct"},
+        {"lr": 0.05, "betas": (0.8, 0.99), "eps": 1e-6},
+        {"weight_decay": 0.05},
     ),
-    *cases(Lion, "lion", {}, {"lr": 0.01, "betas": (0.8, 0.95)}, {"weight_decay": 0.1}),
+    *cases(
+        torch.optim.Adadelta,
+        "adadelta",
+        {},
+        {"lr": 0.5, "rho": 0.8, "eps": 1e-4},
+        {"weight_decay": 0.05},
+    ),
+    *cases(
+        torch.optim.RAdam,
+        "radam",
+        {},
+        {"lr": 0.05, "betas": (0.8, 0.99), "eps": 1e-6},
+        {"betas": (0.9, 0.5)},
+        {"weight_decay": 0.05},
+        {"weight_decay": 0.05, "decoupled_weight_decay": True},
+    ),
+    *cases(
+        torch.optim.Rprop,
+        "rprop",
+        {},
+        {"lr": 0.1, "etas": (0.3, 1.5), "step_sizes": (1e-3, 0.2)},
+    ),
 ]
 
 
@@ -227,6 +204,12 @@ REFUSED = [
     (torch.optim.Adagrad, "adagrad", {"eps": -1.0}),
     (torch.optim.Adagrad, "adagrad", {"weight_decay": -1.0}),
     (torch.optim.Adagrad, "adagrad", {"initial_accumulator_value": -1.0}),
+    (torch.optim.Adamax, "adamax", {"betas": (0.9, 1.0)}),
+    (torch.optim.Adadelta, "adadelta", {"rho": 1.5}),
+    (torch.optim.Adadelta, "adadelta", {"eps": -1.0}),
+    (torch.optim.RAdam, "radam", {"betas": (1.0, 0.999)}),
+    (torch.optim.Rprop, "rprop", {"lr": -1.0}),
+    (torch.optim.Rprop, "rprop", {"etas": (0.5, 0.9)}),
 ]
 
 
@@ -241,22 +224,10 @@ def test_messages_are_those_of_torch(case):
 
 
 @pytest.mark.parametrize(
-    "case",
-    [
-        Case(optimizer, rule)
-        for optimizer, rule in (
-            (torch.optim.SGD, "sgd"),
-            (torch.optim.Adam, "adam"),
-            (torch.optim.AdamW, "adamw"),
-            (torch.optim.RMSprop, "rmsprop"),
-            (torch.optim.Adagrad, "adagrad"),
-        )
-    ],
-    ids=str,
+    "case", {case.rule: Case(case.optimizer, case.rule) for case in CASES}.values(), ids=str
 )
 def test_defaults_are_those_of_torch(case):
     theirs = case.create([torch.nn.Parameter(torch.zeros(1))]).defaults
-    if "betas" in theirs:
-        theirs["beta1"], theirs["beta2"] = theirs["betas"]
+    expected = Case(case.optimizer, case.rule, theirs).settings
     for name, default in updraft.compile_file(RULES / f"{case.rule}.upd").hypers.items():
-        assert default == theirs[name], name
+        assert default == expected[name], name

@@ -1,0 +1,135 @@
+"""The rules that PyTorch has not, beside transcriptions of their papers (`python/published`).
+
+Both run in double, where they agree up to the rounding of a different order of operations: what is
+tested is that a rule is the published algorithm. How it rounds in f32 is tested elsewhere.
+"""
+
+import pathlib
+from dataclasses import dataclass, field
+
+import numpy
+import pytest
+import torch
+from published import OPTIMIZERS
+
+import updraft
+
+from .conftest import RULES
+
+STEPS = 20
+TOLERANCE = 1e-12  # per step, at the scale of the parameter
+SHAPES = [(41, 29), (7,), (1,), (3, 5, 2), ()]
+SCALES = [1.0, 30.0, 0.5, 0.1, 1.0]
+DOUBLE = {"param": "f64", "grad": "f64", "state": "f64"}
+
+
+@dataclass
+class Case:
+    rule: str
+    options: dict = field(default_factory=dict)
+
+    def __str__(self):
+        options = ",".join(f"{name}={value}" for name, value in self.options.items())
+        return f"{self.rule}({options})"
+
+
+OPTIONS = {
+    "adabelief": [
+        {},
+        {"lr": 0.05, "beta1": 0.8, "beta2": 0.99, "eps": 1e-6},
+        {"weight_decay": 0.1, "amsgrad": True},
+    ],
+    "adan": [{}, {"weight_decay": 0.1}, {"weight_decay": 0.1, "no_prox": True, "beta2": 0.7}],
+    "ademamix": [
+        {},
+        {"alpha_warmup": 8, "beta3_warmup": 12, "weight_decay": 0.1},
+        {"alpha": 5.0, "beta3": 0.99},
+    ],
+    "lion": [{}, {"lr": 0.01, "beta1": 0.8, "beta2": 0.95}, {"weight_decay": 0.1}],
+    "mars": [{}, {"gamma": 0.1, "weight_decay": 0.1}],
+    "qhadam": [
+        {},
+        {"nu1": 0.5, "nu2": 0.8, "weight_decay": 0.1},
+        {"weight_decay": 0.1, "decoupled_weight_decay": True},
+    ],
+    "qhm": [
+        {},
+        {"lr": 0.1, "momentum": 0.9, "nu": 0.5},
+        {"lr": 0.1, "weight_decay": 0.05},
+        {"lr": 0.1, "weight_decay": 0.05, "weight_decay_type": "direct"},
+    ],
+    "signum": [{}, {"momentum": 0.0}, {"lr": 0.01, "weight_decay": 0.1}],
+    "sophia": [{}, {"lr": 0.01, "gamma": 0.5, "weight_decay": 0.0}],
+    "yogi": [{}, {"bias_correction": False}, {"weight_decay": 0.1, "beta2": 0.9}],
+}
+
+CASES = [
+    Case(rule, options | more)
+    for rule, chosen in OPTIONS.items()
+    for options in chosen
+    for more in ({}, {"maximize": True})
+]
+
+
+def give_hessian(rule, step, optimizer, reference, theirs):
+    """Writes the same estimate into the state of both, as a trainer does now and then."""
+    if "hessian" not in rule.states or step % 5 != 0:
+        return
+    generator = torch.Generator().manual_seed(step)
+    for index, param in enumerate(theirs):
+        estimate = torch.randn(param.shape, generator=generator, dtype=torch.float64)
+        reference.state[param]["hessian"] = estimate
+        optimizer.state(index)["hessian"][...] = estimate.numpy()
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_rules_are_the_published_algorithms(case):
+    generator = torch.Generator().manual_seed(20)
+
+    def random(shape):
+        return torch.randn(shape, generator=generator, dtype=torch.float64)
+
+    theirs = [
+        torch.nn.Parameter(scale * random(shape))
+        for shape, scale in zip(SHAPES, SCALES, strict=True)
+    ]
+    ours = [param.detach().clone().numpy() for param in theirs]
+    before = [param.copy() for param in ours]
+    rule = updraft.compile_file(RULES / f"{case.rule}.upd", set=case.options, storage=DOUBLE)
+    optimizer = updraft.Optimizer(rule, ours)
+    reference = OPTIMIZERS[case.rule](theirs, **case.options)
+
+    scales = [numpy.abs(param).max() for param in before]
+    for step in range(1, STEPS + 1):
+        if step == STEPS // 2:  # as a schedule does
+            reference.param_groups[0]["lr"] *= 0.3
+            optimizer.groups[0]["lr"] *= 0.3
+        for param in theirs:
+            param.grad = random(param.shape)
+        reference.step()
+        optimizer.step([param.grad.numpy() for param in theirs])
+        give_hessian(rule, step, optimizer, reference, theirs)
+
+        for index, (their, our) in enumerate(zip(theirs, ours, strict=True)):
+            expected = their.detach().numpy()
+            scales[index] = max(scales[index], numpy.abs(expected).max())
+            error = numpy.abs(our - expected).max() / scales[index]
+            assert error <= TOLERANCE * step, f"step {step}, parameter {index}: {error}"
+
+    assert all((our != start).all() for our, start in zip(ours, before, strict=True))
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_defaults_are_the_published_ones(name):
+    rule = updraft.compile_file(RULES / f"{name}.upd")
+    expected = OPTIMIZERS[name].defaults_of_rule
+    assert rule.hypers.keys() <= expected.keys()
+    for hyper, default in rule.hypers.items():
+        assert default == expected[hyper], hyper
+
+
+def test_every_rule_is_compared():
+    against_torch = (pathlib.Path(__file__).parent / "test_against_torch.py").read_text()
+    for path in RULES.glob("*.upd"):
+        assert path.stem in OPTIONS or f'"{path.stem}"' in against_torch, path
+    assert OPTIONS.keys() == OPTIMIZERS.keys()
