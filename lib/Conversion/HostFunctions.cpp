@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "updraft-c/kernel.h"
+#include "updraft/Conversion/StorageConversion.h"
 
 using namespace mlir;
 
@@ -44,8 +45,6 @@ public:
                                [&](Value value) { return map.lookup(value); });
   }
 
-  void define(Value planValue, Value value) { values[planValue] = value; }
-
   void store(Type element, Value value, Value base, unsigned index) {
     storeElements(builder, loc, value,
                   elementPointer(builder, loc, element, base, static_cast<int32_t>(index)));
@@ -62,20 +61,45 @@ private:
                         elementPointer(builder, loc, f64, base, static_cast<int32_t>(index)));
   }
 
-  Value valueOf(Value planValue) {
-    Value &value = values[planValue];
-    if (value)
-      return value;
+  Value loadFact(Location name, unsigned index) { return loadF64(name, argument(1), index); }
+
+  static unsigned factOf(SizeOp size) {
+    switch (size.getOver()) {
+    case Extent::row:
+      return UPD_TENSOR_COLUMNS;
+    case Extent::column:
+      return UPD_TENSOR_ROWS;
+    case Extent::group:
+      return UPD_TENSOR_GROUP_SIZE;
+    default:
+      return UPD_TENSOR_SIZE;
+    }
+  }
+
+  // The arguments are those of a prologue; the others have its first ones.
+  Value load(Value planValue) {
+    Location name = planValue.getLoc();
     Operation *op = planValue.getDefiningOp();
     if (isa<HyperOp>(op))
-      return value =
-                 loadF64(planValue.getLoc(), argument(0), interface.hyperIndex.lookup(planValue));
+      return loadF64(name, argument(0), interface.hyperIndex.lookup(planValue));
     if (isa<StepOp>(op))
-      return value = loadF64(planValue.getLoc(), argument(1), UPD_TENSOR_STEP);
+      return loadFact(name, UPD_TENSOR_STEP);
+    if (auto size = dyn_cast<SizeOp>(op))
+      return loadFact(name, factOf(size));
+    if (isa<PassOp>(op))
+      return loadF64(name, argument(2), interface.reducedIndex.lookup(planValue));
+    if (isa<ScalarOp>(op))
+      return loadF64(name, argument(3), interface.scalarIndex.lookup(planValue));
     // FirstOp: the dialect has no other scalar of a plan.
     Value zero = arith::ConstantOp::create(builder, loc, builder.getF64FloatAttr(0));
-    return value = arith::CmpFOp::create(builder, planValue.getLoc(), arith::CmpFPredicate::UNE,
-                                         loadF64(loc, argument(1), UPD_TENSOR_FIRST), zero);
+    return arith::CmpFOp::create(builder, name, arith::CmpFPredicate::UNE,
+                                 loadFact(loc, UPD_TENSOR_FIRST), zero);
+  }
+
+  Value valueOf(Value planValue) {
+    if (Value known = values.lookup(planValue))
+      return known;
+    return values[planValue] = load(planValue);
   }
 
   const PlanInterface &interface;
@@ -112,21 +136,35 @@ void buildValidateFunction(OpBuilder &builder, const PlanInterface &interface) {
   function.finish(result);
 }
 
-void buildPrologueFunction(OpBuilder &builder, const PlanInterface &interface) {
+// As it is after it was stored.
+static Value roundToStorage(OpBuilder &builder, Location loc, Value value, Type storage) {
+  const StorageConversion *conversion = StorageConversion::find(storage);
+  return conversion->widen(builder, loc, conversion->narrow(builder, loc, value),
+                           builder.getF64Type());
+}
+
+void buildPrologueFunction(OpBuilder &builder, const PlanInterface &interface, PrologueOp prologue,
+                           unsigned index) {
   Location loc = unnamed(interface.plan.getLoc());
   Type compute = interface.compute;
-  HostFunction function(builder, interface, "_prologue0",
+  HostFunction function(builder, interface, ("_prologue" + Twine(index)).str(),
                         {"hyper", "per_tensor", "reduced", "scalars", "row", "next_scalars"},
                         TypeRange());
   OpBuilder &inner = function.builder;
-  Value row = function.argument(4);
-  // No rule skips a step.
-  Value zero = arith::ConstantOp::create(inner, loc, inner.getFloatAttr(compute, 0));
-  function.store(compute, zero, row, 0);
-  for (PrologueOp op : interface.plan.getBody().getOps<PrologueOp>()) {
-    SmallVector<Value> yielded = function.inlineBody(op);
-    for (auto [result, value] : llvm::zip_equal(op.getResults(), yielded)) {
-      function.define(result, value);
+  Value row = function.argument(4), nextScalars = function.argument(5);
+  if (index == 0) {
+    Value zero = arith::ConstantOp::create(inner, loc, inner.getFloatAttr(compute, 0));
+    function.store(compute, zero, row, 0);
+  }
+  if (prologue) {
+    SmallVector<Value> yielded = function.inlineBody(prologue);
+    for (auto [result, value] : llvm::zip_equal(prologue.getResults(), yielded)) {
+      if (ScalarOp scalar = interface.nextScalars.lookup(result)) {
+        Value rounded = roundToStorage(inner, loc, value, scalar.getStorage());
+        function.store(inner.getF64Type(), rounded, nextScalars,
+                       interface.scalarIndex.lookup(scalar.getResult()));
+        continue;
+      }
       Value stored = value;
       if (value.getType().isInteger(1))
         stored = arith::UIToFPOp::create(inner, loc, compute, value);

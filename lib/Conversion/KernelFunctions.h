@@ -10,11 +10,14 @@
 
 namespace updraft {
 
-/// R_initial, R_validate and R_prologue0. A plan that lacks one gets one that does nothing: no
-/// states, no requirements, no scalars.
+/// R_initial and R_validate.
 void buildInitialFunction(mlir::OpBuilder &builder, const PlanInterface &interface);
 void buildValidateFunction(mlir::OpBuilder &builder, const PlanInterface &interface);
-void buildPrologueFunction(mlir::OpBuilder &builder, const PlanInterface &interface);
+
+/// R_prologue`index`. A plan that has no prologue gets one that says that no step is skipped:
+/// `prologue` is null.
+void buildPrologueFunction(mlir::OpBuilder &builder, const PlanInterface &interface,
+                           PrologueOp prologue, unsigned index);
 
 /// How a pass is laid out for a CPU.
 struct LoopShape {

@@ -3,30 +3,73 @@
 
 #include "PlanInterface.h"
 
+#include "llvm/ADT/TypeSwitch.h"
+
 using namespace mlir;
 
 namespace updraft {
+
+static void insertNext(llvm::DenseMap<Value, unsigned> &indices, Value value) {
+  indices.insert({value, indices.size()});
+}
+
+// The results of `prologue`, from row slot `nextSlot` on.
+static LogicalResult addRow(PlanInterface &interface, PrologueOp prologue, Value skip,
+                            unsigned &nextSlot) {
+  for (auto [index, value] : llvm::enumerate(prologue.getResults())) {
+    unsigned slot = nextSlot++;
+    if (interface.nextScalars.contains(value))
+      continue;
+    if (value.getType() != interface.compute && !value.getType().isInteger(1))
+      return prologue.emitOpError()
+             << "result #" << index << " is " << value.getType()
+             << ", a row holds values of the compute type " << interface.compute
+             << " and flags; convert it in the prologue";
+    interface.rowIndex.insert({value, value == skip ? 0 : slot});
+  }
+  return success();
+}
+
+// The temporaries are streams after those of the plan, the other reductions are numbers.
+static void addResults(PlanInterface &interface, PassOp pass) {
+  for (Value result : pass.getResults())
+    insertNext(isa<StreamType>(result.getType()) ? interface.streamIndex : interface.reducedIndex,
+               result);
+}
 
 FailureOr<PlanInterface> PlanInterface::of(PlanOp plan) {
   PlanInterface result;
   result.plan = plan;
   result.compute = plan.getCompute();
-  unsigned nextRow = 1;
-  for (Operation &op : plan.getBody().front()) {
-    if (auto hyper = dyn_cast<HyperOp>(op)) {
-      result.hyperIndex.insert({hyper.getResult(), result.hyperIndex.size()});
-    } else if (auto stream = dyn_cast<StreamOp>(op)) {
-      result.streamIndex.insert({stream.getResult(), result.streamIndex.size()});
-    } else if (auto prologue = dyn_cast<PrologueOp>(op)) {
-      for (auto [index, value] : llvm::enumerate(prologue.getResults())) {
-        if (value.getType() != result.compute && !value.getType().isInteger(1))
-          return prologue.emitOpError()
-                 << "result #" << index << " is " << value.getType()
-                 << ", a row holds values of the compute type " << result.compute
-                 << " and flags; convert it in the prologue";
-        result.rowIndex.insert({value, nextRow++});
-      }
-    }
+  Block &body = plan.getBody().front();
+  Value skip;
+  for (auto commit : body.getOps<CommitOp>()) {
+    skip = commit.getSkip();
+    for (auto [value, scalar] : llvm::zip_equal(commit.getScalars(), body.getOps<ScalarOp>()))
+      result.nextScalars.insert({value, scalar});
+  }
+  for (auto stream : body.getOps<StreamOp>())
+    insertNext(result.streamIndex, stream.getResult());
+  unsigned nextSlot = 1;
+  for (Operation &op : body) {
+    LogicalResult added =
+        TypeSwitch<Operation *, LogicalResult>(&op)
+            .Case([&](HyperOp hyper) {
+              insertNext(result.hyperIndex, hyper.getResult());
+              return success();
+            })
+            .Case([&](ScalarOp scalar) {
+              insertNext(result.scalarIndex, scalar.getResult());
+              return success();
+            })
+            .Case([&](PrologueOp prologue) { return addRow(result, prologue, skip, nextSlot); })
+            .Case([&](PassOp pass) {
+              addResults(result, pass);
+              return success();
+            })
+            .Default([](Operation *) { return success(); });
+    if (failed(added))
+      return failure();
   }
   return result;
 }

@@ -1,6 +1,6 @@
 //===- PlanInterface.h - Where a plan's values lie in the kernel's arguments --------*- C++ -*-===//
-// The numbering that compiled code and the runtime share: hyperparameters, streams, and the
-// scalars of a prologue row.
+// The numbering that compiled code and the runtime share: hyperparameters, streams, scalar states,
+// reductions, and the scalars of a prologue row.
 
 #ifndef UPDRAFT_LIB_CONVERSION_PLANINTERFACE_H
 #define UPDRAFT_LIB_CONVERSION_PLANINTERFACE_H
@@ -17,8 +17,12 @@ struct PlanInterface {
   mutable PlanOp plan; ///< a handle, whose accessors are not const
   mlir::Type compute;  ///< f32 or f64: the type of a row's values too
   llvm::DenseMap<mlir::Value, unsigned> hyperIndex;
-  llvm::DenseMap<mlir::Value, unsigned> streamIndex;
-  llvm::DenseMap<mlir::Value, unsigned> rowIndex; ///< 0 is the skip flag
+  llvm::DenseMap<mlir::Value, unsigned> streamIndex;  ///< temporaries come after the states
+  llvm::DenseMap<mlir::Value, unsigned> scalarIndex;  ///< of a scalar state before the step
+  llvm::DenseMap<mlir::Value, unsigned> reducedIndex; ///< of a reduction over a tensor or group
+  llvm::DenseMap<mlir::Value, unsigned> rowIndex;     ///< 0 is the skip flag
+  /// The state whose value after the step a prologue's result is; such a result is in no row.
+  llvm::DenseMap<mlir::Value, ScalarOp> nextScalars;
 };
 
 } // namespace updraft

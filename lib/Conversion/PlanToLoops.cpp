@@ -42,9 +42,16 @@ struct ConvertPlanToLoopsPass : impl::ConvertPlanToLoopsPassBase<ConvertPlanToLo
       shape.maskRemainder = false;
 
     OpBuilder builder(plan);
-    buildInitialFunction(builder, *interface);
-    buildValidateFunction(builder, *interface);
-    buildPrologueFunction(builder, *interface);
+    // A plan for matrices accompanies one for vectors, which has these.
+    if (!plan.getMatrix()) {
+      buildInitialFunction(builder, *interface);
+      buildValidateFunction(builder, *interface);
+    }
+    auto prologues = llvm::to_vector(plan.getBody().getOps<PrologueOp>());
+    for (auto [index, prologue] : llvm::enumerate(prologues))
+      buildPrologueFunction(builder, *interface, prologue, index);
+    if (prologues.empty())
+      buildPrologueFunction(builder, *interface, {}, 0);
     for (auto [index, pass] : llvm::enumerate(plan.getBody().getOps<PassOp>()))
       if (failed(buildPassFunction(builder, *interface, pass, index, shape)))
         return failure();

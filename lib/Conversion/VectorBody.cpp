@@ -14,7 +14,7 @@ namespace updraft {
 // The operations that every CPU has as instructions, or as a few of them. Others would become one
 // call of the C library per element.
 static bool hasVectorInstructions(Operation &op) {
-  if (isa<arith::ConstantOp>(op))
+  if (isa<arith::ConstantOp, RandomOp>(op))
     return true;
   if (!op.hasTrait<OpTrait::Elementwise>())
     return false;
@@ -37,12 +37,16 @@ Type laneType(Type type, unsigned lanes) {
   return lanes == 1 ? type : VectorType::get(lanes, type);
 }
 
-SmallVector<Value> cloneBody(OpBuilder &builder, PassOp pass, ValueRange arguments,
-                             unsigned lanes) {
+SmallVector<Value> cloneBody(OpBuilder &builder, PassOp pass, ValueRange arguments, unsigned lanes,
+                             llvm::function_ref<Value(RandomOp)> random) {
   IRMapping map;
   Block &body = pass.getBody().front();
   map.map(body.getArguments(), arguments);
   for (Operation &op : body.without_terminator()) {
+    if (auto bits = dyn_cast<RandomOp>(op)) {
+      map.map(bits.getResult(), random(bits));
+      continue;
+    }
     Operation *clone = builder.clone(op, map);
     if (lanes == 1)
       continue;

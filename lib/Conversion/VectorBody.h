@@ -17,9 +17,11 @@ mlir::LogicalResult checkVectorizable(PassOp pass);
 mlir::Type laneType(mlir::Type type, unsigned lanes);
 
 /// Clones the body of `pass` on values of `lanes` lanes. `arguments` stands for its block
-/// arguments; returns the operands of its `updraft.store`. The body must be vectorizable.
+/// arguments, and `random` makes what stands for an operation of random bits. Returns the operands
+/// of its `updraft.store`. The body must be vectorizable.
 llvm::SmallVector<mlir::Value> cloneBody(mlir::OpBuilder &builder, PassOp pass,
-                                         mlir::ValueRange arguments, unsigned lanes);
+                                         mlir::ValueRange arguments, unsigned lanes,
+                                         llvm::function_ref<mlir::Value(RandomOp)> random);
 
 } // namespace updraft
 

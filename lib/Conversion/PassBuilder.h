@@ -1,0 +1,121 @@
+//===- PassBuilder.h - Makes the function of one pass -------------------------------*- C++ -*-===//
+// From the outside in: tensors; leaves of a flat sequence, or blocks of rows; elements. Vectors are
+// explicit, so no later analysis decides about them. An iteration loads all that it reads before it
+// stores, so streams may be the same tensor.
+
+#ifndef UPDRAFT_LIB_CONVERSION_PASSBUILDER_H
+#define UPDRAFT_LIB_CONVERSION_PASSBUILDER_H
+
+#include "Accumulators.h"
+#include "KernelFunctions.h"
+#include "Philox.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "updraft/Conversion/StorageConversion.h"
+
+namespace updraft {
+
+/// A stream of the pass: what is in it, and where it starts.
+struct StreamAccess {
+  mlir::Value stream; ///< of the plan
+  const StorageConversion *storage;
+  mlir::Value base = {}; ///< the address of its first value, in the tensor at hand
+
+  Extent over() const { return mlir::cast<StreamType>(stream.getType()).getOver(); }
+};
+
+/// A reduction of the pass. Those of a column have their lanes in the stream.
+struct ReductionAccess {
+  ReductionAttr reduction;
+  std::optional<StreamAccess> stream;   ///< over rows or columns: where the results go
+  std::optional<LaneAccumulator> lanes; ///< over all but columns
+};
+
+/// A value that is the same for many elements, and as a vector of them.
+struct Uniform {
+  mlir::Value scalar, vector;
+};
+
+/// Where the loop over elements stands: what to add to its number. Null is 0.
+struct LoopOrigin {
+  mlir::Value element; ///< in streams that have the extent of the pass
+  mlir::Value column;  ///< in streams over columns
+  mlir::Value sum;     ///< in the sums of columns
+};
+
+class PassBuilder {
+public:
+  PassBuilder(const mlir::OpBuilder &outer, const PlanInterface &interface, PassOp pass,
+              LoopShape shape);
+  mlir::LogicalResult build(unsigned index);
+
+private:
+  // PassFunction.cpp: the arguments of the function.
+  mlir::LogicalResult findStreams();
+  mlir::FailureOr<StreamAccess> findStream(mlir::Value stream);
+  void loadScalars(mlir::Value row);
+  void loadBases(mlir::Value pointers);
+  void loadSite(mlir::Value sites, mlir::Value number);
+  bool canPairElements();
+
+  // PassLoops.cpp: what is around a sequence of elements.
+  void tensorLoop(mlir::ValueRange arguments);
+  mlir::Value leafLoop(mlir::Value begin, mlir::Value end, mlir::Value partials);
+  mlir::Value blockLoop(mlir::Value begin, mlir::Value end, mlir::Value partials);
+  void rowLoop(mlir::Value batch, mlir::Value firstRow, mlir::Value block);
+  void loadRowValues(mlir::Value row);
+  void resetColumnSums(mlir::Value start);
+  void resetLanes(bool ofRows);
+  void storeRowTotals(mlir::Value row);
+  mlir::Value storePartials(mlir::Value partials);
+
+  // PassElements.cpp: the sequence of elements.
+  void elementLoop(mlir::Value lower, mlir::Value upper, const LoopOrigin &origin);
+  void vectorLoop(mlir::Value lower, mlir::Value upper, const LoopOrigin &origin);
+  void scalarLoop(mlir::Value lower, mlir::Value upper, const LoopOrigin &origin);
+  void maskedRemainder(mlir::Value start, mlir::Value count, const LoopOrigin &origin);
+  void computeAt(mlir::Value number, const LoopOrigin &origin, unsigned lanes,
+                 mlir::Value mask = {});
+  void computePairsAt(mlir::Value number, mlir::Value mask = {});
+  void computeVectorAt(mlir::Value number, const LoopOrigin &origin, mlir::Value mask = {});
+  mlir::Value loadOperand(const StreamAccess &stream, mlir::Type type, mlir::Value number,
+                          const LoopOrigin &origin, unsigned lanes, mlir::Value mask);
+  void storeResults(mlir::ValueRange values, mlir::Value number, const LoopOrigin &origin,
+                    mlir::Value mask);
+  void reduceAt(mlir::ValueRange values, mlir::Value number, const LoopOrigin &origin,
+                mlir::Value mask);
+  mlir::Value randomBits(RandomOp op, mlir::Value index, unsigned lanes);
+  llvm::SmallVector<mlir::Value> uniformArguments(unsigned lanes) const;
+
+  mlir::Value constantI64(int64_t value) {
+    return mlir::arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(value));
+  }
+  mlir::Value add(mlir::Value origin, mlir::Value number) {
+    return origin ? mlir::arith::AddIOp::create(builder, loc, origin, number).getResult() : number;
+  }
+  mlir::Value multiply(mlir::Value left, mlir::Value right) {
+    return mlir::arith::MulIOp::create(builder, loc, left, right);
+  }
+  mlir::Value splat(mlir::Value scalar, unsigned lanes);
+  mlir::Value addressOf(const StreamAccess &stream, mlir::Value index);
+
+  mlir::OpBuilder builder;
+  const PlanInterface &interface;
+  PassOp pass;
+  mlir::Location loc;
+  LoopShape shape;
+  mlir::Type i64;
+  bool byRows;                    ///< a loop over blocks of rows, not over a flat sequence
+  bool pairs = false;             ///< vectors hold the elements of even number, and those of odd
+  unsigned elementsPerVector = 1; ///< in one iteration of the vector loop
+
+  llvm::SmallVector<StreamAccess> reads, writes; ///< temporaries that it makes are written last
+  llvm::SmallVector<ReductionAccess> reductions;
+  llvm::SmallVector<Uniform> scalars;
+  llvm::DenseMap<mlir::Value, Uniform> rowValues; ///< by stream, in the row at hand
+  RandomSite site;                                ///< of the tensor at hand
+  mlir::Value rows, columns;                      ///< of the tensor at hand
+};
+
+} // namespace updraft
+
+#endif // UPDRAFT_LIB_CONVERSION_PASSBUILDER_H

@@ -1,0 +1,156 @@
+//===- PassElements.cpp - The loop of a pass over a sequence of elements ----------------------===//
+// Whole vectors, then what is left: one iteration with masked accesses, or a loop of single
+// elements.
+
+#include "KernelMemory.h"
+#include "PassBuilder.h"
+#include "StorageTypes.h"
+#include "ValueNames.h"
+#include "VectorBody.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "updraft-c/kernel.h"
+
+using namespace mlir;
+
+namespace updraft {
+
+// Elements [lower, upper).
+void PassBuilder::elementLoop(Value lower, Value upper, const LoopOrigin &origin) {
+  Value length = arith::SubIOp::create(builder, loc, upper, lower);
+  Value whole =
+      arith::AndIOp::create(builder, loc, length, constantI64(-int64_t(elementsPerVector)));
+  Value middle = arith::AddIOp::create(builder, loc, lower, whole);
+  vectorLoop(lower, middle, origin);
+  if (shape.maskRemainder)
+    maskedRemainder(middle, arith::SubIOp::create(builder, loc, length, whole), origin);
+  else
+    scalarLoop(middle, upper, origin);
+}
+
+void PassBuilder::vectorLoop(Value lower, Value upper, const LoopOrigin &origin) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto loop = scf::ForOp::create(builder, loc, lower, upper, constantI64(elementsPerVector));
+  builder.setInsertionPointToStart(loop.getBody());
+  loop.getInductionVar().setLoc(named(loc, "i"));
+  computeVectorAt(loop.getInductionVar(), origin);
+}
+
+void PassBuilder::scalarLoop(Value lower, Value upper, const LoopOrigin &origin) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto loop = scf::ForOp::create(builder, loc, lower, upper, constantI64(1));
+  builder.setInsertionPointToStart(loop.getBody());
+  loop.getInductionVar().setLoc(named(loc, "i"));
+  computeAt(loop.getInductionVar(), origin, 1);
+}
+
+void PassBuilder::maskedRemainder(Value start, Value count, const LoopOrigin &origin) {
+  OpBuilder::InsertionGuard guard(builder);
+  Value some = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, count, constantI64(0));
+  auto branch = scf::IfOp::create(builder, loc, some, /*withElseRegion=*/false);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  auto laneNumbers = llvm::to_vector(llvm::seq<int32_t>(0, elementsPerVector));
+  Value lane = arith::ConstantOp::create(builder, loc, builder.getI32VectorAttr(laneNumbers));
+  Value count32 = arith::TruncIOp::create(builder, loc, builder.getI32Type(), count);
+  Value mask = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, lane,
+                                     splat(count32, elementsPerVector));
+  computeVectorAt(start, origin, mask);
+}
+
+void PassBuilder::computeVectorAt(Value number, const LoopOrigin &origin, Value mask) {
+  if (pairs)
+    computePairsAt(number, mask);
+  else
+    computeAt(number, origin, shape.lanes, mask);
+}
+
+SmallVector<Value> PassBuilder::uniformArguments(unsigned lanes) const {
+  return llvm::map_to_vector(
+      scalars, [&](const Uniform &scalar) { return lanes == 1 ? scalar.scalar : scalar.vector; });
+}
+
+// The values of `stream` for an iteration, as `type`.
+Value PassBuilder::loadOperand(const StreamAccess &stream, Type type, Value number,
+                               const LoopOrigin &origin, unsigned lanes, Value mask) {
+  Extent over = stream.over();
+  bool ofElements = over == pass.getOver();
+  if (!ofElements && over == Extent::row) {
+    const Uniform &value = rowValues.find(stream.stream)->second;
+    return lanes == 1 ? value.scalar : value.vector;
+  }
+  Location name = stream.stream.getLoc();
+  Value index = add(ofElements ? origin.element : origin.column, number);
+  Type memory = laneType(stream.storage->memoryType(builder.getContext()), lanes);
+  Value stored = loadElements(builder, name, memory, addressOf(stream, index), mask);
+  return stream.storage->widen(builder, name, stored, type);
+}
+
+// The elements from `number` on: one vector of them, or those of its lanes that `mask` has.
+void PassBuilder::computeAt(Value number, const LoopOrigin &origin, unsigned lanes, Value mask) {
+  SmallVector<Value> arguments = uniformArguments(lanes);
+  auto blockArguments = pass.getBody().getArguments().drop_front(arguments.size());
+  for (auto [stream, argument] : llvm::zip_equal(reads, blockArguments))
+    arguments.push_back(loadOperand(stream, argument.getType(), number, origin, lanes, mask));
+  SmallVector<Value> results = cloneBody(builder, pass, arguments, lanes, [&](RandomOp op) {
+    return randomBits(op, add(origin.element, number), lanes);
+  });
+  // In the order of the operands of `updraft.store`.
+  ArrayRef<Value> values(results);
+  size_t written = pass.getWrites().size();
+  reduceAt(values.slice(written, reductions.size()), number, origin, mask);
+  SmallVector<Value> stored(values.take_front(written));
+  llvm::append_range(stored, values.drop_front(written + reductions.size()));
+  storeResults(stored, number, origin, mask);
+}
+
+void PassBuilder::storeResults(ValueRange values, Value number, const LoopOrigin &origin,
+                               Value mask) {
+  for (auto [value, stream] : llvm::zip_equal(values, writes)) {
+    Value stored = stream.storage->narrow(builder, loc, value);
+    storeElements(builder, loc, stored, addressOf(stream, add(origin.element, number)), mask);
+  }
+}
+
+void PassBuilder::reduceAt(ValueRange values, Value number, const LoopOrigin &origin, Value mask) {
+  if (reductions.empty())
+    return;
+  Value lane = arith::AndIOp::create(builder, loc, number, constantI64(UPD_LANES - 1));
+  for (auto [value, access] : llvm::zip_equal(values, reductions)) {
+    if (access.lanes)
+      access.lanes->add(builder, loc, lane, value, mask);
+    else
+      accumulate(builder, loc, access.reduction.getKind(), value,
+                 addressOf(*access.stream, add(origin.sum, number)), mask);
+  }
+}
+
+Value PassBuilder::randomBits(RandomOp op, Value index, unsigned lanes) {
+  if (lanes > 1) {
+    auto laneNumbers = llvm::to_vector(llvm::seq<int64_t>(0, lanes));
+    Value lane = arith::ConstantOp::create(builder, loc, builder.getI64VectorAttr(laneNumbers));
+    index = arith::AddIOp::create(builder, loc, splat(index, lanes), lane);
+  }
+  return philoxBits(builder, loc, site, index, op.getStream());
+}
+
+// Twice as many elements, in two vectors; in a flat sequence of bf16 only.
+void PassBuilder::computePairsAt(Value number, Value mask) {
+  SmallVector<Value> evenArguments = uniformArguments(shape.lanes), oddArguments(evenArguments);
+  Type type = laneType(builder.getI16Type(), 2 * shape.lanes);
+  for (const StreamAccess &stream : reads) {
+    Value stored =
+        loadElements(builder, stream.stream.getLoc(), type, addressOf(stream, number), mask);
+    auto [even, odd] = widenBFloat16Pairs(builder, stream.stream.getLoc(), stored);
+    evenArguments.push_back(even);
+    oddArguments.push_back(odd);
+  }
+  SmallVector<Value> evens = cloneBody(builder, pass, evenArguments, shape.lanes, {});
+  SmallVector<Value> odds = cloneBody(builder, pass, oddArguments, shape.lanes, {});
+  // Arithmetic gives the NaN of an operand, or the default one; only bits can make up another.
+  bool shortNaNs = pass.getBody().front().getOps<arith::BitcastOp>().empty();
+  for (auto [even, odd, stream] : llvm::zip_equal(evens, odds, writes)) {
+    Value stored = narrowBFloat16Pairs(builder, loc, even, odd, shortNaNs);
+    storeElements(builder, loc, stored, addressOf(stream, number), mask);
+  }
+}
+
+} // namespace updraft

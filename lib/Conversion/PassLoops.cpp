@@ -1,0 +1,159 @@
+//===- PassLoops.cpp - The loops of a pass around its elements --------------------------------===//
+// Over tensors; in a flat sequence over leaves, in a matrix over blocks of rows and their rows. A
+// leaf or block begins with empty lanes and ends with one value for each reduction.
+
+#include "KernelMemory.h"
+#include "PassBuilder.h"
+#include "ValueNames.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "updraft-c/kernel.h"
+
+using namespace mlir;
+
+namespace updraft {
+
+static bool isPartial(const ReductionAccess &access) { return !access.stream; }
+
+// For each tensor one range. The loop carries the address of the next partial results.
+void PassBuilder::tensorLoop(ValueRange arguments) {
+  OpBuilder::InsertionGuard guard(builder);
+  Value pointers = arguments[1], ranges = arguments[2], count = arguments[3];
+  SmallVector<Value> carried;
+  if (llvm::any_of(reductions, isPartial))
+    carried.push_back(arguments[4]);
+  auto loop = scf::ForOp::create(builder, loc, constantI64(0), count, constantI64(1), carried);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value number = loop.getInductionVar();
+  number.setLoc(named(loc, "n"));
+  Value streamCount = constantI64(interface.streamIndex.size());
+  loadBases(
+      elementPointer(builder, loc, pointers.getType(), pointers, multiply(number, streamCount)));
+  loadSite(arguments[5], number);
+
+  Value range = elementPointer(builder, loc, i64, ranges, multiply(number, constantI64(2)));
+  Value begin = loadElements(builder, named(loc, "begin"), i64, range);
+  Value end =
+      loadElements(builder, named(loc, "end"), i64, elementPointer(builder, loc, i64, range, 1));
+  Value partials = carried.empty() ? Value() : loop.getRegionIterArg(0);
+  if (byRows)
+    partials = blockLoop(begin, end, partials);
+  else if (!reductions.empty())
+    partials = leafLoop(begin, end, partials);
+  else
+    elementLoop(begin, end, {});
+  if (!carried.empty())
+    scf::YieldOp::create(builder, loc, partials);
+}
+
+// Reductions of a flat sequence are over tensors and groups: rows and columns are of matrices.
+Value PassBuilder::leafLoop(Value begin, Value end, Value partials) {
+  OpBuilder::InsertionGuard guard(builder);
+  Value leafSize = constantI64(UPD_LEAF_ELEMENTS);
+  auto loop = scf::ForOp::create(builder, loc, begin, end, leafSize, partials);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value leaf = loop.getInductionVar();
+  leaf.setLoc(named(loc, "leaf"));
+  Value full = arith::AddIOp::create(builder, loc, leaf, leafSize);
+  Value leafEnd = arith::MinSIOp::create(builder, named(loc, "leaf_end"), full, end);
+  resetLanes(/*ofRows=*/false);
+  elementLoop(leaf, leafEnd, {});
+  scf::YieldOp::create(builder, loc, storePartials(loop.getRegionIterArg(0)));
+  return loop.getResult(0);
+}
+
+Value PassBuilder::blockLoop(Value begin, Value end, Value partials) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto loop = scf::ForOp::create(builder, loc, begin, end, constantI64(1),
+                                 partials ? ValueRange(partials) : ValueRange());
+  builder.setInsertionPointToStart(loop.getBody());
+  Value block = loop.getInductionVar();
+  block.setLoc(named(loc, "block"));
+  Value blockRows = constantI64(UPD_BLOCK_ROWS);
+  Value rounded = arith::AddIOp::create(builder, loc, rows, constantI64(UPD_BLOCK_ROWS - 1));
+  Value blocksPerBatch = arith::DivUIOp::create(builder, loc, rounded, blockRows);
+  Value batch = arith::DivUIOp::create(builder, named(loc, "batch"), block, blocksPerBatch);
+  Value firstBlock = multiply(batch, blocksPerBatch);
+  Value firstRow = multiply(arith::SubIOp::create(builder, loc, block, firstBlock), blockRows);
+  resetLanes(/*ofRows=*/false);
+  rowLoop(batch, firstRow, block);
+  if (partials)
+    scf::YieldOp::create(builder, loc, storePartials(loop.getRegionIterArg(0)));
+  return partials ? loop.getResult(0) : Value();
+}
+
+// The rows of a block, from number `firstRow` of its batch on.
+void PassBuilder::rowLoop(Value batch, Value firstRow, Value block) {
+  OpBuilder::InsertionGuard guard(builder);
+  Value full = arith::AddIOp::create(builder, loc, firstRow, constantI64(UPD_BLOCK_ROWS));
+  Value rowEnd = arith::MinSIOp::create(builder, named(loc, "row_end"), full, rows);
+  Value batchStart = multiply(batch, rows);
+  LoopOrigin origin;
+  origin.column = multiply(batch, columns);
+  origin.sum = multiply(block, columns);
+  resetColumnSums(origin.sum);
+
+  auto loop = scf::ForOp::create(builder, loc, firstRow, rowEnd, constantI64(1));
+  builder.setInsertionPointToStart(loop.getBody());
+  loop.getInductionVar().setLoc(named(loc, "r"));
+  Value row = arith::AddIOp::create(builder, loc, batchStart, loop.getInductionVar());
+  origin.element = multiply(row, columns);
+  loadRowValues(row);
+  resetLanes(/*ofRows=*/true);
+  elementLoop(constantI64(0), columns, origin);
+  storeRowTotals(row);
+}
+
+void PassBuilder::loadRowValues(Value row) {
+  auto blockArguments = pass.getBody().getArguments().drop_front(scalars.size());
+  for (auto [stream, argument] : llvm::zip_equal(reads, blockArguments)) {
+    if (stream.over() != Extent::row)
+      continue;
+    Location name = stream.stream.getLoc();
+    Value stored = loadElements(builder, name, stream.storage->memoryType(builder.getContext()),
+                                addressOf(stream, row));
+    Value value = stream.storage->widen(builder, name, stored, argument.getType());
+    rowValues[stream.stream] = {value, splat(value, shape.lanes)};
+  }
+}
+
+// The sums of a block's columns, from value `start` of their streams on.
+void PassBuilder::resetColumnSums(Value start) {
+  for (const ReductionAccess &access : reductions) {
+    if (access.lanes)
+      continue;
+    OpBuilder::InsertionGuard guard(builder);
+    auto loop = scf::ForOp::create(builder, loc, constantI64(0), columns, constantI64(1));
+    builder.setInsertionPointToStart(loop.getBody());
+    Value identity =
+        reductionIdentity(builder, loc, access.reduction.getKind(), builder.getF64Type());
+    storeElements(builder, loc, identity,
+                  addressOf(*access.stream, add(start, loop.getInductionVar())));
+  }
+}
+
+// The lanes of the reductions over rows, or of those over tensors and groups.
+void PassBuilder::resetLanes(bool ofRows) {
+  for (const ReductionAccess &access : reductions)
+    if (access.lanes && ofRows == !isPartial(access))
+      access.lanes->reset(builder, loc);
+}
+
+void PassBuilder::storeRowTotals(Value row) {
+  for (const ReductionAccess &access : reductions)
+    if (access.lanes && access.stream)
+      storeElements(builder, loc, access.lanes->total(builder, loc),
+                    addressOf(*access.stream, row));
+}
+
+// One value per reduction over a tensor or group; returns the address after them.
+Value PassBuilder::storePartials(Value partials) {
+  Type f64 = builder.getF64Type();
+  int32_t index = 0;
+  for (const ReductionAccess &access : reductions)
+    if (isPartial(access))
+      storeElements(builder, loc, access.lanes->total(builder, loc),
+                    elementPointer(builder, loc, f64, partials, index++));
+  return elementPointer(builder, loc, f64, partials, index);
+}
+
+} // namespace updraft
