@@ -20,9 +20,10 @@ struct Optimizer {
   Settings settings;
   std::string torchClass; // empty: torch has none
   std::string torchArguments;
+  std::vector<std::string> readOnly = {}; // the states that the step only reads
 };
 
-const Optimizer adamW{"adamw", "adamw", {}, "AdamW", "{}"};
+const Optimizer adamW{"adamw", "adamw", {}, "AdamW", "{}", {}};
 
 const std::vector<Optimizer> &flatOptimizers() {
   static const std::vector<Optimizer> optimizers{
@@ -30,14 +31,33 @@ const std::vector<Optimizer> &flatOptimizers() {
       {"sgd-momentum", "sgd", {{"momentum", "0.9"}}, "SGD", R"({"lr":1e-3,"momentum":0.9})"},
       {"rmsprop", "rmsprop", {}, "RMSprop", "{}"},
       {"adagrad", "adagrad", {}, "Adagrad", "{}"},
-      {"lion", "lion", {}, "", ""}};
+      {"lion", "lion", {}, "", ""},
+      {"sgd", "sgd", {}, "SGD", R"({"lr":1e-3})"},
+      {"adam", "adam", {}, "Adam", "{}"},
+      {"qhm", "qhm", {}, "", ""},
+      {"adamax", "adamax", {}, "Adamax", "{}"},
+      {"adadelta", "adadelta", {}, "Adadelta", "{}"},
+      {"radam", "radam", {}, "RAdam", "{}"},
+      {"rprop", "rprop", {}, "Rprop", "{}"},
+      {"adabelief", "adabelief", {}, "", ""},
+      {"yogi", "yogi", {}, "", ""},
+      {"signum", "signum", {}, "", ""},
+      {"qhadam", "qhadam", {}, "", ""},
+      {"adan", "adan", {}, "", ""},
+      {"ademamix", "ademamix", {}, "", ""},
+      {"mars", "mars", {}, "", ""},
+      {"sophia", "sophia", {}, "", "", {"hessian"}}};
   return optimizers;
 }
 
 StepSetup setupOf(const BenchOptions &options, const Optimizer &optimizer, int64_t tensors,
                   int64_t elements, Storage storage = {}) {
-  return {options.rulesDir + "/" + optimizer.rule + ".upd", optimizer.settings, std::move(storage),
-          tensors, elements};
+  return {options.rulesDir + "/" + optimizer.rule + ".upd",
+          optimizer.settings,
+          std::move(storage),
+          optimizer.readOnly,
+          tensors,
+          elements};
 }
 
 Contestant stepOf(Stepper &stepper, std::string impl, std::string dtype) {

@@ -2,6 +2,7 @@
 
 #include "Stepper.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <stdexcept>
@@ -100,9 +101,12 @@ std::vector<LimitStream> Stepper::streams() {
       {params[0].data, static_cast<int>(sizeOf(params[0].dtype)), true},
       {grads[0].data, static_cast<int>(sizeOf(grads[0].dtype)), false}};
   for (size_t i = 0; i < upd_rule_state_count(rule); ++i) {
+    const char *name = upd_rule_state_name(rule, i);
     upd_tensor state;
-    check(upd_optimizer_state(optimizer, 0, upd_rule_state_name(rule, i), &state));
-    streams.push_back({state.data, static_cast<int>(sizeOf(state.dtype)), true});
+    check(upd_optimizer_state(optimizer, 0, name, &state));
+    const auto &readOnly = setup.readOnly;
+    const bool written = std::find(readOnly.begin(), readOnly.end(), name) == readOnly.end();
+    streams.push_back({state.data, static_cast<int>(sizeOf(state.dtype)), written});
   }
   return streams;
 }

@@ -21,6 +21,7 @@ struct StepSetup {
   std::string ruleFile;
   std::vector<std::pair<std::string, std::string>> settings;
   std::vector<std::pair<std::string, upd_dtype>> storage;
+  std::vector<std::string> readOnly; // states that a step reads and leaves as they are
   int64_t tensors = 1;
   int64_t elements = 0; // of each tensor
 };
