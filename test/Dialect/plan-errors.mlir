@@ -249,19 +249,6 @@ updraft.plan @P compute f32 {
 
 // -----
 
-// pass_c4: types
-updraft.plan @P compute f32 {
-  %p = updraft.stream "param" : !updraft.stream<f32>
-  updraft.pass reads(%p : !updraft.stream<f32>) {
-  ^bb0(%pe: f32):
-    // expected-error @+1 {{'arith.extf' op has a result of type 'f64', but element arithmetic must be in the compute type 'f32' or i1}}
-    %0 = arith.extf %pe : f32 to f64
-    updraft.store
-  }
-}
-
-// -----
-
 // pass_c5
 updraft.plan @P compute f64 {
   // expected-note @+1 {{it is defined here}}

@@ -3,18 +3,7 @@
 
 // rule_c1
 updraft.rule @R compute f32 {
-  %p = updraft.param stored f32 : f32
-  %g = updraft.grad stored f32 : f32
-  // expected-error @+1 {{'arith.extf' op has a result of type 'f64', but element arithmetic must be in the compute type 'f32' or i1}}
-  %w = arith.extf %g : f32 to f64
-  updraft.next %p : f32
-}
-
-// -----
-
-// rule_c1: an operand
-updraft.rule @R compute f32 {
-  // expected-error @+1 {{'updraft.param' op has a result of type 'f64', but element arithmetic must be in the compute type 'f32' or i1}}
+  // expected-error @+1 {{'updraft.param' op has the type 'f64', must have the compute type 'f32'}}
   %p = updraft.param stored f32 : f64
   %g = updraft.grad stored f32 : f32
   updraft.next %g : f32
@@ -22,27 +11,14 @@ updraft.rule @R compute f32 {
 
 // -----
 
-// rule_c1: a scalar that could not cross
+// rule_c1: what is neither a float nor an integer
 updraft.rule @R compute f32 {
   %p = updraft.param stored f32 : f32
   %g = updraft.grad stored f32 : f32
-  %t = updraft.step
-  %n = arith.fptosi %t : f64 to i64
-  // expected-error @+1 {{'math.fpowi' op has an operand of type 'i64', but element arithmetic must be in the compute type 'f32' or i1}}
-  %x = math.fpowi %p, %n : f32, i64
-  updraft.next %x : f32
-}
-
-// -----
-
-// rule_c1: a state
-updraft.rule @R compute f32 {
-  %p = updraft.param stored f32 : f32
-  %g = updraft.grad stored f32 : f32
-  %zero = arith.constant 0.0 : f64
-  // expected-error @+1 {{'updraft.state' op has a result of type 'f64', must have the compute type 'f32'}}
-  %m = updraft.state "m" stored f32 initial %zero : f64
-  updraft.next %p, %m : f32, f64
+  %c = arith.fptoui %g : f32 to i32
+  // expected-error @+1 {{'arith.index_cast' op has a result of type 'index', element arithmetic must be on floats and integers}}
+  %i = arith.index_cast %c : i32 to index
+  updraft.next %p : f32
 }
 
 // -----
@@ -190,8 +166,136 @@ updraft.rule @R compute f32 {
   %lr = updraft.hyper "lr" = 1.0
   %p = updraft.param stored f32 : f32
   %g = updraft.grad stored f32 : f32
-  // expected-error @+1 {{'updraft.next' op has an operand of type 'f64', must have the compute type 'f32'}}
+  // expected-error @+1 {{'updraft.next' op has an operand of type 'f64' for `param`, must have the type 'f32'}}
   updraft.next %lr : f64
+}
+
+// -----
+
+// rule_c5
+updraft.rule @R compute f32 {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  // expected-error @+1 {{'updraft.reduce' op has the extent `row`, which only a rule with `matrix` has}}
+  %r = updraft.reduce sum %g over row : f32
+  updraft.next %p : f32
+}
+
+// -----
+
+// rule_c5: a state
+updraft.rule @R compute f32 {
+  %zero = arith.constant 0.0 : f64
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  // expected-error @+1 {{'updraft.state' op has the extent `column`, which only a rule with `matrix` has}}
+  %r = updraft.state "r" over column stored f32 initial %zero : f32
+  updraft.next %p, %r : f32, f32
+}
+
+// -----
+
+// state_c2
+updraft.rule @R compute f32 {
+  %zero = arith.constant 0.0 : f64
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  // expected-error @+1 {{'updraft.state' op over `tensor` has a result of type 'f32', must have the type 'f64'}}
+  %r = updraft.state "r" over tensor stored f32 initial %zero : f32
+  updraft.next %p, %r : f32, f32
+}
+
+// -----
+
+// state_c2: element
+updraft.rule @R compute f32 {
+  %zero = arith.constant 0.0 : f64
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  // expected-error @+1 {{'updraft.state' op over `element` has a result of type 'f64', must have the type 'f32'}}
+  %r = updraft.state "r" stored f32 initial %zero : f64
+  updraft.next %p, %r : f32, f64
+}
+
+// -----
+
+// state_c2: model
+updraft.rule @R compute f32 {
+  %zero = arith.constant 0.0 : f64
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  // expected-error @+1 {{'updraft.state' op is over `model`, must be over a smaller part of it}}
+  %r = updraft.state "r" over model stored f32 initial %zero : f64
+  updraft.next %p, %r : f32, f64
+}
+
+// -----
+
+// size_c1
+updraft.rule @R compute f32 {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  // expected-error @+1 {{'updraft.size' op is over `element`, must be over `group`, `tensor`, `row` or `column`}}
+  %n = updraft.size over element
+  updraft.next %p : f32
+}
+
+// -----
+
+// random_c1
+updraft.rule @R compute f32 {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  // expected-error @+1 {{'updraft.random' op has stream 16, must be from 0 to 15}}
+  %n = updraft.random 16
+  updraft.next %p : f32
+}
+
+// -----
+
+// reduce_c1
+updraft.rule @R compute f32 {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  // expected-error @+1 {{'updraft.reduce' op is over `model`, must be over `group`, `tensor`, `row` or `column`}}
+  %n = updraft.reduce max %g over model : f32
+  updraft.next %p : f32
+}
+
+// -----
+
+// reduce_c2
+updraft.rule @R compute f32 {
+  %lr = updraft.hyper "lr" = 1.0
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  // expected-error @+1 {{'updraft.reduce' op over `tensor` has an operand of extent `group`, must have a larger one}}
+  %n = updraft.reduce max %lr over tensor : f64
+  updraft.next %p : f32
+}
+
+// -----
+
+// next_c3
+updraft.rule @R compute f32 {
+  %zero = arith.constant 0.0 : f64
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %r = updraft.state "r" over group stored f32 initial %zero : f64
+  %t = updraft.step
+  // expected-error @+1 {{'updraft.next' op has an operand of extent `tensor` for `r`, which is over `group`}}
+  updraft.next %p, %t : f32, f64
+}
+
+// -----
+
+// next_c4
+updraft.rule @R compute f32 {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %bad = arith.cmpf uno, %g, %g : f32
+  // expected-error @+1 {{'updraft.next' op has a condition of `skip` of extent `element`, must have at most the extent `tensor`}}
+  updraft.next %p skip(%bad) : f32
 }
 
 // -----

@@ -79,7 +79,6 @@ def Updraft_StreamType : Updraft_Type<"Stream", "stream"> {
     - `streamtype_c2`: `over` is `element`, `row` or `column`.
 
     ```mlir
-    !updraft.stream<bf16>
     !updraft.stream<f64, row>
     ```
   }];

@@ -93,7 +93,7 @@ def Updraft_ScalarOp : Updraft_Op<"scalar", [HasParent<"PlanOp">, Updraft_NamedR
   }];
   let arguments = (ins StrAttr:$name, Updraft_ExtentAttr:$over, TypeAttrOf<Updraft_Storage>:$storage);
   let results = (outs F64:$result);
-  let assemblyFormat = "$name `over` $over `stored` $storage attr-dict";
+  let assemblyFormat = "$name `over` `` $over `stored` $storage attr-dict";
   let hasVerifier = 1;
 }
 
@@ -264,7 +264,7 @@ def Updraft_PassOp : Updraft_Op<"pass", [
   let results = (outs Variadic<Updraft_PassResult>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    (`over` $over^)?
+    (`over` `` $over^)?
     (`scalars` `(` $scalars^ `:` type($scalars) `)`)?
     (`reads` `(` $reads^ `:` type($reads) `)`)?
     (`writes` `(` $writes^ `:` type($writes) `)`)?

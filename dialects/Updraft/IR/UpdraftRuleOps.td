@@ -125,7 +125,7 @@ def Updraft_SizeOp : Updraft_RuleInput<"size", [Pure]> {
   }];
   let arguments = (ins Updraft_ExtentAttr:$over);
   let results = (outs F64:$result);
-  let assemblyFormat = "`over` $over attr-dict";
+  let assemblyFormat = "`over` `` $over attr-dict";
   let hasVerifier = 1;
 }
 
@@ -183,7 +183,7 @@ def Updraft_StateOp : Updraft_ElementInput<"state"> {
                        DefaultValuedAttr<Updraft_ExtentAttr, "::updraft::Extent::element">:$over,
                        TypeAttrOf<Updraft_Storage>:$storage, F64:$initial);
   let assemblyFormat = [{
-    $name (`over` $over^)? `stored` $storage `initial` $initial attr-dict `:` type($result)
+    $name (`over` `` $over^)? `stored` $storage `initial` $initial attr-dict `:` type($result)
   }];
 }
 
@@ -226,7 +226,7 @@ def Updraft_ReduceOp : Updraft_Op<"reduce", [HasParent<"RuleOp">, Pure]> {
   let arguments = (ins Updraft_ReductionKindAttr:$kind, Updraft_Compute:$input,
                        Updraft_ExtentAttr:$over);
   let results = (outs F64:$result);
-  let assemblyFormat = "$kind $input `over` $over attr-dict `:` type($input)";
+  let assemblyFormat = "`` $kind $input `over` `` $over attr-dict `:` type($input)";
   let hasVerifier = 1;
 }
 

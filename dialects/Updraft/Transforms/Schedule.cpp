@@ -1,12 +1,13 @@
 //===- Schedule.cpp - From a rule to a plan ---------------------------------------------------===//
-// Runs each operation of a rule at its smallest extent: what is below the element goes to host
-// functions, in f64, and the rest to a pass over data. The pass takes the host's results as
-// scalars.
+// Runs each operation of a rule at its smallest extent: scalars go to host functions, in f64, and
+// the rest to passes over elements, rows or columns, as few as the reductions allow. A pass takes
+// the host's results as scalars.
 
 #include "Updraft/IR/Extent.h"
 #include "Updraft/IR/UpdraftOps.h"
 #include "Updraft/Transforms/Passes.h"
 #include "Updraft/Transforms/Slice.h"
+#include "Updraft/Transforms/Stages.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/OpDefinition.h"
@@ -19,44 +20,75 @@ namespace updraft {
 
 namespace {
 
-/// Builds the plan of one rule, operation by operation.
+/// A pass over data, before it is made.
+struct PassDraft {
+  Extent over;
+  unsigned stage;
+  SmallVector<ReduceOp> reductions;
+  SmallVector<Value> made;                     ///< values that later passes read
+  SmallVector<std::pair<Value, Value>> writes; ///< the parameter or a state, and its next value
+  Slice slice;
+
+  bool empty() const { return reductions.empty() && made.empty() && writes.empty(); }
+  SmallVector<Value> roots() const {
+    SmallVector<Value> roots;
+    for (ReduceOp reduce : reductions)
+      roots.push_back(reduce.getInput());
+    llvm::append_range(roots, made);
+    for (auto [current, next] : writes)
+      roots.push_back(next);
+    return roots;
+  }
+};
+
+/// Builds the plan of one rule: decides on its passes, then makes them and the prologues between
+/// them, stage by stage.
 class Scheduler {
 public:
   Scheduler(RuleOp rule, OpBuilder &builder)
-      : rule(rule), builder(builder), extents(rule),
+      : rule(rule), builder(builder), extents(rule), stages(rule, extents),
+        stores(chooseStores(rule, stages, extents)),
         next(cast<NextOp>(rule.getBody().front().getTerminator())) {}
 
   /// Makes the plan before the rule; null, with an error emitted, if a value cannot cross into a
   /// pass.
   PlanOp run();
 
-  /// How many scalars cross from the prologue.
+  /// How many scalars cross from prologues.
   unsigned hoistedScalars() const { return hoisted; }
 
 private:
-  void collectElementInputs();
+  void draftPasses();
+  void draftPass(PassDraft pass);
+  PassDraft draftElementPass(unsigned stage) const;
+  PassDraft draftSmallerPass(Extent over, unsigned stage, const PassDraft &elements) const;
+  PassDraft draftSmallerWrites(Extent over);
+
   void createInterface();
   void createInitial();
   void createValidate();
-  LogicalResult createPrologue(const Slice &elements);
-  void createPass(const Slice &elements);
+  LogicalResult createPrologue(unsigned stage);
+  LogicalResult createPass(const PassDraft &draft);
+  void createCommit();
 
   Slice sliceScalars(ValueRange roots) const;
-  Slice sliceElements() const;
   template <typename HostOp> void fillHostFunction(HostOp op, const Slice &slice, ValueRange roots);
 
   RuleOp rule;
   OpBuilder &builder;
   ExtentAnalysis extents;
+  StageAnalysis stages;
+  SmallVector<EarlyStore> stores;
   NextOp next;
-  /// The rule's param and states, in the order of `next`'s operands.
-  SmallVector<Value> current;
-  Value gradient;
-  /// Those of `current` whose next value is another, and that value.
-  SmallVector<Value> written, stored;
+  std::vector<PassDraft> passes;
+  /// Values over rows and columns that a pass has made.
+  llvm::DenseSet<Value> available;
+  /// The next scalar states, and whether to skip, as results of prologues.
+  SmallVector<Value> committed;
+  Value skip;
   unsigned hoisted = 0;
-  /// From values of the rule to values of the plan: an element input to its stream, a
-  /// hyperparameter to itself, a scalar that a pass needs to the result of the prologue.
+  /// From values of the rule to values of the plan: an input over elements, rows or columns to its
+  /// stream, a scalar input to itself, a scalar that a pass needs to the result of a prologue.
   IRMapping planValues;
 };
 
@@ -76,40 +108,92 @@ Location locationInPass(Value scalar) {
 }
 
 bool isRuleInput(Value value) {
-  return isa<HyperOp, StepOp, FirstOp, ParamOp, GradOp, StateOp>(value.getDefiningOp());
+  return isa<HyperOp, StepOp, FirstOp, SizeOp, ParamOp, GradOp, StateOp, ReduceOp>(
+      value.getDefiningOp());
 }
 
 PlanOp Scheduler::run() {
-  collectElementInputs();
+  draftPasses();
   builder.setInsertionPoint(rule);
-  auto plan = PlanOp::create(builder, rule.getLoc(), rule.getSymName(), rule.getCompute());
+  auto plan = PlanOp::create(builder, rule.getLoc(), rule.getSymName(), rule.getCompute(),
+                             rule.getMatrix());
   builder.createBlock(&plan.getBody());
-  Slice elements = sliceElements();
   createInterface();
   createInitial();
   createValidate();
-  if (failed(createPrologue(elements))) {
+  committed.resize(llvm::range_size(plan.getBody().getOps<ScalarOp>()));
+  auto pass = passes.begin();
+  for (unsigned stage = 0; stage < stages.count(); ++stage) {
+    LogicalResult made = createPrologue(stage);
+    for (; succeeded(made) && pass != passes.end() && pass->stage == stage; ++pass)
+      made = createPass(*pass);
+    if (succeeded(made))
+      continue;
     plan.erase();
     return {};
   }
-  createPass(elements);
+  createCommit();
   return plan;
 }
 
-void Scheduler::collectElementInputs() {
-  Block &body = rule.getBody().front();
-  for (auto param : body.getOps<ParamOp>())
-    current.push_back(param);
-  for (auto state : body.getOps<StateOp>())
-    current.push_back(state);
-  for (auto grad : body.getOps<GradOp>())
-    gradient = grad;
-  for (auto [now, then] : llvm::zip(current, next.getOperands())) {
-    if (now == then)
-      continue;
-    written.push_back(now);
-    stored.push_back(then);
+void Scheduler::draftPass(PassDraft pass) {
+  if (pass.empty())
+    return;
+  available.insert(pass.made.begin(), pass.made.end());
+  passes.push_back(std::move(pass));
+}
+
+// In a stage, what the pass over elements needs of rows and columns comes before it. Their states
+// are written last: it reads them as they were before the step.
+void Scheduler::draftPasses() {
+  for (unsigned stage = 0; stage <= stages.writing(); ++stage) {
+    PassDraft elements = draftElementPass(stage);
+    for (Extent over : {Extent::row, Extent::column})
+      draftPass(draftSmallerPass(over, stage, elements));
+    draftPass(std::move(elements));
   }
+  for (Extent over : {Extent::row, Extent::column})
+    draftPass(draftSmallerWrites(over));
+}
+
+PassDraft Scheduler::draftElementPass(unsigned stage) const {
+  PassDraft pass{Extent::element, stage, {}, {}, {}, {}};
+  for (ReduceOp reduce : stages.reductions())
+    if (extents.of(reduce.getInput()) == Extent::element && stages.of(reduce) == stage + 1)
+      pass.reductions.push_back(reduce);
+  for (const EarlyStore &store : stores)
+    if (store.stage == stage)
+      pass.writes.push_back({store.current, store.next});
+  pass.slice = Slice::compute(pass.roots(), [&](Value value) {
+    return isPassInput(value, Extent::element, stage, extents, stores);
+  });
+  return pass;
+}
+
+PassDraft Scheduler::draftSmallerPass(Extent over, unsigned stage,
+                                      const PassDraft &elements) const {
+  PassDraft pass{over, stage, {}, {}, {}, {}};
+  for (ReduceOp reduce : stages.reductions())
+    if (extents.of(reduce.getInput()) == over && stages.of(reduce) == stage + 1)
+      pass.reductions.push_back(reduce);
+  for (Value input : elements.slice.inputs)
+    if (extents.of(input) == over && !isRuleInput(input) && !available.contains(input))
+      pass.made.push_back(input);
+  pass.slice = Slice::compute(pass.roots(), [&](Value value) {
+    return available.contains(value) || isPassInput(value, over, stage, extents, {});
+  });
+  return pass;
+}
+
+PassDraft Scheduler::draftSmallerWrites(Extent over) {
+  PassDraft pass{over, stages.writing(), {}, {}, {}, {}};
+  for (auto [state, value] : llvm::zip(rule.getBody().getOps<StateOp>(), next.getStates()))
+    if (state.getOver() == over && state.getResult() != value)
+      pass.writes.push_back({state, value});
+  pass.slice = Slice::compute(pass.roots(), [&](Value value) {
+    return available.contains(value) || isPassInput(value, over, pass.stage, extents, {});
+  });
+  return pass;
 }
 
 void Scheduler::createInterface() {
@@ -118,30 +202,29 @@ void Scheduler::createInterface() {
     if (isa<HyperOp>(operation))
       builder.clone(operation, planValues);
   for (Operation &operation : body)
-    if (isa<StepOp, FirstOp>(operation) && !operation.use_empty())
+    if (isa<StepOp, FirstOp, SizeOp>(operation) && !operation.use_empty())
       builder.clone(operation, planValues);
 
-  auto createStream = [&](Value element, StringRef name, Type storage) {
-    planValues.map(element, StreamOp::create(builder, element.getLoc(),
-                                             StreamType::get(builder.getContext(), storage), name));
+  auto createStream = [&](Value value, StringRef name, Type storage, Extent over) {
+    auto type = StreamType::get(builder.getContext(), storage, over);
+    planValues.map(value, StreamOp::create(builder, value.getLoc(), type, name));
   };
-  createStream(current.front(), "param", current.front().getDefiningOp<ParamOp>().getStorage());
-  createStream(gradient, "grad", gradient.getDefiningOp<GradOp>().getStorage());
-  for (auto state : body.getOps<StateOp>())
-    createStream(state, state.getName(), state.getStorage());
+  for (auto param : body.getOps<ParamOp>())
+    createStream(param, "param", param.getStorage(), Extent::element);
+  for (auto grad : body.getOps<GradOp>())
+    createStream(grad, "grad", grad.getStorage(), Extent::element);
+  for (auto state : body.getOps<StateOp>()) {
+    if (!extents.isScalar(state))
+      createStream(state, state.getName(), state.getStorage(), state.getOver());
+    else
+      planValues.map(state.getResult(),
+                     ScalarOp::create(builder, state.getLoc(), state.getType(), state.getName(),
+                                      state.getOver(), state.getStorage())
+                         .getResult());
+  }
 }
 
 Slice Scheduler::sliceScalars(ValueRange roots) const { return Slice::compute(roots, isRuleInput); }
-
-/// What a pass must compute: the next values that differ from the current ones, back to scalars and
-/// element inputs. Constants cost nothing in a pass, so they don't cross into it.
-Slice Scheduler::sliceElements() const {
-  return Slice::compute(stored, [&](Value value) {
-    if (isRuleInput(value))
-      return true;
-    return extents.isScalar(value) && !matchPattern(value, m_Constant());
-  });
-}
 
 template <typename HostOp>
 void Scheduler::fillHostFunction(HostOp op, const Slice &slice, ValueRange roots) {
@@ -174,54 +257,127 @@ void Scheduler::createValidate() {
   fillHostFunction(validate, slice, conditions);
 }
 
-LogicalResult Scheduler::createPrologue(const Slice &elements) {
-  SmallVector<Value> crossing;
-  for (Value input : elements.inputs) {
-    if (!extents.isScalar(input))
-      continue;
-    if (!isa<Float32Type, Float64Type>(input.getType()) && !input.getType().isInteger(1))
-      return emitError(input.getLoc())
-             << "a scalar of type " << input.getType()
-             << " is used by element arithmetic; only f32, f64 and i1 can cross into a pass";
-    crossing.push_back(input);
+// The scalars that are known at this stage and that some pass needs, and what there is to commit.
+LogicalResult Scheduler::createPrologue(unsigned stage) {
+  SetVector<Value> crossing;
+  for (const PassDraft &pass : passes)
+    for (Value input : pass.slice.inputs) {
+      if (!extents.isScalar(input) || stages.of(input) != stage)
+        continue;
+      if (input.getType() != rule.getCompute() && !input.getType().isInteger(1))
+        return emitError(input.getLoc())
+               << "a scalar of type " << input.getType() << " is used by element arithmetic; only "
+               << rule.getCompute() << " and i1 can cross into a pass";
+      crossing.insert(input);
+    }
+  SmallVector<Value> roots(crossing.getArrayRef());
+  SmallVector<Value *> commits;
+  unsigned scalar = 0;
+  for (auto [state, value] : llvm::zip(rule.getBody().getOps<StateOp>(), next.getStates()))
+    if (extents.isScalar(state)) {
+      if (stages.of(value) == stage) {
+        roots.push_back(value);
+        commits.push_back(&committed[scalar]);
+      }
+      ++scalar;
+    }
+  if (Value condition = next.getSkip(); condition && stages.of(condition) == stage) {
+    roots.push_back(condition);
+    commits.push_back(&skip);
   }
-  Slice slice = sliceScalars(crossing);
+  // The first one is there in any case: it begins the row.
+  if (roots.empty() && stage != 0)
+    return success();
+
+  Slice slice = sliceScalars(roots);
   Location location = NameLoc::get(builder.getStringAttr("scalars"), rule.getLoc());
-  auto prologue = PrologueOp::create(builder, location, ValueRange(crossing).getTypes(),
+  auto prologue = PrologueOp::create(builder, location, ValueRange(roots).getTypes(),
                                      lookupAll(planValues, slice.inputs));
-  fillHostFunction(prologue, slice, crossing);
-  planValues.map(crossing, prologue.getResults());
-  hoisted = crossing.size();
+  fillHostFunction(prologue, slice, roots);
+  for (auto [value, result] : llvm::zip(crossing, prologue.getResults()))
+    planValues.map(value, result);
+  for (auto [commit, result] :
+       llvm::zip(commits, prologue.getResults().drop_front(crossing.size())))
+    *commit = result;
+  hoisted += crossing.size();
   return success();
 }
 
-void Scheduler::createPass(const Slice &elements) {
+LogicalResult Scheduler::createPass(const PassDraft &draft) {
   SmallVector<Value> scalars, reads;
-  for (Value input : elements.inputs)
+  for (Value input : draft.slice.inputs)
     (extents.isScalar(input) ? scalars : reads).push_back(input);
   // Streams in the order of the plan: the gradient comes before the states, wherever the rule
   // declares it.
-  auto position = [&](Value element) {
-    return cast<StreamOp>(planValues.lookup(element).getDefiningOp());
-  };
   llvm::sort(reads, [&](Value left, Value right) {
-    return position(left)->isBeforeInBlock(position(right));
+    auto first = cast<OpResult>(planValues.lookup(left));
+    auto second = cast<OpResult>(planValues.lookup(right));
+    if (first.getOwner() == second.getOwner())
+      return first.getResultNumber() < second.getResultNumber();
+    return first.getOwner()->isBeforeInBlock(second.getOwner());
   });
-  if (written.empty())
-    return;
 
-  auto pass = PassOp::create(builder, rule.getLoc(), TypeRange(), Extent::element,
+  SmallVector<Attribute> reductions;
+  SmallVector<Type> results;
+  SmallVector<Value> current, stored;
+  for (ReduceOp reduce : draft.reductions) {
+    Type type = builder.getF64Type();
+    if (!isWithin(reduce.getOver(), Extent::tensor))
+      type = StreamType::get(builder.getContext(), type, reduce.getOver());
+    results.push_back(type);
+    reductions.push_back(
+        ReductionAttr::get(builder.getContext(), reduce.getKind(), reduce.getOver()));
+  }
+  for (Value made : draft.made) {
+    if (!isa<Float32Type, Float64Type>(made.getType()))
+      return emitError(made.getLoc())
+             << "a value of type " << made.getType() << " over `" << stringifyExtent(draft.over)
+             << "` is used by element arithmetic; only f32 and f64 can cross into a pass";
+    results.push_back(StreamType::get(builder.getContext(), made.getType(), draft.over));
+  }
+  for (auto [value, then] : draft.writes) {
+    current.push_back(value);
+    stored.push_back(then);
+  }
+
+  auto pass = PassOp::create(builder, rule.getLoc(), results, draft.over,
                              lookupAll(planValues, scalars), lookupAll(planValues, reads),
-                             lookupAll(planValues, written), builder.getArrayAttr({}));
-  OpBuilder::InsertionGuard guard(builder);
-  IRMapping map;
-  SmallVector<Value> arguments = scalars;
-  llvm::append_range(arguments, reads);
-  Block *block = createEntryBlock(builder, pass.getBody(), arguments, map);
-  for (auto [argument, scalar] : llvm::zip(block->getArguments(), scalars))
-    argument.setLoc(locationInPass(scalar));
-  elements.cloneInto(builder, map);
-  StoreOp::create(builder, next.getLoc(), lookupAll(map, stored), ValueRange(), ValueRange());
+                             lookupAll(planValues, current), builder.getArrayAttr(reductions));
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    IRMapping map;
+    SmallVector<Value> arguments = scalars;
+    llvm::append_range(arguments, reads);
+    Block *block = createEntryBlock(builder, pass.getBody(), arguments, map);
+    for (auto [argument, scalar] : llvm::zip(block->getArguments(), scalars))
+      argument.setLoc(locationInPass(scalar));
+    draft.slice.cloneInto(builder, map);
+    SmallVector<Value> reduced;
+    for (ReduceOp reduce : draft.reductions) {
+      Value value = map.lookup(reduce.getInput());
+      if (!value.getType().isF64())
+        value = arith::ExtFOp::create(builder, reduce.getLoc(), builder.getF64Type(), value);
+      reduced.push_back(value);
+    }
+    StoreOp::create(builder, next.getLoc(), lookupAll(map, stored), reduced,
+                    lookupAll(map, draft.made));
+  }
+
+  for (auto [index, reduce] : llvm::enumerate(draft.reductions))
+    planValues.map(reduce->getResult(0), pass.getResult(index));
+  for (auto [made, result] : llvm::zip(draft.made, pass.getTemporaries()))
+    planValues.map(made, result);
+  // Later passes read it from where it is now.
+  for (const EarlyStore &store : stores)
+    if (draft.over == Extent::element && store.stage == draft.stage &&
+        draft.stage < stages.writing())
+      planValues.map(store.next, planValues.lookup(store.current));
+  return success();
+}
+
+void Scheduler::createCommit() {
+  if (!committed.empty() || skip)
+    CommitOp::create(builder, rule.getLoc(), committed, skip);
 }
 
 struct SchedulePass : impl::SchedulePassBase<SchedulePass> {

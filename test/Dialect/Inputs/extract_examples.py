@@ -23,6 +23,7 @@ STATES = """%zero = arith.constant 0.0 : f64
 %p1 = updraft.param stored f32 : f32
 %g1 = updraft.grad stored f32 : f32
 """
+BAD = "%bad = arith.constant false\n"
 STREAMS = """%p = updraft.stream "param" : !updraft.stream<f32>
 %g = updraft.stream "grad" : !updraft.stream<f32>
 """
@@ -48,8 +49,8 @@ def rule(prelude: str = "", states: str = "") -> str:
     return RULE.format(prelude + "EXAMPLE", states, types)
 
 
-def plan(prelude: str, rest: str = "") -> str:
-    return "updraft.plan @P compute f32 {\n" + HYPER + prelude + "EXAMPLE\n" + rest + "}"
+def plan(prelude: str, rest: str = "", kind: str = "") -> str:
+    return f"updraft.plan @P compute f32 {kind}{{\n" + HYPER + prelude + "EXAMPLE\n" + rest + "}"
 
 
 # A rule with one parameter or gradient from the example and the other from here.
@@ -64,16 +65,28 @@ def lone(other: str) -> str:
 FUNCTION = "func.func @f(%lr: f64, %x: f64, %g: f32) {\nEXAMPLE\nreturn\n}"
 
 SETTING = {
-    "Updraft_StreamType": plan(STREAMS + '%m = updraft.stream "m" : ', INITIAL_OF_ONE + VALIDATE),
+    "Updraft_StreamType": plan(
+        STREAMS + '%m = updraft.stream "m" : ', INITIAL_OF_ONE + VALIDATE, kind="matrix "
+    ),
+    "Updraft_ReductionAttr": plan(
+        STREAMS + INITIAL + VALIDATE + "updraft.pass reduces [",
+        "] -> f64 {\n%zero = arith.constant 0.0 : f64\nupdraft.store reduce(%zero)\n}\n",
+    ),
     "Updraft_HyperOp": rule(),
     "Updraft_StepOp": rule(),
     "Updraft_FirstOp": rule(),
     "Updraft_ParamOp": lone("grad"),
     "Updraft_GradOp": lone("param"),
-    "Updraft_StateOp": rule("%zero = arith.constant 0.0 : f64\n", ", %m"),
+    "Updraft_SizeOp": rule(),
+    "Updraft_StateOp": rule(
+        "%zero = arith.constant 0.0 : f64\n%one = arith.constant 1.0 : f64\n", ", %m, %mu"
+    ).replace(": f32, f32", ": f32, f32, f64"),
+    "Updraft_RandomOp": rule(),
+    "Updraft_ReduceOp": rule("%square = arith.extf %gg : f32 to f64\n"),
     "Updraft_RequireOp": rule(OK),
-    "Updraft_NextOp": "updraft.rule @R compute f32 {\n" + STATES + "EXAMPLE\n}",
+    "Updraft_NextOp": "updraft.rule @R compute f32 {\n" + STATES + BAD + "EXAMPLE\n}",
     "Updraft_StreamOp": plan(STREAMS, INITIAL_OF_ONE + VALIDATE),
+    "Updraft_ScalarOp": plan(STREAMS, INITIAL_OF_ONE + VALIDATE),
     "Updraft_InitialOp": plan(STREAMS + STATE_STREAMS, VALIDATE),
     "Updraft_ValidateOp": plan(STREAMS + INITIAL),
     "Updraft_PrologueOp": plan(STREAMS + INITIAL + VALIDATE),
@@ -84,14 +97,26 @@ SETTING = {
         + "updraft.initial(%lr) {\n^bb0(%a: f64):\n%zero = arith.constant 0.0 : f64\n",
         "}\n",
     ),
+    "Updraft_CommitOp": plan(
+        STREAMS
+        + '%mu = updraft.scalar "mu" over tensor stored f32\n'
+        + INITIAL_OF_ONE
+        + VALIDATE
+        + "%mu1, %bad = updraft.prologue(%mu) : (f64) -> (f64, i1) {\n^bb0(%a: f64):\n"
+        + "%false = arith.constant false\nupdraft.yield %a, %false : f64, i1\n}\n"
+    ),
     "Updraft_PassOp": plan(STREAMS + INITIAL + VALIDATE + PROLOGUE),
     "Updraft_StoreOp": plan(
         STREAMS
-        + INITIAL
+        + '%rows = updraft.stream "rows" : !updraft.stream<f32, row>\n'
+        + INITIAL_OF_ONE
         + VALIDATE
-        + "updraft.pass reads(%p : !updraft.stream<f32>) writes(%p : !updraft.stream<f32>) {\n"
-        + "^bb0(%n: f32):\n",
+        + "%sum, %made = updraft.pass over row reads(%rows : !updraft.stream<f32, row>) "
+        + "writes(%rows : !updraft.stream<f32, row>) "
+        + "reduces [#updraft.reduction<sum over tensor>] -> f64, !updraft.stream<f32, row> {\n"
+        + "^bb0(%n: f32):\n%square = arith.extf %n : f32 to f64\n%r = arith.negf %n : f32\n",
         "}\n",
+        kind="matrix ",
     ),
     "SimplifyPass": FUNCTION,
     "ExpandMathPass": FUNCTION,

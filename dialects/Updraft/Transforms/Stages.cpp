@@ -1,0 +1,158 @@
+//===- Stages.cpp - How many passes before a value of a rule is known -------------------------===//
+
+#include "Updraft/Transforms/Stages.h"
+
+#include "Updraft/Transforms/Slice.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace updraft;
+
+StageAnalysis::StageAnalysis(RuleOp rule, const ExtentAnalysis &extents) {
+  Block &body = rule.getBody().front();
+  for (Operation &operation : body) {
+    unsigned stage = 0;
+    for (Value operand : operation.getOperands())
+      stage = std::max(stage, of(operand));
+    // The initial value of a state is no part of the step.
+    if (isa<StateOp>(operation))
+      stage = 0;
+    stages[&operation] = isa<ReduceOp>(operation) ? stage + 1 : stage;
+  }
+
+  auto next = cast<NextOp>(body.getTerminator());
+  SmallVector<Value> results;
+  auto addResult = [&](Value current, Value value) {
+    if (current == value)
+      return;
+    results.push_back(value);
+    stageCount = std::max(stageCount, of(value) + 1);
+    if (!extents.isScalar(current))
+      writingStage = std::max(writingStage, of(value));
+  };
+  for (auto param : body.getOps<ParamOp>())
+    addResult(param, next.getParam());
+  for (auto [state, value] : llvm::zip(body.getOps<StateOp>(), next.getStates()))
+    addResult(state, value);
+  if (Value skip = next.getSkip()) {
+    results.push_back(skip);
+    writingStage = std::max(writingStage, of(skip));
+  }
+  stageCount = std::max(stageCount, writingStage + 1);
+
+  Slice slice =
+      Slice::compute(results, [](Value value) { return isa<StateOp>(value.getDefiningOp()); });
+  for (Operation *operation : slice.operations)
+    if (auto reduce = dyn_cast<ReduceOp>(operation))
+      needed.push_back(reduce);
+}
+
+bool updraft::isPassInput(Value value, Extent extent, unsigned stage, const ExtentAnalysis &extents,
+                          ArrayRef<EarlyStore> stores) {
+  Operation *definition = value.getDefiningOp();
+  if (isa<HyperOp, StepOp, FirstOp, SizeOp, ParamOp, GradOp, StateOp, ReduceOp>(definition))
+    return true;
+  if (llvm::any_of(stores, [&](const EarlyStore &store) {
+        return store.next == value && store.stage < stage;
+      }))
+    return true;
+  return extents.of(value) != extent && !matchPattern(value, m_Constant()) &&
+         !isa<RandomOp>(definition);
+}
+
+SmallVector<Value> updraft::rootsOfElementPass(const StageAnalysis &stages,
+                                               const ExtentAnalysis &extents, unsigned stage,
+                                               ArrayRef<EarlyStore> written) {
+  SmallVector<Value> roots;
+  for (ReduceOp reduce : stages.reductions())
+    if (extents.of(reduce.getInput()) == Extent::element && stages.of(reduce) == stage + 1)
+      roots.push_back(reduce.getInput());
+  for (const EarlyStore &store : written)
+    if (store.stage == stage)
+      roots.push_back(store.next);
+  return roots;
+}
+
+namespace {
+
+Type storageOf(Value current) {
+  if (auto state = current.getDefiningOp<StateOp>())
+    return state.getStorage();
+  return current.getDefiningOp<ParamOp>().getStorage();
+}
+
+/// The values before the step, and the early stores, that the pass over elements of `stage` reads.
+SetVector<Value> readsOf(const StageAnalysis &stages, const ExtentAnalysis &extents, unsigned stage,
+                         ArrayRef<EarlyStore> stores) {
+  Slice slice = Slice::compute(rootsOfElementPass(stages, extents, stage, stores), [&](Value v) {
+    return isPassInput(v, Extent::element, stage, extents, stores);
+  });
+  SetVector<Value> reads;
+  for (Value input : slice.inputs) {
+    auto store = llvm::find_if(
+        stores, [&](const EarlyStore &s) { return s.next == input && s.stage < stage; });
+    if (store != stores.end())
+      reads.insert(store->next);
+    else if (isa<ParamOp, GradOp, StateOp>(input.getDefiningOp()) && !extents.isScalar(input))
+      reads.insert(input);
+  }
+  return reads;
+}
+
+unsigned bitsMoved(const StageAnalysis &stages, const ExtentAnalysis &extents,
+                   ArrayRef<EarlyStore> stores) {
+  unsigned bits = 0;
+  auto add = [&](Type storage) { bits += storage.getIntOrFloatBitWidth(); };
+  for (unsigned stage = 0; stage <= stages.writing(); ++stage)
+    for (Value read : readsOf(stages, extents, stage, stores)) {
+      auto store = llvm::find_if(stores, [&](const EarlyStore &s) { return s.next == read; });
+      if (store != stores.end() && store->stage < stage)
+        add(storageOf(store->current));
+      else if (auto grad = read.getDefiningOp<GradOp>())
+        add(grad.getStorage());
+      else if (extents.of(read) == Extent::element)
+        add(storageOf(read));
+    }
+  for (const EarlyStore &store : stores)
+    add(storageOf(store.current));
+  return bits;
+}
+
+} // namespace
+
+SmallVector<EarlyStore> updraft::chooseStores(RuleOp rule, const StageAnalysis &stages,
+                                              const ExtentAnalysis &extents) {
+  Block &body = rule.getBody().front();
+  auto next = cast<NextOp>(body.getTerminator());
+  SmallVector<EarlyStore> late;
+  auto add = [&](Value current, Value value) {
+    if (current != value && extents.of(current) == Extent::element)
+      late.push_back({current, value, stages.writing()});
+  };
+  for (auto param : body.getOps<ParamOp>())
+    add(param, next.getParam());
+  for (auto [state, value] : llvm::zip(body.getOps<StateOp>(), next.getStates()))
+    add(state, value);
+
+  SmallVector<EarlyStore> early = late;
+  unsigned firstStage = next.getSkip() ? stages.of(next.getSkip()) : 0;
+  for (EarlyStore &store : early)
+    if (storageOf(store.current) == store.next.getType() &&
+        extents.of(store.next) == Extent::element &&
+        !isa<ParamOp, GradOp, StateOp>(store.next.getDefiningOp()))
+      store.stage = std::max(stages.of(store.next), firstStage);
+
+  // What a later pass needs from before the step cannot be stored before it; taking one back may
+  // make a later pass need another.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (EarlyStore &store : early)
+      for (unsigned stage = store.stage + 1; stage <= stages.writing(); ++stage)
+        if (readsOf(stages, extents, stage, early).contains(store.current)) {
+          store.stage = stages.writing();
+          changed = true;
+        }
+  }
+  return bitsMoved(stages, extents, early) < bitsMoved(stages, extents, late) ? early : late;
+}

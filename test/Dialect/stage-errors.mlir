@@ -1,0 +1,271 @@
+// RUN: updraft-opt %s -split-input-file -verify-diagnostics
+// Constraints of plans with several passes, by their labels.
+
+// streamtype_c2
+updraft.plan @P compute f32 {
+  // expected-error @+1 {{is over `tensor`, must be over `element`, `row` or `column`}}
+  %p = updraft.stream "param" : !updraft.stream<f32, tensor>
+}
+
+// -----
+
+// plan_c3: at most one
+// expected-error @+1 {{'updraft.plan' op has 2 `updraft.commit`, must have at most one}}
+updraft.plan @P compute f32 {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  updraft.commit
+  updraft.commit
+}
+
+// -----
+
+// plan_c4
+updraft.plan @P compute f32 {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  // expected-error @+1 {{'updraft.stream' op is over `row`, which only a plan with `matrix` has}}
+  %r = updraft.stream "r" : !updraft.stream<f32, row>
+  updraft.initial() {
+    %zero = arith.constant 0.0 : f64
+    updraft.yield %zero : f64
+  }
+  updraft.validate() messages [] { updraft.yield }
+}
+
+// -----
+
+// prologue_c3
+updraft.plan @P compute f32 {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  // expected-note @+1 {{it is defined here}}
+  %a = updraft.prologue() : () -> f64 {
+    %zero = arith.constant 0.0 : f64
+    updraft.yield %zero : f64
+  }
+  // expected-error @+1 {{'updraft.prologue' op has operand 0 that is no input of the rule and no reduction of a pass}}
+  %b = updraft.prologue(%a) : (f64) -> f64 {
+  ^bb0(%x: f64):
+    updraft.yield %x : f64
+  }
+}
+
+// -----
+
+// scalar_c1
+updraft.plan @P compute f32 {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  // expected-error @+1 {{'updraft.scalar' op is over `row`, must be over `tensor` or `group`}}
+  %r = updraft.scalar "r" over row stored f32
+}
+
+// -----
+
+// commit_c1
+updraft.plan @P compute f32 {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  %m = updraft.scalar "m" over tensor stored f32
+  updraft.initial() {
+    %zero = arith.constant 0.0 : f64
+    updraft.yield %zero : f64
+  }
+  updraft.validate() messages [] { updraft.yield }
+  // expected-error @+1 {{'updraft.commit' op has 0 scalars, must have 1, one per `updraft.scalar`}}
+  updraft.commit
+}
+
+// -----
+
+// commit_c2
+updraft.plan @P compute f32 {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  // expected-note @+1 {{it is defined here}}
+  %m = updraft.scalar "m" over tensor stored f32
+  updraft.initial() {
+    %zero = arith.constant 0.0 : f64
+    updraft.yield %zero : f64
+  }
+  updraft.validate() messages [] { updraft.yield }
+  // expected-error @+1 {{'updraft.commit' op has an operand that is not its own result of `updraft.prologue`}}
+  updraft.commit scalars(%m)
+}
+
+// -----
+
+// commit_c3
+updraft.plan @P compute f32 {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  updraft.pass reads(%g : !updraft.stream<f32>) writes(%p : !updraft.stream<f32>) {
+  ^bb0(%x: f32):
+    updraft.store %x : f32
+  }
+  %skip = updraft.prologue() : () -> i1 {
+    %true = arith.constant true
+    updraft.yield %true : i1
+  }
+  // expected-error @+1 {{'updraft.commit' op has a condition of `skip` that comes after a pass that writes}}
+  updraft.commit skip(%skip)
+}
+
+// -----
+
+// pass_c2: reductions
+updraft.plan @P compute f32 {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  %n = updraft.pass reads(%g : !updraft.stream<f32>) reduces [#updraft.reduction<sum over tensor>] -> f64 {
+  ^bb0(%x: f32):
+    // expected-error @+1 {{'updraft.store' op reduces 0 values, must reduce one for each of 1 reductions}}
+    updraft.store
+  }
+}
+
+// -----
+
+// pass_c2: temporaries
+updraft.plan @P compute f32 matrix {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  %r = updraft.pass over row -> !updraft.stream<f32, row> {
+    // expected-error @+1 {{'updraft.store' op makes (), must make ('f32'), one per temporary}}
+    updraft.store
+  }
+}
+
+// -----
+
+// pass_c4: a type
+updraft.plan @P compute f32 {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  updraft.pass reads(%g : !updraft.stream<f32>) {
+  ^bb0(%x: f32):
+    %i = arith.fptosi %x : f32 to i32
+    // expected-error @+1 {{'arith.index_cast' op has a result of type 'index', element arithmetic must be on floats and integers}}
+    %j = arith.index_cast %i : i32 to index
+    updraft.store
+  }
+}
+
+// -----
+
+// pass_c4: random bits are those of an element
+updraft.plan @P compute f32 matrix {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  updraft.pass over row {
+    // expected-error @+1 {{'updraft.random' op cannot be in `updraft.pass`, must be from `arith` or `math`}}
+    %b = updraft.random 0
+    updraft.store
+  }
+}
+
+// -----
+
+// pass_c6: reads
+updraft.plan @P compute f32 matrix {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  // expected-error @+1 {{'updraft.pass' op reads a stream over `element`, but runs over `row`}}
+  updraft.pass over row reads(%g : !updraft.stream<f32>) {
+  ^bb0(%x: f32):
+    updraft.store
+  }
+}
+
+// -----
+
+// pass_c6: writes
+updraft.plan @P compute f32 matrix {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  // expected-error @+1 {{'updraft.pass' op writes a stream over `element`, but runs over `column`}}
+  updraft.pass over column writes(%p : !updraft.stream<f32>) {
+    %zero = arith.constant 0.0 : f32
+    updraft.store %zero : f32
+  }
+}
+
+// -----
+
+// pass_c7: too few
+updraft.plan @P compute f32 {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  // expected-error @+1 {{'updraft.pass' op has 0 results, must have one for each of its 1 reductions}}
+  updraft.pass reduces [#updraft.reduction<sum over tensor>] {
+    %zero = arith.constant 0.0 : f64
+    updraft.store reduce(%zero)
+  }
+}
+
+// -----
+
+// pass_c7: extent
+updraft.plan @P compute f32 matrix {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  // expected-error @+1 {{'updraft.pass' op over `row` cannot reduce over `column`}}
+  %n = updraft.pass over row reduces [#updraft.reduction<sum over column>] -> !updraft.stream<f64, column> {
+    %zero = arith.constant 0.0 : f64
+    updraft.store reduce(%zero)
+  }
+}
+
+// -----
+
+// pass_c7: type
+updraft.plan @P compute f32 matrix {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  // expected-error @+1 {{'updraft.pass' op has result #0 of type 'f64', must be '!updraft.stream<f64, row>'}}
+  %n = updraft.pass reduces [#updraft.reduction<max over row>] -> f64 {
+    %zero = arith.constant 0.0 : f64
+    updraft.store reduce(%zero)
+  }
+}
+
+// -----
+
+// pass_c7: temporary
+updraft.plan @P compute f32 {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  // expected-error @+1 {{'updraft.pass' op makes a temporary of type 'f64', must be a stream over rows or columns, as the pass}}
+  %n = updraft.pass -> f64 {
+    updraft.store
+  }
+}

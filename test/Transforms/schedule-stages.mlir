@@ -1,0 +1,135 @@
+// RUN: updraft-opt %s -updraft-schedule -split-input-file | FileCheck %s
+
+// A norm over the group: one more pass, which reads the gradient only. What the norm decides comes
+// after it, and so does all that is written.
+// CHECK-LABEL: updraft.plan @Clipped
+// CHECK:         %[[K0:.*]] = updraft.prologue(%lr) : (f64) -> f32
+// CHECK:         %[[N2:.*]] = updraft.pass reads(%grad : !updraft.stream<f32>)
+// CHECK-SAME:      reduces [#updraft.reduction<sum over group>] -> f64 {
+// CHECK-NEXT:    ^bb0(%[[G:.*]]: f32):
+// CHECK-NEXT:      %[[W:.*]] = arith.extf %[[G]] : f32 to f64
+// CHECK-NEXT:      %[[SQ:.*]] = arith.mulf %[[W]], %[[W]] : f64
+// CHECK-NEXT:      updraft.store reduce(%[[SQ]])
+// CHECK:         %[[K1:.*]]:2 = updraft.prologue(%max_norm, %[[N2]]) : (f64, f64) -> (f32, i1)
+// CHECK:         updraft.pass scalars(%[[K1]]#0, %[[K0]] : f32, f32)
+// CHECK-SAME:      reads(%param, %grad, %m :
+// CHECK-SAME:      writes(%param, %m :
+// CHECK:         updraft.commit skip(%[[K1]]#1)
+updraft.rule @Clipped compute f32 {
+  %lr = updraft.hyper "lr" = 1.0e-3
+  %max = updraft.hyper "max_norm" = 1.0
+  %zero = arith.constant 0.0 : f64
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %m = updraft.state "m" stored f32 initial %zero : f32
+  %w = arith.extf %g : f32 to f64
+  %sq = arith.mulf %w, %w : f64
+  %n2 = updraft.reduce sum %sq over group : f64
+  %n = math.sqrt %n2 : f64
+  %q = arith.divf %max, %n : f64
+  %c = arith.truncf %q : f64 to f32
+  %gc = arith.mulf %g, %c : f32
+  %m1 = arith.addf %m, %gc : f32
+  %k = arith.truncf %lr : f64 to f32
+  %d = arith.mulf %k, %m1 : f32
+  %p1 = arith.subf %p, %d : f32
+  %bad = arith.cmpf uno, %n, %n : f64
+  updraft.next %p1, %m1 skip(%bad) : f32, f32
+}
+
+// -----
+
+// Two passes either way; storing the states in the first moves 40 bytes, computing them again 44.
+// CHECK-LABEL: updraft.plan @Trust
+// CHECK:         %[[N:.*]] = updraft.pass reads(%grad, %m, %v :
+// CHECK-SAME:      writes(%m, %v : !updraft.stream<f32>, !updraft.stream<f32>)
+// CHECK-SAME:      reduces [#updraft.reduction<max over tensor>] -> f64 {
+// CHECK:         %[[K:.*]]:2 = updraft.prologue(%trust, %[[N]]) : (f64, f64) -> (f32, f64)
+// CHECK:         updraft.pass scalars(%[[K]]#0 : f32)
+// CHECK-SAME:      reads(%param, %m, %v :
+// CHECK-SAME:      writes(%param : !updraft.stream<f32>) {
+// CHECK-NEXT:    ^bb0(%[[T:.*]]: f32, %[[P:.*]]: f32, %[[M:.*]]: f32, %[[V:.*]]: f32):
+// CHECK-NEXT:      arith.divf %[[M]], %[[V]] : f32
+// CHECK:         updraft.commit scalars(%[[K]]#1)
+updraft.rule @Trust compute f32 {
+  %zero = arith.constant 0.0 : f64
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %m = updraft.state "m" stored f32 initial %zero : f32
+  %v = updraft.state "v" stored f32 initial %zero : f32
+  %t = updraft.state "trust" over tensor stored f32 initial %zero : f64
+  %m1 = arith.addf %m, %g : f32
+  %g2 = arith.mulf %g, %g : f32
+  %v1 = arith.addf %v, %g2 : f32
+  %u = arith.divf %m1, %v1 : f32
+  %un = updraft.reduce max %u over tensor : f32
+  %t1 = arith.mulf %t, %un : f64
+  %k = arith.truncf %t1 : f64 to f32
+  %d = arith.mulf %k, %u : f32
+  %p1 = arith.subf %p, %d : f32
+  updraft.next %p1, %m1, %v1, %t1 : f32, f32, f32, f64
+}
+
+// -----
+
+// A state that is stored with less precision than it is computed in would be read back rounded.
+// CHECK-LABEL: updraft.plan @Rounded
+// CHECK:         updraft.pass reads(%grad, %m :
+// CHECK-NOT:       writes
+// CHECK-SAME:      reduces
+// CHECK:         updraft.pass {{.*}} reads(%param, %grad, %m :
+// CHECK-SAME:      writes(%param, %m :
+updraft.rule @Rounded compute f32 {
+  %zero = arith.constant 0.0 : f64
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %m = updraft.state "m" stored bf16 initial %zero : f32
+  %m1 = arith.addf %m, %g : f32
+  %n = updraft.reduce sum %m1 over tensor : f32
+  %k = arith.truncf %n : f64 to f32
+  %d = arith.mulf %k, %m1 : f32
+  %p1 = arith.subf %p, %d : f32
+  updraft.next %p1, %m1 : f32, f32
+}
+
+// -----
+
+// Rows and columns are computed once each, before the elements that use them; their states are
+// stored at the end, when nothing needs the old ones.
+// CHECK-LABEL: updraft.plan @Factored_matrix compute f32 matrix {
+// CHECK:         %[[RC:.*]]:2 = updraft.pass reads(%grad : !updraft.stream<f32>)
+// CHECK-SAME:      reduces [#updraft.reduction<sum over row>, #updraft.reduction<sum over column>]
+// CHECK-SAME:      -> !updraft.stream<f64, row>, !updraft.stream<f64, column>
+// CHECK:         %[[SUM:.*]] = updraft.pass over row reads(%row_var, %[[RC]]#0 :
+// CHECK-SAME:      reduces [#updraft.reduction<sum over tensor>] -> f64
+// CHECK:         %[[K:.*]] = updraft.prologue(%[[SUM]]) : (f64) -> f32
+// CHECK:         %[[R1:.*]] = updraft.pass over row reads(%row_var, %[[RC]]#0 :
+// CHECK-SAME:      -> !updraft.stream<f32, row>
+// CHECK:         %[[C1:.*]] = updraft.pass over column reads(%col_var, %[[RC]]#1 :
+// CHECK-SAME:      -> !updraft.stream<f32, column>
+// CHECK:         updraft.pass scalars(%[[K]] : f32) reads(%param, %grad, %[[R1]], %[[C1]] :
+// CHECK-SAME:      writes(%param :
+// CHECK:         updraft.pass over row reads(%[[R1]] : {{.*}}) writes(%row_var :
+// CHECK:         updraft.pass over column reads(%[[C1]] : {{.*}}) writes(%col_var :
+updraft.rule @Factored_matrix compute f32 matrix {
+  %zero = arith.constant 0.0 : f64
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %r = updraft.state "row_var" over row stored f32 initial %zero : f32
+  %c = updraft.state "col_var" over column stored f32 initial %zero : f32
+  %g2 = arith.mulf %g, %g : f32
+  %rs = updraft.reduce sum %g2 over row : f32
+  %cs = updraft.reduce sum %g2 over column : f32
+  %rm = arith.truncf %rs : f64 to f32
+  %cm = arith.truncf %cs : f64 to f32
+  %r1 = arith.addf %r, %rm : f32
+  %c1 = arith.addf %c, %cm : f32
+  %rsum = updraft.reduce sum %r1 over tensor : f32
+  %scale = arith.truncf %rsum : f64 to f32
+  %var0 = arith.mulf %r1, %c1 : f32
+  %var = arith.divf %var0, %scale : f32
+  %root = math.sqrt %var : f32
+  %u = arith.divf %g, %root : f32
+  %p1 = arith.subf %p, %u : f32
+  updraft.next %p1, %r1, %c1 : f32, f32, f32
+}
