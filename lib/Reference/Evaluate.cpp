@@ -2,10 +2,12 @@
 // IEEE 754 arithmetic in float or double, rounded to nearest even, exactly one rounding for each
 // operation.
 
+#include "Arithmetic.h"
 #include "Program.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -16,15 +18,6 @@ using namespace mlir;
 using namespace updraft::reference;
 
 namespace {
-
-/// The larger operand; NaN if either is, and +0 is larger than -0.
-template <typename Real> Real maximum(Real a, Real b) {
-  if (std::isnan(a) || std::isnan(b))
-    return std::numeric_limits<Real>::quiet_NaN();
-  if (a == b)
-    return std::signbit(a) ? b : a;
-  return a > b ? a : b;
-}
 
 template <typename Real> Real minimum(Real a, Real b) { return -maximum(-a, -b); }
 
@@ -207,7 +200,9 @@ template <typename Real> Real evaluateReal(const Instruction &instruction, const
   }
 }
 
-void execute(const Instruction &instruction, Register *regs) {
+} // namespace
+
+void updraft::reference::execute(const Instruction &instruction, Register *regs) {
   const Register x = regs[instruction.operands[0]];
   const Register y = regs[instruction.operands[1]];
   Register &result = regs[instruction.result];
@@ -250,6 +245,16 @@ void execute(const Instruction &instruction, Register *regs) {
   case Opcode::TruncateInteger:
     result.bits = keepWidth(x.bits, instruction.width);
     return;
+  case Opcode::ShiftLeft:
+    result.bits = y.bits < instruction.width ? keepWidth(x.bits << y.bits, instruction.width) : 0;
+    return;
+  case Opcode::ShiftRightUnsigned:
+    result.bits = y.bits < instruction.width ? x.bits >> y.bits : 0;
+    return;
+  case Opcode::ShiftRightSigned:
+    result.bits = keepWidth(signExtend(x.bits, instruction.width) >> std::min<uint64_t>(y.bits, 63),
+                            instruction.width);
+    return;
   case Opcode::Select:
     result = x.bits ? y : regs[instruction.operands[2]];
     return;
@@ -258,11 +263,4 @@ void execute(const Instruction &instruction, Register *regs) {
                                      : evaluateReal<double>(instruction, regs);
     return;
   }
-}
-
-} // namespace
-
-void updraft::reference::run(llvm::ArrayRef<Instruction> instructions, Register *registers) {
-  for (const Instruction &instruction : instructions)
-    execute(instruction, registers);
 }

@@ -2,22 +2,20 @@
 
 #include "updraft/Reference/Interpreter.h"
 
-#include "Program.h"
+#include "TensorRun.h"
 
 using namespace updraft;
 using namespace updraft::reference;
 
-/// The registers after the scalars of a step have been computed.
-static std::vector<Register> runScalars(const Program &program, llvm::ArrayRef<double> hypers,
-                                        double step, bool first) {
+/// The registers after what depends on hyperparameters has been computed.
+static std::vector<Register> runGroupScalars(const Program &program,
+                                             llvm::ArrayRef<double> hypers) {
   std::vector<Register> registers = program.registers;
   for (auto [index, target] : llvm::enumerate(program.hyperRegisters))
     registers[target].real = hypers[index];
-  for (uint32_t target : program.stepRegisters)
-    registers[target].real = step;
-  for (uint32_t target : program.firstRegisters)
-    registers[target].bits = first;
-  run(program.scalars, registers.data());
+  for (const Action &action : program.actions)
+    if (action.kind == Action::Compute && isWithin(action.extent, Extent::group))
+      execute(action.instruction, registers.data());
   return registers;
 }
 
@@ -33,7 +31,7 @@ const std::vector<double> &Interpreter::hyperDefaults() const { return program->
 const std::vector<Stream> &Interpreter::streams() const { return program->streams; }
 
 std::vector<double> Interpreter::initialStates(llvm::ArrayRef<double> hypers) const {
-  const std::vector<Register> registers = runScalars(*program, hypers, 1, true);
+  const std::vector<Register> registers = runGroupScalars(*program, hypers);
   std::vector<double> values;
   for (uint32_t source : program->initialRegisters)
     values.push_back(registers[source].real);
@@ -42,31 +40,53 @@ std::vector<double> Interpreter::initialStates(llvm::ArrayRef<double> hypers) co
 
 std::optional<Interpreter::BrokenRequirement>
 Interpreter::firstBrokenRequirement(llvm::ArrayRef<double> hypers) const {
-  const std::vector<Register> registers = runScalars(*program, hypers, 1, true);
+  const std::vector<Register> registers = runGroupScalars(*program, hypers);
   for (auto [index, requirement] : llvm::enumerate(program->requirements))
     if (!registers[requirement.condition].bits)
       return BrokenRequirement{unsigned(index), requirement.message};
   return std::nullopt;
 }
 
-void Interpreter::step(llvm::ArrayRef<double> hypers, double step, bool first,
+bool Interpreter::step(llvm::ArrayRef<double> hypers, double step, bool first,
                        llvm::ArrayRef<void *> buffers, int64_t count) const {
-  std::vector<Register> registers = runScalars(*program, hypers, step, first);
-  const std::vector<Stream> &streams = program->streams;
-  for (int64_t element = 0; element < count; ++element) {
-    for (size_t i = 0; i < streams.size(); ++i) {
-      const double value = loadElement(streams[i].format, buffers[i], element);
-      registers[program->loadRegisters[i]].real =
-          program->computesSingle ? static_cast<float>(value) : value;
-    }
+  TensorStep tensor;
+  tensor.rule = this;
+  tensor.shape = Shape::vector(count);
+  tensor.step = step;
+  tensor.first = first;
+  tensor.buffers = buffers.vec();
+  return stepGroup({hypers.vec()}, tensor)[0];
+}
 
-    run(program->elements, registers.data());
+/// Runs all tensors side by side, from one reduction over the group to the next.
+std::vector<bool> updraft::reference::stepGroup(const GroupFacts &facts,
+                                                llvm::ArrayRef<TensorStep> tensors) {
+  int64_t groupSize = 0;
+  for (const TensorStep &tensor : tensors)
+    groupSize += tensor.shape.count();
+  std::vector<TensorRun> runs;
+  for (const TensorStep &tensor : tensors)
+    runs.emplace_back(facts, tensor, groupSize);
 
-    // Every next value is known before the first is stored.
-    for (size_t i = 0; i < program->nextRegisters.size(); ++i) {
-      const size_t stream = i == 0 ? 0 : i + 1;
-      storeElement(streams[stream].format, buffers[stream], element,
-                   registers[program->nextRegisters[i]].real);
-    }
+  while (true) {
+    std::vector<double> parts;
+    std::vector<TensorRun *> waiting;
+    ReductionKind kind = ReductionKind::sum;
+    for (TensorRun &run : runs)
+      if (auto reduction = run.advance()) {
+        kind = reduction->kind;
+        parts.push_back(reduction->part);
+        waiting.push_back(&run);
+      }
+    if (waiting.empty())
+      break;
+    const double value = reducePairwise(kind, parts);
+    for (TensorRun *run : waiting)
+      run->resume(value);
   }
+
+  std::vector<bool> skipped;
+  for (TensorRun &run : runs)
+    skipped.push_back(!run.store());
+  return skipped;
 }

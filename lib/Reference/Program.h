@@ -1,6 +1,5 @@
 //===- Program.h - A rule as a flat list of instructions ----------------------------*- C++ -*-===//
 // The form in which a rule is run: its operations in order, their operands resolved to registers.
-// What does not depend on an element is apart, because it runs once per step.
 
 #ifndef UPDRAFT_LIB_REFERENCE_PROGRAM_H
 #define UPDRAFT_LIB_REFERENCE_PROGRAM_H
@@ -62,6 +61,9 @@ enum class Opcode : uint8_t {
   ExtendUnsigned,
   ExtendSigned,
   TruncateInteger,
+  ShiftLeft,
+  ShiftRightUnsigned,
+  ShiftRightSigned,
   // Either.
   Select,
 };
@@ -81,15 +83,43 @@ struct Instruction {
   uint64_t predicate = 0; // arith's number, for comparisons
   uint32_t result = 0;
   std::array<uint32_t, 3> operands = {0, 0, 0};
+  uint8_t operandCount = 0;
+
+  llvm::ArrayRef<uint32_t> inputs() const {
+    return llvm::ArrayRef<uint32_t>(operands).take_front(operandCount);
+  }
 };
 
-/// Runs `instructions` in order on the registers.
-void run(llvm::ArrayRef<Instruction> instructions, Register *registers);
+/// Computes the result register from the operands'.
+void execute(const Instruction &instruction, Register *registers);
 
 /// A requirement of the rule: the register of its condition, and its message.
 struct Requirement {
   uint32_t condition;
   std::string message;
+};
+
+/// What makes the value of a register: an instruction, or one of what is not element by element.
+struct Action {
+  enum Kind { Compute, Reduce, Random };
+
+  Kind kind = Compute;
+  Extent extent;           // of the result
+  Instruction instruction; // of all kinds, its result and its operands
+
+  ReductionKind reduction = ReductionKind::sum;
+  Extent from = Extent::element; // the operand of a reduction is over it
+  /// What to run at each element to have the operand of a reduction over elements: indices of
+  /// actions.
+  std::vector<uint32_t> slice;
+
+  uint64_t randomStream = 0;
+};
+
+/// A register that `updraft.size` gives.
+struct SizeRegister {
+  Extent over;
+  uint32_t target;
 };
 
 class Program {
@@ -101,18 +131,26 @@ public:
 
   /// The registers before anything has run: constants are set.
   std::vector<Register> registers;
-  std::vector<Instruction> scalars;  // run once per step
-  std::vector<Instruction> elements; // run once per element
+  std::vector<Extent> extents; // of the registers
+  std::vector<Action> actions; // in order
+  /// The actions to run at each element to have the next values of streams over elements.
+  std::vector<uint32_t> nextSlice;
 
   std::vector<uint32_t> hyperRegisters;
   std::vector<uint32_t> stepRegisters;
   std::vector<uint32_t> firstRegisters;
+  std::vector<SizeRegister> sizeRegisters;
   std::vector<uint32_t> initialRegisters; // one per state, a scalar
   std::vector<uint32_t> loadRegisters;    // one per stream
   std::vector<uint32_t> nextRegisters;    // the parameter's, then one per state
+  std::optional<uint32_t> skipRegister;
 
   Precision precision = Precision::Stated;
-  bool computesSingle = true; // elements are loaded as f32
+  bool computesSingle = true; // what is not a scalar is loaded as f32
+  bool isMatrix = false;      // elements are reduced by blocks of rows
+
+  /// The stream of a next value.
+  static size_t nextStream(size_t next) { return next == 0 ? 0 : next + 1; }
 };
 
 /// Reads a rule into a program; fails on what the interpreter does not know.

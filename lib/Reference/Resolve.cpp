@@ -1,6 +1,7 @@
 //===- Resolve.cpp - From a rule to a flat list of instructions -------------------------------===//
 
 #include "Program.h"
+#include "Updraft/IR/Extent.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/DenseMap.h"
@@ -62,6 +63,9 @@ static std::optional<Opcode> opcodeOf(StringRef name) {
       {"arith.extui", Opcode::ExtendUnsigned},
       {"arith.extsi", Opcode::ExtendSigned},
       {"arith.trunci", Opcode::TruncateInteger},
+      {"arith.shli", Opcode::ShiftLeft},
+      {"arith.shrui", Opcode::ShiftRightUnsigned},
+      {"arith.shrsi", Opcode::ShiftRightSigned},
       {"arith.select", Opcode::Select},
   };
   auto found = opcodes.find(name);
@@ -92,8 +96,9 @@ namespace {
 /// Walks the block of a rule once, in order.
 class Resolver {
 public:
-  Resolver(RuleOp rule, Precision precision) : rule(rule) {
+  Resolver(RuleOp rule, Precision precision) : rule(rule), extents(rule) {
     program.precision = precision;
+    program.isMatrix = rule.getMatrix();
     program.computesSingle = precision == Precision::Stated && rule.getCompute().isF32();
   }
 
@@ -108,8 +113,13 @@ public:
     states.insert(states.begin(), {*param, *grad});
     for (Port &port : states) {
       program.streams.push_back(std::move(port.stream));
-      program.loadRegisters.push_back(port.element);
+      program.loadRegisters.push_back(port.value);
     }
+    std::vector<uint32_t> roots;
+    for (auto [index, next] : llvm::enumerate(program.nextRegisters))
+      if (program.streams[Program::nextStream(index)].over == Extent::element)
+        roots.push_back(next);
+    program.nextSlice = elementSlice(roots);
     return std::move(program);
   }
 
@@ -118,28 +128,32 @@ private:
   llvm::Error visitConstant(arith::ConstantOp op);
   llvm::Error visitArithmetic(Operation &op);
 
-  /// A stream and the register of its element.
+  llvm::Error visitReduce(ReduceOp op);
+
+  /// A stream and the register of its value.
   struct Port {
     Stream stream;
-    uint32_t element;
+    uint32_t value;
   };
-  llvm::Expected<Port> makePort(StringRef name, Type storage, Value element);
+  llvm::Expected<Port> makePort(StringRef name, Type storage, Value value);
 
-  uint32_t define(Value value, bool isElement) {
+  uint32_t define(Value value) {
     const uint32_t index = program.registers.size();
     program.registers.emplace_back();
+    program.extents.push_back(extents.of(value));
     registerOf[value] = index;
-    if (isElement)
-      elementValues.insert(value);
     return index;
   }
 
+  /// The operations on elements that the values of `roots` need, in order.
+  std::vector<uint32_t> elementSlice(ArrayRef<uint32_t> roots) const;
+
   RuleOp rule;
+  ExtentAnalysis extents;
   Program program;
   std::optional<Port> param, grad;
   std::vector<Port> states;
   llvm::DenseMap<Value, uint32_t> registerOf;
-  llvm::DenseSet<Value> elementValues; // those that depend on an element
 };
 
 } // namespace
@@ -155,15 +169,19 @@ llvm::Error Resolver::visit(Operation &op) {
       .Case([&](HyperOp hyper) {
         program.hyperNames.push_back(hyper.getName().str());
         program.hyperDefaults.push_back(hyper.getDefaultValue().convertToDouble());
-        program.hyperRegisters.push_back(define(hyper, false));
+        program.hyperRegisters.push_back(define(hyper));
         return llvm::Error::success();
       })
       .Case([&](StepOp step) {
-        program.stepRegisters.push_back(define(step, false));
+        program.stepRegisters.push_back(define(step));
         return llvm::Error::success();
       })
       .Case([&](FirstOp first) {
-        program.firstRegisters.push_back(define(first, false));
+        program.firstRegisters.push_back(define(first));
+        return llvm::Error::success();
+      })
+      .Case([&](SizeOp size) {
+        program.sizeRegisters.push_back({size.getOver(), define(size)});
         return llvm::Error::success();
       })
       .Case([&](ParamOp op) -> llvm::Error {
@@ -186,8 +204,21 @@ llvm::Error Resolver::visit(Operation &op) {
         return llvm::Error::success();
       })
       .Case([&](NextOp next) {
-        for (Value value : next->getOperands())
+        program.nextRegisters.push_back(registerOf.lookup(next.getParam()));
+        for (Value value : next.getStates())
           program.nextRegisters.push_back(registerOf.lookup(value));
+        if (Value skip = next.getSkip())
+          program.skipRegister = registerOf.lookup(skip);
+        return llvm::Error::success();
+      })
+      .Case([&](ReduceOp reduce) { return visitReduce(reduce); })
+      .Case([&](RandomOp random) {
+        Action action;
+        action.kind = Action::Random;
+        action.extent = Extent::element;
+        action.randomStream = random.getStream();
+        action.instruction.result = define(random);
+        program.actions.push_back(std::move(action));
         return llvm::Error::success();
       })
       .Case([&](arith::ConstantOp constant) { return visitConstant(constant); })
@@ -195,7 +226,7 @@ llvm::Error Resolver::visit(Operation &op) {
 }
 
 llvm::Error Resolver::visitConstant(arith::ConstantOp op) {
-  const uint32_t index = define(op, false);
+  const uint32_t index = define(op);
   if (auto real = dyn_cast<FloatAttr>(op.getValue()))
     program.registers[index].real = real.getValueAsDouble();
   else if (auto integer = dyn_cast<IntegerAttr>(op.getValue()))
@@ -211,33 +242,66 @@ llvm::Error Resolver::visitArithmetic(Operation &op) {
   if (!opcode || op.getNumResults() != 1 || op.getNumOperands() > 3)
     return error("the reference interpreter does not know `{0}`", op.getName());
 
-  Instruction instruction{*opcode};
-  bool isElement = false;
+  Action action;
+  action.extent = extents.of(&op);
+  Instruction &instruction = action.instruction;
+  instruction.opcode = *opcode;
   for (auto [i, operand] : llvm::enumerate(op.getOperands())) {
     instruction.operands[i] = registerOf.lookup(operand);
-    isElement |= elementValues.contains(operand);
     if (isa<IntegerType>(operand.getType()))
       instruction.fromWidth = integerWidth(operand.getType());
   }
+  instruction.operandCount = op.getNumOperands();
   instruction.width = integerWidth(op.getResult(0).getType());
   instruction.single = program.precision == Precision::Stated && op.getResult(0).getType().isF32();
   if (auto compare = dyn_cast<arith::CmpFOp>(op))
     instruction.predicate = static_cast<uint64_t>(compare.getPredicate());
   if (auto compare = dyn_cast<arith::CmpIOp>(op))
     instruction.predicate = static_cast<uint64_t>(compare.getPredicate());
-  instruction.result = define(op.getResult(0), isElement);
-  (isElement ? program.elements : program.scalars).push_back(instruction);
+  instruction.result = define(op.getResult(0));
+  program.actions.push_back(std::move(action));
   return llvm::Error::success();
 }
 
-llvm::Expected<Resolver::Port> Resolver::makePort(StringRef name, Type storage, Value element) {
+llvm::Error Resolver::visitReduce(ReduceOp op) {
+  Action action;
+  action.kind = Action::Reduce;
+  action.extent = op.getOver();
+  action.reduction = op.getKind();
+  action.from = extents.of(op.getInput());
+  const uint32_t input = registerOf.lookup(op.getInput());
+  action.instruction.operands[0] = input;
+  action.instruction.operandCount = 1;
+  if (action.from == Extent::element)
+    action.slice = elementSlice(input);
+  action.instruction.result = define(op);
+  program.actions.push_back(std::move(action));
+  return llvm::Error::success();
+}
+
+std::vector<uint32_t> Resolver::elementSlice(ArrayRef<uint32_t> roots) const {
+  llvm::DenseSet<uint32_t> needed(roots.begin(), roots.end());
+  std::vector<uint32_t> slice;
+  for (uint32_t index = program.actions.size(); index-- > 0;) {
+    const Action &action = program.actions[index];
+    if (action.extent != Extent::element || !needed.contains(action.instruction.result))
+      continue;
+    slice.push_back(index);
+    for (uint32_t operand : action.instruction.inputs())
+      needed.insert(operand);
+  }
+  std::reverse(slice.begin(), slice.end());
+  return slice;
+}
+
+llvm::Expected<Resolver::Port> Resolver::makePort(StringRef name, Type storage, Value value) {
   std::optional<StorageFormat> format = storageFormat(storage);
   if (!format)
     return error("`{0}` is stored as `{1}`; the reference interpreter knows f32, f64, bf16 and f16",
                  name, storage);
   if (program.precision == Precision::Double)
     format = StorageFormat::F64;
-  return Port{{name.str(), *format}, define(element, true)};
+  return Port{{name.str(), *format, extents.of(value)}, define(value)};
 }
 
 llvm::Expected<Program> updraft::reference::resolve(RuleOp rule, Precision precision) {

@@ -209,6 +209,12 @@ const OperationCase integerArithmetic[] = {
      65535},
     {"f64", integers("%c = arith.trunci %a : i16 to i8\n%r = arith.sitofp %c : i8 to f64"), 255, 0,
      -1},
+    {"f64", integers("%c = arith.shli %a, %b : i16\n%r = arith.sitofp %c : i16 to f64"), 3, 14,
+     -16384},
+    {"f64", integers("%c = arith.shrui %a, %b : i16\n%r = arith.sitofp %c : i16 to f64"), -2, 1,
+     32767},
+    {"f64", integers("%c = arith.shrsi %a, %b : i16\n%r = arith.sitofp %c : i16 to f64"), -5, 1,
+     -3},
 };
 
 struct IntegerComparison {

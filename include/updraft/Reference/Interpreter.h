@@ -1,12 +1,13 @@
 //===- Interpreter.h - Runs a rule as it is written ---------------------------------*- C++ -*-===//
-// The oracle of the differential tests: it runs an `updraft.rule` one element at a time, operation
-// by operation, and shares nothing with the compiler's lowering. What it computes is what the rule
-// means.
+// The oracle of the differential tests: it runs an `updraft.rule` operation by operation, each once
+// for every place of its extent, and shares nothing with the compiler's lowering. What it computes
+// is what the rule means.
 
 #ifndef UPDRAFT_REFERENCE_INTERPRETER_H
 #define UPDRAFT_REFERENCE_INTERPRETER_H
 
 #include "Updraft/IR/UpdraftOps.h"
+#include "updraft/Reference/Reduction.h"
 #include "updraft/Reference/StorageFormat.h"
 #include "llvm/Support/Error.h"
 
@@ -18,8 +19,7 @@ namespace updraft::reference {
 
 /// What values are rounded to.
 enum class Precision {
-  /// The types that the rule states: f32 operations are done in float, f64 ones in double; an
-  /// element
+  /// The types that the rule states: f32 operations are done in float, f64 ones in double; a value
   /// is rounded to its storage type when it is stored.
   Stated,
   /// Every value and every stored element is a double: how far rounding takes a rule from its
@@ -27,11 +27,39 @@ enum class Precision {
   Double,
 };
 
-/// A tensor of the rule: the parameter, the gradient or a state.
+/// What a rule has in memory: the parameter, the gradient or a state.
 struct Stream {
   std::string name;
-  StorageFormat format; // of its elements in the buffers given to `step`
+  StorageFormat format; // of its values in the buffers given to `step`
+  Extent over;          // what it has one value for
 };
+
+class Interpreter;
+
+/// One tensor of a step.
+struct TensorStep {
+  const Interpreter *rule;
+  Shape shape;
+  double step = 1;     // counts from 1, this step included
+  bool first = false;  // the states have just been made, with their initial values
+  uint64_t number = 0; // of the parameter, over all groups: for random bits
+  /// One per stream of the rule, with a value for each place of the stream's extent: rows and
+  /// columns of all batches in order. Tensors that take part share the buffer of a state over the
+  /// group. The gradient's is only read. No buffer needs alignment.
+  std::vector<void *> buffers;
+};
+
+/// What is common to the tensors of a step.
+struct GroupFacts {
+  std::vector<double> hypers; // one value per hyperparameter
+  uint64_t seed = 0;
+};
+
+/// Applies one step to all tensors of a group, in the order of their registration. Their rules have
+/// the same hyperparameters, and the k-th reduction over the group of one is that of the others: a
+/// rule for vectors and its variant for matrices. Returns for each tensor whether it was skipped,
+/// which changes none of its buffers. All tensors count for reductions over the group.
+std::vector<bool> stepGroup(const GroupFacts &facts, llvm::ArrayRef<TensorStep> tensors);
 
 class Program;
 
@@ -51,7 +79,7 @@ public:
   const std::vector<Stream> &streams() const;
   size_t stateCount() const { return streams().size() - 2; }
 
-  /// The value that each state's elements have before the first step, before rounding to storage.
+  /// The value of each state before the first step, before rounding to storage.
   std::vector<double> initialStates(llvm::ArrayRef<double> hypers) const;
 
   /// The message of the first requirement that does not hold, its `{name}`s as they are written;
@@ -62,11 +90,11 @@ public:
   };
   std::optional<BrokenRequirement> firstBrokenRequirement(llvm::ArrayRef<double> hypers) const;
 
-  /// Applies one step to elements [0, count) of `buffers`, one per stream; the gradient's is only
-  /// read. `hypers` has one value per hyperparameter. `step` counts from 1; `first` says that the
-  /// states have just been made, with their initial values. Buffers need no alignment.
-  void step(llvm::ArrayRef<double> hypers, double step, bool first, llvm::ArrayRef<void *> buffers,
+  /// Applies one step to a vector that is alone in its group; returns whether it was skipped.
+  bool step(llvm::ArrayRef<double> hypers, double step, bool first, llvm::ArrayRef<void *> buffers,
             int64_t count) const;
+
+  const Program &getProgram() const { return *program; }
 
 private:
   explicit Interpreter(std::shared_ptr<const Program> program) : program(std::move(program)) {}

@@ -1,0 +1,23 @@
+//===- Philox.h - Random bits that are a function of where they are -----------------*- C++ -*-===//
+// Philox-4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011): a cipher
+// of a counter by a key. Equal counters give equal bits on every target, in any order.
+
+#ifndef UPDRAFT_REFERENCE_PHILOX_H
+#define UPDRAFT_REFERENCE_PHILOX_H
+
+#include <array>
+#include <cstdint>
+
+namespace updraft::reference {
+
+/// The cipher, as the paper states it.
+std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
+
+/// The random bits of `updraft.random`, for the element of a tensor in a step. `stream` is below
+/// 16, `tensor` below 2^28.
+uint64_t randomBits(uint64_t seed, uint64_t step, uint64_t tensor, uint64_t stream,
+                    uint64_t element);
+
+} // namespace updraft::reference
+
+#endif // UPDRAFT_REFERENCE_PHILOX_H

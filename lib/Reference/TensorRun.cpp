@@ -1,0 +1,186 @@
+//===- TensorRun.cpp - One tensor's part of a step --------------------------------------------===//
+
+#include "TensorRun.h"
+
+#include "updraft/Reference/Philox.h"
+
+using namespace updraft;
+using namespace updraft::reference;
+
+static bool isSpread(Extent extent) { return extent == Extent::row || extent == Extent::column; }
+
+TensorRun::TensorRun(const GroupFacts &facts, const TensorStep &tensor, int64_t groupSize)
+    : facts(facts), tensor(tensor), program(tensor.rule->getProgram()),
+      registers(program.registers), spreads(program.registers.size()) {
+  for (auto [index, target] : llvm::enumerate(program.hyperRegisters))
+    registers[target].real = facts.hypers[index];
+  for (uint32_t target : program.stepRegisters)
+    registers[target].real = tensor.step;
+  for (uint32_t target : program.firstRegisters)
+    registers[target].bits = tensor.first;
+  for (SizeRegister size : program.sizeRegisters)
+    registers[size.target].real = size.over == Extent::group    ? groupSize
+                                  : size.over == Extent::row    ? tensor.shape.columns
+                                  : size.over == Extent::column ? tensor.shape.rows
+                                                                : tensor.shape.count();
+  loadStates();
+}
+
+/// Elements are loaded when their place is run; all else is small.
+void TensorRun::loadStates() {
+  for (auto [index, stream] : llvm::enumerate(program.streams)) {
+    const uint32_t target = program.loadRegisters[index];
+    if (stream.over == Extent::element)
+      continue;
+    if (!isSpread(stream.over)) {
+      registers[target].real = loadElement(stream.format, tensor.buffers[index], 0);
+      continue;
+    }
+    for (int64_t place = 0; place < tensor.shape.places(stream.over); ++place)
+      spreads[target].push_back({loadValue(index, place), 0});
+  }
+}
+
+double TensorRun::loadValue(size_t stream, int64_t place) const {
+  const double value = loadElement(program.streams[stream].format, tensor.buffers[stream], place);
+  return program.computesSingle ? static_cast<float>(value) : value;
+}
+
+std::optional<TensorRun::GroupReduction> TensorRun::advance() {
+  for (; position < program.actions.size(); ++position) {
+    const Action &action = program.actions[position];
+    if (action.kind == Action::Reduce && action.extent == Extent::group)
+      return GroupReduction{action.reduction, reduceAll(action)};
+    runAction(action);
+  }
+  return std::nullopt;
+}
+
+void TensorRun::resume(double value) {
+  registers[program.actions[position].instruction.result].real = value;
+  ++position;
+}
+
+void TensorRun::runAction(const Action &action) {
+  if (action.extent == Extent::element)
+    return; // run at each element by those who need its value
+  if (action.kind == Action::Reduce)
+    return runReduction(action);
+  if (!isSpread(action.extent))
+    return execute(action.instruction, registers.data());
+
+  Spread &results = spreads[action.instruction.result];
+  for (int64_t place = 0; place < tensor.shape.places(action.extent); ++place) {
+    for (uint32_t input : action.instruction.inputs())
+      registers[input] = at(input, {place, place});
+    execute(action.instruction, registers.data());
+    results.push_back(registers[action.instruction.result]);
+  }
+}
+
+void TensorRun::runReduction(const Action &action) {
+  const Shape &shape = tensor.shape;
+  const uint32_t target = action.instruction.result;
+  if (action.extent == Extent::row) {
+    for (int64_t row = 0; row < shape.places(Extent::row); ++row)
+      spreads[target].push_back({reduceRow(action.reduction, shape.columns,
+                                           [&](int64_t column) {
+                                             return elementOperand(action,
+                                                                   row * shape.columns + column);
+                                           }),
+                                 0});
+    return;
+  }
+  if (action.extent == Extent::column) {
+    for (int64_t place = 0; place < shape.places(Extent::column); ++place) {
+      const int64_t batch = place / shape.columns, column = place % shape.columns;
+      spreads[target].push_back(
+          {reduceColumn(action.reduction, shape.rows,
+                        [&](int64_t row) {
+                          return elementOperand(action, (batch * shape.rows + row) * shape.columns +
+                                                            column);
+                        }),
+           0});
+    }
+    return;
+  }
+  registers[target].real = reduceAll(action);
+}
+
+/// The operand of a reduction over the tensor or the group, reduced over this tensor.
+double TensorRun::reduceAll(const Action &action) {
+  const uint32_t input = action.instruction.operands[0];
+  if (isSpread(action.from))
+    return reduceFlat(action.reduction, tensor.shape.places(action.from),
+                      [&](int64_t place) { return spreads[input][place].real; });
+  if (action.from != Extent::element)
+    return registers[input].real;
+  const auto element = [&](int64_t index) { return elementOperand(action, index); };
+  return program.isMatrix ? reduceBlocks(action.reduction, tensor.shape, element)
+                          : reduceFlat(action.reduction, tensor.shape.count(), element);
+}
+
+double TensorRun::elementOperand(const Action &action, int64_t element) {
+  runElement(action.slice, element);
+  return registers[action.instruction.operands[0]].real;
+}
+
+/// The value of a register at a row and a column.
+const Register &TensorRun::at(uint32_t index, Place place) const {
+  switch (program.extents[index]) {
+  case Extent::row:
+    return spreads[index][place.row];
+  case Extent::column:
+    return spreads[index][place.column];
+  default:
+    return registers[index];
+  }
+}
+
+/// Computes the values of `slice` at an element; returns its row and column, over all batches.
+TensorRun::Place TensorRun::runElement(llvm::ArrayRef<uint32_t> slice, int64_t element) {
+  const Shape &shape = tensor.shape;
+  const int64_t row = element / shape.columns;
+  const Place place = {row, row / shape.rows * shape.columns + element % shape.columns};
+  for (auto [index, stream] : llvm::enumerate(program.streams))
+    if (stream.over == Extent::element)
+      registers[program.loadRegisters[index]].real = loadValue(index, element);
+  for (uint32_t index : slice) {
+    const Action &action = program.actions[index];
+    const Instruction &instruction = action.instruction;
+    if (action.kind == Action::Random) {
+      registers[instruction.result].bits = randomBits(facts.seed, uint64_t(tensor.step),
+                                                      tensor.number, action.randomStream, element);
+      continue;
+    }
+    for (uint32_t input : instruction.inputs())
+      registers[input] = at(input, place);
+    execute(instruction, registers.data());
+  }
+  return place;
+}
+
+bool TensorRun::store() {
+  if (program.skipRegister && registers[*program.skipRegister].bits)
+    return false;
+  const auto put = [&](size_t next, int64_t index, Place place) {
+    const size_t stream = Program::nextStream(next);
+    storeElement(program.streams[stream].format, tensor.buffers[stream], index,
+                 at(program.nextRegisters[next], place).real);
+  };
+  const auto extentOf = [&](size_t next) {
+    return program.streams[Program::nextStream(next)].over;
+  };
+  // Rows, columns and scalars have been loaded; an element is stored before the next is loaded.
+  for (int64_t element = 0; element < tensor.shape.count(); ++element) {
+    const Place place = runElement(program.nextSlice, element);
+    for (size_t next = 0; next < program.nextRegisters.size(); ++next)
+      if (extentOf(next) == Extent::element)
+        put(next, element, place);
+  }
+  for (size_t next = 0; next < program.nextRegisters.size(); ++next)
+    if (extentOf(next) != Extent::element)
+      for (int64_t i = 0; i < tensor.shape.places(extentOf(next)); ++i)
+        put(next, i, {i, i});
+  return true;
+}

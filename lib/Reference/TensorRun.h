@@ -1,0 +1,63 @@
+//===- TensorRun.h - One tensor's part of a step ------------------------------------*- C++ -*-===//
+// Runs the actions of a rule in order, each for every place of its extent in one tensor. It pauses
+// at reductions over the group, whose value needs the other tensors.
+
+#ifndef UPDRAFT_LIB_REFERENCE_TENSORRUN_H
+#define UPDRAFT_LIB_REFERENCE_TENSORRUN_H
+
+#include "Program.h"
+
+namespace updraft::reference {
+
+class TensorRun {
+public:
+  /// `tensor` must outlive the run. `groupSize` is the number of elements of all tensors.
+  TensorRun(const GroupFacts &facts, const TensorStep &tensor, int64_t groupSize);
+
+  /// A reduction over the group that the run has come to.
+  struct GroupReduction {
+    ReductionKind kind;
+    double part; // this tensor's
+  };
+
+  /// Runs to the next reduction over the group; nothing if there is none any more.
+  std::optional<GroupReduction> advance();
+
+  /// The value of the reduction that `advance` stopped at, of all tensors.
+  void resume(double value);
+
+  /// Stores the next values, once all is run; false if the step is skipped.
+  bool store();
+
+private:
+  /// The values of a register over rows or columns, by place.
+  using Spread = std::vector<Register>;
+
+  /// A row and a column, over all batches.
+  struct Place {
+    int64_t row;
+    int64_t column;
+  };
+
+  void loadStates();
+  double loadValue(size_t stream, int64_t place) const;
+  void runAction(const Action &action);
+  void runReduction(const Action &action);
+  double reduceAll(const Action &action);
+  double elementOperand(const Action &action, int64_t element);
+  Place runElement(llvm::ArrayRef<uint32_t> slice, int64_t element);
+  const Register &at(uint32_t index, Place place) const;
+
+  const GroupFacts &facts;
+  const TensorStep &tensor;
+  const Program &program;
+  /// Scalars, and what has been computed for the current place.
+  std::vector<Register> registers;
+  /// By register; empty for scalars and elements.
+  std::vector<Spread> spreads;
+  size_t position = 0; // in the program's actions
+};
+
+} // namespace updraft::reference
+
+#endif // UPDRAFT_LIB_REFERENCE_TENSORRUN_H
