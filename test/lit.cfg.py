@@ -26,6 +26,6 @@ llvm_config.add_tool_substitutions(
     [config.updraft_tools_dir],
 )
 llvm_config.add_tool_substitutions(
-    ["FileCheck", "not", "count", "split-file", "llvm-objdump", "llvm-readobj"],
+    ["FileCheck", "not", "count", "split-file", "llvm-dwarfdump", "llvm-objdump", "llvm-readobj"],
     [config.llvm_tools_dir],
 )

@@ -2,11 +2,14 @@
 
 #include "updraft/Driver/Compiler.h"
 
+#include "Dump.h"
 #include "Explain.h"
 #include "InterfaceJson.h"
+#include "Reproducer.h"
 #include "Updraft/IR/UpdraftDialect.h"
 #include "Updraft/Transforms/Passes.h"
 #include "Updraft/Transforms/Pipelines.h"
+#include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "updraft/Driver/StatusError.h"
 #include "updraft/Frontend/Frontend.h"
 #include "updraft/Target/CodeGenerator.h"
@@ -16,6 +19,7 @@
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Transforms/Utils/Cloning.h"
 
 using namespace mlir;
 using namespace updraft;
@@ -25,9 +29,12 @@ using namespace updraft;
 struct Compiler::Cached {
   Cached()
       : context(makeRegistry(), MLIRContext::Threading::DISABLED), toPlan(&context),
-        toLLVM(&context) {
+        toLLVM(&context), toLineTables(&context) {
     buildSchedulePipeline(toPlan);
     buildLLVMDialectPipeline(toLLVM);
+    toLineTables.addPass(LLVM::createDIScopeForLLVMFuncOpPass());
+    for (PassManager *passes : {&toPlan, &toLLVM, &toLineTables})
+      passes->addInstrumentation(std::make_unique<DumpAfterPasses>(dump));
   }
 
   /// What is made once for each target.
@@ -42,8 +49,10 @@ struct Compiler::Cached {
 
   ForTarget &forTarget(const CPUTarget &target) {
     std::unique_ptr<ForTarget> &made = targets[target.key()];
-    if (!made)
+    if (!made) {
       made = std::make_unique<ForTarget>(context, target);
+      made->toLoops.addInstrumentation(std::make_unique<DumpAfterPasses>(dump));
+    }
     return *made;
   }
 
@@ -57,6 +66,8 @@ struct Compiler::Cached {
   MLIRContext context; // threads would cost more than they save on modules of this size
   PassManager toPlan;
   PassManager toLLVM;
+  PassManager toLineTables;
+  Dump *dump = nullptr; // of the rule that is being compiled
   llvm::StringMap<std::unique_ptr<ForTarget>> targets;
 };
 
@@ -70,6 +81,7 @@ public:
           os << diagnostic.getLocation() << ": " << diagnostic << "\n";
           return success();
         }) {}
+  ~Compilation() { cached.dump = nullptr; }
 
   /// Text to `updraft.rule`.
   llvm::Error import(const Program &program) {
@@ -80,6 +92,12 @@ public:
       return makeError(UPD_COMPILE_ERROR, diagnostics.render());
     module = std::move(imported->module);
     statics = std::move(imported->statics);
+    source = &program;
+    auto rules = module->getOps<RuleOp>();
+    dump.emplace(
+        dumpFolderOf(program, request, rules.empty() ? "" : (*rules.begin()).getSymName()));
+    dump->write("import.mlir", *module);
+    cached.dump = dump->isWanted() ? &*dump : nullptr;
     return llvm::Error::success();
   }
 
@@ -89,7 +107,7 @@ public:
       return error;
     auto plans = module->getOps<PlanOp>();
     if (plans.empty())
-      return internalError("schedule");
+      return internalError("schedule", "");
     ruleName = (*plans.begin()).getSymName().str();
     interface = interfaceJson(*plans.begin(), request.numerics, statics);
     return llvm::Error::success();
@@ -100,6 +118,9 @@ public:
   llvm::Error lowerToLLVM() {
     if (llvm::Error error = run(cached.toLLVM, "llvm"))
       return error;
+    if (request.inspection.lineTables)
+      if (llvm::Error error = run(cached.toLineTables, "llvm"))
+        return error;
     if (!tools.generator) {
       auto created = CodeGenerator::create(request.target);
       if (!created)
@@ -111,8 +132,10 @@ public:
       return translated.takeError();
     llvmModule = std::move(*translated);
     addInterface();
+    dump->write("translate.ll", [this](auto &os) { printLLVM(os); });
     tools.generator->optimize(*llvmModule);
-    return llvm::Error::success();
+    dump->write("optimize.ll", [this](auto &os) { printLLVM(os); });
+    return dumpAssembly();
   }
 
   llvm::Expected<std::string> object() {
@@ -123,9 +146,8 @@ public:
   }
   llvm::Expected<std::string> assembly() { return tools.generator->emitAssembly(*llvmModule); }
 
-  /// Prints the MLIR module, its values called as in the source.
   void printModule(llvm::raw_ostream &os) {
-    module->print(os, OpPrintingFlags().printNameLocAsPrefix());
+    module->print(os, printingFlags(request.inspection.printLocations));
     os << "\n";
   }
   void printLLVM(llvm::raw_ostream &os) { llvmModule->print(os, nullptr); }
@@ -135,7 +157,37 @@ public:
 
 private:
   llvm::Error run(PassManager &passes, llvm::StringRef stage) {
-    return failed(passes.run(*module)) ? internalError(stage) : llvm::Error::success();
+    if (failed(passes.run(*module)))
+      return internalError(stage, reproducer(passes));
+    completed.push_back(&passes);
+    return llvm::Error::success();
+  }
+
+  /// Writes what `passes` failed on. They have changed it since, so it is made again, which costs
+  /// nothing as long as all goes well.
+  std::string reproducer(PassManager &passes) {
+    cached.dump = nullptr;
+    std::string shown = internalDiagnostics;
+    updraft::DiagnosticEngine known;
+    std::optional<ImportedRule> again = importRule(cached.context, *source, request.rule, known);
+    bool isReady = again && llvm::all_of(completed, [&](PassManager *done) {
+                     return succeeded(done->run(*again->module));
+                   });
+    internalDiagnostics = std::move(shown);
+    return isReady
+               ? writeReproducer(*again->module, passes, dumpFolderOf(*source, request, ruleName))
+               : "";
+  }
+
+  llvm::Error dumpAssembly() {
+    if (!dump->isWanted())
+      return llvm::Error::success();
+    std::unique_ptr<llvm::Module> copy = llvm::CloneModule(*llvmModule);
+    auto text = tools.generator->emitAssembly(*copy);
+    if (!text)
+      return text.takeError();
+    dump->write("code.s", [&](auto &os) { os << *text; });
+    return dump->takeError();
   }
 
   /// The description travels in the object too, for those who link it by hand.
@@ -145,16 +197,22 @@ private:
                              llvm::GlobalValue::ExternalLinkage, text, ruleName + "_interface");
   }
 
-  llvm::Error internalError(llvm::StringRef stage) {
-    return makeError(UPD_INTERNAL_ERROR,
-                     ("cannot lower the rule to the stage `" + stage +
-                      "`; this is a defect of Updraft, please report it\n" + internalDiagnostics)
-                         .str());
+  llvm::Error internalError(llvm::StringRef stage, const std::string &reproducer) {
+    std::string message = ("cannot lower the rule to the stage `" + stage +
+                           "`; this is a defect of Updraft, please report it")
+                              .str();
+    if (!reproducer.empty())
+      message += " with the file `" + reproducer +
+                 "`, which shows it: updraft-opt --run-reproducer " + reproducer;
+    return makeError(UPD_INTERNAL_ERROR, message + "\n" + internalDiagnostics);
   }
 
   Cached &cached;
   Cached::ForTarget &tools;
   const CompileRequest &request;
+  const Program *source = nullptr;
+  std::optional<Dump> dump;
+  std::vector<PassManager *> completed;
   std::string internalDiagnostics;
   ScopedDiagnosticHandler handler;
   std::vector<std::pair<std::string, std::string>> statics;
@@ -207,7 +265,7 @@ llvm::Error Compiler::emit(const CompileRequest &request, Stage stage, llvm::raw
   if (!program)
     return program.takeError();
   if (stage == Stage::Ast) {
-    printAst(**program, os);
+    printAst(**program, os, request.inspection.printLocations);
     return llvm::Error::success();
   }
   Compilation compilation(getCached(), request);

@@ -3,6 +3,7 @@
 #include "updraft/Engine/Session.h"
 
 #include "updraft/Driver/CacheKey.h"
+#include "updraft/Driver/DumpFolder.h"
 #include "updraft/Driver/StatusError.h"
 
 #include <algorithm>
@@ -56,7 +57,9 @@ llvm::Expected<Session::Loaded> Session::loadLocked(const CompileRequest &reques
     return Loaded{recent.back().second, Origin::Memory};
   }
 
-  if (std::optional<CompiledRule> stored = cache.lookup(key)) {
+  // Who wants to see a compilation must not get its result without one.
+  const bool isDumped = !dumpFolderOfEnvironment().empty();
+  if (std::optional<CompiledRule> stored = isDumped ? std::nullopt : cache.lookup(key)) {
     auto kernels = (*objectLoader)->load(*stored);
     if (kernels) {
       remember(key, *kernels);

@@ -25,11 +25,13 @@ StringRef storageName(upd_dtype dtype) {
 
 class AstPrinter {
 public:
-  explicit AstPrinter(llvm::raw_ostream &os) : os(os) {}
+  AstPrinter(llvm::raw_ostream &os, bool locations) : os(os), locations(locations) {}
 
   void print(const ParsedFile &file) {
-    for (const ImportDeclaration &declaration : file.imports)
-      line(0) << "import \"" << declaration.path->text << "\"\n";
+    for (const ImportDeclaration &declaration : file.imports) {
+      line(0) << "import \"" << declaration.path->text << '"';
+      end(declaration.path->range);
+    }
     for (const Function &function : file.functions)
       print(function);
     for (const Rule &rule : file.rules)
@@ -39,10 +41,22 @@ public:
 private:
   llvm::raw_ostream &line(unsigned level) { return os.indent(2 * level); }
 
+  // Ends a line, with the place it is from: "  @28:21".
+  void end(SourceRange range) {
+    if (locations && range.file) {
+      LineColumn at = range.file->position(range.begin);
+      os << "  @" << at.line << ':' << at.column;
+    }
+    os << '\n';
+  }
+
   void print(const Function &function) {
-    line(0) << "function " << function.name.text << '\n';
-    for (const Identifier &parameter : function.parameters)
-      line(1) << "parameter " << parameter.text << '\n';
+    line(0) << "function " << function.name.text;
+    end(function.name.range);
+    for (const Identifier &parameter : function.parameters) {
+      line(1) << "parameter " << parameter.text;
+      end(parameter.range);
+    }
     for (const Let &let : function.lets)
       print("let", let.name, let.value);
     line(1) << "return\n";
@@ -51,7 +65,8 @@ private:
 
   void print(StringRef what, const Identifier &name, const Expr *value,
              const Expr *when = nullptr) {
-    line(1) << what << ' ' << name.text << '\n';
+    line(1) << what << ' ' << name.text;
+    end(name.range);
     print(*value, 2);
     printWhen(when);
   }
@@ -64,18 +79,20 @@ private:
   }
 
   void print(const Rule &rule) {
-    line(0) << "rule " << rule.name.text << '\n';
+    line(0) << "rule " << rule.name.text;
+    end(rule.name.range);
     for (const Parameter &parameter : rule.parameters)
       print(parameter.isStatic ? "static" : "hyper", parameter.name, parameter.initial);
     for (const Requirement &requirement : rule.requirements) {
-      line(1) << "require \"" << requirement.message->text << "\"\n";
+      line(1) << "require \"" << requirement.message->text << '"';
+      end(requirement.message->range);
       print(*requirement.condition, 2);
     }
     for (const State &state : rule.states) {
       line(1) << "state " << state.name.text;
       if (state.storage)
         os << " stored " << storageName(*state.storage);
-      os << '\n';
+      end(state.name.range);
       print(*state.initial, 2);
       printWhen(state.when);
     }
@@ -115,15 +132,16 @@ private:
       os << "call " << expr.text;
       break;
     }
-    os << '\n';
+    end(expr.focus);
     for (const Expr *operand : expr.operands)
       print(*operand, level + 1);
   }
 
   llvm::raw_ostream &os;
+  bool locations;
 };
 } // namespace
 
-void updraft::printAst(const Program &program, llvm::raw_ostream &os) {
-  AstPrinter(os).print(program.main());
+void updraft::printAst(const Program &program, llvm::raw_ostream &os, bool locations) {
+  AstPrinter(os, locations).print(program.main());
 }

@@ -142,3 +142,15 @@ def test_settings_may_be_infinite():
     source = "rule R(high = 1) { update(param, grad) { next param = min(param - grad, high) } }"
     for value in (float("inf"), float("-inf")):
         assert updraft.compile(source, set={"high": value}).hypers["high"] == value
+
+
+def test_dumps_the_rule_after_every_pass(tmp_path, monkeypatch):
+    updraft.compile(SGD)  # now it is in the cache of the disk
+    monkeypatch.setenv("UPDRAFT_DUMP_IR", str(tmp_path))
+    updraft.compile(SGD, set={"lr": 0.75})
+    (folder,) = tmp_path.iterdir()
+    assert re.fullmatch(r"SGD-[0-9a-f]{8}", folder.name)
+    names = sorted(path.name for path in folder.iterdir())
+    assert names[0] == "01-import.mlir"
+    assert names[-1].endswith("-code.s")
+    assert '"lr" = 7.5' in (folder / "01-import.mlir").read_text()

@@ -25,6 +25,8 @@ Examples:
   updraftc adamw.upd --emit=schedule          prints the passes over data
   updraftc adamw.upd --emit=asm --target=x86-64-v3 --set amsgrad=true
   updraftc adamw.upd --storage param=bf16,grad=bf16,state=f32 --explain
+  updraftc adamw.upd --emit=updraft --locations
+  updraftc adamw.upd --dump-ir-to=dump        the module after every pass, in numbered files
   updraftc cache list
 A FILE of - is the standard input.
 
@@ -37,6 +39,8 @@ struct Options {
   std::string target = "host";
   std::string output;
   bool explain = false;
+  unsigned vectorBits = 0;
+  Inspection inspection;
 };
 
 int report(llvm::Error error) {
@@ -68,6 +72,9 @@ llvm::Error compile(const Options &options) {
   auto request = options.rule.makeRequest(options.target);
   if (!request)
     return request.takeError();
+  request->inspection = options.inspection;
+  if (options.vectorBits)
+    request->target.vectorBits = options.vectorBits;
   Compiler compiler;
   if (options.explain) {
     llvm::Error error = writeTo(options.output.empty() ? "-" : options.output,
@@ -101,6 +108,14 @@ int main(int argc, char **argv) {
                  "File to write; - is the standard output (default: FILE.o for objects, else -)");
   app.add_flag("--explain", options.explain,
                "Print what a step costs: passes, bytes, flops, hoisted scalars");
+  app.add_flag("--locations", options.inspection.printLocations,
+               "Print with --emit=ast to loops where in the rule's text each operation is from");
+  app.add_flag("-g,--debug", options.inspection.lineTables,
+               "Give LLVM IR, assembly and objects line tables (DWARF) of the rule's text");
+  app.add_option("--dump-ir-to", options.inspection.dumpFolder,
+                 "Folder to fill with the rule after every pass, from the dialect to assembly");
+  // Not shown: how the tests make a pass fail.
+  app.add_option("--vector-bits", options.vectorBits)->group("");
   CacheCommand cache(app);
 
   CLI11_PARSE(app, argc, argv);

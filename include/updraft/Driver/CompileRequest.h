@@ -10,6 +10,13 @@
 
 namespace updraft {
 
+/// How a compilation can be looked into. Decides nothing about what is computed.
+struct Inspection {
+  bool printLocations = false; // emitted text says which place of the rule each operation is from
+  bool lineTables = false;     // machine code has line tables (DWARF) of the rule's text
+  std::string dumpFolder;      // gets the module after every pass; empty: none
+};
+
 /// One rule of one source text, for one target.
 struct CompileRequest {
   std::string source;
@@ -17,6 +24,7 @@ struct CompileRequest {
   RuleRequest rule;
   CPUTarget target;
   std::string numerics = "ieee";
+  Inspection inspection;
 };
 
 /// The bytes of a rule file; "-" is the standard input. Reads no more than one byte beyond the

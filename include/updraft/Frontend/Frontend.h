@@ -41,8 +41,8 @@ struct ImportedRule {
 std::optional<ImportedRule> importRule(mlir::MLIRContext &context, const Program &program,
                                        const RuleRequest &request, DiagnosticEngine &diagnostics);
 
-/// The syntax tree of the main file, one node per line.
-void printAst(const Program &program, llvm::raw_ostream &os);
+/// The syntax tree of the main file, one node per line; with `locations`, where in the file it is.
+void printAst(const Program &program, llvm::raw_ostream &os, bool locations = false);
 
 /// The main file as source text, without its comments. Parsing it gives the same tree.
 void printSource(const Program &program, llvm::raw_ostream &os);

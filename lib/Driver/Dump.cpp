@@ -1,0 +1,80 @@
+//===- Dump.cpp - What a compilation was after every pass -------------------------------------===//
+
+#include "Dump.h"
+
+#include "mlir/Pass/Pass.h"
+#include "updraft/Driver/CacheKey.h"
+#include "updraft/Driver/DumpFolder.h"
+#include "updraft/Driver/StatusError.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+
+using namespace updraft;
+
+std::string updraft::dumpFolderOfEnvironment() {
+  return llvm::sys::Process::GetEnv("UPDRAFT_DUMP_IR").value_or("");
+}
+
+std::string updraft::dumpFolderOf(const Program &program, const CompileRequest &request,
+                                  llvm::StringRef rule) {
+  if (!request.inspection.dumpFolder.empty())
+    return request.inspection.dumpFolder;
+  std::string all = dumpFolderOfEnvironment();
+  if (all.empty())
+    return "";
+  llvm::SmallString<128> path(all);
+  llvm::sys::path::append(path, rule + "-" + cacheKey(program, request).substr(0, 8));
+  return path.str().str();
+}
+
+mlir::OpPrintingFlags updraft::printingFlags(bool locations) {
+  mlir::OpPrintingFlags flags;
+  flags.printNameLocAsPrefix();
+  if (locations)
+    flags.enableDebugInfo().useLocalScope();
+  return flags;
+}
+
+void Dump::write(llvm::StringRef name, llvm::function_ref<void(llvm::raw_ostream &)> print) {
+  if (!isWanted() || !failure.empty())
+    return;
+  llvm::SmallString<128> path(folder);
+  llvm::sys::path::append(path, llvm::formatv("{0:d2}-{1}", ++count, name).str());
+  std::error_code error = llvm::sys::fs::create_directories(folder);
+  if (!error) {
+    llvm::raw_fd_ostream file(path, error);
+    if (!error) {
+      print(file);
+      file.flush();
+      error = file.error();
+      file.clear_error();
+    }
+  }
+  if (error)
+    failure = ("cannot write `" + path + "`: " + error.message()).str();
+}
+
+void Dump::write(llvm::StringRef name, mlir::ModuleOp module) {
+  write(name, [&](llvm::raw_ostream &os) {
+    module->print(os, printingFlags(/*locations=*/true));
+    os << '\n';
+  });
+}
+
+llvm::Error Dump::takeError() {
+  if (failure.empty())
+    return llvm::Error::success();
+  return makeError(UPD_IO_ERROR, std::move(failure));
+}
+
+void DumpAfterPasses::write(mlir::Pass *pass, mlir::Operation *op, llvm::StringRef suffix) {
+  // What has no argument only runs other passes.
+  if (!current || pass->getArgument().empty())
+    return;
+  auto module = llvm::dyn_cast<mlir::ModuleOp>(op);
+  if (!module)
+    module = op->getParentOfType<mlir::ModuleOp>();
+  current->write((pass->getArgument() + suffix + ".mlir").str(), module);
+}
