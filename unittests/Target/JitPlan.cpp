@@ -27,6 +27,18 @@ std::vector<CPUTarget> runnableTargets() {
   return targets;
 }
 
+std::vector<CPUTarget> allLoopShapes() {
+  std::vector<CPUTarget> targets;
+  for (unsigned bits : {128, 256, 512})
+    for (bool mask : {false, true}) {
+      CPUTarget target = CPUTarget::host();
+      target.vectorBits = bits;
+      target.maskRemainder = mask;
+      targets.push_back(target);
+    }
+  return targets;
+}
+
 struct JitPlan::Process {
   std::unique_ptr<llvm::orc::LLJIT> jit;
 };
@@ -75,20 +87,25 @@ JitPlan::JitPlan(llvm::StringRef text, const CPUTarget &target)
     auto buffer = llvm::MemoryBuffer::getMemBufferCopy({object->data(), object->size()}, "R.o");
     if (llvm::Error error = process->jit->addObjectFile(std::move(buffer)))
       return error;
-    auto lookUp = [&](const char *name, auto &function) -> llvm::Error {
+    auto lookUp = [&](const std::string &name, auto &function) {
       auto address = process->jit->lookup(name);
-      if (!address)
-        return address.takeError();
-      function = address->toPtr<std::remove_reference_t<decltype(function)>>();
-      return llvm::Error::success();
+      if (address)
+        function = address->toPtr<std::remove_reference_t<decltype(function)>>();
+      else
+        llvm::consumeError(address.takeError());
+      return function != nullptr;
     };
-    if (llvm::Error error = lookUp("R_initial", initial))
-      return error;
-    if (llvm::Error error = lookUp("R_validate", validate))
-      return error;
-    if (llvm::Error error = lookUp("R_prologue0", prologue))
-      return error;
-    return lookUp("R_pass0", pass);
+    lookUp("R_initial", initial);
+    lookUp("R_validate", validate);
+    for (upd_prologue_function next = nullptr;
+         lookUp("R_prologue" + std::to_string(prologues.size()), next); next = nullptr)
+      prologues.push_back(next);
+    for (upd_pass_function next = nullptr; lookUp("R_pass" + std::to_string(passes.size()), next);
+         next = nullptr)
+      passes.push_back(next);
+    prologue = prologues.empty() ? nullptr : prologues.front();
+    pass = passes.empty() ? nullptr : passes.front();
+    return llvm::Error::success();
   };
   if (llvm::Error error = link())
     ADD_FAILURE() << llvm::toString(std::move(error)) << " for " << target.key() << " in\n"

@@ -18,17 +18,23 @@ namespace updraft::test {
 /// The loop shapes that this machine can run: its own, and narrower ones with a scalar remainder.
 std::vector<CPUTarget> runnableTargets();
 
+/// This machine with vectors of 128, 256 and 512 bits, and both kinds of remainder: what it has no
+/// instructions for is several.
+std::vector<CPUTarget> allLoopShapes();
+
 class JitPlan {
 public:
   /// Compiles the only plan of `text`, which is named R. A failure fails the test; the functions
-  /// are then null.
+  /// are then null, as are those that the plan does not have.
   JitPlan(llvm::StringRef text, const CPUTarget &target);
   ~JitPlan();
 
   upd_initial_function initial = nullptr;
   upd_validate_function validate = nullptr;
-  upd_prologue_function prologue = nullptr;
-  upd_pass_function pass = nullptr;
+  upd_prologue_function prologue = nullptr; ///< the first
+  upd_pass_function pass = nullptr;         ///< the first
+  std::vector<upd_prologue_function> prologues;
+  std::vector<upd_pass_function> passes;
 
 private:
   struct Process;
