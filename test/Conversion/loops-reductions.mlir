@@ -1,0 +1,86 @@
+// A pass that reduces a flat sequence: lanes in memory, filled for each leaf, and one partial value
+// per leaf and reduction after it.
+// RUN: updraft-opt %s --convert-updraft-plan-to-loops="vector-bits=256 mask-remainder=true" \
+// RUN:   | FileCheck %s --check-prefixes=CHECK,MASK
+// RUN: updraft-opt %s --convert-updraft-plan-to-loops="vector-bits=256 mask-remainder=false" \
+// RUN:   | FileCheck %s --check-prefixes=CHECK,SCALAR
+
+updraft.plan @R compute f32 {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() {
+    updraft.yield
+  }
+  updraft.validate() messages [] {
+    updraft.yield
+  }
+  %r:2 = updraft.pass reads(%g : !updraft.stream<f32>)
+      reduces [#updraft.reduction<sum over tensor>, #updraft.reduction<max over group>]
+      -> f64, f64 {
+  ^bb0(%x: f32):
+    %w = arith.extf %x : f32 to f64
+    %s = arith.mulf %w, %w : f64
+    updraft.store reduce(%s, %w)
+  }
+}
+
+// CHECK-LABEL: func.func @R_pass0(
+// CHECK-SAME:      %{{[a-z0-9_]+}}: !llvm.ptr, %{{[a-z0-9_]+}}: !llvm.ptr, %{{[a-z0-9_]+}}: !llvm.ptr, %{{[a-z0-9_]+}}: i64,
+// CHECK-SAME:      %[[PARTIALS:[a-z0-9_]+]]: !llvm.ptr, %{{[a-z0-9_]+}}: !llvm.ptr) {
+// CHECK:         %[[SUMS:.*]] = llvm.alloca %{{.*}} x f64 {alignment = 64 : i64}
+// CHECK:         %[[MAXIMA:.*]] = llvm.alloca %{{.*}} x f64 {alignment = 64 : i64}
+// CHECK:         scf.for %{{.*}} iter_args(%[[OF_TENSOR:.*]] = %[[PARTIALS]]) -> (!llvm.ptr)  : i64 {
+// CHECK:         %[[LEAF_SIZE:.*]] = arith.constant 8192 : i64
+// CHECK:         %[[NEXT:.*]] = scf.for %[[LEAF:.*]] = %{{.*}} to %[[END:.*]] step %[[LEAF_SIZE]] iter_args(%[[OF_LEAF:.*]] = %[[OF_TENSOR]])
+// CHECK:           %[[FULL:.*]] = arith.addi %[[LEAF]], %[[LEAF_SIZE]] : i64
+// CHECK:           %[[LEAF_END:.*]] = arith.minsi %[[FULL]], %[[END]] : i64
+// CHECK:           %[[ZEROS:.*]] = arith.constant dense<0.000000e+00> : vector<128xf64>
+// CHECK:           llvm.store %[[ZEROS]], %[[SUMS]]
+// CHECK:           %[[INFINITIES:.*]] = arith.constant dense<0xFFF0000000000000> : vector<128xf64>
+// CHECK:           llvm.store %[[INFINITIES]], %[[MAXIMA]]
+//
+// Leaves start at multiples of 128.
+// CHECK:           scf.for %[[I:.*]] = %[[LEAF]] to %{{.*}} step
+// CHECK:             %[[W:.*]] = arith.extf %{{.*}} : vector<8xf32> to vector<8xf64>
+// CHECK:             %[[SQUARE:.*]] = arith.mulf %[[W]], %[[W]] : vector<8xf64>
+// CHECK:             %[[LAST_LANE:.*]] = arith.constant 127 : i64
+// CHECK:             %[[LANE:.*]] = arith.andi %[[I]], %[[LAST_LANE]] : i64
+// CHECK:             %[[SUM_AT:.*]] = llvm.getelementptr inbounds %[[SUMS]][%[[LANE]]]
+// CHECK:             %[[SUM:.*]] = llvm.load %[[SUM_AT]] {alignment = 8 : i64} : !llvm.ptr -> vector<8xf64>
+// CHECK:             %[[SUM1:.*]] = arith.addf %[[SUM]], %[[SQUARE]] : vector<8xf64>
+// CHECK:             llvm.store %[[SUM1]], %[[SUM_AT]]
+// CHECK:             %[[MAXIMUM_AT:.*]] = llvm.getelementptr inbounds %[[MAXIMA]][%[[LANE]]]
+// CHECK:             %[[MAXIMUM:.*]] = llvm.load %[[MAXIMUM_AT]]
+// CHECK:             arith.maximumf %[[MAXIMUM]], %[[W]] : vector<8xf64>
+//
+// Lanes that are no elements get what changes nothing.
+// MASK:            %[[NOTHING:.*]] = arith.constant dense<0.000000e+00> : vector<8xf64>
+// MASK:            arith.select %{{.*}}, %{{.*}}, %[[NOTHING]] : vector<8xi1>, vector<8xf64>
+// MASK:            %[[LEAST:.*]] = arith.constant dense<0xFFF0000000000000> : vector<8xf64>
+// MASK:            arith.select %{{.*}}, %{{.*}}, %[[LEAST]] : vector<8xi1>, vector<8xf64>
+// SCALAR:          scf.for %[[J:.*]] = %{{.*}} to %[[LEAF_END]] step
+// SCALAR:            %[[LANE_J:.*]] = arith.andi %[[J]], %{{.*}} : i64
+// SCALAR:            %[[SUM_J:.*]] = llvm.getelementptr inbounds %[[SUMS]][%[[LANE_J]]]
+// SCALAR:            arith.addf {{.*}} : f64
+//
+// CHECK:           %[[LOW_AT:.*]] = llvm.getelementptr inbounds %[[SUMS]][0]
+// CHECK:           %[[LOW:.*]] = llvm.load %[[LOW_AT]] {{.*}} -> vector<64xf64>
+// CHECK:           %[[HIGH_AT:.*]] = llvm.getelementptr inbounds %[[SUMS]][64]
+// CHECK:           %[[HIGH:.*]] = llvm.load %[[HIGH_AT]] {{.*}} -> vector<64xf64>
+// CHECK:           arith.addf %[[LOW]], %[[HIGH]] : vector<64xf64>
+// CHECK:           arith.addf {{.*}} : vector<32xf64>
+// CHECK:           arith.addf {{.*}} : vector<16xf64>
+// CHECK:           arith.addf {{.*}} : vector<8xf64>
+// CHECK:           arith.addf {{.*}} : vector<4xf64>
+// CHECK:           %[[LAST:.*]] = arith.addf {{.*}} : vector<2xf64>
+// CHECK:           %[[FIRST:.*]] = vector.shuffle %[[LAST]], %[[LAST]] [0]
+// CHECK:           %[[SECOND:.*]] = vector.shuffle %[[LAST]], %[[LAST]] [1]
+// CHECK:           %[[TOTAL:.*]] = arith.addf %[[FIRST]], %[[SECOND]] : vector<1xf64>
+// CHECK:           %[[VALUE:.*]] = vector.extract %[[TOTAL]][0]
+// CHECK:           %[[SLOT0:.*]] = llvm.getelementptr inbounds %[[OF_LEAF]][0]
+// CHECK:           llvm.store %[[VALUE]], %[[SLOT0]]
+// CHECK:           arith.maximumf {{.*}} : vector<64xf64>
+// CHECK:           llvm.getelementptr inbounds %[[OF_LEAF]][1]
+// CHECK:           %[[AFTER:.*]] = llvm.getelementptr inbounds %[[OF_LEAF]][2]
+// CHECK:           scf.yield %[[AFTER]] : !llvm.ptr
+// CHECK:         scf.yield %[[NEXT]] : !llvm.ptr
