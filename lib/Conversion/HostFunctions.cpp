@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "updraft-c/kernel.h"
+#include "updraft/Conversion/StateList.h"
 #include "updraft/Conversion/StorageConversion.h"
 
 using namespace mlir;
@@ -112,10 +113,19 @@ private:
 
 void buildInitialFunction(OpBuilder &builder, const PlanInterface &interface) {
   HostFunction function(builder, interface, "_initial", {"hyper", "initial"}, TypeRange());
-  unsigned index = 0;
-  for (InitialOp op : interface.plan.getBody().getOps<InitialOp>())
-    for (Value value : function.inlineBody(op))
-      function.store(value.getType(), value, function.argument(1), index++);
+  auto valuesOf = [&](PlanOp plan) {
+    SmallVector<Value> values;
+    for (InitialOp op : plan.getBody().getOps<InitialOp>())
+      llvm::append_range(values, function.inlineBody(op));
+    return values;
+  };
+  PlanOp matrix = matrixPlanOf(interface.plan);
+  SmallVector<Value> first = valuesOf(interface.plan);
+  SmallVector<Value> ofMatrix = matrix ? valuesOf(matrix) : SmallVector<Value>();
+  for (auto [index, state] : llvm::enumerate(statesOf(interface.plan, matrix))) {
+    Value value = state.inFirst ? first[*state.inFirst] : ofMatrix[*state.inMatrix];
+    function.store(value.getType(), value, function.argument(1), index);
+  }
   function.finish();
 }
 

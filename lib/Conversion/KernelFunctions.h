@@ -10,7 +10,7 @@
 
 namespace updraft {
 
-/// R_initial and R_validate.
+/// R_initial, with the states that only the plan for matrices has, and R_validate.
 void buildInitialFunction(mlir::OpBuilder &builder, const PlanInterface &interface);
 void buildValidateFunction(mlir::OpBuilder &builder, const PlanInterface &interface);
 

@@ -3,6 +3,7 @@
 
 #include "PlanInterface.h"
 
+#include "updraft/Conversion/StateList.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -48,6 +49,11 @@ FailureOr<PlanInterface> PlanInterface::of(PlanOp plan) {
     for (auto [value, scalar] : llvm::zip_equal(commit.getScalars(), body.getOps<ScalarOp>()))
       result.nextScalars.insert({value, scalar});
   }
+  // The initial values of the other plan's states are computed with its hyperparameters, the same.
+  if (PlanOp matrix = plan.getMatrix() ? PlanOp() : matrixPlanOf(plan))
+    for (auto [index, hyper] : llvm::enumerate(matrix.getBody().getOps<HyperOp>()))
+      result.hyperIndex.insert({hyper.getResult(), index});
+  unsigned hyperCount = 0;
   for (auto stream : body.getOps<StreamOp>())
     insertNext(result.streamIndex, stream.getResult());
   unsigned nextSlot = 1;
@@ -55,7 +61,7 @@ FailureOr<PlanInterface> PlanInterface::of(PlanOp plan) {
     LogicalResult added =
         TypeSwitch<Operation *, LogicalResult>(&op)
             .Case([&](HyperOp hyper) {
-              insertNext(result.hyperIndex, hyper.getResult());
+              result.hyperIndex.insert({hyper.getResult(), hyperCount++});
               return success();
             })
             .Case([&](ScalarOp scalar) {

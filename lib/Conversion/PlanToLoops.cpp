@@ -22,11 +22,13 @@ struct ConvertPlanToLoopsPass : impl::ConvertPlanToLoopsPassBase<ConvertPlanToLo
   using ConvertPlanToLoopsPassBase::ConvertPlanToLoopsPassBase;
 
   void runOnOperation() override {
-    for (PlanOp plan : llvm::make_early_inc_range(getOperation().getOps<PlanOp>())) {
+    // A plan looks at the one that it accompanies.
+    auto plans = llvm::to_vector(getOperation().getOps<PlanOp>());
+    for (PlanOp plan : plans)
       if (failed(convert(plan)))
         return signalPassFailure();
+    for (PlanOp plan : plans)
       plan.erase();
-    }
   }
 
   LogicalResult convert(PlanOp plan) {

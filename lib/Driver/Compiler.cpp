@@ -152,7 +152,7 @@ public:
   }
   void printLLVM(llvm::raw_ostream &os) { llvmModule->print(os, nullptr); }
 
-  PlanOp getPlan() { return *module->getOps<PlanOp>().begin(); }
+  auto getPlans() { return module->getOps<PlanOp>(); }
   std::string takeInterface() { return std::move(interface); }
 
 private:
@@ -303,6 +303,7 @@ llvm::Error Compiler::explain(const CompileRequest &request, llvm::raw_ostream &
     return error;
   if (llvm::Error error = compilation.schedule())
     return error;
-  explainPlan(compilation.getPlan(), os);
+  for (PlanOp plan : compilation.getPlans())
+    explainPlan(plan, os);
   return llvm::Error::success();
 }

@@ -29,23 +29,45 @@ unsigned flopsOf(Operation &op) {
   return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp>(op);
 }
 
-void listStreams(llvm::StringRef what, ValueRange streams, llvm::raw_ostream &os) {
+Extent overOf(Value stream) { return cast<StreamType>(stream.getType()).getOver(); }
+
+/// Streams over rows and columns are small beside those of elements, and not counted.
+unsigned bytesPerElement(ValueRange streams) {
+  unsigned bytes = 0;
+  for (Value stream : streams)
+    if (overOf(stream) == Extent::element)
+      bytes += bytesOf(stream);
+  return bytes;
+}
+
+std::string describe(ReductionAttr reduction) {
+  return (stringifyReductionKind(reduction.getKind()) + " over " +
+          stringifyExtent(reduction.getOver()))
+      .str();
+}
+
+/// "exp_avg f32", or for what a pass made "sum over row f64".
+std::string describe(Value stream) {
+  std::string storage = " " + typeName(cast<StreamType>(stream.getType()).getStorage());
+  if (auto op = stream.getDefiningOp<StreamOp>())
+    return op.getName().str() + storage;
+  auto pass = stream.getDefiningOp<PassOp>();
+  unsigned index = cast<OpResult>(stream).getResultNumber();
+  auto reductions = llvm::to_vector(pass.getReductionRange());
+  if (index < reductions.size())
+    return describe(reductions[index]) + storage;
+  return ("value per " + stringifyExtent(overOf(stream))).str() + storage;
+}
+
+void listStreams(llvm::StringRef what, ValueRange streams, Extent over, llvm::raw_ostream &os) {
   unsigned bytes = 0;
   std::string list;
   for (Value stream : streams) {
-    bytes += bytesOf(stream);
-    auto op = stream.getDefiningOp<StreamOp>();
-    list +=
-        (list.empty() ? "" : ", ") + op.getName().str() + " " + typeName(op.getType().getStorage());
+    if (overOf(stream) == over)
+      bytes += bytesOf(stream);
+    list += (list.empty() ? "" : ", ") + describe(stream);
   }
-  os << llvm::formatv("  {0,-7} {1,3} B/element  {2}\n", what, bytes, list);
-}
-
-unsigned totalBytes(ValueRange streams) {
-  unsigned bytes = 0;
-  for (Value stream : streams)
-    bytes += bytesOf(stream);
-  return bytes;
+  os << llvm::formatv("  {0,-7} {1,3} B/{2}  {3}\n", what, bytes, stringifyExtent(over), list);
 }
 
 void explainPass(PassOp pass, unsigned index, llvm::raw_ostream &os) {
@@ -55,11 +77,46 @@ void explainPass(PassOp pass, unsigned index, llvm::raw_ostream &os) {
     divisions += isa<arith::DivFOp>(op);
     roots += isa<math::SqrtOp>(op);
   }
-  os << "pass " << index << " over every element\n";
-  listStreams("reads", pass.getReads(), os);
-  listStreams("writes", pass.getWrites(), os);
-  os << llvm::formatv("  {0,-7} {1,3} flop/element ({2} division{3}, {4} square root{5})\n", "does",
-                      flops, divisions, divisions == 1 ? "" : "s", roots, roots == 1 ? "" : "s");
+  llvm::StringRef over = stringifyExtent(pass.getOver());
+  os << "pass " << index << " over every " << over << "\n";
+  listStreams("reads", pass.getReads(), pass.getOver(), os);
+  if (!pass.getWrites().empty())
+    listStreams("writes", pass.getWrites(), pass.getOver(), os);
+  if (!pass.getTemporaries().empty())
+    listStreams("makes", pass.getTemporaries(), pass.getOver(), os);
+  if (!pass.getReductions().empty()) {
+    std::string list;
+    for (ReductionAttr reduction : pass.getReductionRange())
+      list += (list.empty() ? "" : ", ") + describe(reduction);
+    os << llvm::formatv("  {0,-7} {1}\n", "reduces", list);
+  }
+  os << llvm::formatv("  {0,-7} {1,3} flop/{2} ({3} division{4}, {5} square root{6})\n", "does",
+                      flops, over, divisions, divisions == 1 ? "" : "s", roots,
+                      roots == 1 ? "" : "s");
+}
+
+/// Why there are several passes: what each of them waits for.
+void explainStages(ArrayRef<PassOp> passes, llvm::raw_ostream &os) {
+  if (passes.size() == 1)
+    os << "not fused: nothing; every operation on elements is in the one pass\n";
+  for (unsigned index = 0; index < passes.size(); ++index) {
+    PassOp pass = passes[index];
+    if (pass.getReductions().empty() || index + 1 == passes.size())
+      continue;
+    std::string list;
+    for (ReductionAttr reduction : pass.getReductionRange())
+      list += (list.empty() ? "" : ", ") + describe(reduction);
+    os << llvm::formatv("not fused: what comes after pass {0} needs its {1}\n", index, list);
+  }
+}
+
+void explainTemporaries(ArrayRef<PassOp> passes, llvm::raw_ostream &os) {
+  os << "temporaries of a parameter's size: none\n";
+  for (PassOp pass : passes)
+    for (Value result : pass.getResults())
+      if (isa<StreamType>(result.getType()))
+        os << llvm::formatv("temporary: {0} B/{1}  {2}\n", bytesOf(result),
+                            stringifyExtent(overOf(result)), describe(result));
 }
 
 /// The scalars that the prologue computes, as formulas over its inputs.
@@ -68,7 +125,11 @@ void explainPrologue(PrologueOp prologue, llvm::raw_ostream &os) {
   unsigned flops = 0;
   for (Operation &op : prologue.getBody().front())
     flops += flopsOf(op);
-  os << llvm::formatv("prologue, once per group and step, in f64: {0} flops\n", flops);
+  bool waits = llvm::any_of(prologue.getInputs(),
+                            [](Value input) { return input.getDefiningOp<PassOp>() != nullptr; });
+  os << llvm::formatv("{0}, once per group and step{1}, in f64: {2} flops\n",
+                      waits ? "prologue of what follows reductions" : "prologue",
+                      prologue.isPerTensor() ? " and parameter" : "", flops);
   llvm::SetVector<Value> named;
   for (Value value : yield->getOperands())
     os << llvm::formatv("  hoisted {0} = {1}\n", typeName(value.getType()),
@@ -85,15 +146,15 @@ void updraft::explainPlan(PlanOp plan, llvm::raw_ostream &os) {
   SmallVector<PassOp> passes(plan.getBody().front().getOps<PassOp>());
   unsigned bytes = 0;
   for (PassOp pass : passes)
-    bytes += totalBytes(pass.getReads()) + totalBytes(pass.getWrites());
+    bytes += bytesPerElement(pass.getReads()) + bytesPerElement(pass.getWrites());
   os << llvm::formatv("{0}: {1} pass{2} over data, {3} bytes moved per element, computed in {4}\n",
                       plan.getSymName(), passes.size(), passes.size() == 1 ? "" : "es", bytes,
                       typeName(plan.getCompute()));
   for (auto [index, pass] : llvm::enumerate(passes))
     explainPass(pass, index, os);
   for (auto prologue : plan.getBody().front().getOps<PrologueOp>())
-    explainPrologue(prologue, os);
-  os << "temporaries of a parameter's size: none\n";
-  if (passes.size() == 1)
-    os << "not fused: nothing; every operation on elements is in the one pass\n";
+    if (prologue.getNumResults() != 0 || plan.getBody().front().getOps<PassOp>().empty())
+      explainPrologue(prologue, os);
+  explainTemporaries(passes, os);
+  explainStages(passes, os);
 }

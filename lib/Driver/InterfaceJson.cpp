@@ -1,6 +1,8 @@
-//===- InterfaceJson.cpp - The interface of a plan as JSON ------------------------------------===//
+//===- InterfaceJson.cpp - The interface of plans as JSON -------------------------------------===//
 
 #include "InterfaceJson.h"
+
+#include "updraft/Conversion/StateList.h"
 
 #include <nlohmann/json.hpp>
 
@@ -8,22 +10,116 @@ using namespace mlir;
 using namespace updraft;
 using nlohmann::ordered_json;
 
-static std::string typeName(Type type) {
+namespace {
+
+std::string typeName(Type type) {
   std::string name;
   llvm::raw_string_ostream(name) << type;
   return name;
 }
 
-static ordered_json indicesOf(ValueRange streams, const llvm::DenseMap<Value, unsigned> &indices) {
-  ordered_json result = ordered_json::array();
-  for (Value stream : streams)
-    result.push_back(indices.lookup(stream));
-  return result;
+ordered_json hypersOf(PlanOp plan) {
+  auto hypers = ordered_json::array();
+  for (auto hyper : plan.getBody().getOps<HyperOp>()) {
+    ordered_json value = hyper.getDefaultValue().convertToDouble();
+    if (hyper.getDefaultValue().isInfinity()) // which JSON does not have
+      value = hyper.getDefaultValue().isNegative() ? "-inf" : "inf";
+    hypers.push_back({{"name", hyper.getName().str()}, {"default", std::move(value)}});
+  }
+  return hypers;
 }
+
+ordered_json statesJson(PlanOp plan, PlanOp matrix) {
+  auto states = ordered_json::array();
+  for (const PlanState &state : statesOf(plan, matrix)) {
+    ordered_json json{{"name", state.name.str()}, {"dtype", typeName(state.storage)}};
+    if (state.over != Extent::element)
+      json["over"] = stringifyExtent(state.over).str();
+    if (matrix && !(state.inFirst && state.inMatrix))
+      json["for"] = state.inFirst ? "vector" : "matrix";
+    states.push_back(std::move(json));
+  }
+  return states;
+}
+
+/// The sequence of one plan, with its temporaries numbered after its streams.
+class PlanJson {
+public:
+  explicit PlanJson(PlanOp plan) : plan(plan) {
+    for (auto stream : plan.getBody().getOps<StreamOp>())
+      streams.insert({stream.getResult(), streams.size()});
+  }
+
+  ordered_json make(StringRef tensors) {
+    for (Operation &op : plan.getBody().front()) {
+      if (auto prologue = dyn_cast<PrologueOp>(op))
+        add(prologue);
+      else if (auto pass = dyn_cast<PassOp>(op))
+        add(pass);
+    }
+    bool usesRandom = plan.walk([](RandomOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    return {{"for", tensors.str()},
+            {"prefix", plan.getSymName().str()},
+            {"row_scalars", rowScalars},
+            {"rows_by", rowPerTensor ? "tensor" : "step"},
+            {"random", usesRandom},
+            {"prologues", prologues},
+            {"temporaries", std::move(temporaries)},
+            {"sequence", std::move(sequence)}};
+  }
+
+private:
+  ordered_json indicesOf(ValueRange values) {
+    auto indices = ordered_json::array();
+    for (Value value : values)
+      indices.push_back(streams.lookup(value));
+    return indices;
+  }
+
+  void add(PrologueOp prologue) {
+    sequence.push_back({{"prologue", prologues++}});
+    rowScalars += prologue.getNumResults();
+    rowPerTensor |= prologue.isPerTensor();
+  }
+
+  void add(PassOp pass) {
+    for (Value result : pass.getResults())
+      if (auto stream = dyn_cast<StreamType>(result.getType())) {
+        streams.insert({result, streams.size()});
+        temporaries.push_back({{"dtype", typeName(stream.getStorage())},
+                               {"over", stringifyExtent(stream.getOver()).str()}});
+      }
+    auto reductions = ordered_json::array();
+    for (auto [index, reduction] : llvm::enumerate(pass.getReductionRange())) {
+      ordered_json json{{"kind", stringifyReductionKind(reduction.getKind()).str()},
+                        {"over", stringifyExtent(reduction.getOver()).str()}};
+      if (!isWithin(reduction.getOver(), Extent::tensor))
+        json["into"] = streams.lookup(pass.getResult(index));
+      reductions.push_back(std::move(json));
+    }
+    sequence.push_back({{"pass", passes++},
+                        {"over", stringifyExtent(pass.getOver()).str()},
+                        {"loop", pass.runsByRows() ? "matrix" : "flat"},
+                        {"reads", indicesOf(pass.getReads())},
+                        {"writes", indicesOf(pass.getWrites())},
+                        {"makes", indicesOf(pass.getTemporaries())},
+                        {"reductions", std::move(reductions)}});
+  }
+
+  PlanOp plan;
+  llvm::DenseMap<Value, unsigned> streams;
+  ordered_json temporaries = ordered_json::array(), sequence = ordered_json::array();
+  unsigned rowScalars = 1; // the skip flag
+  unsigned prologues = 0, passes = 0;
+  bool rowPerTensor = false;
+};
+
+} // namespace
 
 std::string
 updraft::interfaceJson(PlanOp plan, llvm::StringRef numerics,
                        const std::vector<std::pair<std::string, std::string>> &statics) {
+  PlanOp matrix = matrixPlanOf(plan);
   ordered_json json{{"format", 2},
                     {"name", plan.getSymName().str()},
                     {"compute", typeName(plan.getCompute())},
@@ -31,51 +127,17 @@ updraft::interfaceJson(PlanOp plan, llvm::StringRef numerics,
   json["statics"] = ordered_json::object();
   for (const auto &[name, value] : statics)
     json["statics"][name] = value;
-
-  auto hypers = ordered_json::array(), states = ordered_json::array();
-  auto messages = ordered_json::array(), sequence = ordered_json::array();
-  sequence.push_back({{"prologue", 0}});
-  llvm::DenseMap<Value, unsigned> streams;
-  unsigned rowScalars = 1; // the skip flag
-  for (Operation &op : plan.getBody().front()) {
-    if (auto hyper = dyn_cast<HyperOp>(op)) {
-      ordered_json value = hyper.getDefaultValue().convertToDouble();
-      if (hyper.getDefaultValue().isInfinity()) // which JSON does not have
-        value = hyper.getDefaultValue().isNegative() ? "-inf" : "inf";
-      hypers.push_back({{"name", hyper.getName().str()}, {"default", std::move(value)}});
-    } else if (auto stream = dyn_cast<StreamOp>(op)) {
-      unsigned index = streams.size();
-      streams[stream.getResult()] = index;
-      std::string dtype = typeName(stream.getType().getStorage());
-      if (index < 2)
-        json[index == 0 ? "param" : "grad"] = dtype;
-      else
-        states.push_back({{"name", stream.getName().str()}, {"dtype", dtype}});
-    } else if (auto validate = dyn_cast<ValidateOp>(op)) {
-      for (auto message : validate.getMessages().getAsRange<StringAttr>())
-        messages.push_back(message.getValue().str());
-    } else if (auto prologue = dyn_cast<PrologueOp>(op)) {
-      rowScalars += prologue.getNumResults();
-    } else if (auto pass = dyn_cast<PassOp>(op)) {
-      sequence.push_back({{"pass", sequence.size() - 1},
-                          {"over", "element"},
-                          {"loop", "flat"},
-                          {"reads", indicesOf(pass.getReads(), streams)},
-                          {"writes", indicesOf(pass.getWrites(), streams)},
-                          {"makes", ordered_json::array()},
-                          {"reductions", ordered_json::array()}});
-    }
-  }
-  json["states"] = std::move(states);
-  json["hypers"] = std::move(hypers);
-  json["messages"] = std::move(messages);
-  json["plans"] = ordered_json::array({{{"for", "any"},
-                                        {"prefix", plan.getSymName().str()},
-                                        {"row_scalars", rowScalars},
-                                        {"rows_by", "step"},
-                                        {"random", false},
-                                        {"prologues", 1},
-                                        {"temporaries", ordered_json::array()},
-                                        {"sequence", std::move(sequence)}}});
+  for (auto stream : plan.getBody().getOps<StreamOp>())
+    if (stream.getName() == "param" || stream.getName() == "grad")
+      json[stream.getName().str()] = typeName(stream.getType().getStorage());
+  json["states"] = statesJson(plan, matrix);
+  json["hypers"] = hypersOf(plan);
+  json["messages"] = ordered_json::array();
+  for (auto validate : plan.getBody().getOps<ValidateOp>())
+    for (auto message : validate.getMessages().getAsRange<StringAttr>())
+      json["messages"].push_back(message.getValue().str());
+  json["plans"] = ordered_json::array({PlanJson(plan).make(matrix ? "vector" : "any")});
+  if (matrix)
+    json["plans"].push_back(PlanJson(matrix).make("matrix"));
   return json.dump(-1, ' ', /*ensure_ascii=*/false, ordered_json::error_handler_t::replace);
 }

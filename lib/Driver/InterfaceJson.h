@@ -1,4 +1,4 @@
-//===- InterfaceJson.h - The interface of a plan as JSON ----------------------------*- C++ -*-===//
+//===- InterfaceJson.h - The interface of plans as JSON -----------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_LIB_DRIVER_INTERFACEJSON_H
 #define UPDRAFT_LIB_DRIVER_INTERFACEJSON_H
@@ -11,7 +11,8 @@
 
 namespace updraft {
 
-/// The object that accompanies machine code, as docs/architecture.md has it.
+/// The object that accompanies machine code, as docs/architecture.md has it. `plan` stands for the
+/// plan for matrices beside it in its module, too.
 std::string interfaceJson(PlanOp plan, llvm::StringRef numerics,
                           const std::vector<std::pair<std::string, std::string>> &statics);
 

@@ -150,6 +150,21 @@ LogicalResult PrologueOp::verifyRegions() {
   return verifyHostTypes(*this, getResultTypes());
 }
 
+bool PrologueOp::isPerTensor() {
+  return llvm::any_of(getInputs(), [](Value input) {
+    Operation *definition = input.getDefiningOp();
+    if (auto size = dyn_cast<SizeOp>(definition))
+      return size.getOver() != Extent::group;
+    if (auto scalar = dyn_cast<ScalarOp>(definition))
+      return scalar.getOver() == Extent::tensor;
+    if (auto pass = dyn_cast<PassOp>(definition)) {
+      auto reductions = llvm::to_vector(pass.getReductionRange());
+      return reductions[cast<OpResult>(input).getResultNumber()].getOver() != Extent::group;
+    }
+    return false;
+  });
+}
+
 bool PassOp::runsByRows() {
   auto isOfMatrix = [](Value value) {
     auto stream = dyn_cast<StreamType>(value.getType());

@@ -180,6 +180,10 @@ def Updraft_PrologueOp : Updraft_HostFunctionOp<"prologue"> {
   let assemblyFormat = [{
     `(` $inputs `)` `:` functional-type($inputs, $results) attr-dict-with-keyword $body
   }];
+  let extraClassDeclaration = [{
+    /// Whether parameters of one group, at the same step, may differ in its results.
+    bool isPerTensor();
+  }];
 }
 
 def Updraft_YieldOp : Updraft_Op<"yield", [
