@@ -1,0 +1,188 @@
+"""Every rule trains the digits network, beside PyTorch's optimizer or its paper's algorithm.
+
+Both start from the same weights and see the same batches. Writes the accuracies on digits that were
+not trained on as JSON, as a Markdown table and as a plot; see docs/convergence.md.
+"""
+
+import argparse
+import dataclasses
+import json
+import pathlib
+import statistics
+import sys
+
+import convergence_plot
+import numpy
+import torch
+import training
+from convergence_works import WORKS
+
+import updraft
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# Mean over the seeds; one digit of the test set is 0.28 points.
+TOLERANCE = 0.5
+HESSIAN_EVERY = 10
+
+
+@dataclasses.dataclass
+class Side:
+    """A network and what trains it: an Updraft optimizer, or a torch one."""
+
+    network: torch.nn.Module
+    optimizer: object
+    states: object  # the parameter's number → its states by name
+
+    @property
+    def params(self):
+        return list(self.network.parameters())
+
+
+def our_side(work, seed):
+    rule = updraft.compile_file(
+        ROOT / "rules" / f"{work.rule}.upd", set=work.settings, storage=work.storage
+    )
+    network = training.make_network(seed)
+    optimizer = updraft.Optimizer(rule, list(network.parameters()))
+    return Side(network, optimizer, optimizer.state)
+
+
+def their_side(work, seed):
+    network = training.make_network(seed)
+    params = list(network.parameters())
+    optimizer = work.counterpart(params)
+    return Side(network, optimizer, lambda index: optimizer.state[params[index]])
+
+
+def step(side):
+    if isinstance(side.optimizer, updraft.Optimizer):
+        side.optimizer.step([param.grad for param in side.params])
+    else:
+        side.optimizer.step()
+
+
+def estimate_hessian(side, images, generator, decay=0.99):
+    """Moves `hessian` to the Gauss-Newton-Bartlett estimate: gradients for labels that are drawn
+    from the network's own predictions.
+    """
+    probabilities = torch.softmax(side.network(images), 1)
+    labels = torch.multinomial(probabilities.detach(), 1, generator=generator).squeeze(1)
+    training.backward(side.network, images, labels)
+    for index, param in enumerate(side.params):
+        states = side.states(index)
+        estimate = len(images) * param.grad**2
+        hessian = torch.as_tensor(states["hessian"])
+        hessian.mul_(decay).add_(estimate, alpha=1 - decay)
+
+
+def use_average(side, work):
+    """Puts into the parameters what the rule evaluates with, where that is something else."""
+    for index, param in enumerate(side.params):
+        states = side.states(index)
+        for name in ("ax", "x"):
+            if name in states:
+                param.data.copy_(torch.as_tensor(states[name]))
+        if "z" in states and "x" not in states:
+            beta = work.settings.get("momentum", work.settings.get("beta1", 0.9))
+            z = torch.as_tensor(states["z"])
+            param.data.add_((z - param.data) * (1 - 1 / beta))
+
+
+def train(work, side, data, epochs, seed):
+    """Returns the loss of every step, and the accuracy in percent."""
+    images, labels, test_images, test_labels = data
+    losses = []
+    generator = torch.Generator().manual_seed(seed)
+    for _ in range(epochs):
+        for batch in torch.randperm(len(images), generator=generator).split(training.BATCH):
+            if losses and len(losses) % HESSIAN_EVERY == 1 and "hessian" in side.states(0):
+                estimate_hessian(side, images[batch], torch.Generator().manual_seed(len(losses)))
+            losses.append(training.backward(side.network, images[batch], labels[batch]))
+            step(side)
+    use_average(side, work)
+    return losses, 100 * training.accuracy(side.network, test_images, test_labels)
+
+
+def compare(work, data, epochs, seeds):
+    """Trains both sides with every seed; returns a row of the results."""
+    ours, theirs, difference = [], [], 0.0
+    for seed in range(1, seeds + 1):
+        our_losses, our_accuracy = train(work, our_side(work, seed), data, epochs, seed)
+        their_losses, their_accuracy = train(work, their_side(work, seed), data, epochs, seed)
+        ours.append(our_accuracy)
+        theirs.append(their_accuracy)
+        first = slice(0, 45)  # an epoch: later, training has amplified every rounding
+        apart = numpy.abs(numpy.array(our_losses[first]) - numpy.array(their_losses[first]))
+        difference = max(difference, float(apart.max()))
+    optimizer = type(work.counterpart([torch.nn.Parameter(torch.zeros(1))]))
+    origin = "torch.optim" if optimizer.__module__.startswith("torch.") else "paper"
+    return {
+        "name": work.name,
+        "rule": work.rule,
+        "settings": work.settings,
+        "storage": work.storage,
+        "counterpart": f"{origin}.{optimizer.__name__}" if origin != "paper" else "its paper",
+        "accuracy": statistics.mean(ours),
+        "counterpart_accuracy": statistics.mean(theirs),
+        "first_epoch_loss_difference": difference,
+    }
+
+
+def markdown(rows):
+    lines = [
+        "| rule | settings | beside | Updraft | counterpart |",
+        "|---|---|---|---|---|",
+    ]
+    for row in rows:
+        settings = ", ".join(f"{name} {value:g}" for name, value in row["settings"].items())
+        lines.append(
+            f"| {row['name']} | {settings} | {row['counterpart']} | {row['accuracy']:.2f} | "
+            f"{row['counterpart_accuracy']:.2f} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--epochs", type=int, default=30, help="default: 30")
+    parser.add_argument("--seeds", type=int, default=3, help="trainings per rule, default: 3")
+    parser.add_argument("--rules", default="", help="only these, separated by commas")
+    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build" / "convergence")
+    arguments = parser.parse_args()
+    if min(arguments.epochs, arguments.seeds) < 1:
+        parser.error("epochs and seeds are at least 1")
+    chosen = arguments.rules.split(",") if arguments.rules else [work.rule for work in WORKS]
+    unknown = set(chosen) - {work.rule for work in WORKS}
+    if unknown:
+        parser.error(f"there is no rule {', '.join(sorted(unknown))}")
+    arguments.out.mkdir(parents=True, exist_ok=True)
+
+    torch.set_num_threads(1)  # the network is too small for more
+    data = training.load_digits()
+    rows = []
+    for work in WORKS:
+        if work.rule in chosen:
+            row = compare(work, data, arguments.epochs, arguments.seeds)
+            rows.append(row)
+            print(
+                f"{row['name']:<24} {row['accuracy']:6.2f} % "
+                f"{row['counterpart_accuracy']:6.2f} % ({row['counterpart']}), losses of the first "
+                f"epoch apart by {row['first_epoch_loss_difference']:.1e}",
+                flush=True,
+            )
+    (arguments.out / "convergence.json").write_text(json.dumps(rows, indent=1) + "\n")
+    (arguments.out / "convergence.md").write_text(markdown(rows))
+    convergence_plot.write(rows, arguments.out / "convergence.svg")
+    print(f"results: {arguments.out}/convergence.json, .md and .svg")
+
+    worse = [
+        row["name"] for row in rows if row["accuracy"] < row["counterpart_accuracy"] - TOLERANCE
+    ]
+    if worse:
+        print(f"less accurate by more than {TOLERANCE} points: {', '.join(worse)}")
+    return 1 if worse else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,87 @@
+"""What the convergence demo trains: every rule with settings that suit the digits network.
+
+The settings are those of the rule; its counterpart, PyTorch's optimizer or the transcription of the
+paper in `python/published`, gets the same.
+"""
+
+import dataclasses
+import pathlib
+import sys
+
+import torch
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import published
+
+# What torch has as tuples.
+TUPLES = {
+    "betas": ("beta1", "beta2"),
+    "eps": ("eps1", "eps2"),
+    "etas": ("etaminus", "etaplus"),
+    "step_sizes": ("step_size_min", "step_size_max"),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Work:
+    """A training: a rule with settings, and with types of its states."""
+
+    rule: str
+    settings: dict = dataclasses.field(default_factory=dict)
+    storage: dict = dataclasses.field(default_factory=dict)
+    label: str = ""
+
+    @property
+    def name(self):
+        return f"{self.rule} {self.label}".rstrip()
+
+    def counterpart(self, params):
+        """Makes the optimizer that the rule is compared with."""
+        if self.rule in published.OPTIMIZERS:
+            return published.OPTIMIZERS[self.rule](params, **self.settings)
+        optimizer = next(
+            member
+            for name, member in vars(torch.optim).items()
+            if name.lower() == self.rule and isinstance(member, type)
+        )
+        settings = dict(self.settings)
+        for name, parts in TUPLES.items():
+            if settings.keys() >= set(parts):
+                settings[name] = tuple(settings.pop(part) for part in parts)
+        return optimizer(params, **settings)
+
+
+BF16_STATES = {"state": "bf16"}
+
+WORKS = [
+    Work("sgd", {"lr": 0.05, "momentum": 0.9}),
+    Work("adam", {"lr": 1e-3}),
+    Work("adamw", {"lr": 1e-3}),
+    Work("adamw", {"lr": 1e-3}, BF16_STATES, "with bf16 states"),
+    Work("rmsprop", {"lr": 1e-3}),
+    Work("adagrad", {"lr": 1e-2}),
+    Work("adamax", {"lr": 2e-3}),
+    Work("adadelta", {"lr": 1.0}),
+    Work("radam", {"lr": 2e-3}),
+    # Made for full batches: with small ones its steps must not grow far.
+    Work(
+        "rprop",
+        {
+            "lr": 1e-4,
+            "etaminus": 0.5,
+            "etaplus": 1.2,
+            "step_size_min": 1e-6,
+            "step_size_max": 1e-3,
+        },
+    ),
+    Work("qhm", {"lr": 0.3, "momentum": 0.95}),
+    Work("lion", {"lr": 3e-4}),
+    Work("adabelief", {"lr": 1e-3}),
+    Work("yogi", {"lr": 1e-2}),
+    Work("signum", {"lr": 3e-4}),
+    Work("qhadam", {"lr": 1e-3}),
+    Work("adan", {"lr": 1e-3}),
+    Work("ademamix", {"lr": 1e-3, "beta3": 0.99}),
+    Work("mars", {"lr": 3e-3}),
+    Work("sophia", {"lr": 1e-3, "weight_decay": 0.01}),
+]

@@ -1,0 +1,43 @@
+"""The convergence demo, shortened: every rule takes part and follows its counterpart."""
+
+import json
+import pathlib
+import subprocess
+import sys
+import xml.dom.minidom
+
+import pytest
+
+from .conftest import RULES
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[1] / "demo" / "convergence.py"
+FIRST_LOSSES = 1e-4
+
+
+def run(tmp_path, *arguments):
+    for module in ("matplotlib", "sklearn", "torch"):
+        pytest.importorskip(module)
+    command = [sys.executable, str(SCRIPT), "--out", str(tmp_path), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=600)
+
+
+def test_one_epoch_of_every_rule(tmp_path):
+    result = run(tmp_path, "--epochs", "1", "--seeds", "1")
+    assert result.returncode == 0, result.stdout + result.stderr
+    rows = json.loads((tmp_path / "convergence.json").read_text())
+    assert {row["rule"] for row in rows} == {path.stem for path in RULES.glob("*.upd")}
+    for row in rows:
+        assert 10 < row["accuracy"] <= 100, row
+        assert row["storage"] or row["first_epoch_loss_difference"] < FIRST_LOSSES, row
+    table = (tmp_path / "convergence.md").read_text()
+    plot = (tmp_path / "convergence.svg").read_text()
+    xml.dom.minidom.parseString(plot)
+    for row in rows:
+        assert f"| {row['name']} |" in table
+        assert row["name"] in plot
+
+
+def test_unknown_rules_are_refused(tmp_path):
+    result = run(tmp_path, "--rules", "nonsense")
+    assert result.returncode == 2
+    assert "there is no rule nonsense" in result.stderr
