@@ -145,9 +145,9 @@ def markdown(rows):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--epochs", type=int, default=30, help="default: 30")
+    parser.add_argument("--epochs", type=int, default=15, help="default: 15")
     parser.add_argument("--seeds", type=int, default=3, help="trainings per rule, default: 3")
-    parser.add_argument("--rules", default="", help="only these, separated by commas")
+    parser.add_argument("--rules", default="", help="only these; rows of others stay")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build" / "convergence")
     arguments = parser.parse_args()
     if min(arguments.epochs, arguments.seeds) < 1:
@@ -160,6 +160,8 @@ def main():
 
     torch.set_num_threads(1)  # the network is too small for more
     data = training.load_digits()
+    file = arguments.out / "convergence.json"
+    known = {row["name"]: row for row in json.loads(file.read_text())} if file.exists() else {}
     rows = []
     for work in WORKS:
         if work.rule in chosen:
@@ -171,7 +173,9 @@ def main():
                 f"epoch apart by {row['first_epoch_loss_difference']:.1e}",
                 flush=True,
             )
-    (arguments.out / "convergence.json").write_text(json.dumps(rows, indent=1) + "\n")
+        elif work.name in known:
+            rows.append(known[work.name])
+    file.write_text(json.dumps(rows, indent=1) + "\n")
     (arguments.out / "convergence.md").write_text(markdown(rows))
     convergence_plot.write(rows, arguments.out / "convergence.svg")
     print(f"results: {arguments.out}/convergence.json, .md and .svg")
