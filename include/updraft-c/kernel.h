@@ -77,8 +77,8 @@ typedef void (*upd_prologue_function)(const double *hyper, const double *per_ten
 
 /* A part of one tensor; none if begin == end. Of a flat pass: elements, rows or columns (whatever
  * the pass is over; those of all batches in order), and `begin` is a multiple of UPD_LEAF_ELEMENTS.
- * Of a matrix pass: blocks, of which a batch has B = ceil(rows / UPD_BLOCK_ROWS); block k is that of
- * batch k / B with the rows from k mod B * UPD_BLOCK_ROWS. */
+ * Of a matrix pass: blocks, of which a batch has B = ceil(rows / UPD_BLOCK_ROWS); block k is that
+ * of batch k / B with the rows from k mod B * UPD_BLOCK_ROWS. */
 typedef struct upd_range {
   int64_t begin;
   int64_t end;
@@ -93,10 +93,10 @@ typedef struct upd_range {
  * of a row stream in batch b is at b * rows + r, value c of a column stream at b * columns + c.
  *
  * Reductions over a tensor or group are written to `partials`: for each leaf (or block) of the
- * ranges in order, one value for each such reduction of the pass, in order. A reduction over rows is
- * written to its temporary as a whole. One over columns is written once for each block: the
- * temporary has `columns` values per block then, those of block k from k * columns. Nothing of this
- * is read before it is written. `partials` and `sites` (one per tensor) may be null where the pass
+ * ranges in order, one value for each such reduction of the pass, in order. A reduction over rows
+ * is written to its temporary as a whole. One over columns is written once for each block: the
+ * temporary has `columns` values per block then, those of block k from k * columns. A pass writes
+ * all of this in its ranges, and reads none of it before. `partials` and `sites` (one per tensor) may be null where the pass
  * uses neither. */
 typedef void (*upd_pass_function)(const void *row, void *const *streams, const upd_range *ranges,
                                   int64_t count, double *partials, const upd_site *sites);

@@ -36,7 +36,8 @@ typedef struct upd_pool {
 } upd_pool;
 
 /* Refused, before anything is written: a parameter with the wrong dtype or device, that is not
- * dense, is read-only, or overlaps another; a hyperparameter that is unknown, NaN, or breaks a
+ * dense, is read-only, or overlaps another; with a rule that works on rows and columns one whose
+ * last two dimensions are not row-major; a hyperparameter that is unknown, NaN, or breaks a
  * requirement of the rule (its message). `pool` may be null: the library's own, with
  * UPDRAFT_NUM_THREADS threads or one per CPU that the process may use. */
 UPD_EXPORT upd_status upd_optimizer_create(upd_rule *rule, const upd_group *groups,
@@ -49,8 +50,9 @@ UPD_EXPORT size_t upd_optimizer_group_count(const upd_optimizer *optimizer);
 
 /* Applies one step to every parameter that has a gradient. grads[i] belongs to parameter i, counted
  * over all groups; a gradient with null data and rank -1 is absent: its parameter is left alone,
- * and gets no state. Gradients are read only. Refused before anything is written: a wrong count,
- * dtype, device, shape or layout; a gradient that overlaps a parameter or a state. */
+ * and gets no state; a parameter whose step the rule skips too. Gradients are read only. Refused
+ * before anything is written: a wrong count, dtype, device, shape or layout; a gradient that
+ * overlaps a parameter or a state. */
 UPD_EXPORT upd_status upd_optimizer_step(upd_optimizer *optimizer, const upd_tensor *grads,
                                          size_t grad_count);
 
@@ -69,8 +71,16 @@ UPD_EXPORT upd_status upd_optimizer_get_step(const upd_optimizer *optimizer, siz
                                              int64_t *step);
 UPD_EXPORT upd_status upd_optimizer_set_step(upd_optimizer *optimizer, size_t param, int64_t step);
 
-/* A view of a parameter's state, with the parameter's shape and strides; valid until the optimizer
- * is released. UPD_NOT_FOUND while the parameter has taken no step and no state was loaded. */
+/* The seed of a rule's random numbers, which also depend on the parameter, its step count and the
+ * element. 0 until it is set. Files of rules that use it have it. */
+UPD_EXPORT upd_status upd_optimizer_get_seed(const upd_optimizer *optimizer, uint64_t *seed);
+UPD_EXPORT upd_status upd_optimizer_set_seed(upd_optimizer *optimizer, uint64_t seed);
+
+/* A view of a parameter's state, valid until the optimizer is released. A state over elements has
+ * the parameter's shape and strides; one over rows [..., rows, 1]; one over columns
+ * [..., 1, columns]; a scalar has rank 0, and one over a group is the same for all its parameters.
+ * UPD_NOT_FOUND while the parameter has taken no step and no state was loaded, and for a state that
+ * only matrices, or only vectors, have. */
 UPD_EXPORT upd_status upd_optimizer_state(upd_optimizer *optimizer, size_t param, const char *state,
                                           upd_tensor *tensor);
 
@@ -81,7 +91,7 @@ UPD_EXPORT upd_status upd_optimizer_initial_value(const upd_optimizer *optimizer
 
 /* Uses the caller's memory for a state instead of the optimizer's own: dtype, shape and layout must
  * fit, it must overlap nothing else, and outlive the optimizer. Its content is the state's value. A
- * parameter has all its states or none when it next steps. */
+ * parameter has all its states or none when it next steps; one over a group may be there or not. */
 UPD_EXPORT upd_status upd_optimizer_bind_state(upd_optimizer *optimizer, size_t param,
                                                const char *state, const upd_tensor *tensor);
 

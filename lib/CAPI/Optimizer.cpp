@@ -100,6 +100,20 @@ upd_status upd_optimizer_set_step(upd_optimizer *optimizer, size_t param, int64_
   return change(optimizer, [&](runtime::Optimizer &o) { return o.setStep(param, step); });
 }
 
+upd_status upd_optimizer_get_seed(const upd_optimizer *optimizer, uint64_t *seed) {
+  return query(optimizer, "seed, where the result goes,", seed, [&](const runtime::Optimizer &o) {
+    *seed = o.getSeed();
+    return runtime::Status();
+  });
+}
+
+upd_status upd_optimizer_set_seed(upd_optimizer *optimizer, uint64_t seed) {
+  return change(optimizer, [&](runtime::Optimizer &o) {
+    o.setSeed(seed);
+    return runtime::Status();
+  });
+}
+
 upd_status upd_optimizer_state(upd_optimizer *optimizer, size_t param, const char *state,
                                upd_tensor *tensor) {
   return query(optimizer, "tensor, where the result goes,", tensor,

@@ -1,4 +1,4 @@
-//===- DType.cpp - Rounding a double to a storage type ----------------------------------------===//
+//===- DType.cpp - Storage types from and to double -------------------------------------------===//
 
 #include "runtime/base/DType.h"
 
@@ -50,4 +50,41 @@ void updraft::runtime::storeRounded(upd_dtype dtype, double value, void *element
     return;
   }
   }
+}
+
+static double decode16(uint16_t bits, int fractionBits, int minExponent) {
+  const int exponentBits = 15 - fractionBits;
+  const int field = bits >> fractionBits & ((1 << exponentBits) - 1);
+  const int fraction = bits & ((1 << fractionBits) - 1);
+  double magnitude;
+  if (field == (1 << exponentBits) - 1)
+    magnitude = fraction ? NAN : INFINITY;
+  else if (field == 0)
+    magnitude = std::ldexp(fraction, minExponent - fractionBits);
+  else
+    magnitude =
+        std::ldexp(fraction + (1 << fractionBits), field - 1 + minExponent - fractionBits);
+  return std::copysign(magnitude, bits & 0x8000 ? -1.0 : 1.0);
+}
+
+double updraft::runtime::loadExact(upd_dtype dtype, const void *element) {
+  switch (dtype) {
+  case UPD_F32: {
+    float value;
+    std::memcpy(&value, element, sizeof(value));
+    return value;
+  }
+  case UPD_F64: {
+    double value;
+    std::memcpy(&value, element, sizeof(value));
+    return value;
+  }
+  case UPD_BF16:
+  case UPD_F16: {
+    uint16_t bits;
+    std::memcpy(&bits, element, sizeof(bits));
+    return dtype == UPD_BF16 ? decode16(bits, 7, -126) : decode16(bits, 10, -14);
+  }
+  }
+  return 0;
 }

@@ -65,6 +65,9 @@ inline std::optional<upd_dtype> parseDType(std::string_view name) {
 /// Writes `value`, rounded to the nearest value of `dtype`, ties to even, to `element`.
 void storeRounded(upd_dtype dtype, double value, void *element);
 
+/// The value of `element`, which every double holds.
+double loadExact(upd_dtype dtype, const void *element);
+
 } // namespace updraft::runtime
 
 #endif // UPDRAFT_RUNTIME_BASE_DTYPE_H

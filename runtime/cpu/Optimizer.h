@@ -47,6 +47,10 @@ public:
   Status getStep(size_t param, int64_t &step) const;
   Status setStep(size_t param, int64_t step);
 
+  /// Of the random numbers; 0 until it is set. Saved and loaded.
+  uint64_t getSeed() const { return seed; }
+  void setSeed(uint64_t value);
+
   Status state(size_t param, const char *name, upd_tensor &tensor) const;
   Status initialValue(size_t param, const char *name, double &value) const;
   Status bindState(size_t param, const char *name, const upd_tensor &tensor);
@@ -58,9 +62,11 @@ private:
   struct Param {
     void *data;
     TensorLayout layout;
+    TensorShape shape;
     uint32_t group;
+    uint32_t plan; // of the rule
   };
-  /// Where a parameter's states stand.
+  /// Where a state of a parameter stands.
   enum class StateOrigin : uint8_t { None, Own, Bound };
   struct Loaded;
   /// What a look at a gradient needs, apart from what else is known of its parameter: a step reads
@@ -83,6 +89,8 @@ private:
   // Creation.
   Status addGroups(const upd_group *groups, size_t groupCount);
   Status addParam(const upd_tensor &tensor, const char *name, uint32_t group);
+  Status choosePlan(Param &param) const;
+  void addStateLayouts();
   Status checkNames() const;
   Status checkParamsApart();
 
@@ -94,16 +102,42 @@ private:
   Status checkOverlap(const upd_tensor *grads) const;
   Status checkBoundStates(const upd_tensor *grads) const;
   void buildPlan(const upd_tensor *grads);
-  Status createStates();
+  template <typename Body> void forNewStates(Body body);
+  template <typename Body> void forNewGroupStates(Body body);
+  Status createStates(bool &fresh);
+  void acceptStates();
 
   // States.
+  bool usesRandom() const;
   size_t stateCount() const { return kernels->interface.states.size(); }
   Status checkParam(size_t param) const;
   Status findState(const char *name, size_t &index) const;
-  size_t slotOf(size_t param, size_t state) const { return param * stateCount() + state; }
+  /// UPD_NOT_FOUND if the parameter's class has no such state.
+  Status checkOf(size_t param, size_t state) const;
+  bool isShared(size_t state) const { return interface().states[state].over == Extent::Group; }
+  /// The state is one of the parameter's class, and not its group's.
+  bool isOwn(size_t param, size_t state) const;
+  /// The state is one of the parameter's class or of its group.
+  bool isOf(size_t param, size_t state) const;
+  /// A state over a group has its slot with the first parameter of the group.
+  size_t slotOf(size_t param, size_t state) const {
+    const size_t holder = isShared(state) ? firstParams[params[param].group] : param;
+    return holder * stateCount() + state;
+  }
+  /// The parameter is the one that a state's slot is with.
+  bool holds(size_t param, size_t state) const {
+    return isOf(param, state) && slotOf(param, state) == param * stateCount() + state;
+  }
+  TensorLayout layoutOf(size_t param, size_t state) const;
   size_t stateBytes(size_t param, size_t state) const;
-  /// All of the parameter's states are there.
+  /// Where the memory for states with such sizes goes, side by side.
+  static size_t alignedBytes(size_t bytes) {
+    return (bytes + StateArena::alignment - 1) / StateArena::alignment * StateArena::alignment;
+  }
+  /// All of the parameter's own states are there.
   bool hasStates(size_t param) const;
+  /// It has states of its own.
+  bool ownsStates(size_t param) const;
   /// Before a step the parameter has no state; for a rule without states, has taken no step.
   bool isFirst(size_t param) const;
   int64_t stepsOf(size_t param) const;
@@ -124,14 +158,20 @@ private:
 
   std::vector<Param> params;
   std::vector<std::string> names;
-  std::vector<int64_t> dimensions; // shapes and strides of the parameters
+  std::vector<int64_t> dimensions;      // shapes and strides of the parameters
+  std::vector<size_t> firstParams;      // of each group
+  std::vector<TensorLayout> rowLayouts; // of states over rows, by parameter; none if there are none
+  std::vector<TensorLayout> columnLayouts;
+  std::vector<int64_t> stateDimensions; // of those
+  uint64_t seed = 0;
 
   std::vector<int64_t> steps; // without those that the plan has taken
   int64_t planSteps = 0;      // taken by every tensor of the plan since it was made
 
-  std::vector<void *> statePointers;     // by slot
-  std::vector<StateOrigin> stateOrigins; // by slot
-  std::vector<StateArena> arenas;        // kept to the end: views of states point into them
+  // By slot. A state that is not there may have memory, from a step that was skipped.
+  std::vector<void *> statePointers;
+  std::vector<StateOrigin> stateOrigins;
+  std::vector<StateArena> arenas; // kept to the end: views of states point into them
   size_t boundStates = 0;
 
   MemoryRanges owned;                      // of parameters, bound states and arenas

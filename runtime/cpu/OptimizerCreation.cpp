@@ -4,6 +4,7 @@
 #include "runtime/cpu/Optimizer.h"
 #include "runtime/cpu/ThreadPool.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <limits>
 #include <string_view>
@@ -47,6 +48,11 @@ Status Optimizer::addGroups(const upd_group *groups, size_t groupCount) {
       if (group.params[j].rank > 0 && group.params[j].rank <= maxRank)
         sizes += 2 * static_cast<size_t>(group.params[j].rank);
   }
+  size_t next = 0;
+  for (size_t i = 0; i < groupCount; ++i) {
+    firstParams.push_back(next);
+    next += groups[i].param_count;
+  }
   params.reserve(total);
   names.reserve(total);
   dimensions.reserve(sizes); // the layouts point into it
@@ -62,6 +68,7 @@ Status Optimizer::addGroups(const upd_group *groups, size_t groupCount) {
         return status;
     }
   }
+  addStateLayouts();
   steps.resize(total);
   expectedGrads.resize(total);
   for (size_t i = 0; i < total; ++i) {
@@ -88,8 +95,97 @@ Status Optimizer::addParam(const upd_tensor &tensor, const char *name, uint32_t 
   if (tensor.read_only)
     return invalidArgument(
         fmt::format("{} is read-only, but a step writes it; give a copy that is not", subject));
-  params.push_back({tensor.data, layout, group});
+  params.push_back({tensor.data, layout, TensorShape::of(layout), group, 0});
+  return choosePlan(params.back());
+}
+
+/// Whether a plan needs to find rows and columns in memory.
+static bool usesRows(const RuleInterface &rule, const PlanInterface &plan) {
+  const std::vector<StreamInterface> streams = rule.streamsOf(plan);
+  return std::any_of(
+             streams.begin(), streams.end(),
+             [](const StreamInterface &stream) { return stream.over != Extent::Element; }) ||
+         std::any_of(plan.passes.begin(), plan.passes.end(),
+                     [](const PassInterface &pass) { return pass.isMatrix; });
+}
+
+static bool hasRowMajorMatrices(const TensorLayout &layout) {
+  const int32_t columns = layout.rank - 1, rows = layout.rank - 2;
+  return (layout.shape[columns] == 1 || layout.strides[columns] == 1) &&
+         (layout.shape[rows] == 1 || layout.strides[rows] == layout.shape[columns]);
+}
+
+Status Optimizer::choosePlan(Param &param) const {
+  const TensorClass own = param.layout.rank < 2 ? TensorClass::Vector : TensorClass::Matrix;
+  const std::vector<PlanInterface> &plans = interface().plans;
+  auto found = std::find_if(plans.begin(), plans.end(), [&](const PlanInterface &plan) {
+    return plan.tensors == TensorClass::Any || plan.tensors == own;
+  });
+  if (found == plans.end())
+    return invalidArgument(fmt::format(
+        "parameter `{}` has {}, but rule `{}` is for tensors of {}", names.back(),
+        param.layout.rank == 1 ? "1 dimension" : fmt::format("{} dimensions", param.layout.rank),
+        interface().name, own == TensorClass::Vector ? "two or more" : "less than two"));
+  param.plan = static_cast<uint32_t>(found - plans.begin());
+  if (own == TensorClass::Matrix && usesRows(interface(), *found) &&
+      !hasRowMajorMatrices(param.layout)) {
+    upd_tensor tensor{};
+    tensor.shape = param.layout.shape;
+    tensor.strides = param.layout.strides;
+    tensor.rank = param.layout.rank;
+    return invalidArgument(
+        fmt::format("parameter `{}` is {}, but rule `{}` works on rows and columns; give a tensor "
+                    "whose last two dimensions are row-major",
+                    names.back(), layoutText(tensor), interface().name));
+  }
   return {};
+}
+
+/// States over rows have one column, and those over columns one row, with the parameter's batches
+/// in its own order.
+void Optimizer::addStateLayouts() {
+  const auto &states = interface().states;
+  if (std::none_of(states.begin(), states.end(), [](const StateInterface &state) {
+        return state.over == Extent::Row || state.over == Extent::Column;
+      }))
+    return;
+  size_t total = 0;
+  for (const Param &param : params)
+    total += 4 * static_cast<size_t>(param.layout.rank);
+  stateDimensions.reserve(total); // the layouts point into it
+  rowLayouts.resize(params.size());
+  columnLayouts.resize(params.size());
+  for (size_t i = 0; i < params.size(); ++i) {
+    const TensorLayout &layout = params[i].layout;
+    const TensorShape &shape = params[i].shape;
+    if (layout.rank < 2)
+      continue;
+    auto add = [&](TensorLayout &result, int64_t rows, int64_t columns) {
+      const size_t start = stateDimensions.size(), rank = static_cast<size_t>(layout.rank);
+      stateDimensions.insert(stateDimensions.end(), layout.shape, layout.shape + rank);
+      stateDimensions.insert(stateDimensions.end(), layout.strides, layout.strides + rank);
+      int64_t *sizes = stateDimensions.data() + start, *strides = sizes + rank;
+      sizes[rank - 2] = rows;
+      sizes[rank - 1] = columns;
+      const int64_t matrix = shape.rows * shape.columns;
+      strides[rank - 1] = 1;
+      strides[rank - 2] = columns;
+      int64_t rowMajor = rows * columns;
+      result.rowMajor = true;
+      for (size_t j = rank - 2; j-- > 0;) {
+        // A tensor without elements is row-major.
+        strides[j] = matrix == 0 ? rowMajor : layout.strides[j] / matrix * rows * columns;
+        result.rowMajor &= strides[j] == rowMajor || sizes[j] == 1;
+        rowMajor *= std::max<int64_t>(sizes[j], 1);
+      }
+      result.shape = sizes;
+      result.strides = strides;
+      result.rank = layout.rank;
+      result.elements = shape.batches * rows * columns;
+    };
+    add(rowLayouts[i], shape.rows, 1);
+    add(columnLayouts[i], 1, shape.columns);
+  }
 }
 
 Status Optimizer::checkNames() const {

@@ -32,20 +32,71 @@ Status Optimizer::findState(const char *name, size_t &index) const {
       fmt::format("rule `{}` has no state `{}`{}", interface().name, name, nameHint(name, known)));
 }
 
+bool Optimizer::isOf(size_t param, size_t state) const {
+  const StateInterface &found = interface().states[state];
+  return isShared(state) || found.isOf(interface().plans[params[param].plan].tensors);
+}
+
+bool Optimizer::isOwn(size_t param, size_t state) const {
+  return !isShared(state) && isOf(param, state);
+}
+
+TensorLayout Optimizer::layoutOf(size_t param, size_t state) const {
+  switch (interface().states[state].over) {
+  case Extent::Element:
+    return params[param].layout;
+  case Extent::Row:
+    return rowLayouts[param];
+  case Extent::Column:
+    return columnLayouts[param];
+  case Extent::Tensor:
+  case Extent::Group:
+    break;
+  }
+  return {};
+}
+
+Status Optimizer::checkOf(size_t param, size_t state) const {
+  if (isOf(param, state))
+    return {};
+  return notFound(fmt::format(
+      "parameter `{}` has no state `{}`, which is for {} only", names[param],
+      interface().states[state].name,
+      interface().states[state].tensors == TensorClass::Matrix ? "matrices" : "vectors"));
+}
+
 size_t Optimizer::stateBytes(size_t param, size_t state) const {
-  return static_cast<size_t>(params[param].layout.elements) *
-         sizeOf(interface().states[state].dtype);
+  const StateInterface &found = interface().states[state];
+  return static_cast<size_t>(params[param].shape.count(found.over)) * sizeOf(found.dtype);
+}
+
+bool Optimizer::ownsStates(size_t param) const {
+  for (size_t i = 0; i < stateCount(); ++i)
+    if (isOwn(param, i))
+      return true;
+  return false;
 }
 
 bool Optimizer::hasStates(size_t param) const {
   for (size_t i = 0; i < stateCount(); ++i)
-    if (stateOrigins[slotOf(param, i)] == StateOrigin::None)
+    if (isOwn(param, i) && stateOrigins[slotOf(param, i)] == StateOrigin::None)
       return false;
   return true;
 }
 
 bool Optimizer::isFirst(size_t param) const {
-  return stateCount() == 0 ? stepsOf(param) == 0 : !hasStates(param);
+  return ownsStates(param) ? !hasStates(param) : stepsOf(param) == 0;
+}
+
+bool Optimizer::usesRandom() const {
+  return std::any_of(interface().plans.begin(), interface().plans.end(),
+                     [](const PlanInterface &plan) { return plan.usesRandom; });
+}
+
+void Optimizer::setSeed(uint64_t value) {
+  foldSteps();
+  seed = value;
+  plan.discard();
 }
 
 int64_t Optimizer::stepsOf(size_t param) const {
@@ -57,8 +108,9 @@ int64_t Optimizer::stepsOf(size_t param) const {
 void Optimizer::foldSteps() {
   if (planSteps == 0)
     return;
-  for (const StepPlan::Tensor &tensor : plan.tensors())
-    steps[tensor.param] += planSteps;
+  for (const PlanRun &run : plan.runs())
+    for (const PlanRun::Tensor &tensor : run.tensors())
+      steps[tensor.param] += planSteps;
   planSteps = 0;
 }
 
@@ -70,6 +122,8 @@ std::string Optimizer::ownerText(const MemoryRange &owner, const MemoryRange &in
                        names[owner.owner]);
   for (size_t i = 0; i < params.size(); ++i)
     for (size_t j = 0; j < stateCount(); ++j) {
+      if (!holds(i, j))
+        continue;
       const auto begin = reinterpret_cast<uintptr_t>(statePointers[slotOf(i, j)]);
       if (begin < intruder.end && intruder.begin < begin + stateBytes(i, j))
         return fmt::format("state `{}` of parameter `{}`", interface().states[j].name, names[i]);
@@ -102,10 +156,12 @@ Status Optimizer::state(size_t param, const char *name, upd_tensor &tensor) cons
     return status;
   if (Status status = findState(name, index); !status.ok())
     return status;
+  if (Status status = checkOf(param, index); !status.ok())
+    return status;
   if (stateOrigins[slotOf(param, index)] == StateOrigin::None)
     return notFound(fmt::format("parameter `{}` has no state yet; it gets it with its first step",
                                 names[param]));
-  const TensorLayout &layout = params[param].layout;
+  const TensorLayout layout = layoutOf(param, index);
   tensor = {};
   tensor.data = statePointers[slotOf(param, index)];
   tensor.shape = layout.shape;
@@ -135,10 +191,14 @@ Status Optimizer::bindState(size_t param, const char *name, const upd_tensor &te
     return status;
   if (Status status = findState(name, index); !status.ok())
     return status;
-  const TensorLayout &layout = params[param].layout;
+  if (Status status = checkOf(param, index); !status.ok())
+    return status;
+  const TensorLayout layout = layoutOf(param, index);
   const std::string subject = fmt::format("state `{}` of parameter `{}`", name, names[param]);
   if (!hasLayout(tensor, layout))
-    return invalidArgument(otherLayoutText(subject, tensor, layout));
+    return invalidArgument(otherLayoutText(
+        subject, tensor, layout,
+        interface().states[index].over == Extent::Element ? "the parameter" : "the state"));
   if (Status status = checkMemory(tensor, interface().states[index].dtype, layout.elements, subject,
                                   "states of this name");
       !status.ok())
@@ -147,10 +207,11 @@ Status Optimizer::bindState(size_t param, const char *name, const upd_tensor &te
     return invalidArgument(
         fmt::format("{} is read-only, but a step writes it; give a copy that is not", subject));
 
-  const auto owner = static_cast<uint32_t>(param), part = static_cast<uint32_t>(index);
+  const size_t slot = slotOf(param, index);
+  const auto owner = static_cast<uint32_t>(slot / stateCount());
+  const auto part = static_cast<uint32_t>(index);
   const MemoryRange range(tensor.data, stateBytes(param, index), owner, part);
   const MemoryRange *other = owned.findOther(range); // a state may be bound anew
-  const size_t slot = slotOf(param, index);
   const bool wasBound = stateOrigins[slot] == StateOrigin::Bound;
   if (other)
     return invalidArgument(fmt::format("{} overlaps {}; give it memory of its own", subject,

@@ -133,7 +133,8 @@ Status Optimizer::checkBoundStates(const upd_tensor *grads) const {
       continue;
     size_t bound = stateCount(), missing = stateCount();
     for (size_t j = 0; j < stateCount(); ++j)
-      (stateOrigins[slotOf(i, j)] == StateOrigin::None ? missing : bound) = j;
+      if (isOwn(i, j))
+        (stateOrigins[slotOf(i, j)] == StateOrigin::None ? missing : bound) = j;
     if (bound != stateCount())
       return invalidArgument(
           fmt::format("parameter `{}` has state `{}` but not `{}`; bind all of its states, or none",
@@ -144,62 +145,29 @@ Status Optimizer::checkBoundStates(const upd_tensor *grads) const {
 
 void Optimizer::buildPlan(const upd_tensor *grads) {
   foldSteps();
-  plan.clear(params.size());
-  for (size_t i = 0; i < params.size(); ++i) {
-    if (isAbsent(grads[i]))
-      continue;
-    const Param &param = params[i];
-    const auto position = plan.tensors().size();
-    plan.add(static_cast<uint32_t>(i), param.layout.elements, {param.group, isFirst(i), steps[i]});
-    plan.setStream(position, StreamIndex::Param, param.data);
-    plan.setStream(position, StreamIndex::Grad, grads[i].data);
-    for (size_t j = 0; j < stateCount(); ++j)
-      plan.setStream(position, StreamIndex::FirstState + j, statePointers[slotOf(i, j)]);
-  }
-  plan.finish();
-}
-
-/// Memory for the states of those that have none and are not skipped, all in one piece.
-Status Optimizer::createStates() {
-  const size_t count = stateCount();
-  auto isNew = [&](const StepPlan::Tensor &tensor) {
-    return plan.rowOf(tensor).first && !plan.isSkipped(tensor);
-  };
-  auto aligned = [](size_t bytes) {
-    return (bytes + StateArena::alignment - 1) / StateArena::alignment * StateArena::alignment;
-  };
-  size_t total = 0;
-  for (const StepPlan::Tensor &tensor : plan.tensors())
-    if (isNew(tensor))
-      for (size_t j = 0; j < count; ++j)
-        total += aligned(stateBytes(tensor.param, j));
-
-  owned.reserve(1);
-  arenas.reserve(arenas.size() + 1);
-  StateArena arena = StateArena::allocate(total);
-  if (total != 0 && !arena.data())
-    return {UPD_OUT_OF_MEMORY, fmt::format("no memory for {} bytes of states", total)};
-
-  // One state of all parameters after the other: small tensors then lie in sequence, stream by
-  // stream, as the processor's prefetching likes them.
-  char *memory = arena.data();
-  for (size_t j = 0; j < count; ++j)
-    for (size_t position = 0; position < plan.tensors().size(); ++position) {
-      const StepPlan::Tensor &tensor = plan.tensors()[position];
-      if (!isNew(tensor))
-        continue;
-      const size_t slot = slotOf(tensor.param, j);
-      statePointers[slot] = memory;
-      stateOrigins[slot] = StateOrigin::Own;
-      plan.setStream(position, StreamIndex::FirstState + j, memory);
-      if (memory)
-        memory += aligned(stateBytes(tensor.param, j));
+  plan.clear(params.size(), groupCount());
+  for (size_t i = 0; i < params.size(); ++i)
+    if (!isAbsent(grads[i]))
+      plan.add(static_cast<uint32_t>(i), params[i].plan, params[i].shape,
+               {params[i].group, isFirst(i), steps[i]});
+  plan.finish(seed);
+  for (PlanRun &run : plan.runs()) {
+    const std::vector<PlanRun::Tensor> &tensors = run.tensors();
+    const std::vector<StreamInterface> &streams = run.streamInterfaces();
+    for (size_t position = 0; position < tensors.size(); ++position) {
+      const size_t param = tensors[position].param;
+      run.setStream(position, StreamIndex::Param, params[param].data);
+      run.setStream(position, StreamIndex::Grad, grads[param].data);
+      for (size_t j = StreamIndex::FirstState; j < streams.size(); ++j)
+        if (streams[j].state != StreamInterface::none)
+          run.setStream(position, j, statePointers[slotOf(param, streams[j].state)]);
+      for (size_t j = 0; j < run.scalarStates().size(); ++j) {
+        const size_t slot = slotOf(param, run.scalarStates()[j]);
+        if (stateOrigins[slot] != StateOrigin::None)
+          run.rows().setScalar(tensors[position].row, j, statePointers[slot]);
+      }
     }
-  if (arena.data()) {
-    owned.insert({arena.data(), total, arenaOwner, static_cast<uint32_t>(arenas.size())});
-    arenas.push_back(std::move(arena));
   }
-  return {};
 }
 
 Status Optimizer::step(const upd_tensor *grads, size_t gradCount) {
@@ -222,27 +190,32 @@ Status Optimizer::step(const upd_tensor *grads, size_t gradCount) {
     buildPlan(grads);
   plan.discard();
   DefaultFloatEnvironment environment;
-  plan.evaluate(hypers);
-  if (plan.hasFirst() && stateCount() != 0)
-    if (Status status = createStates(); !status.ok())
+  plan.start(hypers, pool);
+  const bool newStates = plan.lacksStates();
+  bool fresh = true;
+  if (newStates)
+    if (Status status = createStates(fresh); !status.ok())
       return status;
 
   // From here on nothing fails.
   plan.accept();
   for (uint32_t i : changedGrads) {
     expectedGrads[i].checked = grads[i].data;
-    plan.setStream(plan.positionOf(i), StreamIndex::Grad, grads[i].data);
+    plan.runs()[params[i].plan].setStream(plan.positionOf(i), StreamIndex::Grad, grads[i].data);
   }
-  plan.run(pool);
+  plan.run(hypers, pool, fresh);
+  if (newStates)
+    acceptStates();
   if (!plan.hasSkipped()) {
     ++planSteps;
     plan.advance();
     return {};
   }
   foldSteps();
-  for (const StepPlan::Tensor &tensor : plan.tensors())
-    if (!plan.isSkipped(tensor))
-      ++steps[tensor.param];
+  for (const PlanRun &run : plan.runs())
+    for (size_t i = 0; i < run.tensors().size(); ++i)
+      if (!run.isSkipped(i))
+        ++steps[run.tensors()[i].param];
   plan.discard();
   return {};
 }

@@ -2,8 +2,6 @@
 
 #include "runtime/cpu/StepPartition.h"
 
-#include "updraft-c/kernel.h"
-
 #include <algorithm>
 
 using namespace updraft::runtime;
@@ -14,10 +12,9 @@ int64_t StepPartition::target(int64_t total, size_t part, size_t parts) {
   return total / count * index + total % count * index / count;
 }
 
-StepBoundary StepPartition::boundary(size_t tensor, int64_t elements, int64_t offset) {
-  const int64_t half = UPD_LEAF_ELEMENTS / 2;
-  const int64_t element =
-      (std::max<int64_t>(offset, 0) + half) / UPD_LEAF_ELEMENTS * UPD_LEAF_ELEMENTS;
+StepBoundary StepPartition::boundary(size_t tensor, int64_t end, int64_t offset, int64_t unitCost,
+                                     int64_t unit) {
+  const int64_t position = (std::max<int64_t>(offset, 0) + unitCost / 2) / unitCost * unit;
   // A cut at the end of a tensor is one at the start of the next.
-  return element < elements ? StepBoundary{tensor, element} : StepBoundary{tensor + 1, 0};
+  return position < end ? StepBoundary{tensor, position} : StepBoundary{tensor + 1, 0};
 }

@@ -3,16 +3,18 @@
 #ifndef UPDRAFT_RUNTIME_CPU_STEPPARTITION_H
 #define UPDRAFT_RUNTIME_CPU_STEPPARTITION_H
 
+#include "updraft-c/kernel.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace updraft::runtime {
 
-/// A place in the elements of a list of tensors.
+/// A place in the ranges of a list of tensors.
 struct StepBoundary {
   size_t tensor;   // an index into the list, or its size at the end
-  int64_t element; // a multiple of UPD_LEAF_ELEMENTS; less than the tensor has, or 0
+  int64_t element; // where a range may begin; less than its end, or 0
 
   bool operator==(const StepBoundary &) const = default;
 };
@@ -26,19 +28,38 @@ public:
   static constexpr int64_t tensorCost = 32;
 
   /// `elementsOf(i)` for i in [0, tensors); `total` is their sum, plus tensorCost for each tensor.
-  template <typename ElementsOf>
-  void assign(size_t tensors, ElementsOf elementsOf, int64_t total, size_t parts) {
+  /// `cutOf(i, offset)` is the boundary in tensor i near so many of its elements.
+  template <typename ElementsOf, typename CutOf>
+  void assign(size_t tensors, ElementsOf elementsOf, CutOf cutOf, int64_t total, size_t parts) {
     bounds.assign(parts + 1, StepBoundary{tensors, 0});
     bounds[0] = {0, 0};
     size_t part = 1;
     int64_t before = 0; // the cost of the tensors before this one
     for (size_t tensor = 0; tensor < tensors && part < parts; ++tensor) {
-      const int64_t elements = elementsOf(tensor);
-      const int64_t after = before + elements + tensorCost;
+      const int64_t after = before + elementsOf(tensor) + tensorCost;
       while (part < parts && target(total, part, parts) < after)
-        bounds[part] = boundary(tensor, elements, target(total, part, parts) - before), ++part;
+        bounds[part] = cutOf(tensor, target(total, part, parts) - before), ++part;
       before = after;
     }
+  }
+
+  /// The same for ranges of elements, cut at leaves.
+  template <typename ElementsOf>
+  void assign(size_t tensors, ElementsOf elementsOf, int64_t total, size_t parts) {
+    assign(
+        tensors, elementsOf,
+        [&](size_t tensor, int64_t offset) { return leafNear(tensor, elementsOf(tensor), offset); },
+        total, parts);
+  }
+
+  /// The boundary at the multiple of UPD_LEAF_ELEMENTS that is closest.
+  static StepBoundary leafNear(size_t tensor, int64_t elements, int64_t offset) {
+    return boundary(tensor, elements, offset, UPD_LEAF_ELEMENTS, UPD_LEAF_ELEMENTS);
+  }
+  /// That at the closest of the `blocks` blocks of a tensor.
+  static StepBoundary blockNear(size_t tensor, int64_t elements, int64_t blocks, int64_t offset) {
+    const int64_t perBlock = blocks > 1 && elements > blocks ? elements / blocks : 1;
+    return boundary(tensor, blocks, offset, perBlock, 1);
   }
 
   size_t parts() const { return bounds.empty() ? 0 : bounds.size() - 1; }
@@ -46,7 +67,8 @@ public:
 
 private:
   static int64_t target(int64_t total, size_t part, size_t parts);
-  static StepBoundary boundary(size_t tensor, int64_t elements, int64_t offset);
+  static StepBoundary boundary(size_t tensor, int64_t end, int64_t offset, int64_t unitCost,
+                               int64_t unit);
 
   std::vector<StepBoundary> bounds;
 };

@@ -28,18 +28,19 @@ std::string updraft::runtime::layoutText(const upd_tensor &tensor) {
 }
 
 std::string updraft::runtime::otherLayoutText(const std::string &subject, const upd_tensor &tensor,
-                                              const TensorLayout &layout) {
+                                              const TensorLayout &layout,
+                                              const std::string &owner) {
   const bool readable =
       tensor.rank >= 0 && tensor.rank <= maxRank && (tensor.rank == 0 || tensor.shape);
   if (!readable || !std::equal(tensor.shape, tensor.shape + tensor.rank, layout.shape,
                                layout.shape + layout.rank))
-    return fmt::format("{} is {}, but the parameter is {}; give a tensor of the same shape and "
+    return fmt::format("{} is {}, but {} is {}; give a tensor of the same shape and "
                        "strides",
                        subject, readable ? listText(tensor.shape, tensor.rank) : layoutText(tensor),
-                       listText(layout.shape, layout.rank));
-  return fmt::format("{} is {}, but the parameter has strides {}; give a tensor of the same "
+                       owner, listText(layout.shape, layout.rank));
+  return fmt::format("{} is {}, but {} has strides {}; give a tensor of the same "
                      "strides",
-                     subject, layoutText(tensor) + (tensor.strides ? "" : ", row-major"),
+                     subject, layoutText(tensor) + (tensor.strides ? "" : ", row-major"), owner,
                      listText(layout.strides, layout.rank));
 }
 

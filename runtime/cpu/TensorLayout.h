@@ -57,10 +57,10 @@ inline bool hasLayout(const upd_tensor &tensor, const TensorLayout &layout) {
 /// "[2, 3]", or "[2, 3] with strides [1, 2]" if it has strides.
 std::string layoutText(const upd_tensor &tensor);
 
-/// What is said of a tensor that has not a parameter's layout: both shapes, or where they are the
+/// What is said of a tensor that has not the layout of `owner`: both shapes, or where they are the
 /// same both strides.
 std::string otherLayoutText(const std::string &subject, const upd_tensor &tensor,
-                            const TensorLayout &layout);
+                            const TensorLayout &layout, const std::string &owner = "the parameter");
 
 /// Refuses what no kernel can run on: an unknown dtype, another dtype than `expected`, another
 /// device than the CPU, null data with elements, data that is not aligned to its elements.

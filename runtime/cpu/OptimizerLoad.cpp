@@ -1,4 +1,4 @@
-//===- OptimizerFile.cpp - Saving and loading the state of an optimizer -----------------------===//
+//===- OptimizerLoad.cpp - Loading the state of an optimizer ----------------------------------===//
 // Loading reads the whole file before anything changes: into the memory that the optimizer then
 // keeps where a parameter has no states yet, aside where it has some.
 
@@ -6,6 +6,7 @@
 #include "runtime/base/MessageText.h"
 #include "runtime/base/Safetensors.h"
 #include "runtime/cpu/Optimizer.h"
+#include "runtime/cpu/OptimizerFileNames.h"
 #include "runtime/cpu/RowMajorRuns.h"
 
 #include <algorithm>
@@ -20,79 +21,7 @@
 
 using namespace updraft::runtime;
 
-static constexpr std::string_view statePrefix = "state/";
-static constexpr std::string_view stepName = "step";
-static constexpr std::string_view ruleKey = "updraft.rule";
-static constexpr std::string_view groupKey = "updraft.group.";
 static constexpr size_t bufferBytes = 1 << 16;
-
-// Up to here every count is a float.
-static constexpr int64_t maxFloatStep = int64_t(1) << 24;
-static constexpr int64_t maxStep = int64_t(1) << 53;
-
-//===----------------------------------------------------------------------------------------===//
-// Saving
-//===----------------------------------------------------------------------------------------===//
-
-template <typename Value> static Status writeValue(SafetensorsSink &sink, Value value) {
-  return sink.write(&value, sizeof(value));
-}
-
-static Status writeRowMajor(SafetensorsSink &sink, const void *data, const TensorLayout &layout,
-                            size_t elementBytes) {
-  const auto *bytes = static_cast<const char *>(data);
-  for (RowMajorRuns runs(layout); !runs.atEnd(); runs.next()) {
-    const int64_t count = runs.stride() == 1 ? 1 : runs.length();
-    const size_t size = runs.stride() == 1 ? runs.length() * elementBytes : elementBytes;
-    for (int64_t i = 0; i < count; ++i)
-      if (Status status = sink.write(bytes + (runs.start() + i * runs.stride()) *
-                                                 static_cast<int64_t>(elementBytes),
-                                     size);
-          !status.ok())
-        return status;
-  }
-  return {};
-}
-
-Status Optimizer::save(const std::string &path) const {
-  SafetensorsWriter writer;
-  writer.setMetadata(std::string(ruleKey), interface().name);
-  const std::vector<std::string> &hyperNames = hypers.hyperNames();
-  for (size_t i = 0; i < groupCount(); ++i)
-    for (size_t j = 0; j < hyperNames.size(); ++j)
-      writer.setMetadata(fmt::format("{}{}.{}", groupKey, i, hyperNames[j]),
-                         numberText(hypers.of(i)[j]));
-
-  for (size_t i = 0; i < params.size(); ++i) {
-    const TensorLayout &layout = params[i].layout;
-    const bool saveStates = stateCount() != 0 && hasStates(i);
-    const int64_t step = stepsOf(i);
-    if (!saveStates && step == 0)
-      continue;
-    const std::string prefix = fmt::format("{}{}/", statePrefix, names[i]);
-    for (size_t j = 0; saveStates && j < stateCount(); ++j) {
-      const StateInterface &state = interface().states[j];
-      const void *data = statePointers[slotOf(i, j)];
-      writer.add(prefix + state.name, safetensorsType(state.dtype),
-                 {layout.shape, layout.shape + layout.rank},
-                 [&layout, data, bytes = sizeOf(state.dtype)](SafetensorsSink &sink) {
-                   return writeRowMajor(sink, data, layout, bytes);
-                 });
-    }
-    if (step <= maxFloatStep)
-      writer.add(
-          prefix + std::string(stepName), SafetensorsType::F32, {},
-          [step](SafetensorsSink &sink) { return writeValue(sink, static_cast<float>(step)); });
-    else
-      writer.add(prefix + std::string(stepName), SafetensorsType::I64, {},
-                 [step](SafetensorsSink &sink) { return writeValue(sink, step); });
-  }
-  return writer.save(path);
-}
-
-//===----------------------------------------------------------------------------------------===//
-// Loading
-//===----------------------------------------------------------------------------------------===//
 
 /// What a file holds, ready to be taken over.
 struct Optimizer::Loaded {
@@ -100,6 +29,7 @@ struct Optimizer::Loaded {
 
   SafetensorsFile file;
   GroupHypers hypers;
+  uint64_t seed = 0;
   std::vector<int64_t> steps;                    // by parameter
   std::vector<const SafetensorsEntry *> entries; // by slot; null: not in the file
   StateArena kept;                               // for states that are not there yet
@@ -136,6 +66,35 @@ static Status readStep(const SafetensorsFile &file, const SafetensorsEntry &entr
                                     entry.name));
   step = static_cast<int64_t>(value);
   return {};
+}
+
+/// Takes the seed of the metadata, if it is there.
+static Status readSeed(const SafetensorsFile &file, uint64_t &seed) {
+  auto found = file.metadata().find(std::string(seedKey));
+  if (found == file.metadata().end())
+    return {};
+  const std::string &text = found->second;
+  uint64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size())
+    return refuse(file, fmt::format("its seed is no number from 0 to 2^64 - 1: `{}`", text));
+  seed = value;
+  return {};
+}
+
+/// Refuses two parameters of a group with different values of a state that is one for the group.
+static Status checkSame(const SafetensorsFile &file, const SafetensorsEntry &a,
+                        const SafetensorsEntry &b) {
+  char values[2][8];
+  const size_t bytes = sizeOf(a.type);
+  if (Status status = file.read(a, 0, values[0], bytes); !status.ok())
+    return status;
+  if (Status status = file.read(b, 0, values[1], bytes); !status.ok())
+    return status;
+  if (std::memcmp(values[0], values[1], bytes) == 0)
+    return {};
+  return refuse(
+      file, fmt::format("`{}` and `{}` differ, but they are one state of a group", a.name, b.name));
 }
 
 /// Takes the hyperparameters of the metadata over those of `current`.
@@ -231,6 +190,10 @@ Status Optimizer::collect(const std::string &path, Loaded &loaded) const {
   if (Status status = readHypers(file, interface(), hypers, loaded.hypers); !status.ok())
     return status;
 
+  loaded.seed = seed;
+  if (Status status = readSeed(file, loaded.seed); !status.ok())
+    return status;
+
   std::unordered_map<std::string_view, size_t> paramOf;
   for (size_t i = 0; i < params.size(); ++i)
     paramOf.emplace(names[i], i);
@@ -266,33 +229,38 @@ Status Optimizer::collect(const std::string &path, Loaded &loaded) const {
     if (entry.type != safetensorsType(state->dtype))
       return refuse(file, fmt::format("`{}` is {}, but the rule is compiled for {}", entry.name,
                                       nameOf(entry.type), nameOf(safetensorsType(state->dtype))));
-    const TensorLayout &layout = params[param->second].layout;
+    const auto index = static_cast<size_t>(state - states.begin());
+    if (Status status = checkOf(param->second, index); !status.ok())
+      return refuse(file, status.message());
+    const TensorLayout layout = layoutOf(param->second, index);
     if (!std::equal(entry.shape.begin(), entry.shape.end(), layout.shape,
                     layout.shape + layout.rank))
-      return refuse(file, fmt::format("`{}` has another shape than its parameter", entry.name));
-    loaded.entries[slotOf(param->second, static_cast<size_t>(state - states.begin()))] = &entry;
+      return refuse(file, fmt::format("`{}` has another shape than its {}", entry.name,
+                                      state->over == Extent::Element ? "parameter" : "state"));
+    const SafetensorsEntry *&known = loaded.entries[slotOf(param->second, index)];
+    if (known) // of a group
+      if (Status status = checkSame(file, *known, entry); !status.ok())
+        return status;
+    known = &entry;
   }
   for (size_t i = 0; i < params.size(); ++i) {
     size_t present = 0;
     for (size_t j = 0; j < stateCount(); ++j)
-      present += loaded.entries[slotOf(i, j)] != nullptr;
+      present += isOwn(i, j) && loaded.entries[slotOf(i, j)];
     for (size_t j = 0; j < stateCount(); ++j)
-      if (present != 0 && !loaded.entries[slotOf(i, j)])
+      if (present != 0 && isOwn(i, j) && !loaded.entries[slotOf(i, j)])
         return refuse(file, fmt::format("parameter `{}` lacks state `{}`", names[i],
                                         interface().states[j].name));
     if (present != 0 && !hasStep[i])
       return refuse(file, fmt::format("parameter `{}` lacks its step count", names[i]));
   }
 
-  auto aligned = [](size_t bytes) {
-    return (bytes + StateArena::alignment - 1) / StateArena::alignment * StateArena::alignment;
-  };
   size_t keptBytes = 0, asideBytes = 0;
   for (size_t i = 0; i < params.size(); ++i)
     for (size_t j = 0; j < stateCount(); ++j)
-      if (loaded.entries[slotOf(i, j)])
+      if (holds(i, j) && loaded.entries[slotOf(i, j)])
         (stateOrigins[slotOf(i, j)] == StateOrigin::None ? keptBytes : asideBytes) +=
-            aligned(stateBytes(i, j));
+            alignedBytes(stateBytes(i, j));
   loaded.kept = StateArena::allocate(keptBytes);
   loaded.aside = StateArena::allocate(asideBytes);
   if ((keptBytes && !loaded.kept.data()) || (asideBytes && !loaded.aside.data()))
@@ -303,14 +271,14 @@ Status Optimizer::collect(const std::string &path, Loaded &loaded) const {
   for (size_t i = 0; i < params.size(); ++i)
     for (size_t j = 0; j < stateCount(); ++j) {
       const size_t slot = slotOf(i, j);
-      if (!loaded.entries[slot] || stateBytes(i, j) == 0)
+      if (!holds(i, j) || !loaded.entries[slot] || stateBytes(i, j) == 0)
         continue;
       char *&memory = stateOrigins[slot] == StateOrigin::None ? kept : aside;
       loaded.memory[slot] = memory;
-      if (Status status = readRowMajor(file, *loaded.entries[slot], memory, params[i].layout);
+      if (Status status = readRowMajor(file, *loaded.entries[slot], memory, layoutOf(i, j));
           !status.ok())
         return status;
-      memory += aligned(stateBytes(i, j));
+      memory += alignedBytes(stateBytes(i, j));
     }
   return {};
 }
@@ -318,6 +286,8 @@ Status Optimizer::collect(const std::string &path, Loaded &loaded) const {
 void Optimizer::commit(Loaded &loaded) noexcept {
   for (size_t i = 0; i < params.size(); ++i)
     for (size_t j = 0; j < stateCount(); ++j) {
+      if (!holds(i, j))
+        continue;
       const size_t slot = slotOf(i, j);
       if (!loaded.entries[slot]) {
         if (stateOrigins[slot] == StateOrigin::Bound) {
@@ -339,6 +309,7 @@ void Optimizer::commit(Loaded &loaded) noexcept {
     arenas.push_back(std::move(loaded.kept));
   }
   hypers.swap(loaded.hypers);
+  seed = loaded.seed;
   steps.swap(loaded.steps);
   planSteps = 0;
   gradsChecked = false;

@@ -1,0 +1,53 @@
+//===- InitialValues.cpp - What states start from ---------------------------------------------===//
+
+#include "runtime/cpu/InitialValues.h"
+
+#include "runtime/base/DType.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace updraft::runtime;
+
+void InitialValues::evaluate(const Kernels &kernels, const GroupHypers &hypers) {
+  const std::vector<StateInterface> &interfaces = kernels.interface.states;
+  states = interfaces.size();
+  scratch.resize(states);
+  values.resize(hypers.groupCount() * states);
+  zero = true;
+  for (size_t group = 0; group < hypers.groupCount() && states != 0; ++group) {
+    kernels.initial(hypers.of(group), scratch.data());
+    for (size_t i = 0; i < states; ++i) {
+      Value &value = values[group * states + i];
+      const upd_dtype dtype = interfaces[i].dtype;
+      storeRounded(dtype, scratch[i], value.element);
+      value.rounded = loadExact(dtype, value.element);
+      value.bytes = static_cast<uint8_t>(sizeOf(dtype));
+      value.isZero = std::all_of(value.element, value.element + value.bytes,
+                                 [](char byte) { return byte == 0; });
+      zero &= value.isZero;
+    }
+  }
+}
+
+template <typename Element>
+static void fillWith(const void *value, void *data, int64_t begin, int64_t end) {
+  Element element;
+  std::memcpy(&element, value, sizeof(element));
+  std::fill(static_cast<Element *>(data) + begin, static_cast<Element *>(data) + end, element);
+}
+
+void InitialValues::fill(uint32_t group, size_t state, void *data, int64_t begin,
+                         int64_t end) const {
+  const Value &value = at(group, state);
+  switch (value.bytes) {
+  case 2:
+    return fillWith<uint16_t>(value.element, data, begin, end);
+  case 4:
+    return fillWith<uint32_t>(value.element, data, begin, end);
+  case 8:
+    return fillWith<uint64_t>(value.element, data, begin, end);
+  default: // no other size
+    return;
+  }
+}

@@ -1,0 +1,73 @@
+//===- OptimizerSave.cpp - Saving the state of an optimizer -----------------------------------===//
+
+#include "runtime/base/DType.h"
+#include "runtime/base/MessageText.h"
+#include "runtime/base/Safetensors.h"
+#include "runtime/cpu/Optimizer.h"
+#include "runtime/cpu/OptimizerFileNames.h"
+#include "runtime/cpu/RowMajorRuns.h"
+
+#include <fmt/format.h>
+
+using namespace updraft::runtime;
+
+template <typename Value> static Status writeValue(SafetensorsSink &sink, Value value) {
+  return sink.write(&value, sizeof(value));
+}
+
+static Status writeRowMajor(SafetensorsSink &sink, const void *data, const TensorLayout &layout,
+                            size_t elementBytes) {
+  const auto *bytes = static_cast<const char *>(data);
+  for (RowMajorRuns runs(layout); !runs.atEnd(); runs.next()) {
+    const int64_t count = runs.stride() == 1 ? 1 : runs.length();
+    const size_t size = runs.stride() == 1 ? runs.length() * elementBytes : elementBytes;
+    for (int64_t i = 0; i < count; ++i)
+      if (Status status = sink.write(bytes + (runs.start() + i * runs.stride()) *
+                                                 static_cast<int64_t>(elementBytes),
+                                     size);
+          !status.ok())
+        return status;
+  }
+  return {};
+}
+
+Status Optimizer::save(const std::string &path) const {
+  SafetensorsWriter writer;
+  writer.setMetadata(std::string(ruleKey), interface().name);
+  if (usesRandom())
+    writer.setMetadata(std::string(seedKey), std::to_string(seed));
+  const std::vector<std::string> &hyperNames = hypers.hyperNames();
+  for (size_t i = 0; i < groupCount(); ++i)
+    for (size_t j = 0; j < hyperNames.size(); ++j)
+      writer.setMetadata(fmt::format("{}{}.{}", groupKey, i, hyperNames[j]),
+                         numberText(hypers.of(i)[j]));
+
+  for (size_t i = 0; i < params.size(); ++i) {
+    const bool saveStates = ownsStates(i) && hasStates(i);
+    const int64_t step = stepsOf(i);
+    if (!saveStates && step == 0)
+      continue;
+    const std::string prefix = fmt::format("{}{}/", statePrefix, names[i]);
+    for (size_t j = 0; j < stateCount(); ++j) {
+      const StateInterface &state = interface().states[j];
+      if (!isOf(i, j) || stateOrigins[slotOf(i, j)] == StateOrigin::None ||
+          !(saveStates || isShared(j)))
+        continue;
+      const void *data = statePointers[slotOf(i, j)];
+      const TensorLayout layout = layoutOf(i, j);
+      writer.add(prefix + state.name, safetensorsType(state.dtype),
+                 {layout.shape, layout.shape + layout.rank},
+                 [layout, data, bytes = sizeOf(state.dtype)](SafetensorsSink &sink) {
+                   return writeRowMajor(sink, data, layout, bytes);
+                 });
+    }
+    if (step <= maxFloatStep)
+      writer.add(
+          prefix + std::string(stepName), SafetensorsType::F32, {},
+          [step](SafetensorsSink &sink) { return writeValue(sink, static_cast<float>(step)); });
+    else
+      writer.add(prefix + std::string(stepName), SafetensorsType::I64, {},
+                 [step](SafetensorsSink &sink) { return writeValue(sink, step); });
+  }
+  return writer.save(path);
+}

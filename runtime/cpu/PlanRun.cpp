@@ -1,0 +1,186 @@
+//===- PlanRun.cpp - One plan of a rule, applied to its tensors -------------------------------===//
+
+#include "runtime/cpu/PlanRun.h"
+
+#include "runtime/cpu/PoolParts.h"
+#include "runtime/cpu/ReductionTree.h"
+
+#include <algorithm>
+
+using namespace updraft::runtime;
+
+PlanRun::PlanRun(std::shared_ptr<const Kernels> kernelsToUse, size_t planIndex)
+    : kernels(std::move(kernelsToUse)), plan(kernels->interface.plans[planIndex]),
+      functions(kernels->plans[planIndex]), interfaces(kernels->interface.streamsOf(plan)),
+      scalars(kernels->interface.scalarStatesOf(plan)), streamCount(interfaces.size()),
+      prologueRows(kernels, planIndex), temporaries(plan), partials(plan.passes.size()) {
+  domains.emplace_back(PassDomain::Kind::Elements);
+  hasSites = plan.usesRandom;
+  uint32_t reductions = 0;
+  for (const PassInterface &pass : plan.passes) {
+    const PassDomain::Kind kind = PassDomain::kindOf(pass);
+    hasSites |= kind != PassDomain::Kind::Elements;
+    if (std::none_of(domains.begin(), domains.end(),
+                     [&](const PassDomain &domain) { return domain.getKind() == kind; }))
+      domains.emplace_back(kind);
+    firstReductions.push_back(reductions);
+    firstGroupParts.push_back(static_cast<uint32_t>(groupReductions.size()));
+    for (const ReductionInterface &reduction : pass.reductions) {
+      if (reduction.over == Extent::Column)
+        temporaries.markColumns(reduction.into - (streamCount - plan.temporaries.size()));
+      if (reduction.over == Extent::Group)
+        groupReductions.push_back(reductions);
+      reductions += isScalar(reduction.over);
+    }
+  }
+}
+
+void PlanRun::clear() {
+  list.clear();
+  shapes.clear();
+  streams.clear();
+  sites.clear();
+  prologueRows.clear();
+  for (PassDomain &domain : domains)
+    domain.clear();
+}
+
+uint32_t PlanRun::add(uint32_t param, const TensorShape &shape, const PrologueRows::Key &key) {
+  const auto position = static_cast<uint32_t>(list.size());
+  list.push_back({param, prologueRows.add(param, key, shape)});
+  shapes.push_back(shape);
+  streams.resize(streams.size() + streamCount, nullptr);
+  for (PassDomain &domain : domains)
+    domain.add(shape);
+  return position;
+}
+
+void PlanRun::finish(const std::vector<int64_t> &groupSizes, uint64_t seed) {
+  prologueRows.finish(groupSizes);
+  temporaries.allocate(shapes);
+  for (uint32_t i = 0; i < plan.passes.size(); ++i)
+    partials[i].resize(static_cast<size_t>(domainOf(PassDomain::kindOf(plan.passes[i])).leaves()) *
+                       plan.passes[i].scalarReductions());
+  groupParts.resize(list.size() * groupReductions.size());
+  const size_t firstTemporary = streamCount - plan.temporaries.size();
+  for (size_t position = 0; position < list.size(); ++position) {
+    for (size_t i = 0; i < plan.temporaries.size(); ++i)
+      setStream(position, firstTemporary + i, temporaries.values(position, i));
+    if (hasSites)
+      sites.push_back(
+          {seed, 0, list[position].param, shapes[position].rows, shapes[position].columns});
+  }
+}
+
+PassDomain &PlanRun::domainOf(PassDomain::Kind kind) {
+  return *std::find_if(domains.begin(), domains.end(),
+                       [&](const PassDomain &domain) { return domain.getKind() == kind; });
+}
+
+void PlanRun::start(const Step &step) {
+  nextStage = groupReductionsDone = groupReductionsCombined = 0;
+  prologuesRun = elementsFilled = false;
+  for (size_t i = 0; i < sites.size(); ++i)
+    sites[i].step = static_cast<uint64_t>(prologueRows[list[i].row].steps) + 1;
+  prologueRows.start(step.initial);
+  for (; nextStage < plan.sequence.size() && !plan.sequence[nextStage].isPass; ++nextStage) {
+    prologueRows.evaluate(plan.sequence[nextStage].index, step.hypers, step.pool);
+    prologuesRun = true;
+  }
+}
+
+void PlanRun::run(const Step &step) {
+  while (nextStage < plan.sequence.size()) {
+    if (plan.sequence[nextStage].isPass) {
+      runPasses(step);
+      continue;
+    }
+    if (groupReductionsDone != groupReductionsCombined)
+      return;
+    prologueRows.evaluate(plan.sequence[nextStage++].index, step.hypers, step.pool);
+    prologuesRun = true;
+  }
+  if (step.fill != Fill::Nothing && !elementsFilled)
+    runSweep({step, domains[0], 0, 0, true, true}, domains[0]);
+}
+
+/// The next pass; with passes over elements all that follow directly, for then what one wrote is in
+/// the cache for the next.
+void PlanRun::runPasses(const Step &step) {
+  const uint32_t first = plan.sequence[nextStage].index;
+  const PassDomain::Kind kind = PassDomain::kindOf(plan.passes[first]);
+  uint32_t count = 1;
+  ++nextStage;
+  while (kind == PassDomain::Kind::Elements && nextStage < plan.sequence.size() &&
+         plan.sequence[nextStage].isPass &&
+         PassDomain::kindOf(plan.passes[first + count]) == kind) {
+    ++count;
+    ++nextStage;
+  }
+  const bool overElements = plan.passes[first].over == Extent::Element;
+  const bool fills = step.fill != Fill::Nothing && overElements && !elementsFilled;
+  elementsFilled |= overElements;
+  PassDomain &domain = domainOf(kind);
+  setColumnStreams(plan.passes[first], true);
+  runSweep({step, domain, first, count, fills, prologuesRun}, domain);
+  setColumnStreams(plan.passes[first], false);
+  for (uint32_t pass = first; pass < first + count; ++pass)
+    combine(step, pass);
+}
+
+void PlanRun::setColumnStreams(const PassInterface &pass, bool toBlocks) {
+  const size_t firstTemporary = streamCount - plan.temporaries.size();
+  for (const ReductionInterface &reduction : pass.reductions) {
+    if (reduction.over != Extent::Column)
+      continue;
+    const size_t index = reduction.into - firstTemporary;
+    for (size_t position = 0; position < list.size(); ++position)
+      setStream(position, reduction.into,
+                toBlocks ? temporaries.blockValues(position, index)
+                         : temporaries.values(position, index));
+  }
+}
+
+/// Turns what the pass left for each leaf or block into the results of its reductions.
+void PlanRun::combine(const Step &step, uint32_t passIndex) {
+  constexpr size_t tensorsPerPart = 2048;
+  const PassInterface &pass = plan.passes[passIndex];
+  const size_t firstTemporary = streamCount - plan.temporaries.size();
+  for (const ReductionInterface &reduction : pass.reductions)
+    if (reduction.over == Extent::Column)
+      temporaries.combineColumns(reduction.kind, reduction.into - firstTemporary, shapes,
+                                 step.pool);
+
+  const size_t slots = pass.scalarReductions();
+  if (slots == 0)
+    return;
+  const PassDomain &domain = domainOf(PassDomain::kindOf(pass));
+  double *all = partials[passIndex].data();
+  forParts(step.pool, list.size(), tensorsPerPart, [&](size_t begin, size_t end) {
+    for (size_t position = begin; position < end; ++position) {
+      if (isSkipped(position))
+        continue;
+      const int64_t before = domain.leavesBefore(position);
+      const auto leaves = static_cast<size_t>(domain.leavesBefore(position + 1) - before);
+      double *values = all + static_cast<size_t>(before) * slots;
+      size_t slot = 0, groupPart = firstGroupParts[passIndex];
+      for (const ReductionInterface &reduction : pass.reductions) {
+        if (!isScalar(reduction.over))
+          continue;
+        const double value = combineValues(reduction.kind, values + slot, leaves, slots);
+        if (reduction.over == Extent::Group)
+          groupParts[position * groupReductions.size() + groupPart++] = value;
+        else
+          prologueRows.setReduced(list[position].row, firstReductions[passIndex] + slot, value);
+        ++slot;
+      }
+    }
+  });
+  groupReductionsDone =
+      passIndex + 1 < plan.passes.size() ? firstGroupParts[passIndex + 1] : groupReductions.size();
+}
+
+void PlanRun::setGroupReduction(size_t reduction, const std::vector<double> &valueOfGroup) {
+  for (uint32_t row = 0; row < prologueRows.size(); ++row)
+    prologueRows.setReduced(row, groupReductions[reduction], valueOfGroup[prologueRows[row].group]);
+}

@@ -1,0 +1,136 @@
+//===- PlanRun.h - One plan of a rule, applied to its tensors -----------------------*- C++ -*-===//
+// Laid out for the inner loop: for each tensor the pointers of its streams, side by side, and the
+// number of its prologue row.
+
+#ifndef UPDRAFT_RUNTIME_CPU_PLANRUN_H
+#define UPDRAFT_RUNTIME_CPU_PLANRUN_H
+
+#include "runtime/base/Kernels.h"
+#include "runtime/cpu/InitialValues.h"
+#include "runtime/cpu/PassDomain.h"
+#include "runtime/cpu/PlanTemporaries.h"
+#include "runtime/cpu/PrologueRows.h"
+
+#include <memory>
+#include <vector>
+
+namespace updraft::runtime {
+
+class PlanRun {
+public:
+  struct Tensor {
+    uint32_t param;
+    uint32_t row;
+  };
+  /// Which elements of new states are to be written before a pass reads them.
+  enum class Fill : uint8_t { Nothing, NotZero, Everything };
+  /// What all plans of a step share.
+  struct Step {
+    const GroupHypers &hypers;
+    const InitialValues &initial;
+    const upd_pool &pool;
+    Fill fill = Fill::Nothing;
+  };
+
+  PlanRun(std::shared_ptr<const Kernels> kernels, size_t plan);
+
+  void clear();
+  /// Appends a tensor, and returns its position; the pointers of its streams are null until set.
+  uint32_t add(uint32_t param, const TensorShape &shape, const PrologueRows::Key &key);
+  /// Allocates what passes need beside the tensors.
+  void finish(const std::vector<int64_t> &groupSizes, uint64_t seed);
+
+  const std::vector<Tensor> &tensors() const { return list; }
+  PrologueRows &rows() { return prologueRows; }
+  const PrologueRows &rows() const { return prologueRows; }
+  bool isFirst(size_t position) const { return prologueRows[list[position].row].first; }
+  bool isSkipped(size_t position) const { return prologueRows.isSkipped(list[position].row); }
+  void *stream(size_t position, size_t index) const {
+    return streams[position * streamCount + index];
+  }
+  void setStream(size_t position, size_t index, void *data) {
+    streams[position * streamCount + index] = data;
+  }
+  const TensorShape &shape(size_t position) const { return shapes[position]; }
+
+  /// The streams that are states, and the states over tensors or groups, in order.
+  const std::vector<StreamInterface> &streamInterfaces() const { return interfaces; }
+  const std::vector<uint32_t> &scalarStates() const { return scalars; }
+
+  /// Evaluates the prologues that come before all passes.
+  void start(const Step &step);
+  /// Fills the new states over rows and columns. Those over elements are filled by the thread that
+  /// then runs over them.
+  void fillRowStates(const Step &step) const;
+  /// Runs stages, to the end or until a prologue needs reductions over groups that have no values
+  /// yet.
+  void run(const Step &step);
+  bool isAtEnd() const { return nextStage == plan.sequence.size(); }
+
+  /// How many reductions over groups have been run, and what a tensor gave for one.
+  size_t groupReductionsRun() const { return groupReductionsDone; }
+  double groupPart(size_t position, size_t reduction) const {
+    return groupParts[position * groupReductions.size() + reduction];
+  }
+  /// Takes in the value of a reduction over a group.
+  void setGroupReduction(size_t reduction, const std::vector<double> &valueOfGroup);
+  /// That many of them have their values.
+  void setCombined(size_t count) { groupReductionsCombined = count; }
+
+private:
+  /// Passes that are run over one range after the other.
+  struct Sweep {
+    const Step &step;
+    const PassDomain &domain;
+    uint32_t firstPass;
+    uint32_t passes;
+    bool fillsStates;
+    bool usesRows; // else tensors need not share one
+  };
+
+  PassDomain &domainOf(PassDomain::Kind kind);
+  void runPasses(const Step &step);
+  void runSweep(const Sweep &sweep, PassDomain &domain) const;
+  void runPart(const Sweep &sweep, const StepPartition &parts, size_t part) const;
+  void runTensor(const Sweep &sweep, size_t position, int64_t begin, int64_t end) const;
+  void runWhole(const Sweep &sweep, size_t begin, size_t end) const;
+  void call(const Sweep &sweep, uint32_t pass, size_t position, const upd_range *ranges,
+            size_t count) const;
+  bool isFilled(const Step &step, uint32_t group, size_t state) const {
+    return step.fill == Fill::Everything || !step.initial.isZero(group, state);
+  }
+  void fillElements(const Sweep &sweep, size_t position, int64_t begin, int64_t end) const;
+  void setColumnStreams(const PassInterface &pass, bool toBlocks);
+  void combine(const Step &step, uint32_t pass);
+
+  std::shared_ptr<const Kernels> kernels;
+  const PlanInterface &plan;
+  const PlanFunctions &functions;
+  std::vector<StreamInterface> interfaces;
+  std::vector<uint32_t> scalars;
+  size_t streamCount;
+  bool hasSites = false;                 // passes get them
+  std::vector<uint32_t> firstReductions; // of each pass, among those over tensors and groups
+  std::vector<uint32_t> firstGroupParts; // of each pass, among those over groups
+  std::vector<uint32_t> groupReductions; // the numbers of those over groups among both
+
+  std::vector<Tensor> list;
+  std::vector<TensorShape> shapes;
+  std::vector<void *> streams; // streamCount for each tensor
+  std::vector<upd_site> sites;
+  std::vector<PassDomain> domains; // elements, then those that passes need
+  PrologueRows prologueRows;
+  PlanTemporaries temporaries;
+  std::vector<std::vector<double>> partials; // of each pass
+  std::vector<double> groupParts;
+
+  size_t nextStage = 0;
+  bool prologuesRun = false;
+  bool elementsFilled = false;
+  size_t groupReductionsDone = 0;
+  size_t groupReductionsCombined = 0;
+};
+
+} // namespace updraft::runtime
+
+#endif // UPDRAFT_RUNTIME_CPU_PLANRUN_H

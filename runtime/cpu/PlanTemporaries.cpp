@@ -1,0 +1,96 @@
+//===- PlanTemporaries.cpp - Memory for values of rows and columns ----------------------------===//
+
+#include "runtime/cpu/PlanTemporaries.h"
+
+#include "runtime/base/DType.h"
+#include "runtime/cpu/PoolParts.h"
+#include "runtime/cpu/ReductionTree.h"
+
+#include <algorithm>
+#include <new>
+
+using namespace updraft::runtime;
+
+PlanTemporaries::PlanTemporaries(const PlanInterface &planOfAll) : plan(planOfAll) {
+  hasBlocks.resize(plan.temporaries.size());
+}
+
+void PlanTemporaries::markColumns(size_t index) { hasBlocks[index] = 1; }
+
+void PlanTemporaries::allocate(const std::vector<TensorShape> &shapes) {
+  places.clear();
+  columnsBefore.assign(1, 0);
+  if (empty())
+    return;
+  size_t total = 0;
+  auto take = [&](int64_t count, size_t elementBytes) {
+    const size_t start = total;
+    const size_t bytes = static_cast<size_t>(count) * elementBytes;
+    total += (bytes + StateArena::alignment - 1) / StateArena::alignment * StateArena::alignment;
+    return start;
+  };
+  for (const TensorShape &shape : shapes) {
+    for (size_t i = 0; i < plan.temporaries.size(); ++i) {
+      const TemporaryInterface &temporary = plan.temporaries[i];
+      const size_t values = take(shape.count(temporary.over), sizeOf(temporary.dtype));
+      const size_t blocks =
+          hasBlocks[i] ? take(shape.blocks() * shape.columns, sizeof(double)) : values;
+      places.push_back({values, blocks});
+    }
+    columnsBefore.push_back(columnsBefore.back() +
+                            static_cast<size_t>(shape.count(Extent::Column)));
+  }
+  if (total <= memory.size())
+    return;
+  StateArena larger = StateArena::allocate(total);
+  if (!larger.data())
+    throw std::bad_alloc();
+  memory = std::move(larger);
+}
+
+void *PlanTemporaries::values(size_t position, size_t index) const {
+  return memory.data() + places[position * plan.temporaries.size() + index].values;
+}
+
+double *PlanTemporaries::blockValues(size_t position, size_t index) const {
+  return reinterpret_cast<double *>(memory.data() +
+                                    places[position * plan.temporaries.size() + index].blocks);
+}
+
+void PlanTemporaries::combineColumns(ReductionInterface::Kind kind, size_t index,
+                                     const std::vector<TensorShape> &shapes,
+                                     const upd_pool &pool) const {
+  constexpr size_t columnsPerPart = 512;
+  forParts(pool, columnsBefore.back(), columnsPerPart, [&](size_t begin, size_t end) {
+    size_t position =
+        static_cast<size_t>(std::upper_bound(columnsBefore.begin(), columnsBefore.end(), begin) -
+                            columnsBefore.begin() - 1);
+    while (begin < end) {
+      const TensorShape &shape = shapes[position];
+      const auto first = static_cast<int64_t>(begin - columnsBefore[position]);
+      const int64_t last = std::min<int64_t>(static_cast<int64_t>(end - columnsBefore[position]),
+                                             shape.batches * shape.columns);
+      combineColumns(kind, index, position, shape, first, last);
+      begin = columnsBefore[++position];
+    }
+  });
+}
+
+/// The columns [begin, end) of the tensor, counted over its batches.
+void PlanTemporaries::combineColumns(ReductionInterface::Kind kind, size_t index, size_t position,
+                                     const TensorShape &shape, int64_t begin, int64_t end) const {
+  const int64_t perBatch = shape.blocksPerBatch();
+  double *blocks = blockValues(position, index);
+  auto *results = static_cast<double *>(values(position, index));
+  while (begin < end) {
+    const int64_t batch = begin / shape.columns, column = begin % shape.columns;
+    const int64_t count = std::min(end - begin, shape.columns - column);
+    double *first = blocks + batch * perBatch * shape.columns + column;
+    combineVectors(kind, first, perBatch, count, shape.columns);
+    if (perBatch == 0)
+      std::fill(results + begin, results + begin + count, identityOf(kind));
+    else
+      std::copy(first, first + count, results + begin);
+    begin += count;
+  }
+}

@@ -1,0 +1,53 @@
+//===- PlanTemporaries.h - Memory for values of rows and columns --------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_RUNTIME_CPU_PLANTEMPORARIES_H
+#define UPDRAFT_RUNTIME_CPU_PLANTEMPORARIES_H
+
+#include "runtime/base/PlanInterface.h"
+#include "runtime/cpu/StateArena.h"
+#include "runtime/cpu/TensorShape.h"
+#include "updraft-c/optimizer.h"
+
+#include <vector>
+
+namespace updraft::runtime {
+
+/// The temporaries of a plan for a list of tensors, in one piece of memory that is kept.
+class PlanTemporaries {
+public:
+  explicit PlanTemporaries(const PlanInterface &plan);
+
+  bool empty() const { return plan.temporaries.empty(); }
+  /// Before `allocate`: a pass reduces columns into temporary `index`.
+  void markColumns(size_t index);
+  /// Throws std::bad_alloc if there is no memory.
+  void allocate(const std::vector<TensorShape> &shapes);
+
+  /// The values of temporary `index` of a tensor.
+  void *values(size_t position, size_t index) const;
+  /// Of a temporary that a pass reduces columns into: the values of its blocks.
+  double *blockValues(size_t position, size_t index) const;
+
+  /// Combines the values of the blocks into those of the temporary.
+  void combineColumns(ReductionInterface::Kind kind, size_t index,
+                      const std::vector<TensorShape> &shapes, const upd_pool &pool) const;
+
+private:
+  struct Place {
+    size_t values; // in bytes from the start
+    size_t blocks;
+  };
+
+  void combineColumns(ReductionInterface::Kind kind, size_t index, size_t position,
+                      const TensorShape &shape, int64_t begin, int64_t end) const;
+
+  const PlanInterface &plan;
+  std::vector<char> hasBlocks;       // for each temporary
+  std::vector<Place> places;         // for each tensor and temporary
+  std::vector<size_t> columnsBefore; // the columns of all batches, for each tensor and the end
+  StateArena memory;
+};
+
+} // namespace updraft::runtime
+
+#endif // UPDRAFT_RUNTIME_CPU_PLANTEMPORARIES_H

@@ -1,0 +1,190 @@
+//===- PrologueRows.cpp - The scalars of a step -----------------------------------------------===//
+
+#include "runtime/cpu/PrologueRows.h"
+
+#include "runtime/base/DType.h"
+#include "runtime/cpu/PoolParts.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+using namespace updraft::runtime;
+
+static constexpr size_t rowAlignment = 64;
+static constexpr uint32_t empty = ~uint32_t(0);
+
+void PrologueRows::FreeMemory::operator()(void *memory) const { std::free(memory); }
+
+PrologueRows::PrologueRows(std::shared_ptr<const Kernels> kernelsToUse, size_t planIndex)
+    : kernels(std::move(kernelsToUse)), plan(kernels->interface.plans[planIndex]),
+      functions(kernels->plans[planIndex]), scalarStates(kernels->interface.scalarStatesOf(plan)),
+      scalarCount(scalarStates.size()), reducedCount(0), perTensor(plan.rowPerTensor) {
+  for (const PassInterface &pass : plan.passes) {
+    reducedCount += pass.scalarReductions();
+    for (const ReductionInterface &reduction : pass.reductions)
+      perTensor |= reduction.over == Extent::Tensor;
+  }
+  for (uint32_t state : scalarStates)
+    perTensor |= kernels->interface.states[state].over == Extent::Tensor;
+  const size_t bytes = plan.rowScalars * sizeOf(kernels->interface.compute);
+  rowBytes = (bytes + rowAlignment - 1) / rowAlignment * rowAlignment;
+}
+
+void PrologueRows::clear() {
+  keys.clear();
+  params.clear();
+  shapes.clear();
+  table.assign(std::max<size_t>(table.size(), 16), empty);
+}
+
+static size_t hashOf(const PrologueRows::Key &key) {
+  uint64_t hash = static_cast<uint64_t>(key.steps) * 2 + key.first;
+  hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15 + key.group;
+  hash = (hash ^ hash >> 29) * 0xbf58476d1ce4e5b9;
+  return hash ^ hash >> 32;
+}
+
+uint32_t PrologueRows::append(uint32_t param, const Key &key) {
+  keys.push_back(key);
+  params.push_back(param);
+  return static_cast<uint32_t>(keys.size() - 1);
+}
+
+uint32_t PrologueRows::find(const Key &key) {
+  if (keys.size() * 2 >= table.size()) {
+    table.assign(table.size() * 2, empty);
+    for (uint32_t i = 0; i < keys.size(); ++i) {
+      size_t slot = hashOf(keys[i]) % table.size();
+      while (table[slot] != empty)
+        slot = (slot + 1) % table.size();
+      table[slot] = i;
+    }
+  }
+  size_t slot = hashOf(key) % table.size();
+  for (; table[slot] != empty; slot = (slot + 1) % table.size())
+    if (keys[table[slot]] == key)
+      return table[slot];
+  return table[slot] = static_cast<uint32_t>(keys.size());
+}
+
+uint32_t PrologueRows::add(uint32_t param, const Key &key, const TensorShape &shape) {
+  if (perTensor) {
+    shapes.push_back(shape);
+    return append(param, key);
+  }
+  // Nearly always the row of the parameter before.
+  if (keys.empty() || keys[last] != key) {
+    last = find(key);
+    if (last == keys.size())
+      append(param, key);
+  }
+  return last;
+}
+
+void PrologueRows::finish(const std::vector<int64_t> &groupSizes) {
+  sizes = groupSizes;
+  skipped.assign(keys.size(), 0);
+  firstRows = static_cast<size_t>(
+      std::count_if(keys.begin(), keys.end(), [](const Key &key) { return key.first; }));
+  scalarMemory.assign(keys.size() * scalarCount, nullptr);
+  scalars.resize(keys.size() * scalarCount);
+  nextScalars.resize(keys.size() * scalarCount);
+  reduced.assign(keys.size() * reducedCount, 0);
+  if (keys.size() > capacity) {
+    memory.reset(static_cast<char *>(std::aligned_alloc(rowAlignment, keys.size() * rowBytes)));
+    capacity = memory ? keys.size() : 0;
+    if (!memory)
+      throw std::bad_alloc();
+  }
+  // A pass may come before the first prologue.
+  if (!keys.empty())
+    std::memset(memory.get(), 0, keys.size() * rowBytes);
+}
+
+bool PrologueRows::lacksScalars() const {
+  return std::find(scalarMemory.begin(), scalarMemory.end(), nullptr) != scalarMemory.end();
+}
+
+void PrologueRows::start(const InitialValues &initial) {
+  if (skippedRows != 0)
+    std::fill(skipped.begin(), skipped.end(), 0);
+  skippedRows = 0;
+  for (size_t row = 0; row < keys.size() && scalarCount != 0; ++row)
+    for (size_t i = 0; i < scalarCount; ++i) {
+      const StateInterface &state = kernels->interface.states[scalarStates[i]];
+      const void *data = scalarMemory[row * scalarCount + i];
+      double &value = scalars[row * scalarCount + i];
+      value = data ? loadExact(state.dtype, data) : initial.value(keys[row].group, scalarStates[i]);
+      nextScalars[row * scalarCount + i] = value;
+    }
+}
+
+static bool isSkipFlagSet(const char *row, upd_dtype compute) {
+  return loadExact(compute, row) != 0;
+}
+
+void PrologueRows::evaluate(upd_prologue_function prologue, const GroupHypers &hypers, size_t row) {
+  const Key &key = keys[row];
+  double facts[UPD_TENSOR_FACTS] = {};
+  facts[UPD_TENSOR_STEP] = static_cast<double>(key.steps) + 1;
+  facts[UPD_TENSOR_FIRST] = key.first ? 1 : 0;
+  facts[UPD_TENSOR_GROUP_SIZE] = static_cast<double>(sizes[key.group]);
+  if (perTensor) {
+    facts[UPD_TENSOR_SIZE] = static_cast<double>(shapes[row].elements());
+    facts[UPD_TENSOR_ROWS] = static_cast<double>(shapes[row].rows);
+    facts[UPD_TENSOR_COLUMNS] = static_cast<double>(shapes[row].columns);
+  }
+  prologue(
+      hypers.of(key.group), facts, reducedCount ? reduced.data() + row * reducedCount : nullptr,
+      scalarCount ? scalars.data() + row * scalarCount : nullptr, memory.get() + row * rowBytes,
+      scalarCount ? nextScalars.data() + row * scalarCount : nullptr);
+}
+
+void PrologueRows::evaluate(uint32_t index, const GroupHypers &hypers, const upd_pool &pool) {
+  constexpr size_t rowsPerPart = 256;
+  const upd_prologue_function prologue = functions.prologues[index];
+  forParts(pool, keys.size(), rowsPerPart, [&](size_t begin, size_t end) {
+    for (size_t row = begin; row < end; ++row)
+      if (!skipped[row])
+        evaluate(prologue, hypers, row);
+  });
+  for (size_t row = 0; row < keys.size(); ++row)
+    if (!skipped[row] && isSkipFlagSet(memory.get() + row * rowBytes, kernels->interface.compute)) {
+      skipped[row] = 1;
+      ++skippedRows;
+    }
+}
+
+void PrologueRows::commitScalar(uint32_t row, size_t scalar) const {
+  const size_t index = row * scalarCount + scalar;
+  storeRounded(kernels->interface.states[scalarStates[scalar]].dtype, nextScalars[index],
+               scalarMemory[index]);
+}
+
+void PrologueRows::commitScalars() const {
+  for (size_t i = 0; i < scalarCount; ++i)
+    if (kernels->interface.states[scalarStates[i]].over == Extent::Tensor)
+      for (uint32_t row = 0; row < keys.size(); ++row)
+        if (!skipped[row])
+          commitScalar(row, i);
+}
+
+void PrologueRows::findLowest(uint32_t planIndex, std::vector<GroupRow> &lowest) const {
+  for (uint32_t i = 0; i < keys.size(); ++i) {
+    GroupRow &found = lowest[keys[i].group];
+    if (!skipped[i] && params[i] < found.param)
+      found = {params[i], i, planIndex};
+  }
+}
+
+bool PrologueRows::advance() {
+  const bool same = perTensor || firstRows == 0 || firstRows == keys.size();
+  for (Key &key : keys) {
+    ++key.steps;
+    key.first = false;
+  }
+  firstRows = 0;
+  return same;
+}

@@ -1,0 +1,56 @@
+//===- TensorShape.h - A tensor as rows and columns ---------------------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_RUNTIME_CPU_TENSORSHAPE_H
+#define UPDRAFT_RUNTIME_CPU_TENSORSHAPE_H
+
+#include "runtime/base/PlanInterface.h"
+#include "runtime/cpu/TensorLayout.h"
+#include "updraft-c/kernel.h"
+
+namespace updraft::runtime {
+
+/// Batches of rows and columns, as updraft-c/kernel.h has them. A vector is one row.
+struct TensorShape {
+  int64_t batches = 1;
+  int64_t rows = 1;
+  int64_t columns = 1;
+
+  static TensorShape of(const TensorLayout &layout) {
+    if (layout.rank < 2)
+      return {1, 1, layout.elements};
+    TensorShape result{1, layout.shape[layout.rank - 2], layout.shape[layout.rank - 1]};
+    for (int32_t i = 0; i < layout.rank - 2; ++i)
+      result.batches *= layout.shape[i];
+    return result;
+  }
+
+  int64_t elements() const { return batches * rows * columns; }
+  int64_t blocksPerBatch() const { return (rows + UPD_BLOCK_ROWS - 1) / UPD_BLOCK_ROWS; }
+  int64_t blocks() const { return batches * blocksPerBatch(); }
+  /// Where block `index` starts, in elements; for the number of blocks, where the last one ends.
+  int64_t blockStart(int64_t index) const {
+    const int64_t perBatch = blocksPerBatch();
+    return perBatch == 0 ? 0
+                         : (index / perBatch * rows + index % perBatch * UPD_BLOCK_ROWS) * columns;
+  }
+
+  /// How many values something over `extent` has in the tensor.
+  int64_t count(Extent extent) const {
+    switch (extent) {
+    case Extent::Element:
+      return elements();
+    case Extent::Row:
+      return batches * rows;
+    case Extent::Column:
+      return batches * columns;
+    case Extent::Tensor:
+    case Extent::Group:
+      return 1;
+    }
+    return 0;
+  }
+};
+
+} // namespace updraft::runtime
+
+#endif // UPDRAFT_RUNTIME_CPU_TENSORSHAPE_H
