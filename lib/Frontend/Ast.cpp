@@ -2,6 +2,8 @@
 
 #include "updraft/Frontend/Ast.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 using namespace updraft;
 using llvm::StringRef;
 
@@ -37,6 +39,12 @@ StringRef updraft::spelling(BinaryOperator op) {
     return "||";
   }
   return "";
+}
+
+bool Rule::isAfter() const {
+  return isTransform && update && llvm::any_of(update->inputs, [](const Identifier &input) {
+           return input.text == "new_param";
+         });
 }
 
 std::string updraft::stringValue(const Expr &expr) {

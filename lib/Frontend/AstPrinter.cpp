@@ -34,6 +34,8 @@ public:
     }
     for (const Function &function : file.functions)
       print(function);
+    for (const Rule &transform : file.transforms)
+      print(transform);
     for (const Rule &rule : file.rules)
       print(rule);
   }
@@ -79,8 +81,10 @@ private:
   }
 
   void print(const Rule &rule) {
-    line(0) << "rule " << rule.name.text;
+    line(0) << (rule.isTransform ? "transform " : "rule ") << rule.name.text;
     end(rule.name.range);
+    for (const StageCall &stage : rule.chain)
+      print(stage);
     for (const Parameter &parameter : rule.parameters)
       print(parameter.isStatic ? "static" : "hyper", parameter.name, parameter.initial);
     for (const Requirement &requirement : rule.requirements) {
@@ -90,18 +94,47 @@ private:
     }
     for (const State &state : rule.states) {
       line(1) << "state " << state.name.text;
+      if (state.over)
+        os << " over " << state.over->text;
       if (state.storage)
         os << " stored " << storageName(*state.storage);
       end(state.name.range);
       print(*state.initial, 2);
       printWhen(state.when);
     }
-    line(1) << "update";
-    for (const Identifier &input : rule.inputs)
+    if (rule.update)
+      print("update", *rule.update);
+    if (rule.finish)
+      print("finish", *rule.finish);
+  }
+
+  void print(const StageCall &stage) {
+    line(1) << "stage " << stage.name.text;
+    end(stage.name.range);
+    for (const StageCall::Argument &argument : stage.arguments) {
+      line(2) << "argument";
+      if (argument.name)
+        os << ' ' << argument.name->text;
+      end(argument.value->range);
+      print(*argument.value, 3);
+    }
+  }
+
+  void print(StringRef keyword, const Update &update) {
+    line(1) << keyword;
+    for (const Identifier &input : update.inputs)
       os << ' ' << input.text;
-    os << '\n';
-    for (const Statement &statement : rule.statements)
-      print(statement.isNext ? "next" : "let", statement.name, statement.value, statement.when);
+    end(update.range);
+    for (const Statement &statement : update.statements) {
+      if (statement.kind == StatementKind::Let || statement.kind == StatementKind::Next) {
+        print(statement.kind == StatementKind::Next ? "next" : "let", statement.name,
+              statement.value, statement.when);
+        continue;
+      }
+      line(1) << statement.name.text;
+      end(statement.name.range);
+      print(*statement.value, 2);
+    }
   }
 
   void print(const Expr &expr, unsigned level) {

@@ -18,12 +18,13 @@ void Checker::check(const ParsedFile &file) {
   for (const Function &function : file.functions)
     checkFunction(function);
   llvm::StringMap<const Rule *> rules;
-  for (const Rule &rule : file.rules) {
-    if (!rule.name.text.empty() && !rules.try_emplace(rule.name.text, &rule).second)
-      diagnostics.report(DiagnosticKind::DuplicateName, rule.name.range, rule.name.text)
-          .note(DiagnosticKind::DeclaredHere, rules[rule.name.text]->name.range, rule.name.text);
-    checkRule(rule);
-  }
+  for (const auto *declared : {&file.transforms, &file.rules})
+    for (const Rule &rule : *declared) {
+      if (!rule.name.text.empty() && !rules.try_emplace(rule.name.text, &rule).second)
+        diagnostics.report(DiagnosticKind::DuplicateName, rule.name.range, rule.name.text)
+            .note(DiagnosticKind::DeclaredHere, rules[rule.name.text]->name.range, rule.name.text);
+      checkRule(rule);
+    }
 }
 
 Type Checker::checkConstant(const Expr &expr, const ParsedFile &file) {
@@ -31,14 +32,16 @@ Type Checker::checkConstant(const Expr &expr, const ParsedFile &file) {
 }
 
 void Checker::checkFunction(const Function &function) {
-  if (findBuiltin(function.name.text))
+  if (findBuiltin(function.name.text) || findRuleFunction(function.name.text))
     diagnostics.report(DiagnosticKind::ReservedName, function.name.range, function.name.text);
   Scope names{function.file, {}};
   for (const Identifier &parameter : function.parameters)
     declare(names, parameter, Type());
   for (const Let &let : function.lets)
     declare(names, let.name, Type());
+  context = Context::Function;
   checkBody(function, std::vector<Type>(function.parameters.size()));
+  context = Context::Constant;
 }
 
 void Checker::declare(Scope &scope, const Identifier &name, Type type) {
@@ -99,13 +102,16 @@ Type Checker::checkInner(const Expr &expr, const Scope &scope) {
 Type Checker::checkName(const Expr &expr, const Scope &scope) {
   if (const Binding *binding = scope.find(expr.text))
     return binding->type;
-  bool isInput = llvm::is_contained({"param", "grad", "step", "first"}, expr.text);
+  bool isInput = llvm::is_contained({"param", "grad", "step", "first", "new_param"}, expr.text);
   std::string hint;
-  if (isInput && scope.rule) {
-    hint = "; add it to the inputs of `update`";
+  if (isInput && scope.update) {
+    hint = ("; add it to the inputs of `" + scope.update->range.text() + "`").str();
   } else if (isInput) {
     hint = "; it is known only in `update`, where it is listed";
-  } else if (findBuiltin(expr.text) || scope.file->visible.contains(expr.text)) {
+  } else if (expr.text == "matrix") {
+    hint = "; it is known only in states and in `update`";
+  } else if (findBuiltin(expr.text) || findRuleFunction(expr.text) ||
+             scope.file->visible.contains(expr.text)) {
     hint = "; a function is called with parentheses";
   } else if (expr.text == "True" || expr.text == "False") {
     hint = "; it is written `" + expr.text.lower() + "`";
@@ -164,7 +170,7 @@ Type Checker::checkPower(const Expr &expr, Type base, Type exponent) {
   operandIs(*expr.operands[1], exponent, Kind::Number, "^");
   Extent extent = join(base.extent, exponent.extent);
   // The value of a static exponent is looked at when the rule is imported.
-  if (extent == Extent::element && exponent.extent != Extent::model)
+  if (isTensorExtent(extent) && exponent.extent != Extent::model)
     diagnostics.report(DiagnosticKind::TensorPower, expr.operands[1]->range, maxExpandedExponent);
   return {Kind::Number, extent};
 }
@@ -189,32 +195,43 @@ Type Checker::checkIf(const Expr &expr, const Scope &scope) {
   return {whenTrue.kind, join(condition.extent, join(whenTrue.extent, whenFalse.extent))};
 }
 
-bool Checker::argumentCountIs(const Expr &call, size_t count, const Function *function) {
-  if (call.operands.size() == count)
-    return true;
-  auto notes =
-      diagnostics.report(DiagnosticKind::WrongArgumentCount, call.focus, call.text,
-                         llvm::Twine(count).concat(count == 1 ? " argument" : " arguments").str(),
-                         call.operands.size());
+static std::string argumentCount(size_t count) {
+  return llvm::Twine(count).concat(count == 1 ? " argument" : " arguments").str();
+}
+
+void Checker::reportArgumentCount(const Expr &call, StringRef count, const Function *function) {
+  auto notes = diagnostics.report(DiagnosticKind::WrongArgumentCount, call.focus, call.text, count,
+                                  call.operands.size());
   if (function)
     notes.note(DiagnosticKind::DeclaredHere, function->name.range, call.text);
-  return false;
 }
 
 Type Checker::checkCall(const Expr &expr, const Scope &scope) {
   std::vector<Type> arguments;
   for (const Expr *operand : expr.operands)
     arguments.push_back(check(*operand, scope));
-  if (const Builtin *builtin = findBuiltin(expr.text)) {
-    if (!argumentCountIs(expr, builtin->arity, nullptr))
-      return Type();
+  size_t count = arguments.size();
+  const Builtin *builtin = findBuiltin(expr.text);
+  const RuleFunction *ruleFunction = findRuleFunction(expr.text);
+  if (builtin && builtin->arity == count)
     return checkBuiltin(expr, *builtin, arguments);
+  if (ruleFunction && ruleFunction->arity == count)
+    return checkRuleFunction(expr, *ruleFunction, arguments);
+  if (builtin || ruleFunction) {
+    reportArgumentCount(expr,
+                        builtin && ruleFunction ? "1 or 2 arguments"
+                        : builtin               ? argumentCount(builtin->arity)
+                                                : argumentCount(ruleFunction->arity),
+                        nullptr);
+    return Type();
   }
   const Function *function = scope.file->visible.lookup(expr.text);
   if (!function) {
     llvm::SmallVector<StringRef> names;
     for (const Builtin &builtin : builtins())
       names.push_back(builtin.name);
+    for (const RuleFunction &other : ruleFunctions())
+      names.push_back(other.name);
     for (const auto &entry : scope.file->visible)
       names.push_back(entry.getKey());
     llvm::sort(names);
@@ -224,9 +241,34 @@ Type Checker::checkCall(const Expr &expr, const Scope &scope) {
     diagnostics.report(DiagnosticKind::UnknownFunction, expr.focus, expr.text, hint);
     return Type();
   }
-  if (!argumentCountIs(expr, function->parameters.size(), function))
+  if (function->parameters.size() != count) {
+    reportArgumentCount(expr, argumentCount(function->parameters.size()), function);
     return Type();
+  }
   return checkFunctionCall(expr, *function, arguments);
+}
+
+Type Checker::checkRuleFunction(const Expr &expr, const RuleFunction &function,
+                                llvm::ArrayRef<Type> arguments) {
+  if (context == Context::Constant)
+    diagnostics.report(DiagnosticKind::NoTensorsHere, expr.focus, expr.text);
+  if (function.kind == RuleFunctionKind::Size)
+    return {Kind::Number, function.over == Extent::group ? Extent::group : Extent::tensor};
+  if (function.kind == RuleFunctionKind::Random)
+    return {Kind::Number, Extent::element};
+  Extent extent = Extent::model;
+  for (auto [operand, type] : llvm::zip(expr.operands, arguments)) {
+    if (!operandIs(*operand, type, Kind::Number, function.name))
+      return Type();
+    extent = join(extent, type.isUnknown() ? Extent::element : type.extent);
+  }
+  // The extents are not too small here: a branch that is not chosen counts too.
+  if (context == Context::Update && !canReduce(extent, function.over)) {
+    diagnostics.report(DiagnosticKind::ReductionOperand, expr.operands[0]->range, function.name,
+                       describe(Type{Kind::Number, extent}));
+    return Type();
+  }
+  return {Kind::Number, function.over};
 }
 
 Type Checker::checkBuiltin(const Expr &expr, const Builtin &builtin,
@@ -266,7 +308,7 @@ Type Checker::checkFunctionCall(const Expr &expr, const Function &function,
 }
 
 Type Checker::checkBody(const Function &function, const std::vector<Type> &arguments) {
-  Signature signature{&function, {}};
+  Signature signature{&function, context, {}};
   for (Type type : arguments)
     signature.arguments.emplace_back(type.kind, type.extent);
   auto known = checked.find(signature);

@@ -7,6 +7,7 @@
 #define UPDRAFT_LIB_FRONTEND_CHECKER_H
 
 #include "Builtins.h"
+#include "RuleFunctions.h"
 #include "Type.h"
 
 #include "updraft/Frontend/Ast.h"
@@ -41,9 +42,16 @@ private:
   struct Scope {
     const ParsedFile *file;
     std::vector<Binding> bindings;
-    const Rule *rule = nullptr; ///< while in its `update`
+    const Update *update = nullptr; ///< while in it
 
     const Binding *find(llvm::StringRef name) const;
+  };
+
+  /// Where an expression stands, which decides whether it may look at tensors.
+  enum class Context : uint8_t {
+    Constant, ///< no tensors here
+    Function, ///< a function that is checked for itself: extents are not known
+    Update,
   };
 
   void checkFunction(const Function &function);
@@ -51,10 +59,13 @@ private:
   void checkParameter(const Rule &rule, const Parameter &parameter, Scope &scope);
   void checkRequirement(const Requirement &requirement, const Scope &scope);
   void checkState(const State &state, const Scope &parameters);
-  void checkWhen(const Expr *when, const Scope &parameters);
-  void checkUpdate(const Rule &rule, const Scope &parameters);
-  void checkNext(const Rule &rule, const Statement &statement, const Scope &scope,
-                 const Scope &parameters, std::vector<const Statement *> &nexts);
+  void checkWhen(const Expr *when, const Scope &statics);
+  void checkUpdate(const Rule &rule, const Update &update, const Scope &statics,
+                   std::vector<const Statement *> &nexts);
+  void checkNext(const Rule &rule, const Update &update, const Statement &statement,
+                 const Scope &scope, const Scope &statics, std::vector<const Statement *> &nexts);
+  void checkCondition(const Rule &rule, const Update &update, const Statement &statement,
+                      const Scope &scope);
 
   Type check(const Expr &expr, const Scope &scope);
   Type checkInner(const Expr &expr, const Scope &scope);
@@ -64,6 +75,8 @@ private:
   Type checkPower(const Expr &expr, Type base, Type exponent);
   Type checkIf(const Expr &expr, const Scope &scope);
   Type checkCall(const Expr &expr, const Scope &scope);
+  Type checkRuleFunction(const Expr &expr, const RuleFunction &function,
+                         llvm::ArrayRef<Type> arguments);
   Type checkBuiltin(const Expr &expr, const Builtin &builtin, llvm::ArrayRef<Type> arguments);
   Type checkFunctionCall(const Expr &expr, const Function &function,
                          const std::vector<Type> &arguments);
@@ -72,10 +85,11 @@ private:
 
   /// Adds a binding, or reports that its name is taken.
   void declare(Scope &scope, const Identifier &name, Type type);
-  bool argumentCountIs(const Expr &call, size_t count, const Function *function);
+  void reportArgumentCount(const Expr &call, llvm::StringRef count, const Function *function);
 
   struct Signature {
     const Function *function;
+    Context context;
     std::vector<std::pair<Kind, Extent>> arguments;
     auto operator<=>(const Signature &) const = default;
   };
@@ -83,6 +97,7 @@ private:
   DiagnosticEngine &diagnostics;
   std::map<Signature, Type> checked;
   std::vector<const Function *> inProgress;
+  Context context = Context::Constant;
   unsigned visits = 0;
   unsigned depth = 0;
   /// Calls that are being expanded, and where the first of them is.

@@ -2,6 +2,7 @@
 
 #include "Emitter.h"
 
+#include "Updraft/IR/UpdraftOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -90,7 +91,7 @@ Value Emitter::compare(BinaryOperator op, const Value &left, const Value &right,
     }
   }();
   Extent extent = join(left.extent, right.extent);
-  bool isElement = extent == Extent::element;
+  bool isElement = isTensorExtent(extent);
   return Value::ofIr(Kind::Bool, extent,
                      create<arith::CmpFOp>(loc, predicate, operand(left, isElement, loc),
                                            operand(right, isElement, loc)));
@@ -168,7 +169,7 @@ Value Emitter::binary(BinaryOperator op, Value left, Value right, Location loc) 
       return Value::ofNumber(a / b);
     }
   }
-  bool isElement = extent == Extent::element;
+  bool isElement = isTensorExtent(extent);
   mlir::Value a = operand(left, isElement, loc), b = operand(right, isElement, loc), result;
   switch (op) {
   case BinaryOperator::Add:
@@ -238,7 +239,7 @@ Value Emitter::power(Value base, Value exponent, Location loc) {
 
 Value Emitter::select(Value condition, Value whenTrue, Value whenFalse, Location loc) {
   Extent extent = join(condition.extent, join(whenTrue.extent, whenFalse.extent));
-  bool isElement = extent == Extent::element;
+  bool isElement = isTensorExtent(extent);
   mlir::Value a, b;
   if (whenTrue.kind == Kind::Bool) {
     a = flag(whenTrue, loc);
@@ -306,7 +307,7 @@ Value Emitter::builtin(BuiltinKind kind, llvm::ArrayRef<Value> arguments, Locati
 
   llvm::SmallVector<mlir::Value, 3> x;
   for (const Value &argument : arguments)
-    x.push_back(operand(argument, extent == Extent::element, loc));
+    x.push_back(operand(argument, isTensorExtent(extent), loc));
   bool isInteger = false;
   double bound = std::numeric_limits<double>::infinity();
   auto result = [&]() -> mlir::Value {
@@ -349,5 +350,47 @@ Value Emitter::builtin(BuiltinKind kind, llvm::ArrayRef<Value> arguments, Locati
   Value value = Value::ofIr(Kind::Number, extent, result);
   value.isInteger = isInteger;
   value.bound = bound;
+  return value;
+}
+
+Value Emitter::reduce(const RuleFunction &function, llvm::ArrayRef<Value> arguments, Location loc) {
+  mlir::Value input = element(arguments[0], loc);
+  if (arguments.size() == 2) {
+    auto extended = [&](mlir::Value x) -> mlir::Value {
+      auto f64 = builder.getF64Type();
+      return x.getType() == f64 ? x : create<arith::ExtFOp>(loc, f64, x);
+    };
+    mlir::Value left = extended(input);
+    mlir::Value right =
+        arguments[0].ir == arguments[1].ir ? left : extended(element(arguments[1], loc));
+    input = create<arith::MulFOp>(loc, left, right);
+  }
+  mlir::Value result =
+      create<ReduceOp>(loc, builder.getF64Type(), function.reduction, input, function.over);
+  if (isTensorExtent(function.over) && result.getType() != compute)
+    result = create<arith::TruncFOp>(loc, compute, result);
+  return Value::ofIr(Kind::Number, function.over, result);
+}
+
+Value Emitter::size(Extent over, Location loc) {
+  Extent extent = isWithin(over, Extent::group) ? Extent::group : Extent::tensor;
+  Value value = Value::ofIr(Kind::Number, extent, create<SizeOp>(loc, builder.getF64Type(), over));
+  value.isInteger = true;
+  value.bound = 0x1p53;
+  return value;
+}
+
+// As many of the upper bits as the compute type holds, scaled to [0, 1).
+Value Emitter::random(unsigned stream, Location loc) {
+  unsigned digits = compute.isF64() ? 53 : 24;
+  auto i64 = builder.getI64Type();
+  mlir::Value bits = create<RandomOp>(loc, i64, builder.getI64IntegerAttr(stream));
+  mlir::Value shift = create<arith::ConstantOp>(loc, builder.getI64IntegerAttr(64 - digits));
+  mlir::Value integer = create<arith::ShRUIOp>(loc, bits, shift);
+  mlir::Value whole = create<arith::SIToFPOp>(loc, compute, integer);
+  Value value = Value::ofIr(
+      Kind::Number, Extent::element,
+      create<arith::MulFOp>(loc, whole, constant(std::ldexp(1.0, -int(digits)), compute, loc)));
+  value.bound = 1;
   return value;
 }

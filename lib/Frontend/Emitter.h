@@ -6,6 +6,7 @@
 #define UPDRAFT_LIB_FRONTEND_EMITTER_H
 
 #include "Builtins.h"
+#include "RuleFunctions.h"
 #include "Value.h"
 
 #include "updraft/Frontend/Ast.h"
@@ -27,6 +28,12 @@ public:
   Value select(Value condition, Value whenTrue, Value whenFalse, mlir::Location loc);
   Value builtin(BuiltinKind kind, llvm::ArrayRef<Value> arguments, mlir::Location loc);
 
+  /// The arguments are tensors of a larger extent than the result, or one of two is.
+  Value reduce(const RuleFunction &function, llvm::ArrayRef<Value> arguments, mlir::Location loc);
+  Value size(Extent over, mlir::Location loc);
+  /// Uniform in [0, 1), from the random stream of this number.
+  Value random(unsigned stream, mlir::Location loc);
+
   /// Whether a tensor may have this exponent.
   static bool isTensorExponent(double exponent);
 
@@ -35,6 +42,9 @@ public:
   /// The number as an element in the compute type.
   mlir::Value element(const Value &value, mlir::Location loc);
   mlir::Value flag(const Value &value, mlir::Location loc);
+
+  /// The type of elements.
+  mlir::Type computeType() const { return compute; }
 
   /// How many operations were made.
   unsigned operationCount() const { return count; }

@@ -132,8 +132,11 @@ Value Evaluator::evaluateCall(const Expr &expr, const Names &names) {
     if (arguments.back().isError())
       return Value();
   }
-  if (const Builtin *builtin = findBuiltin(expr.text))
+  if (const Builtin *builtin = findBuiltin(expr.text);
+      builtin && builtin->arity == arguments.size())
     return emit.builtin(builtin->kind, arguments, location(expr.focus));
+  if (const RuleFunction *ruleFunction = findRuleFunction(expr.text))
+    return evaluateRuleFunction(expr, *ruleFunction, arguments);
   const Function *function = names.file->visible.lookup(expr.text);
   if (!function)
     return Value();
@@ -145,6 +148,35 @@ Value Evaluator::evaluateCall(const Expr &expr, const Names &names) {
   if (!exhausted)
     diagnostics.noteSince(before, DiagnosticKind::InCall, expr.focus, expr.text);
   return result;
+}
+
+Value Evaluator::evaluateRuleFunction(const Expr &expr, const RuleFunction &function,
+                                      llvm::ArrayRef<Value> arguments) {
+  mlir::Location loc = location(expr.focus);
+  if (function.needsMatrix() && !isMatrix) {
+    diagnostics.report(DiagnosticKind::RowsOutsideMatrix, expr.focus, function.name);
+    return Value();
+  }
+  switch (function.kind) {
+  case RuleFunctionKind::Size:
+    return emit.size(function.over, loc);
+  case RuleFunctionKind::Random:
+    if (randomNumbers == maxRandomNumbers) {
+      diagnostics.report(DiagnosticKind::TooManyRandom, expr.focus, maxRandomNumbers);
+      return Value();
+    }
+    return emit.random(randomNumbers++, loc);
+  case RuleFunctionKind::Reduce:
+    break;
+  }
+  Extent extent = Extent::model;
+  for (const Value &argument : arguments)
+    extent = join(extent, argument.extent);
+  if (canReduce(extent, function.over))
+    return emit.reduce(function, arguments, loc);
+  diagnostics.report(DiagnosticKind::ReductionOperand, expr.operands[0]->range, function.name,
+                     describe(Type{Kind::Number, extent}));
+  return Value();
 }
 
 Value Evaluator::expand(const Function &function, llvm::ArrayRef<Value> arguments) {

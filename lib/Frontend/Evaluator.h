@@ -22,6 +22,9 @@ struct Names {
   const Value *find(llvm::StringRef name) const;
 };
 
+/// Random numbers that an element can have in one step.
+constexpr unsigned maxRandomNumbers = 16;
+
 class Evaluator {
 public:
   Evaluator(mlir::OpBuilder &builder, mlir::Type compute, DiagnosticEngine &diagnostics)
@@ -38,6 +41,8 @@ public:
   void nameResult(const Identifier &name, const Value &value) const;
 
   Emitter emit;
+  /// Whether the tensors have rows and columns.
+  bool isMatrix = false;
 
 private:
   Value evaluateInner(const Expr &expr, const Names &names);
@@ -45,11 +50,14 @@ private:
   Value evaluateBinary(const Expr &expr, const Names &names);
   Value evaluateIf(const Expr &expr, const Names &names);
   Value evaluateCall(const Expr &expr, const Names &names);
+  Value evaluateRuleFunction(const Expr &expr, const RuleFunction &function,
+                             llvm::ArrayRef<Value> arguments);
   Value expand(const Function &function, llvm::ArrayRef<Value> arguments);
 
   mlir::MLIRContext *context;
   DiagnosticEngine &diagnostics;
   llvm::BumpPtrAllocator arena;
+  unsigned randomNumbers = 0; ///< that were made so far, each of a stream of its own
   unsigned visits = 0;
   unsigned depth = 0;
   /// Calls that are being expanded, and where the first of them is.

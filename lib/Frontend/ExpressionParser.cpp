@@ -107,7 +107,7 @@ const Expr *ExpressionParser::make(Expr expr, llvm::ArrayRef<const Expr *> opera
 }
 
 const Expr *ExpressionParser::parseWhole() {
-  isWhole = true;
+  beWhole();
   const Expr *expr = parseExpression();
   if (expr && !at(TokenKind::End)) {
     expected("the end of the value");

@@ -21,6 +21,9 @@ public:
 protected:
   const Token &current() const { return tokens[position]; }
   bool at(TokenKind kind) const { return current().kind == kind; }
+  bool isFollowedBy(TokenKind kind) const {
+    return position + 1 < tokens.size() && tokens[position + 1].kind == kind;
+  }
   SourceRange currentRange() const { return {file.source.get(), current().begin, current().end}; }
   void advance() {
     if (!at(TokenKind::End))
@@ -32,6 +35,8 @@ protected:
     advance();
     return true;
   }
+  /// From here on, messages call the end of the text that of a value.
+  void beWhole() { isWhole = true; }
   /// Accepts a token of this kind, or reports what was found instead.
   bool expect(TokenKind kind, llvm::StringRef hint = "");
   void expected(llvm::StringRef what, llvm::StringRef hint = "");

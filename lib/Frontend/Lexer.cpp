@@ -21,11 +21,16 @@ struct Keyword {
 };
 
 constexpr Keyword keywordTable[] = {
-    {"else", TokenKind::Else}, {"false", TokenKind::False},     {"fn", TokenKind::Fn},
-    {"if", TokenKind::If},     {"import", TokenKind::Import},   {"let", TokenKind::Let},
-    {"next", TokenKind::Next}, {"require", TokenKind::Require}, {"return", TokenKind::Return},
-    {"rule", TokenKind::Rule}, {"state", TokenKind::State},     {"static", TokenKind::Static},
-    {"then", TokenKind::Then}, {"true", TokenKind::True},       {"update", TokenKind::Update},
+    {"else", TokenKind::Else},       {"false", TokenKind::False},
+    {"finish", TokenKind::Finish},   {"fn", TokenKind::Fn},
+    {"hold", TokenKind::Hold},       {"if", TokenKind::If},
+    {"import", TokenKind::Import},   {"let", TokenKind::Let},
+    {"next", TokenKind::Next},       {"over", TokenKind::Over},
+    {"require", TokenKind::Require}, {"return", TokenKind::Return},
+    {"rule", TokenKind::Rule},       {"skip", TokenKind::Skip},
+    {"state", TokenKind::State},     {"static", TokenKind::Static},
+    {"then", TokenKind::Then},       {"transform", TokenKind::Transform},
+    {"true", TokenKind::True},       {"update", TokenKind::Update},
     {"when", TokenKind::When},
 };
 
@@ -206,6 +211,7 @@ private:
                    .Case("!=", TokenKind::NotEqual)
                    .Case("&&", TokenKind::And)
                    .Case("||", TokenKind::Or)
+                   .Case("|>", TokenKind::Pipe)
                    .Default(TokenKind::End);
     if (two != TokenKind::End) {
       at += 2;
@@ -290,8 +296,12 @@ StringRef updraft::describe(TokenKind kind) {
     return "`else`";
   case TokenKind::False:
     return "`false`";
+  case TokenKind::Finish:
+    return "`finish`";
   case TokenKind::Fn:
     return "`fn`";
+  case TokenKind::Hold:
+    return "`hold`";
   case TokenKind::If:
     return "`if`";
   case TokenKind::Import:
@@ -300,18 +310,24 @@ StringRef updraft::describe(TokenKind kind) {
     return "`let`";
   case TokenKind::Next:
     return "`next`";
+  case TokenKind::Over:
+    return "`over`";
   case TokenKind::Require:
     return "`require`";
   case TokenKind::Return:
     return "`return`";
   case TokenKind::Rule:
     return "`rule`";
+  case TokenKind::Skip:
+    return "`skip`";
   case TokenKind::State:
     return "`state`";
   case TokenKind::Static:
     return "`static`";
   case TokenKind::Then:
     return "`then`";
+  case TokenKind::Transform:
+    return "`transform`";
   case TokenKind::True:
     return "`true`";
   case TokenKind::Update:
@@ -362,6 +378,8 @@ StringRef updraft::describe(TokenKind kind) {
     return "`||`";
   case TokenKind::Not:
     return "`!`";
+  case TokenKind::Pipe:
+    return "`|>`";
   }
   return "";
 }

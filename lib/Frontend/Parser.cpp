@@ -5,7 +5,7 @@
 
 #include "updraft/Frontend/Parser.h"
 
-#include "ExpressionParser.h"
+#include "ChainParser.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -13,9 +13,9 @@ using namespace updraft;
 using llvm::StringRef;
 
 namespace {
-class Parser : public ExpressionParser {
+class Parser : public ChainParser {
 public:
-  using ExpressionParser::ExpressionParser;
+  using ChainParser::ChainParser;
 
   void run() {
     while (!at(TokenKind::End) && !diagnostics.isFull()) {
@@ -23,11 +23,11 @@ public:
         parseImport();
       else if (at(TokenKind::Fn))
         parseFunction();
-      else if (at(TokenKind::Rule))
+      else if (at(TokenKind::Rule) || at(TokenKind::Transform))
         parseRule();
       else {
-        expected("`rule`, `fn` or `import`");
-        recover({TokenKind::Import, TokenKind::Fn, TokenKind::Rule});
+        expected("`rule`, `transform`, `fn` or `import`");
+        recoverToDeclaration();
       }
     }
   }
@@ -38,22 +38,21 @@ private:
     while (!at(TokenKind::End) && !llvm::is_contained(kinds, current().kind))
       advance();
   }
-  void recoverInRule() {
-    recover({TokenKind::Let, TokenKind::Next, TokenKind::State, TokenKind::Update,
-             TokenKind::RightBrace, TokenKind::Rule, TokenKind::Fn, TokenKind::Import});
+  void recoverToDeclaration() {
+    recover({TokenKind::Import, TokenKind::Fn, TokenKind::Rule, TokenKind::Transform});
+  }
+  void recoverInBody() {
+    recover({TokenKind::State, TokenKind::Update, TokenKind::Finish, TokenKind::RightBrace,
+             TokenKind::Rule, TokenKind::Transform, TokenKind::Fn, TokenKind::Import});
+  }
+  void recoverInUpdate() {
+    recover({TokenKind::Let, TokenKind::Next, TokenKind::Skip, TokenKind::Hold, TokenKind::State,
+             TokenKind::Update, TokenKind::Finish, TokenKind::RightBrace, TokenKind::Rule,
+             TokenKind::Transform, TokenKind::Fn, TokenKind::Import});
   }
   bool atDeclaration() const {
-    return at(TokenKind::End) || at(TokenKind::Rule) || at(TokenKind::Fn) || at(TokenKind::Import);
-  }
-
-  std::optional<Identifier> parseName(StringRef what) {
-    if (!at(TokenKind::Identifier)) {
-      expected(what);
-      return std::nullopt;
-    }
-    SourceRange range = currentRange();
-    advance();
-    return Identifier{range.text(), range};
+    return at(TokenKind::End) || at(TokenKind::Rule) || at(TokenKind::Transform) ||
+           at(TokenKind::Fn) || at(TokenKind::Import);
   }
 
   const Expr *parseString(StringRef what) {
@@ -68,7 +67,7 @@ private:
     advance();
     const Expr *path = parseString("the path of a file in quotes");
     if (!path)
-      return recover({TokenKind::Import, TokenKind::Fn, TokenKind::Rule});
+      return recoverToDeclaration();
     accept(TokenKind::Semicolon);
     file.imports.push_back({path});
   }
@@ -87,7 +86,7 @@ private:
     if (parseFunctionParts(function))
       file.functions.push_back(std::move(function));
     else
-      recover({TokenKind::Import, TokenKind::Fn, TokenKind::Rule});
+      recoverToDeclaration();
   }
 
   bool parseFunctionParts(Function &function) {
@@ -136,24 +135,35 @@ private:
   }
 
   void parseRule() {
-    advance();
     Rule rule;
+    rule.isTransform = at(TokenKind::Transform);
     rule.file = &file;
-    bool valid = parseRuleHead(rule);
-    if (!valid)
-      recover({TokenKind::LeftBrace, TokenKind::Import, TokenKind::Fn, TokenKind::Rule});
-    if (accept(TokenKind::LeftBrace))
-      parseRuleBody(rule);
-    else if (valid)
-      expected("`require` or `{`");
-    file.rules.push_back(std::move(rule));
+    advance();
+    auto name = parseName(rule.isTransform ? "the name of a transform" : "the name of a rule");
+    if (name)
+      rule.name = *name;
+    if (name && !rule.isTransform && accept(TokenKind::Assign)) {
+      rule.chain = parseChain();
+      accept(TokenKind::Semicolon);
+      if (rule.chain.empty())
+        return recoverToDeclaration();
+    } else {
+      bool valid = name && parseRuleHead(rule);
+      if (!valid)
+        recover({TokenKind::LeftBrace, TokenKind::Import, TokenKind::Fn, TokenKind::Rule,
+                 TokenKind::Transform});
+      if (accept(TokenKind::LeftBrace))
+        parseRuleBody(rule);
+      else if (valid)
+        expected("`require` or `{`");
+    }
+    auto &rules = rule.isTransform ? file.transforms : file.rules;
+    rules.push_back(std::move(rule));
   }
 
   bool parseRuleHead(Rule &rule) {
-    auto name = parseName("the name of a rule");
-    if (!name || !expect(TokenKind::LeftParen))
+    if (!expect(TokenKind::LeftParen))
       return false;
-    rule.name = *name;
     while (!at(TokenKind::RightParen)) {
       bool isStatic = accept(TokenKind::Static);
       auto parameter = parseName("the name of a hyperparameter");
@@ -190,15 +200,20 @@ private:
       if (at(TokenKind::State)) {
         valid = parseState(rule);
       } else if (at(TokenKind::Update)) {
-        valid = parseUpdate(rule);
-      } else {
+        valid = parseUpdate(rule.update, "update");
+      } else if (at(TokenKind::Finish) && rule.isTransform) {
+        valid = parseUpdate(rule.finish, "finish");
+      } else if (at(TokenKind::Finish)) {
         expected("`state` or `update`");
+        std::optional<Update> ignored;
+        valid = parseUpdate(ignored, "finish");
+      } else {
+        expected(rule.isTransform ? "`state`, `update` or `finish`" : "`state` or `update`");
         valid = false;
         advance();
       }
       if (!valid)
-        recover({TokenKind::State, TokenKind::Update, TokenKind::RightBrace, TokenKind::Rule,
-                 TokenKind::Fn, TokenKind::Import});
+        recoverInBody();
     }
     if (!diagnostics.isFull())
       expect(TokenKind::RightBrace);
@@ -206,12 +221,18 @@ private:
 
   bool parseState(Rule &rule) {
     advance();
-    std::optional<Identifier> name;
     State state{};
-    state.initial = parseBinding(name, "the name of a state");
-    if (!state.initial)
+    auto name = parseName("the name of a state");
+    if (!name)
       return false;
     state.name = *name;
+    if (accept(TokenKind::Over) && !parseOver(state))
+      return false;
+    if (!expect(TokenKind::Assign))
+      return false;
+    state.initial = parseExpression();
+    if (!state.initial)
+      return false;
     if (accept(TokenKind::Colon) && !parseStorage(state))
       return false;
     if (accept(TokenKind::When)) {
@@ -221,6 +242,18 @@ private:
     }
     accept(TokenKind::Semicolon);
     rule.states.push_back(state);
+    return true;
+  }
+
+  bool parseOver(State &state) {
+    state.over = parseName("`tensor`, `group`, `row` or `column`");
+    if (!state.over)
+      return false;
+    StringRef over = state.over->text;
+    if (over == "tensor" || over == "group" || over == "row" || over == "column")
+      return true;
+    diagnostics.report(DiagnosticKind::UnknownOver, state.over->range, over);
+    state.over.reset();
     return true;
   }
 
@@ -239,10 +272,12 @@ private:
     return true;
   }
 
-  bool parseUpdate(Rule &rule) {
-    if (rule.hasUpdate)
-      diagnostics.report(DiagnosticKind::DuplicateUpdate, currentRange());
-    rule.hasUpdate = true;
+  bool parseUpdate(std::optional<Update> &update, StringRef keyword) {
+    if (update)
+      diagnostics.report(DiagnosticKind::DuplicateUpdate, currentRange(), keyword);
+    else
+      update.emplace();
+    update->range = currentRange();
     advance();
     if (!expect(TokenKind::LeftParen))
       return false;
@@ -250,36 +285,46 @@ private:
       auto input = parseName("`param`, `grad`, `step` or `first`");
       if (!input)
         return false;
-      rule.inputs.push_back(*input);
+      update->inputs.push_back(*input);
       if (!accept(TokenKind::Comma))
         break;
     }
     if (!expect(TokenKind::RightParen) || !expect(TokenKind::LeftBrace))
       return false;
     while (!at(TokenKind::RightBrace) && !atDeclaration() && !diagnostics.isFull())
-      if (!parseStatement(rule))
-        recoverInRule();
+      if (!parseStatement(*update))
+        recoverInUpdate();
     return expect(TokenKind::RightBrace);
   }
 
-  bool parseStatement(Rule &rule) {
+  bool parseStatement(Update &update) {
     Statement statement{};
-    statement.isNext = at(TokenKind::Next);
-    if (!statement.isNext && !at(TokenKind::Let)) {
-      expected("`let` or `next`");
+    statement.name = {currentRange().text(), currentRange()};
+    if (at(TokenKind::Skip) || at(TokenKind::Hold)) {
+      statement.kind = at(TokenKind::Skip) ? StatementKind::Skip : StatementKind::Hold;
+      advance();
+      if (!expect(TokenKind::When))
+        return false;
+      statement.value = parseExpression();
+    } else if (at(TokenKind::Let) || at(TokenKind::Next)) {
+      statement.kind = at(TokenKind::Let) ? StatementKind::Let : StatementKind::Next;
+      advance();
+      std::optional<Identifier> name;
+      statement.value = parseBinding(name, statement.kind == StatementKind::Next
+                                               ? "`param` or the name of a state"
+                                               : "a name");
+      if (name)
+        statement.name = *name;
+    } else {
+      expected("`let`, `next` or `skip`");
       advance();
       return false;
     }
-    advance();
-    std::optional<Identifier> name;
-    statement.value =
-        parseBinding(name, statement.isNext ? "`param` or the name of a state" : "a name");
     if (!statement.value)
       return false;
-    statement.name = *name;
     if (at(TokenKind::When)) {
-      if (!statement.isNext) {
-        expected("`let` or `next`");
+      if (statement.kind != StatementKind::Next) {
+        expected("`let`, `next` or `skip`");
         return false;
       }
       advance();
@@ -288,7 +333,7 @@ private:
         return false;
     }
     accept(TokenKind::Semicolon);
-    rule.statements.push_back(statement);
+    update.statements.push_back(statement);
     return true;
   }
 };
@@ -313,4 +358,8 @@ std::unique_ptr<ParsedFile> updraft::parseFile(std::shared_ptr<const SourceFile>
 
 const Expr *updraft::parseExpression(ParsedFile &file, DiagnosticEngine &diagnostics) {
   return ExpressionParser(file, diagnostics).parseWhole();
+}
+
+std::vector<StageCall> updraft::parseChain(ParsedFile &file, DiagnosticEngine &diagnostics) {
+  return ChainParser(file, diagnostics).parseWholeChain();
 }

@@ -112,6 +112,18 @@ private:
         addVisible(file, function, function.name.range);
     for (const auto &entry : standardFunctions())
       file.visible.try_emplace(entry.getKey(), entry.getValue());
+    addStages(file, file);
+    for (const ParsedFile *other : imported[&file])
+      addStages(file, *other);
+    for (const auto &entry : standardTransforms())
+      file.stages.try_emplace(entry.getKey(), entry.getValue());
+  }
+
+  // The first of a name counts; within one file the checker reports the second.
+  static void addStages(ParsedFile &file, const ParsedFile &from) {
+    for (const auto *rules : {&from.transforms, &from.rules})
+      for (const Rule &rule : *rules)
+        file.stages.try_emplace(rule.name.text, &rule);
   }
 
   void addVisible(ParsedFile &file, const Function &function, SourceRange range) {

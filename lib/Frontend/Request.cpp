@@ -2,7 +2,9 @@
 
 #include "Request.h"
 
+#include "Chain.h"
 #include "Checker.h"
+#include "Usage.h"
 
 #include "updraft/Frontend/Parser.h"
 
@@ -13,8 +15,11 @@ using llvm::StringRef;
 
 bool ResolvedRequest::computesInF64() const {
   return param == UPD_F64 || grad == UPD_F64 ||
-         llvm::any_of(states, [](const ResolvedState &state) {
-           return state.exists && state.storage == UPD_F64;
+         llvm::any_of(stages, [](const ResolvedStage &stage) {
+           return llvm::any_of(stage.states, [](const ResolvedState &state) {
+             return (state.forVectors || state.forMatrices) && state.storage == UPD_F64 &&
+                    isTensorExtent(extentOf(*state.declaration));
+           });
          });
 }
 
@@ -30,26 +35,35 @@ public:
 
   std::optional<ResolvedRequest> run() {
     size_t before = diagnostics.diagnostics().size();
-    if (!findRule())
+    result.rule = findRule();
+    if (!result.rule)
       return std::nullopt;
-    result.constants.file = result.rule->file;
-    checkSettingNames();
-    for (const Parameter &parameter : result.rule->parameters)
-      resolveParameter(parameter);
+    std::vector<ChainStage> chain = flattenChain(*result.rule, diagnostics);
+    checkSettingNames(chain);
+    for (const ChainStage &stage : chain)
+      resolveStage(stage);
     if (diagnostics.diagnostics().size() == before)
-      resolveStorage();
+      resolveStorage(chain);
     if (diagnostics.diagnostics().size() != before)
       return std::nullopt;
     return std::move(result);
   }
 
 private:
-  bool findRule() {
+  const Rule *findRule() {
+    if (StringRef(request.rule).contains("|>") || StringRef(request.rule).contains('('))
+      return parseRequestedChain();
     const ParsedFile &file = program.main();
     StringRef path = file.source->path();
+    if (const Rule *stage = file.stages.lookup(request.rule); stage && stage->isTransform) {
+      diagnostics.report(stage->isAfter() ? DiagnosticKind::TransformAfterAlone
+                                          : DiagnosticKind::TransformAlone,
+                         SourceRange(), request.rule);
+      return nullptr;
+    }
     if (file.rules.empty()) {
       diagnostics.report(DiagnosticKind::NoRule, SourceRange(), path);
-      return false;
+      return nullptr;
     }
     std::vector<StringRef> names = program.ruleNames();
     std::vector<std::string> quoted;
@@ -58,40 +72,113 @@ private:
     std::string list = llvm::join(quoted, ", ") + (names.size() > maxListedRules ? ", …" : "");
     if (request.rule.empty() && names.size() > 1) {
       diagnostics.report(DiagnosticKind::AmbiguousRule, SourceRange(), path, list);
-      return false;
+      return nullptr;
     }
     for (const Rule &rule : file.rules)
       if (request.rule.empty() || rule.name.text == request.rule)
-        result.rule = &rule;
-    if (!result.rule) {
-      std::string near = didYouMean(request.rule, names);
-      std::string others = (names.size() == 1 ? "; there is " : "; there are ") + list;
-      diagnostics.report(DiagnosticKind::UnknownRule, SourceRange(), path, request.rule,
-                         names.size() == 1 && !near.empty() ? near : others + near);
-    }
-    return result.rule != nullptr;
+        return &rule;
+    std::string near = didYouMean(request.rule, names);
+    std::string others = (names.size() == 1 ? "; there is " : "; there are ") + list;
+    diagnostics.report(DiagnosticKind::UnknownRule, SourceRange(), path, request.rule,
+                       names.size() == 1 && !near.empty() ? near : others + near);
+    return nullptr;
   }
 
-  void checkSettingNames() {
+  ParsedFile &addFile(const llvm::Twine &path, StringRef text) {
+    auto file = std::make_unique<ParsedFile>();
+    file->source = SourceFile::create(path.str(), text.str());
+    return *result.requestFiles.emplace_back(std::move(file));
+  }
+
+  // `clip_by_value(1) |> AdamW` in place of a rule's name: a rule with the names of its stages.
+  const Rule *parseRequestedChain() {
+    ParsedFile &file = addFile("<rule>", request.rule);
+    if (request.rule.size() > maxFileSize) {
+      diagnostics.report(DiagnosticKind::FileTooLarge, SourceRange{file.source.get(), 0, 0},
+                         maxFileSize);
+      return nullptr;
+    }
+    file.visible = program.main().visible;
+    file.stages = program.main().stages;
+    Rule rule;
+    rule.file = &file;
+    rule.chain = parseChain(file, diagnostics);
+    if (rule.chain.empty())
+      return nullptr;
+    std::string name;
+    for (const StageCall &stage : rule.chain)
+      name += (name.empty() ? "" : "_") + stage.name.text.str();
+    rule.name = {llvm::StringSaver(file.arena).save(name),
+                 rule.chain.front().name.range.to(rule.chain.back().name.range)};
+    size_t before = diagnostics.diagnostics().size();
+    file.rules.push_back(std::move(rule));
+    Checker(diagnostics).check(file);
+    return diagnostics.diagnostics().size() == before ? &file.rules.back() : nullptr;
+  }
+
+  void checkSettingNames(llvm::ArrayRef<ChainStage> chain) {
     llvm::SmallVector<StringRef> names;
-    for (const Parameter &parameter : result.rule->parameters)
-      names.push_back(parameter.name.text);
+    for (const ChainStage &stage : chain) {
+      for (const Parameter &parameter : stage.rule->parameters)
+        names.push_back(stage.names.find(parameter.name.text)->second);
+      if (callsRandom(*stage.rule))
+        names.push_back("seed");
+    }
     for (const auto &[name, value] : request.settings)
-      if (!llvm::is_contained(names, name))
+      if (!chain.empty() && !llvm::is_contained(names, name))
         diagnostics.report(DiagnosticKind::UnknownSetting, SourceRange(), result.rule->name.text,
                            name, didYouMean(name, names));
   }
 
-  void resolveParameter(const Parameter &parameter) {
-    StringRef name = parameter.name.text;
-    Value value = evaluator.evaluate(*parameter.initial, result.constants);
+  void resolveStage(const ChainStage &stage) {
+    ResolvedStage &resolved = result.stages.emplace_back();
+    resolved.rule = stage.rule;
+    resolved.label = stage.label;
+    resolved.constants.file = stage.rule->file;
+    resolved.isRandom = callsRandom(*stage.rule);
+    result.hasMatrixRule |= mentionsMatrix(*stage.rule);
+    for (const Parameter &parameter : stage.rule->parameters)
+      resolveParameter(resolved, stage, parameter);
+    // The seed of the chain is the one that is called so outside.
+    if (resolved.isRandom && !hasSeed()) {
+      ParsedFile &file = addFile("<seed>", "0");
+      Parameter seed{
+          {"seed", {file.source.get(), 0, 1}}, parseExpression(file, diagnostics), false};
+      resolveParameter(resolved, stage, *new (file.arena.Allocate<Parameter>()) Parameter(seed));
+    }
+  }
+
+  bool hasSeed() const {
+    return llvm::any_of(result.stages, [](const ResolvedStage &stage) {
+      return llvm::any_of(stage.parameters,
+                          [](const ResolvedParameter &other) { return other.name == "seed"; });
+    });
+  }
+
+  void resolveParameter(ResolvedStage &resolved, const ChainStage &stage,
+                        const Parameter &parameter) {
+    auto known = stage.names.find(parameter.name.text);
+    std::string name = known == stage.names.end() ? "seed" : known->second;
+    Value value = evaluator.evaluate(*parameter.initial, resolved.constants);
     if (value.isError())
       return;
+    SourceRange range = parameter.initial->range;
+    bool isExplicit = false;
+    for (const ChainStage::Argument &argument : stage.arguments) {
+      if (argument.parameter != &parameter)
+        continue;
+      Kind kind = value.kind;
+      range = argument.value->range;
+      isExplicit = true;
+      Names none{argument.file, {}};
+      value = withKind(evaluator.evaluate(*argument.value, none), kind, name, range);
+      if (value.isError())
+        return;
+    }
     const std::string *setting = nullptr;
     for (const auto &[other, text] : request.settings)
       if (other == name)
         setting = &text;
-    SourceRange range = parameter.initial->range;
     if (setting) {
       value = evaluateSetting(name, *setting, value.kind, range);
       if (value.isError())
@@ -99,19 +186,17 @@ private:
     }
     if (value.kind == Kind::Number && std::isnan(value.number))
       diagnostics.report(DiagnosticKind::DefaultNaN, range, name);
-    result.constants.add(name, value);
-    result.parameters.push_back({&parameter, value, setting != nullptr});
+    resolved.constants.add(parameter.name.text, value);
+    resolved.parameters.push_back({&parameter, name, value, range, isExplicit || setting});
   }
 
   Value evaluateSetting(StringRef name, StringRef text, Kind kind, SourceRange &range) {
-    auto file = std::make_unique<ParsedFile>();
     // A shell takes the quotes of a string away, so they may be missing.
     bool isBare = kind == Kind::String && !text.starts_with("\"");
-    file->source = SourceFile::create(("<setting " + name + ">").str(), text.str());
-    range = {file->source.get(), 0, static_cast<uint32_t>(text.size())};
-    const ParsedFile &parsed = *result.settingFiles.emplace_back(std::move(file));
+    ParsedFile &file = addFile("<setting " + name + ">", text);
+    range = {file.source.get(), 0, static_cast<uint32_t>(text.size())};
     if (isBare)
-      return Value::ofString(parsed.source->text());
+      return Value::ofString(file.source->text());
     if (text.equals_insensitive("nan")) {
       diagnostics.report(DiagnosticKind::DefaultNaN, range, name);
       return Value();
@@ -120,15 +205,19 @@ private:
       diagnostics.report(DiagnosticKind::FileTooLarge, SourceRange{range.file, 0, 0}, maxFileSize);
       return Value();
     }
-    const Expr *expr = parseExpression(*result.settingFiles.back(), diagnostics);
+    const Expr *expr = parseExpression(file, diagnostics);
     size_t before = diagnostics.diagnostics().size();
     if (!expr)
       return Value();
-    Checker(diagnostics).checkConstant(*expr, parsed);
+    Checker(diagnostics).checkConstant(*expr, file);
     if (diagnostics.diagnostics().size() != before)
       return Value();
-    Names none{&parsed, {}};
-    Value value = evaluator.evaluate(*expr, none);
+    Names none{&file, {}};
+    return withKind(evaluator.evaluate(*expr, none), kind, name, range);
+  }
+
+  // The value if it has the kind, else an error after a report.
+  Value withKind(const Value &value, Kind kind, StringRef name, SourceRange range) {
     if (value.isError() || value.kind == kind)
       return value;
     diagnostics.report(DiagnosticKind::SettingType, range, name, describe(Type{kind}),
@@ -152,27 +241,45 @@ private:
     return storage;
   }
 
-  void resolveStorage() {
+  void resolveStorage(llvm::ArrayRef<ChainStage> chain) {
     llvm::SmallVector<StringRef> names{"param", "grad", "state"};
-    for (const State &state : result.rule->states)
-      names.push_back(state.name.text);
+    for (const ChainStage &stage : chain)
+      for (const State &state : stage.rule->states)
+        names.push_back(stage.names.find(state.name.text)->second);
     for (const auto &[name, type] : request.storage)
       if (!llvm::is_contained(names, name))
         diagnostics.report(DiagnosticKind::UnknownStorage, SourceRange(), result.rule->name.text,
                            name, didYouMean(name, names));
     result.param = requestedStorage("param").value_or(UPD_F32);
     result.grad = requestedStorage("grad").value_or(UPD_F32);
-    for (const State &state : result.rule->states) {
-      upd_dtype storage = state.storage.value_or(result.param);
+    for (auto [stage, resolved] : llvm::zip(chain, result.stages))
+      for (const State &state : stage.rule->states)
+        resolved.states.push_back(
+            resolveState(resolved, state, stage.names.find(state.name.text)->second));
+  }
+
+  ResolvedState resolveState(const ResolvedStage &stage, const State &state,
+                             const std::string &name) {
+    bool isTensor = isTensorExtent(extentOf(state));
+    upd_dtype storage = state.storage.value_or(isTensor ? result.param : UPD_F64);
+    if (isTensor)
       storage = requestedStorage("state").value_or(storage);
-      storage = requestedStorage(state.name.text).value_or(storage);
-      bool exists = true;
-      if (state.when) {
-        Value when = evaluator.evaluate(*state.when, result.constants);
-        exists = when.boolean;
-      }
-      result.states.push_back({&state, exists, storage});
-    }
+    storage = requestedStorage(name).value_or(storage);
+    ResolvedState resolved{&state, name, storage, existsFor(stage, state, false),
+                           existsFor(stage, state, true)};
+    if (resolved.forVectors &&
+        (extentOf(state) == Extent::row || extentOf(state) == Extent::column))
+      diagnostics.report(DiagnosticKind::StateOutsideMatrix, state.name.range, state.name.text,
+                         state.over->text);
+    return resolved;
+  }
+
+  bool existsFor(const ResolvedStage &stage, const State &state, bool isMatrix) {
+    if (!state.when)
+      return true;
+    Names names = stage.constants;
+    names.add("matrix", Value::ofBool(isMatrix));
+    return evaluator.evaluate(*state.when, names).boolean;
   }
 
   const Program &program;

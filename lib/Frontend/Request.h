@@ -1,6 +1,6 @@
 //===- Request.h - What a request settles about a rule ------------------------------*- C++ -*-===//
-// The rule that is meant, the values of its hyperparameters and static flags, and which states
-// exist with which storage types. No IR is made here.
+// The rule that is meant, as the stages of its chain, the values of their hyperparameters and
+// static flags, and which states exist with which storage types. No IR is made here.
 
 #ifndef UPDRAFT_LIB_FRONTEND_REQUEST_H
 #define UPDRAFT_LIB_FRONTEND_REQUEST_H
@@ -13,26 +13,42 @@ namespace updraft {
 
 struct ResolvedParameter {
   const Parameter *declaration;
-  Value value;     ///< a constant
-  bool isExplicit; ///< the request gave the value
+  std::string name;  ///< as it is known outside
+  Value value;       ///< a constant
+  SourceRange range; ///< where the value is given
+  bool isExplicit;   ///< the request or the chain gave the value
 };
 
 struct ResolvedState {
   const State *declaration;
-  bool exists;
+  std::string name;
   upd_dtype storage;
+  bool forVectors; ///< whether it exists for tensors of less than two dimensions
+  bool forMatrices;
+
+  bool exists(bool isMatrix) const { return isMatrix ? forMatrices : forVectors; }
+};
+
+struct ResolvedStage {
+  const Rule *rule = nullptr;
+  std::string label;
+  std::vector<ResolvedParameter> parameters;
+  std::vector<ResolvedState> states;
+  bool isRandom = false; ///< it needs a seed
+  /// Every hyperparameter and flag as a constant, by its local name.
+  Names constants;
 };
 
 struct ResolvedRequest {
+  /// The requested rule or chain: its name is that of the result.
   const Rule *rule = nullptr;
-  std::vector<ResolvedParameter> parameters;
-  std::vector<ResolvedState> states;
+  std::vector<ResolvedStage> stages;
   upd_dtype param = UPD_F32;
   upd_dtype grad = UPD_F32;
-  /// Every hyperparameter and flag as a constant.
-  Names constants;
-  /// Owns the texts that settings were parsed from.
-  std::vector<std::unique_ptr<ParsedFile>> settingFiles;
+  /// Vectors and matrices have rules of their own.
+  bool hasMatrixRule = false;
+  /// Owns the texts that settings, and a chain in the request, were parsed from.
+  std::vector<std::unique_ptr<ParsedFile>> requestFiles;
 
   bool computesInF64() const;
 };

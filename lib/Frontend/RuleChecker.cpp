@@ -1,15 +1,25 @@
 //===- RuleChecker.cpp - The declarations and the update of a rule ----------------------------===//
 
+#include "Chain.h"
 #include "Checker.h"
 #include "Message.h"
 
 #include "updraft/Frontend/Token.h"
+
+#include "llvm/ADT/ScopeExit.h"
 
 using namespace updraft;
 using llvm::StringRef;
 
 namespace {
 constexpr StringRef inputNames[] = {"param", "grad", "step", "first"};
+constexpr StringRef transformInputNames[] = {"param", "grad", "step", "first", "new_param"};
+
+// Names with a meaning of their own, which none of a rule's declarations may take.
+bool isReserved(const Rule &rule, StringRef name) {
+  return llvm::is_contained(inputNames, name) || name == "matrix" ||
+         (rule.isTransform && name == "new_param");
+}
 
 // The first name in an expression, or null.
 const Expr *findName(const Expr &expr) {
@@ -21,12 +31,30 @@ const Expr *findName(const Expr &expr) {
   return nullptr;
 }
 
+// What a `next` may name.
+llvm::SmallVector<StringRef> nextNames(const Rule &rule, const Update &update) {
+  llvm::SmallVector<StringRef> names{"param"};
+  if (rule.isTransform && !rule.isAfter() && &update == &*rule.update)
+    names.push_back("grad");
+  for (const State &state : rule.states)
+    names.push_back(state.name.text);
+  return names;
+}
+
 /// Each is a stream of the kernel, and code generation takes time that grows faster than their
 /// number.
 constexpr size_t maxStates = 64;
 } // namespace
 
 void Checker::checkRule(const Rule &rule) {
+  if (!rule.chain.empty()) {
+    (void)flattenChain(rule, diagnostics);
+    for (const StageCall &stage : rule.chain)
+      for (const StageCall::Argument &argument : stage.arguments)
+        if (!findName(*argument.value))
+          (void)check(*argument.value, Scope{rule.file, {}});
+    return;
+  }
   Scope parameters{rule.file, {}};
   for (const Parameter &parameter : rule.parameters)
     checkParameter(rule, parameter, parameters);
@@ -35,17 +63,26 @@ void Checker::checkRule(const Rule &rule) {
   if (rule.states.size() > maxStates)
     diagnostics.report(DiagnosticKind::TooManyStates, rule.states[maxStates].name.range,
                        rule.name.text, rule.states.size(), maxStates);
+  Scope statics = parameters;
+  statics.bindings.push_back({"matrix", {Kind::Bool, Extent::model}, {}});
   for (const State &state : rule.states)
-    checkState(state, parameters);
-  if (rule.hasUpdate)
-    checkUpdate(rule, parameters);
-  else
-    diagnostics.report(DiagnosticKind::MissingUpdate, rule.name.range, rule.name.text);
+    checkState(state, statics);
+  std::vector<const Statement *> nexts;
+  if (rule.update)
+    checkUpdate(rule, *rule.update, statics, nexts);
+  else if (!rule.finish)
+    diagnostics.report(DiagnosticKind::MissingUpdate, rule.name.range,
+                       rule.isTransform ? "transform" : "rule", rule.name.text);
+  if (rule.finish) {
+    if (rule.isAfter())
+      diagnostics.report(DiagnosticKind::FinishAfterRule, rule.finish->range);
+    checkUpdate(rule, *rule.finish, statics, nexts);
+  }
 }
 
 void Checker::checkParameter(const Rule &rule, const Parameter &parameter, Scope &scope) {
   const Identifier &name = parameter.name;
-  if (llvm::is_contained(inputNames, name.text) || name.text == "state")
+  if (isReserved(rule, name.text) || name.text == "state")
     diagnostics.report(DiagnosticKind::ReservedName, name.range, name.text);
   if (parameter.isStatic) {
     Type type = check(*parameter.initial, scope);
@@ -90,17 +127,23 @@ void Checker::checkRequirement(const Requirement &requirement, const Scope &scop
   }
 }
 
-void Checker::checkState(const State &state, const Scope &parameters) {
-  Type type = check(*state.initial, parameters);
+void Checker::checkState(const State &state, const Scope &statics) {
+  Scope scope = statics;
+  for (StringRef input : {"param", "grad"})
+    scope.bindings.push_back({input, {Kind::Number, Extent::element}, {}});
+  scope.bindings.push_back({"step", {Kind::Number, Extent::tensor}, {}});
+  context = Context::Update;
+  llvm::scope_exit leave([this] { context = Context::Constant; });
+  Type type = check(*state.initial, scope);
   if (!type.is(Kind::Number))
     diagnostics.report(DiagnosticKind::InitialType, state.initial->range, describe(type));
-  checkWhen(state.when, parameters);
+  checkWhen(state.when, statics);
 }
 
-void Checker::checkWhen(const Expr *when, const Scope &parameters) {
+void Checker::checkWhen(const Expr *when, const Scope &statics) {
   if (!when)
     return;
-  Type type = check(*when, parameters);
+  Type type = check(*when, statics);
   if (type.isUnknown())
     return;
   if (type.kind != Kind::Bool)
@@ -110,59 +153,78 @@ void Checker::checkWhen(const Expr *when, const Scope &parameters) {
                        "a condition on hyperparameters");
 }
 
-void Checker::checkUpdate(const Rule &rule, const Scope &parameters) {
-  Scope scope = parameters;
-  scope.rule = &rule;
-  for (const Identifier &input : rule.inputs) {
-    if (!llvm::is_contained(inputNames, input.text)) {
-      diagnostics.report(DiagnosticKind::UnknownInput, input.range, input.text,
-                         didYouMean(input.text, inputNames));
+void Checker::checkUpdate(const Rule &rule, const Update &update, const Scope &statics,
+                          std::vector<const Statement *> &nexts) {
+  Scope scope = statics;
+  scope.update = &update;
+  context = Context::Update;
+  llvm::scope_exit leave([this] { context = Context::Constant; });
+  llvm::ArrayRef<StringRef> inputs =
+      rule.isTransform ? llvm::ArrayRef(transformInputNames) : llvm::ArrayRef(inputNames);
+  for (const Identifier &input : update.inputs) {
+    if (!llvm::is_contained(inputs, input.text)) {
+      diagnostics.report(
+          DiagnosticKind::UnknownInput, input.range, input.text,
+          rule.isTransform ? "`step`, `first` and `new_param`" : "`step` and `first`",
+          input.text == "new_param" ? "; only a transform has it" : didYouMean(input.text, inputs));
       // Known from here on, so that its uses are not reported too.
       if (!scope.find(input.text))
         declare(scope, input, Type());
       continue;
     }
-    bool isElement = input.text == "param" || input.text == "grad";
+    bool isScalar = input.text == "step" || input.text == "first";
     declare(scope, input,
             {input.text == "first" ? Kind::Bool : Kind::Number,
-             isElement ? Extent::element : Extent::tensor});
+             isScalar ? Extent::tensor : Extent::element});
   }
   for (const State &state : rule.states) {
-    if (llvm::is_contained(inputNames, state.name.text))
+    if (isReserved(rule, state.name.text))
       diagnostics.report(DiagnosticKind::ReservedName, state.name.range, state.name.text);
     else
-      declare(scope, state.name, {Kind::Number, Extent::element});
+      declare(scope, state.name, {Kind::Number, extentOf(state)});
   }
-  std::vector<const Statement *> nexts;
-  for (const Statement &statement : rule.statements) {
-    if (statement.isNext) {
-      checkNext(rule, statement, scope, parameters, nexts);
-      continue;
+  size_t before = nexts.size(), written = 0;
+  for (const Statement &statement : update.statements) {
+    switch (statement.kind) {
+    case StatementKind::Next:
+      ++written;
+      checkNext(rule, update, statement, scope, statics, nexts);
+      break;
+    case StatementKind::Skip:
+    case StatementKind::Hold:
+      checkCondition(rule, update, statement, scope);
+      break;
+    case StatementKind::Let:
+      if (isReserved(rule, statement.name.text))
+        diagnostics.report(DiagnosticKind::ReservedName, statement.name.range, statement.name.text);
+      else
+        declare(scope, statement.name, check(*statement.value, scope));
+      break;
     }
-    if (llvm::is_contained(inputNames, statement.name.text))
-      diagnostics.report(DiagnosticKind::ReservedName, statement.name.range, statement.name.text);
-    else
-      declare(scope, statement.name, check(*statement.value, scope));
   }
   // A `next` of an unknown name was reported, and may have been meant for `param`.
-  size_t written = llvm::count_if(rule.statements, [](const auto &s) { return s.isNext; });
-  if (nexts.size() == written &&
+  if (!rule.isTransform && nexts.size() - before == written &&
       llvm::none_of(nexts, [](const Statement *next) { return next->name.text == "param"; }))
     diagnostics.report(DiagnosticKind::MissingNextParam, rule.name.range, rule.name.text);
 }
 
-void Checker::checkNext(const Rule &rule, const Statement &statement, const Scope &scope,
-                        const Scope &parameters, std::vector<const Statement *> &nexts) {
+void Checker::checkNext(const Rule &rule, const Update &update, const Statement &statement,
+                        const Scope &scope, const Scope &statics,
+                        std::vector<const Statement *> &nexts) {
   StringRef name = statement.name.text;
-  llvm::SmallVector<StringRef> names{"param"};
-  for (const State &state : rule.states)
-    names.push_back(state.name.text);
+  llvm::SmallVector<StringRef> names = nextNames(rule, update);
+  bool isState = llvm::any_of(rule.states, [&](const State &s) { return s.name.text == name; });
   if (!llvm::is_contained(names, name)) {
     diagnostics.report(DiagnosticKind::NotAState, statement.name.range, name,
+                       llvm::is_contained(names, "grad") ? "`param`, `grad`" : "`param`",
                        didYouMean(name, names));
   } else {
+    // The parameter may change in `update` and again in `finish`.
+    bool isInFinish = rule.finish && &update == &*rule.finish;
     for (const Statement *other : nexts)
-      if (other->name.text == name)
+      if (other->name.text == name &&
+          (isState || !isInFinish ||
+           llvm::any_of(update.statements, [&](const Statement &s) { return &s == other; })))
         diagnostics.report(DiagnosticKind::DuplicateNext, statement.name.range, name)
             .note(DiagnosticKind::FirstNext, other->name.range);
     nexts.push_back(&statement);
@@ -170,5 +232,16 @@ void Checker::checkNext(const Rule &rule, const Statement &statement, const Scop
   Type type = check(*statement.value, scope);
   if (!type.is(Kind::Number))
     diagnostics.report(DiagnosticKind::NextType, statement.value->range, name, describe(type));
-  checkWhen(statement.when, parameters);
+  checkWhen(statement.when, statics);
+}
+
+// Of `skip` and `hold`.
+void Checker::checkCondition(const Rule &rule, const Update &update, const Statement &statement,
+                             const Scope &scope) {
+  bool isBefore = rule.isTransform && !rule.isAfter() && rule.update && &update == &*rule.update;
+  if (statement.kind == StatementKind::Hold && !isBefore)
+    diagnostics.report(DiagnosticKind::HoldOutsideTransform, statement.name.range);
+  Type type = check(*statement.value, scope);
+  if (!type.is(Kind::Bool))
+    diagnostics.report(DiagnosticKind::ConditionType, statement.value->range, describe(type));
 }

@@ -54,11 +54,12 @@ public:
       print(function);
       separator = "\n";
     }
-    for (const Rule &rule : file.rules) {
-      os << separator;
-      print(rule);
-      separator = "\n";
-    }
+    for (const auto *rules : {&file.transforms, &file.rules})
+      for (const Rule &rule : *rules) {
+        os << separator;
+        print(rule);
+        separator = "\n";
+      }
   }
 
 private:
@@ -99,7 +100,9 @@ private:
   }
 
   void print(const Rule &rule) {
-    os << "rule " << rule.name.text << '(';
+    if (!rule.chain.empty())
+      return printChain(rule);
+    os << (rule.isTransform ? "transform " : "rule ") << rule.name.text << '(';
     StringRef separator;
     for (const Parameter &parameter : rule.parameters) {
       os << separator << (parameter.isStatic ? "static " : "") << parameter.name.text << " = ";
@@ -117,18 +120,62 @@ private:
       print(state);
     if (!rule.states.empty())
       os << '\n';
-    os << "  update";
-    printNames(rule.inputs);
+    if (rule.update)
+      print("update", *rule.update);
+    if (rule.finish)
+      print("finish", *rule.finish);
+    os << "}\n";
+  }
+
+  void printChain(const Rule &rule) {
+    os << "rule " << rule.name.text << " =";
+    StringRef separator = " ";
+    for (const StageCall &stage : rule.chain) {
+      os << separator << stage.name.text;
+      separator = " |> ";
+      if (stage.arguments.empty())
+        continue;
+      StringRef comma = "(";
+      for (const StageCall::Argument &argument : stage.arguments) {
+        os << comma;
+        if (argument.name)
+          os << argument.name->text << " = ";
+        print(*argument.value);
+        comma = ", ";
+      }
+      os << ')';
+    }
+    os << '\n';
+  }
+
+  void print(StringRef keyword, const Update &update) {
+    os << "  " << keyword;
+    printNames(update.inputs);
     os << " {\n";
-    for (const Statement &statement : rule.statements)
-      printBinding(statement.isNext ? "    next " : "    let ", statement.name, *statement.value,
-                   statement.when);
-    os << "  }\n}\n";
+    for (const Statement &statement : update.statements) {
+      switch (statement.kind) {
+      case StatementKind::Let:
+      case StatementKind::Next:
+        printBinding(statement.kind == StatementKind::Next ? "    next " : "    let ",
+                     statement.name, *statement.value, statement.when);
+        break;
+      case StatementKind::Skip:
+      case StatementKind::Hold:
+        os << "    " << statement.name.text << " when ";
+        print(*statement.value);
+        os << '\n';
+        break;
+      }
+    }
+    os << "  }\n";
   }
 
   void print(const State &state) {
     static constexpr StringRef storageNames[] = {"f32", "f64", "bf16", "f16"};
-    os << "  state " << state.name.text << " = ";
+    os << "  state " << state.name.text;
+    if (state.over)
+      os << " over " << state.over->text;
+    os << " = ";
     print(*state.initial);
     if (state.storage)
       os << " : " << storageNames[*state.storage];

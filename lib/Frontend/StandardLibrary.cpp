@@ -13,6 +13,7 @@ struct Library {
   DiagnosticEngine diagnostics;
   std::vector<std::unique_ptr<ParsedFile>> files;
   llvm::StringMap<const Function *> functions;
+  llvm::StringMap<const Rule *> transforms;
 
   Library() {
     for (const EmbeddedFile &embedded : embeddedStandardLibrary())
@@ -21,7 +22,12 @@ struct Library {
       for (const Function &function : file->functions)
         functions.try_emplace(function.name.text, &function);
     for (const auto &file : files)
+      for (const Rule &transform : file->transforms)
+        transforms.try_emplace(transform.name.text, &transform);
+    for (const auto &file : files) {
       file->visible = functions;
+      file->stages = transforms;
+    }
     Checker checker(diagnostics);
     for (const auto &file : files)
       checker.check(*file);
@@ -37,5 +43,7 @@ const Library &library() {
 const llvm::StringMap<const Function *> &updraft::standardFunctions() {
   return library().functions;
 }
+
+const llvm::StringMap<const Rule *> &updraft::standardTransforms() { return library().transforms; }
 
 const DiagnosticEngine &updraft::standardLibraryDiagnostics() { return library().diagnostics; }

@@ -20,6 +20,9 @@ llvm::ArrayRef<EmbeddedFile> embeddedStandardLibrary();
 /// The functions by name. Thread-safe.
 const llvm::StringMap<const Function *> &standardFunctions();
 
+/// The transforms by name. Thread-safe.
+const llvm::StringMap<const Rule *> &standardTransforms();
+
 /// What is wrong with the embedded files; it has no diagnostics in a library that passed its tests.
 const DiagnosticEngine &standardLibraryDiagnostics();
 

@@ -1,16 +1,17 @@
 //===- Type.h - What the checker infers for an expression ---------------------------*- C++ -*-===//
 // A type is a kind and an extent: what the value is spread over, which grows along operands.
 // `model` is what is known when the rule is compiled, `group` what depends on hyperparameters,
-// `tensor` what depends on the step or the parameter as a whole.
+// `tensor` what depends on the step or the parameter as a whole; these are scalars. A value that
+// differs within a parameter, from row to row or from element to element, is a tensor.
 
 #ifndef UPDRAFT_LIB_FRONTEND_TYPE_H
 #define UPDRAFT_LIB_FRONTEND_TYPE_H
 
+#include "updraft/Frontend/Ast.h"
+
 #include "Updraft/IR/UpdraftEnums.h"
 
-#include "llvm/ADT/StringRef.h"
-
-#include <cstdint>
+#include "llvm/ADT/StringSwitch.h"
 
 namespace updraft {
 
@@ -21,28 +22,46 @@ enum class Kind : uint8_t {
   String,
 };
 
+inline bool isTensorExtent(Extent extent) { return !isWithin(extent, Extent::tensor); }
+
 struct Type {
   Kind kind = Kind::Unknown;
   Extent extent = Extent::model;
 
   bool isUnknown() const { return kind == Kind::Unknown; }
   bool is(Kind other) const { return isUnknown() || kind == other; }
-  bool isTensor() const { return extent == Extent::element; }
+  bool isTensor() const { return isTensorExtent(extent); }
 };
 
-/// "a tensor", "a scalar", "a bool", …
+/// "a tensor", "a scalar", "a value per row", "a bool", …
 inline llvm::StringRef describe(Type type) {
   switch (type.kind) {
   case Kind::Unknown:
     return "a value";
   case Kind::Number:
-    return type.isTensor() ? "a tensor" : "a scalar";
+    return type.extent == Extent::row      ? "a value per row"
+           : type.extent == Extent::column ? "a value per column"
+           : type.isTensor()               ? "a tensor"
+                                           : "a scalar";
   case Kind::Bool:
-    return type.isTensor() ? "a bool tensor" : "a bool";
+    return type.extent == Extent::row      ? "a bool per row"
+           : type.extent == Extent::column ? "a bool per column"
+           : type.isTensor()               ? "a bool tensor"
+                                           : "a bool";
   case Kind::String:
     return "a string";
   }
   return "";
+}
+
+/// What a state has one value of.
+inline Extent extentOf(const State &state) {
+  return llvm::StringSwitch<Extent>(state.over ? state.over->text : "")
+      .Case("group", Extent::group)
+      .Case("tensor", Extent::tensor)
+      .Case("row", Extent::row)
+      .Case("column", Extent::column)
+      .Default(Extent::element);
 }
 
 } // namespace updraft

@@ -30,7 +30,7 @@ struct Value {
 
   bool isError() const { return kind == Kind::Unknown; }
   bool isConstant() const { return kind != Kind::Unknown && !ir; }
-  bool isTensor() const { return extent == Extent::element; }
+  bool isTensor() const { return isTensorExtent(extent); }
   Type type() const { return {kind, extent}; }
   double magnitude() const { return ir ? bound : std::fabs(number); }
   bool hasIntegerValues() const { return ir ? isInteger : std::floor(number) == number; }

@@ -80,7 +80,7 @@ struct Function {
   const ParsedFile *file = nullptr;
 };
 
-/// A hyperparameter, or a static flag.
+/// A hyperparameter, or a static flag, of a rule or a transform.
 struct Parameter {
   Identifier name;
   const Expr *initial;
@@ -94,27 +94,53 @@ struct Requirement {
 
 struct State {
   Identifier name;
+  /// `tensor`, `group`, `row` or `column`; without one, a state of the parameter's shape.
+  std::optional<Identifier> over;
   const Expr *initial;
   std::optional<upd_dtype> storage;
   const Expr *when; ///< or null
 };
 
-/// `let name = value`, or `next name = value when condition`.
+enum class StatementKind : uint8_t { Let, Next, Skip, Hold };
+
+/// `let name = value`, `next name = value when condition`, `skip when value` or `hold when value`.
 struct Statement {
-  bool isNext;
-  Identifier name;
+  StatementKind kind;
+  Identifier name; ///< the keyword of `skip` and `hold`
   const Expr *value;
   const Expr *when; ///< or null
 };
 
+/// `update (inputs) { statements }`, or `finish`.
+struct Update {
+  SourceRange range; ///< of the keyword
+  std::vector<Identifier> inputs;
+  std::vector<Statement> statements;
+};
+
+/// `name(argument, name = argument)` in a chain.
+struct StageCall {
+  struct Argument {
+    std::optional<Identifier> name;
+    const Expr *value;
+  };
+  Identifier name;
+  std::vector<Argument> arguments;
+};
+
+/// A rule, a transform, or a chain of these.
 struct Rule {
   Identifier name;
+  bool isTransform = false;
+  std::vector<StageCall> chain; ///< of `rule name = stage |> stage`, which has nothing else
   std::vector<Parameter> parameters;
   std::vector<Requirement> requirements;
   std::vector<State> states;
-  std::vector<Identifier> inputs; ///< of `update`
-  std::vector<Statement> statements;
-  bool hasUpdate = false;
+  std::optional<Update> update;
+  std::optional<Update> finish; ///< of a transform: what is done after the rule
+
+  /// Whether it is a transform that stands after the rule: it sees the rule's result.
+  bool isAfter() const;
   const ParsedFile *file = nullptr;
 };
 
@@ -128,8 +154,11 @@ struct ParsedFile {
   std::vector<ImportDeclaration> imports;
   std::deque<Function> functions;
   std::deque<Rule> rules;
+  std::deque<Rule> transforms;
   /// What a call in this file can refer to: its own functions, the imported ones, the library's.
   llvm::StringMap<const Function *> visible;
+  /// The rules and transforms that a chain in this file can have, likewise.
+  llvm::StringMap<const Rule *> stages;
   llvm::BumpPtrAllocator arena;
 };
 

@@ -23,6 +23,9 @@ std::unique_ptr<ParsedFile> parseFile(std::shared_ptr<const SourceFile> source,
 /// Parses a text that is one expression, into the arena of `file`. Null if it is in error.
 const Expr *parseExpression(ParsedFile &file, DiagnosticEngine &diagnostics);
 
+/// Parses a text that is a chain, likewise. Empty if it is in error.
+std::vector<StageCall> parseChain(ParsedFile &file, DiagnosticEngine &diagnostics);
+
 } // namespace updraft
 
 #endif // UPDRAFT_FRONTEND_PARSER_H

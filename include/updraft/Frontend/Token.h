@@ -18,17 +18,22 @@ enum class TokenKind : uint8_t {
   // Keywords.
   Else,
   False,
+  Finish,
   Fn,
+  Hold,
   If,
   Import,
   Let,
   Next,
+  Over,
   Require,
   Return,
   Rule,
+  Skip,
   State,
   Static,
   Then,
+  Transform,
   True,
   Update,
   When,
@@ -55,6 +60,7 @@ enum class TokenKind : uint8_t {
   And,
   Or,
   Not,
+  Pipe,
 };
 
 struct Token {

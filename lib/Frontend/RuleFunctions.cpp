@@ -1,0 +1,40 @@
+//===- RuleFunctions.cpp - Reductions, sizes and random numbers -------------------------------===//
+
+#include "RuleFunctions.h"
+
+using namespace updraft;
+
+namespace {
+constexpr auto reduce = RuleFunctionKind::Reduce;
+constexpr auto size = RuleFunctionKind::Size;
+
+constexpr RuleFunction table[] = {
+    {"column_dot", 2, reduce, Extent::column},
+    {"column_max", 1, reduce, Extent::column, ReductionKind::max},
+    {"column_sum", 1, reduce, Extent::column},
+    // A row has as many elements as there are columns.
+    {"columns", 0, size, Extent::row},
+    {"dot", 2, reduce, Extent::tensor},
+    {"group_dot", 2, reduce, Extent::group},
+    {"group_max", 1, reduce, Extent::group, ReductionKind::max},
+    {"group_size", 0, size, Extent::group},
+    {"group_sum", 1, reduce, Extent::group},
+    {"max", 1, reduce, Extent::tensor, ReductionKind::max},
+    {"random", 0, RuleFunctionKind::Random, Extent::element},
+    {"row_dot", 2, reduce, Extent::row},
+    {"row_max", 1, reduce, Extent::row, ReductionKind::max},
+    {"row_sum", 1, reduce, Extent::row},
+    {"rows", 0, size, Extent::column},
+    {"size", 0, size, Extent::tensor},
+    {"sum", 1, reduce, Extent::tensor},
+};
+} // namespace
+
+llvm::ArrayRef<RuleFunction> updraft::ruleFunctions() { return table; }
+
+const RuleFunction *updraft::findRuleFunction(llvm::StringRef name) {
+  for (const RuleFunction &function : table)
+    if (function.name == name)
+      return &function;
+  return nullptr;
+}

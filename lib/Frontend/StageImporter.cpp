@@ -1,0 +1,319 @@
+//===- StageImporter.cpp - The update of one stage as operations ------------------------------===//
+
+#include "StageImporter.h"
+
+#include "Usage.h"
+
+#include "Updraft/IR/UpdraftOps.h"
+
+using namespace updraft;
+using llvm::StringRef;
+using mlir::Location;
+
+namespace {
+// What a `next` of this extent takes.
+StringRef describeExtent(Extent over) {
+  return over == Extent::group    ? "a scalar of the group"
+         : over == Extent::tensor ? "a scalar"
+                                  : describe(Type{Kind::Number, over});
+}
+
+// What was found instead; a scalar of the tensor is too much only for the group.
+StringRef describeFound(Extent found) {
+  return found == Extent::tensor ? "a scalar of the tensor" : describe(Type{Kind::Number, found});
+}
+} // namespace
+
+void Inputs::createParam(mlir::Type compute, mlir::Type storage, Location at) {
+  param = Value::ofIr(Kind::Number, Extent::element,
+                      ParamOp::create(builder, at, compute, mlir::TypeAttr::get(storage)));
+}
+
+void Inputs::createGrad(mlir::Type compute, mlir::Type storage, Location at) {
+  grad = Value::ofIr(Kind::Number, Extent::element,
+                     GradOp::create(builder, at, compute, mlir::TypeAttr::get(storage)));
+}
+
+Value Inputs::makeStep(Location at) {
+  Value step =
+      Value::ofIr(Kind::Number, Extent::tensor, StepOp::create(builder, at, builder.getF64Type()));
+  step.isInteger = true;
+  step.bound = 0x1p53;
+  return step;
+}
+
+Value Inputs::makeFirst(Location at) {
+  return Value::ofIr(Kind::Bool, Extent::tensor, FirstOp::create(builder, at, builder.getI1Type()));
+}
+
+void Inputs::create(const Identifier &input) {
+  if (input.text == "step" && !stepValue)
+    stepValue = makeStep(evaluator.location(input));
+  if (input.text == "first" && !firstValue)
+    firstValue = makeFirst(evaluator.location(input));
+}
+
+Value Inputs::step() {
+  if (!stepValue)
+    stepValue = makeStep(loc);
+  return *stepValue;
+}
+
+Value Inputs::first() {
+  if (!firstValue)
+    firstValue = makeFirst(loc);
+  return *firstValue;
+}
+
+void StageImporter::createInputs(Inputs &inputs) {
+  for (const std::optional<Update> *update : {&stage.rule->update, &stage.rule->finish})
+    if (*update)
+      for (const Identifier &input : (*update)->inputs)
+        inputs.create(input);
+}
+
+bool StageImporter::holds() const {
+  return stage.rule->update &&
+         llvm::any_of(stage.rule->update->statements, [](const Statement &statement) {
+           return statement.kind == StatementKind::Hold;
+         });
+}
+
+void StageImporter::createStates(
+    llvm::function_ref<mlir::Type(const ResolvedState &)> storageType) {
+  auto create = [&](Location loc, StringRef name, Extent over, mlir::Type storage,
+                    mlir::Value initial) {
+    mlir::Type type = isTensorExtent(over) ? evaluator.emit.computeType() : builder.getF64Type();
+    return Value::ofIr(Kind::Number, over,
+                       StateOp::create(builder, loc, type, name, over, storage, initial));
+  };
+  llvm::SmallVector<std::pair<StringRef, Value>> declared;
+  for (const ResolvedState &state : stage.states) {
+    const Identifier &name = state.declaration->name;
+    if (!state.exists(isMatrix)) {
+      Value absent;
+      absent.absent = state.declaration;
+      declared.emplace_back(name.text, absent);
+      continue;
+    }
+    const Expr &initialExpr = *state.declaration->initial;
+    bool isOfTensor = dependsOnTensor(initialExpr, *stage.rule->file);
+    Value initial = isOfTensor ? Value::ofNumber(0) : evaluator.evaluate(initialExpr, names);
+    if (initial.isError())
+      continue;
+    Value value = create(evaluator.location(Identifier{state.name, name.range}), state.name,
+                         extentOf(*state.declaration), storageType(state),
+                         evaluator.emit.scalar(initial, evaluator.location(initialExpr.range)));
+    declared.emplace_back(name.text, value);
+    states.push_back({state.declaration, value, value, isOfTensor ? &initialExpr : nullptr});
+  }
+  // Known only from here on: an initial value does not depend on other states.
+  for (auto &[name, value] : declared)
+    names.add(name, value);
+  if (!holds())
+    return;
+  Location loc = evaluator.location(stage.rule->name.range);
+  Value count = create(loc, stage.label + "_step", Extent::tensor, builder.getF64Type(),
+                       evaluator.emit.scalar(Value::ofNumber(0), loc));
+  count.isInteger = true;
+  count.bound = 0x1p53;
+  states.push_back({nullptr, count, count, nullptr});
+}
+
+Value StageImporter::step(const Progress &progress, Location loc) {
+  if (!progress.count)
+    return progress.inputs.step();
+  return evaluator.emit.binary(BinaryOperator::Add, *progress.count, Value::ofNumber(1), loc);
+}
+
+Value StageImporter::first(const Progress &progress, Location loc) {
+  if (!progress.count)
+    return progress.inputs.first();
+  return evaluator.emit.binary(BinaryOperator::Equal, *progress.count, Value::ofNumber(0), loc);
+}
+
+Names StageImporter::inputNames(const Update &update, Progress &progress, bool isFinish) {
+  Names inputs = names;
+  for (const Identifier &input : update.inputs) {
+    Location loc = evaluator.location(input);
+    if (input.text == "param")
+      inputs.add("param", isFinish ? *paramBefore : progress.param);
+    else if (input.text == "grad")
+      inputs.add("grad", progress.grad);
+    else if (input.text == "new_param")
+      inputs.add("new_param", progress.newParam);
+    else if (input.text == "step")
+      inputs.add("step", step(progress, loc));
+    else if (input.text == "first")
+      inputs.add("first", first(progress, loc));
+  }
+  return inputs;
+}
+
+Value StageImporter::asElement(const Value &value, Location loc) {
+  return Value::ofIr(Kind::Number, Extent::element, evaluator.emit.element(value, loc));
+}
+
+Value StageImporter::unlessHeld(const Value &old, const Value &value, Location loc) {
+  if (!held)
+    return value;
+  Value condition = *held;
+  condition.ir = evaluator.emit.flag(condition, loc);
+  return evaluator.emit.select(condition, old, value, loc);
+}
+
+// A state whose initial value is not known before the first step is read as that value there.
+void StageImporter::readInitials(Progress &progress) {
+  for (StateValue &state : states) {
+    if (!state.initial)
+      continue;
+    Location loc = evaluator.location(state.declaration->name);
+    Names inputs = scope;
+    inputs.add("param", progress.param);
+    inputs.add("grad", progress.grad);
+    inputs.add("step", step(progress, loc));
+    Value initial = evaluator.evaluate(*state.initial, inputs);
+    if (initial.isError())
+      continue;
+    // It is there at the first step of the tensor, which others of the group may not be at.
+    Extent over = extentOf(*state.declaration);
+    Extent extent = join(initial.extent, Extent::tensor);
+    if (!isWithin(extent, over)) {
+      diagnostics.report(DiagnosticKind::InitialExtent, state.initial->range,
+                         state.declaration->name.text, describeFound(extent), describeExtent(over));
+      continue;
+    }
+    if (isTensorExtent(over))
+      initial = Value::ofIr(Kind::Number, over, evaluator.emit.element(initial, loc));
+    state.before = state.next =
+        evaluator.emit.select(first(progress, loc), initial, state.before, loc);
+    names.add(state.declaration->name.text, state.before);
+  }
+}
+
+// Whether a `next` takes effect: its `when` holds and its state exists.
+bool StageImporter::isActive(const Statement &statement) {
+  for (const ResolvedState &state : stage.states)
+    if (!state.exists(isMatrix) && state.declaration->name.text == statement.name.text)
+      return false;
+  if (!statement.when)
+    return true;
+  Names constants = stage.constants;
+  constants.add("matrix", Value::ofBool(isMatrix));
+  return evaluator.evaluate(*statement.when, constants).boolean;
+}
+
+void StageImporter::importStatements(const Update &update, Progress &progress, bool isFinish) {
+  scope = inputNames(update, progress, isFinish);
+  for (const Statement &statement : update.statements) {
+    switch (statement.kind) {
+    case StatementKind::Let: {
+      Value value = evaluator.evaluate(*statement.value, scope);
+      if (!value.isError())
+        evaluator.nameResult(statement.name, value);
+      scope.add(statement.name.text, value);
+      break;
+    }
+    case StatementKind::Next:
+      if (isActive(statement))
+        importNext(statement, progress, isFinish);
+      break;
+    case StatementKind::Skip:
+    case StatementKind::Hold:
+      importCondition(statement, progress);
+      break;
+    }
+  }
+}
+
+void StageImporter::importNext(const Statement &statement, Progress &progress, bool isFinish) {
+  Value value = evaluator.evaluate(*statement.value, scope);
+  if (value.isError())
+    return;
+  StringRef name = statement.name.text;
+  Location loc = evaluator.location(statement.value->range);
+  if (name == "grad") {
+    progress.grad = asElement(value, loc);
+    return;
+  }
+  if (name == "param") {
+    Value element = asElement(value, loc);
+    bool isBefore = stage.rule->isTransform && !stage.rule->isAfter() && !isFinish;
+    Value &param = isBefore ? progress.param : progress.newParam;
+    param = unlessHeld(param, element, loc);
+    return;
+  }
+  for (StateValue &state : states) {
+    if (!state.declaration || state.declaration->name.text != name)
+      continue;
+    Extent over = extentOf(*state.declaration);
+    // Where the stage is held, the value depends on that too.
+    if (held)
+      value = unlessHeld(state.before, value, loc);
+    if (isWithin(value.extent, over))
+      state.next = value;
+    else
+      diagnostics.report(DiagnosticKind::NextExtent, statement.value->range, name,
+                         describeExtent(over), describeFound(value.extent));
+  }
+}
+
+// `skip` and `hold`. A stage that is held cannot skip the step.
+void StageImporter::importCondition(const Statement &statement, Progress &progress) {
+  Value condition = evaluator.evaluate(*statement.value, scope);
+  if (condition.isError() || (condition.isConstant() && !condition.boolean))
+    return;
+  Location loc = evaluator.location(statement.value->range);
+  if (condition.isTensor()) {
+    diagnostics.report(DiagnosticKind::ConditionExtent, statement.value->range, statement.name.text,
+                       describe(condition.type()));
+    return;
+  }
+  Emitter &emit = evaluator.emit;
+  bool isHold = statement.kind == StatementKind::Hold;
+  if (held && !isHold)
+    condition = emit.binary(BinaryOperator::And, condition,
+                            emit.unary(UnaryOperator::Not, *held, loc), loc);
+  std::optional<Value> &all = isHold ? holdsLater : progress.skip;
+  all = all ? emit.binary(BinaryOperator::Or, *all, condition, loc) : condition;
+}
+
+void StageImporter::importUpdate(Progress &progress) {
+  held = progress.held;
+  paramBefore = progress.param;
+  if (!stage.rule->isTransform)
+    progress.newParam = progress.param;
+  scope = names;
+  readInitials(progress);
+  if (!stage.rule->update)
+    return;
+  importStatements(*stage.rule->update, progress, /*isFinish=*/false);
+  if (!holds())
+    return;
+  // From here on time passes only where no stage holds.
+  StateValue &count = states.back();
+  Location loc = evaluator.location(stage.rule->name.range);
+  if (holdsLater)
+    progress.held =
+        held ? evaluator.emit.binary(BinaryOperator::Or, *held, *holdsLater, loc) : *holdsLater;
+  std::swap(held, progress.held);
+  Value next = evaluator.emit.binary(BinaryOperator::Add, count.before, Value::ofNumber(1), loc);
+  count.next = unlessHeld(count.before, next, loc);
+  std::swap(held, progress.held);
+  progress.count = count.before;
+}
+
+void StageImporter::importFinish(Progress &progress) {
+  if (stage.rule->finish)
+    importStatements(*stage.rule->finish, progress, /*isFinish=*/true);
+}
+
+void StageImporter::appendNext(llvm::SmallVectorImpl<mlir::Value> &values) const {
+  for (const StateValue &state : states) {
+    Location loc = evaluator.location(state.declaration ? state.declaration->name.range
+                                                        : stage.rule->name.range);
+    bool isTensor = !state.declaration ? false : isTensorExtent(extentOf(*state.declaration));
+    values.push_back(isTensor ? evaluator.emit.element(state.next, loc)
+                              : evaluator.emit.scalar(state.next, loc));
+  }
+}

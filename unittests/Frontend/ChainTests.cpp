@@ -1,0 +1,139 @@
+//===- ChainTests.cpp - Transforms around a rule ----------------------------------------------===//
+
+#include "ImportedText.h"
+
+#include <gmock/gmock.h>
+
+using namespace updraft;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using updraft::test::importedText;
+
+namespace {
+const std::string stages = R"(
+transform scaled(factor = 2) require factor > 0 else "Invalid factor: {factor}" {
+  update(grad) { next grad = factor * grad }
+}
+transform averaged(decay = 0.5) {
+  state average = param
+  update(new_param, step) {
+    let a = lerp(average, new_param, 1 - decay ^ step)
+    next average = a
+    next param = a
+  }
+}
+transform every(k = 4) {
+  state sum = 0
+  state seen over group = 0
+  update(grad) {
+    let n = seen + 1
+    hold when n < k
+    next seen = if n < k then n else 0
+    next sum = if n < k then sum + grad else 0
+    next grad = (sum + grad) / k
+  }
+}
+transform copied() {
+  state master = param : f32
+  update(param) { next param = master }
+  finish(new_param) { next master = new_param }
+}
+rule Plain(lr = 0.1, decay = 0) {
+  state average = 0 : bf16
+  update(param, grad, step) {
+    next average = grad
+    next param = param * (1 - decay) - lr / step * grad
+  }
+}
+rule Chained = scaled(factor = 3) |> Plain(lr = 0.5) |> averaged
+rule Nested = copied |> Chained
+)";
+
+RuleRequest chain(const std::string &rule) { return {rule, {}, {}}; }
+
+TEST(Chain, StagesHandOnTheGradientAndTheParameter) {
+  std::string text = importedText(stages, chain("Chained"));
+  EXPECT_THAT(text, AllOf(HasSubstr("updraft.rule @Chained compute f32"),
+                          HasSubstr("updraft.hyper \"factor\" = 3.0"),
+                          HasSubstr("updraft.hyper \"lr\" = 5.000000e-01"),
+                          HasSubstr("\"Invalid factor: {factor}\"")));
+  EXPECT_EQ(llvm::StringRef(text).count("updraft.param"), 1u);
+  EXPECT_EQ(llvm::StringRef(text).count("updraft.grad"), 1u);
+}
+
+// The rule's names stay, a transform's that clash have its name before them.
+TEST(Chain, ClashingNamesHaveThePrefixOfTheirStage) {
+  std::string text = importedText(stages, chain("Chained"));
+  EXPECT_THAT(text, AllOf(HasSubstr("updraft.hyper \"decay\" = 0.0"),
+                          HasSubstr("updraft.hyper \"averaged_decay\" = 5.0"),
+                          HasSubstr("updraft.state \"average\" stored bf16"),
+                          HasSubstr("updraft.state \"averaged_average\" stored f32")));
+  std::string twice = importedText(stages, chain("scaled |> scaled(factor = 5) |> Plain"));
+  EXPECT_THAT(twice,
+              AllOf(HasSubstr("\"scaled_factor\" = 2.0"), HasSubstr("\"scaled2_factor\" = 5.0"),
+                    HasSubstr("\"Invalid factor: {scaled2_factor}\""),
+                    HasSubstr("@scaled_scaled_Plain")));
+}
+
+TEST(Chain, MayBeRequestedWithSettings) {
+  std::string text = importedText(
+      stages, {"scaled(4) |> Plain", {{"factor", "5"}, {"lr", "2"}}, {{"average", UPD_F32}}});
+  EXPECT_THAT(text, AllOf(HasSubstr("\"factor\" = 5.0"), HasSubstr("\"lr\" = 2.0"),
+                          HasSubstr("\"average\" stored f32")));
+}
+
+TEST(Chain, MayHoldAnotherChain) {
+  std::string text = importedText(stages, chain("Nested"));
+  EXPECT_THAT(text, AllOf(HasSubstr("@Nested"), HasSubstr("\"factor\" = 3.0"),
+                          HasSubstr("\"master\" stored f32")));
+  EXPECT_THAT(importedText(stages, chain("every |> Chained")), HasSubstr("@every_Chained"));
+}
+
+// What follows a stage that holds keeps its values and has a step count of its own.
+TEST(Chain, HeldStagesKeepTheirValuesAndTheirTime) {
+  std::string text = importedText(stages, chain("every |> Plain |> averaged"));
+  EXPECT_THAT(text, AllOf(HasSubstr("updraft.state \"every_step\" over tensor stored f64"),
+                          HasSubstr("updraft.state \"seen\" over group")));
+  EXPECT_THAT(text, Not(HasSubstr("updraft.step")));
+  EXPECT_THAT(text, Not(HasSubstr("updraft.first")));
+  EXPECT_THAT(text, HasSubstr("arith.cmpf oeq, %every_step, %cst"));
+  EXPECT_THAT(importedText(stages, chain("Plain")), HasSubstr("updraft.step"));
+}
+
+// The rule computes on the copy; the copy gets what the rule makes of it.
+TEST(Chain, FinishComesAfterTheRule) {
+  std::string text =
+      importedText(stages, {"copied |> Plain", {}, {{"param", UPD_BF16}, {"grad", UPD_BF16}}});
+  EXPECT_THAT(text, HasSubstr("\"master\" stored f32"));
+  llvm::StringRef next = llvm::StringRef(text).split("updraft.next ").second.split(" : ").first;
+  llvm::SmallVector<llvm::StringRef> operands;
+  next.split(operands, ", ");
+  ASSERT_EQ(operands.size(), 3u) << text;
+  EXPECT_EQ(operands[0], operands[1]) << text;
+}
+
+TEST(Chain, OfAnImportedFile) {
+  // Rules of an imported file can be stages, though they cannot be requested.
+  std::string rules = stages + "rule Once = Plain\n";
+  EXPECT_THAT(importedText(rules, chain("Once")), HasSubstr("@Once"));
+}
+
+TEST(Chain, IsPrintedAsItWasWritten) {
+  DiagnosticEngine diagnostics;
+  auto program = parseProgram(stages, "rule.upd", diagnostics);
+  ASSERT_TRUE(program) << diagnostics.render();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  printSource(*program, os);
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("rule Chained = scaled(factor = 3) |> Plain(lr = 0.5) |> averaged"),
+                    HasSubstr("  finish(new_param) {"), HasSubstr("    hold when n < k")));
+  auto again = parseProgram(text, "again.upd", diagnostics);
+  ASSERT_TRUE(again) << diagnostics.render();
+  std::string second;
+  llvm::raw_string_ostream secondOs(second);
+  printSource(*again, secondOs);
+  EXPECT_EQ(text, second);
+}
+} // namespace
