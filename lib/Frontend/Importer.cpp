@@ -87,7 +87,11 @@ private:
       known.add("matrix", Value::ofBool(isMatrix));
       stages.push_back(std::make_unique<StageImporter>(builder, evaluator, stage, std::move(known),
                                                        isMatrix, diagnostics));
-      stages.back()->createInputs(inputs);
+    }
+    for (auto &stage : stages) {
+      stage->createInputs(inputs);
+      if (stage->holds())
+        break;
     }
     for (auto &stage : stages)
       stage->createStates(

@@ -57,6 +57,8 @@ public:
       : builder(builder), evaluator(evaluator), stage(stage), isMatrix(isMatrix),
         diagnostics(diagnostics), names(std::move(names)) {}
 
+  /// Whether the stage may hold later ones, which then have a step count of their own.
+  bool holds() const;
   /// Makes what the update lists, in its order.
   void createInputs(Inputs &inputs);
   void createStates(llvm::function_ref<mlir::Type(const ResolvedState &)> storageType);
@@ -75,7 +77,6 @@ private:
     const Expr *initial;
   };
 
-  bool holds() const;
   void readInitials(Progress &progress);
   void importStatements(const Update &update, Progress &progress, bool isFinish);
   void importNext(const Statement &statement, Progress &progress, bool isFinish);

@@ -27,7 +27,7 @@ TEST(Reductions, OverTheTensorAreScalars) {
               HasSubstr("updraft.reduce max %0 over tensor : f32"));
   EXPECT_THAT(importExpression("param * max(grad, lr)"), HasSubstr("arith.maximumf"));
   // In f64 until it meets a tensor.
-  EXPECT_THAT(importExpression("param * (1 + sum(grad))"), HasSubstr("arith.addf %0, %cst"));
+  EXPECT_THAT(importExpression("param * (1 + sum(grad))"), HasSubstr("arith.addf %cst, %0 : f64"));
 }
 
 TEST(Reductions, OverTheGroup) {
