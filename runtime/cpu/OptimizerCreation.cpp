@@ -111,6 +111,8 @@ static bool usesRows(const RuleInterface &rule, const PlanInterface &plan) {
 
 static bool hasRowMajorMatrices(const TensorLayout &layout) {
   const int32_t columns = layout.rank - 1, rows = layout.rank - 2;
+  if (layout.elements == 0)
+    return true;
   return (layout.shape[columns] == 1 || layout.strides[columns] == 1) &&
          (layout.shape[rows] == 1 || layout.strides[rows] == layout.shape[columns]);
 }

@@ -48,6 +48,22 @@ TEST(DType, RoundsToNearestEven) {
   EXPECT_EQ(single, 0.1f);
 }
 
+TEST(DType, LoadsWhatItStores) {
+  for (upd_dtype dtype : {UPD_BF16, UPD_F16})
+    for (unsigned bits = 0; bits < 0x10000; ++bits) {
+      const auto encoding = static_cast<uint16_t>(bits);
+      const double value = loadExact(dtype, &encoding);
+      const unsigned infinity = dtype == UPD_BF16 ? 0x7f80 : 0x7c00;
+      EXPECT_EQ(std::isnan(value), (bits & 0x7fff) > infinity);
+      if (!std::isnan(value))
+        EXPECT_EQ(bits16(dtype, value), bits);
+    }
+  const uint16_t one = 0x3f80;
+  EXPECT_EQ(loadExact(UPD_BF16, &one), 1);
+  const float tenth = 0.1f;
+  EXPECT_EQ(loadExact(UPD_F32, &tenth), static_cast<double>(tenth));
+}
+
 #if defined(__FLT16_MANT_DIG__)
 TEST(DType, HalfAgreesWithTheCompiler) {
   for (int bits = 0; bits < 0x7c00; ++bits) {

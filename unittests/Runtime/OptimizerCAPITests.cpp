@@ -45,6 +45,12 @@ TEST(OptimizerCAPI, Steps) {
   int64_t step;
   ASSERT_EQ(upd_optimizer_set_step(f.optimizer, 0, 5), UPD_OK);
   ASSERT_EQ(upd_optimizer_get_step(f.optimizer, 0, &step), UPD_OK);
+  uint64_t seed = 1;
+  ASSERT_EQ(upd_optimizer_get_seed(f.optimizer, &seed), UPD_OK);
+  EXPECT_EQ(seed, 0u);
+  ASSERT_EQ(upd_optimizer_set_seed(f.optimizer, ~uint64_t(0)), UPD_OK);
+  ASSERT_EQ(upd_optimizer_get_seed(f.optimizer, &seed), UPD_OK);
+  EXPECT_EQ(seed, ~uint64_t(0));
   EXPECT_EQ(step, 5);
   upd_tensor state;
   ASSERT_EQ(upd_optimizer_state(f.optimizer, 0, "buf", &state), UPD_OK);
@@ -71,6 +77,9 @@ TEST(OptimizerCAPI, RefusesNull) {
   EXPECT_EQ(refusal(upd_optimizer_set_hypers(f.optimizer, 0, nullptr, 2)),
             "hypers of group 0 is null, but hyper_count is 2");
   EXPECT_EQ(refusal(upd_optimizer_get_step(none, 0, &step)), "optimizer is null");
+  EXPECT_EQ(refusal(upd_optimizer_set_seed(none, 1)), "optimizer is null");
+  EXPECT_EQ(refusal(upd_optimizer_get_seed(f.optimizer, nullptr)),
+            "seed, where the result goes, is null");
   EXPECT_EQ(refusal(upd_optimizer_set_step(none, 0, 1)), "optimizer is null");
   EXPECT_EQ(refusal(upd_optimizer_state(none, 0, "buf", &tensor)), "optimizer is null");
   EXPECT_EQ(refusal(upd_optimizer_bind_state(none, 0, "buf", &tensor)), "optimizer is null");
