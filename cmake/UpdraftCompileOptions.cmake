@@ -26,6 +26,10 @@ foreach(sanitizer IN LISTS UPDRAFT_SANITIZE)
   add_link_options(-fsanitize=${sanitizer})
 endforeach()
 
+if(UPDRAFT_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
 find_program(UPDRAFT_CCACHE ccache)
 if(UPDRAFT_CCACHE)
   # Precompiled headers are reusable only when ccache compares their contents.

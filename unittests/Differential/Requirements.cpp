@@ -34,13 +34,13 @@ AssertionResult updraft::differential::requirementsAgree(const RuleCase &ruleCas
   llvm::Expected<RuleHandle> rule = compile(ruleCase);
   if (!rule)
     return AssertionFailure() << llvm::toString(rule.takeError());
-  float element = 0;
+  double element = 0; // zeros of any type
   const int64_t count = 1;
   upd_tensor param = {};
   param.data = &element;
   param.shape = &count;
   param.rank = 1;
-  param.dtype = UPD_F32;
+  param.dtype = upd_rule_param_dtype(rule->get());
   param.device = UPD_CPU;
   upd_group group = {};
   group.params = &param;
