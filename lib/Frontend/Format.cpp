@@ -32,14 +32,18 @@ struct Item {
 
 bool startsItem(TokenKind kind) {
   switch (kind) {
+  case TokenKind::Finish:
   case TokenKind::Fn:
+  case TokenKind::Hold:
   case TokenKind::Import:
   case TokenKind::Let:
   case TokenKind::Next:
   case TokenKind::Require:
   case TokenKind::Return:
   case TokenKind::Rule:
+  case TokenKind::Skip:
   case TokenKind::State:
+  case TokenKind::Transform:
   case TokenKind::Update:
     return true;
   default:
@@ -65,7 +69,8 @@ private:
   Item readItem() {
     Item item;
     item.head = takeHead();
-    while (item.kind() == TokenKind::Rule && at(TokenKind::Require)) {
+    bool isRule = item.kind() == TokenKind::Rule || item.kind() == TokenKind::Transform;
+    while (isRule && at(TokenKind::Require)) {
       Item clause;
       clause.head = takeHead();
       item.clauses.push_back(std::move(clause));

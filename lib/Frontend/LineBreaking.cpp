@@ -40,6 +40,7 @@ bool isPrefixOperator(Words words, size_t index) {
 unsigned bindingStrength(TokenKind kind) {
   switch (kind) {
   case TokenKind::Or:
+  case TokenKind::Pipe:
     return 1;
   case TokenKind::And:
     return 2;
@@ -70,7 +71,7 @@ bool isSpaced(Words words, size_t index) {
     return false;
   if (right.kind == TokenKind::LeftParen)
     return left.kind != TokenKind::Identifier && left.kind != TokenKind::Update &&
-           !isPrefixOperator(words, index - 1);
+           left.kind != TokenKind::Finish && !isPrefixOperator(words, index - 1);
   return !isPrefixOperator(words, index - 1);
 }
 

@@ -1,4 +1,4 @@
-//===- StandardLibrary.cpp - The functions that every file can call ---------------------------===//
+//===- StandardLibrary.cpp - What every file knows without an import --------------------------===//
 
 #include "StandardLibrary.h"
 

@@ -1,5 +1,5 @@
-//===- StandardLibrary.h - The functions that every file can call -------------------*- C++ -*-===//
-// rules/std, embedded when the library is built and parsed once per process.
+//===- StandardLibrary.h - What every file knows without an import ------------------*- C++ -*-===//
+// rules/std and rules/transforms, embedded when the library is built and parsed once per process.
 
 #ifndef UPDRAFT_LIB_FRONTEND_STANDARDLIBRARY_H
 #define UPDRAFT_LIB_FRONTEND_STANDARDLIBRARY_H
