@@ -22,7 +22,15 @@ config.substitutions.append(("%python", config.python_executable))
 config.substitutions.append(("%obj_root", config.updraft_obj_root))
 
 llvm_config.add_tool_substitutions(
-    ["updraft-opt", "updraft-format", "updraftc", "updraft-run", "updraft-bench"],
+    [
+        "updraft-opt",
+        "updraft-format",
+        "updraft-lsp",
+        "updraft-mlir-lsp",
+        "updraftc",
+        "updraft-run",
+        "updraft-bench",
+    ],
     [config.updraft_tools_dir],
 )
 llvm_config.add_tool_substitutions(

@@ -34,6 +34,7 @@ Type Checker::checkConstant(const Expr &expr, const ParsedFile &file) {
 void Checker::checkFunction(const Function &function) {
   if (findBuiltin(function.name.text) || findRuleFunction(function.name.text))
     diagnostics.report(DiagnosticKind::ReservedName, function.name.range, function.name.text);
+  isGeneric = true;
   Scope names{function.file, {}};
   for (const Identifier &parameter : function.parameters)
     declare(names, parameter, Type());
@@ -42,6 +43,7 @@ void Checker::checkFunction(const Function &function) {
   context = Context::Function;
   checkBody(function, std::vector<Type>(function.parameters.size()));
   context = Context::Constant;
+  isGeneric = false;
 }
 
 void Checker::declare(Scope &scope, const Identifier &name, Type type) {
@@ -53,7 +55,13 @@ void Checker::declare(Scope &scope, const Identifier &name, Type type) {
       diagnostics.report(DiagnosticKind::ReservedName, name.range, name.text);
     return;
   }
+  bind(scope, name, type);
+}
+
+void Checker::bind(Scope &scope, const Identifier &name, Type type) {
   scope.bindings.push_back({name.text, type, name.range});
+  if (index)
+    index->addType(name.range, describe(type), isGeneric);
 }
 
 Type Checker::check(const Expr &expr, const Scope &scope) {
@@ -74,6 +82,8 @@ Type Checker::check(const Expr &expr, const Scope &scope) {
   ++depth;
   Type type = checkInner(expr, scope);
   --depth;
+  if (index)
+    index->addType(expr.focus, describe(type), isGeneric);
   return type;
 }
 
@@ -100,8 +110,11 @@ Type Checker::checkInner(const Expr &expr, const Scope &scope) {
 }
 
 Type Checker::checkName(const Expr &expr, const Scope &scope) {
-  if (const Binding *binding = scope.find(expr.text))
+  if (const Binding *binding = scope.find(expr.text)) {
+    if (index)
+      index->addUse(expr.range, binding->declared);
     return binding->type;
+  }
   bool isInput = llvm::is_contained({"param", "grad", "step", "first", "new_param"}, expr.text);
   std::string hint;
   if (isInput && scope.update) {
@@ -241,6 +254,8 @@ Type Checker::checkCall(const Expr &expr, const Scope &scope) {
     diagnostics.report(DiagnosticKind::UnknownFunction, expr.focus, expr.text, hint);
     return Type();
   }
+  if (index)
+    index->addUse(expr.focus, function->name.range);
   if (function->parameters.size() != count) {
     reportArgumentCount(expr, argumentCount(function->parameters.size()), function);
     return Type();
@@ -318,9 +333,9 @@ Type Checker::checkBody(const Function &function, const std::vector<Type> &argum
   inProgress.push_back(&function);
   Scope scope{function.file, {}};
   for (auto [parameter, type] : llvm::zip(function.parameters, arguments))
-    scope.bindings.push_back({parameter.text, type, parameter.range});
+    bind(scope, parameter, type);
   for (const Let &let : function.lets)
-    scope.bindings.push_back({let.name.text, check(*let.value, scope), let.name.range});
+    bind(scope, let.name, check(*let.value, scope));
   Type result = check(*function.result, scope);
   inProgress.pop_back();
   if (!exhausted)

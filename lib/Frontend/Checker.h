@@ -11,6 +11,7 @@
 #include "Type.h"
 
 #include "updraft/Frontend/Ast.h"
+#include "updraft/Frontend/Index.h"
 #include "updraft/Support/Diagnostics.h"
 
 #include <map>
@@ -25,7 +26,9 @@ constexpr unsigned maxExpansionDepth = 400;
 
 class Checker {
 public:
-  explicit Checker(DiagnosticEngine &diagnostics) : diagnostics(diagnostics) {}
+  /// What is found about names and types goes to `index` too, if it is given.
+  explicit Checker(DiagnosticEngine &diagnostics, Index *index = nullptr)
+      : diagnostics(diagnostics), index(index) {}
 
   void check(const ParsedFile &file);
 
@@ -94,7 +97,13 @@ private:
     auto operator<=>(const Signature &) const = default;
   };
 
+  /// For the index: what the name of a stage and the names of its arguments stand for.
+  void noteStage(const StageCall &stage, const ParsedFile &file);
+  /// Adds a name to a scope.
+  void bind(Scope &scope, const Identifier &name, Type type);
+
   DiagnosticEngine &diagnostics;
+  Index *index;
   std::map<Signature, Type> checked;
   std::vector<const Function *> inProgress;
   Context context = Context::Constant;
@@ -105,6 +114,8 @@ private:
   SourceRange outermostCall;
   /// A limit was reached and reported.
   bool exhausted = false;
+  /// A function is being checked for itself.
+  bool isGeneric = false;
 };
 
 } // namespace updraft

@@ -30,27 +30,6 @@ struct Item {
   TokenKind kind() const { return head.front().kind; }
 };
 
-bool startsItem(TokenKind kind) {
-  switch (kind) {
-  case TokenKind::Finish:
-  case TokenKind::Fn:
-  case TokenKind::Hold:
-  case TokenKind::Import:
-  case TokenKind::Let:
-  case TokenKind::Next:
-  case TokenKind::Require:
-  case TokenKind::Return:
-  case TokenKind::Rule:
-  case TokenKind::Skip:
-  case TokenKind::State:
-  case TokenKind::Transform:
-  case TokenKind::Update:
-    return true;
-  default:
-    return false;
-  }
-}
-
 /// Words into items, by the keywords that start them.
 class ItemReader {
 public:
@@ -69,8 +48,8 @@ private:
   Item readItem() {
     Item item;
     item.head = takeHead();
-    bool isRule = item.kind() == TokenKind::Rule || item.kind() == TokenKind::Transform;
-    while (isRule && at(TokenKind::Require)) {
+    bool hasClauses = item.kind() == TokenKind::Rule || item.kind() == TokenKind::Transform;
+    while (hasClauses && at(TokenKind::Require)) {
       Item clause;
       clause.head = takeHead();
       item.clauses.push_back(std::move(clause));

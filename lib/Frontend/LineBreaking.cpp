@@ -39,26 +39,27 @@ bool isPrefixOperator(Words words, size_t index) {
 /// How tightly an operator binds; 0 for other words.
 unsigned bindingStrength(TokenKind kind) {
   switch (kind) {
-  case TokenKind::Or:
   case TokenKind::Pipe:
     return 1;
-  case TokenKind::And:
+  case TokenKind::Or:
     return 2;
+  case TokenKind::And:
+    return 3;
   case TokenKind::Less:
   case TokenKind::LessEqual:
   case TokenKind::Greater:
   case TokenKind::GreaterEqual:
   case TokenKind::Equal:
   case TokenKind::NotEqual:
-    return 3;
+    return 4;
   case TokenKind::Plus:
   case TokenKind::Minus:
-    return 4;
+    return 5;
   case TokenKind::Star:
   case TokenKind::Slash:
-    return 5;
-  case TokenKind::Caret:
     return 6;
+  case TokenKind::Caret:
+    return 7;
   default:
     return 0;
   }
@@ -181,11 +182,11 @@ llvm::SmallVector<size_t> loosestOperators(Words words) {
   return found;
 }
 
-// Operators start lines, under their first operand. Conditions have one line each; sums and
-// products as many terms on a line as fit.
+// Operators start lines, under their first operand. Conditions and stages have one line each; sums
+// and products as many terms on a line as fit.
 void breakOperators(Words words, llvm::ArrayRef<size_t> operators, Lines &lines, unsigned reserve) {
   unsigned column = lines.column();
-  bool isLogic = bindingStrength(words[operators[0]].kind) <= 2;
+  bool isOnePerLine = bindingStrength(words[operators[0]].kind) <= 3;
   lines.append(breakLines(words.take_front(operators[0]), column));
   for (size_t i = 0; i < operators.size(); ++i) {
     bool isLast = i + 1 == operators.size();
@@ -193,7 +194,7 @@ void breakOperators(Words words, llvm::ArrayRef<size_t> operators, Lines &lines,
     unsigned after = isLast ? reserve : 0;
     Words operand = words.slice(begin, end - begin);
     std::string text = words[operators[i]].text.str() + " ";
-    if (!isLogic && lines.fits(1 + text.size() + widthOf(onOneLine(operand)) + after))
+    if (!isOnePerLine && lines.fits(1 + text.size() + widthOf(onOneLine(operand)) + after))
       lines.append(" ");
     else
       lines.breakTo(column);

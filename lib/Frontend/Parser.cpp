@@ -7,12 +7,17 @@
 
 #include "ChainParser.h"
 
-#include "llvm/ADT/StringSwitch.h"
-
 using namespace updraft;
 using llvm::StringRef;
 
 namespace {
+struct StorageType {
+  StringRef name;
+  upd_dtype dtype;
+};
+constexpr StorageType storageTypes[] = {
+    {"f32", UPD_F32}, {"f64", UPD_F64}, {"bf16", UPD_BF16}, {"f16", UPD_F16}};
+
 class Parser : public ChainParser {
 public:
   using ChainParser::ChainParser;
@@ -261,12 +266,9 @@ private:
     auto type = parseName("a storage type: `f32`, `f64`, `bf16` or `f16`");
     if (!type)
       return false;
-    state.storage = llvm::StringSwitch<std::optional<upd_dtype>>(type->text)
-                        .Case("f32", UPD_F32)
-                        .Case("f64", UPD_F64)
-                        .Case("bf16", UPD_BF16)
-                        .Case("f16", UPD_F16)
-                        .Default(std::nullopt);
+    for (const StorageType &known : storageTypes)
+      if (known.name == type->text)
+        state.storage = known.dtype;
     if (!state.storage)
       diagnostics.report(DiagnosticKind::UnknownStorageType, type->range, type->text);
     return true;
@@ -340,7 +342,7 @@ private:
 } // namespace
 
 std::unique_ptr<ParsedFile> updraft::parseFile(std::shared_ptr<const SourceFile> source,
-                                               DiagnosticEngine &diagnostics) {
+                                               DiagnosticEngine &diagnostics, bool goesOn) {
   auto file = std::make_unique<ParsedFile>();
   file->source = std::move(source);
   if (file->source->text().size() > maxFileSize) {
@@ -351,9 +353,20 @@ std::unique_ptr<ParsedFile> updraft::parseFile(std::shared_ptr<const SourceFile>
   // A word that was left out would only make wrong sentences.
   size_t before = diagnostics.diagnostics().size();
   Parser parser(*file, diagnostics);
-  if (diagnostics.diagnostics().size() == before)
+  if (diagnostics.diagnostics().size() == before) {
     parser.run();
+  } else if (goesOn) {
+    DiagnosticEngine unused;
+    Parser(*file, unused).run();
+  }
   return file;
+}
+
+std::vector<StringRef> updraft::storageTypeNames() {
+  std::vector<StringRef> names;
+  for (const StorageType &type : storageTypes)
+    names.push_back(type.name);
+  return names;
 }
 
 const Expr *updraft::parseExpression(ParsedFile &file, DiagnosticEngine &diagnostics) {

@@ -19,15 +19,21 @@ constexpr size_t maxFiles = 64;
 
 class Loader {
 public:
-  Loader(Program &program, DiagnosticEngine &diagnostics)
-      : program(program), diagnostics(diagnostics) {}
+  Loader(Program &program, DiagnosticEngine &diagnostics) : Loader(program, diagnostics, nullptr) {}
+
+  /// With an index the loader goes on after errors, to fill it.
+  Loader(Program &program, DiagnosticEngine &diagnostics, Index *index,
+         const OpenFiles &openFiles = {})
+      : program(program), diagnostics(diagnostics), index(index), openFiles(openFiles) {}
 
   void loadMain(StringRef text, StringRef filename) {
     std::string identity = canonical(filename);
     load(SourceFile::create(filename.str(), text.str()), identity);
-    if (diagnostics.hasErrors())
+    if (diagnostics.hasErrors() && !index)
       return;
-    Checker checker(diagnostics);
+    // What is wrong with half a tree is known already.
+    DiagnosticEngine unused;
+    Checker checker(diagnostics.hasErrors() ? unused : diagnostics, index);
     // An imported file's mistakes come before what they cause.
     for (const auto &file : llvm::reverse(program.parsed))
       checker.check(*file);
@@ -43,7 +49,8 @@ private:
 
   ParsedFile *load(std::shared_ptr<const SourceFile> source, const std::string &identity) {
     program.texts.push_back(source);
-    ParsedFile *file = program.parsed.emplace_back(parseFile(std::move(source), diagnostics)).get();
+    ParsedFile *file =
+        program.parsed.emplace_back(parseFile(std::move(source), diagnostics, index)).get();
     loaded[identity] = file;
     open.push_back(identity);
     for (const ImportDeclaration &declaration : file->imports)
@@ -78,10 +85,14 @@ private:
       file = load(std::move(source), identity);
       diagnostics.noteSince(before, DiagnosticKind::ImportedHere, pathExpr.range);
     }
+    if (index)
+      index->addUse(pathExpr.range, {file->source.get(), 0, 0});
     imported[&importer].push_back(file);
   }
 
   std::shared_ptr<const SourceFile> read(StringRef path, StringRef written, SourceRange range) {
+    if (auto text = openFiles ? openFiles(path) : std::nullopt)
+      return SourceFile::create(path.str(), std::move(*text));
     llvm::sys::fs::file_status status;
     std::error_code error = llvm::sys::fs::status(path, status);
     auto refuse = [&](StringRef reason) {
@@ -135,6 +146,8 @@ private:
 
   Program &program;
   DiagnosticEngine &diagnostics;
+  Index *index;
+  OpenFiles openFiles;
   llvm::StringMap<ParsedFile *> loaded;
   std::map<const ParsedFile *, std::vector<const ParsedFile *>> imported;
   std::vector<std::string> open;
@@ -156,4 +169,12 @@ std::shared_ptr<const Program> updraft::parseProgram(StringRef text, StringRef f
   if (diagnostics.diagnostics().size() != before)
     return nullptr;
   return program;
+}
+
+Analysis updraft::analyzeProgram(StringRef text, StringRef filename, const OpenFiles &openFiles,
+                                 DiagnosticEngine &diagnostics) {
+  auto program = std::make_shared<Program>();
+  Analysis analysis{program, {}};
+  Loader(*program, diagnostics, &analysis.index, openFiles).loadMain(text, filename);
+  return analysis;
 }

@@ -46,13 +46,19 @@ llvm::SmallVector<StringRef> nextNames(const Rule &rule, const Update &update) {
 constexpr size_t maxStates = 64;
 } // namespace
 
+llvm::ArrayRef<StringRef> updraft::updateInputs(bool isTransform) {
+  return isTransform ? llvm::ArrayRef(transformInputNames) : llvm::ArrayRef(inputNames);
+}
+
 void Checker::checkRule(const Rule &rule) {
   if (!rule.chain.empty()) {
     (void)flattenChain(rule, diagnostics);
-    for (const StageCall &stage : rule.chain)
+    for (const StageCall &stage : rule.chain) {
+      noteStage(stage, *rule.file);
       for (const StageCall::Argument &argument : stage.arguments)
         if (!findName(*argument.value))
           (void)check(*argument.value, Scope{rule.file, {}});
+    }
     return;
   }
   Scope parameters{rule.file, {}};
@@ -78,6 +84,17 @@ void Checker::checkRule(const Rule &rule) {
       diagnostics.report(DiagnosticKind::FinishAfterRule, rule.finish->range);
     checkUpdate(rule, *rule.finish, statics, nexts);
   }
+}
+
+void Checker::noteStage(const StageCall &stage, const ParsedFile &file) {
+  const Rule *called = file.stages.lookup(stage.name.text);
+  if (!index || !called)
+    return;
+  index->addUse(stage.name.range, called->name.range);
+  for (const StageCall::Argument &argument : stage.arguments)
+    for (const Parameter &parameter : called->parameters)
+      if (argument.name && argument.name->text == parameter.name.text)
+        index->addUse(argument.name->range, parameter.name.range);
 }
 
 void Checker::checkParameter(const Rule &rule, const Parameter &parameter, Scope &scope) {
@@ -112,16 +129,21 @@ void Checker::checkRequirement(const Requirement &requirement, const Scope &scop
     return;
   }
   for (const MessagePiece &piece : *pieces) {
-    if (!piece.isName || scope.find(piece.text))
+    const Binding *binding = piece.isName ? scope.find(piece.text) : nullptr;
+    if (!piece.isName || (binding && !index))
       continue;
     SourceRange range = requirement.message->range;
     size_t offset = range.text().find("{" + piece.text + "}");
     if (offset != StringRef::npos)
       range = {range.file, static_cast<uint32_t>(range.begin + offset + 1),
                static_cast<uint32_t>(range.begin + offset + 1 + piece.text.size())};
+    if (binding) {
+      index->addUse(range, binding->declared);
+      continue;
+    }
     llvm::SmallVector<StringRef> names;
-    for (const Binding &binding : scope.bindings)
-      names.push_back(binding.name);
+    for (const Binding &known : scope.bindings)
+      names.push_back(known.name);
     diagnostics.report(DiagnosticKind::UnknownName, range, piece.text,
                        didYouMean(piece.text, names));
   }
@@ -159,8 +181,7 @@ void Checker::checkUpdate(const Rule &rule, const Update &update, const Scope &s
   scope.update = &update;
   context = Context::Update;
   llvm::scope_exit leave([this] { context = Context::Constant; });
-  llvm::ArrayRef<StringRef> inputs =
-      rule.isTransform ? llvm::ArrayRef(transformInputNames) : llvm::ArrayRef(inputNames);
+  llvm::ArrayRef<StringRef> inputs = updateInputs(rule.isTransform);
   for (const Identifier &input : update.inputs) {
     if (!llvm::is_contained(inputs, input.text)) {
       diagnostics.report(
@@ -228,6 +249,8 @@ void Checker::checkNext(const Rule &rule, const Update &update, const Statement 
         diagnostics.report(DiagnosticKind::DuplicateNext, statement.name.range, name)
             .note(DiagnosticKind::FirstNext, other->name.range);
     nexts.push_back(&statement);
+    if (const Binding *binding = scope.find(name); binding && index)
+      index->addUse(statement.name.range, binding->declared);
   }
   Type type = check(*statement.value, scope);
   if (!type.is(Kind::Number))

@@ -71,6 +71,27 @@ std::vector<Word> updraft::splitWords(const SourceFile &file, DiagnosticEngine &
   return Splitter(file.text(), comments).run(tokens);
 }
 
+bool updraft::startsItem(TokenKind kind) {
+  switch (kind) {
+  case TokenKind::Finish:
+  case TokenKind::Fn:
+  case TokenKind::Hold:
+  case TokenKind::Import:
+  case TokenKind::Let:
+  case TokenKind::Next:
+  case TokenKind::Require:
+  case TokenKind::Return:
+  case TokenKind::Rule:
+  case TokenKind::Skip:
+  case TokenKind::State:
+  case TokenKind::Transform:
+  case TokenKind::Update:
+    return true;
+  default:
+    return false;
+  }
+}
+
 std::vector<StringRef> updraft::contentOf(Words words) {
   std::vector<StringRef> content;
   for (const Word &word : words) {

@@ -28,6 +28,9 @@ using Words = llvm::ArrayRef<Word>;
 /// before a closing parenthesis.
 std::vector<Word> splitWords(const SourceFile &file, DiagnosticEngine &diagnostics);
 
+/// Whether the word starts a declaration, a statement, or a clause of a rule.
+bool startsItem(TokenKind kind);
+
 /// All words and comments in order, as far as they mean anything: what formatting preserves.
 std::vector<llvm::StringRef> contentOf(Words words);
 

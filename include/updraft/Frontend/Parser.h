@@ -16,9 +16,13 @@ constexpr unsigned maxNesting = 64;
 constexpr unsigned maxExpressionDepth = 256;
 
 /// Parses a file without looking at its imports. Reports every error that it can tell apart from
-/// its consequences; the tree holds what was understood.
+/// its consequences; the tree holds what was understood. A file with wrong words is not parsed,
+/// unless `goesOn`, which makes a tree of its other words.
 std::unique_ptr<ParsedFile> parseFile(std::shared_ptr<const SourceFile> source,
-                                      DiagnosticEngine &diagnostics);
+                                      DiagnosticEngine &diagnostics, bool goesOn = false);
+
+/// What `state name = initial : type` takes as a type.
+std::vector<llvm::StringRef> storageTypeNames();
 
 /// Parses a text that is one expression, into the arena of `file`. Null if it is in error.
 const Expr *parseExpression(ParsedFile &file, DiagnosticEngine &diagnostics);

@@ -1,0 +1,68 @@
+//===- Index.cpp - What the names in a file stand for -----------------------------------------===//
+
+#include "updraft/Frontend/Index.h"
+
+#include "Builtins.h"
+#include "RuleFunctions.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace updraft;
+using llvm::StringRef;
+
+// A place is found by the last one that starts at or before the offset, if it reaches that far. The
+// end belongs to it: an editor's cursor is after the word that was just typed.
+template <typename Map>
+static typename Map::const_iterator lastBefore(const Map &map, const SourceFile &file,
+                                               uint32_t offset) {
+  auto after = map.upper_bound({&file, offset});
+  if (after == map.begin())
+    return map.end();
+  --after;
+  return after->first.first == &file ? after : map.end();
+}
+
+void Index::addUse(SourceRange use, SourceRange declared) {
+  if (use.file && declared.file)
+    uses.try_emplace({use.file, use.begin}, Use{use, declared});
+}
+
+void Index::addType(SourceRange place, StringRef type, bool generic) {
+  if (!place.file)
+    return;
+  Types &known = types[{place.file, place.begin}];
+  known.end = place.end;
+  if (!generic)
+    known.names.insert(type);
+  else // whether the number is a tensor depends on the call
+    known.generic = type == "a scalar" ? "a number" : type;
+}
+
+const Index::Use *Index::useAt(const SourceFile &file, uint32_t offset) const {
+  auto found = lastBefore(uses, file, offset);
+  return found != uses.end() && offset <= found->second.range.end ? &found->second : nullptr;
+}
+
+std::string Index::typeAt(SourceRange place) const {
+  auto found = types.find({place.file, place.begin});
+  if (found == types.end())
+    return "";
+  std::vector<StringRef> names(found->second.names.begin(), found->second.names.end());
+  return names.empty() ? found->second.generic.str() : llvm::join(names, " or ");
+}
+
+SourceRange Index::typedPlaceAt(const SourceFile &file, uint32_t offset) const {
+  auto found = lastBefore(types, file, offset);
+  if (found == types.end() || offset > found->second.end)
+    return {};
+  return {&file, found->first.second, found->second.end};
+}
+
+std::vector<BuiltinFunction> updraft::builtinFunctions() {
+  std::vector<BuiltinFunction> functions;
+  for (const Builtin &builtin : builtins())
+    functions.push_back({builtin.name, builtin.arity});
+  for (const RuleFunction &function : ruleFunctions())
+    functions.push_back({function.name, function.arity});
+  return functions;
+}

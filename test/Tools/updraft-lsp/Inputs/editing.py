@@ -1,0 +1,259 @@
+"""What a person sees while writing a rule.
+
+usage: editing.py SERVER FOLDER
+"""
+
+import pathlib
+import sys
+
+from client import Client, at, equal, position, text_of, uri_of
+
+LIBRARY = """\
+// Moves old to new.
+fn ema(old, new, beta) = beta * old + (1 - beta) * new
+"""
+
+RULE = """\
+import "library.upd"
+
+// The root of the mean square; "𝒓 é" has characters of all lengths.
+fn rms(m) {
+  let scaled = m / 2
+  return sqrt(square(scaled)) /* é */
+}
+
+// A rule.
+rule Tested(lr = 1e-3, beta = 0.9, static nested = false)
+  require lr >= 0 else "𝒓 bad: {lr}"
+{
+  // How far it went.
+  state average = 0 : bf16 when nested
+  state other   = lr
+
+  update(param, grad, step) {
+    let mean = ema(other, grad, beta)
+    let rate = lr / (1 - beta ^ step)
+    let big = mean > 0 && rate > 0
+
+    next other = lerp(mean, grad, 0.5)
+    next param = param - rate * rms(mean)
+  }
+}
+""".replace(" /* é */", "")
+
+
+def hover_text(client, uri, place):
+    hover = client.ask("hover", uri, place)
+    return hover and hover["contents"]["value"]
+
+
+def check_diagnostics(client, uri):
+    equal(client.open(uri, RULE), [])
+    broken = RULE.replace("mean > 0 &&", '"𝒓" == "𝒓" && meen > 0 &&')
+    (only,) = client.open(uri, broken)
+    equal(only["message"], "unknown name `meen`; did you mean `mean`?")
+    equal((only["severity"], only["source"]), (1, "updraft"))
+    equal(text_of(broken, only["range"]), "meen")
+
+    twice = RULE.replace("let big", "let mean")
+    (only,) = client.open(uri, twice)
+    equal(only["message"], "`mean` is declared twice; choose another name")
+    (note,) = only["relatedInformation"]
+    equal(note["message"], "`mean` is declared here")
+    equal(note["location"]["uri"], uri)
+    equal(note["location"]["range"]["start"], at(twice, "let mean = ema", 4))
+
+    # What is wrong in a call is told with the call.
+    called = RULE.replace("m / 2", "if m then 1 else 2")
+    (only,) = client.open(uri, called)
+    equal(only["message"], "a condition must be a bool, found a tensor")
+    equal([note["message"] for note in only["relatedInformation"]], ["in this call of `rms`"])
+
+    equal(client.open(uri, RULE), [])
+
+
+def check_imports(client, uri, library):
+    # An import that is open counts as it is in the editor.
+    equal(
+        client.open(library, LIBRARY.replace("beta * old", "beta * odl")),
+        [
+            {
+                "message": "unknown name `odl`; did you mean `old`?",
+                "range": {
+                    "start": {"line": 1, "character": 32},
+                    "end": {"line": 1, "character": 35},
+                },
+                "severity": 1,
+                "source": "updraft",
+            }
+        ],
+    )
+    client.ask("documentSymbol", uri)
+    found = client.diagnostics[uri][0]
+    equal(found["message"], "unknown name `odl`; did you mean `old`?")
+    equal(text_of(RULE, found["range"]), '"library.upd"')
+    equal(found["relatedInformation"][0]["location"]["uri"], library)
+    equal(client.open(library, LIBRARY), [])
+    client.ask("documentSymbol", uri)
+    equal(client.diagnostics[uri], [])
+    client.notify("textDocument/didClose", textDocument={"uri": library})
+
+
+def check_hover(client, uri):
+    for words, within, expected in [
+        ("let rate", 4, "```upd\nlet rate = lr / (1 - beta ^ step)\n```\nvalue of `Tested`: a scalar"),
+        ("rate > 0", 0, "```upd\nlet rate = lr / (1 - beta ^ step)\n```\nvalue of `Tested`: a scalar"),
+        ("let mean", 4, "```upd\nlet mean = ema(other, grad, beta)\n```\nvalue of `Tested`: a tensor"),
+        ("let big", 4, "```upd\nlet big = mean > 0 && rate > 0\n```\nvalue of `Tested`: a bool tensor"),
+        ("lr / (1", 1, "```upd\nlr = 1e-3\n```\nhyperparameter of `Tested`: a scalar"),
+        ("{lr}", 1, "```upd\nlr = 1e-3\n```\nhyperparameter of `Tested`: a scalar"),
+        ("when nested", 6, "```upd\nstatic nested = false\n```\nstatic flag of `Tested`: a bool"),
+        (
+            "state average",
+            6,
+            "```upd\nstate average = 0 : bf16 when nested\n```\nstate of `Tested`: a tensor\n\n"
+            "```text\nHow far it went.\n```",
+        ),
+        ("next other", 5, "```upd\nstate other = lr\n```\nstate of `Tested`: a tensor"),
+        (
+            "ema(",
+            0,
+            "```upd\nfn ema(old, new, beta) = beta * old + (1 - beta) * new\n```\n"
+            "function of `library.upd`; here it gives a tensor\n\n```text\nMoves old to new.\n```",
+        ),
+        (
+            "lerp(",
+            0,
+            "```upd\nfn lerp(a, b, w) = a + w * (b - a)\n```\n"
+            "function of the standard library; here it gives a tensor\n\n"
+            "```text\nFrom a to b: a where w is 0.\n```",
+        ),
+        ("rms(mean)", 0, '```upd\nfn rms(m)\n```\nfunction; here it gives a tensor\n\n```text\n'
+         'The root of the mean square; "𝒓 é" has characters of all lengths.\n```'),
+        ("sqrt(", 0, "`sqrt`: built-in function of 1 number; here it gives a tensor"),
+        ("m / 2", 2, "a tensor"),
+        ("beta ^ step", 5, "a scalar"),
+        ("&& rate", 0, "a bool tensor"),
+        ("(scaled)", 1, "```upd\nlet scaled = m / 2\n```\nvalue of `rms`: a tensor"),
+        ("rule Tested", 5, "```upd\nrule Tested(lr = 1e-3, beta = 0.9, static nested = false)\n```\n"
+         "rule\n\n```text\nA rule.\n```"),
+        ("// A rule", 4, None),
+        ("update", 0, None),
+    ]:  # fmt: skip
+        equal(hover_text(client, uri, at(RULE, words, within)), expected)
+
+
+def check_definition(client, uri, library):
+    def go(words, within=0):
+        (found,) = client.ask("definition", uri, at(RULE, words, within))
+        return found["uri"], found["range"]["start"]
+
+    equal(go("rate * rms"), (uri, at(RULE, "let rate", 4)))
+    equal(go("rms(mean)"), (uri, at(RULE, "fn rms", 3)))
+    equal(go("(scaled)", 1), (uri, at(RULE, "let scaled", 4)))
+    equal(go("m / 2"), (uri, at(RULE, "rms(m) {", 4)))
+    equal(go("next other", 5), (uri, at(RULE, "state other", 6)))
+    equal(go("param - rate"), (uri, at(RULE, "update(param", 7)))
+    equal(go("lr / (1"), (uri, at(RULE, "Tested(lr", 7)))
+    equal(go("{lr}", 1), (uri, at(RULE, "Tested(lr", 7)))
+    equal(go("let big", 5), (uri, at(RULE, "let big", 4)))
+    equal(go("ema("), (library, at(LIBRARY, "ema")))
+    equal(go('"library.upd"', 3), (library, {"line": 0, "character": 0}))
+    equal(client.ask("definition", uri, at(RULE, "sqrt(")), [])
+
+    # The standard library is shown from a copy on the disk.
+    copy, place = go("lerp(")
+    path = pathlib.Path(copy.removeprefix("file://"))
+    line = path.read_text().splitlines()[place["line"]]
+    equal(line[place["character"] :], "lerp(a, b, w) = a + w * (b - a)")
+    equal(go("square(")[0].rsplit("/", 1)[1], "elementary.upd")
+
+
+def check_completion(client, uri):
+    def labels(text, place):
+        client.open(uri, text)
+        return {item["label"]: item for item in client.ask("completion", uri, place)["items"]}
+
+    def complete(old, new):
+        """The items at the `|` of `new`, which stands for `old`."""
+        assert RULE.count(old) == 1, old
+        text = RULE.replace(old, new)
+        return labels(text.replace("|", ""), position(text, text.index("|")))
+
+    # Half a statement: what is before it is known.
+    found = complete("let big", "let half = me|\n    let big")
+    assert {"mean", "rate", "lr", "beta", "nested", "other", "average", "grad", "ema"} <= set(found)
+    assert {"sqrt", "lerp", "rms", "if"} <= set(found)
+    assert not {"half", "big", "scaled"} & set(found)
+    equal(found["mean"]["detail"], "value, a tensor")
+    equal(found["lerp"]["detail"], "lerp(a, b, w)")
+    equal(found["lerp"]["documentation"]["value"], "From a to b: a where w is 0.\n")
+    # The parameters of an unfinished function, and no names of a rule.
+    found = complete("m / 2", "m / |")
+    assert "m" in found and not {"lr", "scaled"} & set(found)
+    # Places where only some names may stand.
+    equal(set(complete("next other", "next |")), {"param", "average", "other"})
+    found = complete(": bf16", ": |")
+    assert {"f32", "f64", "bf16", "f16"} <= set(found) and "lr" not in found
+    found = complete("update(param, grad, step)", "update(param, |)")
+    assert {"param", "grad", "step", "first"} <= set(found) and "lr" not in found
+    equal(complete("let big", "let |"), {})
+    equal(complete("// A rule.", "// A ru|"), {})
+    equal(complete("{lr}", "{l|"), {})
+    found = labels("ru", position("ru", 2))
+    assert {"rule", "fn", "import"} <= set(found) and "sqrt" not in found
+    client.open(uri, RULE)
+
+
+def check_symbols(client, uri):
+    rms, tested = client.ask("documentSymbol", uri)
+    equal((rms["name"], rms["kind"]), ("rms", 12))
+    equal([child["name"] for child in rms["children"]], ["m", "scaled"])
+    equal((tested["name"], tested["detail"]), ("Tested", "rule"))
+    equal(
+        [(child["name"], child["detail"]) for child in tested["children"]],
+        [
+            ("lr", "a scalar"),
+            ("beta", "a scalar"),
+            ("nested", "a bool"),
+            ("average", "a tensor"),
+            ("other", "a tensor"),
+            ("mean", "a tensor"),
+            ("rate", "a scalar"),
+            ("big", "a bool tensor"),
+        ],
+    )
+    equal(tested["range"]["end"], position(RULE, len(RULE) - 1))
+    equal(tested["selectionRange"]["start"], at(RULE, "Tested"))
+
+
+def check_formatting(client, uri):
+    equal(client.ask("formatting", uri), [])
+    client.open(uri, RULE.replace("let rate = ", "let   rate="))
+    (edit,) = client.ask("formatting", uri)
+    equal(edit["newText"], RULE)
+    equal(edit["range"]["start"], {"line": 0, "character": 0})
+    equal(edit["range"]["end"], {"line": RULE.count("\n"), "character": 0})
+    client.open(uri, RULE.replace("let rate = ", "let rate + "))
+    equal(client.ask("formatting", uri), [])
+    client.open(uri, RULE)
+
+
+def main():
+    server, folder = sys.argv[1:]
+    pathlib.Path(folder, "library.upd").write_text(LIBRARY)
+    uri, library = uri_of(f"{folder}/tested.upd"), uri_of(f"{folder}/library.upd")
+    with Client(server) as client:
+        equal(client.capabilities["positionEncoding"], "utf-16")
+        check_diagnostics(client, uri)
+        check_hover(client, uri)
+        check_definition(client, uri, library)
+        check_completion(client, uri)
+        check_symbols(client, uri)
+        check_formatting(client, uri)
+        check_imports(client, uri, library)
+    print("all as expected")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+//===- Document.h - One open file and what is known of it ---------------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_TOOLS_LSP_DOCUMENT_H
+#define UPDRAFT_TOOLS_LSP_DOCUMENT_H
+
+#include "updraft/Frontend/Index.h"
+#include "llvm/Support/LSP/Protocol.h"
+
+namespace updraft {
+
+class Document {
+public:
+  /// Analyses the text at once.
+  Document(llvm::lsp::URIForFile uri, std::string text, int64_t version,
+           const OpenFiles &openFiles);
+
+  const llvm::lsp::URIForFile &uri() const { return fileUri; }
+  const SourceFile &source() const { return *analysis.program->main().source; }
+  bool hasImports() const { return !analysis.program->main().imports.empty(); }
+
+  /// Analyses again, because an imported file may have changed.
+  void refresh(const OpenFiles &openFiles);
+
+  llvm::lsp::PublishDiagnosticsParams diagnostics() const;
+  std::optional<llvm::lsp::Hover> hover(const llvm::lsp::Position &position) const;
+  std::vector<llvm::lsp::Location> definition(const llvm::lsp::Position &position) const;
+  llvm::lsp::CompletionList completion(const llvm::lsp::Position &position) const;
+  std::vector<llvm::lsp::DocumentSymbol> symbols() const;
+  /// No edits if the file is formatted, or does not parse.
+  std::vector<llvm::lsp::TextEdit> formatting() const;
+
+private:
+  /// A declaration with the one it is part of.
+  struct Found {
+    const Declaration *declaration = nullptr;
+    const Declaration *parent = nullptr;
+  };
+  /// The declaration of a name that stands at `name`, in any file; it is kept in `storage`.
+  Found find(SourceRange name, std::vector<Declaration> &storage) const;
+  /// What the name at an offset stands for; without a file if it stands for nothing.
+  SourceRange declaredAt(uint32_t offset) const;
+  /// The import that brings a file in; the first if others bring it in.
+  SourceRange importOf(const SourceFile &file) const;
+  std::string describeDeclaration(const Found &found, SourceRange shown) const;
+  bool isOfLibrary(const SourceFile &file) const;
+  std::optional<llvm::lsp::Location> locationOf(SourceRange range) const;
+
+  llvm::lsp::URIForFile fileUri;
+  std::string text;
+  int64_t version;
+  DiagnosticEngine engine;
+  Analysis analysis;
+  std::vector<Declaration> declarations; ///< of this file
+};
+
+} // namespace updraft
+
+#endif // UPDRAFT_TOOLS_LSP_DOCUMENT_H

@@ -1,0 +1,45 @@
+//===- Positions.cpp - Bytes of a file as an editor counts them -------------------------------===//
+
+#include "tools/updraft-lsp/Positions.h"
+
+#include <algorithm>
+
+using namespace updraft;
+using llvm::StringRef;
+
+// How many UTF-16 units a byte of UTF-8 stands for: all of its character's at the first byte.
+static unsigned unitsOf(char c) {
+  auto byte = static_cast<unsigned char>(c);
+  return byte >= 0xF0 ? 2 : (byte & 0xC0) == 0x80 ? 0 : 1;
+}
+
+llvm::lsp::Position updraft::positionOf(const SourceFile &file, uint32_t offset) {
+  offset = std::min<size_t>(offset, file.text().size());
+  LineColumn at = file.position(offset);
+  int column = 0;
+  for (char c : file.text().slice(offset - (at.column - 1), offset))
+    column += unitsOf(c);
+  return llvm::lsp::Position(at.line - 1, column);
+}
+
+llvm::lsp::Range updraft::rangeOf(SourceRange range) {
+  return {positionOf(*range.file, range.begin), positionOf(*range.file, range.end)};
+}
+
+uint32_t updraft::offsetOf(const SourceFile &file, const llvm::lsp::Position &position) {
+  StringRef text = file.text();
+  size_t begin = 0;
+  for (int line = 0; line < position.line; ++line) {
+    size_t end = text.find('\n', begin);
+    if (end == StringRef::npos)
+      return text.size();
+    begin = end + 1;
+  }
+  size_t at = begin, end = std::min(text.find('\n', begin), text.size());
+  for (int units = 0; at < end; ++at) {
+    units += unitsOf(text[at]);
+    if (units > position.character)
+      break;
+  }
+  return at;
+}

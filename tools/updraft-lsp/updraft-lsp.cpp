@@ -1,0 +1,34 @@
+//===- updraft-lsp.cpp - The language server for rule files -----------------------------------===//
+
+#include "tools/updraft-lsp/MessageInput.h"
+#include "tools/updraft-lsp/Server.h"
+#include "updraft/Driver/Version.h"
+#include "llvm/Support/LSP/Logging.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <CLI/CLI.hpp>
+
+using namespace updraft;
+namespace lsp = llvm::lsp;
+
+int main(int argc, char **argv) {
+  CLI::App app("Language server for rule files (.upd): an editor starts it and speaks the Language "
+               "Server Protocol with it over stdin and stdout.");
+  app.footer("\nThe log goes to stderr. docs/tools.md tells how editors are set up.\n\n"
+             "Exit codes: 0 after `shutdown` and `exit`, 1 if the connection ended otherwise.");
+  app.set_version_flag("--version", versionString().str());
+  bool verbose = false;
+  app.add_flag("--verbose", verbose, "Log every message");
+  CLI11_PARSE(app, argc, argv);
+
+  lsp::Logger::setLogLevel(verbose ? lsp::Logger::Level::Debug : lsp::Logger::Level::Error);
+  llvm::sys::ChangeStdinToBinary();
+  lsp::JSONTransport transport(std::make_unique<MessageInput>(stdin), llvm::outs());
+  llvm::Expected<bool> isShutDown = serve(transport);
+  if (!isShutDown) {
+    lsp::Logger::error("{0}", llvm::toString(isShutDown.takeError()));
+    return 1;
+  }
+  return *isShutDown ? 0 : 1;
+}
