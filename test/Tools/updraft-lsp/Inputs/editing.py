@@ -16,7 +16,7 @@ fn ema(old, new, beta) = beta * old + (1 - beta) * new
 RULE = """\
 import "library.upd"
 
-// The root of the mean square; "𝒓 é" has characters of all lengths.
+// The root of the mean square; "🙂 é" has characters of all lengths.
 fn rms(m) {
   let scaled = m / 2
   return sqrt(square(scaled)) /* é */
@@ -24,7 +24,7 @@ fn rms(m) {
 
 // A rule.
 rule Tested(lr = 1e-3, beta = 0.9, static nested = false)
-  require lr >= 0 else "𝒓 bad: {lr}"
+  require lr >= 0 else "🙂 bad: {lr}"
 {
   // How far it went.
   state average = 0 : bf16 when nested
@@ -49,7 +49,7 @@ def hover_text(client, uri, place):
 
 def check_diagnostics(client, uri):
     equal(client.open(uri, RULE), [])
-    broken = RULE.replace("mean > 0 &&", '"𝒓" == "𝒓" && meen > 0 &&')
+    broken = RULE.replace("mean > 0 &&", '"🙂" == "🙂" && meen > 0 &&')
     (only,) = client.open(uri, broken)
     equal(only["message"], "unknown name `meen`; did you mean `mean`?")
     equal((only["severity"], only["source"]), (1, "updraft"))
@@ -99,47 +99,82 @@ def check_imports(client, uri, library):
     client.notify("textDocument/didClose", textDocument={"uri": library})
 
 
+def declared(code, text, comment=""):
+    """What is shown of a declaration."""
+    return f"```upd\n{code}\n```\n{text}" + (f"\n\n```text\n{comment}\n```" if comment else "")
+
+
 def check_hover(client, uri):
+    rate = declared("let rate = lr / (1 - beta ^ step)", "value of `Tested`: a scalar")
+    lr = declared("lr = 1e-3", "hyperparameter of `Tested`: a scalar")
     for words, within, expected in [
-        ("let rate", 4, "```upd\nlet rate = lr / (1 - beta ^ step)\n```\nvalue of `Tested`: a scalar"),
-        ("rate > 0", 0, "```upd\nlet rate = lr / (1 - beta ^ step)\n```\nvalue of `Tested`: a scalar"),
-        ("let mean", 4, "```upd\nlet mean = ema(other, grad, beta)\n```\nvalue of `Tested`: a tensor"),
-        ("let big", 4, "```upd\nlet big = mean > 0 && rate > 0\n```\nvalue of `Tested`: a bool tensor"),
-        ("lr / (1", 1, "```upd\nlr = 1e-3\n```\nhyperparameter of `Tested`: a scalar"),
-        ("{lr}", 1, "```upd\nlr = 1e-3\n```\nhyperparameter of `Tested`: a scalar"),
-        ("when nested", 6, "```upd\nstatic nested = false\n```\nstatic flag of `Tested`: a bool"),
+        ("let rate", 4, rate),
+        ("rate > 0", 0, rate),
+        ("lr / (1", 1, lr),
+        ("{lr}", 1, lr),
+        (
+            "let mean",
+            4,
+            declared("let mean = ema(other, grad, beta)", "value of `Tested`: a tensor"),
+        ),
+        (
+            "let big",
+            4,
+            declared("let big = mean > 0 && rate > 0", "value of `Tested`: a bool tensor"),
+        ),
+        ("when nested", 6, declared("static nested = false", "static flag of `Tested`: a bool")),
+        ("next other", 5, declared("state other = lr", "state of `Tested`: a tensor")),
+        ("(scaled)", 1, declared("let scaled = m / 2", "value of `rms`: a tensor")),
         (
             "state average",
             6,
-            "```upd\nstate average = 0 : bf16 when nested\n```\nstate of `Tested`: a tensor\n\n"
-            "```text\nHow far it went.\n```",
+            declared(
+                "state average = 0 : bf16 when nested",
+                "state of `Tested`: a tensor",
+                "How far it went.",
+            ),
         ),
-        ("next other", 5, "```upd\nstate other = lr\n```\nstate of `Tested`: a tensor"),
         (
             "ema(",
             0,
-            "```upd\nfn ema(old, new, beta) = beta * old + (1 - beta) * new\n```\n"
-            "function of `library.upd`; here it gives a tensor\n\n```text\nMoves old to new.\n```",
+            declared(
+                "fn ema(old, new, beta) = beta * old + (1 - beta) * new",
+                "function of `library.upd`; here it gives a tensor",
+                "Moves old to new.",
+            ),
         ),
         (
             "lerp(",
             0,
-            "```upd\nfn lerp(a, b, w) = a + w * (b - a)\n```\n"
-            "function of the standard library; here it gives a tensor\n\n"
-            "```text\nFrom a to b: a where w is 0.\n```",
+            declared(
+                "fn lerp(a, b, w) = a + w * (b - a)",
+                "function of the standard library; here it gives a tensor",
+                "From a to b: a where w is 0.",
+            ),
         ),
-        ("rms(mean)", 0, '```upd\nfn rms(m)\n```\nfunction; here it gives a tensor\n\n```text\n'
-         'The root of the mean square; "𝒓 é" has characters of all lengths.\n```'),
+        (
+            "rms(mean)",
+            0,
+            declared(
+                "fn rms(m)",
+                "function; here it gives a tensor",
+                'The root of the mean square; "🙂 é" has characters of all lengths.',
+            ),
+        ),
+        (
+            "rule Tested",
+            5,
+            declared(
+                "rule Tested(lr = 1e-3, beta = 0.9, static nested = false)", "rule", "A rule."
+            ),
+        ),
         ("sqrt(", 0, "`sqrt`: built-in function of 1 number; here it gives a tensor"),
         ("m / 2", 2, "a tensor"),
         ("beta ^ step", 5, "a scalar"),
         ("&& rate", 0, "a bool tensor"),
-        ("(scaled)", 1, "```upd\nlet scaled = m / 2\n```\nvalue of `rms`: a tensor"),
-        ("rule Tested", 5, "```upd\nrule Tested(lr = 1e-3, beta = 0.9, static nested = false)\n```\n"
-         "rule\n\n```text\nA rule.\n```"),
         ("// A rule", 4, None),
         ("update", 0, None),
-    ]:  # fmt: skip
+    ]:
         equal(hover_text(client, uri, at(RULE, words, within)), expected)
 
 
@@ -205,6 +240,47 @@ def check_completion(client, uri):
     client.open(uri, RULE)
 
 
+CHAIN = """\
+rule Plain(lr = 0.1) {
+  update(param, grad) {
+    next param = param - lr * grad
+  }
+}
+
+// Half of it.
+transform halved(factor = 0.5) {
+  update(grad) {
+    next grad = factor * grad
+  }
+}
+
+rule Both = halved(factor = 0.25) |> Plain
+"""
+
+
+def check_chains(client, uri):
+    equal(client.open(uri, CHAIN), [])
+    equal(
+        hover_text(client, uri, at(CHAIN, "halved(factor = 0.25)")),
+        "```upd\ntransform halved(factor = 0.5)\n```\ntransform\n\n```text\nHalf of it.\n```",
+    )
+    equal(
+        hover_text(client, uri, at(CHAIN, "factor = 0.25")),
+        "```upd\nfactor = 0.5\n```\nhyperparameter of `halved`: a scalar",
+    )
+    (found,) = client.ask("definition", uri, at(CHAIN, "|> Plain", 4))
+    equal(found["range"]["start"], at(CHAIN, "Plain(lr"))
+    text = CHAIN.replace("|> Plain", "|> ")
+    client.open(uri, text)
+    found = client.ask("completion", uri, at(text, "|> ", 3))["items"]
+    labels = {item["label"]: item["detail"] for item in found}
+    equal((labels["Plain"], labels["halved"]), ("rule", "transform"))
+    assert "lr" not in labels
+    equal([symbol["name"] for symbol in client.ask("documentSymbol", uri)],
+          ["Plain", "halved", "Both"])  # fmt: skip
+    client.open(uri, RULE)
+
+
 def check_symbols(client, uri):
     rms, tested = client.ask("documentSymbol", uri)
     equal((rms["name"], rms["kind"]), ("rms", 12))
@@ -250,6 +326,7 @@ def main():
         check_definition(client, uri, library)
         check_completion(client, uri)
         check_symbols(client, uri)
+        check_chains(client, uri)
         check_formatting(client, uri)
         check_imports(client, uri, library)
     print("all as expected")

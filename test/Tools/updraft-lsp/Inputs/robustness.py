@@ -37,18 +37,56 @@ def ask_everything(client, uri, places):
 
 
 def check_texts(client, uri):
-    for text in ["", "\n", "\r\n\r", "\ufeff", "\0", "fn", 'rule R("', "𝒓" * 100, "}" * 100, "(" * 5000,
-                 "rule " * 5000, "rule R(" * 500, "x" * 70000, "//" * 40000, "import \"tested.upd\""]:  # fmt: skip
+    for text in [
+        "",
+        "\n",
+        "\r\n\r",
+        "\ufeff",
+        "\0",
+        "fn",
+        'rule R("',
+        "🙂" * 100,
+        "}" * 100,
+        "(" * 5000,
+        "rule " * 5000,
+        "rule R(" * 500,
+        "x" * 70000,
+        "//" * 40000,
+        'import "tested.upd"',
+    ]:
         client.open(uri, text)
         far = 10**9
         places = [(0, 0), (0, 3), (0, far), (far, far), (1, 1), (2**31 - 1, 2**31 - 1)]
-        ask_everything(client, uri, [{"line": l, "character": c} for l, c in places])
+        ask_everything(client, uri, [{"line": line, "character": c} for line, c in places])
 
 
 def check_damage(client, uri, rules):
     source = random.Random(7)
-    words = ["(", ")", "{", "}", '"', "//", "if ", "then ", "next ", "let ", "rule R(", "fn f", "é𝒓",
-             ",", ":", "=", "update", "\n", "require ", "state ", "1e", "{lr}", "static "]  # fmt: skip
+    words = [
+        "(",
+        ")",
+        "{",
+        "}",
+        '"',
+        "//",
+        "if ",
+        "then ",
+        "next ",
+        "let ",
+        "rule R(",
+        "fn f",
+        "é🙂",
+        ",",
+        ":",
+        "=",
+        "update",
+        "\n",
+        "require ",
+        "state ",
+        "1e",
+        "{lr}",
+        "static ",
+    ]
     for path in rules:
         whole = path.read_text()
         # As somebody types it, and with pieces lost, doubled and mixed up.
