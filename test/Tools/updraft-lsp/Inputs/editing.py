@@ -270,14 +270,14 @@ def check_chains(client, uri):
     )
     (found,) = client.ask("definition", uri, at(CHAIN, "|> Plain", 4))
     equal(found["range"]["start"], at(CHAIN, "Plain(lr"))
+    found = client.ask("documentSymbol", uri)
+    equal([symbol["name"] for symbol in found], ["Plain", "halved", "Both"])
     text = CHAIN.replace("|> Plain", "|> ")
     client.open(uri, text)
     found = client.ask("completion", uri, at(text, "|> ", 3))["items"]
     labels = {item["label"]: item["detail"] for item in found}
     equal((labels["Plain"], labels["halved"]), ("rule", "transform"))
     assert "lr" not in labels
-    equal([symbol["name"] for symbol in client.ask("documentSymbol", uri)],
-          ["Plain", "halved", "Both"])  # fmt: skip
     client.open(uri, RULE)
 
 
