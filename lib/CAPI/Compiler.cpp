@@ -144,6 +144,10 @@ upd_dtype upd_rule_grad_dtype(const upd_rule *rule) {
   return rule ? interfaceOf(rule).grad : UPD_F32;
 }
 
+const char *upd_rule_interface(const upd_rule *rule) {
+  return rule ? rule->kernels->description.c_str() : nullptr;
+}
+
 size_t upd_rule_hyper_count(const upd_rule *rule) {
   return rule ? interfaceOf(rule).hypers.size() : 0;
 }

@@ -2,6 +2,7 @@
 
 #include "Formula.h"
 
+#include "Updraft/IR/UpdraftOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Location.h"
@@ -82,11 +83,29 @@ Formula constant(Attribute value) {
   return {"?", Binding::Primary};
 }
 
+/// What an argument of a prologue without a name stands for: a size, or a reduction of a pass.
+std::string describeArgument(BlockArgument argument) {
+  auto prologue = dyn_cast<updraft::PrologueOp>(argument.getOwner()->getParentOp());
+  if (!prologue)
+    return "argument";
+  Value input = prologue.getInputs()[argument.getArgNumber()];
+  if (auto size = input.getDefiningOp<updraft::SizeOp>())
+    return ("[size over " + stringifyExtent(size.getOver()) + "]").str();
+  if (auto pass = input.getDefiningOp<updraft::PassOp>()) {
+    unsigned index = cast<OpResult>(input).getResultNumber();
+    updraft::ReductionAttr reduction = llvm::to_vector(pass.getReductionRange())[index];
+    return fmt::format("[{} over {} #{}]", stringifyReductionKind(reduction.getKind()).str(),
+                       stringifyExtent(reduction.getOver()).str(), index);
+  }
+  return "argument";
+}
+
 Formula make(Value value, Context &context, bool isRoot) {
   Operation *op = value.getDefiningOp();
   if (!op) {
     auto name = value.getLoc()->findInstanceOf<NameLoc>();
-    return {name ? name.getName().str() : "argument", Binding::Primary};
+    return {name ? name.getName().str() : describeArgument(cast<BlockArgument>(value)),
+            Binding::Primary};
   }
   if (Attribute attribute; matchPattern(op, m_Constant(&attribute)))
     return constant(attribute);

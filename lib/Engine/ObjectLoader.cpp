@@ -132,6 +132,7 @@ ObjectLoader::load(const CompiledRule &rule) {
     if (llvm::Error error = resolveAll(plan.prefix + "_pass", plan.passes.size(), functions.passes))
       return error;
   }
+  kernels->description = rule.interfaceJson;
   kernels->code = std::move(code);
   return kernels;
 }

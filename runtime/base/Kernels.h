@@ -8,6 +8,7 @@
 #include "updraft-c/kernel.h"
 
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace updraft::runtime {
@@ -22,6 +23,7 @@ struct PlanFunctions {
 /// the interface.
 struct Kernels {
   RuleInterface interface;
+  std::string description; ///< the interface as the compiler wrote it: JSON
   upd_initial_function initial = nullptr;
   upd_validate_function validate = nullptr;
   std::vector<PlanFunctions> plans;

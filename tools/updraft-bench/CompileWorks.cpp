@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -36,9 +37,10 @@ double compileMs(const std::string &ruleFile, const std::string &cacheDir,
   return time.count();
 }
 
-double probe(const BenchOptions &options, const std::string &cacheDir) {
-  std::string command = fmt::format("'{}' --compile-probe '{}/adamw.upd' --probe-cache '{}'",
-                                    options.self, options.rulesDir, cacheDir);
+/// `rule` names a file of the rules' folder.
+double probe(const BenchOptions &options, const std::string &rule, const std::string &cacheDir) {
+  std::string command = fmt::format("'{}' --compile-probe '{}/{}.upd' --probe-cache '{}'",
+                                    options.self, options.rulesDir, rule, cacheDir);
   FILE *pipe = ::popen(command.c_str(), "r");
   double ms = 0;
   bool read = pipe && std::fscanf(pipe, "%lf", &ms) == 1;
@@ -47,11 +49,28 @@ double probe(const BenchOptions &options, const std::string &cacheDir) {
   return ms;
 }
 
-Contestant probed(const BenchOptions &options, std::string impl, std::string cacheDir) {
-  return {std::move(impl), "f32", [&options, cacheDir = std::move(cacheDir)](int count) {
+Contestant probed(const BenchOptions &options, std::string impl, std::string rule,
+                  std::string cacheDir) {
+  return {std::move(impl), "f32",
+          [&options, rule = std::move(rule), cacheDir = std::move(cacheDir)](int count) {
             double total = 0;
             for (int i = 0; i < count; ++i)
-              total += probe(options, cacheDir);
+              total += probe(options, rule, cacheDir);
+            return total / count * 1e-3;
+          }};
+}
+
+/// Compilations in this process, of a rule with the hyperparameter `lr`: a different default each
+/// time, so that no cache in memory answers.
+Contestant compiledNext(const BenchOptions &options, const std::string &rule) {
+  return {"next", "f32",
+          [next = 0, file = fmt::format("{}/{}.upd", options.rulesDir, rule)](int count) mutable {
+            double total = 0;
+            for (int i = 0; i < count; ++i) {
+              std::string lr = fmt::format("{}", 1e-3 + 1e-9 * ++next);
+              upd_setting setting{"lr", lr.c_str()};
+              total += compileMs(file, "", &setting);
+            }
             return total / count * 1e-3;
           }};
 }
@@ -73,23 +92,29 @@ struct TemporaryFolder {
 
 std::vector<Row> runCompile(const BenchOptions &options) {
   TemporaryFolder cache;
-  probe(options, cache.path); // fills the cache
-  // A different default each time, so that no cache in memory answers.
-  int next = 0;
-  std::string ruleFile = options.rulesDir + "/adamw.upd";
-  Contestant warm{"next", "f32", [&next, ruleFile](int count) {
-                    double total = 0;
-                    for (int i = 0; i < count; ++i) {
-                      std::string lr = fmt::format("{}", 1e-3 + 1e-9 * ++next);
-                      upd_setting setting{"lr", lr.c_str()};
-                      total += compileMs(ruleFile, "", &setting);
-                    }
-                    return total / count * 1e-3;
-                  }};
-  std::vector<Contestant> contestants{probed(options, "first", ""), std::move(warm),
-                                      probed(options, "from disk", cache.path)};
+  probe(options, "adamw", cache.path); // fills the cache
+  std::vector<Contestant> contestants{probed(options, "first", "adamw", ""),
+                                      compiledNext(options, "adamw"),
+                                      probed(options, "from disk", "adamw", cache.path)};
   return race("compile-adamw", std::move(contestants), options.quick ? 3 : 21,
               options.quick ? 1e-9 : 5e-2);
+}
+
+/// Every rule of the folder.
+std::vector<Row> runCompileAll(const BenchOptions &options) {
+  std::vector<std::string> rules;
+  for (const fs::directory_entry &entry : fs::directory_iterator(options.rulesDir))
+    if (entry.path().extension() == ".upd")
+      rules.push_back(entry.path().stem().string());
+  std::sort(rules.begin(), rules.end());
+  std::vector<Row> rows;
+  for (const std::string &rule : rules) {
+    std::vector<Contestant> contestants{probed(options, "first", rule, ""),
+                                        compiledNext(options, rule)};
+    auto more = race("compile-" + rule, std::move(contestants), options.quick ? 1 : 5, 1e-9);
+    rows.insert(rows.end(), more.begin(), more.end());
+  }
+  return rows;
 }
 } // namespace
 
@@ -99,6 +124,7 @@ int updraft::bench::compileProbe(const std::string &ruleFile, const std::string 
 }
 
 std::vector<Work> updraft::bench::compileWorks() {
-  return {{"compile-adamw", "compile adamw: first in a process, next, from the disk cache",
-           runCompile}};
+  return {
+      {"compile-adamw", "compile adamw: first in a process, next, from the disk cache", runCompile},
+      {"compile-rules", "compile every shipped rule: first in a process, next", runCompileAll}};
 }

@@ -20,10 +20,10 @@ struct Optimizer {
   Settings settings;
   std::string torchClass; // empty: torch has none
   std::string torchArguments;
-  std::vector<std::string> readOnly = {}; // the states that the step only reads
+  std::string chain = {}; // empty: the file's rule
 };
 
-const Optimizer adamW{"adamw", "adamw", {}, "AdamW", "{}", {}};
+const Optimizer adamW{"adamw", "adamw", {}, "AdamW", "{}"};
 
 const std::vector<Optimizer> &flatOptimizers() {
   static const std::vector<Optimizer> optimizers{
@@ -46,32 +46,32 @@ const std::vector<Optimizer> &flatOptimizers() {
       {"adan", "adan", {}, "", ""},
       {"ademamix", "ademamix", {}, "", ""},
       {"mars", "mars", {}, "", ""},
-      {"sophia", "sophia", {}, "", "", {"hessian"}}};
+      {"sophia", "sophia", {}, "", ""}};
   return optimizers;
 }
 
 StepSetup setupOf(const BenchOptions &options, const Optimizer &optimizer, int64_t tensors,
-                  int64_t elements, Storage storage = {}) {
+                  int64_t elements, Storage storage = {}, int64_t rows = 0) {
   return {options.rulesDir + "/" + optimizer.rule + ".upd",
           optimizer.settings,
           std::move(storage),
-          optimizer.readOnly,
           tensors,
-          elements};
+          elements,
+          rows,
+          optimizer.chain};
 }
 
 Contestant stepOf(Stepper &stepper, std::string impl, std::string dtype) {
   return timed(std::move(impl), std::move(dtype), [&stepper] { stepper.step(); });
 }
 
-/// The limit for one tensor: on the very memory that the step uses.
+/// The limit of the passes over elements: on the very memory that the step uses.
 Contestant limitOf(Stepper &stepper, std::string dtype) {
-  auto streams = stepper.streams();
-  int64_t elements = stepper.elements();
-  if (!runLimitKernel(streams, elements))
-    throw std::runtime_error("no limit kernel for these streams");
   return timed("limit", std::move(dtype),
-               [streams, elements] { runLimitKernel(streams, elements); });
+               [passes = stepper.passes(), elements = stepper.elements()] {
+                 for (const std::vector<LimitStream> &pass : passes)
+                   runLimitKernel(pass, elements);
+               });
 }
 
 void addTorch(const BenchOptions &options, const Optimizer &optimizer, const std::string &dtype,
@@ -138,6 +138,12 @@ std::vector<Work> updraft::bench::stepWorks() {
          return runFlat(options, "adamw-allbf16-1x50M", adamW, "bf16",
                         {{"param", UPD_BF16}, {"grad", UPD_BF16}, {"state", UPD_BF16}}, true);
        }});
+  static const Optimizer clipped{
+      "clip-adamw", "adamw", {}, "", "", "clip_by_global_norm(max_norm = 1) |> AdamW"};
+  works.push_back({"clip-adamw-1x50M", "clip_by_global_norm |> adamw, one tensor of 50 M f32",
+                   [](const BenchOptions &options) {
+                     return runFlat(options, "clip-adamw-1x50M", clipped, "f32", {}, false);
+                   }});
   auto addMany = [&](const std::string &name, int64_t tensors, int64_t elements) {
     works.push_back(
         {name, fmt::format("adamw, {} tensors of {} f32", tensors, elements),

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
 #include <sys/mman.h>
 
@@ -54,7 +56,9 @@ static void fill(void *data, upd_dtype dtype, int64_t count, float scale) {
   }
 }
 
-Stepper::Stepper(const StepSetup &setup) : setup(setup) {
+Stepper::Stepper(const StepSetup &setup)
+    : setup(setup), shape(setup.rows == 0 ? std::vector{setup.elements}
+                                          : std::vector{setup.rows, setup.elements / setup.rows}) {
   std::vector<upd_setting> settings;
   for (const auto &[name, value] : setup.settings)
     settings.push_back({name.c_str(), value.c_str()});
@@ -62,7 +66,7 @@ Stepper::Stepper(const StepSetup &setup) : setup(setup) {
   for (const auto &[name, dtype] : setup.storage)
     storage.push_back({name.c_str(), dtype});
   upd_compile_options options{sizeof(upd_compile_options),
-                              nullptr,
+                              setup.rule.empty() ? nullptr : setup.rule.c_str(),
                               settings.data(),
                               settings.size(),
                               storage.data(),
@@ -78,7 +82,8 @@ Stepper::Stepper(const StepSetup &setup) : setup(setup) {
     auto *data = static_cast<char *>(memory.back()->data);
     for (int64_t i = 0; i < setup.tensors; ++i, data += stride) {
       fill(data, dtype, setup.elements, scale);
-      tensors.push_back({data, &this->setup.elements, nullptr, 1, dtype, UPD_CPU, 0, 0});
+      tensors.push_back(
+          {data, shape.data(), nullptr, static_cast<int32_t>(shape.size()), dtype, UPD_CPU, 0, 0});
     }
   };
   make(upd_rule_param_dtype(rule), 0.5f, params);
@@ -96,17 +101,45 @@ Stepper::~Stepper() {
 
 void Stepper::step() { check(upd_optimizer_step(optimizer, grads.data(), grads.size())); }
 
-std::vector<LimitStream> Stepper::streams() {
-  std::vector<LimitStream> streams{
-      {params[0].data, static_cast<int>(sizeOf(params[0].dtype)), true},
-      {grads[0].data, static_cast<int>(sizeOf(grads[0].dtype)), false}};
-  for (size_t i = 0; i < upd_rule_state_count(rule); ++i) {
-    const char *name = upd_rule_state_name(rule, i);
-    upd_tensor state;
-    check(upd_optimizer_state(optimizer, 0, name, &state));
-    const auto &readOnly = setup.readOnly;
-    const bool written = std::find(readOnly.begin(), readOnly.end(), name) == readOnly.end();
-    streams.push_back({state.data, static_cast<int>(sizeOf(state.dtype)), written});
+/// The streams of the plan for these tensors, by number: those over elements, and empty ones.
+std::vector<LimitStream> Stepper::streams(const nlohmann::json &interface,
+                                          const std::string &tensors) {
+  auto streamOf = [](const upd_tensor &tensor) {
+    return LimitStream{tensor.data, static_cast<int>(sizeOf(tensor.dtype)), false};
+  };
+  std::vector<LimitStream> streams{streamOf(params[0]), streamOf(grads[0])};
+  for (const nlohmann::json &state : interface["states"]) {
+    const std::string over = state.value("over", "element");
+    if (state.value("for", tensors) != tensors || over == "tensor" || over == "group")
+      continue;
+    upd_tensor tensor{};
+    if (over == "element")
+      check(upd_optimizer_state(optimizer, 0, state["name"].get<std::string>().c_str(), &tensor));
+    streams.push_back(streamOf(tensor));
   }
   return streams;
+}
+
+std::vector<std::vector<LimitStream>> Stepper::passes() {
+  const auto interface = nlohmann::json::parse(upd_rule_interface(rule));
+  const std::string tensors = shape.size() < 2 ? "vector" : "matrix";
+  std::vector<std::vector<LimitStream>> passes;
+  for (const nlohmann::json &plan : interface["plans"]) {
+    if (plan["for"] != "any" && plan["for"] != tensors)
+      continue;
+    const std::vector<LimitStream> all = streams(interface, tensors);
+    for (const nlohmann::json &stage : plan["sequence"]) {
+      if (!stage.contains("pass") || stage["over"] != "element")
+        continue;
+      const std::set<size_t> reads = stage["reads"], writes = stage["writes"];
+      std::vector<LimitStream> pass;
+      for (size_t i = 0; i < all.size(); ++i) {
+        const bool written = writes.count(i) != 0;
+        if (all[i].data && (written || reads.count(i) != 0))
+          pass.push_back({all[i].data, all[i].bytesPerElement, written});
+      }
+      passes.push_back(std::move(pass));
+    }
+  }
+  return passes;
 }

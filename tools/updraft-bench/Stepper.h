@@ -7,6 +7,7 @@
 #include "updraft-c/optimizer.h"
 
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,9 +22,10 @@ struct StepSetup {
   std::string ruleFile;
   std::vector<std::pair<std::string, std::string>> settings;
   std::vector<std::pair<std::string, upd_dtype>> storage;
-  std::vector<std::string> readOnly; // states that a step reads and leaves as they are
   int64_t tensors = 1;
   int64_t elements = 0; // of each tensor
+  int64_t rows = 0;     // of each tensor, if they are matrices
+  std::string rule;     // of the file, or a chain; empty: the only one
 };
 
 /// Parameters and gradients filled with small numbers, and an optimizer over them that has taken a
@@ -34,14 +36,19 @@ public:
   ~Stepper();
 
   void step();
-  /// The streams of the first tensor, for the limit kernel.
-  std::vector<LimitStream> streams();
-  int64_t elements() const { return setup.elements; }
+  /// What each pass over elements reads and writes, for the limit kernel: from the first tensor's
+  /// first element on. The tensors lie one after the other if they are whole cache lines.
+  std::vector<std::vector<LimitStream>> passes();
+  /// Of all tensors.
+  int64_t elements() const { return setup.tensors * setup.elements; }
 
 private:
   struct Memory;
 
+  std::vector<LimitStream> streams(const nlohmann::json &interface, const std::string &tensors);
+
   StepSetup setup;
+  std::vector<int64_t> shape;
   std::vector<std::unique_ptr<Memory>> memory;
   std::vector<upd_tensor> params, grads;
   upd_rule *rule = nullptr;

@@ -31,7 +31,7 @@ void compileUpTo(benchmark::State &state, const std::string &rule, const std::st
 }
 
 void stepSmallTensors(benchmark::State &state) {
-  Stepper stepper({rulePath("adamw"), {}, {}, {}, state.range(0), state.range(1)});
+  Stepper stepper({rulePath("adamw"), {}, {}, state.range(0), state.range(1)});
   for (auto _ : state)
     stepper.step();
   state.counters["ns/tensor"] = benchmark::Counter(
