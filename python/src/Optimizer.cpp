@@ -116,6 +116,16 @@ void Optimizer::setHypers(size_t group, const std::vector<std::pair<std::string,
   });
 }
 
+uint64_t Optimizer::getSeed() {
+  uint64_t seed = 0;
+  call([&](upd_optimizer *optimizer) { return upd_optimizer_get_seed(optimizer, &seed); });
+  return seed;
+}
+
+void Optimizer::setSeed(uint64_t seed) {
+  call([&](upd_optimizer *optimizer) { return upd_optimizer_set_seed(optimizer, seed); });
+}
+
 int64_t Optimizer::getStep(size_t param) {
   int64_t step = 0;
   call([&](upd_optimizer *optimizer) { return upd_optimizer_get_step(optimizer, param, &step); });
@@ -169,6 +179,8 @@ void updraft::python::bindOptimizer(nb::module_ &module) {
       .def("step", &Optimizer::step, nb::arg("grads"))
       .def("get_hyper", &Optimizer::getHyper, nb::arg("group"), nb::arg("name"))
       .def("set_hypers", &Optimizer::setHypers, nb::arg("group"), nb::arg("hypers"))
+      .def("get_seed", &Optimizer::getSeed)
+      .def("set_seed", &Optimizer::setSeed, nb::arg("seed"))
       .def("get_step", &Optimizer::getStep, nb::arg("param"))
       .def("set_step", &Optimizer::setStep, nb::arg("param"), nb::arg("step"))
       .def("bind_state", &Optimizer::bindState, nb::arg("param"), nb::arg("state"),

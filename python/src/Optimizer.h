@@ -33,6 +33,8 @@ public:
   double getHyper(size_t group, const std::string &name);
   /// All of them, or on an error none.
   void setHypers(size_t group, const std::vector<std::pair<std::string, double>> &values);
+  uint64_t getSeed();
+  void setSeed(uint64_t seed);
   int64_t getStep(size_t param);
   void setStep(size_t param, int64_t step);
   void bindState(size_t param, const std::string &state, nanobind::handle array);

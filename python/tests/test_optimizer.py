@@ -189,6 +189,15 @@ def test_bound_state_is_used(momentum):
         optimizer.bind_state(0, "speed", ones(4))
 
 
+def test_seed_can_be_set(adamw):
+    optimizer = updraft.Optimizer(adamw, [ones(3)])
+    assert optimizer.seed == 0
+    optimizer.seed = 2**64 - 1
+    assert optimizer.seed == 2**64 - 1
+    with pytest.raises(TypeError):
+        optimizer.seed = -1
+
+
 def test_step_count_can_be_set(adamw):
     weights, other = ones(4), ones(4)
     optimizer = updraft.Optimizer(adamw, [weights])

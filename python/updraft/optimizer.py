@@ -186,6 +186,15 @@ class Optimizer:
         """Uses `array`'s memory for a state; its content becomes the state's value."""
         self._optimizer.bind_state(param, name, array)
 
+    @property
+    def seed(self) -> int:
+        """The seed of the rule's random numbers, from 0 to 2^64 - 1; 0 until it is set."""
+        return self._optimizer.get_seed()
+
+    @seed.setter
+    def seed(self, value: int) -> None:
+        self._optimizer.set_seed(value)
+
     def step_count(self, param: int) -> int:
         """Returns how many steps a parameter has taken."""
         return self._optimizer.get_step(param)
