@@ -110,12 +110,13 @@ private:
         if (words[at].kind == TokenKind::Identifier)
           add(function, DeclarationKind::Argument, extents.identifier(words[at]),
               extents.identifier(words[at]).range);
-      for (; at + 1 < words.size(); ++at)
-        if (words[at].kind == TokenKind::Let && words[at + 1].kind == TokenKind::Identifier) {
-          Identifier let = extents.identifier(words[at + 1]);
-          if (let.range.end <= function.extent.end)
-            add(function, DeclarationKind::Let, let);
-        }
+      for (; at + 1 < words.size(); ++at) {
+        Identifier let = extents.identifier(words[at + 1]);
+        if (let.range.end > function.extent.end)
+          break;
+        if (words[at].kind == TokenKind::Let && words[at + 1].kind == TokenKind::Identifier)
+          add(function, DeclarationKind::Let, let);
+      }
       all.push_back(std::move(function));
     }
   }

@@ -298,11 +298,14 @@ private:
         for (const CommentLine &comment : words[begin].above)
           addLine(column, comment.text);
       Words line = words.slice(begin, i - begin);
-      addLine(column, onOneLine(line), line.back().beside);
-      for (size_t j = 0; j < line.size(); ++j) {
-        if (line[j].kind == TokenKind::LeftParen)
-          parens.push_back(column + widthOf(onOneLine(line.take_front(j + 1))));
-        else if (line[j].kind == TokenKind::RightParen && !parens.empty())
+      std::string text = onOneLine(line);
+      addLine(column, text, line.back().beside);
+      size_t at = 0;
+      for (const Word &word : line) {
+        at = text.find(word.text, at) + word.text.size();
+        if (word.kind == TokenKind::LeftParen)
+          parens.push_back(column + widthOf(StringRef(text).take_front(at)));
+        else if (word.kind == TokenKind::RightParen && !parens.empty())
           parens.pop_back();
       }
       begin = i;

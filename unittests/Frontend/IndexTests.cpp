@@ -1,0 +1,110 @@
+//===- IndexTests.cpp - What editors are told of whole and of damaged files -------------------===//
+// What is said about each name is tested through the server, in test/Tools/updraft-lsp.
+
+#include "updraft/Frontend/Format.h"
+#include "updraft/Frontend/Frontend.h"
+#include "updraft/Frontend/Index.h"
+
+#include "llvm/Support/MemoryBuffer.h"
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <random>
+
+using namespace updraft;
+using llvm::StringRef;
+
+namespace {
+std::vector<std::string> ruleFiles() {
+  std::vector<std::string> texts;
+  for (const auto &entry : std::filesystem::recursive_directory_iterator(UPDRAFT_RULES_DIR)) {
+    if (entry.path().extension() != ".upd")
+      continue;
+    auto buffer = llvm::MemoryBuffer::getFile(entry.path().string());
+    EXPECT_TRUE(static_cast<bool>(buffer));
+    texts.push_back((*buffer)->getBuffer().str());
+  }
+  return texts;
+}
+
+TEST(Index, KnowsWhatParseProgramReports) {
+  for (const char *text :
+       {"fn f(x) = y", "rule R(", "fn f(x) = \"", "rule R() {}", "fn f(x) = x"}) {
+    DiagnosticEngine parsed, analyzed;
+    parseProgram(text, "rule.upd", parsed);
+    Analysis analysis = analyzeProgram(text, "rule.upd", {}, analyzed);
+    EXPECT_EQ(analyzed.render(), parsed.render());
+    EXPECT_TRUE(analysis.program);
+  }
+}
+
+TEST(Index, GoesOnAfterErrors) {
+  DiagnosticEngine diagnostics;
+  StringRef text =
+      "fn f(x) = x $ 1\nrule R(lr = 1) { update(param) { let a = lr let b = let c = a } }";
+  Analysis analysis = analyzeProgram(text, "rule.upd", {}, diagnostics);
+  EXPECT_TRUE(diagnostics.hasErrors());
+  const SourceFile &file = *analysis.program->main().source;
+  const Index::Use *use = analysis.index.useAt(file, text.rfind("= a") + 2);
+  ASSERT_TRUE(use);
+  EXPECT_EQ(use->declared.begin, text.find("a = lr"));
+  EXPECT_EQ(analysis.index.typeAt(use->range), "a scalar");
+}
+
+TEST(Index, HasTheTypesThatAFunctionIsCalledWith) {
+  DiagnosticEngine diagnostics;
+  StringRef text = "fn f(x) = x * x fn g(x) = x + 1\n"
+                   "rule R(lr = 1) { update(param) { next param = f(param) * f(lr) } }";
+  Analysis analysis = analyzeProgram(text, "rule.upd", {}, diagnostics);
+  const SourceFile &file = *analysis.program->main().source;
+  auto typeAt = [&](size_t offset) {
+    return analysis.index.typeAt(analysis.index.typedPlaceAt(file, offset));
+  };
+  EXPECT_EQ(typeAt(text.find("* x")), "a scalar or a tensor");
+  EXPECT_EQ(typeAt(text.find("+ 1")), "a number");
+  EXPECT_EQ(typeAt(text.find("f(lr")), "a scalar");
+}
+
+// Whatever the text, there are answers, within the text.
+TEST(Index, SurvivesDamage) {
+  std::mt19937 random(6);
+  const char *const words[] = {"(",           ")",       "{",        "}",      "if ",
+                               " then ",      "let ",    "next ",    "rule R", "fn f",
+                               "transform T", "update(", "\"",       "//",     "|>",
+                               "state ",      ":",       "over",     "\xC3",   "import \"x\"",
+                               "finish",      "=",       "require ", "\n"};
+  for (const std::string &whole : ruleFiles()) {
+    for (int i = 0; i < 150; ++i) {
+      std::string text = whole.substr(0, i % 3 ? whole.size() : random() % whole.size());
+      for (int n = random() % 4; n > 0; --n) {
+        size_t at = random() % (text.size() + 1);
+        text.replace(at, random() % 20, words[random() % std::size(words)]);
+      }
+      SCOPED_TRACE(text);
+      DiagnosticEngine diagnostics;
+      Analysis analysis = analyzeProgram(text, "rule.upd", {}, diagnostics);
+      const SourceFile &file = *analysis.program->main().source;
+      for (const Declaration &declaration : declarationsOf(analysis.program->main())) {
+        ASSERT_LE(declaration.name.range.end, declaration.extent.end);
+        ASSERT_LE(declaration.extent.end, text.size());
+        ASSERT_FALSE(headOf(declaration).empty());
+        commentAbove(declaration.name.range);
+        for (const Declaration &part : declaration.parts) {
+          ASSERT_LE(part.name.range.end, part.extent.end);
+          ASSERT_LE(part.extent.end, text.size());
+          headOf(part);
+        }
+      }
+      for (size_t offset = 0; offset <= text.size(); offset += 7) {
+        if (const Index::Use *use = analysis.index.useAt(file, offset)) {
+          ASSERT_LE(use->range.end, text.size());
+        }
+        analysis.index.typeAt(analysis.index.typedPlaceAt(file, offset));
+      }
+      // What parses can be formatted, and says the same.
+      DiagnosticEngine unformatted;
+      ASSERT_TRUE(formatSource(text, "rule.upd", unformatted) || unformatted.hasErrors());
+    }
+  }
+}
+} // namespace
