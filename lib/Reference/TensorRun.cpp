@@ -113,8 +113,6 @@ double TensorRun::reduceAll(const Action &action) {
   if (isSpread(action.from))
     return reduceFlat(action.reduction, tensor.shape.places(action.from),
                       [&](int64_t place) { return spreads[input][place].real; });
-  if (action.from != Extent::element)
-    return registers[input].real;
   const auto element = [&](int64_t index) { return elementOperand(action, index); };
   return program.isMatrix ? reduceBlocks(action.reduction, tensor.shape, element)
                           : reduceFlat(action.reduction, tensor.shape.count(), element);

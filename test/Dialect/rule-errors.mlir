@@ -276,6 +276,18 @@ updraft.rule @R compute f32 {
 
 // -----
 
+// reduce_c3
+updraft.rule @R compute f32 {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %m = updraft.reduce max %g over tensor : f32
+  // expected-error @+1 {{'updraft.reduce' op has an operand of extent `tensor`, must be over rows, columns or elements}}
+  %n = updraft.reduce sum %m over group : f64
+  updraft.next %p : f32
+}
+
+// -----
+
 // next_c3
 updraft.rule @R compute f32 {
   %zero = arith.constant 0.0 : f64

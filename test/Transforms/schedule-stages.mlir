@@ -133,3 +133,44 @@ updraft.rule @Factored_matrix compute f32 matrix {
   %p1 = arith.subf %p, %u : f32
   updraft.next %p1, %r1, %c1 : f32, f32, f32
 }
+
+// -----
+
+// A scalar alone waits for a reduction of what is reduced: nothing is written before it has been
+// read.
+// CHECK-LABEL: updraft.plan @Waits
+// CHECK:         %[[C:.*]] = updraft.pass reads(%m :
+// CHECK-SAME:      reduces [#updraft.reduction<max over column>]
+// CHECK-NOT:     writes
+// CHECK:         %[[N:.*]] = updraft.pass over column reads(%[[C]] :
+// CHECK-SAME:      reduces [#updraft.reduction<sum over group>]
+// CHECK:         updraft.pass reads(%grad : {{.*}}) writes(%param, %m :
+updraft.rule @Waits compute f64 matrix {
+  %one = arith.constant 1.0 : f64
+  %p = updraft.param stored f64 : f64
+  %g = updraft.grad stored f64 : f64
+  %m = updraft.state "m" stored f64 initial %one : f64
+  %n = updraft.state "n" over tensor stored f64 initial %one : f64
+  %largest = updraft.reduce max %m over column : f64
+  %sum = updraft.reduce sum %largest over group : f64
+  updraft.next %g, %g, %sum : f64, f64, f64
+}
+
+// -----
+
+// What a pass takes from one prologue, a later prologue computes from the rule's inputs.
+// CHECK-LABEL: updraft.plan @Shared
+// CHECK:         %[[LR:.*]] = updraft.hyper "lr"
+// CHECK:         updraft.prologue(%[[LR]]) : (f64) -> f64
+// CHECK:         %[[S:.*]] = updraft.pass
+// CHECK:         updraft.prologue(%[[LR]], %[[S]]) : (f64, f64) -> f64
+updraft.rule @Shared compute f64 {
+  %lr = updraft.hyper "lr" = 0.5
+  %p = updraft.param stored f64 : f64
+  %g = updraft.grad stored f64 : f64
+  %d = arith.mulf %g, %lr : f64
+  %s = updraft.reduce sum %d over tensor : f64
+  %k = arith.divf %lr, %s : f64
+  %n = arith.subf %p, %k : f64
+  updraft.next %n : f64
+}

@@ -62,13 +62,13 @@ double specialValue(const Edges &edges, uint64_t choice) {
 } // namespace
 
 void updraft::differential::fillElements(reference::StorageFormat format, void *data, int64_t count,
-                                         std::mt19937_64 &random) {
+                                         std::mt19937_64 &random, bool specials) {
   const Edges edges = edgesOf(format);
   std::normal_distribution<double> ordinary(0, 1);
   for (int64_t i = 0; i < count; ++i) {
     const uint64_t choice = random();
     double value;
-    if (choice % 8 == 0)
+    if (specials && choice % 8 == 0)
       value = specialValue(edges, choice >> 8);
     else
       value = std::ldexp(ordinary(random), -int((choice >> 8) % 16));

@@ -9,10 +9,10 @@
 
 namespace updraft::differential {
 
-/// Fills `count` elements: values of several magnitudes, and some that are special (NaN,
-/// infinities, zeros, denormals, the largest).
+/// Fills `count` elements: values of several magnitudes, and with `specials` some NaNs,
+/// infinities, zeros, denormals and the largest.
 void fillElements(reference::StorageFormat format, void *data, int64_t count,
-                  std::mt19937_64 &random);
+                  std::mt19937_64 &random, bool specials = true);
 
 } // namespace updraft::differential
 

@@ -126,21 +126,6 @@ TEST(Extent, VectorsAndMatricesShareReductionsOverTheGroup) {
   EXPECT_THAT(matrix, ElementsAre(112, 112, 114, 114));
 }
 
-TEST(Extent, AReductionOfScalarsIsOneOverTensors) {
-  Interpreter rule = interpretOrDie(R"(updraft.rule @R compute f64 {
-    %p = updraft.param stored f64 : f64
-    %g = updraft.grad stored f64 : f64
-    %m = updraft.reduce max %g over tensor : f64
-    %s = updraft.reduce sum %m over group : f64
-    updraft.next %s : f64
-  })");
-  double params[2][2] = {}, grads[2][2] = {{1, 5}, {7, 2}};
-  stepGroup({}, {tensorStep(rule, Shape::vector(2), {params[0], grads[0]}),
-                 tensorStep(rule, Shape::vector(2), {params[1], grads[1]})});
-  EXPECT_THAT(params[0], ElementsAre(12, 12));
-  EXPECT_THAT(params[1], ElementsAre(12, 12));
-}
-
 // Factored second moments, as Adafactor has them.
 const char *const factoredRule = R"(updraft.rule @Factored compute f32 matrix {
   %zero = arith.constant 0.0 : f64

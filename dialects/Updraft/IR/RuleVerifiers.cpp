@@ -113,6 +113,10 @@ LogicalResult verifyOperation(RuleOp rule, Operation &operation, const ExtentAna
       return reduce.emitOpError() << "over `" << stringifyExtent(reduce.getOver())
                                   << "` has an operand of extent `" << stringifyExtent(from)
                                   << "`, must have a larger one";
+    // reduce_c3
+    if (isWithin(from, Extent::tensor))
+      return reduce.emitOpError() << "has an operand of extent `" << stringifyExtent(from)
+                                  << "`, must be over rows, columns or elements";
   }
   if (isWithin(extent, Extent::tensor))
     return success();

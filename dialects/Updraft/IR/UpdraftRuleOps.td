@@ -218,6 +218,7 @@ def Updraft_ReduceOp : Updraft_Op<"reduce", [HasParent<"RuleOp">, Pure]> {
     Constraints:
     - `reduce_c1`: `over` is `group`, `tensor`, `row` or `column`.
     - `reduce_c2`: the operand has a larger extent than the result.
+    - `reduce_c3`: the operand is over rows, columns or elements.
 
     ```mlir
     %n = updraft.reduce sum %square over tensor : f64

@@ -88,8 +88,10 @@ private:
   Value skip;
   unsigned hoisted = 0;
   /// From values of the rule to values of the plan: an input over elements, rows or columns to its
-  /// stream, a scalar input to itself, a scalar that a pass needs to the result of a prologue.
+  /// stream, a scalar input to itself.
   IRMapping planValues;
+  /// From scalars of the rule that passes need to results of prologues.
+  IRMapping passScalars;
 };
 
 /// Where `scalar` comes from, with the name that a reader of the pass knows it by: that of the
@@ -295,7 +297,7 @@ LogicalResult Scheduler::createPrologue(unsigned stage) {
                                      lookupAll(planValues, slice.inputs));
   fillHostFunction(prologue, slice, roots);
   for (auto [value, result] : llvm::zip(crossing, prologue.getResults()))
-    planValues.map(value, result);
+    passScalars.map(value, result);
   for (auto [commit, result] :
        llvm::zip(commits, prologue.getResults().drop_front(crossing.size())))
     *commit = result;
@@ -341,7 +343,7 @@ LogicalResult Scheduler::createPass(const PassDraft &draft) {
   }
 
   auto pass = PassOp::create(builder, rule.getLoc(), results, draft.over,
-                             lookupAll(planValues, scalars), lookupAll(planValues, reads),
+                             lookupAll(passScalars, scalars), lookupAll(planValues, reads),
                              lookupAll(planValues, current), builder.getArrayAttr(reductions));
   {
     OpBuilder::InsertionGuard guard(builder);

@@ -39,13 +39,16 @@ StageAnalysis::StageAnalysis(RuleOp rule, const ExtentAnalysis &extents) {
     results.push_back(skip);
     writingStage = std::max(writingStage, of(skip));
   }
-  stageCount = std::max(stageCount, writingStage + 1);
 
   Slice slice =
       Slice::compute(results, [](Value value) { return isa<StateOp>(value.getDefiningOp()); });
   for (Operation *operation : slice.operations)
-    if (auto reduce = dyn_cast<ReduceOp>(operation))
+    if (auto reduce = dyn_cast<ReduceOp>(operation)) {
       needed.push_back(reduce);
+      // What it reads is not written before it.
+      writingStage = std::max(writingStage, of(reduce) - 1);
+    }
+  stageCount = std::max(stageCount, writingStage + 1);
 }
 
 bool updraft::isPassInput(Value value, Extent extent, unsigned stage, const ExtentAnalysis &extents,
