@@ -1,18 +1,28 @@
 //===- Accumulators.cpp - The lanes that a reduction adds to ----------------------------------===//
 // The lanes are in memory: an iteration adds to a few of them, and comes back to the same ones only
-// after all others, when their stores are long done.
+// after all others, when their stores are long done. What is done with all of them is a function of
+// its own with a loop: as straight code in each place it would take longer to compile than all else
+// of a pass.
 
 #include "Accumulators.h"
 
 #include "KernelMemory.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "updraft-c/kernel.h"
 
 using namespace mlir;
 
 namespace updraft {
+
+constexpr int64_t groupLanes = 8;
+
+static Value constantI64(OpBuilder &builder, Location loc, int64_t value) {
+  return arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(value));
+}
 
 Value reductionIdentity(OpBuilder &builder, Location loc, ReductionKind kind, Type type) {
   TypedAttr identity = builder.getF64FloatAttr(
@@ -36,14 +46,105 @@ void accumulate(OpBuilder &builder, Location loc, ReductionKind kind, Value valu
   storeElements(builder, loc, after, pointer, mask);
 }
 
-LaneAccumulator::LaneAccumulator(OpBuilder &builder, Location loc, ReductionKind kind)
-    : kind(kind) {
-  Value count = arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(UPD_LANES));
-  lanes = LLVM::AllocaOp::create(builder, loc, LLVM::LLVMPointerType::get(builder.getContext()),
-                                 builder.getF64Type(), count, /*alignment=*/64);
+Value liveLaneGroups(OpBuilder &builder, Location loc, Value length, unsigned vectorLanes) {
+  auto constant = [&](int64_t value) { return constantI64(builder, loc, value); };
+  int64_t least = std::max<int64_t>(vectorLanes / groupLanes, 1);
+  Value rounded = arith::AddIOp::create(builder, loc, length, constant(groupLanes - 1));
+  Value needed = arith::DivUIOp::create(builder, loc, rounded, constant(groupLanes));
+  Value atLeast = arith::MaxUIOp::create(builder, loc, needed, constant(least));
+  Value count = arith::MinUIOp::create(builder, loc, atLeast, constant(UPD_LANES / groupLanes));
+  // The next power of two.
+  Value last = arith::SubIOp::create(builder, loc, count, constant(1));
+  Value zeros = math::CountLeadingZerosOp::create(builder, loc, last);
+  Value bits = arith::SubIOp::create(builder, loc, constant(64), zeros);
+  return arith::ShLIOp::create(builder, loc, constant(1), bits);
 }
 
-void LaneAccumulator::reset(OpBuilder &builder, Location loc) const {
+namespace {
+
+/// Builds the function that takes the lanes of one kind: (lanes, groups) to their total.
+class TakeFunction {
+public:
+  TakeFunction(ModuleOp module, ReductionKind kind)
+      : builder(OpBuilder::atBlockBegin(module.getBody())), loc(module.getLoc()), kind(kind),
+        type(VectorType::get(groupLanes, builder.getF64Type())) {}
+
+  func::FuncOp build(StringRef name) {
+    Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
+    auto function = func::FuncOp::create(
+        builder, loc, name,
+        builder.getFunctionType({pointer, builder.getI64Type()}, builder.getF64Type()));
+    function.setPrivate();
+    function->setAttr("llvm.linkage",
+                      LLVM::LinkageAttr::get(builder.getContext(), LLVM::Linkage::Internal));
+    builder.setInsertionPointToStart(function.addEntryBlock());
+    lanes = function.getArgument(0);
+    Value zero = constantI64(builder, loc, 0), groups = function.getArgument(1);
+    halve(groups);
+    Value first = groupPointer(zero);
+    Value total = totalOf(loadElements(builder, loc, type, first));
+    storeElements(builder, loc, reductionIdentity(builder, loc, kind, type), first);
+    func::ReturnOp::create(builder, loc, total);
+    return function;
+  }
+
+private:
+  Value groupPointer(Value group) {
+    Value lane = arith::MulIOp::create(builder, loc, group, constantI64(builder, loc, groupLanes));
+    return elementPointer(builder, loc, builder.getF64Type(), lanes, lane);
+  }
+
+  // From the last group to the second, each is added to that whose number lacks the highest bit:
+  // those of the upper half to the lower half, then in that half likewise.
+  void halve(Value groups) {
+    OpBuilder::InsertionGuard guard(builder);
+    Value one = constantI64(builder, loc, 1);
+    Value signBit = constantI64(builder, loc, std::numeric_limits<int64_t>::min());
+    auto loop = scf::ForOp::create(builder, loc, one, groups, one);
+    builder.setInsertionPointToStart(loop.getBody());
+    Value from = arith::SubIOp::create(builder, loc, groups, loop.getInductionVar());
+    Value zeros = math::CountLeadingZerosOp::create(builder, loc, from);
+    Value highest = arith::ShRUIOp::create(builder, loc, signBit, zeros);
+    Value to = arith::XOrIOp::create(builder, loc, from, highest);
+    Value upper = groupPointer(from);
+    Value values = loadElements(builder, loc, type, upper);
+    storeElements(builder, loc, reductionIdentity(builder, loc, kind, type), upper);
+    accumulate(builder, loc, kind, values, groupPointer(to));
+  }
+
+  // The same in one group.
+  Value totalOf(Value sums) {
+    for (int64_t count = groupLanes / 2; count >= 1; count /= 2) {
+      auto part = [&](int64_t first) -> Value {
+        return vector::ShuffleOp::create(builder, loc, sums, sums,
+                                         llvm::to_vector(llvm::seq(first, first + count)));
+      };
+      Value low = part(0), high = part(count);
+      sums = combine(builder, loc, kind, low, high);
+    }
+    return vector::ExtractOp::create(builder, loc, sums, 0);
+  }
+
+  OpBuilder builder;
+  Location loc;
+  ReductionKind kind;
+  Type type; ///< of a group
+  Value lanes;
+};
+
+} // namespace
+
+LaneAccumulator::LaneAccumulator(OpBuilder &builder, Location loc, ModuleOp module,
+                                 ReductionKind kind)
+    : kind(kind) {
+  // No rule's functions have such a name.
+  std::string name = ("updraft.take." + stringifyReductionKind(kind)).str();
+  function = module.lookupSymbol<func::FuncOp>(name);
+  if (!function)
+    function = TakeFunction(module, kind).build(name);
+  lanes = LLVM::AllocaOp::create(builder, loc, LLVM::LLVMPointerType::get(builder.getContext()),
+                                 builder.getF64Type(), constantI64(builder, loc, UPD_LANES),
+                                 /*alignment=*/64);
   Type all = VectorType::get(UPD_LANES, builder.getF64Type());
   storeElements(builder, loc, reductionIdentity(builder, loc, kind, all), lanes);
 }
@@ -59,23 +160,9 @@ void LaneAccumulator::add(OpBuilder &builder, Location loc, Value lane, Value va
              elementPointer(builder, loc, builder.getF64Type(), lanes, lane));
 }
 
-Value LaneAccumulator::total(OpBuilder &builder, Location loc) const {
-  int64_t count = UPD_LANES / 2;
-  Type f64 = builder.getF64Type();
-  auto load = [&](int64_t first) {
-    return loadElements(builder, loc, VectorType::get(count, f64),
-                        elementPointer(builder, loc, f64, lanes, static_cast<int32_t>(first)));
-  };
-  Value sums = combine(builder, loc, kind, load(0), load(count));
-  for (count /= 2; count >= 1; count /= 2) {
-    auto part = [&](int64_t first) -> Value {
-      return vector::ShuffleOp::create(builder, loc, sums, sums,
-                                       llvm::to_vector(llvm::seq(first, first + count)));
-    };
-    Value low = part(0), high = part(count);
-    sums = combine(builder, loc, kind, low, high);
-  }
-  return vector::ExtractOp::create(builder, loc, sums, 0);
+Value LaneAccumulator::take(OpBuilder &builder, Location loc, Value groups) const {
+  func::FuncOp callee = function;
+  return func::CallOp::create(builder, loc, callee, ValueRange{lanes, groups}).getResult(0);
 }
 
 } // namespace updraft

@@ -7,7 +7,9 @@
 #define UPDRAFT_LIB_CONVERSION_ACCUMULATORS_H
 
 #include "Updraft/IR/UpdraftOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
 
 namespace updraft {
 
@@ -20,25 +22,31 @@ mlir::Value reductionIdentity(mlir::OpBuilder &builder, mlir::Location loc, Redu
 void accumulate(mlir::OpBuilder &builder, mlir::Location loc, ReductionKind kind,
                 mlir::Value values, mlir::Value pointer, mlir::Value mask = {});
 
-/// The lanes of one reduction, on the stack.
+/// The lanes that a sequence of values takes when it starts at lane 0, in groups of eight: a power
+/// of two of groups, that a vector of `vectorLanes` values fits in. The other lanes would be those
+/// of nothing, and change nothing.
+mlir::Value liveLaneGroups(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value length,
+                           unsigned vectorLanes);
+
+/// The lanes of one reduction, on the stack; empty at first.
 class LaneAccumulator {
 public:
-  /// `builder` is at the start of the function: a loop would take more stack each time.
-  LaneAccumulator(mlir::OpBuilder &builder, mlir::Location loc, ReductionKind kind);
-
-  void reset(mlir::OpBuilder &builder, mlir::Location loc) const;
+  /// `builder` is at the start of a function in `module`.
+  LaneAccumulator(mlir::OpBuilder &builder, mlir::Location loc, mlir::ModuleOp module,
+                  ReductionKind kind);
 
   /// Combines `values` into the lanes from `lane` on, which are there: neither crosses a multiple
   /// of UPD_LANES.
   void add(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value lane, mlir::Value values,
            mlir::Value mask) const;
 
-  /// All lanes as one value.
-  mlir::Value total(mlir::OpBuilder &builder, mlir::Location loc) const;
+  /// All lanes as one value; empties them. `groups` is from `liveLaneGroups`.
+  mlir::Value take(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value groups) const;
 
 private:
   ReductionKind kind;
-  mlir::Value lanes; ///< the address of the first
+  mlir::Value lanes;           ///< the address of the first
+  mlir::func::FuncOp function; ///< what takes them
 };
 
 } // namespace updraft

@@ -64,7 +64,6 @@ private:
   void rowLoop(mlir::Value batch, mlir::Value firstRow, mlir::Value block);
   void loadRowValues(mlir::Value row);
   void resetColumnSums(mlir::Value start);
-  void resetLanes(bool ofRows);
   void storeRowTotals(mlir::Value row);
   mlir::Value storePartials(mlir::Value partials);
 
@@ -114,6 +113,7 @@ private:
   llvm::DenseMap<mlir::Value, Uniform> rowValues; ///< by stream, in the row at hand
   RandomSite site;                                ///< of the tensor at hand
   mlir::Value rows, columns;                      ///< of the tensor at hand
+  mlir::Value laneGroups; ///< that the leaf at hand, or a row, has values for
 };
 
 } // namespace updraft

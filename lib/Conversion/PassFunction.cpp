@@ -32,9 +32,10 @@ LogicalResult PassBuilder::build(unsigned index) {
 
   pairs = canPairElements();
   elementsPerVector = pairs ? 2 * shape.lanes : shape.lanes;
+  auto module = function->getParentOfType<ModuleOp>();
   for (ReductionAccess &access : reductions)
     if (access.reduction.getOver() != Extent::column)
-      access.lanes.emplace(builder, loc, access.reduction.getKind());
+      access.lanes.emplace(builder, loc, module, access.reduction.getKind());
   loadScalars(function.getArgument(0));
   tensorLoop(function.getArguments());
   func::ReturnOp::create(builder, loc);

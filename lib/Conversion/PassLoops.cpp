@@ -1,6 +1,6 @@
 //===- PassLoops.cpp - The loops of a pass around its elements --------------------------------===//
-// Over tensors; in a flat sequence over leaves, in a matrix over blocks of rows and their rows. A
-// leaf or block begins with empty lanes and ends with one value for each reduction.
+// Over tensors; in a flat sequence over leaves, in a matrix over blocks of rows and their rows.
+// What a leaf, block or row left in the lanes of a reduction is taken at its end.
 
 #include "KernelMemory.h"
 #include "PassBuilder.h"
@@ -55,7 +55,8 @@ Value PassBuilder::leafLoop(Value begin, Value end, Value partials) {
   leaf.setLoc(named(loc, "leaf"));
   Value full = arith::AddIOp::create(builder, loc, leaf, leafSize);
   Value leafEnd = arith::MinSIOp::create(builder, named(loc, "leaf_end"), full, end);
-  resetLanes(/*ofRows=*/false);
+  laneGroups =
+      liveLaneGroups(builder, loc, arith::SubIOp::create(builder, loc, leafEnd, leaf), shape.lanes);
   elementLoop(leaf, leafEnd, {});
   scf::YieldOp::create(builder, loc, storePartials(loop.getRegionIterArg(0)));
   return loop.getResult(0);
@@ -63,6 +64,8 @@ Value PassBuilder::leafLoop(Value begin, Value end, Value partials) {
 
 Value PassBuilder::blockLoop(Value begin, Value end, Value partials) {
   OpBuilder::InsertionGuard guard(builder);
+  if (llvm::any_of(reductions, [](const ReductionAccess &access) { return !!access.lanes; }))
+    laneGroups = liveLaneGroups(builder, loc, columns, shape.lanes);
   auto loop = scf::ForOp::create(builder, loc, begin, end, constantI64(1),
                                  partials ? ValueRange(partials) : ValueRange());
   builder.setInsertionPointToStart(loop.getBody());
@@ -74,7 +77,6 @@ Value PassBuilder::blockLoop(Value begin, Value end, Value partials) {
   Value batch = arith::DivUIOp::create(builder, named(loc, "batch"), block, blocksPerBatch);
   Value firstBlock = multiply(batch, blocksPerBatch);
   Value firstRow = multiply(arith::SubIOp::create(builder, loc, block, firstBlock), blockRows);
-  resetLanes(/*ofRows=*/false);
   rowLoop(batch, firstRow, block);
   if (partials)
     scf::YieldOp::create(builder, loc, storePartials(loop.getRegionIterArg(0)));
@@ -98,7 +100,6 @@ void PassBuilder::rowLoop(Value batch, Value firstRow, Value block) {
   Value row = arith::AddIOp::create(builder, loc, batchStart, loop.getInductionVar());
   origin.element = multiply(row, columns);
   loadRowValues(row);
-  resetLanes(/*ofRows=*/true);
   elementLoop(constantI64(0), columns, origin);
   storeRowTotals(row);
 }
@@ -131,17 +132,10 @@ void PassBuilder::resetColumnSums(Value start) {
   }
 }
 
-// The lanes of the reductions over rows, or of those over tensors and groups.
-void PassBuilder::resetLanes(bool ofRows) {
-  for (const ReductionAccess &access : reductions)
-    if (access.lanes && ofRows == !isPartial(access))
-      access.lanes->reset(builder, loc);
-}
-
 void PassBuilder::storeRowTotals(Value row) {
   for (const ReductionAccess &access : reductions)
     if (access.lanes && access.stream)
-      storeElements(builder, loc, access.lanes->total(builder, loc),
+      storeElements(builder, loc, access.lanes->take(builder, loc, laneGroups),
                     addressOf(*access.stream, row));
 }
 
@@ -151,7 +145,7 @@ Value PassBuilder::storePartials(Value partials) {
   int32_t index = 0;
   for (const ReductionAccess &access : reductions)
     if (isPartial(access))
-      storeElements(builder, loc, access.lanes->total(builder, loc),
+      storeElements(builder, loc, access.lanes->take(builder, loc, laneGroups),
                     elementPointer(builder, loc, f64, partials, index++));
   return elementPointer(builder, loc, f64, partials, index);
 }

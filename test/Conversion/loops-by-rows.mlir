@@ -59,12 +59,12 @@ updraft.plan @R compute f32 matrix {
 // CHECK:         %[[COLUMNS_AT:.*]] = llvm.getelementptr inbounds %[[SITE]][4]
 // CHECK:         %[[COLUMNS:.*]] = llvm.load %[[COLUMNS_AT]]
 //
+// CHECK:         %[[GROUPS:.*]] = arith.shli
 // CHECK:         scf.for %[[BLOCK:.*]] = %{{.*}} iter_args
 // CHECK:           %[[BLOCK_ROWS:.*]] = arith.constant 64 : i64
 // CHECK:           %[[ROUNDED:.*]] = arith.addi %[[ROWS]], %{{.*}} : i64
 // CHECK:           %[[PER_BATCH:.*]] = arith.divui %[[ROUNDED]], %[[BLOCK_ROWS]] : i64
 // CHECK:           %[[BATCH:.*]] = arith.divui %[[BLOCK]], %[[PER_BATCH]] : i64
-// CHECK:           llvm.store %{{.*}}, %[[LANES]] {{.*}} : vector<128xf64>
 // CHECK:           %[[FIRST_ROW:.*]] = arith.muli %[[BATCH]], %[[ROWS]] : i64
 // CHECK:           %[[SUMS_START:.*]] = arith.muli %[[BLOCK]], %[[COLUMNS]] : i64
 // CHECK:           scf.for %[[C:.*]] = %{{.*}} to %[[COLUMNS]]
@@ -74,7 +74,6 @@ updraft.plan @R compute f32 matrix {
 // CHECK:           scf.for %[[R:.*]] = %{{.*}} to %{{.*}} step
 // CHECK:             %[[ROW:.*]] = arith.addi %[[FIRST_ROW]], %[[R]] : i64
 // CHECK:             %[[START:.*]] = arith.muli %[[ROW]], %[[COLUMNS]] : i64
-// CHECK:             llvm.store %{{.*}}, %[[ROW_LANES]] {{.*}} : vector<128xf64>
 // CHECK:             scf.for %[[I:.*]] = %{{.*}} to %{{.*}} step
 // CHECK:               %[[ELEMENT:.*]] = arith.addi %[[START]], %[[I]] : i64
 // CHECK:               llvm.getelementptr inbounds %[[GRAD]][%[[ELEMENT]]]
@@ -86,10 +85,10 @@ updraft.plan @R compute f32 matrix {
 //
 // What is beside the last columns belongs to the next block.
 // CHECK:             llvm.intr.masked.store %{{.*}}, %{{.*}}, %{{.*}} {alignment = 8 : i32} : vector<8xf64>
-// CHECK:             llvm.getelementptr inbounds %[[ROW_LANES]][64]
+// CHECK:             %[[TOTAL:.*]] = func.call @updraft.take.sum(%[[ROW_LANES]], %[[GROUPS]])
 // CHECK:             %[[ROW_AT:.*]] = llvm.getelementptr inbounds %[[ROW_SUMS]][%[[ROW]]]
-// CHECK:             llvm.store %{{.*}}, %[[ROW_AT]]
-// CHECK:           llvm.getelementptr inbounds %[[LANES]][64]
+// CHECK:             llvm.store %[[TOTAL]], %[[ROW_AT]]
+// CHECK:           func.call @updraft.take.sum(%[[LANES]], %[[GROUPS]])
 
 // Over rows there is no matrix: a flat loop on other streams.
 // CHECK-LABEL: func.func @R_pass1(

@@ -1,5 +1,5 @@
-// A pass that reduces a flat sequence: lanes in memory, filled for each leaf, and one partial value
-// per leaf and reduction after it.
+// A pass that reduces a flat sequence: lanes in memory, and one partial value per leaf and reduction,
+// which a function takes from them.
 // RUN: updraft-opt %s --convert-updraft-plan-to-loops="vector-bits=256 mask-remainder=true" \
 // RUN:   | FileCheck %s --check-prefixes=CHECK,MASK
 // RUN: updraft-opt %s --convert-updraft-plan-to-loops="vector-bits=256 mask-remainder=false" \
@@ -24,20 +24,51 @@ updraft.plan @R compute f32 {
   }
 }
 
+// From the last group of eight lanes to the second, each is combined into the one without the highest
+// bit of its number; what was taken is empty again.
+// CHECK-LABEL: func.func private @updraft.take.max(
+// CHECK:         arith.maximumf {{.*}} : vector<8xf64>
+// CHECK-LABEL: func.func private @updraft.take.sum(
+// CHECK-SAME:      %[[LANES:[a-z0-9_]+]]: !llvm.ptr, %[[GROUPS:[a-z0-9_]+]]: i64) -> f64 attributes {llvm.linkage = #llvm.linkage<internal>} {
+// CHECK:         scf.for %[[N:.*]] = %{{.*}} to %[[GROUPS]] step
+// CHECK:           %[[FROM:.*]] = arith.subi %[[GROUPS]], %[[N]] : i64
+// CHECK:           %[[ZEROS:.*]] = math.ctlz %[[FROM]] : i64
+// CHECK:           %[[HIGHEST:.*]] = arith.shrui %{{.*}}, %[[ZEROS]] : i64
+// CHECK:           %[[TO:.*]] = arith.xori %[[FROM]], %[[HIGHEST]] : i64
+// CHECK:           %[[UPPER:.*]] = llvm.load %[[UPPER_AT:.*]] {alignment = 8 : i64} : !llvm.ptr -> vector<8xf64>
+// CHECK:           %[[EMPTY:.*]] = arith.constant dense<0.000000e+00> : vector<8xf64>
+// CHECK:           llvm.store %[[EMPTY]], %[[UPPER_AT]]
+// CHECK:           arith.muli %[[TO]]
+// CHECK:           %[[LOWER:.*]] = llvm.load
+// CHECK:           arith.addf %[[LOWER]], %[[UPPER]] : vector<8xf64>
+// CHECK:         arith.addf {{.*}} : vector<4xf64>
+// CHECK:         %[[LAST:.*]] = arith.addf {{.*}} : vector<2xf64>
+// CHECK:         %[[FIRST:.*]] = vector.shuffle %[[LAST]], %[[LAST]] [0]
+// CHECK:         %[[SECOND:.*]] = vector.shuffle %[[LAST]], %[[LAST]] [1]
+// CHECK:         %[[TOTAL:.*]] = arith.addf %[[FIRST]], %[[SECOND]] : vector<1xf64>
+// CHECK:         %[[VALUE:.*]] = vector.extract %[[TOTAL]][0]
+// CHECK:         llvm.store
+// CHECK:         return %[[VALUE]] : f64
+
 // CHECK-LABEL: func.func @R_pass0(
 // CHECK-SAME:      %{{[a-z0-9_]+}}: !llvm.ptr, %{{[a-z0-9_]+}}: !llvm.ptr, %{{[a-z0-9_]+}}: !llvm.ptr, %{{[a-z0-9_]+}}: i64,
 // CHECK-SAME:      %[[PARTIALS:[a-z0-9_]+]]: !llvm.ptr, %{{[a-z0-9_]+}}: !llvm.ptr) {
 // CHECK:         %[[SUMS:.*]] = llvm.alloca %{{.*}} x f64 {alignment = 64 : i64}
+// CHECK:         %[[NONE:.*]] = arith.constant dense<0.000000e+00> : vector<128xf64>
+// CHECK:         llvm.store %[[NONE]], %[[SUMS]]
 // CHECK:         %[[MAXIMA:.*]] = llvm.alloca %{{.*}} x f64 {alignment = 64 : i64}
+// CHECK:         %[[INFINITIES:.*]] = arith.constant dense<0xFFF0000000000000> : vector<128xf64>
+// CHECK:         llvm.store %[[INFINITIES]], %[[MAXIMA]]
 // CHECK:         scf.for %{{.*}} iter_args(%[[OF_TENSOR:.*]] = %[[PARTIALS]]) -> (!llvm.ptr)  : i64 {
 // CHECK:         %[[LEAF_SIZE:.*]] = arith.constant 8192 : i64
 // CHECK:         %[[NEXT:.*]] = scf.for %[[LEAF:.*]] = %{{.*}} to %[[END:.*]] step %[[LEAF_SIZE]] iter_args(%[[OF_LEAF:.*]] = %[[OF_TENSOR]])
 // CHECK:           %[[FULL:.*]] = arith.addi %[[LEAF]], %[[LEAF_SIZE]] : i64
 // CHECK:           %[[LEAF_END:.*]] = arith.minsi %[[FULL]], %[[END]] : i64
-// CHECK:           %[[ZEROS:.*]] = arith.constant dense<0.000000e+00> : vector<128xf64>
-// CHECK:           llvm.store %[[ZEROS]], %[[SUMS]]
-// CHECK:           %[[INFINITIES:.*]] = arith.constant dense<0xFFF0000000000000> : vector<128xf64>
-// CHECK:           llvm.store %[[INFINITIES]], %[[MAXIMA]]
+//
+// A short leaf has values for a few groups of lanes only.
+// CHECK:           %[[LENGTH:.*]] = arith.subi %[[LEAF_END]], %[[LEAF]] : i64
+// CHECK:           math.ctlz
+// CHECK:           %[[GROUPS:.*]] = arith.shli
 //
 // Leaves start at multiples of 128.
 // CHECK:           scf.for %[[I:.*]] = %[[LEAF]] to %{{.*}} step
@@ -63,24 +94,12 @@ updraft.plan @R compute f32 {
 // SCALAR:            %[[SUM_J:.*]] = llvm.getelementptr inbounds %[[SUMS]][%[[LANE_J]]]
 // SCALAR:            arith.addf {{.*}} : f64
 //
-// CHECK:           %[[LOW_AT:.*]] = llvm.getelementptr inbounds %[[SUMS]][0]
-// CHECK:           %[[LOW:.*]] = llvm.load %[[LOW_AT]] {{.*}} -> vector<64xf64>
-// CHECK:           %[[HIGH_AT:.*]] = llvm.getelementptr inbounds %[[SUMS]][64]
-// CHECK:           %[[HIGH:.*]] = llvm.load %[[HIGH_AT]] {{.*}} -> vector<64xf64>
-// CHECK:           arith.addf %[[LOW]], %[[HIGH]] : vector<64xf64>
-// CHECK:           arith.addf {{.*}} : vector<32xf64>
-// CHECK:           arith.addf {{.*}} : vector<16xf64>
-// CHECK:           arith.addf {{.*}} : vector<8xf64>
-// CHECK:           arith.addf {{.*}} : vector<4xf64>
-// CHECK:           %[[LAST:.*]] = arith.addf {{.*}} : vector<2xf64>
-// CHECK:           %[[FIRST:.*]] = vector.shuffle %[[LAST]], %[[LAST]] [0]
-// CHECK:           %[[SECOND:.*]] = vector.shuffle %[[LAST]], %[[LAST]] [1]
-// CHECK:           %[[TOTAL:.*]] = arith.addf %[[FIRST]], %[[SECOND]] : vector<1xf64>
-// CHECK:           %[[VALUE:.*]] = vector.extract %[[TOTAL]][0]
+// CHECK:           %[[SUM_OF_LEAF:.*]] = func.call @updraft.take.sum(%[[SUMS]], %[[GROUPS]]) : (!llvm.ptr, i64) -> f64
 // CHECK:           %[[SLOT0:.*]] = llvm.getelementptr inbounds %[[OF_LEAF]][0]
-// CHECK:           llvm.store %[[VALUE]], %[[SLOT0]]
-// CHECK:           arith.maximumf {{.*}} : vector<64xf64>
-// CHECK:           llvm.getelementptr inbounds %[[OF_LEAF]][1]
+// CHECK:           llvm.store %[[SUM_OF_LEAF]], %[[SLOT0]]
+// CHECK:           %[[MAXIMUM_OF_LEAF:.*]] = func.call @updraft.take.max(%[[MAXIMA]], %[[GROUPS]])
+// CHECK:           %[[SLOT1:.*]] = llvm.getelementptr inbounds %[[OF_LEAF]][1]
+// CHECK:           llvm.store %[[MAXIMUM_OF_LEAF]], %[[SLOT1]]
 // CHECK:           %[[AFTER:.*]] = llvm.getelementptr inbounds %[[OF_LEAF]][2]
 // CHECK:           scf.yield %[[AFTER]] : !llvm.ptr
 // CHECK:         scf.yield %[[NEXT]] : !llvm.ptr
