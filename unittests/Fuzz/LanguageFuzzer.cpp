@@ -102,8 +102,24 @@ void fuzzLanguage(std::string_view input) {
   llvm::consumeError(compiler().explain(request, os));
 }
 
+/// AdamW behind each transform.
+std::vector<Seed> chainSeeds() {
+  const std::vector<Seed> transforms = filesBelow("rules/transforms", ".upd");
+  const std::vector<Seed> rules = filesBelow("rules", "/adamw.upd");
+  std::vector<Seed> seeds;
+  for (const Seed &transform : transforms) {
+    llvm::StringRef name = llvm::StringRef(transform.name).rsplit('-').second;
+    name.consume_back(".upd");
+    for (const Seed &rule : rules)
+      seeds.push_back({("chain-" + name).str(),
+                       (requestStart + "--rule=" + name + "|>AdamW\n" + rule.bytes).str()});
+  }
+  return seeds;
+}
+
 std::vector<Seed> languageSeeds() {
   std::vector<Seed> seeds = filesBelow("rules", ".upd");
+  llvm::append_range(seeds, chainSeeds());
   for (const char *folder : {"test", "unittests"})
     llvm::append_range(seeds, filesBelow(folder, ".upd"));
   llvm::append_range(seeds, documentationExamples("upd"));
