@@ -152,6 +152,9 @@ public:
   }
   void printLLVM(llvm::raw_ostream &os) { llvmModule->print(os, nullptr); }
 
+  /// Whether the dump, if one is wanted, could be written.
+  llvm::Error checkDump() { return dump->takeError(); }
+
   auto getPlans() { return module->getOps<PlanOp>(); }
   std::string takeInterface() { return std::move(interface); }
 
@@ -279,6 +282,8 @@ llvm::Error Compiler::emit(const CompileRequest &request, Stage stage, llvm::raw
     if (reached <= stage)
       if (llvm::Error error = (compilation.*step)())
         return error;
+  if (llvm::Error error = compilation.checkDump())
+    return error;
   if (stage < Stage::LLVM) {
     compilation.printModule(os);
     return llvm::Error::success();

@@ -277,7 +277,17 @@ def check_chains(client, uri):
     found = client.ask("completion", uri, at(text, "|> ", 3))["items"]
     labels = {item["label"]: item["detail"] for item in found}
     equal((labels["Plain"], labels["halved"]), ("rule", "transform"))
+    equal(labels["clip_by_value"], "transform")
     assert "lr" not in labels
+    text = CHAIN.replace("|> Plain", "|> clip_by_value(bound = 2) |> Plain")
+    equal(client.open(uri, text), [])
+    shown = hover_text(client, uri, at(text, "clip_by_value"))
+    head = "```upd\ntransform clip_by_value(bound = 1)\n```\ntransform of the standard library\n"
+    assert shown.startswith(head), shown
+    shown = hover_text(client, uri, at(text, "bound = 2"))
+    equal(shown, declared("bound = 1", "hyperparameter of `clip_by_value`"))
+    (found,) = client.ask("definition", uri, at(text, "clip_by_value"))
+    equal(found["uri"].rsplit("/", 1)[1], "clip_by_value.upd")
     client.open(uri, RULE)
 
 
