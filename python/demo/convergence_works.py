@@ -74,6 +74,10 @@ WORKS = [
             "step_size_max": 1e-3,
         },
     ),
+    Work("nadam", {"lr": 2e-3}),
+    # The average begins after a quarter of the steps.
+    Work("asgd", {"lr": 0.2, "t0": 170}),
+    Work("adafactor", {"lr": 1e-2}),
     Work("qhm", {"lr": 0.3, "momentum": 0.95}),
     Work("lion", {"lr": 3e-4}),
     Work("adabelief", {"lr": 1e-3}),
@@ -83,5 +87,11 @@ WORKS = [
     Work("adan", {"lr": 1e-3}),
     Work("ademamix", {"lr": 1e-3, "beta3": 0.99}),
     Work("mars", {"lr": 3e-3}),
+    Work("lamb", {"lr": 1e-2}),
+    Work("lars", {"lr": 1.0, "trust_coefficient": 0.02}),
+    Work("novograd", {"lr": 1e-2}),
+    Work("schedule_free_sgd", {"lr": 0.5}),
+    Work("schedule_free_adamw", {"lr": 2.5e-3}),
+    Work("prodigy"),
     Work("sophia", {"lr": 1e-3, "weight_decay": 0.01}),
 ]

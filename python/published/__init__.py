@@ -4,13 +4,30 @@ Transcriptions of the published equations, an operation as plain as it is there:
 rules of the same names are compared with. They run in any dtype.
 """
 
+from .layerwise import LAMB, LARS, NovoGrad
 from .moments import MARS, AdaBelief, Adan, AdEMAMix, QHAdam, Sophia, Yogi
 from .momentum import QHM, Lion, Signum
+from .prodigy import Prodigy
+from .schedule_free import ScheduleFreeAdamW, ScheduleFreeSGD
 
 # By the name of the rule's file.
 OPTIMIZERS = {
-    optimizer.__name__.lower(): optimizer
-    for optimizer in (AdaBelief, Adan, AdEMAMix, Lion, MARS, QHAdam, QHM, Signum, Sophia, Yogi)
+    "adabelief": AdaBelief,
+    "adan": Adan,
+    "ademamix": AdEMAMix,
+    "lamb": LAMB,
+    "lars": LARS,
+    "lion": Lion,
+    "mars": MARS,
+    "novograd": NovoGrad,
+    "prodigy": Prodigy,
+    "qhadam": QHAdam,
+    "qhm": QHM,
+    "schedule_free_adamw": ScheduleFreeAdamW,
+    "schedule_free_sgd": ScheduleFreeSGD,
+    "signum": Signum,
+    "sophia": Sophia,
+    "yogi": Yogi,
 }
 
 __all__ = ["OPTIMIZERS", *(optimizer.__name__ for optimizer in OPTIMIZERS.values())]

@@ -138,13 +138,16 @@ class MARS(
     beta1=0.95,
     beta2=0.99,
     gamma=0.025,
+    clipped=True,
     maximize=False,
 ):
-    """Yuan et al. (2025), algorithm 2 (MARS-AdamW), approximate, c not clipped."""
+    """Yuan et al. (2025), algorithm 2 (MARS-AdamW), approximate."""
 
     def update(self, p, g, state, h, t):
         c = g + h.gamma * h.beta1 / (1 - h.beta1) * (g - kept(state, "g", g))
         state["g"] = g
+        if h.clipped and c.norm() > 1:
+            c = c / c.norm()
         m = average(state, "m", c, h.beta1) / (1 - h.beta1**t)
         v = average(state, "v", c**2, h.beta2) / (1 - h.beta2**t)
         return p - h.lr * (m / (v.sqrt() + h.eps) + h.weight_decay * p)

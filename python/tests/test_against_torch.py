@@ -26,6 +26,7 @@ SCALES = [1.0, 30.0, 0.5, 0.1, 1.0]
 # What torch has as tuples.
 TUPLES = {
     "betas": ("beta1", "beta2"),
+    "eps": ("eps1", "eps2"),
     "etas": ("etaminus", "etaplus"),
     "step_sizes": ("step_size_min", "step_size_max"),
 }
@@ -44,7 +45,7 @@ class Case:
         """The options by the rule's names, which has no tuples."""
         settings = dict(self.options)
         for name, parts in TUPLES.items():
-            if name in settings:
+            if isinstance(settings.get(name), tuple):
                 settings.update(zip(parts, settings.pop(name), strict=True))
         return settings
 
@@ -67,6 +68,8 @@ def cases(optimizer, rule, *options):
         for more in ({}, {"maximize": True})
     ]
 
+
+EPSILON = float(numpy.finfo("float32").eps)
 
 CASES = [
     *cases(
@@ -139,6 +142,28 @@ CASES = [
         {"weight_decay": 0.05, "decoupled_weight_decay": True},
     ),
     *cases(
+        torch.optim.NAdam,
+        "nadam",
+        {},
+        {"lr": 0.05, "betas": (0.8, 0.99), "eps": 1e-6, "momentum_decay": 0.1},
+        {"weight_decay": 0.05},
+        {"weight_decay": 0.05, "decoupled_weight_decay": True},
+    ),
+    *cases(
+        torch.optim.ASGD,
+        "asgd",
+        {},
+        {"lr": 0.1, "lambd": 0.01, "alpha": 0.5, "t0": 5},
+        {"weight_decay": 0.05},
+    ),
+    *cases(
+        torch.optim.Adafactor,
+        "adafactor",
+        {"eps": (EPSILON, 1e-3)},
+        {"eps": (EPSILON, 1e-3), "weight_decay": 0.05, "lr": 0.5},
+        {"eps": (1e-3, 0.1), "d": 2.0, "beta2_decay": -0.5},
+    ),
+    *cases(
         torch.optim.Rprop,
         "rprop",
         {},
@@ -208,6 +233,15 @@ REFUSED = [
     (torch.optim.Adadelta, "adadelta", {"rho": 1.5}),
     (torch.optim.Adadelta, "adadelta", {"eps": -1.0}),
     (torch.optim.RAdam, "radam", {"betas": (1.0, 0.999)}),
+    (torch.optim.NAdam, "nadam", {"momentum_decay": -1.0}),
+    (torch.optim.ASGD, "asgd", {"lambd": -1.0}),
+    (torch.optim.ASGD, "asgd", {"alpha": -0.5}),
+    (torch.optim.Adafactor, "adafactor", {"lr": -1.0}),
+    (torch.optim.Adafactor, "adafactor", {"beta2_decay": 0.5}),
+    (torch.optim.Adafactor, "adafactor", {"eps": (-1.0, 1e-3)}),
+    (torch.optim.Adafactor, "adafactor", {"eps": (1.0, -1e-3)}),
+    (torch.optim.Adafactor, "adafactor", {"d": 0.5}),
+    (torch.optim.Adafactor, "adafactor", {"weight_decay": -1.0}),
     (torch.optim.Rprop, "rprop", {"lr": -1.0}),
     (torch.optim.Rprop, "rprop", {"etas": (0.5, 0.9)}),
 ]
@@ -227,7 +261,9 @@ def test_messages_are_those_of_torch(case):
     "case", {case.rule: Case(case.optimizer, case.rule) for case in CASES}.values(), ids=str
 )
 def test_defaults_are_those_of_torch(case):
-    theirs = case.create([torch.nn.Parameter(torch.zeros(1))]).defaults
+    theirs = dict(case.create([torch.nn.Parameter(torch.zeros(1))]).defaults)
+    if theirs.get("eps") == (None, 1e-3):  # None is the epsilon of the parameter's type
+        theirs["eps"] = (EPSILON, 1e-3)
     expected = Case(case.optimizer, case.rule, theirs).settings
     for name, default in updraft.compile_file(RULES / f"{case.rule}.upd").hypers.items():
         assert default == expected[name], name

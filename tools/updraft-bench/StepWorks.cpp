@@ -38,6 +38,8 @@ const std::vector<Optimizer> &flatOptimizers() {
       {"adamax", "adamax", {}, "Adamax", "{}"},
       {"adadelta", "adadelta", {}, "Adadelta", "{}"},
       {"radam", "radam", {}, "RAdam", "{}"},
+      {"nadam", "nadam", {}, "NAdam", "{}"},
+      {"asgd", "asgd", {}, "ASGD", "{}"},
       {"rprop", "rprop", {}, "Rprop", "{}"},
       {"adabelief", "adabelief", {}, "", ""},
       {"yogi", "yogi", {}, "", ""},
@@ -45,7 +47,9 @@ const std::vector<Optimizer> &flatOptimizers() {
       {"qhadam", "qhadam", {}, "", ""},
       {"adan", "adan", {}, "", ""},
       {"ademamix", "ademamix", {}, "", ""},
-      {"mars", "mars", {}, "", ""},
+      {"mars-unclipped", "mars", {{"clipped", "false"}}, "", ""},
+      {"schedule-free-sgd", "schedule_free_sgd", {}, "", ""},
+      {"schedule-free-adamw", "schedule_free_adamw", {}, "", ""},
       {"sophia", "sophia", {}, "", ""}};
   return optimizers;
 }
