@@ -66,7 +66,7 @@ OPTIONS = {
         {"lr": 0.1, "weight_decay": 0.05},
         {"lr": 0.1, "weight_decay": 0.05, "weight_decay_type": "direct"},
     ],
-    "schedule_free_adamw": [{}, {"warmup_steps": 7, "weight_decay": 0.1}, {"lr": 0.0}],
+    "schedule_free_adamw": [{}, {"warmup_steps": 7, "weight_decay": 0.1}],
     "schedule_free_sgd": [{}, {"lr": 0.1, "warmup_steps": 7, "weight_decay": 0.1}],
     "signum": [{}, {"momentum": 0.0}, {"lr": 0.01, "weight_decay": 0.1}],
     "sophia": [{}, {"lr": 0.01, "gamma": 0.5, "weight_decay": 0.0}],

@@ -147,7 +147,7 @@ CASES = [
         {},
         {"lr": 0.05, "betas": (0.8, 0.99), "eps": 1e-6, "momentum_decay": 0.1},
         {"weight_decay": 0.05},
-        {"weight_decay": 0.05, "decoupled_weight_decay": True},
+        {"lr": 0.05, "weight_decay": 0.05, "decoupled_weight_decay": True},
     ),
     *cases(
         torch.optim.ASGD,
