@@ -47,7 +47,12 @@ const std::vector<Optimizer> &flatOptimizers() {
       {"qhadam", "qhadam", {}, "", ""},
       {"adan", "adan", {}, "", ""},
       {"ademamix", "ademamix", {}, "", ""},
-      {"mars-unclipped", "mars", {{"clipped", "false"}}, "", ""},
+      {"mars", "mars", {}, "", ""},
+      {"lamb", "lamb", {}, "", ""},
+      {"lars", "lars", {}, "", ""},
+      {"novograd", "novograd", {}, "", ""},
+      {"prodigy", "prodigy", {}, "", ""},
+      {"adafactor", "adafactor", {}, "", ""},
       {"schedule-free-sgd", "schedule_free_sgd", {}, "", ""},
       {"schedule-free-adamw", "schedule_free_adamw", {}, "", ""},
       {"sophia", "sophia", {}, "", ""}};

@@ -10,6 +10,8 @@
 
 #include "llvm/Support/raw_ostream.h"
 
+#include <map>
+
 using namespace updraft;
 using namespace updraft::differential;
 using reference::Interpreter;
@@ -27,41 +29,66 @@ struct TensorPair {
   std::vector<char> interpreted;
   std::vector<char> before; // the interpreter's, before the step
 
-  TensorPair(StorageFormat format, const TensorShape &shape, size_t stream)
-      : format(format), interpreted(shape.count * elementSize(format)), before(interpreted) {
-    const size_t offset = shape.aligned ? 0 : (2 * stream + 1) * elementSize(format);
+  TensorPair(StorageFormat format, int64_t count, bool aligned, size_t stream)
+      : format(format), interpreted(count * elementSize(format)), before(interpreted) {
+    const size_t offset = aligned ? 0 : (2 * stream + 1) * elementSize(format);
     compiled = GuardedBuffer(interpreted.size(), offset);
   }
 
-  void fill(std::mt19937_64 &random, int64_t count) {
-    fillElements(format, interpreted.data(), count, random);
+  int64_t count() const { return interpreted.size() / elementSize(format); }
+
+  void fill(std::mt19937_64 &random, bool ordinary) {
+    fillElements(format, interpreted.data(), count(), random, !ordinary);
     std::copy(interpreted.begin(), interpreted.end(), compiled.data());
   }
 };
 
 struct Parameter {
+  const Interpreter *rule;
   TensorShape shape;
   std::vector<TensorPair> streams; // param, grad, states
   bool bound;                      // the states are in memory of ours
   bool hasState;
   int64_t step = 0;
 
+  std::vector<std::vector<int64_t>> dimensions; // of each stream
+
+  reference::Shape extents() const {
+    return shape.dimensions.empty() ? reference::Shape::vector(shape.count)
+                                    : reference::Shape::of(shape.dimensions);
+  }
   upd_tensor view(size_t stream) {
     upd_tensor tensor = {};
     tensor.data = streams[stream].compiled.data();
-    tensor.shape = &shape.count;
-    tensor.rank = 1;
+    tensor.shape = dimensions[stream].data();
+    tensor.rank = dimensions[stream].size();
     tensor.dtype = dtypeOf(streams[stream].format);
     tensor.device = UPD_CPU;
     return tensor;
   }
 };
 
+/// The dimensions of what a tensor has over an extent.
+std::vector<int64_t> dimensionsOver(Extent over, const TensorShape &shape) {
+  if (isWithin(over, Extent::tensor))
+    return {};
+  std::vector<int64_t> dimensions = shape.dimensions;
+  if (dimensions.empty())
+    return {shape.count};
+  if (over == Extent::row)
+    dimensions.back() = 1;
+  if (over == Extent::column)
+    dimensions[dimensions.size() - 2] = 1;
+  return dimensions;
+}
+
 class Comparison {
 public:
-  Comparison(const RuleCase &ruleCase, RuleHandle rule, Interpreter interpreter)
-      : ruleCase(ruleCase), rule(std::move(rule)), interpreter(std::move(interpreter)),
-        hypers(this->interpreter.hyperDefaults()), random(ruleCase.seed) {}
+  /// The interpreted rule for vectors, or for all tensors, then the one for matrices if there is.
+  Comparison(const RuleCase &ruleCase, RuleHandle rule, std::vector<Interpreter> interpreters)
+      : ruleCase(ruleCase), rule(std::move(rule)), interpreters(std::move(interpreters)),
+        interpreter(this->interpreters.front()), hypers(interpreter.hyperDefaults()),
+        random(ruleCase.seed) {}
 
   AssertionResult run();
 
@@ -77,8 +104,11 @@ private:
 
   const RuleCase &ruleCase;
   RuleHandle rule;
-  Interpreter interpreter;
+  std::vector<Interpreter> interpreters;
+  const Interpreter &interpreter;
   std::vector<double> hypers;
+  /// The interpreter's states over the group, by name.
+  std::map<std::string, std::vector<char>> groupStates;
   std::vector<Parameter> parameters;
   OptimizerHandle optimizer;
   std::mt19937_64 random;
@@ -86,13 +116,17 @@ private:
 
 void Comparison::makeParameters() {
   for (const TensorShape &shape : ruleCase.tensors) {
+    const Interpreter &variant =
+        shape.dimensions.size() >= 2 ? interpreters.back() : interpreters.front();
     // Half of the parameters start from states that we give, half from the rule's initial values.
-    const bool bound = parameters.size() % 2 == 1 && interpreter.stateCount() > 0;
-    Parameter parameter{shape, {}, bound, bound};
-    for (const auto &[index, stream] : llvm::enumerate(interpreter.streams())) {
-      TensorPair &pair = parameter.streams.emplace_back(stream.format, shape, index);
+    const bool bound = parameters.size() % 2 == 1 && variant.stateCount() > 0;
+    Parameter parameter{&variant, shape, {}, bound, bound, 0, {}};
+    for (const auto &[index, stream] : llvm::enumerate(variant.streams())) {
+      const int64_t count = parameter.extents().places(stream.over);
+      TensorPair &pair = parameter.streams.emplace_back(stream.format, count, shape.aligned, index);
+      parameter.dimensions.push_back(dimensionsOver(stream.over, shape));
       if (index < 2 || bound)
-        pair.fill(random, shape.count);
+        pair.fill(random, ruleCase.ordinary);
     }
     parameters.push_back(std::move(parameter));
   }
@@ -114,9 +148,10 @@ AssertionResult Comparison::makeOptimizer() {
     if (!parameter.bound)
       continue;
     for (size_t stream = 2; stream < parameter.streams.size(); ++stream) {
+      const reference::Stream &state = parameter.rule->streams()[stream];
       const upd_tensor tensor = parameter.view(stream);
-      if (upd_optimizer_bind_state(optimizer.get(), index,
-                                   interpreter.streams()[stream].name.c_str(), &tensor) != UPD_OK)
+      if (state.over != Extent::group &&
+          upd_optimizer_bind_state(optimizer.get(), index, state.name.c_str(), &tensor) != UPD_OK)
         return failure("upd_optimizer_bind_state");
     }
   }
@@ -143,7 +178,7 @@ AssertionResult Comparison::step(int step) {
   std::vector<upd_tensor> grads;
   std::vector<bool> present;
   for (const auto &[index, parameter] : llvm::enumerate(parameters)) {
-    parameter.streams[1].fill(random, parameter.shape.count);
+    parameter.streams[1].fill(random, ruleCase.ordinary);
     upd_tensor grad = parameter.view(1);
     // Now and then a parameter has no gradient, so that their step counts differ.
     present.push_back((index + step) % 7 != 0);
@@ -156,27 +191,38 @@ AssertionResult Comparison::step(int step) {
   if (upd_optimizer_step(optimizer.get(), grads.data(), grads.size()) != UPD_OK)
     return failure("upd_optimizer_step");
 
+  std::vector<reference::TensorStep> steps;
+  std::vector<Parameter *> stepped;
   for (const auto &[index, parameter] : llvm::enumerate(parameters)) {
-    if (present[index]) {
-      const bool first = interpreter.stateCount() > 0 ? !parameter.hasState : parameter.step == 0;
-      if (!parameter.hasState) {
-        const std::vector<double> initial = interpreter.initialStates(hypers);
-        for (auto [state, value] : llvm::enumerate(initial))
-          for (int64_t i = 0; i < parameter.shape.count; ++i)
-            reference::storeElement(parameter.streams[state + 2].format,
-                                    parameter.streams[state + 2].interpreted.data(), i, value);
+    if (!present[index])
+      continue;
+    const bool first = parameter.rule->stateCount() > 0 ? !parameter.hasState : parameter.step == 0;
+    reference::TensorStep &tensor = steps.emplace_back();
+    tensor = {parameter.rule, parameter.extents(), double(parameter.step + 1), first, index, {}};
+    const std::vector<double> initial = parameter.rule->initialStates(hypers);
+    for (const auto &[i, stream] : llvm::enumerate(parameter.streams)) {
+      const reference::Stream &declared = parameter.rule->streams()[i];
+      std::vector<char> *memory = &stream.interpreted;
+      bool fresh = i >= 2 && !parameter.hasState;
+      if (declared.over == Extent::group) {
+        auto [entry, inserted] = groupStates.try_emplace(declared.name, stream.interpreted);
+        memory = &entry->second;
+        fresh = inserted;
       }
-      parameter.hasState = true;
-      std::vector<void *> buffers;
-      for (TensorPair &stream : parameter.streams) {
-        stream.before = stream.interpreted;
-        buffers.push_back(stream.interpreted.data());
-      }
-      interpreter.step(hypers, double(++parameter.step), first, buffers, parameter.shape.count);
+      for (int64_t k = 0; fresh && k < stream.count(); ++k)
+        reference::storeElement(stream.format, memory->data(), k, initial[i - 2]);
+      stream.before = *memory;
+      tensor.buffers.push_back(memory->data());
     }
+    parameter.hasState = true;
+    stepped.push_back(&parameter);
+  }
+  const std::vector<bool> skipped = reference::stepGroup({hypers, 0}, steps);
+  for (auto [parameter, wasSkipped] : llvm::zip(stepped, skipped))
+    parameter->step += !wasSkipped;
+  for (const auto &[index, parameter] : llvm::enumerate(parameters))
     if (AssertionResult same = compare(parameter, index, step); !same)
       return same;
-  }
   return AssertionSuccess();
 }
 
@@ -186,17 +232,20 @@ AssertionResult Comparison::compare(Parameter &parameter, size_t index, int step
     llvm::raw_string_ostream(text)
         << describe(ruleCase) << "\nstep " << step << ", parameter " << index << " of "
         << parameter.shape.count << " elements" << (parameter.shape.aligned ? "" : ", unaligned")
-        << ", " << interpreter.streams()[stream].name;
+        << ", " << parameter.rule->streams()[stream].name;
     return text;
   };
   for (const auto &[stream, pair] : llvm::enumerate(parameter.streams)) {
+    const bool ofGroup = parameter.rule->streams()[stream].over == Extent::group;
     const void *compiled = pair.compiled.data();
-    if (stream >= 2 && !parameter.bound) {
+    if (stream >= 2 && (!parameter.bound || ofGroup)) {
       upd_tensor state;
       const upd_status status = upd_optimizer_state(
-          optimizer.get(), index, interpreter.streams()[stream].name.c_str(), &state);
+          optimizer.get(), index, parameter.rule->streams()[stream].name.c_str(), &state);
+      if (ofGroup && !groupStates.contains(parameter.rule->streams()[stream].name))
+        continue;
       if (!parameter.hasState) {
-        if (status != UPD_NOT_FOUND)
+        if (status != UPD_NOT_FOUND && !ofGroup)
           return AssertionFailure() << where(stream) << ": a state without a step";
         continue;
       }
@@ -207,17 +256,20 @@ AssertionResult Comparison::compare(Parameter &parameter, size_t index, int step
     if (!pair.compiled.isIntact())
       return AssertionFailure() << where(stream) << ": the bytes around it were written";
 
-    auto element =
-        firstDifference(pair.format, compiled, pair.interpreted.data(), parameter.shape.count);
+    const void *interpreted = ofGroup
+                                  ? groupStates.at(parameter.rule->streams()[stream].name).data()
+                                  : pair.interpreted.data();
+    auto element = firstDifference(pair.format, compiled, interpreted, pair.count());
     if (!element)
       continue;
     AssertionResult report = AssertionFailure();
     report << where(stream) << ", element " << *element << "\n  compiled    "
            << show(pair.format, compiled, *element) << "\n  interpreted "
-           << show(pair.format, pair.interpreted.data(), *element) << "\n  before the step";
+           << show(pair.format, interpreted, *element) << "\n  before the step";
     for (const auto &[i, input] : llvm::enumerate(parameter.streams))
-      report << "\n    " << interpreter.streams()[i].name << " = "
-             << show(input.format, input.before.data(), *element);
+      if (*element < input.count())
+        report << "\n    " << parameter.rule->streams()[i].name << " = "
+               << show(input.format, input.before.data(), *element);
     for (const auto &[i, name] : llvm::enumerate(interpreter.hyperNames()))
       report << "\n    " << name << " = " << hypers[i];
     return report << "\n    step = " << parameter.step;
@@ -226,7 +278,7 @@ AssertionResult Comparison::compare(Parameter &parameter, size_t index, int step
 }
 
 AssertionResult Comparison::run() {
-  if (AssertionResult same = interfacesAgree(*rule, interpreter); !same)
+  if (AssertionResult same = interfacesAgree(*rule, interpreters); !same)
     return same << "\n" << describe(ruleCase);
   makeParameters();
   if (AssertionResult made = makeOptimizer(); !made)
@@ -250,7 +302,13 @@ AssertionResult updraft::differential::compiledEqualsInterpreted(const RuleCase 
   llvm::Expected<RuleHandle> rule = compile(ruleCase);
   if (!rule)
     return AssertionFailure() << describe(ruleCase) << "\n" << llvm::toString(rule.takeError());
-  return Comparison(ruleCase, std::move(*rule), std::move(*interpreter)).run();
+  auto matrix = interpretMatrix(ruleCase);
+  if (!matrix)
+    return AssertionFailure() << describe(ruleCase) << "\n" << llvm::toString(matrix.takeError());
+  std::vector<Interpreter> interpreters{std::move(*interpreter)};
+  if (*matrix)
+    interpreters.push_back(std::move(**matrix));
+  return Comparison(ruleCase, std::move(*rule), std::move(interpreters)).run();
 }
 
 std::vector<TensorShape> updraft::differential::smallTensors() {
@@ -259,6 +317,12 @@ std::vector<TensorShape> updraft::differential::smallTensors() {
     for (bool aligned : {true, false})
       shapes.push_back({count, aligned});
   return shapes;
+}
+
+std::vector<TensorShape> updraft::differential::matrices() {
+  return {{1, true, {1, 1}},          {15, false, {3, 5}},    {4096, true, {64, 64}},
+          {8385, false, {65, 129}},   {390, false, {130, 3}}, {300, true, {1, 300}},
+          {120, false, {2, 3, 4, 5}}, {0, true, {0, 7}},      {1320, false, {2, 66, 10}}};
 }
 
 std::string updraft::differential::describe(const RuleCase &ruleCase) {

@@ -25,6 +25,7 @@ struct HyperChange {
 struct TensorShape {
   int64_t count;
   bool aligned;
+  std::vector<int64_t> dimensions = {}; // of `count` elements in all; empty: a vector
 };
 
 struct RuleCase {
@@ -38,6 +39,7 @@ struct RuleCase {
   std::vector<TensorShape> tensors;
   int steps = 5;
   uint64_t seed = 0;
+  bool ordinary = false; // no special values, which make every reduction NaN
 };
 
 /// Runs the case compiled, through the C API, and interpreted, and compares every bit after every
@@ -50,6 +52,8 @@ testing::AssertionResult requirementsAgree(const RuleCase &ruleCase);
 
 /// Sizes around the width of a vector, at aligned and unaligned starts.
 std::vector<TensorShape> smallTensors();
+/// Matrices of one and of several blocks of rows, and some with batches.
+std::vector<TensorShape> matrices();
 
 /// "amsgrad=true param=bf16 …".
 std::string describe(const RuleCase &ruleCase);

@@ -3,6 +3,8 @@
 
 #include "RuleTable.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <filesystem>
 
 using namespace updraft::differential;
@@ -15,6 +17,18 @@ TEST_P(Rules, StepAsInterpretedInEveryStorageType) {
   for (const StorageChoice &storage : storageChoices(GetParam())) {
     RuleCase ruleCase = GetParam().instantiate(storage);
     ruleCase.tensors = smallTensors();
+    llvm::append_range(ruleCase.tensors, matrices());
+    ASSERT_TRUE(compiledEqualsInterpreted(ruleCase));
+  }
+}
+
+TEST_P(Rules, StepAsInterpretedOnOrdinaryValues) {
+  const std::vector<StorageChoice> choices = storageChoices(GetParam());
+  for (size_t choice : {size_t(0), (7 * GetParam().index + 3) % choices.size()}) {
+    RuleCase ruleCase = GetParam().instantiate(choices[choice]);
+    ruleCase.ordinary = true;
+    ruleCase.tensors = smallTensors();
+    llvm::append_range(ruleCase.tensors, matrices());
     ASSERT_TRUE(compiledEqualsInterpreted(ruleCase));
   }
 }
@@ -23,6 +37,7 @@ TEST_P(Rules, StepAsInterpretedOnLargeTensors) {
   const std::vector<StorageChoice> choices = storageChoices(GetParam());
   for (size_t choice : {size_t(0), (7 * GetParam().index + 1) % choices.size()}) {
     RuleCase ruleCase = GetParam().instantiate(choices[choice]);
+    ruleCase.ordinary = choice == 0;
     ruleCase.tensors = {{100003, false}, {8192 * 3, true}, {8193, false}};
     ASSERT_TRUE(compiledEqualsInterpreted(ruleCase));
   }

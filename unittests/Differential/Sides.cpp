@@ -81,8 +81,7 @@ llvm::Expected<RuleHandle> updraft::differential::compile(const RuleCase &ruleCa
   return RuleHandle(rule);
 }
 
-llvm::Expected<reference::Interpreter>
-updraft::differential::interpret(const RuleCase &ruleCase, reference::Precision precision) {
+static llvm::Expected<ImportedRule> import(const RuleCase &ruleCase) {
   static mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   DiagnosticEngine diagnostics;
   auto program = parseProgram(ruleCase.source, ruleCase.filename, diagnostics);
@@ -92,12 +91,37 @@ updraft::differential::interpret(const RuleCase &ruleCase, reference::Precision 
                              {ruleCase.rule, ruleCase.settings, ruleCase.storage}, diagnostics);
   if (!imported)
     return llvm::createStringError("importing: " + diagnostics.render());
+  return std::move(*imported);
+}
+
+llvm::Expected<reference::Interpreter>
+updraft::differential::interpret(const RuleCase &ruleCase, reference::Precision precision) {
+  auto imported = import(ruleCase);
+  if (!imported)
+    return imported.takeError();
   return reference::Interpreter::create(*imported->module->getOps<RuleOp>().begin(), precision);
+}
+
+llvm::Expected<std::optional<reference::Interpreter>>
+updraft::differential::interpretMatrix(const RuleCase &ruleCase) {
+  auto imported = import(ruleCase);
+  if (!imported)
+    return imported.takeError();
+  for (RuleOp rule : imported->module->getOps<RuleOp>()) {
+    if (!rule.getMatrix())
+      continue;
+    auto interpreter = reference::Interpreter::create(rule);
+    if (!interpreter)
+      return interpreter.takeError();
+    return std::move(*interpreter);
+  }
+  return std::nullopt;
 }
 
 testing::AssertionResult
 updraft::differential::interfacesAgree(const upd_rule &rule,
-                                       const reference::Interpreter &interpreter) {
+                                       llvm::ArrayRef<reference::Interpreter> interpreters) {
+  const reference::Interpreter &interpreter = interpreters.front();
   const auto &names = interpreter.hyperNames();
   if (upd_rule_hyper_count(&rule) != names.size())
     return AssertionFailure() << "compiled: " << upd_rule_hyper_count(&rule)
@@ -110,18 +134,26 @@ updraft::differential::interfacesAgree(const upd_rule &rule,
                                 << upd_rule_hyper_default(&rule, i) << ", interpreted " << names[i]
                                 << " = " << interpreter.hyperDefaults()[i];
 
-  const auto &streams = interpreter.streams();
-  if (formatOf(upd_rule_param_dtype(&rule)) != streams[0].format ||
-      formatOf(upd_rule_grad_dtype(&rule)) != streams[1].format)
-    return AssertionFailure() << "the types of param or grad differ";
-  if (upd_rule_state_count(&rule) != interpreter.stateCount())
+  // A rule for vectors and its variant for matrices may have different states.
+  std::vector<reference::Stream> states;
+  for (const reference::Interpreter &variant : interpreters) {
+    const auto &streams = variant.streams();
+    if (formatOf(upd_rule_param_dtype(&rule)) != streams[0].format ||
+        formatOf(upd_rule_grad_dtype(&rule)) != streams[1].format)
+      return AssertionFailure() << "the types of param or grad differ";
+    for (const reference::Stream &state : llvm::drop_begin(streams, 2))
+      if (llvm::none_of(states, [&](const auto &known) { return known.name == state.name; }))
+        states.push_back(state);
+  }
+  if (upd_rule_state_count(&rule) != states.size())
     return AssertionFailure() << "compiled: " << upd_rule_state_count(&rule)
-                              << " states, interpreted: " << interpreter.stateCount();
-  for (size_t i = 0; i < interpreter.stateCount(); ++i)
-    if (upd_rule_state_name(&rule, i) != streams[i + 2].name ||
-        formatOf(upd_rule_state_dtype(&rule, i)) != streams[i + 2].format)
-      return AssertionFailure() << "state " << i << " is compiled as "
-                                << upd_rule_state_name(&rule, i) << ", interpreted as "
-                                << streams[i + 2].name << ", or their types differ";
+                              << " states, interpreted: " << states.size();
+  for (size_t i = 0; i < states.size(); ++i) {
+    const std::string name = upd_rule_state_name(&rule, i);
+    auto state = llvm::find_if(states, [&](const auto &known) { return known.name == name; });
+    if (state == states.end() || formatOf(upd_rule_state_dtype(&rule, i)) != state->format)
+      return AssertionFailure() << "state " << i << " is compiled as " << name
+                                << ", interpreted otherwise, or their types differ";
+  }
   return AssertionSuccess();
 }

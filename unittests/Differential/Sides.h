@@ -10,6 +10,7 @@
 #include "updraft/Reference/Interpreter.h"
 
 #include <memory>
+#include <optional>
 
 namespace updraft::differential {
 
@@ -33,9 +34,12 @@ llvm::Expected<RuleHandle> compile(const RuleCase &ruleCase);
 llvm::Expected<reference::Interpreter>
 interpret(const RuleCase &ruleCase, reference::Precision precision = reference::Precision::Stated);
 
+/// Likewise of the rule for matrices, if it has one of its own.
+llvm::Expected<std::optional<reference::Interpreter>> interpretMatrix(const RuleCase &ruleCase);
+
 /// Whether both say the same of their hyperparameters and streams.
 testing::AssertionResult interfacesAgree(const upd_rule &rule,
-                                         const reference::Interpreter &interpreter);
+                                         llvm::ArrayRef<reference::Interpreter> interpreters);
 
 } // namespace updraft::differential
 
