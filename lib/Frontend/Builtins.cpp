@@ -6,12 +6,12 @@ using namespace updraft;
 
 namespace {
 constexpr Builtin table[] = {
-    {"abs", 1, BuiltinKind::Abs, true},    {"ceil", 1, BuiltinKind::Ceil, true},
-    {"exp", 1, BuiltinKind::Exp, false},   {"floor", 1, BuiltinKind::Floor, true},
-    {"fma", 3, BuiltinKind::Fma, true},    {"log", 1, BuiltinKind::Log, false},
-    {"max", 2, BuiltinKind::Max, true},    {"min", 2, BuiltinKind::Min, true},
-    {"pow", 2, BuiltinKind::Pow, false},   {"sqrt", 1, BuiltinKind::Sqrt, true},
-    {"tanh", 1, BuiltinKind::Tanh, false},
+    {"abs", 1, BuiltinKind::Abs},   {"ceil", 1, BuiltinKind::Ceil},
+    {"exp", 1, BuiltinKind::Exp},   {"floor", 1, BuiltinKind::Floor},
+    {"fma", 3, BuiltinKind::Fma},   {"log", 1, BuiltinKind::Log},
+    {"max", 2, BuiltinKind::Max},   {"min", 2, BuiltinKind::Min},
+    {"pow", 2, BuiltinKind::Pow},   {"sqrt", 1, BuiltinKind::Sqrt},
+    {"tanh", 1, BuiltinKind::Tanh},
 };
 } // namespace
 

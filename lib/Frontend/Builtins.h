@@ -30,7 +30,6 @@ struct Builtin {
   llvm::StringRef name;
   unsigned arity;
   BuiltinKind kind;
-  bool takesTensors;
 };
 
 llvm::ArrayRef<Builtin> builtins();
@@ -38,7 +37,7 @@ llvm::ArrayRef<Builtin> builtins();
 /// Null if there is none of this name.
 const Builtin *findBuiltin(llvm::StringRef name);
 
-/// The greatest magnitude of an exponent that is expanded to multiplications.
+/// The greatest magnitude of a constant exponent that is expanded to multiplications.
 constexpr int maxExpandedExponent = 16;
 
 } // namespace updraft

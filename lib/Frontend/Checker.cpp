@@ -181,11 +181,7 @@ Type Checker::checkBinary(const Expr &expr, const Scope &scope) {
 Type Checker::checkPower(const Expr &expr, Type base, Type exponent) {
   operandIs(*expr.operands[0], base, Kind::Number, "^");
   operandIs(*expr.operands[1], exponent, Kind::Number, "^");
-  Extent extent = join(base.extent, exponent.extent);
-  // The value of a static exponent is looked at when the rule is imported.
-  if (isTensorExtent(extent) && exponent.extent != Extent::model)
-    diagnostics.report(DiagnosticKind::TensorPower, expr.operands[1]->range, maxExpandedExponent);
-  return {Kind::Number, extent};
+  return {Kind::Number, join(base.extent, exponent.extent)};
 }
 
 Type Checker::checkIf(const Expr &expr, const Scope &scope) {
@@ -292,15 +288,6 @@ Type Checker::checkBuiltin(const Expr &expr, const Builtin &builtin,
   for (auto [operand, type] : llvm::zip(expr.operands, arguments)) {
     operandIs(*operand, type, Kind::Number, builtin.name);
     extent = join(extent, type.extent);
-    if (type.isTensor() && !builtin.takesTensors) {
-      std::vector<std::string> names;
-      for (const Builtin &other : builtins())
-        if (other.takesTensors)
-          names.push_back(("`" + other.name + "`").str());
-      diagnostics.report(DiagnosticKind::ScalarFunction, operand->range, builtin.name,
-                         llvm::join(names, ", "));
-      return Type();
-    }
   }
   return {Kind::Number, extent};
 }

@@ -192,7 +192,7 @@ Value Emitter::binary(BinaryOperator op, Value left, Value right, Location loc) 
   return value;
 }
 
-bool Emitter::isTensorExponent(double exponent) {
+bool Emitter::isExpandedExponent(double exponent) {
   return exponent == 0.5 ||
          (std::floor(exponent) == exponent && std::fabs(exponent) <= maxExpandedExponent);
 }
@@ -214,7 +214,7 @@ Value Emitter::power(Value base, Value exponent, Location loc) {
   if (base.isConstant() && exponent.isConstant())
     return Value::ofNumber(std::pow(base.number, exponent.number));
   Extent extent = join(base.extent, exponent.extent);
-  if (exponent.isConstant() && isTensorExponent(exponent.number)) {
+  if (exponent.isConstant() && isExpandedExponent(exponent.number)) {
     if (exponent.number == 0.5)
       return builtin(BuiltinKind::Sqrt, {base}, loc);
     if (exponent.number == 0)
@@ -223,8 +223,9 @@ Value Emitter::power(Value base, Value exponent, Location loc) {
     return exponent.number > 0 ? product
                                : binary(BinaryOperator::Divide, Value::ofNumber(1), product, loc);
   }
-  mlir::Value x = scalar(base, loc), result;
-  if (exponent.fitsInteger()) {
+  bool isElement = isTensorExtent(extent);
+  mlir::Value x = operand(base, isElement, loc), result;
+  if (exponent.fitsInteger() && !isElement) {
     auto i64 = builder.getI64Type();
     mlir::Value n =
         exponent.ir ? create<arith::FPToSIOp>(loc, i64, exponent.ir)
@@ -232,7 +233,7 @@ Value Emitter::power(Value base, Value exponent, Location loc) {
                           loc, builder.getI64IntegerAttr(static_cast<int64_t>(exponent.number)));
     result = create<math::FPowIOp>(loc, x, n);
   } else {
-    result = create<math::PowFOp>(loc, x, scalar(exponent, loc));
+    result = create<math::PowFOp>(loc, x, operand(exponent, isElement, loc));
   }
   return Value::ofIr(Kind::Number, extent, result);
 }

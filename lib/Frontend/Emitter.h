@@ -22,7 +22,7 @@ public:
   Emitter(mlir::OpBuilder &builder, mlir::Type compute) : builder(builder), compute(compute) {}
 
   Value unary(UnaryOperator op, Value operand, mlir::Location loc);
-  /// Every operator but `^` with a tensor base, `&&` and `||` included.
+  /// Every operator but `^`, `&&` and `||` included.
   Value binary(BinaryOperator op, Value left, Value right, mlir::Location loc);
   Value power(Value base, Value exponent, mlir::Location loc);
   Value select(Value condition, Value whenTrue, Value whenFalse, mlir::Location loc);
@@ -33,9 +33,6 @@ public:
   Value size(Extent over, mlir::Location loc);
   /// Uniform in [0, 1), from the random stream of this number.
   Value random(unsigned stream, mlir::Location loc);
-
-  /// Whether a tensor may have this exponent.
-  static bool isTensorExponent(double exponent);
 
   /// The number as f64; it is no tensor, unless the compute type is f64.
   mlir::Value scalar(const Value &value, mlir::Location loc);
@@ -60,6 +57,7 @@ private:
     return Op::create(builder, loc, std::forward<Args>(args)...);
   }
   Value compare(BinaryOperator op, const Value &left, const Value &right, mlir::Location loc);
+  static bool isExpandedExponent(double exponent);
   Value repeatedProduct(const Value &base, unsigned exponent, mlir::Location loc);
 
   mlir::OpBuilder &builder;

@@ -105,10 +105,6 @@ Value Evaluator::evaluateBinary(const Expr &expr, const Names &names) {
       return right.boolean == (expr.binary == BinaryOperator::Or) ? right : left;
     return emit.binary(expr.binary, left, right, location(expr.focus));
   }
-  if (left.isTensor() && !(right.isConstant() && Emitter::isTensorExponent(right.number))) {
-    diagnostics.report(DiagnosticKind::TensorPower, expr.operands[1]->range, maxExpandedExponent);
-    return Value();
-  }
   return emit.power(left, right, location(expr.focus));
 }
 

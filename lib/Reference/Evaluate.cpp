@@ -236,6 +236,14 @@ void updraft::reference::execute(const Instruction &instruction, Register *regs)
   case Opcode::MultiplyInteger:
     result.bits = keepWidth(x.bits * y.bits, instruction.width);
     return;
+  case Opcode::RealToBits:
+    result.bits = instruction.width == 32 ? llvm::bit_cast<uint32_t>(static_cast<float>(x.real))
+                                          : llvm::bit_cast<uint64_t>(x.real);
+    return;
+  case Opcode::BitsToReal:
+    result.real = instruction.fromWidth == 32 ? llvm::bit_cast<float>(static_cast<uint32_t>(x.bits))
+                                              : llvm::bit_cast<double>(x.bits);
+    return;
   case Opcode::ExtendUnsigned:
     result.bits = x.bits;
     return;

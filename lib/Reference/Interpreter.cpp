@@ -3,6 +3,7 @@
 #include "updraft/Reference/Interpreter.h"
 
 #include "TensorRun.h"
+#include "Updraft/Transforms/ExpandMath.h"
 
 using namespace updraft;
 using namespace updraft::reference;
@@ -20,7 +21,11 @@ static std::vector<Register> runGroupScalars(const Program &program,
 }
 
 llvm::Expected<Interpreter> Interpreter::create(RuleOp rule, Precision precision) {
-  llvm::Expected<Program> program = resolve(rule, precision);
+  // Elementary functions are what they expand to, in the precision that the rule states.
+  mlir::OwningOpRef<RuleOp> expanded = rule.clone();
+  if (precision == Precision::Stated)
+    expandFunctions(*expanded);
+  llvm::Expected<Program> program = resolve(*expanded, precision);
   if (!program)
     return program.takeError();
   return Interpreter(std::make_shared<const Program>(std::move(*program)));

@@ -44,6 +44,9 @@ enum class Opcode : uint8_t {
   Cosine,
   Power,
   IntegerPower,
+  // The bits of one as the other.
+  RealToBits,
+  BitsToReal,
   // Integer to real.
   SignedToReal,
   UnsignedToReal,

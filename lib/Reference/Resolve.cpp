@@ -239,6 +239,11 @@ llvm::Error Resolver::visitConstant(arith::ConstantOp op) {
 
 llvm::Error Resolver::visitArithmetic(Operation &op) {
   std::optional<Opcode> opcode = opcodeOf(op.getName().getStringRef());
+  if (isa<arith::BitcastOp>(op)) {
+    bool isReal = isa<FloatType>(op.getResult(0).getType());
+    if (isReal != isa<FloatType>(op.getOperand(0).getType()))
+      opcode = isReal ? Opcode::BitsToReal : Opcode::RealToBits;
+  }
   if (!opcode || op.getNumResults() != 1 || op.getNumOperands() > 3)
     return error("the reference interpreter does not know `{0}`", op.getName());
 

@@ -159,3 +159,22 @@ updraft.rule @Vectors compute f32 {
   %t = arith.truncf %v : vector<2xf64> to vector<2xf32>
   updraft.next %p : f32
 }
+
+// -----
+
+// A function of a constant is what its expansion gives, not what the C library does.
+// CHECK-LABEL: updraft.rule @Function
+// CHECK-DAG:   %[[TWO:.*]] = arith.constant 2.000000e+00 : f32
+// CHECK-DAG:   %[[E:.*]] = math.exp %[[TWO]] : f32
+// CHECK-DAG:   %[[P:.*]] = math.powf %[[E]], %[[TWO]] : f32
+// CHECK:       updraft.next %[[P]]
+updraft.rule @Function compute f32 {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %two = arith.constant 2.0 : f32
+  %c = arith.cmpf oeq, %g, %p : f32
+  %x = arith.select %c, %two, %two : f32
+  %e = math.exp %x : f32
+  %n = math.powf %e, %x : f32
+  updraft.next %n : f32
+}

@@ -60,13 +60,13 @@ updraft.rule @Negations compute f32 {
 // -----
 
 // CHECK-LABEL: updraft.rule @Constants
-// CHECK-DAG:     %[[TENTH:.*]] = arith.constant 1.000000e-01 : f32
-// CHECK-DAG:     %[[EIGHTH:.*]] = arith.constant -1.250000e-01 : f32
-// CHECK-DAG:     %[[THREE:.*]] = arith.constant -3.000000e+00 : f32
 // CHECK:         %[[P:.*]] = updraft.param
 // CHECK:         %[[G:.*]] = updraft.grad
+// CHECK-NEXT:    %[[TENTH:.*]] = arith.constant 1.000000e-01 : f32
 // CHECK-NEXT:    %[[A:.*]] = arith.mulf %[[G]], %[[TENTH]] : f32
+// CHECK-NEXT:    %[[EIGHTH:.*]] = arith.constant -1.250000e-01 : f32
 // CHECK-NEXT:    %[[B:.*]] = arith.mulf %[[A]], %[[EIGHTH]] : f32
+// CHECK-NEXT:    %[[THREE:.*]] = arith.constant -3.000000e+00 : f32
 // CHECK-NEXT:    %[[C:.*]] = arith.divf %[[B]], %[[THREE]] : f32
 // CHECK-NEXT:    %[[D:.*]] = arith.mulf %[[C]], %[[THREE]] : f32
 // CHECK-NEXT:    updraft.next %[[D]]

@@ -99,7 +99,11 @@ std::string Generator::tensor(unsigned depth) {
     return pick(tensors);
   const std::string a = tensor(depth - 1);
   const auto b = [&] { return operand(depth - 1); };
-  switch (below(20)) {
+  switch (below(22)) {
+  case 20:
+    return pick<std::string>({"exp(", "log(", "tanh("}) + a + ")";
+  case 21:
+    return "(" + a + " ^ " + b() + ")";
   case 0:
   case 1:
     return "(" + a + " + " + b() + ")";

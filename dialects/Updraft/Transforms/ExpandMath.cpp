@@ -1,7 +1,11 @@
 //===- ExpandMath.cpp - Mathematical functions as arithmetic ----------------------------------===//
-// Expands `math.fpowi` in plans by squaring, in an order that docs/dialect.md fixes: the bits do
-// not depend on a C library, and the reference interpreter gives the same.
+// Expands elementary functions, and `math.fpowi` in plans by squaring, in an order that
+// docs/dialect.md fixes: the bits do not depend on a C library, and the reference interpreter gives
+// the same.
 
+#include "Updraft/Transforms/ExpandMath.h"
+
+#include "Math/Functions.h"
 #include "Updraft/IR/UpdraftOps.h"
 #include "Updraft/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -9,6 +13,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -79,13 +84,31 @@ Value powerInLoop(ImplicitLocOpBuilder &b, Value base, Value exponent) {
   return arith::SelectOp::create(b, isNegative, inverse, power);
 }
 
+/// The value that `op`, an elementary function of scalars, becomes; null if it is none.
+Value expandFunction(Operation *op) {
+  if (op->getNumResults() != 1 || !isa<Float32Type, Float64Type>(op->getResult(0).getType()))
+    return {};
+  expansion::ScalarBuilder make(op->getLoc(), op);
+  auto operand = [&](unsigned index) { return expansion::Real{&make, op->getOperand(index)}; };
+  return TypeSwitch<Operation *, Value>(op)
+      .Case([&](math::ExpOp) { return expansion::exp(operand(0)).value; })
+      .Case([&](math::LogOp) { return expansion::log(operand(0)).value; })
+      .Case([&](math::TanhOp) { return expansion::tanh(operand(0)).value; })
+      .Case([&](math::PowFOp) { return expansion::pow(operand(0), operand(1)).value; })
+      .Default([](Operation *) { return Value(); });
+}
+
 struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
   void runOnOperation() override {
-    for (auto plan : getOperation().getOps<PlanOp>())
-      plan.walk([&](math::FPowIOp power) {
-        if (expand(power))
-          ++expandedOperations;
-      });
+    for (Operation &op : *getOperation().getBody()) {
+      if (isa<RuleOp, PlanOp>(op))
+        expandedOperations += expandFunctions(&op);
+      if (isa<PlanOp>(op)) // a rule has no loops
+        op.walk([&](math::FPowIOp power) {
+          if (expand(power))
+            ++expandedOperations;
+        });
+    }
   }
 
   bool expand(math::FPowIOp power) {
@@ -108,4 +131,20 @@ struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
 };
 
 } // namespace
+
+unsigned expandFunctions(Operation *root) {
+  unsigned count = 0;
+  root->walk([&](Operation *op) {
+    Value expanded = expandFunction(op);
+    if (!expanded)
+      return;
+    // The result is called as in the source.
+    expanded.getDefiningOp()->setLoc(op->getLoc());
+    op->replaceAllUsesWith(ValueRange(expanded));
+    op->erase();
+    ++count;
+  });
+  return count;
+}
+
 } // namespace updraft

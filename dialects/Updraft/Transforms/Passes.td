@@ -100,11 +100,15 @@ def SchedulePass : Pass<"updraft-schedule", "::mlir::ModuleOp"> {
 }
 
 def ExpandMathPass : Pass<"updraft-expand-math", "::mlir::ModuleOp"> {
-  let summary = "Expand powers with integer exponents in plans into multiplications";
+  let summary = "Expand mathematical functions into arithmetic";
   let description = [{
-    `math.fpowi` becomes the algorithm that docs/dialect.md specifies, so that a power has the same
-    bits everywhere: squaring, one loop iteration per bit of the exponent. A constant exponent needs
-    no loop, and is expanded in passes as well.
+    In rules and plans `math.exp`, `math.log`, `math.tanh` and `math.powf` on scalars of f32 and f64
+    become arithmetic, `math.fma` and operations on bits, so that they have the same bits everywhere
+    and need no library; docs/numerics.md states their errors.
+
+    In plans `math.fpowi` becomes the algorithm that docs/dialect.md specifies: squaring, one loop
+    iteration per bit of the exponent. A constant exponent needs no loop, and is expanded in passes
+    as well.
 
     Before:
 
@@ -120,7 +124,8 @@ def ExpandMathPass : Pass<"updraft-expand-math", "::mlir::ModuleOp"> {
     %p = arith.mulf %x, %0 : f64
     ```
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect"];
   let statistics = [
     Statistic<"expandedOperations", "expanded-operations", "Operations that became arithmetic">
   ];

@@ -20,10 +20,11 @@ namespace updraft::reference {
 /// What values are rounded to.
 enum class Precision {
   /// The types that the rule states: f32 operations are done in float, f64 ones in double; a value
-  /// is rounded to its storage type when it is stored.
+  /// is rounded to its storage type when it is stored. `exp`, `log`, `tanh` and `pow` are
+  /// the arithmetic that `updraft-expand-math` makes of them.
   Stated,
-  /// Every value and every stored element is a double: how far rounding takes a rule from its
-  /// mathematics. All buffers hold f64 then.
+  /// Every value and every stored element is a double, functions are the C library's: how far
+  /// rounding takes a rule from its mathematics. All buffers hold f64 then.
   Double,
 };
 

@@ -1,0 +1,104 @@
+//===- UnaryTests.cpp - exp, log and tanh against the C library in more bits ------------------===//
+// The bounds are those of docs/numerics.md.
+
+#include "CompiledFunction.h"
+#include "UnitError.h"
+
+#include "gtest/gtest.h"
+
+#include <bit>
+#include <cmath>
+#include <random>
+
+using namespace updraft::math;
+
+namespace {
+
+struct Function {
+  const char *name;
+  Exact<float> (*exactOfF32)(Exact<float>);
+  Exact<double> (*exactOfF64)(Exact<double>);
+  double boundF32, boundF64;
+  double reach; // beyond it nothing happens any more
+};
+
+void PrintTo(const Function &function, std::ostream *os) { *os << function.name; }
+
+class Unary : public testing::TestWithParam<Function> {
+protected:
+  static constexpr int64_t chunk = 1 << 20;
+
+  /// Adds the errors on the floats of patterns first, first + stride, ….
+  static LargestError<float> measure(uint64_t first, uint64_t stride) {
+    CompiledFunction<float> compiled(std::string(GetParam().name) + "(grad)");
+    LargestError<float> largest;
+    std::vector<float> inputs(chunk), results(chunk);
+    for (uint64_t at = first; at < uint64_t(1) << 32; at += stride * chunk) {
+      for (int64_t i = 0; i < chunk; ++i)
+        inputs[i] = std::bit_cast<float>(static_cast<uint32_t>(at + i * stride));
+      compiled.apply(results, inputs);
+      for (int64_t i = 0; i < chunk; ++i)
+        largest.add(unitError(results[i], GetParam().exactOfF32(inputs[i])), inputs[i]);
+    }
+    return largest;
+  }
+};
+
+TEST_P(Unary, F32) {
+  const LargestError<float> largest = measure(0, 509);
+  RecordProperty("largest", largest.describe());
+  EXPECT_LE(largest.units, GetParam().boundF32) << largest.describe();
+}
+
+TEST_P(Unary, DISABLED_EveryF32) {
+  const LargestError<float> largest = measure(0, 1);
+  RecordProperty("largest", largest.describe());
+  EXPECT_LE(largest.units, GetParam().boundF32) << largest.describe();
+  std::printf("%s: %s\n", GetParam().name, largest.describe().c_str());
+}
+
+TEST_P(Unary, F64) {
+  if (std::numeric_limits<Exact<double>>::digits <= 53)
+    GTEST_SKIP() << "long double has no more bits than double here";
+  CompiledFunction<double> compiled(std::string(GetParam().name) + "(grad)");
+  std::mt19937_64 random(1);
+  std::uniform_real_distribution<double> inReach(-GetParam().reach, GetParam().reach);
+  std::uniform_real_distribution<double> exponent(-30, 8);
+  LargestError<double> largest;
+  std::vector<double> inputs(chunk), results(chunk);
+  for (int round = 0; round < 3; ++round) {
+    for (double &input : inputs) {
+      // Any bits; values around 1; values that matter.
+      input = round == 0 ? std::bit_cast<double>(random())
+              : round == 1
+                  ? std::exp2(exponent(random)) * (random() & 1 ? 1 : -1) + (random() & 1 ? 1 : 0)
+                  : inReach(random);
+    }
+    compiled.apply(results, inputs);
+    for (int64_t i = 0; i < chunk; ++i)
+      largest.add(unitError(results[i], GetParam().exactOfF64(inputs[i])), inputs[i]);
+  }
+  RecordProperty("largest", largest.describe());
+  EXPECT_LE(largest.units, GetParam().boundF64) << largest.describe();
+}
+
+TEST_P(Unary, SpecialValues) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  CompiledFunction<float> single(std::string(GetParam().name) + "(grad)");
+  CompiledFunction<double> twice(std::string(GetParam().name) + "(grad)");
+  for (double x : {0.0, -0.0, 1.0, -1.0, infinity, -infinity, nan}) {
+    EXPECT_LE(unitError(single(0, static_cast<float>(x)), GetParam().exactOfF32(x)), 1) << x;
+    EXPECT_LE(unitError(twice(0, x), GetParam().exactOfF64(x)), 1) << x;
+  }
+}
+
+std::string nameOf(const testing::TestParamInfo<Function> &info) { return info.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(Functions, Unary,
+                         testing::Values(Function{"exp", std::exp, std::exp, 0.76, 0.76, 750},
+                                         Function{"log", std::log, std::log, 0.8, 0.8, 1e300},
+                                         Function{"tanh", std::tanh, std::tanh, 0.95, 1.05, 20}),
+                         nameOf);
+
+} // namespace
