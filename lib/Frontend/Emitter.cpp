@@ -381,6 +381,14 @@ Value Emitter::size(Extent over, Location loc) {
   return value;
 }
 
+// A value per row counts for each of its elements: as many as there are columns.
+Value Emitter::valueCount(Extent extent, Location loc) {
+  Value elements = size(Extent::tensor, loc);
+  if (extent == Extent::element)
+    return elements;
+  return binary(BinaryOperator::Divide, elements, size(extent, loc), loc);
+}
+
 // As many of the upper bits as the compute type holds, scaled to [0, 1).
 Value Emitter::random(unsigned stream, Location loc) {
   unsigned digits = compute.isF64() ? 53 : 24;

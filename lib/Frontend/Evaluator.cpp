@@ -162,6 +162,7 @@ Value Evaluator::evaluateRuleFunction(const Expr &expr, const RuleFunction &func
       return Value();
     }
     return emit.random(randomNumbers++, loc);
+  case RuleFunctionKind::Count:
   case RuleFunctionKind::Reduce:
     break;
   }
@@ -169,7 +170,8 @@ Value Evaluator::evaluateRuleFunction(const Expr &expr, const RuleFunction &func
   for (const Value &argument : arguments)
     extent = join(extent, argument.extent);
   if (canReduce(extent, function.over))
-    return emit.reduce(function, arguments, loc);
+    return function.kind == RuleFunctionKind::Count ? emit.valueCount(extent, loc)
+                                                    : emit.reduce(function, arguments, loc);
   diagnostics.report(DiagnosticKind::ReductionOperand, expr.operands[0]->range, function.name,
                      describe(Type{Kind::Number, extent}));
   return Value();

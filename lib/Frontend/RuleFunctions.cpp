@@ -14,6 +14,7 @@ constexpr RuleFunction table[] = {
     {"column_sum", 1, reduce, Extent::column},
     // A row has as many elements as there are columns.
     {"columns", 0, size, Extent::row},
+    {"count", 1, RuleFunctionKind::Count, Extent::tensor},
     {"dot", 2, reduce, Extent::tensor},
     {"group_dot", 2, reduce, Extent::group},
     {"group_max", 1, reduce, Extent::group, ReductionKind::max},

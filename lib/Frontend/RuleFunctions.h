@@ -15,6 +15,7 @@ namespace updraft {
 enum class RuleFunctionKind : uint8_t {
   Reduce, ///< of one argument, or of the product of two
   Size,   ///< how many values a reduction over the extent takes
+  Count,  ///< how many values its argument has
   Random,
 };
 

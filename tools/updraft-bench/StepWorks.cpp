@@ -125,6 +125,14 @@ std::vector<Row> runMany(const BenchOptions &options, const std::string &work, i
   addTorch(options, adamW, "f32", tensors, elements, contestants);
   return finish(options, work, std::move(contestants));
 }
+
+/// Matrices against the limit of the bytes that the passes move.
+std::vector<Row> runMatrices(const BenchOptions &options, const std::string &work,
+                             const Optimizer &optimizer) {
+  const int64_t tensors = options.quick ? 2 : 160, rows = 400, elements = 160'000;
+  Stepper stepper(setupOf(options, optimizer, tensors, elements, {}, rows));
+  return finish(options, work, {stepOf(stepper, "updraft", "f32"), limitOf(stepper, "f32")});
+}
 } // namespace
 
 std::vector<Work> updraft::bench::stepWorks() {
@@ -153,6 +161,16 @@ std::vector<Work> updraft::bench::stepWorks() {
                    [](const BenchOptions &options) {
                      return runFlat(options, "clip-adamw-1x50M", clipped, "f32", {}, false);
                    }});
+  static const std::vector<Optimizer> ofMatrices{{"lamb", "lamb", {}, "", ""},
+                                                 {"lars", "lars", {}, "", ""},
+                                                 {"adafactor", "adafactor", {}, "", ""}};
+  for (const Optimizer &optimizer : ofMatrices) {
+    std::string name = optimizer.work + "-160x160k";
+    works.push_back({name, fmt::format("{}, 160 matrices of 400 x 400 f32", optimizer.work),
+                     [name, &optimizer](const BenchOptions &options) {
+                       return runMatrices(options, name, optimizer);
+                     }});
+  }
   auto addMany = [&](const std::string &name, int64_t tensors, int64_t elements) {
     works.push_back(
         {name, fmt::format("adamw, {} tensors of {} f32", tensors, elements),

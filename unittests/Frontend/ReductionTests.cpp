@@ -30,6 +30,16 @@ TEST(Reductions, OverTheTensorAreScalars) {
   EXPECT_THAT(importExpression("param * (1 + sum(grad))"), HasSubstr("arith.addf %cst, %0 : f64"));
 }
 
+TEST(Reductions, TheMeanOfAValuePerRowIsThatOfTheRows) {
+  std::string text =
+      importExpression("if matrix then param - mean(row_sum(grad)) else param - mean(grad)");
+  auto [vectors, matrices] = llvm::StringRef(text).split("@R_matrix");
+  EXPECT_EQ(count(vectors.str(), "updraft.size over tensor"), 1u);
+  EXPECT_EQ(count(vectors.str(), "updraft.size over row"), 0u);
+  EXPECT_EQ(count(matrices.str(), "updraft.size over tensor"), 1u);
+  EXPECT_EQ(count(matrices.str(), "updraft.size over row"), 1u);
+}
+
 TEST(Reductions, OverTheGroup) {
   EXPECT_THAT(importExpression("param * group_sum(grad)"),
               HasSubstr("updraft.reduce sum %grad over group : f32"));
