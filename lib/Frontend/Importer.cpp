@@ -53,7 +53,6 @@ public:
       importParameters(stage);
     for (auto [stage, names] : llvm::zip(request.stages, stageNames))
       importRequirements(builder, evaluator, stage, names, diagnostics);
-    importSeedRequirement();
     importUpdates();
   }
 
@@ -116,35 +115,6 @@ private:
           if (name.text == input)
             return evaluator.location(name);
     return evaluator.location(request.rule->name.range);
-  }
-
-  // The runtime makes an integer of the seed.
-  void importSeedRequirement() {
-    for (auto [stage, names] : llvm::zip(request.stages, stageNames))
-      for (const ResolvedParameter &parameter : stage.parameters)
-        if (parameter.name == "seed" && usesSeed())
-          requireSeed(parameter, *names.find(parameter.declaration->name.text));
-  }
-
-  bool usesSeed() const {
-    return llvm::any_of(request.stages, [](const ResolvedStage &stage) { return stage.isRandom; });
-  }
-
-  void requireSeed(const ResolvedParameter &parameter, const Value &seed) {
-    auto holds = [&](const Value &value) {
-      Location loc = evaluator.location(parameter.declaration->name.range);
-      Emitter &emit = evaluator.emit;
-      Value isWhole = emit.binary(BinaryOperator::Equal,
-                                  emit.builtin(BuiltinKind::Floor, {value}, loc), value, loc);
-      Value isSmall = emit.binary(BinaryOperator::Less, value, Value::ofNumber(0x1p53), loc);
-      Value isPositive = emit.binary(BinaryOperator::GreaterEqual, value, Value::ofNumber(0), loc);
-      return emit.binary(BinaryOperator::And,
-                         emit.binary(BinaryOperator::And, isWhole, isSmall, loc), isPositive, loc);
-    };
-    if (!holds(parameter.value).boolean)
-      diagnostics.report(DiagnosticKind::InvalidSeed, parameter.range, shown(parameter.value));
-    RequireOp::create(builder, evaluator.location(parameter.declaration->name.range),
-                      holds(seed).ir, "Invalid seed: {seed}; it must be an integer from 0 to 2^53");
   }
 
   mlir::OpBuilder builder;

@@ -121,8 +121,6 @@ private:
     for (const ChainStage &stage : chain) {
       for (const Parameter &parameter : stage.rule->parameters)
         names.push_back(stage.names.find(parameter.name.text)->second);
-      if (callsRandom(*stage.rule))
-        names.push_back("seed");
     }
     for (const auto &[name, value] : request.settings)
       if (!chain.empty() && !llvm::is_contained(names, name))
@@ -135,30 +133,14 @@ private:
     resolved.rule = stage.rule;
     resolved.label = stage.label;
     resolved.constants.file = stage.rule->file;
-    resolved.isRandom = callsRandom(*stage.rule);
     result.hasMatrixRule |= mentionsMatrix(*stage.rule);
     for (const Parameter &parameter : stage.rule->parameters)
       resolveParameter(resolved, stage, parameter);
-    // The seed of the chain is the one that is called so outside.
-    if (resolved.isRandom && !hasSeed()) {
-      ParsedFile &file = addFile("<seed>", "0");
-      Parameter seed{
-          {"seed", {file.source.get(), 0, 1}}, parseExpression(file, diagnostics), false};
-      resolveParameter(resolved, stage, *new (file.arena.Allocate<Parameter>()) Parameter(seed));
-    }
-  }
-
-  bool hasSeed() const {
-    return llvm::any_of(result.stages, [](const ResolvedStage &stage) {
-      return llvm::any_of(stage.parameters,
-                          [](const ResolvedParameter &other) { return other.name == "seed"; });
-    });
   }
 
   void resolveParameter(ResolvedStage &resolved, const ChainStage &stage,
                         const Parameter &parameter) {
-    auto known = stage.names.find(parameter.name.text);
-    std::string name = known == stage.names.end() ? "seed" : known->second;
+    const std::string &name = stage.names.find(parameter.name.text)->second;
     Value value = evaluator.evaluate(*parameter.initial, resolved.constants);
     if (value.isError())
       return;
@@ -187,7 +169,7 @@ private:
     if (value.kind == Kind::Number && std::isnan(value.number))
       diagnostics.report(DiagnosticKind::DefaultNaN, range, name);
     resolved.constants.add(parameter.name.text, value);
-    resolved.parameters.push_back({&parameter, name, value, range, isExplicit || setting});
+    resolved.parameters.push_back({&parameter, name, value, isExplicit || setting});
   }
 
   Value evaluateSetting(StringRef name, StringRef text, Kind kind, SourceRange &range) {

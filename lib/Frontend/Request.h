@@ -13,10 +13,9 @@ namespace updraft {
 
 struct ResolvedParameter {
   const Parameter *declaration;
-  std::string name;  ///< as it is known outside
-  Value value;       ///< a constant
-  SourceRange range; ///< where the value is given
-  bool isExplicit;   ///< the request or the chain gave the value
+  std::string name; ///< as it is known outside
+  Value value;      ///< a constant
+  bool isExplicit;  ///< the request or the chain gave the value
 };
 
 struct ResolvedState {
@@ -34,7 +33,6 @@ struct ResolvedStage {
   std::string label;
   std::vector<ResolvedParameter> parameters;
   std::vector<ResolvedState> states;
-  bool isRandom = false; ///< it needs a seed
   /// Every hyperparameter and flag as a constant, by its local name.
   Names constants;
 };

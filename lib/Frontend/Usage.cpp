@@ -84,9 +84,3 @@ bool updraft::dependsOnTensor(const Expr &expr, const ParsedFile &file) {
   };
   return anyOf(expr, isInput) || Reachable(isOfTensor).from(expr, file);
 }
-
-bool updraft::callsRandom(const Rule &rule) {
-  return Reachable(
-             [](const Expr &expr) { return expr.kind == ExprKind::Call && expr.text == "random"; })
-      .from(rule);
-}

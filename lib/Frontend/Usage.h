@@ -14,9 +14,6 @@ bool mentionsMatrix(const Rule &rule);
 /// Whether a value depends on the tensor or the step: it has to be computed at each step.
 bool dependsOnTensor(const Expr &expr, const ParsedFile &file);
 
-/// Whether a call of `random` can be reached from the rule.
-bool callsRandom(const Rule &rule);
-
 } // namespace updraft
 
 #endif // UPDRAFT_LIB_FRONTEND_USAGE_H

@@ -174,3 +174,27 @@ updraft.rule @Shared compute f64 {
   %n = arith.subf %p, %k : f64
   updraft.next %n : f64
 }
+
+// -----
+
+// A condition per row is computed again for the elements that it chooses for: memory holds floats.
+// CHECK-LABEL: updraft.plan @Limited_matrix
+// CHECK:         updraft.pass reads(%grad : !updraft.stream<f32>)
+// CHECK-SAME:      reduces [#updraft.reduction<sum over row>]
+// CHECK:         updraft.pass over row
+// CHECK-NOT:       i1
+// CHECK:         updraft.pass scalars(
+// CHECK:           arith.cmpf ogt
+// CHECK-NEXT:      arith.select
+updraft.rule @Limited_matrix compute f32 matrix {
+  %limit = updraft.hyper "limit" = 1.0
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %s = updraft.reduce sum %g over row : f32
+  %r = arith.truncf %s : f64 to f32
+  %l = arith.truncf %limit : f64 to f32
+  %above = arith.cmpf ogt, %r, %l : f32
+  %chosen = arith.select %above, %p, %g : f32
+  %p1 = arith.subf %p, %chosen : f32
+  updraft.next %p1 : f32
+}

@@ -60,6 +60,9 @@ bool updraft::isPassInput(Value value, Extent extent, unsigned stage, const Exte
         return store.next == value && store.stage < stage;
       }))
     return true;
+  // Memory between passes holds floats. A condition is computed again from what it compares.
+  if (!extents.isScalar(value) && !isa<FloatType>(value.getType()))
+    return false;
   return extents.of(value) != extent && !matchPattern(value, m_Constant()) &&
          !isa<RandomOp>(definition);
 }
