@@ -20,13 +20,13 @@ struct Named {
 
 class Generator {
 public:
-  explicit Generator(uint64_t seed)
-      : random(seed), seed(seed), matrix(seed % 2), compute(below(4) ? "f32" : "f64") {}
+  Generator(Choices &choices, bool isMatrix, uint64_t seed)
+      : choices(choices), seed(seed), matrix(isMatrix), compute(below(4) ? "f32" : "f64") {}
 
   PlanCase make();
 
 private:
-  unsigned below(unsigned limit) { return random() % limit; }
+  unsigned below(unsigned limit) { return choices.below(limit); }
   bool chance(unsigned percent) { return below(100) < percent; }
   template <typename T> const T &pick(const std::vector<T> &from) {
     return from[below(from.size())];
@@ -49,7 +49,7 @@ private:
   const Named *within(const std::vector<Named> &values, Extent extent);
   void addNext();
 
-  std::mt19937_64 random;
+  Choices &choices;
   uint64_t seed;
   bool matrix;
   std::string compute;
@@ -235,4 +235,11 @@ PlanCase Generator::make() {
 
 } // namespace
 
-PlanCase updraft::differential::randomExtents(uint64_t seed) { return Generator(seed).make(); }
+PlanCase updraft::differential::randomExtents(Choices &choices, bool isMatrix, uint64_t seed) {
+  return Generator(choices, isMatrix, seed).make();
+}
+
+PlanCase updraft::differential::randomExtents(uint64_t seed) {
+  SeededChoices choices(seed);
+  return randomExtents(choices, seed % 2, seed);
+}

@@ -5,9 +5,14 @@
 #ifndef UPDRAFT_UNITTESTS_DIFFERENTIAL_RANDOMEXTENTS_H
 #define UPDRAFT_UNITTESTS_DIFFERENTIAL_RANDOMEXTENTS_H
 
+#include "Choices.h"
 #include "PlanRunner.h"
 
 namespace updraft::differential {
+
+/// A rule named R, for vectors or matrices, and the shapes of a few tensors for it; `seed` is that
+/// of their elements.
+PlanCase randomExtents(Choices &choices, bool isMatrix, uint64_t seed);
 
 /// A rule named R and the shapes of a few tensors for it; every other seed gives one for matrices.
 PlanCase randomExtents(uint64_t seed);

@@ -216,16 +216,6 @@ RuleCase Generator::make() {
   return ruleCase;
 }
 
-class SeededChoices : public Choices {
-public:
-  explicit SeededChoices(uint64_t seed) : random(seed) {}
-  // Standard distributions differ between libraries, so a plain remainder.
-  unsigned below(unsigned limit) override { return random() % limit; }
-
-private:
-  std::mt19937_64 random;
-};
-
 } // namespace
 
 RuleCase updraft::differential::randomRule(Choices &choices) { return Generator(choices).make(); }

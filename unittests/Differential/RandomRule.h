@@ -6,17 +6,10 @@
 #ifndef UPDRAFT_UNITTESTS_DIFFERENTIAL_RANDOMRULE_H
 #define UPDRAFT_UNITTESTS_DIFFERENTIAL_RANDOMRULE_H
 
+#include "Choices.h"
 #include "RuleCase.h"
 
 namespace updraft::differential {
-
-/// Where the choices come from: a seed, or the bytes of a fuzzer.
-class Choices {
-public:
-  virtual ~Choices() = default;
-  /// A number from 0 to `limit` - 1; `limit` is at least 1.
-  virtual unsigned below(unsigned limit) = 0;
-};
 
 /// A rule with storage types, flags, changes of hyperparameters and small tensors.
 RuleCase randomRule(Choices &choices);

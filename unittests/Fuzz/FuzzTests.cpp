@@ -14,8 +14,8 @@ using namespace updraft::fuzz;
 
 namespace {
 
-const FuzzTarget *const targets[] = {&languageTarget, &dialectTarget, &safetensorsTarget,
-                                     &interfaceTarget, &rulesTarget};
+const FuzzTarget *const targets[] = {&languageTarget,  &dialectTarget, &safetensorsTarget,
+                                     &interfaceTarget, &rulesTarget,   &plansTarget};
 
 class FuzzTargets : public testing::TestWithParam<const FuzzTarget *> {
 protected:

@@ -3,6 +3,7 @@
 // rule that starts with a request. The compiled step must give what the interpreter does, bit by
 // bit.
 
+#include "ByteChoices.h"
 #include "FuzzTarget.h"
 #include "RequestLine.h"
 #include "SourceFiles.h"
@@ -16,22 +17,6 @@ using namespace updraft::fuzz;
 using namespace updraft::differential;
 
 namespace {
-
-/// One byte for each choice; zeros when there are no more.
-class ByteChoices : public Choices {
-public:
-  explicit ByteChoices(std::string_view bytes) : bytes(bytes) {}
-  unsigned below(unsigned limit) override {
-    if (bytes.empty())
-      return 0;
-    const auto byte = static_cast<unsigned char>(bytes.front());
-    bytes.remove_prefix(1);
-    return byte % limit;
-  }
-
-private:
-  std::string_view bytes;
-};
 
 void chooseTensors(RuleCase &ruleCase, Choices &choices) {
   constexpr int64_t counts[] = {0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 100, 257};
