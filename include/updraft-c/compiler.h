@@ -61,8 +61,8 @@ UPD_EXPORT upd_origin upd_rule_origin(const upd_rule *rule);
 UPD_EXPORT upd_dtype upd_rule_param_dtype(const upd_rule *rule);
 UPD_EXPORT upd_dtype upd_rule_grad_dtype(const upd_rule *rule);
 
-/* What the runtime knows of the rule, as JSON (docs/architecture.md): its states, its passes and what
- * they read and write. Valid until the rule is released. */
+/* What the runtime knows of the rule, as JSON (docs/architecture.md): its states, its passes and
+ * what they read and write. Valid until the rule is released. */
 UPD_EXPORT const char *upd_rule_interface(const upd_rule *rule);
 
 /* Counted and indexed in the order of declaration. An index out of range gives null or 0. */

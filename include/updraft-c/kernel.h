@@ -96,8 +96,8 @@ typedef struct upd_range {
  * ranges in order, one value for each such reduction of the pass, in order. A reduction over rows
  * is written to its temporary as a whole. One over columns is written once for each block: the
  * temporary has `columns` values per block then, those of block k from k * columns. A pass writes
- * all of this in its ranges, and reads none of it before. `partials` and `sites` (one per tensor) may be null where the pass
- * uses neither. */
+ * all of this in its ranges, and reads none of it before. `partials` and `sites` (one per tensor)
+ * may be null where the pass uses neither. */
 typedef void (*upd_pass_function)(const void *row, void *const *streams, const upd_range *ranges,
                                   int64_t count, double *partials, const upd_site *sites);
 

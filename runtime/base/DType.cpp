@@ -62,8 +62,7 @@ static double decode16(uint16_t bits, int fractionBits, int minExponent) {
   else if (field == 0)
     magnitude = std::ldexp(fraction, minExponent - fractionBits);
   else
-    magnitude =
-        std::ldexp(fraction + (1 << fractionBits), field - 1 + minExponent - fractionBits);
+    magnitude = std::ldexp(fraction + (1 << fractionBits), field - 1 + minExponent - fractionBits);
   return std::copysign(magnitude, bits & 0x8000 ? -1.0 : 1.0);
 }
 
