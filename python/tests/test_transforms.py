@@ -268,6 +268,32 @@ def test_master_copy_keeps_what_the_parameter_cannot_hold():
     assert (copied.state(0)["master"] == exact).all()
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_noise_is_normally_distributed(dtype):
+    count = 200_000
+    storage = {"param": f"f{8 * int(dtype[1])}", "grad": f"f{8 * int(dtype[1])}"}
+    chain = "add_noise(eta = 4, gamma = 1) |> SGD(lr = 1)"
+    rule = updraft.compile_file(RULES / "sgd.upd", rule=chain, storage=storage)
+    seen = []
+    for seed in (0, 0, 1):
+        params = [numpy.zeros(count, dtype), numpy.zeros(count, dtype)]
+        optimizer = updraft.Optimizer(rule, params)
+        optimizer.seed = seed
+        for _ in range(2):
+            before = [param.copy() for param in params]
+            optimizer.step([numpy.zeros(count, dtype)] * 2)
+        # The variance of the second step is eta / 2.
+        seen.append([(old - new) / math.sqrt(2) for old, new in zip(before, params, strict=True)])
+    assert (seen[0][0] == seen[1][0]).all()
+    assert abs(numpy.corrcoef(seen[0][0], seen[2][0])[0, 1]) < 0.02
+    assert abs(numpy.corrcoef(seen[0][0], seen[0][1])[0, 1]) < 0.02
+    noise = numpy.sort(seen[0][0].astype("f8"))
+    assert numpy.isfinite(noise).all()
+    # Kolmogorov and Smirnov's statistic, which is below 1.95 / sqrt(n) but for one sample in 1000.
+    expected = 0.5 * (1 + torch.erf(torch.from_numpy(noise) / math.sqrt(2)).numpy())
+    assert numpy.abs(expected - (numpy.arange(count) + 0.5) / count).max() < 2.5 / math.sqrt(count)
+
+
 def test_every_transform_is_compared():
-    compared = {case.transform for case in CASES} | {"master_copy"}
+    compared = {case.transform for case in CASES} | {"master_copy", "add_noise"}
     assert compared == {path.stem for path in (RULES / "transforms").glob("*.upd")}

@@ -28,7 +28,7 @@ std::string around(llvm::StringRef transform, const std::string &rule) {
 
 TEST(Transforms, OfTheLibraryHaveNoMistakes) {
   EXPECT_EQ(standardLibraryDiagnostics().render(), "");
-  EXPECT_GE(standardTransforms().size(), 12u);
+  EXPECT_GE(standardTransforms().size(), 13u);
 }
 
 TEST(Transforms, StandAroundEveryRule) {
@@ -48,7 +48,7 @@ TEST(Transforms, StandAroundEveryRuleTogether) {
   std::string before, after;
   for (const char *name :
        {"master_copy", "unscale", "accumulate", "clip_by_value", "centralize",
-        "clip_by_global_norm", "clip_by_block_rms", "adaptive_grad_clip", "add_decayed_weights"})
+        "clip_by_global_norm", "clip_by_block_rms", "adaptive_grad_clip", "add_decayed_weights", "add_noise"})
     before += std::string(name) + " |> ";
   for (const char *name : {"cautious", "lookahead", "ema_of_weights"})
     after += std::string(" |> ") + name;
@@ -79,6 +79,8 @@ TEST(Transforms, RefuseWrongHyperparameters) {
       {"adaptive_grad_clip(-1)", "Invalid clipping: -1.0"},
       {"adaptive_grad_clip(eps = -1)", "Invalid epsilon value: -1.0"},
       {"add_decayed_weights(-1)", "Invalid weight_decay value: -1.0"},
+      {"add_noise(-1)", "Invalid eta: -1.0"},
+      {"add_noise(gamma = -1)", "Invalid gamma: -1.0"},
       {"unscale(0)", "Invalid inv_scale: 0.0"},
       {"accumulate(0)", "Invalid number of gradients: 0.0"},
       {"accumulate(1.5)", "Invalid number of gradients: 1.5"},
