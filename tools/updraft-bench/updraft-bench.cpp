@@ -46,7 +46,7 @@ void addOptions(CLI::App &app, Options &options) {
   std::vector<std::string> names;
   for (const Work &work : allWorks()) {
     names.push_back(work.name);
-    list += fmt::format("\n  {:<22}{}", work.name, work.description);
+    list += fmt::format("\n  {:<26}{}", work.name, work.description);
   }
   app.add_option("WORK", options.works, list)->check(CLI::IsMember(names))->type_name("");
   app.add_flag("--quick", options.bench.quick, "Small sizes and few rounds");
