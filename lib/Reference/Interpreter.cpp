@@ -91,7 +91,13 @@ std::vector<bool> updraft::reference::stepGroup(const GroupFacts &facts,
   }
 
   std::vector<bool> skipped;
-  for (TensorRun &run : runs)
-    skipped.push_back(!run.store());
+  bool storesGroup = true; // the first that takes the step does
+  for (TensorRun &run : runs) {
+    skipped.push_back(run.isSkipped());
+    if (skipped.back())
+      continue;
+    run.store(storesGroup);
+    storesGroup = false;
+  }
   return skipped;
 }

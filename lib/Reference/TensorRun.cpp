@@ -158,9 +158,11 @@ TensorRun::Place TensorRun::runElement(llvm::ArrayRef<uint32_t> slice, int64_t e
   return place;
 }
 
-bool TensorRun::store() {
-  if (program.skipRegister && registers[*program.skipRegister].bits)
-    return false;
+bool TensorRun::isSkipped() const {
+  return program.skipRegister && registers[*program.skipRegister].bits;
+}
+
+void TensorRun::store(bool storesGroup) {
   const auto put = [&](size_t next, int64_t index, Place place) {
     const size_t stream = Program::nextStream(next);
     storeElement(program.streams[stream].format, tensor.buffers[stream], index,
@@ -177,8 +179,7 @@ bool TensorRun::store() {
         put(next, element, place);
   }
   for (size_t next = 0; next < program.nextRegisters.size(); ++next)
-    if (extentOf(next) != Extent::element)
+    if (extentOf(next) != Extent::element && (extentOf(next) != Extent::group || storesGroup))
       for (int64_t i = 0; i < tensor.shape.places(extentOf(next)); ++i)
         put(next, i, {i, i});
-  return true;
 }

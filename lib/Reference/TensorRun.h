@@ -26,8 +26,11 @@ public:
   /// The value of the reduction that `advance` stopped at, of all tensors.
   void resume(double value);
 
-  /// Stores the next values, once all is run; false if the step is skipped.
-  bool store();
+  /// Whether the step is skipped, once all is run.
+  bool isSkipped() const;
+
+  /// Stores the next values; those of states over the group if `storesGroup`.
+  void store(bool storesGroup);
 
 private:
   /// The values of a register over rows or columns, by place.

@@ -300,6 +300,8 @@ AssertionResult updraft::differential::planEqualsInterpreted(const PlanCase &pla
     const auto before = interpreted;
     const auto ours = PlanRun(plan, functions, *rule, facts).step(compiled, step, step == 1);
     const auto theirs = interpret(*rule, facts, interpreted, step, step == 1);
+    shareGroupStates(compiled, *rule, ours);
+    shareGroupStates(interpreted, *rule, theirs);
     const auto where = [&](size_t tensor) {
       const Shape &shape = compiled[tensor].shape;
       return "step " + std::to_string(step) + ", tensor " + std::to_string(tensor) + " of " +
@@ -326,8 +328,6 @@ AssertionResult updraft::differential::planEqualsInterpreted(const PlanCase &pla
                  << show(stream.format, before[i].streams[index].data(), *place);
       }
     }
-    shareGroupStates(compiled, *rule, ours);
-    shareGroupStates(interpreted, *rule, theirs);
   }
   return AssertionSuccess();
 }

@@ -261,6 +261,28 @@ TEST(Extent, ASkippedTensorKeepsEverything) {
   EXPECT_THAT(m, ElementsAre(3.5, 2));
 }
 
+TEST(Extent, TheFirstTensorNotSkippedSetsAStateOfTheGroup) {
+  Interpreter rule = interpretOrDie(R"(updraft.rule @R compute f64 {
+    %one = arith.constant 1.0 : f64
+    %step = updraft.step
+    %p = updraft.param stored f64 : f64
+    %g = updraft.grad stored f64 : f64
+    %s = updraft.state "s" over group stored f64 initial %one : f64
+    %largest = updraft.reduce max %g over tensor : f64
+    %bad = arith.cmpf ogt, %largest, %one : f64
+    updraft.next %s, %step skip(%bad) : f64, f64
+  })");
+  double params[3] = {}, grads[3] = {2, 0, 0}, shared = 7;
+  std::vector<TensorStep> tensors;
+  for (int i = 0; i < 3; ++i) {
+    tensors.push_back(tensorStep(rule, Shape::vector(1), {&params[i], &grads[i], &shared}));
+    tensors.back().step = 10 * (i + 1);
+  }
+  EXPECT_THAT(stepGroup({}, tensors), ElementsAre(true, false, false));
+  EXPECT_EQ(shared, 20);
+  EXPECT_THAT(params, ElementsAre(0, 7, 7)); // all read it as it was
+}
+
 TEST(Extent, SizesAreOfWhatTakesPart) {
   Interpreter rule = interpretOrDie(R"(updraft.rule @R compute f64 {
     %g = updraft.grad stored f64 : f64

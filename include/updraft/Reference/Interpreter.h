@@ -58,8 +58,10 @@ struct GroupFacts {
 
 /// Applies one step to all tensors of a group, in the order of their registration. Their rules have
 /// the same hyperparameters, and the k-th reduction over the group of one is that of the others: a
-/// rule for vectors and its variant for matrices. Returns for each tensor whether it was skipped,
-/// which changes none of its buffers. All tensors count for reductions over the group.
+/// rule for vectors and its variant for matrices. Of a state over the group, the value of the first
+/// tensor that is not skipped counts. Returns for each tensor whether it was skipped, which changes
+/// none of its buffers. All tensors count for reductions over the group: the engine leaves out
+/// those that are skipped by a condition of their own which is known before what is reduced.
 std::vector<bool> stepGroup(const GroupFacts &facts, llvm::ArrayRef<TensorStep> tensors);
 
 class Program;
