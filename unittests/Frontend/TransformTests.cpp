@@ -46,9 +46,9 @@ TEST(Transforms, StandAroundEveryRule) {
 
 TEST(Transforms, StandAroundEveryRuleTogether) {
   std::string before, after;
-  for (const char *name :
-       {"master_copy", "unscale", "accumulate", "clip_by_value", "centralize",
-        "clip_by_global_norm", "clip_by_block_rms", "adaptive_grad_clip", "add_decayed_weights", "add_noise"})
+  for (const char *name : {"master_copy", "unscale", "accumulate", "clip_by_value", "centralize",
+                           "clip_by_global_norm", "clip_by_block_rms", "adaptive_grad_clip",
+                           "add_decayed_weights", "add_noise"})
     before += std::string(name) + " |> ";
   for (const char *name : {"cautious", "lookahead", "ema_of_weights"})
     after += std::string(" |> ") + name;
