@@ -8,9 +8,7 @@
 using namespace updraft;
 using llvm::StringRef;
 
-namespace {
-// The first name in an expression, or null.
-const Expr *findName(const Expr &expr) {
+const Expr *updraft::findName(const Expr &expr) {
   if (expr.kind == ExprKind::Name)
     return &expr;
   for (const Expr *operand : expr.operands)
@@ -19,6 +17,7 @@ const Expr *findName(const Expr &expr) {
   return nullptr;
 }
 
+namespace {
 class Flattener {
 public:
   explicit Flattener(DiagnosticEngine &diagnostics) : diagnostics(diagnostics) {}

@@ -30,6 +30,9 @@ struct ChainStage {
 /// report.
 std::vector<ChainStage> flattenChain(const Rule &rule, DiagnosticEngine &diagnostics);
 
+/// The first name in an expression, or null.
+const Expr *findName(const Expr &expr);
+
 } // namespace updraft
 
 #endif // UPDRAFT_LIB_FRONTEND_CHAIN_H

@@ -21,16 +21,6 @@ bool isReserved(const Rule &rule, StringRef name) {
          (rule.isTransform && name == "new_param");
 }
 
-// The first name in an expression, or null.
-const Expr *findName(const Expr &expr) {
-  if (expr.kind == ExprKind::Name)
-    return &expr;
-  for (const Expr *operand : expr.operands)
-    if (const Expr *name = findName(*operand))
-      return name;
-  return nullptr;
-}
-
 // What a `next` may name.
 llvm::SmallVector<StringRef> nextNames(const Rule &rule, const Update &update) {
   llvm::SmallVector<StringRef> names{"param"};
