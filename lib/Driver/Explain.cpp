@@ -4,6 +4,7 @@
 #include "Explain.h"
 
 #include "Formula.h"
+#include "TypeName.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -12,12 +13,6 @@ using namespace updraft;
 namespace {
 unsigned bytesOf(Value stream) {
   return cast<StreamType>(stream.getType()).getStorage().getIntOrFloatBitWidth() / 8;
-}
-
-std::string typeName(Type type) {
-  std::string name;
-  llvm::raw_string_ostream(name) << type;
-  return name;
 }
 
 /// An fma counts as two, comparisons and selections as none.

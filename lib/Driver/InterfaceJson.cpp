@@ -2,6 +2,7 @@
 
 #include "InterfaceJson.h"
 
+#include "TypeName.h"
 #include "updraft/Conversion/StateList.h"
 
 #include <nlohmann/json.hpp>
@@ -11,12 +12,6 @@ using namespace updraft;
 using nlohmann::ordered_json;
 
 namespace {
-
-std::string typeName(Type type) {
-  std::string name;
-  llvm::raw_string_ostream(name) << type;
-  return name;
-}
 
 ordered_json hypersOf(PlanOp plan) {
   auto hypers = ordered_json::array();

@@ -109,11 +109,6 @@ Location locationInPass(Value scalar) {
   return scalar.getLoc();
 }
 
-bool isRuleInput(Value value) {
-  return isa<HyperOp, StepOp, FirstOp, SizeOp, ParamOp, GradOp, StateOp, ReduceOp>(
-      value.getDefiningOp());
-}
-
 PlanOp Scheduler::run() {
   draftPasses();
   builder.setInsertionPoint(rule);
@@ -159,10 +154,7 @@ void Scheduler::draftPasses() {
 }
 
 PassDraft Scheduler::draftElementPass(unsigned stage) const {
-  PassDraft pass{Extent::element, stage, {}, {}, {}, {}};
-  for (ReduceOp reduce : stages.reductions())
-    if (extents.of(reduce.getInput()) == Extent::element && stages.of(reduce) == stage + 1)
-      pass.reductions.push_back(reduce);
+  PassDraft pass{Extent::element, stage, stages.reductionsOf(Extent::element, stage), {}, {}, {}};
   for (const EarlyStore &store : stores)
     if (store.stage == stage)
       pass.writes.push_back({store.current, store.next});
@@ -174,10 +166,7 @@ PassDraft Scheduler::draftElementPass(unsigned stage) const {
 
 PassDraft Scheduler::draftSmallerPass(Extent over, unsigned stage,
                                       const PassDraft &elements) const {
-  PassDraft pass{over, stage, {}, {}, {}, {}};
-  for (ReduceOp reduce : stages.reductions())
-    if (extents.of(reduce.getInput()) == over && stages.of(reduce) == stage + 1)
-      pass.reductions.push_back(reduce);
+  PassDraft pass{over, stage, stages.reductionsOf(over, stage), {}, {}, {}};
   for (Value input : elements.slice.inputs)
     if (extents.of(input) == over && !isRuleInput(input) && !available.contains(input))
       pass.made.push_back(input);

@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace updraft;
 
-StageAnalysis::StageAnalysis(RuleOp rule, const ExtentAnalysis &extents) {
+StageAnalysis::StageAnalysis(RuleOp rule, const ExtentAnalysis &extents) : extents(extents) {
   Block &body = rule.getBody().front();
   for (Operation &operation : body) {
     unsigned stage = 0;
@@ -51,10 +51,22 @@ StageAnalysis::StageAnalysis(RuleOp rule, const ExtentAnalysis &extents) {
   stageCount = std::max(stageCount, writingStage + 1);
 }
 
+SmallVector<ReduceOp> StageAnalysis::reductionsOf(Extent extent, unsigned stage) const {
+  SmallVector<ReduceOp> reductions;
+  for (ReduceOp reduce : needed)
+    if (extents.of(reduce.getInput()) == extent && of(reduce) == stage + 1)
+      reductions.push_back(reduce);
+  return reductions;
+}
+
+bool updraft::isRuleInput(Value value) {
+  return isa<HyperOp, StepOp, FirstOp, SizeOp, ParamOp, GradOp, StateOp, ReduceOp>(
+      value.getDefiningOp());
+}
+
 bool updraft::isPassInput(Value value, Extent extent, unsigned stage, const ExtentAnalysis &extents,
                           ArrayRef<EarlyStore> stores) {
-  Operation *definition = value.getDefiningOp();
-  if (isa<HyperOp, StepOp, FirstOp, SizeOp, ParamOp, GradOp, StateOp, ReduceOp>(definition))
+  if (isRuleInput(value))
     return true;
   if (llvm::any_of(stores, [&](const EarlyStore &store) {
         return store.next == value && store.stage < stage;
@@ -64,20 +76,7 @@ bool updraft::isPassInput(Value value, Extent extent, unsigned stage, const Exte
   if (!extents.isScalar(value) && !isa<FloatType>(value.getType()))
     return false;
   return extents.of(value) != extent && !matchPattern(value, m_Constant()) &&
-         !isa<RandomOp>(definition);
-}
-
-SmallVector<Value> updraft::rootsOfElementPass(const StageAnalysis &stages,
-                                               const ExtentAnalysis &extents, unsigned stage,
-                                               ArrayRef<EarlyStore> written) {
-  SmallVector<Value> roots;
-  for (ReduceOp reduce : stages.reductions())
-    if (extents.of(reduce.getInput()) == Extent::element && stages.of(reduce) == stage + 1)
-      roots.push_back(reduce.getInput());
-  for (const EarlyStore &store : written)
-    if (store.stage == stage)
-      roots.push_back(store.next);
-  return roots;
+         !isa<RandomOp>(value.getDefiningOp());
 }
 
 namespace {
@@ -91,8 +90,14 @@ Type storageOf(Value current) {
 /// The values before the step, and the early stores, that the pass over elements of `stage` reads.
 SetVector<Value> readsOf(const StageAnalysis &stages, const ExtentAnalysis &extents, unsigned stage,
                          ArrayRef<EarlyStore> stores) {
-  Slice slice = Slice::compute(rootsOfElementPass(stages, extents, stage, stores), [&](Value v) {
-    return isPassInput(v, Extent::element, stage, extents, stores);
+  SmallVector<Value> roots;
+  for (ReduceOp reduce : stages.reductionsOf(Extent::element, stage))
+    roots.push_back(reduce.getInput());
+  for (const EarlyStore &store : stores)
+    if (store.stage == stage)
+      roots.push_back(store.next);
+  Slice slice = Slice::compute(roots, [&](Value value) {
+    return isPassInput(value, Extent::element, stage, extents, stores);
   });
   SetVector<Value> reads;
   for (Value input : slice.inputs) {

@@ -30,21 +30,17 @@ public:
   unsigned writing() const { return writingStage; }
   /// How many stages there are. Those after the writing one compute scalars only.
   unsigned count() const { return stageCount; }
-  /// The reductions that the rule's results need, in its order.
-  llvm::ArrayRef<ReduceOp> reductions() const { return needed; }
+  /// Those of the reductions that the rule's results need, in its order, that a pass of `stage`
+  /// over `extent` computes.
+  llvm::SmallVector<ReduceOp> reductionsOf(Extent extent, unsigned stage) const;
 
 private:
+  const ExtentAnalysis &extents;
   llvm::DenseMap<mlir::Operation *, unsigned> stages;
-  llvm::SmallVector<ReduceOp> needed;
+  llvm::SmallVector<ReduceOp> needed; ///< by the rule's results
   unsigned writingStage = 0;
   unsigned stageCount = 1;
 };
-
-/// The values that the pass over elements of `stage` computes: what it reduces and what it stores.
-/// `written` are all that change, with those that are stored early.
-llvm::SmallVector<mlir::Value> rootsOfElementPass(const StageAnalysis &stages,
-                                                  const ExtentAnalysis &extents, unsigned stage,
-                                                  llvm::ArrayRef<EarlyStore> written);
 
 /// Chooses at which stage each changed element value of the rule is stored, the parameter and
 /// states in the order of `updraft.next`: early where that moves fewer bytes. An early store must
@@ -52,6 +48,10 @@ llvm::SmallVector<mlir::Value> rootsOfElementPass(const StageAnalysis &stages,
 /// value before the step.
 llvm::SmallVector<EarlyStore> chooseStores(RuleOp rule, const StageAnalysis &stages,
                                            const ExtentAnalysis &extents);
+
+/// Whether a rule is given the value, or has it from a reduction: it computes none of these from
+/// others of the same pass.
+bool isRuleInput(mlir::Value value);
 
 /// Where a pass over `extent` gets its values from, and does not compute them: inputs of the rule,
 /// reductions, what smaller extents compute (constants apart, which cost nothing), and what was
