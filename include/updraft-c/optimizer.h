@@ -56,6 +56,30 @@ UPD_EXPORT size_t upd_optimizer_group_count(const upd_optimizer *optimizer);
 UPD_EXPORT upd_status upd_optimizer_step(upd_optimizer *optimizer, const upd_tensor *grads,
                                          size_t grad_count);
 
+/* A gradient of some rows of a parameter, which are what its first dimension counts. The values
+ * have the parameter's shape with `index_count` rows, and its strides within a row; the row that
+ * indices[i] names has row i of the values. */
+typedef struct upd_row_grad {
+  size_t param;           /* counted over all groups */
+  const int64_t *indices; /* of rows, each larger than the one before; null if there are none */
+  size_t index_count;
+  upd_tensor values;
+} upd_row_grad;
+
+/* A step in which some gradients are of some rows: the other rows and their states are left alone,
+ * and not looked at. The step count is the parameter's, and goes up by one even if no row is
+ * listed; so is what the rule calls `first`. Time and memory traffic depend on the rows that are
+ * listed, but for the first step, which makes states for all rows and fills those that do not start
+ * as zeros. `grads` is as for upd_optimizer_step, absent for each parameter of `row_grads`; or null
+ * with a count of 0, where there are no others.
+ * Refused beside what upd_optimizer_step refuses: a parameter that has two gradients, or whose rows
+ * are not apart in memory; indices that are not in range and ascending; a rule that reduces over
+ * tensors, columns or groups, has states over these (scalars of a tensor are allowed), or draws
+ * random numbers. */
+UPD_EXPORT upd_status upd_optimizer_step_rows(upd_optimizer *optimizer, const upd_tensor *grads,
+                                              size_t grad_count, const upd_row_grad *row_grads,
+                                              size_t row_grad_count);
+
 /* Setting takes effect with the next step, and never compiles. */
 UPD_EXPORT upd_status upd_optimizer_get_hyper(const upd_optimizer *optimizer, size_t group,
                                               const char *name, double *value);

@@ -9,11 +9,13 @@
 #include "runtime/base/Kernels.h"
 #include "runtime/cpu/GroupHypers.h"
 #include "runtime/cpu/MemoryRanges.h"
+#include "runtime/cpu/RowsRun.h"
 #include "runtime/cpu/StateArena.h"
 #include "runtime/cpu/StepPlan.h"
 #include "runtime/cpu/TensorLayout.h"
 #include "updraft-c/optimizer.h"
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,6 +34,8 @@ public:
   const std::string &paramName(size_t param) const { return names[param]; }
 
   Status step(const upd_tensor *grads, size_t gradCount);
+  Status stepRows(const upd_tensor *grads, size_t gradCount, const upd_row_grad *rowGrads,
+                  size_t rowGradCount);
 
   Status getHyper(size_t group, const char *name, double &value) const {
     return hypers.get(group, name, value);
@@ -101,11 +105,21 @@ private:
   Status gradientError(size_t param, const upd_tensor &grad) const;
   Status checkOverlap(const upd_tensor *grads) const;
   Status checkBoundStates(const upd_tensor *grads) const;
+  Status checkBoundStates(size_t param) const;
   void buildPlan(const upd_tensor *grads);
   template <typename Body> void forNewStates(Body body);
   template <typename Body> void forNewGroupStates(Body body);
   Status createStates(bool &fresh);
   void acceptStates();
+
+  // The step of some rows.
+  Status checkRowGradient(const upd_row_grad &rowGrad) const;
+  Status checkRowIndices(const upd_row_grad &rowGrad) const;
+  Status checkRowValues(const upd_row_grad &rowGrad) const;
+  void addRowsRun(const upd_row_grad &rowGrad, std::deque<RowsRun> &runs) const;
+  void setRowStates(RowsRun &run) const;
+  Status createRowStates(std::deque<RowsRun> &runs, const InitialValues &initial);
+  void commitRowStep(RowsRun &run);
 
   // States.
   bool usesRandom() const;

@@ -126,21 +126,25 @@ Status Optimizer::checkOverlap(const upd_tensor *grads) const {
 }
 
 Status Optimizer::checkBoundStates(const upd_tensor *grads) const {
-  if (boundStates == 0)
-    return {};
-  for (size_t i = 0; i < params.size(); ++i) {
-    if (isAbsent(grads[i]) || hasStates(i))
-      continue;
-    size_t bound = stateCount(), missing = stateCount();
-    for (size_t j = 0; j < stateCount(); ++j)
-      if (isOwn(i, j))
-        (stateOrigins[slotOf(i, j)] == StateOrigin::None ? missing : bound) = j;
-    if (bound != stateCount())
-      return invalidArgument(
-          fmt::format("parameter `{}` has state `{}` but not `{}`; bind all of its states, or none",
-                      names[i], interface().states[bound].name, interface().states[missing].name));
-  }
+  for (size_t i = 0; i < params.size() && boundStates != 0; ++i)
+    if (!isAbsent(grads[i]))
+      if (Status status = checkBoundStates(i); !status.ok())
+        return status;
   return {};
+}
+
+Status Optimizer::checkBoundStates(size_t param) const {
+  if (boundStates == 0 || hasStates(param))
+    return {};
+  size_t bound = stateCount(), missing = stateCount();
+  for (size_t j = 0; j < stateCount(); ++j)
+    if (isOwn(param, j))
+      (stateOrigins[slotOf(param, j)] == StateOrigin::None ? missing : bound) = j;
+  if (bound == stateCount())
+    return {};
+  return invalidArgument(
+      fmt::format("parameter `{}` has state `{}` but not `{}`; bind all of its states, or none",
+                  names[param], interface().states[bound].name, interface().states[missing].name));
 }
 
 void Optimizer::buildPlan(const upd_tensor *grads) {

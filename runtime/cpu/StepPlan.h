@@ -39,6 +39,10 @@ public:
 
   /// The position of a parameter in its list, or `absent`.
   uint32_t positionOf(size_t param) const { return positions[param]; }
+  /// The same as a question, also before the first step.
+  bool contains(size_t param) const {
+    return param < positions.size() && positions[param] != absent;
+  }
   /// One for each plan of the rule.
   std::deque<PlanRun> &runs() { return planRuns; }
   const std::deque<PlanRun> &runs() const { return planRuns; }

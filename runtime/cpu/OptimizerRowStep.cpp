@@ -1,0 +1,238 @@
+//===- OptimizerRowStep.cpp - A step of some rows ---------------------------------------------===//
+
+#include "runtime/base/DType.h"
+#include "runtime/cpu/FloatEnvironment.h"
+#include "runtime/cpu/Optimizer.h"
+#include "runtime/cpu/PoolParts.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+using namespace updraft::runtime;
+
+Status Optimizer::checkRowIndices(const upd_row_grad &rowGrad) const {
+  const std::string &name = names[rowGrad.param];
+  const int64_t rows = params[rowGrad.param].layout.shape[0];
+  if (rowGrad.index_count > static_cast<size_t>(rows))
+    return invalidArgument(fmt::format("there are {} indices for the {} rows of parameter `{}`; "
+                                       "give each row once",
+                                       rowGrad.index_count, rows, name));
+  if (rowGrad.index_count != 0 && !rowGrad.indices)
+    return invalidArgument(fmt::format("the indices of parameter `{}` are null, but index_count "
+                                       "is {}",
+                                       name, rowGrad.index_count));
+  for (size_t i = 0; i < rowGrad.index_count; ++i) {
+    const int64_t index = rowGrad.indices[i];
+    if (index < 0 || index >= rows)
+      return invalidArgument(fmt::format("index {} of parameter `{}` is {}, but its rows are from "
+                                         "0 to {}",
+                                         i, name, index, rows - 1));
+    if (i != 0 && index == rowGrad.indices[i - 1])
+      return invalidArgument(fmt::format("indices {} and {} of parameter `{}` are both {}; add up "
+                                         "the gradients of a row, and give it once",
+                                         i - 1, i, name, index));
+    if (i != 0 && index < rowGrad.indices[i - 1])
+      return invalidArgument(fmt::format("index {} of parameter `{}` is {}, after {}; give rows in "
+                                         "ascending order",
+                                         i, name, index, rowGrad.indices[i - 1]));
+  }
+  return {};
+}
+
+Status Optimizer::checkRowValues(const upd_row_grad &rowGrad) const {
+  const TensorLayout &layout = params[rowGrad.param].layout;
+  const auto rank = static_cast<size_t>(layout.rank);
+  std::vector<int64_t> shape(layout.shape, layout.shape + rank);
+  std::vector<int64_t> strides(layout.strides, layout.strides + rank);
+  const int64_t rowElements = layout.shape[0] == 0 ? 0 : layout.elements / layout.shape[0];
+  shape[0] = static_cast<int64_t>(rowGrad.index_count);
+  strides[0] = rowElements;
+  TensorLayout expected = layout;
+  expected.shape = shape.data();
+  expected.strides = strides.data();
+  expected.elements = shape[0] * rowElements;
+  const std::string subject = fmt::format("gradient of parameter `{}`", names[rowGrad.param]);
+  if (!hasLayout(rowGrad.values, expected))
+    return invalidArgument(
+        otherLayoutText(subject, rowGrad.values, expected,
+                        shape[0] == 1 ? "one of 1 row" : fmt::format("one of {} rows", shape[0])));
+  if (Status status =
+          checkMemory(rowGrad.values, interface().grad, expected.elements, subject, "gradients");
+      !status.ok())
+    return status;
+  const MemoryRange range(rowGrad.values.data,
+                          static_cast<size_t>(expected.elements) * sizeOf(interface().grad),
+                          static_cast<uint32_t>(rowGrad.param), 0);
+  if (const MemoryRange *owner = range.empty() ? nullptr : owned.find(range))
+    return invalidArgument(fmt::format("{} overlaps {}; a step only reads gradients, so give it "
+                                       "memory of its own",
+                                       subject, ownerText(*owner, range)));
+  return {};
+}
+
+Status Optimizer::checkRowGradient(const upd_row_grad &rowGrad) const {
+  if (Status status = checkParam(rowGrad.param); !status.ok())
+    return status;
+  const Param &param = params[rowGrad.param];
+  const std::string &name = names[rowGrad.param];
+  const PlanInterface &planOfParam = interface().plans[param.plan];
+  if (const std::string reason = RowsRun::refusal(interface(), planOfParam); !reason.empty())
+    return invalidArgument(fmt::format("rule `{}` cannot step some rows of parameter `{}`: {}; "
+                                       "give a gradient of the whole parameter",
+                                       interface().name, name, reason));
+  const TensorLayout &layout = param.layout;
+  if (layout.rank == 0)
+    return invalidArgument(fmt::format("parameter `{}` is a scalar and has no rows; give a "
+                                       "gradient of the whole parameter",
+                                       name));
+  if (layout.rank != 2 && RowsRun::needsMatrix(interface(), planOfParam))
+    return invalidArgument(fmt::format(
+        "parameter `{}` has {} dimensions, but rule `{}` works on the rows of matrices; give a "
+        "gradient of the whole parameter",
+        name, layout.rank, interface().name));
+  if (layout.elements != 0 && layout.shape[0] > 1 &&
+      layout.strides[0] != layout.elements / layout.shape[0]) {
+    upd_tensor tensor{};
+    tensor.shape = layout.shape;
+    tensor.strides = layout.strides;
+    tensor.rank = layout.rank;
+    return invalidArgument(fmt::format("parameter `{}` is {}, so its rows are not apart in memory; "
+                                       "give a gradient of the whole parameter",
+                                       name, layoutText(tensor)));
+  }
+  if (Status status = checkRowIndices(rowGrad); !status.ok())
+    return status;
+  if (Status status = checkRowValues(rowGrad); !status.ok())
+    return status;
+  return checkBoundStates(rowGrad.param);
+}
+
+void Optimizer::addRowsRun(const upd_row_grad &rowGrad, std::deque<RowsRun> &runs) const {
+  const size_t param = rowGrad.param;
+  const Param &found = params[param];
+  RowsRun &run = runs.emplace_back(kernels, found.plan, static_cast<uint32_t>(param),
+                                   PrologueRows::Key{found.group, isFirst(param), stepsOf(param)},
+                                   found.shape, found.layout.shape[0], rowGrad.indices,
+                                   static_cast<int64_t>(rowGrad.index_count), rowGrad.values.data);
+  run.setStream(StreamIndex::Param, found.data);
+  if (hasStates(param))
+    setRowStates(run);
+}
+
+/// All states of the parameter have memory.
+void Optimizer::setRowStates(RowsRun &run) const {
+  const size_t param = run.param();
+  for (size_t j = StreamIndex::FirstState; j < run.streamInterfaces().size(); ++j)
+    if (const uint32_t state = run.streamInterfaces()[j].state; state != StreamInterface::none)
+      run.setStream(j, statePointers[slotOf(param, state)]);
+  const std::vector<uint32_t> scalars =
+      interface().scalarStatesOf(interface().plans[params[param].plan]);
+  for (size_t j = 0; j < scalars.size(); ++j)
+    run.scalars().setScalar(0, j, statePointers[slotOf(param, scalars[j])]);
+}
+
+/// Memory for the states of the parameters that have none and are not skipped, and their initial
+/// values. They count as there once the step is done.
+Status Optimizer::createRowStates(std::deque<RowsRun> &runs, const InitialValues &initial) {
+  constexpr size_t valuesPerPart = 64 * 1024;
+  auto forNew = [&](auto body) {
+    for (RowsRun &run : runs)
+      for (size_t j = 0; j < stateCount() && !run.isSkipped(); ++j)
+        if (isOwn(run.param(), j) && stateOrigins[slotOf(run.param(), j)] == StateOrigin::None)
+          body(run, j, slotOf(run.param(), j), alignedBytes(stateBytes(run.param(), j)));
+  };
+  size_t total = 0;
+  forNew([&](RowsRun &, size_t, size_t slot, size_t bytes) {
+    total += statePointers[slot] ? 0 : bytes;
+  });
+  owned.reserve(1);
+  arenas.reserve(arenas.size() + 1);
+  StateArena arena = StateArena::allocate(total);
+  if (total != 0 && !arena.data())
+    return {UPD_OUT_OF_MEMORY, fmt::format("no memory for {} bytes of states", total)};
+
+  char *memory = arena.data();
+  forNew([&](RowsRun &run, size_t state, size_t slot, size_t bytes) {
+    const bool fresh = !statePointers[slot];
+    if (fresh && bytes != 0) {
+      statePointers[slot] = memory;
+      memory += bytes;
+    }
+    const uint32_t group = params[run.param()].group;
+    if (fresh && initial.isZero(group, state))
+      return;
+    const auto values =
+        static_cast<size_t>(params[run.param()].shape.count(interface().states[state].over));
+    forParts(pool, values, valuesPerPart, [&](size_t begin, size_t end) {
+      initial.fill(group, state, statePointers[slot], static_cast<int64_t>(begin),
+                   static_cast<int64_t>(end));
+    });
+  });
+  if (arena.data()) {
+    owned.insert({arena.data(), total, arenaOwner, static_cast<uint32_t>(arenas.size())});
+    arenas.push_back(std::move(arena));
+  }
+  return {};
+}
+
+void Optimizer::commitRowStep(RowsRun &run) {
+  const size_t param = run.param();
+  run.scalars().commitScalars();
+  for (size_t j = 0; j < stateCount(); ++j)
+    if (StateOrigin &origin = stateOrigins[slotOf(param, j)];
+        isOwn(param, j) && origin == StateOrigin::None)
+      origin = StateOrigin::Own;
+  if (plan.contains(param)) {
+    foldSteps();
+    plan.discard();
+  }
+  ++steps[param];
+}
+
+Status Optimizer::stepRows(const upd_tensor *grads, size_t gradCount, const upd_row_grad *rowGrads,
+                           size_t rowGradCount) {
+  if (rowGradCount != 0 && !rowGrads)
+    return invalidArgument(
+        fmt::format("row_grads is null, but row_grad_count is {}", rowGradCount));
+  std::vector<size_t> listed;
+  for (size_t i = 0; i < rowGradCount; ++i) {
+    if (Status status = checkRowGradient(rowGrads[i]); !status.ok())
+      return status;
+    const size_t param = rowGrads[i].param;
+    listed.push_back(param);
+    if (grads && param < gradCount && !(grads[param].rank == -1 && !grads[param].data))
+      return invalidArgument(fmt::format("parameter `{}` has a gradient and a gradient of rows; "
+                                         "give one of them",
+                                         names[param]));
+  }
+  std::sort(listed.begin(), listed.end());
+  if (const auto twice = std::adjacent_find(listed.begin(), listed.end()); twice != listed.end())
+    return invalidArgument(
+        fmt::format("parameter `{}` has two gradients of rows; give one", names[*twice]));
+
+  std::deque<RowsRun> runs;
+  for (size_t i = 0; i < rowGradCount; ++i)
+    addRowsRun(rowGrads[i], runs);
+  DefaultFloatEnvironment environment;
+  InitialValues initial;
+  if (std::any_of(runs.begin(), runs.end(), [](RowsRun &run) { return run.isFirst(); }))
+    initial.evaluate(*kernels, hypers);
+  for (RowsRun &run : runs)
+    run.start(initial, hypers, pool);
+  if (Status status = createRowStates(runs, initial); !status.ok())
+    return status;
+  if (grads || gradCount != 0)
+    if (Status status = step(grads, gradCount); !status.ok())
+      return status;
+
+  // From here on nothing fails.
+  for (RowsRun &run : runs) {
+    if (run.isSkipped())
+      continue;
+    if (run.isFirst())
+      setRowStates(run);
+    run.run(pool);
+    commitRowStep(run);
+  }
+  return {};
+}

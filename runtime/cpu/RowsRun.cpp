@@ -1,0 +1,197 @@
+//===- RowsRun.cpp - One plan of a rule, applied to some rows of a parameter ------------------===//
+
+#include "runtime/cpu/RowsRun.h"
+
+#include "runtime/base/DType.h"
+#include "runtime/cpu/FloatEnvironment.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <new>
+
+using namespace updraft::runtime;
+
+/// The rows of a chunk are gathered, then go through all passes. A chunk of consecutive rows is one
+/// block, so it has no more rows than that.
+static constexpr int64_t maxChunkRows = UPD_BLOCK_ROWS;
+/// What a chunk touches should fit the first cache.
+static constexpr size_t chunkBytes = size_t(32) << 10;
+
+std::string RowsRun::refusal(const RuleInterface &rule, const PlanInterface &plan) {
+  for (const PassInterface &pass : plan.passes) {
+    for (const ReductionInterface &reduction : pass.reductions)
+      switch (reduction.over) {
+      case Extent::Group:
+        return "it reduces over the whole group";
+      case Extent::Tensor:
+        return "it reduces over whole tensors";
+      case Extent::Column:
+        return "it reduces over whole columns";
+      case Extent::Row:
+      case Extent::Element:
+        break;
+      }
+    if (pass.over == Extent::Column)
+      return "it has values over whole columns";
+  }
+  for (const StateInterface &state : rule.states)
+    if (state.isOf(plan.tensors) && (state.over == Extent::Group || state.over == Extent::Column))
+      return fmt::format("its state `{}` is one for {}", state.name,
+                         state.over == Extent::Group ? "the group" : "each column");
+  if (plan.usesRandom)
+    return "its random numbers depend on the place of an element in a whole tensor";
+  return {};
+}
+
+bool RowsRun::needsMatrix(const RuleInterface &rule, const PlanInterface &plan) {
+  if (plan.tensors == TensorClass::Vector)
+    return false;
+  const std::vector<StreamInterface> streams = rule.streamsOf(plan);
+  return std::any_of(streams.begin(), streams.end(),
+                     [](const StreamInterface &stream) { return stream.over == Extent::Row; }) ||
+         std::any_of(plan.passes.begin(), plan.passes.end(),
+                     [](const PassInterface &pass) { return pass.isMatrix; });
+}
+
+RowsRun::RowsRun(std::shared_ptr<const Kernels> kernelsToUse, size_t planIndex, uint32_t param,
+                 const PrologueRows::Key &key, const TensorShape &shape, int64_t rows,
+                 const int64_t *indicesToUse, int64_t indexCount, void *gradient)
+    : kernels(std::move(kernelsToUse)), plan(kernels->interface.plans[planIndex]),
+      functions(kernels->plans[planIndex]), interfaces(kernels->interface.streamsOf(plan)),
+      parameter(param), indices(indicesToUse), count(indexCount),
+      rowElements(rows == 0 ? 0 : shape.elements() / rows), prologueRows(kernels, planIndex) {
+  size_t touched = 1;
+  for (const StreamInterface &stream : interfaces) {
+    const int64_t values = stream.over == Extent::Element ? rowElements : 1;
+    streams.push_back({nullptr, static_cast<size_t>(values) * sizeOf(stream.dtype)});
+    touched += streams.back().rowBytes;
+  }
+  setStream(StreamIndex::Grad, gradient);
+  chunkRows = std::clamp<int64_t>(static_cast<int64_t>(chunkBytes / touched), 1, maxChunkRows);
+  for (const PassInterface &pass : plan.passes)
+    isFlat &= PassDomain::kindOf(pass) == PassDomain::Kind::Elements;
+  prologueRows.clear();
+  prologueRows.add(param, key, shape);
+  std::vector<int64_t> groupSizes(key.group + 1);
+  groupSizes[key.group] = shape.elements();
+  prologueRows.finish(groupSizes);
+}
+
+void RowsRun::start(const InitialValues &initial, const GroupHypers &hypers, const upd_pool &pool) {
+  prologueRows.start(initial);
+  for (uint32_t i = 0; i < plan.prologues && !isSkipped(); ++i)
+    prologueRows.evaluate(i, hypers, pool);
+
+  const int64_t cost = count * (rowElements + StepPartition::tensorCost);
+  size_t parts = 1;
+  if (cost >= PassDomain::inlineCost)
+    parts = static_cast<size_t>(
+        std::clamp<int64_t>(pool.thread_count(pool.pool), 1, cost / PassDomain::threadCost));
+  scratches.resize(parts);
+  for (Scratch &scratch : scratches) {
+    const auto rows = static_cast<size_t>(chunkRows);
+    scratch.streams.resize(rows * streams.size());
+    scratch.elements.resize(rows);
+    scratch.rows.resize(rows);
+    scratch.blocks.resize(rows, {0, 1});
+    if (!isFlat)
+      scratch.sites.resize(
+          rows, {0, static_cast<uint64_t>(prologueRows[0].steps) + 1, parameter, 0, rowElements});
+    if (plan.temporaries.empty())
+      continue;
+    scratch.temporaries =
+        StateArena::allocate(plan.temporaries.size() * maxChunkRows * sizeof(double));
+    if (!scratch.temporaries.data())
+      throw std::bad_alloc();
+  }
+}
+
+/// Where a part begins, in the elements of the rows: in a row only at a leaf, and only if its
+/// elements do not depend on each other.
+int64_t RowsRun::boundary(size_t part, size_t parts) const {
+  if (part == parts)
+    return count * rowElements;
+  const auto index = static_cast<int64_t>(part), all = static_cast<int64_t>(parts);
+  const int64_t row = count / all * index + count % all * index / all;
+  if (!isFlat || rowElements <= UPD_LEAF_ELEMENTS)
+    return row * rowElements;
+  const int64_t rest = count % all * index % all; // of the row, in parts
+  return row * rowElements + rowElements / all * rest / UPD_LEAF_ELEMENTS * UPD_LEAF_ELEMENTS;
+}
+
+void RowsRun::run(const upd_pool &pool) {
+  if (count == 0 || rowElements == 0 || plan.passes.empty())
+    return;
+  if (scratches.size() == 1)
+    return runPart(scratches[0], 0, count * rowElements);
+  pool.run(
+      pool.pool, static_cast<int32_t>(scratches.size()),
+      [](void *context, int32_t index) {
+        DefaultFloatEnvironment environment;
+        RowsRun &run = *static_cast<RowsRun *>(context);
+        const auto part = static_cast<size_t>(index);
+        const size_t parts = run.scratches.size();
+        run.runPart(run.scratches[part], run.boundary(part, parts), run.boundary(part + 1, parts));
+      },
+      this);
+}
+
+/// The elements [begin, end) of the rows, one row after the other.
+void RowsRun::runPart(Scratch &scratch, int64_t begin, int64_t end) const {
+  while (begin < end) {
+    const int64_t row = begin / rowElements, first = begin % rowElements;
+    scratch.tensors = 0;
+    if (isFlat && rowElements > UPD_LEAF_ELEMENTS) {
+      append(scratch, row, 1, 0);
+      const int64_t leaf = plan.passes.size() == 1 ? rowElements : UPD_LEAF_ELEMENTS;
+      const int64_t stop = std::min({first + leaf, rowElements, end - row * rowElements});
+      scratch.elements[0] = {first, stop};
+      begin = row * rowElements + stop;
+    } else {
+      begin = gather(scratch, row, end / rowElements) * rowElements;
+    }
+    call(scratch);
+  }
+}
+
+/// Fills a chunk with rows from `row` on, and returns the row after it.
+int64_t RowsRun::gather(Scratch &scratch, int64_t row, int64_t end) const {
+  const int64_t first = row, stop = std::min(row + chunkRows, end);
+  while (row < stop) {
+    int64_t rows = 1;
+    while (row + rows < stop && indices[row + rows] == indices[row] + rows)
+      ++rows;
+    append(scratch, row, rows, static_cast<size_t>(row - first));
+    row += rows;
+  }
+  return row;
+}
+
+/// Appends rows with consecutive indices, as one tensor.
+void RowsRun::append(Scratch &scratch, int64_t row, int64_t rows, size_t inChunk) const {
+  const size_t tensor = scratch.tensors++, states = streams.size() - plan.temporaries.size();
+  void **pointers = scratch.streams.data() + tensor * streams.size();
+  for (size_t i = 0; i < states; ++i) {
+    const int64_t place = i == StreamIndex::Grad ? row : indices[row];
+    pointers[i] = streams[i].data + static_cast<size_t>(place) * streams[i].rowBytes;
+  }
+  for (size_t i = states; i < streams.size(); ++i)
+    pointers[i] =
+        scratch.temporaries.data() + ((i - states) * maxChunkRows + inChunk) * sizeof(double);
+  scratch.elements[tensor] = {0, rows * rowElements};
+  scratch.rows[tensor] = {0, rows};
+  if (!isFlat)
+    scratch.sites[tensor].rows = rows;
+}
+
+void RowsRun::call(Scratch &scratch) const {
+  for (size_t i = 0; i < plan.passes.size(); ++i) {
+    const PassDomain::Kind kind = PassDomain::kindOf(plan.passes[i]);
+    const upd_range *ranges = kind == PassDomain::Kind::Elements ? scratch.elements.data()
+                              : kind == PassDomain::Kind::Rows   ? scratch.rows.data()
+                                                                 : scratch.blocks.data();
+    functions.passes[i](prologueRows.data(0), scratch.streams.data(), ranges,
+                        static_cast<int64_t>(scratch.tensors), nullptr,
+                        isFlat ? nullptr : scratch.sites.data());
+  }
+}

@@ -1,0 +1,84 @@
+//===- RowsRun.h - One plan of a rule, applied to some rows of a parameter ----------*- C++ -*-===//
+// A row is what lies behind one index of the first dimension. Kernels take rows for tensors: their
+// streams point into the parameter and its states, so nothing is copied, and time and memory
+// traffic depend on the rows that are listed alone.
+
+#ifndef UPDRAFT_RUNTIME_CPU_ROWSRUN_H
+#define UPDRAFT_RUNTIME_CPU_ROWSRUN_H
+
+#include "runtime/base/Kernels.h"
+#include "runtime/cpu/PassDomain.h"
+#include "runtime/cpu/PrologueRows.h"
+#include "runtime/cpu/StateArena.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace updraft::runtime {
+
+class RowsRun {
+public:
+  /// Why the plan cannot be applied to some rows alone: "it reduces over whole tensors". Empty if
+  /// it can.
+  static std::string refusal(const RuleInterface &rule, const PlanInterface &plan);
+  /// The plan works on rows and columns: a row is one of a matrix, not of a tensor.
+  static bool needsMatrix(const RuleInterface &rule, const PlanInterface &plan);
+
+  /// `gradient` has one row for each of the `count` indices, which ascend; both must outlive the
+  /// run. `shape` is the whole parameter's, and `rows` the size of its first dimension.
+  RowsRun(std::shared_ptr<const Kernels> kernels, size_t plan, uint32_t param,
+          const PrologueRows::Key &key, const TensorShape &shape, int64_t rows,
+          const int64_t *indices, int64_t count, void *gradient);
+
+  uint32_t param() const { return parameter; }
+  PrologueRows &scalars() { return prologueRows; }
+  bool isFirst() const { return prologueRows[0].first; }
+  bool isSkipped() const { return prologueRows.isSkipped(0); }
+  const std::vector<StreamInterface> &streamInterfaces() const { return interfaces; }
+  /// Where the parameter or a state begins.
+  void setStream(size_t index, void *data) { streams[index].data = static_cast<char *>(data); }
+
+  /// Evaluates the prologues: no pass gives them anything. Then takes the memory that `run` needs.
+  void start(const InitialValues &initial, const GroupHypers &hypers, const upd_pool &pool);
+  /// Runs the passes over the rows. Not if the step is skipped.
+  void run(const upd_pool &pool);
+
+private:
+  struct Stream {
+    char *data;
+    size_t rowBytes;
+  };
+  /// The rows of a chunk as kernels take tensors. Rows with consecutive indices are one tensor.
+  struct Scratch {
+    std::vector<void *> streams;
+    std::vector<upd_range> elements, rows, blocks;
+    std::vector<upd_site> sites;
+    StateArena temporaries;
+    size_t tensors = 0;
+  };
+
+  int64_t boundary(size_t part, size_t parts) const;
+  void runPart(Scratch &scratch, int64_t begin, int64_t end) const;
+  int64_t gather(Scratch &scratch, int64_t row, int64_t end) const;
+  void append(Scratch &scratch, int64_t row, int64_t rows, size_t inChunk) const;
+  void call(Scratch &scratch) const;
+
+  std::shared_ptr<const Kernels> kernels;
+  const PlanInterface &plan;
+  const PlanFunctions &functions;
+  std::vector<StreamInterface> interfaces;
+  uint32_t parameter;
+  const int64_t *indices;
+  int64_t count;
+  int64_t rowElements;
+  int64_t chunkRows;
+  bool isFlat = true; // all passes are over elements, so a row may be cut
+  std::vector<Stream> streams;
+  PrologueRows prologueRows;
+  std::vector<Scratch> scratches; // of each part
+};
+
+} // namespace updraft::runtime
+
+#endif // UPDRAFT_RUNTIME_CPU_ROWSRUN_H
