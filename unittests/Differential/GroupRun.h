@@ -1,0 +1,72 @@
+//===- GroupRun.h - A compiled and an interpreted optimizer, step by step -----------*- C++ -*-===//
+// Two groups of tensors of many shapes, which may lack a gradient, stepped through the C API and by
+// the interpreter.
+
+#ifndef UPDRAFT_UNITTESTS_DIFFERENTIAL_GROUPRUN_H
+#define UPDRAFT_UNITTESTS_DIFFERENTIAL_GROUPRUN_H
+
+#include "Sides.h"
+
+#include <map>
+#include <random>
+
+namespace updraft::differential {
+
+/// Threads of the test's own, started for each task.
+struct TaskThreads {
+  int32_t threads;
+
+  upd_pool view();
+};
+
+/// The dimensions of the tensors of a run.
+using Shapes = std::vector<std::vector<int64_t>>;
+
+/// Around the units of vectors, leaves and blocks of rows; batches, empty tensors and numbers.
+const Shapes &manyShapes();
+
+/// A rule through the C API and by the interpreter, over the same tensors in two groups: every
+/// third is in the second, and each lacks a gradient now and then. The functions are to be called
+/// in ASSERT_NO_FATAL_FAILURE.
+class GroupRun {
+public:
+  void make(const RuleCase &ruleCase, const Shapes &shapes, int32_t threads);
+  /// Steps both, with new gradients, and compares every bit. Steps count from 1.
+  void step(int number);
+
+private:
+  struct Parameter {
+    std::vector<int64_t> dimensions;
+    size_t group;
+    const reference::Interpreter *rule = nullptr;
+    std::vector<char> compiled, grad;
+    std::map<std::string, std::vector<char>> interpreted; // by stream; those over groups apart
+    int64_t step = 0;
+    bool hasState = false;
+
+    reference::Shape shape() const { return reference::Shape::of(dimensions); }
+  };
+
+  void makeParameters(const Shapes &shapes);
+  std::vector<upd_tensor> fillGradients(int step);
+  void interpret(size_t group, const std::vector<upd_tensor> &grads);
+  void compare(int step);
+  std::vector<char> &memoryOf(Parameter &parameter, const reference::Stream &stream) {
+    return stream.over == Extent::group ? groupStates[{parameter.group, stream.name}]
+                                        : parameter.interpreted[stream.name];
+  }
+
+  RuleHandle rule;
+  OptimizerHandle optimizer;
+  std::vector<reference::Interpreter> interpreters; // for all, or for vectors and matrices
+  std::vector<Parameter> parameters;
+  std::map<std::pair<size_t, std::string>, std::vector<char>> groupStates;
+  std::vector<double> hypers;
+  TaskThreads pool;
+  upd_pool poolView;
+  std::mt19937_64 random{7};
+};
+
+} // namespace updraft::differential
+
+#endif // UPDRAFT_UNITTESTS_DIFFERENTIAL_GROUPRUN_H
