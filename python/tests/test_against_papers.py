@@ -7,7 +7,6 @@ tested is that a rule is the published algorithm. How it rounds in f32 is tested
 import pathlib
 from dataclasses import dataclass, field
 
-import numpy
 import pytest
 import torch
 from published import OPTIMIZERS
@@ -15,11 +14,9 @@ from published import OPTIMIZERS
 import updraft
 
 from .conftest import RULES
+from .stepping import Closeness, random_params, twenty_steps
 
-STEPS = 20
 TOLERANCE = 1e-12  # per step, at the scale of the parameter
-SHAPES = [(41, 29), (7,), (1,), (3, 5, 2), ()]
-SCALES = [1.0, 30.0, 0.5, 0.1, 1.0]
 DOUBLE = {"param": "f64", "grad": "f64", "state": "f64"}
 
 
@@ -95,38 +92,16 @@ def give_hessian(rule, step, optimizer, reference, theirs):
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_rules_are_the_published_algorithms(case):
     generator = torch.Generator().manual_seed(20)
-
-    def random(shape):
-        return torch.randn(shape, generator=generator, dtype=torch.float64)
-
-    theirs = [
-        torch.nn.Parameter(scale * random(shape))
-        for shape, scale in zip(SHAPES, SCALES, strict=True)
-    ]
-    ours = [param.detach().clone().numpy() for param in theirs]
-    before = [param.copy() for param in ours]
+    theirs, ours = random_params(generator, torch.float64)
     rule = updraft.compile_file(RULES / f"{case.rule}.upd", set=case.options, storage=DOUBLE)
     optimizer = updraft.Optimizer(rule, ours)
     reference = OPTIMIZERS[case.rule](theirs, **case.options)
-
-    scales = [numpy.abs(param).max() for param in before]
-    for step in range(1, STEPS + 1):
-        if step == STEPS // 2:  # as a schedule does
-            reference.param_groups[0]["lr"] *= 0.3
-            optimizer.groups[0]["lr"] *= 0.3
-        for param in theirs:
-            param.grad = random(param.shape)
-        reference.step()
-        optimizer.step([param.grad.numpy() for param in theirs])
+    closeness = Closeness(theirs, ours)
+    for step in twenty_steps(reference, optimizer, generator):
         give_hessian(rule, step, optimizer, reference, theirs)
-
-        for index, (their, our) in enumerate(zip(theirs, ours, strict=True)):
-            expected = their.detach().numpy()
-            scales[index] = max(scales[index], numpy.abs(expected).max())
-            error = numpy.abs(our - expected).max() / scales[index]
-            assert error <= TOLERANCE * step, f"step {step}, parameter {index}: {error}"
-
-    assert all((our != start).all() for our, start in zip(ours, before, strict=True))
+        for index, (error, scale) in enumerate(closeness.errors()):
+            assert error / scale <= TOLERANCE * step, f"step {step}, parameter {index}: {error}"
+    assert closeness.all_moved()
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)

@@ -16,12 +16,9 @@ import torch
 import updraft
 
 from .conftest import RULES
+from .stepping import Closeness, random_params, twenty_steps
 
-STEPS = 20
 MAX_ULP_PER_STEP = 2
-SHAPES = [(41, 29), (7,), (1,), (3, 5, 2), ()]
-SCALES = [1.0, 30.0, 0.5, 0.1, 1.0]
-
 
 # What torch has as tuples.
 TUPLES = {
@@ -180,33 +177,15 @@ def compile_case(case):
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_twenty_steps_agree(case):
     generator = torch.Generator().manual_seed(20)
-    theirs = [
-        torch.nn.Parameter(scale * torch.randn(shape, generator=generator))
-        for shape, scale in zip(SHAPES, SCALES, strict=True)
-    ]
-    ours = [param.detach().clone().numpy() for param in theirs]
-    before = [param.copy() for param in ours]
+    theirs, ours = random_params(generator, torch.float32)
     reference = case.create(theirs)
     optimizer = updraft.Optimizer(compile_case(case), ours)
-
-    scales = [numpy.abs(param).max() for param in before]
-    for step in range(1, STEPS + 1):
-        if step == STEPS // 2:  # as a schedule does
-            reference.param_groups[0]["lr"] *= 0.3
-            optimizer.groups[0]["lr"] *= 0.3
-        for param in theirs:
-            param.grad = torch.randn(param.shape, generator=generator)
-        reference.step()
-        optimizer.step([param.grad.numpy() for param in theirs])
-
-        for index, (their, our) in enumerate(zip(theirs, ours, strict=True)):
-            expected = their.detach().numpy()
-            scales[index] = max(scales[index], numpy.abs(expected).max())
-            error = numpy.abs(our.astype("float64") - expected).max()
-            error /= numpy.spacing(scales[index])
-            assert error <= MAX_ULP_PER_STEP * step, f"step {step}, parameter {index}: {error} ULP"
-
-    assert all((our != start).all() for our, start in zip(ours, before, strict=True))
+    closeness = Closeness(theirs, ours)
+    for step in twenty_steps(reference, optimizer, generator):
+        for index, (error, scale) in enumerate(closeness.errors()):
+            ulp = error / numpy.spacing(scale)
+            assert ulp <= MAX_ULP_PER_STEP * step, f"step {step}, parameter {index}: {ulp} ULP"
+    assert closeness.all_moved()
 
 
 REFUSED = [
