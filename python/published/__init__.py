@@ -8,6 +8,7 @@ from .layerwise import LAMB, LARS, NovoGrad
 from .moments import MARS, AdaBelief, Adan, AdEMAMix, QHAdam, Sophia, Yogi
 from .momentum import QHM, Lion, Signum
 from .prodigy import Prodigy
+from .rowwise import RowwiseAdagrad
 from .schedule_free import ScheduleFreeAdamW, ScheduleFreeSGD
 
 # By the name of the rule's file.
@@ -23,6 +24,7 @@ OPTIMIZERS = {
     "prodigy": Prodigy,
     "qhadam": QHAdam,
     "qhm": QHM,
+    "rowwise_adagrad": RowwiseAdagrad,
     "schedule_free_adamw": ScheduleFreeAdamW,
     "schedule_free_sgd": ScheduleFreeSGD,
     "signum": Signum,

@@ -63,6 +63,11 @@ OPTIONS = {
         {"lr": 0.1, "weight_decay": 0.05},
         {"lr": 0.1, "weight_decay": 0.05, "weight_decay_type": "direct"},
     ],
+    "rowwise_adagrad": [
+        {},
+        {"lr": 0.1, "lr_decay": 0.1, "initial_accumulator_value": 0.5},
+        {"weight_decay": 0.1, "eps": 1e-3},
+    ],
     "schedule_free_adamw": [{}, {"warmup_steps": 7, "weight_decay": 0.1}],
     "schedule_free_sgd": [{}, {"lr": 0.1, "warmup_steps": 7, "weight_decay": 0.1}],
     "signum": [{}, {"momentum": 0.0}, {"lr": 0.01, "weight_decay": 0.1}],
@@ -114,7 +119,10 @@ def test_defaults_are_the_published_ones(name):
 
 
 def test_every_rule_is_compared():
-    against_torch = (pathlib.Path(__file__).parent / "test_against_torch.py").read_text()
+    tests = pathlib.Path(__file__).parent
+    against_torch = "".join(
+        (tests / name).read_text() for name in ("test_against_torch.py", "test_rows.py")
+    )
     for path in RULES.glob("*.upd"):
         assert path.stem in OPTIONS or f'"{path.stem}"' in against_torch, path
     assert OPTIONS.keys() == OPTIMIZERS.keys()
