@@ -15,7 +15,7 @@ import convergence_plot
 import numpy
 import torch
 import training
-from convergence_works import WORKS
+from convergence_works import WORKS, published
 
 import updraft
 
@@ -116,7 +116,7 @@ def compare(work, data, epochs, seeds):
         apart = numpy.abs(numpy.array(our_losses[first]) - numpy.array(their_losses[first]))
         difference = max(difference, float(apart.max()))
     optimizer = type(work.counterpart([torch.nn.Parameter(torch.zeros(1))]))
-    origin = "torch.optim" if optimizer.__module__.startswith("torch.") else "paper"
+    origin = "paper" if issubclass(optimizer, published.base.Published) else "torch.optim"
     return {
         "name": work.name,
         "rule": work.rule,

@@ -39,6 +39,8 @@ class Work:
         """Makes the optimizer that the rule is compared with."""
         if self.rule in published.OPTIMIZERS:
             return published.OPTIMIZERS[self.rule](params, **self.settings)
+        if self.rule == "sparse_adam":
+            return SparseAdam(params, **self.settings)
         optimizer = next(
             member
             for name, member in vars(torch.optim).items()
@@ -51,6 +53,19 @@ class Work:
         return optimizer(params, **settings)
 
 
+class SparseAdam(torch.optim.SparseAdam):
+    """PyTorch's takes sparse gradients alone."""
+
+    def step(self):
+        params = self.param_groups[0]["params"]
+        dense = [param.grad for param in params]
+        for param in params:
+            param.grad = param.grad.to_sparse(1)
+        super().step()
+        for param, grad in zip(params, dense, strict=True):
+            param.grad = grad
+
+
 BF16_STATES = {"state": "bf16"}
 
 WORKS = [
@@ -60,6 +75,8 @@ WORKS = [
     Work("adamw", {"lr": 1e-3}, BF16_STATES, "with bf16 states"),
     Work("rmsprop", {"lr": 1e-3}),
     Work("adagrad", {"lr": 1e-2}),
+    Work("sparse_adam", {"lr": 1e-3}),
+    Work("rowwise_adagrad", {"lr": 1e-2}),
     Work("adamax", {"lr": 2e-3}),
     Work("adadelta", {"lr": 1.0}),
     Work("radam", {"lr": 2e-3}),

@@ -79,7 +79,7 @@ Optimizer::Optimizer(const Rule &rule, std::vector<Group> groups) {
 
 Optimizer::~Optimizer() = default;
 
-void Optimizer::step(nb::sequence grads) {
+void Optimizer::step(nb::sequence grads, const std::vector<RowGrad> &rowGrads) {
   std::vector<TensorView> keep;
   std::vector<upd_tensor> tensors;
   size_t count = nb::len(grads);
@@ -94,8 +94,26 @@ void Optimizer::step(nb::sequence grads) {
     keep.emplace_back(grad, describe("gradient", i).c_str());
     tensors.push_back(keep.back().tensor());
   }
+  if (rowGrads.empty())
+    return call([&](upd_optimizer *optimizer) {
+      return upd_optimizer_step(optimizer, tensors.data(), tensors.size());
+    });
+
+  using IndexArray = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+  std::vector<IndexArray> indices;
+  std::vector<upd_row_grad> rows;
+  const bool anyWhole = !keep.empty();
+  keep.reserve(keep.size() + rowGrads.size());
+  for (const RowGrad &rowGrad : rowGrads) {
+    indices.push_back(nb::cast<IndexArray>(rowGrad.indices));
+    keep.emplace_back(rowGrad.values, describe("gradient", rowGrad.param).c_str());
+    rows.push_back(
+        {rowGrad.param, indices.back().data(), indices.back().size(), keep.back().tensor()});
+  }
+  // Without others, the engine keeps the plan that it has for these.
   call([&](upd_optimizer *optimizer) {
-    return upd_optimizer_step(optimizer, tensors.data(), tensors.size());
+    return upd_optimizer_step_rows(optimizer, anyWhole ? tensors.data() : nullptr,
+                                   anyWhole ? tensors.size() : 0, rows.data(), rows.size());
   });
 }
 
@@ -176,7 +194,16 @@ void updraft::python::bindOptimizer(nb::module_ &module) {
             new (self) Optimizer(rule, std::move(converted));
           },
           nb::arg("rule"), nb::arg("groups"))
-      .def("step", &Optimizer::step, nb::arg("grads"))
+      .def(
+          "step",
+          [](Optimizer &self, nb::sequence grads,
+             std::vector<std::tuple<size_t, nb::object, nb::object>> rows) {
+            std::vector<Optimizer::RowGrad> rowGrads;
+            for (auto &[param, indices, values] : rows)
+              rowGrads.push_back({param, std::move(indices), std::move(values)});
+            self.step(grads, rowGrads);
+          },
+          nb::arg("grads"), nb::arg("rows"))
       .def("get_hyper", &Optimizer::getHyper, nb::arg("group"), nb::arg("name"))
       .def("set_hypers", &Optimizer::setHypers, nb::arg("group"), nb::arg("hypers"))
       .def("get_seed", &Optimizer::getSeed)

@@ -29,7 +29,14 @@ public:
   Optimizer(const Optimizer &) = delete;
   Optimizer &operator=(const Optimizer &) = delete;
 
-  void step(nanobind::sequence grads);
+  /// A gradient of some rows of a parameter. The indices are contiguous, of int64.
+  struct RowGrad {
+    size_t param;
+    nanobind::object indices;
+    nanobind::object values;
+  };
+
+  void step(nanobind::sequence grads, const std::vector<RowGrad> &rowGrads);
   double getHyper(size_t group, const std::string &name);
   /// All of them, or on an error none.
   void setHypers(size_t group, const std::vector<std::pair<std::string, double>> &values);

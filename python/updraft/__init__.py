@@ -22,7 +22,7 @@ from .errors import (
     UnsupportedError,
     UpdraftError,
 )
-from .optimizer import Group, Optimizer
+from .optimizer import Group, Optimizer, Rows
 
 __version__ = version().split()[1]
 
@@ -37,6 +37,7 @@ __all__ = [
     "NotFoundError",
     "Optimizer",
     "OutOfMemoryError",
+    "Rows",
     "Rule",
     "UnsupportedError",
     "UpdraftError",

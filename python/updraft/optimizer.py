@@ -37,6 +37,61 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
+class Rows:
+    """A gradient of some rows of a parameter, which are what its first dimension counts.
+
+    Args:
+        indices: the rows, in ascending order and each once: integers in a list or an array.
+        values: an array of the parameter's shape, but with as many rows as there are indices.
+
+    >>> import numpy
+    >>> from updraft import compile
+    >>> text = "rule SGD(lr = 0.1) { update(param, grad) { next param = param - lr * grad } }"
+    >>> table = numpy.zeros((4, 2), dtype="float32")
+    >>> optimizer = Optimizer(compile(text), [table], lr=1)
+    >>> optimizer.step([Rows([1, 3], numpy.ones((2, 2), dtype="float32"))])
+    >>> table[:, 0]
+    array([ 0., -1.,  0., -1.], dtype=float32)
+    """
+
+    def __init__(self, indices: Any, values: Any) -> None:
+        self.indices = indices
+        self.values = values
+
+    def __repr__(self) -> str:
+        return f"Rows({self.indices!r}, {self.values!r})"
+
+
+def _rows_of(grad: Any, what: str) -> Rows | None:
+    """Returns the rows of a gradient that has some only: `Rows`, or a sparse tensor of torch."""
+    if isinstance(grad, Rows):
+        return grad
+    if not getattr(grad, "is_sparse", False):
+        return None
+    if grad.sparse_dim() != 1:
+        raise InvalidArgumentError(
+            f"{what} is sparse in {grad.sparse_dim()} dimensions; give one that is in the first, "
+            "and dense in the others"
+        )
+    grad = grad.coalesce()
+    return Rows(grad.indices()[0], grad.values())
+
+
+def _index_array(indices: Any, what: str) -> Any:
+    import numpy
+
+    array = numpy.asarray(indices)
+    if array.size == 0:
+        array = array.astype("int64")
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"the indices of {what} are {array.dtype}; give integers")
+    if array.ndim != 1:
+        raise InvalidArgumentError(
+            f"the indices of {what} have {_count(array.ndim, 'dimension')}; give a list of rows"
+        )
+    return numpy.ascontiguousarray(array, dtype="int64")
+
+
 class Group(MutableMapping[str, float]):
     """Parameters that share hyperparameters: a mapping from each hyperparameter to its value.
 
@@ -157,7 +212,8 @@ class Optimizer:
         """Applies one step, without the GIL.
 
         `grads` has one gradient per parameter, in the order of all groups' parameters; None leaves
-        a parameter alone. Gradients are only read. An error is raised before anything is written.
+        a parameter alone. A gradient of some rows is `Rows`, or a sparse tensor of torch, which is
+        coalesced. Gradients are only read. An error is raised before anything is written.
         """
         if _is_array(grads) or isinstance(grads, Mapping | str | bytes):
             raise TypeError(
@@ -171,7 +227,28 @@ class Optimizer:
                 f"there {verb} {_count(len(grads), 'gradient')} for "
                 f"{_count(expected, 'parameter')}; give None for an absent one"
             )
-        self._optimizer.step(grads)
+        rows = []
+        if any(kind is Rows or hasattr(kind, "is_sparse") for kind in set(map(type, grads))):
+            for index, grad in enumerate(grads):
+                found = _rows_of(grad, f"gradient {index}")
+                if found is not None:
+                    indices = _index_array(found.indices, f"gradient {index}")
+                    rows.append((index, indices, found.values))
+                    grads[index] = None
+        self._optimizer.step(grads, rows)
+
+    def step_rows(self, indices: Any, values: Any, param: int = 0) -> None:
+        """Applies one step to some rows of one parameter, with the gradients `values`.
+
+        The other rows and their states are left alone. See `Rows` for the arguments.
+        """
+        grads: list[Any] = [None] * self._optimizer.param_count
+        if not 0 <= param < len(grads):
+            raise InvalidArgumentError(
+                f"parameter {param} does not exist; the optimizer has {len(grads)}"
+            )
+        grads[param] = Rows(indices, values)
+        self.step(grads)
 
     def state(self, param: int) -> dict[str, Any]:
         """Returns the states of a parameter by name, as arrays over the optimizer's own memory.
