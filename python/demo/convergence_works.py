@@ -54,13 +54,14 @@ class Work:
 
 
 class SparseAdam(torch.optim.SparseAdam):
-    """PyTorch's takes sparse gradients alone."""
+    """PyTorch's takes sparse gradients alone: these have every row."""
 
     def step(self):
         params = self.param_groups[0]["params"]
         dense = [param.grad for param in params]
         for param in params:
-            param.grad = param.grad.to_sparse(1)
+            rows, values = torch.arange(len(param))[None], param.grad
+            param.grad = torch.sparse_coo_tensor(rows, values, param.shape, check_invariants=True)
         super().step()
         for param, grad in zip(params, dense, strict=True):
             param.grad = grad

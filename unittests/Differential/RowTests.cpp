@@ -5,13 +5,11 @@
 // states has to be that, of the rows that are not listed as well.
 
 #include "ElementText.h"
+#include "GroupRun.h"
 #include "Inputs.h"
 #include "RuleTable.h"
-#include "Sides.h"
 
 #include "llvm/ADT/STLExtras.h"
-
-#include <thread>
 
 using namespace updraft;
 using namespace updraft::differential;
@@ -55,22 +53,6 @@ const RowCase cases[] = {
      true},
 };
 
-/// Threads of the test's own, started for each task.
-struct Pool {
-  int32_t threads;
-
-  upd_pool view() {
-    return {[](void *, int32_t count, void (*task)(void *, int32_t), void *context) {
-              std::vector<std::thread> running;
-              for (int32_t i = 0; i < count; ++i)
-                running.emplace_back(task, context, i);
-              for (std::thread &thread : running)
-                thread.join();
-            },
-            [](void *pool) { return static_cast<Pool *>(pool)->threads; }, this};
-  }
-};
-
 upd_tensor view(std::vector<char> &data, const std::vector<int64_t> &dimensions, upd_dtype dtype) {
   upd_tensor tensor = {};
   tensor.data = data.data();
@@ -85,7 +67,7 @@ upd_tensor view(std::vector<char> &data, const std::vector<int64_t> &dimensions,
 struct RowRun {
   const Interpreter &rule;
   std::vector<int64_t> dimensions;
-  Pool pool;
+  TaskThreads pool;
   std::vector<char> compiled = {};
   std::vector<std::vector<char>> interpreted = {}; // by stream
   OptimizerHandle optimizer = nullptr;
