@@ -164,7 +164,8 @@ void PlanRun::runPass(PassOp pass, size_t number, std::vector<TensorRun> &runs) 
         whole.push_back(reference::reducePairwise(kind, ofBlocks));
       }
       std::vector<char> bytes(whole.size() * sizeof(double) + 1);
-      std::memcpy(bytes.data(), whole.data(), whole.size() * sizeof(double));
+      if (!whole.empty())
+        std::memcpy(bytes.data(), whole.data(), whole.size() * sizeof(double));
       run.temporaries.push_back(std::move(bytes));
       run.streams[stream] = run.temporaries.back().data();
     }
