@@ -114,15 +114,15 @@ std::vector<Row> runFlat(const BenchOptions &options, const std::string &work,
 }
 
 /// Many tensors against one of the same total: "flat".
-std::vector<Row> runMany(const BenchOptions &options, const std::string &work, int64_t tensors,
-                         int64_t elements) {
+std::vector<Row> runMany(const BenchOptions &options, const std::string &work,
+                         const Optimizer &optimizer, int64_t tensors, int64_t elements) {
   if (options.quick)
     tensors = std::min<int64_t>(tensors, 16);
-  Stepper many(setupOf(options, adamW, tensors, elements));
-  Stepper flat(setupOf(options, adamW, 1, tensors * elements));
+  Stepper many(setupOf(options, optimizer, tensors, elements));
+  Stepper flat(setupOf(options, optimizer, 1, tensors * elements));
   std::vector<Contestant> contestants{stepOf(many, "updraft", "f32"), stepOf(flat, "flat", "f32"),
                                       limitOf(flat, "f32")};
-  addTorch(options, adamW, "f32", tensors, elements, contestants);
+  addTorch(options, optimizer, "f32", tensors, elements, contestants);
   return finish(options, work, std::move(contestants));
 }
 
@@ -171,13 +171,19 @@ std::vector<Work> updraft::bench::stepWorks() {
                        return runMatrices(options, name, optimizer);
                      }});
   }
-  auto addMany = [&](const std::string &name, int64_t tensors, int64_t elements) {
-    works.push_back(
-        {name, fmt::format("adamw, {} tensors of {} f32", tensors, elements),
-         [=](const BenchOptions &options) { return runMany(options, name, tensors, elements); }});
+  auto addMany = [&](const Optimizer &optimizer, const std::string &size, int64_t tensors,
+                     int64_t elements) {
+    const std::string name = optimizer.work + "-" + size;
+    works.push_back({name,
+                     fmt::format("{}, {} tensors of {} f32", optimizer.work, tensors, elements),
+                     [=, &optimizer](const BenchOptions &options) {
+                       return runMany(options, name, optimizer, tensors, elements);
+                     }});
   };
-  addMany("adamw-160x160k", 160, 160'000);
-  addMany("adamw-1000x1k", 1000, 1000);
-  addMany("adamw-10000x64", 10000, 64);
+  addMany(adamW, "160x160k", 160, 160'000);
+  addMany(adamW, "1000x1k", 1000, 1000);
+  addMany(adamW, "10000x64", 10000, 64);
+  addMany(ofMatrices[0], "10000x64", 10000, 64);
+  addMany(ofMatrices[1], "10000x64", 10000, 64);
   return works;
 }

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <random>
 #include <set>
 #include <stdexcept>
 #include <sys/mman.h>
@@ -76,18 +78,26 @@ Stepper::Stepper(const StepSetup &setup)
   check(upd_compile_file(setup.ruleFile.c_str(), &options, &rule));
 
   // One block for all parameters and one for all gradients, each tensor on its own cache lines.
-  auto make = [&](upd_dtype dtype, float scale, std::vector<upd_tensor> &tensors) {
-    int64_t stride = (setup.elements * sizeOf(dtype) + 63) / 64 * 64;
+  auto make = [&](upd_dtype dtype, float scale, const std::vector<int64_t> &sizes,
+                  std::vector<upd_tensor> &tensors) {
+    const int64_t elements =
+        std::accumulate(sizes.begin(), sizes.end(), int64_t(1), std::multiplies<>());
+    int64_t stride = (elements * sizeOf(dtype) + 63) / 64 * 64;
     memory.push_back(std::make_unique<Memory>(stride * setup.tensors));
     auto *data = static_cast<char *>(memory.back()->data);
     for (int64_t i = 0; i < setup.tensors; ++i, data += stride) {
-      fill(data, dtype, setup.elements, scale);
+      fill(data, dtype, elements, scale);
       tensors.push_back(
-          {data, shape.data(), nullptr, static_cast<int32_t>(shape.size()), dtype, UPD_CPU, 0, 0});
+          {data, sizes.data(), nullptr, static_cast<int32_t>(sizes.size()), dtype, UPD_CPU, 0, 0});
     }
   };
-  make(upd_rule_param_dtype(rule), 0.5f, params);
-  make(upd_rule_grad_dtype(rule), 1e-2f, grads);
+  gradShape = shape;
+  if (setup.listed != 0) {
+    gradShape[0] = setup.listed;
+    chooseRows();
+  }
+  make(upd_rule_param_dtype(rule), 0.5f, shape, params);
+  make(upd_rule_grad_dtype(rule), 1e-2f, gradShape, grads);
 
   upd_group group{params.data(), nullptr, params.size(), nullptr, 0};
   check(upd_optimizer_create(rule, &group, 1, nullptr, &optimizer));
@@ -99,7 +109,27 @@ Stepper::~Stepper() {
   upd_rule_release(rule);
 }
 
-void Stepper::step() { check(upd_optimizer_step(optimizer, grads.data(), grads.size())); }
+/// Each row is in a list with the same probability.
+void Stepper::chooseRows() {
+  std::mt19937_64 random(7);
+  for (size_t i = 0; i < rowLists; ++i) {
+    std::vector<int64_t> &list = lists.emplace_back();
+    int64_t missing = setup.listed;
+    for (int64_t row = 0; row < shape[0]; ++row)
+      if (static_cast<int64_t>(random() % static_cast<uint64_t>(shape[0] - row)) < missing) {
+        list.push_back(row);
+        --missing;
+      }
+  }
+}
+
+void Stepper::step() {
+  if (lists.empty())
+    return check(upd_optimizer_step(optimizer, grads.data(), grads.size()));
+  const std::vector<int64_t> &list = lists[nextList++ % rowLists];
+  const upd_row_grad rows{0, list.data(), list.size(), grads[0]};
+  check(upd_optimizer_step_rows(optimizer, nullptr, 0, &rows, 1));
+}
 
 /// The streams of the plan for these tensors, by number: those over elements, and empty ones.
 std::vector<LimitStream> Stepper::streams(const nlohmann::json &interface,

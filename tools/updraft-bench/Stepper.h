@@ -23,9 +23,10 @@ struct StepSetup {
   std::vector<std::pair<std::string, std::string>> settings;
   std::vector<std::pair<std::string, upd_dtype>> storage;
   int64_t tensors = 1;
-  int64_t elements = 0; // of each tensor
-  int64_t rows = 0;     // of each tensor, if they are matrices
-  std::string rule;     // of the file, or a chain; empty: the only one
+  int64_t elements = 0;  // of each tensor
+  int64_t rows = 0;      // of each tensor, if they are matrices
+  std::string rule = {}; // of the file, or a chain; empty: the only one
+  int64_t listed = 0;    // so many of the rows have a gradient, others in every step; 0: all
 };
 
 /// Parameters and gradients filled with small numbers, and an optimizer over them that has taken a
@@ -36,6 +37,8 @@ public:
   ~Stepper();
 
   void step();
+  /// In how many steps the lists of rows come round again.
+  static constexpr size_t rowLists = 16;
   /// What each pass over elements reads and writes, for the limit kernel: from the first tensor's
   /// first element on. The tensors lie one after the other if they are whole cache lines.
   std::vector<std::vector<LimitStream>> passes();
@@ -45,12 +48,16 @@ public:
 private:
   struct Memory;
 
+  void chooseRows();
   std::vector<LimitStream> streams(const nlohmann::json &interface, const std::string &tensors);
 
   StepSetup setup;
   std::vector<int64_t> shape;
   std::vector<std::unique_ptr<Memory>> memory;
   std::vector<upd_tensor> params, grads;
+  std::vector<int64_t> gradShape;
+  std::vector<std::vector<int64_t>> lists; // of rows
+  size_t nextList = 0;
   upd_rule *rule = nullptr;
   upd_optimizer *optimizer = nullptr;
 };

@@ -80,4 +80,13 @@ std::vector<Contestant> TorchPeer::contestants(const std::string &optimizer,
   return result;
 }
 
+Contestant TorchPeer::sparse(const std::string &optimizer, const std::string &arguments,
+                             int64_t rows, int64_t columns, int64_t listed, size_t lists) {
+  std::string answer = ask(
+      fmt::format("sparse {} {} {} {} {} {}", optimizer, rows, columns, listed, lists, arguments));
+  return {"torch sparse", "f32", [this, answer](int count) {
+            return std::stod(ask(fmt::format("run {} {}", answer, count)));
+          }};
+}
+
 void TorchPeer::drop() { ask("drop"); }

@@ -27,6 +27,9 @@ public:
   /// its implementations that exist. Valid until the next call of drop().
   std::vector<Contestant> contestants(const std::string &optimizer, const std::string &arguments,
                                       const std::string &dtype, int64_t tensors, int64_t elements);
+  /// The same on sparse gradients of `listed` rows of one matrix, in `lists` lists that take turns.
+  Contestant sparse(const std::string &optimizer, const std::string &arguments, int64_t rows,
+                    int64_t columns, int64_t listed, size_t lists);
   /// Frees the tensors of all contestants.
   void drop();
 

@@ -28,6 +28,7 @@ struct Work {
 };
 
 std::vector<Work> stepWorks();
+std::vector<Work> rowWorks();
 std::vector<Work> compileWorks();
 
 /// The body of the fresh process that compileWorks starts: compiles `ruleFile` with the cache in

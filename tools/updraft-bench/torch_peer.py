@@ -5,6 +5,7 @@ Reads one command a line from the standard input and answers each with one line,
 
     hello
     make OPTIMIZER IMPL DTYPE TENSORS ELEMENTS JSON   -> a number for `run`, or `none`
+    sparse OPTIMIZER ROWS COLUMNS LISTED LISTS JSON   -> a number for `run`
     run NUMBER COUNT                                  -> seconds per step
     drop
 """
@@ -43,6 +44,29 @@ def make(optimizer, implementation, dtype, tensors, elements, arguments):
     return result
 
 
+class Sparse:
+    """An optimizer on gradients of some rows, coalesced; another list of rows in every step."""
+
+    def __init__(self, optimizer, rows, columns, listed, lists, arguments):
+        generator = torch.Generator().manual_seed(0)
+        self.param = torch.rand(rows, columns, generator=generator).requires_grad_()
+        self.optimizer = getattr(torch.optim, optimizer)([self.param], **arguments)
+        values = torch.rand(listed, columns, generator=generator) * 1e-2
+        self.grads = []
+        for _ in range(lists):
+            indices = torch.randperm(rows, generator=generator)[:listed].sort()[0]
+            grad = torch.sparse_coo_tensor(
+                indices[None], values, (rows, columns), is_coalesced=True, check_invariants=False
+            )
+            self.grads.append(grad)
+        self.next = 0
+
+    def step(self):
+        self.param.grad = self.grads[self.next]
+        self.next = (self.next + 1) % len(self.grads)
+        self.optimizer.step()
+
+
 def run(optimizer, count):
     """Seconds per step."""
     start = time.perf_counter()
@@ -64,6 +88,12 @@ def answer(line, optimizers):
         made = make(name, implementation, dtype, int(tensors), int(elements), json.loads(arguments))
         if made is None:
             return "none"
+        optimizers.append(made)
+        return str(len(optimizers) - 1)
+    if command == "sparse":
+        name, *sizes, arguments = words
+        made = Sparse(name, *map(int, sizes), json.loads(arguments))
+        made.step()
         optimizers.append(made)
         return str(len(optimizers) - 1)
     if command == "run":

@@ -36,6 +36,8 @@ struct Options {
 
 std::vector<Work> allWorks() {
   std::vector<Work> works = stepWorks();
+  for (Work &work : rowWorks())
+    works.push_back(std::move(work));
   for (Work &work : compileWorks())
     works.push_back(std::move(work));
   return works;
