@@ -53,7 +53,10 @@ struct ConvertLoopsToLLVMPass : impl::ConvertLoopsToLLVMPassBase<ConvertLoopsToL
     LLVMConversionTarget target(getContext());
     target.addIllegalDialect<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
                              math::MathDialect, scf::SCFDialect, vector::VectorDialect>();
-    if (failed(applyPartialConversion(getOperation(), target, patterns)))
+    // LLVM folds what there is to fold.
+    ConversionConfig config;
+    config.foldingMode = DialectConversionFoldingMode::Never;
+    if (failed(applyPartialConversion(getOperation(), target, patterns, config)))
       signalPassFailure();
   }
 

@@ -35,6 +35,7 @@ struct Compiler::Cached {
     toLineTables.addPass(LLVM::createDIScopeForLLVMFuncOpPass());
     for (PassManager *passes : {&toPlan, &toLLVM, &toLineTables})
       passes->addInstrumentation(std::make_unique<DumpAfterPasses>(dump));
+    skipVerification(toLLVM);
   }
 
   /// What is made once for each target.
@@ -52,8 +53,17 @@ struct Compiler::Cached {
     if (!made) {
       made = std::make_unique<ForTarget>(context, target);
       made->toLoops.addInstrumentation(std::make_unique<DumpAfterPasses>(dump));
+      skipVerification(made->toLoops);
     }
     return *made;
+  }
+
+  // A plan is verified, and what comes out by LLVM. In between, what a pass breaks would be a
+  // defect of it, which a build with assertions finds.
+  static void skipVerification([[maybe_unused]] PassManager &passes) {
+#ifdef NDEBUG
+    passes.enableVerifier(false);
+#endif
   }
 
   static DialectRegistry makeRegistry() {

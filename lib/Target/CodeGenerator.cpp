@@ -8,6 +8,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
@@ -23,9 +24,18 @@
 #include "llvm/Transforms/Utils/LoopSimplify.h"
 
 #include <mutex>
+#include <utility>
 
 namespace updraft {
 namespace {
+
+// Strength reduction finds nothing in loops that have their final form, and analysing them for it
+// is an eighth of the time of a compilation. LLVM has no other switch for it.
+void disableLoopStrengthReduction() {
+  auto &options = llvm::cl::getRegisteredOptions();
+  if (auto found = options.find("disable-lsr"); found != options.end())
+    found->second->addOccurrence(/*pos=*/0, "disable-lsr", "true");
+}
 
 // Only the targets that `CPUTarget` names: registering all of LLVM's takes milliseconds.
 void initializeTargets() {
@@ -39,10 +49,41 @@ void initializeTargets() {
     LLVMInitializeAArch64Target();
     LLVMInitializeAArch64TargetMC();
     LLVMInitializeAArch64AsmPrinter();
+    disableLoopStrengthReduction();
   });
 }
 
 } // namespace
+
+static llvm::Error addEmission(llvm::TargetMachine &machine, llvm::legacy::PassManager &passes,
+                               llvm::raw_pwrite_stream &stream, llvm::CodeGenFileType type) {
+  if (machine.addPassesToEmitFile(passes, stream, /*DwoOut=*/nullptr, type,
+                                  /*DisableVerify=*/true))
+    return llvm::createStringError("the target has no machine code emitter");
+  return llvm::Error::success();
+}
+
+/// The passes of LLVM's code generator, which take longer to set up than some take to run.
+class CodeGenerator::ObjectEmitter {
+public:
+  static llvm::Expected<std::unique_ptr<ObjectEmitter>> create(llvm::TargetMachine &machine) {
+    auto emitter = std::make_unique<ObjectEmitter>();
+    if (llvm::Error error = addEmission(machine, emitter->passes, emitter->stream,
+                                        llvm::CodeGenFileType::ObjectFile))
+      return error;
+    return emitter;
+  }
+
+  llvm::SmallVector<char, 0> emit(llvm::Module &module) {
+    passes.run(module);
+    return std::exchange(object, {});
+  }
+
+private:
+  llvm::SmallVector<char, 0> object;
+  llvm::raw_svector_ostream stream{object};
+  llvm::legacy::PassManager passes;
+};
 
 CodeGenerator::CodeGenerator(const CPUTarget &target, std::unique_ptr<llvm::TargetMachine> machine)
     : cpuTarget(target), machine(std::move(machine)) {}
@@ -119,29 +160,24 @@ void CodeGenerator::optimize(llvm::Module &module) {
       passes.run(function, functions);
 }
 
-static llvm::Error emit(llvm::TargetMachine &machine, llvm::Module &module,
-                        llvm::raw_pwrite_stream &stream, llvm::CodeGenFileType type) {
-  llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, stream, /*DwoOut=*/nullptr, type,
-                                  /*DisableVerify=*/true))
-    return llvm::createStringError("the target has no machine code emitter");
-  passes.run(module);
-  return llvm::Error::success();
-}
-
 llvm::Expected<llvm::SmallVector<char, 0>> CodeGenerator::emitObject(llvm::Module &module) {
-  llvm::SmallVector<char, 0> object;
-  llvm::raw_svector_ostream stream(object);
-  if (llvm::Error error = emit(*machine, module, stream, llvm::CodeGenFileType::ObjectFile))
-    return error;
-  return object;
+  if (!objects) {
+    auto created = ObjectEmitter::create(*machine);
+    if (!created)
+      return created.takeError();
+    objects = std::move(*created);
+  }
+  return objects->emit(module);
 }
 
 llvm::Expected<std::string> CodeGenerator::emitAssembly(llvm::Module &module) {
   llvm::SmallString<0> assembly;
   llvm::raw_svector_ostream stream(assembly);
-  if (llvm::Error error = emit(*machine, module, stream, llvm::CodeGenFileType::AssemblyFile))
+  llvm::legacy::PassManager passes;
+  if (llvm::Error error =
+          addEmission(*machine, passes, stream, llvm::CodeGenFileType::AssemblyFile))
     return error;
+  passes.run(module);
   return assembly.str().str();
 }
 

@@ -43,10 +43,13 @@ public:
   llvm::Expected<std::string> emitAssembly(llvm::Module &module);
 
 private:
+  class ObjectEmitter;
+
   CodeGenerator(const CPUTarget &target, std::unique_ptr<llvm::TargetMachine> machine);
 
   CPUTarget cpuTarget;
   std::unique_ptr<llvm::TargetMachine> machine;
+  std::unique_ptr<ObjectEmitter> objects; // null until the first object
 };
 
 } // namespace updraft

@@ -1,0 +1,102 @@
+//===- CodeGeneratorTest.cpp - One code generator for many modules ----------------------------===//
+
+#include "updraft/Target/CodeGenerator.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "updraft/Target/Pipelines.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+using namespace updraft;
+
+namespace {
+
+// A loop, with a constant that goes into a section of its own.
+const char *const loopText = R"(
+  llvm.func @scale(%data: !llvm.ptr, %count: i64) {
+    %zero = llvm.mlir.constant(0 : i64) : i64
+    %one = llvm.mlir.constant(1 : i64) : i64
+    %factor = llvm.mlir.constant(dense<[1.0, 2.0, 3.0, 4.0]> : vector<4xf32>) : vector<4xf32>
+    llvm.br ^bb1(%zero : i64)
+  ^bb1(%i: i64):
+    %address = llvm.getelementptr %data[%i] : (!llvm.ptr, i64) -> !llvm.ptr, vector<4xf32>
+    %value = llvm.load %address : !llvm.ptr -> vector<4xf32>
+    %scaled = llvm.fmul %value, %factor : vector<4xf32>
+    llvm.store %scaled, %address : vector<4xf32>, !llvm.ptr
+    %next = llvm.add %i, %one : i64
+    %more = llvm.icmp "slt" %next, %count : i64
+    llvm.cond_br %more, ^bb1(%next : i64), ^bb2
+  ^bb2:
+    llvm.return
+  })";
+
+// Another signature, and a call of the C library.
+const char *const callText = R"(
+  llvm.func @cbrt(f64) -> f64
+  llvm.func @root(%x: f64) -> f64 attributes {passthrough = ["noinline", "optnone"]} {
+    %root = llvm.call @cbrt(%x) : (f64) -> f64
+    llvm.return %root : f64
+  })";
+
+class CodeGeneratorTest : public testing::TestWithParam<const char *> {
+protected:
+  CodeGeneratorTest() : context(makeRegistry(), mlir::MLIRContext::Threading::DISABLED) {}
+
+  static mlir::DialectRegistry makeRegistry() {
+    mlir::DialectRegistry registry;
+    registerTargetDialects(registry);
+    return registry;
+  }
+
+  std::unique_ptr<CodeGenerator> makeGenerator() {
+    return llvm::cantFail(CodeGenerator::create(llvm::cantFail(CPUTarget::named(GetParam()))));
+  }
+
+  std::string objectOf(CodeGenerator &generator, const char *text, bool lineTables = false) {
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+    if (lineTables) {
+      mlir::PassManager passes(&context);
+      passes.addPass(mlir::LLVM::createDIScopeForLLVMFuncOpPass());
+      EXPECT_TRUE(succeeded(passes.run(*module)));
+    }
+    llvm::LLVMContext llvmContext;
+    auto translated = llvm::cantFail(generator.translate(*module, llvmContext));
+    generator.optimize(*translated);
+    auto bytes = llvm::cantFail(generator.emitObject(*translated));
+    return std::string(bytes.begin(), bytes.end());
+  }
+
+  mlir::MLIRContext context;
+};
+
+} // namespace
+
+TEST_P(CodeGeneratorTest, AnObjectDoesNotDependOnThoseBefore) {
+  auto alone = [&](const char *text, bool lineTables = false) {
+    return objectOf(*makeGenerator(), text, lineTables);
+  };
+  std::string loop = alone(loopText), call = alone(callText), lines = alone(loopText, true);
+  EXPECT_NE(loop, lines);
+  std::unique_ptr<CodeGenerator> generator = makeGenerator();
+  EXPECT_EQ(objectOf(*generator, loopText), loop);
+  EXPECT_EQ(objectOf(*generator, callText), call);
+  EXPECT_EQ(objectOf(*generator, loopText, true), lines);
+  EXPECT_EQ(objectOf(*generator, callText), call);
+  EXPECT_EQ(objectOf(*generator, loopText), loop);
+}
+
+INSTANTIATE_TEST_SUITE_P(NamedTargets, CodeGeneratorTest,
+                         testing::Values("x86-64-v3", "x86-64-v4", "aarch64"),
+                         [](const auto &info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
