@@ -60,7 +60,7 @@ llvm::Error readOptions(const upd_compile_options &options, CompileRequest &requ
     request.rule.storage.emplace_back(storage.name, storage.dtype);
   }
   if (options.numerics)
-    request.numerics = options.numerics;
+    request.rule.numerics = options.numerics;
   return llvm::Error::success();
 }
 

@@ -14,6 +14,7 @@
 #include "updraft/Frontend/Frontend.h"
 #include "updraft/Target/CodeGenerator.h"
 #include "updraft/Target/Pipelines.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/GlobalVariable.h"
@@ -119,7 +120,7 @@ public:
     if (plans.empty())
       return internalError("schedule", "");
     ruleName = (*plans.begin()).getSymName().str();
-    interface = interfaceJson(*plans.begin(), request.numerics, statics);
+    interface = interfaceJson(*plans.begin(), request.rule.numerics, statics);
     return llvm::Error::success();
   }
 
@@ -246,9 +247,10 @@ Compiler::Cached &Compiler::getCached() {
 }
 
 llvm::Expected<std::shared_ptr<const Program>> Compiler::parse(const CompileRequest &request) {
-  if (request.numerics != "ieee")
-    return makeError(UPD_INVALID_ARGUMENT,
-                     "unknown numerics mode `" + request.numerics + "`; the modes are `ieee`");
+  if (!llvm::is_contained(numericsModes(), request.rule.numerics))
+    return makeError(UPD_INVALID_ARGUMENT, "unknown numerics mode `" + request.rule.numerics +
+                                               "`; the modes are `" +
+                                               llvm::join(numericsModes(), "`, `") + "`");
   updraft::DiagnosticEngine diagnostics;
   auto program = parseProgram(request.source, request.filename, diagnostics);
   if (!program)

@@ -22,6 +22,7 @@ enum class BuiltinKind : uint8_t {
   Max,
   Min,
   Pow,
+  Rounded, ///< to the compute type
   Sqrt,
   Tanh,
 };

@@ -2,6 +2,8 @@
 
 #include "Checker.h"
 
+#include "updraft/Frontend/Numerics.h"
+
 #include "llvm/ADT/StringExtras.h"
 
 using namespace updraft;
@@ -11,7 +13,8 @@ const Checker::Binding *Checker::Scope::find(StringRef name) const {
   for (const Binding &binding : llvm::reverse(bindings))
     if (binding.name == name)
       return &binding;
-  return nullptr;
+  static const Binding numerics{numericsName, {Kind::String, Extent::model}, {}};
+  return name == numericsName ? &numerics : nullptr;
 }
 
 void Checker::check(const ParsedFile &file) {
@@ -129,7 +132,7 @@ Type Checker::checkName(const Expr &expr, const Scope &scope) {
   } else if (expr.text == "True" || expr.text == "False") {
     hint = "; it is written `" + expr.text.lower() + "`";
   } else {
-    llvm::SmallVector<StringRef> names;
+    llvm::SmallVector<StringRef> names{numericsName};
     for (const Binding &binding : scope.bindings)
       names.push_back(binding.name);
     hint = didYouMean(expr.text, names);

@@ -288,6 +288,8 @@ double fold(BuiltinKind kind, llvm::ArrayRef<Value> arguments) {
     return minimum(x, arguments[1].number);
   case BuiltinKind::Pow:
     return std::pow(x, arguments[1].number);
+  case BuiltinKind::Rounded: // depends on the compute type
+    break;
   case BuiltinKind::Sqrt:
     return std::sqrt(x);
   case BuiltinKind::Tanh:
@@ -297,7 +299,23 @@ double fold(BuiltinKind kind, llvm::ArrayRef<Value> arguments) {
 }
 } // namespace
 
+// The value stays a scalar; that it was rounded to an element is known where it becomes one.
+Value Emitter::roundToCompute(const Value &value, Location loc) {
+  if (value.isConstant())
+    return Value::ofNumber(compute.isF32() ? static_cast<float>(value.number) : value.number);
+  if (value.ir.getType() == compute)
+    return value;
+  mlir::Value narrow = element(value, loc);
+  mlir::Value wide = create<arith::ExtFOp>(loc, builder.getF64Type(), narrow);
+  rounded[wide] = narrow;
+  Value result = Value::ofIr(Kind::Number, value.extent, wide);
+  result.isInteger = value.isInteger;
+  return result;
+}
+
 Value Emitter::builtin(BuiltinKind kind, llvm::ArrayRef<Value> arguments, Location loc) {
+  if (kind == BuiltinKind::Rounded)
+    return roundToCompute(arguments[0], loc);
   if (llvm::all_of(arguments, [](const Value &value) { return value.isConstant(); }))
     return Value::ofNumber(fold(kind, arguments));
   Extent extent = Extent::model;
@@ -340,6 +358,7 @@ Value Emitter::builtin(BuiltinKind kind, llvm::ArrayRef<Value> arguments, Locati
       bound = std::max(arguments[0].magnitude(), arguments[1].magnitude());
       return create<arith::MinimumFOp>(loc, x[0], x[1]);
     case BuiltinKind::Pow:
+    case BuiltinKind::Rounded:
       break;
     case BuiltinKind::Sqrt:
       return create<math::SqrtOp>(loc, x[0]);

@@ -59,6 +59,7 @@ private:
     return Op::create(builder, loc, std::forward<Args>(args)...);
   }
   Value compare(BinaryOperator op, const Value &left, const Value &right, mlir::Location loc);
+  Value roundToCompute(const Value &value, mlir::Location loc);
   static bool isExpandedExponent(double exponent);
   Value repeatedProduct(const Value &base, unsigned exponent, mlir::Location loc);
 

@@ -4,6 +4,8 @@
 
 #include "Checker.h"
 
+#include "updraft/Frontend/Numerics.h"
+
 using namespace updraft;
 using llvm::StringRef;
 
@@ -79,7 +81,7 @@ Value Evaluator::evaluateInner(const Expr &expr, const Names &names) {
 Value Evaluator::evaluateName(const Expr &expr, const Names &names) {
   const Value *value = names.find(expr.text);
   if (!value)
-    return Value();
+    return expr.text == numericsName ? Value::ofString(numerics) : Value();
   if (value->absent)
     diagnostics.report(DiagnosticKind::AbsentState, expr.range, expr.text)
         .note(DiagnosticKind::DeclaredHere, value->absent->name.range, expr.text);

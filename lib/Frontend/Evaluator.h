@@ -27,8 +27,11 @@ constexpr unsigned maxRandomNumbers = 16;
 
 class Evaluator {
 public:
-  Evaluator(mlir::OpBuilder &builder, mlir::Type compute, DiagnosticEngine &diagnostics)
-      : emit(builder, compute), context(builder.getContext()), diagnostics(diagnostics) {}
+  /// `numerics` is a mode of RuleRequest, and outlives the values.
+  Evaluator(mlir::OpBuilder &builder, mlir::Type compute, llvm::StringRef numerics,
+            DiagnosticEngine &diagnostics)
+      : emit(builder, compute), context(builder.getContext()), numerics(numerics),
+        diagnostics(diagnostics) {}
 
   /// An error value after a report.
   Value evaluate(const Expr &expr, const Names &names);
@@ -55,6 +58,7 @@ private:
   Value expand(const Function &function, llvm::ArrayRef<Value> arguments);
 
   mlir::MLIRContext *context;
+  llvm::StringRef numerics;
   DiagnosticEngine &diagnostics;
   llvm::BumpPtrAllocator arena;
   unsigned randomNumbers = 0; ///< that were made so far, each of a stream of its own

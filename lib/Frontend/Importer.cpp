@@ -32,12 +32,12 @@ mlir::Type storageType(mlir::Builder &builder, upd_dtype dtype) {
 /// Imports the rule for vectors, or that for matrices.
 class RuleImporter {
 public:
-  RuleImporter(mlir::MLIRContext &context, const ResolvedRequest &request, bool isMatrix,
-               DiagnosticEngine &diagnostics)
+  RuleImporter(mlir::MLIRContext &context, const ResolvedRequest &request, StringRef numerics,
+               bool isMatrix, DiagnosticEngine &diagnostics)
       : builder(&context), request(request), isMatrix(isMatrix), diagnostics(diagnostics),
         compute(request.computesInF64() ? mlir::Type(builder.getF64Type())
                                         : mlir::Type(builder.getF32Type())),
-        evaluator(builder, compute, diagnostics) {
+        evaluator(builder, compute, numerics, diagnostics) {
     evaluator.isMatrix = isMatrix;
   }
 
@@ -133,7 +133,7 @@ std::optional<ImportedRule> updraft::importRule(mlir::MLIRContext &context, cons
                                                 DiagnosticEngine &diagnostics) {
   context.loadDialect<UpdraftDialect, mlir::arith::ArithDialect, mlir::math::MathDialect>();
   mlir::OpBuilder builder(&context);
-  Evaluator constants(builder, builder.getF64Type(), diagnostics);
+  Evaluator constants(builder, builder.getF64Type(), request.numerics, diagnostics);
   std::optional<ResolvedRequest> resolved =
       resolveRequest(program, request, constants, diagnostics);
   if (!resolved)
@@ -141,9 +141,10 @@ std::optional<ImportedRule> updraft::importRule(mlir::MLIRContext &context, cons
   size_t before = diagnostics.diagnostics().size();
   ImportedRule imported{mlir::ModuleOp::create(builder, constants.location(resolved->rule->name)),
                         {}};
-  RuleImporter(context, *resolved, /*isMatrix=*/false, diagnostics).importInto(*imported.module);
-  if (resolved->hasMatrixRule)
-    RuleImporter(context, *resolved, /*isMatrix=*/true, diagnostics).importInto(*imported.module);
+  for (bool isMatrix : {false, true})
+    if (!isMatrix || resolved->hasMatrixRule)
+      RuleImporter(context, *resolved, request.numerics, isMatrix, diagnostics)
+          .importInto(*imported.module);
   if (diagnostics.diagnostics().size() != before)
     return std::nullopt;
   for (const ResolvedStage &stage : resolved->stages)

@@ -13,6 +13,11 @@
 using namespace updraft;
 using llvm::StringRef;
 
+llvm::ArrayRef<StringRef> updraft::numericsModes() {
+  static constexpr StringRef modes[] = {"ieee", "torch"};
+  return modes;
+}
+
 bool ResolvedRequest::computesInF64() const {
   return param == UPD_F64 || grad == UPD_F64 ||
          llvm::any_of(stages, [](const ResolvedStage &stage) {
@@ -133,6 +138,7 @@ private:
     resolved.rule = stage.rule;
     resolved.label = stage.label;
     resolved.constants.file = stage.rule->file;
+    resolved.constants.add(numericsName, Value::ofString(request.numerics));
     result.hasMatrixRule |= mentionsMatrix(*stage.rule);
     for (const Parameter &parameter : stage.rule->parameters)
       resolveParameter(resolved, stage, parameter);

@@ -15,9 +15,10 @@ using namespace updraft::python;
 CompileOptions::CompileOptions(std::optional<std::string> rule,
                                std::vector<std::pair<std::string, std::string>> settings,
                                std::vector<std::pair<std::string, int>> storage,
+                               std::optional<std::string> numerics,
                                std::optional<std::string> cacheDir)
     : rule(std::move(rule)), settings(std::move(settings)), storage(std::move(storage)),
-      cacheDir(std::move(cacheDir)) {}
+      numerics(std::move(numerics)), cacheDir(std::move(cacheDir)) {}
 
 const upd_compile_options &CompileOptions::get() {
   settingPointers.clear();
@@ -33,6 +34,7 @@ const upd_compile_options &CompileOptions::get() {
   options.setting_count = settingPointers.size();
   options.storage = storagePointers.data();
   options.storage_count = storagePointers.size();
+  options.numerics = numerics ? numerics->c_str() : nullptr;
   options.cache_dir = cacheDir ? cacheDir->c_str() : nullptr;
   return options;
 }
@@ -111,14 +113,14 @@ void updraft::python::bindRule(nb::module_ &module) {
           "__init__",
           [](Rule *self, nb::bytes source, std::string filename, std::optional<std::string> rule,
              std::vector<std::pair<std::string, std::string>> settings,
-             std::vector<std::pair<std::string, int>> storage,
+             std::vector<std::pair<std::string, int>> storage, std::optional<std::string> numerics,
              std::optional<std::string> cacheDir) {
             new (self) Rule(std::string(source.c_str(), source.size()), std::move(filename),
                             CompileOptions(std::move(rule), std::move(settings), std::move(storage),
-                                           std::move(cacheDir)));
+                                           std::move(numerics), std::move(cacheDir)));
           },
           nb::arg("source"), nb::arg("filename"), nb::arg("rule").none(), nb::arg("settings"),
-          nb::arg("storage"), nb::arg("cache_dir").none())
+          nb::arg("storage"), nb::arg("numerics").none(), nb::arg("cache_dir").none())
       .def_prop_ro("name", [](const Rule &rule) { return upd_rule_name(rule.get()); })
       .def_prop_ro("origin", &Rule::origin)
       .def_prop_ro("hypers", &Rule::hypers)

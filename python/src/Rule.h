@@ -22,7 +22,7 @@ public:
   CompileOptions(std::optional<std::string> rule,
                  std::vector<std::pair<std::string, std::string>> settings,
                  std::vector<std::pair<std::string, int>> storage,
-                 std::optional<std::string> cacheDir);
+                 std::optional<std::string> numerics, std::optional<std::string> cacheDir);
 
   /// Valid until the next call or move.
   const upd_compile_options &get();
@@ -31,6 +31,7 @@ private:
   std::optional<std::string> rule;
   std::vector<std::pair<std::string, std::string>> settings;
   std::vector<std::pair<std::string, int>> storage;
+  std::optional<std::string> numerics;
   std::optional<std::string> cacheDir;
 
   std::vector<upd_setting> settingPointers;

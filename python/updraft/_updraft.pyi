@@ -19,6 +19,7 @@ class Rule:
         rule: str | None,
         settings: list[tuple[str, str]],
         storage: list[tuple[str, int]],
+        numerics: str | None,
         cache_dir: str | None,
     ) -> None: ...
     def emit(self, stage: str) -> str: ...

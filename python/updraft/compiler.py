@@ -105,6 +105,7 @@ def compile(
     rule: str | None = None,
     set: Mapping[str, Any] | None = None,
     storage: Mapping[str, Any] | None = None,
+    numerics: str = "ieee",
     cache_dir: str | os.PathLike[str] | None = None,
 ) -> Rule:
     """Compiles a rule for this machine's CPU, or takes it from the cache.
@@ -117,6 +118,8 @@ def compile(
         storage: storage types of "param", "grad", a state by its name, or of every state by
             "state": `{"param": "bf16", "state": "f32"}`. f32 where nothing is said; states are
             stored like the parameter.
+        numerics: how arithmetic rounds: "ieee" rounds every operation by itself, "torch" like
+            `torch.optim` on the CPU.
         cache_dir: where compiled code is kept between processes; "" keeps none; None is the
             default place.
 
@@ -133,7 +136,7 @@ def compile(
     cache = None if cache_dir is None else path_text(cache_dir)
     # What is no text, such as half a surrogate pair, is refused by the compiler.
     text = source.encode(errors="surrogatepass") if isinstance(source, str) else source
-    return Rule(_updraft.Rule(text, path_text(filename), rule, settings, types, cache))
+    return Rule(_updraft.Rule(text, path_text(filename), rule, settings, types, numerics, cache))
 
 
 def compile_file(
@@ -142,6 +145,7 @@ def compile_file(
     rule: str | None = None,
     set: Mapping[str, Any] | None = None,
     storage: Mapping[str, Any] | None = None,
+    numerics: str = "ieee",
     cache_dir: str | os.PathLike[str] | None = None,
 ) -> Rule:
     """Compiles a rule of a file; see `compile`.
@@ -157,7 +161,13 @@ def compile_file(
     except OSError as error:
         raise from_os_error(error, "read", filename) from None
     return compile(
-        source, filename=filename, rule=rule, set=set, storage=storage, cache_dir=cache_dir
+        source,
+        filename=filename,
+        rule=rule,
+        set=set,
+        storage=storage,
+        numerics=numerics,
+        cache_dir=cache_dir,
     )
 
 

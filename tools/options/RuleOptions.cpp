@@ -18,6 +18,9 @@ void RuleOptions::addTo(CLI::App &app) {
                  "name=f32|f64|bf16|f16: how param, grad, a state, or every state is stored")
       ->type_name("NAME=TYPE")
       ->delimiter(',');
+  app.add_option("--numerics", numerics, "ieee or torch: how arithmetic rounds")
+      ->type_name("MODE")
+      ->capture_default_str();
 }
 
 static llvm::Expected<std::pair<std::string, std::string>> split(llvm::StringRef option,
@@ -35,6 +38,7 @@ llvm::Expected<CompileRequest> RuleOptions::makeRequest(llvm::StringRef target) 
   CompileRequest request;
   request.filename = file;
   request.rule.rule = rule;
+  request.rule.numerics = numerics;
   auto source = readRuleFile(file);
   if (!source)
     return source.takeError();

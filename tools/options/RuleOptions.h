@@ -10,12 +10,14 @@
 
 namespace updraft {
 
-/// FILE.upd, --rule, --set and --storage.
+/// FILE.upd, --rule, --set, --storage and --numerics.
 struct RuleOptions {
   std::string file;
   std::string rule;
   std::vector<std::string> settings; // name=value
   std::vector<std::string> storage;  // name=type
+
+  std::string numerics = "ieee";
 
   void addTo(CLI::App &app);
 

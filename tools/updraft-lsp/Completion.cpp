@@ -3,6 +3,7 @@
 #include "tools/updraft-lsp/Document.h"
 
 #include "tools/updraft-lsp/Positions.h"
+#include "updraft/Frontend/Numerics.h"
 #include "updraft/Frontend/Parser.h"
 #include "updraft/Frontend/Token.h"
 #include "llvm/ADT/STLExtras.h"
@@ -185,6 +186,7 @@ lsp::CompletionList Document::completion(const lsp::Position &position) const {
                 commentAbove(function->name.range));
     }
   }
+  items.add(numericsName, lsp::CompletionItemKind::Constant, "the numerics mode, a string");
   for (StringRef keyword : keywords())
     items.add(keyword, lsp::CompletionItemKind::Keyword);
   return items.take();

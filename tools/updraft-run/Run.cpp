@@ -98,6 +98,7 @@ private:
     compileOptions.rule = options.rule.empty() ? nullptr : options.rule.c_str();
     compileOptions.settings = settings.data();
     compileOptions.setting_count = settings.size();
+    compileOptions.numerics = options.numerics.c_str();
     compileOptions.storage = types.data();
     compileOptions.storage_count = types.size();
     return statusOf(upd_compile_file(options.ruleFile.c_str(), &compileOptions, &rule));

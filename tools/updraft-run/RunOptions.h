@@ -13,6 +13,7 @@ namespace updraft::run {
 struct RunOptions {
   std::string ruleFile;
   std::string rule; // empty: the file's only one
+  std::string numerics = "ieee";
   std::vector<std::pair<std::string, std::string>> settings;
   std::string input;
   std::string output;

@@ -36,7 +36,7 @@ TEST(CacheKey, TellsRequestsApart) {
   requests[3].rule.storage = {{"param", UPD_BF16}};
   requests[4].rule.storage = {{"grad", UPD_BF16}};
   requests[5].rule.storage = {{"param", UPD_F16}};
-  requests[6].numerics = "other";
+  requests[6].rule.numerics = "torch";
   requests[7].target = llvm::cantFail(CPUTarget::named("aarch64"));
   for (size_t i = 0; i < requests.size(); ++i)
     for (size_t j = 0; j < i; ++j)

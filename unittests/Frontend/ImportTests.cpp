@@ -57,6 +57,37 @@ TEST_F(ImportTest, ScalarsAreF64AndRoundedOnceWhereTheyMeetATensor) {
   EXPECT_THAT(text, HasSubstr("arith.truncf %lr : f64 to f32"));
 }
 
+TEST_F(ImportTest, TheNumericsModeIsAConstant) {
+  RuleRequest torch;
+  torch.numerics = "torch";
+  const std::string choice = "if numerics == \"torch\" then grad else param";
+  EXPECT_THAT(importExpression(choice, torch), HasSubstr("updraft.next %grad,"));
+  EXPECT_THAT(importExpression(choice), HasSubstr("updraft.next %param,"));
+  EXPECT_THAT(importExpression("add(param, grad, lr)", torch), HasSubstr("math.fma"));
+  EXPECT_THAT(importExpression("add(param, grad, lr)"), Not(HasSubstr("math.fma")));
+  (void)import("rule R(static mode = numerics)\n"
+               "  require mode != \"ieee\" else \"not {numerics}\"\n"
+               "{ update(param, grad) { next param = grad } }",
+               torch);
+  EXPECT_THAT(statics, testing::ElementsAre(testing::Pair("mode", "torch")));
+  EXPECT_THAT(import("rule R(lr = 1) require numerics != \"ieee\" else \"not {numerics}\"\n"
+                     "{ update(param, grad) { next param = grad } }"),
+              HasSubstr("error: not ieee"));
+}
+
+TEST_F(ImportTest, AScalarIsRoundedToTheComputeType) {
+  std::string text = importExpression("rounded(lr) * lr * grad + rounded(beta) + rounded(0.1)");
+  EXPECT_THAT(text, HasSubstr("%0 = arith.truncf %lr : f64 to f32"));
+  EXPECT_THAT(text, HasSubstr("arith.extf %0 : f32 to f64"));
+  EXPECT_THAT(text, HasSubstr("arith.constant 1.000000e-01 : f32"));
+  // As an element it is what it was rounded to.
+  EXPECT_THAT(importExpression("rounded(lr) * grad"), HasSubstr("arith.mulf %0, %grad : f32"));
+  EXPECT_THAT(importExpression("rounded(grad)"), HasSubstr("updraft.next %grad,"));
+  RuleRequest wide;
+  wide.storage = {{"param", UPD_F64}};
+  EXPECT_THAT(importExpression("rounded(lr) * param", wide), Not(HasSubstr("truncf")));
+}
+
 TEST_F(ImportTest, AScalarUsedTwiceIsRoundedOnce) {
   std::string text = importExpression("lr * grad + lr * param");
   EXPECT_EQ(llvm::StringRef(text).count("arith.truncf"), 1u) << text;

@@ -31,7 +31,7 @@ CompileRequest updraft::fuzz::requestOf(StringRef text) {
     } else if (word.consume_front("--rule=")) {
       request.rule.rule = word.str();
     } else if (word.consume_front("--numerics=")) {
-      request.numerics = word.str();
+      request.rule.numerics = word.str();
     } else if (word.consume_front("--target=")) {
       if (llvm::Expected<CPUTarget> target = CPUTarget::named(word))
         request.target = std::move(*target);

@@ -36,7 +36,7 @@ void compare(const RuleCase &ruleCase) {
 /// Nothing if the text is no rule: what is said then is the concern of another target.
 void compareText(llvm::StringRef text) {
   CompileRequest request = requestOf(text);
-  if (request.numerics != "ieee")
+  if (request.rule.numerics != "ieee")
     return;
   RuleCase ruleCase;
   ruleCase.source = request.source;

@@ -23,7 +23,6 @@ struct CompileRequest {
   std::string filename; // for messages; imports are looked for beside it
   RuleRequest rule;
   CPUTarget target;
-  std::string numerics = "ieee";
   Inspection inspection;
 };
 

@@ -6,6 +6,7 @@
 #ifndef UPDRAFT_FRONTEND_FRONTEND_H
 #define UPDRAFT_FRONTEND_FRONTEND_H
 
+#include "updraft/Frontend/Numerics.h"
 #include "updraft/Frontend/Program.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -28,6 +29,8 @@ struct RuleRequest {
   /// named. For a state its own name counts first, then `state`, then the rule's type, then that of
   /// `param`.
   std::vector<std::pair<std::string, upd_dtype>> storage;
+  /// One of numericsModes(); what `numerics` is worth in the rule.
+  std::string numerics = "ieee";
 };
 
 struct ImportedRule {

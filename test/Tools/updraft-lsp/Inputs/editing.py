@@ -147,7 +147,8 @@ def check_hover(client, uri):
             "lerp(",
             0,
             declared(
-                "fn lerp(a, b, w) = a + w * (b - a)",
+                'fn lerp(a, b, w) = if numerics == "torch" then nearer_lerp(a, b, rounded(w)) '
+                "else a + w * (b - a)",
                 "function of the standard library; here it gives a tensor",
                 "From a to b: a where w is 0.",
             ),
@@ -200,7 +201,7 @@ def check_definition(client, uri, library):
     copy, place = go("lerp(")
     path = pathlib.Path(copy.removeprefix("file://"))
     line = path.read_text().splitlines()[place["line"]]
-    equal(line[place["character"] :], "lerp(a, b, w) = a + w * (b - a)")
+    assert line[place["character"] :].startswith("lerp(a, b, w) ="), line
     equal(go("square(")[0].rsplit("/", 1)[1], "elementary.upd")
 
 

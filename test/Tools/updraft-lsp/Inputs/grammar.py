@@ -52,8 +52,8 @@ def check_words(grammar, server):
     equal(set().union(*map(words_in, patterns)), keywords)
     equal(words_in(parts["type"]["match"]), types)
     equal(words_in(parts["builtin"]["match"]), builtins)
-    # `matrix` is known where the inputs are.
-    equal(words_in(parts["input"]["match"]), inputs | {"matrix"})
+    # `matrix` is known where the inputs are, `numerics` everywhere.
+    equal(words_in(parts["input"]["match"]), inputs | {"matrix", "numerics"})
     return keywords
 
 
