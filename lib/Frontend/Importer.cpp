@@ -6,6 +6,7 @@
 #include "StageImporter.h"
 
 #include "Updraft/IR/UpdraftOps.h"
+#include "Updraft/Transforms/Stages.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -104,7 +105,19 @@ private:
     for (auto &stage : stages)
       stage->appendNext(states);
     mlir::Value skip = progress.skip ? evaluator.emit.flag(*progress.skip, loc) : mlir::Value();
-    NextOp::create(builder, loc, evaluator.emit.element(progress.newParam, loc), states, skip);
+    auto next =
+        NextOp::create(builder, loc, evaluator.emit.element(progress.newParam, loc), states, skip);
+    if (progress.skipOfTensor && diagnostics.diagnostics().empty())
+      checkSkip(next, *progress.skipOfTensor);
+  }
+
+  // Whether a tensor that is left out takes part in a reduction over the group must not depend on
+  // how the rule is scheduled.
+  void checkSkip(NextOp next, SourceRange condition) {
+    auto rule = next->getParentOfType<RuleOp>();
+    ExtentAnalysis extents(rule);
+    if (StageAnalysis(rule, extents).groupReductionAfterSkip(next))
+      diagnostics.report(DiagnosticKind::SkipBeforeGroup, condition);
   }
 
   // The location of an input in the first update that lists it.

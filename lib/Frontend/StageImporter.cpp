@@ -271,6 +271,8 @@ void StageImporter::importCondition(const Statement &statement, Progress &progre
   }
   Emitter &emit = evaluator.emit;
   bool isHold = statement.kind == StatementKind::Hold;
+  if (!isHold && !progress.skipOfTensor && !isWithin(condition.extent, Extent::group))
+    progress.skipOfTensor = statement.value->range;
   if (held && !isHold)
     condition = emit.binary(BinaryOperator::And, condition,
                             emit.unary(UnaryOperator::Not, *held, loc), loc);

@@ -47,6 +47,8 @@ struct Progress {
   /// Whether this step leaves later stages as they are.
   std::optional<Value> held;
   std::optional<Value> skip;
+  /// The first condition of it that is one tensor's.
+  std::optional<SourceRange> skipOfTensor;
 };
 
 class StageImporter {

@@ -70,6 +70,15 @@ const GroupCase cases[] = {
     next param = param - lr * m / (count + 1)
   }
 })"},
+    {"SkippedBesideANorm", R"(rule R(lr = 0.1) {
+  state m = 0
+  update(param, grad) {
+    let n = global_norm(grad)
+    skip when sum(grad) > 0
+    next m = m + grad
+    next param = param - lr * m / (n + 1)
+  }
+})"},
     {"Dithered", R"(rule R(lr = 0.1) {
   update(param, grad) {
     let n = random() + random() - 1

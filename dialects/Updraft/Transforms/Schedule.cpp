@@ -110,6 +110,13 @@ Location locationInPass(Value scalar) {
 }
 
 PlanOp Scheduler::run() {
+  if (ReduceOp reduce = stages.groupReductionAfterSkip(next)) {
+    InFlightDiagnostic error = next.emitOpError()
+                               << "has a condition of `skip` for one tensor that is known before "
+                                  "a reduction over the group, which all tensors take part in";
+    error.attachNote(reduce.getLoc()) << "the reduction";
+    return {};
+  }
   draftPasses();
   builder.setInsertionPoint(rule);
   auto plan = PlanOp::create(builder, rule.getLoc(), rule.getSymName(), rule.getCompute(),

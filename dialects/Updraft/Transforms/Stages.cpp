@@ -59,6 +59,16 @@ SmallVector<ReduceOp> StageAnalysis::reductionsOf(Extent extent, unsigned stage)
   return reductions;
 }
 
+ReduceOp StageAnalysis::groupReductionAfterSkip(NextOp next) const {
+  Value skip = next.getSkip();
+  if (!skip || isWithin(extents.of(skip), Extent::group))
+    return {};
+  for (ReduceOp reduce : needed)
+    if (reduce.getOver() == Extent::group && of(reduce) > of(skip))
+      return reduce;
+  return {};
+}
+
 bool updraft::isRuleInput(Value value) {
   return isa<HyperOp, StepOp, FirstOp, SizeOp, ParamOp, GradOp, StateOp, ReduceOp>(
       value.getDefiningOp());

@@ -33,6 +33,9 @@ public:
   /// Those of the reductions that the rule's results need, in its order, that a pass of `stage`
   /// over `extent` computes.
   llvm::SmallVector<ReduceOp> reductionsOf(Extent extent, unsigned stage) const;
+  /// A reduction over the group in a pass that begins after a condition of `skip` for one tensor is
+  /// known. Whether that tensor takes part would depend on the schedule, so no plan may have one.
+  ReduceOp groupReductionAfterSkip(NextOp next) const;
 
 private:
   const ExtentAnalysis &extents;

@@ -60,8 +60,8 @@ struct GroupFacts {
 /// the same hyperparameters, and the k-th reduction over the group of one is that of the others: a
 /// rule for vectors and its variant for matrices. Of a state over the group, the value of the first
 /// tensor that is not skipped counts. Returns for each tensor whether it was skipped, which changes
-/// none of its buffers. All tensors count for reductions over the group: the engine leaves out
-/// those that are skipped by a condition of their own which is known before what is reduced.
+/// none of its buffers. All tensors count for reductions over the group, skipped ones too: what is
+/// scheduled has none that come after a condition of one tensor.
 std::vector<bool> stepGroup(const GroupFacts &facts, llvm::ArrayRef<TensorStep> tensors);
 
 class Program;
