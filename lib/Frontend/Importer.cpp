@@ -139,6 +139,19 @@ private:
   /// Hyperparameters and flags of each stage.
   std::vector<Names> stageNames;
 };
+
+/// Whether the rules of the module have the same reductions over the group, in their order.
+bool reduceAlike(mlir::ModuleOp module) {
+  llvm::SmallVector<llvm::SmallVector<ReductionKind>, 2> kinds;
+  for (auto rule : module.getOps<RuleOp>()) {
+    kinds.emplace_back();
+    for (auto reduce : rule.getBody().getOps<ReduceOp>())
+      if (reduce.getOver() == Extent::group)
+        kinds.back().push_back(reduce.getKind());
+  }
+  return kinds.size() < 2 || kinds[0] == kinds[1];
+}
+
 } // namespace
 
 std::optional<ImportedRule> updraft::importRule(mlir::MLIRContext &context, const Program &program,
@@ -158,6 +171,9 @@ std::optional<ImportedRule> updraft::importRule(mlir::MLIRContext &context, cons
     if (!isMatrix || resolved->hasMatrixRule)
       RuleImporter(context, *resolved, request.numerics, isMatrix, diagnostics)
           .importInto(*imported.module);
+  if (diagnostics.diagnostics().size() == before && !reduceAlike(*imported.module))
+    diagnostics.report(DiagnosticKind::GroupReductionsDiffer, resolved->rule->name.range,
+                       resolved->rule->name.text);
   if (diagnostics.diagnostics().size() != before)
     return std::nullopt;
   for (const ResolvedStage &stage : resolved->stages)

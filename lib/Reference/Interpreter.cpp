@@ -91,13 +91,12 @@ std::vector<bool> updraft::reference::stepGroup(const GroupFacts &facts,
   }
 
   std::vector<bool> skipped;
-  bool storesGroup = true; // the first that takes the step does
+  std::set<std::string> storedOfGroup; // by the first that has the state and takes the step
   for (TensorRun &run : runs) {
     skipped.push_back(run.isSkipped());
     if (skipped.back())
       continue;
-    run.store(storesGroup);
-    storesGroup = false;
+    run.store(storedOfGroup);
   }
   return skipped;
 }

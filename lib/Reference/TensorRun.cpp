@@ -162,7 +162,7 @@ bool TensorRun::isSkipped() const {
   return program.skipRegister && registers[*program.skipRegister].bits;
 }
 
-void TensorRun::store(bool storesGroup) {
+void TensorRun::store(std::set<std::string> &storedOfGroup) {
   const auto put = [&](size_t next, int64_t index, Place place) {
     const size_t stream = Program::nextStream(next);
     storeElement(program.streams[stream].format, tensor.buffers[stream], index,
@@ -179,7 +179,9 @@ void TensorRun::store(bool storesGroup) {
         put(next, element, place);
   }
   for (size_t next = 0; next < program.nextRegisters.size(); ++next)
-    if (extentOf(next) != Extent::element && (extentOf(next) != Extent::group || storesGroup))
+    if (extentOf(next) != Extent::element &&
+        (extentOf(next) != Extent::group ||
+         storedOfGroup.insert(program.streams[Program::nextStream(next)].name).second))
       for (int64_t i = 0; i < tensor.shape.places(extentOf(next)); ++i)
         put(next, i, {i, i});
 }

@@ -7,6 +7,9 @@
 
 #include "Program.h"
 
+#include <set>
+#include <string>
+
 namespace updraft::reference {
 
 class TensorRun {
@@ -29,8 +32,9 @@ public:
   /// Whether the step is skipped, once all is run.
   bool isSkipped() const;
 
-  /// Stores the next values; those of states over the group if `storesGroup`.
-  void store(bool storesGroup);
+  /// Stores the next values; those of states over the group if no other run has, by
+  /// `storedOfGroup`.
+  void store(std::set<std::string> &storedOfGroup);
 
 private:
   /// The values of a register over rows or columns, by place.

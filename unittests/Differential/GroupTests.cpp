@@ -79,6 +79,56 @@ const GroupCase cases[] = {
     next param = param - lr * m / (n + 1)
   }
 })"},
+    // Matrices compute the second of the sums first, and vectors need only the last.
+    {"ReducedInOrder", R"(rule R(lr = 0.1) {
+  update(param, grad) {
+    let unused = group_max(grad * param)
+    let own = if matrix then row_sum(grad) * grad else grad
+    let a = group_sum(own)
+    let b = group_sum(param)
+    let c = group_sum(grad)
+    let scale = if matrix then a + b * b - c else c
+    next param = param - lr * grad * (a / (1 + abs(a + scale)))
+  }
+})"},
+    {"NeededByMatrices", R"(rule R(lr = 0.1) {
+  update(param, grad) {
+    let total = group_sum(abs(grad))
+    let own = if matrix then row_sum(grad / total) else 0
+    next param = param - lr * own * sum(own + grad)
+  }
+})"},
+    {"OfRowsThenElements", R"(rule R(lr = 0.1) {
+  update(param, grad) {
+    let a = group_sum(grad)
+    let b = group_max(if matrix then column_sum(grad) * a else grad * a)
+    let c = group_sum(grad * b)
+    next param = param - lr * grad * b / (1 + abs(c))
+  }
+})"},
+    {"GroupStateOfMatrices", R"(rule R(lr = 0.1) {
+  state count over group = 2 when matrix
+  state other over group = 3 when !matrix
+  update(param, grad) {
+    let n = if matrix then count else other
+    next count = n + 1
+    next other = n * 2
+    next param = param - lr * grad / n
+  }
+})"},
+    {"StartsFromRows", R"(rule R(lr = 0.1) {
+  state r over row    = row_mean(grad) + mean(param) when matrix
+  state c over column = column_norm(param)           when matrix
+  state t over tensor = sum(abs(grad)) + step
+  state m             = param
+  update(param, grad) {
+    skip when max(grad) > 3.5
+    next r = if matrix then r * 0.5 + row_max(param) else 0
+    next t = t * 2
+    next m = m * 0.5 + grad
+    next param = param - lr * m * (if matrix then r * c else 1) / t
+  }
+})"},
     {"Dithered", R"(rule R(lr = 0.1) {
   update(param, grad) {
     let n = random() + random() - 1

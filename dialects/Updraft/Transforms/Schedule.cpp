@@ -6,6 +6,7 @@
 #include "Updraft/IR/Extent.h"
 #include "Updraft/IR/UpdraftOps.h"
 #include "Updraft/Transforms/Passes.h"
+#include "Updraft/Transforms/SharedReductions.h"
 #include "Updraft/Transforms/Slice.h"
 #include "Updraft/Transforms/Stages.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -380,6 +381,12 @@ void Scheduler::createCommit() {
 
 struct SchedulePass : impl::SchedulePassBase<SchedulePass> {
   void runOnOperation() override {
+    if (failed(numberSharedReductions(getOperation()))) {
+      getOperation().emitError("the rules for vectors and for matrices must have the same "
+                               "reductions over `group`");
+      return signalPassFailure();
+    }
+    dropUnneededReductions(getOperation());
     OpBuilder builder(&getContext());
     for (auto rule : llvm::make_early_inc_range(getOperation().getOps<RuleOp>())) {
       Scheduler scheduler(rule, builder);

@@ -6,6 +6,7 @@
 #include "Updraft/IR/UpdraftOps.h"
 #include "Updraft/Transforms/ExactAlgebra.h"
 #include "Updraft/Transforms/Passes.h"
+#include "Updraft/Transforms/SharedReductions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Dominance.h"
@@ -43,6 +44,8 @@ struct SimplifyPass : impl::SimplifyPassBase<SimplifyPass> {
   }
 
   void runOnOperation() override {
+    // Rules that do not match are refused when they are scheduled.
+    (void)numberSharedReductions(getOperation());
     for (auto rule : getOperation().getOps<RuleOp>())
       simplify(rule);
   }
@@ -50,6 +53,12 @@ struct SimplifyPass : impl::SimplifyPassBase<SimplifyPass> {
   void simplify(RuleOp rule) {
     auto countOperations = [&] { return rule.getBody().front().getOperations().size(); };
     size_t before = countOperations();
+
+    // The other rule may need a shared reduction that nothing here does: the terminator holds it.
+    auto next = cast<NextOp>(rule.getBody().front().getTerminator());
+    const SmallVector<Value> shared = sharedReductionsOf(rule);
+    const unsigned states = next.getStates().size();
+    next.getStatesMutable().append(shared);
 
     GreedyRewriteConfig config;
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
@@ -67,6 +76,7 @@ struct SimplifyPass : impl::SimplifyPassBase<SimplifyPass> {
       eliminateCommonSubExpressions(rewriter, dominance, rule, &changed);
     }
 
+    next.getStatesMutable().erase(states, shared.size());
     size_t after = countOperations();
     if (after < before)
       removedOperations += before - after;

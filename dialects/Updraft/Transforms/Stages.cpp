@@ -2,6 +2,7 @@
 
 #include "Updraft/Transforms/Stages.h"
 
+#include "Updraft/Transforms/SharedReductions.h"
 #include "Updraft/Transforms/Slice.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
@@ -9,45 +10,80 @@
 using namespace mlir;
 using namespace updraft;
 
-StageAnalysis::StageAnalysis(RuleOp rule, const ExtentAnalysis &extents) : extents(extents) {
+/// What the rule computes: the parameter and the states that change with their next values, then
+/// the condition of skipping.
+template <typename AddNext, typename AddSkip>
+static void forResults(RuleOp rule, AddNext addNext, AddSkip addSkip) {
   Block &body = rule.getBody().front();
-  for (Operation &operation : body) {
+  auto next = cast<NextOp>(body.getTerminator());
+  auto add = [&](Value current, Value value) {
+    if (current != value)
+      addNext(current, value);
+  };
+  for (auto param : body.getOps<ParamOp>())
+    add(param, next.getParam());
+  for (auto [state, value] : llvm::zip(body.getOps<StateOp>(), next.getStates()))
+    add(state, value);
+  if (Value skip = next.getSkip())
+    addSkip(skip);
+}
+
+SmallVector<ReduceOp> updraft::neededReductions(RuleOp rule) {
+  SmallVector<Value> results = sharedReductionsOf(rule);
+  forResults(
+      rule, [&](Value, Value value) { results.push_back(value); },
+      [&](Value skip) { results.push_back(skip); });
+  SmallVector<ReduceOp> needed;
+  Slice slice =
+      Slice::compute(results, [](Value value) { return isa<StateOp>(value.getDefiningOp()); });
+  for (Operation *operation : slice.operations)
+    if (auto reduce = dyn_cast<ReduceOp>(operation))
+      needed.push_back(reduce);
+  return needed;
+}
+
+/// Where in the sequence of passes a reduction over something of `extent` is computed by `stage`:
+/// in a stage, passes over rows come first, then those over columns, then those over elements.
+static std::pair<unsigned, unsigned> placeOf(unsigned stage, Extent extent) {
+  return {stage, extent == Extent::row ? 0 : extent == Extent::column ? 1 : 2};
+}
+
+StageAnalysis::StageAnalysis(RuleOp rule, const ExtentAnalysis &extents)
+    : extents(extents), needed(neededReductions(rule)) {
+  std::pair<unsigned, unsigned> lastShared;
+  for (Operation &operation : rule.getBody().front()) {
     unsigned stage = 0;
     for (Value operand : operation.getOperands())
       stage = std::max(stage, of(operand));
     // The initial value of a state is no part of the step.
     if (isa<StateOp>(operation))
       stage = 0;
-    stages[&operation] = isa<ReduceOp>(operation) ? stage + 1 : stage;
-  }
-
-  auto next = cast<NextOp>(body.getTerminator());
-  SmallVector<Value> results;
-  auto addResult = [&](Value current, Value value) {
-    if (current == value)
-      return;
-    results.push_back(value);
-    stageCount = std::max(stageCount, of(value) + 1);
-    if (!extents.isScalar(current))
-      writingStage = std::max(writingStage, of(value));
-  };
-  for (auto param : body.getOps<ParamOp>())
-    addResult(param, next.getParam());
-  for (auto [state, value] : llvm::zip(body.getOps<StateOp>(), next.getStates()))
-    addResult(state, value);
-  if (Value skip = next.getSkip()) {
-    results.push_back(skip);
-    writingStage = std::max(writingStage, of(skip));
-  }
-
-  Slice slice =
-      Slice::compute(results, [](Value value) { return isa<StateOp>(value.getDefiningOp()); });
-  for (Operation *operation : slice.operations)
     if (auto reduce = dyn_cast<ReduceOp>(operation)) {
-      needed.push_back(reduce);
-      // What it reads is not written before it.
-      writingStage = std::max(writingStage, of(reduce) - 1);
+      // Shared reductions keep their order, which the plan for the other tensors has too: neither
+      // then waits for one that the other computes later.
+      const Extent extent = extents.of(reduce.getInput());
+      if (isShared(reduce)) {
+        stage = std::max(stage, lastShared.first);
+        if (placeOf(stage, extent) < lastShared)
+          ++stage;
+        lastShared = placeOf(stage, extent);
+      }
+      ++stage;
     }
+    stages[&operation] = stage;
+  }
+
+  forResults(
+      rule,
+      [&](Value current, Value value) {
+        stageCount = std::max(stageCount, of(value) + 1);
+        if (!extents.isScalar(current))
+          writingStage = std::max(writingStage, of(value));
+      },
+      [&](Value skip) { writingStage = std::max(writingStage, of(skip)); });
+  // What a reduction reads is not written before it.
+  for (ReduceOp reduce : needed)
+    writingStage = std::max(writingStage, of(reduce) - 1);
   stageCount = std::max(stageCount, writingStage + 1);
 }
 

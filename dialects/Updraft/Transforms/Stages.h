@@ -19,6 +19,9 @@ struct EarlyStore {
   unsigned stage;
 };
 
+/// The reductions that the rule's results need, in its order, and those that it shares.
+llvm::SmallVector<ReduceOp> neededReductions(RuleOp rule);
+
 class StageAnalysis {
 public:
   StageAnalysis(RuleOp rule, const ExtentAnalysis &extents);

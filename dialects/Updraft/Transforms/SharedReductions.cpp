@@ -1,0 +1,90 @@
+//===- SharedReductions.cpp - Reductions over a group of vectors and matrices -----------------===//
+
+#include "Updraft/Transforms/SharedReductions.h"
+
+#include "Updraft/Transforms/Stages.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallBitVector.h"
+
+using namespace mlir;
+using namespace updraft;
+
+static constexpr StringLiteral numberName = "updraft.shared";
+
+/// The rule for vectors and that for matrices; none if the module is not of two such rules.
+static SmallVector<RuleOp, 2> pairOf(ModuleOp module) {
+  auto all = module.getOps<RuleOp>();
+  SmallVector<RuleOp, 2> rules(all.begin(), all.end());
+  if (rules.size() != 2 || rules[0].getMatrix() || !rules[1].getMatrix())
+    rules.clear();
+  return rules;
+}
+
+static SmallVector<ReduceOp> groupReductionsOf(RuleOp rule) {
+  SmallVector<ReduceOp> reductions;
+  for (auto reduce : rule.getBody().getOps<ReduceOp>())
+    if (reduce.getOver() == Extent::group)
+      reductions.push_back(reduce);
+  return reductions;
+}
+
+static unsigned numberOf(ReduceOp reduce) {
+  return cast<IntegerAttr>(reduce->getDiscardableAttr(numberName)).getInt();
+}
+
+bool updraft::isShared(ReduceOp reduce) { return reduce->hasAttr(numberName); }
+
+SmallVector<Value> updraft::sharedReductionsOf(RuleOp rule) {
+  SmallVector<Value> shared;
+  for (ReduceOp reduce : groupReductionsOf(rule))
+    if (isShared(reduce))
+      shared.push_back(reduce);
+  return shared;
+}
+
+LogicalResult updraft::numberSharedReductions(ModuleOp module) {
+  SmallVector<RuleOp, 2> rules = pairOf(module);
+  if (rules.empty())
+    return success();
+  const SmallVector<ReduceOp> vectors = groupReductionsOf(rules[0]),
+                              matrices = groupReductionsOf(rules[1]);
+  if (llvm::any_of(vectors, isShared) || llvm::any_of(matrices, isShared))
+    return success();
+  if (!llvm::equal(vectors, matrices,
+                   [](ReduceOp a, ReduceOp b) { return a.getKind() == b.getKind(); }))
+    return failure();
+  for (const SmallVector<ReduceOp> &reductions : {vectors, matrices})
+    for (auto [number, reduce] : llvm::enumerate(reductions))
+      reduce->setDiscardableAttr(numberName, Builder(reduce).getI64IntegerAttr(number));
+  return success();
+}
+
+void updraft::dropUnneededReductions(ModuleOp module) {
+  SmallVector<std::pair<ReduceOp, unsigned>> numbered;
+  unsigned count = 0;
+  for (RuleOp rule : pairOf(module))
+    for (ReduceOp reduce : groupReductionsOf(rule))
+      if (isShared(reduce)) {
+        numbered.push_back({reduce, numberOf(reduce)});
+        count = std::max(count, numbered.back().second + 1);
+        reduce->removeDiscardableAttr(numberName);
+      }
+
+  // What one rule needs is kept in the other, which may need more of its own for it.
+  llvm::SmallBitVector needed(count);
+  for (bool changed = true; changed;) {
+    changed = false;
+    llvm::DenseSet<Operation *> inUse;
+    for (RuleOp rule : pairOf(module))
+      for (ReduceOp reduce : neededReductions(rule))
+        inUse.insert(reduce);
+    for (auto [reduce, number] : numbered)
+      if (inUse.contains(reduce) && !needed[number]) {
+        needed.set(number);
+        changed = true;
+      }
+    for (auto [reduce, number] : numbered)
+      if (needed[number])
+        reduce->setDiscardableAttr(numberName, Builder(reduce).getI64IntegerAttr(number));
+  }
+}
