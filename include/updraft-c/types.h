@@ -33,8 +33,21 @@ typedef enum upd_status {
  * the thread's next call into the library. Never null. */
 UPD_EXPORT const char *upd_last_error(void);
 
-/* Storage types. The values are stable: they are part of files and of the cache. */
-typedef enum upd_dtype { UPD_F32 = 0, UPD_F64 = 1, UPD_BF16 = 2, UPD_F16 = 3 } upd_dtype;
+/* Storage types. The values are stable: they are part of files and of the cache.
+ *
+ * UPD_BF16_STOCHASTIC and UPD_BF16_CORRECTED are requests, for the parameter and for states that
+ * have its shape; no tensor has them. The tensor is UPD_BF16, and what is corrected has a further
+ * state beside it, NAME_correction of UPD_I8 (docs/numerics.md), `param_correction` for the
+ * parameter. */
+typedef enum upd_dtype {
+  UPD_F32 = 0,
+  UPD_F64 = 1,
+  UPD_BF16 = 2,
+  UPD_F16 = 3,
+  UPD_BF16_STOCHASTIC = 4, /* stored with stochastic rounding */
+  UPD_BF16_CORRECTED = 5,  /* stored with 8 bits more in a state beside it */
+  UPD_I8 = 8               /* corrections only: no request */
+} upd_dtype;
 
 /* DLPack's numbers. */
 typedef enum upd_device { UPD_CPU = 1, UPD_CUDA = 2 } upd_device;

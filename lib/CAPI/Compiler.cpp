@@ -27,7 +27,7 @@ upd_status failWith(llvm::Error error) {
 
 llvm::Error checkDType(const upd_dtype &dtype, const char *name) {
   const int number = runtime::numberOf(dtype);
-  if (!runtime::isKnownDType(number))
+  if (!runtime::isStorageRequest(number))
     return makeError(UPD_INVALID_ARGUMENT, "unknown dtype " + std::to_string(number) + " for `" +
                                                name + "`; the values are those of upd_dtype");
   return llvm::Error::success();

@@ -47,7 +47,7 @@ FailureOr<StreamAccess> PassBuilder::findStream(Value stream) {
   if (const StorageConversion *conversion = StorageConversion::find(storage))
     return StreamAccess{stream, conversion};
   return pass.emitOpError() << "has a stream of " << storage
-                            << ", a CPU stores `f32`, `f64`, `bf16` and `f16`";
+                            << ", a CPU stores `f32`, `f64`, `bf16`, `f16` and `i8`";
 }
 
 LogicalResult PassBuilder::findStreams() {

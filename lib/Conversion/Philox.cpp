@@ -15,6 +15,7 @@ namespace updraft {
 namespace {
 
 constexpr int rounds = 10;
+constexpr int64_t streamsPerTensor = 16;
 constexpr uint64_t multipliers[] = {0xD2511F53, 0xCD9E8D57};
 constexpr uint64_t keyIncrements[] = {0x9E3779B9, 0xBB67AE85};
 constexpr uint64_t wordMask = 0xFFFFFFFF;
@@ -43,9 +44,13 @@ private:
 };
 
 Value PhiloxBuilder::bits(const RandomSite &site, Value index, int64_t stream) {
-  Value tensor = arith::MulIOp::create(b, site.tensor, constant(site.tensor, 16));
-  Value number = arith::AddIOp::create(b, tensor, constant(tensor, stream));
+  Value tensor = arith::MulIOp::create(b, site.tensor, constant(site.tensor, streamsPerTensor));
+  Value number = arith::AddIOp::create(b, tensor, constant(tensor, stream % streamsPerTensor));
   Value counter[] = {low(index), high(index), uniform(low(site.step)), uniform(low(number))};
+  // The second word has 16 bits that no element of a tensor needs.
+  if (stream >= streamsPerTensor)
+    counter[1] = arith::OrIOp::create(b, counter[1],
+                                      constant(index, uint64_t(stream / streamsPerTensor) << 16));
   Value key[] = {low(site.seed), high(site.seed)};
   for (int round = 0; round < rounds; ++round) {
     if (round > 0)

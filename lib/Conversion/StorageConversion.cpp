@@ -22,6 +22,8 @@ const StorageConversion *StorageConversion::find(Type storage) {
     return bf16Storage();
   if (storage.isF16())
     return f16Storage();
+  if (storage.isSignlessInteger(8))
+    return i8Storage();
   return nullptr;
 }
 

@@ -12,6 +12,7 @@ const StorageConversion *f32Storage();
 const StorageConversion *f64Storage();
 const StorageConversion *bf16Storage();
 const StorageConversion *f16Storage();
+const StorageConversion *i8Storage();
 
 /// The elements of even and of odd number of a vector<2n x i16> of bf16 elements, as vector<n x
 /// f32>: two operations, where widening elements in their order takes shuffles as well.

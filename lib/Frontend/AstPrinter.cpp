@@ -19,6 +19,12 @@ StringRef storageName(upd_dtype dtype) {
     return "bf16";
   case UPD_F16:
     return "f16";
+  case UPD_BF16_STOCHASTIC:
+    return "bf16_stochastic";
+  case UPD_BF16_CORRECTED:
+    return "bf16_corrected";
+  case UPD_I8:
+    break; // not of the language
   }
   return "";
 }

@@ -24,6 +24,12 @@ mlir::Type storageType(mlir::Builder &builder, upd_dtype dtype) {
     return builder.getBF16Type();
   case UPD_F16:
     return builder.getF16Type();
+  case UPD_BF16_STOCHASTIC:
+    return StochasticType::get(builder.getContext(), builder.getBF16Type());
+  case UPD_BF16_CORRECTED:
+    return CorrectedType::get(builder.getContext(), builder.getBF16Type());
+  case UPD_I8:
+    return builder.getI8Type();
   case UPD_F32:
     break;
   }

@@ -15,8 +15,12 @@ struct StorageType {
   StringRef name;
   upd_dtype dtype;
 };
-constexpr StorageType storageTypes[] = {
-    {"f32", UPD_F32}, {"f64", UPD_F64}, {"bf16", UPD_BF16}, {"f16", UPD_F16}};
+constexpr StorageType storageTypes[] = {{"f32", UPD_F32},
+                                        {"f64", UPD_F64},
+                                        {"bf16", UPD_BF16},
+                                        {"f16", UPD_F16},
+                                        {"bf16_stochastic", UPD_BF16_STOCHASTIC},
+                                        {"bf16_corrected", UPD_BF16_CORRECTED}};
 
 class Parser : public ChainParser {
 public:
@@ -263,7 +267,7 @@ private:
   }
 
   bool parseStorage(State &state) {
-    auto type = parseName("a storage type: `f32`, `f64`, `bf16` or `f16`");
+    auto type = parseName("a storage type, like `f32` or `bf16`");
     if (!type)
       return false;
     for (const StorageType &known : storageTypes)

@@ -240,19 +240,57 @@ private:
                            name, didYouMean(name, names));
     result.param = requestedStorage("param").value_or(UPD_F32);
     result.grad = requestedStorage("grad").value_or(UPD_F32);
+    if (isRounded(result.grad))
+      diagnostics.report(DiagnosticKind::StorageOfElements, SourceRange(), "grad",
+                         nameOfRounded(result.grad));
     for (auto [stage, resolved] : llvm::zip(chain, result.stages))
       for (const State &state : stage.rule->states)
         resolved.states.push_back(
             resolveState(resolved, state, stage.names.find(state.name.text)->second));
+    checkCorrectionNames();
+  }
+
+  // A correction is a state as well.
+  void checkCorrectionNames() {
+    auto check = [&](StringRef corrected, upd_dtype storage) {
+      if (storage != UPD_BF16_CORRECTED)
+        return;
+      for (const ResolvedStage &stage : result.stages)
+        for (const ResolvedState &state : stage.states)
+          if (state.name == (corrected + "_correction").str())
+            diagnostics.report(DiagnosticKind::CorrectionName, state.declaration->name.range,
+                               state.name, corrected);
+    };
+    check("param", result.param);
+    for (const ResolvedStage &stage : result.stages)
+      for (const ResolvedState &state : stage.states)
+        check(state.name, state.storage);
+  }
+
+  /// Types that say how a value is rounded as well.
+  static bool isRounded(upd_dtype storage) {
+    return storage == UPD_BF16_STOCHASTIC || storage == UPD_BF16_CORRECTED;
+  }
+  static StringRef nameOfRounded(upd_dtype storage) {
+    return storage == UPD_BF16_STOCHASTIC ? "bf16_stochastic" : "bf16_corrected";
   }
 
   ResolvedState resolveState(const ResolvedStage &stage, const State &state,
                              const std::string &name) {
     bool isTensor = isTensorExtent(extentOf(state));
-    upd_dtype storage = state.storage.value_or(isTensor ? result.param : UPD_F64);
-    if (isTensor)
-      storage = requestedStorage("state").value_or(storage);
+    const bool isOfElements = extentOf(state) == Extent::element;
+    // What is asked of the parameter, or of all states, is asked of their type where they differ in
+    // shape.
+    auto common = [&](upd_dtype storage) {
+      return !isOfElements && isRounded(storage) ? UPD_BF16 : storage;
+    };
+    upd_dtype storage = state.storage.value_or(isTensor ? common(result.param) : UPD_F64);
+    if (auto requested = requestedStorage("state"); requested && isTensor)
+      storage = common(*requested);
     storage = requestedStorage(name).value_or(storage);
+    if (isRounded(storage) && !isOfElements)
+      diagnostics.report(DiagnosticKind::StorageOfElements, state.name.range, name,
+                         nameOfRounded(storage));
     ResolvedState resolved{&state, name, storage, existsFor(stage, state, false),
                            existsFor(stage, state, true)};
     if (resolved.forVectors &&

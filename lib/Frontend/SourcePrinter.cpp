@@ -171,7 +171,8 @@ private:
   }
 
   void print(const State &state) {
-    static constexpr StringRef storageNames[] = {"f32", "f64", "bf16", "f16"};
+    static constexpr StringRef storageNames[] = {
+        "f32", "f64", "bf16", "f16", "bf16_stochastic", "bf16_corrected"};
     os << "  state " << state.name.text;
     if (state.over)
       os << " over " << state.over->text;

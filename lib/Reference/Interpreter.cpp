@@ -38,8 +38,19 @@ const std::vector<Stream> &Interpreter::streams() const { return program->stream
 std::vector<double> Interpreter::initialStates(llvm::ArrayRef<double> hypers) const {
   const std::vector<Register> registers = runGroupScalars(*program, hypers);
   std::vector<double> values;
-  for (uint32_t source : program->initialRegisters)
-    values.push_back(registers[source].real);
+  if (program->streams[0].rounding == Rounding::Corrected)
+    values.push_back(0);
+  for (auto [source, stream] :
+       llvm::zip(program->initialRegisters, llvm::drop_begin(program->nextStreams))) {
+    const double value = registers[source].real;
+    if (program->streams[stream].rounding != Rounding::Corrected) {
+      values.push_back(value);
+      continue;
+    }
+    const Corrected parts = splitCorrected(value);
+    values.push_back(parts.upper);
+    values.push_back(parts.correction);
+  }
   return values;
 }
 

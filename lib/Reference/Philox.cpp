@@ -19,8 +19,9 @@ std::array<uint32_t, 4> reference::philox(std::array<uint32_t, 4> counter,
 
 uint64_t reference::randomBits(uint64_t seed, uint64_t step, uint64_t tensor, uint64_t stream,
                                uint64_t element) {
-  const std::array<uint32_t, 4> words = philox(
-      {uint32_t(element), uint32_t(element >> 32), uint32_t(step), uint32_t(tensor * 16 + stream)},
-      {uint32_t(seed), uint32_t(seed >> 32)});
+  const std::array<uint32_t, 4> words =
+      philox({uint32_t(element), uint32_t(element >> 32) | uint32_t(stream / 16) << 16,
+              uint32_t(step), uint32_t(tensor * 16 + stream % 16)},
+             {uint32_t(seed), uint32_t(seed >> 32)});
   return words[0] | uint64_t(words[1]) << 32;
 }

@@ -144,16 +144,17 @@ public:
   std::vector<uint32_t> firstRegisters;
   std::vector<SizeRegister> sizeRegisters;
   std::vector<uint32_t> initialRegisters; // one per state, a scalar
-  std::vector<uint32_t> loadRegisters;    // one per stream
+  std::vector<uint32_t> loadRegisters;    // one per stream; a correction has that of its value
   std::vector<uint32_t> nextRegisters;    // the parameter's, then one per state
+  std::vector<size_t> nextStreams;        // the streams of these
   std::optional<uint32_t> skipRegister;
 
   Precision precision = Precision::Stated;
   bool computesSingle = true; // what is not a scalar is loaded as f32
   bool isMatrix = false;      // elements are reduced by blocks of rows
 
-  /// The stream of a next value.
-  static size_t nextStream(size_t next) { return next == 0 ? 0 : next + 1; }
+  /// Where the corrections of a stream are.
+  size_t correctionOf(size_t stream) const { return stream == 0 ? 2 : stream + 1; }
 };
 
 /// Reads a rule into a program; fails on what the interpreter does not know.

@@ -110,14 +110,18 @@ public:
       return error("rule `{0}` needs a parameter, a gradient and a next value for each state",
                    rule.getSymName());
     // In the order of the kernel's arguments, whatever the order of the operations.
-    states.insert(states.begin(), {*param, *grad});
-    for (Port &port : states) {
-      program.streams.push_back(std::move(port.stream));
-      program.loadRegisters.push_back(port.value);
+    program.nextStreams.push_back(0);
+    addStream(*param);
+    addStream(*grad);
+    addCorrection(*param);
+    for (const Port &port : states) {
+      program.nextStreams.push_back(program.streams.size());
+      addStream(port);
+      addCorrection(port);
     }
     std::vector<uint32_t> roots;
-    for (auto [index, next] : llvm::enumerate(program.nextRegisters))
-      if (program.streams[Program::nextStream(index)].over == Extent::element)
+    for (auto [stream, next] : llvm::zip(program.nextStreams, program.nextRegisters))
+      if (program.streams[stream].over == Extent::element)
         roots.push_back(next);
     program.nextSlice = elementSlice(roots);
     return std::move(program);
@@ -136,6 +140,17 @@ private:
     uint32_t value;
   };
   llvm::Expected<Port> makePort(StringRef name, Type storage, Value value);
+  void addStream(const Port &port) {
+    program.streams.push_back(port.stream);
+    program.loadRegisters.push_back(port.value);
+  }
+  void addCorrection(const Port &port) {
+    if (port.stream.rounding != Rounding::Corrected)
+      return;
+    Stream correction{port.stream.name + "_correction", StorageFormat::I8, Extent::element};
+    correction.isCorrection = true;
+    addStream({correction, port.value});
+  }
 
   uint32_t define(Value value) {
     const uint32_t index = program.registers.size();
@@ -153,6 +168,7 @@ private:
   Program program;
   std::optional<Port> param, grad;
   std::vector<Port> states;
+  unsigned stochasticStreams = 0;
   llvm::DenseMap<Value, uint32_t> registerOf;
 };
 
@@ -300,13 +316,27 @@ std::vector<uint32_t> Resolver::elementSlice(ArrayRef<uint32_t> roots) const {
 }
 
 llvm::Expected<Resolver::Port> Resolver::makePort(StringRef name, Type storage, Value value) {
+  Rounding rounding = Rounding::Nearest;
+  if (auto stochastic = dyn_cast<StochasticType>(storage)) {
+    rounding = Rounding::Stochastic;
+    storage = stochastic.getStorage();
+  } else if (auto corrected = dyn_cast<CorrectedType>(storage)) {
+    rounding = Rounding::Corrected;
+    storage = corrected.getStorage();
+  }
   std::optional<StorageFormat> format = storageFormat(storage);
   if (!format)
-    return error("`{0}` is stored as `{1}`; the reference interpreter knows f32, f64, bf16 and f16",
+    return error("`{0}` is stored as `{1}`; the reference interpreter knows f32, f64, bf16, f16 "
+                 "and i8",
                  name, storage);
-  if (program.precision == Precision::Double)
+  if (program.precision == Precision::Double) {
     format = StorageFormat::F64;
-  return Port{{name.str(), *format, extents.of(value)}, define(value)};
+    rounding = Rounding::Nearest;
+  }
+  Stream stream{name.str(), *format, extents.of(value), rounding};
+  if (rounding == Rounding::Stochastic)
+    stream.number = stochasticStreams++;
+  return Port{std::move(stream), define(value)};
 }
 
 llvm::Expected<Program> updraft::reference::resolve(RuleOp rule, Precision precision) {

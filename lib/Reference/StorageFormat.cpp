@@ -13,53 +13,60 @@ using namespace updraft::reference;
 
 namespace {
 
-/// A 16-bit binary floating-point format: a sign, an exponent, a fraction.
+/// A binary floating-point format: an exponent and a fraction. The sign is a bit before them.
 struct NarrowFormat {
   int fractionBits;
   int minExponent; // of the smallest normal value
   int maxExponent; // of the largest finite value
 
   int bias() const { return maxExponent; }
-  uint16_t infinity() const { return (2 * maxExponent + 1) << fractionBits; }
-  uint16_t quietNaN() const { return infinity() | 1 << (fractionBits - 1); }
+  uint32_t infinity() const { return (2 * maxExponent + 1) << fractionBits; }
+  uint32_t quietNaN() const { return infinity() | 1 << (fractionBits - 1); }
 };
 
 constexpr NarrowFormat bf16 = {7, -126, 127};
 constexpr NarrowFormat f16 = {10, -14, 15};
+/// bf16 with 8 bits more.
+constexpr NarrowFormat bf24 = {15, -126, 127};
 
-/// The value of an encoding: (-1)^sign * 1.fraction * 2^exponent, or 0.fraction for denormals.
-double decode(NarrowFormat format, uint16_t bits) {
-  const uint16_t magnitude = bits & 0x7fff;
-  const double sign = bits & 0x8000 ? -1.0 : 1.0;
+/// The absolute value that an encoding has: 1.fraction * 2^exponent, or 0.fraction for denormals.
+double decodeMagnitude(NarrowFormat format, uint32_t magnitude) {
   if (magnitude > format.infinity())
     return std::numeric_limits<double>::quiet_NaN();
   if (magnitude == format.infinity())
-    return sign * std::numeric_limits<double>::infinity();
+    return std::numeric_limits<double>::infinity();
   const int fraction = magnitude & ((1 << format.fractionBits) - 1);
   const int exponent = magnitude >> format.fractionBits;
   if (exponent == 0)
-    return sign * std::ldexp(fraction, format.minExponent - format.fractionBits);
-  return sign * std::ldexp((1 << format.fractionBits) + fraction,
-                           exponent - format.bias() - format.fractionBits);
+    return std::ldexp(fraction, format.minExponent - format.fractionBits);
+  return std::ldexp((1 << format.fractionBits) + fraction,
+                    exponent - format.bias() - format.fractionBits);
 }
 
-/// The encoding of the nearest value: the magnitude is counted in units of the last place, which is
+/// The encoding of the nearest absolute value: it is counted in units of the last place, which is
 /// the same for all values of one exponent, and for all denormals.
-uint16_t encode(NarrowFormat format, double value) {
-  const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+uint32_t encodeMagnitude(NarrowFormat format, double value) {
   if (std::isnan(value))
-    return sign | format.quietNaN();
+    return format.quietNaN();
   const double magnitude = std::fabs(value);
   if (magnitude == 0)
-    return sign;
+    return 0;
   if (std::isinf(magnitude) || std::ilogb(magnitude) > format.maxExponent)
-    return sign | format.infinity();
+    return format.infinity();
   const int exponent = std::max(std::ilogb(magnitude), format.minExponent);
   // Scaling by a power of two is exact here; the default rounding of nearbyint is ties to even.
   const double units = std::nearbyint(std::ldexp(magnitude, format.fractionBits - exponent));
   // A normal magnitude has its leading one in `units`, which counts as one exponent: adding carries
   // it, as it carries a fraction that was rounded up to the next power of two, or to infinity.
-  return sign | ((exponent - format.minExponent) << format.fractionBits) + int(units);
+  return ((exponent - format.minExponent) << format.fractionBits) + int(units);
+}
+
+double decode(NarrowFormat format, uint16_t bits) {
+  return std::copysign(decodeMagnitude(format, bits & 0x7fff), bits & 0x8000 ? -1.0 : 1.0);
+}
+
+uint16_t encode(NarrowFormat format, double value) {
+  return (std::signbit(value) ? 0x8000 : 0) | encodeMagnitude(format, value);
 }
 
 template <typename T> T loadAs(const void *data, int64_t index) {
@@ -83,6 +90,8 @@ std::optional<StorageFormat> updraft::reference::storageFormat(mlir::Type type) 
     return StorageFormat::BF16;
   if (mlir::isa<mlir::Float16Type>(type))
     return StorageFormat::F16;
+  if (type.isSignlessInteger(8))
+    return StorageFormat::I8;
   return std::nullopt;
 }
 
@@ -95,6 +104,8 @@ unsigned updraft::reference::elementSize(StorageFormat format) {
   case StorageFormat::BF16:
   case StorageFormat::F16:
     return 2;
+  case StorageFormat::I8:
+    return 1;
   }
   return 0;
 }
@@ -109,6 +120,8 @@ double updraft::reference::loadElement(StorageFormat format, const void *data, i
     return decode(bf16, loadAs<uint16_t>(data, index));
   case StorageFormat::F16:
     return decode(f16, loadAs<uint16_t>(data, index));
+  case StorageFormat::I8:
+    return loadAs<int8_t>(data, index);
   }
   return 0;
 }
@@ -124,5 +137,37 @@ void updraft::reference::storeElement(StorageFormat format, void *data, int64_t 
     return storeAs<uint16_t>(data, index, encode(bf16, value));
   case StorageFormat::F16:
     return storeAs<uint16_t>(data, index, encode(f16, value));
+  case StorageFormat::I8:
+    if (std::isnan(value))
+      value = 0;
+    return storeAs<int8_t>(data, index, std::nearbyint(std::clamp(value, -128.0, 127.0)));
   }
+}
+
+double updraft::reference::roundStochastically(double value, uint16_t random) {
+  const double magnitude = std::fabs(static_cast<float>(value));
+  if (!std::isfinite(magnitude) || magnitude == 0)
+    return static_cast<float>(value);
+  const int exponent = std::max(std::ilogb(magnitude), bf16.minExponent) - bf16.fractionBits;
+  double units;
+  const double rest = std::modf(std::ldexp(magnitude, -exponent), &units);
+  if (rest * 65536 + random >= 65536)
+    ++units;
+  return std::copysign(decodeMagnitude(bf16, encodeMagnitude(bf16, std::ldexp(units, exponent))),
+                       value);
+}
+
+Corrected updraft::reference::splitCorrected(double value) {
+  const float single = static_cast<float>(value);
+  if (std::isnan(single))
+    return {single, 0};
+  const int magnitude = encodeMagnitude(bf24, single);
+  const int upper = (magnitude + 128) / 256;
+  return {std::copysign(decodeMagnitude(bf16, upper), single), magnitude - 256 * upper};
+}
+
+double updraft::reference::combineCorrected(Corrected parts) {
+  const int upper = encodeMagnitude(bf16, parts.upper);
+  const int magnitude = std::max(256 * upper + parts.correction, 0);
+  return std::copysign(decodeMagnitude(bf24, magnitude), parts.upper);
 }

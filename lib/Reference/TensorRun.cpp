@@ -42,7 +42,11 @@ void TensorRun::loadStates() {
 }
 
 double TensorRun::loadValue(size_t stream, int64_t place) const {
-  const double value = loadElement(program.streams[stream].format, tensor.buffers[stream], place);
+  double value = loadElement(program.streams[stream].format, tensor.buffers[stream], place);
+  if (program.streams[stream].rounding == Rounding::Corrected) {
+    const void *corrections = tensor.buffers[program.correctionOf(stream)];
+    value = combineCorrected({value, int(loadElement(StorageFormat::I8, corrections, place))});
+  }
   return program.computesSingle ? static_cast<float>(value) : value;
 }
 
@@ -141,7 +145,7 @@ TensorRun::Place TensorRun::runElement(llvm::ArrayRef<uint32_t> slice, int64_t e
   const int64_t row = element / shape.columns;
   const Place place = {row, row / shape.rows * shape.columns + element % shape.columns};
   for (auto [index, stream] : llvm::enumerate(program.streams))
-    if (stream.over == Extent::element)
+    if (stream.over == Extent::element && !stream.isCorrection)
       registers[program.loadRegisters[index]].real = loadValue(index, element);
   for (uint32_t index : slice) {
     const Action &action = program.actions[index];
@@ -162,26 +166,46 @@ bool TensorRun::isSkipped() const {
   return program.skipRegister && registers[*program.skipRegister].bits;
 }
 
+/// Stores the next value of a place, as the stream rounds it.
+void TensorRun::storeValue(size_t index, int64_t place, double value) {
+  const Stream &stream = program.streams[index];
+  if (stream.rounding == Rounding::Stochastic) {
+    // Four streams share 64 bits, of random streams that no rule has.
+    const uint64_t bits =
+        randomBits(facts.seed, uint64_t(tensor.step), tensor.number, 16 + stream.number / 4, place);
+    value = roundStochastically(value, uint16_t(bits >> 16 * (stream.number % 4)));
+  }
+  if (stream.rounding == Rounding::Corrected) {
+    const Corrected parts = splitCorrected(value);
+    storeElement(StorageFormat::I8, tensor.buffers[program.correctionOf(index)], place,
+                 parts.correction);
+    value = parts.upper;
+  }
+  storeElement(stream.format, tensor.buffers[index], place, value);
+}
+
 void TensorRun::store(std::set<std::string> &storedOfGroup) {
   const auto put = [&](size_t next, int64_t index, Place place) {
-    const size_t stream = Program::nextStream(next);
-    storeElement(program.streams[stream].format, tensor.buffers[stream], index,
-                 at(program.nextRegisters[next], place).real);
+    storeValue(program.nextStreams[next], index, at(program.nextRegisters[next], place).real);
+  };
+  // What a rule gives back as it is, is not stored: an odd pair of parts stays one.
+  const auto isKept = [&](size_t next) {
+    return program.nextRegisters[next] == program.loadRegisters[program.nextStreams[next]];
   };
   const auto extentOf = [&](size_t next) {
-    return program.streams[Program::nextStream(next)].over;
+    return program.streams[program.nextStreams[next]].over;
   };
   // Rows, columns and scalars have been loaded; an element is stored before the next is loaded.
   for (int64_t element = 0; element < tensor.shape.count(); ++element) {
     const Place place = runElement(program.nextSlice, element);
     for (size_t next = 0; next < program.nextRegisters.size(); ++next)
-      if (extentOf(next) == Extent::element)
+      if (extentOf(next) == Extent::element && !isKept(next))
         put(next, element, place);
   }
   for (size_t next = 0; next < program.nextRegisters.size(); ++next)
     if (extentOf(next) != Extent::element &&
         (extentOf(next) != Extent::group ||
-         storedOfGroup.insert(program.streams[Program::nextStream(next)].name).second))
+         storedOfGroup.insert(program.streams[program.nextStreams[next]].name).second))
       for (int64_t i = 0; i < tensor.shape.places(extentOf(next)); ++i)
         put(next, i, {i, i});
 }

@@ -48,6 +48,7 @@ private:
 
   void loadStates();
   double loadValue(size_t stream, int64_t place) const;
+  void storeValue(size_t stream, int64_t place, double value);
   void runAction(const Action &action);
   void runReduction(const Action &action);
   double reduceAll(const Action &action);

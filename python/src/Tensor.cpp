@@ -21,6 +21,8 @@ std::optional<upd_dtype> dtypeOf(nb::dlpack::dtype dtype) {
     return std::nullopt;
   if (dtype.code == static_cast<uint8_t>(nb::dlpack::dtype_code::Bfloat) && dtype.bits == 16)
     return UPD_BF16;
+  if (dtype.code == static_cast<uint8_t>(nb::dlpack::dtype_code::Int) && dtype.bits == 8)
+    return UPD_I8;
   if (dtype.code != static_cast<uint8_t>(nb::dlpack::dtype_code::Float))
     return std::nullopt;
   switch (dtype.bits) {
@@ -105,7 +107,11 @@ nb::object updraft::python::toArray(const upd_tensor &tensor, nb::handle owner) 
     return make(nb::numpy(), nb::dtype<double>());
   case UPD_F16:
     return make(nb::numpy(), {static_cast<uint8_t>(nb::dlpack::dtype_code::Float), 16, 1});
+  case UPD_I8:
+    return make(nb::numpy(), nb::dtype<int8_t>());
   case UPD_BF16:
+  case UPD_BF16_STOCHASTIC:
+  case UPD_BF16_CORRECTED:
     break;
   }
   nb::object mlDtypes = nb::module_::import_("updraft.dtypes").attr("numpy_bfloat16")();

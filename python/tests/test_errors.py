@@ -85,7 +85,7 @@ def test_messages_end_in_no_newline():
 def test_an_unknown_storage_type():
     with pytest.raises(updraft.InvalidArgumentError) as caught:
         updraft.compile(SGD, storage={"param": "int8"})
-    assert str(caught.value) == "unknown storage type `int8`; the types are f32, f64, bf16, f16"
+    assert str(caught.value) == "unknown storage type `int8`; the types are f32, f64, bf16, f16, bf16_stochastic, bf16_corrected"
 
 
 def test_unknown_names_are_key_errors(momentum):

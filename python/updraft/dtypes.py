@@ -5,7 +5,14 @@ from typing import Any
 from .errors import InvalidArgumentError
 
 # The numbers of upd_dtype.
-_NUMBERS = {"f32": 0, "f64": 1, "bf16": 2, "f16": 3}
+_NUMBERS = {
+    "f32": 0,
+    "f64": 1,
+    "bf16": 2,
+    "f16": 3,
+    "bf16_stochastic": 4,
+    "bf16_corrected": 5,
+}
 _ALIASES = {
     "float32": "f32",
     "float": "f32",
@@ -30,7 +37,7 @@ def number(dtype: Any) -> int:
     name = _ALIASES.get(name, name)
     if name not in _NUMBERS:
         raise InvalidArgumentError(
-            f"unknown storage type `{name}`; the types are f32, f64, bf16, f16"
+            f"unknown storage type `{name}`; the types are " + ", ".join(_NUMBERS)
         )
     return _NUMBERS[name]
 

@@ -39,7 +39,9 @@ void updraft::runtime::storeRounded(upd_dtype dtype, double value, void *element
   case UPD_F64:
     std::memcpy(element, &value, sizeof(value));
     return;
-  case UPD_BF16: {
+  case UPD_BF16:
+  case UPD_BF16_STOCHASTIC:
+  case UPD_BF16_CORRECTED: {
     const uint16_t bits = encode16(value, 7, -126, 127);
     std::memcpy(element, &bits, sizeof(bits));
     return;
@@ -47,6 +49,12 @@ void updraft::runtime::storeRounded(upd_dtype dtype, double value, void *element
   case UPD_F16: {
     const uint16_t bits = encode16(value, 10, -14, 15);
     std::memcpy(element, &bits, sizeof(bits));
+    return;
+  }
+  case UPD_I8: {
+    const double held = std::isnan(value) ? 0 : std::clamp(value, -128.0, 127.0);
+    const auto integer = static_cast<int8_t>(std::nearbyint(held));
+    std::memcpy(element, &integer, sizeof(integer));
     return;
   }
   }
@@ -78,11 +86,18 @@ double updraft::runtime::loadExact(upd_dtype dtype, const void *element) {
     std::memcpy(&value, element, sizeof(value));
     return value;
   }
+  case UPD_I8: {
+    int8_t value;
+    std::memcpy(&value, element, sizeof(value));
+    return value;
+  }
   case UPD_BF16:
+  case UPD_BF16_STOCHASTIC:
+  case UPD_BF16_CORRECTED:
   case UPD_F16: {
     uint16_t bits;
     std::memcpy(&bits, element, sizeof(bits));
-    return dtype == UPD_BF16 ? decode16(bits, 7, -126) : decode16(bits, 10, -14);
+    return dtype == UPD_F16 ? decode16(bits, 10, -14) : decode16(bits, 7, -126);
   }
   }
   return 0;

@@ -24,7 +24,13 @@ template <typename Enum> int32_t numberOf(const Enum &value) {
   return number;
 }
 
-inline bool isKnownDType(int value) { return value >= UPD_F32 && value <= UPD_F16; }
+/// Of memory.
+inline bool isKnownDType(int value) {
+  return (value >= UPD_F32 && value <= UPD_F16) || value == UPD_I8;
+}
+
+/// Of a request, how something is to be stored.
+inline bool isStorageRequest(int value) { return value >= UPD_F32 && value <= UPD_BF16_CORRECTED; }
 
 /// In bytes.
 inline size_t sizeOf(upd_dtype dtype) {
@@ -35,7 +41,11 @@ inline size_t sizeOf(upd_dtype dtype) {
     return 8;
   case UPD_BF16:
   case UPD_F16:
+  case UPD_BF16_STOCHASTIC:
+  case UPD_BF16_CORRECTED:
     return 2;
+  case UPD_I8:
+    return 1;
   }
   return 0;
 }
@@ -51,18 +61,26 @@ inline std::string_view nameOf(upd_dtype dtype) {
     return "bf16";
   case UPD_F16:
     return "f16";
+  case UPD_BF16_STOCHASTIC:
+    return "bf16_stochastic";
+  case UPD_BF16_CORRECTED:
+    return "bf16_corrected";
+  case UPD_I8:
+    return "i8";
   }
   return "unknown";
 }
 
+/// One of memory.
 inline std::optional<upd_dtype> parseDType(std::string_view name) {
-  for (upd_dtype dtype : {UPD_F32, UPD_F64, UPD_BF16, UPD_F16})
+  for (upd_dtype dtype : {UPD_F32, UPD_F64, UPD_BF16, UPD_F16, UPD_I8})
     if (name == nameOf(dtype))
       return dtype;
   return std::nullopt;
 }
 
-/// Writes `value`, rounded to the nearest value of `dtype`, ties to even, to `element`.
+/// Writes `value`, rounded to the nearest value of `dtype`, ties to even, to `element`. A byte
+/// takes the nearest integer that it holds.
 void storeRounded(upd_dtype dtype, double value, void *element);
 
 /// The value of `element`, which every double holds.

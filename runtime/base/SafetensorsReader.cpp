@@ -33,6 +33,8 @@ size_t updraft::runtime::sizeOf(SafetensorsType type) {
   case SafetensorsType::BF16:
   case SafetensorsType::F16:
     return 2;
+  case SafetensorsType::I8:
+    return 1;
   }
   return 0;
 }
@@ -49,6 +51,8 @@ std::string_view updraft::runtime::nameOf(SafetensorsType type) {
     return "BF16";
   case SafetensorsType::F16:
     return "F16";
+  case SafetensorsType::I8:
+    return "I8";
   }
   return "unknown";
 }
@@ -60,16 +64,20 @@ SafetensorsType updraft::runtime::safetensorsType(upd_dtype dtype) {
   case UPD_F64:
     return SafetensorsType::F64;
   case UPD_BF16:
+  case UPD_BF16_STOCHASTIC:
+  case UPD_BF16_CORRECTED:
     return SafetensorsType::BF16;
   case UPD_F16:
     return SafetensorsType::F16;
+  case UPD_I8:
+    return SafetensorsType::I8;
   }
   return SafetensorsType::F32;
 }
 
 static std::optional<SafetensorsType> parseType(std::string_view name) {
   for (SafetensorsType type : {SafetensorsType::F64, SafetensorsType::I64, SafetensorsType::F32,
-                               SafetensorsType::BF16, SafetensorsType::F16})
+                               SafetensorsType::BF16, SafetensorsType::F16, SafetensorsType::I8})
     if (name == nameOf(type))
       return type;
   return std::nullopt;
@@ -119,8 +127,9 @@ public:
       return misplaced("text");
     type = parseType(value);
     if (!type)
-      return fail(fmt::format("tensor `{}` has dtype `{}`; supported are F64, F32, BF16, F16, I64",
-                              tensorName, value));
+      return fail(
+          fmt::format("tensor `{}` has dtype `{}`; supported are F64, F32, BF16, F16, I64, I8",
+                      tensorName, value));
     place = Place::Tensor;
     return true;
   }

@@ -41,6 +41,8 @@ void InitialValues::fill(uint32_t group, size_t state, void *data, int64_t begin
                          int64_t end) const {
   const Value &value = at(group, state);
   switch (value.bytes) {
+  case 1:
+    return fillWith<uint8_t>(value.element, data, begin, end);
   case 2:
     return fillWith<uint16_t>(value.element, data, begin, end);
   case 4:

@@ -3,8 +3,8 @@
 
 // streamtype_c1
 updraft.plan @P compute f32 {
-  // expected-error @+1 {{storage type is 'i8', must be f32, f64, bf16 or f16}}
-  %p = updraft.stream "param" : !updraft.stream<i8>
+  // expected-error @+1 {{storage type is 'i16', must be f32, f64, bf16, f16 or i8}}
+  %p = updraft.stream "param" : !updraft.stream<i16>
 }
 
 // -----

@@ -242,12 +242,65 @@ updraft.rule @R compute f32 {
 
 // -----
 
+// state_c4
+updraft.rule @R compute f32 matrix {
+  %zero = arith.constant 0.0 : f64
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  // expected-error @+1 {{'updraft.state' op over `row` is stored as '!updraft.stochastic<bf16>', which only a state over `element` can be}}
+  %r = updraft.state "r" over row stored !updraft.stochastic<bf16> initial %zero : f32
+  updraft.next %p, %r : f32, f32
+}
+
+// -----
+
+// state_c4: i8
+updraft.rule @R compute f32 {
+  %zero = arith.constant 0.0 : f64
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  // expected-error @+1 {{'updraft.state' op over `tensor` is stored as 'i8', which only a state over `element` can be}}
+  %r = updraft.state "r" over tensor stored i8 initial %zero : f64
+  updraft.next %p, %r : f32, f64
+}
+
+// -----
+
+// stochastictype_c1
+updraft.rule @R compute f32 {
+  // expected-error @+1 {{storage type is 'f16', must be bf16}}
+  %p = updraft.param stored !updraft.stochastic<f16> : f32
+  %g = updraft.grad stored f32 : f32
+  updraft.next %p : f32
+}
+
+// -----
+
+// correctedtype_c1
+updraft.rule @R compute f32 {
+  // expected-error @+1 {{storage type is 'f32', must be bf16}}
+  %p = updraft.param stored !updraft.corrected<f32> : f32
+  %g = updraft.grad stored f32 : f32
+  updraft.next %p : f32
+}
+
+// -----
+
+updraft.rule @R compute f32 {
+  %p = updraft.param stored f32 : f32
+  // expected-error @+1 {{'updraft.grad' op attribute 'storage' failed to satisfy constraint: type attribute of storage type: f32, f64, bf16 or f16}}
+  %g = updraft.grad stored !updraft.stochastic<bf16> : f32
+  updraft.next %p : f32
+}
+
+// -----
+
 // random_c1
 updraft.rule @R compute f32 {
   %p = updraft.param stored f32 : f32
   %g = updraft.grad stored f32 : f32
-  // expected-error @+1 {{'updraft.random' op has stream 16, must be from 0 to 15}}
-  %n = updraft.random 16
+  // expected-error @+1 {{'updraft.random' op has stream 256, must be from 0 to 255}}
+  %n = updraft.random 256
   updraft.next %p : f32
 }
 
@@ -322,7 +375,7 @@ updraft.rule @R compute bf16 {
 // -----
 
 updraft.rule @R compute f32 {
-  // expected-error @+1 {{attribute 'storage' failed to satisfy constraint: type attribute of storage type: f32, f64, bf16 or f16}}
+  // expected-error @+1 {{attribute 'storage' failed to satisfy constraint: type attribute of storage type: f32, f64, bf16, f16, !updraft.stochastic or !updraft.corrected}}
   %p = updraft.param stored i8 : f32
   %g = updraft.grad stored f32 : f32
   updraft.next %p : f32

@@ -32,3 +32,13 @@ updraft.rule @SkippedAfterTheGroup compute f32 {
   %n = arith.mulf %p, %k : f32
   updraft.next %n skip(%skip) : f32
 }
+
+// -----
+
+// Streams of a plan are of types that memory holds as they are.
+updraft.rule @Unexpanded compute f32 {
+  // expected-error @+1 {{'updraft.param' op is stored as '!updraft.stochastic<bf16>', which is no type in memory; expand it with `updraft-expand-storage`}}
+  %p = updraft.param stored !updraft.stochastic<bf16> : f32
+  %g = updraft.grad stored f32 : f32
+  updraft.next %g : f32
+}

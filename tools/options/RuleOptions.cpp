@@ -14,8 +14,10 @@ void RuleOptions::addTo(CLI::App &app) {
   app.add_option("--set", settings, "name=value: a static flag, or the default of a hyperparameter")
       ->type_name("NAME=VALUE")
       ->delimiter(',');
-  app.add_option("--storage", storage,
-                 "name=f32|f64|bf16|f16: how param, grad, a state, or every state is stored")
+  app.add_option(
+         "--storage", storage,
+         "name=TYPE: how param, grad, a state, or every state is stored: f32, f64, bf16 or\n"
+         "f16; all but grad also as bf16_stochastic or bf16_corrected")
       ->type_name("NAME=TYPE")
       ->delimiter(',');
   app.add_option("--numerics", numerics, "ieee or torch: how arithmetic rounds")
@@ -58,10 +60,13 @@ llvm::Expected<CompileRequest> RuleOptions::makeRequest(llvm::StringRef target) 
                      .Case("f64", UPD_F64)
                      .Case("bf16", UPD_BF16)
                      .Case("f16", UPD_F16)
+                     .Case("bf16_stochastic", UPD_BF16_STOCHASTIC)
+                     .Case("bf16_corrected", UPD_BF16_CORRECTED)
                      .Default(std::nullopt);
     if (!dtype)
       return makeError(UPD_INVALID_ARGUMENT, "unknown storage type `" + parts->second +
-                                                 "`; the types are f32, f64, bf16, f16");
+                                                 "`; the types are f32, f64, bf16, f16, "
+                                                 "bf16_stochastic, bf16_corrected");
     request.rule.storage.emplace_back(parts->first, *dtype);
   }
   auto cpu = CPUTarget::named(target);

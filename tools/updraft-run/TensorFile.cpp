@@ -40,7 +40,7 @@ std::optional<Role> roleOf(std::string_view name) {
 }
 
 std::optional<upd_dtype> dtypeOf(SafetensorsType type) {
-  for (upd_dtype dtype : {UPD_F32, UPD_F64, UPD_BF16, UPD_F16})
+  for (upd_dtype dtype : {UPD_F32, UPD_F64, UPD_BF16, UPD_F16, UPD_I8})
     if (safetensorsType(dtype) == type)
       return dtype;
   return std::nullopt;
@@ -49,7 +49,7 @@ std::optional<upd_dtype> dtypeOf(SafetensorsType type) {
 Status readTensor(const SafetensorsFile &file, const SafetensorsEntry &entry, Tensor &tensor) {
   auto dtype = dtypeOf(entry.type);
   if (!dtype)
-    return invalidArgument(fmt::format("`{}` in `{}` is {}; the types are F32, F64, BF16, F16",
+    return invalidArgument(fmt::format("`{}` in `{}` is {}; the types are F32, F64, BF16, F16, I8",
                                        entry.name, file.path(), nameOf(entry.type)));
   tensor.dtype = *dtype;
   tensor.shape = entry.shape;

@@ -143,6 +143,8 @@ AssertionResult Comparison::makeOptimizer() {
   if (upd_optimizer_create(rule.get(), &group, 1, nullptr, &created) != UPD_OK)
     return failure("upd_optimizer_create");
   optimizer.reset(created);
+  if (upd_optimizer_set_seed(created, ruleCase.seed) != UPD_OK)
+    return failure("upd_optimizer_set_seed");
 
   for (const auto &[index, parameter] : llvm::enumerate(parameters)) {
     if (!parameter.bound)
@@ -217,7 +219,7 @@ AssertionResult Comparison::step(int step) {
     parameter.hasState = true;
     stepped.push_back(&parameter);
   }
-  const std::vector<bool> skipped = reference::stepGroup({hypers, 0}, steps);
+  const std::vector<bool> skipped = reference::stepGroup({hypers, ruleCase.seed}, steps);
   for (auto [parameter, wasSkipped] : llvm::zip(stepped, skipped))
     parameter->step += !wasSkipped;
   for (const auto &[index, parameter] : llvm::enumerate(parameters))
@@ -326,7 +328,8 @@ std::vector<TensorShape> updraft::differential::matrices() {
 }
 
 std::string updraft::differential::describe(const RuleCase &ruleCase) {
-  static const char *const names[] = {"f32", "f64", "bf16", "f16"};
+  static const char *const names[] = {"f32",           "f64", "bf16", "f16", "bf16_stochastic",
+                                      "bf16_corrected"};
   std::string text = ruleCase.filename;
   if (ruleCase.target != "host")
     text += " for " + ruleCase.target;

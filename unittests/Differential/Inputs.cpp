@@ -28,6 +28,8 @@ Edges edgesOf(reference::StorageFormat format) {
     return {0x1p-133, 0x1p-126, 0x1.fep127};
   case reference::StorageFormat::F16:
     return {0x1p-24, 0x1p-14, 65504};
+  case reference::StorageFormat::I8:
+    break; // any byte is as good
   }
   return {};
 }
@@ -67,6 +69,10 @@ void updraft::differential::fillElements(reference::StorageFormat format, void *
   std::normal_distribution<double> ordinary(0, 1);
   for (int64_t i = 0; i < count; ++i) {
     const uint64_t choice = random();
+    if (format == reference::StorageFormat::I8) {
+      reference::storeElement(format, data, i, int8_t(choice));
+      continue;
+    }
     double value;
     if (specials && choice % 8 == 0)
       value = specialValue(edges, choice >> 8);

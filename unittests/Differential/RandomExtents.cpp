@@ -39,6 +39,12 @@ private:
   }
   std::string storage() { return pick<std::string>({"f32", "f32", "bf16", "f16", compute}); }
 
+  /// Of the parameter, and of states over elements.
+  std::string roundedStorage() {
+    return below(4) ? storage()
+                    : pick<std::string>({"!updraft.stochastic<bf16>", "!updraft.corrected<bf16>"});
+  }
+
   void addInputs();
   void addStates();
   void addScalar();
@@ -71,9 +77,9 @@ void Generator::addInputs() {
   scalars.push_back({define("updraft.size over group"), Extent::group});
   scalars.push_back({define("updraft.size over row"), Extent::tensor});
   scalars.push_back({define("updraft.size over column"), Extent::tensor});
-  for (const char *input : {"param", "grad"})
-    spread.push_back(
-        {define("updraft.{0} stored {1} : {2}", input, storage(), compute), Extent::element});
+  spread.push_back(
+      {define("updraft.param stored {0} : {1}", roundedStorage(), compute), Extent::element});
+  spread.push_back({define("updraft.grad stored {0} : {1}", storage(), compute), Extent::element});
 }
 
 void Generator::addStates() {
@@ -85,8 +91,9 @@ void Generator::addStates() {
     const bool scalar = isWithin(over, Extent::tensor);
     const std::string name =
         define("updraft.state \"s{0}\"{1} stored {2} initial {3} : {4}", i,
-               over == Extent::element ? "" : (" over " + stringifyExtent(over)).str(), storage(),
-               scalars[below(3)].name, scalar ? "f64" : compute);
+               over == Extent::element ? "" : (" over " + stringifyExtent(over)).str(),
+               over == Extent::element ? roundedStorage() : storage(), scalars[below(3)].name,
+               scalar ? "f64" : compute);
     (scalar ? scalars : spread).push_back({name, over});
     states.push_back({name, over});
   }

@@ -260,5 +260,11 @@ std::vector<StorageChoice> updraft::differential::storageChoices(const RuleVaria
                          {"state", UPD_F32},
                          {variant.states[0], types[(i + 1) % 4]},
                          {variant.states[1], types[(i + 3) % 4]}});
+  const upd_dtype stochastic = UPD_BF16_STOCHASTIC, corrected = UPD_BF16_CORRECTED;
+  choices.push_back({{"param", stochastic}, {"grad", UPD_BF16}, {"state", stochastic}});
+  choices.push_back({{"param", corrected}, {"grad", UPD_BF16}, {"state", UPD_F32}});
+  choices.push_back({{"param", UPD_F32}, {"grad", UPD_F32}, {"state", stochastic}});
+  choices.push_back({{"param", corrected}, {"grad", UPD_F64}, {"state", stochastic}});
+  choices.push_back({{"param", stochastic}, {"grad", UPD_F16}, {"state", corrected}});
   return choices;
 }

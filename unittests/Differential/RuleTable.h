@@ -31,7 +31,8 @@ std::vector<RuleVariant> variantsOf(const std::string &file);
 using StorageChoice = std::vector<std::pair<std::string, upd_dtype>>;
 
 /// The storage types to test a variant with: all of param, grad and state, or so many that every
-/// pair of types of two of them occurs; then states of different types.
+/// pair of types of two of them occurs; then states of different types, and those that say how
+/// values are rounded.
 std::vector<StorageChoice> storageChoices(const RuleVariant &variant);
 
 } // namespace updraft::differential

@@ -23,6 +23,11 @@ StorageFormat updraft::differential::formatOf(upd_dtype dtype) {
     return StorageFormat::BF16;
   case UPD_F16:
     return StorageFormat::F16;
+  case UPD_I8:
+    return StorageFormat::I8;
+  case UPD_BF16_STOCHASTIC:
+  case UPD_BF16_CORRECTED:
+    break; // no types of memory
   }
   return StorageFormat::F32;
 }
@@ -37,6 +42,8 @@ upd_dtype updraft::differential::dtypeOf(StorageFormat format) {
     return UPD_BF16;
   case StorageFormat::F16:
     return UPD_F16;
+  case StorageFormat::I8:
+    return UPD_I8;
   }
   return UPD_F32;
 }

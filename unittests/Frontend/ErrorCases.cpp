@@ -27,6 +27,8 @@ void readDirective(StringRef line, RuleRequest &request) {
                                                  .Case("f64", UPD_F64)
                                                  .Case("bf16", UPD_BF16)
                                                  .Case("f16", UPD_F16)
+                                                 .Case("bf16_stochastic", UPD_BF16_STOCHASTIC)
+                                                 .Case("bf16_corrected", UPD_BF16_CORRECTED)
                                                  .Default(UPD_F32));
 }
 

@@ -14,11 +14,22 @@ namespace {
 
 constexpr uint64_t streamCode = 0;     // storage, over elements
 constexpr uint64_t streamOverCode = 1; // storage, extent
+constexpr uint64_t stochasticCode = 2; // storage
+constexpr uint64_t correctedCode = 3;  // storage
 
 struct UpdraftBytecodeInterface : BytecodeDialectInterface {
   explicit UpdraftBytecodeInterface(Dialect *dialect) : BytecodeDialectInterface(dialect) {}
 
   LogicalResult writeType(Type type, DialectBytecodeWriter &writer) const override {
+    auto writeStorage = [&](uint64_t code, Type storage) {
+      writer.writeVarInt(code);
+      writer.writeType(storage);
+      return success();
+    };
+    if (auto stochastic = dyn_cast<StochasticType>(type))
+      return writeStorage(stochasticCode, stochastic.getStorage());
+    if (auto corrected = dyn_cast<CorrectedType>(type))
+      return writeStorage(correctedCode, corrected.getStorage());
     auto stream = dyn_cast<StreamType>(type);
     if (!stream)
       return failure();
@@ -34,6 +45,10 @@ struct UpdraftBytecodeInterface : BytecodeDialectInterface {
     uint64_t code = 0;
     if (failed(reader.readVarInt(code)))
       return {};
+    if (code == stochasticCode)
+      return readRounded<StochasticType>(reader);
+    if (code == correctedCode)
+      return readRounded<CorrectedType>(reader);
     if (code != streamCode && code != streamOverCode) {
       reader.emitError() << "type code " << code << " is unknown to dialect `updraft`";
       return {};
@@ -50,6 +65,13 @@ struct UpdraftBytecodeInterface : BytecodeDialectInterface {
     }
     return StreamType::getChecked([&] { return reader.emitError(); }, storage.getContext(), storage,
                                   *extent);
+  }
+
+  template <typename RoundedType> Type readRounded(DialectBytecodeReader &reader) const {
+    Type storage;
+    if (failed(reader.readType(storage)))
+      return {};
+    return RoundedType::getChecked([&] { return reader.emitError(); }, getContext(), storage);
   }
 };
 

@@ -59,6 +59,12 @@ LogicalResult verifyState(RuleOp rule, StateOp state, const ExtentAnalysis &exte
   if (state.getType() != expected)
     return state.emitOpError() << "over `" << stringifyExtent(over) << "` has a result of type "
                                << state.getType() << ", must have the type " << expected;
+  // state_c4
+  if (over != Extent::element &&
+      (isa<StochasticType, CorrectedType>(state.getStorage()) || state.getStorage().isInteger(8)))
+    return state.emitOpError() << "over `" << stringifyExtent(over) << "` is stored as "
+                               << state.getStorage()
+                               << ", which only a state over `element` can be";
   // The initial value is a scalar.
   return verifyGroupExtent(state, state.getInitial(), "initial value", extents);
 }
@@ -177,9 +183,9 @@ LogicalResult SizeOp::verify() {
 
 LogicalResult RandomOp::verify() {
   // random_c1
-  if (getStream() < 16)
+  if (getStream() < 256)
     return success();
-  return emitOpError() << "has stream " << getStream() << ", must be from 0 to 15";
+  return emitOpError() << "has stream " << getStream() << ", must be from 0 to 255";
 }
 
 LogicalResult ReduceOp::verify() {

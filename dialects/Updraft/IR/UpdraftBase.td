@@ -67,6 +67,44 @@ def Updraft_ReductionAttr : AttrDef<Updraft_Dialect, "Reduction"> {
 }
 def Updraft_Reductions : TypedArrayAttrBase<Updraft_ReductionAttr, "reductions">;
 
+def Updraft_StochasticType : Updraft_Type<"Stochastic", "stochastic"> {
+  let summary = "storage with stochastic rounding";
+  let description = [{
+    In memory `storage`. A value is rounded to one of its two neighbours there, to the nearer one
+    with the higher probability, so that the mean of what is stored is the value; docs/numerics.md
+    says how. `updraft-expand-storage` makes arithmetic of it.
+
+    Constraints:
+    - `stochastictype_c1`: `storage` is `bf16`.
+
+    ```mlir
+    !updraft.stochastic<bf16>
+    ```
+  }];
+  let parameters = (ins "::mlir::Type":$storage);
+  let assemblyFormat = "`<` $storage `>`";
+  let genVerifyDecl = 1;
+}
+
+def Updraft_CorrectedType : Updraft_Type<"Corrected", "corrected"> {
+  let summary = "storage with 8 bits more beside it";
+  let description = [{
+    In memory `storage`, and a further state of one signed byte for each element: what the value is
+    more or less than what `storage` holds, in units of 1/256 of its last place. docs/numerics.md has
+    the format; `updraft-expand-storage` makes arithmetic of it, and the state.
+
+    Constraints:
+    - `correctedtype_c1`: `storage` is `bf16`.
+
+    ```mlir
+    !updraft.corrected<bf16>
+    ```
+  }];
+  let parameters = (ins "::mlir::Type":$storage);
+  let assemblyFormat = "`<` $storage `>`";
+  let genVerifyDecl = 1;
+}
+
 def Updraft_StreamType : Updraft_Type<"Stream", "stream"> {
   let summary = "the elements of one tensor, in memory";
   let description = [{
@@ -75,7 +113,7 @@ def Updraft_StreamType : Updraft_Type<"Stream", "stream"> {
     is one value of: each element of the parameter, or each of its rows or columns.
 
     Constraints:
-    - `streamtype_c1`: `storage` is `f32`, `f64`, `bf16` or `f16`.
+    - `streamtype_c1`: `storage` is `f32`, `f64`, `bf16`, `f16` or `i8`.
     - `streamtype_c2`: `over` is `element`, `row` or `column`.
 
     ```mlir
@@ -96,6 +134,14 @@ def Updraft_StreamType : Updraft_Type<"Stream", "stream"> {
 def Updraft_Compute : AnyTypeOf<[F32, F64], "compute type: f32 or f64">;
 // The types that elements have in memory.
 def Updraft_Storage : AnyTypeOf<[F32, F64, BF16, F16], "storage type: f32, f64, bf16 or f16">;
+// And those of parameters.
+def Updraft_ParamStorage : AnyTypeOf<[F32, F64, BF16, F16, Updraft_StochasticType,
+                                      Updraft_CorrectedType],
+    "storage type: f32, f64, bf16, f16, !updraft.stochastic or !updraft.corrected">;
+// And those of states.
+def Updraft_StateStorage : AnyTypeOf<[F32, F64, BF16, F16, I8, Updraft_StochasticType,
+                                      Updraft_CorrectedType],
+    "storage type: f32, f64, bf16, f16, i8, !updraft.stochastic or !updraft.corrected">;
 // What a pass has one of per tensor or group, or per row or column.
 def Updraft_PassResult : AnyTypeOf<[F64, Updraft_StreamType], "f64 or a stream">;
 // What a host function may hand to a pass: an element operand, a scalar, a flag.

@@ -39,11 +39,27 @@ void UpdraftDialect::initialize() {
   addBytecodeInterface(*this);
 }
 
+// stochastictype_c1, correctedtype_c1
+static LogicalResult verifyBFloat16(function_ref<InFlightDiagnostic()> emitError, Type storage) {
+  if (storage.isBF16())
+    return success();
+  return emitError() << "storage type is " << storage << ", must be bf16";
+}
+
+LogicalResult StochasticType::verify(function_ref<InFlightDiagnostic()> emitError, Type storage) {
+  return verifyBFloat16(emitError, storage);
+}
+
+LogicalResult CorrectedType::verify(function_ref<InFlightDiagnostic()> emitError, Type storage) {
+  return verifyBFloat16(emitError, storage);
+}
+
 LogicalResult StreamType::verify(function_ref<InFlightDiagnostic()> emitError, Type storage,
                                  Extent over) {
   // streamtype_c1
-  if (!isa<Float32Type, Float64Type, BFloat16Type, Float16Type>(storage))
-    return emitError() << "storage type is " << storage << ", must be f32, f64, bf16 or f16";
+  if (!isa<Float32Type, Float64Type, BFloat16Type, Float16Type>(storage) &&
+      !storage.isSignlessInteger(8))
+    return emitError() << "storage type is " << storage << ", must be f32, f64, bf16, f16 or i8";
   // streamtype_c2
   if (over != Extent::row && over != Extent::column && over != Extent::element)
     return emitError() << "is over `" << stringifyExtent(over)

@@ -144,7 +144,7 @@ def Updraft_ParamOp : Updraft_ElementInput<"param"> {
     %p = updraft.param stored bf16 : f32
     ```
   }];
-  let arguments = (ins TypeAttrOf<Updraft_Storage>:$storage);
+  let arguments = (ins TypeAttrOf<Updraft_ParamStorage>:$storage);
   let assemblyFormat = "`stored` $storage attr-dict `:` type($result)";
 }
 
@@ -167,12 +167,15 @@ def Updraft_StateOp : Updraft_ElementInput<"state"> {
     What persists from step to step: a tensor of the parameter's shape, or one value for each of its
     rows or columns, for the parameter, or for its group, as `over` says. A value per parameter or
     group is a scalar, in f64; others have the compute type. `initial` is the value where the state
-    does not exist yet: a scalar that depends on hyperparameters alone.
+    does not exist yet: a scalar that depends on hyperparameters alone. What is stored as `i8` must
+    be an integer from -128 to 127.
 
     Constraints:
     - `state_c1`: `initial` has at most the extent `group`.
     - `state_c2`: the result is f64 for a state over `tensor` or `group`, else of the compute type;
       there is no state over `model`.
+    - `state_c4`: a state stored as `i8`, `!updraft.stochastic` or `!updraft.corrected` is over
+      `element`.
 
     ```mlir
     %m = updraft.state "exp_avg" stored f32 initial %zero : f32
@@ -181,7 +184,7 @@ def Updraft_StateOp : Updraft_ElementInput<"state"> {
   }];
   let arguments = (ins StrAttr:$name,
                        DefaultValuedAttr<Updraft_ExtentAttr, "::updraft::Extent::element">:$over,
-                       TypeAttrOf<Updraft_Storage>:$storage, F64:$initial);
+                       TypeAttrOf<Updraft_StateStorage>:$storage, F64:$initial);
   let assemblyFormat = [{
     $name (`over` `` $over^)? `stored` $storage `initial` $initial attr-dict `:` type($result)
   }];
@@ -195,8 +198,11 @@ def Updraft_RandomOp : Updraft_Op<"random", [ParentOneOf<["RuleOp", "PassOp"]>, 
     number with that of the `stream`: the same on every target, and others at every step. Of the
     four words that the cipher gives, the first is the lower half and the second the upper.
 
+    Streams from 16 on are those of `updraft-expand-storage`: a rule that is written in the language
+    has none of them.
+
     Constraints:
-    - `random_c1`: `stream` is from 0 to 15.
+    - `random_c1`: `stream` is from 0 to 255.
 
     ```mlir
     %bits = updraft.random 0

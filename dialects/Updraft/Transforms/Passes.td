@@ -38,6 +38,56 @@ def SimplifyPass : Pass<"updraft-simplify", "::mlir::ModuleOp"> {
   ];
 }
 
+def ExpandStoragePass : Pass<"updraft-expand-storage", "::mlir::ModuleOp"> {
+  let summary = "Make stochastic rounding and corrections of stored values part of the rule";
+  let description = [{
+    A parameter or state stored as `!updraft.stochastic` or `!updraft.corrected` becomes a plain
+    stream, and the rule makes values for it that this holds exactly; docs/numerics.md has the
+    formulas. What is stored with stochastic rounding takes 16 bits of an `updraft.random`, which
+    four streams share. A correction is a state of its own, stored as `i8` and called like its
+    stream with `_correction` behind. A value that a step keeps is not rounded.
+
+    Before:
+
+    ```mlir
+    updraft.rule @SGD compute f32 {
+      %param = updraft.param stored !updraft.stochastic<bf16> : f32
+      %grad = updraft.grad stored bf16 : f32
+      %0 = arith.subf %param, %grad : f32
+      updraft.next %0 : f32
+    }
+    ```
+
+    After:
+
+    ```mlir
+    updraft.rule @SGD compute f32 {
+      %param = updraft.param stored bf16 : f32
+      %grad = updraft.grad stored bf16 : f32
+      %0 = arith.subf %param, %grad : f32
+      %1 = updraft.random 16
+      %2 = arith.bitcast %0 : f32 to i32
+      %3 = arith.trunci %1 : i64 to i32
+      %c65535 = arith.constant 65535 : i32
+      %4 = arith.andi %3, %c65535 : i32
+      %5 = arith.addi %2, %4 : i32
+      %c4194304 = arith.constant 4194304 : i32
+      %6 = arith.ori %2, %c4194304 : i32
+      %7 = arith.cmpf uno, %0, %0 : f32
+      %8 = arith.select %7, %6, %5 : i32
+      %c-65536 = arith.constant -65536 : i32
+      %9 = arith.andi %8, %c-65536 : i32
+      %10 = arith.bitcast %9 : i32 to f32
+      updraft.next %10 : f32
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::updraft::UpdraftDialect"];
+  let statistics = [
+    Statistic<"expandedStreams", "expanded-streams", "Streams whose storage became arithmetic">
+  ];
+}
+
 def SchedulePass : Pass<"updraft-schedule", "::mlir::ModuleOp"> {
   let summary = "Turn each rule into a plan: host functions and the fewest passes over data";
   let description = [{

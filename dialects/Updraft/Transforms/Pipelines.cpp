@@ -7,6 +7,7 @@
 #include "mlir/Pass/PassRegistry.h"
 
 void updraft::buildSchedulePipeline(mlir::OpPassManager &passes) {
+  passes.addPass(createExpandStoragePass());
   passes.addPass(createSimplifyPass());
   passes.addPass(createSchedulePass());
 }
@@ -17,7 +18,7 @@ void updraft::buildPlanPipeline(mlir::OpPassManager &passes) {
 }
 
 void updraft::registerPlanPipeline() {
-  mlir::PassPipelineRegistration<>("updraft-plan-pipeline",
-                                   "From rules to plans: simplify, schedule, expand math",
-                                   buildPlanPipeline);
+  mlir::PassPipelineRegistration<>(
+      "updraft-plan-pipeline",
+      "From rules to plans: expand storage, simplify, schedule, expand math", buildPlanPipeline);
 }

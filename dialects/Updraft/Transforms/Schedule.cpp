@@ -379,6 +379,18 @@ void Scheduler::createCommit() {
     CommitOp::create(builder, rule.getLoc(), committed, skip);
 }
 
+// Streams are of types that memory holds as they are.
+LogicalResult checkExpanded(RuleOp rule) {
+  for (Operation &operation : rule.getBody().front()) {
+    auto storage = operation.getAttrOfType<TypeAttr>("storage");
+    if (storage && isa<StochasticType, CorrectedType>(storage.getValue()))
+      return operation.emitOpError() << "is stored as " << storage.getValue()
+                                     << ", which is no type in memory; expand it with "
+                                        "`updraft-expand-storage`";
+  }
+  return success();
+}
+
 struct SchedulePass : impl::SchedulePassBase<SchedulePass> {
   void runOnOperation() override {
     if (failed(numberSharedReductions(getOperation()))) {
@@ -389,6 +401,8 @@ struct SchedulePass : impl::SchedulePassBase<SchedulePass> {
     dropUnneededReductions(getOperation());
     OpBuilder builder(&getContext());
     for (auto rule : llvm::make_early_inc_range(getOperation().getOps<RuleOp>())) {
+      if (failed(checkExpanded(rule)))
+        return signalPassFailure();
       Scheduler scheduler(rule, builder);
       if (!scheduler.run())
         return signalPassFailure();

@@ -118,8 +118,10 @@ bool updraft::isPassInput(Value value, Extent extent, unsigned stage, const Exte
         return store.next == value && store.stage < stage;
       }))
     return true;
-  // Memory between passes holds floats. A condition is computed again from what it compares.
-  if (!extents.isScalar(value) && !isa<FloatType>(value.getType()))
+  // Memory between passes holds floats, and a row of scalars flags as well. Integers are computed
+  // again from what they are made of, and so is a condition of what it compares.
+  const bool isFlag = extents.isScalar(value) && value.getType().isInteger(1);
+  if (!isa<FloatType>(value.getType()) && !isFlag)
     return false;
   return extents.of(value) != extent && !matchPattern(value, m_Constant()) &&
          !isa<RandomOp>(value.getDefiningOp());

@@ -15,7 +15,7 @@ class StorageConversion {
 public:
   virtual ~StorageConversion() = default;
 
-  /// The conversion of `storage` (f32, f64, bf16 or f16), or null.
+  /// The conversion of `storage` (f32, f64, bf16, f16 or i8), or null.
   static const StorageConversion *find(mlir::Type storage);
 
   /// The type of an element where it is loaded and stored: a type that every target can move
@@ -27,7 +27,7 @@ public:
                             mlir::Type compute) const = 0;
 
   /// `value` of a compute type, rounded once to nearest even. A NaN stays a NaN, denormals are
-  /// kept.
+  /// kept. For i8 it must be an integer that i8 holds.
   virtual mlir::Value narrow(mlir::OpBuilder &builder, mlir::Location loc,
                              mlir::Value value) const = 0;
 };

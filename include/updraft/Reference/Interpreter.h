@@ -33,6 +33,9 @@ struct Stream {
   std::string name;
   StorageFormat format; // of its values in the buffers given to `step`
   Extent over;          // what it has one value for
+  Rounding rounding = Rounding::Nearest;
+  unsigned number = 0;       // with stochastic rounding: among the streams that have it
+  bool isCorrection = false; // of the stream before it, or of the parameter
 };
 
 class Interpreter;
@@ -78,11 +81,12 @@ public:
   const std::vector<std::string> &hyperNames() const;
   const std::vector<double> &hyperDefaults() const;
 
-  /// `param`, `grad`, then the states in the order of declaration.
+  /// `param`, `grad`, then the states in the order of declaration. Where values have corrections, a
+  /// stream of these follows; that of the parameter is the first after `grad`.
   const std::vector<Stream> &streams() const;
   size_t stateCount() const { return streams().size() - 2; }
 
-  /// The value of each state before the first step, before rounding to storage.
+  /// The value of each state stream before the first step, before rounding to storage.
   std::vector<double> initialStates(llvm::ArrayRef<double> hypers) const;
 
   /// The message of the first requirement that does not hold, its `{name}`s as they are written;

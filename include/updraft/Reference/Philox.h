@@ -13,8 +13,8 @@ namespace updraft::reference {
 /// The cipher, as the paper states it.
 std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
 
-/// The random bits of `updraft.random`, for the element of a tensor in a step. `stream` is below
-/// 16, `tensor` below 2^28.
+/// The random bits of `updraft.random`, for the element of a tensor in a step. `tensor` is below
+/// 2^28; for a `stream` from 16 on, `element` is below 2^48.
 uint64_t randomBits(uint64_t seed, uint64_t step, uint64_t tensor, uint64_t stream,
                     uint64_t element);
 
