@@ -109,7 +109,8 @@ UPD_EXPORT upd_status upd_optimizer_state(upd_optimizer *optimizer, size_t param
                                           upd_tensor *tensor);
 
 /* The value that a state of a parameter starts from, with the hyperparameters of its group now,
- * before it is rounded to the state's type. */
+ * before it is rounded to the state's type. 0 if it depends on the parameter, its gradient or the
+ * step count, which are known only at the first step. */
 UPD_EXPORT upd_status upd_optimizer_initial_value(const upd_optimizer *optimizer, size_t param,
                                                   const char *state, double *value);
 

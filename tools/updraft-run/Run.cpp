@@ -3,35 +3,44 @@
 #include "Run.h"
 
 #include "runtime/base/DType.h"
+#include "runtime/base/RuleInterface.h"
 #include "updraft-c/optimizer.h"
 
+#include <algorithm>
 #include <cstring>
-#include <memory>
+#include <fmt/format.h>
+#include <list>
 
 using namespace updraft::run;
-using updraft::runtime::sizeOf;
-using updraft::runtime::Status;
-using updraft::runtime::storeRounded;
+using namespace updraft::runtime;
 
 namespace {
 Status statusOf(upd_status code) {
   return code == UPD_OK ? Status() : Status(code, upd_last_error());
 }
 
-/// The storage of a parameter's tensors, as the compiler takes it. States that the file does not
-/// have are left to the rule.
-using Storage = std::vector<std::pair<std::string, upd_dtype>>;
+/// The storage of tensors by the names that the compiler takes. States that the file does not have
+/// are left to the rule.
+using Storage = std::map<std::string, upd_dtype>;
 
 Storage storageOf(const Parameter &parameter) {
   Storage storage{{"param", parameter.param.dtype}};
   if (parameter.grad)
-    storage.emplace_back("grad", parameter.grad->dtype);
+    storage.emplace("grad", parameter.grad->dtype);
   for (const auto &[name, tensor] : parameter.states)
-    storage.emplace_back(name, tensor.dtype);
+    storage.emplace(name, tensor.dtype);
   return storage;
 }
 
-/// Parameters that are stored alike, with the rule compiled for them and an optimizer.
+bool fit(const Storage &some, const Storage &others) {
+  for (const auto &[name, dtype] : some)
+    if (auto other = others.find(name); other != others.end() && other->second != dtype)
+      return false;
+  return true;
+}
+
+/// Parameters that are stored alike, which are one group, with the rule compiled for them and an
+/// optimizer.
 class Batch {
 public:
   Batch() = default;
@@ -42,13 +51,19 @@ public:
     upd_rule_release(rule);
   }
 
-  void add(const std::string &name, Parameter &parameter) {
+  /// Whether the parameter was added: its tensors are stored like those that are there.
+  bool add(const std::string &name, Parameter &parameter) {
+    Storage added = storageOf(parameter);
+    if (!fit(added, storage))
+      return false;
+    storage.merge(added);
     names.push_back(&name);
     parameters.push_back(&parameter);
+    return true;
   }
 
-  Status prepare(const RunOptions &options, const Storage &storage) {
-    if (Status status = compile(options, storage); !status.ok())
+  Status prepare(const RunOptions &options) {
+    if (Status status = compile(options); !status.ok())
       return status;
     if (Status status = create(); !status.ok())
       return status;
@@ -76,8 +91,10 @@ public:
           continue; // the file's own tensor, updated in place
         state.dtype = view.dtype;
         state.shape.assign(view.shape, view.shape + view.rank);
-        const Tensor &param = parameters[i]->param;
-        state.bytes.resize(param.bytes.size() / sizeOf(param.dtype) * sizeOf(view.dtype));
+        size_t elements = 1;
+        for (int64_t size : state.shape)
+          elements *= static_cast<size_t>(size);
+        state.bytes.resize(elements * sizeOf(view.dtype));
         if (!state.bytes.empty())
           std::memcpy(state.bytes.data(), view.data, state.bytes.size());
       }
@@ -86,7 +103,7 @@ public:
   }
 
 private:
-  Status compile(const RunOptions &options, const Storage &storage) {
+  Status compile(const RunOptions &options) {
     std::vector<upd_setting> settings;
     for (const auto &[name, value] : options.settings)
       settings.push_back({name.c_str(), value.c_str()});
@@ -101,7 +118,11 @@ private:
     compileOptions.numerics = options.numerics.c_str();
     compileOptions.storage = types.data();
     compileOptions.storage_count = types.size();
-    return statusOf(upd_compile_file(options.ruleFile.c_str(), &compileOptions, &rule));
+    if (Status status =
+            statusOf(upd_compile_file(options.ruleFile.c_str(), &compileOptions, &rule));
+        !status.ok())
+      return status;
+    return RuleInterface::parse(upd_rule_interface(rule), interface);
   }
 
   Status create() {
@@ -118,43 +139,53 @@ private:
     return statusOf(upd_optimizer_create(rule, &group, 1, nullptr, &optimizer));
   }
 
-  /// Gives the optimizer what the file has of a parameter's states; with some of them, the others
-  /// start from their initial value.
+  /// Gives the optimizer what the file has of a parameter's states.
   Status restore(size_t i) {
     auto &states = parameters[i]->states;
-    if (!states.empty())
-      for (size_t s = 0; s < upd_rule_state_count(rule); ++s)
-        if (Status status =
-                addIfMissing(i, upd_rule_state_name(rule, s), upd_rule_state_dtype(rule, s));
-            !status.ok())
-          return status;
     for (auto &[name, tensor] : states) {
       upd_tensor view = tensor.view();
       if (Status status = statusOf(upd_optimizer_bind_state(optimizer, i, name.c_str(), &view));
           !status.ok())
         return status;
     }
+    if (Status status = checkStates(i); !status.ok())
+      return status;
     return statusOf(upd_optimizer_set_step(optimizer, i, parameters[i]->step));
   }
 
-  Status addIfMissing(size_t i, const char *name, upd_dtype dtype) {
-    auto [position, added] = parameters[i]->states.try_emplace(name);
-    if (!added)
+  /// A parameter has all states of its own or none. One over the group may be missing, but is the
+  /// same for all.
+  Status checkStates(size_t i) {
+    const std::string *present = nullptr, *missing = nullptr;
+    const TensorClass tensors =
+        parameters[i]->param.shape.size() < 2 ? TensorClass::Vector : TensorClass::Matrix;
+    for (const StateInterface &state : interface.states) {
+      const auto found = parameters[i]->states.find(state.name);
+      const bool has = found != parameters[i]->states.end();
+      if (state.over == Extent::Group) {
+        if (!has)
+          continue;
+        auto [first, added] = groupStates.try_emplace(state.name, &found->second);
+        if (!added && first->second->bytes != found->second.bytes)
+          return invalidArgument(
+              fmt::format("state `{}` of `{}` has another value than that of another parameter; "
+                          "it is one for the whole group",
+                          state.name, *names[i]));
+      } else if (state.isOf(tensors)) {
+        (has ? present : missing) = &state.name;
+      }
+    }
+    if (!present || !missing)
       return {};
-    double value;
-    if (Status status = statusOf(upd_optimizer_initial_value(optimizer, i, name, &value));
-        !status.ok())
-      return status;
-    const Tensor &param = parameters[i]->param;
-    Tensor &state = position->second;
-    state.dtype = dtype;
-    state.shape = param.shape;
-    state.bytes.resize(param.bytes.size() / sizeOf(param.dtype) * sizeOf(dtype));
-    for (size_t offset = 0; offset < state.bytes.size(); offset += sizeOf(dtype))
-      storeRounded(dtype, value, state.bytes.data() + offset);
-    return {};
+    return invalidArgument(fmt::format(
+        "parameter `{}` has state `{}`, but not `{}`; give all of its states, or none for it to "
+        "start from their initial values",
+        *names[i], *present, *missing));
   }
 
+  Storage storage;
+  RuleInterface interface;
+  std::map<std::string, const Tensor *> groupStates;
   std::vector<const std::string *> names;
   std::vector<Parameter *> parameters;
   std::vector<upd_tensor> grads;
@@ -164,17 +195,20 @@ private:
 } // namespace
 
 Status updraft::run::run(const RunOptions &options, Parameters &parameters) {
-  std::map<Storage, Batch> batches;
-  for (auto &[name, parameter] : parameters)
-    batches[storageOf(parameter)].add(name, parameter);
-  for (auto &[storage, batch] : batches)
-    if (Status status = batch.prepare(options, storage); !status.ok())
+  std::list<Batch> batches;
+  for (auto &[name, parameter] : parameters) {
+    auto fits = [&](Batch &batch) { return batch.add(name, parameter); };
+    if (std::none_of(batches.begin(), batches.end(), fits))
+      batches.emplace_back().add(name, parameter);
+  }
+  for (Batch &batch : batches)
+    if (Status status = batch.prepare(options); !status.ok())
       return status;
   for (int64_t step = 0; step < options.steps; ++step)
-    for (auto &[storage, batch] : batches)
+    for (Batch &batch : batches)
       if (Status status = batch.step(); !status.ok())
         return status;
-  for (auto &[storage, batch] : batches)
+  for (Batch &batch : batches)
     if (Status status = batch.collect(); !status.ok())
       return status;
   return {};
