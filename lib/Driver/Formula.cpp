@@ -89,6 +89,8 @@ std::string describeArgument(BlockArgument argument) {
   if (!prologue)
     return "argument";
   Value input = prologue.getInputs()[argument.getArgNumber()];
+  if (input.getDefiningOp<updraft::FirstOp>())
+    return "first";
   if (auto size = input.getDefiningOp<updraft::SizeOp>())
     return ("[size over " + stringifyExtent(size.getOver()) + "]").str();
   if (auto pass = input.getDefiningOp<updraft::PassOp>()) {

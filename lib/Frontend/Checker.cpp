@@ -112,6 +112,16 @@ Type Checker::checkInner(const Expr &expr, const Scope &scope) {
   return Type();
 }
 
+std::string Checker::whereItIsKnown(StringRef name, const Scope &scope) const {
+  if (!inProgress.empty())
+    return "; a function knows its parameters and its own values only";
+  if (scope.update)
+    for (const Statement &statement : scope.update->statements)
+      if (statement.kind == StatementKind::Let && statement.name.text == name)
+        return "; a value is known only after its `let`";
+  return "";
+}
+
 Type Checker::checkName(const Expr &expr, const Scope &scope) {
   if (const Binding *binding = scope.find(expr.text)) {
     if (index)
@@ -136,6 +146,8 @@ Type Checker::checkName(const Expr &expr, const Scope &scope) {
     for (const Binding &binding : scope.bindings)
       names.push_back(binding.name);
     hint = didYouMean(expr.text, names);
+    if (hint.empty())
+      hint = whereItIsKnown(expr.text, scope);
   }
   diagnostics.report(DiagnosticKind::UnknownName, expr.range, expr.text, hint);
   return Type();
@@ -144,8 +156,10 @@ Type Checker::checkName(const Expr &expr, const Scope &scope) {
 bool Checker::operandIs(const Expr &operand, Type type, Kind kind, StringRef op) {
   if (type.is(kind))
     return true;
-  diagnostics.report(DiagnosticKind::OperandType, operand.range, op,
-                     kind == Kind::Bool ? "bools" : "numbers", describe(type));
+  diagnostics.report(
+      DiagnosticKind::OperandType, operand.range, op, kind == Kind::Bool ? "bools" : "numbers",
+      describe(type),
+      kind == Kind::Number && type.kind == Kind::Bool ? "; write `if … then 1 else 0`" : "");
   return false;
 }
 

@@ -72,6 +72,7 @@ private:
 
   Type check(const Expr &expr, const Scope &scope);
   Type checkInner(const Expr &expr, const Scope &scope);
+  std::string whereItIsKnown(llvm::StringRef name, const Scope &scope) const;
   Type checkName(const Expr &expr, const Scope &scope);
   Type checkUnary(const Expr &expr, const Scope &scope);
   Type checkBinary(const Expr &expr, const Scope &scope);

@@ -254,6 +254,9 @@ private:
                .Case("&", "; and is written `&&`")
                .Case("|", "; or is written `||`")
                .Case("#", "; a comment starts with `//`")
+               .Case("?", "; a choice is written `if … then … else …`")
+               .Case("[", "; a rule says what becomes of each element, without an index")
+               .Case(".", "; a function of `x` is written `f(x)`, and a path in quotes")
                .Case("'", "; a string is written with `\"`")
                .Default("");
     diagnostics.report(DiagnosticKind::InvalidCharacter, from(begin), shown(c), hint);

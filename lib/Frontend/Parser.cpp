@@ -35,7 +35,8 @@ public:
       else if (at(TokenKind::Rule) || at(TokenKind::Transform))
         parseRule();
       else {
-        expected("`rule`, `transform`, `fn` or `import`");
+        expected("`rule`, `transform`, `fn` or `import`",
+                 currentRange().text() == "def" ? "; a function is declared with `fn`" : "");
         recoverToDeclaration();
       }
     }
@@ -84,9 +85,20 @@ private:
   // name = expression; null if in error.
   const Expr *parseBinding(std::optional<Identifier> &name, StringRef what) {
     name = parseName(what);
-    if (!name || !expect(TokenKind::Assign))
+    if (!name || !expect(TokenKind::Assign, name ? assignmentHint(name->text) : ""))
       return nullptr;
     return parseExpression();
+  }
+
+  // For `next param -= …` of other languages.
+  std::string assignmentHint(StringRef name) const {
+    bool isOperator =
+        at(TokenKind::Plus) || at(TokenKind::Minus) || at(TokenKind::Star) || at(TokenKind::Slash);
+    if (!isOperator)
+      return "";
+    return ("; write the whole value, as in `" + name + " = " + name + " " + currentRange().text() +
+            " …`")
+        .str();
   }
 
   void parseFunction() {
@@ -97,6 +109,8 @@ private:
     else
       recoverToDeclaration();
   }
+
+  StringRef typeHint() const { return at(TokenKind::Colon) ? "; types are inferred" : ""; }
 
   bool parseFunctionParts(Function &function) {
     advance();
@@ -112,7 +126,7 @@ private:
       if (!accept(TokenKind::Comma))
         break;
     }
-    if (!expect(TokenKind::RightParen))
+    if (!expect(TokenKind::RightParen, typeHint()))
       return false;
     if (accept(TokenKind::Assign)) {
       function.result = parseExpression();
@@ -171,7 +185,11 @@ private:
   }
 
   bool parseRuleHead(Rule &rule) {
-    if (!expect(TokenKind::LeftParen))
+    if (!expect(
+            TokenKind::LeftParen,
+            at(TokenKind::LeftBrace)
+                ? ("; write `" + rule.name.text + "()` where there are no hyperparameters").str()
+                : ""))
       return false;
     while (!at(TokenKind::RightParen)) {
       bool isStatic = accept(TokenKind::Static);
@@ -180,7 +198,7 @@ private:
       if (!parameter ||
           !expect(TokenKind::Assign,
                   lacksDefault ? "; every hyperparameter and flag has a default, as in `lr = 1e-3`"
-                               : ""))
+                               : typeHint()))
         return false;
       const Expr *initial = parseExpression();
       if (!initial)
@@ -217,7 +235,12 @@ private:
         std::optional<Update> ignored;
         valid = parseUpdate(ignored, "finish");
       } else {
-        expected(rule.isTransform ? "`state`, `update` or `finish`" : "`state` or `update`");
+        StringRef hint =
+            at(TokenKind::Require) ? "; requirements stand before the `{`"
+            : at(TokenKind::Over)
+                ? "; `over` stands behind the state's name, as in `state m over tensor = 0`"
+                : "";
+        expected(rule.isTransform ? "`state`, `update` or `finish`" : "`state` or `update`", hint);
         valid = false;
         advance();
       }
@@ -237,7 +260,12 @@ private:
     state.name = *name;
     if (accept(TokenKind::Over) && !parseOver(state))
       return false;
-    if (!expect(TokenKind::Assign))
+    std::string form =
+        at(TokenKind::Colon)
+            ? "; the storage type stands behind the initial value, as in `state " +
+                  state.name.text.str() + " = 0 : f32`"
+            : "; a state has an initial value, as in `state " + state.name.text.str() + " = 0`";
+    if (!expect(TokenKind::Assign, form))
       return false;
     state.initial = parseExpression();
     if (!state.initial)
@@ -303,6 +331,18 @@ private:
     return expect(TokenKind::RightBrace);
   }
 
+  std::string statementHint() const {
+    StringRef word = currentRange().text();
+    if (at(TokenKind::If))
+      return "; an `if` chooses a value, as in `next param = if … then … else …`";
+    if (word == "param")
+      return "; write `next param = …`";
+    if (at(TokenKind::Identifier))
+      return ("; write `let " + word + " = …` for a value, or `next " + word + " = …` for a state")
+          .str();
+    return "";
+  }
+
   bool parseStatement(Update &update) {
     Statement statement{};
     statement.name = {currentRange().text(), currentRange()};
@@ -322,7 +362,7 @@ private:
       if (name)
         statement.name = *name;
     } else {
-      expected("`let`, `next` or `skip`");
+      expected("`let`, `next` or `skip`", statementHint());
       advance();
       return false;
     }

@@ -29,8 +29,8 @@ bool ResolvedRequest::computesInF64() const {
 }
 
 namespace {
-/// Rules that a message names.
-constexpr size_t maxListedRules = 16;
+/// Names that a message lists.
+constexpr size_t maxListedNames = 16;
 
 class Resolver {
 public:
@@ -56,7 +56,8 @@ public:
 
 private:
   const Rule *findRule() {
-    if (StringRef(request.rule).contains("|>") || StringRef(request.rule).contains('('))
+    // What is no name is meant for a chain.
+    if (StringRef(request.rule).find_first_of("|>(<=,") != StringRef::npos)
       return parseRequestedChain();
     const ParsedFile &file = program.main();
     StringRef path = file.source->path();
@@ -72,9 +73,9 @@ private:
     }
     std::vector<StringRef> names = program.ruleNames();
     std::vector<std::string> quoted;
-    for (StringRef name : llvm::ArrayRef(names).take_front(maxListedRules))
+    for (StringRef name : llvm::ArrayRef(names).take_front(maxListedNames))
       quoted.push_back(("`" + name + "`").str());
-    std::string list = llvm::join(quoted, ", ") + (names.size() > maxListedRules ? ", …" : "");
+    std::string list = llvm::join(quoted, ", ") + (names.size() > maxListedNames ? ", …" : "");
     if (request.rule.empty() && names.size() > 1) {
       diagnostics.report(DiagnosticKind::AmbiguousRule, SourceRange(), path, list);
       return nullptr;
@@ -121,6 +122,13 @@ private:
     return diagnostics.diagnostics().size() == before ? &file.rules.back() : nullptr;
   }
 
+  static std::string nearestOrAll(StringRef name, llvm::ArrayRef<StringRef> names) {
+    std::string near = didYouMean(name, names);
+    if (!near.empty() || names.empty() || names.size() > maxListedNames)
+      return near;
+    return (names.size() == 1 ? "; there is `" : "; there are `") + llvm::join(names, "`, `") + "`";
+  }
+
   void checkSettingNames(llvm::ArrayRef<ChainStage> chain) {
     llvm::SmallVector<StringRef> names;
     for (const ChainStage &stage : chain) {
@@ -130,7 +138,7 @@ private:
     for (const auto &[name, value] : request.settings)
       if (!chain.empty() && !llvm::is_contained(names, name))
         diagnostics.report(DiagnosticKind::UnknownSetting, SourceRange(), result.rule->name.text,
-                           name, didYouMean(name, names));
+                           name, nearestOrAll(name, names));
   }
 
   void resolveStage(const ChainStage &stage) {
@@ -197,6 +205,12 @@ private:
     size_t before = diagnostics.diagnostics().size();
     if (!expr)
       return Value();
+    if (expr->kind == ExprKind::Name && text.lower() != "true" && text.lower() != "false") {
+      diagnostics.report(DiagnosticKind::SettingType, range, name, describe(Type{kind}),
+                         ("`" + text + "`").str(),
+                         kind == Kind::Bool ? "; write `true` or `false`" : "");
+      return Value();
+    }
     Checker(diagnostics).checkConstant(*expr, file);
     if (diagnostics.diagnostics().size() != before)
       return Value();

@@ -165,6 +165,18 @@ void Checker::checkWhen(const Expr *when, const Scope &statics) {
                        "a condition on hyperparameters");
 }
 
+// What a wrong input may have been listed for.
+static std::string inputHint(const Rule &rule, StringRef name) {
+  if (name == "new_param")
+    return "; only a transform has it";
+  bool isKnown =
+      name == "matrix" ||
+      llvm::any_of(rule.parameters, [&](const Parameter &p) { return p.name.text == name; }) ||
+      llvm::any_of(rule.states, [&](const State &s) { return s.name.text == name; });
+  return isKnown ? "; it is known without being listed"
+                 : didYouMean(name, updateInputs(rule.isTransform));
+}
+
 void Checker::checkUpdate(const Rule &rule, const Update &update, const Scope &statics,
                           std::vector<const Statement *> &nexts) {
   Scope scope = statics;
@@ -174,10 +186,10 @@ void Checker::checkUpdate(const Rule &rule, const Update &update, const Scope &s
   llvm::ArrayRef<StringRef> inputs = updateInputs(rule.isTransform);
   for (const Identifier &input : update.inputs) {
     if (!llvm::is_contained(inputs, input.text)) {
-      diagnostics.report(
-          DiagnosticKind::UnknownInput, input.range, input.text,
-          rule.isTransform ? "`step`, `first` and `new_param`" : "`step` and `first`",
-          input.text == "new_param" ? "; only a transform has it" : didYouMean(input.text, inputs));
+      diagnostics.report(DiagnosticKind::UnknownInput, input.range, input.text,
+                         rule.isTransform ? "`step`, `first` and `new_param`"
+                                          : "`step` and `first`",
+                         inputHint(rule, input.text));
       // Known from here on, so that its uses are not reported too.
       if (!scope.find(input.text))
         declare(scope, input, Type());

@@ -71,6 +71,68 @@ def test_settings_that_are_no_values():
         updraft.compile(SGD, set={"lr": 10**5000})
 
 
+def refuse(kind, message, use, *arguments, **keywords):
+    with pytest.raises(kind) as caught:
+        use(*arguments, **keywords)
+    assert str(caught.value) == message
+
+
+def test_arguments_of_another_type(sgd):
+    path = pathlib.Path("sgd.upd")
+    refuse(
+        TypeError,
+        f"the source is {type(path)}; give the text of a rule, or a path to `compile_file`",
+        updraft.compile,
+        path,
+    )
+    for argument in ("set", "storage"):
+        refuse(
+            TypeError,
+            f"`{argument}` is <class 'str'>; give a dict, `{{name: value}}`",
+            updraft.compile,
+            SGD,
+            **{argument: "lr=1"},
+        )
+        refuse(
+            TypeError,
+            f"`{argument}` has the key 1, which is no name",
+            updraft.compile,
+            SGD,
+            **{argument: {1: "f32"}},
+        )
+    refuse(
+        TypeError,
+        "`rule` is <class 'str'>; give what `updraft.compile` or `compile_file` returns",
+        updraft.Optimizer,
+        "sgd.upd",
+        [],
+    )
+    refuse(
+        TypeError,
+        "`params` is <class 'object'>; give a list of arrays, or of groups",
+        updraft.Optimizer,
+        sgd,
+        object(),
+    )
+
+
+def test_positions_of_parameters(sgd):
+    optimizer = updraft.Optimizer(sgd, [numpy.ones(1, "float32")])
+    for use in (optimizer.state, optimizer.step_count):
+        refuse(
+            updraft.InvalidArgumentError,
+            "parameter -1 does not exist; the optimizer has 1",
+            use,
+            -1,
+        )
+        refuse(
+            TypeError,
+            "a parameter is given by its position, an integer, not <class 'str'>",
+            use,
+            "velocity",
+        )
+
+
 def test_text_that_is_no_utf8():
     with pytest.raises(updraft.CompileError):
         updraft.compile("rule \ud800")

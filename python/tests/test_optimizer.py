@@ -194,8 +194,11 @@ def test_seed_can_be_set(adamw):
     assert optimizer.seed == 0
     optimizer.seed = 2**64 - 1
     assert optimizer.seed == 2**64 - 1
-    with pytest.raises(TypeError):
+    with pytest.raises(updraft.InvalidArgumentError) as caught:
         optimizer.seed = -1
+    assert str(caught.value) == "-1 is no seed; it is from 0 to 2^64 - 1"
+    with pytest.raises(TypeError, match="the seed is <class 'str'>; give an integer"):
+        optimizer.seed = "1"
 
 
 def test_step_count_can_be_set(adamw):

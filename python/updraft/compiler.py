@@ -42,6 +42,18 @@ def _literal(name: str, value: Any) -> str:
         raise InvalidArgumentError(f"setting `{name}` is no number: {error}") from None
 
 
+def _items(argument: str, mapping: Mapping[str, Any] | None) -> list[tuple[str, Any]]:
+    """The items of `set` or `storage`, whose keys are names."""
+    if mapping is None:
+        return []
+    if not isinstance(mapping, Mapping):
+        raise TypeError(f"`{argument}` is {type(mapping)}; give a dict, `{{name: value}}`")
+    for name in mapping:
+        if not isinstance(name, str):
+            raise TypeError(f"`{argument}` has the key {name!r}, which is no name")
+    return list(mapping.items())
+
+
 # Bytes in a rule file. Reading one more is enough for the compiler to refuse a longer file.
 _SOURCE_LIMIT = 64 * 1024
 
@@ -67,7 +79,9 @@ class Rule:
 
     @property
     def states(self) -> dict[str, str]:
-        """The states with their storage types, in the order of declaration."""
+        """The states with their storage types, in the order of declaration; those that only
+        matrices have are last.
+        """
         return self._compiled.states
 
     @property
@@ -113,7 +127,7 @@ def compile(
     Args:
         source: the text of a rule file, or its bytes in UTF-8.
         filename: names the text in messages; imports are looked for beside it.
-        rule: which rule, if the text has several.
+        rule: which rule, if the text has several; or a chain: "clip_by_value(1) |> SGD".
         set: static flags, and defaults of hyperparameters: `{"amsgrad": True, "lr": 3e-4}`.
         storage: storage types of "param", "grad", a state by its name, or of every state by
             "state": `{"param": "bf16", "state": "f32"}`. f32 where nothing is said; states are
@@ -131,8 +145,12 @@ def compile(
     >>> sgd.name, sgd.hypers
     ('SGD', {'lr': 0.1})
     """
-    settings = [(name, _literal(name, value)) for name, value in (set or {}).items()]
-    types = [(name, dtypes.number(dtype)) for name, dtype in (storage or {}).items()]
+    if not isinstance(source, str | bytes):
+        raise TypeError(
+            f"the source is {type(source)}; give the text of a rule, or a path to `compile_file`"
+        )
+    settings = [(name, _literal(name, value)) for name, value in _items("set", set)]
+    types = [(name, dtypes.number(dtype)) for name, dtype in _items("storage", storage)]
     cache = None if cache_dir is None else path_text(cache_dir)
     # What is no text, such as half a surrogate pair, is refused by the compiler.
     text = source.encode(errors="surrogatepass") if isinstance(source, str) else source

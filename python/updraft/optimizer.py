@@ -1,6 +1,7 @@
 """Applying a compiled rule to arrays."""
 
 import errno
+import operator
 import os
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from typing import Any
@@ -162,10 +163,16 @@ class Optimizer:
     def __init__(
         self, rule: Rule, params: Iterable[Any] | Iterable[Mapping[str, Any]], **hypers: float
     ) -> None:
+        if not isinstance(rule, Rule):
+            raise TypeError(
+                f"`rule` is {type(rule)}; give what `updraft.compile` or `compile_file` returns"
+            )
         if _is_array(params):
             raise TypeError("`params` is one array; give a list of arrays, `[array]`, or of groups")
         if isinstance(params, Mapping):
             raise TypeError("`params` is one group; give a list of groups, `[group]`")
+        if not isinstance(params, Iterable):
+            raise TypeError(f"`params` is {type(params)}; give a list of arrays, or of groups")
         params = list(params)
         if params and all(isinstance(item, Mapping) for item in params):
             groups = [dict(group) for group in params]
@@ -250,18 +257,34 @@ class Optimizer:
         grads[param] = Rows(indices, values)
         self.step(grads)
 
+    def _position(self, param: int) -> int:
+        """Checks a parameter's position, as far as the library does not."""
+        try:
+            position = operator.index(param)
+        except TypeError:
+            raise TypeError(
+                f"a parameter is given by its position, an integer, not {type(param)}"
+            ) from None
+        if position < 0:
+            raise InvalidArgumentError(
+                f"parameter {position} does not exist; "
+                f"the optimizer has {self._optimizer.param_count}"
+            )
+        return position
+
     def state(self, param: int) -> dict[str, Any]:
         """Returns the states of a parameter by name, as arrays over the optimizer's own memory.
 
         Empty until the parameter's first step. bf16 comes as ml_dtypes' type if that is installed,
         else as an object for `torch.from_dlpack`.
         """
+        param = self._position(param)
         views = {name: self._optimizer.state(param, name) for name in self._rule.states}
         return {name: view for name, view in views.items() if view is not None}
 
     def bind_state(self, param: int, name: str, array: Any) -> None:
         """Uses `array`'s memory for a state; its content becomes the state's value."""
-        self._optimizer.bind_state(param, name, array)
+        self._optimizer.bind_state(self._position(param), name, array)
 
     @property
     def seed(self) -> int:
@@ -270,15 +293,21 @@ class Optimizer:
 
     @seed.setter
     def seed(self, value: int) -> None:
-        self._optimizer.set_seed(value)
+        try:
+            seed = operator.index(value)
+        except TypeError:
+            raise TypeError(f"the seed is {type(value)}; give an integer") from None
+        if not 0 <= seed < 1 << 64:
+            raise InvalidArgumentError(f"{seed} is no seed; it is from 0 to 2^64 - 1")
+        self._optimizer.set_seed(seed)
 
     def step_count(self, param: int) -> int:
         """Returns how many steps a parameter has taken."""
-        return self._optimizer.get_step(param)
+        return self._optimizer.get_step(self._position(param))
 
     def set_step_count(self, param: int, count: int) -> None:
         """Sets how many steps a parameter has taken."""
-        self._optimizer.set_step(param, count)
+        self._optimizer.set_step(self._position(param), count)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes states, step counts and hyperparameters as a safetensors file."""

@@ -80,5 +80,5 @@ std::string updraft::runtime::nameHint(std::string_view name,
   std::string list;
   for (const std::string &candidate : known)
     list += fmt::format("{}`{}`", list.empty() ? "" : ", ", candidate);
-  return "; there is " + list;
+  return (known.size() == 1 ? "; there is " : "; there are ") + list;
 }

@@ -71,7 +71,7 @@ llvm::Expected<CompileRequest> RuleOptions::makeRequest(llvm::StringRef target) 
   }
   auto cpu = CPUTarget::named(target);
   if (!cpu)
-    return cpu.takeError();
+    return makeError(UPD_INVALID_ARGUMENT, llvm::toString(cpu.takeError()));
   request.target = std::move(*cpu);
   return request;
 }

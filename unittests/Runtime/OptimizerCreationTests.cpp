@@ -120,7 +120,7 @@ TEST(OptimizerCreation, RefusesHyperparameters) {
   EXPECT_EQ(refusalWith({{"momentun", 0.5}}, UPD_NOT_FOUND),
             "rule `Momentum` has no hyperparameter `momentun`; did you mean `momentum`?");
   EXPECT_EQ(refusalWith({{"x", 0.5}}, UPD_NOT_FOUND),
-            "rule `Momentum` has no hyperparameter `x`; there is `lr`, `momentum`");
+            "rule `Momentum` has no hyperparameter `x`; there are `lr`, `momentum`");
   EXPECT_EQ(refusalWith({{nullptr, 0.5}}, UPD_INVALID_ARGUMENT),
             "the name of a hyperparameter is null");
   EXPECT_EQ(refusalWith({{"lr", 0.5}, {"lr", 0.5}}, UPD_INVALID_ARGUMENT),
@@ -154,7 +154,7 @@ TEST(OptimizerCreation, SettingSeveralHyperparametersAtOnce) {
   };
   EXPECT_EQ(set({{"lr", 0.25}, {"momentum", 1.5}}), "{momentum} is 1.5, not in [0, 1)");
   EXPECT_EQ(set({{"lr", 0.25}, {"x", 1}}),
-            "rule `Momentum` has no hyperparameter `x`; there is `lr`, `momentum`");
+            "rule `Momentum` has no hyperparameter `x`; there are `lr`, `momentum`");
   EXPECT_EQ(set({{"lr", 0.25}, {"lr", 0.5}}), "hyperparameter `lr` is given twice for group 0");
   double value = 0;
   EXPECT_EQ(textOf(optimizer->getHyper(0, "lr", value)), "ok");
