@@ -65,8 +65,8 @@ UPD_EXPORT upd_dtype upd_rule_grad_dtype(const upd_rule *rule);
  * what they read and write. Valid until the rule is released. */
 UPD_EXPORT const char *upd_rule_interface(const upd_rule *rule);
 
-/* Counted and indexed in the order of declaration, states that only matrices have behind the others.
- * An index out of range gives null or 0. */
+/* Counted and indexed in the order of declaration, states that only matrices have behind the
+ * others. An index out of range gives null or 0. */
 UPD_EXPORT size_t upd_rule_hyper_count(const upd_rule *rule);
 UPD_EXPORT const char *upd_rule_hyper_name(const upd_rule *rule, size_t index);
 UPD_EXPORT double upd_rule_hyper_default(const upd_rule *rule, size_t index);

@@ -68,8 +68,12 @@ SETTING = {
     "Updraft_StreamType": plan(
         STREAMS + '%m = updraft.stream "m" : ', INITIAL_OF_ONE + VALIDATE, kind="matrix "
     ),
-    "Updraft_StochasticType": lone("grad").replace("EXAMPLE", "%p = updraft.param stored EXAMPLE : f32"),
-    "Updraft_CorrectedType": lone("grad").replace("EXAMPLE", "%p = updraft.param stored EXAMPLE : f32"),
+    "Updraft_StochasticType": lone("grad").replace(
+        "EXAMPLE", "%p = updraft.param stored EXAMPLE : f32"
+    ),
+    "Updraft_CorrectedType": lone("grad").replace(
+        "EXAMPLE", "%p = updraft.param stored EXAMPLE : f32"
+    ),
     "Updraft_ReductionAttr": plan(
         STREAMS + INITIAL + VALIDATE + "updraft.pass reduces [",
         "] -> f64 {\n%zero = arith.constant 0.0 : f64\nupdraft.store reduce(%zero)\n}\n",
