@@ -127,12 +127,14 @@ def test_another_layout_than_the_parameters(momentum):
 def test_tensors_without_memory_here(momentum):
     torch = pytest.importorskip("torch")
     optimizer = updraft.Optimizer(momentum, [torch.ones(2, 2)])
-    for tensor in (torch.ones(2, 2, device="meta"), torch.ones(2, 2).to_sparse()):
+    for tensor in (torch.ones(2, 2, device="meta"), torch.ones(2, 2).to_sparse_csr()):
         with pytest.raises(TypeError) as caught:
             optimizer.step([tensor])
         assert str(caught.value) == (
             "gradient 0 is <class 'torch.Tensor'>, which is not in CPU memory, or not dense; pass "
             "a numpy array or a dense tensor with `__dlpack__`"
         )
+    with pytest.raises(TypeError, match="parameter 0 is .*, or not dense"):
+        updraft.Optimizer(momentum, [torch.ones(2, 2).to_sparse()])
     with pytest.raises(TypeError, match="`params` is one array"):
         updraft.Optimizer(momentum, torch.ones(4, 4))
