@@ -1,5 +1,7 @@
 """Steps an optimizer of PyTorch's kind and one of ours side by side."""
 
+import itertools
+
 import numpy
 import torch
 
@@ -8,11 +10,11 @@ SHAPES = [(41, 29), (7,), (1,), (3, 5, 2), ()]
 SCALES = [1.0, 30.0, 0.5, 0.1, 1.0]
 
 
-def random_params(generator, dtype):
-    """Returns parameters of all SHAPES, of the magnitude of SCALES, and arrays of the same."""
+def random_params(generator, dtype, shapes=SHAPES):
+    """Returns parameters of all shapes, of the magnitude of SCALES, and arrays of the same."""
     theirs = [
         torch.nn.Parameter(scale * torch.randn(shape, generator=generator, dtype=dtype))
-        for shape, scale in zip(SHAPES, SCALES, strict=True)
+        for shape, scale in zip(shapes, itertools.cycle(SCALES), strict=False)
     ]
     return theirs, [param.detach().clone().numpy() for param in theirs]
 
@@ -49,11 +51,17 @@ class Closeness:
         """Returns the largest difference of each parameter, and its scale."""
         errors = []
         for index, (their, our) in enumerate(zip(self.theirs, self.ours, strict=True)):
-            expected = their.detach().numpy()
+            expected = their.detach().numpy() if isinstance(their, torch.Tensor) else their
             self.scales[index] = max(self.scales[index], numpy.abs(expected).max())
             error = numpy.abs(our.astype("float64") - expected).max()
             errors.append((error, self.scales[index]))
         return errors
+
+    def check(self, step, ulp_per_step):
+        """Asserts that no difference is above so many units in the last place of the scale."""
+        for index, (error, scale) in enumerate(self.errors()):
+            ulp = error / numpy.spacing(scale)
+            assert ulp <= ulp_per_step * step, f"step {step}, parameter {index}: {ulp} ULP"
 
     def all_moved(self):
         """Tells whether no element is what it was at the start."""

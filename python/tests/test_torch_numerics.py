@@ -13,7 +13,7 @@ import torch
 import updraft
 
 from .conftest import RULES
-from .stepping import twenty_steps
+from .stepping import Closeness, random_params, twenty_steps
 from .test_against_torch import CASES
 
 SIZES = [(1,), (7,), (8,), (16,), (1003,), (3, 5, 2), ()]
@@ -58,9 +58,8 @@ def torch_with_rounded_root(monkeypatch):
 def first_difference(case, numerics):
     """Steps both optimizers; returns where their bits first differ, or None."""
     generator = torch.Generator().manual_seed(20)
-    theirs = [torch.nn.Parameter(torch.randn(shape, generator=generator)) for shape in SIZES]
-    ours = [param.detach().clone().numpy() for param in theirs]
-    before = [param.copy() for param in ours]
+    theirs, ours = random_params(generator, torch.float32, SIZES)
+    closeness = Closeness(theirs, ours)
     reference = case.create(theirs)
     rule = updraft.compile_file(RULES / f"{case.rule}.upd", set=case.settings, numerics=numerics)
     optimizer = updraft.Optimizer(rule, ours)
@@ -78,7 +77,7 @@ def first_difference(case, numerics):
                 mine = numpy.asarray(optimizer.state(index)[name])
                 if not (mine.view("uint32") == state.view("uint32")).all():
                     return f"step {step}, state {name} of parameter {index}"
-    assert all((our != start).all() for our, start in zip(ours, before, strict=True))
+    assert closeness.all_moved()
     return None
 
 

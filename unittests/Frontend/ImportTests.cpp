@@ -1,6 +1,6 @@
 //===- ImportTests.cpp - What expressions become ----------------------------------------------===//
 
-#include "updraft/Frontend/Frontend.h"
+#include "ImportedText.h"
 
 #include "Updraft/IR/UpdraftOps.h"
 
@@ -22,19 +22,8 @@ using testing::Not;
 namespace {
 class ImportTest : public testing::Test {
 protected:
-  // The rule's operations as text, or what is wrong with the input.
   std::string import(const std::string &source, const RuleRequest &request = {}) {
-    DiagnosticEngine diagnostics;
-    auto program = parseProgram(source, "rule.upd", diagnostics);
-    auto imported = program ? importRule(context, *program, request, diagnostics) : std::nullopt;
-    if (!imported)
-      return diagnostics.render();
-    EXPECT_TRUE(mlir::succeeded(mlir::verify(*imported->module)));
-    statics = imported->statics;
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    imported->module->print(os, mlir::OpPrintingFlags().printNameLocAsPrefix());
-    return text;
+    return test::importedText(source, request, &statics);
   }
 
   // The same for an expression as the next parameter.
@@ -73,6 +62,13 @@ TEST_F(ImportTest, TheNumericsModeIsAConstant) {
   EXPECT_THAT(import("rule R(lr = 1) require numerics != \"ieee\" else \"not {numerics}\"\n"
                      "{ update(param, grad) { next param = grad } }"),
               HasSubstr("error: not ieee"));
+}
+
+TEST_F(ImportTest, TheModeFastIsAnAttributeOfTheRule) {
+  RuleRequest fast;
+  fast.numerics = "fast";
+  EXPECT_THAT(importExpression("grad / lr", fast), HasSubstr("@R compute f32 fast {"));
+  EXPECT_THAT(importExpression("grad / lr"), HasSubstr("@R compute f32 {"));
 }
 
 TEST_F(ImportTest, AScalarIsRoundedToTheComputeType) {

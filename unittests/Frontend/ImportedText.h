@@ -12,8 +12,11 @@
 
 namespace updraft::test {
 
-/// The verified module that a text becomes, or what is wrong with the text.
-inline std::string importedText(const std::string &source, const RuleRequest &request = {}) {
+/// The verified module that a text becomes, or what is wrong with the text. Where `statics` is
+/// given it becomes the names and values of the static parameters.
+inline std::string
+importedText(const std::string &source, const RuleRequest &request = {},
+             std::vector<std::pair<std::string, std::string>> *statics = nullptr) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   DiagnosticEngine diagnostics;
   auto program = parseProgram(source, "rule.upd", diagnostics);
@@ -21,6 +24,8 @@ inline std::string importedText(const std::string &source, const RuleRequest &re
   if (!imported)
     return diagnostics.render();
   EXPECT_TRUE(mlir::succeeded(mlir::verify(*imported->module)));
+  if (statics)
+    *statics = std::move(imported->statics);
   std::string text;
   llvm::raw_string_ostream os(text);
   imported->module->print(os, mlir::OpPrintingFlags().printNameLocAsPrefix());

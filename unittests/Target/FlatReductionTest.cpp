@@ -3,7 +3,7 @@
 // width of vectors.
 
 #include "JitPlan.h"
-#include "ReductionModel.h"
+#include "Partials.h"
 #include "StorageFormat.h"
 
 #include <gtest/gtest.h>
@@ -94,9 +94,9 @@ std::vector<double> expectedPartials(const StorageFormat &compute, const Storage
     values.push_back(reduced.value);
     negatives.push_back(reduced.negative);
   }
-  std::vector<double> square = leafPartials(Kind::sum, squares),
-                      largest = leafPartials(Kind::max, values),
-                      negative = leafPartials(Kind::sum, negatives), result;
+  std::vector<double> square = leafPartials(ReductionKind::sum, squares),
+                      largest = leafPartials(ReductionKind::max, values),
+                      negative = leafPartials(ReductionKind::sum, negatives), result;
   for (size_t i = 0; i < square.size(); ++i)
     result.insert(result.end(), {square[i], largest[i], negative[i]});
   return result;

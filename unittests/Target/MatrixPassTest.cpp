@@ -3,7 +3,7 @@
 // over shapes around those of vectors, lanes and blocks.
 
 #include "JitPlan.h"
-#include "ReductionModel.h"
+#include "Partials.h"
 #include "StorageFormat.h"
 
 #include <gtest/gtest.h>
@@ -143,14 +143,17 @@ public:
     int64_t middle = shape.blocks() / 3;
     run(0, {0, middle}, partials.data());
     run(0, {middle, shape.blocks()}, partials.data() + 2 * middle);
-    EXPECT_EQ(bitsOf(partials), bitsOf(interleaved(blockPartials(Kind::sum, squares, shape),
-                                                   blockPartials(Kind::max, matrix.grads, shape))));
-    EXPECT_EQ(bitsOf(matrix.rowSum), bitsOf(withGuard(rowTotals(Kind::sum, squares, shape))));
-    EXPECT_EQ(bitsOf(matrix.rowMax), bitsOf(withGuard(rowTotals(Kind::max, matrix.grads, shape))));
+    EXPECT_EQ(bitsOf(partials),
+              bitsOf(interleaved(blockPartials(ReductionKind::sum, squares, shape),
+                                 blockPartials(ReductionKind::max, matrix.grads, shape))));
+    EXPECT_EQ(bitsOf(matrix.rowSum),
+              bitsOf(withGuard(rowTotals(ReductionKind::sum, squares, shape))));
+    EXPECT_EQ(bitsOf(matrix.rowMax),
+              bitsOf(withGuard(rowTotals(ReductionKind::max, matrix.grads, shape))));
     EXPECT_EQ(bitsOf(matrix.columnSum),
-              bitsOf(withGuard(columnPartials(Kind::sum, squares, shape))));
+              bitsOf(withGuard(columnPartials(ReductionKind::sum, squares, shape))));
     EXPECT_EQ(bitsOf(matrix.columnMax),
-              bitsOf(withGuard(columnPartials(Kind::max, matrix.grads, shape))));
+              bitsOf(withGuard(columnPartials(ReductionKind::max, matrix.grads, shape))));
   }
 
   void expectRowPass() {
@@ -163,7 +166,7 @@ public:
       expectedState[r] = uint16_t(bf16.encode(expectedMade[r]));
       values.push_back(expectedMade[r]);
     }
-    std::vector<double> expected = withGuard(leafPartials(Kind::sum, values));
+    std::vector<double> expected = withGuard(leafPartials(ReductionKind::sum, values));
     std::vector<double> partials(expected.size(), -7.0);
     run(1, {0, int64_t(rows)}, partials.data());
     EXPECT_EQ(bitsOf(partials), bitsOf(expected));
@@ -185,7 +188,8 @@ public:
     }
     std::vector<double> partials(shape.blocks() + 1, -7.0);
     run(2, {0, shape.blocks()}, partials.data());
-    EXPECT_EQ(bitsOf(partials), bitsOf(withGuard(blockPartials(Kind::sum, expected, shape))));
+    EXPECT_EQ(bitsOf(partials),
+              bitsOf(withGuard(blockPartials(ReductionKind::sum, expected, shape))));
     for (int64_t i = 0; i < shape.elements(); ++i)
       ASSERT_EQ(matrix.paramAt(i), matrix.stored.decode(matrix.stored.encode(expected[i]))) << i;
   }
