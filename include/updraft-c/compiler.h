@@ -37,7 +37,7 @@ typedef struct upd_compile_options {
    * like the parameter. */
   const upd_storage *storage;
   size_t storage_count;
-  const char *numerics;  /* null: "ieee"; or "torch" (docs/numerics.md) */
+  const char *numerics;  /* null: "ieee"; or "torch", "fast" (docs/numerics.md) */
   const char *cache_dir; /* null: the default; "": no cache on disk */
 } upd_compile_options;
 

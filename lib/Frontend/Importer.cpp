@@ -48,12 +48,13 @@ public:
     evaluator.isMatrix = isMatrix;
   }
 
-  void importInto(mlir::ModuleOp module) {
+  void importInto(mlir::ModuleOp module, StringRef numerics) {
     Location loc = evaluator.location(request.rule->name);
     builder.setInsertionPointToEnd(module.getBody());
     std::string name = request.rule->name.text.str() + (isMatrix ? "_matrix" : "");
     auto op = RuleOp::create(builder, loc, name, compute);
     op.setMatrix(isMatrix);
+    op.setFast(numerics == fastNumerics);
     builder.setInsertionPointToEnd(&op.getBody().emplaceBlock());
 
     for (const ResolvedStage &stage : request.stages)
@@ -176,7 +177,7 @@ std::optional<ImportedRule> updraft::importRule(mlir::MLIRContext &context, cons
   for (bool isMatrix : {false, true})
     if (!isMatrix || resolved->hasMatrixRule)
       RuleImporter(context, *resolved, request.numerics, isMatrix, diagnostics)
-          .importInto(*imported.module);
+          .importInto(*imported.module, request.numerics);
   if (diagnostics.diagnostics().size() == before && !reduceAlike(*imported.module))
     diagnostics.report(DiagnosticKind::GroupReductionsDiffer, resolved->rule->name.range,
                        resolved->rule->name.text);

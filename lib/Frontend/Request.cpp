@@ -14,7 +14,7 @@ using namespace updraft;
 using llvm::StringRef;
 
 llvm::ArrayRef<StringRef> updraft::numericsModes() {
-  static constexpr StringRef modes[] = {"ieee", "torch"};
+  static constexpr StringRef modes[] = {"ieee", "torch", fastNumerics};
   return modes;
 }
 

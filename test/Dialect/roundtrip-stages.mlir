@@ -4,14 +4,14 @@
 
 // What reductions, smaller extents and skipping add.
 
-// CHECK-LABEL: updraft.rule @Rule compute f32 matrix {
+// CHECK-LABEL: updraft.rule @Rule compute f32 matrix fast {
 // CHECK:         %size_over_row = updraft.size over row
 // CHECK:         %r = updraft.state "r" over row stored bf16 initial %{{.*}} : f32
 // CHECK:         %s = updraft.state "s" over group stored f32 initial %{{.*}} : f64
 // CHECK:         %[[SUM:.*]] = updraft.reduce sum %grad over tensor : f32
 // CHECK:         updraft.random 3
 // CHECK:         updraft.next %param, %r, %s skip(%{{.*}}) : f32, f32, f64
-updraft.rule @Rule compute f32 matrix {
+updraft.rule @Rule compute f32 matrix fast {
   %zero = arith.constant 0.0 : f64
   %0 = updraft.size over row
   %1 = updraft.param stored f32 : f32

@@ -20,7 +20,7 @@ void RuleOptions::addTo(CLI::App &app) {
          "f16; all but grad also as bf16_stochastic or bf16_corrected")
       ->type_name("NAME=TYPE")
       ->delimiter(',');
-  app.add_option("--numerics", numerics, "ieee or torch: how arithmetic rounds")
+  app.add_option("--numerics", numerics, "ieee, torch or fast: how arithmetic rounds")
       ->type_name("MODE")
       ->capture_default_str();
 }

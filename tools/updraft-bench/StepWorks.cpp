@@ -67,7 +67,9 @@ StepSetup setupOf(const BenchOptions &options, const Optimizer &optimizer, int64
           tensors,
           elements,
           rows,
-          optimizer.chain};
+          optimizer.chain,
+          /*listed=*/0,
+          options.numerics};
 }
 
 Contestant stepOf(Stepper &stepper, std::string impl, std::string dtype) {

@@ -73,7 +73,7 @@ Stepper::Stepper(const StepSetup &setup)
                               settings.size(),
                               storage.data(),
                               storage.size(),
-                              nullptr,
+                              setup.numerics.c_str(),
                               ""};
   check(upd_compile_file(setup.ruleFile.c_str(), &options, &rule));
 

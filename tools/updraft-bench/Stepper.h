@@ -27,6 +27,7 @@ struct StepSetup {
   int64_t rows = 0;      // of each tensor, if they are matrices
   std::string rule = {}; // of the file, or a chain; empty: the only one
   int64_t listed = 0;    // so many of the rows have a gradient, others in every step; 0: all
+  std::string numerics = "ieee";
 };
 
 /// Parameters and gradients filled with small numbers, and an optimizer over them that has taken a

@@ -14,10 +14,11 @@ namespace updraft::bench {
 class TorchPeer;
 
 struct BenchOptions {
-  bool quick = false;         // small sizes and few rounds: whether it works, not how fast it is
-  std::string rulesDir;       // where the shipped rules are
-  std::string self;           // this program, started again for what needs a fresh process
-  TorchPeer *torch = nullptr; // null: without PyTorch
+  bool quick = false;            // small sizes and few rounds: whether it works, not how fast it is
+  std::string rulesDir;          // where the shipped rules are
+  std::string numerics = "ieee"; // of the rules in works that step
+  std::string self;              // this program, started again for what needs a fresh process
+  TorchPeer *torch = nullptr;    // null: without PyTorch
 };
 
 /// A work by its name. `run` gives the rows; an error is thrown as std::runtime_error.

@@ -55,6 +55,9 @@ void addOptions(CLI::App &app, Options &options) {
   app.add_option("--json", options.json, "Write the rows to this file");
   app.add_option("--svg", options.svg, "Draw the ratios to this file");
   app.add_option("--torch", options.python, "A Python with torch, to measure it beside");
+  app.add_option("--numerics", options.bench.numerics, "ieee, torch or fast: how steps round")
+      ->type_name("MODE")
+      ->capture_default_str();
   app.add_option("--rules", options.bench.rulesDir, "Folder of the shipped rules")
       ->capture_default_str();
   app.add_option("--compile-probe", options.probeFile, "")->group("");

@@ -60,7 +60,7 @@ int main(int argc, char **argv) {
                  "name=value: a hyperparameter or a static flag; several with commas")
       ->type_name("NAME=VALUE")
       ->delimiter(',');
-  app.add_option("--numerics", options.numerics, "ieee or torch: how arithmetic rounds")
+  app.add_option("--numerics", options.numerics, "ieee, torch or fast: how arithmetic rounds")
       ->type_name("MODE")
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);

@@ -116,7 +116,8 @@ TEST(CompilerCAPI, BadArgumentsAreRefused) {
   options = withoutCache();
   options.numerics = "sloppy";
   EXPECT_EQ(compile(momentum, options, handle), UPD_INVALID_ARGUMENT);
-  EXPECT_STREQ(upd_last_error(), "unknown numerics mode `sloppy`; the modes are `ieee`, `torch`");
+  EXPECT_STREQ(upd_last_error(),
+               "unknown numerics mode `sloppy`; the modes are `ieee`, `torch`, `fast`");
 
   options = withoutCache();
   options.setting_count = 1;

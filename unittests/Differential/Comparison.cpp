@@ -333,6 +333,8 @@ std::string updraft::differential::describe(const RuleCase &ruleCase) {
   std::string text = ruleCase.filename;
   if (ruleCase.target != "host")
     text += " for " + ruleCase.target;
+  if (ruleCase.numerics != "ieee")
+    text += " in " + ruleCase.numerics;
   for (const auto &[name, value] : ruleCase.settings)
     text += " " + name + "=" + value;
   for (const auto &[name, dtype] : ruleCase.storage)

@@ -209,6 +209,7 @@ RuleCase Generator::make() {
     for (auto &[name, dtype] : ruleCase.storage)
       if (name != "grad")
         dtype = pick<upd_dtype>({UPD_BF16_STOCHASTIC, UPD_BF16_CORRECTED, dtype});
+  ruleCase.numerics = pick<std::string>({"ieee", "ieee", "torch", "fast"});
   ruleCase.settings = {{"flag", chance(50) ? "true" : "false"}};
   for (int step = 2; step <= 3; ++step)
     ruleCase.changes.push_back({step, pick(hypers), (1 + below(199)) * 0.01});

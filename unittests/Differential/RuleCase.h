@@ -39,6 +39,7 @@ struct RuleCase {
   std::vector<TensorShape> tensors;
   int steps = 5;
   uint64_t seed = 0;
+  std::string numerics = "ieee";
   bool ordinary = false; // no special values, which make every reduction NaN
 };
 

@@ -43,6 +43,20 @@ TEST_P(Rules, StepAsInterpretedOnLargeTensors) {
   }
 }
 
+// In the mode `fast` what is interpreted is the rule after its rewrites.
+TEST_P(Rules, StepAsInterpretedInOtherNumerics) {
+  const std::vector<StorageChoice> choices = storageChoices(GetParam());
+  for (const char *numerics : {"torch", "fast"})
+    for (size_t choice : {size_t(0), (7 * GetParam().index + 5) % choices.size()}) {
+      RuleCase ruleCase = GetParam().instantiate(choices[choice]);
+      ruleCase.numerics = numerics;
+      ruleCase.ordinary = choice == 0;
+      ruleCase.tensors = smallTensors();
+      llvm::append_range(ruleCase.tensors, matrices());
+      ASSERT_TRUE(compiledEqualsInterpreted(ruleCase));
+    }
+}
+
 TEST_P(Rules, RefuseTheSameHyperparameters) {
   ASSERT_TRUE(requirementsAgree(GetParam().instantiate({})));
 }

@@ -3,9 +3,12 @@
 #include "Sides.h"
 
 #include "CAPI/Handles.h"
+#include "Updraft/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
 #include "updraft-c/compiler.h"
 #include "updraft/Engine/Session.h"
 #include "updraft/Frontend/Frontend.h"
+#include "updraft/Frontend/Numerics.h"
 
 using namespace updraft;
 using namespace updraft::differential;
@@ -48,6 +51,10 @@ upd_dtype updraft::differential::dtypeOf(StorageFormat format) {
   return UPD_F32;
 }
 
+static RuleRequest requestOf(const RuleCase &ruleCase) {
+  return {ruleCase.rule, ruleCase.settings, ruleCase.storage, ruleCase.numerics};
+}
+
 /// The C API knows this machine only.
 static llvm::Expected<RuleHandle> compileForTarget(const RuleCase &ruleCase) {
   llvm::Expected<CPUTarget> target = CPUTarget::named(ruleCase.target);
@@ -56,7 +63,7 @@ static llvm::Expected<RuleHandle> compileForTarget(const RuleCase &ruleCase) {
   CompileRequest request;
   request.source = ruleCase.source;
   request.filename = ruleCase.filename;
-  request.rule = {ruleCase.rule, ruleCase.settings, ruleCase.storage};
+  request.rule = requestOf(ruleCase);
   request.target = std::move(*target);
   llvm::Expected<Session::Loaded> loaded = Session::get().load(request, DiskCache());
   if (!loaded)
@@ -76,6 +83,7 @@ llvm::Expected<RuleHandle> updraft::differential::compile(const RuleCase &ruleCa
   upd_compile_options options = {};
   options.struct_size = sizeof(options);
   options.rule = ruleCase.rule.empty() ? nullptr : ruleCase.rule.c_str();
+  options.numerics = ruleCase.numerics.c_str();
   options.settings = settings.data();
   options.setting_count = settings.size();
   options.storage = storage.data();
@@ -94,10 +102,16 @@ static llvm::Expected<ImportedRule> import(const RuleCase &ruleCase) {
   auto program = parseProgram(ruleCase.source, ruleCase.filename, diagnostics);
   if (!program)
     return llvm::createStringError("parsing: " + diagnostics.render());
-  auto imported = importRule(context, *program,
-                             {ruleCase.rule, ruleCase.settings, ruleCase.storage}, diagnostics);
+  auto imported = importRule(context, *program, requestOf(ruleCase), diagnostics);
   if (!imported)
     return llvm::createStringError("importing: " + diagnostics.render());
+  if (ruleCase.numerics == fastNumerics) {
+    mlir::PassManager passes(&context);
+    passes.addPass(createSimplifyPass());
+    passes.addPass(createRelaxPass());
+    if (failed(passes.run(*imported->module)))
+      return llvm::createStringError("relaxing failed");
+  }
   return std::move(*imported);
 }
 

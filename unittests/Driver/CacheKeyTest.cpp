@@ -30,14 +30,15 @@ TEST(CacheKey, IsStable) {
 }
 
 TEST(CacheKey, TellsRequestsApart) {
-  std::vector<CompileRequest> requests(8, base());
+  std::vector<CompileRequest> requests(9, base());
   requests[1].source += "// a comment\n";
   requests[2].rule.settings = {{"lr", "1e-2"}};
   requests[3].rule.storage = {{"param", UPD_BF16}};
   requests[4].rule.storage = {{"grad", UPD_BF16}};
   requests[5].rule.storage = {{"param", UPD_F16}};
   requests[6].rule.numerics = "torch";
-  requests[7].target = llvm::cantFail(CPUTarget::named("aarch64"));
+  requests[7].rule.numerics = "fast";
+  requests[8].target = llvm::cantFail(CPUTarget::named("aarch64"));
   for (size_t i = 0; i < requests.size(); ++i)
     for (size_t j = 0; j < i; ++j)
       EXPECT_NE(keyOf(requests[i]), keyOf(requests[j])) << i << " and " << j;

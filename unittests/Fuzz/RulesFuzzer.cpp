@@ -10,6 +10,7 @@
 
 #include "RandomRule.h"
 #include "updraft/Driver/StatusError.h"
+#include "updraft/Frontend/Numerics.h"
 #include "llvm/Support/xxhash.h"
 
 using namespace updraft;
@@ -36,7 +37,7 @@ void compare(const RuleCase &ruleCase) {
 /// Nothing if the text is no rule: what is said then is the concern of another target.
 void compareText(llvm::StringRef text) {
   CompileRequest request = requestOf(text);
-  if (request.rule.numerics != "ieee")
+  if (!llvm::is_contained(numericsModes(), request.rule.numerics))
     return;
   RuleCase ruleCase;
   ruleCase.source = request.source;
@@ -44,6 +45,7 @@ void compareText(llvm::StringRef text) {
   ruleCase.rule = request.rule.rule;
   ruleCase.settings = request.rule.settings;
   ruleCase.storage = request.rule.storage;
+  ruleCase.numerics = request.rule.numerics;
   updraft::DiagnosticEngine diagnostics;
   auto program = parseProgram(request.source, request.filename, diagnostics);
   if (!program)

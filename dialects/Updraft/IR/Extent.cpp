@@ -8,25 +8,47 @@
 using namespace mlir;
 using namespace updraft;
 
+/// The extent of what has one whatever its operands; none for other operations.
+static std::optional<Extent> ownExtent(Operation &operation) {
+  return TypeSwitch<Operation *, std::optional<Extent>>(&operation)
+      .Case<HyperOp>([](auto) { return Extent::group; })
+      .Case<StepOp, FirstOp>([](auto) { return Extent::tensor; })
+      .Case<ParamOp, GradOp, RandomOp>([](auto) { return Extent::element; })
+      .Case<StateOp, ReduceOp>([](auto op) { return op.getOver(); })
+      // A tensor has as many columns in each of its rows.
+      .Case<SizeOp>([](SizeOp size) {
+        return isWithin(size.getOver(), Extent::group) ? Extent::group : Extent::tensor;
+      })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+Extent updraft::extentOf(Value value) {
+  SmallVector<Value> open{value};
+  DenseSet<Operation *> seen;
+  Extent largest = Extent::model;
+  while (!open.empty() && largest != Extent::element) {
+    Operation *operation = open.pop_back_val().getDefiningOp();
+    if (!operation)
+      return Extent::element;
+    if (!seen.insert(operation).second)
+      continue;
+    if (std::optional<Extent> own = ownExtent(*operation))
+      largest = join(largest, *own);
+    else
+      llvm::append_range(open, operation->getOperands());
+  }
+  return largest;
+}
+
 ExtentAnalysis::ExtentAnalysis(RuleOp rule) {
   for (Operation &operation : rule.getBody().front()) {
-    Extent extent =
-        TypeSwitch<Operation *, Extent>(&operation)
-            .Case<HyperOp>([](auto) { return Extent::group; })
-            .Case<StepOp, FirstOp>([](auto) { return Extent::tensor; })
-            .Case<ParamOp, GradOp, RandomOp>([](auto) { return Extent::element; })
-            .Case<StateOp, ReduceOp>([](auto op) { return op.getOver(); })
-            // A tensor has as many columns in each of its rows.
-            .Case<SizeOp>([](SizeOp size) {
-              return isWithin(size.getOver(), Extent::group) ? Extent::group : Extent::tensor;
-            })
-            .Default([&](Operation *other) {
-              Extent largest = Extent::model;
-              for (Value operand : other->getOperands())
-                largest = join(largest, of(operand));
-              return largest;
-            });
-    extents[&operation] = extent;
+    std::optional<Extent> extent = ownExtent(operation);
+    if (!extent) {
+      extent = Extent::model;
+      for (Value operand : operation.getOperands())
+        extent = join(*extent, of(operand));
+    }
+    extents[&operation] = *extent;
   }
 }
 

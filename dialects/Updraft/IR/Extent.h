@@ -13,6 +13,10 @@ namespace updraft {
 
 class RuleOp;
 
+/// What `value` is spread over, found from what it is computed of: for single values of a rule that
+/// is being changed.
+Extent extentOf(mlir::Value value);
+
 /// The extents of all values of a rule, by one forward walk over its block.
 class ExtentAnalysis {
 public:

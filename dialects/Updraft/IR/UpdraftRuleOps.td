@@ -31,7 +31,9 @@ def Updraft_RuleOp : Updraft_Op<"rule", [
     A rule is for tensors of any shape, or with `matrix` for those of two or more dimensions, whose
     last two are rows and columns.
 
-    Each operation rounds once, to nearest even: nothing is reassociated or contracted.
+    Each operation rounds once, to nearest even: nothing is reassociated or contracted. With `fast`
+    the rule stands for all that `updraft-relax` may make of it, within the errors that
+    docs/numerics.md states; the rule that this pass leaves is `fast` no longer.
 
     Constraints:
     - `rule_c1`: the parameter and the gradient have the compute type; operands and results of
@@ -57,9 +59,11 @@ def Updraft_RuleOp : Updraft_Op<"rule", [
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Updraft_Compute>:$compute,
-                       UnitAttr:$matrix);
+                       UnitAttr:$matrix, UnitAttr:$fast);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name `compute` $compute (`matrix` $matrix^)? attr-dict-with-keyword $body";
+  let assemblyFormat = [{
+    $sym_name `compute` $compute (`matrix` $matrix^)? (`fast` $fast^)? attr-dict-with-keyword $body
+  }];
   let hasRegionVerifier = 1;
 }
 

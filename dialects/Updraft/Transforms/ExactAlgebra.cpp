@@ -46,6 +46,10 @@ TypedAttr roundedTo(Type type, Attribute constant) {
 
 } // namespace
 
+bool updraft::foldsInexactly(Operation &op) {
+  return isa<math::ExpOp, math::LogOp, math::TanhOp, math::PowFOp>(op);
+}
+
 void updraft::populateExactAlgebraPatterns(RewritePatternSet &patterns) {
   populateWithGenerated(patterns);
 }

@@ -88,6 +88,57 @@ def ExpandStoragePass : Pass<"updraft-expand-storage", "::mlir::ModuleOp"> {
   ];
 }
 
+def RelaxPass : Pass<"updraft-relax", "::mlir::ModuleOp"> {
+  let summary = "Make the tensor arithmetic of rules cheaper, within stated errors";
+  let description = [{
+    Acts on rules that are `fast`, and leaves them without that. A division by a scalar becomes a
+    multiplication by its reciprocal; scalars that a tensor is multiplied by one after the other are
+    multiplied before; quotients by the same tensor that are added to a sum one after the other are
+    divided once; a product whose only use is a sum or difference is fused with it. Scalars are
+    computed in f64, so each rewrite has the error that docs/numerics.md states, and the same bits
+    on every target. Square roots and divisions of tensors stay correctly rounded.
+
+    Before:
+
+    ```mlir
+    updraft.rule @Descent compute f32 fast {
+      %lr = updraft.hyper "lr" = 1.000000e-03
+      %scale = updraft.hyper "scale" = 1.000000e+00
+      %param = updraft.param stored f32 : f32
+      %grad = updraft.grad stored f32 : f32
+      %0 = arith.truncf %scale : f64 to f32
+      %1 = arith.divf %grad, %0 : f32
+      %2 = arith.truncf %lr : f64 to f32
+      %3 = arith.mulf %2, %1 : f32
+      %4 = arith.subf %param, %3 : f32
+      updraft.next %4 : f32
+    }
+    ```
+
+    After:
+
+    ```mlir
+    updraft.rule @Descent compute f32 {
+      %lr = updraft.hyper "lr" = 1.000000e-03
+      %scale = updraft.hyper "scale" = 1.000000e+00
+      %param = updraft.param stored f32 : f32
+      %grad = updraft.grad stored f32 : f32
+      %cst = arith.constant 1.000000e+00 : f64
+      %0 = arith.divf %cst, %scale : f64
+      %1 = arith.mulf %0, %lr : f64
+      %2 = arith.truncf %1 : f64 to f32
+      %3 = arith.negf %2 : f32
+      %4 = math.fma %grad, %3, %param : f32
+      updraft.next %4 : f32
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+  let statistics = [
+    Statistic<"appliedRewrites", "applied-rewrites", "Rewrites of tensor arithmetic that were applied">
+  ];
+}
+
 def SchedulePass : Pass<"updraft-schedule", "::mlir::ModuleOp"> {
   let summary = "Turn each rule into a plan: host functions and the fewest passes over data";
   let description = [{

@@ -9,6 +9,7 @@
 void updraft::buildSchedulePipeline(mlir::OpPassManager &passes) {
   passes.addPass(createExpandStoragePass());
   passes.addPass(createSimplifyPass());
+  passes.addPass(createRelaxPass());
   passes.addPass(createSchedulePass());
 }
 
@@ -20,5 +21,6 @@ void updraft::buildPlanPipeline(mlir::OpPassManager &passes) {
 void updraft::registerPlanPipeline() {
   mlir::PassPipelineRegistration<>(
       "updraft-plan-pipeline",
-      "From rules to plans: expand storage, simplify, schedule, expand math", buildPlanPipeline);
+      "From rules to plans: expand storage, simplify, relax, schedule, expand math",
+      buildPlanPipeline);
 }

@@ -9,8 +9,8 @@ class OpPassManager;
 
 namespace updraft {
 
-/// From rules, as the frontend makes them, to plans: simplify, schedule. `passes` runs on a
-/// `builtin.module`.
+/// From rules, as the frontend makes them, to plans: expand storage, simplify, relax, schedule.
+/// `passes` runs on a `builtin.module`.
 void buildSchedulePipeline(mlir::OpPassManager &passes);
 
 /// The same, then expand math: to plans that can be lowered.

@@ -21,12 +21,6 @@ namespace updraft {
 
 namespace {
 
-/// Whether upstream folds a constant operand with the C library's function, which has other bits
-/// than the arithmetic that `updraft-expand-math` makes of it.
-bool foldsInexactly(Operation &op) {
-  return isa<math::ExpOp, math::LogOp, math::TanhOp, math::PowFOp>(op);
-}
-
 struct SimplifyPass : impl::SimplifyPassBase<SimplifyPass> {
   using SimplifyPassBase::SimplifyPassBase;
 

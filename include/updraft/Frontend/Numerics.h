@@ -11,6 +11,9 @@ namespace updraft {
 /// The name that every expression of the language knows as the request's mode, a string.
 constexpr llvm::StringLiteral numericsName = "numerics";
 
+/// The mode whose rules `updraft-relax` may rewrite.
+constexpr llvm::StringLiteral fastNumerics = "fast";
+
 /// The modes; docs/numerics.md defines them.
 llvm::ArrayRef<llvm::StringRef> numericsModes();
 

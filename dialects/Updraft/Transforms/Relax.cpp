@@ -1,0 +1,116 @@
+//===- Relax.cpp - Fewer and cheaper operations, with other bits ------------------------------===//
+// The rewrites of the numerics mode `fast`, on the tensor arithmetic of rules. They know no target,
+// so that what they make has the same bits everywhere.
+
+#include "Updraft/IR/Extent.h"
+#include "Updraft/IR/UpdraftOps.h"
+#include "Updraft/Transforms/ExactAlgebra.h"
+#include "Updraft/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Transforms/CSE.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+
+namespace updraft {
+#define GEN_PASS_DEF_RELAXPASS
+#include "Updraft/Transforms/Passes.h.inc"
+
+namespace {
+
+bool isScalar(Value value) { return isWithin(extentOf(value), Extent::tensor); }
+
+bool isOwnProduct(Value product) { return product.hasOneUse() && !isScalar(product); }
+
+/// The scalar as it was before it was rounded to an element.
+Value widened(OpBuilder &builder, Location loc, Value scalar) {
+  auto rounded = scalar.getDefiningOp<arith::TruncFOp>();
+  if (rounded && rounded.getIn().getType().isF64())
+    return rounded.getIn();
+  return scalar.getType().isF64()
+             ? scalar
+             : arith::ExtFOp::create(builder, loc, builder.getF64Type(), scalar).getResult();
+}
+
+/// The f64 scalar as an element.
+Value rounded(OpBuilder &builder, Location loc, Value scalar, Type type) {
+  return type.isF64() ? scalar : arith::TruncFOp::create(builder, loc, type, scalar).getResult();
+}
+
+Value inverseOf(OpBuilder &builder, Location loc, Value scalar) {
+  Value one = arith::ConstantOp::create(builder, loc, builder.getF64FloatAttr(1));
+  Value inverse = arith::DivFOp::create(builder, loc, one, widened(builder, loc, scalar));
+  return rounded(builder, loc, inverse, scalar.getType());
+}
+
+Value productOf(OpBuilder &builder, Location loc, Value left, Value right) {
+  Value product = arith::MulFOp::create(builder, loc, widened(builder, loc, left),
+                                        widened(builder, loc, right));
+  return rounded(builder, loc, product, left.getType());
+}
+
+namespace merging {
+#include "Updraft/Transforms/RelaxedAlgebra.inc"
+} // namespace merging
+
+namespace fusing {
+#include "Updraft/Transforms/Contraction.inc"
+} // namespace fusing
+
+struct CountRewrites : RewriterBase::Listener {
+  void notifyPatternEnd(const Pattern &, LogicalResult status) override {
+    count += succeeded(status);
+  }
+  unsigned count = 0;
+};
+
+struct RelaxPass : impl::RelaxPassBase<RelaxPass> {
+  using RelaxPassBase::RelaxPassBase;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    RewritePatternSet merging(context), fusing(context);
+    merging::populateWithGenerated(merging);
+    // Scalars that were constants are constants.
+    populateExactAlgebraPatterns(merging);
+    fusing::populateWithGenerated(fusing);
+    phases[0] = std::move(merging);
+    phases[1] = std::move(fusing);
+    return success();
+  }
+
+  void runOnOperation() override {
+    for (auto rule : getOperation().getOps<RuleOp>())
+      if (rule.getFast()) {
+        rule.setFast(false);
+        relax(rule);
+      }
+  }
+
+  void relax(RuleOp rule) {
+    CountRewrites rewrites;
+    GreedyRewriteConfig config;
+    config.setListener(&rewrites)
+        .setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)
+        .setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
+    for (const FrozenRewritePatternSet &patterns : phases) {
+      SmallVector<Operation *> operations;
+      for (Operation &op : rule.getBody().front())
+        if (!foldsInexactly(op))
+          operations.push_back(&op);
+      // Not converging within the driver's limits leaves a correct rule.
+      (void)applyOpPatternsGreedily(operations, patterns, config);
+      // Scalars that several tensors are scaled by are computed once.
+      IRRewriter rewriter(&getContext());
+      DominanceInfo dominance(rule);
+      eliminateCommonSubExpressions(rewriter, dominance, rule);
+    }
+    appliedRewrites += rewrites.count;
+  }
+
+  FrozenRewritePatternSet phases[2];
+};
+
+} // namespace
+} // namespace updraft
