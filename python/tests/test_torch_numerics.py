@@ -40,7 +40,7 @@ def read_table():
 
 
 TABLE = read_table()
-STOCK, ROUNDED_ROOT, NEITHER = "torch", "torch with a correctly rounded root", "neither"
+STOCK, ROUNDED_ROOT, NEITHER = "torch", "torch with rounded roots", "neither"
 
 
 def rounded_root(tensor):

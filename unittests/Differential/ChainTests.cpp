@@ -101,6 +101,15 @@ TEST_P(LongChains, StepAsInterpretedInOtherTypes) {
     }
 }
 
+TEST_P(LongChains, StepAsInterpretedInOtherNumerics) {
+  for (const char *numerics : {"torch", "fast"})
+    for (const char *file : {"adamw", "lamb", "adafactor"}) {
+      RuleCase ruleCase = around(GetParam(), file);
+      ruleCase.numerics = numerics;
+      expectSteps(ruleCase, 3);
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, LongChains, testing::ValuesIn(longChains),
                          [](const auto &info) { return words(info.param); });
 
