@@ -29,6 +29,7 @@ std::vector<Row> runRows(const BenchOptions &options, const std::string &work,
   setup.elements = rows * columns;
   setup.rows = rows;
   setup.listed = listed;
+  setup.numerics = options.numerics;
   Stepper stepper(setup);
   setup.elements = listed * columns;
   setup.rows = listed;
@@ -39,8 +40,8 @@ std::vector<Row> runRows(const BenchOptions &options, const std::string &work,
   if (options.torch && !optimizer.torchClass.empty())
     contestants.push_back(options.torch->sparse(optimizer.torchClass, "{}", rows, columns, listed,
                                                 Stepper::rowLists));
-  auto result =
-      race(work, std::move(contestants), options.quick ? 3 : 21, options.quick ? 1e-4 : 1e-2);
+  auto result = race(options.labelled(work), std::move(contestants), options.quick ? 3 : 21,
+                     options.quick ? 1e-4 : 1e-2);
   if (options.torch)
     options.torch->drop();
   return result;

@@ -96,8 +96,8 @@ void addTorch(const BenchOptions &options, const Optimizer &optimizer, const std
 
 std::vector<Row> finish(const BenchOptions &options, const std::string &work,
                         std::vector<Contestant> contestants) {
-  auto rows =
-      race(work, std::move(contestants), options.quick ? 3 : 21, options.quick ? 1e-4 : 1e-2);
+  auto rows = race(options.labelled(work), std::move(contestants), options.quick ? 3 : 21,
+                   options.quick ? 1e-4 : 1e-2);
   if (options.torch)
     options.torch->drop();
   return rows;

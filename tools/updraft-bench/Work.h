@@ -19,6 +19,11 @@ struct BenchOptions {
   std::string numerics = "ieee"; // of the rules in works that step
   std::string self;              // this program, started again for what needs a fresh process
   TorchPeer *torch = nullptr;    // null: without PyTorch
+
+  /// A work that steps, as its rows name it.
+  std::string labelled(const std::string &work) const {
+    return numerics == "ieee" ? work : work + " (" + numerics + ")";
+  }
 };
 
 /// A work by its name. `run` gives the rows; an error is thrown as std::runtime_error.
