@@ -156,7 +156,7 @@ void CodeGenerator::optimize(llvm::Module &module) {
   passes.addPass(llvm::EarlyCSEPass());
   passes.addPass(llvm::SimplifyCFGPass());
   for (llvm::Function &function : module)
-    if (!function.isDeclaration())
+    if (!function.isDeclaration() && !function.hasOptNone())
       passes.run(function, functions);
 }
 

@@ -46,6 +46,19 @@ const char *const callText = R"(
     llvm.return %root : f64
   })";
 
+// The same sum in a function that is optimised and in one that is not.
+const char *const sumText = R"(
+  llvm.func @optimized(%x: i64) -> i64 {
+    %zero = llvm.mlir.constant(0 : i64) : i64
+    %sum = llvm.add %x, %zero : i64
+    llvm.return %sum : i64
+  }
+  llvm.func @left(%x: i64) -> i64 attributes {passthrough = ["noinline", "optnone"]} {
+    %zero = llvm.mlir.constant(0 : i64) : i64
+    %sum = llvm.add %x, %zero : i64
+    llvm.return %sum : i64
+  })";
+
 class CodeGeneratorTest : public testing::TestWithParam<const char *> {
 protected:
   CodeGeneratorTest() : context(makeRegistry(), mlir::MLIRContext::Threading::DISABLED) {}
@@ -91,6 +104,16 @@ TEST_P(CodeGeneratorTest, AnObjectDoesNotDependOnThoseBefore) {
   EXPECT_EQ(objectOf(*generator, loopText, true), lines);
   EXPECT_EQ(objectOf(*generator, callText), call);
   EXPECT_EQ(objectOf(*generator, loopText), loop);
+}
+
+TEST_P(CodeGeneratorTest, LeavesFunctionsThatAreNotToBeOptimized) {
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(sumText, &context);
+  llvm::LLVMContext llvmContext;
+  std::unique_ptr<CodeGenerator> generator = makeGenerator();
+  auto translated = llvm::cantFail(generator->translate(*module, llvmContext));
+  generator->optimize(*translated);
+  EXPECT_EQ(translated->getFunction("optimized")->getInstructionCount(), 1u);
+  EXPECT_EQ(translated->getFunction("left")->getInstructionCount(), 2u);
 }
 
 INSTANTIATE_TEST_SUITE_P(NamedTargets, CodeGeneratorTest,

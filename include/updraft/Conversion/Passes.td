@@ -18,6 +18,66 @@ def ConvertPlanToLoopsPass : Pass<"convert-updraft-plan-to-loops", "::mlir::Modu
   ];
 }
 
+def PipelineLoopsPass : Pass<"updraft-pipeline-loops", "::mlir::ModuleOp"> {
+  let summary = "Compute the second half of an iteration beside the first half of the next";
+  let description = [{
+    For loops over vectors that are bound by latency: one whose iteration has a long chain of
+    operations, and so many beside it that a CPU cannot begin the next one early enough. The cut is
+    in the middle of the chain; every load is in the first half. What each element becomes is the
+    same, and so is the order of its loads and stores.
+
+    Before:
+
+    ```mlir
+    scf.for %i = %begin to %end step %c8 : i64 {
+      %0 = llvm.getelementptr inbounds %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+      %1 = llvm.load %0 {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
+      %2 = math.sqrt %1 : vector<8xf32>
+      %3 = arith.divf %2, %d : vector<8xf32>
+      llvm.store %3, %0 {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
+    }
+    ```
+
+    After, if it were as long as such loops are:
+
+    ```mlir
+    %some = arith.cmpi slt, %begin, %end : i64
+    scf.if %some {
+      %0 = llvm.getelementptr inbounds %p[%begin] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+      %1 = llvm.load %0 {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
+      %2 = math.sqrt %1 : vector<8xf32>
+      %3 = arith.addi %begin, %c8 : i64
+      %4 = scf.for %i = %3 to %end step %c8 iter_args(%root = %2) -> (vector<8xf32>) : i64 {
+        %8 = llvm.getelementptr inbounds %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+        %9 = llvm.load %8 {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
+        %10 = math.sqrt %9 : vector<8xf32>
+        %11 = arith.subi %i, %c8 : i64
+        %12 = llvm.getelementptr inbounds %p[%11] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+        %13 = arith.divf %root, %d : vector<8xf32>
+        llvm.store %13, %12 {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
+        scf.yield %10 : vector<8xf32>
+      }
+      %5 = arith.subi %end, %c8 : i64
+      %6 = llvm.getelementptr inbounds %p[%5] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+      %7 = arith.divf %4, %d : vector<8xf32>
+      llvm.store %7, %6 {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+  let options = [
+    Option<"vectorBits", "vector-bits", "unsigned", /*default=*/"512",
+           "width of a vector register in bits">,
+    Option<"window", "window", "unsigned", /*default=*/"140",
+           "how many results of vector operations the CPU keeps in flight">,
+    Option<"maxCarried", "max-carried", "unsigned", /*default=*/"6",
+           "how many vectors may cross from one half to the other">
+  ];
+  let statistics = [
+    Statistic<"pipelinedLoops", "pipelined-loops", "Loops that were cut in two">
+  ];
+}
+
 def ConvertLoopsToLLVMPass : Pass<"convert-updraft-loops-to-llvm", "::mlir::ModuleOp"> {
   let summary = "Lower functions with vector loops to the LLVM dialect, in one conversion";
   let description = [{

@@ -1,0 +1,335 @@
+//===- PipelineLoops.cpp - The second half of an iteration beside the first half of the next --===//
+// A CPU begins an operation of the next iteration early only if all that lies in between fits into
+// its window. Where an iteration has a long chain of operations and many others, it does not, and
+// the units that compute wait. Cut in two, with the halves of two iterations side by side, the
+// chains are half as long.
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "updraft/Conversion/Passes.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace updraft {
+#define GEN_PASS_DEF_PIPELINELOOPSPASS
+#include "updraft/Conversion/Passes.h.inc"
+
+namespace {
+
+/// What an operation costs, in cycles: those of Zen 3, which others are not far from.
+struct Cost {
+  unsigned latency;
+  unsigned divider = 0; ///< for how long it occupies the one unit that divides
+};
+
+Cost costOf(Operation &op) {
+  auto isOf = [](TypeRange types, auto predicate) {
+    return llvm::any_of(types, [&](Type type) { return predicate(getElementTypeOrSelf(type)); });
+  };
+  bool isDouble = isOf(op.getResultTypes(), [](Type type) { return type.isF64(); });
+  return TypeSwitch<Operation *, Cost>(&op)
+      .Case<arith::ConstantOp, arith::BitcastOp, vector::BitCastOp, LLVM::GEPOp, LLVM::StoreOp>(
+          [](auto) { return Cost{0}; })
+      .Case([](LLVM::LoadOp) { return Cost{8}; })
+      .Case([&](arith::DivFOp) { return isDouble ? Cost{13, 5} : Cost{11, 3}; })
+      .Case([&](math::SqrtOp) { return isDouble ? Cost{20, 9} : Cost{15, 5}; })
+      .Default([&](Operation *op) {
+        return Cost{isOf(op->getOperandTypes(), llvm::IsaPred<FloatType>) ? 3u : 1u};
+      });
+}
+
+int64_t lanesOf(Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  return vector ? vector.getNumElements() : 1;
+}
+
+/// Whether each half makes the value for itself: constants, addresses and what they are made of.
+bool isRemade(Operation &op) {
+  return isa<arith::ConstantOp, LLVM::GEPOp>(op) ||
+         (op.getNumResults() == 1 && !isa<LLVM::LoadOp>(op) &&
+          !isa<VectorType>(op.getResult(0).getType()));
+}
+
+/// A loop over vectors, and its operations by halves.
+class LoopHalves {
+public:
+  LoopHalves(scf::ForOp loop, unsigned vectorBits)
+      : loop(loop), body(*loop.getBody()), vectorBits(vectorBits) {}
+
+  /// Whether all iterations are whole, and each has elements of its own, which it reads before it
+  /// writes any. Streams may be the same, but do not overlap otherwise.
+  bool isIndependent();
+  /// Whether the units wait for the chain of an iteration if `window` vectors are in flight.
+  bool waits(unsigned window);
+  /// Decides on the second half. False if more than `limit` vectors would cross into it.
+  bool cut(unsigned limit);
+  void rewrite();
+
+private:
+  bool hasWholeIterations();
+  bool isOwnElement(Value address, Type type);
+  unsigned registersOf(Operation &op) const;
+  void moveToSecond(unsigned cycle);
+  void findCarried();
+  void sinkLoads();
+  void cloneHalf(OpBuilder &builder, bool isSecond, Value number, IRMapping &map);
+  SmallVector<Value> cloneFirst(OpBuilder &builder, Value number);
+  void cloneSecond(OpBuilder &builder, Value number, ValueRange values);
+  SmallVector<Value> makeLoop(OpBuilder &builder, Value next, ValueRange begun);
+
+  scf::ForOp loop;
+  Block &body;
+  unsigned vectorBits;
+  int64_t step = 0;
+  llvm::DenseMap<Operation *, unsigned> start; ///< the cycle in which it can begin
+  llvm::DenseMap<Operation *, unsigned> rest;  ///< cycles from its beginning to the last end
+  unsigned latency = 0;                        ///< of an iteration
+  llvm::DenseSet<Operation *> second;
+  SetVector<Value> carried;
+};
+
+// The upper bound is the lower one and a multiple of the step.
+bool LoopHalves::hasWholeIterations() {
+  auto end = loop.getUpperBound().getDefiningOp<arith::AddIOp>();
+  if (!end || end.getLhs() != loop.getLowerBound())
+    return false;
+  auto whole = end.getRhs().getDefiningOp<arith::AndIOp>();
+  APInt mask;
+  return whole && matchPattern(whole.getRhs(), m_ConstantInt(&mask)) && mask == -step &&
+         llvm::isPowerOf2_64(step);
+}
+
+// `base[number]`, or `base[origin + number]`.
+bool LoopHalves::isOwnElement(Value address, Type type) {
+  auto pointer = address.getDefiningOp<LLVM::GEPOp>();
+  if (!pointer || !loop.isDefinedOutsideOfLoop(pointer.getBase()) ||
+      pointer.getElemType() != getElementTypeOrSelf(type) || lanesOf(type) != step ||
+      pointer.getRawConstantIndices().size() != 1 || pointer.getDynamicIndices().size() != 1)
+    return false;
+  Value index = pointer.getDynamicIndices().front();
+  if (auto sum = index.getDefiningOp<arith::AddIOp>())
+    if (loop.isDefinedOutsideOfLoop(sum.getLhs()))
+      index = sum.getRhs();
+  return index == loop.getInductionVar();
+}
+
+bool LoopHalves::isIndependent() {
+  APInt constant;
+  if (!loop.getInitArgs().empty() || !matchPattern(loop.getStep(), m_ConstantInt(&constant)))
+    return false;
+  step = constant.getSExtValue();
+  bool stores = false;
+  for (Operation &op : body.without_terminator()) {
+    if (auto load = dyn_cast<LLVM::LoadOp>(op)) {
+      if (stores || !isOwnElement(load.getAddr(), load.getType()))
+        return false;
+    } else if (auto store = dyn_cast<LLVM::StoreOp>(op)) {
+      stores = true;
+      if (!isOwnElement(store.getAddr(), store.getValue().getType()))
+        return false;
+    } else if (op.getNumRegions() != 0 || !isMemoryEffectFree(&op)) {
+      return false;
+    }
+  }
+  return stores && step > 1 && hasWholeIterations();
+}
+
+// How many the values of `op` take. What `cut` need not carry is not in flight for long.
+unsigned LoopHalves::registersOf(Operation &op) const {
+  if (isRemade(op) || isa<arith::BitcastOp, vector::BitCastOp>(op))
+    return 0;
+  Type type = isa<LLVM::StoreOp>(op) ? op.getOperand(0).getType() : op.getResult(0).getType();
+  unsigned bits = getElementTypeOrSelf(type).getIntOrFloatBitWidth() * lanesOf(type);
+  return std::max(1u, bits / vectorBits);
+}
+
+bool LoopHalves::waits(unsigned window) {
+  unsigned registers = 0, divider = 0;
+  for (Operation &op : body.without_terminator()) {
+    Cost cost = costOf(op);
+    unsigned &begin = start[&op];
+    for (Value operand : op.getOperands())
+      if (Operation *made = operand.getDefiningOp(); made && made->getBlock() == &body)
+        begin = std::max(begin, start[made] + costOf(*made).latency);
+    latency = std::max(latency, begin + cost.latency);
+    registers += registersOf(op);
+    divider += cost.divider * registersOf(op);
+  }
+  for (Operation &op : llvm::reverse(body.without_terminator())) {
+    unsigned after = 0;
+    for (Operation *user : op.getUsers())
+      after = std::max(after, rest[user]);
+    rest[&op] = after + costOf(op).latency;
+  }
+  // Three operations on vectors begin in each cycle. A body that fills the window alone would do so
+  // in halves.
+  unsigned busy = std::max(registers / 3, divider);
+  return latency * registers > window * busy && registers < 2 * window;
+}
+
+// What is computed late at no loss crosses as what it is made of, if that is no more.
+void LoopHalves::moveToSecond(unsigned cycle) {
+  for (Operation &op : llvm::reverse(body.without_terminator())) {
+    if (second.contains(&op) || isRemade(op) || isa<LLVM::LoadOp, LLVM::StoreOp>(op) ||
+        costOf(op).divider != 0 || latency - rest[&op] < cycle)
+      continue;
+    bool isLate =
+        llvm::all_of(op.getUsers(), [&](Operation *user) { return second.contains(user); });
+    if (!isLate)
+      continue;
+    second.insert(&op);
+    size_t before = carried.size();
+    findCarried();
+    if (carried.size() <= before)
+      continue;
+    second.erase(&op);
+    findCarried();
+  }
+}
+
+void LoopHalves::findCarried() {
+  carried.clear();
+  for (Operation &op : body.without_terminator())
+    if (second.contains(&op))
+      for (Value operand : op.getOperands())
+        if (Operation *made = operand.getDefiningOp();
+            made && made->getBlock() == &body && !isRemade(*made) && !second.contains(made))
+          carried.insert(operand);
+}
+
+// Near the middle of the chain, where the fewest values cross.
+bool LoopHalves::cut(unsigned limit) {
+  llvm::SmallDenseSet<unsigned> tried;
+  unsigned middle = latency / 2, best = 0;
+  auto cutAt = [&](unsigned cycle) {
+    second.clear();
+    for (Operation &op : body.without_terminator())
+      if (!isRemade(op) && !isa<LLVM::LoadOp>(op) && start[&op] >= cycle)
+        second.insert(&op);
+    findCarried();
+  };
+  size_t fewest = std::numeric_limits<size_t>::max();
+  for (Operation &op : body.without_terminator()) {
+    unsigned cycle = start[&op];
+    if (cycle < latency / 3 || cycle > 2 * latency / 3 || !tried.insert(cycle).second)
+      continue;
+    cutAt(cycle);
+    if (carried.size() < fewest ||
+        (carried.size() == fewest &&
+         llvm::AbsoluteDifference(cycle, middle) < llvm::AbsoluteDifference(best, middle))) {
+      fewest = carried.size();
+      best = cycle;
+    }
+  }
+  if (tried.empty())
+    return false;
+  cutAt(best);
+  moveToSecond(best);
+  return !carried.empty() && carried.size() <= limit;
+}
+
+void LoopHalves::cloneHalf(OpBuilder &builder, bool isSecond, Value number, IRMapping &map) {
+  map.map(loop.getInductionVar(), number);
+  for (Operation &op : body.without_terminator())
+    if (isRemade(op) || second.contains(&op) == isSecond)
+      builder.clone(op, map);
+}
+
+// To just before what the first half uses them for, those of the second half to the end: fewer are
+// alive at a time. Every load stays before every store.
+void LoopHalves::sinkLoads() {
+  auto operations = body.without_terminator();
+  auto firstStore = llvm::find_if(operations, [](Operation &op) { return isa<LLVM::StoreOp>(op); });
+  for (LLVM::LoadOp load : llvm::to_vector(body.getOps<LLVM::LoadOp>())) {
+    Operation *before = &*firstStore;
+    for (Operation *user : load->getUsers())
+      if (!second.contains(user) && user->isBeforeInBlock(before))
+        before = user;
+    load->moveBefore(before);
+  }
+}
+
+SmallVector<Value> LoopHalves::cloneFirst(OpBuilder &builder, Value number) {
+  IRMapping map;
+  cloneHalf(builder, /*isSecond=*/false, number, map);
+  return llvm::map_to_vector(carried, [&](Value value) { return map.lookup(value); });
+}
+
+void LoopHalves::cloneSecond(OpBuilder &builder, Value number, ValueRange values) {
+  IRMapping map;
+  map.map(carried.getArrayRef(), values);
+  cloneHalf(builder, /*isSecond=*/true, number, map);
+}
+
+// The loop from number `next` on, which there is; its results are the values that the last
+// iteration began with. The test is at the end: from one at the start, LLVM would move up what the
+// second halves in the loop and after it have in common.
+SmallVector<Value> LoopHalves::makeLoop(OpBuilder &builder, Value next, ValueRange begun) {
+  Location loc = loop.getLoc();
+  Value upper = loop.getUpperBound(), width = loop.getStep();
+  SmallVector<Value> initial = {next};
+  llvm::append_range(initial, begun);
+  auto both = scf::WhileOp::create(
+      builder, loc, ValueRange(initial).getTypes(), initial,
+      [&](OpBuilder &nested, Location, ValueRange state) {
+        state.front().setLoc(loop.getInductionVar().getLoc());
+        SmallVector<Value> following = cloneFirst(nested, state.front());
+        Value previous = arith::SubIOp::create(nested, loc, state.front(), width);
+        cloneSecond(nested, previous, state.drop_front());
+        Value after = arith::AddIOp::create(nested, loc, state.front(), width);
+        following.insert(following.begin(), after);
+        Value more = arith::CmpIOp::create(nested, loc, arith::CmpIPredicate::slt, after, upper);
+        scf::ConditionOp::create(nested, loc, more, following);
+      },
+      [&](OpBuilder &nested, Location, ValueRange state) {
+        scf::YieldOp::create(nested, loc, state);
+      });
+  return SmallVector<Value>(both.getResults().drop_front());
+}
+
+void LoopHalves::rewrite() {
+  sinkLoads();
+  OpBuilder builder(loop);
+  Location loc = loop.getLoc();
+  Value lower = loop.getLowerBound(), upper = loop.getUpperBound(), width = loop.getStep();
+  auto isLess = [&](Value number) -> Value {
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, number, upper);
+  };
+  auto some = scf::IfOp::create(builder, loc, isLess(lower), /*withElseRegion=*/false);
+  builder.setInsertionPointToStart(some.thenBlock());
+  SmallVector<Value> begun = cloneFirst(builder, lower);
+  Value next = arith::AddIOp::create(builder, loc, lower, width);
+  auto ended = scf::IfOp::create(
+      builder, loc, isLess(next),
+      [&](OpBuilder &nested, Location) {
+        scf::YieldOp::create(nested, loc, makeLoop(nested, next, begun));
+      },
+      [&](OpBuilder &nested, Location) { scf::YieldOp::create(nested, loc, begun); });
+  cloneSecond(builder, arith::SubIOp::create(builder, loc, upper, width), ended.getResults());
+  loop.erase();
+}
+
+struct PipelineLoopsPass : impl::PipelineLoopsPassBase<PipelineLoopsPass> {
+  using PipelineLoopsPassBase::PipelineLoopsPassBase;
+
+  void runOnOperation() override {
+    SmallVector<scf::ForOp> loops;
+    getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    for (scf::ForOp loop : loops) {
+      LoopHalves halves(loop, vectorBits);
+      if (!halves.isIndependent() || !halves.waits(window) || !halves.cut(maxCarried))
+        continue;
+      halves.rewrite();
+      ++pipelinedLoops;
+    }
+  }
+};
+
+} // namespace
+} // namespace updraft
