@@ -75,10 +75,11 @@ typedef void (*upd_prologue_function)(const double *hyper, const double *per_ten
                                       const double *reduced, const double *scalars, void *row,
                                       double *next_scalars);
 
-/* A part of one tensor; none if begin == end. Of a flat pass: elements, rows or columns (whatever
- * the pass is over; those of all batches in order), and `begin` is a multiple of UPD_LEAF_ELEMENTS.
- * Of a matrix pass: blocks, of which a batch has B = ceil(rows / UPD_BLOCK_ROWS); block k is that
- * of batch k / B with the rows from k mod B * UPD_BLOCK_ROWS. */
+/* A part of one tensor; none if begin == end. Of a flat pass: elements, rows, columns or batches
+ * (whatever the pass is over; those of all batches in order), and `begin` is a multiple of
+ * UPD_LEAF_ELEMENTS. Of a matrix pass: blocks, of which a batch has B = ceil(rows /
+ * UPD_BLOCK_ROWS); block k is that of batch k / B with the rows from k mod B * UPD_BLOCK_ROWS. Of a
+ * pass over rows or columns by batches: batches, with all of their rows or columns. */
 typedef struct upd_range {
   int64_t begin;
   int64_t end;
@@ -90,14 +91,15 @@ typedef struct upd_range {
  * the plan's states over elements, rows or columns in order, then its temporaries in order; those
  * of the next tensor follow. Each points to element 0 of the tensor and has the alignment of its
  * element. Streams that are the same tensor may be equal, and must not overlap otherwise. Value r
- * of a row stream in batch b is at b * rows + r, value c of a column stream at b * columns + c.
+ * of a row stream in batch b is at b * rows + r, value c of a column stream at b * columns + c,
+ * the value of a batch stream at b.
  *
  * Reductions over a tensor or group are written to `partials`: for each leaf (or block) of the
  * ranges in order, one value for each such reduction of the pass, in order. A reduction over rows
- * is written to its temporary as a whole. One over columns is written once for each block: the
- * temporary has `columns` values per block then, those of block k from k * columns. A pass writes
- * all of this in its ranges, and reads none of it before. `partials` and `sites` (one per tensor)
- * may be null where the pass uses neither. */
+ * or batches is written to its temporary as a whole. One over columns is written once for each
+ * block: the temporary has `columns` values per block then, those of block k from k * columns. A
+ * pass writes all of this in its ranges, and reads none of it before. `partials` and `sites` (one
+ * per tensor) may be null where the pass uses neither. */
 typedef void (*upd_pass_function)(const void *row, void *const *streams, const upd_range *ranges,
                                   int64_t count, double *partials, const upd_site *sites);
 

@@ -26,7 +26,7 @@ struct StreamAccess {
 /// A reduction of the pass. Those of a column have their lanes in the stream.
 struct ReductionAccess {
   ReductionAttr reduction;
-  std::optional<StreamAccess> stream;   ///< over rows or columns: where the results go
+  std::optional<StreamAccess> stream;   ///< over rows, columns or batches: where the results go
   std::optional<LaneAccumulator> lanes; ///< over all but columns
 };
 
@@ -61,10 +61,11 @@ private:
   void tensorLoop(mlir::ValueRange arguments);
   mlir::Value leafLoop(mlir::Value begin, mlir::Value end, mlir::Value partials);
   mlir::Value blockLoop(mlir::Value begin, mlir::Value end, mlir::Value partials);
+  void batchLoop(mlir::Value begin, mlir::Value end);
   void rowLoop(mlir::Value batch, mlir::Value firstRow, mlir::Value block);
-  void loadRowValues(mlir::Value row);
+  void loadUniforms(Extent over, mlir::Value index);
   void resetColumnSums(mlir::Value start);
-  void storeRowTotals(mlir::Value row);
+  void storeTotals(mlir::Value index);
   mlir::Value storePartials(mlir::Value partials);
 
   // PassElements.cpp: the sequence of elements.
@@ -104,15 +105,16 @@ private:
   LoopShape shape;
   mlir::Type i64;
   bool byRows;                    ///< a loop over blocks of rows, not over a flat sequence
+  bool byBatches;                 ///< one over batches, and over the rows or columns of each
   bool pairs = false;             ///< vectors hold the elements of even number, and those of odd
   unsigned elementsPerVector = 1; ///< in one iteration of the vector loop
 
   llvm::SmallVector<StreamAccess> reads, writes; ///< temporaries that it makes are written last
   llvm::SmallVector<ReductionAccess> reductions;
   llvm::SmallVector<Uniform> scalars;
-  llvm::DenseMap<mlir::Value, Uniform> rowValues; ///< by stream, in the row at hand
-  RandomSite site;                                ///< of the tensor at hand
-  mlir::Value rows, columns;                      ///< of the tensor at hand
+  llvm::DenseMap<mlir::Value, Uniform> uniforms; ///< by stream, in the row or batch at hand
+  RandomSite site;                               ///< of the tensor at hand
+  mlir::Value rows, columns;                     ///< of the tensor at hand
   mlir::Value laneGroups; ///< that the leaf at hand, or a row, has values for
 };
 

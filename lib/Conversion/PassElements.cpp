@@ -73,8 +73,8 @@ Value PassBuilder::loadOperand(const StreamAccess &stream, Type type, Value numb
                                const LoopOrigin &origin, unsigned lanes, Value mask) {
   Extent over = stream.over();
   bool ofElements = over == pass.getOver();
-  if (!ofElements && over == Extent::row) {
-    const Uniform &value = rowValues.find(stream.stream)->second;
+  if (!ofElements && over != Extent::column) {
+    const Uniform &value = uniforms.find(stream.stream)->second;
     return lanes == 1 ? value.scalar : value.vector;
   }
   Location name = stream.stream.getLoc();

@@ -17,7 +17,7 @@ namespace updraft {
 PassBuilder::PassBuilder(const OpBuilder &outer, const PlanInterface &interface, PassOp pass,
                          LoopShape shape)
     : builder(outer), interface(interface), pass(pass), loc(unnamed(pass.getLoc())), shape(shape),
-      i64(builder.getI64Type()), byRows(pass.runsByRows()) {}
+      i64(builder.getI64Type()), byRows(pass.runsByRows()), byBatches(pass.runsByBatches()) {}
 
 LogicalResult PassBuilder::build(unsigned index) {
   if (failed(checkVectorizable(pass)) || failed(findStreams()))
@@ -120,7 +120,7 @@ void PassBuilder::loadBases(Value pointers) {
 // What the pass uses of the `upd_site` of tensor `number`.
 void PassBuilder::loadSite(Value sites, Value number) {
   bool isRandom = !pass.getBody().front().getOps<RandomOp>().empty();
-  if (!isRandom && !byRows)
+  if (!isRandom && !byRows && !byBatches)
     return;
   static_assert(sizeof(upd_site) % sizeof(int64_t) == 0);
   Value fields = constantI64(sizeof(upd_site) / sizeof(int64_t));
@@ -133,7 +133,7 @@ void PassBuilder::loadSite(Value sites, Value number) {
   if (isRandom)
     site = {load("seed", offsetof(upd_site, seed)), load("step", offsetof(upd_site, step)),
             load("tensor", offsetof(upd_site, tensor))};
-  if (byRows) {
+  if (byRows || byBatches) {
     rows = load("rows", offsetof(upd_site, rows));
     columns = load("columns", offsetof(upd_site, columns));
   }
@@ -143,9 +143,9 @@ void PassBuilder::loadSite(Value sites, Value number) {
 // serves where every stream has them in this order, and nothing depends on where an element is.
 bool PassBuilder::canPairElements() {
   auto isBFloat16 = [](const StreamAccess &stream) { return stream.storage == bf16Storage(); };
-  return shape.lanes > 1 && interface.compute.isF32() && !byRows && reductions.empty() &&
-         pass.getBody().front().getOps<RandomOp>().empty() && llvm::all_of(reads, isBFloat16) &&
-         llvm::all_of(writes, isBFloat16);
+  return shape.lanes > 1 && interface.compute.isF32() && !byRows && !byBatches &&
+         reductions.empty() && pass.getBody().front().getOps<RandomOp>().empty() &&
+         llvm::all_of(reads, isBFloat16) && llvm::all_of(writes, isBFloat16);
 }
 
 Value PassBuilder::splat(Value scalar, unsigned lanes) {

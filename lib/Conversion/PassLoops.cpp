@@ -1,6 +1,7 @@
 //===- PassLoops.cpp - The loops of a pass around its elements --------------------------------===//
-// Over tensors; in a flat sequence over leaves, in a matrix over blocks of rows and their rows.
-// What a leaf, block or row left in the lanes of a reduction is taken at its end.
+// Over tensors; in a flat sequence over leaves, in a matrix over blocks of rows and their rows, or
+// over batches and the rows or columns of each. What a leaf, block or row left in the lanes of a
+// reduction is taken at its end.
 
 #include "KernelMemory.h"
 #include "PassBuilder.h"
@@ -37,6 +38,8 @@ void PassBuilder::tensorLoop(ValueRange arguments) {
   Value partials = carried.empty() ? Value() : loop.getRegionIterArg(0);
   if (byRows)
     partials = blockLoop(begin, end, partials);
+  else if (byBatches)
+    batchLoop(begin, end);
   else if (!reductions.empty())
     partials = leafLoop(begin, end, partials);
   else
@@ -75,12 +78,29 @@ Value PassBuilder::blockLoop(Value begin, Value end, Value partials) {
   Value rounded = arith::AddIOp::create(builder, loc, rows, constantI64(UPD_BLOCK_ROWS - 1));
   Value blocksPerBatch = arith::DivUIOp::create(builder, loc, rounded, blockRows);
   Value batch = arith::DivUIOp::create(builder, named(loc, "batch"), block, blocksPerBatch);
+  loadUniforms(Extent::batch, batch);
   Value firstBlock = multiply(batch, blocksPerBatch);
   Value firstRow = multiply(arith::SubIOp::create(builder, loc, block, firstBlock), blockRows);
   rowLoop(batch, firstRow, block);
   if (partials)
     scf::YieldOp::create(builder, loc, storePartials(loop.getRegionIterArg(0)));
   return partials ? loop.getResult(0) : Value();
+}
+
+// The reductions of such a pass are over batches.
+void PassBuilder::batchLoop(Value begin, Value end) {
+  OpBuilder::InsertionGuard guard(builder);
+  Value count = pass.getOver() == Extent::row ? rows : columns;
+  laneGroups = liveLaneGroups(builder, loc, count, shape.lanes);
+  auto loop = scf::ForOp::create(builder, loc, begin, end, constantI64(1));
+  builder.setInsertionPointToStart(loop.getBody());
+  Value batch = loop.getInductionVar();
+  batch.setLoc(named(loc, "batch"));
+  loadUniforms(Extent::batch, batch);
+  LoopOrigin origin;
+  origin.element = multiply(batch, count);
+  elementLoop(constantI64(0), count, origin);
+  storeTotals(batch);
 }
 
 // The rows of a block, from number `firstRow` of its batch on.
@@ -99,21 +119,22 @@ void PassBuilder::rowLoop(Value batch, Value firstRow, Value block) {
   loop.getInductionVar().setLoc(named(loc, "r"));
   Value row = arith::AddIOp::create(builder, loc, batchStart, loop.getInductionVar());
   origin.element = multiply(row, columns);
-  loadRowValues(row);
+  loadUniforms(Extent::row, row);
   elementLoop(constantI64(0), columns, origin);
-  storeRowTotals(row);
+  storeTotals(row);
 }
 
-void PassBuilder::loadRowValues(Value row) {
+// The values of one row or batch.
+void PassBuilder::loadUniforms(Extent over, Value index) {
   auto blockArguments = pass.getBody().getArguments().drop_front(scalars.size());
   for (auto [stream, argument] : llvm::zip_equal(reads, blockArguments)) {
-    if (stream.over() != Extent::row)
+    if (stream.over() != over)
       continue;
     Location name = stream.stream.getLoc();
     Value stored = loadElements(builder, name, stream.storage->memoryType(builder.getContext()),
-                                addressOf(stream, row));
+                                addressOf(stream, index));
     Value value = stream.storage->widen(builder, name, stored, argument.getType());
-    rowValues[stream.stream] = {value, splat(value, shape.lanes)};
+    uniforms[stream.stream] = {value, splat(value, shape.lanes)};
   }
 }
 
@@ -132,11 +153,12 @@ void PassBuilder::resetColumnSums(Value start) {
   }
 }
 
-void PassBuilder::storeRowTotals(Value row) {
+// Of one row or batch.
+void PassBuilder::storeTotals(Value index) {
   for (const ReductionAccess &access : reductions)
     if (access.lanes && access.stream)
       storeElements(builder, loc, access.lanes->take(builder, loc, laneGroups),
-                    addressOf(*access.stream, row));
+                    addressOf(*access.stream, index));
 }
 
 // One value per reduction over a tensor or group; returns the address after them.

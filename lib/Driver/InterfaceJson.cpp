@@ -94,7 +94,9 @@ private:
     }
     sequence.push_back({{"pass", passes++},
                         {"over", stringifyExtent(pass.getOver()).str()},
-                        {"loop", pass.runsByRows() ? "matrix" : "flat"},
+                        {"loop", pass.runsByRows()      ? "matrix"
+                                 : pass.runsByBatches() ? "batch"
+                                                        : "flat"},
                         {"reads", indicesOf(pass.getReads())},
                         {"writes", indicesOf(pass.getWrites())},
                         {"makes", indicesOf(pass.getTemporaries())},

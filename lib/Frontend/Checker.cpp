@@ -296,7 +296,7 @@ Type Checker::checkRuleFunction(const Expr &expr, const RuleFunction &function,
                        describe(Type{Kind::Number, extent}));
     return Type();
   }
-  return {Kind::Number, function.over};
+  return {Kind::Number, function.kind == RuleFunctionKind::Count ? Extent::tensor : function.over};
 }
 
 Type Checker::checkBuiltin(const Expr &expr, const Builtin &builtin,

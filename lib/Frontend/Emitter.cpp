@@ -385,8 +385,14 @@ Value Emitter::reduce(const RuleFunction &function, llvm::ArrayRef<Value> argume
         arguments[0].ir == arguments[1].ir ? left : extended(element(arguments[1], loc));
     input = create<arith::MulFOp>(loc, left, right);
   }
-  mlir::Value result =
-      create<ReduceOp>(loc, builder.getF64Type(), function.reduction, input, function.over);
+  auto reduceOver = [&](Extent over) -> mlir::Value {
+    return create<ReduceOp>(loc, builder.getF64Type(), function.reduction, input, over);
+  };
+  // A batch has the results of its rows.
+  if (function.over == Extent::batch &&
+      join(arguments.front().extent, arguments.back().extent) == Extent::element)
+    input = reduceOver(Extent::row);
+  mlir::Value result = reduceOver(function.over);
   if (isTensorExtent(function.over) && result.getType() != compute)
     result = create<arith::TruncFOp>(loc, compute, result);
   return Value::ofIr(Kind::Number, function.over, result);
@@ -400,12 +406,21 @@ Value Emitter::size(Extent over, Location loc) {
   return value;
 }
 
-// A value per row counts for each of its elements: as many as there are columns.
-Value Emitter::valueCount(Extent extent, Location loc) {
+// How many values over `extent` there are in one place of `over`, a batch or the tensor. A row has
+// as many elements as there are columns.
+Value Emitter::valueCount(Extent extent, Extent over, Location loc) {
+  auto ofBatch = [&] {
+    return binary(BinaryOperator::Multiply, size(Extent::column, loc), size(Extent::row, loc), loc);
+  };
+  if (over == Extent::batch)
+    return extent == Extent::row      ? size(Extent::column, loc)
+           : extent == Extent::column ? size(Extent::row, loc)
+                                      : ofBatch();
   Value elements = size(Extent::tensor, loc);
   if (extent == Extent::element)
     return elements;
-  return binary(BinaryOperator::Divide, elements, size(extent, loc), loc);
+  Value each = extent == Extent::batch ? ofBatch() : size(extent, loc);
+  return binary(BinaryOperator::Divide, elements, each, loc);
 }
 
 // As many of the upper bits as the compute type holds, scaled to [0, 1).

@@ -32,7 +32,7 @@ public:
   Value reduce(const RuleFunction &function, llvm::ArrayRef<Value> arguments, mlir::Location loc);
   Value size(Extent over, mlir::Location loc);
   /// How many values of this extent, which is larger than a tensor's, a tensor has.
-  Value valueCount(Extent extent, mlir::Location loc);
+  Value valueCount(Extent extent, Extent over, mlir::Location loc);
   /// Uniform in [0, 1), from the random stream of this number.
   Value random(unsigned stream, mlir::Location loc);
 

@@ -172,7 +172,7 @@ Value Evaluator::evaluateRuleFunction(const Expr &expr, const RuleFunction &func
   for (const Value &argument : arguments)
     extent = join(extent, argument.extent);
   if (canReduce(extent, function.over))
-    return function.kind == RuleFunctionKind::Count ? emit.valueCount(extent, loc)
+    return function.kind == RuleFunctionKind::Count ? emit.valueCount(extent, function.over, loc)
                                                     : emit.reduce(function, arguments, loc);
   diagnostics.report(DiagnosticKind::ReductionOperand, expr.operands[0]->range, function.name,
                      describe(Type{Kind::Number, extent}));

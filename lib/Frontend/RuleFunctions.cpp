@@ -9,6 +9,10 @@ constexpr auto reduce = RuleFunctionKind::Reduce;
 constexpr auto size = RuleFunctionKind::Size;
 
 constexpr RuleFunction table[] = {
+    {"batch_count", 1, RuleFunctionKind::Count, Extent::batch},
+    {"batch_dot", 2, reduce, Extent::batch},
+    {"batch_max", 1, reduce, Extent::batch, ReductionKind::max},
+    {"batch_sum", 1, reduce, Extent::batch},
     {"column_dot", 2, reduce, Extent::column},
     {"column_max", 1, reduce, Extent::column, ReductionKind::max},
     {"column_sum", 1, reduce, Extent::column},

@@ -15,7 +15,7 @@ namespace updraft {
 enum class RuleFunctionKind : uint8_t {
   Reduce, ///< of one argument, or of the product of two
   Size,   ///< how many values a reduction over the extent takes
-  Count,  ///< how many values its argument has
+  Count,  ///< how many values its argument has, in one place of the extent
   Random,
 };
 
@@ -26,8 +26,8 @@ struct RuleFunction {
   Extent over;
   ReductionKind reduction = ReductionKind::sum;
 
-  /// Whether it speaks of rows and columns, which only a matrix has.
-  bool needsMatrix() const { return over == Extent::row || over == Extent::column; }
+  /// Whether it speaks of rows, columns or batches, which only a matrix has.
+  bool needsMatrix() const { return isOfMatrix(over); }
 };
 
 /// Whether values of extent `from`, which vary within a tensor, can be reduced to `over`.

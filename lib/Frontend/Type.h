@@ -41,11 +41,13 @@ inline llvm::StringRef describe(Type type) {
   case Kind::Number:
     return type.extent == Extent::row      ? "a value per row"
            : type.extent == Extent::column ? "a value per column"
+           : type.extent == Extent::batch  ? "a value per batch"
            : type.isTensor()               ? "a tensor"
                                            : "a scalar";
   case Kind::Bool:
     return type.extent == Extent::row      ? "a bool per row"
            : type.extent == Extent::column ? "a bool per column"
+           : type.extent == Extent::batch  ? "a bool per batch"
            : type.isTensor()               ? "a bool tensor"
                                            : "a bool";
   case Kind::String:

@@ -65,6 +65,8 @@ int64_t Shape::places(Extent over) const {
   switch (over) {
   case Extent::element:
     return count();
+  case Extent::batch:
+    return batches;
   case Extent::row:
     return batches * rows;
   case Extent::column:

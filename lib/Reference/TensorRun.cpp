@@ -7,7 +7,7 @@
 using namespace updraft;
 using namespace updraft::reference;
 
-static bool isSpread(Extent extent) { return extent == Extent::row || extent == Extent::column; }
+static bool isSpread(Extent extent) { return isOfMatrix(extent); }
 
 TensorRun::TensorRun(const GroupFacts &facts, const TensorStep &tensor, int64_t groupSize)
     : facts(facts), tensor(tensor), program(tensor.rule->getProgram()),
@@ -76,7 +76,7 @@ void TensorRun::runAction(const Action &action) {
   Spread &results = spreads[action.instruction.result];
   for (int64_t place = 0; place < tensor.shape.places(action.extent); ++place) {
     for (uint32_t input : action.instruction.inputs())
-      registers[input] = at(input, {place, place});
+      registers[input] = at(input, placeOf(action.extent, place));
     execute(action.instruction, registers.data());
     results.push_back(registers[action.instruction.result]);
   }
@@ -108,7 +108,25 @@ void TensorRun::runReduction(const Action &action) {
     }
     return;
   }
+  if (action.extent == Extent::batch) {
+    const int64_t count = action.from == Extent::row ? shape.rows : shape.columns;
+    const Spread &values = spreads[action.instruction.operands[0]];
+    for (int64_t batch = 0; batch < shape.batches; ++batch)
+      spreads[target].push_back(
+          {reduceRow(action.reduction, count,
+                     [&](int64_t index) { return values[batch * count + index].real; }),
+           0});
+    return;
+  }
   registers[target].real = reduceAll(action);
+}
+
+/// Place number `index` of an extent.
+TensorRun::Place TensorRun::placeOf(Extent extent, int64_t index) const {
+  const int64_t perBatch = extent == Extent::row      ? tensor.shape.rows
+                           : extent == Extent::column ? tensor.shape.columns
+                                                      : 1;
+  return {isSpread(extent) ? index / perBatch : 0, index, index};
 }
 
 /// The operand of a reduction over the tensor or the group, reduced over this tensor.
@@ -130,6 +148,8 @@ double TensorRun::elementOperand(const Action &action, int64_t element) {
 /// The value of a register at a row and a column.
 const Register &TensorRun::at(uint32_t index, Place place) const {
   switch (program.extents[index]) {
+  case Extent::batch:
+    return spreads[index][place.batch];
   case Extent::row:
     return spreads[index][place.row];
   case Extent::column:
@@ -143,7 +163,8 @@ const Register &TensorRun::at(uint32_t index, Place place) const {
 TensorRun::Place TensorRun::runElement(llvm::ArrayRef<uint32_t> slice, int64_t element) {
   const Shape &shape = tensor.shape;
   const int64_t row = element / shape.columns;
-  const Place place = {row, row / shape.rows * shape.columns + element % shape.columns};
+  const int64_t batch = row / shape.rows;
+  const Place place = {batch, row, batch * shape.columns + element % shape.columns};
   for (auto [index, stream] : llvm::enumerate(program.streams))
     if (stream.over == Extent::element && !stream.isCorrection)
       registers[program.loadRegisters[index]].real = loadValue(index, element);
@@ -207,5 +228,5 @@ void TensorRun::store(std::set<std::string> &storedOfGroup) {
         (extentOf(next) != Extent::group ||
          storedOfGroup.insert(program.streams[program.nextStreams[next]].name).second))
       for (int64_t i = 0; i < tensor.shape.places(extentOf(next)); ++i)
-        put(next, i, {i, i});
+        put(next, i, placeOf(extentOf(next), i));
 }

@@ -37,11 +37,12 @@ public:
   void store(std::set<std::string> &storedOfGroup);
 
 private:
-  /// The values of a register over rows or columns, by place.
+  /// The values of a register over batches, rows or columns, by place.
   using Spread = std::vector<Register>;
 
-  /// A row and a column, over all batches.
+  /// A batch, and a row and a column over all batches.
   struct Place {
+    int64_t batch;
     int64_t row;
     int64_t column;
   };
@@ -51,6 +52,7 @@ private:
   void storeValue(size_t stream, int64_t place, double value);
   void runAction(const Action &action);
   void runReduction(const Action &action);
+  Place placeOf(Extent extent, int64_t index) const;
   double reduceAll(const Action &action);
   double elementOperand(const Action &action, int64_t element);
   Place runElement(llvm::ArrayRef<uint32_t> slice, int64_t element);

@@ -102,8 +102,8 @@ size_t InterfaceReader::word(const Json &object, const char *key,
 }
 
 Extent InterfaceReader::extent(const Json &object, bool required) {
-  static constexpr const char *words[] = {"element", "row", "column", "tensor", "group"};
-  static constexpr Extent extents[] = {Extent::Element, Extent::Row, Extent::Column, Extent::Tensor,
-                                       Extent::Group};
+  static constexpr const char *words[] = {"element", "row", "column", "batch", "tensor", "group"};
+  static constexpr Extent extents[] = {Extent::Element, Extent::Row,    Extent::Column,
+                                       Extent::Batch,   Extent::Tensor, Extent::Group};
   return extents[word(object, "over", words, required)];
 }

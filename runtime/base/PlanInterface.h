@@ -15,7 +15,7 @@
 namespace updraft::runtime {
 
 /// What has one value of its own.
-enum class Extent : uint8_t { Group, Tensor, Row, Column, Element };
+enum class Extent : uint8_t { Group, Tensor, Batch, Row, Column, Element };
 
 inline bool isScalar(Extent over) { return over == Extent::Group || over == Extent::Tensor; }
 
@@ -26,7 +26,7 @@ struct ReductionInterface {
   enum class Kind : uint8_t { Sum, Max };
   Kind kind;
   Extent over;       // not Element
-  uint32_t into = 0; // over rows or columns: the stream of the result, a temporary
+  uint32_t into = 0; // over rows, columns or batches: the stream of the result, a temporary
 };
 
 /// Lists of numbers are those of streams.
@@ -35,14 +35,15 @@ struct PassInterface {
   std::vector<uint32_t> writes;
   std::vector<uint32_t> makes = {}; // temporaries
   std::vector<ReductionInterface> reductions = {};
-  Extent over = Extent::Element; // or Row, Column
+  Extent over = Extent::Element; // or Row, Column, Batch
   bool isMatrix = false;         // ranges are blocks of rows
+  bool isBatches = false;        // of a pass over rows or columns: ranges are batches
 
   /// How many reductions have one value for a tensor or group.
   size_t scalarReductions() const;
 };
 
-/// Memory of the plan for one value per row or column.
+/// Memory of the plan for one value per row, column or batch.
 struct TemporaryInterface {
   upd_dtype dtype;
   Extent over;

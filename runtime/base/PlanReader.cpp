@@ -21,6 +21,8 @@ static const char *textOf(Extent over) {
     return "a group";
   case Extent::Tensor:
     return "a tensor";
+  case Extent::Batch:
+    return "a batch";
   case Extent::Row:
     return "a row";
   case Extent::Column:
@@ -29,6 +31,11 @@ static const char *textOf(Extent over) {
     return "an element";
   }
   return "";
+}
+
+/// As `loop` has it.
+static const char *nameOf(const PassInterface &pass) {
+  return pass.isBatches ? "batch" : pass.isMatrix ? "matrix" : "flat";
 }
 
 namespace {
@@ -63,8 +70,8 @@ private:
   void readTemporary(const Json &json) {
     plan.temporaries.push_back({reader.dtype(json, "dtype"), reader.extent(json, true)});
     const Extent over = plan.temporaries.back().over;
-    if (over != Extent::Row && over != Extent::Column)
-      reader.fail(fmt::format("a temporary is over {}, not a row or column", textOf(over)));
+    if (isScalar(over) || over == Extent::Element)
+      reader.fail(fmt::format("a temporary is over {}, not a row, column or batch", textOf(over)));
   }
 
   void readStage(const Json &json) {
@@ -85,14 +92,19 @@ private:
   }
 
   void readPass(const Json &json) {
-    static constexpr const char *loops[] = {"flat", "matrix"};
+    static constexpr const char *loops[] = {"flat", "matrix", "batch"};
     PassInterface pass;
     pass.over = reader.extent(json, true);
     if (isScalar(pass.over))
       reader.fail(fmt::format("a pass is over {}", textOf(pass.over)));
-    pass.isMatrix = reader.word(json, "loop", loops, true) == 1;
+    const size_t loop = reader.word(json, "loop", loops, true);
+    pass.isMatrix = loop == 1;
+    pass.isBatches = loop == 2;
     if (pass.isMatrix && pass.over != Extent::Element)
       reader.fail(fmt::format("a matrix loop is over {}, not an element", textOf(pass.over)));
+    if (pass.isBatches && pass.over != Extent::Row && pass.over != Extent::Column)
+      reader.fail(
+          fmt::format("a loop over batches is over {}, not a row or column", textOf(pass.over)));
     pass.reads = readStreams(json, "reads", pass);
     pass.writes = readStreams(json, "writes", pass);
     for (uint32_t index : pass.writes) {
@@ -112,7 +124,8 @@ private:
     plan.passes.push_back(std::move(pass));
   }
 
-  /// Those that fit the loop: of its extent, or for a matrix loop any.
+  /// Those that fit the loop: of its extent, or for a matrix loop any, or of batches for one over
+  /// these.
   std::vector<uint32_t> readStreams(const Json &json, const char *key, const PassInterface &pass) {
     std::vector<uint32_t> result;
     for (const Json &value : reader.array(json, key)) {
@@ -121,9 +134,11 @@ private:
         return {};
       }
       const auto index = value.get<uint32_t>();
-      if (!pass.isMatrix && streams[index].over != pass.over)
-        reader.fail(fmt::format("`{}` of a flat pass over {} has stream {}, which is over {}", key,
-                                textOf(pass.over), index, textOf(streams[index].over)));
+      if (!pass.isMatrix && streams[index].over != pass.over &&
+          !(pass.isBatches && streams[index].over == Extent::Batch))
+        reader.fail(fmt::format("`{}` of a {} pass over {} has stream {}, which is over {}", key,
+                                nameOf(pass), textOf(pass.over), index,
+                                textOf(streams[index].over)));
       result.push_back(index);
     }
     return result;
@@ -140,9 +155,13 @@ private:
     reduction.over = reader.extent(json, true);
     if (reduction.over == Extent::Element)
       reader.fail("a reduction is over an element");
+    const bool fits = pass.isBatches  ? reduction.over == Extent::Batch
+                      : pass.isMatrix ? reduction.over != Extent::Batch
+                                      : isScalar(reduction.over);
+    if (!fits)
+      reader.fail(
+          fmt::format("a {} pass has a reduction over {}", nameOf(pass), textOf(reduction.over)));
     if (!isScalar(reduction.over)) {
-      if (!pass.isMatrix)
-        reader.fail(fmt::format("a flat pass has a reduction over {}", textOf(reduction.over)));
       reduction.into = reader.count(json, "into", ~uint32_t(0));
       if (reduction.into >= streams.size() || !isTemporary(reduction.into) ||
           streams[reduction.into].over != reduction.over ||

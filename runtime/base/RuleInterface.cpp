@@ -35,8 +35,12 @@ void readStatics(InterfaceReader &reader, const Json &json, RuleInterface &resul
 
 StateInterface readState(InterfaceReader &reader, const Json &json) {
   static constexpr const char *classes[] = {"any", "vector", "matrix"};
-  return {reader.text(json, "name"), reader.dtype(json, "dtype"), reader.extent(json, false),
-          static_cast<TensorClass>(reader.word(json, "for", classes, false))};
+  StateInterface state{reader.text(json, "name"), reader.dtype(json, "dtype"),
+                       reader.extent(json, false),
+                       static_cast<TensorClass>(reader.word(json, "for", classes, false))};
+  if (state.over == Extent::Batch)
+    reader.fail(fmt::format("state `{}` is over a batch", state.name));
+  return state;
 }
 
 RuleInterface read(InterfaceReader &reader, const Json &json) {

@@ -49,6 +49,7 @@ TensorLayout Optimizer::layoutOf(size_t param, size_t state) const {
     return rowLayouts[param];
   case Extent::Column:
     return columnLayouts[param];
+  case Extent::Batch: // of temporaries only
   case Extent::Tensor:
   case Extent::Group:
     break;

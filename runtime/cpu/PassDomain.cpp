@@ -9,9 +9,16 @@ using namespace updraft::runtime;
 PassDomain::Kind PassDomain::kindOf(const PassInterface &pass) {
   if (pass.isMatrix)
     return Kind::Blocks;
-  if (pass.over == Extent::Row)
-    return Kind::Rows;
-  return pass.over == Extent::Column ? Kind::Columns : Kind::Elements;
+  switch (pass.over) {
+  case Extent::Row:
+    return pass.isBatches ? Kind::BatchRows : Kind::Rows;
+  case Extent::Column:
+    return pass.isBatches ? Kind::BatchColumns : Kind::Columns;
+  case Extent::Batch:
+    return Kind::Batches;
+  default:
+    return Kind::Elements;
+  }
 }
 
 void PassDomain::clear() {
@@ -23,14 +30,15 @@ void PassDomain::clear() {
 }
 
 void PassDomain::add(const TensorShape &shape) {
-  static constexpr Extent extents[] = {Extent::Element, Extent::Row, Extent::Column,
-                                       Extent::Element};
+  static constexpr Extent extents[] = {Extent::Element, Extent::Row, Extent::Column, Extent::Batch,
+                                       Extent::Element, Extent::Row, Extent::Column};
   const int64_t values = shape.count(extents[static_cast<size_t>(kind)]);
   cost += values + StepPartition::tensorCost;
-  if (kind == Kind::Blocks) {
-    ranges.push_back({0, shape.blocks()});
+  if (hasUnits()) {
+    const int64_t units = kind == Kind::Blocks ? shape.blocks() : shape.batches;
+    ranges.push_back({0, units});
     costs.push_back(values);
-    firstLeaves.push_back(leaves() + shape.blocks());
+    firstLeaves.push_back(leaves() + units);
     return;
   }
   ranges.push_back({0, values});
@@ -44,7 +52,7 @@ const StepPartition &PassDomain::parts(const upd_pool &pool) {
         std::clamp<int64_t>(pool.thread_count(pool.pool), 1, cost / threadCost));
   if (partition.parts() == threads)
     return partition;
-  if (kind == Kind::Blocks)
+  if (hasUnits())
     partition.assign(
         ranges.size(), [&](size_t i) { return costs[i]; },
         [&](size_t i, int64_t offset) {

@@ -16,7 +16,15 @@ namespace updraft::runtime {
 /// share a domain, so that a thread gets the same part of each.
 class PassDomain {
 public:
-  enum class Kind : uint8_t { Elements, Rows, Columns, Blocks };
+  enum class Kind : uint8_t {
+    Elements,
+    Rows,
+    Columns,
+    Batches,
+    Blocks,    ///< of 64 rows
+    BatchRows, ///< batches, for the rows in them
+    BatchColumns
+  };
   static Kind kindOf(const PassInterface &pass);
 
   /// What a thread has to have at least, in a step that several run.
@@ -31,15 +39,15 @@ public:
   void add(const TensorShape &shape);
 
   Kind getKind() const { return kind; }
+  /// Whether ranges are of blocks or batches with what is in them, not of single values.
+  bool hasUnits() const { return kind >= Kind::Blocks; }
   size_t tensors() const { return ranges.size(); }
   /// All of a tensor; those of the next tensors follow.
   const upd_range *range(size_t position) const { return &ranges[position]; }
   /// The number of leaves (or blocks) in the tensors before this one, and where a range begins in
   /// its own.
   int64_t leavesBefore(size_t position) const { return firstLeaves[position]; }
-  int64_t leafOf(int64_t begin) const {
-    return kind == Kind::Blocks ? begin : begin / UPD_LEAF_ELEMENTS;
-  }
+  int64_t leafOf(int64_t begin) const { return hasUnits() ? begin : begin / UPD_LEAF_ELEMENTS; }
   int64_t leaves() const { return firstLeaves.back(); }
 
   /// The parts for the threads of `pool`, made anew only if their number has changed.
@@ -48,7 +56,7 @@ public:
 private:
   Kind kind;
   std::vector<upd_range> ranges;
-  std::vector<int64_t> costs; // of blocks; else the range's end is the cost
+  std::vector<int64_t> costs; // of units; else the range's end is the cost
   std::vector<int64_t> firstLeaves = {0};
   int64_t cost = 0;
   StepPartition partition;

@@ -25,6 +25,8 @@ std::string RowsRun::refusal(const RuleInterface &rule, const PlanInterface &pla
         return "it reduces over the whole group";
       case Extent::Tensor:
         return "it reduces over whole tensors";
+      case Extent::Batch:
+        return "it reduces over whole batches";
       case Extent::Column:
         return "it reduces over whole columns";
       case Extent::Row:

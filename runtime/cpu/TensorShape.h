@@ -39,6 +39,8 @@ struct TensorShape {
     switch (extent) {
     case Extent::Element:
       return elements();
+    case Extent::Batch:
+      return batches;
     case Extent::Row:
       return batches * rows;
     case Extent::Column:

@@ -224,9 +224,32 @@ updraft.rule @R compute f32 {
   %zero = arith.constant 0.0 : f64
   %p = updraft.param stored f32 : f32
   %g = updraft.grad stored f32 : f32
-  // expected-error @+1 {{'updraft.state' op is over `model`, must be over a smaller part of it}}
+  // expected-error @+1 {{'updraft.state' op is over `model`, must be over `group`, `tensor`, `row`, `column` or `element`}}
   %r = updraft.state "r" over model stored f32 initial %zero : f64
   updraft.next %p, %r : f32, f64
+}
+
+// -----
+
+// state_c2: batch
+updraft.rule @R compute f32 matrix {
+  %zero = arith.constant 0.0 : f64
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  // expected-error @+1 {{'updraft.state' op is over `batch`, must be over `group`, `tensor`, `row`, `column` or `element`}}
+  %r = updraft.state "r" over batch stored f32 initial %zero : f32
+  updraft.next %p, %r : f32, f32
+}
+
+// -----
+
+// size_c1: batch
+updraft.rule @R compute f32 matrix {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  // expected-error @+1 {{'updraft.size' op is over `batch`, must be over `group`, `tensor`, `row` or `column`}}
+  %n = updraft.size over batch
+  updraft.next %p : f32
 }
 
 // -----
@@ -310,7 +333,7 @@ updraft.rule @R compute f32 {
 updraft.rule @R compute f32 {
   %p = updraft.param stored f32 : f32
   %g = updraft.grad stored f32 : f32
-  // expected-error @+1 {{'updraft.reduce' op is over `model`, must be over `group`, `tensor`, `row` or `column`}}
+  // expected-error @+1 {{'updraft.reduce' op is over `model`, must be over `group`, `tensor`, `batch`, `row` or `column`}}
   %n = updraft.reduce max %g over model : f32
   updraft.next %p : f32
 }
@@ -334,8 +357,19 @@ updraft.rule @R compute f32 {
   %p = updraft.param stored f32 : f32
   %g = updraft.grad stored f32 : f32
   %m = updraft.reduce max %g over tensor : f32
-  // expected-error @+1 {{'updraft.reduce' op has an operand of extent `tensor`, must be over rows, columns or elements}}
+  // expected-error @+1 {{'updraft.reduce' op has an operand of extent `tensor`, must be over elements, rows, columns or batches}}
   %n = updraft.reduce sum %m over group : f64
+  updraft.next %p : f32
+}
+
+// -----
+
+// reduce_c4
+updraft.rule @R compute f32 matrix {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  // expected-error @+1 {{'updraft.reduce' op over `batch` has an operand of extent `element`, must be over rows or columns}}
+  %m = updraft.reduce max %g over batch : f32
   updraft.next %p : f32
 }
 

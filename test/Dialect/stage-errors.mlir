@@ -3,7 +3,7 @@
 
 // streamtype_c2
 updraft.plan @P compute f32 {
-  // expected-error @+1 {{is over `tensor`, must be over `element`, `row` or `column`}}
+  // expected-error @+1 {{is over `tensor`, must be over `element`, `row`, `column` or `batch`}}
   %p = updraft.stream "param" : !updraft.stream<f32, tensor>
 }
 
@@ -264,8 +264,55 @@ updraft.plan @P compute f32 {
   %g = updraft.stream "grad" : !updraft.stream<f32>
   updraft.initial() { updraft.yield }
   updraft.validate() messages [] { updraft.yield }
-  // expected-error @+1 {{'updraft.pass' op makes a temporary of type 'f64', must be a stream over rows or columns, as the pass}}
+  // expected-error @+1 {{'updraft.pass' op makes a temporary of type 'f64', must be a stream over rows, columns or batches, as the pass}}
   %n = updraft.pass -> f64 {
     updraft.store
+  }
+}
+
+// -----
+
+// plan_c4: batch
+updraft.plan @P compute f32 matrix {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  // expected-error @+1 {{'updraft.stream' op is over `batch`, must be over `element`, `row` or `column`}}
+  %b = updraft.stream "b" : !updraft.stream<f32, batch>
+  updraft.initial() {
+    %zero = arith.constant 0.0 : f64
+    updraft.yield %zero : f64
+  }
+  updraft.validate() messages [] { updraft.yield }
+}
+
+// -----
+
+// pass_c8: elements
+updraft.plan @P compute f32 matrix {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  // expected-error @+1 {{'updraft.pass' op over `element` cannot reduce over `batch`; elements are reduced over `row` first}}
+  %n = updraft.pass reduces [#updraft.reduction<max over batch>] -> !updraft.stream<f64, batch> {
+    %zero = arith.constant 0.0 : f64
+    updraft.store reduce(%zero)
+  }
+}
+
+// -----
+
+// pass_c8: rows
+updraft.plan @P compute f32 matrix {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  // expected-error @+1 {{'updraft.pass' op uses values over `batch`, and cannot reduce over `tensor` too}}
+  %n:2 = updraft.pass over row
+      reduces [#updraft.reduction<sum over batch>, #updraft.reduction<sum over tensor>]
+      -> !updraft.stream<f64, batch>, f64 {
+    %zero = arith.constant 0.0 : f64
+    updraft.store reduce(%zero, %zero)
   }
 }

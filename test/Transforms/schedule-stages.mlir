@@ -94,23 +94,22 @@ updraft.rule @Rounded compute f32 {
 
 // -----
 
-// Rows and columns are computed once each, before the elements that use them; their states are
-// stored at the end, when nothing needs the old ones.
+// Rows and columns are computed once each, before the elements that use them, and their states are
+// stored there. A pass over rows that is there for a sum makes what elements need later.
 // CHECK-LABEL: updraft.plan @Factored_matrix compute f32 matrix {
 // CHECK:         %[[RC:.*]]:2 = updraft.pass reads(%grad : !updraft.stream<f32>)
 // CHECK-SAME:      reduces [#updraft.reduction<sum over row>, #updraft.reduction<sum over column>]
 // CHECK-SAME:      -> !updraft.stream<f64, row>, !updraft.stream<f64, column>
-// CHECK:         %[[SUM:.*]] = updraft.pass over row reads(%row_var, %[[RC]]#0 :
-// CHECK-SAME:      reduces [#updraft.reduction<sum over tensor>] -> f64
-// CHECK:         %[[K:.*]] = updraft.prologue(%[[SUM]]) : (f64) -> f32
-// CHECK:         %[[R1:.*]] = updraft.pass over row reads(%row_var, %[[RC]]#0 :
-// CHECK-SAME:      -> !updraft.stream<f32, row>
+// CHECK:         %[[R1:.*]]:2 = updraft.pass over row reads(%row_var, %[[RC]]#0 :
+// CHECK-SAME:      writes(%row_var :
+// CHECK-SAME:      reduces [#updraft.reduction<sum over tensor>] -> f64, !updraft.stream<f32, row>
+// CHECK:         %[[K:.*]] = updraft.prologue(%[[R1]]#0) : (f64) -> f32
 // CHECK:         %[[C1:.*]] = updraft.pass over column reads(%col_var, %[[RC]]#1 :
+// CHECK-SAME:      writes(%col_var :
 // CHECK-SAME:      -> !updraft.stream<f32, column>
-// CHECK:         updraft.pass scalars(%[[K]] : f32) reads(%param, %grad, %[[R1]], %[[C1]] :
+// CHECK:         updraft.pass scalars(%[[K]] : f32) reads(%param, %grad, %[[R1]]#1, %[[C1]] :
 // CHECK-SAME:      writes(%param :
-// CHECK:         updraft.pass over row reads(%[[R1]] : {{.*}}) writes(%row_var :
-// CHECK:         updraft.pass over column reads(%[[C1]] : {{.*}}) writes(%col_var :
+// CHECK-NOT:     updraft.pass
 updraft.rule @Factored_matrix compute f32 matrix {
   %zero = arith.constant 0.0 : f64
   %p = updraft.param stored f32 : f32
@@ -197,4 +196,80 @@ updraft.rule @Limited_matrix compute f32 matrix {
   %chosen = arith.select %above, %p, %g : f32
   %p1 = arith.subf %p, %chosen : f32
   updraft.next %p1 : f32
+}
+
+// -----
+
+// Values of batches: summed up by the pass over rows that has the values, computed where a column
+// needs them. Elements get them from a pass over batches.
+// CHECK-LABEL: updraft.plan @Batches_matrix
+// CHECK:         %[[RC:.*]]:2 = updraft.pass reads(%grad :
+// CHECK:         %[[B:.*]] = updraft.pass over row reads(%[[RC]]#0 :
+// CHECK-SAME:      reduces [#updraft.reduction<sum over batch>] -> !updraft.stream<f64, batch>
+// CHECK:         %[[H:.*]] = updraft.pass over batch reads(%[[B]] :
+// CHECK-SAME:      -> !updraft.stream<f32, batch>
+// CHECK:         %[[C:.*]] = updraft.pass over column reads(%[[RC]]#1, %[[B]] :
+// CHECK-SAME:      -> !updraft.stream<f32, column>
+// CHECK:         updraft.pass reads(%param, %[[H]], %[[C]] :
+updraft.rule @Batches_matrix compute f32 matrix {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %r = updraft.reduce sum %g over row : f32
+  %c = updraft.reduce sum %g over column : f32
+  %b = updraft.reduce sum %r over batch : f64
+  %b32 = arith.truncf %b : f64 to f32
+  %half = arith.constant 0.5 : f32
+  %h = arith.mulf %b32, %half : f32
+  %c32 = arith.truncf %c : f64 to f32
+  %cb = arith.divf %c32, %b32 : f32
+  %hp = arith.mulf %p, %h : f32
+  %p1 = arith.addf %hp, %cb : f32
+  updraft.next %p1 : f32
+}
+
+// -----
+
+// A sum over the tensor goes by all rows in order, one over a batch by its own: two passes.
+// CHECK-LABEL: updraft.plan @Split_matrix
+// CHECK:         %[[R:.*]] = updraft.pass reads(%grad :
+// CHECK:         %[[B:.*]]:2 = updraft.pass over row reads(%[[R]] :
+// CHECK-SAME:      reduces [#updraft.reduction<sum over batch>]
+// CHECK-SAME:      -> !updraft.stream<f64, batch>, !updraft.stream<f32, row>
+// CHECK:         %[[S:.*]] = updraft.pass over row reads(%[[B]]#1 :
+// CHECK-SAME:      reduces [#updraft.reduction<sum over tensor>] -> f64
+updraft.rule @Split_matrix compute f32 matrix {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %r = updraft.reduce sum %g over row : f32
+  %r32 = arith.truncf %r : f64 to f32
+  %q = arith.mulf %r32, %r32 : f32
+  %b = updraft.reduce sum %r over batch : f64
+  %s = updraft.reduce sum %q over tensor : f32
+  %b32 = arith.truncf %b : f64 to f32
+  %s32 = arith.truncf %s : f64 to f32
+  %k = arith.mulf %b32, %s32 : f32
+  %p1 = arith.addf %p, %k : f32
+  updraft.next %p1 : f32
+}
+
+// -----
+
+// The elements need the state over rows as it was before the step.
+// CHECK-LABEL: updraft.plan @Old_matrix
+// CHECK:         updraft.pass over row reads(%rs
+// CHECK-NOT:     writes
+// CHECK:         updraft.pass {{.*}}writes(%param :
+// CHECK:         updraft.pass over row {{.*}}writes(%rs :
+updraft.rule @Old_matrix compute f32 matrix {
+  %zero = arith.constant 0.0 : f64
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %rs = updraft.state "rs" over row stored f32 initial %zero : f32
+  %r = updraft.reduce sum %g over row : f32
+  %r32 = arith.truncf %r : f64 to f32
+  %r1 = arith.addf %rs, %r32 : f32
+  %d = arith.mulf %r1, %g : f32
+  %e = arith.addf %d, %rs : f32
+  %p1 = arith.subf %p, %e : f32
+  updraft.next %p1, %r1 : f32, f32
 }

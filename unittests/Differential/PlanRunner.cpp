@@ -119,11 +119,14 @@ void PlanRun::runPass(PassOp pass, size_t number, std::vector<TensorRun> &runs) 
     const Shape &shape = run.memory->shape;
     const bool matrix = pass.runsByRows();
     const int64_t blocks = divideUp(shape.rows, UPD_BLOCK_ROWS);
-    const int64_t units = matrix ? shape.batches * blocks : shape.places(pass.getOver());
-    const int64_t leaves = matrix ? units : divideUp(units, UPD_LEAF_ELEMENTS);
-    const int64_t leaf = matrix ? 1 : UPD_LEAF_ELEMENTS;
+    const bool batches = pass.runsByBatches();
+    const int64_t units = matrix    ? shape.batches * blocks
+                          : batches ? shape.batches
+                                    : shape.places(pass.getOver());
+    const int64_t leaf = matrix || batches ? 1 : UPD_LEAF_ELEMENTS;
+    const int64_t leaves = divideUp(units, leaf);
 
-    // What it makes: reductions over rows and columns, then temporaries.
+    // What it makes: reductions over rows, columns and batches, then temporaries.
     std::vector<std::pair<size_t, ReductionKind>> columns; // streams in parts
     for (auto [index, result] : llvm::enumerate(pass.getResults())) {
       auto type = llvm::dyn_cast<StreamType>(result.getType());

@@ -147,10 +147,12 @@ void Generator::addSpread() {
 void Generator::addReduction() {
   Named operand = pick(spread);
   std::vector<Extent> overs;
-  for (Extent over : {Extent::group, Extent::tensor, Extent::row, Extent::column})
-    if (over != operand.extent && isWithin(over, operand.extent) &&
+  for (Extent over : {Extent::group, Extent::tensor, Extent::batch, Extent::row, Extent::column}) {
+    const bool elementsOfBatch = over == Extent::batch && operand.extent == Extent::element;
+    if (over != operand.extent && isWithin(over, operand.extent) && !elementsOfBatch &&
         (matrix || isWithin(over, Extent::tensor)))
       overs.push_back(over);
+  }
   if (overs.empty())
     return;
   const Extent over = pick(overs);
@@ -231,9 +233,9 @@ PlanCase Generator::make() {
   PlanCase planCase;
   planCase.source = text + "}\n";
   planCase.seed = seed;
-  const std::vector<Shape> matrices = {{1, 1, 1},  {1, 3, 5},   {1, 64, 64}, {1, 65, 129},
-                                       {6, 4, 5},  {1, 130, 1}, {1, 1, 300}, {2, 128, 17},
-                                       {3, 70, 3}, {1, 0, 4},   {1, 4, 0}};
+  const std::vector<Shape> matrices = {
+      {1, 1, 1},    {1, 3, 5},  {1, 64, 64}, {1, 65, 129}, {6, 4, 5}, {1, 130, 1}, {1, 1, 300},
+      {2, 128, 17}, {3, 70, 3}, {1, 0, 4},   {1, 4, 0},    {2, 0, 3}, {5, 3, 140}};
   const std::vector<int64_t> vectors = {0, 1, 7, 127, 128, 129, 1003, 8191, 8192, 8193, 20000};
   for (unsigned i = 0, many = 1 + below(4); i < many; ++i)
     planCase.tensors.push_back(matrix ? pick(matrices) : Shape::vector(pick(vectors)));

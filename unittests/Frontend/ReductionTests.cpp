@@ -138,6 +138,24 @@ TEST(States, InitialValueFromTheParameterIsChosenAtTheFirstStep) {
   EXPECT_FALSE(next.contains("%start,")) << text;
 }
 
+// Elements go by rows; how many values a batch has is known where its tensor is.
+TEST(Reductions, OverBatches) {
+  std::string text = importedText(R"(rule R() {
+    update(param, grad) {
+      let size = if matrix then batch_norm(grad) else norm(grad)
+      let average = if matrix then batch_mean(row_max(grad)) + mean(size) else 1
+      next param = param - size * average * grad
+    }
+  })");
+  llvm::StringRef matrix = llvm::StringRef(text).split("@R_matrix").second;
+  auto [elements, rows] = matrix.split("updraft.reduce max %grad over row");
+  EXPECT_TRUE(elements.contains("over row : f64")) << text;
+  EXPECT_TRUE(elements.contains("over batch : f64")) << text;
+  EXPECT_TRUE(rows.contains("over batch : f32")) << text;
+  EXPECT_TRUE(rows.contains("updraft.size over column")) << text;
+  EXPECT_TRUE(rows.contains("over tensor : f32")) << text;
+}
+
 TEST(Skip, IsAConditionOnTheTensor) {
   std::string text = importedText(R"(rule R(lr = 1) {
     update(param, grad) {

@@ -185,6 +185,27 @@ TEST(Extent, RowsAndColumnsOfEachBatch) {
   }
 }
 
+// The largest sum of a row, and the sum of the columns' sums, of each batch by itself.
+TEST(Extent, BatchesByThemselves) {
+  Interpreter rule = interpretOrDie(R"(updraft.rule @R compute f64 matrix {
+    %p = updraft.param stored f64 : f64
+    %g = updraft.grad stored f64 : f64
+    %r = updraft.reduce sum %g over row : f64
+    %c = updraft.reduce sum %g over column : f64
+    %most = updraft.reduce max %r over batch : f64
+    %all = updraft.reduce sum %c over batch : f64
+    %d = arith.divf %most, %all : f64
+    %batches = updraft.reduce sum %d over tensor : f64
+    %n = arith.addf %d, %batches : f64
+    updraft.next %n : f64
+  })");
+  std::vector<double> param(12), grad = {1, 2, 3, 4, 5, 17, 8, 8, 8, 4, 2, 2};
+  stepGroup({}, tensorStep(rule, {2, 2, 3}, {param.data(), grad.data()}));
+  const double first = 26.0 / 32, second = 24.0 / 32;
+  for (int i = 0; i < 12; ++i)
+    EXPECT_EQ(param[i], (i < 6 ? first : second) + (first + second)) << i;
+}
+
 TEST(Extent, AMatrixWithoutElementsKeepsItsStates) {
   Interpreter rule = interpretOrDie(factoredRule);
   float row[3] = {1, 2, 3};

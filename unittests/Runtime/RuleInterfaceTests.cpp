@@ -150,8 +150,10 @@ TEST(RuleInterface, RefusesDamage) {
   EXPECT_EQ(problemOf("{\"name\": \"lr\", \"default\": 0.001}",
                       "{\"name\": \"lr\", \"default\": 1}, {\"name\": \"lr\", \"default\": 2}"),
             "hyperparameter `lr` appears twice");
+  EXPECT_EQ(problemOf("\"dtype\": \"f32\"}", "\"dtype\": \"f32\", \"over\": \"model\"}"),
+            "`over` is `model`, not `element`, `row`, `column`, `batch`, `tensor` or `group`");
   EXPECT_EQ(problemOf("\"dtype\": \"f32\"}", "\"dtype\": \"f32\", \"over\": \"batch\"}"),
-            "`over` is `batch`, not `element`, `row`, `column`, `tensor` or `group`");
+            "state `exp_avg` is over a batch");
 }
 
 TEST(RuleInterface, RefusesDamagedPlans) {
@@ -171,7 +173,7 @@ TEST(RuleInterface, RefusesDamagedPlans) {
             "`sequence` has prologue 1, where 0 comes next");
   EXPECT_EQ(problemOf("\"pass\": 0", "\"pass\": 2"), "`sequence` has pass 2, where 0 comes next");
   EXPECT_EQ(problemOf("\"loop\": \"flat\"", "\"loop\": \"tiled\""),
-            "`loop` is `tiled`, not `flat` or `matrix`");
+            "`loop` is `tiled`, not `flat`, `matrix` or `batch`");
   EXPECT_EQ(problemOf("\"over\": \"element\"", "\"over\": \"tensor\""), "a pass is over a tensor");
   EXPECT_EQ(problemOf("\"over\": \"element\"", "\"over\": \"row\""),
             "`reads` of a flat pass over a row has stream 0, which is over an element");
@@ -194,7 +196,7 @@ TEST(RuleInterface, RefusesDamagedPlans) {
   auto problem = [](const char *from, const char *to) { return problemIn(factored, from, to); };
   EXPECT_EQ(problem("{\"dtype\": \"f64\", \"over\": \"row\"}",
                     "{\"dtype\": \"f64\", \"over\": \"element\"}"),
-            "a temporary is over an element, not a row or column");
+            "a temporary is over an element, not a row, column or batch");
   EXPECT_EQ(
       problem("{\"dtype\": \"f64\", \"over\": \"row\"}", "{\"dtype\": \"f32\", \"over\": \"row\"}"),
       "a reduction over a row goes into stream 3, which is no temporary over one of f64");
@@ -207,6 +209,11 @@ TEST(RuleInterface, RefusesDamagedPlans) {
   EXPECT_EQ(
       problem("\"over\": \"row\", \"loop\": \"flat\"", "\"over\": \"row\", \"loop\": \"matrix\""),
       "a matrix loop is over a row, not an element");
+  EXPECT_EQ(problemOf("\"loop\": \"flat\"", "\"loop\": \"batch\""),
+            "a loop over batches is over an element, not a row or column");
+  EXPECT_EQ(
+      problem("\"kind\": \"max\", \"over\": \"group\"", "\"kind\": \"max\", \"over\": \"batch\""),
+      "a flat pass has a reduction over a batch");
   EXPECT_EQ(
       problem("\"kind\": \"max\", \"over\": \"group\"", "\"kind\": \"sum\", \"over\": \"group\""),
       "the plans have different reductions over the group");

@@ -32,6 +32,8 @@ LogicalResult verifyStreams(PlanOp plan) {
     if (failed(verifyName(stream, stream.getName())))
       return failure();
     // plan_c4
+    if (stream.getType().getOver() == Extent::batch)
+      return stream.emitOpError() << "is over `batch`, must be over `element`, `row` or `column`";
     if (stream.getType().getOver() != Extent::element && !plan.getMatrix())
       return stream.emitOpError() << "is over `" << stringifyExtent(stream.getType().getOver())
                                   << "`, which only a plan with `matrix` has";
@@ -165,15 +167,21 @@ bool PrologueOp::isPerTensor() {
   });
 }
 
+static Extent overOf(Value stream) { return cast<StreamType>(stream.getType()).getOver(); }
+
 bool PassOp::runsByRows() {
-  auto isOfMatrix = [](Value value) {
-    auto stream = dyn_cast<StreamType>(value.getType());
-    return stream && stream.getOver() != Extent::element;
-  };
   if (getOver() != Extent::element)
     return false;
-  return llvm::any_of(getReads(), isOfMatrix) ||
+  return llvm::any_of(getReads(), [](Value stream) { return isOfMatrix(overOf(stream)); }) ||
          (!getReductions().empty() && (*this)->getParentOfType<PlanOp>().getMatrix());
+}
+
+bool PassOp::runsByBatches() {
+  if (getOver() != Extent::row && getOver() != Extent::column)
+    return false;
+  return llvm::any_of(getReads(), [](Value read) { return overOf(read) == Extent::batch; }) ||
+         llvm::any_of(getReductionRange(),
+                      [](ReductionAttr reduction) { return reduction.getOver() == Extent::batch; });
 }
 
 namespace {
@@ -184,10 +192,10 @@ LogicalResult verifyStreamExtents(PassOp pass) {
                               << "`, but runs over `" << stringifyExtent(pass.getOver()) << "`";
   };
   for (Value stream : pass.getReads())
-    if (Extent over = cast<StreamType>(stream.getType()).getOver(); !isWithin(over, pass.getOver()))
+    if (Extent over = overOf(stream); !isWithin(over, pass.getOver()))
       return refuse("reads", over);
   for (Value stream : pass.getWrites())
-    if (Extent over = cast<StreamType>(stream.getType()).getOver(); over != pass.getOver())
+    if (Extent over = overOf(stream); over != pass.getOver())
       return refuse("writes", over);
   return success();
 }
@@ -215,7 +223,17 @@ LogicalResult verifyResults(PassOp pass) {
     if (stream && stream.getOver() == pass.getOver() && stream.getOver() != Extent::element)
       continue;
     return pass.emitOpError() << "makes a temporary of type " << made.getType()
-                              << ", must be a stream over rows or columns, as the pass";
+                              << ", must be a stream over rows, columns or batches, as the pass";
+  }
+  // pass_c8
+  for (ReductionAttr reduction : pass.getReductionRange()) {
+    bool ofBatch = reduction.getOver() == Extent::batch;
+    if (ofBatch && pass.getOver() == Extent::element)
+      return pass.emitOpError() << "over `element` cannot reduce over `batch`; elements are "
+                                   "reduced over `row` first";
+    if (!ofBatch && pass.runsByBatches())
+      return pass.emitOpError() << "uses values over `batch`, and cannot reduce over `"
+                                << stringifyExtent(reduction.getOver()) << "` too";
   }
   return success();
 }

@@ -48,12 +48,13 @@ LogicalResult verifyGroupExtent(Operation *operation, Value value, StringRef wha
 LogicalResult verifyState(RuleOp rule, StateOp state, const ExtentAnalysis &extents) {
   // rule_c5
   Extent over = state.getOver();
-  if ((over == Extent::row || over == Extent::column) && !rule.getMatrix())
+  if (isOfMatrix(over) && !rule.getMatrix())
     return state.emitOpError() << "has the extent `" << stringifyExtent(over)
                                << "`, which only a rule with `matrix` has";
   // state_c2
-  if (over == Extent::model)
-    return state.emitOpError() << "is over `model`, must be over a smaller part of it";
+  if (over == Extent::model || over == Extent::batch)
+    return state.emitOpError() << "is over `" << stringifyExtent(over)
+                               << "`, must be over `group`, `tensor`, `row`, `column` or `element`";
   Type expected =
       isWithin(over, Extent::tensor) ? Float64Type::get(state.getContext()) : rule.getCompute();
   if (state.getType() != expected)
@@ -109,7 +110,7 @@ LogicalResult verifyOperation(RuleOp rule, Operation &operation, const ExtentAna
     return verifyState(rule, state, extents);
   // rule_c5
   Extent extent = extents.of(&operation);
-  if ((extent == Extent::row || extent == Extent::column) && !rule.getMatrix())
+  if (isOfMatrix(extent) && !rule.getMatrix())
     return operation.emitOpError() << "has the extent `" << stringifyExtent(extent)
                                    << "`, which only a rule with `matrix` has";
   // reduce_c2
@@ -122,7 +123,11 @@ LogicalResult verifyOperation(RuleOp rule, Operation &operation, const ExtentAna
     // reduce_c3
     if (isWithin(from, Extent::tensor))
       return reduce.emitOpError() << "has an operand of extent `" << stringifyExtent(from)
-                                  << "`, must be over rows, columns or elements";
+                                  << "`, must be over elements, rows, columns or batches";
+    // reduce_c4
+    if (reduce.getOver() == Extent::batch && from == Extent::element)
+      return reduce.emitOpError() << "over `batch` has an operand of extent `element`, must be "
+                                     "over rows or columns";
   }
   if (isWithin(extent, Extent::tensor))
     return success();
@@ -175,7 +180,7 @@ LogicalResult RequireOp::canonicalize(RequireOp require, PatternRewriter &rewrit
 
 LogicalResult SizeOp::verify() {
   // size_c1
-  if (getOver() != Extent::model && getOver() != Extent::element)
+  if (getOver() != Extent::model && getOver() != Extent::batch && getOver() != Extent::element)
     return success();
   return emitOpError() << "is over `" << stringifyExtent(getOver())
                        << "`, must be over `group`, `tensor`, `row` or `column`";
@@ -193,5 +198,5 @@ LogicalResult ReduceOp::verify() {
   if (getOver() != Extent::model && getOver() != Extent::element)
     return success();
   return emitOpError() << "is over `" << stringifyExtent(getOver())
-                       << "`, must be over `group`, `tensor`, `row` or `column`";
+                       << "`, must be over `group`, `tensor`, `batch`, `row` or `column`";
 }

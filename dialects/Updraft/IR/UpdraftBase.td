@@ -40,9 +40,10 @@ class Updraft_Enum<string name, string summary, list<I32EnumAttrCase> cases>
 // A lattice as a bit set: a larger extent has the bits of every smaller one, so the join is the
 // union, and a row value combined with a column value is an element value.
 def Updraft_Extent : Updraft_Enum<"Extent", "what a value is spread over", [
-    I32EnumAttrCase<"model", 0b0000>, I32EnumAttrCase<"group", 0b0001>,
-    I32EnumAttrCase<"tensor", 0b0011>, I32EnumAttrCase<"row", 0b0111>,
-    I32EnumAttrCase<"column", 0b1011>, I32EnumAttrCase<"element", 0b1111>]>;
+    I32EnumAttrCase<"model", 0b00000>, I32EnumAttrCase<"group", 0b00001>,
+    I32EnumAttrCase<"tensor", 0b00011>, I32EnumAttrCase<"batch", 0b00111>,
+    I32EnumAttrCase<"row", 0b01111>, I32EnumAttrCase<"column", 0b10111>,
+    I32EnumAttrCase<"element", 0b11111>]>;
 def Updraft_ExtentAttr : EnumAttr<Updraft_Dialect, Updraft_Extent, "extent"> {
   let assemblyFormat = "$value";
 }
@@ -110,11 +111,11 @@ def Updraft_StreamType : Updraft_Type<"Stream", "stream"> {
   let description = [{
     A flat sequence of elements that a pass reads or writes. `storage` is the type in memory; a pass
     converts to and from the type it computes in, rounding to nearest even. `over` says what there
-    is one value of: each element of the parameter, or each of its rows or columns.
+    is one value of: each element of the parameter, or each of its rows, columns or batches.
 
     Constraints:
     - `streamtype_c1`: `storage` is `f32`, `f64`, `bf16`, `f16` or `i8`.
-    - `streamtype_c2`: `over` is `element`, `row` or `column`.
+    - `streamtype_c2`: `over` is `element`, `row`, `column` or `batch`.
 
     ```mlir
     !updraft.stream<f64, row>
@@ -142,7 +143,7 @@ def Updraft_ParamStorage : AnyTypeOf<[F32, F64, BF16, F16, Updraft_StochasticTyp
 def Updraft_StateStorage : AnyTypeOf<[F32, F64, BF16, F16, I8, Updraft_StochasticType,
                                       Updraft_CorrectedType],
     "storage type: f32, f64, bf16, f16, i8, !updraft.stochastic or !updraft.corrected">;
-// What a pass has one of per tensor or group, or per row or column.
+// What a pass has one of per tensor or group, or per row, column or batch.
 def Updraft_PassResult : AnyTypeOf<[F64, Updraft_StreamType], "f64 or a stream">;
 // What a host function may hand to a pass: an element operand, a scalar, a flag.
 def Updraft_Scalar : AnyTypeOf<[F32, F64, I1], "scalar: f32, f64 or i1">;

@@ -61,8 +61,8 @@ LogicalResult StreamType::verify(function_ref<InFlightDiagnostic()> emitError, T
       !storage.isSignlessInteger(8))
     return emitError() << "storage type is " << storage << ", must be f32, f64, bf16, f16 or i8";
   // streamtype_c2
-  if (over != Extent::row && over != Extent::column && over != Extent::element)
+  if (isWithin(over, Extent::tensor))
     return emitError() << "is over `" << stringifyExtent(over)
-                       << "`, must be over `element`, `row` or `column`";
+                       << "`, must be over `element`, `row`, `column` or `batch`";
   return success();
 }

@@ -17,6 +17,11 @@ inline Extent join(Extent left, Extent right) {
 /// Whether a value of extent `inner` is constant over every place of `outer`.
 inline bool isWithin(Extent inner, Extent outer) { return join(inner, outer) == outer; }
 
+/// Whether only a matrix has such values: one for each of its rows, columns or batches.
+inline bool isOfMatrix(Extent over) {
+  return !isWithin(over, Extent::tensor) && over != Extent::element;
+}
+
 } // namespace updraft
 
 #endif // UPDRAFT_IR_UPDRAFTENUMS_H

@@ -27,7 +27,7 @@ def Updraft_PlanOp : Updraft_Op<"plan", [
       unique, and so are names of hyperparameters.
     - `plan_c3`: there are exactly one `updraft.initial` and one `updraft.validate`, and at most one
       `updraft.commit`.
-    - `plan_c4`: only a plan with `matrix` has streams over rows or columns.
+    - `plan_c4`: only a plan with `matrix` has streams over rows or columns; none is over batches.
 
     ```mlir
     updraft.plan @SGD compute f32 {
@@ -223,14 +223,14 @@ def Updraft_PassOp : Updraft_Op<"pass", [
     IsolatedFromAbove, SingleBlock, Updraft_NamedArguments]> {
   let summary = "one pass over data";
   let description = [{
-    Runs its body for every value of its extent: for every element of a tensor, every row, or every
-    column. Block arguments are the scalars, then one value per stream read, widened to the compute
+    Runs its body for every value of its extent: for every element of a tensor, every row, column or
+    batch. Block arguments are the scalars, then one value per stream read, widened to the compute
     type unless it is stored as f64. `updraft.store` gives one value per stream written, one per
     reduction, and one per temporary that the pass makes. The streams may overlap only where they
     are the same: an element is read before it is written.
 
     The results are those of the reductions, an f64 over a tensor or group and a stream of f64 over
-    rows or columns, and then the temporaries.
+    rows, columns or batches, and then the temporaries.
 
     Constraints:
     - `pass_c1`: block arguments match the scalars and the streams read.
@@ -241,7 +241,9 @@ def Updraft_PassOp : Updraft_Op<"pass", [
     - `pass_c5`: the scalars are results of prologues, of the compute type or i1.
     - `pass_c6`: streams written have the extent of the pass, and streams read have one within it.
     - `pass_c7`: results match the reductions, which are over smaller extents than the pass, and the
-      temporaries, which are streams of its extent over rows or columns.
+      temporaries, which are streams of its extent over rows, columns or batches.
+    - `pass_c8`: a pass over rows or columns that uses values of batches has no reduction over a
+      tensor or group; one over elements reduces nothing over batches.
 
     ```mlir
     updraft.pass scalars(%k : f32)
@@ -285,6 +287,9 @@ def Updraft_PassOp : Updraft_Op<"pass", [
     /// Whether its loop is one over rows of a matrix, and not over a flat sequence of elements: it
     /// uses values of rows or columns, or reduces elements of a matrix.
     bool runsByRows();
+    /// Whether it is over rows or columns, and its loop one over those of each batch: it reads or
+    /// reduces to values of batches.
+    bool runsByBatches();
   }];
   let hasRegionVerifier = 1;
 }

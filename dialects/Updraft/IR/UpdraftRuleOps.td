@@ -19,8 +19,8 @@ def Updraft_RuleOp : Updraft_Op<"rule", [
 
     $$ (p, s_1, \ldots, s_n) \leftarrow f(p, g, s_1, \ldots, s_n;\ h, t) $$
 
-    Every value has an *extent*, what it is spread over: `model`, `group`, `tensor`, `row`, `column`
-    or `element`. An operation has the least extent that contains those of its operands, a constant
+    Every value has an *extent*, what it is spread over: `model`, `group`, `tensor`, `batch`, `row`,
+    `column` or `element`. An operation has the least extent that contains those of its operands, a constant
     has `model`; `updraft.hyper` has `group`, `updraft.step` and `updraft.first` have `tensor`,
     `updraft.param`, `updraft.grad` and `updraft.random` have `element`; a state, a size and a
     reduction say theirs. Values of at most `tensor` are scalars, computed once per step, in f64 (or
@@ -29,7 +29,7 @@ def Updraft_RuleOp : Updraft_Op<"rule", [
     arithmetic by `arith.truncf` (f32) or as it is (f64).
 
     A rule is for tensors of any shape, or with `matrix` for those of two or more dimensions, whose
-    last two are rows and columns.
+    last two are rows and columns; leading ones are batches, of one matrix each.
 
     Each operation rounds once, to nearest even: nothing is reassociated or contracted. With `fast`
     the rule stands for all that `updraft-relax` may make of it, within the errors that
@@ -42,7 +42,7 @@ def Updraft_RuleOp : Updraft_Op<"rule", [
     - `rule_c3`: every operation is from `arith`, `math` or this dialect.
     - `rule_c4`: names of hyperparameters are unique; names of states are unique and neither `param`
       nor `grad`.
-    - `rule_c5`: only a rule with `matrix` has values over rows or columns.
+    - `rule_c5`: only a rule with `matrix` has values over rows, columns or batches.
 
     Example:
 
@@ -121,7 +121,7 @@ def Updraft_SizeOp : Updraft_RuleInput<"size", [Pure]> {
     parameters of the group that take part in the step.
 
     Constraints:
-    - `size_c1`: `over` is neither `model` nor `element`.
+    - `size_c1`: `over` is `group`, `tensor`, `row` or `column`.
 
     ```mlir
     %n = updraft.size over tensor
@@ -177,7 +177,7 @@ def Updraft_StateOp : Updraft_ElementInput<"state"> {
     Constraints:
     - `state_c1`: `initial` has at most the extent `group`.
     - `state_c2`: the result is f64 for a state over `tensor` or `group`, else of the compute type;
-      there is no state over `model`.
+      there is no state over `model` or `batch`.
     - `state_c4`: a state stored as `i8`, `!updraft.stochastic` or `!updraft.corrected` is over
       `element`.
 
@@ -221,14 +221,16 @@ def Updraft_RandomOp : Updraft_Op<"random", [ParentOneOf<["RuleOp", "PassOp"]>, 
 def Updraft_ReduceOp : Updraft_Op<"reduce", [HasParent<"RuleOp">, Pure]> {
   let summary = "one value of many";
   let description = [{
-    The sum or the maximum of a value over the whole group, the tensor, or each row or column. The
-    result is f64, as is the arithmetic; docs/dialect.md fixes the order of its operations. Where a
+    The sum or the maximum of a value over the whole group, the tensor, or each batch, row or
+    column. The result is f64, as is the arithmetic; docs/dialect.md fixes the order of its operations. Where a
     value is NaN, so is the maximum; that of nothing is -infinity.
 
     Constraints:
-    - `reduce_c1`: `over` is `group`, `tensor`, `row` or `column`.
+    - `reduce_c1`: `over` is neither `model` nor `element`.
     - `reduce_c2`: the operand has a larger extent than the result.
-    - `reduce_c3`: the operand is over rows, columns or elements.
+    - `reduce_c3`: the operand is over elements, rows, columns or batches.
+    - `reduce_c4`: over `batch`, the operand is over rows or columns: elements are reduced over rows
+      first.
 
     ```mlir
     %n = updraft.reduce sum %square over tensor : f64

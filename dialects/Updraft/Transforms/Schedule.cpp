@@ -5,6 +5,7 @@
 
 #include "Updraft/IR/Extent.h"
 #include "Updraft/IR/UpdraftOps.h"
+#include "Updraft/Transforms/PassDrafts.h"
 #include "Updraft/Transforms/Passes.h"
 #include "Updraft/Transforms/SharedReductions.h"
 #include "Updraft/Transforms/Slice.h"
@@ -21,27 +22,6 @@ namespace updraft {
 
 namespace {
 
-/// A pass over data, before it is made.
-struct PassDraft {
-  Extent over;
-  unsigned stage;
-  SmallVector<ReduceOp> reductions;
-  SmallVector<Value> made;                     ///< values that later passes read
-  SmallVector<std::pair<Value, Value>> writes; ///< the parameter or a state, and its next value
-  Slice slice;
-
-  bool empty() const { return reductions.empty() && made.empty() && writes.empty(); }
-  SmallVector<Value> roots() const {
-    SmallVector<Value> roots;
-    for (ReduceOp reduce : reductions)
-      roots.push_back(reduce.getInput());
-    llvm::append_range(roots, made);
-    for (auto [current, next] : writes)
-      roots.push_back(next);
-    return roots;
-  }
-};
-
 /// Builds the plan of one rule: decides on its passes, then makes them and the prologues between
 /// them, stage by stage.
 class Scheduler {
@@ -49,6 +29,7 @@ public:
   Scheduler(RuleOp rule, OpBuilder &builder)
       : rule(rule), builder(builder), extents(rule), stages(rule, extents),
         stores(chooseStores(rule, stages, extents)),
+        passes(draftPasses(rule, extents, stages, stores)),
         next(cast<NextOp>(rule.getBody().front().getTerminator())) {}
 
   /// Makes the plan before the rule; null, with an error emitted, if a value cannot cross into a
@@ -59,12 +40,6 @@ public:
   unsigned hoistedScalars() const { return hoisted; }
 
 private:
-  void draftPasses();
-  void draftPass(PassDraft pass);
-  PassDraft draftElementPass(unsigned stage) const;
-  PassDraft draftSmallerPass(Extent over, unsigned stage, const PassDraft &elements) const;
-  PassDraft draftSmallerWrites(Extent over);
-
   void createInterface();
   void createInitial();
   void createValidate();
@@ -80,10 +55,8 @@ private:
   ExtentAnalysis extents;
   StageAnalysis stages;
   SmallVector<EarlyStore> stores;
-  NextOp next;
   std::vector<PassDraft> passes;
-  /// Values over rows and columns that a pass has made.
-  llvm::DenseSet<Value> available;
+  NextOp next;
   /// The next scalar states, and whether to skip, as results of prologues.
   SmallVector<Value> committed;
   Value skip;
@@ -118,7 +91,6 @@ PlanOp Scheduler::run() {
     error.attachNote(reduce.getLoc()) << "the reduction";
     return {};
   }
-  draftPasses();
   builder.setInsertionPoint(rule);
   auto plan = PlanOp::create(builder, rule.getLoc(), rule.getSymName(), rule.getCompute(),
                              rule.getMatrix());
@@ -139,60 +111,6 @@ PlanOp Scheduler::run() {
   }
   createCommit();
   return plan;
-}
-
-void Scheduler::draftPass(PassDraft pass) {
-  if (pass.empty())
-    return;
-  available.insert(pass.made.begin(), pass.made.end());
-  passes.push_back(std::move(pass));
-}
-
-// In a stage, what the pass over elements needs of rows and columns comes before it. Their states
-// are written last: it reads them as they were before the step.
-void Scheduler::draftPasses() {
-  for (unsigned stage = 0; stage <= stages.writing(); ++stage) {
-    PassDraft elements = draftElementPass(stage);
-    for (Extent over : {Extent::row, Extent::column})
-      draftPass(draftSmallerPass(over, stage, elements));
-    draftPass(std::move(elements));
-  }
-  for (Extent over : {Extent::row, Extent::column})
-    draftPass(draftSmallerWrites(over));
-}
-
-PassDraft Scheduler::draftElementPass(unsigned stage) const {
-  PassDraft pass{Extent::element, stage, stages.reductionsOf(Extent::element, stage), {}, {}, {}};
-  for (const EarlyStore &store : stores)
-    if (store.stage == stage)
-      pass.writes.push_back({store.current, store.next});
-  pass.slice = Slice::compute(pass.roots(), [&](Value value) {
-    return isPassInput(value, Extent::element, stage, extents, stores);
-  });
-  return pass;
-}
-
-PassDraft Scheduler::draftSmallerPass(Extent over, unsigned stage,
-                                      const PassDraft &elements) const {
-  PassDraft pass{over, stage, stages.reductionsOf(over, stage), {}, {}, {}};
-  for (Value input : elements.slice.inputs)
-    if (extents.of(input) == over && !isRuleInput(input) && !available.contains(input))
-      pass.made.push_back(input);
-  pass.slice = Slice::compute(pass.roots(), [&](Value value) {
-    return available.contains(value) || isPassInput(value, over, stage, extents, {});
-  });
-  return pass;
-}
-
-PassDraft Scheduler::draftSmallerWrites(Extent over) {
-  PassDraft pass{over, stages.writing(), {}, {}, {}, {}};
-  for (auto [state, value] : llvm::zip(rule.getBody().getOps<StateOp>(), next.getStates()))
-    if (state.getOver() == over && state.getResult() != value)
-      pass.writes.push_back({state, value});
-  pass.slice = Slice::compute(pass.roots(), [&](Value value) {
-    return available.contains(value) || isPassInput(value, over, pass.stage, extents, {});
-  });
-  return pass;
 }
 
 void Scheduler::createInterface() {

@@ -43,9 +43,18 @@ SmallVector<ReduceOp> updraft::neededReductions(RuleOp rule) {
 }
 
 /// Where in the sequence of passes a reduction over something of `extent` is computed by `stage`:
-/// in a stage, passes over rows come first, then those over columns, then those over elements.
+/// in a stage, passes over batches come first, then over rows, columns and elements.
 static std::pair<unsigned, unsigned> placeOf(unsigned stage, Extent extent) {
-  return {stage, extent == Extent::row ? 0 : extent == Extent::column ? 1 : 2};
+  switch (extent) {
+  case Extent::batch:
+    return {stage, 0};
+  case Extent::row:
+    return {stage, 1};
+  case Extent::column:
+    return {stage, 2};
+  default:
+    return {stage, 3};
+  }
 }
 
 StageAnalysis::StageAnalysis(RuleOp rule, const ExtentAnalysis &extents)
@@ -118,6 +127,9 @@ bool updraft::isPassInput(Value value, Extent extent, unsigned stage, const Exte
         return store.next == value && store.stage < stage;
       }))
     return true;
+  // For a row or a column this is as good as a value in memory, and needs no pass over batches.
+  if (extent != Extent::element && extents.of(value) == Extent::batch)
+    return false;
   // Memory between passes holds floats, and a row of scalars flags as well. Integers are computed
   // again from what they are made of, and so is a condition of what it compares.
   const bool isFlag = extents.isScalar(value) && value.getType().isInteger(1);
@@ -165,8 +177,10 @@ unsigned bitsMoved(const StageAnalysis &stages, const ExtentAnalysis &extents,
   auto add = [&](Type storage) { bits += storage.getIntOrFloatBitWidth(); };
   for (unsigned stage = 0; stage <= stages.writing(); ++stage)
     for (Value read : readsOf(stages, extents, stage, stores)) {
-      auto store = llvm::find_if(stores, [&](const EarlyStore &s) { return s.next == read; });
-      if (store != stores.end() && store->stage < stage)
+      // Several states may have the same next value.
+      auto store = llvm::find_if(
+          stores, [&](const EarlyStore &s) { return s.next == read && s.stage < stage; });
+      if (store != stores.end())
         add(storageOf(store->current));
       else if (auto grad = read.getDefiningOp<GradOp>())
         add(grad.getStorage());

@@ -42,7 +42,7 @@ double reduceFlat(ReductionKind kind, int64_t count, ValueAt value);
 /// are halved, then pairwise over the blocks of all batches.
 double reduceBlocks(ReductionKind kind, const Shape &shape, ValueAt element);
 
-/// One row: its values are dealt to 128 lanes that are halved.
+/// One row, or the rows or columns of one batch: the values are dealt to 128 lanes that are halved.
 double reduceRow(ReductionKind kind, int64_t columns, ValueAt column);
 
 /// One column of a batch: blocks of 64 rows, each in order, then pairwise.
