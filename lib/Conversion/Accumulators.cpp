@@ -62,36 +62,65 @@ Value liveLaneGroups(OpBuilder &builder, Location loc, Value length, unsigned ve
 
 namespace {
 
-/// Builds the function that takes the lanes of one kind: (lanes, groups) to their total.
-class TakeFunction {
+/// Builds the functions on the lanes of one kind of reduction. No rule's functions have such names.
+class LaneFunctions {
 public:
-  TakeFunction(ModuleOp module, ReductionKind kind)
-      : builder(OpBuilder::atBlockBegin(module.getBody())), loc(module.getLoc()), kind(kind),
+  LaneFunctions(ModuleOp module, ReductionKind kind)
+      : builder(module.getContext()), loc(module.getLoc()), module(module), kind(kind),
         type(VectorType::get(groupLanes, builder.getF64Type())) {}
 
-  func::FuncOp build(StringRef name) {
-    Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
-    auto function = func::FuncOp::create(
-        builder, loc, name,
-        builder.getFunctionType({pointer, builder.getI64Type()}, builder.getF64Type()));
+  /// (lanes), which gives all of them the identity.
+  func::FuncOp reset() {
+    return find("updraft.reset.", 1, {}, [&](func::FuncOp function) {
+      lanes = function.getArgument(0);
+      Value one = constantI64(builder, loc, 1);
+      auto loop = scf::ForOp::create(builder, loc, constantI64(builder, loc, 0),
+                                     constantI64(builder, loc, UPD_LANES / groupLanes), one);
+      func::ReturnOp::create(builder, loc);
+      builder.setInsertionPointToStart(loop.getBody());
+      resetGroup(groupPointer(loop.getInductionVar()));
+    });
+  }
+
+  /// (lanes, groups), whose result is the total of so many groups, which get the identity.
+  func::FuncOp take() {
+    return find("updraft.take.", 2, builder.getF64Type(), [&](func::FuncOp function) {
+      lanes = function.getArgument(0);
+      halve(function.getArgument(1));
+      Value first = groupPointer(constantI64(builder, loc, 0));
+      Value total = totalOf(loadElements(builder, loc, type, first));
+      resetGroup(first);
+      func::ReturnOp::create(builder, loc, total);
+    });
+  }
+
+private:
+  /// The function of that name; made, with a body by `fill`, if it is not there.
+  func::FuncOp find(StringRef prefix, unsigned arguments, TypeRange results,
+                    function_ref<void(func::FuncOp)> fill) {
+    std::string name = (prefix + stringifyReductionKind(kind)).str();
+    if (auto known = module.lookupSymbol<func::FuncOp>(name))
+      return known;
+    SmallVector<Type> inputs(arguments, builder.getI64Type());
+    inputs[0] = LLVM::LLVMPointerType::get(builder.getContext());
+    builder.setInsertionPointToStart(module.getBody());
+    auto function =
+        func::FuncOp::create(builder, loc, name, builder.getFunctionType(inputs, results));
     function.setPrivate();
     function->setAttr("llvm.linkage",
                       LLVM::LinkageAttr::get(builder.getContext(), LLVM::Linkage::Internal));
     builder.setInsertionPointToStart(function.addEntryBlock());
-    lanes = function.getArgument(0);
-    Value zero = constantI64(builder, loc, 0), groups = function.getArgument(1);
-    halve(groups);
-    Value first = groupPointer(zero);
-    Value total = totalOf(loadElements(builder, loc, type, first));
-    storeElements(builder, loc, reductionIdentity(builder, loc, kind, type), first);
-    func::ReturnOp::create(builder, loc, total);
+    fill(function);
     return function;
   }
 
-private:
   Value groupPointer(Value group) {
     Value lane = arith::MulIOp::create(builder, loc, group, constantI64(builder, loc, groupLanes));
     return elementPointer(builder, loc, builder.getF64Type(), lanes, lane);
+  }
+
+  void resetGroup(Value pointer) {
+    storeElements(builder, loc, reductionIdentity(builder, loc, kind, type), pointer);
   }
 
   // From the last group to the second, each is added to that whose number lacks the highest bit:
@@ -108,7 +137,7 @@ private:
     Value to = arith::XOrIOp::create(builder, loc, from, highest);
     Value upper = groupPointer(from);
     Value values = loadElements(builder, loc, type, upper);
-    storeElements(builder, loc, reductionIdentity(builder, loc, kind, type), upper);
+    resetGroup(upper);
     accumulate(builder, loc, kind, values, groupPointer(to));
   }
 
@@ -127,6 +156,7 @@ private:
 
   OpBuilder builder;
   Location loc;
+  ModuleOp module;
   ReductionKind kind;
   Type type; ///< of a group
   Value lanes;
@@ -137,16 +167,12 @@ private:
 LaneAccumulator::LaneAccumulator(OpBuilder &builder, Location loc, ModuleOp module,
                                  ReductionKind kind)
     : kind(kind) {
-  // No rule's functions have such a name.
-  std::string name = ("updraft.take." + stringifyReductionKind(kind)).str();
-  function = module.lookupSymbol<func::FuncOp>(name);
-  if (!function)
-    function = TakeFunction(module, kind).build(name);
+  LaneFunctions functions(module, kind);
+  takeFunction = functions.take();
   lanes = LLVM::AllocaOp::create(builder, loc, LLVM::LLVMPointerType::get(builder.getContext()),
                                  builder.getF64Type(), constantI64(builder, loc, UPD_LANES),
                                  /*alignment=*/64);
-  Type all = VectorType::get(UPD_LANES, builder.getF64Type());
-  storeElements(builder, loc, reductionIdentity(builder, loc, kind, all), lanes);
+  func::CallOp::create(builder, loc, functions.reset(), lanes);
 }
 
 void LaneAccumulator::add(OpBuilder &builder, Location loc, Value lane, Value values,
@@ -161,7 +187,7 @@ void LaneAccumulator::add(OpBuilder &builder, Location loc, Value lane, Value va
 }
 
 Value LaneAccumulator::take(OpBuilder &builder, Location loc, Value groups) const {
-  func::FuncOp callee = function;
+  func::FuncOp callee = takeFunction;
   return func::CallOp::create(builder, loc, callee, ValueRange{lanes, groups}).getResult(0);
 }
 

@@ -45,8 +45,8 @@ public:
 
 private:
   ReductionKind kind;
-  mlir::Value lanes;           ///< the address of the first
-  mlir::func::FuncOp function; ///< what takes them
+  mlir::Value lanes; ///< the address of the first
+  mlir::func::FuncOp takeFunction;
 };
 
 } // namespace updraft

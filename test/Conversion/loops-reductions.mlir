@@ -24,6 +24,16 @@ updraft.plan @R compute f32 {
   }
 }
 
+// All lanes are empty at first.
+// CHECK-LABEL: func.func private @updraft.reset.max(
+// CHECK-SAME:      %[[LANES:[a-z0-9_]+]]: !llvm.ptr) attributes {llvm.linkage = #llvm.linkage<internal>} {
+// CHECK:         %[[END:.*]] = arith.constant 16 : i64
+// CHECK:         scf.for %[[N:.*]] = %{{.*}} to %[[END]] step
+// CHECK:           %[[LANE:.*]] = arith.muli %[[N]]
+// CHECK:           %[[AT:.*]] = llvm.getelementptr inbounds %[[LANES]][%[[LANE]]]
+// CHECK:           %[[EMPTY:.*]] = arith.constant dense<0xFFF0000000000000> : vector<8xf64>
+// CHECK:           llvm.store %[[EMPTY]], %[[AT]]
+
 // From the last group of eight lanes to the second, each is combined into the one without the highest
 // bit of its number; what was taken is empty again.
 // CHECK-LABEL: func.func private @updraft.take.max(
@@ -54,11 +64,9 @@ updraft.plan @R compute f32 {
 // CHECK-SAME:      %{{[a-z0-9_]+}}: !llvm.ptr, %{{[a-z0-9_]+}}: !llvm.ptr, %{{[a-z0-9_]+}}: !llvm.ptr, %{{[a-z0-9_]+}}: i64,
 // CHECK-SAME:      %[[PARTIALS:[a-z0-9_]+]]: !llvm.ptr, %{{[a-z0-9_]+}}: !llvm.ptr) {
 // CHECK:         %[[SUMS:.*]] = llvm.alloca %{{.*}} x f64 {alignment = 64 : i64}
-// CHECK:         %[[NONE:.*]] = arith.constant dense<0.000000e+00> : vector<128xf64>
-// CHECK:         llvm.store %[[NONE]], %[[SUMS]]
+// CHECK:         call @updraft.reset.sum(%[[SUMS]]) : (!llvm.ptr) -> ()
 // CHECK:         %[[MAXIMA:.*]] = llvm.alloca %{{.*}} x f64 {alignment = 64 : i64}
-// CHECK:         %[[INFINITIES:.*]] = arith.constant dense<0xFFF0000000000000> : vector<128xf64>
-// CHECK:         llvm.store %[[INFINITIES]], %[[MAXIMA]]
+// CHECK:         call @updraft.reset.max(%[[MAXIMA]]) : (!llvm.ptr) -> ()
 // CHECK:         scf.for %{{.*}} iter_args(%[[OF_TENSOR:.*]] = %[[PARTIALS]]) -> (!llvm.ptr)  : i64 {
 // CHECK:         %[[LEAF_SIZE:.*]] = arith.constant 8192 : i64
 // CHECK:         %[[NEXT:.*]] = scf.for %[[LEAF:.*]] = %{{.*}} to %[[END:.*]] step %[[LEAF_SIZE]] iter_args(%[[OF_LEAF:.*]] = %[[OF_TENSOR]])
