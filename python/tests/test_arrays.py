@@ -134,7 +134,7 @@ def test_tensors_without_memory_here(momentum):
             "gradient 0 is <class 'torch.Tensor'>, which is not in CPU memory, or not dense; pass "
             "a numpy array or a dense tensor with `__dlpack__`"
         )
-    with pytest.raises(TypeError, match="parameter 0 is .*, or not dense"):
+    with pytest.raises(TypeError, match=r"parameter 0 is .*, or not dense"):
         updraft.Optimizer(momentum, [torch.ones(2, 2).to_sparse()])
     with pytest.raises(TypeError, match="`params` is one array"):
         updraft.Optimizer(momentum, torch.ones(4, 4))
