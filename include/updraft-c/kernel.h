@@ -88,11 +88,13 @@ typedef struct upd_range {
 /* Runs a pass over one range in each of `count` tensors that share a row.
  *
  * A tensor has as many entries of `streams` as the plan has streams: the parameter, the gradient,
- * the plan's states over elements, rows or columns in order, then its temporaries in order; those
- * of the next tensor follow. Each points to element 0 of the tensor and has the alignment of its
- * element. Streams that are the same tensor may be equal, and must not overlap otherwise. Value r
- * of a row stream in batch b is at b * rows + r, value c of a column stream at b * columns + c,
- * the value of a batch stream at b.
+ * the plan's states over elements, rows or columns in order, the scales of those that are stored in
+ * blocks (upd_dtype) in order, then its temporaries in order; those of the next tensor follow. The
+ * entry of a state in blocks has its codes; in a matrix pass block k of row r, counted over the
+ * batches, has the scale r * ceil(columns / UPD_QUANT_BLOCK) + k. Each points to element 0 of the
+ * tensor and has the alignment of its element. Streams that are the same tensor may be equal, and
+ * must not overlap otherwise. Value r of a row stream in batch b is at b * rows + r, value c of a
+ * column stream at b * columns + c, the value of a batch stream at b.
  *
  * Reductions over a tensor or group are written to `partials`: for each leaf (or block) of the
  * ranges in order, one value for each such reduction of the pass, in order. A reduction over rows

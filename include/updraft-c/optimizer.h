@@ -103,8 +103,10 @@ UPD_EXPORT upd_status upd_optimizer_set_seed(upd_optimizer *optimizer, uint64_t 
 /* A view of a parameter's state, valid until the optimizer is released. A state over elements has
  * the parameter's shape and strides; one over rows [..., rows, 1]; one over columns
  * [..., 1, columns]; a scalar has rank 0, and one over a group is the same for all its parameters.
- * UPD_NOT_FOUND while the parameter has taken no step and no state was loaded, and for a state that
- * only matrices, or only vectors, have. */
+ * A state in blocks has uint8 codes in the parameter's shape; `STATE.scale` names their scales,
+ * f32, of the shape [blocks], or [..., rows, blocks of a row] where the rule has a variant for
+ * matrices. UPD_NOT_FOUND while the parameter has taken no step and no state was loaded, and for a
+ * state that only matrices, or only vectors, have. */
 UPD_EXPORT upd_status upd_optimizer_state(upd_optimizer *optimizer, size_t param, const char *state,
                                           upd_tensor *tensor);
 
@@ -121,8 +123,9 @@ UPD_EXPORT upd_status upd_optimizer_bind_state(upd_optimizer *optimizer, size_t 
                                                const char *state, const upd_tensor *tensor);
 
 /* Writes or reads states and step counts as a safetensors file: `state/NAME/STATE`, and the step
- * count as the scalar `state/NAME/step` (f32 as torch has it up to 2^24, then i64). Hyperparameters
- * are in the file's metadata, and are restored. Loading is all or nothing. */
+ * count as the scalar `state/NAME/step` (f32 as torch has it up to 2^24, then i64). Of a state
+ * in blocks, `STATE` are the codes (U8) and `STATE.scale` the scales. Hyperparameters are in the
+ * file's metadata, and are restored. Loading is all or nothing. */
 UPD_EXPORT upd_status upd_optimizer_save(const upd_optimizer *optimizer, const char *path);
 UPD_EXPORT upd_status upd_optimizer_load(upd_optimizer *optimizer, const char *path);
 

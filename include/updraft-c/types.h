@@ -38,7 +38,13 @@ UPD_EXPORT const char *upd_last_error(void);
  * UPD_BF16_STOCHASTIC and UPD_BF16_CORRECTED are requests, for the parameter and for states that
  * have its shape; no tensor has them. The tensor is UPD_BF16, and what is corrected has a further
  * state beside it, NAME_correction of UPD_I8 (docs/numerics.md), `param_correction` for the
- * parameter. */
+ * parameter.
+ *
+ * A block-quantised state has 8-bit codes, and an f32 scale for each block of UPD_QUANT_BLOCK
+ * elements (docs/numerics.md): blocks of the elements in row-major order, or, where the rule has a
+ * variant for matrices, of the columns of each row. `data` points to the codes, one byte for each
+ * element; the scales follow them from the next multiple of 4 bytes on, where they have a view of
+ * their own as `STATE.scale`. */
 typedef enum upd_dtype {
   UPD_F32 = 0,
   UPD_F64 = 1,
@@ -46,8 +52,13 @@ typedef enum upd_dtype {
   UPD_F16 = 3,
   UPD_BF16_STOCHASTIC = 4, /* stored with stochastic rounding */
   UPD_BF16_CORRECTED = 5,  /* stored with 8 bits more in a state beside it */
+  UPD_Q8_LINEAR = 6,       /* states only */
+  UPD_Q8_COMPANDED = 7,    /* states only */
   UPD_I8 = 8               /* corrections only: no request */
 } upd_dtype;
+
+/* Elements that share a scale; the last block of a tensor or row may be shorter. */
+enum { UPD_QUANT_BLOCK = 256 };
 
 /* DLPack's numbers. */
 typedef enum upd_device { UPD_CPU = 1, UPD_CUDA = 2 } upd_device;

@@ -7,6 +7,7 @@
 #define UPDRAFT_LIB_CONVERSION_PASSBUILDER_H
 
 #include "Accumulators.h"
+#include "BlockedStorage.h"
 #include "KernelFunctions.h"
 #include "Philox.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -16,9 +17,11 @@ namespace updraft {
 
 /// A stream of the pass: what is in it, and where it starts.
 struct StreamAccess {
-  mlir::Value stream; ///< of the plan
-  const StorageConversion *storage;
-  mlir::Value base = {}; ///< the address of its first value, in the tensor at hand
+  mlir::Value stream;               ///< of the plan
+  const StorageConversion *storage; ///< of each element, or null
+  std::optional<BlockedStorage> blocks = {};
+  mlir::Value base = {};   ///< the address of its first value or code, in the tensor at hand
+  mlir::Value scales = {}; ///< of the first block's scale
 
   Extent over() const { return mlir::cast<StreamType>(stream.getType()).getOver(); }
 };
@@ -35,11 +38,24 @@ struct Uniform {
   mlir::Value scalar, vector;
 };
 
+/// What a block of a stream needs: values of the block at hand, and memory of the function.
+struct BlockAccess {
+  // Reading.
+  BlockedStorage::Decoding scalar = {}, vector = {};
+  // Writing: next values of two blocks as f32, and the extremes of the block at hand, in vectors
+  // and in single elements.
+  mlir::Value values, positive, negative, scalarPositive, scalarNegative;
+  mlir::Value roots; ///< of the values, if the rule has them; else null
+  // The memory of the block at hand, less the number of its first element.
+  mlir::Value valuesHere, rootsHere;
+};
+
 /// Where the loop over elements stands: what to add to its number. Null is 0.
 struct LoopOrigin {
   mlir::Value element; ///< in streams that have the extent of the pass
   mlir::Value column;  ///< in streams over columns
   mlir::Value sum;     ///< in the sums of columns
+  mlir::Value scale;   ///< in the scales of blocks
 };
 
 class PassBuilder {
@@ -59,6 +75,7 @@ private:
 
   // PassLoops.cpp: what is around a sequence of elements.
   void tensorLoop(mlir::ValueRange arguments);
+  void rangeLoop(mlir::Value lower, mlir::Value upper, const LoopOrigin &origin);
   mlir::Value leafLoop(mlir::Value begin, mlir::Value end, mlir::Value partials);
   mlir::Value blockLoop(mlir::Value begin, mlir::Value end, mlir::Value partials);
   void batchLoop(mlir::Value begin, mlir::Value end);
@@ -68,15 +85,52 @@ private:
   void storeTotals(mlir::Value index);
   mlir::Value storePartials(mlir::Value partials);
 
+  // PassBlocks.cpp: blocks of elements that share a scale.
+  void makeBlockMemory();
+  void quantBlockLoop(mlir::Value lower, mlir::Value upper, const LoopOrigin &origin);
+  mlir::Value quantBlocksIn(mlir::Value count);
+  bool hasRoots(const StreamAccess &stream);
+  void startBlock(mlir::Value block, mlir::Value start);
+  void keepBlockValues(const StreamAccess &stream, mlir::Value values, mlir::Value number);
+  void findExtremes(mlir::Value lower, mlir::Value upper);
+  /// Where a block lies, in the loop that goes from block `first` to `upper`; `full` is its end if
+  /// it is whole.
+  struct BlockBounds {
+    mlir::Value first, start, end, full, upper;
+  };
+  llvm::SmallVector<const StreamAccess *> codedWrites() const;
+  llvm::SmallVector<BlockedStorage::Encoding> encodingsIn(mlir::ValueRange values);
+  void computeBlock(const BlockBounds &bounds, llvm::ArrayRef<BlockedStorage::Encoding> before,
+                    const LoopOrigin &origin);
+  BlockedStorage::Encoding finishBlock(const StreamAccess &stream, mlir::Value block);
+  void storeCodes(llvm::ArrayRef<BlockedStorage::Encoding> encodings, mlir::Value lower,
+                  mlir::Value upper, const LoopOrigin &origin);
+  /// A block that is coded: of its values or of their roots, from memory and to codes that a number
+  /// of the loop is an index into.
+  struct CodedBlock {
+    const StreamAccess *stream;
+    bool ofRoots;
+    BlockedStorage::Encoding scalar, vector;
+    mlir::Value kept = {}, codes = {};
+  };
+  CodedBlock codedBlock(const StreamAccess &stream, const BlockedStorage::Encoding &encoding,
+                        bool ofRoots, mlir::Value start, mlir::Value first);
+  mlir::Value keptFrom(mlir::Value memory, mlir::Value start, mlir::Value first);
+  mlir::Value loadKept(const CodedBlock &block, mlir::Value number, unsigned lanes);
+  void storeCodesAt(const CodedBlock &block, mlir::Value kept, mlir::Value number, mlir::Value mask,
+                    const LoopOrigin &origin);
+
   // PassElements.cpp: the sequence of elements.
+  /// Makes the operations for the elements from a number on: for a vector of them, or those of its
+  /// lanes that the mask has, or for one element, which is `lanes` 1.
+  using Elements = llvm::function_ref<void(mlir::Value number, unsigned lanes, mlir::Value mask)>;
   void elementLoop(mlir::Value lower, mlir::Value upper, const LoopOrigin &origin);
-  void vectorLoop(mlir::Value lower, mlir::Value upper, const LoopOrigin &origin);
-  void scalarLoop(mlir::Value lower, mlir::Value upper, const LoopOrigin &origin);
-  void maskedRemainder(mlir::Value start, mlir::Value count, const LoopOrigin &origin);
-  void computeAt(mlir::Value number, const LoopOrigin &origin, unsigned lanes,
-                 mlir::Value mask = {});
-  void computePairsAt(mlir::Value number, mlir::Value mask = {});
-  void computeVectorAt(mlir::Value number, const LoopOrigin &origin, mlir::Value mask = {});
+  void forElements(mlir::Value lower, mlir::Value upper, unsigned perVector, Elements body);
+  void elementsIn(mlir::Value lower, mlir::Value upper, mlir::Value step, unsigned lanes,
+                  Elements body);
+  void maskedRemainder(mlir::Value start, mlir::Value count, unsigned lanes, Elements body);
+  void computeAt(mlir::Value number, const LoopOrigin &origin, unsigned lanes, mlir::Value mask);
+  void computePairsAt(mlir::Value number, mlir::Value mask);
   mlir::Value loadOperand(const StreamAccess &stream, mlir::Type type, mlir::Value number,
                           const LoopOrigin &origin, unsigned lanes, mlir::Value mask);
   void storeResults(mlir::ValueRange values, mlir::Value number, const LoopOrigin &origin,
@@ -109,7 +163,8 @@ private:
   bool pairs = false;             ///< vectors hold the elements of even number, and those of odd
   unsigned elementsPerVector = 1; ///< in one iteration of the vector loop
 
-  llvm::SmallVector<StreamAccess> reads, writes; ///< temporaries that it makes are written last
+  llvm::SmallVector<StreamAccess> reads, writes;   ///< temporaries that it makes are written last
+  llvm::DenseMap<mlir::Value, BlockAccess> blocks; ///< by stream
   llvm::SmallVector<ReductionAccess> reductions;
   llvm::SmallVector<Uniform> scalars;
   llvm::DenseMap<mlir::Value, Uniform> uniforms; ///< by stream, in the row or batch at hand

@@ -16,51 +16,44 @@ namespace updraft {
 
 // Elements [lower, upper).
 void PassBuilder::elementLoop(Value lower, Value upper, const LoopOrigin &origin) {
+  forElements(lower, upper, elementsPerVector, [&](Value number, unsigned lanes, Value mask) {
+    if (pairs && lanes == elementsPerVector)
+      computePairsAt(number, mask);
+    else
+      computeAt(number, origin, lanes, mask);
+  });
+}
+
+void PassBuilder::forElements(Value lower, Value upper, unsigned perVector, Elements body) {
   Value length = arith::SubIOp::create(builder, loc, upper, lower);
-  Value whole =
-      arith::AndIOp::create(builder, loc, length, constantI64(-int64_t(elementsPerVector)));
+  Value whole = arith::AndIOp::create(builder, loc, length, constantI64(-int64_t(perVector)));
   Value middle = arith::AddIOp::create(builder, loc, lower, whole);
-  vectorLoop(lower, middle, origin);
+  elementsIn(lower, middle, constantI64(perVector), perVector, body);
   if (shape.maskRemainder)
-    maskedRemainder(middle, arith::SubIOp::create(builder, loc, length, whole), origin);
+    maskedRemainder(middle, arith::SubIOp::create(builder, loc, length, whole), perVector, body);
   else
-    scalarLoop(middle, upper, origin);
+    elementsIn(middle, upper, constantI64(1), 1, body);
 }
 
-void PassBuilder::vectorLoop(Value lower, Value upper, const LoopOrigin &origin) {
+void PassBuilder::elementsIn(Value lower, Value upper, Value step, unsigned lanes, Elements body) {
   OpBuilder::InsertionGuard guard(builder);
-  auto loop = scf::ForOp::create(builder, loc, lower, upper, constantI64(elementsPerVector));
+  auto loop = scf::ForOp::create(builder, loc, lower, upper, step);
   builder.setInsertionPointToStart(loop.getBody());
   loop.getInductionVar().setLoc(named(loc, "i"));
-  computeVectorAt(loop.getInductionVar(), origin);
+  body(loop.getInductionVar(), lanes, {});
 }
 
-void PassBuilder::scalarLoop(Value lower, Value upper, const LoopOrigin &origin) {
-  OpBuilder::InsertionGuard guard(builder);
-  auto loop = scf::ForOp::create(builder, loc, lower, upper, constantI64(1));
-  builder.setInsertionPointToStart(loop.getBody());
-  loop.getInductionVar().setLoc(named(loc, "i"));
-  computeAt(loop.getInductionVar(), origin, 1);
-}
-
-void PassBuilder::maskedRemainder(Value start, Value count, const LoopOrigin &origin) {
+void PassBuilder::maskedRemainder(Value start, Value count, unsigned lanes, Elements body) {
   OpBuilder::InsertionGuard guard(builder);
   Value some = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, count, constantI64(0));
   auto branch = scf::IfOp::create(builder, loc, some, /*withElseRegion=*/false);
   builder.setInsertionPointToStart(branch.thenBlock());
-  auto laneNumbers = llvm::to_vector(llvm::seq<int32_t>(0, elementsPerVector));
+  auto laneNumbers = llvm::to_vector(llvm::seq<int32_t>(0, lanes));
   Value lane = arith::ConstantOp::create(builder, loc, builder.getI32VectorAttr(laneNumbers));
   Value count32 = arith::TruncIOp::create(builder, loc, builder.getI32Type(), count);
-  Value mask = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, lane,
-                                     splat(count32, elementsPerVector));
-  computeVectorAt(start, origin, mask);
-}
-
-void PassBuilder::computeVectorAt(Value number, const LoopOrigin &origin, Value mask) {
-  if (pairs)
-    computePairsAt(number, mask);
-  else
-    computeAt(number, origin, shape.lanes, mask);
+  Value mask =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, lane, splat(count32, lanes));
+  body(start, lanes, mask);
 }
 
 SmallVector<Value> PassBuilder::uniformArguments(unsigned lanes) const {
@@ -79,6 +72,13 @@ Value PassBuilder::loadOperand(const StreamAccess &stream, Type type, Value numb
   }
   Location name = stream.stream.getLoc();
   Value index = add(ofElements ? origin.element : origin.column, number);
+  if (stream.blocks) {
+    const BlockAccess &block = blocks.find(stream.stream)->second;
+    Value codes = loadElements(builder, name, laneType(builder.getI8Type(), lanes),
+                               addressOf(stream, index), mask);
+    return stream.blocks->widen(builder, name, codes, lanes == 1 ? block.scalar : block.vector,
+                                type);
+  }
   Type memory = laneType(stream.storage->memoryType(builder.getContext()), lanes);
   Value stored = loadElements(builder, name, memory, addressOf(stream, index), mask);
   return stream.storage->widen(builder, name, stored, type);
@@ -105,6 +105,10 @@ void PassBuilder::computeAt(Value number, const LoopOrigin &origin, unsigned lan
 void PassBuilder::storeResults(ValueRange values, Value number, const LoopOrigin &origin,
                                Value mask) {
   for (auto [value, stream] : llvm::zip_equal(values, writes)) {
+    if (stream.blocks) {
+      keepBlockValues(stream, value, number);
+      continue;
+    }
     Value stored = stream.storage->narrow(builder, loc, value);
     storeElements(builder, loc, stored, addressOf(stream, add(origin.element, number)), mask);
   }

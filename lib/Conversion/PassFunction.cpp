@@ -36,6 +36,7 @@ LogicalResult PassBuilder::build(unsigned index) {
   for (ReductionAccess &access : reductions)
     if (access.reduction.getOver() != Extent::column)
       access.lanes.emplace(builder, loc, module, access.reduction.getKind());
+  makeBlockMemory();
   loadScalars(function.getArgument(0));
   tensorLoop(function.getArguments());
   func::ReturnOp::create(builder, loc);
@@ -46,8 +47,10 @@ FailureOr<StreamAccess> PassBuilder::findStream(Value stream) {
   Type storage = cast<StreamType>(stream.getType()).getStorage();
   if (const StorageConversion *conversion = StorageConversion::find(storage))
     return StreamAccess{stream, conversion};
+  if (auto blocked = dyn_cast<BlockedType>(storage))
+    return StreamAccess{stream, nullptr, BlockedStorage(blocked.getQuantisation())};
   return pass.emitOpError() << "has a stream of " << storage
-                            << ", a CPU stores `f32`, `f64`, `bf16`, `f16` and `i8`";
+                            << ", a CPU stores `f32`, `f64`, `bf16`, `f16`, `i8` and blocks";
 }
 
 LogicalResult PassBuilder::findStreams() {
@@ -99,16 +102,22 @@ static std::string nameOf(Value stream) {
 
 // The addresses of a tensor's streams, once for those that are read and written.
 void PassBuilder::loadBases(Value pointers) {
-  llvm::DenseMap<Value, Value> bases;
+  Type pointer = pointers.getType();
+  auto loadAt = [&](unsigned index, const std::string &name) {
+    return loadElements(
+        builder, named(loc, name), pointer,
+        elementPointer(builder, loc, pointer, pointers, static_cast<int32_t>(index)));
+  };
+  llvm::DenseMap<Value, std::pair<Value, Value>> bases;
   auto load = [&](StreamAccess &access) {
-    Value &base = bases[access.stream];
-    if (!base) {
-      auto index = static_cast<int32_t>(interface.streamIndex.lookup(access.stream));
-      Type pointer = pointers.getType();
-      base = loadElements(builder, named(loc, nameOf(access.stream) + "_data"), pointer,
-                          elementPointer(builder, loc, pointer, pointers, index));
-    }
+    auto &[base, scales] = bases[access.stream];
+    if (!base)
+      base = loadAt(interface.streamIndex.lookup(access.stream), nameOf(access.stream) + "_data");
+    if (access.blocks && !scales)
+      scales =
+          loadAt(interface.scaleIndex.lookup(access.stream), nameOf(access.stream) + "_scales");
     access.base = base;
+    access.scales = scales;
   };
   llvm::for_each(reads, load);
   llvm::for_each(writes, load);
@@ -156,8 +165,9 @@ Value PassBuilder::splat(Value scalar, unsigned lanes) {
 }
 
 Value PassBuilder::addressOf(const StreamAccess &stream, Value index) {
-  return elementPointer(builder, loc, stream.storage->memoryType(builder.getContext()), stream.base,
-                        index);
+  Type element =
+      stream.storage ? stream.storage->memoryType(builder.getContext()) : Type(builder.getI8Type());
+  return elementPointer(builder, loc, element, stream.base, index);
 }
 
 LogicalResult buildPassFunction(OpBuilder &builder, const PlanInterface &interface, PassOp pass,

@@ -15,6 +15,14 @@ namespace updraft {
 
 static bool isPartial(const ReductionAccess &access) { return !access.stream; }
 
+// Elements [lower, upper), of a leaf, a row or any range.
+void PassBuilder::rangeLoop(Value lower, Value upper, const LoopOrigin &origin) {
+  if (blocks.empty())
+    elementLoop(lower, upper, origin);
+  else
+    quantBlockLoop(lower, upper, origin);
+}
+
 // For each tensor one range. The loop carries the address of the next partial results.
 void PassBuilder::tensorLoop(ValueRange arguments) {
   OpBuilder::InsertionGuard guard(builder);
@@ -26,7 +34,7 @@ void PassBuilder::tensorLoop(ValueRange arguments) {
   builder.setInsertionPointToStart(loop.getBody());
   Value number = loop.getInductionVar();
   number.setLoc(named(loc, "n"));
-  Value streamCount = constantI64(interface.streamIndex.size());
+  Value streamCount = constantI64(interface.streamCount());
   loadBases(
       elementPointer(builder, loc, pointers.getType(), pointers, multiply(number, streamCount)));
   loadSite(arguments[5], number);
@@ -43,7 +51,7 @@ void PassBuilder::tensorLoop(ValueRange arguments) {
   else if (!reductions.empty())
     partials = leafLoop(begin, end, partials);
   else
-    elementLoop(begin, end, {});
+    rangeLoop(begin, end, {});
   if (!carried.empty())
     scf::YieldOp::create(builder, loc, partials);
 }
@@ -60,7 +68,7 @@ Value PassBuilder::leafLoop(Value begin, Value end, Value partials) {
   Value leafEnd = arith::MinSIOp::create(builder, named(loc, "leaf_end"), full, end);
   laneGroups =
       liveLaneGroups(builder, loc, arith::SubIOp::create(builder, loc, leafEnd, leaf), shape.lanes);
-  elementLoop(leaf, leafEnd, {});
+  rangeLoop(leaf, leafEnd, {});
   scf::YieldOp::create(builder, loc, storePartials(loop.getRegionIterArg(0)));
   return loop.getResult(0);
 }
@@ -119,8 +127,10 @@ void PassBuilder::rowLoop(Value batch, Value firstRow, Value block) {
   loop.getInductionVar().setLoc(named(loc, "r"));
   Value row = arith::AddIOp::create(builder, loc, batchStart, loop.getInductionVar());
   origin.element = multiply(row, columns);
+  if (!blocks.empty())
+    origin.scale = multiply(row, quantBlocksIn(columns));
   loadUniforms(Extent::row, row);
-  elementLoop(constantI64(0), columns, origin);
+  rangeLoop(constantI64(0), columns, origin);
   storeTotals(row);
 }
 

@@ -14,6 +14,15 @@ static void insertNext(llvm::DenseMap<Value, unsigned> &indices, Value value) {
   indices.insert({value, indices.size()});
 }
 
+// The streams of the plan, then the scales of those that have blocks.
+static void addStreams(PlanInterface &interface, Block &body) {
+  for (auto stream : body.getOps<StreamOp>())
+    insertNext(interface.streamIndex, stream.getResult());
+  for (auto stream : body.getOps<StreamOp>())
+    if (isa<BlockedType>(stream.getType().getStorage()))
+      interface.scaleIndex.insert({stream.getResult(), interface.streamCount()});
+}
+
 // The results of `prologue`, from row slot `nextSlot` on.
 static LogicalResult addRow(PlanInterface &interface, PrologueOp prologue, Value skip,
                             unsigned &nextSlot) {
@@ -34,8 +43,10 @@ static LogicalResult addRow(PlanInterface &interface, PrologueOp prologue, Value
 // The temporaries are streams after those of the plan, the other reductions are numbers.
 static void addResults(PlanInterface &interface, PassOp pass) {
   for (Value result : pass.getResults())
-    insertNext(isa<StreamType>(result.getType()) ? interface.streamIndex : interface.reducedIndex,
-               result);
+    if (isa<StreamType>(result.getType()))
+      interface.streamIndex.insert({result, interface.streamCount()});
+    else
+      insertNext(interface.reducedIndex, result);
 }
 
 FailureOr<PlanInterface> PlanInterface::of(PlanOp plan) {
@@ -54,8 +65,7 @@ FailureOr<PlanInterface> PlanInterface::of(PlanOp plan) {
     for (auto [index, hyper] : llvm::enumerate(matrix.getBody().getOps<HyperOp>()))
       result.hyperIndex.insert({hyper.getResult(), index});
   unsigned hyperCount = 0;
-  for (auto stream : body.getOps<StreamOp>())
-    insertNext(result.streamIndex, stream.getResult());
+  addStreams(result, body);
   unsigned nextSlot = 1;
   for (Operation &op : body) {
     LogicalResult added =

@@ -17,12 +17,17 @@ struct PlanInterface {
   mutable PlanOp plan; ///< a handle, whose accessors are not const
   mlir::Type compute;  ///< f32 or f64: the type of a row's values too
   llvm::DenseMap<mlir::Value, unsigned> hyperIndex;
-  llvm::DenseMap<mlir::Value, unsigned> streamIndex;  ///< temporaries come after the states
+  /// Of elements, or of the codes of blocks. Temporaries come last.
+  llvm::DenseMap<mlir::Value, unsigned> streamIndex;
+  llvm::DenseMap<mlir::Value, unsigned> scaleIndex;   ///< of the scales of blocks, after the states
   llvm::DenseMap<mlir::Value, unsigned> scalarIndex;  ///< of a scalar state before the step
   llvm::DenseMap<mlir::Value, unsigned> reducedIndex; ///< of a reduction over a tensor or group
   llvm::DenseMap<mlir::Value, unsigned> rowIndex;     ///< 0 is the skip flag
   /// The state whose value after the step a prologue's result is; such a result is in no row.
   llvm::DenseMap<mlir::Value, ScalarOp> nextScalars;
+
+  /// The entries that a tensor has in the kernel's `streams`.
+  unsigned streamCount() const { return streamIndex.size() + scaleIndex.size(); }
 };
 
 } // namespace updraft

@@ -5,14 +5,22 @@
 
 #include "Formula.h"
 #include "TypeName.h"
+#include "Updraft/IR/StorageSize.h"
 #include "llvm/Support/FormatVariadic.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace updraft;
 
 namespace {
-unsigned bytesOf(Value stream) {
-  return cast<StreamType>(stream.getType()).getStorage().getIntOrFloatBitWidth() / 8;
+double bytesOf(Value stream) {
+  return storageBits(cast<StreamType>(stream.getType()).getStorage()) / 8;
+}
+
+/// "16"; with two decimals where scales of blocks add a fraction.
+std::string bytesText(double bytes) {
+  return llvm::formatv(bytes == std::floor(bytes) ? "{0:f0}" : "{0:f2}", bytes).str();
 }
 
 /// An fma counts as two, comparisons and selections as none.
@@ -27,8 +35,8 @@ unsigned flopsOf(Operation &op) {
 Extent overOf(Value stream) { return cast<StreamType>(stream.getType()).getOver(); }
 
 /// Streams over rows and columns are small beside those of elements, and not counted.
-unsigned bytesPerElement(ValueRange streams) {
-  unsigned bytes = 0;
+double bytesPerElement(ValueRange streams) {
+  double bytes = 0;
   for (Value stream : streams)
     if (overOf(stream) == Extent::element)
       bytes += bytesOf(stream);
@@ -55,14 +63,15 @@ std::string describe(Value stream) {
 }
 
 void listStreams(llvm::StringRef what, ValueRange streams, Extent over, llvm::raw_ostream &os) {
-  unsigned bytes = 0;
+  double bytes = 0;
   std::string list;
   for (Value stream : streams) {
     if (overOf(stream) == over)
       bytes += bytesOf(stream);
     list += (list.empty() ? "" : ", ") + describe(stream);
   }
-  os << llvm::formatv("  {0,-7} {1,3} B/{2}  {3}\n", what, bytes, stringifyExtent(over), list);
+  os << llvm::formatv("  {0,-7} {1,3} B/{2}  {3}\n", what, bytesText(bytes), stringifyExtent(over),
+                      list);
 }
 
 void explainPass(PassOp pass, unsigned index, llvm::raw_ostream &os) {
@@ -110,7 +119,7 @@ void explainTemporaries(ArrayRef<PassOp> passes, llvm::raw_ostream &os) {
   for (PassOp pass : passes)
     for (Value result : pass.getResults())
       if (isa<StreamType>(result.getType()))
-        os << llvm::formatv("temporary: {0} B/{1}  {2}\n", bytesOf(result),
+        os << llvm::formatv("temporary: {0} B/{1}  {2}\n", bytesText(bytesOf(result)),
                             stringifyExtent(overOf(result)), describe(result));
 }
 
@@ -139,12 +148,12 @@ void explainPrologue(PrologueOp prologue, llvm::raw_ostream &os) {
 
 void updraft::explainPlan(PlanOp plan, llvm::raw_ostream &os) {
   SmallVector<PassOp> passes(plan.getBody().front().getOps<PassOp>());
-  unsigned bytes = 0;
+  double bytes = 0;
   for (PassOp pass : passes)
     bytes += bytesPerElement(pass.getReads()) + bytesPerElement(pass.getWrites());
   os << llvm::formatv("{0}: {1} pass{2} over data, {3} bytes moved per element, computed in {4}\n",
-                      plan.getSymName(), passes.size(), passes.size() == 1 ? "" : "es", bytes,
-                      typeName(plan.getCompute()));
+                      plan.getSymName(), passes.size(), passes.size() == 1 ? "" : "es",
+                      bytesText(bytes), typeName(plan.getCompute()));
   for (auto [index, pass] : llvm::enumerate(passes))
     explainPass(pass, index, os);
   for (auto prologue : plan.getBody().front().getOps<PrologueOp>())

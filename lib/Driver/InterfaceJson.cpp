@@ -43,6 +43,8 @@ public:
   explicit PlanJson(PlanOp plan) : plan(plan) {
     for (auto stream : plan.getBody().getOps<StreamOp>())
       streams.insert({stream.getResult(), streams.size()});
+    for (auto stream : plan.getBody().getOps<StreamOp>())
+      scales += isa<BlockedType>(stream.getType().getStorage());
   }
 
   ordered_json make(StringRef tensors) {
@@ -80,7 +82,7 @@ private:
   void add(PassOp pass) {
     for (Value result : pass.getResults())
       if (auto stream = dyn_cast<StreamType>(result.getType())) {
-        streams.insert({result, streams.size()});
+        streams.insert({result, streams.size() + scales});
         temporaries.push_back({{"dtype", typeName(stream.getStorage())},
                                {"over", stringifyExtent(stream.getOver()).str()}});
       }
@@ -108,6 +110,7 @@ private:
   ordered_json temporaries = ordered_json::array(), sequence = ordered_json::array();
   unsigned rowScalars = 1; // the skip flag
   unsigned prologues = 0, passes = 0;
+  unsigned scales = 0; // streams of them, between the states and the temporaries
   bool rowPerTensor = false;
 };
 

@@ -3,15 +3,17 @@
 #ifndef UPDRAFT_LIB_DRIVER_TYPENAME_H
 #define UPDRAFT_LIB_DRIVER_TYPENAME_H
 
-#include "mlir/IR/Types.h"
+#include "Updraft/IR/UpdraftDialect.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <string>
 
 namespace updraft {
 
-/// As MLIR prints it: "bf16".
+/// As the language writes a storage type: "bf16"; another type as MLIR prints it.
 inline std::string typeName(mlir::Type type) {
+  if (auto blocked = mlir::dyn_cast<BlockedType>(type))
+    return ("q8_" + stringifyQuantisation(blocked.getQuantisation())).str();
   std::string name;
   llvm::raw_string_ostream(name) << type;
   return name;

@@ -2,6 +2,7 @@
 // One node per line, children indented by two, in the order of the source.
 
 #include "updraft/Frontend/Frontend.h"
+#include "updraft/Frontend/Parser.h"
 
 #include <fmt/format.h>
 
@@ -9,26 +10,6 @@ using namespace updraft;
 using llvm::StringRef;
 
 namespace {
-StringRef storageName(upd_dtype dtype) {
-  switch (dtype) {
-  case UPD_F32:
-    return "f32";
-  case UPD_F64:
-    return "f64";
-  case UPD_BF16:
-    return "bf16";
-  case UPD_F16:
-    return "f16";
-  case UPD_BF16_STOCHASTIC:
-    return "bf16_stochastic";
-  case UPD_BF16_CORRECTED:
-    return "bf16_corrected";
-  case UPD_I8:
-    break; // not of the language
-  }
-  return "";
-}
-
 class AstPrinter {
 public:
   AstPrinter(llvm::raw_ostream &os, bool locations) : os(os), locations(locations) {}
@@ -103,7 +84,7 @@ private:
       if (state.over)
         os << " over " << state.over->text;
       if (state.storage)
-        os << " stored " << storageName(*state.storage);
+        os << " stored " << storageTypeName(*state.storage);
       end(state.name.range);
       print(*state.initial, 2);
       printWhen(state.when);

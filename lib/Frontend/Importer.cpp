@@ -30,6 +30,10 @@ mlir::Type storageType(mlir::Builder &builder, upd_dtype dtype) {
     return CorrectedType::get(builder.getContext(), builder.getBF16Type());
   case UPD_I8:
     return builder.getI8Type();
+  case UPD_Q8_LINEAR:
+    return BlockedType::get(builder.getContext(), Quantisation::linear);
+  case UPD_Q8_COMPANDED:
+    return BlockedType::get(builder.getContext(), Quantisation::companded);
   case UPD_F32:
     break;
   }

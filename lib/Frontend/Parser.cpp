@@ -20,7 +20,9 @@ constexpr StorageType storageTypes[] = {{"f32", UPD_F32},
                                         {"bf16", UPD_BF16},
                                         {"f16", UPD_F16},
                                         {"bf16_stochastic", UPD_BF16_STOCHASTIC},
-                                        {"bf16_corrected", UPD_BF16_CORRECTED}};
+                                        {"bf16_corrected", UPD_BF16_CORRECTED},
+                                        {"q8_linear", UPD_Q8_LINEAR},
+                                        {"q8_companded", UPD_Q8_COMPANDED}};
 
 class Parser : public ChainParser {
 public:
@@ -411,6 +413,13 @@ std::vector<StringRef> updraft::storageTypeNames() {
   for (const StorageType &type : storageTypes)
     names.push_back(type.name);
   return names;
+}
+
+StringRef updraft::storageTypeName(upd_dtype dtype) {
+  for (const StorageType &type : storageTypes)
+    if (type.dtype == dtype)
+      return type.name;
+  return "unknown";
 }
 
 const Expr *updraft::parseExpression(ParsedFile &file, DiagnosticEngine &diagnostics) {

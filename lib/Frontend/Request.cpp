@@ -254,9 +254,8 @@ private:
                            name, didYouMean(name, names));
     result.param = requestedStorage("param").value_or(UPD_F32);
     result.grad = requestedStorage("grad").value_or(UPD_F32);
-    if (isRounded(result.grad))
-      diagnostics.report(DiagnosticKind::StorageOfElements, SourceRange(), "grad",
-                         nameOfRounded(result.grad));
+    checkTensorStorage("param", result.param);
+    checkTensorStorage("grad", result.grad);
     for (auto [stage, resolved] : llvm::zip(chain, result.stages))
       for (const State &state : stage.rule->states)
         resolved.states.push_back(
@@ -285,8 +284,19 @@ private:
   static bool isRounded(upd_dtype storage) {
     return storage == UPD_BF16_STOCHASTIC || storage == UPD_BF16_CORRECTED;
   }
-  static StringRef nameOfRounded(upd_dtype storage) {
-    return storage == UPD_BF16_STOCHASTIC ? "bf16_stochastic" : "bf16_corrected";
+
+  /// Of the parameter or the gradient.
+  void checkTensorStorage(StringRef name, upd_dtype storage) {
+    if (isRounded(storage) && name != "param")
+      diagnostics.report(DiagnosticKind::StorageOfElements, SourceRange(), name,
+                         storageTypeName(storage));
+    if (isBlocked(storage))
+      diagnostics.report(DiagnosticKind::StorageOfBlocks, SourceRange(), name,
+                         storageTypeName(storage));
+  }
+
+  static bool isBlocked(upd_dtype storage) {
+    return storage == UPD_Q8_LINEAR || storage == UPD_Q8_COMPANDED;
   }
 
   ResolvedState resolveState(const ResolvedStage &stage, const State &state,
@@ -294,17 +304,20 @@ private:
     bool isTensor = isTensorExtent(extentOf(state));
     const bool isOfElements = extentOf(state) == Extent::element;
     // What is asked of the parameter, or of all states, is asked of their type where they differ in
-    // shape.
+    // shape. Blocks have no such type: they are asked of states of elements.
     auto common = [&](upd_dtype storage) {
       return !isOfElements && isRounded(storage) ? UPD_BF16 : storage;
     };
     upd_dtype storage = state.storage.value_or(isTensor ? common(result.param) : UPD_F64);
-    if (auto requested = requestedStorage("state"); requested && isTensor)
-      storage = common(*requested);
+    if (auto all = requestedStorage("state"); isTensor && all && (isOfElements || !isBlocked(*all)))
+      storage = common(*all);
     storage = requestedStorage(name).value_or(storage);
     if (isRounded(storage) && !isOfElements)
       diagnostics.report(DiagnosticKind::StorageOfElements, state.name.range, name,
-                         nameOfRounded(storage));
+                         storageTypeName(storage));
+    if (isBlocked(storage) && !isOfElements)
+      diagnostics.report(DiagnosticKind::StorageOfBlocks, state.name.range, name,
+                         storageTypeName(storage));
     ResolvedState resolved{&state, name, storage, existsFor(stage, state, false),
                            existsFor(stage, state, true)};
     if (resolved.forVectors &&

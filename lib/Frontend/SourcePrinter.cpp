@@ -2,6 +2,7 @@
 // Prints with as few parentheses as give the same tree, and numbers by their spelling.
 
 #include "updraft/Frontend/Frontend.h"
+#include "updraft/Frontend/Parser.h"
 
 using namespace updraft;
 using llvm::StringRef;
@@ -171,15 +172,13 @@ private:
   }
 
   void print(const State &state) {
-    static constexpr StringRef storageNames[] = {
-        "f32", "f64", "bf16", "f16", "bf16_stochastic", "bf16_corrected"};
     os << "  state " << state.name.text;
     if (state.over)
       os << " over " << state.over->text;
     os << " = ";
     print(*state.initial);
     if (state.storage)
-      os << " : " << storageNames[*state.storage];
+      os << " : " << storageTypeName(*state.storage);
     if (state.when) {
       os << " when ";
       print(*state.when);

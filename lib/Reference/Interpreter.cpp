@@ -35,6 +35,8 @@ const std::vector<std::string> &Interpreter::hyperNames() const { return program
 const std::vector<double> &Interpreter::hyperDefaults() const { return program->hyperDefaults; }
 const std::vector<Stream> &Interpreter::streams() const { return program->streams; }
 
+bool Interpreter::isMatrix() const { return program->isMatrix; }
+
 std::vector<double> Interpreter::initialStates(llvm::ArrayRef<double> hypers) const {
   const std::vector<Register> registers = runGroupScalars(*program, hypers);
   std::vector<double> values;

@@ -326,8 +326,8 @@ llvm::Expected<Resolver::Port> Resolver::makePort(StringRef name, Type storage, 
   }
   std::optional<StorageFormat> format = storageFormat(storage);
   if (!format)
-    return error("`{0}` is stored as `{1}`; the reference interpreter knows f32, f64, bf16, f16 "
-                 "and i8",
+    return error("`{0}` is stored as `{1}`; the reference interpreter knows f32, f64, bf16, f16, "
+                 "i8 and blocks",
                  name, storage);
   if (program.precision == Precision::Double) {
     format = StorageFormat::F64;

@@ -2,6 +2,7 @@
 
 #include "updraft/Reference/StorageFormat.h"
 
+#include "Updraft/IR/UpdraftDialect.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <cstring>
 #include <limits>
 
+using namespace updraft;
 using namespace updraft::reference;
 
 namespace {
@@ -92,6 +94,9 @@ std::optional<StorageFormat> updraft::reference::storageFormat(mlir::Type type) 
     return StorageFormat::F16;
   if (type.isSignlessInteger(8))
     return StorageFormat::I8;
+  if (auto blocked = mlir::dyn_cast<BlockedType>(type))
+    return blocked.getQuantisation() == Quantisation::linear ? StorageFormat::Q8Linear
+                                                             : StorageFormat::Q8Companded;
   return std::nullopt;
 }
 
@@ -105,6 +110,9 @@ unsigned updraft::reference::elementSize(StorageFormat format) {
   case StorageFormat::F16:
     return 2;
   case StorageFormat::I8:
+    return 1;
+  case StorageFormat::Q8Linear:
+  case StorageFormat::Q8Companded:
     return 1;
   }
   return 0;
@@ -122,6 +130,9 @@ double updraft::reference::loadElement(StorageFormat format, const void *data, i
     return decode(f16, loadAs<uint16_t>(data, index));
   case StorageFormat::I8:
     return loadAs<int8_t>(data, index);
+  case StorageFormat::Q8Linear:
+  case StorageFormat::Q8Companded:
+    break;
   }
   return 0;
 }
@@ -141,6 +152,9 @@ void updraft::reference::storeElement(StorageFormat format, void *data, int64_t 
     if (std::isnan(value))
       value = 0;
     return storeAs<int8_t>(data, index, std::nearbyint(std::clamp(value, -128.0, 127.0)));
+  case StorageFormat::Q8Linear:
+  case StorageFormat::Q8Companded:
+    return;
   }
 }
 

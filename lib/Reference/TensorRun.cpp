@@ -11,7 +11,8 @@ static bool isSpread(Extent extent) { return isOfMatrix(extent); }
 
 TensorRun::TensorRun(const GroupFacts &facts, const TensorStep &tensor, int64_t groupSize)
     : facts(facts), tensor(tensor), program(tensor.rule->getProgram()),
-      registers(program.registers), spreads(program.registers.size()) {
+      blocks(tensor.shape, program.isMatrix), registers(program.registers),
+      spreads(program.registers.size()) {
   for (auto [index, target] : llvm::enumerate(program.hyperRegisters))
     registers[target].real = facts.hypers[index];
   for (uint32_t target : program.stepRegisters)
@@ -42,8 +43,11 @@ void TensorRun::loadStates() {
 }
 
 double TensorRun::loadValue(size_t stream, int64_t place) const {
-  double value = loadElement(program.streams[stream].format, tensor.buffers[stream], place);
-  if (program.streams[stream].rounding == Rounding::Corrected) {
+  const Stream &from = program.streams[stream];
+  const void *data = tensor.buffers[stream];
+  double value = isBlocked(from.format) ? loadElement(from.format, blocks, data, place)
+                                        : loadElement(from.format, data, place);
+  if (from.rounding == Rounding::Corrected) {
     const void *corrections = tensor.buffers[program.correctionOf(stream)];
     value = combineCorrected({value, int(loadElement(StorageFormat::I8, corrections, place))});
   }
@@ -216,13 +220,25 @@ void TensorRun::store(std::set<std::string> &storedOfGroup) {
   const auto extentOf = [&](size_t next) {
     return program.streams[program.nextStreams[next]].over;
   };
+  // Blocks are stored when all of their values are known.
+  std::vector<std::vector<float>> blockValues(program.nextRegisters.size());
+  const auto formatOf = [&](size_t next) {
+    return program.streams[program.nextStreams[next]].format;
+  };
   // Rows, columns and scalars have been loaded; an element is stored before the next is loaded.
   for (int64_t element = 0; element < tensor.shape.count(); ++element) {
     const Place place = runElement(program.nextSlice, element);
     for (size_t next = 0; next < program.nextRegisters.size(); ++next)
-      if (extentOf(next) == Extent::element && !isKept(next))
+      if (isBlocked(formatOf(next)))
+        blockValues[next].push_back(
+            static_cast<float>(at(program.nextRegisters[next], place).real));
+      else if (extentOf(next) == Extent::element && !isKept(next))
         put(next, element, place);
   }
+  for (size_t next = 0; next < program.nextRegisters.size(); ++next)
+    if (isBlocked(formatOf(next)) && !isKept(next))
+      storeElements(formatOf(next), blocks, tensor.buffers[program.nextStreams[next]],
+                    blockValues[next]);
   for (size_t next = 0; next < program.nextRegisters.size(); ++next)
     if (extentOf(next) != Extent::element &&
         (extentOf(next) != Extent::group ||

@@ -7,6 +7,8 @@
 
 #include "Program.h"
 
+#include "updraft/Reference/BlockedFormat.h"
+
 #include <set>
 #include <string>
 
@@ -61,6 +63,7 @@ private:
   const GroupFacts &facts;
   const TensorStep &tensor;
   const Program &program;
+  const Blocks blocks; // of streams that have some
   /// Scalars, and what has been computed for the current place.
   std::vector<Register> registers;
   /// By register; empty for scalars and elements.

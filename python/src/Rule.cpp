@@ -109,6 +109,10 @@ const char *updraft::python::dtypeName(upd_dtype dtype) {
     return "bf16_corrected";
   case UPD_I8:
     return "i8";
+  case UPD_Q8_LINEAR:
+    return "q8_linear";
+  case UPD_Q8_COMPANDED:
+    return "q8_companded";
   }
   return "unknown";
 }

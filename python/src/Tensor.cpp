@@ -109,6 +109,9 @@ nb::object updraft::python::toArray(const upd_tensor &tensor, nb::handle owner) 
     return make(nb::numpy(), {static_cast<uint8_t>(nb::dlpack::dtype_code::Float), 16, 1});
   case UPD_I8:
     return make(nb::numpy(), nb::dtype<int8_t>());
+  case UPD_Q8_LINEAR:
+  case UPD_Q8_COMPANDED:
+    return make(nb::numpy(), nb::dtype<uint8_t>());
   case UPD_BF16:
   case UPD_BF16_STOCHASTIC:
   case UPD_BF16_CORRECTED:

@@ -12,6 +12,8 @@ _NUMBERS = {
     "f16": 3,
     "bf16_stochastic": 4,
     "bf16_corrected": 5,
+    "q8_linear": 6,
+    "q8_companded": 7,
 }
 _ALIASES = {
     "float32": "f32",

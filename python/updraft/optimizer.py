@@ -276,10 +276,16 @@ class Optimizer:
         """Returns the states of a parameter by name, as arrays over the optimizer's own memory.
 
         Empty until the parameter's first step. bf16 comes as ml_dtypes' type if that is installed,
-        else as an object for `torch.from_dlpack`.
+        else as an object for `torch.from_dlpack`. A state in blocks comes as its codes, uint8, and
+        their scales as `NAME.scale`.
         """
         param = self._position(param)
-        views = {name: self._optimizer.state(param, name) for name in self._rule.states}
+        names = [
+            name + suffix
+            for name, storage in self._rule.states.items()
+            for suffix in (("", ".scale") if storage.startswith("q8_") else ("",))
+        ]
+        views = {name: self._optimizer.state(param, name) for name in names}
         return {name: view for name, view in views.items() if view is not None}
 
     def bind_state(self, param: int, name: str, array: Any) -> None:

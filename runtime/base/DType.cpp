@@ -57,6 +57,9 @@ void updraft::runtime::storeRounded(upd_dtype dtype, double value, void *element
     std::memcpy(element, &integer, sizeof(integer));
     return;
   }
+  case UPD_Q8_LINEAR:
+  case UPD_Q8_COMPANDED:
+    return;
   }
 }
 
@@ -99,6 +102,9 @@ double updraft::runtime::loadExact(upd_dtype dtype, const void *element) {
     std::memcpy(&bits, element, sizeof(bits));
     return dtype == UPD_F16 ? decode16(bits, 10, -14) : decode16(bits, 7, -126);
   }
+  case UPD_Q8_LINEAR:
+  case UPD_Q8_COMPANDED:
+    return 0;
   }
   return 0;
 }

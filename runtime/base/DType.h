@@ -26,13 +26,18 @@ template <typename Enum> int32_t numberOf(const Enum &value) {
 
 /// Of memory.
 inline bool isKnownDType(int value) {
-  return (value >= UPD_F32 && value <= UPD_F16) || value == UPD_I8;
+  return (value >= UPD_F32 && value <= UPD_F16) || (value >= UPD_Q8_LINEAR && value <= UPD_I8);
 }
 
 /// Of a request, how something is to be stored.
-inline bool isStorageRequest(int value) { return value >= UPD_F32 && value <= UPD_BF16_CORRECTED; }
+inline bool isStorageRequest(int value) { return value >= UPD_F32 && value <= UPD_Q8_COMPANDED; }
 
-/// In bytes.
+/// Elements are codes, and those of a block share a scale.
+inline bool isBlocked(upd_dtype dtype) {
+  return dtype == UPD_Q8_LINEAR || dtype == UPD_Q8_COMPANDED;
+}
+
+/// In bytes, of one element; without the scales of blocks.
 inline size_t sizeOf(upd_dtype dtype) {
   switch (dtype) {
   case UPD_F32:
@@ -45,6 +50,9 @@ inline size_t sizeOf(upd_dtype dtype) {
   case UPD_BF16_CORRECTED:
     return 2;
   case UPD_I8:
+    return 1;
+  case UPD_Q8_LINEAR:
+  case UPD_Q8_COMPANDED:
     return 1;
   }
   return 0;
@@ -67,23 +75,28 @@ inline std::string_view nameOf(upd_dtype dtype) {
     return "bf16_corrected";
   case UPD_I8:
     return "i8";
+  case UPD_Q8_LINEAR:
+    return "q8_linear";
+  case UPD_Q8_COMPANDED:
+    return "q8_companded";
   }
   return "unknown";
 }
 
 /// One of memory.
 inline std::optional<upd_dtype> parseDType(std::string_view name) {
-  for (upd_dtype dtype : {UPD_F32, UPD_F64, UPD_BF16, UPD_F16, UPD_I8})
+  for (upd_dtype dtype :
+       {UPD_F32, UPD_F64, UPD_BF16, UPD_F16, UPD_Q8_LINEAR, UPD_Q8_COMPANDED, UPD_I8})
     if (name == nameOf(dtype))
       return dtype;
   return std::nullopt;
 }
 
 /// Writes `value`, rounded to the nearest value of `dtype`, ties to even, to `element`. A byte
-/// takes the nearest integer that it holds.
+/// takes the nearest integer that it holds. Not for block-quantised types.
 void storeRounded(upd_dtype dtype, double value, void *element);
 
-/// The value of `element`, which every double holds.
+/// The value of `element`, which every double holds. Not for block-quantised types.
 double loadExact(upd_dtype dtype, const void *element);
 
 } // namespace updraft::runtime

@@ -39,6 +39,14 @@ std::string InterfaceReader::name(const Json &object, const char *key) {
 }
 
 upd_dtype InterfaceReader::dtype(const Json &object, const char *key) {
+  const upd_dtype dtype = stateDType(object, key);
+  if (!isBlocked(dtype))
+    return dtype;
+  fail(fmt::format("`{}` is `{}`, which is for states", key, nameOf(dtype)));
+  return UPD_F32;
+}
+
+upd_dtype InterfaceReader::stateDType(const Json &object, const char *key) {
   const std::string name = text(object, key);
   if (auto parsed = parseDType(name))
     return *parsed;

@@ -28,6 +28,8 @@ public:
   std::string text(const Json &object, const char *key);
   std::string name(const Json &object, const char *key); // which is not empty
   upd_dtype dtype(const Json &object, const char *key);
+  /// Block-quantised types too.
+  upd_dtype stateDType(const Json &object, const char *key);
   double number(const Json &object, const char *key);
   /// At most `limit`.
   uint32_t count(const Json &object, const char *key, uint32_t limit);

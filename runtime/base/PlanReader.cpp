@@ -134,6 +134,9 @@ private:
         return {};
       }
       const auto index = value.get<uint32_t>();
+      if (std::any_of(streams.begin(), streams.end(),
+                      [&](const StreamInterface &stream) { return stream.scales == index; }))
+        reader.fail(fmt::format("`{}` has stream {}, which is of scales", key, index));
       if (!pass.isMatrix && streams[index].over != pass.over &&
           !(pass.isBatches && streams[index].over == Extent::Batch))
         reader.fail(fmt::format("`{}` of a {} pass over {} has stream {}, which is over {}", key,

@@ -2,6 +2,7 @@
 
 #include "runtime/base/RuleInterface.h"
 
+#include "runtime/base/DType.h"
 #include "runtime/base/InterfaceReader.h"
 
 #include <fmt/format.h>
@@ -35,11 +36,13 @@ void readStatics(InterfaceReader &reader, const Json &json, RuleInterface &resul
 
 StateInterface readState(InterfaceReader &reader, const Json &json) {
   static constexpr const char *classes[] = {"any", "vector", "matrix"};
-  StateInterface state{reader.text(json, "name"), reader.dtype(json, "dtype"),
+  StateInterface state{reader.text(json, "name"), reader.stateDType(json, "dtype"),
                        reader.extent(json, false),
                        static_cast<TensorClass>(reader.word(json, "for", classes, false))};
   if (state.over == Extent::Batch)
     reader.fail(fmt::format("state `{}` is over a batch", state.name));
+  if (isBlocked(state.dtype) && state.over != Extent::Element)
+    reader.fail(fmt::format("state `{}` has blocks, but is not over elements", state.name));
   return state;
 }
 
@@ -86,6 +89,11 @@ std::vector<StreamInterface> RuleInterface::streamsOf(const PlanInterface &plan)
   for (size_t i = 0; i < states.size(); ++i)
     if (states[i].isOf(plan.tensors) && !isScalar(states[i].over))
       result.push_back({states[i].dtype, states[i].over, static_cast<uint32_t>(i)});
+  for (size_t i = 0, count = result.size(); i < count; ++i)
+    if (isBlocked(result[i].dtype)) {
+      result[i].scales = static_cast<uint32_t>(result.size());
+      result.push_back({UPD_F32, Extent::Element});
+    }
   for (const TemporaryInterface &temporary : plan.temporaries)
     result.push_back({temporary.dtype, temporary.over});
   return result;

@@ -16,7 +16,8 @@
 
 namespace updraft::runtime {
 
-/// Positions of the streams that every plan has; its states follow, then its temporaries.
+/// Positions of the streams that every plan has; its states follow, then the scales of those that
+/// have blocks, then its temporaries.
 struct StreamIndex {
   static constexpr size_t Param = 0;
   static constexpr size_t Grad = 1;
@@ -42,7 +43,8 @@ struct StreamInterface {
   static constexpr uint32_t none = ~uint32_t(0);
   upd_dtype dtype;
   Extent over;
-  uint32_t state = none; // its number, if it is one
+  uint32_t state = none;  // its number, if it is one
+  uint32_t scales = none; // the stream of the scales of its blocks, if it has any
 };
 
 struct RuleInterface {

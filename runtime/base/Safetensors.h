@@ -19,7 +19,7 @@
 
 namespace updraft::runtime {
 
-enum class SafetensorsType { F64, I64, F32, BF16, F16, I8 };
+enum class SafetensorsType { F64, I64, F32, BF16, F16, I8, U8 };
 
 /// In bytes.
 size_t sizeOf(SafetensorsType type);

@@ -35,6 +35,8 @@ size_t updraft::runtime::sizeOf(SafetensorsType type) {
     return 2;
   case SafetensorsType::I8:
     return 1;
+  case SafetensorsType::U8:
+    return 1;
   }
   return 0;
 }
@@ -53,6 +55,8 @@ std::string_view updraft::runtime::nameOf(SafetensorsType type) {
     return "F16";
   case SafetensorsType::I8:
     return "I8";
+  case SafetensorsType::U8:
+    return "U8";
   }
   return "unknown";
 }
@@ -71,13 +75,17 @@ SafetensorsType updraft::runtime::safetensorsType(upd_dtype dtype) {
     return SafetensorsType::F16;
   case UPD_I8:
     return SafetensorsType::I8;
+  case UPD_Q8_LINEAR:
+  case UPD_Q8_COMPANDED:
+    return SafetensorsType::U8;
   }
   return SafetensorsType::F32;
 }
 
 static std::optional<SafetensorsType> parseType(std::string_view name) {
-  for (SafetensorsType type : {SafetensorsType::F64, SafetensorsType::I64, SafetensorsType::F32,
-                               SafetensorsType::BF16, SafetensorsType::F16, SafetensorsType::I8})
+  for (SafetensorsType type :
+       {SafetensorsType::F64, SafetensorsType::I64, SafetensorsType::F32, SafetensorsType::BF16,
+        SafetensorsType::F16, SafetensorsType::I8, SafetensorsType::U8})
     if (name == nameOf(type))
       return type;
   return std::nullopt;
@@ -128,7 +136,7 @@ public:
     type = parseType(value);
     if (!type)
       return fail(
-          fmt::format("tensor `{}` has dtype `{}`; supported are F64, F32, BF16, F16, I64, I8",
+          fmt::format("tensor `{}` has dtype `{}`; supported are F64, F32, BF16, F16, I64, I8, U8",
                       tensorName, value));
     place = Place::Tensor;
     return true;

@@ -5,7 +5,9 @@
 #include "runtime/base/DType.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 using namespace updraft::runtime;
 
@@ -20,6 +22,11 @@ void InitialValues::evaluate(const Kernels &kernels, const GroupHypers &hypers) 
     for (size_t i = 0; i < states; ++i) {
       Value &value = values[group * states + i];
       const upd_dtype dtype = interfaces[i].dtype;
+      if (isBlocked(dtype)) {
+        setBlocked(value, scratch[i]);
+        zero &= value.isZero;
+        continue;
+      }
       storeRounded(dtype, scratch[i], value.element);
       value.rounded = loadExact(dtype, value.element);
       value.bytes = static_cast<uint8_t>(sizeOf(dtype));
@@ -28,6 +35,19 @@ void InitialValues::evaluate(const Kernels &kernels, const GroupHypers &hypers) 
       zero &= value.isZero;
     }
   }
+}
+
+/// The code 1 or -1 and the magnitude as scale: exactly the value, in either code. Negative values
+/// have a negative scale, and their codes an offset of 128.
+void InitialValues::setBlocked(Value &value, double initial) {
+  const auto rounded = static_cast<float>(initial);
+  value.rounded = rounded;
+  value.bytes = 1;
+  value.isZero = rounded == 0;
+  value.scale = value.isZero ? 0 : rounded;
+  if (std::isnan(rounded))
+    value.scale = std::numeric_limits<float>::quiet_NaN();
+  value.element[0] = static_cast<char>(value.isZero ? 0 : rounded < 0 ? 127 : 1);
 }
 
 template <typename Element>
@@ -52,4 +72,9 @@ void InitialValues::fill(uint32_t group, size_t state, void *data, int64_t begin
   default: // no other size
     return;
   }
+}
+
+void InitialValues::fillScales(uint32_t group, size_t state, void *data, int64_t begin,
+                               int64_t end) const {
+  fillWith<float>(&at(group, state).scale, data, begin, end);
 }

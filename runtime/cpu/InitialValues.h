@@ -20,16 +20,21 @@ public:
   bool isZero(uint32_t group, size_t state) const { return at(group, state).isZero; }
   /// After rounding to the storage type.
   double value(uint32_t group, size_t state) const { return at(group, state).rounded; }
-  /// Fills the elements [begin, end) of `data` with the state's initial value.
+  /// Fills the elements [begin, end) of `data` with the state's initial value; of a state of
+  /// blocks, their codes.
   void fill(uint32_t group, size_t state, void *data, int64_t begin, int64_t end) const;
+  /// Likewise the scales of blocks.
+  void fillScales(uint32_t group, size_t state, void *data, int64_t begin, int64_t end) const;
 
 private:
   struct Value {
     alignas(8) char element[8];
     double rounded;
+    float scale; // of blocks
     uint8_t bytes;
     bool isZero;
   };
+  static void setBlocked(Value &value, double initial);
   const Value &at(uint32_t group, size_t state) const { return values[group * states + state]; }
 
   std::vector<Value> values;

@@ -9,6 +9,7 @@
 #include "runtime/base/Kernels.h"
 #include "runtime/cpu/GroupHypers.h"
 #include "runtime/cpu/MemoryRanges.h"
+#include "runtime/cpu/QuantBlocks.h"
 #include "runtime/cpu/RowsRun.h"
 #include "runtime/cpu/StateArena.h"
 #include "runtime/cpu/StepPlan.h"
@@ -18,9 +19,12 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace updraft::runtime {
+
+class SafetensorsFile;
 
 class Optimizer {
 public:
@@ -94,7 +98,10 @@ private:
   Status addGroups(const upd_group *groups, size_t groupCount);
   Status addParam(const upd_tensor &tensor, const char *name, uint32_t group);
   Status choosePlan(Param &param) const;
+  bool hasBlocks(TensorClass plan) const;
   void addStateLayouts();
+  void addRowLayouts();
+  void addScaleLayouts();
   Status checkNames() const;
   Status checkParamsApart();
 
@@ -126,6 +133,9 @@ private:
   size_t stateCount() const { return kernels->interface.states.size(); }
   Status checkParam(size_t param) const;
   Status findState(const char *name, size_t &index) const;
+  /// `STATE.scale`, of a state that has blocks.
+  bool findScales(std::string_view name, size_t &index) const;
+  Status viewState(size_t param, size_t index, bool ofScales, upd_tensor &tensor) const;
   /// UPD_NOT_FOUND if the parameter's class has no such state.
   Status checkOf(size_t param, size_t state) const;
   bool isShared(size_t state) const { return interface().states[state].over == Extent::Group; }
@@ -144,6 +154,10 @@ private:
   }
   TensorLayout layoutOf(size_t param, size_t state) const;
   size_t stateBytes(size_t param, size_t state) const;
+  /// Of states of the parameter that have blocks.
+  QuantBlocks blocksOf(size_t param) const {
+    return {params[param].shape, interface().plans[params[param].plan].tensors};
+  }
   /// Where the memory for states with such sizes goes, side by side.
   static size_t alignedBytes(size_t bytes) {
     return (bytes + StateArena::alignment - 1) / StateArena::alignment * StateArena::alignment;
@@ -160,6 +174,7 @@ private:
   std::string ownerText(const MemoryRange &owner, const MemoryRange &intruder) const;
 
   // Saving and loading.
+  Status checkStorage(const SafetensorsFile &file) const;
   Status collect(const std::string &path, Loaded &loaded) const;
   void commit(Loaded &loaded) noexcept;
 
@@ -176,7 +191,8 @@ private:
   std::vector<size_t> firstParams;      // of each group
   std::vector<TensorLayout> rowLayouts; // of states over rows, by parameter; none if there are none
   std::vector<TensorLayout> columnLayouts;
-  std::vector<int64_t> stateDimensions; // of those
+  std::vector<TensorLayout> scaleLayouts; // of the scales of blocks, likewise
+  std::vector<int64_t> stateDimensions;   // of those
   uint64_t seed = 0;
 
   std::vector<int64_t> steps; // without those that the plan has taken

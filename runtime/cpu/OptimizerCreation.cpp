@@ -140,21 +140,69 @@ Status Optimizer::choosePlan(Param &param) const {
                     "whose last two dimensions are row-major",
                     names.back(), layoutText(tensor), interface().name));
   }
+  if (!param.layout.rowMajor && hasBlocks(found->tensors)) {
+    upd_tensor tensor{};
+    tensor.shape = param.layout.shape;
+    tensor.strides = param.layout.strides;
+    tensor.rank = param.layout.rank;
+    return invalidArgument(fmt::format("parameter `{}` is {}, but rule `{}` has states in blocks "
+                                       "of {} elements in row-major order; give a row-major tensor",
+                                       names.back(), layoutText(tensor), interface().name,
+                                       int(UPD_QUANT_BLOCK)));
+  }
   return {};
+}
+
+bool Optimizer::hasBlocks(TensorClass plan) const {
+  return std::any_of(
+      interface().states.begin(), interface().states.end(),
+      [&](const StateInterface &state) { return isBlocked(state.dtype) && state.isOf(plan); });
+}
+
+void Optimizer::addStateLayouts() {
+  const auto &states = interface().states;
+  const bool hasRows = std::any_of(states.begin(), states.end(), [](const StateInterface &state) {
+    return state.over == Extent::Row || state.over == Extent::Column;
+  });
+  const bool hasScales = std::any_of(states.begin(), states.end(), [](const StateInterface &state) {
+    return isBlocked(state.dtype);
+  });
+  size_t total = 0;
+  for (const Param &param : params) {
+    const auto rank = static_cast<size_t>(std::max(param.layout.rank, 1));
+    total += (hasRows ? 4 * rank : 0) + (hasScales ? 2 * rank : 0);
+  }
+  stateDimensions.reserve(total); // the layouts point into it
+  if (hasRows)
+    addRowLayouts();
+  if (hasScales)
+    addScaleLayouts();
+}
+
+/// The scales of a tensor are in a row; or in rows like the parameter's, which is row-major.
+void Optimizer::addScaleLayouts() {
+  scaleLayouts.resize(params.size());
+  for (size_t i = 0; i < params.size(); ++i) {
+    const bool byRows = interface().plans[params[i].plan].tensors == TensorClass::Matrix;
+    const size_t start = stateDimensions.size();
+    if (byRows)
+      stateDimensions.insert(stateDimensions.end(), params[i].layout.shape,
+                             params[i].layout.shape + params[i].layout.rank - 1);
+    stateDimensions.push_back(blocksOf(i).perSequence());
+    const size_t rank = stateDimensions.size() - start;
+    stateDimensions.resize(start + 2 * rank);
+    int64_t *sizes = stateDimensions.data() + start, *strides = sizes + rank, stride = 1;
+    for (size_t j = rank; j-- > 0;) {
+      strides[j] = stride;
+      stride *= std::max<int64_t>(sizes[j], 1);
+    }
+    scaleLayouts[i] = {sizes, strides, blocksOf(i).count(), static_cast<int32_t>(rank), true};
+  }
 }
 
 /// States over rows have one column, and those over columns one row, with the parameter's batches
 /// in its own order.
-void Optimizer::addStateLayouts() {
-  const auto &states = interface().states;
-  if (std::none_of(states.begin(), states.end(), [](const StateInterface &state) {
-        return state.over == Extent::Row || state.over == Extent::Column;
-      }))
-    return;
-  size_t total = 0;
-  for (const Param &param : params)
-    total += 4 * static_cast<size_t>(param.layout.rank);
-  stateDimensions.reserve(total); // the layouts point into it
+void Optimizer::addRowLayouts() {
   rowLayouts.resize(params.size());
   columnLayouts.resize(params.size());
   for (size_t i = 0; i < params.size(); ++i) {

@@ -11,6 +11,10 @@ namespace updraft::runtime {
 
 constexpr std::string_view statePrefix = "state/";
 constexpr std::string_view stepName = "step";
+/// Behind the name of a state that has blocks: their scales.
+constexpr std::string_view scaleSuffix = ".scale";
+/// And the metadata that tells its code, for the bytes of both look alike.
+constexpr std::string_view storageKey = "updraft.storage.";
 constexpr std::string_view ruleKey = "updraft.rule";
 constexpr std::string_view seedKey = "updraft.seed";
 constexpr std::string_view groupKey = "updraft.group.";

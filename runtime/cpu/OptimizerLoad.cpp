@@ -32,6 +32,7 @@ struct Optimizer::Loaded {
   uint64_t seed = 0;
   std::vector<int64_t> steps;                    // by parameter
   std::vector<const SafetensorsEntry *> entries; // by slot; null: not in the file
+  std::vector<const SafetensorsEntry *> scales;  // likewise, of states that have blocks
   StateArena kept;                               // for states that are not there yet
   StateArena aside;                              // for those that are
   std::vector<char *> memory;                    // by slot, in one of the two
@@ -183,6 +184,18 @@ static Status readRowMajor(const SafetensorsFile &file, const SafetensorsEntry &
   return {};
 }
 
+/// The metadata of states that have blocks tells which code they have.
+Status Optimizer::checkStorage(const SafetensorsFile &file) const {
+  for (const StateInterface &state : interface().states) {
+    auto found = file.metadata().find(fmt::format("{}{}", storageKey, state.name));
+    if (found != file.metadata().end() && found->second != nameOf(state.dtype))
+      return refuse(file, fmt::format("its state `{}` is stored as `{}`, but the rule is compiled "
+                                      "for {}",
+                                      state.name, found->second, nameOf(state.dtype)));
+  }
+  return {};
+}
+
 Status Optimizer::collect(const std::string &path, Loaded &loaded) const {
   if (Status status = SafetensorsFile::open(path, loaded.file); !status.ok())
     return status;
@@ -199,6 +212,9 @@ Status Optimizer::collect(const std::string &path, Loaded &loaded) const {
     paramOf.emplace(names[i], i);
   loaded.steps.assign(params.size(), 0);
   loaded.entries.assign(params.size() * stateCount(), nullptr);
+  loaded.scales.assign(params.size() * stateCount(), nullptr);
+  if (Status status = checkStorage(file); !status.ok())
+    return status;
   std::vector<bool> hasStep(params.size());
   for (const SafetensorsEntry &entry : file.tensors()) {
     std::string_view name = entry.name;
@@ -221,6 +237,18 @@ Status Optimizer::collect(const std::string &path, Loaded &loaded) const {
       hasStep[param->second] = true;
       if (Status status = readStep(file, entry, loaded.steps[param->second]); !status.ok())
         return status;
+      continue;
+    }
+    if (size_t index; findScales(stateName, index) && isOf(param->second, index)) {
+      const TensorLayout &layout = scaleLayouts[param->second];
+      if (entry.type != SafetensorsType::F32)
+        return refuse(
+            file, fmt::format("`{}` is {}, but scales are F32", entry.name, nameOf(entry.type)));
+      if (!std::equal(entry.shape.begin(), entry.shape.end(), layout.shape,
+                      layout.shape + layout.rank))
+        return refuse(file, fmt::format("`{}` has another shape than the scales of its parameter",
+                                        entry.name));
+      loaded.scales[slotOf(param->second, index)] = &entry;
       continue;
     }
     if (state == states.end())
@@ -247,10 +275,16 @@ Status Optimizer::collect(const std::string &path, Loaded &loaded) const {
     size_t present = 0;
     for (size_t j = 0; j < stateCount(); ++j)
       present += isOwn(i, j) && loaded.entries[slotOf(i, j)];
-    for (size_t j = 0; j < stateCount(); ++j)
+    for (size_t j = 0; j < stateCount(); ++j) {
       if (present != 0 && isOwn(i, j) && !loaded.entries[slotOf(i, j)])
         return refuse(file, fmt::format("parameter `{}` lacks state `{}`", names[i],
                                         interface().states[j].name));
+      const bool hasCodes = loaded.entries[slotOf(i, j)];
+      if (isBlocked(interface().states[j].dtype) && isOwn(i, j) &&
+          hasCodes != !!loaded.scales[slotOf(i, j)])
+        return refuse(file, fmt::format("parameter `{}` lacks the {} of state `{}`", names[i],
+                                        hasCodes ? "scales" : "codes", interface().states[j].name));
+    }
     if (present != 0 && !hasStep[i])
       return refuse(file, fmt::format("parameter `{}` lacks its step count", names[i]));
   }
@@ -278,6 +312,13 @@ Status Optimizer::collect(const std::string &path, Loaded &loaded) const {
       if (Status status = readRowMajor(file, *loaded.entries[slot], memory, layoutOf(i, j));
           !status.ok())
         return status;
+      if (const SafetensorsEntry *scales = loaded.scales[slot]) {
+        const QuantBlocks blocks = blocksOf(i);
+        if (Status status = file.read(*scales, 0, memory + blocks.scalesOffset(),
+                                      blocks.bytes() - blocks.scalesOffset());
+            !status.ok())
+          return status;
+      }
       memory += alignedBytes(stateBytes(i, j));
     }
   return {};

@@ -42,6 +42,11 @@ Status Optimizer::save(const std::string &path) const {
       writer.setMetadata(fmt::format("{}{}.{}", groupKey, i, hyperNames[j]),
                          numberText(hypers.of(i)[j]));
 
+  for (const StateInterface &state : interface().states)
+    if (isBlocked(state.dtype))
+      writer.setMetadata(fmt::format("{}{}", storageKey, state.name),
+                         std::string(nameOf(state.dtype)));
+
   for (size_t i = 0; i < params.size(); ++i) {
     const bool saveStates = ownsStates(i) && hasStates(i);
     const int64_t step = stepsOf(i);
@@ -59,6 +64,15 @@ Status Optimizer::save(const std::string &path) const {
                  {layout.shape, layout.shape + layout.rank},
                  [layout, data, bytes = sizeOf(state.dtype)](SafetensorsSink &sink) {
                    return writeRowMajor(sink, data, layout, bytes);
+                 });
+      if (!isBlocked(state.dtype))
+        continue;
+      const TensorLayout &scales = scaleLayouts[i];
+      const QuantBlocks blocks = blocksOf(i);
+      writer.add(fmt::format("{}{}{}", prefix, state.name, scaleSuffix), SafetensorsType::F32,
+                 {scales.shape, scales.shape + scales.rank}, [data, blocks](SafetensorsSink &sink) {
+                   return sink.write(static_cast<const char *>(data) + blocks.scalesOffset(),
+                                     blocks.bytes() - blocks.scalesOffset());
                  });
     }
     if (step <= maxFloatStep)

@@ -4,6 +4,7 @@
 #include "runtime/base/MessageText.h"
 #include "runtime/cpu/FloatEnvironment.h"
 #include "runtime/cpu/Optimizer.h"
+#include "runtime/cpu/OptimizerFileNames.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -68,6 +69,8 @@ Status Optimizer::checkOf(size_t param, size_t state) const {
 
 size_t Optimizer::stateBytes(size_t param, size_t state) const {
   const StateInterface &found = interface().states[state];
+  if (isBlocked(found.dtype))
+    return blocksOf(param).bytes();
   return static_cast<size_t>(params[param].shape.count(found.over)) * sizeOf(found.dtype);
 }
 
@@ -151,24 +154,43 @@ Status Optimizer::setStep(size_t param, int64_t step) {
   return {};
 }
 
+bool Optimizer::findScales(std::string_view name, size_t &index) const {
+  if (!name.ends_with(scaleSuffix))
+    return false;
+  name.remove_suffix(scaleSuffix.size());
+  const std::vector<StateInterface> &states = interface().states;
+  for (index = 0; index < states.size(); ++index)
+    if (states[index].name == name)
+      return isBlocked(states[index].dtype);
+  return false;
+}
+
 Status Optimizer::state(size_t param, const char *name, upd_tensor &tensor) const {
   size_t index;
   if (Status status = checkParam(param); !status.ok())
     return status;
+  if (name && findScales(name, index))
+    return viewState(param, index, true, tensor);
   if (Status status = findState(name, index); !status.ok())
     return status;
+  return viewState(param, index, false, tensor);
+}
+
+Status Optimizer::viewState(size_t param, size_t index, bool ofScales, upd_tensor &tensor) const {
   if (Status status = checkOf(param, index); !status.ok())
     return status;
   if (stateOrigins[slotOf(param, index)] == StateOrigin::None)
     return notFound(fmt::format("parameter `{}` has no state yet; it gets it with its first step",
                                 names[param]));
-  const TensorLayout layout = layoutOf(param, index);
+  const TensorLayout layout = ofScales ? scaleLayouts[param] : layoutOf(param, index);
   tensor = {};
   tensor.data = statePointers[slotOf(param, index)];
+  if (ofScales)
+    tensor.data = blocksOf(param).scalesOf(tensor.data);
   tensor.shape = layout.shape;
   tensor.strides = layout.strides;
   tensor.rank = layout.rank;
-  tensor.dtype = interface().states[index].dtype;
+  tensor.dtype = ofScales ? UPD_F32 : interface().states[index].dtype;
   tensor.device = UPD_CPU;
   return {};
 }
@@ -207,6 +229,11 @@ Status Optimizer::bindState(size_t param, const char *name, const upd_tensor &te
   if (tensor.read_only)
     return invalidArgument(
         fmt::format("{} is read-only, but a step writes it; give a copy that is not", subject));
+  if (isBlocked(interface().states[index].dtype) &&
+      reinterpret_cast<uintptr_t>(tensor.data) % alignof(float) != 0)
+    return invalidArgument(fmt::format("{} is not aligned: its codes start at a multiple of 4 "
+                                       "bytes, since scales follow them",
+                                       subject));
 
   const size_t slot = slotOf(param, index);
   const auto owner = static_cast<uint32_t>(slot / stateCount());

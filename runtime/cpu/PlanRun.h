@@ -10,6 +10,7 @@
 #include "runtime/cpu/PassDomain.h"
 #include "runtime/cpu/PlanTemporaries.h"
 #include "runtime/cpu/PrologueRows.h"
+#include "runtime/cpu/QuantBlocks.h"
 
 #include <memory>
 #include <vector>
@@ -50,8 +51,11 @@ public:
   }
   void setStream(size_t position, size_t index, void *data) {
     streams[position * streamCount + index] = data;
+    if (const uint32_t scales = interfaces[index].scales; scales != StreamInterface::none)
+      streams[position * streamCount + scales] = blocksOf(position).scalesOf(data);
   }
   const TensorShape &shape(size_t position) const { return shapes[position]; }
+  QuantBlocks blocksOf(size_t position) const { return {shapes[position], plan.tensors}; }
 
   /// The streams that are states, and the states over tensors or groups, in order.
   const std::vector<StreamInterface> &streamInterfaces() const { return interfaces; }

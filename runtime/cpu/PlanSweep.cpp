@@ -99,18 +99,25 @@ void PlanRun::fillElements(const Sweep &sweep, size_t position, int64_t begin, i
     end = shapes[position].blockStart(end);
   }
   const uint32_t group = prologueRows[list[position].row].group;
-  for (size_t i = 0; i < streamCount; ++i)
-    if (const uint32_t state = interfaces[i].state; state != StreamInterface::none &&
-                                                    interfaces[i].over == Extent::Element &&
-                                                    isFilled(sweep.step, group, state))
-      sweep.step.initial.fill(group, state, stream(position, i), begin, end);
+  for (size_t i = 0; i < streamCount; ++i) {
+    const uint32_t state = interfaces[i].state;
+    if (state == StreamInterface::none || interfaces[i].over != Extent::Element ||
+        !isFilled(sweep.step, group, state))
+      continue;
+    sweep.step.initial.fill(group, state, stream(position, i), begin, end);
+    if (interfaces[i].scales == StreamInterface::none)
+      continue;
+    const QuantBlocks blocks = blocksOf(position);
+    sweep.step.initial.fillScales(group, state, stream(position, interfaces[i].scales),
+                                  blocks.startedBefore(begin), blocks.startedBefore(end));
+  }
 }
 
 void PlanRun::fillRowStates(const Step &step) const {
   if (step.fill == Fill::Nothing)
     return;
   for (size_t i = 0; i < streamCount; ++i) {
-    const auto [dtype, over, state] = interfaces[i];
+    const auto [dtype, over, state, scales] = interfaces[i];
     if (state == StreamInterface::none || over == Extent::Element)
       continue;
     for (size_t position = 0; position < list.size(); ++position) {

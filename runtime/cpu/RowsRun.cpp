@@ -40,6 +40,11 @@ std::string RowsRun::refusal(const RuleInterface &rule, const PlanInterface &pla
     if (state.isOf(plan.tensors) && (state.over == Extent::Group || state.over == Extent::Column))
       return fmt::format("its state `{}` is one for {}", state.name,
                          state.over == Extent::Group ? "the group" : "each column");
+  for (const StateInterface &state : rule.states)
+    if (state.isOf(plan.tensors) && isBlocked(state.dtype))
+      return fmt::format("its state `{}` is stored in blocks, which may have elements of several "
+                         "rows",
+                         state.name);
   if (plan.usesRandom)
     return "its random numbers depend on the place of an element in a whole tensor";
   return {};

@@ -3,7 +3,7 @@
 
 // streamtype_c1
 updraft.plan @P compute f32 {
-  // expected-error @+1 {{storage type is 'i16', must be f32, f64, bf16, f16 or i8}}
+  // expected-error @+1 {{storage type is 'i16', must be f32, f64, bf16, f16, i8 or !updraft.blocked}}
   %p = updraft.stream "param" : !updraft.stream<i16>
 }
 

@@ -219,6 +219,18 @@ updraft.rule @R compute f32 {
 
 // -----
 
+// state_c3
+updraft.rule @R compute f32 {
+  %zero = arith.constant 0.0 : f64
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  // expected-error @+1 {{'updraft.state' op is stored as '!updraft.blocked<companded>' over `tensor`, must be over `element`}}
+  %s = updraft.state "s" over tensor stored !updraft.blocked<companded> initial %zero : f64
+  updraft.next %p, %s : f32, f64
+}
+
+// -----
+
 // state_c2: model
 updraft.rule @R compute f32 {
   %zero = arith.constant 0.0 : f64

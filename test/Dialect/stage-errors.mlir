@@ -9,6 +9,14 @@ updraft.plan @P compute f32 {
 
 // -----
 
+// streamtype_c3
+updraft.plan @P compute f32 {
+  // expected-error @+1 {{is stored as '!updraft.blocked<linear>' over `row`, must be over `element`}}
+  %p = updraft.stream "param" : !updraft.stream<!updraft.blocked<linear>, row>
+}
+
+// -----
+
 // plan_c3: at most one
 // expected-error @+1 {{'updraft.plan' op has 2 `updraft.commit`, must have at most one}}
 updraft.plan @P compute f32 {

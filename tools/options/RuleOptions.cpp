@@ -17,7 +17,8 @@ void RuleOptions::addTo(CLI::App &app) {
   app.add_option(
          "--storage", storage,
          "name=TYPE: how param, grad, a state, or every state is stored: f32, f64, bf16 or\n"
-         "f16; all but grad also as bf16_stochastic or bf16_corrected")
+         "f16; all but grad also as bf16_stochastic or bf16_corrected; a state also as\n"
+         "q8_linear or q8_companded")
       ->type_name("NAME=TYPE")
       ->delimiter(',');
   app.add_option("--numerics", numerics, "ieee, torch or fast: how arithmetic rounds")
@@ -62,11 +63,14 @@ llvm::Expected<CompileRequest> RuleOptions::makeRequest(llvm::StringRef target) 
                      .Case("f16", UPD_F16)
                      .Case("bf16_stochastic", UPD_BF16_STOCHASTIC)
                      .Case("bf16_corrected", UPD_BF16_CORRECTED)
+                     .Case("q8_linear", UPD_Q8_LINEAR)
+                     .Case("q8_companded", UPD_Q8_COMPANDED)
                      .Default(std::nullopt);
     if (!dtype)
       return makeError(UPD_INVALID_ARGUMENT, "unknown storage type `" + parts->second +
                                                  "`; the types are f32, f64, bf16, f16, "
-                                                 "bf16_stochastic, bf16_corrected");
+                                                 "bf16_stochastic, bf16_corrected, q8_linear, "
+                                                 "q8_companded");
     request.rule.storage.emplace_back(parts->first, *dtype);
   }
   auto cpu = CPUTarget::named(target);

@@ -115,6 +115,19 @@ std::vector<Row> runFlat(const BenchOptions &options, const std::string &work,
   return finish(options, work, std::move(contestants));
 }
 
+/// States in blocks of 8-bit codes against f32 states: the last column is how many times as fast.
+std::vector<Row> runBlocks(const BenchOptions &options, const std::string &work,
+                           const Optimizer &optimizer, const std::string &dtype, Storage storage) {
+  const int64_t elements = options.quick ? 100'000 : 50'000'000;
+  Stepper blocks(setupOf(options, optimizer, 1, elements, std::move(storage)));
+  Stepper whole(setupOf(options, optimizer, 1, elements));
+  std::vector<Row> rows =
+      finish(options, work, {stepOf(blocks, "updraft", dtype), stepOf(whole, "f32 states", "f32")});
+  for (Row &row : rows)
+    row.ratioToLimit = rows.back().medianMs / row.medianMs;
+  return rows;
+}
+
 /// Many tensors against one of the same total: "flat".
 std::vector<Row> runMany(const BenchOptions &options, const std::string &work,
                          const Optimizer &optimizer, int64_t tensors, int64_t elements) {
@@ -157,6 +170,14 @@ std::vector<Work> updraft::bench::stepWorks() {
          return runFlat(options, "adamw-allbf16-1x50M", adamW, "bf16",
                         {{"param", UPD_BF16}, {"grad", UPD_BF16}, {"state", UPD_BF16}}, true);
        }});
+  works.push_back({"adamw-8bit-1x50M",
+                   "adamw, states q8_linear and q8_companded; the last column is the speed-up over "
+                   "f32 states",
+                   [](const BenchOptions &options) {
+                     return runBlocks(
+                         options, "adamw-8bit-1x50M", adamW, "f32+q8",
+                         {{"exp_avg", UPD_Q8_LINEAR}, {"exp_avg_sq", UPD_Q8_COMPANDED}});
+                   }});
   static const Optimizer clipped{
       "clip-adamw", "adamw", {}, "", "", "clip_by_global_norm(max_norm = 1) |> AdamW"};
   works.push_back({"clip-adamw-1x50M", "clip_by_global_norm |> adamw, one tensor of 50 M f32",

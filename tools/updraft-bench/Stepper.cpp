@@ -49,11 +49,17 @@ static void fill(void *data, upd_dtype dtype, int64_t count, float scale) {
       static_cast<double *>(data)[i] = value;
       break;
     case UPD_BF16:
+    case UPD_BF16_STOCHASTIC:
+    case UPD_BF16_CORRECTED:
       static_cast<uint16_t *>(data)[i] = static_cast<uint16_t>(bits >> 16);
       break;
     case UPD_F16:
       static_cast<_Float16 *>(data)[i] = static_cast<_Float16>(value);
       break;
+    case UPD_Q8_LINEAR:
+    case UPD_Q8_COMPANDED:
+    case UPD_I8:
+      break; // of states only, which the optimizer makes
     }
   }
 }

@@ -2,11 +2,11 @@
 // Every parameter has two copies of its memory: the compiled rule's, guarded, and the
 // interpreter's.
 
-#include "ElementText.h"
 #include "GuardedBuffer.h"
-#include "Inputs.h"
 #include "RuleCase.h"
 #include "Sides.h"
+#include "StreamView.h"
+#include "runtime/base/DType.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -15,7 +15,6 @@
 using namespace updraft;
 using namespace updraft::differential;
 using reference::Interpreter;
-using reference::StorageFormat;
 using testing::AssertionFailure;
 using testing::AssertionResult;
 using testing::AssertionSuccess;
@@ -24,21 +23,19 @@ namespace {
 
 /// One stream of one parameter: what the compiled rule works on, and what the interpreter does.
 struct TensorPair {
-  StorageFormat format;
+  StreamView memory;
   GuardedBuffer compiled; // of the size 0 if the optimizer owns the memory
   std::vector<char> interpreted;
   std::vector<char> before; // the interpreter's, before the step
 
-  TensorPair(StorageFormat format, int64_t count, bool aligned, size_t stream)
-      : format(format), interpreted(count * elementSize(format)), before(interpreted) {
-    const size_t offset = aligned ? 0 : (2 * stream + 1) * elementSize(format);
+  TensorPair(const StreamView &memory, bool aligned, size_t stream)
+      : memory(memory), interpreted(memory.bytes()), before(interpreted) {
+    const size_t offset = aligned ? 0 : (2 * stream + 1) * memory.alignment();
     compiled = GuardedBuffer(interpreted.size(), offset);
   }
 
-  int64_t count() const { return interpreted.size() / elementSize(format); }
-
   void fill(std::mt19937_64 &random, bool ordinary) {
-    fillElements(format, interpreted.data(), count(), random, !ordinary);
+    memory.fillRandom(interpreted.data(), random, !ordinary);
     std::copy(interpreted.begin(), interpreted.end(), compiled.data());
   }
 };
@@ -62,7 +59,7 @@ struct Parameter {
     tensor.data = streams[stream].compiled.data();
     tensor.shape = dimensions[stream].data();
     tensor.rank = dimensions[stream].size();
-    tensor.dtype = dtypeOf(streams[stream].format);
+    tensor.dtype = dtypeOf(streams[stream].memory.storage());
     tensor.device = UPD_CPU;
     return tensor;
   }
@@ -122,8 +119,8 @@ void Comparison::makeParameters() {
     const bool bound = parameters.size() % 2 == 1 && variant.stateCount() > 0;
     Parameter parameter{&variant, shape, {}, bound, bound, 0, {}};
     for (const auto &[index, stream] : llvm::enumerate(variant.streams())) {
-      const int64_t count = parameter.extents().places(stream.over);
-      TensorPair &pair = parameter.streams.emplace_back(stream.format, count, shape.aligned, index);
+      TensorPair &pair = parameter.streams.emplace_back(
+          StreamView(variant, index, parameter.extents()), shape.aligned, index);
       parameter.dimensions.push_back(dimensionsOver(stream.over, shape));
       if (index < 2 || bound)
         pair.fill(random, ruleCase.ordinary);
@@ -211,8 +208,8 @@ AssertionResult Comparison::step(int step) {
         memory = &entry->second;
         fresh = inserted;
       }
-      for (int64_t k = 0; fresh && k < stream.count(); ++k)
-        reference::storeElement(stream.format, memory->data(), k, initial[i - 2]);
+      if (fresh)
+        stream.memory.fill(memory->data(), initial[i - 2]);
       stream.before = *memory;
       tensor.buffers.push_back(memory->data());
     }
@@ -261,17 +258,17 @@ AssertionResult Comparison::compare(Parameter &parameter, size_t index, int step
     const void *interpreted = ofGroup
                                   ? groupStates.at(parameter.rule->streams()[stream].name).data()
                                   : pair.interpreted.data();
-    auto element = firstDifference(pair.format, compiled, interpreted, pair.count());
+    auto element = pair.memory.firstDifference(compiled, interpreted);
     if (!element)
       continue;
     AssertionResult report = AssertionFailure();
     report << where(stream) << ", element " << *element << "\n  compiled    "
-           << show(pair.format, compiled, *element) << "\n  interpreted "
-           << show(pair.format, interpreted, *element) << "\n  before the step";
+           << pair.memory.show(compiled, *element) << "\n  interpreted "
+           << pair.memory.show(interpreted, *element) << "\n  before the step";
     for (const auto &[i, input] : llvm::enumerate(parameter.streams))
-      if (*element < input.count())
+      if (*element < input.memory.count())
         report << "\n    " << parameter.rule->streams()[i].name << " = "
-               << show(input.format, input.before.data(), *element);
+               << input.memory.show(input.before.data(), *element);
     for (const auto &[i, name] : llvm::enumerate(interpreter.hyperNames()))
       report << "\n    " << name << " = " << hypers[i];
     return report << "\n    step = " << parameter.step;
@@ -327,9 +324,24 @@ std::vector<TensorShape> updraft::differential::matrices() {
           {120, false, {2, 3, 4, 5}}, {0, true, {0, 7}},      {1320, false, {2, 66, 10}}};
 }
 
+std::vector<TensorShape> updraft::differential::blockTensors() {
+  return {{0, true},
+          {1, true},
+          {1, false},
+          {255, false},
+          {256, true},
+          {257, false},
+          {1003, false},
+          {8193, false},
+          {15, false, {3, 5}},
+          {0, true, {4, 0}},
+          {771, false, {3, 257}},
+          {1400, false, {2, 700}},
+          {3072, true, {2, 3, 512}},
+          {20700, false, {69, 300}}};
+}
+
 std::string updraft::differential::describe(const RuleCase &ruleCase) {
-  static const char *const names[] = {"f32",           "f64", "bf16", "f16", "bf16_stochastic",
-                                      "bf16_corrected"};
   std::string text = ruleCase.filename;
   if (ruleCase.target != "host")
     text += " for " + ruleCase.target;
@@ -338,6 +350,6 @@ std::string updraft::differential::describe(const RuleCase &ruleCase) {
   for (const auto &[name, value] : ruleCase.settings)
     text += " " + name + "=" + value;
   for (const auto &[name, dtype] : ruleCase.storage)
-    text += " " + name + ":" + names[dtype];
+    text += " " + name + ":" + std::string(runtime::nameOf(dtype));
   return text;
 }

@@ -2,8 +2,8 @@
 
 #include "GroupRun.h"
 
-#include "ElementText.h"
 #include "Inputs.h"
+#include "StreamView.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -57,9 +57,9 @@ void GroupRun::makeParameters(const Shapes &shapes) {
       parameter.rule = &interpreters[interpreters.size() > 1 && shapes[i].size() >= 2];
     }
   for (Parameter &parameter : parameters) {
-    for (const reference::Stream &stream : parameter.rule->streams())
+    for (auto [number, stream] : llvm::enumerate(parameter.rule->streams()))
       memoryOf(parameter, stream)
-          .resize(parameter.shape().places(stream.over) * elementSize(stream.format) + 1);
+          .resize(StreamView(*parameter.rule, number, parameter.shape()).bytes() + 1);
     const reference::StorageFormat format = parameter.rule->streams()[0].format;
     std::vector<char> &param = parameter.interpreted["param"];
     fillElements(format, param.data(), parameter.shape().count(), random, false);
@@ -140,8 +140,7 @@ void GroupRun::interpret(size_t group, const std::vector<upd_tensor> &grads) {
                              return other.group == group && other.hasState;
                            });
       if (number >= 2 && !parameter.hasState && !started)
-        for (int64_t i = 0; i < step.shape.places(stream.over); ++i)
-          storeElement(stream.format, memory.data(), i, initial[number - 2]);
+        StreamView(mine, number, step.shape).fill(memory.data(), initial[number - 2]);
       step.buffers.push_back(memory.data());
     }
     taking.push_back(&parameter);
@@ -169,12 +168,11 @@ void GroupRun::compare(int step) {
         compiled = state.data;
       }
       const char *interpreted = memoryOf(parameter, stream).data();
-      auto place = firstDifference(stream.format, compiled, interpreted,
-                                   parameter.shape().places(stream.over));
+      const StreamView memory(*parameter.rule, number, parameter.shape());
+      auto place = memory.firstDifference(compiled, interpreted);
       ASSERT_FALSE(place) << "step " << step << ", parameter " << index << ", " << stream.name
-                          << " at " << *place << "\n  compiled    "
-                          << show(stream.format, compiled, *place) << "\n  interpreted "
-                          << show(stream.format, interpreted, *place);
+                          << " at " << *place << "\n  compiled    " << memory.show(compiled, *place)
+                          << "\n  interpreted " << memory.show(interpreted, *place);
     }
   }
 }

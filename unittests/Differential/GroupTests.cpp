@@ -140,12 +140,16 @@ const GroupCase cases[] = {
 class Groups : public testing::TestWithParam<GroupCase> {};
 
 TEST_P(Groups, StepAsInterpretedOnAnyNumberOfThreads) {
-  for (const auto &[dtype, threads] :
-       {std::pair(UPD_F32, 1), std::pair(UPD_BF16, 2), std::pair(UPD_F64, 3)}) {
+  for (const auto &[dtype, states, threads] :
+       {std::tuple(UPD_F32, UPD_F32, 1), std::tuple(UPD_BF16, UPD_BF16, 2),
+        std::tuple(UPD_F64, UPD_F64, 3), std::tuple(UPD_F32, UPD_Q8_LINEAR, 3),
+        std::tuple(UPD_BF16, UPD_Q8_COMPANDED, 2), std::tuple(UPD_F64, UPD_Q8_LINEAR, 1)}) {
     RuleCase ruleCase;
     ruleCase.source = GetParam().source;
     ruleCase.filename = "group.upd";
     ruleCase.storage = {{"param", dtype}, {"grad", dtype}};
+    if (states != dtype)
+      ruleCase.storage.emplace_back("state", states);
     GroupRun run;
     ASSERT_NO_FATAL_FAILURE(run.make(ruleCase, manyShapes(), threads));
     for (int step = 1; step <= 4; ++step)

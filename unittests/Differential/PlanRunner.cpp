@@ -3,8 +3,8 @@
 #include "PlanRunner.h"
 
 #include "../Target/JitPlan.h"
-#include "ElementText.h"
 #include "Inputs.h"
+#include "StreamView.h"
 #include "Updraft/Transforms/Pipelines.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -91,6 +91,10 @@ void PlanRun::prepare(TensorRun &run, TensorMemory &memory) {
       run.scalars.push_back(loadElement(stream.format, memory.streams[index].data(), 0));
     else
       run.streams.push_back(memory.streams[index].data());
+  const reference::Blocks blocks(memory.shape, rule.isMatrix());
+  for (auto [index, stream] : llvm::enumerate(rule.streams()))
+    if (isBlocked(stream.format))
+      run.streams.push_back(memory.streams[index].data() + blocks.scalesOffset());
   run.nextScalars = run.scalars;
   for (auto prologue : plan.getBody().getOps<PrologueOp>())
     rowValues += prologue.getNumResults();
@@ -232,12 +236,12 @@ std::vector<TensorMemory> makeTensors(const PlanCase &planCase, const Interprete
   for (const Shape &shape : planCase.tensors) {
     TensorMemory &memory = tensors.emplace_back(TensorMemory{shape, {}});
     for (auto [index, stream] : llvm::enumerate(rule.streams())) {
-      const int64_t count = shape.places(stream.over);
-      memory.streams.emplace_back(count * elementSize(stream.format) + 1);
+      const StreamView view(rule, index, shape);
+      memory.streams.emplace_back(view.bytes() + 1);
       if (stream.over == Extent::group && tensors.size() > 1)
         memory.streams.back() = tensors.front().streams[index];
       else
-        fillElements(stream.format, memory.streams.back().data(), count, random, random() % 4 == 0);
+        view.fillRandom(memory.streams.back().data(), random, random() % 4 == 0);
     }
   }
   return tensors;
@@ -320,16 +324,14 @@ AssertionResult updraft::differential::planEqualsInterpreted(const PlanCase &pla
       for (auto [index, stream] : llvm::enumerate(rule->streams())) {
         const char *mine = compiled[i].streams[index].data();
         const char *other = interpreted[i].streams[index].data();
-        auto place =
-            firstDifference(stream.format, mine, other, compiled[i].shape.places(stream.over));
-        if (place)
+        const StreamView view(*rule, index, compiled[i].shape);
+        if (auto place = view.firstDifference(mine, other))
           return AssertionFailure()
                  << planCase.source << "\n"
                  << text << "\n"
                  << where(i) << ", " << stream.name << " at " << *place << "\n  compiled    "
-                 << show(stream.format, mine, *place) << "\n  interpreted "
-                 << show(stream.format, other, *place) << "\n  before      "
-                 << show(stream.format, before[i].streams[index].data(), *place);
+                 << view.show(mine, *place) << "\n  interpreted " << view.show(other, *place)
+                 << "\n  before      " << view.show(before[i].streams[index].data(), *place);
       }
     }
   }

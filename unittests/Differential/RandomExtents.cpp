@@ -45,6 +45,13 @@ private:
                     : pick<std::string>({"!updraft.stochastic<bf16>", "!updraft.corrected<bf16>"});
   }
 
+  /// Of states over elements.
+  std::string elementStorage() {
+    return below(4)
+               ? roundedStorage()
+               : pick<std::string>({"!updraft.blocked<linear>", "!updraft.blocked<companded>"});
+  }
+
   void addInputs();
   void addStates();
   void addScalar();
@@ -92,7 +99,7 @@ void Generator::addStates() {
     const std::string name =
         define("updraft.state \"s{0}\"{1} stored {2} initial {3} : {4}", i,
                over == Extent::element ? "" : (" over " + stringifyExtent(over)).str(),
-               over == Extent::element ? roundedStorage() : storage(), scalars[below(3)].name,
+               over == Extent::element ? elementStorage() : storage(), scalars[below(3)].name,
                scalar ? "f64" : compute);
     (scalar ? scalars : spread).push_back({name, over});
     states.push_back({name, over});

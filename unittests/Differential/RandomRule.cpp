@@ -210,11 +210,16 @@ RuleCase Generator::make() {
       if (name != "grad")
         dtype = pick<upd_dtype>({UPD_BF16_STOCHASTIC, UPD_BF16_CORRECTED, dtype});
   ruleCase.numerics = pick<std::string>({"ieee", "ieee", "torch", "fast"});
+  const bool hasBlocks = chance(30);
+  if (hasBlocks)
+    for (auto &[name, dtype] : ruleCase.storage)
+      if (name != "param" && name != "grad")
+        dtype = pick<upd_dtype>({UPD_Q8_LINEAR, UPD_Q8_COMPANDED, dtype});
   ruleCase.settings = {{"flag", chance(50) ? "true" : "false"}};
   for (int step = 2; step <= 3; ++step)
     ruleCase.changes.push_back({step, pick(hypers), (1 + below(199)) * 0.01});
   ruleCase.steps = 3;
-  for (int64_t count : {17, 205})
+  for (int64_t count : {17, hasBlocks ? 523 : 205})
     for (bool aligned : {true, false})
       ruleCase.tensors.push_back({count, aligned});
   ruleCase.source = std::move(text);

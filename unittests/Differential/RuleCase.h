@@ -56,6 +56,9 @@ std::vector<TensorShape> smallTensors();
 /// Matrices of one and of several blocks of rows, and some with batches.
 std::vector<TensorShape> matrices();
 
+/// Sizes around those of blocks with one scale, and matrices with rows of such sizes.
+std::vector<TensorShape> blockTensors();
+
 /// "amsgrad=true param=bf16 …".
 std::string describe(const RuleCase &ruleCase);
 

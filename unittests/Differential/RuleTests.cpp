@@ -57,6 +57,19 @@ TEST_P(Rules, StepAsInterpretedInOtherNumerics) {
     }
 }
 
+TEST_P(Rules, StepAsInterpretedWithStatesInBlocks) {
+  const bool odd = GetParam().index % 2;
+  for (bool companded : {false, true}) {
+    RuleCase ruleCase =
+        GetParam().instantiate({{"param", odd ? UPD_BF16 : UPD_F32},
+                                {"grad", odd == companded ? UPD_F32 : UPD_BF16},
+                                {"state", companded ? UPD_Q8_COMPANDED : UPD_Q8_LINEAR}});
+    ruleCase.ordinary = odd == companded;
+    ruleCase.tensors = blockTensors();
+    ASSERT_TRUE(compiledEqualsInterpreted(ruleCase));
+  }
+}
+
 TEST_P(Rules, RefuseTheSameHyperparameters) {
   ASSERT_TRUE(requirementsAgree(GetParam().instantiate({})));
 }

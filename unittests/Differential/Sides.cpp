@@ -31,6 +31,10 @@ StorageFormat updraft::differential::formatOf(upd_dtype dtype) {
   case UPD_BF16_STOCHASTIC:
   case UPD_BF16_CORRECTED:
     break; // no types of memory
+  case UPD_Q8_LINEAR:
+    return StorageFormat::Q8Linear;
+  case UPD_Q8_COMPANDED:
+    return StorageFormat::Q8Companded;
   }
   return StorageFormat::F32;
 }
@@ -47,6 +51,10 @@ upd_dtype updraft::differential::dtypeOf(StorageFormat format) {
     return UPD_F16;
   case StorageFormat::I8:
     return UPD_I8;
+  case StorageFormat::Q8Linear:
+    return UPD_Q8_LINEAR;
+  case StorageFormat::Q8Companded:
+    return UPD_Q8_COMPANDED;
   }
   return UPD_F32;
 }

@@ -46,6 +46,18 @@ TEST_P(Targets, StepShippedRulesAsInterpreted) {
   }
 }
 
+TEST_P(Targets, StepStatesInBlocksAsInterpreted) {
+  for (upd_dtype state : {UPD_Q8_LINEAR, UPD_Q8_COMPANDED})
+    for (upd_dtype param : {UPD_F32, UPD_F64}) {
+      RuleCase ruleCase = variantsOf("adamw").front().instantiate(
+          {{"param", param}, {"grad", UPD_F32}, {"state", state}});
+      ruleCase.target = GetParam();
+      ruleCase.ordinary = true;
+      ruleCase.tensors = blockTensors();
+      ASSERT_TRUE(compiledEqualsInterpreted(ruleCase));
+    }
+}
+
 TEST_P(Targets, StepRandomRulesAsInterpreted) {
   for (uint64_t seed = 1000; seed < 1100; ++seed) {
     RuleCase ruleCase = randomRule(seed);

@@ -29,6 +29,8 @@ void readDirective(StringRef line, RuleRequest &request) {
                                                  .Case("f16", UPD_F16)
                                                  .Case("bf16_stochastic", UPD_BF16_STOCHASTIC)
                                                  .Case("bf16_corrected", UPD_BF16_CORRECTED)
+                                                 .Case("q8_linear", UPD_Q8_LINEAR)
+                                                 .Case("q8_companded", UPD_Q8_COMPANDED)
                                                  .Default(UPD_F32));
 }
 

@@ -16,6 +16,7 @@ constexpr uint64_t streamCode = 0;     // storage, over elements
 constexpr uint64_t streamOverCode = 1; // storage, extent
 constexpr uint64_t stochasticCode = 2; // storage
 constexpr uint64_t correctedCode = 3;  // storage
+constexpr uint64_t blockedCode = 4;    // quantisation
 
 struct UpdraftBytecodeInterface : BytecodeDialectInterface {
   explicit UpdraftBytecodeInterface(Dialect *dialect) : BytecodeDialectInterface(dialect) {}
@@ -30,6 +31,11 @@ struct UpdraftBytecodeInterface : BytecodeDialectInterface {
       return writeStorage(stochasticCode, stochastic.getStorage());
     if (auto corrected = dyn_cast<CorrectedType>(type))
       return writeStorage(correctedCode, corrected.getStorage());
+    if (auto blocked = dyn_cast<BlockedType>(type)) {
+      writer.writeVarInt(blockedCode);
+      writer.writeVarInt(static_cast<uint64_t>(blocked.getQuantisation()));
+      return success();
+    }
     auto stream = dyn_cast<StreamType>(type);
     if (!stream)
       return failure();
@@ -49,6 +55,8 @@ struct UpdraftBytecodeInterface : BytecodeDialectInterface {
       return readRounded<StochasticType>(reader);
     if (code == correctedCode)
       return readRounded<CorrectedType>(reader);
+    if (code == blockedCode)
+      return readBlocked(reader);
     if (code != streamCode && code != streamOverCode) {
       reader.emitError() << "type code " << code << " is unknown to dialect `updraft`";
       return {};
@@ -72,6 +80,18 @@ struct UpdraftBytecodeInterface : BytecodeDialectInterface {
     if (failed(reader.readType(storage)))
       return {};
     return RoundedType::getChecked([&] { return reader.emitError(); }, getContext(), storage);
+  }
+
+  Type readBlocked(DialectBytecodeReader &reader) const {
+    uint64_t number = 0;
+    if (failed(reader.readVarInt(number)))
+      return {};
+    std::optional<Quantisation> quantisation = symbolizeQuantisation(static_cast<uint32_t>(number));
+    if (!quantisation || number > static_cast<uint64_t>(Quantisation::companded)) {
+      reader.emitError() << "quantisation code " << number << " is unknown to dialect `updraft`";
+      return {};
+    }
+    return BlockedType::get(getContext(), *quantisation);
   }
 };
 

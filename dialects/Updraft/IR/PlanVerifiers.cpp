@@ -172,8 +172,15 @@ static Extent overOf(Value stream) { return cast<StreamType>(stream.getType()).g
 bool PassOp::runsByRows() {
   if (getOver() != Extent::element)
     return false;
-  return llvm::any_of(getReads(), [](Value stream) { return isOfMatrix(overOf(stream)); }) ||
-         (!getReductions().empty() && (*this)->getParentOfType<PlanOp>().getMatrix());
+  if (llvm::any_of(getReads(), [](Value stream) { return isOfMatrix(overOf(stream)); }))
+    return true;
+  // Blocks lie inside rows.
+  auto isBlocked = [](Value value) {
+    return isa<BlockedType>(cast<StreamType>(value.getType()).getStorage());
+  };
+  return (*this)->getParentOfType<PlanOp>().getMatrix() &&
+         (!getReductions().empty() || llvm::any_of(getReads(), isBlocked) ||
+          llvm::any_of(getWrites(), isBlocked));
 }
 
 bool PassOp::runsByBatches() {

@@ -60,6 +60,10 @@ LogicalResult verifyState(RuleOp rule, StateOp state, const ExtentAnalysis &exte
   if (state.getType() != expected)
     return state.emitOpError() << "over `" << stringifyExtent(over) << "` has a result of type "
                                << state.getType() << ", must have the type " << expected;
+  // state_c3
+  if (isa<BlockedType>(state.getStorage()) && over != Extent::element)
+    return state.emitOpError() << "is stored as " << state.getStorage() << " over `"
+                               << stringifyExtent(over) << "`, must be over `element`";
   // state_c4
   if (over != Extent::element &&
       (isa<StochasticType, CorrectedType>(state.getStorage()) || state.getStorage().isInteger(8)))

@@ -54,6 +54,9 @@ def Updraft_ReductionKindAttr : EnumAttr<Updraft_Dialect, Updraft_ReductionKind,
   let assemblyFormat = "$value";
 }
 
+def Updraft_Quantisation : Updraft_Enum<"Quantisation", "how a code of a block stands for a value", [
+    I32EnumAttrCase<"linear", 0>, I32EnumAttrCase<"companded", 1>]>;
+
 def Updraft_ReductionAttr : AttrDef<Updraft_Dialect, "Reduction"> {
   let mnemonic = "reduction";
   let summary = "what a pass reduces a value to";
@@ -106,6 +109,22 @@ def Updraft_CorrectedType : Updraft_Type<"Corrected", "corrected"> {
   let genVerifyDecl = 1;
 }
 
+def Updraft_BlockedType : Updraft_Type<"Blocked", "blocked"> {
+  let summary = "storage in blocks of 256 elements with one scale";
+  let description = [{
+    One 8-bit code for each element, and one `f32` scale for each block of 256 elements in row-major
+    order; in a rule or plan with `matrix`, of 256 columns inside each row. The last block may be
+    shorter. docs/numerics.md has the equations: a value is its code times the scale, or for
+    `companded` the square of the code times the scale, with its sign.
+
+    ```mlir
+    !updraft.blocked<linear>
+    ```
+  }];
+  let parameters = (ins EnumParameter<Updraft_Quantisation>:$quantisation);
+  let assemblyFormat = "`<` $quantisation `>`";
+}
+
 def Updraft_StreamType : Updraft_Type<"Stream", "stream"> {
   let summary = "the elements of one tensor, in memory";
   let description = [{
@@ -114,8 +133,9 @@ def Updraft_StreamType : Updraft_Type<"Stream", "stream"> {
     is one value of: each element of the parameter, or each of its rows, columns or batches.
 
     Constraints:
-    - `streamtype_c1`: `storage` is `f32`, `f64`, `bf16`, `f16` or `i8`.
+    - `streamtype_c1`: `storage` is `f32`, `f64`, `bf16`, `f16`, `i8` or `!updraft.blocked`.
     - `streamtype_c2`: `over` is `element`, `row`, `column` or `batch`.
+    - `streamtype_c3`: what is stored as `!updraft.blocked` is over `element`.
 
     ```mlir
     !updraft.stream<f64, row>
@@ -141,8 +161,9 @@ def Updraft_ParamStorage : AnyTypeOf<[F32, F64, BF16, F16, Updraft_StochasticTyp
     "storage type: f32, f64, bf16, f16, !updraft.stochastic or !updraft.corrected">;
 // And those of states.
 def Updraft_StateStorage : AnyTypeOf<[F32, F64, BF16, F16, I8, Updraft_StochasticType,
-                                      Updraft_CorrectedType],
-    "storage type: f32, f64, bf16, f16, i8, !updraft.stochastic or !updraft.corrected">;
+                                      Updraft_CorrectedType, Updraft_BlockedType],
+    "storage type: f32, f64, bf16, f16, i8, !updraft.stochastic, !updraft.corrected or "
+    "!updraft.blocked">;
 // What a pass has one of per tensor or group, or per row, column or batch.
 def Updraft_PassResult : AnyTypeOf<[F64, Updraft_StreamType], "f64 or a stream">;
 // What a host function may hand to a pass: an element operand, a scalar, a flag.

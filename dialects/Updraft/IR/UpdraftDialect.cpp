@@ -57,12 +57,17 @@ LogicalResult CorrectedType::verify(function_ref<InFlightDiagnostic()> emitError
 LogicalResult StreamType::verify(function_ref<InFlightDiagnostic()> emitError, Type storage,
                                  Extent over) {
   // streamtype_c1
-  if (!isa<Float32Type, Float64Type, BFloat16Type, Float16Type>(storage) &&
+  if (!isa<Float32Type, Float64Type, BFloat16Type, Float16Type, BlockedType>(storage) &&
       !storage.isSignlessInteger(8))
-    return emitError() << "storage type is " << storage << ", must be f32, f64, bf16, f16 or i8";
+    return emitError() << "storage type is " << storage
+                       << ", must be f32, f64, bf16, f16, i8 or !updraft.blocked";
   // streamtype_c2
   if (isWithin(over, Extent::tensor))
     return emitError() << "is over `" << stringifyExtent(over)
                        << "`, must be over `element`, `row`, `column` or `batch`";
+  // streamtype_c3
+  if (isa<BlockedType>(storage) && over != Extent::element)
+    return emitError() << "is stored as " << storage << " over `" << stringifyExtent(over)
+                       << "`, must be over `element`";
   return success();
 }

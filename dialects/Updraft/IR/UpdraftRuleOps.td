@@ -178,6 +178,7 @@ def Updraft_StateOp : Updraft_ElementInput<"state"> {
     - `state_c1`: `initial` has at most the extent `group`.
     - `state_c2`: the result is f64 for a state over `tensor` or `group`, else of the compute type;
       there is no state over `model` or `batch`.
+    - `state_c3`: a state stored as `!updraft.blocked` is over `element`.
     - `state_c4`: a state stored as `i8`, `!updraft.stochastic` or `!updraft.corrected` is over
       `element`.
 

@@ -2,6 +2,7 @@
 
 #include "Updraft/Transforms/Stages.h"
 
+#include "Updraft/IR/StorageSize.h"
 #include "Updraft/Transforms/SharedReductions.h"
 #include "Updraft/Transforms/Slice.h"
 #include "mlir/IR/Matchers.h"
@@ -171,10 +172,10 @@ SetVector<Value> readsOf(const StageAnalysis &stages, const ExtentAnalysis &exte
   return reads;
 }
 
-unsigned bitsMoved(const StageAnalysis &stages, const ExtentAnalysis &extents,
-                   ArrayRef<EarlyStore> stores) {
-  unsigned bits = 0;
-  auto add = [&](Type storage) { bits += storage.getIntOrFloatBitWidth(); };
+double bitsMoved(const StageAnalysis &stages, const ExtentAnalysis &extents,
+                 ArrayRef<EarlyStore> stores) {
+  double bits = 0;
+  auto add = [&](Type storage) { bits += storageBits(storage); };
   for (unsigned stage = 0; stage <= stages.writing(); ++stage)
     for (Value read : readsOf(stages, extents, stage, stores)) {
       // Several states may have the same next value.

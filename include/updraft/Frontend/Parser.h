@@ -23,6 +23,7 @@ std::unique_ptr<ParsedFile> parseFile(std::shared_ptr<const SourceFile> source,
 
 /// What `state name = initial : type` takes as a type.
 std::vector<llvm::StringRef> storageTypeNames();
+llvm::StringRef storageTypeName(upd_dtype dtype);
 
 /// Parses a text that is one expression, into the arena of `file`. Null if it is in error.
 const Expr *parseExpression(ParsedFile &file, DiagnosticEngine &diagnostics);

@@ -85,6 +85,8 @@ public:
   /// stream of these follows; that of the parameter is the first after `grad`.
   const std::vector<Stream> &streams() const;
   size_t stateCount() const { return streams().size() - 2; }
+  /// The rule is one for matrices.
+  bool isMatrix() const;
 
   /// The value of each state stream before the first step, before rounding to storage.
   std::vector<double> initialStates(llvm::ArrayRef<double> hypers) const;

@@ -13,16 +13,16 @@
 
 namespace updraft::reference {
 
-enum class StorageFormat : uint8_t { F32, F64, BF16, F16, I8 };
+enum class StorageFormat : uint8_t { F32, F64, BF16, F16, I8, Q8Linear, Q8Companded };
 
 /// The format of a storage type; nothing for any other type.
 std::optional<StorageFormat> storageFormat(mlir::Type type);
 
-/// Bytes of one element.
+/// Bytes of one element; without the scale of its block.
 unsigned elementSize(StorageFormat format);
 
-/// The value of element `index`. Every value of every format is a double. `data` needs no
-/// alignment.
+/// The value of element `index`; not of blocks, which BlockedFormat.h is about. Every value of
+/// every format is a double. `data` needs no alignment.
 double loadElement(StorageFormat format, const void *data, int64_t index);
 
 /// Writes `value`, rounded once to the nearest value of the format, ties to even; NaN stays NaN,

@@ -74,6 +74,9 @@ SETTING = {
     "Updraft_CorrectedType": lone("grad").replace(
         "EXAMPLE", "%p = updraft.param stored EXAMPLE : f32"
     ),
+    "Updraft_BlockedType": plan(
+        STREAMS + '%m = updraft.stream "m" : ', INITIAL_OF_ONE + VALIDATE
+    ).replace("EXAMPLE", "!updraft.stream<EXAMPLE>"),
     "Updraft_ReductionAttr": plan(
         STREAMS + INITIAL + VALIDATE + "updraft.pass reduces [",
         "] -> f64 {\n%zero = arith.constant 0.0 : f64\nupdraft.store reduce(%zero)\n}\n",

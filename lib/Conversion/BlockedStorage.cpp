@@ -1,0 +1,138 @@
+//===- BlockedStorage.cpp - Between blocks of 8-bit codes and values --------------------------===//
+
+#include "BlockedStorage.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "updraft/Conversion/StorageConversion.h"
+
+using namespace mlir;
+
+namespace updraft {
+namespace {
+
+// Added to a number of less than 2^22, it leaves the number, rounded to nearest even, in the lowest
+// bits.
+constexpr float roundingOffset = 0x1.8p23f;
+
+// Codes of blocks with negative values are stored with this added, so that no byte is negative.
+constexpr int64_t signedBias = 128;
+
+Value floatConstant(OpBuilder &builder, Location loc, float value) {
+  return arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(value));
+}
+
+Value bitsOf(OpBuilder &builder, Location loc, Value value) {
+  return arith::BitcastOp::create(builder, loc, withShapeOf(value, builder.getI32Type()), value);
+}
+
+Value floatOf(OpBuilder &builder, Location loc, Value bits) {
+  return arith::BitcastOp::create(builder, loc, builder.getF32Type(), bits);
+}
+
+} // namespace
+
+BlockedStorage::Decoding BlockedStorage::decodingOf(OpBuilder &builder, Location loc,
+                                                    Value scale) const {
+  Type i32 = builder.getI32Type();
+  auto constant = [&](int64_t value) { return integerLike(builder, loc, scale, i32, value); };
+  Value isSigned = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
+                                         bitsOf(builder, loc, scale), constant(0));
+  Value bias = arith::SelectOp::create(builder, loc, isSigned, constant(signedBias), constant(0));
+  return {bias, math::AbsFOp::create(builder, loc, scale)};
+}
+
+Value BlockedStorage::widen(OpBuilder &builder, Location loc, Value codes, const Decoding &decoding,
+                            Type compute) const {
+  Type i32 = withShapeOf(codes, builder.getI32Type());
+  Value code = arith::ExtUIOp::create(builder, loc, i32, codes);
+  code = arith::SubIOp::create(builder, loc, code, decoding.bias);
+  Value units =
+      arith::SIToFPOp::create(builder, loc, withShapeOf(codes, builder.getF32Type()), code);
+  if (isCompanded())
+    units = arith::MulFOp::create(builder, loc, units, math::AbsFOp::create(builder, loc, units));
+  Value value = arith::MulFOp::create(builder, loc, units, decoding.unit);
+  return convertFloat(builder, loc, value, getElementTypeOrSelf(compute));
+}
+
+BlockedStorage::Encoding BlockedStorage::encodingOf(OpBuilder &builder, Location loc,
+                                                    Value positive, Value negative) const {
+  Type i32 = builder.getI32Type();
+  auto constant = [&](uint64_t bits) { return integerLike(builder, loc, positive, i32, bits); };
+  auto number = [&](float value) { return floatConstant(builder, loc, value); };
+  auto compare = [&](arith::CmpIPredicate predicate, Value a, Value b) -> Value {
+    return arith::CmpIOp::create(builder, loc, predicate, a, b);
+  };
+  auto choose = [&](Value condition, Value a, Value b) -> Value {
+    return arith::SelectOp::create(builder, loc, condition, a, b);
+  };
+  constexpr uint64_t signBit = uint64_t(1) << 31, infinityBits = 0x7f800000;
+
+  // As integers, floats of one sign are ordered by magnitude, NaNs last. -0 is not negative.
+  Value isSigned = compare(arith::CmpIPredicate::ugt, negative, constant(signBit));
+  Value below = arith::AndIOp::create(builder, loc, negative, constant(~signBit));
+  Value largestBits = arith::MaxSIOp::create(builder, loc, positive, below);
+  Value largest = floatOf(builder, loc, largestBits);
+  const float unsignedUnits = isCompanded() ? 255 * 255 : 255;
+  const float signedUnits = isCompanded() ? 127 * 127 : 127;
+  Value units = choose(isSigned, number(signedUnits), number(unsignedUnits));
+  Value perUnit = arith::DivFOp::create(builder, loc, units, largest);
+  Value unit = arith::DivFOp::create(builder, loc, largest, units);
+
+  // Of nothing but zeros, or so small that the inverse is infinite: all zeros.
+  Value isFinite = compare(arith::CmpIPredicate::slt, largestBits, constant(infinityBits));
+  Value hasInverse =
+      compare(arith::CmpIPredicate::slt, bitsOf(builder, loc, perUnit), constant(infinityBits));
+  Value hasCodes = arith::AndIOp::create(builder, loc, isFinite, hasInverse);
+  isSigned = arith::AndIOp::create(builder, loc, isSigned, hasCodes);
+  Value magnitude = choose(hasInverse, bitsOf(builder, loc, unit), constant(0));
+  magnitude = choose(isFinite, magnitude, constant(0x7fc00000));
+  Value scale = arith::OrIOp::create(builder, loc, magnitude,
+                                     choose(isSigned, constant(signBit), constant(0)));
+  Value offset = choose(isSigned, number(roundingOffset + signedBias), number(roundingOffset));
+  Value codePerValue = perUnit;
+  if (isCompanded())
+    codePerValue = math::SqrtOp::create(builder, loc, perUnit);
+  return {floatOf(builder, loc, scale), isSigned, codePerValue, offset,
+          choose(hasCodes, constant(0xff), constant(0))};
+}
+
+// The codes for `units`, numbers before they are rounded, of `values`, or of their roots.
+static Value codesOf(OpBuilder &builder, Location loc, Value units, Value values,
+                     const BlockedStorage::Encoding &encoding) {
+  Type i32 = builder.getI32Type();
+  auto constant = [&](uint64_t bits) { return integerLike(builder, loc, values, i32, bits); };
+  Value bits = bitsOf(builder, loc, arith::AddFOp::create(builder, loc, units, encoding.offset));
+  // What is not 0 has at least the code 1: in a block with negative values that is -127, which all
+  // codes are at least anyway.
+  Value magnitudeBits =
+      arith::AndIOp::create(builder, loc, bitsOf(builder, loc, values), constant(0x7fffffff));
+  Value isZero =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, magnitudeBits, constant(0));
+  const uint64_t leastBits = llvm::bit_cast<uint32_t>(roundingOffset + 1);
+  Value least = arith::SelectOp::create(builder, loc, isZero, constant(0), constant(leastBits));
+  bits = arith::MaxSIOp::create(builder, loc, bits, least);
+  bits = arith::AndIOp::create(builder, loc, bits, encoding.codeBits);
+  return arith::TruncIOp::create(builder, loc, withShapeOf(values, builder.getI8Type()), bits);
+}
+
+Value BlockedStorage::narrow(OpBuilder &builder, Location loc, Value values,
+                             const Encoding &encoding) const {
+  Value units = values;
+  if (isCompanded()) {
+    Value magnitude = math::AbsFOp::create(builder, loc, values);
+    Value root = math::SqrtOp::create(builder, loc, magnitude);
+    units = math::CopySignOp::create(builder, loc, root, values);
+  }
+  units = arith::MulFOp::create(builder, loc, units, encoding.codePerValue);
+  return codesOf(builder, loc, units, values, encoding);
+}
+
+Value BlockedStorage::narrowRoots(OpBuilder &builder, Location loc, Value roots,
+                                  const Encoding &encoding) const {
+  Value units = arith::MulFOp::create(builder, loc, roots, encoding.codePerValue);
+  return codesOf(builder, loc, units, roots, encoding);
+}
+
+} // namespace updraft

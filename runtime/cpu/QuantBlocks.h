@@ -1,0 +1,47 @@
+//===- QuantBlocks.h - Where the blocks of a quantised state lie --------------------*- C++ -*-===//
+// Elements in memory order, or the columns of each row, in blocks that have one scale each.
+
+#ifndef UPDRAFT_RUNTIME_CPU_QUANTBLOCKS_H
+#define UPDRAFT_RUNTIME_CPU_QUANTBLOCKS_H
+
+#include "runtime/base/PlanInterface.h"
+#include "runtime/cpu/TensorShape.h"
+#include "updraft-c/types.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace updraft::runtime {
+
+class QuantBlocks {
+public:
+  QuantBlocks(const TensorShape &shape, TensorClass plan)
+      : sequence(plan == TensorClass::Matrix ? shape.columns : shape.elements()),
+        elements(shape.elements()) {}
+
+  /// In a row, or in the whole tensor.
+  int64_t perSequence() const { return (sequence + UPD_QUANT_BLOCK - 1) / UPD_QUANT_BLOCK; }
+  int64_t count() const { return startedBefore(elements); }
+  /// How many blocks start before an element.
+  int64_t startedBefore(int64_t element) const {
+    if (sequence == 0)
+      return 0;
+    return element / sequence * perSequence() +
+           (element % sequence + UPD_QUANT_BLOCK - 1) / UPD_QUANT_BLOCK;
+  }
+
+  /// In bytes: from the codes to the scales, and of both.
+  size_t scalesOffset() const { return (static_cast<size_t>(elements) + 3) / 4 * 4; }
+  size_t bytes() const { return scalesOffset() + static_cast<size_t>(count()) * sizeof(float); }
+  void *scalesOf(void *codes) const {
+    return codes ? static_cast<char *>(codes) + scalesOffset() : nullptr;
+  }
+
+private:
+  int64_t sequence;
+  int64_t elements;
+};
+
+} // namespace updraft::runtime
+
+#endif // UPDRAFT_RUNTIME_CPU_QUANTBLOCKS_H

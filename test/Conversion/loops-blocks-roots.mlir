@@ -1,0 +1,52 @@
+// RUN: updraft-opt %s -convert-updraft-plan-to-loops="vector-bits=256 mask-remainder=false" | FileCheck %s
+// Square roots that a rule computes of companded values are kept, and coded if none is of a
+// negative value.
+
+updraft.plan @P compute f32 {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  %v = updraft.stream "v" : !updraft.stream<!updraft.blocked<companded>>
+  updraft.initial() {
+    %zero = arith.constant 0.0 : f64
+    updraft.yield %zero : f64
+  }
+  updraft.validate() messages [] {
+    updraft.yield
+  }
+  updraft.pass reads(%g, %v : !updraft.stream<f32>, !updraft.stream<!updraft.blocked<companded>>)
+      writes(%p, %v : !updraft.stream<f32>, !updraft.stream<!updraft.blocked<companded>>) {
+  ^bb0(%grad: f32, %old: f32):
+    %new = arith.addf %grad, %old : f32
+    %root = math.sqrt %new : f32
+    updraft.store %root, %new : f32, f32
+  }
+}
+
+// CHECK-LABEL: func.func @P_pass0
+// CHECK: %[[VALUES:.*]] = llvm.alloca %{{.*}} x f32
+// CHECK: %[[ROOTS:.*]] = llvm.alloca %{{.*}} x f32
+// CHECK: %[[VALUES_HERE:.*]] = llvm.getelementptr %[[VALUES]][
+// CHECK: %[[ROOTS_HERE:.*]] = llvm.getelementptr %[[ROOTS]][
+
+// One loop computes a block and codes the last one.
+// CHECK: %[[ROOTS_BEFORE:.*]] = llvm.getelementptr %[[ROOTS]][
+// CHECK: scf.for
+// CHECK: %[[KEPT_PLACE:.*]] = llvm.getelementptr %[[ROOTS_BEFORE]][
+// CHECK: %[[KEPT:.*]] = llvm.load %[[KEPT_PLACE]]
+// CHECK: %[[NEW:.*]] = arith.addf {{.*}} : vector<8xf32>
+// CHECK: %[[ROOT:.*]] = math.sqrt %[[NEW]] : vector<8xf32>
+// CHECK-NOT: math.sqrt
+// CHECK: %[[VALUE_PLACE:.*]] = llvm.getelementptr %[[VALUES_HERE]][
+// CHECK: llvm.store %[[NEW]], %[[VALUE_PLACE]]
+// CHECK: %[[ROOT_PLACE:.*]] = llvm.getelementptr %[[ROOTS_HERE]][
+// CHECK: llvm.store %[[ROOT]], %[[ROOT_PLACE]]
+// CHECK: arith.mulf %[[KEPT]],
+// CHECK: arith.trunci {{.*}} : vector<8xi32> to vector<8xi8>
+
+// Else they are coded on their own: by values, or by roots.
+// CHECK: llvm.getelementptr %[[VALUES]][
+// CHECK: math.sqrt {{.*}} : vector<8xf32>
+// CHECK: else
+// CHECK-NOT: math.sqrt
+// CHECK: llvm.getelementptr %[[ROOTS]][
+// CHECK: arith.trunci {{.*}} : vector<8xi32> to vector<8xi8>

@@ -1,0 +1,136 @@
+//===- BlockTests.cpp - States in blocks, compiled and interpreted ----------------------------===//
+// What the tests of every rule do not reach: mixes of storage types, values at the edges of a
+// block's range, large tensors and initial values.
+
+#include "RuleTable.h"
+
+using namespace updraft::differential;
+
+namespace {
+
+constexpr upd_dtype allTypes[] = {UPD_F32, UPD_F64,       UPD_BF16,
+                                  UPD_F16, UPD_Q8_LINEAR, UPD_Q8_COMPANDED};
+
+RuleCase adamW(StorageChoice storage) {
+  return variantsOf("adamw").front().instantiate(std::move(storage));
+}
+
+TEST(Blocks, OfAdamWInAllMixes) {
+  for (upd_dtype first : allTypes)
+    for (upd_dtype second : allTypes)
+      for (upd_dtype param : {UPD_F32, UPD_BF16, UPD_F64}) {
+        if (param == UPD_F64 && first != second)
+          continue;
+        RuleCase ruleCase =
+            adamW({{"param", param}, {"grad", param}, {"exp_avg", first}, {"exp_avg_sq", second}});
+        ruleCase.ordinary = true;
+        ruleCase.tensors = blockTensors();
+        ASSERT_TRUE(compiledEqualsInterpreted(ruleCase));
+      }
+}
+
+// A parameter with corrections has a state of bytes between it and the blocks, which stochastic
+// rounding needs random bits beside.
+TEST(Blocks, OfAdamWBesideRoundedValues) {
+  constexpr upd_dtype rounded[] = {UPD_BF16_STOCHASTIC, UPD_BF16_CORRECTED};
+  constexpr upd_dtype blocked[] = {UPD_Q8_LINEAR, UPD_Q8_COMPANDED};
+  for (upd_dtype param : rounded)
+    for (upd_dtype first : blocked)
+      for (upd_dtype second :
+           {UPD_Q8_LINEAR, UPD_Q8_COMPANDED, UPD_BF16_STOCHASTIC, UPD_BF16_CORRECTED, UPD_F32}) {
+        for (bool swapped : {false, true}) {
+          RuleCase ruleCase = adamW({{"param", param},
+                                     {"grad", UPD_BF16},
+                                     {"exp_avg", swapped ? second : first},
+                                     {"exp_avg_sq", swapped ? first : second}});
+          ruleCase.ordinary = true;
+          ruleCase.tensors = blockTensors();
+          ASSERT_TRUE(compiledEqualsInterpreted(ruleCase));
+        }
+      }
+}
+
+// Blocks lie in rows, corrections do not.
+TEST(Blocks, OfMatricesBesideRoundedValues) {
+  for (upd_dtype param : {UPD_BF16_STOCHASTIC, UPD_BF16_CORRECTED})
+    for (upd_dtype state : {UPD_Q8_LINEAR, UPD_Q8_COMPANDED}) {
+      RuleCase ruleCase;
+      ruleCase.filename = "centered.upd";
+      ruleCase.source = "rule Centered(lr = 0.1) {\n"
+                        "  state mean = 0\n"
+                        "  state last = grad : bf16_corrected\n"
+                        "  update(param, grad) {\n"
+                        "    let g = if matrix then grad - row_mean(grad) else grad\n"
+                        "    next mean = lerp(mean, g, 0.1)\n"
+                        "    next last = 0.5 * last + g\n"
+                        "    next param = param - lr * (mean + last)\n"
+                        "  }\n}\n";
+      ruleCase.storage = {{"param", param}, {"grad", UPD_BF16}, {"mean", state}};
+      ruleCase.ordinary = true;
+      ruleCase.tensors = blockTensors();
+      ASSERT_TRUE(compiledEqualsInterpreted(ruleCase));
+    }
+}
+
+TEST(Blocks, OfLargeTensors) {
+  for (upd_dtype state : {UPD_Q8_LINEAR, UPD_Q8_COMPANDED}) {
+    RuleCase ruleCase = adamW({{"state", state}});
+    ruleCase.ordinary = true;
+    ruleCase.tensors = {{8191, false}, {8192, true}, {8193, false}, {100003, false}};
+    ASSERT_TRUE(compiledEqualsInterpreted(ruleCase));
+  }
+}
+
+/// A rule whose states become what its gradient is.
+RuleCase keepsGradient(upd_dtype state, const std::string &value = "grad") {
+  RuleCase ruleCase;
+  ruleCase.filename = "keep.upd";
+  ruleCase.source = "rule Keep(start = 0.3, scale = 1) {\n"
+                    "  state kept = start\n"
+                    "  state constant = -start\n"
+                    "  update(param, grad) {\n"
+                    "    next kept = (" +
+                    value +
+                    ") * scale\n"
+                    "    next param = kept + constant\n"
+                    "  }\n}\n";
+  ruleCase.storage = {{"state", state}};
+  ruleCase.tensors = blockTensors();
+  return ruleCase;
+}
+
+TEST(Blocks, OfSpecialValues) {
+  for (upd_dtype state : {UPD_Q8_LINEAR, UPD_Q8_COMPANDED})
+    for (const char *value : {"grad", "abs(grad)", "-abs(grad)", "0 * grad", "-0 * abs(grad)"}) {
+      RuleCase ruleCase = keepsGradient(state, value);
+      ASSERT_TRUE(compiledEqualsInterpreted(ruleCase));
+    }
+}
+
+// From the largest values to denormals, where a block's scale has no inverse.
+TEST(Blocks, OfAllMagnitudes) {
+  for (upd_dtype state : {UPD_Q8_LINEAR, UPD_Q8_COMPANDED})
+    for (const char *value : {"grad", "abs(grad)"}) {
+      RuleCase ruleCase = keepsGradient(state, value);
+      ruleCase.ordinary = true;
+      ruleCase.steps = 12;
+      const double scales[] = {1e38, 1e30, 1e-30, 3e-34, 1e-35, 4e-37, 1e-37, 1e-38, 1e-40, 1e-45};
+      for (int i = 0; i < 10; ++i)
+        ruleCase.changes.push_back({i + 1, "scale", scales[i]});
+      ASSERT_TRUE(compiledEqualsInterpreted(ruleCase));
+    }
+}
+
+// An initial value is kept exactly until the state's first change, and a state without one for
+// good.
+TEST(Blocks, StartFromExactValues) {
+  for (upd_dtype state : {UPD_Q8_LINEAR, UPD_Q8_COMPANDED})
+    for (const char *start : {"0.3", "-0.3", "0", "-0", "1e-40", "3e38", "1e300"}) {
+      RuleCase ruleCase = keepsGradient(state);
+      ruleCase.settings = {{"start", start}};
+      ruleCase.steps = 2;
+      ASSERT_TRUE(compiledEqualsInterpreted(ruleCase));
+    }
+}
+
+} // namespace
