@@ -6,6 +6,7 @@
 #include "updraft/Frontend/Parser.h"
 
 #include "ChainParser.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace updraft;
 using llvm::StringRef;
@@ -15,14 +16,11 @@ struct StorageType {
   StringRef name;
   upd_dtype dtype;
 };
-constexpr StorageType storageTypes[] = {{"f32", UPD_F32},
-                                        {"f64", UPD_F64},
-                                        {"bf16", UPD_BF16},
-                                        {"f16", UPD_F16},
-                                        {"bf16_stochastic", UPD_BF16_STOCHASTIC},
-                                        {"bf16_corrected", UPD_BF16_CORRECTED},
-                                        {"q8_linear", UPD_Q8_LINEAR},
-                                        {"q8_companded", UPD_Q8_COMPANDED}};
+constexpr StorageType storageTypes[] = {
+#define UPD_DTYPE(constant, name, bytes) {name, constant},
+#define UPD_MEMORY_DTYPE(constant, name, bytes)
+#include "updraft-c/dtypes.def"
+};
 
 class Parser : public ChainParser {
 public:
@@ -300,11 +298,10 @@ private:
     auto type = parseName("a storage type, like `f32` or `bf16`");
     if (!type)
       return false;
-    for (const StorageType &known : storageTypes)
-      if (known.name == type->text)
-        state.storage = known.dtype;
+    state.storage = parseStorageType(type->text);
     if (!state.storage)
-      diagnostics.report(DiagnosticKind::UnknownStorageType, type->range, type->text);
+      diagnostics.report(DiagnosticKind::UnknownStorageType, type->range, type->text,
+                         llvm::join(storageTypeNames(), "`, `"));
     return true;
   }
 
@@ -413,6 +410,13 @@ std::vector<StringRef> updraft::storageTypeNames() {
   for (const StorageType &type : storageTypes)
     names.push_back(type.name);
   return names;
+}
+
+std::optional<upd_dtype> updraft::parseStorageType(StringRef name) {
+  for (const StorageType &type : storageTypes)
+    if (type.name == name)
+      return type.dtype;
+  return std::nullopt;
 }
 
 StringRef updraft::storageTypeName(upd_dtype dtype) {

@@ -95,29 +95,25 @@ const char *Rule::origin() const {
 
 const char *updraft::python::dtypeName(upd_dtype dtype) {
   switch (dtype) {
-  case UPD_F32:
-    return "f32";
-  case UPD_F64:
-    return "f64";
-  case UPD_BF16:
-    return "bf16";
-  case UPD_F16:
-    return "f16";
-  case UPD_BF16_STOCHASTIC:
-    return "bf16_stochastic";
-  case UPD_BF16_CORRECTED:
-    return "bf16_corrected";
-  case UPD_I8:
-    return "i8";
-  case UPD_Q8_LINEAR:
-    return "q8_linear";
-  case UPD_Q8_COMPANDED:
-    return "q8_companded";
+#define UPD_DTYPE(constant, name, bytes)                                                           \
+  case constant:                                                                                   \
+    return name;
+#include "updraft-c/dtypes.def"
   }
   return "unknown";
 }
 
+/// The storage types that a request may name, and their numbers.
+static nb::dict storageTypes() {
+  nb::dict types;
+#define UPD_DTYPE(constant, name, bytes) types[name] = static_cast<int>(constant);
+#define UPD_MEMORY_DTYPE(constant, name, bytes)
+#include "updraft-c/dtypes.def"
+  return types;
+}
+
 void updraft::python::bindRule(nb::module_ &module) {
+  module.attr("storage_types") = storageTypes();
   nb::class_<Rule>(module, "Rule")
       .def(
           "__init__",

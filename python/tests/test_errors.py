@@ -148,8 +148,8 @@ def test_an_unknown_storage_type():
     with pytest.raises(updraft.InvalidArgumentError) as caught:
         updraft.compile(SGD, storage={"param": "int8"})
     assert str(caught.value) == (
-        "unknown storage type `int8`; the types are f32, f64, bf16, f16, bf16_stochastic, "
-        "bf16_corrected, q8_linear, q8_companded"
+        "unknown storage type `int8`; the types are `f32`, `f64`, `bf16`, `f16`, "
+        "`bf16_stochastic`, `bf16_corrected`, `q8_linear`, `q8_companded`"
     )
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+storage_types: dict[str, int]
+
 def version() -> str: ...
 
 class Rule:

@@ -2,19 +2,9 @@
 
 from typing import Any
 
+from . import _updraft
 from .errors import InvalidArgumentError
 
-# The numbers of upd_dtype.
-_NUMBERS = {
-    "f32": 0,
-    "f64": 1,
-    "bf16": 2,
-    "f16": 3,
-    "bf16_stochastic": 4,
-    "bf16_corrected": 5,
-    "q8_linear": 6,
-    "q8_companded": 7,
-}
 _ALIASES = {
     "float32": "f32",
     "float": "f32",
@@ -37,11 +27,12 @@ def number(dtype: Any) -> int:
         name = getattr(dtype, "__name__", None) or str(dtype)
     name = name.removeprefix("torch.")
     name = _ALIASES.get(name, name)
-    if name not in _NUMBERS:
+    known = _updraft.storage_types
+    if name not in known:
         raise InvalidArgumentError(
-            f"unknown storage type `{name}`; the types are " + ", ".join(_NUMBERS)
+            f"unknown storage type `{name}`; the types are `" + "`, `".join(known) + "`"
         )
-    return _NUMBERS[name]
+    return known[name]
 
 
 def numpy_bfloat16() -> Any:

@@ -40,20 +40,10 @@ inline bool isBlocked(upd_dtype dtype) {
 /// In bytes, of one element; without the scales of blocks.
 inline size_t sizeOf(upd_dtype dtype) {
   switch (dtype) {
-  case UPD_F32:
-    return 4;
-  case UPD_F64:
-    return 8;
-  case UPD_BF16:
-  case UPD_F16:
-  case UPD_BF16_STOCHASTIC:
-  case UPD_BF16_CORRECTED:
-    return 2;
-  case UPD_I8:
-    return 1;
-  case UPD_Q8_LINEAR:
-  case UPD_Q8_COMPANDED:
-    return 1;
+#define UPD_DTYPE(constant, name, bytes)                                                           \
+  case constant:                                                                                   \
+    return bytes;
+#include "updraft-c/dtypes.def"
   }
   return 0;
 }
@@ -61,34 +51,20 @@ inline size_t sizeOf(upd_dtype dtype) {
 /// As the language writes it.
 inline std::string_view nameOf(upd_dtype dtype) {
   switch (dtype) {
-  case UPD_F32:
-    return "f32";
-  case UPD_F64:
-    return "f64";
-  case UPD_BF16:
-    return "bf16";
-  case UPD_F16:
-    return "f16";
-  case UPD_BF16_STOCHASTIC:
-    return "bf16_stochastic";
-  case UPD_BF16_CORRECTED:
-    return "bf16_corrected";
-  case UPD_I8:
-    return "i8";
-  case UPD_Q8_LINEAR:
-    return "q8_linear";
-  case UPD_Q8_COMPANDED:
-    return "q8_companded";
+#define UPD_DTYPE(constant, name, bytes)                                                           \
+  case constant:                                                                                   \
+    return name;
+#include "updraft-c/dtypes.def"
   }
   return "unknown";
 }
 
 /// One of memory.
-inline std::optional<upd_dtype> parseDType(std::string_view name) {
-  for (upd_dtype dtype :
-       {UPD_F32, UPD_F64, UPD_BF16, UPD_F16, UPD_Q8_LINEAR, UPD_Q8_COMPANDED, UPD_I8})
-    if (name == nameOf(dtype))
-      return dtype;
+inline std::optional<upd_dtype> parseDType(std::string_view text) {
+#define UPD_DTYPE(constant, name, bytes)                                                           \
+  if (isKnownDType(constant) && text == name)                                                      \
+    return constant;
+#include "updraft-c/dtypes.def"
   return std::nullopt;
 }
 

@@ -3,8 +3,8 @@
 #include "tools/options/RuleOptions.h"
 
 #include "updraft/Driver/StatusError.h"
+#include "updraft/Frontend/Parser.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace updraft;
 
@@ -56,21 +56,11 @@ llvm::Expected<CompileRequest> RuleOptions::makeRequest(llvm::StringRef target) 
     auto parts = split("--storage", text);
     if (!parts)
       return parts.takeError();
-    auto dtype = llvm::StringSwitch<std::optional<upd_dtype>>(parts->second)
-                     .Case("f32", UPD_F32)
-                     .Case("f64", UPD_F64)
-                     .Case("bf16", UPD_BF16)
-                     .Case("f16", UPD_F16)
-                     .Case("bf16_stochastic", UPD_BF16_STOCHASTIC)
-                     .Case("bf16_corrected", UPD_BF16_CORRECTED)
-                     .Case("q8_linear", UPD_Q8_LINEAR)
-                     .Case("q8_companded", UPD_Q8_COMPANDED)
-                     .Default(std::nullopt);
+    std::optional<upd_dtype> dtype = parseStorageType(parts->second);
     if (!dtype)
       return makeError(UPD_INVALID_ARGUMENT, "unknown storage type `" + parts->second +
-                                                 "`; the types are f32, f64, bf16, f16, "
-                                                 "bf16_stochastic, bf16_corrected, q8_linear, "
-                                                 "q8_companded");
+                                                 "`; the types are `" +
+                                                 llvm::join(storageTypeNames(), "`, `") + "`");
     request.rule.storage.emplace_back(parts->first, *dtype);
   }
   auto cpu = CPUTarget::named(target);

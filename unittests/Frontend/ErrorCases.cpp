@@ -3,7 +3,7 @@
 #include "ErrorCases.h"
 
 #include "mlir/IR/MLIRContext.h"
-#include "llvm/ADT/StringSwitch.h"
+#include "updraft/Frontend/Parser.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <algorithm>
@@ -23,15 +23,7 @@ void readDirective(StringRef line, RuleRequest &request) {
   else if (word == "@set")
     request.settings.emplace_back(name.str(), value.str());
   else
-    request.storage.emplace_back(name.str(), llvm::StringSwitch<upd_dtype>(value)
-                                                 .Case("f64", UPD_F64)
-                                                 .Case("bf16", UPD_BF16)
-                                                 .Case("f16", UPD_F16)
-                                                 .Case("bf16_stochastic", UPD_BF16_STOCHASTIC)
-                                                 .Case("bf16_corrected", UPD_BF16_CORRECTED)
-                                                 .Case("q8_linear", UPD_Q8_LINEAR)
-                                                 .Case("q8_companded", UPD_Q8_COMPANDED)
-                                                 .Default(UPD_F32));
+    request.storage.emplace_back(name.str(), parseStorageType(value).value_or(UPD_F32));
 }
 
 ErrorCase readCase(StringRef text) {

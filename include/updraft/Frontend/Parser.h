@@ -24,6 +24,7 @@ std::unique_ptr<ParsedFile> parseFile(std::shared_ptr<const SourceFile> source,
 /// What `state name = initial : type` takes as a type.
 std::vector<llvm::StringRef> storageTypeNames();
 llvm::StringRef storageTypeName(upd_dtype dtype);
+std::optional<upd_dtype> parseStorageType(llvm::StringRef name);
 
 /// Parses a text that is one expression, into the arena of `file`. Null if it is in error.
 const Expr *parseExpression(ParsedFile &file, DiagnosticEngine &diagnostics);
