@@ -133,7 +133,8 @@ bool LoopHalves::isIndependent() {
       stores = true;
       if (!isOwnElement(store.getAddr(), store.getValue().getType()))
         return false;
-    } else if (op.getNumRegions() != 0 || !isMemoryEffectFree(&op)) {
+    } else if (op.getNumRegions() != 0 || !isMemoryEffectFree(&op) ||
+               (isRemade(op) && llvm::any_of(op.getOperandTypes(), llvm::IsaPred<VectorType>))) {
       return false;
     }
   }

@@ -159,6 +159,29 @@ func.func @neighbours(%p: !llvm.ptr, %begin: i64, %length: i64) {
 
 // -----
 
+// Scalars are made in both halves, and this one of a vector that only one of them has.
+// CHECK-LABEL: func.func @scalar_of_a_vector(
+// CHECK:         scf.for
+// CHECK-NOT:     scf.while
+func.func @scalar_of_a_vector(%p: !llvm.ptr, %begin: i64, %length: i64) {
+  %mask = arith.constant -8 : i64
+  %whole = arith.andi %length, %mask : i64
+  %end = arith.addi %begin, %whole : i64
+  %c8 = arith.constant 8 : i64
+  scf.for %i = %begin to %end step %c8 : i64 {
+    %0 = llvm.getelementptr inbounds %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+    %x = llvm.load %0 {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
+    %first = vector.extract %x[0] : f32 from vector<8xf32>
+    %firsts = vector.broadcast %first : f32 to vector<8xf32>
+    %root = math.sqrt %x : vector<8xf32>
+    %quotient = arith.divf %root, %firsts : vector<8xf32>
+    llvm.store %quotient, %0 {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
+  }
+  return
+}
+
+// -----
+
 // More would cross than registers can hold beside all else.
 // RUN: updraft-opt %s --split-input-file \
 // RUN:     --updraft-pipeline-loops="vector-bits=256 window=5 max-carried=1" \
