@@ -2,6 +2,8 @@
 
 #include "runtime/cpu/ThreadPool.h"
 
+#include "runtime/cpu/CpuQuota.h"
+
 #include <algorithm>
 #include <atomic>
 #include <charconv>
@@ -195,9 +197,13 @@ int32_t ThreadPool::defaultThreadCount() {
       return value;
   }
   cpu_set_t cpus;
+  auto count = static_cast<int32_t>(std::thread::hardware_concurrency());
   if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0)
-    return std::clamp(CPU_COUNT(&cpus), 1, maxThreads);
-  return std::clamp(static_cast<int32_t>(std::thread::hardware_concurrency()), 1, maxThreads);
+    count = CPU_COUNT(&cpus);
+  // A group that has used up its time waits: more threads than that make a step longer.
+  if (const int32_t quota = cpuQuota())
+    count = std::min(count, quota);
+  return std::clamp(count, 1, maxThreads);
 }
 
 namespace {

@@ -1,0 +1,64 @@
+//===- CpuQuotaTests.cpp - How many CPUs' time the process may use ----------------------------===//
+
+#include "runtime/cpu/CpuQuota.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+
+using namespace updraft::runtime;
+namespace fs = std::filesystem;
+
+namespace {
+/// A process in the control group /a/b, in a hierarchy of its own.
+class CpuQuota : public testing::Test {
+protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "updraft-quota-XXXXXX").string();
+    ASSERT_TRUE(mkdtemp(pattern.data()));
+    folder = pattern;
+    write("membership", "4:memory:/x\n0::/a/b\n");
+  }
+  void TearDown() override { fs::remove_all(folder); }
+
+  void write(const std::string &name, const std::string &text) {
+    const fs::path path = folder / name;
+    fs::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+  }
+  int32_t quota() const { return cpuQuota(folder / "membership", folder / "cgroup"); }
+
+  fs::path folder;
+};
+} // namespace
+
+TEST_F(CpuQuota, IsTheLeastOnTheWayUp) {
+  EXPECT_EQ(quota(), 0);
+  write("cgroup/a/b/cpu.max", "max 100000\n");
+  EXPECT_EQ(quota(), 0);
+  write("cgroup/a/b/cpu.max", "400000 100000\n");
+  EXPECT_EQ(quota(), 4);
+  write("cgroup/a/cpu.max", "150000 100000\n");
+  EXPECT_EQ(quota(), 2) << "rounded up";
+  write("cgroup/a/b/cpu.max", "1000 100000\n");
+  EXPECT_EQ(quota(), 1);
+}
+
+TEST_F(CpuQuota, OfAContainerIsAtTheTop) {
+  write("cgroup/cpu.max", "300000 100000\n");
+  EXPECT_EQ(quota(), 3);
+  write("membership", "0::/\n");
+  EXPECT_EQ(quota(), 3);
+  fs::remove(folder / "membership");
+  EXPECT_EQ(quota(), 3);
+}
+
+TEST_F(CpuQuota, IsNoneIfTheFileSaysNothingOfUse) {
+  for (const char *text : {"", "many", "100000", "-1 100000", "0 100000", "100000 0"}) {
+    write("cgroup/a/b/cpu.max", text);
+    EXPECT_EQ(quota(), 0) << text;
+  }
+  write("cgroup/a/b/cpu.max", "9223372036854775807 1");
+  EXPECT_EQ(quota(), 0);
+}
