@@ -108,6 +108,23 @@ def test_what_is_no_array(momentum, thing):
         updraft.Optimizer(momentum, [thing])
 
 
+def test_reversed_views_are_refused(momentum):
+    weights = numpy.ones(4, dtype="float32")
+    with pytest.raises(updraft.InvalidArgumentError) as caught:
+        updraft.Optimizer(momentum, [weights[::-1]])
+    assert str(caught.value) == (
+        "parameter `0` runs backwards in memory: [4] with strides [-1]; give the tensor that it is "
+        "a reversed view of, or a copy"
+    )
+    optimizer = updraft.Optimizer(momentum, [weights])
+    with pytest.raises(updraft.InvalidArgumentError) as caught:
+        optimizer.step([numpy.ones(4, dtype="float32")[::-1]])
+    assert str(caught.value) == (
+        "gradient of parameter `0` is [4] with strides [-1], but the parameter has strides [1]; "
+        "give a tensor of the same strides"
+    )
+
+
 def test_another_layout_than_the_parameters(momentum):
     optimizer = updraft.Optimizer(momentum, [numpy.ones((4, 4), dtype="float32")])
     with pytest.raises(updraft.InvalidArgumentError) as caught:

@@ -110,10 +110,15 @@ Status updraft::runtime::readLayout(const upd_tensor &tensor, const std::string 
       layout.rowMajor = false;
     strides[i] = tensor.strides[i];
   }
-  if (!layout.rowMajor && !isDense(tensor.shape, tensor.strides, tensor.rank))
+  if (!layout.rowMajor && !isDense(tensor.shape, tensor.strides, tensor.rank)) {
+    if (std::any_of(strides, strides + tensor.rank, [](int64_t stride) { return stride < 0; }))
+      return invalidArgument(fmt::format("{} runs backwards in memory: {}; give the tensor that it "
+                                         "is a reversed view of, or a copy",
+                                         subject, layoutText(tensor)));
     return invalidArgument(
         fmt::format("{} is not dense: {}; give a contiguous tensor, or each part that is one",
                     subject, layoutText(tensor)));
+  }
   return {};
 }
 

@@ -43,7 +43,11 @@ TEST(TensorLayout, RefusesWhatIsNotDense) {
   const std::string hint = "; give a contiguous tensor, or each part that is one";
   EXPECT_EQ(refusal({{3}, {2}}), "parameter `w` is not dense: [3] with strides [2]" + hint);
   EXPECT_EQ(refusal({{3}, {0}}), "parameter `w` is not dense: [3] with strides [0]" + hint);
-  EXPECT_EQ(refusal({{3}, {-1}}), "parameter `w` is not dense: [3] with strides [-1]" + hint);
+  for (const View &reversed : {View{{3}, {-1}}, View{{2, 3}, {3, -1}}, View{{2, 2}, {-3, 1}}}) {
+    const upd_tensor tensor = reversed.tensor();
+    EXPECT_EQ(refusal(reversed), "parameter `w` runs backwards in memory: " + layoutText(tensor) +
+                                     "; give the tensor that it is a reversed view of, or a copy");
+  }
   EXPECT_EQ(refusal({{2, 3}, {4, 1}}),
             "parameter `w` is not dense: [2, 3] with strides [4, 1]" + hint);
   EXPECT_EQ(refusal({{2, 2}, {1, 1}}),
