@@ -64,13 +64,14 @@ typedef int32_t (*upd_validate_function)(const double *hyper);
  * step is to be skipped, then the results of all prologues of the plan, numbered through from 1
  * (flags as 0 and 1). A prologue writes its own; the skip flag is written by the one that defines
  * it, and as 0 by the first if that is another or none.
- *   per_tensor    UPD_TENSOR_FACTS values. If the interface says that rows are by step, only those
- *                 that the group shares may be read: STEP, FIRST, GROUP_SIZE.
+ *   per_tensor    UPD_TENSOR_FACTS values. A prologue whose rows the interface says are by step
+ *                 reads those alone that the group shares: STEP, FIRST, GROUP_SIZE.
  *   reduced       one value for each reduction over a tensor or group, numbered over the plan's
  *                 passes in order; those of earlier passes are there
  *   scalars       the scalar states of the plan, in order, before the step
  *   next_scalars  their values after it: a prologue writes those that are its results
- * All but `row` may be null where the rule has none. */
+ * All but `row` may be null where the rule has none. What a prologue by step writes may be copied
+ * from the row of one tensor to that of another instead of calling it again. */
 typedef void (*upd_prologue_function)(const double *hyper, const double *per_tensor,
                                       const double *reduced, const double *scalars, void *row,
                                       double *next_scalars);
@@ -85,7 +86,7 @@ typedef struct upd_range {
   int64_t end;
 } upd_range;
 
-/* Runs a pass over one range in each of `count` tensors that share a row.
+/* Runs a pass over one range in each of `count` tensors whose rows are the same.
  *
  * A tensor has as many entries of `streams` as the plan has streams: the parameter, the gradient,
  * the plan's states over elements, rows or columns in order, the scales of those that are stored in

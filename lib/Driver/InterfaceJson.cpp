@@ -55,13 +55,9 @@ public:
         add(pass);
     }
     bool usesRandom = plan.walk([](RandomOp) { return WalkResult::interrupt(); }).wasInterrupted();
-    return {{"for", tensors.str()},
-            {"prefix", plan.getSymName().str()},
-            {"row_scalars", rowScalars},
-            {"rows_by", rowPerTensor ? "tensor" : "step"},
-            {"random", usesRandom},
-            {"prologues", prologues},
-            {"temporaries", std::move(temporaries)},
+    return {{"for", tensors.str()},           {"prefix", plan.getSymName().str()},
+            {"row_scalars", rowScalars},      {"random", usesRandom},
+            {"prologues", prologues},         {"temporaries", std::move(temporaries)},
             {"sequence", std::move(sequence)}};
   }
 
@@ -73,10 +69,20 @@ private:
     return indices;
   }
 
+  /// A result is the next value of a state that each tensor has.
+  bool hasNextOfTensor(PrologueOp prologue) {
+    for (auto commit : plan.getBody().getOps<CommitOp>())
+      for (auto [value, scalar] :
+           llvm::zip_equal(commit.getScalars(), plan.getBody().getOps<ScalarOp>()))
+        if (value.getDefiningOp() == prologue && scalar.getOver() == Extent::tensor)
+          return true;
+    return false;
+  }
+
   void add(PrologueOp prologue) {
-    sequence.push_back({{"prologue", prologues++}});
+    const bool byTensor = prologue.isPerTensor() || hasNextOfTensor(prologue);
+    sequence.push_back({{"prologue", prologues++}, {"rows_by", byTensor ? "tensor" : "step"}});
     rowScalars += prologue.getNumResults();
-    rowPerTensor |= prologue.isPerTensor();
   }
 
   void add(PassOp pass) {
@@ -111,7 +117,6 @@ private:
   unsigned rowScalars = 1; // the skip flag
   unsigned prologues = 0, passes = 0;
   unsigned scales = 0; // streams of them, between the states and the temporaries
-  bool rowPerTensor = false;
 };
 
 } // namespace
@@ -120,7 +125,7 @@ std::string
 updraft::interfaceJson(PlanOp plan, llvm::StringRef numerics,
                        const std::vector<std::pair<std::string, std::string>> &statics) {
   PlanOp matrix = matrixPlanOf(plan);
-  ordered_json json{{"format", 2},
+  ordered_json json{{"format", 3},
                     {"name", plan.getSymName().str()},
                     {"compute", typeName(plan.getCompute())},
                     {"numerics", numerics.str()}};

@@ -53,13 +53,14 @@ struct TemporaryInterface {
 struct StageInterface {
   bool isPass;
   uint32_t index;
+  bool byTensor = false; // of a prologue; else it gives tensors of a group the same if step and
+                         // first are the same
 };
 
 struct PlanInterface {
   TensorClass tensors = TensorClass::Any;
-  std::string prefix;        // of the names of its functions
-  uint32_t rowScalars = 1;   // of the compute type, the skip flag included
-  bool rowPerTensor = false; // else tensors share a row if group, step and first are the same
+  std::string prefix;      // of the names of its functions
+  uint32_t rowScalars = 1; // of the compute type, the skip flag included
   bool usesRandom = false;
   uint32_t prologues = 0;
   std::vector<TemporaryInterface> temporaries;

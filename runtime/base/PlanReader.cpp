@@ -47,13 +47,11 @@ public:
 
   void read(const Json &json) {
     static constexpr const char *classes[] = {"any", "vector", "matrix"};
-    static constexpr const char *rowKinds[] = {"step", "tensor"};
     plan.tensors = static_cast<TensorClass>(reader.word(json, "for", classes, true));
     plan.prefix = reader.name(json, "prefix");
     plan.rowScalars = reader.count(json, "row_scalars", maxRowScalars);
     if (plan.rowScalars < 1)
       reader.fail("`row_scalars` is 0, but a row has a skip flag");
-    plan.rowPerTensor = reader.word(json, "rows_by", rowKinds, true) == 1;
     plan.usesRandom = reader.flag(json, "random");
     plan.prologues = reader.count(json, "prologues", maxPrologues);
     for (const Json &temporary : reader.array(json, "temporaries"))
@@ -77,7 +75,9 @@ private:
   void readStage(const Json &json) {
     if (json.is_object() && json.contains("prologue")) {
       readNumber(json, "prologue", prologuesSeen);
-      plan.sequence.push_back({false, prologuesSeen++});
+      static constexpr const char *rowKinds[] = {"step", "tensor"};
+      const bool byTensor = reader.word(json, "rows_by", rowKinds, true) == 1;
+      plan.sequence.push_back({false, prologuesSeen++, byTensor});
       return;
     }
     readNumber(json, "pass", static_cast<uint32_t>(plan.passes.size()));

@@ -11,7 +11,7 @@
 using namespace updraft::runtime;
 using Json = InterfaceReader::Json;
 
-static constexpr uint32_t formatVersion = 2;
+static constexpr uint32_t formatVersion = 3;
 
 namespace {
 

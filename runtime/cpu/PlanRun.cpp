@@ -23,14 +23,18 @@ PlanRun::PlanRun(std::shared_ptr<const Kernels> kernelsToUse, size_t planIndex)
     if (std::none_of(domains.begin(), domains.end(),
                      [&](const PassDomain &domain) { return domain.getKind() == kind; }))
       domains.emplace_back(kind);
-    firstReductions.push_back(reductions);
-    firstGroupParts.push_back(static_cast<uint32_t>(groupReductions.size()));
+    std::vector<ScalarReduction> &ofPass = scalarReductions.emplace_back();
     for (const ReductionInterface &reduction : pass.reductions) {
       if (reduction.over == Extent::Column)
         temporaries.markColumns(reduction.into - (streamCount - plan.temporaries.size()));
-      if (reduction.over == Extent::Group)
+      if (!isScalar(reduction.over))
+        continue;
+      const bool ofGroup = reduction.over == Extent::Group;
+      ofPass.push_back({reduction.kind, ofGroup,
+                        ofGroup ? static_cast<uint32_t>(groupReductions.size()) : reductions});
+      if (ofGroup)
         groupReductions.push_back(reductions);
-      reductions += isScalar(reduction.over);
+      ++reductions;
     }
   }
 }
@@ -60,7 +64,7 @@ void PlanRun::finish(const std::vector<int64_t> &groupSizes, uint64_t seed) {
   temporaries.allocate(shapes);
   for (uint32_t i = 0; i < plan.passes.size(); ++i)
     partials[i].resize(static_cast<size_t>(domainOf(PassDomain::kindOf(plan.passes[i])).leaves()) *
-                       plan.passes[i].scalarReductions());
+                       scalarReductions[i].size());
   groupParts.resize(list.size() * groupReductions.size());
   const size_t firstTemporary = streamCount - plan.temporaries.size();
   for (size_t position = 0; position < list.size(); ++position) {
@@ -79,14 +83,12 @@ PassDomain &PlanRun::domainOf(PassDomain::Kind kind) {
 
 void PlanRun::start(const Step &step) {
   nextStage = groupReductionsDone = groupReductionsCombined = 0;
-  prologuesRun = elementsFilled = false;
+  elementsFilled = false;
   for (size_t i = 0; i < sites.size(); ++i)
     sites[i].step = static_cast<uint64_t>(prologueRows[list[i].row].steps) + 1;
   prologueRows.start(step.initial);
-  for (; nextStage < plan.sequence.size() && !plan.sequence[nextStage].isPass; ++nextStage) {
-    prologueRows.evaluate(plan.sequence[nextStage].index, step.hypers, step.pool);
-    prologuesRun = true;
-  }
+  for (; nextStage < plan.sequence.size() && !plan.sequence[nextStage].isPass; ++nextStage)
+    prologueRows.evaluate(nextStage, step.hypers, step.pool);
 }
 
 void PlanRun::run(const Step &step) {
@@ -97,17 +99,17 @@ void PlanRun::run(const Step &step) {
     }
     if (groupReductionsDone != groupReductionsCombined)
       return;
-    prologueRows.evaluate(plan.sequence[nextStage++].index, step.hypers, step.pool);
-    prologuesRun = true;
+    prologueRows.evaluate(nextStage++, step.hypers, step.pool);
   }
   if (step.fill != Fill::Nothing && !elementsFilled)
-    runSweep({step, domains[0], 0, 0, true, true}, domains[0]);
+    runSweep({step, domains[0], 0, 0, true}, domains[0]);
 }
 
 /// The next pass; with passes over elements all that follow directly, for then what one wrote is in
 /// the cache for the next.
 void PlanRun::runPasses(const Step &step) {
   const uint32_t first = plan.sequence[nextStage].index;
+  const PrologueRows::Difference difference = prologueRows.differenceAt(nextStage);
   const PassDomain::Kind kind = PassDomain::kindOf(plan.passes[first]);
   uint32_t count = 1;
   ++nextStage;
@@ -122,7 +124,7 @@ void PlanRun::runPasses(const Step &step) {
   elementsFilled |= overElements;
   PassDomain &domain = domainOf(kind);
   setColumnStreams(plan.passes[first], true);
-  runSweep({step, domain, first, count, fills, prologuesRun}, domain);
+  runSweep({step, domain, first, count, fills, difference}, domain);
   setColumnStreams(plan.passes[first], false);
   for (uint32_t pass = first; pass < first + count; ++pass)
     combine(step, pass);
@@ -151,7 +153,8 @@ void PlanRun::combine(const Step &step, uint32_t passIndex) {
       temporaries.combineColumns(reduction.kind, reduction.into - firstTemporary, shapes,
                                  step.pool);
 
-  const size_t slots = pass.scalarReductions();
+  const std::vector<ScalarReduction> &reductions = scalarReductions[passIndex];
+  const size_t slots = reductions.size();
   if (slots == 0)
     return;
   const PassDomain &domain = domainOf(PassDomain::kindOf(pass));
@@ -163,21 +166,18 @@ void PlanRun::combine(const Step &step, uint32_t passIndex) {
       const int64_t before = domain.leavesBefore(position);
       const auto leaves = static_cast<size_t>(domain.leavesBefore(position + 1) - before);
       double *values = all + static_cast<size_t>(before) * slots;
-      size_t slot = 0, groupPart = firstGroupParts[passIndex];
-      for (const ReductionInterface &reduction : pass.reductions) {
-        if (!isScalar(reduction.over))
-          continue;
-        const double value = combineValues(reduction.kind, values + slot, leaves, slots);
-        if (reduction.over == Extent::Group)
-          groupParts[position * groupReductions.size() + groupPart++] = value;
+      for (size_t slot = 0; slot < slots; ++slot) {
+        const auto [kind, ofGroup, index] = reductions[slot];
+        const double value = combineValues(kind, values + slot, leaves, slots);
+        if (ofGroup)
+          groupParts[position * groupReductions.size() + index] = value;
         else
-          prologueRows.setReduced(list[position].row, firstReductions[passIndex] + slot, value);
-        ++slot;
+          prologueRows.setReduced(list[position].row, index, value);
       }
     }
   });
-  groupReductionsDone =
-      passIndex + 1 < plan.passes.size() ? firstGroupParts[passIndex + 1] : groupReductions.size();
+  for (const ScalarReduction &reduction : reductions)
+    groupReductionsDone += reduction.ofGroup;
 }
 
 void PlanRun::setGroupReduction(size_t reduction, const std::vector<double> &valueOfGroup) {

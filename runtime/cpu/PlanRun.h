@@ -89,7 +89,14 @@ private:
     uint32_t firstPass;
     uint32_t passes;
     bool fillsStates;
-    bool usesRows; // else tensors need not share one
+    PrologueRows::Difference rowsDifferBy = {}; // tensors with equal rows may share a call
+  };
+
+  /// A reduction over tensors or groups.
+  struct ScalarReduction {
+    ReductionInterface::Kind kind;
+    bool ofGroup;
+    uint32_t index; // among those over groups, or among those over both
   };
 
   PassDomain &domainOf(PassDomain::Kind kind);
@@ -113,10 +120,9 @@ private:
   std::vector<StreamInterface> interfaces;
   std::vector<uint32_t> scalars;
   size_t streamCount;
-  bool hasSites = false;                 // passes get them
-  std::vector<uint32_t> firstReductions; // of each pass, among those over tensors and groups
-  std::vector<uint32_t> firstGroupParts; // of each pass, among those over groups
-  std::vector<uint32_t> groupReductions; // the numbers of those over groups among both
+  bool hasSites = false;                                      // passes get them
+  std::vector<std::vector<ScalarReduction>> scalarReductions; // of each pass
+  std::vector<uint32_t> groupReductions; // the numbers of those over groups among all of them
 
   std::vector<Tensor> list;
   std::vector<TensorShape> shapes;
@@ -129,7 +135,6 @@ private:
   std::vector<double> groupParts;
 
   size_t nextStage = 0;
-  bool prologuesRun = false;
   bool elementsFilled = false;
   size_t groupReductionsDone = 0;
   size_t groupReductionsCombined = 0;

@@ -59,8 +59,8 @@ void PlanRun::runTensor(const Sweep &sweep, size_t position, int64_t begin, int6
   }
 }
 
-/// Tensors that are run over from start to end, in one call where they share a row: it is here that
-/// the cost per tensor counts.
+/// Tensors that are run over from start to end, in one call where their rows are equal: it is here
+/// that the cost per tensor counts.
 void PlanRun::runWhole(const Sweep &sweep, size_t begin, size_t end) const {
   if (sweep.passes != 1 || sweep.fillsStates) {
     for (size_t i = begin; i < end; ++i)
@@ -70,7 +70,7 @@ void PlanRun::runWhole(const Sweep &sweep, size_t begin, size_t end) const {
   while (begin < end) {
     const uint32_t row = list[begin].row;
     size_t next = begin + 1;
-    while (next < end && (list[next].row == row || !sweep.usesRows))
+    while (next < end && prologueRows.areEqual(row, list[next].row, sweep.rowsDifferBy))
       ++next;
     if (!prologueRows.isSkipped(row))
       call(sweep, sweep.firstPass, begin, sweep.domain.range(begin), next - begin);
@@ -85,8 +85,8 @@ void PlanRun::call(const Sweep &sweep, uint32_t pass, size_t position, const upd
   if (!partials[pass].empty()) {
     const PassDomain &domain = sweep.domain;
     const int64_t leaf = domain.leavesBefore(position) + domain.leafOf(ranges->begin);
-    const size_t perLeaf = partials[pass].size() / static_cast<size_t>(domain.leaves());
-    slots = const_cast<double *>(partials[pass].data()) + static_cast<size_t>(leaf) * perLeaf;
+    slots = const_cast<double *>(partials[pass].data()) +
+            static_cast<size_t>(leaf) * scalarReductions[pass].size();
   }
   functions.passes[pass](
       prologueRows.data(list[position].row), streams.data() + position * streamCount, ranges,

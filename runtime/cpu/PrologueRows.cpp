@@ -20,7 +20,14 @@ void PrologueRows::FreeMemory::operator()(void *memory) const { std::free(memory
 PrologueRows::PrologueRows(std::shared_ptr<const Kernels> kernelsToUse, size_t planIndex)
     : kernels(std::move(kernelsToUse)), plan(kernels->interface.plans[planIndex]),
       functions(kernels->plans[planIndex]), scalarStates(kernels->interface.scalarStatesOf(plan)),
-      scalarCount(scalarStates.size()), reducedCount(0), perTensor(plan.rowPerTensor) {
+      scalarCount(scalarStates.size()), reducedCount(0), perTensor(false) {
+  Difference difference = Difference::None;
+  for (const StageInterface &stage : plan.sequence) {
+    perTensor |= stage.byTensor;
+    differences.push_back(difference);
+    if (!stage.isPass)
+      difference = std::max(difference, stage.byTensor ? Difference::All : Difference::Keys);
+  }
   for (const PassInterface &pass : plan.passes) {
     reducedCount += pass.scalarReductions();
     for (const ReductionInterface &reduction : pass.reductions)
@@ -35,7 +42,7 @@ PrologueRows::PrologueRows(std::shared_ptr<const Kernels> kernelsToUse, size_t p
 void PrologueRows::clear() {
   keys.clear();
   params.clear();
-  shapes.clear();
+  facts.clear();
   table.assign(std::max<size_t>(table.size(), 16), empty);
 }
 
@@ -49,6 +56,7 @@ static size_t hashOf(const PrologueRows::Key &key) {
 uint32_t PrologueRows::append(uint32_t param, const Key &key) {
   keys.push_back(key);
   params.push_back(param);
+  facts.resize(facts.size() + UPD_TENSOR_FACTS);
   return static_cast<uint32_t>(keys.size() - 1);
 }
 
@@ -71,8 +79,12 @@ uint32_t PrologueRows::find(const Key &key) {
 
 uint32_t PrologueRows::add(uint32_t param, const Key &key, const TensorShape &shape) {
   if (perTensor) {
-    shapes.push_back(shape);
-    return append(param, key);
+    const uint32_t row = append(param, key);
+    double *own = facts.data() + row * UPD_TENSOR_FACTS;
+    own[UPD_TENSOR_SIZE] = static_cast<double>(shape.elements());
+    own[UPD_TENSOR_ROWS] = static_cast<double>(shape.rows);
+    own[UPD_TENSOR_COLUMNS] = static_cast<double>(shape.columns);
+    return row;
   }
   // Nearly always the row of the parameter before.
   if (keys.empty() || keys[last] != key) {
@@ -84,7 +96,9 @@ uint32_t PrologueRows::add(uint32_t param, const Key &key, const TensorShape &sh
 }
 
 void PrologueRows::finish(const std::vector<int64_t> &groupSizes) {
-  sizes = groupSizes;
+  for (size_t row = 0; row < keys.size(); ++row)
+    facts[row * UPD_TENSOR_FACTS + UPD_TENSOR_GROUP_SIZE] =
+        static_cast<double>(groupSizes[keys[row].group]);
   skipped.assign(keys.size(), 0);
   firstRows = static_cast<size_t>(
       std::count_if(keys.begin(), keys.end(), [](const Key &key) { return key.first; }));
@@ -121,40 +135,48 @@ void PrologueRows::start(const InitialValues &initial) {
     }
 }
 
-static bool isSkipFlagSet(const char *row, upd_dtype compute) {
-  return loadExact(compute, row) != 0;
-}
-
 void PrologueRows::evaluate(upd_prologue_function prologue, const GroupHypers &hypers, size_t row) {
   const Key &key = keys[row];
-  double facts[UPD_TENSOR_FACTS] = {};
-  facts[UPD_TENSOR_STEP] = static_cast<double>(key.steps) + 1;
-  facts[UPD_TENSOR_FIRST] = key.first ? 1 : 0;
-  facts[UPD_TENSOR_GROUP_SIZE] = static_cast<double>(sizes[key.group]);
-  if (perTensor) {
-    facts[UPD_TENSOR_SIZE] = static_cast<double>(shapes[row].elements());
-    facts[UPD_TENSOR_ROWS] = static_cast<double>(shapes[row].rows);
-    facts[UPD_TENSOR_COLUMNS] = static_cast<double>(shapes[row].columns);
-  }
-  prologue(
-      hypers.of(key.group), facts, reducedCount ? reduced.data() + row * reducedCount : nullptr,
-      scalarCount ? scalars.data() + row * scalarCount : nullptr, memory.get() + row * rowBytes,
-      scalarCount ? nextScalars.data() + row * scalarCount : nullptr);
+  double *own = facts.data() + row * UPD_TENSOR_FACTS;
+  own[UPD_TENSOR_STEP] = static_cast<double>(key.steps) + 1;
+  own[UPD_TENSOR_FIRST] = key.first ? 1 : 0;
+  prologue(hypers.of(key.group), own, reducedCount ? reduced.data() + row * reducedCount : nullptr,
+           scalarCount ? scalars.data() + row * scalarCount : nullptr,
+           memory.get() + row * rowBytes,
+           scalarCount ? nextScalars.data() + row * scalarCount : nullptr);
 }
 
-void PrologueRows::evaluate(uint32_t index, const GroupHypers &hypers, const upd_pool &pool) {
-  constexpr size_t rowsPerPart = 256;
-  const upd_prologue_function prologue = functions.prologues[index];
+/// What prologues by step give, scalar states over groups included.
+void PrologueRows::copy(size_t from, size_t to) {
+  std::memcpy(memory.get() + to * rowBytes, memory.get() + from * rowBytes, rowBytes);
+  for (size_t i = 0; i < scalarCount; ++i)
+    if (kernels->interface.states[scalarStates[i]].over == Extent::Group)
+      nextScalars[to * scalarCount + i] = nextScalars[from * scalarCount + i];
+}
+
+static bool isSkipFlagSet(const char *row, upd_dtype compute) {
+  return compute == UPD_F64 ? *reinterpret_cast<const double *>(row) != 0
+                            : *reinterpret_cast<const float *>(row) != 0;
+}
+
+void PrologueRows::evaluate(size_t stageIndex, const GroupHypers &hypers, const upd_pool &pool) {
+  const StageInterface &stage = plan.sequence[stageIndex];
+  const upd_prologue_function prologue = functions.prologues[stage.index];
+  const upd_dtype compute = kernels->interface.compute;
+  const bool shared = perTensor && !stage.byTensor && differenceAt(stageIndex) != Difference::All;
+  const size_t rowsPerPart = shared ? 4096 : 256;
   forParts(pool, keys.size(), rowsPerPart, [&](size_t begin, size_t end) {
-    for (size_t row = begin; row < end; ++row)
-      if (!skipped[row])
+    for (size_t row = begin; row < end; ++row) {
+      if (skipped[row])
+        continue;
+      if (shared && row != begin && keys[row] == keys[row - 1])
+        copy(row - 1, row);
+      else
         evaluate(prologue, hypers, row);
-  });
-  for (size_t row = 0; row < keys.size(); ++row)
-    if (!skipped[row] && isSkipFlagSet(memory.get() + row * rowBytes, kernels->interface.compute)) {
-      skipped[row] = 1;
-      ++skippedRows;
+      skipped[row] = isSkipFlagSet(memory.get() + row * rowBytes, compute);
     }
+  });
+  skippedRows = static_cast<size_t>(std::count(skipped.begin(), skipped.end(), 1));
 }
 
 void PrologueRows::commitScalar(uint32_t row, size_t scalar) const {

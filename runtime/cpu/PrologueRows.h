@@ -1,6 +1,6 @@
 //===- PrologueRows.h - The scalars of a step ---------------------------------------*- C++ -*-===//
 // What the prologues of a plan compute, and what they compute it from. Tensors share a row where
-// that is the same for them.
+// that is the same for them; where each has its own, neighbours share what is the same so far.
 
 #ifndef UPDRAFT_RUNTIME_CPU_PROLOGUEROWS_H
 #define UPDRAFT_RUNTIME_CPU_PROLOGUEROWS_H
@@ -41,6 +41,14 @@ public:
   bool hasFirst() const { return firstRows != 0; }
   bool hasSkipped() const { return skippedRows != 0; }
   bool isSkipped(uint32_t row) const { return skipped[row] != 0; }
+  /// What rows differ by after some of the prologues: nothing, their keys, or each from all others.
+  enum class Difference : uint8_t { None, Keys, All };
+  /// When a stage of the plan's sequence begins.
+  Difference differenceAt(size_t stage) const { return differences[stage]; }
+  bool areEqual(uint32_t a, uint32_t b, Difference difference) const {
+    return a == b || difference == Difference::None ||
+           (difference == Difference::Keys && keys[a] == keys[b]);
+  }
   const char *data(uint32_t row) const { return memory.get() + row * rowBytes; }
 
   /// Where the plan's scalar state number `scalar` of a row lies; null if it is not there yet.
@@ -57,8 +65,8 @@ public:
   void setReduced(uint32_t row, size_t reduction, double value) {
     reduced[row * reducedCount + reduction] = value;
   }
-  /// Evaluates a prologue for every row that is not skipped.
-  void evaluate(uint32_t prologue, const GroupHypers &hypers, const upd_pool &pool);
+  /// Evaluates the prologue that is a stage of the sequence, for every row that is not skipped.
+  void evaluate(size_t stage, const GroupHypers &hypers, const upd_pool &pool);
 
   /// Stores the scalar states over tensors, of the rows that are not skipped.
   void commitScalars() const;
@@ -85,6 +93,7 @@ private:
   uint32_t find(const Key &key);
   uint32_t append(uint32_t param, const Key &key);
   void evaluate(upd_prologue_function prologue, const GroupHypers &hypers, size_t row);
+  void copy(size_t from, size_t to);
 
   std::shared_ptr<const Kernels> kernels;
   const PlanInterface &plan;
@@ -94,12 +103,12 @@ private:
   size_t reducedCount;
   size_t rowBytes;
   bool perTensor;
+  std::vector<Difference> differences; // at each stage
 
   std::vector<Key> keys;
   uint32_t last = 0;                        // the row of the tensor that was appended last
   std::vector<uint32_t> params;             // the first of each row
-  std::vector<TensorShape> shapes;          // of each row, if they are per tensor
-  std::vector<int64_t> sizes;               // of groups
+  std::vector<double> facts;                // UPD_TENSOR_FACTS for each row
   std::vector<uint32_t> table;              // open addressing, for find
   std::unique_ptr<char, FreeMemory> memory; // rowBytes for each row
   size_t capacity = 0;

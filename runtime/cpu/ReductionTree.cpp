@@ -23,11 +23,3 @@ void updraft::runtime::combineVectors(ReductionKind kind, double *values, int64_
   else
     combinePairs(values, count, size, stride, maximumOf);
 }
-
-double updraft::runtime::combineValues(ReductionKind kind, double *values, size_t count,
-                                       size_t stride) {
-  if (count == 0)
-    return identityOf(kind);
-  combineVectors(kind, values, static_cast<int64_t>(count), 1, static_cast<int64_t>(stride));
-  return values[0];
-}

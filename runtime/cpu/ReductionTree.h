@@ -25,13 +25,19 @@ inline double maximumOf(double a, double b) {
   return a > b || (a == b && !std::signbit(a)) ? a : b;
 }
 
-/// Combines `count` values that are `stride` apart, in place. The identity if there are none.
-double combineValues(ReductionKind kind, double *values, size_t count, size_t stride);
-
 /// Combines `count` vectors of the `size` values from each multiple of `stride`, in place, into the
 /// first of them.
 void combineVectors(ReductionKind kind, double *values, int64_t count, int64_t size,
                     int64_t stride);
+
+/// Combines `count` values that are `stride` apart, in place. The identity if there are none.
+inline double combineValues(ReductionKind kind, double *values, size_t count, size_t stride) {
+  if (count == 0)
+    return identityOf(kind);
+  if (count != 1)
+    combineVectors(kind, values, static_cast<int64_t>(count), 1, static_cast<int64_t>(stride));
+  return values[0];
+}
 
 } // namespace updraft::runtime
 

@@ -86,8 +86,9 @@ RowsRun::RowsRun(std::shared_ptr<const Kernels> kernelsToUse, size_t planIndex, 
 
 void RowsRun::start(const InitialValues &initial, const GroupHypers &hypers, const upd_pool &pool) {
   prologueRows.start(initial);
-  for (uint32_t i = 0; i < plan.prologues && !isSkipped(); ++i)
-    prologueRows.evaluate(i, hypers, pool);
+  for (size_t stage = 0; stage < plan.sequence.size() && !isSkipped(); ++stage)
+    if (!plan.sequence[stage].isPass)
+      prologueRows.evaluate(stage, hypers, pool);
 
   const int64_t cost = count * (rowElements + StepPartition::tensorCost);
   size_t parts = 1;

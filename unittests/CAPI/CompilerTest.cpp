@@ -58,7 +58,7 @@ TEST(CompilerCAPI, DescribesTheRule) {
   EXPECT_EQ(upd_rule_hyper_default(handle.rule, 1), 0.9);
   EXPECT_EQ(upd_rule_hyper_name(handle.rule, 2), nullptr);
   ASSERT_EQ(upd_rule_state_count(handle.rule), 1u);
-  EXPECT_EQ(std::string(upd_rule_interface(handle.rule)).rfind(R"({"format":2,"name":")", 0), 0u);
+  EXPECT_EQ(std::string(upd_rule_interface(handle.rule)).rfind(R"({"format":3,"name":")", 0), 0u);
   EXPECT_EQ(upd_rule_interface(nullptr), nullptr);
   EXPECT_STREQ(upd_rule_state_name(handle.rule, 0), "velocity");
   EXPECT_EQ(upd_rule_state_dtype(handle.rule, 0), UPD_F32);

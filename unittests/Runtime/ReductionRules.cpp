@@ -229,7 +229,6 @@ std::shared_ptr<const Kernels> test::clipRule() {
   PlanInterface plan;
   plan.prefix = "Clip";
   plan.rowScalars = 2;
-  plan.rowPerTensor = true;
   plan.prologues = 1;
   plan.passes = {
       {{1},
@@ -237,7 +236,7 @@ std::shared_ptr<const Kernels> test::clipRule() {
        {},
        {{Kind::Sum, Extent::Group}, {Kind::Sum, Extent::Tensor}, {Kind::Max, Extent::Group}}},
       {{0, 1, 2}, {0, 2}}};
-  plan.sequence = {{true, 0}, {false, 0}, {true, 1}};
+  plan.sequence = {{true, 0}, {false, 0, true}, {true, 1}};
   rule.plans = {plan};
   kernels->initial = clipInitial;
   kernels->validate = allValid;
@@ -264,7 +263,6 @@ std::shared_ptr<const Kernels> test::factoredRule() {
   matrices.tensors = TensorClass::Matrix;
   matrices.prefix = "Factored_matrix";
   matrices.rowScalars = 3;
-  matrices.rowPerTensor = true;
   matrices.prologues = 2;
   matrices.temporaries = {
       {UPD_F64, Extent::Row}, {UPD_F64, Extent::Column}, {UPD_F32, Extent::Row}};
@@ -278,7 +276,7 @@ std::shared_ptr<const Kernels> test::factoredRule() {
       {{2, 4}, {2}, {6}, {{Kind::Sum, Extent::Tensor}}, Extent::Row},
       {{5}, {3}, {}, {}, Extent::Column},
       {{0, 6, 3}, {0}, {}, {}, Extent::Element, true}};
-  matrices.sequence = {{true, 0}, {true, 1}, {true, 2}, {false, 0}, {false, 1}, {true, 3}};
+  matrices.sequence = {{true, 0}, {true, 1}, {true, 2}, {false, 0}, {false, 1, true}, {true, 3}};
   rule.plans = {vectors, matrices};
   kernels->initial = factoredInitial;
   kernels->validate = allValid;

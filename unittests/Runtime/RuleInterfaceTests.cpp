@@ -10,41 +10,41 @@
 using namespace updraft::runtime;
 
 static const char *const adamw =
-    R"({"format": 2, "name": "AdamW", "compute": "f32", "numerics": "ieee",
+    R"({"format": 3, "name": "AdamW", "compute": "f32", "numerics": "ieee",
  "statics": {"amsgrad": "false", "maximize": "false"},
  "hypers": [{"name": "lr", "default": 0.001}],
  "param": "f32", "grad": "bf16",
  "states": [{"name": "exp_avg", "dtype": "f32"}],
  "messages": ["Invalid learning rate: {lr}"],
- "plans": [{"for": "any", "prefix": "AdamW", "row_scalars": 6, "rows_by": "step", "random": false,
+ "plans": [{"for": "any", "prefix": "AdamW", "row_scalars": 6, "random": false,
   "prologues": 1, "temporaries": [],
-  "sequence": [{"prologue": 0},
+  "sequence": [{"prologue": 0, "rows_by": "step"},
    {"pass": 0, "over": "element", "loop": "flat", "reads": [0, 1, 2], "writes": [0, 2],
     "makes": [], "reductions": []}]}]})";
 
 /// A plan for vectors, and one for matrices with a state, two temporaries and reductions.
 static const char *const factored =
-    R"({"format": 2, "name": "F", "compute": "f32", "numerics": "ieee", "statics": {},
+    R"({"format": 3, "name": "F", "compute": "f32", "numerics": "ieee", "statics": {},
  "hypers": [], "param": "f32", "grad": "f32", "messages": [],
  "states": [{"name": "v", "dtype": "f32", "for": "vector"},
             {"name": "row_var", "dtype": "f16", "over": "row", "for": "matrix"},
             {"name": "mu", "dtype": "f64", "over": "tensor"}],
- "plans": [{"for": "vector", "prefix": "F", "row_scalars": 2, "rows_by": "tensor", "random": true,
+ "plans": [{"for": "vector", "prefix": "F", "row_scalars": 2, "random": true,
   "prologues": 1, "temporaries": [],
   "sequence": [
    {"pass": 0, "over": "element", "loop": "flat", "reads": [1], "writes": [], "makes": [],
     "reductions": [{"kind": "max", "over": "group"}]},
-   {"prologue": 0},
+   {"prologue": 0, "rows_by": "tensor"},
    {"pass": 1, "over": "element", "loop": "flat", "reads": [0, 1, 2], "writes": [0, 2],
     "makes": [], "reductions": []}]},
-  {"for": "matrix", "prefix": "F_matrix", "row_scalars": 3, "rows_by": "tensor", "random": false,
+  {"for": "matrix", "prefix": "F_matrix", "row_scalars": 3, "random": false,
   "prologues": 1,
   "temporaries": [{"dtype": "f64", "over": "row"}, {"dtype": "f32", "over": "row"}],
   "sequence": [
    {"pass": 0, "over": "element", "loop": "matrix", "reads": [1], "writes": [], "makes": [],
     "reductions": [{"kind": "sum", "over": "row", "into": 3}, {"kind": "max", "over": "group"},
                    {"kind": "sum", "over": "tensor"}]},
-   {"prologue": 0},
+   {"prologue": 0, "rows_by": "tensor"},
    {"pass": 1, "over": "row", "loop": "flat", "reads": [2, 3], "writes": [2], "makes": [4],
     "reductions": []},
    {"pass": 2, "over": "element", "loop": "matrix", "reads": [0, 1, 4], "writes": [0],
@@ -67,7 +67,8 @@ TEST(RuleInterface, Parses) {
   EXPECT_EQ(interface.streamsOf(plan).size(), 3u);
   EXPECT_EQ(plan.prefix, "AdamW");
   EXPECT_EQ(plan.rowScalars, 6u);
-  EXPECT_FALSE(plan.rowPerTensor);
+  ASSERT_EQ(plan.sequence.size(), 2u);
+  EXPECT_FALSE(plan.sequence[0].byTensor);
   ASSERT_EQ(plan.passes.size(), 1u);
   EXPECT_EQ(plan.passes[0].writes, (std::vector<uint32_t>{0, 2}));
 }
@@ -94,6 +95,7 @@ TEST(RuleInterface, ParsesPlansForVectorsAndMatrices) {
   EXPECT_EQ(matrixStreams[3].dtype, UPD_F64);
   ASSERT_EQ(matrices.sequence.size(), 4u);
   EXPECT_FALSE(matrices.sequence[1].isPass);
+  EXPECT_TRUE(matrices.sequence[1].byTensor);
   EXPECT_EQ(matrices.sequence[3].index, 2u);
   const PassInterface &first = matrices.passes[0];
   EXPECT_TRUE(first.isMatrix);
@@ -135,8 +137,8 @@ static std::string problemOf(const std::string &from, const std::string &to) {
 
 TEST(RuleInterface, RefusesDamage) {
   EXPECT_EQ(problemOf("{\"format\"", "{\"format"), "not JSON");
-  EXPECT_EQ(problemOf("\"format\": 2", "\"format\": 1"),
-            "format 1 is not supported, only 2; compile the rule again");
+  EXPECT_EQ(problemOf("\"format\": 3", "\"format\": 2"),
+            "format 2 is not supported, only 3; compile the rule again");
   EXPECT_EQ(problemOf("\"name\": \"AdamW\", ", ""), "`name` is missing");
   EXPECT_EQ(problemOf("\"AdamW\"", "7"), "`name` is not a string");
   EXPECT_EQ(problemOf("\"AdamW\"", "\"\""), "`name` is empty");
@@ -165,11 +167,11 @@ TEST(RuleInterface, RefusesDamagedPlans) {
             "`row_scalars` is 65537, more than 65536");
   EXPECT_EQ(problemOf("\"for\": \"any\"", "\"for\": \"all\""),
             "`for` is `all`, not `any`, `vector` or `matrix`");
-  EXPECT_EQ(problemOf("\"rows_by\": \"step\", ", ""), "`rows_by` is missing");
+  EXPECT_EQ(problemOf(", \"rows_by\": \"step\"", ""), "`rows_by` is missing");
   EXPECT_EQ(problemOf("\"random\": false", "\"random\": 0"), "`random` is neither true nor false");
   EXPECT_EQ(problemOf("\"prologues\": 1", "\"prologues\": 2"),
             "`sequence` has 1 prologues, but `prologues` is 2");
-  EXPECT_EQ(problemOf("{\"prologue\": 0}", "{\"prologue\": 1}"),
+  EXPECT_EQ(problemOf("\"prologue\": 0", "\"prologue\": 1"),
             "`sequence` has prologue 1, where 0 comes next");
   EXPECT_EQ(problemOf("\"pass\": 0", "\"pass\": 2"), "`sequence` has pass 2, where 0 comes next");
   EXPECT_EQ(problemOf("\"loop\": \"flat\"", "\"loop\": \"tiled\""),
@@ -219,7 +221,7 @@ TEST(RuleInterface, RefusesDamagedPlans) {
       "the plans have different reductions over the group");
   const std::string another =
       "\"plans\": [{\"for\": \"any\", \"prefix\": \"A\", \"row_scalars\": 1, "
-      "\"rows_by\": \"step\", \"random\": false, \"prologues\": 0, "
+      "\"random\": false, \"prologues\": 0, "
       "\"temporaries\": [], \"sequence\": []}, {";
   EXPECT_EQ(problemOf("\"plans\": [{", another), "`plans` has more than one plan for a tensor");
   EXPECT_EQ(problemOf("\"dtype\": \"f32\"}", "\"dtype\": \"f32\", \"for\": \"matrix\"}"),
