@@ -69,11 +69,24 @@ class SparseAdam(torch.optim.SparseAdam):
 
 BF16_STATES = {"state": "bf16"}
 
+
+def narrow_works(rule, settings):
+    """The rule with states of 8 bits, and with parameters and gradients of bf16."""
+    for codes in ("q8_linear", "q8_companded"):
+        yield Work(rule, settings, {"state": codes}, f"with {codes} states")
+    if rule != "lion":
+        for param in ("bf16_stochastic", "bf16_corrected"):
+            storage = {"param": param, "grad": "bf16", "state": "f32"}
+            yield Work(rule, settings, storage, f"with {param} parameters")
+
+
 WORKS = [
     Work("sgd", {"lr": 0.05, "momentum": 0.9}),
+    *narrow_works("sgd", {"lr": 0.05, "momentum": 0.9}),
     Work("adam", {"lr": 1e-3}),
     Work("adamw", {"lr": 1e-3}),
     Work("adamw", {"lr": 1e-3}, BF16_STATES, "with bf16 states"),
+    *narrow_works("adamw", {"lr": 1e-3}),
     Work("rmsprop", {"lr": 1e-3}),
     Work("adagrad", {"lr": 1e-2}),
     Work("sparse_adam", {"lr": 1e-3}),
@@ -98,6 +111,7 @@ WORKS = [
     Work("adafactor", {"lr": 1e-2}),
     Work("qhm", {"lr": 0.3, "momentum": 0.95}),
     Work("lion", {"lr": 3e-4}),
+    *narrow_works("lion", {"lr": 3e-4}),
     Work("adabelief", {"lr": 1e-3}),
     Work("yogi", {"lr": 1e-2}),
     Work("signum", {"lr": 3e-4}),

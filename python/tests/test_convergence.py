@@ -22,13 +22,15 @@ def run(tmp_path, *arguments):
 
 
 def test_one_epoch_of_every_rule(tmp_path):
-    result = run(tmp_path, "--epochs", "1", "--seeds", "1")
+    result = run(tmp_path, "--epochs", "1", "--seeds", "1", "--tolerance", "1")
     assert result.returncode == 0, result.stdout + result.stderr
     rows = json.loads((tmp_path / "convergence.json").read_text())
     assert {row["rule"] for row in rows} == {path.stem for path in RULES.glob("*.upd")}
     for row in rows:
         assert 10 < row["accuracy"] <= 100, row
-        assert row["storage"] or row["first_epoch_loss_difference"] < FIRST_LOSSES, row
+        if not row["storage"]:
+            assert row["first_epoch_loss_difference"] < FIRST_LOSSES, row
+            assert row["accuracy"] >= row["counterpart_accuracy"] - 0.5, row
     table = (tmp_path / "convergence.md").read_text()
     plot = (tmp_path / "convergence.svg").read_text()
     xml.dom.minidom.parseString(plot)
