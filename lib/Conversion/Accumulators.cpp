@@ -62,7 +62,10 @@ Value liveLaneGroups(OpBuilder &builder, Location loc, Value length, unsigned ve
 
 namespace {
 
-/// Builds the functions on the lanes of one kind of reduction. No rule's functions have such names.
+/// Marks the functions below: no other of a module is taken for one.
+constexpr llvm::StringLiteral laneFunctionAttr = "updraft.lanes";
+
+/// Builds the functions on the lanes of one kind of reduction.
 class LaneFunctions {
 public:
   LaneFunctions(ModuleOp module, ReductionKind kind)
@@ -98,15 +101,22 @@ private:
   /// The function of that name; made, with a body by `fill`, if it is not there.
   func::FuncOp find(StringRef prefix, unsigned arguments, TypeRange results,
                     function_ref<void(func::FuncOp)> fill) {
-    std::string name = (prefix + stringifyReductionKind(kind)).str();
-    if (auto known = module.lookupSymbol<func::FuncOp>(name))
-      return known;
     SmallVector<Type> inputs(arguments, builder.getI64Type());
     inputs[0] = LLVM::LLVMPointerType::get(builder.getContext());
+    FunctionType functionType = builder.getFunctionType(inputs, results);
+    // Another function of the module may have the name.
+    std::string name = (prefix + stringifyReductionKind(kind)).str();
+    while (Operation *known = module.lookupSymbol(name)) {
+      auto function = dyn_cast<func::FuncOp>(known);
+      if (function && function->hasAttr(laneFunctionAttr) &&
+          function.getFunctionType() == functionType)
+        return function;
+      name += '_';
+    }
     builder.setInsertionPointToStart(module.getBody());
-    auto function =
-        func::FuncOp::create(builder, loc, name, builder.getFunctionType(inputs, results));
+    auto function = func::FuncOp::create(builder, loc, name, functionType);
     function.setPrivate();
+    function->setAttr(laneFunctionAttr, builder.getUnitAttr());
     function->setAttr("llvm.linkage",
                       LLVM::LinkageAttr::get(builder.getContext(), LLVM::Linkage::Internal));
     builder.setInsertionPointToStart(function.addEntryBlock());

@@ -12,10 +12,15 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "updraft-c/kernel.h"
+#include "updraft-c/types.h"
 
 using namespace mlir;
 
 namespace updraft {
+
+static_assert(quantBlockElements == UPD_QUANT_BLOCK, "the runtime places the scales");
+static_assert(int64_t(UPD_LEAF_ELEMENTS) % UPD_QUANT_BLOCK == 0, "a range begins with a block");
 
 // The square root of `value`, if an operation in `block` is that.
 static Value rootOf(Value value, Block *block) {

@@ -119,6 +119,28 @@ bool LoopHalves::isOwnElement(Value address, Type type) {
   return index == loop.getInductionVar();
 }
 
+// What both halves can be made of: vectors that cross as they are, and numbers that each half makes
+// again.
+static bool isSplittable(Operation &op) {
+  auto isPlain = [](Type type) {
+    auto vector = dyn_cast<VectorType>(type);
+    return getElementTypeOrSelf(type).isIntOrFloat() && !(vector && vector.isScalable());
+  };
+  auto isVector = llvm::IsaPred<VectorType>;
+  if (op.getNumRegions() != 0 || op.getNumResults() == 0 || !isMemoryEffectFree(&op))
+    return false;
+  if (isRemade(op))
+    return llvm::none_of(op.getOperandTypes(), isVector);
+  return llvm::all_of(op.getResultTypes(), isVector) && llvm::all_of(op.getResultTypes(), isPlain);
+}
+
+// Not volatile, atomic or of a scalable vector.
+template <typename Access> static bool isPlainAccess(Access access, Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  return !access.getVolatile_() && access.getOrdering() == LLVM::AtomicOrdering::not_atomic &&
+         !(vector && vector.isScalable());
+}
+
 bool LoopHalves::isIndependent() {
   APInt constant;
   if (!loop.getInitArgs().empty() || !matchPattern(loop.getStep(), m_ConstantInt(&constant)))
@@ -127,14 +149,15 @@ bool LoopHalves::isIndependent() {
   bool stores = false;
   for (Operation &op : body.without_terminator()) {
     if (auto load = dyn_cast<LLVM::LoadOp>(op)) {
-      if (stores || !isOwnElement(load.getAddr(), load.getType()))
+      if (stores || !isPlainAccess(load, load.getType()) ||
+          !isOwnElement(load.getAddr(), load.getType()))
         return false;
     } else if (auto store = dyn_cast<LLVM::StoreOp>(op)) {
       stores = true;
-      if (!isOwnElement(store.getAddr(), store.getValue().getType()))
+      Type type = store.getValue().getType();
+      if (!isPlainAccess(store, type) || !isOwnElement(store.getAddr(), type))
         return false;
-    } else if (op.getNumRegions() != 0 || !isMemoryEffectFree(&op) ||
-               (isRemade(op) && llvm::any_of(op.getOperandTypes(), llvm::IsaPred<VectorType>))) {
+    } else if (!isSplittable(op)) {
       return false;
     }
   }
@@ -320,6 +343,10 @@ struct PipelineLoopsPass : impl::PipelineLoopsPassBase<PipelineLoopsPass> {
   using PipelineLoopsPassBase::PipelineLoopsPassBase;
 
   void runOnOperation() override {
+    if (vectorBits == 0) {
+      getOperation().emitError("vectors have no 0 bits; `vector-bits` is at least 1");
+      return signalPassFailure();
+    }
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
     for (scf::ForOp loop : loops) {

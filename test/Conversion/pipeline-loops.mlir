@@ -192,3 +192,48 @@ func.func @scalar_of_a_vector(%p: !llvm.ptr, %begin: i64, %length: i64) {
 func.func @empty() {
   return
 }
+
+// -----
+
+// CHECK-LABEL: func.func @volatile(
+// CHECK:         scf.for
+// CHECK-NOT:     scf.while
+func.func @volatile(%p: !llvm.ptr, %begin: i64, %length: i64) {
+  %mask = arith.constant -8 : i64
+  %whole = arith.andi %length, %mask : i64
+  %end = arith.addi %begin, %whole : i64
+  %c8 = arith.constant 8 : i64
+  scf.for %i = %begin to %end step %c8 : i64 {
+    %0 = llvm.getelementptr inbounds %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+    %x = llvm.load volatile %0 {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
+    %root = math.sqrt %x : vector<8xf32>
+    %quotient = arith.divf %root, %x : vector<8xf32>
+    llvm.store %quotient, %0 {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
+  }
+  return
+}
+
+// -----
+
+// A number of two results crosses nowhere.
+// CHECK-LABEL: func.func @two_results(
+// CHECK:         scf.for
+// CHECK-NOT:     scf.while
+func.func @two_results(%p: !llvm.ptr, %begin: i64, %length: i64) {
+  %mask = arith.constant -8 : i64
+  %whole = arith.andi %length, %mask : i64
+  %end = arith.addi %begin, %whole : i64
+  %c8 = arith.constant 8 : i64
+  scf.for %i = %begin to %end step %c8 : i64 {
+    %low, %high = arith.mului_extended %i, %i : i64
+    %sum = arith.addi %low, %high : i64
+    %number = arith.sitofp %sum : i64 to f32
+    %numbers = vector.broadcast %number : f32 to vector<8xf32>
+    %0 = llvm.getelementptr inbounds %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+    %x = llvm.load %0 {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
+    %root = math.sqrt %x : vector<8xf32>
+    %quotient = arith.divf %root, %numbers : vector<8xf32>
+    llvm.store %quotient, %0 {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
+  }
+  return
+}

@@ -431,3 +431,39 @@ updraft.rule @R compute f32 {
 
 // expected-error @+1 {{'updraft.param' op expects parent op 'updraft.rule'}}
 %p = updraft.param stored f32 : f32
+
+// -----
+
+// shared_c1
+updraft.rule @R compute f32 {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %wide = arith.extf %g : f32 to f64
+  // expected-error @+1 {{'updraft.reduce' op has `updraft.shared` = "x", which is a number from 0 to 65535 of a reduction over `group`}}
+  %sum = updraft.reduce sum %wide over group {updraft.shared = "x"} : f64
+  updraft.next %p : f32
+}
+
+// -----
+
+// shared_c1
+updraft.rule @R compute f32 {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %wide = arith.extf %g : f32 to f64
+  // expected-error @+1 {{'updraft.reduce' op has `updraft.shared` = 65536 : i64, which is a number from 0 to 65535 of a reduction over `group`}}
+  %sum = updraft.reduce sum %wide over group {updraft.shared = 65536 : i64} : f64
+  updraft.next %p : f32
+}
+
+// -----
+
+// shared_c1
+updraft.rule @R compute f32 {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %wide = arith.extf %g : f32 to f64
+  // expected-error @+1 {{'updraft.reduce' op has `updraft.shared` = 0 : i64, which is a number from 0 to 65535 of a reduction over `group`}}
+  %sum = updraft.reduce sum %wide over tensor {updraft.shared = 0 : i64} : f64
+  updraft.next %p : f32
+}

@@ -324,3 +324,33 @@ updraft.plan @P compute f32 matrix {
     updraft.store reduce(%zero, %zero)
   }
 }
+
+// -----
+
+// pass_c9: reduces over them
+updraft.plan @P compute f32 {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  // expected-error @+1 {{'updraft.pass' op has values over rows, columns or batches, which only a plan with `matrix` has}}
+  %n = updraft.pass reduces [#updraft.reduction<max over column>] -> !updraft.stream<f64, column> {
+    %zero = arith.constant 0.0 : f64
+    updraft.store reduce(%zero)
+  }
+}
+
+// -----
+
+// pass_c9: runs over them
+updraft.plan @P compute f32 {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  // expected-error @+1 {{'updraft.pass' op has values over rows, columns or batches, which only a plan with `matrix` has}}
+  %n = updraft.pass over row reduces [#updraft.reduction<sum over tensor>] -> f64 {
+    %zero = arith.constant 0.0 : f64
+    updraft.store reduce(%zero)
+  }
+}

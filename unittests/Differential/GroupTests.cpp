@@ -129,6 +129,14 @@ const GroupCase cases[] = {
     next param = param - lr * m * (if matrix then r * c else 1) / t
   }
 })"},
+    // Each kind of tensor needs a sum of its own.
+    {"OneForEachKind", R"(rule R(lr = 0.1) {
+  update(param, grad) {
+    let a = group_sum(grad)
+    let b = group_sum(param)
+    next param = param - lr * (if matrix then a else b)
+  }
+})"},
     {"Dithered", R"(rule R(lr = 0.1) {
   update(param, grad) {
     let n = random() + random() - 1
@@ -140,20 +148,23 @@ const GroupCase cases[] = {
 class Groups : public testing::TestWithParam<GroupCase> {};
 
 TEST_P(Groups, StepAsInterpretedOnAnyNumberOfThreads) {
-  for (const auto &[dtype, states, threads] :
-       {std::tuple(UPD_F32, UPD_F32, 1), std::tuple(UPD_BF16, UPD_BF16, 2),
-        std::tuple(UPD_F64, UPD_F64, 3), std::tuple(UPD_F32, UPD_Q8_LINEAR, 3),
-        std::tuple(UPD_BF16, UPD_Q8_COMPANDED, 2), std::tuple(UPD_F64, UPD_Q8_LINEAR, 1)}) {
+  for (const auto &[dtype, states, threads, numerics] :
+       {std::tuple(UPD_F32, UPD_F32, 1, "ieee"), std::tuple(UPD_BF16, UPD_BF16, 2, "ieee"),
+        std::tuple(UPD_F64, UPD_F64, 3, "ieee"), std::tuple(UPD_F32, UPD_Q8_LINEAR, 3, "ieee"),
+        std::tuple(UPD_BF16, UPD_Q8_COMPANDED, 2, "ieee"),
+        std::tuple(UPD_F64, UPD_Q8_LINEAR, 1, "ieee"), std::tuple(UPD_F32, UPD_F32, 2, "fast"),
+        std::tuple(UPD_F32, UPD_F32, 2, "torch")}) {
     RuleCase ruleCase;
     ruleCase.source = GetParam().source;
     ruleCase.filename = "group.upd";
     ruleCase.storage = {{"param", dtype}, {"grad", dtype}};
+    ruleCase.numerics = numerics;
     if (states != dtype)
       ruleCase.storage.emplace_back("state", states);
     GroupRun run;
     ASSERT_NO_FATAL_FAILURE(run.make(ruleCase, manyShapes(), threads));
     for (int step = 1; step <= 4; ++step)
-      ASSERT_NO_FATAL_FAILURE(run.step(step)) << threads << " threads";
+      ASSERT_NO_FATAL_FAILURE(run.step(step)) << threads << " threads, " << numerics;
   }
 }
 

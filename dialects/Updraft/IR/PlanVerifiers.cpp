@@ -232,6 +232,12 @@ LogicalResult verifyResults(PassOp pass) {
     return pass.emitOpError() << "makes a temporary of type " << made.getType()
                               << ", must be a stream over rows, columns or batches, as the pass";
   }
+  // pass_c9
+  auto isOfMatrixValue = [](ReductionAttr reduction) { return isOfMatrix(reduction.getOver()); };
+  if (!pass->getParentOfType<PlanOp>().getMatrix() &&
+      (isOfMatrix(pass.getOver()) || llvm::any_of(pass.getReductionRange(), isOfMatrixValue)))
+    return pass.emitOpError() << "has values over rows, columns or batches, which only a plan with "
+                                 "`matrix` has";
   // pass_c8
   for (ReductionAttr reduction : pass.getReductionRange()) {
     bool ofBatch = reduction.getOver() == Extent::batch;

@@ -20,8 +20,16 @@ def Updraft_Dialect : Dialect {
 
     A constraint that a type or trait can't say has a label such as `rule_c1`: in the description of
     the operation, at the check in its verifier, and in the test of its message.
+
+    A reduction over the group may have the number `updraft.shared`, an i64: in a module with one
+    rule for vectors and one for matrices, reductions with the same number are one, in which the
+    tensors of both take part.
+
+    Constraints:
+    - `shared_c1`: `updraft.shared` is an i64 from 0 to 65535, of a reduction over `group`.
   }];
   let cppNamespace = "::updraft";
+  let hasOperationAttrVerify = 1;
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;

@@ -23,6 +23,19 @@ using namespace updraft;
 #define GET_TYPEDEF_CLASSES
 #include "Updraft/IR/UpdraftTypes.cpp.inc"
 
+LogicalResult UpdraftDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() != "updraft.shared")
+    return success();
+  // shared_c1
+  auto number = dyn_cast<IntegerAttr>(attribute.getValue());
+  auto reduce = dyn_cast<ReduceOp>(op);
+  if (reduce && reduce.getOver() == Extent::group && number &&
+      number.getType().isSignlessInteger(64) && number.getValue().ult(1 << 16))
+    return success();
+  return op->emitOpError() << "has `updraft.shared` = " << attribute.getValue()
+                           << ", which is a number from 0 to 65535 of a reduction over `group`";
+}
+
 void UpdraftDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST

@@ -244,6 +244,7 @@ def Updraft_PassOp : Updraft_Op<"pass", [
       temporaries, which are streams of its extent over rows, columns or batches.
     - `pass_c8`: a pass over rows or columns that uses values of batches has no reduction over a
       tensor or group; one over elements reduces nothing over batches.
+    - `pass_c9`: only in a plan with `matrix` it runs or reduces over rows, columns or batches.
 
     ```mlir
     updraft.pass scalars(%k : f32)

@@ -6,6 +6,7 @@
 #include "Updraft/IR/UpdraftOps.h"
 #include "Updraft/Transforms/ExactAlgebra.h"
 #include "Updraft/Transforms/Passes.h"
+#include "Updraft/Transforms/SharedReductions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Dominance.h"
@@ -20,7 +21,10 @@ namespace updraft {
 
 namespace {
 
-bool isScalar(Value value) { return isWithin(extentOf(value), Extent::tensor); }
+/// Wider types than f64 are no elements of anything in memory, and are left as they are.
+bool isScalar(Value value) {
+  return value.getType().getIntOrFloatBitWidth() <= 64 && isWithin(extentOf(value), Extent::tensor);
+}
 
 bool isOwnProduct(Value product) { return product.hasOneUse() && !isScalar(product); }
 
@@ -81,6 +85,8 @@ struct RelaxPass : impl::RelaxPassBase<RelaxPass> {
   }
 
   void runOnOperation() override {
+    // Rules that do not match are refused when they are scheduled.
+    (void)numberSharedReductions(getOperation());
     for (auto rule : getOperation().getOps<RuleOp>())
       if (rule.getFast()) {
         rule.setFast(false);
@@ -89,6 +95,7 @@ struct RelaxPass : impl::RelaxPassBase<RelaxPass> {
   }
 
   void relax(RuleOp rule) {
+    SharedReductionsHeld held(rule);
     CountRewrites rewrites;
     GreedyRewriteConfig config;
     config.setListener(&rewrites)

@@ -6,6 +6,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallBitVector.h"
 
+#include <map>
+
 using namespace mlir;
 using namespace updraft;
 
@@ -42,6 +44,23 @@ SmallVector<Value> updraft::sharedReductionsOf(RuleOp rule) {
   return shared;
 }
 
+static std::multimap<unsigned, ReductionKind> numbersOf(ArrayRef<ReduceOp> reductions) {
+  std::multimap<unsigned, ReductionKind> numbers;
+  for (ReduceOp reduce : reductions)
+    if (isShared(reduce))
+      numbers.insert({numberOf(reduce), reduce.getKind()});
+  return numbers;
+}
+
+SharedReductionsHeld::SharedReductionsHeld(RuleOp rule)
+    : next(cast<NextOp>(rule.getBody().front().getTerminator())), states(next.getStates().size()) {
+  SmallVector<Value> shared = sharedReductionsOf(rule);
+  count = shared.size();
+  next.getStatesMutable().append(shared);
+}
+
+SharedReductionsHeld::~SharedReductionsHeld() { next.getStatesMutable().erase(states, count); }
+
 LogicalResult updraft::numberSharedReductions(ModuleOp module) {
   SmallVector<RuleOp, 2> rules = pairOf(module);
   if (rules.empty())
@@ -49,7 +68,7 @@ LogicalResult updraft::numberSharedReductions(ModuleOp module) {
   const SmallVector<ReduceOp> vectors = groupReductionsOf(rules[0]),
                               matrices = groupReductionsOf(rules[1]);
   if (llvm::any_of(vectors, isShared) || llvm::any_of(matrices, isShared))
-    return success();
+    return success(numbersOf(vectors) == numbersOf(matrices));
   if (!llvm::equal(vectors, matrices,
                    [](ReduceOp a, ReduceOp b) { return a.getKind() == b.getKind(); }))
     return failure();

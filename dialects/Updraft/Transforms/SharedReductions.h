@@ -19,9 +19,23 @@ bool isShared(ReduceOp reduce);
 llvm::SmallVector<mlir::Value> sharedReductionsOf(RuleOp rule);
 
 /// Numbers the reductions over the group in both rules of a module that has one for vectors and one
-/// for matrices, unless they have numbers. Fails, with no error emitted, if the two do not reduce
-/// the same number of times by the same kinds.
+/// for matrices, unless they have numbers. Fails, with no error emitted, if the two do not share
+/// the same numbers of the same kinds.
 mlir::LogicalResult numberSharedReductions(mlir::ModuleOp module);
+
+/// While it lives, the terminator of a rule uses the reductions that are shared: the other rule may
+/// need one that nothing in this rule does.
+class SharedReductionsHeld {
+public:
+  explicit SharedReductionsHeld(RuleOp rule);
+  ~SharedReductionsHeld();
+  SharedReductionsHeld(const SharedReductionsHeld &) = delete;
+  SharedReductionsHeld &operator=(const SharedReductionsHeld &) = delete;
+
+private:
+  NextOp next;
+  unsigned states, count;
+};
 
 /// Takes the number from those that neither rule needs.
 void dropUnneededReductions(mlir::ModuleOp module);

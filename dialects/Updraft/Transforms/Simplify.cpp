@@ -48,12 +48,7 @@ struct SimplifyPass : impl::SimplifyPassBase<SimplifyPass> {
     auto countOperations = [&] { return rule.getBody().front().getOperations().size(); };
     size_t before = countOperations();
 
-    // The other rule may need a shared reduction that nothing here does: the terminator holds it.
-    auto next = cast<NextOp>(rule.getBody().front().getTerminator());
-    const SmallVector<Value> shared = sharedReductionsOf(rule);
-    const unsigned states = next.getStates().size();
-    next.getStatesMutable().append(shared);
-
+    SharedReductionsHeld held(rule);
     GreedyRewriteConfig config;
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
     IRRewriter rewriter(&getContext());
@@ -70,7 +65,6 @@ struct SimplifyPass : impl::SimplifyPassBase<SimplifyPass> {
       eliminateCommonSubExpressions(rewriter, dominance, rule, &changed);
     }
 
-    next.getStatesMutable().erase(states, shared.size());
     size_t after = countOperations();
     if (after < before)
       removedOperations += before - after;

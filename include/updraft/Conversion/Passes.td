@@ -24,7 +24,8 @@ def PipelineLoopsPass : Pass<"updraft-pipeline-loops", "::mlir::ModuleOp"> {
     For loops over vectors that are bound by latency: one whose iteration has a long chain of
     operations, and so many beside it that a CPU cannot begin the next one early enough. The cut is
     in the middle of the chain; every load is in the first half. What each element becomes is the
-    same, and so is the order of its loads and stores.
+    same, and so is the order of its loads and stores. Addresses of different bases are taken for
+    streams, which are the same or do not overlap.
 
     Before:
 
@@ -47,7 +48,8 @@ def PipelineLoopsPass : Pass<"updraft-pipeline-loops", "::mlir::ModuleOp"> {
       %1 = llvm.load %0 {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
       %2 = math.sqrt %1 : vector<8xf32>
       %3 = arith.addi %begin, %c8 : i64
-      %4 = scf.for %i = %3 to %end step %c8 iter_args(%root = %2) -> (vector<8xf32>) : i64 {
+      // If there is another iteration:
+      %4:2 = scf.while (%i = %3, %root = %2) : (i64, vector<8xf32>) -> (i64, vector<8xf32>) {
         %8 = llvm.getelementptr inbounds %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
         %9 = llvm.load %8 {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
         %10 = math.sqrt %9 : vector<8xf32>
@@ -55,11 +57,16 @@ def PipelineLoopsPass : Pass<"updraft-pipeline-loops", "::mlir::ModuleOp"> {
         %12 = llvm.getelementptr inbounds %p[%11] : (!llvm.ptr, i64) -> !llvm.ptr, f32
         %13 = arith.divf %root, %d : vector<8xf32>
         llvm.store %13, %12 {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
-        scf.yield %10 : vector<8xf32>
+        %14 = arith.addi %i, %c8 : i64
+        %15 = arith.cmpi slt, %14, %end : i64
+        scf.condition(%15) %14, %10 : i64, vector<8xf32>
+      } do {
+      ^bb0(%i: i64, %root: vector<8xf32>):
+        scf.yield %i, %root : i64, vector<8xf32>
       }
       %5 = arith.subi %end, %c8 : i64
       %6 = llvm.getelementptr inbounds %p[%5] : (!llvm.ptr, i64) -> !llvm.ptr, f32
-      %7 = arith.divf %4, %d : vector<8xf32>
+      %7 = arith.divf %4#1, %d : vector<8xf32>
       llvm.store %7, %6 {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
     }
     ```
