@@ -74,8 +74,8 @@ typedef struct upd_row_grad {
  * with a count of 0, where there are no others.
  * Refused beside what upd_optimizer_step refuses: a parameter that has two gradients, or whose rows
  * are not apart in memory; indices that are not in range and ascending; a rule that reduces over
- * tensors, columns or groups, has states over these (scalars of a tensor are allowed), or draws
- * random numbers. */
+ * tensors, batches, columns or groups, has states over columns or groups or in blocks, or draws
+ * random numbers, as UPD_BF16_STOCHASTIC does. */
 UPD_EXPORT upd_status upd_optimizer_step_rows(upd_optimizer *optimizer, const upd_tensor *grads,
                                               size_t grad_count, const upd_row_grad *row_grads,
                                               size_t row_grad_count);

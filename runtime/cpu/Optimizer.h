@@ -37,7 +37,7 @@ public:
   const RuleInterface &interface() const { return kernels->interface; }
   const std::string &paramName(size_t param) const { return names[param]; }
 
-  Status step(const upd_tensor *grads, size_t gradCount);
+  Status step(const upd_tensor *grads, size_t gradCount) { return step(grads, gradCount, {}); }
   Status stepRows(const upd_tensor *grads, size_t gradCount, const upd_row_grad *rowGrads,
                   size_t rowGradCount);
 
@@ -105,7 +105,8 @@ private:
   Status checkNames() const;
   Status checkParamsApart();
 
-  // The step.
+  // The step. `besideSizes` is as for StepPlan::clear.
+  Status step(const upd_tensor *grads, size_t gradCount, const std::vector<int64_t> &besideSizes);
   GradientScan scanGradients(const upd_tensor *grads, size_t begin, size_t end) const;
   GradientScan scanGradients(const upd_tensor *grads) const;
   Status checkGradients(const upd_tensor *grads, bool &samePlan);
@@ -113,7 +114,7 @@ private:
   Status checkOverlap(const upd_tensor *grads) const;
   Status checkBoundStates(const upd_tensor *grads) const;
   Status checkBoundStates(size_t param) const;
-  void buildPlan(const upd_tensor *grads);
+  void buildPlan(const upd_tensor *grads, const std::vector<int64_t> &besideSizes);
   template <typename Body> void forNewStates(Body body);
   template <typename Body> void forNewGroupStates(Body body);
   Status createStates(bool &fresh);
@@ -123,7 +124,8 @@ private:
   Status checkRowGradient(const upd_row_grad &rowGrad) const;
   Status checkRowIndices(const upd_row_grad &rowGrad) const;
   Status checkRowValues(const upd_row_grad &rowGrad) const;
-  void addRowsRun(const upd_row_grad &rowGrad, std::deque<RowsRun> &runs) const;
+  void addRowsRun(const upd_row_grad &rowGrad, const std::vector<int64_t> &groupSizes,
+                  std::deque<RowsRun> &runs) const;
   void setRowStates(RowsRun &run) const;
   Status createRowStates(std::deque<RowsRun> &runs, const InitialValues &initial);
   void commitRowStep(RowsRun &run);

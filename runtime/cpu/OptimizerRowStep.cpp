@@ -107,12 +107,13 @@ Status Optimizer::checkRowGradient(const upd_row_grad &rowGrad) const {
   return checkBoundStates(rowGrad.param);
 }
 
-void Optimizer::addRowsRun(const upd_row_grad &rowGrad, std::deque<RowsRun> &runs) const {
+void Optimizer::addRowsRun(const upd_row_grad &rowGrad, const std::vector<int64_t> &groupSizes,
+                           std::deque<RowsRun> &runs) const {
   const size_t param = rowGrad.param;
   const Param &found = params[param];
   RowsRun &run = runs.emplace_back(kernels, found.plan, static_cast<uint32_t>(param),
                                    PrologueRows::Key{found.group, isFirst(param), stepsOf(param)},
-                                   found.shape, found.layout.shape[0], rowGrad.indices,
+                                   found.shape, groupSizes, found.layout.shape[0], rowGrad.indices,
                                    static_cast<int64_t>(rowGrad.index_count), rowGrad.values.data);
   run.setStream(StreamIndex::Param, found.data);
   if (hasStates(param))
@@ -194,13 +195,16 @@ Status Optimizer::stepRows(const upd_tensor *grads, size_t gradCount, const upd_
   if (rowGradCount != 0 && !rowGrads)
     return invalidArgument(
         fmt::format("row_grads is null, but row_grad_count is {}", rowGradCount));
+  auto hasGradient = [&](size_t param) {
+    return grads && param < gradCount && !(grads[param].rank == -1 && !grads[param].data);
+  };
   std::vector<size_t> listed;
   for (size_t i = 0; i < rowGradCount; ++i) {
     if (Status status = checkRowGradient(rowGrads[i]); !status.ok())
       return status;
     const size_t param = rowGrads[i].param;
     listed.push_back(param);
-    if (grads && param < gradCount && !(grads[param].rank == -1 && !grads[param].data))
+    if (hasGradient(param))
       return invalidArgument(fmt::format("parameter `{}` has a gradient and a gradient of rows; "
                                          "give one of them",
                                          names[param]));
@@ -210,9 +214,18 @@ Status Optimizer::stepRows(const upd_tensor *grads, size_t gradCount, const upd_
     return invalidArgument(
         fmt::format("parameter `{}` has two gradients of rows; give one", names[*twice]));
 
+  // A group's size is that of all of its parameters that take part, each as a whole.
+  std::vector<int64_t> listedSizes(listed.empty() ? 0 : groupCount());
+  for (const size_t param : listed)
+    listedSizes[params[param].group] += params[param].shape.elements();
+  std::vector<int64_t> groupSizes = listedSizes;
+  for (size_t i = 0; i < params.size() && !listed.empty(); ++i)
+    if (hasGradient(i))
+      groupSizes[params[i].group] += params[i].shape.elements();
+
   std::deque<RowsRun> runs;
   for (size_t i = 0; i < rowGradCount; ++i)
-    addRowsRun(rowGrads[i], runs);
+    addRowsRun(rowGrads[i], groupSizes, runs);
   DefaultFloatEnvironment environment;
   InitialValues initial;
   if (std::any_of(runs.begin(), runs.end(), [](RowsRun &run) { return run.isFirst(); }))
@@ -222,7 +235,7 @@ Status Optimizer::stepRows(const upd_tensor *grads, size_t gradCount, const upd_
   if (Status status = createRowStates(runs, initial); !status.ok())
     return status;
   if (grads || gradCount != 0)
-    if (Status status = step(grads, gradCount); !status.ok())
+    if (Status status = step(grads, gradCount, listedSizes); !status.ok())
       return status;
 
   // From here on nothing fails.

@@ -147,9 +147,9 @@ Status Optimizer::checkBoundStates(size_t param) const {
                   names[param], interface().states[bound].name, interface().states[missing].name));
 }
 
-void Optimizer::buildPlan(const upd_tensor *grads) {
+void Optimizer::buildPlan(const upd_tensor *grads, const std::vector<int64_t> &besideSizes) {
   foldSteps();
-  plan.clear(params.size(), groupCount());
+  plan.clear(params.size(), groupCount(), besideSizes);
   for (size_t i = 0; i < params.size(); ++i)
     if (!isAbsent(grads[i]))
       plan.add(static_cast<uint32_t>(i), params[i].plan, params[i].shape,
@@ -174,7 +174,8 @@ void Optimizer::buildPlan(const upd_tensor *grads) {
   }
 }
 
-Status Optimizer::step(const upd_tensor *grads, size_t gradCount) {
+Status Optimizer::step(const upd_tensor *grads, size_t gradCount,
+                       const std::vector<int64_t> &besideSizes) {
   if (gradCount != params.size())
     return invalidArgument(fmt::format(
         "there {} for {}; an absent one has null data and rank -1",
@@ -190,8 +191,8 @@ Status Optimizer::step(const upd_tensor *grads, size_t gradCount) {
   if (Status status = checkBoundStates(grads); !status.ok())
     return status;
 
-  if (!samePlan)
-    buildPlan(grads);
+  if (!samePlan || plan.besideSizes() != besideSizes)
+    buildPlan(grads, besideSizes);
   plan.discard();
   DefaultFloatEnvironment environment;
   plan.start(hypers, pool);

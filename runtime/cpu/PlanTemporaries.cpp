@@ -1,4 +1,4 @@
-//===- PlanTemporaries.cpp - Memory for values of rows and columns ----------------------------===//
+//===- PlanTemporaries.cpp - Memory for values of rows, columns, batches ----------------------===//
 
 #include "runtime/cpu/PlanTemporaries.h"
 

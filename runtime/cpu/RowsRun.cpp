@@ -61,8 +61,9 @@ bool RowsRun::needsMatrix(const RuleInterface &rule, const PlanInterface &plan) 
 }
 
 RowsRun::RowsRun(std::shared_ptr<const Kernels> kernelsToUse, size_t planIndex, uint32_t param,
-                 const PrologueRows::Key &key, const TensorShape &shape, int64_t rows,
-                 const int64_t *indicesToUse, int64_t indexCount, void *gradient)
+                 const PrologueRows::Key &key, const TensorShape &shape,
+                 const std::vector<int64_t> &groupSizes, int64_t rows, const int64_t *indicesToUse,
+                 int64_t indexCount, void *gradient)
     : kernels(std::move(kernelsToUse)), plan(kernels->interface.plans[planIndex]),
       functions(kernels->plans[planIndex]), interfaces(kernels->interface.streamsOf(plan)),
       parameter(param), indices(indicesToUse), count(indexCount),
@@ -79,8 +80,6 @@ RowsRun::RowsRun(std::shared_ptr<const Kernels> kernelsToUse, size_t planIndex, 
     isFlat &= PassDomain::kindOf(pass) == PassDomain::Kind::Elements;
   prologueRows.clear();
   prologueRows.add(param, key, shape);
-  std::vector<int64_t> groupSizes(key.group + 1);
-  groupSizes[key.group] = shape.elements();
   prologueRows.finish(groupSizes);
 }
 

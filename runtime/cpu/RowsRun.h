@@ -26,10 +26,12 @@ public:
   static bool needsMatrix(const RuleInterface &rule, const PlanInterface &plan);
 
   /// `gradient` has one row for each of the `count` indices, which ascend; both must outlive the
-  /// run. `shape` is the whole parameter's, and `rows` the size of its first dimension.
+  /// run. `shape` is the whole parameter's, and `rows` the size of its first dimension;
+  /// `groupSizes` has the elements of each group that take part in the step.
   RowsRun(std::shared_ptr<const Kernels> kernels, size_t plan, uint32_t param,
-          const PrologueRows::Key &key, const TensorShape &shape, int64_t rows,
-          const int64_t *indices, int64_t count, void *gradient);
+          const PrologueRows::Key &key, const TensorShape &shape,
+          const std::vector<int64_t> &groupSizes, int64_t rows, const int64_t *indices,
+          int64_t count, void *gradient);
 
   uint32_t param() const { return parameter; }
   PrologueRows &scalars() { return prologueRows; }

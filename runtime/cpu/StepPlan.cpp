@@ -18,12 +18,15 @@ StepPlan::StepPlan(std::shared_ptr<const Kernels> kernelsToUse) : kernels(std::m
                   [](const StateInterface &state) { return state.over == Extent::Group; });
 }
 
-void StepPlan::clear(size_t paramCount, size_t groupCount) {
+void StepPlan::clear(size_t paramCount, size_t groupCount,
+                     const std::vector<int64_t> &besideSizes) {
   accepted = false;
   for (PlanRun &run : planRuns)
     run.clear();
   positions.assign(paramCount, absent);
-  groupSizes.assign(groupCount, 0);
+  beside = besideSizes;
+  groupSizes = beside;
+  groupSizes.resize(groupCount);
 }
 
 void StepPlan::add(uint32_t param, size_t plan, const TensorShape &shape,

@@ -24,8 +24,9 @@ public:
 
   explicit StepPlan(std::shared_ptr<const Kernels> kernels);
 
-  /// Starts over, for parameters and groups numbered below these.
-  void clear(size_t paramCount, size_t groupCount);
+  /// Starts over, for parameters and groups numbered below these. `besideSizes` has for each group
+  /// the elements of parameters that take part in the step but not in the plan; empty if none do.
+  void clear(size_t paramCount, size_t groupCount, const std::vector<int64_t> &besideSizes);
   /// Appends a parameter to the list of a plan; the pointers of its streams are null until set. In
   /// ascending order.
   void add(uint32_t param, size_t plan, const TensorShape &shape, const PrologueRows::Key &key);
@@ -37,6 +38,7 @@ public:
   void accept() { accepted = true; }
   void discard() { accepted = false; }
 
+  const std::vector<int64_t> &besideSizes() const { return beside; }
   /// The position of a parameter in its list, or `absent`.
   uint32_t positionOf(size_t param) const { return positions[param]; }
   /// The same as a question, also before the first step.
@@ -74,6 +76,7 @@ private:
   std::deque<PlanRun> planRuns;
   std::vector<uint32_t> positions;
   std::vector<int64_t> groupSizes; // elements that take part
+  std::vector<int64_t> beside;     // of those, elements that are not in the plan
   InitialValues initial;
   bool accepted = false;
 

@@ -5,6 +5,7 @@
 #include "runtime/cpu/ThreadPool.h"
 
 #include <gtest/gtest.h>
+#include <utility>
 
 using namespace updraft::runtime;
 using namespace updraft::runtime::test;
@@ -126,6 +127,47 @@ TEST(OptimizerRowStep, WithGradientsOfWholeParameters) {
   EXPECT_EQ(stepsOf(*optimizer, 0), 1);
   EXPECT_EQ(stepsOf(*optimizer, 1), 1);
   EXPECT_EQ(stepsOf(*optimizer, 2), 0);
+}
+
+/// A group's size is that of all parameters that take part, whichever gradient they have.
+TEST(OptimizerRowStep, GroupSizesCountAllThatTakePart) {
+  auto kernels = std::make_shared<Kernels>(*countingRule());
+  kernels->plans[0].prologues[0] = [](const double *, const double *perTensor, const double *,
+                                      const double *, void *row, double *) {
+    auto *values = static_cast<double *>(row);
+    values[0] = 0;
+    values[1] = perTensor[UPD_TENSOR_GROUP_SIZE];
+  };
+  TestTensor<double> a({3}), b({4, 5}), c({7, 1}), d({100}), other({1000}), g({3}), gb({1, 5}),
+      gc({1, 1}), gOther({1000});
+  const std::vector<upd_tensor> params = {a.view(), b.view(), c.view(), d.view()};
+  const std::vector<upd_tensor> others = {other.view()};
+  const upd_group groups[] = {groupOf(params), groupOf(others)};
+  std::unique_ptr<Optimizer> optimizer;
+  ASSERT_EQ(textOf(Optimizer::create(kernels, groups, 2, nullptr, optimizer)), "ok");
+  const std::vector<int64_t> indices = {2};
+  const upd_row_grad rows[] = {rowGrad(1, indices, gb.view()), rowGrad(2, indices, gc.view())};
+  const upd_tensor absent = absentGradient();
+  const std::vector<upd_tensor> grads = {g.view(), absent, absent, absent, gOther.view()};
+  auto moved = [](double &element) { return std::exchange(element, 0) - 0.5; };
+  auto expect = [&](double sizeOfA, double sizeOfB, double sizeOfC) {
+    EXPECT_EQ(moved(a.data[0]), sizeOfA);
+    EXPECT_EQ(moved(b.data[10]), sizeOfB);
+    EXPECT_EQ(moved(c.data[2]), sizeOfC);
+  };
+  constexpr double none = -0.5;
+  for (int turn = 0; turn < 2; ++turn) {
+    other.data[0] = 0;
+    ASSERT_EQ(textOf(optimizer->stepRows(grads.data(), 5, rows, 2)), "ok");
+    expect(30, 30, 30);
+    EXPECT_EQ(moved(other.data[0]), 1000);
+    ASSERT_EQ(textOf(optimizer->stepRows(grads.data(), 5, rows, 1)), "ok");
+    expect(23, 23, none);
+    ASSERT_EQ(textOf(optimizer->step(grads.data(), 5)), "ok");
+    expect(3, none, none);
+    ASSERT_EQ(textOf(optimizer->stepRows(nullptr, 0, rows + 1, 1)), "ok");
+    expect(none, none, 7);
+  }
 }
 
 /// Whole gradients and gradients of rows in turn: the step count is one, and so is the state.
