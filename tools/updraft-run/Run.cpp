@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <list>
+#include <string_view>
 
 using namespace updraft::run;
 using namespace updraft::runtime;
@@ -23,12 +24,22 @@ Status statusOf(upd_status code) {
 /// are left to the rule.
 using Storage = std::map<std::string, upd_dtype>;
 
+/// A correction is a state that no request names: it is there because of what it corrects.
 Storage storageOf(const Parameter &parameter) {
+  constexpr std::string_view suffix = "_correction";
   Storage storage{{"param", parameter.param.dtype}};
   if (parameter.grad)
     storage.emplace("grad", parameter.grad->dtype);
   for (const auto &[name, tensor] : parameter.states)
-    storage.emplace(name, tensor.dtype);
+    if (tensor.dtype != UPD_I8)
+      storage.emplace(name, tensor.dtype);
+  for (const auto &[name, tensor] : parameter.states) {
+    if (tensor.dtype != UPD_I8 || !name.ends_with(suffix))
+      continue;
+    const auto corrected = storage.find(name.substr(0, name.size() - suffix.size()));
+    if (corrected != storage.end() && corrected->second == UPD_BF16)
+      corrected->second = UPD_BF16_CORRECTED;
+  }
   return storage;
 }
 
@@ -65,6 +76,11 @@ public:
   Status prepare(const RunOptions &options) {
     if (Status status = compile(options); !status.ok())
       return status;
+    for (const StateInterface &state : interface.states)
+      if (isBlocked(state.dtype))
+        return invalidArgument(fmt::format("state `{}` is stored in blocks, which updraft-run does "
+                                           "not write; declare it with another storage type",
+                                           state.name));
     if (Status status = create(); !status.ok())
       return status;
     for (size_t i = 0; i < parameters.size(); ++i)

@@ -11,7 +11,7 @@ import math
 import struct
 import sys
 
-FORMATS = {"F32": "<f", "F64": "<d", "I64": "<q", "F16": "<e"}
+FORMATS = {"F32": "<f", "F64": "<d", "I64": "<q", "F16": "<e", "I8": "<b"}
 DEFAULT = [
     "param/w:F32:3x5:1,2,3",
     "grad/w:F32:3x5:0.5,-0.25",
@@ -23,7 +23,7 @@ DEFAULT = [
 def encode(dtype, value):
     if dtype == "BF16":  # exact for the few values used here
         return struct.pack("<f", float(value))[2:]
-    number = int(value) if dtype == "I64" else float(value)
+    number = int(value) if dtype.startswith("I") else float(value)
     return struct.pack(FORMATS[dtype], number)
 
 

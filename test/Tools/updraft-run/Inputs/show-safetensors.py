@@ -7,7 +7,7 @@ import json
 import struct
 import sys
 
-FORMATS = {"F32": ("f", 4), "F64": ("d", 8), "I64": ("q", 8), "F16": ("e", 2)}
+FORMATS = {"F32": ("f", 4), "F64": ("d", 8), "I64": ("q", 8), "F16": ("e", 2), "I8": ("b", 1)}
 
 
 def decode(dtype, data):
