@@ -26,7 +26,7 @@ updraft.plan @R compute f32 {
 
 // All lanes are empty at first.
 // CHECK-LABEL: func.func private @updraft.reset.max(
-// CHECK-SAME:      %[[LANES:[a-z0-9_]+]]: !llvm.ptr) attributes {llvm.linkage = #llvm.linkage<internal>} {
+// CHECK-SAME:      %[[LANES:[a-z0-9_]+]]: !llvm.ptr) attributes {llvm.linkage = #llvm.linkage<internal>, updraft.lanes} {
 // CHECK:         %[[END:.*]] = arith.constant 16 : i64
 // CHECK:         scf.for %[[N:.*]] = %{{.*}} to %[[END]] step
 // CHECK:           %[[LANE:.*]] = arith.muli %[[N]]
@@ -39,7 +39,7 @@ updraft.plan @R compute f32 {
 // CHECK-LABEL: func.func private @updraft.take.max(
 // CHECK:         arith.maximumf {{.*}} : vector<8xf64>
 // CHECK-LABEL: func.func private @updraft.take.sum(
-// CHECK-SAME:      %[[LANES:[a-z0-9_]+]]: !llvm.ptr, %[[GROUPS:[a-z0-9_]+]]: i64) -> f64 attributes {llvm.linkage = #llvm.linkage<internal>} {
+// CHECK-SAME:      %[[LANES:[a-z0-9_]+]]: !llvm.ptr, %[[GROUPS:[a-z0-9_]+]]: i64) -> f64 attributes {llvm.linkage = #llvm.linkage<internal>, updraft.lanes} {
 // CHECK:         scf.for %[[N:.*]] = %{{.*}} to %[[GROUPS]] step
 // CHECK:           %[[FROM:.*]] = arith.subi %[[GROUPS]], %[[N]] : i64
 // CHECK:           %[[ZEROS:.*]] = math.ctlz %[[FROM]] : i64

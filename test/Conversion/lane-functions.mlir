@@ -1,0 +1,26 @@
+// A function of the module that has the name of one of ours is not taken for it.
+// RUN: updraft-opt %s --convert-updraft-plan-to-loops="vector-bits=256" | FileCheck %s
+
+// CHECK:       func.func private @updraft.take.sum_(%{{.*}}: !llvm.ptr, %{{.*}}: i64) -> f64
+// CHECK:       func.func private @updraft.take.sum(!llvm.ptr, i64)
+func.func private @updraft.take.sum(!llvm.ptr, i64)
+
+updraft.plan @R compute f32 {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() {
+    updraft.yield
+  }
+  updraft.validate() messages [] {
+    updraft.yield
+  }
+  %r = updraft.pass reads(%g : !updraft.stream<f32>)
+      reduces [#updraft.reduction<sum over tensor>] -> f64 {
+  ^bb0(%x: f32):
+    %w = arith.extf %x : f32 to f64
+    updraft.store reduce(%w)
+  }
+}
+
+// CHECK-LABEL: func.func @R_pass0(
+// CHECK:         call @updraft.take.sum_(
