@@ -5,10 +5,13 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Dominance.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/CSE.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
+using namespace updraft;
 
 namespace {
 
@@ -46,8 +49,29 @@ TypedAttr roundedTo(Type type, Attribute constant) {
 
 } // namespace
 
-bool updraft::foldsInexactly(Operation &op) {
+// Upstream folds a constant operand with the C library's function, which has other bits than the
+// arithmetic that `updraft-expand-math` makes of it.
+static bool foldsInexactly(Operation &op) {
   return isa<math::ExpOp, math::LogOp, math::TanhOp, math::PowFOp>(op);
+}
+
+bool updraft::rewriteBody(RuleOp rule, const FrozenRewritePatternSet &patterns,
+                          RewriterBase::Listener *listener) {
+  SmallVector<Operation *> operations;
+  for (Operation &op : rule.getBody().front())
+    if (!foldsInexactly(op))
+      operations.push_back(&op);
+  GreedyRewriteConfig config;
+  config.setListener(listener)
+      .setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)
+      .setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
+  // Not converging within the driver's limits leaves a correct rule.
+  (void)applyOpPatternsGreedily(operations, patterns, config);
+  IRRewriter rewriter(rule.getContext());
+  DominanceInfo dominance(rule);
+  bool changed = false;
+  eliminateCommonSubExpressions(rewriter, dominance, rule, &changed);
+  return changed;
 }
 
 void updraft::populateExactAlgebraPatterns(RewritePatternSet &patterns) {

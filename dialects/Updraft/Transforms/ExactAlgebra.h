@@ -3,19 +3,19 @@
 #ifndef UPDRAFT_TRANSFORMS_EXACTALGEBRA_H
 #define UPDRAFT_TRANSFORMS_EXACTALGEBRA_H
 
-namespace mlir {
-class Operation;
-class RewritePatternSet;
-} // namespace mlir
+#include "Updraft/IR/UpdraftOps.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Rewrite/FrozenRewritePatternSet.h"
 
 namespace updraft {
 
-/// Whether upstream folds a constant operand with the C library's function, which has other bits
-/// than the arithmetic that `updraft-expand-math` makes of it.
-bool foldsInexactly(mlir::Operation &op);
-
 /// The rewrites of ExactAlgebra.td, which lists and justifies them.
 void populateExactAlgebraPatterns(mlir::RewritePatternSet &patterns);
+
+/// Applies `patterns` and folds to the operations of a rule, but for functions whose folding is not
+/// exact, then merges what is common. Returns whether anything was merged.
+bool rewriteBody(RuleOp rule, const mlir::FrozenRewritePatternSet &patterns,
+                 mlir::RewriterBase::Listener *listener = nullptr);
 
 } // namespace updraft
 

@@ -9,9 +9,6 @@
 #include "Updraft/Transforms/SharedReductions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/IR/Dominance.h"
-#include "mlir/Transforms/CSE.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
 
@@ -97,22 +94,9 @@ struct RelaxPass : impl::RelaxPassBase<RelaxPass> {
   void relax(RuleOp rule) {
     SharedReductionsHeld held(rule);
     CountRewrites rewrites;
-    GreedyRewriteConfig config;
-    config.setListener(&rewrites)
-        .setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)
-        .setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
-    for (const FrozenRewritePatternSet &patterns : phases) {
-      SmallVector<Operation *> operations;
-      for (Operation &op : rule.getBody().front())
-        if (!foldsInexactly(op))
-          operations.push_back(&op);
-      // Not converging within the driver's limits leaves a correct rule.
-      (void)applyOpPatternsGreedily(operations, patterns, config);
-      // Scalars that several tensors are scaled by are computed once.
-      IRRewriter rewriter(&getContext());
-      DominanceInfo dominance(rule);
-      eliminateCommonSubExpressions(rewriter, dominance, rule);
-    }
+    // Scalars that several tensors are scaled by are merged: computed once.
+    for (const FrozenRewritePatternSet &patterns : phases)
+      rewriteBody(rule, patterns, &rewrites);
     appliedRewrites += rewrites.count;
   }
 

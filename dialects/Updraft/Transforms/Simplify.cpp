@@ -9,9 +9,6 @@
 #include "Updraft/Transforms/SharedReductions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/IR/Dominance.h"
-#include "mlir/Transforms/CSE.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
 
@@ -49,22 +46,8 @@ struct SimplifyPass : impl::SimplifyPassBase<SimplifyPass> {
     size_t before = countOperations();
 
     SharedReductionsHeld held(rule);
-    GreedyRewriteConfig config;
-    config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
-    IRRewriter rewriter(&getContext());
-    config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
-    bool changed = true;
-    while (changed) {
-      SmallVector<Operation *> operations;
-      for (Operation &op : rule.getBody().front())
-        if (!foldsInexactly(op))
-          operations.push_back(&op);
-      // Not converging within the driver's limits leaves a correct rule.
-      (void)applyOpPatternsGreedily(operations, patterns, config);
-      DominanceInfo dominance(rule);
-      eliminateCommonSubExpressions(rewriter, dominance, rule, &changed);
-    }
-
+    while (rewriteBody(rule, patterns))
+      ;
     size_t after = countOperations();
     if (after < before)
       removedOperations += before - after;
