@@ -130,6 +130,11 @@ private:
   Status createRowStates(std::deque<RowsRun> &runs, const InitialValues &initial);
   void commitRowStep(RowsRun &run);
 
+  // Memory of states. What keepArena appends to has room after either of the others.
+  void reserveForArena();
+  Status allocateArena(size_t bytes, StateArena &arena);
+  void keepArena(StateArena arena);
+
   // States.
   bool usesRandom() const;
   size_t stateCount() const { return kernels->interface.states.size(); }

@@ -344,11 +344,7 @@ void Optimizer::commit(Loaded &loaded) noexcept {
         std::memcpy(statePointers[slot], loaded.memory[slot], stateBytes(i, j));
       }
     }
-  if (loaded.kept.data()) {
-    owned.insert(
-        {loaded.kept.data(), loaded.kept.size(), arenaOwner, static_cast<uint32_t>(arenas.size())});
-    arenas.push_back(std::move(loaded.kept));
-  }
+  keepArena(std::move(loaded.kept));
   hypers.swap(loaded.hypers);
   seed = loaded.seed;
   steps.swap(loaded.steps);
@@ -361,8 +357,7 @@ Status Optimizer::load(const std::string &path) {
   Loaded loaded(kernels);
   if (Status status = collect(path, loaded); !status.ok())
     return status;
-  owned.reserve(1);
-  arenas.reserve(arenas.size() + 1);
+  reserveForArena();
   commit(loaded);
   return {};
 }

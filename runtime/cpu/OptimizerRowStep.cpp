@@ -146,11 +146,9 @@ Status Optimizer::createRowStates(std::deque<RowsRun> &runs, const InitialValues
   forNew([&](RowsRun &, size_t, size_t slot, size_t bytes) {
     total += statePointers[slot] ? 0 : bytes;
   });
-  owned.reserve(1);
-  arenas.reserve(arenas.size() + 1);
-  StateArena arena = StateArena::allocate(total);
-  if (total != 0 && !arena.data())
-    return {UPD_OUT_OF_MEMORY, fmt::format("no memory for {} bytes of states", total)};
+  StateArena arena;
+  if (Status status = allocateArena(total, arena); !status.ok())
+    return status;
 
   char *memory = arena.data();
   forNew([&](RowsRun &run, size_t state, size_t slot, size_t bytes) {
@@ -169,10 +167,7 @@ Status Optimizer::createRowStates(std::deque<RowsRun> &runs, const InitialValues
                    static_cast<int64_t>(end));
     });
   });
-  if (arena.data()) {
-    owned.insert({arena.data(), total, arenaOwner, static_cast<uint32_t>(arenas.size())});
-    arenas.push_back(std::move(arena));
-  }
+  keepArena(std::move(arena));
   return {};
 }
 

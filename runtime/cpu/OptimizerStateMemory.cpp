@@ -38,6 +38,26 @@ template <typename Body> void Optimizer::forNewGroupStates(Body body) {
         body(slotOf(i, j));
 }
 
+void Optimizer::reserveForArena() {
+  owned.reserve(1);
+  arenas.reserve(arenas.size() + 1);
+}
+
+Status Optimizer::allocateArena(size_t bytes, StateArena &arena) {
+  reserveForArena();
+  arena = StateArena::allocate(bytes);
+  if (bytes != 0 && !arena.data())
+    return {UPD_OUT_OF_MEMORY, fmt::format("no memory for {} bytes of states", bytes)};
+  return {};
+}
+
+void Optimizer::keepArena(StateArena arena) {
+  if (!arena.data())
+    return;
+  owned.insert({arena.data(), arena.size(), arenaOwner, static_cast<uint32_t>(arenas.size())});
+  arenas.push_back(std::move(arena));
+}
+
 /// Memory for the states of those that have none and are not skipped so far, all in one piece.
 /// `fresh`: it all holds zeros, and none is left from a step that was skipped.
 Status Optimizer::createStates(bool &fresh) {
@@ -60,11 +80,9 @@ Status Optimizer::createStates(bool &fresh) {
   });
   forNewGroupStates([&](size_t slot) { count(slot, sizeof(double)); });
 
-  owned.reserve(1);
-  arenas.reserve(arenas.size() + 1);
-  StateArena arena = StateArena::allocate(total);
-  if (total != 0 && !arena.data())
-    return {UPD_OUT_OF_MEMORY, fmt::format("no memory for {} bytes of states", total)};
+  StateArena arena;
+  if (Status status = allocateArena(total, arena); !status.ok())
+    return status;
 
   char *memory = arena.data();
   auto take = [&](size_t slot, size_t bytes) {
@@ -89,10 +107,7 @@ Status Optimizer::createStates(bool &fresh) {
         if (isShared(run.scalarStates()[j]))
           run.rows().setScalar(tensor.row, j,
                                statePointers[slotOf(tensor.param, run.scalarStates()[j])]);
-  if (arena.data()) {
-    owned.insert({arena.data(), total, arenaOwner, static_cast<uint32_t>(arenas.size())});
-    arenas.push_back(std::move(arena));
-  }
+  keepArena(std::move(arena));
   return {};
 }
 
