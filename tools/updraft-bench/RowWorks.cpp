@@ -1,5 +1,4 @@
-//===- RowWorks.cpp - Works that time a step of some rows
-//-----------------------------------------===//
+//===- RowWorks.cpp - Works that time a step of some rows -------------------------------------===//
 // An embedding table of which a step has gradients of some rows, here and there: other rows in
 // every step, so that they come from memory. Beside it a dense step of as many elements, which has
 // them in sequence.

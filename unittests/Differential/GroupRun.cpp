@@ -34,8 +34,8 @@ const Shapes &differential::manyShapes() {
   return shapes;
 }
 
-static upd_tensor view(std::vector<char> &data, const std::vector<int64_t> &dimensions,
-                       upd_dtype dtype) {
+upd_tensor differential::view(std::vector<char> &data, const std::vector<int64_t> &dimensions,
+                              upd_dtype dtype) {
   upd_tensor tensor = {};
   tensor.data = data.data();
   tensor.shape = dimensions.data();

@@ -25,6 +25,9 @@ using Shapes = std::vector<std::vector<int64_t>>;
 /// Around the units of vectors, leaves and blocks of rows; batches, empty tensors and numbers.
 const Shapes &manyShapes();
 
+/// The tensor in `data`, of these dimensions. Both must outlive it.
+upd_tensor view(std::vector<char> &data, const std::vector<int64_t> &dimensions, upd_dtype dtype);
+
 /// A rule through the C API and by the interpreter, over the same tensors in two groups: every
 /// third is in the second, and each lacks a gradient now and then. The functions are to be called
 /// in ASSERT_NO_FATAL_FAILURE.

@@ -1,5 +1,4 @@
-//===- RowTests.cpp - Steps of some rows, through the C API
-//---------------------------------------===//
+//===- RowTests.cpp - Steps of some rows ------------------------------------------------------===//
 // Lists of rows of tensors of many shapes, on one to three threads. The interpreter steps the
 // listed rows as a tensor of their own, gathered and put back: every bit of the parameter and the
 // states has to be that, of the rows that are not listed as well.
@@ -52,16 +51,6 @@ const RowCase cases[] = {
      {},
      true},
 };
-
-upd_tensor view(std::vector<char> &data, const std::vector<int64_t> &dimensions, upd_dtype dtype) {
-  upd_tensor tensor = {};
-  tensor.data = data.data();
-  tensor.shape = dimensions.data();
-  tensor.rank = int32_t(dimensions.size());
-  tensor.dtype = dtype;
-  tensor.device = UPD_CPU;
-  return tensor;
-}
 
 /// One parameter, its optimizer, and what the interpreter has of the same.
 struct RowRun {

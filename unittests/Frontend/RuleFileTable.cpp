@@ -15,6 +15,9 @@ const Refusal badBeta2 = {"beta2=1", "Invalid beta parameter at index 1: 1.0"};
 const Refusal badBeta3 = {"beta3=1", "Invalid beta parameter at index 2: 1.0"};
 const Refusal badDecay = {"weight_decay=-1", "Invalid weight_decay value: -1.0"};
 const Refusal badWarmup = {"warmup_steps=-1", "Invalid warmup_steps value: -1.0"};
+const Refusal badLrDecay = {"lr_decay=-1", "Invalid lr_decay value: -1.0"};
+const Refusal badAccumulator = {"initial_accumulator_value=-1",
+                                "Invalid initial_accumulator_value value: -1.0"};
 const Refusal badGamma = {"gamma=-1", "Invalid gamma value: -1.0"};
 } // namespace
 
@@ -55,11 +58,7 @@ const std::vector<RuleFile> &updraft::ruleFiles() {
        "Adagrad",
        {{"", "initial_accumulator_value=0.5"}, maximize},
        {"lr=0.01", "lr_decay=0", "weight_decay=0", "initial_accumulator_value=0", "eps=1e-10"},
-       {badLr,
-        {"lr_decay=-1", "Invalid lr_decay value: -1.0"},
-        badDecay,
-        {"initial_accumulator_value=-1", "Invalid initial_accumulator_value value: -1.0"},
-        badEps}},
+       {badLr, badLrDecay, badDecay, badAccumulator, badEps}},
       {"sparse_adam",
        "SparseAdam",
        {maximize},
@@ -72,11 +71,7 @@ const std::vector<RuleFile> &updraft::ruleFiles() {
        "RowwiseAdagrad",
        {{"", "initial_accumulator_value=0.5"}, maximize},
        {"lr=0.01", "lr_decay=0", "weight_decay=0", "initial_accumulator_value=0", "eps=1e-10"},
-       {badLr,
-        {"lr_decay=-1", "Invalid lr_decay value: -1.0"},
-        badDecay,
-        {"initial_accumulator_value=-1", "Invalid initial_accumulator_value value: -1.0"},
-        badEps}},
+       {badLr, badLrDecay, badDecay, badAccumulator, badEps}},
       {"qhm",
        "QHM",
        {{"", "weight_decay_type=direct", "weight_decay_type=\"grad\""}, maximize},
@@ -123,12 +118,7 @@ const std::vector<RuleFile> &updraft::ruleFiles() {
        {{"", "bias_correction=false"}, maximize},
        {"lr=0.01", "beta1=0.9", "beta2=0.999", "eps=0.001", "weight_decay=0",
         "initial_accumulator_value=1e-06"},
-       {badLr,
-        badEps,
-        badBeta1,
-        badBeta2,
-        badDecay,
-        {"initial_accumulator_value=-1", "Invalid initial_accumulator_value value: -1.0"}}},
+       {badLr, badEps, badBeta1, badBeta2, badDecay, badAccumulator}},
       {"signum",
        "Signum",
        {{"", "momentum=0"}, maximize},

@@ -1,4 +1,4 @@
-"""Writes a safetensors file for the tests of updraft-run, with nothing but Python's library.
+"""Writes a safetensors file for the tests of updraft-run.
 
 usage: make-safetensors.py FILE [NAME:DTYPE:SHAPE:VALUE[,VALUE...] ...]
 
@@ -6,10 +6,11 @@ SHAPE is like 2x3, or `scalar`; values are repeated to fill it. Without tensors:
 gradients.
 """
 
-import json
 import math
 import struct
 import sys
+
+import safetensors_file
 
 FORMATS = {"F32": "<f", "F64": "<d", "I64": "<q", "F16": "<e", "I8": "<b"}
 DEFAULT = [
@@ -28,19 +29,14 @@ def encode(dtype, value):
 
 
 def main():
-    header, data = {}, b""
+    tensors = {}
     for tensor in sys.argv[2:] or DEFAULT:
         name, dtype, shape, values = tensor.split(":")
         sizes = [] if shape == "scalar" else [int(size) for size in shape.split("x")]
         values = values.split(",")
-        start = len(data)
-        for i in range(math.prod(sizes)):
-            data += encode(dtype, values[i % len(values)])
-        header[name] = {"dtype": dtype, "shape": sizes, "data_offsets": [start, len(data)]}
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with open(sys.argv[1], "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text + data)
+        data = b"".join(encode(dtype, values[i % len(values)]) for i in range(math.prod(sizes)))
+        tensors[name] = ({"dtype": dtype, "shape": sizes}, data)
+    safetensors_file.write(sys.argv[1], tensors)
 
 
 if __name__ == "__main__":

@@ -3,9 +3,10 @@
 usage: show-safetensors.py FILE
 """
 
-import json
 import struct
 import sys
+
+import safetensors_file
 
 FORMATS = {"F32": ("f", 4), "F64": ("d", 8), "I64": ("q", 8), "F16": ("e", 2), "I8": ("b", 1)}
 
@@ -19,19 +20,12 @@ def decode(dtype, data):
 
 
 def main():
-    with open(sys.argv[1], "rb") as file:
-        bytes_ = file.read()
-    (length,) = struct.unpack("<Q", bytes_[:8])
-    header = json.loads(bytes_[8 : 8 + length])
-    for name in sorted(header):
-        if name == "__metadata__":
-            continue
-        begin, end = header[name]["data_offsets"]
-        values = decode(header[name]["dtype"], bytes_[8 + length + begin : 8 + length + end])
+    for name, (entry, data) in sorted(safetensors_file.read(sys.argv[1]).items()):
+        values = decode(entry["dtype"], data)
         print(
             name,
-            header[name]["dtype"],
-            header[name]["shape"],
+            entry["dtype"],
+            entry["shape"],
             *(f"{v:.6g}" if v != int(v) else f"{v:.1f}" for v in values),
         )
 
