@@ -42,6 +42,13 @@ Value integerLike(OpBuilder &builder, Location loc, Value value, Type element, u
   return arith::ConstantOp::create(builder, loc, type, attr);
 }
 
+Value floatLike(OpBuilder &builder, Location loc, Value value, double constant) {
+  TypedAttr attr = builder.getFloatAttr(getElementTypeOrSelf(value.getType()), constant);
+  if (auto vector = dyn_cast<VectorType>(value.getType()))
+    attr = DenseElementsAttr::get(vector, Attribute(attr));
+  return arith::ConstantOp::create(builder, loc, value.getType(), attr);
+}
+
 Value convertFloat(OpBuilder &builder, Location loc, Value value, Type element) {
   Type from = getElementTypeOrSelf(value.getType());
   if (from == element)

@@ -3,6 +3,7 @@
 
 #include "StorageTypes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 using namespace mlir;
@@ -18,10 +19,19 @@ public:
     return arith::SIToFPOp::create(builder, loc, withShapeOf(stored, compute), stored);
   }
 
-  // By way of i32, for which processors have an instruction.
+  // Rounded to nearest even, at the ends of the range where it lies beyond them; NaN is 0. By way
+  // of i32, for which processors have an instruction.
   Value narrow(OpBuilder &builder, Location loc, Value value) const override {
+    auto replaceBy = [&](double bound, arith::CmpFPredicate where) {
+      Value other = floatLike(builder, loc, value, bound);
+      Value beyond = arith::CmpFOp::create(builder, loc, where, value, other);
+      value = arith::SelectOp::create(builder, loc, beyond, other, value);
+    };
+    replaceBy(0, arith::CmpFPredicate::UNO);
+    replaceBy(-128, arith::CmpFPredicate::OLT);
+    replaceBy(127, arith::CmpFPredicate::OGT);
     Value integer =
-        arith::FPToSIOp::create(builder, loc, withShapeOf(value, builder.getI32Type()), value);
+        LLVM::LrintOp::create(builder, loc, withShapeOf(value, builder.getI32Type()), value);
     return arith::TruncIOp::create(builder, loc, withShapeOf(value, builder.getI8Type()), integer);
   }
 };

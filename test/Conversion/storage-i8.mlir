@@ -24,6 +24,11 @@ updraft.plan @Bytes compute f32 {
 // CHECK:           %[[X:.*]] = llvm.load %{{.*}} {alignment = 1 : i64} : !llvm.ptr -> vector<4xi8>
 // CHECK:           %[[F:.*]] = arith.sitofp %[[X]] : vector<4xi8> to vector<4xf32>
 // CHECK:           %[[Y:.*]] = arith.negf %[[F]] : vector<4xf32>
-// CHECK:           %[[I:.*]] = arith.fptosi %[[Y]] : vector<4xf32> to vector<4xi32>
+// CHECK:           arith.cmpf uno, %[[Y]]
+// CHECK:           %[[LOW:.*]] = arith.cmpf olt
+// CHECK:           arith.select %[[LOW]]
+// CHECK:           %[[HIGH:.*]] = arith.cmpf ogt
+// CHECK:           %[[V:.*]] = arith.select %[[HIGH]]
+// CHECK:           %[[I:.*]] = llvm.intr.lrint(%[[V]]) : (vector<4xf32>) -> vector<4xi32>
 // CHECK:           %[[B:.*]] = arith.trunci %[[I]] : vector<4xi32> to vector<4xi8>
 // CHECK:           llvm.store %[[B]], %{{.*}} {alignment = 1 : i64} : vector<4xi8>, !llvm.ptr

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -149,6 +150,31 @@ TEST(StorageTest, RoundsF64ToF32) {
     inputs.insert(inputs.end(), {middle - 1, middle, middle + 1, middle | f64.signBit()});
   }
   expectCopies(f64, f64, f32, inputs);
+}
+
+// A small integer, and not one of the formats above: the reference is what the documentation says.
+TEST(StorageTest, RoundsToTheNearestByte) {
+  const StorageFormat byte{"i8", 8, 0, 0};
+  for (const StorageFormat *format : {&f32, &f64}) {
+    std::vector<uint64_t> inputs = edgeEncodings(*format);
+    for (int quarter = -4 * 140; quarter <= 4 * 140; ++quarter)
+      for (double near : {-1e-4, 0.0, 1e-4})
+        inputs.push_back(format->encode(quarter / 4.0 + near));
+    for (const CPUTarget &target : runnableTargets()) {
+      JitPlan plan(copyPlan(*format, *format, byte), target);
+      ASSERT_TRUE(plan.pass);
+      std::vector<std::byte> grad = pack(*format, inputs), param(inputs.size());
+      void *streams[] = {param.data(), grad.data()};
+      const upd_range range{0, static_cast<int64_t>(inputs.size())};
+      plan.pass(nullptr, streams, &range, 1, nullptr, nullptr);
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        const double value = format->decode(inputs[i]);
+        const double bounded = std::isnan(value) ? 0 : std::clamp(value, -128.0, 127.0);
+        ASSERT_EQ(static_cast<int8_t>(param[i]), std::nearbyint(bounded))
+            << value << " (vectors of " << target.vectorBits << " bits)";
+      }
+    }
+  }
 }
 
 // Where every stream is bf16, vectors hold even and odd elements apart. Three bf16 values add up to

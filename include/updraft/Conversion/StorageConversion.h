@@ -27,7 +27,7 @@ public:
                             mlir::Type compute) const = 0;
 
   /// `value` of a compute type, rounded once to nearest even. A NaN stays a NaN, denormals are
-  /// kept. For i8 it must be an integer that i8 holds.
+  /// kept. To i8, what lies beyond its range becomes the nearest end of it, and NaN 0.
   virtual mlir::Value narrow(mlir::OpBuilder &builder, mlir::Location loc,
                              mlir::Value value) const = 0;
 };
@@ -38,6 +38,10 @@ mlir::Type withShapeOf(mlir::Value value, mlir::Type element);
 /// A constant of `element`, splatted to the shape of `value`.
 mlir::Value integerLike(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
                         mlir::Type element, uint64_t bits);
+
+/// A floating-point constant of the type of `value`.
+mlir::Value floatLike(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                      double constant);
 
 /// `value` with another floating-point element type, rounded to nearest even where it is narrower.
 mlir::Value convertFloat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
