@@ -28,6 +28,34 @@ typedef struct upd_storage {
   upd_dtype dtype;
 } upd_storage;
 
+/* A file that a generated source was made from. The text need not end with a null character. */
+typedef struct upd_source_file {
+  const char *path;
+  const char *text;
+  size_t length;
+} upd_source_file;
+
+/* The bytes [begin, end) of the source come from [origin_begin, origin_end) of a file, which is
+ * given by its index. */
+typedef struct upd_source_span {
+  size_t begin;
+  size_t end;
+  size_t file;
+  size_t origin_begin;
+  size_t origin_end;
+} upd_source_span;
+
+/* Where the pieces of a generated source come from. Messages and locations show these places: of
+ * the spans around what is meant, that of the innermost. The spans are in the order of their begin,
+ * an outer one before those within it; none overlaps another in part. Decides nothing about the
+ * compiled code. */
+typedef struct upd_source_map {
+  const upd_source_file *files; /* null if file_count is 0 */
+  size_t file_count;
+  const upd_source_span *spans; /* null if span_count is 0 */
+  size_t span_count;
+} upd_source_map;
+
 typedef struct upd_compile_options {
   size_t struct_size;          /* sizeof(upd_compile_options), for compatibility */
   const char *rule;            /* null: the file's only rule */
@@ -37,8 +65,9 @@ typedef struct upd_compile_options {
    * like the parameter. */
   const upd_storage *storage;
   size_t storage_count;
-  const char *numerics;  /* null: "ieee"; or "torch", "fast" (docs/numerics.md) */
-  const char *cache_dir; /* null: the default; "": no cache on disk */
+  const char *numerics;          /* null: "ieee"; or "torch", "fast" (docs/numerics.md) */
+  const char *cache_dir;         /* null: the default; "": no cache on disk */
+  const upd_source_map *origins; /* null: the source was written as it is */
 } upd_compile_options;
 
 /* Compiles a rule of `source`, for this machine's CPU. `filename` names it in messages, and imports
@@ -74,8 +103,8 @@ UPD_EXPORT size_t upd_rule_state_count(const upd_rule *rule);
 UPD_EXPORT const char *upd_rule_state_name(const upd_rule *rule, size_t index);
 UPD_EXPORT upd_dtype upd_rule_state_dtype(const upd_rule *rule, size_t index);
 
-/* One stage of the rule as text: "ast", "updraft", "schedule", "loops", "llvm", "asm". Compiles
- * afresh. `*text` is freed with upd_string_release. */
+/* One stage of the rule as text: "ast", "updraft", "schedule", "loops", "llvm", "asm"; or
+ * "explain", what a step costs. Compiles afresh. `*text` is freed with upd_string_release. */
 UPD_EXPORT upd_status upd_emit(const char *source, size_t length, const char *filename,
                                const upd_compile_options *options, const char *stage, char **text);
 UPD_EXPORT void upd_string_release(char *text);

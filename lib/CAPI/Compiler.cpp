@@ -4,6 +4,8 @@
 
 #include "Handles.h"
 #include "LastError.h"
+#include "Origins.h"
+#include "OwnedText.h"
 #include "runtime/base/DType.h"
 #include "updraft/Driver/StatusError.h"
 #include "updraft/Driver/Version.h"
@@ -61,6 +63,12 @@ llvm::Error readOptions(const upd_compile_options &options, CompileRequest &requ
   }
   if (options.numerics)
     request.rule.numerics = options.numerics;
+  if (options.origins) {
+    auto origins = capi::readOrigins(*options.origins, request.source.size());
+    if (!origins)
+      return origins.takeError();
+    request.origins = std::move(*origins);
+  }
   return llvm::Error::success();
 }
 
@@ -176,22 +184,20 @@ upd_status upd_emit(const char *source, size_t length, const char *filename,
       return fail(UPD_INVALID_ARGUMENT, "stage, or text, where the result goes, is null");
     *text = nullptr;
     std::optional<Stage> stage = parseStage(stageName);
-    if (!stage || *stage == Stage::Obj)
-      return fail(UPD_INVALID_ARGUMENT, std::string("unknown stage `") + stageName +
-                                            "`; the stages are " +
-                                            llvm::join(stageNames().drop_back(), ", "));
+    bool isExplained = llvm::StringRef(stageName) == "explain";
+    if (!isExplained && (!stage || *stage == Stage::Obj))
+      return fail(UPD_INVALID_ARGUMENT,
+                  std::string("unknown stage `") + stageName + "`; the stages are " +
+                      llvm::join(stageNames().drop_back(), ", ") + ", explain");
     auto request = makeRequest(source, length, filename, options);
     if (!request)
       return failWith(request.takeError());
     std::string result;
     llvm::raw_string_ostream os(result);
-    if (llvm::Error error = Session::get().emit(*request, *stage, os))
+    if (llvm::Error error = isExplained ? Session::get().explain(*request, os)
+                                        : Session::get().emit(*request, *stage, os))
       return failWith(std::move(error));
-    *text = static_cast<char *>(std::malloc(result.size() + 1));
-    if (!*text)
-      return fail(UPD_OUT_OF_MEMORY, "out of memory");
-    std::memcpy(*text, result.c_str(), result.size() + 1);
-    return UPD_OK;
+    return capi::giveText(result, text);
   });
 }
 

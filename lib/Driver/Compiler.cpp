@@ -252,7 +252,8 @@ llvm::Expected<std::shared_ptr<const Program>> Compiler::parse(const CompileRequ
                                                "`; the modes are `" +
                                                llvm::join(numericsModes(), "`, `") + "`");
   updraft::DiagnosticEngine diagnostics;
-  auto program = parseProgram(request.source, request.filename, diagnostics);
+  auto program = parseProgram(SourceFile::create(request.filename, request.source, request.origins),
+                              diagnostics);
   if (!program)
     return makeError(UPD_COMPILE_ERROR, diagnostics.render());
   return program;

@@ -90,3 +90,8 @@ llvm::Error Session::emit(const CompileRequest &request, Stage stage, llvm::raw_
   std::lock_guard lock(mutex);
   return compiler.emit(request, stage, os);
 }
+
+llvm::Error Session::explain(const CompileRequest &request, llvm::raw_ostream &os) {
+  std::lock_guard lock(mutex);
+  return compiler.explain(request, os);
+}

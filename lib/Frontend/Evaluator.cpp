@@ -17,6 +17,7 @@ const Value *Names::find(StringRef name) const {
 }
 
 mlir::Location Evaluator::location(SourceRange range) const {
+  range = range.origin();
   LineColumn at = range.file->position(range.begin);
   return mlir::FileLineColLoc::get(context, range.file->path(), at.line, at.column);
 }

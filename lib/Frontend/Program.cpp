@@ -26,9 +26,9 @@ public:
          const OpenFiles &openFiles = {})
       : program(program), diagnostics(diagnostics), index(index), openFiles(openFiles) {}
 
-  void loadMain(StringRef text, StringRef filename) {
-    std::string identity = canonical(filename);
-    load(SourceFile::create(filename.str(), text.str()), identity);
+  void loadMain(std::shared_ptr<const SourceFile> source) {
+    std::string identity = canonical(source->path());
+    load(std::move(source), identity);
     if (diagnostics.hasErrors() && !index)
       return;
     // What is wrong with half a tree is known already.
@@ -163,9 +163,14 @@ std::vector<StringRef> Program::ruleNames() const {
 
 std::shared_ptr<const Program> updraft::parseProgram(StringRef text, StringRef filename,
                                                      DiagnosticEngine &diagnostics) {
+  return parseProgram(SourceFile::create(filename.str(), text.str()), diagnostics);
+}
+
+std::shared_ptr<const Program> updraft::parseProgram(std::shared_ptr<const SourceFile> source,
+                                                     DiagnosticEngine &diagnostics) {
   auto program = std::make_shared<Program>();
   size_t before = diagnostics.diagnostics().size();
-  Loader(*program, diagnostics).loadMain(text, filename);
+  Loader(*program, diagnostics).loadMain(std::move(source));
   if (diagnostics.diagnostics().size() != before)
     return nullptr;
   return program;
@@ -175,6 +180,7 @@ Analysis updraft::analyzeProgram(StringRef text, StringRef filename, const OpenF
                                  DiagnosticEngine &diagnostics) {
   auto program = std::make_shared<Program>();
   Analysis analysis{program, {}};
-  Loader(*program, diagnostics, &analysis.index, openFiles).loadMain(text, filename);
+  Loader(*program, diagnostics, &analysis.index, openFiles)
+      .loadMain(SourceFile::create(filename.str(), text.str()));
   return analysis;
 }

@@ -46,8 +46,9 @@ void renderOne(llvm::raw_ostream &os, const Diagnostic &diagnostic) {
     os << severity << ": " << diagnostic.message << '\n';
     return;
   }
-  const SourceFile &file = *diagnostic.file;
-  LineColumn at = file.position(diagnostic.range.begin);
+  SourceRange range = diagnostic.range.origin();
+  const SourceFile &file = *range.file;
+  LineColumn at = file.position(range.begin);
   os << file.path() << ':' << at.line << ':' << at.column << ": " << severity << ": "
      << diagnostic.message << '\n';
 
@@ -67,8 +68,8 @@ void renderOne(llvm::raw_ostream &os, const Diagnostic &diagnostic) {
   for (char c : line.take_front(column))
     if ((c & 0xC0) != 0x80)
       os << (c == '\t' ? '\t' : ' ');
-  StringRef marked = line.drop_front(std::min<size_t>(column, line.size()))
-                         .take_front(diagnostic.range.end - diagnostic.range.begin);
+  StringRef marked =
+      line.drop_front(std::min<size_t>(column, line.size())).take_front(range.end - range.begin);
   os << '^' << std::string(std::max<size_t>(columns(marked), 1) - 1, '~') << '\n';
 }
 } // namespace

@@ -6,16 +6,25 @@
 
 using namespace updraft;
 
-SourceFile::SourceFile(std::string path, std::string text)
-    : filePath(std::move(path)), content(std::move(text)) {
+SourceFile::SourceFile(std::string path, std::string text, std::shared_ptr<const SourceMap> origins)
+    : filePath(std::move(path)), content(std::move(text)), map(std::move(origins)) {
   lineStarts.push_back(0);
   for (size_t i = 0; i < content.size(); ++i)
     if (content[i] == '\n')
       lineStarts.push_back(static_cast<uint32_t>(i + 1));
 }
 
-std::shared_ptr<const SourceFile> SourceFile::create(std::string path, std::string text) {
-  return std::shared_ptr<const SourceFile>(new SourceFile(std::move(path), std::move(text)));
+std::shared_ptr<const SourceFile> SourceFile::create(std::string path, std::string text,
+                                                     std::shared_ptr<const SourceMap> origins) {
+  return std::shared_ptr<const SourceFile>(
+      new SourceFile(std::move(path), std::move(text), std::move(origins)));
+}
+
+SourceRange SourceRange::origin() const {
+  if (!file || !file->origins())
+    return *this;
+  SourceRange found = file->origins()->find(begin, end);
+  return found.file ? found : *this;
 }
 
 LineColumn SourceFile::position(uint32_t offset) const {

@@ -2,11 +2,13 @@
 // A thin binding of the C API; what users see is the Python package around it.
 //===---------------------------------------------------------------------------------------===//
 
+#include "Language.h"
 #include "Optimizer.h"
 #include "Rule.h"
 
 NB_MODULE(_updraft, module) {
   module.def("version", [] { return upd_version(); });
+  updraft::python::bindLanguage(module);
   updraft::python::bindRule(module);
   updraft::python::bindOptimizer(module);
 }

@@ -7,6 +7,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 namespace nb = nanobind;
@@ -16,9 +17,9 @@ CompileOptions::CompileOptions(std::optional<std::string> rule,
                                std::vector<std::pair<std::string, std::string>> settings,
                                std::vector<std::pair<std::string, int>> storage,
                                std::optional<std::string> numerics,
-                               std::optional<std::string> cacheDir)
+                               std::optional<std::string> cacheDir, std::optional<Origins> origins)
     : rule(std::move(rule)), settings(std::move(settings)), storage(std::move(storage)),
-      numerics(std::move(numerics)), cacheDir(std::move(cacheDir)) {}
+      numerics(std::move(numerics)), cacheDir(std::move(cacheDir)), origins(std::move(origins)) {}
 
 const upd_compile_options &CompileOptions::get() {
   settingPointers.clear();
@@ -36,6 +37,16 @@ const upd_compile_options &CompileOptions::get() {
   options.storage_count = storagePointers.size();
   options.numerics = numerics ? numerics->c_str() : nullptr;
   options.cache_dir = cacheDir ? cacheDir->c_str() : nullptr;
+  options.origins = origins ? &map : nullptr;
+  if (!origins)
+    return options;
+  filePointers.clear();
+  for (const auto &[path, text] : origins->files)
+    filePointers.push_back({path.c_str(), text.data(), text.size()});
+  spans.clear();
+  for (const auto &[begin, end, file, originBegin, originEnd] : origins->spans)
+    spans.push_back({begin, end, file, originBegin, originEnd});
+  map = {filePointers.data(), filePointers.size(), spans.data(), spans.size()};
   return options;
 }
 
@@ -112,6 +123,8 @@ static nb::dict storageTypes() {
   return types;
 }
 
+static std::string bytesOf(const nb::bytes &bytes) { return {bytes.c_str(), bytes.size()}; }
+
 void updraft::python::bindRule(nb::module_ &module) {
   module.attr("storage_types") = storageTypes();
   nb::class_<Rule>(module, "Rule")
@@ -120,15 +133,25 @@ void updraft::python::bindRule(nb::module_ &module) {
           [](Rule *self, nb::bytes source, std::string filename, std::optional<std::string> rule,
              std::vector<std::pair<std::string, std::string>> settings,
              std::vector<std::pair<std::string, int>> storage, std::optional<std::string> numerics,
-             std::optional<std::string> cacheDir) {
-            new (self) Rule(std::string(source.c_str(), source.size()), std::move(filename),
-                            CompileOptions(std::move(rule), std::move(settings), std::move(storage),
-                                           std::move(numerics), std::move(cacheDir)));
+             std::optional<std::string> cacheDir,
+             std::vector<std::pair<nb::bytes, nb::bytes>> files, std::vector<Origins::Span> spans) {
+            std::optional<Origins> origins;
+            if (!spans.empty())
+              origins.emplace().spans = std::move(spans);
+            for (const auto &[path, text] : files)
+              if (origins)
+                origins->files.emplace_back(bytesOf(path), bytesOf(text));
+            new (self)
+                Rule(bytesOf(source), std::move(filename),
+                     CompileOptions(std::move(rule), std::move(settings), std::move(storage),
+                                    std::move(numerics), std::move(cacheDir), std::move(origins)));
           },
           nb::arg("source"), nb::arg("filename"), nb::arg("rule").none(), nb::arg("settings"),
-          nb::arg("storage"), nb::arg("numerics").none(), nb::arg("cache_dir").none())
+          nb::arg("storage"), nb::arg("numerics").none(), nb::arg("cache_dir").none(),
+          nb::arg("origin_files") = nb::list(), nb::arg("origin_spans") = nb::list())
       .def_prop_ro("name", [](const Rule &rule) { return upd_rule_name(rule.get()); })
       .def_prop_ro("origin", &Rule::origin)
+      .def_prop_ro("interface", [](const Rule &rule) { return upd_rule_interface(rule.get()); })
       .def_prop_ro("hypers", &Rule::hypers)
       .def_prop_ro("states", &Rule::states)
       .def_prop_ro("param_dtype",

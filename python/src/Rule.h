@@ -11,10 +11,19 @@
 #include <nanobind/nanobind.h>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 namespace updraft::python {
+
+/// Where a generated source comes from: files with path and text, and spans as upd_source_span has
+/// them.
+struct Origins {
+  using Span = std::tuple<size_t, size_t, size_t, size_t, size_t>;
+  std::vector<std::pair<std::string, std::string>> files;
+  std::vector<Span> spans;
+};
 
 /// The options of a compilation with the memory that upd_compile_options points into.
 class CompileOptions {
@@ -22,7 +31,8 @@ public:
   CompileOptions(std::optional<std::string> rule,
                  std::vector<std::pair<std::string, std::string>> settings,
                  std::vector<std::pair<std::string, int>> storage,
-                 std::optional<std::string> numerics, std::optional<std::string> cacheDir);
+                 std::optional<std::string> numerics, std::optional<std::string> cacheDir,
+                 std::optional<Origins> origins);
 
   /// Valid until the next call or move.
   const upd_compile_options &get();
@@ -33,9 +43,13 @@ private:
   std::vector<std::pair<std::string, int>> storage;
   std::optional<std::string> numerics;
   std::optional<std::string> cacheDir;
+  std::optional<Origins> origins;
 
   std::vector<upd_setting> settingPointers;
   std::vector<upd_storage> storagePointers;
+  std::vector<upd_source_file> filePointers;
+  std::vector<upd_source_span> spans;
+  upd_source_map map{};
   upd_compile_options options{};
 };
 

@@ -6,10 +6,14 @@ from typing import Any
 storage_types: dict[str, int]
 
 def version() -> str: ...
+def functions() -> list[tuple[str, int]]: ...
+def transforms() -> list[str]: ...
+def format(source: bytes, filename: str) -> bytes: ...
 
 class Rule:
     name: str
     origin: str
+    interface: str
     hypers: dict[str, float]
     states: dict[str, str]
     param_dtype: str
@@ -23,6 +27,8 @@ class Rule:
         storage: list[tuple[str, int]],
         numerics: str | None,
         cache_dir: str | None,
+        origin_files: list[tuple[bytes, bytes]] = ...,
+        origin_spans: list[tuple[int, int, int, int, int]] = ...,
     ) -> None: ...
     def emit(self, stage: str) -> str: ...
 

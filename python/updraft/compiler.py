@@ -3,10 +3,13 @@
 import math
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _updraft, dtypes
 from .errors import InvalidArgumentError, from_os_error
+
+if TYPE_CHECKING:
+    from .definition import RuleDefinition
 
 STAGES = ("ast", "updraft", "schedule", "loops", "llvm", "asm")
 
@@ -19,7 +22,7 @@ def path_text(path: str | bytes | os.PathLike[Any]) -> str:
     return text
 
 
-def _literal(name: str, value: Any) -> str:
+def setting_literal(name: str, value: Any) -> str:
     """Writes a Python value as the language does."""
     # numpy's booleans are no `bool`; those of numpy 1 are called `bool_`.
     if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
@@ -105,6 +108,18 @@ class Rule:
         """
         return self._compiled.emit(stage)
 
+    def explain(self) -> str:
+        """Returns what a step costs: passes, bytes and flops per element, hoisted scalars."""
+        return self._compiled.emit("explain")
+
+    @property
+    def statics(self) -> dict[str, Any]:
+        """The static flags with the values that the rule was compiled for."""
+        import json
+
+        texts = json.loads(self._compiled.interface)["statics"]
+        return {name: _static_value(text) for name, text in texts.items()}
+
     def __repr__(self) -> str:
         hypers = ", ".join(f"{name}={value:g}" for name, value in self.hypers.items())
         streams = {"param": self.param_dtype, "grad": self.grad_dtype}
@@ -112,8 +127,40 @@ class Rule:
         return f"<updraft rule {self.name}({hypers}), {storage}>"
 
 
+def _static_value(text: str) -> Any:
+    if text in ("true", "false"):
+        return text == "true"
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+Origins = tuple[list[tuple[bytes, bytes]], list[tuple[int, int, int, int, int]]]
+
+
+def compile_source(
+    source: bytes,
+    *,
+    filename: str,
+    rule: str | None,
+    set: Mapping[str, Any] | None,
+    storage: Mapping[str, Any] | None,
+    numerics: str,
+    cache_dir: str | os.PathLike[str] | None,
+    origins: Origins = ([], []),
+) -> Rule:
+    """Compiles a text; `origins` are the files and spans that it was made from."""
+    settings = [(name, setting_literal(name, value)) for name, value in _items("set", set)]
+    types = [(name, dtypes.number(dtype)) for name, dtype in _items("storage", storage)]
+    cache = None if cache_dir is None else path_text(cache_dir)
+    return Rule(
+        _updraft.Rule(source, path_text(filename), rule, settings, types, numerics, cache, *origins)
+    )
+
+
 def compile(
-    source: str | bytes,
+    source: "str | bytes | RuleDefinition",
     *,
     filename: str = "<string>",
     rule: str | None = None,
@@ -125,7 +172,8 @@ def compile(
     """Compiles a rule for this machine's CPU, or takes it from the cache.
 
     Args:
-        source: the text of a rule file, or its bytes in UTF-8.
+        source: the text of a rule file, or its bytes in UTF-8; or a rule that is a function, such
+            as `@updraft.rule` makes.
         filename: names the text in messages; imports are looked for beside it.
         rule: which rule, if the text has several; or a chain: "clip_by_value(1) |> SGD".
         set: static flags, and defaults of hyperparameters: `{"amsgrad": True, "lr": 3e-4}`.
@@ -145,16 +193,32 @@ def compile(
     >>> sgd.name, sgd.hypers
     ('SGD', {'lr': 0.1})
     """
+    if hasattr(source, "_traced_statics"):
+        return source.compile(set=set, storage=storage, numerics=numerics, cache_dir=cache_dir)
     if not isinstance(source, str | bytes):
         raise TypeError(
             f"the source is {type(source)}; give the text of a rule, or a path to `compile_file`"
         )
-    settings = [(name, _literal(name, value)) for name, value in _items("set", set)]
-    types = [(name, dtypes.number(dtype)) for name, dtype in _items("storage", storage)]
-    cache = None if cache_dir is None else path_text(cache_dir)
     # What is no text, such as half a surrogate pair, is refused by the compiler.
     text = source.encode(errors="surrogatepass") if isinstance(source, str) else source
-    return Rule(_updraft.Rule(text, path_text(filename), rule, settings, types, numerics, cache))
+    return compile_source(
+        text,
+        filename=filename,
+        rule=rule,
+        set=set,
+        storage=storage,
+        numerics=numerics,
+        cache_dir=cache_dir,
+    )
+
+
+def read_source(path: str) -> bytes:
+    """Reads a rule file; of one that is too long, enough for the compiler to refuse it."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(_SOURCE_LIMIT + 1)
+    except OSError as error:
+        raise from_os_error(error, "read", path) from None
 
 
 def compile_file(
@@ -173,13 +237,8 @@ def compile_file(
         FileError: the file cannot be read.
     """
     filename = path_text(path)
-    try:
-        with open(filename, "rb") as file:
-            source = file.read(_SOURCE_LIMIT + 1)
-    except OSError as error:
-        raise from_os_error(error, "read", filename) from None
     return compile(
-        source,
+        read_source(filename),
         filename=filename,
         rule=rule,
         set=set,

@@ -22,6 +22,15 @@ def number(dtype: Any) -> int:
     >>> number("bfloat16")
     2
     """
+    return _updraft.storage_types[canonical_name(dtype)]
+
+
+def canonical_name(dtype: Any) -> str:
+    """Returns the language's name of a dtype.
+
+    >>> canonical_name("bfloat16")
+    'bf16'
+    """
     name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None)
     if name is None:
         name = getattr(dtype, "__name__", None) or str(dtype)
@@ -32,7 +41,7 @@ def number(dtype: Any) -> int:
         raise InvalidArgumentError(
             f"unknown storage type `{name}`; the types are `" + "`, `".join(known) + "`"
         )
-    return known[name]
+    return name
 
 
 def numpy_bfloat16() -> Any:

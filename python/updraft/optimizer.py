@@ -8,6 +8,7 @@ from typing import Any
 
 from . import _updraft
 from .compiler import Rule, path_text
+from .definition import RuleDefinition
 from .errors import FileMissingError, InvalidArgumentError, NotFoundError
 
 
@@ -36,6 +37,17 @@ def _values(rule: Rule, hypers: Mapping[str, Any]) -> list[tuple[str, float]]:
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _storage_of(groups: list[dict[str, Any]]) -> dict[str, Any]:
+    """The type of the first parameter, for it and its gradient."""
+    for group in groups:
+        members = group.get("params", ())
+        for param in members if isinstance(members, list | tuple) else ():
+            dtype = getattr(param, "dtype", None)
+            if dtype is not None:
+                return {"param": dtype, "grad": dtype}
+    return {}
 
 
 class Rows:
@@ -161,9 +173,12 @@ class Optimizer:
     """
 
     def __init__(
-        self, rule: Rule, params: Iterable[Any] | Iterable[Mapping[str, Any]], **hypers: float
+        self,
+        rule: Rule | RuleDefinition,
+        params: Iterable[Any] | Iterable[Mapping[str, Any]],
+        **hypers: Any,
     ) -> None:
-        if not isinstance(rule, Rule):
+        if not isinstance(rule, Rule | RuleDefinition):
             raise TypeError(
                 f"`rule` is {type(rule)}; give what `updraft.compile` or `compile_file` returns"
             )
@@ -180,6 +195,9 @@ class Optimizer:
             raise TypeError("`params` has both arrays and groups; give all arrays in groups")
         else:
             groups = [{"params": params}]
+        if isinstance(rule, RuleDefinition):
+            statics = {name: hypers.pop(name) for name in rule.statics if name in hypers}
+            rule = rule.compile(set=statics, storage=_storage_of(groups))
 
         described = []
         for group in groups:

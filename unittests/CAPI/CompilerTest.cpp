@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -100,6 +101,68 @@ TEST(CompilerCAPI, ErrorsAreLocated) {
                                            "mean `velocity`?\n"));
 }
 
+TEST(CompilerCAPI, ErrorsShowWhereAGeneratedTextComesFrom) {
+  RuleHandle handle;
+  std::string source = "rule R() { update(param, grad) { next param = grda } }";
+  std::string python = "def r(param, grad):\n    return grda\n";
+  // Without a null character at its end.
+  upd_source_file file{"r.py", python.data(), python.size() - 1};
+  size_t begin = source.find("grda");
+  upd_source_span span{begin, begin + 4, 0, 31, 35};
+  upd_source_map map{&file, 1, &span, 1};
+  upd_compile_options options = withoutCache();
+  options.origins = &map;
+  EXPECT_EQ(compile(source.c_str(), options, handle), UPD_COMPILE_ERROR);
+  EXPECT_STREQ(upd_last_error(), "r.py:2:12: error: unknown name `grda`; did you mean `grad`?\n"
+                                 "    return grda\n           ^~~~\n");
+}
+
+TEST(CompilerCAPI, TheCodeDoesNotDependOnOrigins) {
+  RuleHandle first, second;
+  upd_setting setting{"lr", "0.03125"};
+  upd_compile_options options = withoutCache();
+  options.settings = &setting;
+  options.setting_count = 1;
+  ASSERT_EQ(compile(momentum, options, first), UPD_OK) << upd_last_error();
+  upd_source_file file{"r.py", "text", 4};
+  upd_source_span span{0, 10, 0, 0, 4};
+  upd_source_map map{&file, 1, &span, 1};
+  options.origins = &map;
+  ASSERT_EQ(compile(momentum, options, second), UPD_OK) << upd_last_error();
+  EXPECT_EQ(upd_rule_origin(second.rule), UPD_FROM_MEMORY);
+}
+
+TEST(CompilerCAPI, BadOriginsAreRefused) {
+  upd_source_file file{"r.py", "text", 4};
+  upd_source_span span{0, 10, 0, 0, 4};
+  auto refusalOf = [&](upd_source_map map) -> std::string {
+    RuleHandle handle;
+    upd_compile_options options = withoutCache();
+    options.origins = &map;
+    EXPECT_EQ(compile(momentum, options, handle), UPD_INVALID_ARGUMENT);
+    return upd_last_error();
+  };
+  EXPECT_EQ(refusalOf({nullptr, 1, nullptr, 0}),
+            "origins: files or spans is null, but its count is not 0");
+  EXPECT_EQ(refusalOf({&file, 1, nullptr, 1}),
+            "origins: files or spans is null, but its count is not 0");
+  EXPECT_EQ(refusalOf({nullptr, 0, &span, 1}), "origins: span 0 is from file 0, but there are 0");
+  file.text = nullptr;
+  EXPECT_EQ(refusalOf({&file, 1, &span, 1}), "origins: path or text of file 0 is null");
+  file = {nullptr, "text", 4};
+  EXPECT_EQ(refusalOf({&file, 1, &span, 1}), "origins: path or text of file 0 is null");
+  file = {"r.py", "text", SIZE_MAX};
+  EXPECT_EQ(refusalOf({&file, 1, &span, 1}), "origins: file 0 has more than 2147483647 bytes");
+  file = {"r.py", "text", 4};
+  span.origin_end = SIZE_MAX;
+  EXPECT_EQ(refusalOf({&file, 1, &span, 1}),
+            "origins: span 0 is from [0, 4294967295) of a file of 4 bytes");
+  span.origin_end = 4;
+  span.end = SIZE_MAX;
+  EXPECT_EQ(refusalOf({&file, 1, &span, 1}), "origins: span 0 is [0, 4294967295) of a text of " +
+                                                 std::to_string(std::strlen(momentum)) + " bytes");
+}
+
 TEST(CompilerCAPI, BadArgumentsAreRefused) {
   RuleHandle handle;
   upd_compile_options options = withoutCache();
@@ -147,10 +210,13 @@ TEST(CompilerCAPI, NullHandlesAreHarmless) {
 }
 
 TEST(CompilerCAPI, EmitsEveryStage) {
-  const std::pair<const char *, const char *> stages[] = {
-      {"ast", "Momentum"},          {"updraft", "updraft.rule @Momentum"},
-      {"schedule", "updraft.pass"}, {"loops", "scf.for"},
-      {"llvm", "define"},           {"asm", "Momentum_pass0"}};
+  const std::pair<const char *, const char *> stages[] = {{"ast", "Momentum"},
+                                                          {"updraft", "updraft.rule @Momentum"},
+                                                          {"schedule", "updraft.pass"},
+                                                          {"loops", "scf.for"},
+                                                          {"llvm", "define"},
+                                                          {"asm", "Momentum_pass0"},
+                                                          {"explain", "1 pass over data"}};
   upd_compile_options options = withoutCache();
   for (auto [stage, expected] : stages) {
     char *text = nullptr;
@@ -163,7 +229,7 @@ TEST(CompilerCAPI, EmitsEveryStage) {
   EXPECT_EQ(upd_emit(momentum, std::strlen(momentum), nullptr, &options, "ptx", &text),
             UPD_INVALID_ARGUMENT);
   EXPECT_STREQ(upd_last_error(), "unknown stage `ptx`; the stages are ast, updraft, schedule, "
-                                 "loops, llvm, asm");
+                                 "loops, llvm, asm, explain");
 }
 
 TEST(CompilerCAPI, ThreadsCompileAtOnce) {

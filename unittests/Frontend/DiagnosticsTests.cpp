@@ -54,6 +54,74 @@ TEST(DiagnosticEngine, MarksOneLineOfARangeOverSeveral) {
   EXPECT_EQ(diagnostics.render(), "a.upd:1:2: error: unknown name `x`\nab\n ^\n");
 }
 
+std::shared_ptr<const SourceMap> mapOf(std::vector<SourceMap::Span> spans, size_t textSize) {
+  auto map = SourceMap::create({SourceFile::create("rule.py", "def rule():\n    return 2 * grda\n"),
+                                SourceFile::create("other.py", "x")},
+                               std::move(spans), textSize);
+  EXPECT_TRUE(static_cast<bool>(map));
+  return map ? *map : nullptr;
+}
+
+std::string refusalOf(std::vector<SourceMap::Span> spans, size_t textSize = 10) {
+  auto map = SourceMap::create({SourceFile::create("a.py", "text")}, std::move(spans), textSize);
+  return map ? "" : llvm::toString(map.takeError());
+}
+
+TEST(SourceMap, ShowsWhereAGeneratedTextComesFrom) {
+  auto file =
+      SourceFile::create("<rule>", "next param = 2 * grda", mapOf({{13, 21, 0, 23, 31}}, 21));
+  DiagnosticEngine diagnostics;
+  diagnostics.report(DiagnosticKind::UnknownName, {file.get(), 17, 21}, "grda", "")
+      .note(DiagnosticKind::DeclaredHere, {file.get(), 0, 4}, "x");
+  EXPECT_EQ(diagnostics.render(), "rule.py:2:12: error: unknown name `grda`\n"
+                                  "    return 2 * grda\n"
+                                  "           ^~~~~~~~\n"
+                                  "<rule>:1:1: note: `x` is declared here\n"
+                                  "next param = 2 * grda\n"
+                                  "^~~~\n");
+}
+
+TEST(SourceMap, TheInnermostSpanAroundARangeDecides) {
+  // [0, 20) holds [2, 10), which holds [2, 4) and [5, 8); [12, 15) is beside it.
+  auto file = SourceFile::create(
+      "<rule>", std::string(30, 'x'),
+      mapOf(
+          {{0, 20, 0, 0, 1}, {2, 10, 0, 1, 2}, {2, 4, 0, 2, 3}, {5, 8, 0, 3, 4}, {12, 15, 1, 0, 1}},
+          30));
+  auto originOf = [&](uint32_t begin, uint32_t end) {
+    SourceRange origin = SourceRange{file.get(), begin, end}.origin();
+    return origin.file->path() + ":" + std::to_string(origin.begin);
+  };
+  EXPECT_EQ(originOf(2, 4), "rule.py:2");
+  EXPECT_EQ(originOf(2, 6), "rule.py:1");
+  EXPECT_EQ(originOf(3, 3), "rule.py:2");
+  EXPECT_EQ(originOf(4, 5), "rule.py:1");
+  EXPECT_EQ(originOf(6, 7), "rule.py:3");
+  EXPECT_EQ(originOf(8, 9), "rule.py:1");
+  EXPECT_EQ(originOf(10, 11), "rule.py:0");
+  EXPECT_EQ(originOf(12, 13), "other.py:0");
+  // No span holds all of it.
+  EXPECT_EQ(originOf(13, 25), "other.py:0");
+  EXPECT_EQ(originOf(20, 21), "<rule>:20");
+}
+
+TEST(SourceMap, RefusesWhatDoesNotFit) {
+  EXPECT_EQ(refusalOf({{0, 10, 0, 0, 4}, {0, 10, 0, 0, 0}}), "");
+  EXPECT_EQ(refusalOf({{0, 11, 0, 0, 4}}), "span 0 is [0, 11) of a text of 10 bytes");
+  EXPECT_EQ(refusalOf({{3, 2, 0, 0, 4}}), "span 0 is [3, 2) of a text of 10 bytes");
+  EXPECT_EQ(refusalOf({{0, 1, 1, 0, 4}}), "span 0 is from file 1, but there are 1");
+  EXPECT_EQ(refusalOf({{0, 1, 0, 0, 5}}), "span 0 is from [0, 5) of a file of 4 bytes");
+  EXPECT_EQ(refusalOf({{0, 1, 0, 3, 2}}), "span 0 is from [3, 2) of a file of 4 bytes");
+  EXPECT_EQ(refusalOf({{2, 3, 0, 0, 1}, {1, 2, 0, 0, 1}}),
+            "span 1 begins before span 0; give spans in the order of their begin");
+  EXPECT_EQ(refusalOf({{0, 9, 0, 0, 1}, {1, 5, 0, 0, 1}, {4, 6, 0, 0, 1}}),
+            "span 2 ends after span 1, in which it begins; spans lie within each other or apart, "
+            "the outer one first");
+  EXPECT_EQ(refusalOf({{0, 5, 0, 0, 1}, {0, 6, 0, 0, 1}}),
+            "span 1 ends after span 0, in which it begins; spans lie within each other or apart, "
+            "the outer one first");
+}
+
 TEST(NearestName, IsNearEnoughToBeMeant) {
   EXPECT_EQ(nearestName("exp_avgsq", {"exp_avg", "exp_avg_sq", "grad"}), "exp_avg_sq");
   EXPECT_EQ(nearestName("SDG", {"SGD", "Adam"}), "SGD");

@@ -282,6 +282,28 @@ TEST_F(ImportTest, LocationsCarryNamesAndLines) {
   EXPECT_TRUE(found);
 }
 
+TEST_F(ImportTest, LocationsOfAGeneratedTextAreThoseOfItsOrigin) {
+  std::string text = "rule R(lr = 1) { update(param, grad) { next param = grad * lr } }";
+  auto product = static_cast<uint32_t>(text.find("grad * lr"));
+  auto map = SourceMap::create({SourceFile::create("rule.py", "def f():\n  return grad * lr\n")},
+                               {{product, product + 9, 0, 18, 27}}, text.size());
+  ASSERT_TRUE(static_cast<bool>(map));
+  DiagnosticEngine diagnostics;
+  auto program = parseProgram(SourceFile::create("<R>", text, *map), diagnostics);
+  auto imported = importRule(context, *program, {}, diagnostics);
+  ASSERT_TRUE(imported);
+  bool found = false;
+  imported->module->walk([&](mlir::arith::MulFOp op) {
+    found = true;
+    auto place = mlir::dyn_cast<mlir::FileLineColLoc>(op.getLoc());
+    ASSERT_TRUE(place);
+    EXPECT_EQ(place.getFilename(), "rule.py");
+    EXPECT_EQ(place.getLine(), 2u);
+    EXPECT_EQ(place.getColumn(), 10u);
+  });
+  EXPECT_TRUE(found);
+}
+
 TEST_F(ImportTest, OneOfSeveralRules) {
   const char *source = "rule A(lr = 1) { update(param, grad) { next param = param } }\n"
                        "rule B(lr = 1) { update(param, grad) { next param = grad } }\n";

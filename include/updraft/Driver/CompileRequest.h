@@ -21,6 +21,8 @@ struct Inspection {
 struct CompileRequest {
   std::string source;
   std::string filename; // for messages; imports are looked for beside it
+  /// What a generated source was made from, for messages and locations; null if it was written.
+  std::shared_ptr<const SourceMap> origins;
   RuleRequest rule;
   CPUTarget target;
   Inspection inspection;

@@ -29,6 +29,7 @@ public:
 
   llvm::Expected<Loaded> load(const CompileRequest &request, const DiskCache &cache);
   llvm::Error emit(const CompileRequest &request, Stage stage, llvm::raw_ostream &os);
+  llvm::Error explain(const CompileRequest &request, llvm::raw_ostream &os);
 
 private:
   llvm::Expected<Loaded> loadLocked(const CompileRequest &request, const DiskCache &cache);

@@ -18,6 +18,8 @@ namespace updraft {
 /// there was any error.
 std::shared_ptr<const Program> parseProgram(llvm::StringRef text, llvm::StringRef filename,
                                             DiagnosticEngine &diagnostics);
+std::shared_ptr<const Program> parseProgram(std::shared_ptr<const SourceFile> source,
+                                            DiagnosticEngine &diagnostics);
 
 struct RuleRequest {
   /// Empty: the file's only rule.

@@ -1,10 +1,13 @@
 //===- SourceFile.h - The text of a file and positions in it ------------------------*- C++ -*-===//
 // Holds the bytes of one source file and turns byte offsets into lines and columns. Ranges refer to
 // a file by pointer; whoever stores a range for longer than the file's owner lives keeps the file
-// alive with `shared_from_this`.
+// alive with `shared_from_this`. A generated file has a map to the files that it was made from, and
+// keeps those alive.
 
 #ifndef UPDRAFT_SUPPORT_SOURCEFILE_H
 #define UPDRAFT_SUPPORT_SOURCEFILE_H
+
+#include "updraft/Support/SourceMap.h"
 
 #include "llvm/ADT/StringRef.h"
 
@@ -23,7 +26,8 @@ struct LineColumn {
 
 class SourceFile : public std::enable_shared_from_this<SourceFile> {
 public:
-  static std::shared_ptr<const SourceFile> create(std::string path, std::string text);
+  static std::shared_ptr<const SourceFile> create(std::string path, std::string text,
+                                                  std::shared_ptr<const SourceMap> origins = {});
 
   /// As given by the caller; only shown to the user and used to find imports beside it.
   const std::string &path() const { return filePath; }
@@ -32,13 +36,16 @@ public:
   LineColumn position(uint32_t offset) const;
   /// The text of a line, counted from 1, without its end-of-line characters.
   llvm::StringRef line(unsigned number) const;
+  /// Where the text comes from if it is generated; null if it is not.
+  const SourceMap *origins() const { return map.get(); }
 
 private:
-  SourceFile(std::string path, std::string text);
+  SourceFile(std::string path, std::string text, std::shared_ptr<const SourceMap> origins);
 
   std::string filePath;
   std::string content;
   std::vector<uint32_t> lineStarts;
+  std::shared_ptr<const SourceMap> map;
 };
 
 /// The bytes [begin, end) of a file. A range without a file is a place outside of any source text.
@@ -50,6 +57,8 @@ struct SourceRange {
   llvm::StringRef text() const { return file->text().slice(begin, end); }
   /// From the start of this range to the end of `last`.
   SourceRange to(SourceRange last) const { return {file, begin, last.end}; }
+  /// What the user wrote to get this text; the range itself if that is this text.
+  SourceRange origin() const;
 };
 
 } // namespace updraft

@@ -1,0 +1,24 @@
+//===- OwnedText.h - Text that the caller owns --------------------------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_LIB_CAPI_OWNEDTEXT_H
+#define UPDRAFT_LIB_CAPI_OWNEDTEXT_H
+
+#include "LastError.h"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace updraft::capi {
+
+/// Copies `text` to memory for upd_string_release.
+inline upd_status giveText(const std::string &text, char **result) {
+  *result = static_cast<char *>(std::malloc(text.size() + 1));
+  if (!*result)
+    return fail(UPD_OUT_OF_MEMORY, "out of memory");
+  std::memcpy(*result, text.c_str(), text.size() + 1);
+  return UPD_OK;
+}
+
+} // namespace updraft::capi
+
+#endif // UPDRAFT_LIB_CAPI_OWNEDTEXT_H

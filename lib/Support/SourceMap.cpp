@@ -1,0 +1,73 @@
+//===- SourceMap.cpp - Where the pieces of a generated text come from -------------------------===//
+
+#include "updraft/Support/SourceMap.h"
+
+#include "updraft/Support/SourceFile.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <algorithm>
+
+using namespace updraft;
+
+template <typename... Args> static llvm::Error refuse(const char *format, Args &&...args) {
+  return llvm::make_error<llvm::StringError>(llvm::formatv(format, args...).str(),
+                                             llvm::inconvertibleErrorCode());
+}
+
+static llvm::Error checkSpan(const SourceMap::Span &span, size_t index,
+                             const SourceMap::Files &files, size_t textSize) {
+  if (span.begin > span.end || span.end > textSize)
+    return refuse("span {0} is [{1}, {2}) of a text of {3} bytes", index, span.begin, span.end,
+                  textSize);
+  if (span.file >= files.size())
+    return refuse("span {0} is from file {1}, but there are {2}", index, span.file, files.size());
+  size_t originSize = files[span.file]->text().size();
+  if (span.originBegin > span.originEnd || span.originEnd > originSize)
+    return refuse("span {0} is from [{1}, {2}) of a file of {3} bytes", index, span.originBegin,
+                  span.originEnd, originSize);
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::shared_ptr<const SourceMap>>
+SourceMap::create(Files files, std::vector<Span> spans, size_t textSize) {
+  std::vector<int32_t> parents;
+  std::vector<int32_t> open;
+  for (size_t i = 0; i < spans.size(); ++i) {
+    if (llvm::Error error = checkSpan(spans[i], i, files, textSize))
+      return error;
+    if (i > 0 && spans[i].begin < spans[i - 1].begin)
+      return refuse("span {0} begins before span {1}; give spans in the order of their begin", i,
+                    i - 1);
+    while (!open.empty() && spans[open.back()].end <= spans[i].begin)
+      open.pop_back();
+    if (!open.empty() && spans[i].end > spans[open.back()].end)
+      return refuse("span {0} ends after span {1}, in which it begins; spans lie within each other "
+                    "or apart, the outer one first",
+                    i, open.back());
+    parents.push_back(open.empty() ? -1 : open.back());
+    open.push_back(static_cast<int32_t>(i));
+  }
+  std::shared_ptr<SourceMap> map(new SourceMap(std::move(files), std::move(spans)));
+  map->parents = std::move(parents);
+  return map;
+}
+
+SourceRange SourceMap::find(uint32_t begin, uint32_t end) const {
+  auto after = std::upper_bound(spans.begin(), spans.end(), begin,
+                                [](uint32_t at, const Span &span) { return at < span.begin; });
+  const Span *holdsFirst = nullptr;
+  for (auto i = static_cast<int32_t>(after - spans.begin()) - 1; i >= 0; i = parents[i]) {
+    const Span &span = spans[i];
+    if (span.end <= begin)
+      continue;
+    if (!holdsFirst)
+      holdsFirst = &span;
+    if (span.end >= end) {
+      holdsFirst = &span;
+      break;
+    }
+  }
+  if (!holdsFirst)
+    return SourceRange();
+  return {files[holdsFirst->file].get(), holdsFirst->originBegin, holdsFirst->originEnd};
+}

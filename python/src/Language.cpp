@@ -1,0 +1,36 @@
+//===- Language.cpp - What the language knows, in Python --------------------------------------===//
+
+#include "Language.h"
+
+#include "Status.h"
+#include "updraft-c/compiler.h"
+#include "updraft-c/language.h"
+
+#include <memory>
+#include <nanobind/stl/string.h>
+
+namespace nb = nanobind;
+
+void updraft::python::bindLanguage(nb::module_ &module) {
+  module.def("functions", [] {
+    nb::list result;
+    for (size_t i = 0, count = upd_function_count(); i < count; ++i)
+      result.append(nb::make_tuple(upd_function_name(i), upd_function_arity(i)));
+    return result;
+  });
+  module.def("transforms", [] {
+    nb::list result;
+    for (size_t i = 0, count = upd_transform_count(); i < count; ++i)
+      result.append(upd_transform_name(i));
+    return result;
+  });
+  module.def(
+      "format",
+      [](nb::bytes source, const std::string &filename) {
+        char *text = nullptr;
+        check(upd_format(source.c_str(), source.size(), filename.c_str(), &text));
+        std::unique_ptr<char, decltype(&upd_string_release)> owned(text, upd_string_release);
+        return nb::bytes(owned.get());
+      },
+      nb::arg("source"), nb::arg("filename"));
+}

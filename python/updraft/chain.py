@@ -1,0 +1,142 @@
+"""Chains of transforms and a rule, wherever each of them comes from."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from .compiler import Rule
+from .definition import FileDefinition, RuleDefinition
+from .errors import InvalidArgumentError
+from .tracing.places import Place, here
+from .tracing.rule import TracedDefinition
+from .transforms import Stage
+
+if TYPE_CHECKING:
+    from .tracing.printer import Source
+
+_Part = TracedDefinition | FileDefinition | str
+
+
+class ChainDefinition(RuleDefinition):
+    """Stages that are one rule."""
+
+    def __init__(
+        self, parts: tuple[_Part, ...], defaults: Mapping[str, Any], place: Place | None = None
+    ) -> None:
+        self._parts = parts
+        self._defaults = dict(defaults)
+        self._place = place
+        self._compiled: Rule | None = None
+
+    def _default(self) -> Rule:
+        if self._compiled is None:
+            self._compiled = self.compile()
+        return self._compiled
+
+    @property
+    def name(self) -> str:
+        names = (part.split("(")[0] if isinstance(part, str) else part.name for part in self._parts)
+        return "_".join(name.strip() for name in names)[:100]
+
+    @property
+    def hypers(self) -> dict[str, float]:
+        return self._default().hypers
+
+    @property
+    def statics(self) -> dict[str, Any]:
+        return self._default().statics | self._part_statics()
+
+    @property
+    def states(self) -> dict[str, str]:
+        return self._default().states
+
+    def _part_statics(self) -> dict[str, Any]:
+        """The static arguments of all functions; one name is one argument for all of them."""
+        statics: dict[str, Any] = {}
+        for part in self._parts:
+            if isinstance(part, TracedDefinition):
+                statics |= part.statics
+        return statics | {name: v for name, v in self._defaults.items() if name in statics}
+
+    def _traced_statics(self) -> "set[str]":
+        return {*self._part_statics()}
+
+    def _settings(self) -> dict[str, Any]:
+        traced = self._part_statics()
+        return {name: value for name, value in self._defaults.items() if name not in traced}
+
+    def __call__(self, **defaults: Any) -> "ChainDefinition":
+        return ChainDefinition(self._parts, self._defaults | defaults, self._place)
+
+    def __reduce__(self) -> Any:
+        return ChainDefinition, (self._parts, self._defaults)
+
+    @property
+    def _rule(self) -> str | None:
+        return self.name
+
+    def _source(self, statics: Mapping[str, Any]) -> "Source":
+        from .tracing.printer import Source
+
+        chosen = self._part_statics() | dict(statics)
+        imports: list[str] = []
+        texts: list[Source] = []
+        stages: list[str] = []
+        names: dict[str, bytes] = {}
+        for part in self._parts:
+            if isinstance(part, str):
+                stages.append(part)
+            elif isinstance(part, FileDefinition):
+                line, stage = part._stage()
+                if line not in imports:
+                    imports.append(line)
+                stages.append(stage)
+            else:
+                mine = {name: chosen[name] for name in part.statics}
+                name, source = part.name, part._source(mine)
+                count = 1
+                # Two functions may have one name, and one function two sets of defaults.
+                while names.setdefault(name, source.text) != source.text:
+                    count += 1
+                    name = f"{part.name}_{count}"
+                    source = part._named(name)._source(mine)
+                if source.text not in (text.text for text in texts):
+                    texts.append(source)
+                stages.append(name)
+        whole = Source("".join(imports).encode(), [])
+        for source in texts:
+            whole = whole.followed_by(source)
+        begin = f"rule {self.name} = "
+        chain = (begin + " |> ".join(stages) + "\n").encode()
+        spans = [] if self._place is None else [(0, len(chain) - 1, self._place)]
+        return whole.followed_by(Source(chain, spans)).formatted(self._filename)
+
+
+def chain(*stages: RuleDefinition | Stage | str) -> RuleDefinition:
+    """Makes one rule of transforms and a rule; the order is that in which they run.
+
+    Args:
+        stages: functions with `@updraft.transform` and `@updraft.rule`, what `updraft.load` gives,
+            transforms of the library as `updraft.transforms.clip_by_value(bound=0.5)`, stages as
+            the language writes them, "clip_by_value(0.5)", and other chains.
+
+    >>> import updraft
+    >>> @updraft.rule
+    ... def sgd(param, grad, lr=0.1):
+    ...     return param - lr * grad
+    >>> clipped = updraft.chain(updraft.transforms.clip_by_value(bound=0.5), sgd)
+    >>> clipped.hypers
+    {'bound': 0.5, 'lr': 0.1}
+    """
+    parts: list[_Part] = []
+    for stage in stages:
+        if isinstance(stage, ChainDefinition):
+            parts += stage._parts
+        elif isinstance(stage, Stage):
+            parts.append(stage.text)
+        elif isinstance(stage, TracedDefinition | FileDefinition | str):
+            parts.append(stage)
+        else:
+            raise TypeError(f"a stage is {type(stage)}; give definitions, transforms or text")
+    if not parts:
+        raise InvalidArgumentError("a chain has no stages; give transforms and a rule")
+    return ChainDefinition(tuple(parts), {}, here())

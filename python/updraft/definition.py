@@ -1,0 +1,228 @@
+"""Rules that are not compiled yet: functions, files, and chains of them."""
+
+import abc
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from .compiler import Rule, compile_source, path_text, read_source, setting_literal
+
+if TYPE_CHECKING:
+    from .tracing.printer import Source
+
+
+class RuleDefinition(abc.ABC):
+    """A rule before it is compiled: for every choice of static arguments and storage types.
+
+    Made by `@updraft.rule`, `@updraft.transform`, `updraft.load` and `updraft.chain`. It is given
+    to `updraft.Optimizer` as it is, or compiled with `compile`. Calling it with other defaults,
+    `definition(lr=3e-4)`, gives another definition.
+    """
+
+    @property
+    @abc.abstractmethod
+    def name(self) -> str:
+        """The rule's name."""
+
+    @property
+    @abc.abstractmethod
+    def hypers(self) -> dict[str, float]:
+        """The hyperparameters with their defaults."""
+
+    @property
+    @abc.abstractmethod
+    def statics(self) -> dict[str, Any]:
+        """The static arguments with their defaults."""
+
+    @property
+    @abc.abstractmethod
+    def states(self) -> dict[str, str]:
+        """The states with their storage types, where the parameter is stored as f32."""
+
+    @abc.abstractmethod
+    def __call__(self, **defaults: Any) -> "RuleDefinition":
+        """Returns the same rule with other defaults of hyperparameters and static arguments."""
+
+    @abc.abstractmethod
+    def _source(self, statics: Mapping[str, Any]) -> "Source":
+        """The text for a choice of static arguments, and where it comes from."""
+
+    @property
+    def _filename(self) -> str:
+        return f"<{self.name}>"
+
+    @property
+    def _rule(self) -> str | None:
+        """Which rule of the text, if it has several."""
+        return None
+
+    def _settings(self) -> dict[str, Any]:
+        """What is set where the text does not say it."""
+        return {}
+
+    def _traced_statics(self) -> "set[str]":
+        """The static arguments that are settled in the text."""
+        return {*self.statics}
+
+    def to_upd(self, **statics: Any) -> str:
+        """Returns the rule in the language, for a choice of static arguments."""
+        unknown = statics.keys() - self._traced_statics()
+        if unknown:
+            from .errors import InvalidArgumentError
+
+            raise InvalidArgumentError(
+                f"`{self.name}` has no static argument `{min(unknown)}` to choose"
+            )
+        return self._source(statics).text.decode().rstrip("\n")
+
+    def compile(
+        self,
+        *,
+        set: Mapping[str, Any] | None = None,
+        storage: Mapping[str, Any] | None = None,
+        numerics: str = "ieee",
+        cache_dir: str | os.PathLike[str] | None = None,
+    ) -> Rule:
+        """Compiles the rule for this machine's CPU, or takes it from the cache.
+
+        See `updraft.compile` for the arguments; `set` has static arguments, too.
+        """
+        given = dict(set or {})
+        traced = self._traced_statics()
+        statics = {name: given.pop(name) for name in traced & given.keys()}
+        source = self._source(statics)
+        return compile_source(
+            source.text,
+            filename=self._filename,
+            rule=self._rule,
+            set=self._settings() | given,
+            storage=storage,
+            numerics=numerics,
+            cache_dir=cache_dir,
+            origins=source.origins(),
+        )
+
+    def ir(
+        self,
+        stage: str = "schedule",
+        *,
+        set: Mapping[str, Any] | None = None,
+        storage: Mapping[str, Any] | None = None,
+        numerics: str = "ieee",
+    ) -> str:
+        """Returns the rule's text at one of `updraft.STAGES`."""
+        return self.compile(set=set, storage=storage, numerics=numerics).emit(stage)
+
+    def explain(
+        self,
+        *,
+        set: Mapping[str, Any] | None = None,
+        storage: Mapping[str, Any] | None = None,
+        numerics: str = "ieee",
+    ) -> str:
+        """Returns what a step costs: passes, bytes and flops per element, hoisted scalars."""
+        return self.compile(set=set, storage=storage, numerics=numerics).explain()
+
+    def _arguments(self) -> list[str]:
+        arguments = [f"{name}={value:g}" for name, value in self.hypers.items()]
+        return arguments + [f"{name}={value!r}" for name, value in self.statics.items()]
+
+    def __repr__(self) -> str:
+        return f"<updraft rule definition {self.name}({', '.join(self._arguments())})>"
+
+    def _repr_html_(self) -> str:
+        import html
+
+        rows = []
+        for title, items in (
+            ("hyperparameters", [f"{name} = {value:g}" for name, value in self.hypers.items()]),
+            ("static", [f"{name} = {value!r}" for name, value in self.statics.items()]),
+            ("states", [f"{name}: {storage}" for name, storage in self.states.items()]),
+        ):
+            if items:
+                cells = ", ".join(f"<code>{html.escape(item)}</code>" for item in items)
+                rows.append(f"<tr><td>{title}</td><td style='text-align:left'>{cells}</td></tr>")
+        return (
+            f"<b>{html.escape(self.name)}</b><table>{''.join(rows)}</table>"
+            f"<details><summary>rule</summary><pre>{html.escape(self.to_upd())}</pre></details>"
+        )
+
+
+class FileDefinition(RuleDefinition):
+    """A rule of a file."""
+
+    def __init__(self, path: str, rule: str | None, defaults: Mapping[str, Any]) -> None:
+        self._path = path
+        self._chosen = rule
+        self._defaults = dict(defaults)
+        self._compiled: Rule | None = None
+
+    def _default(self) -> Rule:
+        if self._compiled is None:
+            self._compiled = self.compile()
+        return self._compiled
+
+    @property
+    def name(self) -> str:
+        return self._default().name
+
+    @property
+    def hypers(self) -> dict[str, float]:
+        return self._default().hypers
+
+    @property
+    def statics(self) -> dict[str, Any]:
+        return self._default().statics
+
+    @property
+    def states(self) -> dict[str, str]:
+        return self._default().states
+
+    def __call__(self, **defaults: Any) -> "FileDefinition":
+        return FileDefinition(self._path, self._chosen, self._defaults | defaults)
+
+    def __reduce__(self) -> Any:
+        return FileDefinition, (self._path, self._chosen, self._defaults)
+
+    def _source(self, statics: Mapping[str, Any]) -> "Source":
+        from .tracing.printer import Source
+
+        return Source(read_source(self._path), [])
+
+    @property
+    def _filename(self) -> str:
+        return self._path
+
+    @property
+    def _rule(self) -> str | None:
+        return self._chosen
+
+    def _settings(self) -> dict[str, Any]:
+        return dict(self._defaults)
+
+    def _traced_statics(self) -> "set[str]":
+        return {*()}
+
+    def _stage(self) -> tuple[str, str]:
+        """The import and the stage that a chain has for it."""
+        arguments = ", ".join(
+            f"{name} = {setting_literal(name, value)}" for name, value in self._defaults.items()
+        )
+        path = os.path.abspath(self._path)  # noqa: PTH100
+        return f"import {setting_literal('path', path)}\n", f"{self.name}({arguments})"
+
+
+def load(path: str | os.PathLike[str], rule: str | None = None) -> RuleDefinition:
+    """Returns the definition of a rule in a file of the language.
+
+    Args:
+        path: the file.
+        rule: which rule, if the file has several; or a chain: "clip_by_value(1) |> SGD".
+
+    Raises:
+        FileMissingError: there is no such file.
+        CompileError: the text is in error, and the message shows where.
+    """
+    definition = FileDefinition(path_text(path), rule, {})
+    definition._default()
+    return definition

@@ -1,0 +1,395 @@
+"""The functions of the language, for rules written in Python.
+
+Each takes values of a rule and numbers, and gives a value of the rule. docs/language.md says what
+they compute, and how they round.
+"""
+
+from typing import Any, TypeAlias, overload
+
+from .messages import error
+from .places import here
+from .trace import Condition, current
+from .values import Value, as_number, kind_name, operand, record
+
+# What a function takes: a value of a rule, or a number of Python's or numpy's.
+Operand: TypeAlias = Value | float
+
+
+def _call(name: str, *arguments: Any, is_bool: bool = False) -> Value:
+    current(name)
+    what = f"an argument of `{name}`"
+    operands = tuple(operand(argument, what) for argument in arguments)
+    return record("call", name, operands, is_bool=is_bool)
+
+
+@overload
+def where(condition: bool, a: Operand, b: Operand) -> Operand: ...
+@overload
+def where(condition: Value, a: Operand, b: Operand) -> Value: ...
+def where(condition: Value | bool, a: Operand, b: Operand) -> Operand:
+    """Chooses a where the condition holds, else b: for each element, if the condition is of one.
+
+    A static condition chooses when the function is traced. Both a and b are computed by Python in
+    any case; what only one of them needs is computed by the rule where it is needed.
+    """
+    if not isinstance(condition, Value):
+        chosen = as_number(condition)
+        if not isinstance(chosen, bool):
+            raise error(
+                f"the condition of `where` is {kind_name(condition)}; give a bool of the rule",
+                here(),
+            )
+        return a if chosen else b
+    branches = (operand(a, "a branch of `where`"), operand(b, "a branch of `where`"))
+    is_bool = branches[0].is_bool and branches[1].is_bool
+    return record("if", "where", (condition, *branches), is_bool=is_bool)
+
+
+def max(x: Operand, y: Operand | None = None) -> Value:
+    """The larger of two, or with one argument the maximum over the parameter; NaN if any is."""
+    return _call("max", x) if y is None else _call("max", x, y)
+
+
+def min(x: Operand, y: Operand) -> Value:
+    """The smaller of two; NaN if either is."""
+    return _call("min", x, y)
+
+
+def require(condition: Value | bool, message: str) -> None:
+    """Refuses hyperparameters for which the condition does not hold.
+
+    The condition may depend on hyperparameters and static arguments. In the message `{name}` stands
+    for the value of one.
+    """
+    trace = current("require")
+    if not isinstance(message, str):
+        raise error(f"the message of `require` is {kind_name(message)}; give text", here())
+    # The values of static arguments are known here, and unknown to the language.
+    for name, value in trace.statics.items():
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        message = message.replace("{" + name + "}", text.replace("{", "{{").replace("}", "}}"))
+    if isinstance(condition, Value):
+        trace.requirements.append(Condition("require", condition, here(), message))
+    elif not condition:
+        raise error(message.replace("{{", "{").replace("}}", "}"), here())
+
+
+def _when(function: str, keyword: str, condition: Value | bool) -> None:
+    trace = current(function)
+    value = operand(condition, f"the condition of `{function}`")
+    if value.kind == "bool" and value.text == "false":
+        return
+    trace.conditions.append(Condition(keyword, value, here()))
+
+
+def skip_when(condition: Value | bool) -> None:
+    """Leaves the step out where the condition holds: parameter, states and step count stay.
+
+    The condition is one for the parameter or the group: `updraft.skip_when(~isfinite(norm(grad)))`.
+    """
+    _when("skip_when", "skip", condition)
+
+
+def hold_when(condition: Value | bool) -> None:
+    """In a transform before the rule: leaves the stages behind it as they are where this holds."""
+    _when("hold_when", "hold", condition)
+
+
+# Arithmetic.
+
+
+def abs(x: Operand) -> Value:
+    """The magnitude."""
+    return _call("abs", x)
+
+
+def floor(x: Operand) -> Value:
+    """The next whole number below, or x itself."""
+    return _call("floor", x)
+
+
+def ceil(x: Operand) -> Value:
+    """The next whole number above, or x itself."""
+    return _call("ceil", x)
+
+
+def sqrt(x: Operand) -> Value:
+    """The square root, correctly rounded."""
+    return _call("sqrt", x)
+
+
+def exp(x: Operand) -> Value:
+    """The exponential, within the error of docs/numerics.md."""
+    return _call("exp", x)
+
+
+def log(x: Operand) -> Value:
+    """The natural logarithm, within the error of docs/numerics.md."""
+    return _call("log", x)
+
+
+def tanh(x: Operand) -> Value:
+    """The hyperbolic tangent, within the error of docs/numerics.md."""
+    return _call("tanh", x)
+
+
+def pow(x: Operand, y: Operand) -> Value:
+    """x to the power y; `x ** y` is expanded to multiplications where y is a small integer."""
+    return _call("pow", x, y)
+
+
+def fma(x: Operand, y: Operand, z: Operand) -> Value:
+    """`x * y + z`, rounded once."""
+    return _call("fma", x, y, z)
+
+
+def rounded(x: Operand) -> Value:
+    """A scalar, rounded to the type in which tensors are computed; a tensor as it is."""
+    return _call("rounded", x)
+
+
+def square(x: Operand) -> Value:
+    """`x * x`."""
+    return _call("square", x)
+
+
+def sign(x: Operand) -> Value:
+    """-1, 0 or 1; 0 for NaN."""
+    return _call("sign", x)
+
+
+def clamp(x: Operand, low: Operand, high: Operand) -> Value:
+    """The number between low and high that is nearest to x; NaN for NaN."""
+    return _call("clamp", x, low, high)
+
+
+def isnan(x: Operand) -> Value:
+    """Whether x is NaN."""
+    return _call("isnan", x, is_bool=True)
+
+
+def isfinite(x: Operand) -> Value:
+    """Whether x is neither infinite nor NaN."""
+    return _call("isfinite", x, is_bool=True)
+
+
+# Combinations, which round as PyTorch's operations do in the numerics mode `torch`.
+
+
+def lerp(a: Operand, b: Operand, w: Operand) -> Value:
+    """From a to b: a where w is 0."""
+    return _call("lerp", a, b, w)
+
+
+def nearer_lerp(a: Operand, b: Operand, w: Operand) -> Value:
+    """`lerp` from the nearer end."""
+    return _call("nearer_lerp", a, b, w)
+
+
+def add(x: Operand, y: Operand, alpha: Operand) -> Value:
+    """x plus a multiple of y: `x + alpha * y`."""
+    return _call("add", x, y, alpha)
+
+
+def addcmul(x: Operand, a: Operand, b: Operand, value: Operand) -> Value:
+    """x plus a multiple of a product: `x + value * a * b`."""
+    return _call("addcmul", x, a, b, value)
+
+
+def addcdiv(x: Operand, a: Operand, b: Operand, value: Operand) -> Value:
+    """x plus a multiple of a quotient: `x + value * a / b`."""
+    return _call("addcdiv", x, a, b, value)
+
+
+def quotient(scalar: Operand, x: Operand) -> Value:
+    """A scalar divided by a tensor."""
+    return _call("quotient", scalar, x)
+
+
+def scalar_product(x: Operand, y: Operand) -> Value:
+    """A product of scalars that PyTorch keeps in a tensor."""
+    return _call("scalar_product", x, y)
+
+
+def decayed(g: Operand, p: Operand, weight_decay: Operand) -> Value:
+    """The gradient g of a loss with the penalty `weight_decay / 2 * p * p`; g where that is 0."""
+    return _call("decayed", g, p, weight_decay)
+
+
+# Reductions, in f64.
+
+
+def sum(x: Operand) -> Value:
+    """The sum over the parameter."""
+    return _call("sum", x)
+
+
+def dot(x: Operand, y: Operand) -> Value:
+    """The sum of the products over the parameter."""
+    return _call("dot", x, y)
+
+
+def mean(x: Operand) -> Value:
+    """The mean over the parameter."""
+    return _call("mean", x)
+
+
+def norm(x: Operand) -> Value:
+    """The Euclidean norm of the parameter."""
+    return _call("norm", x)
+
+
+def rms(x: Operand) -> Value:
+    """The root of the mean square over the parameter."""
+    return _call("rms", x)
+
+
+def count(x: Operand) -> Value:
+    """How many values x has: one per element, or one per row, column or batch."""
+    return _call("count", x)
+
+
+def size() -> Value:
+    """How many elements the parameter has."""
+    return _call("size")
+
+
+def group_sum(x: Operand) -> Value:
+    """The sum over the parameter group."""
+    return _call("group_sum", x)
+
+
+def group_max(x: Operand) -> Value:
+    """The maximum over the parameter group; NaN if any is."""
+    return _call("group_max", x)
+
+
+def group_dot(x: Operand, y: Operand) -> Value:
+    """The sum of the products over the parameter group."""
+    return _call("group_dot", x, y)
+
+
+def group_mean(x: Operand) -> Value:
+    """The mean over the parameter group."""
+    return _call("group_mean", x)
+
+
+def global_norm(x: Operand) -> Value:
+    """The Euclidean norm over the parameter group."""
+    return _call("global_norm", x)
+
+
+def group_size() -> Value:
+    """How many elements the parameter group has."""
+    return _call("group_size")
+
+
+# Matrices, where `matrix` holds.
+
+
+def rows() -> Value:
+    """How many rows a matrix has."""
+    return _call("rows")
+
+
+def columns() -> Value:
+    """How many columns a matrix has."""
+    return _call("columns")
+
+
+def row_sum(x: Operand) -> Value:
+    """The sum over each row."""
+    return _call("row_sum", x)
+
+
+def row_max(x: Operand) -> Value:
+    """The maximum over each row; NaN if any is."""
+    return _call("row_max", x)
+
+
+def row_dot(x: Operand, y: Operand) -> Value:
+    """The sum of the products over each row."""
+    return _call("row_dot", x, y)
+
+
+def row_mean(x: Operand) -> Value:
+    """The mean over each row."""
+    return _call("row_mean", x)
+
+
+def row_norm(x: Operand) -> Value:
+    """The Euclidean norm of each row."""
+    return _call("row_norm", x)
+
+
+def column_sum(x: Operand) -> Value:
+    """The sum over each column."""
+    return _call("column_sum", x)
+
+
+def column_max(x: Operand) -> Value:
+    """The maximum over each column; NaN if any is."""
+    return _call("column_max", x)
+
+
+def column_dot(x: Operand, y: Operand) -> Value:
+    """The sum of the products over each column."""
+    return _call("column_dot", x, y)
+
+
+def column_mean(x: Operand) -> Value:
+    """The mean over each column."""
+    return _call("column_mean", x)
+
+
+def column_norm(x: Operand) -> Value:
+    """The Euclidean norm of each column."""
+    return _call("column_norm", x)
+
+
+def batch_sum(x: Operand) -> Value:
+    """The sum over each matrix of a batch."""
+    return _call("batch_sum", x)
+
+
+def batch_max(x: Operand) -> Value:
+    """The maximum over each matrix of a batch; NaN if any is."""
+    return _call("batch_max", x)
+
+
+def batch_dot(x: Operand, y: Operand) -> Value:
+    """The sum of the products over each matrix of a batch."""
+    return _call("batch_dot", x, y)
+
+
+def batch_mean(x: Operand) -> Value:
+    """The mean over each matrix of a batch."""
+    return _call("batch_mean", x)
+
+
+def batch_norm(x: Operand) -> Value:
+    """The Euclidean norm of each matrix of a batch."""
+    return _call("batch_norm", x)
+
+
+def batch_count(x: Operand) -> Value:
+    """How many values of x are of one matrix of a batch."""
+    return _call("batch_count", x)
+
+
+# Random numbers.
+
+
+def random() -> Value:
+    """A number per element, uniform in [0, 1); each call has numbers of its own."""
+    return _call("random")
+
+
+def normal() -> Value:
+    """A random number per element with mean 0 and variance 1."""
+    return _call("normal")
+
+
+def inverse_erf(x: Operand) -> Value:
+    """The inverse of the error function, to the precision of f32."""
+    return _call("inverse_erf", x)

@@ -1,0 +1,50 @@
+"""Errors that are found while a function is traced, shown as the compiler shows its own."""
+
+from ..errors import CompileError
+from .places import Place, PythonFile
+
+# As lib/Support/Diagnostics.cpp has it: of a longer line, what is around the place is shown.
+_MAX_SHOWN = 240
+
+
+def _printable(line: bytes) -> bytes:
+    return bytes(
+        byte if (byte >= 0x20 and byte != 0x7F) or byte == 0x09 else ord("?") for byte in line
+    )
+
+
+def _columns(text: bytes) -> int:
+    """How many columns a text takes: bytes that continue a UTF-8 sequence take none."""
+    return sum(byte & 0xC0 != 0x80 for byte in text)
+
+
+def render(severity: str, message: str, place: Place | None) -> str:
+    """Writes one message with its line and a caret."""
+    if place is None:
+        return f"{severity}: {message}\n"
+    file = PythonFile(place.path, place.namespace)
+    span = file.span(place)
+    if span is None:
+        return f"{place.path}:{place.line}: {severity}: {message}\n"
+    column = span[0] - file.starts[place.line - 1]
+    text = f"{place.path}:{place.line}:{column + 1}: {severity}: {message}\n"
+    line = file.line(place.line)
+    marked = span[1] - span[0]
+    if len(line) > _MAX_SHOWN:
+        begin = max(0, column - _MAX_SHOWN // 2)
+        while begin < column and line[begin] & 0xC0 == 0x80:
+            begin += 1
+        line, column = line[begin : begin + _MAX_SHOWN], column - begin
+    indent = "".join("\t" if byte == 0x09 else " " for byte in line[:column] if byte & 0xC0 != 0x80)
+    carets = "^" + "~" * (max(1, _columns(line[column : column + marked])) - 1)
+    return text + _printable(line).decode(errors="replace") + "\n" + indent + carets + "\n"
+
+
+def error(
+    message: str, place: Place | None, note: tuple[str, Place | None] | None = None
+) -> CompileError:
+    """Makes the exception for a mistake in a traced function."""
+    text = render("error", message, place)
+    if note is not None:
+        text += render("note", *note)
+    return CompileError(text.rstrip("\n"))

@@ -1,0 +1,78 @@
+"""Names of the language: which are legal, and how to make one of a variable's name."""
+
+from .messages import error
+from .places import Place
+
+# As Lexer.cpp has them.
+KEYWORDS = frozenset(
+    [
+        "else",
+        "false",
+        "finish",
+        "fn",
+        "hold",
+        "if",
+        "import",
+        "let",
+        "next",
+        "over",
+        "require",
+        "return",
+        "rule",
+        "skip",
+        "state",
+        "static",
+        "then",
+        "transform",
+        "true",
+        "update",
+        "when",
+    ]
+)
+RESERVED = frozenset({"param", "grad", "step", "first", "matrix", "new_param", "numerics"})
+_MAX_LENGTH = 100
+
+
+def is_name(text: object) -> bool:
+    """Whether a text is a name of the language."""
+    return (
+        isinstance(text, str)
+        and len(text) <= _MAX_LENGTH
+        and text.isascii()
+        and text.isidentifier()
+        and text not in KEYWORDS
+    )
+
+
+def check_name(text: object, what: str, place: Place | None) -> None:
+    """Refuses what is no name; `what` is "a state"."""
+    if is_name(text):
+        return
+    if text in KEYWORDS:
+        reason = "which is a keyword of the language; choose another name"
+    else:
+        reason = f"which is no name; a name is at most {_MAX_LENGTH} letters, digits and `_`"
+    raise error(f"{what} is called {text!r}, {reason}", place)
+
+
+class Namespace:
+    """Gives every value a name of its own."""
+
+    def __init__(self, taken: "set[str] | frozenset[str]", states: "set[str]") -> None:
+        self._taken = set(taken) | states
+        self._states = states
+
+    def unique(self, wish: str) -> str:
+        """A legal name as near to `wish` as can be."""
+        name = "".join(c if c.isascii() else "_" for c in wish)[: _MAX_LENGTH - 8]
+        if name in self._states:
+            # The next value of a state is often assigned to a variable of its name.
+            name = "new_" + name
+        if name in KEYWORDS:
+            name += "_"
+        count, candidate = 1, name
+        while candidate in self._taken:
+            count += 1
+            candidate = f"{name}_{count}"
+        self._taken.add(candidate)
+        return candidate

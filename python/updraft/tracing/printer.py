@@ -1,0 +1,363 @@
+"""Prints a trace as text of the language, with the places that its pieces come from."""
+
+from bisect import bisect_left
+
+from .messages import error
+from .names import RESERVED, Namespace
+from .places import Place, PythonFile
+from .trace import Trace
+from .values import Value
+
+# How tightly operators bind: docs/language.md.
+_SUM, _PRODUCT, _PREFIX, _POWER, _OPERAND = 4, 5, 6, 7, 8
+_PRECEDENCE = {
+    "||": 1,
+    "&&": 2,
+    **dict.fromkeys(("<", "<=", ">", ">=", "==", "!="), 3),
+    "+": _SUM,
+    "-": _SUM,
+    "*": _PRODUCT,
+    "/": _PRODUCT,
+    "^": _POWER,
+}
+# What a value is called that no variable names.
+_WORDS = {"+": "total", "-": "difference", "*": "product", "/": "quotient", "^": "power"}
+
+# A tree that is deeper is given names in between; the language nests 64 deep.
+_MAX_DEPTH = 24
+# The compiler refuses longer texts.
+_MAX_TEXT = 1 << 16
+
+# Where a value exists that needs a matrix, or a vector.
+_MATRIX, _VECTOR = 1, 2
+
+
+class Source:
+    """Text of the language, and where its pieces come from."""
+
+    def __init__(self, text: bytes, spans: list[tuple[int, int, Place]]) -> None:
+        self.text = text
+        # (begin, end) of the text, and the place.
+        self.spans = spans
+
+    def formatted(self, filename: str) -> "Source":
+        """The same in the project's style."""
+        from .. import _updraft
+        from ..errors import CompileError
+
+        try:
+            text = _updraft.format(self.text, filename)
+        except CompileError:
+            # Compiling it gives the same error, and shows where it comes from.
+            return self
+        # The same words in the same order: only the blanks between them change.
+        before, after = _words(self.text), _words(text)
+        if len(before) != len(after):
+            return self
+        spans = [
+            (after[bisect_left(before, begin)], after[bisect_left(before, end) - 1] + 1, place)
+            for begin, end, place in self.spans
+        ]
+        return Source(text, spans)
+
+    def followed_by(self, other: "Source") -> "Source":
+        """Both texts, a line between them."""
+        text = self.text + b"\n" if self.text else b""
+        spans = [(begin + len(text), end + len(text), place) for begin, end, place in other.spans]
+        return Source(text + other.text, self.spans + spans)
+
+    def origins(self) -> tuple[list[tuple[bytes, bytes]], list[tuple[int, int, int, int, int]]]:
+        """The files and spans as the compiler takes them. What has no text is left out."""
+        files: dict[str, tuple[int, PythonFile]] = {}
+        found = []
+        # Of equal spans the inner one was made first.
+        for begin, end, place in reversed(self.spans):
+            if place.path not in files:
+                files[place.path] = (len(files), PythonFile(place.path, place.namespace))
+            number, file = files[place.path]
+            span = file.span(place)
+            if span is not None:
+                found.append((begin, end, number, *span))
+        found.sort(key=lambda span: (span[0], -span[1]))
+        return [(file.path, file.text) for _, file in files.values()], found
+
+
+def _words(text: bytes) -> list[int]:
+    """The offsets of all bytes that are no blanks."""
+    return [offset for offset, byte in enumerate(text) if byte not in b" \n\t\r"]
+
+
+class _Text:
+    def __init__(self) -> None:
+        self.pieces: list[str] = []
+        self.length = 0
+        self.spans: list[tuple[int, int, Place]] = []
+
+    def add(self, piece: str, place: Place | None = None) -> None:
+        begin = self.length
+        self.pieces.append(piece)
+        self.length += len(piece.encode())
+        if self.length > _MAX_TEXT:
+            raise error(f"the traced rule has more than {_MAX_TEXT} bytes of text", place)
+        self.mark(begin, place)
+
+    def mark(self, begin: int, place: Place | None) -> None:
+        if place is not None and self.length > begin:
+            self.spans.append((begin, self.length, place))
+
+
+def _is_lone(value: Value) -> bool:
+    return not value.operands and value.kind != "call"
+
+
+def _needs(value: Value, trace: Trace, known: dict[Value, int]) -> int:
+    """Whether a value exists for matrices only, or for vectors only."""
+    if value.kind == "name":
+        state = trace.states.get(value.text)
+        return 0 if state is None or state.when is None else _side(state.when)
+    if value.kind == "call" and value.text.startswith(("row", "column", "batch")):
+        return _MATRIX
+    if value.kind == "if":
+        condition, then, other = value.operands
+        side = _side(condition)
+        opposite = (_MATRIX | _VECTOR) & ~side if side else 0
+        return known[condition] | known[then] & ~side | known[other] & ~opposite
+    needs = 0
+    for operand in value.operands:
+        needs |= known[operand]
+    return needs
+
+
+def _side(condition: Value) -> int:
+    if condition.kind == "name" and condition.text == "matrix":
+        return _MATRIX
+    if condition.kind == "unary" and condition.text == "!":
+        inner = condition.operands[0]
+        return _VECTOR if _side(inner) == _MATRIX else _MATRIX if _side(inner) else 0
+    return 0
+
+
+class Printer:
+    """Decides which values get a name, and prints."""
+
+    def __init__(self, trace: Trace, hypers: dict[str, str], places: dict[str, Place]) -> None:
+        self.trace = trace
+        self.hypers = hypers
+        self.places = places
+        self.text = _Text()
+        self.names: dict[Value, str] = {}
+
+    def _live(self) -> list[Value]:
+        """All values that the update needs, operands first."""
+        roots = [condition.value for condition in self.trace.conditions]
+        roots += [state.next for state in self.trace.states.values() if state.next is not None]
+        roots += self.trace.results.values()
+        live: dict[int, Value] = {}
+        self.uses: dict[Value, int] = {}
+        stack = list(roots)
+        for root in roots:
+            self.uses[root] = self.uses.get(root, 0) + 1
+        while stack:
+            value = stack.pop()
+            if value.order in live:
+                continue
+            live[value.order] = value
+            for operand in value.operands:
+                self.uses[operand] = self.uses.get(operand, 0) + 1
+                stack.append(operand)
+        return [live[order] for order in sorted(live)]
+
+    def _name_values(self, live: list[Value]) -> list[Value]:
+        """Chooses the values that are declared with `let`."""
+        taken = RESERVED | self.hypers.keys()
+        names = Namespace(taken, set(self.trace.states))
+        depths: dict[Value, int] = {}
+        lets = []
+        for value in live:
+            depth = 1 + max((depths[operand] for operand in value.operands), default=0)
+            if not _is_lone(value) and (
+                value.name is not None or self.uses[value] > 1 or depth > _MAX_DEPTH
+            ):
+                wish = value.name or (
+                    value.text if value.kind == "call" else _WORDS.get(value.text, "value")
+                )
+                self.names[value] = names.unique(wish)
+                lets.append(value)
+                depth = 1
+            depths[value] = depth
+        return lets
+
+    def print(self, name: str, comment: str | None, name_place: Place | None) -> Source:
+        """Prints the whole rule."""
+        add, trace = self.text.add, self.trace
+        self.name_place = name_place
+        live = self._live()
+        needs: dict[Value, int] = {}
+        for value in live:
+            needs[value] = _needs(value, trace, needs)
+        lets = self._name_values(live)
+
+        for line in (comment or "").splitlines():
+            clean = "".join(c if c.isprintable() else " " for c in line).rstrip()
+            add(("// " + clean).rstrip() + "\n")
+        begin = self.text.length
+        add("transform " if trace.is_transform else "rule ")
+        add(name, name_place)
+        add("(")
+        for index, (hyper, default) in enumerate(self.hypers.items()):
+            add(", " if index else "")
+            start = self.text.length
+            add(hyper)
+            add(" = " + default)
+            self.text.mark(start, self.places.get(hyper))
+        add(")\n")
+        self._requirements()
+        add("{\n")
+        self._states()
+        inputs = {value.text for value in live if value.kind == "name"} & trace.inputs.keys()
+        inputs.discard("matrix")
+        add("update(")
+        for index, given in enumerate(known for known in trace.inputs if known in inputs):
+            add(", " if index else "")
+            add(given, self.places.get(given))
+        add(") {\n")
+        for value in lets:
+            self._let(value, needs[value])
+        add("\n" if lets else "")
+        self._statements()
+        add("}\n}\n")
+        self.text.mark(begin, name_place)
+        return Source("".join(self.text.pieces).encode(), self.text.spans)
+
+    def _requirements(self) -> None:
+        for condition in self.trace.requirements:
+            begin = self.text.length
+            self.text.add("  require ")
+            self._expression(condition.value, named=False)
+            self.text.add(f" else {_string(condition.message)}\n", None)
+            self.text.mark(begin, condition.place)
+
+    def _states(self) -> None:
+        for state in self.trace.states.values():
+            begin = self.text.length
+            self.text.add("state " + state.name)
+            if state.over is not None:
+                self.text.add(" over " + state.over)
+            self.text.add(" = ")
+            self._expression(state.initial, named=False)
+            if state.storage is not None:
+                self.text.add(" : " + state.storage)
+            if state.when is not None:
+                self.text.add(" when ")
+                self._expression(state.when, named=False)
+            self.text.mark(begin, state.place)
+            self.text.add("\n")
+
+    def _let(self, value: Value, needs: int) -> None:
+        begin = self.text.length
+        self.text.add(f"let {self.names[value]} = ")
+        name = self.names.pop(value)
+        # What only matrices have is computed for them alone.
+        other = "false" if value.is_bool else "0"
+        if needs == _MATRIX:
+            self.text.add("if matrix then ")
+            self._expression(value)
+            self.text.add(" else " + other)
+        elif needs == _VECTOR:
+            self.text.add(f"if matrix then {other} else ")
+            self._expression(value)
+        else:
+            self._expression(value)
+        self.names[value] = name
+        self.text.mark(begin, value.place)
+        self.text.add("\n")
+
+    def _statements(self) -> None:
+        for condition in self.trace.conditions:
+            begin = self.text.length
+            self.text.add(condition.keyword + " when ")
+            self._expression(condition.value)
+            self.text.mark(begin, condition.place)
+            self.text.add("\n")
+        for state in self.trace.states.values():
+            if state.next is None:
+                continue
+            begin = self.text.length
+            self.text.add(f"next {state.name} = ")
+            self._expression(state.next)
+            if state.when is not None:
+                self.text.add(" when ")
+                self._expression(state.when, named=False)
+            self.text.mark(begin, state.next_place)
+            self.text.add("\n")
+        for result, value in self.trace.results.items():
+            begin = self.text.length
+            self.text.add(f"next {result} = ")
+            self._expression(value)
+            self.text.mark(begin, value.place)
+            self.text.add("\n")
+
+    def _expression(self, value: Value, least: int = 0, *, named: bool = True) -> None:
+        """Prints a value, in parentheses if it binds less tightly than `least`."""
+        if named and value in self.names:
+            self.text.add(self.names[value])
+            return
+        precedence = _precedence(value)
+        begin = self.text.length
+        if precedence < least:
+            self.text.add("(")
+        if value.kind == "name" and value.trace is not self.trace:
+            raise error(
+                f"the value `{value.text}` is of another call; a rule uses its own arguments",
+                self.name_place,
+            )
+        if value.kind in ("name", "number", "bool"):
+            self.text.add(value.text)
+        elif value.kind == "unary":
+            self.text.add(value.text)
+            self._expression(value.operands[0], _PREFIX, named=named)
+        elif value.kind == "binary":
+            left, right = value.operands
+            # Operators are taken from the left, powers from the right; comparisons do not chain.
+            is_power, is_comparison = value.text == "^", precedence == 3
+            self._expression(
+                left,
+                _OPERAND if is_power else precedence + 1 if is_comparison else precedence,
+                named=named,
+            )
+            self.text.add(f" {value.text} ")
+            self._expression(right, _PREFIX if is_power else precedence + 1, named=named)
+        elif value.kind == "if":
+            condition, then, other = value.operands
+            self.text.add("if ")
+            self._expression(condition, 1, named=named)
+            self.text.add(" then ")
+            self._expression(then, 1, named=named)
+            self.text.add(" else ")
+            self._expression(other, named=named)
+        else:
+            self.text.add(value.text + "(")
+            for index, argument in enumerate(value.operands):
+                self.text.add(", " if index else "")
+                self._expression(argument, named=named)
+            self.text.add(")")
+        if precedence < least:
+            self.text.add(")")
+        self.text.mark(begin, value.place)
+
+
+def _precedence(value: Value) -> int:
+    if value.kind == "binary":
+        return _PRECEDENCE[value.text]
+    if value.kind == "if":
+        return 0
+    if value.kind == "unary" or (value.kind == "number" and value.text.startswith("-")):
+        return _PRODUCT if "/" in value.text else _PREFIX
+    # An infinity is written as a quotient.
+    return _PRODUCT if value.kind == "number" and "/" in value.text else _OPERAND
+
+
+def _string(text: str) -> str:
+    """Writes a string of the language."""
+    text = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
+    return '"' + "".join(c if c.isprintable() else " " for c in text) + '"'

@@ -1,0 +1,241 @@
+"""The decorators that make rules and transforms of functions."""
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, overload
+
+from ..definition import RuleDefinition
+from ..errors import InvalidArgumentError
+from .messages import error
+from .names import is_name
+from .places import Place
+from .printer import Printer, Source
+from .signature import Signature, is_bool_input, read_signature
+from .trace import StateMapping, Trace
+from .values import Value, as_number, kind_name, literal_text, operand
+
+
+class TracedDefinition(RuleDefinition):
+    """A rule or a transform that is a Python function."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        is_transform: bool,
+        name: str | None = None,
+        defaults: Mapping[str, Any] | None = None,
+        base: "TracedDefinition | None" = None,
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self._function = function
+        self.is_transform = is_transform
+        self._base = base
+        self._given = dict(defaults or {})
+        self._signature = base._signature if base else read_signature(function, is_transform)
+        self._name = name or _name_of(function)
+        self._traces: dict[Any, tuple[Trace, Source]] = {}
+        self._hypers = dict(self._signature.hypers)
+        self._statics = dict(self._signature.statics)
+        for known, value in self._given.items():
+            if known in self._statics:
+                self._statics[known] = value
+            else:
+                self._hypers[known] = self._hyper(known, value)
+
+    def _hyper(self, name: str, value: Any) -> float:
+        if name not in self._hypers:
+            raise InvalidArgumentError(
+                f"`{self._name}` has no hyperparameter or static argument `{name}`; it has "
+                f"`{'`, `'.join([*self._hypers, *self._statics])}`"
+            )
+        number = as_number(value)
+        if number is None or isinstance(number, bool):
+            raise TypeError(f"hyperparameter `{name}` is {type(value)}; give a number")
+        return number
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def hypers(self) -> dict[str, float]:
+        return {name: float(value) for name, value in self._hypers.items()}
+
+    @property
+    def statics(self) -> dict[str, Any]:
+        return dict(self._statics)
+
+    @property
+    def states(self) -> dict[str, str]:
+        trace, _ = self._traced({})
+        return {
+            state.name: state.storage or ("f64" if state.over in ("tensor", "group") else "f32")
+            for state in trace.states.values()
+        }
+
+    def __call__(self, **defaults: Any) -> "TracedDefinition":
+        return TracedDefinition(
+            self._function,
+            is_transform=self.is_transform,
+            name=self._name,
+            defaults=self._given | defaults,
+            base=self,
+        )
+
+    def _named(self, name: str) -> "TracedDefinition":
+        """The same under another name."""
+        return TracedDefinition(
+            self._function,
+            is_transform=self.is_transform,
+            name=name,
+            defaults=self._given,
+            base=self,
+        )
+
+    def __reduce__(self) -> Any:
+        if self._base is not None:
+            base = self._base
+            while base._base is not None:
+                base = base._base
+            return _with_defaults, (base, self._given)
+        # By reference, like the function itself.
+        return self.__qualname__
+
+    def _source(self, statics: Mapping[str, Any]) -> Source:
+        return self._traced(statics)[1]
+
+    def _traced(self, statics: Mapping[str, Any]) -> tuple[Trace, Source]:
+        chosen = {name: statics.get(name, default) for name, default in self._statics.items()}
+        for name, value in chosen.items():
+            number = as_number(value)
+            chosen[name] = value if number is None else number
+        key = tuple((type(value), value) for value in chosen.values())
+        try:
+            found = self._traces.get(key)
+        except TypeError:
+            raise InvalidArgumentError(
+                f"a static argument must be hashable, so that its trace can be kept: {chosen!r}"
+            ) from None
+        if found is None:
+            found = self._traces[key] = self._trace(chosen)
+        return found
+
+    def _trace(self, statics: dict[str, Any]) -> tuple[Trace, Source]:
+        import inspect
+
+        signature = self._signature
+        trace = Trace(self.is_transform, statics)
+        arguments: dict[str, Any] = dict(statics)
+        for name in signature.inputs:
+            if name == "state":
+                arguments[name] = StateMapping(trace)
+            else:
+                arguments[name] = trace.leaf(name, is_bool=is_bool_input(name))
+                trace.inputs[name] = arguments[name]
+        for name in self._hypers:
+            arguments[name] = trace.leaf(name)
+        first = [arguments.pop(name) for name in signature.positional_only]
+        place = signature.places.get("")
+        with trace:
+            result = self._function(*first, **arguments)
+            trace.results = _results(result, self.is_transform, signature, place)
+            hypers = {name: literal_text(value) for name, value in self._hypers.items()}
+            printer = Printer(trace, hypers, signature.places)
+            source = printer.print(self._name, inspect.getdoc(self._function), place)
+        return trace, source.formatted(self._filename)
+
+
+def _with_defaults(base: TracedDefinition, defaults: dict[str, Any]) -> TracedDefinition:
+    return base(**defaults)
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    while hasattr(function, "func"):
+        function = function.func
+    name = getattr(function, "__name__", type(function).__name__)
+    if name == "<lambda>":
+        return "anonymous"
+    return name if is_name(name) else "rule_" + "".join(c if c.isascii() else "_" for c in name)
+
+
+def _results(
+    result: Any, is_transform: bool, signature: Signature, place: Place | None
+) -> dict[str, Value]:
+    """What the function returned, by what it is for."""
+    isbefore = is_transform and "new_param" not in signature.inputs
+    known = ("grad", "param") if isbefore else ("param",)
+    what = f"what `{known[0]}` becomes"
+    if result is None:
+        raise error(f"the function returns nothing; return {what}", place)
+    if not isinstance(result, Mapping):
+        result = {known[0]: result}
+    values = {}
+    for name, value in result.items():
+        if name not in known:
+            raise error(f"the function returns {name!r}; give `{'`, `'.join(known)}`", place)
+        if not isinstance(value, Value) and as_number(value) is None:
+            raise error(f"the function returns {kind_name(value)}; return {what}", place)
+        values[name] = operand(value, "what is returned")
+    return values
+
+
+@overload
+def rule(function: Callable[..., Any], /) -> RuleDefinition: ...
+@overload
+def rule(*, name: str) -> Callable[[Callable[..., Any]], RuleDefinition]: ...
+def rule(function: Callable[..., Any] | None = None, /, *, name: str | None = None) -> Any:
+    """Makes a rule of a function that returns what the parameter becomes.
+
+    The function's parameters are told by their names: `param`, `grad`, `state`, `step`, `first` and
+    `matrix` are the inputs of a rule. Every other has a default: a number for a hyperparameter; a
+    bool or text, or anything with the annotation `updraft.Static`, for a static argument. The
+    function is called once for each choice of static arguments, with values that stand for the
+    others; what it does with them is the rule. Its docstring becomes the rule's comment.
+
+    >>> import updraft
+    >>> @updraft.rule
+    ... def sgd(param, grad, lr=0.1):
+    ...     return param - lr * grad
+    >>> print(sgd.to_upd())
+    rule sgd(lr = 0.1) {
+      update(param, grad) {
+        next param = param - lr * grad
+      }
+    }
+    """
+    if function is None:
+        return functools.partial(_define, is_transform=False, name=name)
+    return _define(function, is_transform=False, name=name)
+
+
+@overload
+def transform(function: Callable[..., Any], /) -> RuleDefinition: ...
+@overload
+def transform(*, name: str) -> Callable[[Callable[..., Any]], RuleDefinition]: ...
+def transform(function: Callable[..., Any] | None = None, /, *, name: str | None = None) -> Any:
+    """Makes a transform of a function, for `updraft.chain`; see `rule`.
+
+    It returns what the gradient becomes. If it takes `new_param`, what the parameter becomes after
+    the rule, it stands after the rule, and returns what the parameter becomes.
+
+    >>> import updraft
+    >>> @updraft.transform
+    ... def halve(grad):
+    ...     return grad / 2
+    >>> updraft.chain(halve, "clip_by_value(1.0)", updraft.rule(lambda param, grad: param - grad))
+    <updraft rule definition halve_clip_by_value_anonymous(bound=1)>
+    """
+    if function is None:
+        return functools.partial(_define, is_transform=True, name=name)
+    return _define(function, is_transform=True, name=name)
+
+
+def _define(
+    function: Callable[..., Any], *, is_transform: bool, name: str | None
+) -> TracedDefinition:
+    if not callable(function):
+        raise TypeError(f"a rule is made of a function, not of {type(function)}")
+    if name is not None and not is_name(name):
+        raise InvalidArgumentError(f"{name!r} is no name of the language")
+    return TracedDefinition(function, is_transform=is_transform, name=name)

@@ -1,0 +1,187 @@
+"""What one call of a rule's function records."""
+
+import contextvars
+from collections.abc import Iterator, MutableMapping
+from typing import Any, NoReturn
+
+from .messages import error
+from .names import check_name
+from .places import Place, here
+from .values import Value, kind_name, operand
+
+_current: contextvars.ContextVar["Trace | None"] = contextvars.ContextVar("trace", default=None)
+
+
+class State:
+    """A state as the function declares it, and the value that it gets."""
+
+    def __init__(
+        self,
+        name: str,
+        initial: Value,
+        over: str | None,
+        storage: str | None,
+        when: Value | None,
+        place: Place | None,
+        value: Value,
+    ) -> None:
+        self.name = name
+        self.initial = initial
+        self.over = over
+        self.storage = storage
+        self.when = when
+        self.place = place
+        # Its value before the step, then whatever was assigned to it.
+        self.value = value
+        self.next: Value | None = None
+        self.next_place: Place | None = None
+
+    def describe(self) -> tuple[Any, ...]:
+        """What two declarations of one state have in common."""
+        return (
+            structure(self.initial),
+            self.over,
+            self.storage,
+            None if self.when is None else structure(self.when),
+        )
+
+
+def structure(value: Value) -> Any:
+    """How a value is computed, to compare with another's."""
+    return (value.kind, value.text, *map(structure, value.operands))
+
+
+class Condition:
+    """`skip when`, `hold when`, or a requirement with its message."""
+
+    def __init__(self, keyword: str, value: Value, place: Place | None, message: str = "") -> None:
+        self.keyword = keyword
+        self.value = value
+        self.place = place
+        self.message = message
+
+
+class Trace:
+    """The states, requirements and conditions of one call, in order."""
+
+    def __init__(self, is_transform: bool, statics: dict[str, Any]) -> None:
+        self.is_transform = is_transform
+        self.statics = statics
+        self.inputs: dict[str, Value] = {}
+        self.states: dict[str, State] = {}
+        self.requirements: list[Condition] = []
+        self.conditions: list[Condition] = []
+        # What `param` and `grad` become.
+        self.results: dict[str, Value] = {}
+
+    def leaf(self, name: str, *, is_bool: bool = False) -> Value:
+        """A value that has a name: an input, a hyperparameter or a state."""
+        return Value("name", name, is_bool=is_bool, trace=self)
+
+    def __enter__(self) -> "Trace":
+        self._token = _current.set(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _current.reset(self._token)
+
+
+def current(what: str) -> Trace:
+    """The trace under way; `what` was called without one otherwise."""
+    trace = _current.get()
+    if trace is None:
+        raise error(
+            f"`{what}` is part of a rule; call it in a function with `@updraft.rule` or "
+            "`@updraft.transform`",
+            here(),
+        )
+    return trace
+
+
+class StateMapping(MutableMapping[str, Value]):
+    """The states of the rule by name, as a function under `@updraft.rule` sees them.
+
+    `state.setdefault(name, initial)` declares a state and gives its value; `state[name] = value`
+    gives its next one, which reading then returns.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+
+    def setdefault(  # type: ignore[override]
+        self,
+        name: str,
+        initial: Any = 0,
+        *,
+        over: str | None = None,
+        storage: Any = None,
+        when: Value | None = None,
+    ) -> Value:
+        """Declares a state, unless it is declared already, and returns its value.
+
+        Args:
+            name: what the state is called.
+            initial: what it is at a parameter's first step: a scalar, or an expression of `param`,
+                `grad` and hyperparameters.
+            over: "tensor", "group", "row" or "column" for one value for each of these; None for a
+                state of the parameter's shape.
+            storage: the type that it is stored in.
+            when: `matrix` or `~matrix`, for a state that only matrices, or only vectors, have.
+        """
+        place = here()
+        check_name(name, "a state", place)
+        value = operand(initial, f"the initial value of the state `{name}`")
+        if over is not None:
+            check_name(over, "an extent", place)
+        if storage is not None:
+            from .. import dtypes
+
+            storage = dtypes.canonical_name(storage)
+            check_name(storage, "a storage type", place)
+        if when is not None and not isinstance(when, Value):
+            raise error(
+                f"`when` of the state `{name}` is {kind_name(when)}; give `matrix` or `~matrix`, "
+                "and declare what depends on a static argument under an `if`",
+                place,
+            )
+        state = State(name, value, over, storage, when, place, self._trace.leaf(name))
+        known = self._trace.states.setdefault(name, state)
+        if known.describe() != state.describe():
+            raise error(
+                f"the state `{name}` is declared twice, and differently",
+                place,
+                ("first declared here", known.place),
+            )
+        return known.value
+
+    def __getitem__(self, name: str) -> Value:
+        return self._declared(name).value
+
+    def __setitem__(self, name: str, value: Value) -> None:
+        state = self._declared(name)
+        state.next = operand(value, f"what the state `{name}` becomes")
+        state.value = state.next
+        state.next_place = here()
+
+    def _declared(self, name: str) -> State:
+        state = self._trace.states.get(name)
+        if state is None:
+            import difflib
+
+            near = difflib.get_close_matches(str(name), self._trace.states, 1)
+            hint = f"did you mean `{near[0]}`?" if near else "declare it first with "
+            hint += "" if near else f'`state.setdefault("{name}", initial)`'
+            raise error(f"there is no state `{name}`; {hint}", here())
+        return state
+
+    def __delitem__(self, name: str) -> NoReturn:
+        raise error("a state cannot be deleted; it lasts from step to step", here())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._trace.states)
+
+    def __len__(self) -> int:
+        return len(self._trace.states)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._trace.states

@@ -1,0 +1,273 @@
+"""The values that a traced function computes with: each records how it was made."""
+
+import itertools
+import math
+from typing import Any, NoReturn
+
+from .messages import error
+from .places import Place, assigned_name, here, place_of, user_frame
+
+_order = itertools.count()
+
+# What an operator that the language lacks may be written as.
+_INSTEAD = {
+    "//": "; write `updraft.floor(a / b)`",
+    "%": "; write `a - b * updraft.floor(a / b)`",
+    "@": "; a rule computes with elements",
+    "^": "; a power is written `**`",
+}
+
+
+def kind_name(thing: Any) -> str:
+    """The class of a thing as a message names it: `list`, `numpy.ndarray`."""
+    kind = type(thing)
+    prefix = "" if kind.__module__ in ("builtins", "__main__") else kind.__module__ + "."
+    return f"`{prefix}{kind.__qualname__}`"
+
+
+class Value:
+    """A value of the rule that is being traced: a tensor, a scalar or a bool.
+
+    It has no number yet: it records what is done with it. Compute with operators and with the
+    functions of `updraft`; choose with `updraft.where`.
+    """
+
+    # numpy's numbers on the left of an operator leave it to this class.
+    __array_ufunc__ = None
+
+    def __init__(
+        self,
+        kind: str,
+        text: str,
+        operands: "tuple[Value, ...]" = (),
+        *,
+        is_bool: bool = False,
+        place: Place | None = None,
+        name: str | None = None,
+        trace: Any = None,
+    ) -> None:
+        # "number", "bool", "name", "unary", "binary", "if" or "call".
+        self.kind = kind
+        # A literal, a name, an operator of the language, or the function that is called.
+        self.text = text
+        self.operands = operands
+        self.is_bool = is_bool
+        self.place = place
+        # The variable that it was assigned to.
+        self.name = name
+        # For a name: whose it is.
+        self.trace = trace
+        # Operands come before what is made of them.
+        self.order = next(_order)
+
+    def __repr__(self) -> str:
+        what = self.text if self.kind == "name" else self.name or self.text
+        return f"<value {what} of a rule>"
+
+    def __format__(self, spec: str) -> str:
+        # In an f-string for `require`, a hyperparameter stands for its value.
+        is_hyper = self.kind == "name" and not spec and self.trace is not None
+        return "{" + self.text + "}" if is_hyper else repr(self)
+
+    def __add__(self, other: Any) -> "Value":
+        return binary("+", self, other)
+
+    def __radd__(self, other: Any) -> "Value":
+        return binary("+", other, self)
+
+    def __sub__(self, other: Any) -> "Value":
+        return binary("-", self, other)
+
+    def __rsub__(self, other: Any) -> "Value":
+        return binary("-", other, self)
+
+    def __mul__(self, other: Any) -> "Value":
+        return binary("*", self, other)
+
+    def __rmul__(self, other: Any) -> "Value":
+        return binary("*", other, self)
+
+    def __truediv__(self, other: Any) -> "Value":
+        return binary("/", self, other)
+
+    def __rtruediv__(self, other: Any) -> "Value":
+        return binary("/", other, self)
+
+    def __pow__(self, other: Any) -> "Value":
+        return binary("^", self, other, "**")
+
+    def __rpow__(self, other: Any) -> "Value":
+        return binary("^", other, self, "**")
+
+    def __lt__(self, other: Any) -> "Value":
+        return binary("<", self, other)
+
+    def __le__(self, other: Any) -> "Value":
+        return binary("<=", self, other)
+
+    def __gt__(self, other: Any) -> "Value":
+        return binary(">", self, other)
+
+    def __ge__(self, other: Any) -> "Value":
+        return binary(">=", self, other)
+
+    def __eq__(self, other: Any) -> "Value":  # type: ignore[override]
+        return binary("==", self, other)
+
+    def __ne__(self, other: Any) -> "Value":  # type: ignore[override]
+        return binary("!=", self, other)
+
+    __hash__ = object.__hash__
+
+    def __and__(self, other: Any) -> "Value":
+        return binary("&&", self, other, "&")
+
+    def __rand__(self, other: Any) -> "Value":
+        return binary("&&", other, self, "&")
+
+    def __or__(self, other: Any) -> "Value":
+        return binary("||", self, other, "|")
+
+    def __ror__(self, other: Any) -> "Value":
+        return binary("||", other, self, "|")
+
+    def __neg__(self) -> "Value":
+        return record("unary", "-", (self,))
+
+    def __pos__(self) -> "Value":
+        return self
+
+    def __invert__(self) -> "Value":
+        return record("unary", "!", (self,), is_bool=True)
+
+    def __abs__(self) -> "Value":
+        return record("call", "abs", (self,))
+
+    def __bool__(self) -> bool:
+        raise error(
+            "a value of a rule is neither true nor false while it is traced; choose with "
+            "`updraft.where(condition, a, b)`, join conditions with `&` and `|`, or make what it "
+            "depends on a static argument",
+            here(),
+        )
+
+    def _no_number(self, what: str) -> NoReturn:
+        raise error(
+            f"a value of a rule has no {what} while it is traced; "
+            "use the functions of `updraft`, or make it a static argument",
+            here(),
+        )
+
+    def __float__(self) -> float:
+        self._no_number("number")
+
+    def __int__(self) -> int:
+        self._no_number("number")
+
+    def __index__(self) -> int:
+        self._no_number("number")
+
+    def __round__(self, digits: int | None = None) -> int:
+        self._no_number("number")
+
+    def __len__(self) -> int:
+        self._no_number("length")
+
+    def __iter__(self) -> Any:
+        self._no_number("length")
+
+    def __getitem__(self, index: Any) -> Any:
+        raise error(
+            "a value of a rule has no elements to choose from; a rule says what happens to each",
+            here(),
+        )
+
+    def _unknown(self, operator: str) -> NoReturn:
+        raise error(f"there is no operator `{operator}` in a rule{_INSTEAD[operator]}", here())
+
+    def __floordiv__(self, other: Any) -> "Value":
+        self._unknown("//")
+
+    def __rfloordiv__(self, other: Any) -> "Value":
+        self._unknown("//")
+
+    def __mod__(self, other: Any) -> "Value":
+        self._unknown("%")
+
+    def __rmod__(self, other: Any) -> "Value":
+        self._unknown("%")
+
+    def __matmul__(self, other: Any) -> "Value":
+        self._unknown("@")
+
+    def __rmatmul__(self, other: Any) -> "Value":
+        self._unknown("@")
+
+    def __xor__(self, other: Any) -> "Value":
+        self._unknown("^")
+
+    def __rxor__(self, other: Any) -> "Value":
+        self._unknown("^")
+
+
+_COMPARISONS = ("<", "<=", ">", ">=", "==", "!=", "&&", "||")
+
+
+def record(kind: str, text: str, operands: tuple[Value, ...], *, is_bool: bool = False) -> Value:
+    """Makes a value at the user's present line."""
+    frame = user_frame()
+    return Value(
+        kind,
+        text,
+        operands,
+        is_bool=is_bool,
+        place=place_of(frame),
+        name=assigned_name(frame),
+    )
+
+
+def binary(operator: str, left: Any, right: Any, shown: str | None = None) -> Value:
+    """Records an operator, which the user wrote as `shown`."""
+    what = f"an operand of `{shown or operator}`"
+    operands = (operand(left, what), operand(right, what))
+    return record("binary", operator, operands, is_bool=operator in _COMPARISONS)
+
+
+def literal_text(number: float) -> str:
+    """Writes a number as the language does: exactly."""
+    if isinstance(number, int) and abs(number) < 1 << 53:
+        return str(int(number))
+    number = float(number)
+    if math.isfinite(number):
+        # A whole number is shorter without its point; a zero keeps its sign.
+        is_whole = number.is_integer() and 0 < abs(number) < 1e6
+        return repr(int(number)) if is_whole else repr(number)
+    # The language has no word for these.
+    return "0 / 0" if math.isnan(number) else "1 / 0" if number > 0 else "-1 / 0"
+
+
+def as_number(thing: Any) -> float | bool | None:
+    """A number or bool of Python's or numpy's; None for anything else."""
+    if isinstance(thing, bool | int | float):
+        return thing
+    # numpy's scalars, and arrays without dimensions, of numpy or torch.
+    if getattr(thing, "shape", None) == () and hasattr(thing, "item"):
+        number = thing.item()
+        if isinstance(number, bool | int | float):
+            return number
+    return None
+
+
+def operand(thing: Any, what: str) -> Value:
+    """Returns what a user gave as a value; `what` names it in a message."""
+    if isinstance(thing, Value):
+        return thing
+    number = as_number(thing)
+    if number is None:
+        raise error(f"{what} is {kind_name(thing)}; give a value of the rule or a number", here())
+    if isinstance(number, bool):
+        return Value("bool", "true" if number else "false", is_bool=True)
+    try:
+        return Value("number", literal_text(number))
+    except OverflowError:
+        raise error(f"{what} is too large for a number", here()) from None
