@@ -25,7 +25,6 @@ void PassDomain::clear() {
   ranges.clear();
   costs.clear();
   firstLeaves.assign(1, 0);
-  cost = 0;
   partition = StepPartition();
 }
 
@@ -33,7 +32,6 @@ void PassDomain::add(const TensorShape &shape) {
   static constexpr Extent extents[] = {Extent::Element, Extent::Row, Extent::Column, Extent::Batch,
                                        Extent::Element, Extent::Row, Extent::Column};
   const int64_t values = shape.count(extents[static_cast<size_t>(kind)]);
-  cost += values + StepPartition::tensorCost;
   if (hasUnits()) {
     const int64_t units = kind == Kind::Blocks ? shape.blocks() : shape.batches;
     ranges.push_back({0, units});
@@ -45,21 +43,30 @@ void PassDomain::add(const TensorShape &shape) {
   firstLeaves.push_back(leaves() + (values + UPD_LEAF_ELEMENTS - 1) / UPD_LEAF_ELEMENTS);
 }
 
-const StepPartition &PassDomain::parts(const upd_pool &pool) {
-  size_t threads = 1;
-  if (cost >= inlineCost)
-    threads = static_cast<size_t>(
-        std::clamp<int64_t>(pool.thread_count(pool.pool), 1, cost / threadCost));
-  if (partition.parts() == threads)
-    return partition;
-  if (hasUnits())
+size_t PassDomain::threadsFor(int64_t cost, const upd_pool &pool) {
+  if (cost < inlineCost)
+    return 1;
+  return static_cast<size_t>(
+      std::clamp<int64_t>(pool.thread_count(pool.pool), 1, cost / threadCost));
+}
+
+const StepPartition &PassDomain::parts(size_t begin, size_t end, const upd_pool &pool) {
+  const bool isOther = partition.parts() == 0 || begin != partitionBegin || end != partitionEnd;
+  if (isOther) {
+    partitionBegin = begin;
+    partitionEnd = end;
+    partitionCost = 0;
+    for (size_t position = begin; position < end; ++position)
+      partitionCost += costOf(position);
+  }
+  const size_t threads = threadsFor(partitionCost, pool);
+  if (isOther || partition.parts() != threads)
     partition.assign(
-        ranges.size(), [&](size_t i) { return costs[i]; },
+        begin, end, [&](size_t i) { return costOf(i); },
         [&](size_t i, int64_t offset) {
-          return StepPartition::blockNear(i, costs[i], ranges[i].end, offset);
+          return hasUnits() ? StepPartition::blockNear(i, costs[i], ranges[i].end, offset)
+                            : StepPartition::leafNear(i, ranges[i].end, offset);
         },
-        cost, threads);
-  else
-    partition.assign(ranges.size(), [&](size_t i) { return ranges[i].end; }, cost, threads);
+        partitionCost, threads);
   return partition;
 }

@@ -50,16 +50,23 @@ public:
   int64_t leafOf(int64_t begin) const { return hasUnits() ? begin : begin / UPD_LEAF_ELEMENTS; }
   int64_t leaves() const { return firstLeaves.back(); }
 
-  /// The parts for the threads of `pool`, made anew only if their number has changed.
-  const StepPartition &parts(const upd_pool &pool);
+  /// How many threads of `pool` run over tensors of this cost.
+  static size_t threadsFor(int64_t cost, const upd_pool &pool);
+  int64_t costOf(size_t position) const {
+    return StepPartition::tensorCost + (hasUnits() ? costs[position] : ranges[position].end);
+  }
+  /// The parts of tensors [begin, end) for the threads of `pool`. Kept until they are asked for of
+  /// other tensors or another number of threads.
+  const StepPartition &parts(size_t begin, size_t end, const upd_pool &pool);
 
 private:
   Kind kind;
   std::vector<upd_range> ranges;
   std::vector<int64_t> costs; // of units; else the range's end is the cost
   std::vector<int64_t> firstLeaves = {0};
-  int64_t cost = 0;
   StepPartition partition;
+  size_t partitionBegin = 0, partitionEnd = 0; // of which tensors
+  int64_t partitionCost = 0;
 };
 
 } // namespace updraft::runtime

@@ -2,6 +2,7 @@
 
 #include "runtime/cpu/PlanRun.h"
 
+#include "runtime/base/DType.h"
 #include "runtime/cpu/PoolParts.h"
 #include "runtime/cpu/ReductionTree.h"
 
@@ -15,6 +16,8 @@ PlanRun::PlanRun(std::shared_ptr<const Kernels> kernelsToUse, size_t planIndex)
       scalars(kernels->interface.scalarStatesOf(plan)), streamCount(interfaces.size()),
       prologueRows(kernels, planIndex), temporaries(plan), partials(plan.passes.size()) {
   domains.emplace_back(PassDomain::Kind::Elements);
+  for (const StreamInterface &stream : interfaces)
+    elementBytes += stream.over == Extent::Element ? static_cast<int64_t>(sizeOf(stream.dtype)) : 0;
   hasSites = plan.usesRandom;
   uint32_t reductions = 0;
   for (const PassInterface &pass : plan.passes) {
@@ -47,6 +50,7 @@ void PlanRun::clear() {
   prologueRows.clear();
   for (PassDomain &domain : domains)
     domain.clear();
+  windows.clear();
 }
 
 uint32_t PlanRun::add(uint32_t param, const TensorShape &shape, const PrologueRows::Key &key) {
@@ -56,6 +60,7 @@ uint32_t PlanRun::add(uint32_t param, const TensorShape &shape, const PrologueRo
   streams.resize(streams.size() + streamCount, nullptr);
   for (PassDomain &domain : domains)
     domain.add(shape);
+  windows.add({shape.elements() * elementBytes, domains[0].costOf(position)});
   return position;
 }
 
@@ -88,55 +93,41 @@ void PlanRun::start(const Step &step) {
     sites[i].step = static_cast<uint64_t>(prologueRows[list[i].row].steps) + 1;
   prologueRows.start(step.initial);
   for (; nextStage < plan.sequence.size() && !plan.sequence[nextStage].isPass; ++nextStage)
-    prologueRows.evaluate(nextStage, step.hypers, step.pool);
-}
-
-void PlanRun::run(const Step &step) {
-  while (nextStage < plan.sequence.size()) {
-    if (plan.sequence[nextStage].isPass) {
-      runPasses(step);
-      continue;
-    }
-    if (groupReductionsDone != groupReductionsCombined)
-      return;
-    prologueRows.evaluate(nextStage++, step.hypers, step.pool);
-  }
-  if (step.fill != Fill::Nothing && !elementsFilled)
-    runSweep({step, domains[0], 0, 0, true}, domains[0]);
+    prologueRows.evaluate(nextStage, 0, prologueRows.size(), step.hypers, step.pool);
 }
 
 /// The next pass; with passes over elements all that follow directly, for then what one wrote is in
 /// the cache for the next.
-void PlanRun::runPasses(const Step &step) {
-  const uint32_t first = plan.sequence[nextStage].index;
-  const PrologueRows::Difference difference = prologueRows.differenceAt(nextStage);
+void PlanRun::runPasses(Walk &walk) {
+  const uint32_t first = plan.sequence[walk.stage].index;
+  const PrologueRows::Difference difference = prologueRows.differenceAt(walk.stage);
   const PassDomain::Kind kind = PassDomain::kindOf(plan.passes[first]);
   uint32_t count = 1;
-  ++nextStage;
-  while (kind == PassDomain::Kind::Elements && nextStage < plan.sequence.size() &&
-         plan.sequence[nextStage].isPass &&
+  ++walk.stage;
+  while (kind == PassDomain::Kind::Elements && walk.stage < plan.sequence.size() &&
+         plan.sequence[walk.stage].isPass &&
          PassDomain::kindOf(plan.passes[first + count]) == kind) {
     ++count;
-    ++nextStage;
+    ++walk.stage;
   }
   const bool overElements = plan.passes[first].over == Extent::Element;
-  const bool fills = step.fill != Fill::Nothing && overElements && !elementsFilled;
-  elementsFilled |= overElements;
+  const bool fills = walk.step.fill != Fill::Nothing && overElements && !walk.elementsFilled;
+  walk.elementsFilled |= overElements;
   PassDomain &domain = domainOf(kind);
-  setColumnStreams(plan.passes[first], true);
-  runSweep({step, domain, first, count, fills, difference}, domain);
-  setColumnStreams(plan.passes[first], false);
+  setColumnStreams(walk, plan.passes[first], true);
+  runSweep({walk, domain, first, count, fills, difference}, domain);
+  setColumnStreams(walk, plan.passes[first], false);
   for (uint32_t pass = first; pass < first + count; ++pass)
-    combine(step, pass);
+    combine(walk, pass);
 }
 
-void PlanRun::setColumnStreams(const PassInterface &pass, bool toBlocks) {
+void PlanRun::setColumnStreams(const Walk &walk, const PassInterface &pass, bool toBlocks) {
   const size_t firstTemporary = streamCount - plan.temporaries.size();
   for (const ReductionInterface &reduction : pass.reductions) {
     if (reduction.over != Extent::Column)
       continue;
     const size_t index = reduction.into - firstTemporary;
-    for (size_t position = 0; position < list.size(); ++position)
+    for (size_t position = walk.tensors.begin; position < walk.tensors.end; ++position)
       setStream(position, reduction.into,
                 toBlocks ? temporaries.blockValues(position, index)
                          : temporaries.values(position, index));
@@ -144,14 +135,14 @@ void PlanRun::setColumnStreams(const PassInterface &pass, bool toBlocks) {
 }
 
 /// Turns what the pass left for each leaf or block into the results of its reductions.
-void PlanRun::combine(const Step &step, uint32_t passIndex) {
+void PlanRun::combine(const Walk &walk, uint32_t passIndex) {
   constexpr size_t tensorsPerPart = 2048;
   const PassInterface &pass = plan.passes[passIndex];
   const size_t firstTemporary = streamCount - plan.temporaries.size();
   for (const ReductionInterface &reduction : pass.reductions)
     if (reduction.over == Extent::Column)
       temporaries.combineColumns(reduction.kind, reduction.into - firstTemporary, shapes,
-                                 step.pool);
+                                 walk.tensors.begin, walk.tensors.end, walk.step.pool);
 
   const std::vector<ScalarReduction> &reductions = scalarReductions[passIndex];
   const size_t slots = reductions.size();
@@ -159,25 +150,25 @@ void PlanRun::combine(const Step &step, uint32_t passIndex) {
     return;
   const PassDomain &domain = domainOf(PassDomain::kindOf(pass));
   double *all = partials[passIndex].data();
-  forParts(step.pool, list.size(), tensorsPerPart, [&](size_t begin, size_t end) {
-    for (size_t position = begin; position < end; ++position) {
-      if (isSkipped(position))
-        continue;
-      const int64_t before = domain.leavesBefore(position);
-      const auto leaves = static_cast<size_t>(domain.leavesBefore(position + 1) - before);
-      double *values = all + static_cast<size_t>(before) * slots;
-      for (size_t slot = 0; slot < slots; ++slot) {
-        const auto [kind, ofGroup, index] = reductions[slot];
-        const double value = combineValues(kind, values + slot, leaves, slots);
-        if (ofGroup)
-          groupParts[position * groupReductions.size() + index] = value;
-        else
-          prologueRows.setReduced(list[position].row, index, value);
-      }
-    }
-  });
-  for (const ScalarReduction &reduction : reductions)
-    groupReductionsDone += reduction.ofGroup;
+  forParts(walk.step.pool, walk.tensors.end - walk.tensors.begin, tensorsPerPart,
+           [&](size_t begin, size_t end) {
+             for (size_t position = walk.tensors.begin + begin; position < walk.tensors.begin + end;
+                  ++position) {
+               if (isSkipped(position))
+                 continue;
+               const int64_t before = domain.leavesBefore(position);
+               const auto leaves = static_cast<size_t>(domain.leavesBefore(position + 1) - before);
+               double *values = all + static_cast<size_t>(before) * slots;
+               for (size_t slot = 0; slot < slots; ++slot) {
+                 const auto [kind, ofGroup, index] = reductions[slot];
+                 const double value = combineValues(kind, values + slot, leaves, slots);
+                 if (ofGroup)
+                   groupParts[position * groupReductions.size() + index] = value;
+                 else
+                   prologueRows.setReduced(list[position].row, index, value);
+               }
+             }
+           });
 }
 
 void PlanRun::setGroupReduction(size_t reduction, const std::vector<double> &valueOfGroup) {

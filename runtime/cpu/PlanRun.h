@@ -11,6 +11,7 @@
 #include "runtime/cpu/PlanTemporaries.h"
 #include "runtime/cpu/PrologueRows.h"
 #include "runtime/cpu/QuantBlocks.h"
+#include "runtime/cpu/TensorWindows.h"
 
 #include <memory>
 #include <vector>
@@ -82,9 +83,18 @@ public:
   void setCombined(size_t count) { groupReductionsCombined = count; }
 
 private:
+  /// Tensors on their way through stages.
+  struct Walk {
+    const Step &step; // its pool runs over them
+    TensorWindows::Window tensors;
+    bool isOwn;   // they are this thread's, and other threads run over others
+    size_t stage; // the next
+    bool elementsFilled;
+  };
+
   /// Passes that are run over one range after the other.
   struct Sweep {
-    const Step &step;
+    const Walk &walk;
     const PassDomain &domain;
     uint32_t firstPass;
     uint32_t passes;
@@ -100,7 +110,12 @@ private:
   };
 
   PassDomain &domainOf(PassDomain::Kind kind);
-  void runPasses(const Step &step);
+  size_t sectionEnd() const;
+  bool readsAgain(size_t end) const;
+  void runSection(const Step &step, size_t end);
+  void runWindows(const Step &step, size_t end);
+  void runStages(Walk walk, size_t end);
+  void runPasses(Walk &walk);
   void runSweep(const Sweep &sweep, PassDomain &domain) const;
   void runPart(const Sweep &sweep, const StepPartition &parts, size_t part) const;
   void runTensor(const Sweep &sweep, size_t position, int64_t begin, int64_t end) const;
@@ -111,8 +126,8 @@ private:
     return step.fill == Fill::Everything || !step.initial.isZero(group, state);
   }
   void fillElements(const Sweep &sweep, size_t position, int64_t begin, int64_t end) const;
-  void setColumnStreams(const PassInterface &pass, bool toBlocks);
-  void combine(const Step &step, uint32_t pass);
+  void setColumnStreams(const Walk &walk, const PassInterface &pass, bool toBlocks);
+  void combine(const Walk &walk, uint32_t pass);
 
   std::shared_ptr<const Kernels> kernels;
   const PlanInterface &plan;
@@ -129,6 +144,8 @@ private:
   std::vector<void *> streams; // streamCount for each tensor
   std::vector<upd_site> sites;
   std::vector<PassDomain> domains; // elements, then those that passes need
+  int64_t elementBytes = 0;        // of all streams over elements
+  TensorWindows windows;
   PrologueRows prologueRows;
   PlanTemporaries temporaries;
   std::vector<std::vector<double>> partials; // of each pass

@@ -8,10 +8,13 @@
 using namespace updraft::runtime;
 
 void PlanRun::runSweep(const Sweep &sweep, PassDomain &domain) const {
-  if (list.empty())
+  const auto [begin, end] = sweep.walk.tensors;
+  if (begin == end)
     return;
-  const upd_pool &pool = sweep.step.pool;
-  const StepPartition &parts = domain.parts(pool);
+  if (sweep.walk.isOwn)
+    return runWhole(sweep, begin, end);
+  const upd_pool &pool = sweep.walk.step.pool;
+  const StepPartition &parts = domain.parts(begin, end, pool);
   if (parts.parts() == 1)
     return runPart(sweep, parts, 0);
   struct Job {
@@ -102,14 +105,14 @@ void PlanRun::fillElements(const Sweep &sweep, size_t position, int64_t begin, i
   for (size_t i = 0; i < streamCount; ++i) {
     const uint32_t state = interfaces[i].state;
     if (state == StreamInterface::none || interfaces[i].over != Extent::Element ||
-        !isFilled(sweep.step, group, state))
+        !isFilled(sweep.walk.step, group, state))
       continue;
-    sweep.step.initial.fill(group, state, stream(position, i), begin, end);
+    sweep.walk.step.initial.fill(group, state, stream(position, i), begin, end);
     if (interfaces[i].scales == StreamInterface::none)
       continue;
     const QuantBlocks blocks = blocksOf(position);
-    sweep.step.initial.fillScales(group, state, stream(position, interfaces[i].scales),
-                                  blocks.startedBefore(begin), blocks.startedBefore(end));
+    sweep.walk.step.initial.fillScales(group, state, stream(position, interfaces[i].scales),
+                                       blocks.startedBefore(begin), blocks.startedBefore(end));
   }
 }
 

@@ -58,10 +58,13 @@ double *PlanTemporaries::blockValues(size_t position, size_t index) const {
 }
 
 void PlanTemporaries::combineColumns(ReductionInterface::Kind kind, size_t index,
-                                     const std::vector<TensorShape> &shapes,
-                                     const upd_pool &pool) const {
+                                     const std::vector<TensorShape> &shapes, size_t beginTensor,
+                                     size_t endTensor, const upd_pool &pool) const {
   constexpr size_t columnsPerPart = 512;
-  forParts(pool, columnsBefore.back(), columnsPerPart, [&](size_t begin, size_t end) {
+  const size_t before = columnsBefore[beginTensor];
+  forParts(pool, columnsBefore[endTensor] - before, columnsPerPart, [&](size_t begin, size_t end) {
+    begin += before;
+    end += before;
     size_t position =
         static_cast<size_t>(std::upper_bound(columnsBefore.begin(), columnsBefore.end(), begin) -
                             columnsBefore.begin() - 1);

@@ -28,9 +28,10 @@ public:
   /// Of a temporary that a pass reduces columns into: the values of its blocks.
   double *blockValues(size_t position, size_t index) const;
 
-  /// Combines the values of the blocks into those of the temporary.
+  /// Combines the values of the blocks into those of the temporary, for tensors [begin, end).
   void combineColumns(ReductionInterface::Kind kind, size_t index,
-                      const std::vector<TensorShape> &shapes, const upd_pool &pool) const;
+                      const std::vector<TensorShape> &shapes, size_t begin, size_t end,
+                      const upd_pool &pool) const;
 
 private:
   struct Place {

@@ -11,6 +11,18 @@
 
 namespace updraft::runtime {
 
+/// The thread that calls, as a pool.
+inline upd_pool callingThread() {
+  upd_pool pool;
+  pool.run = [](void *, int32_t count, void (*task)(void *, int32_t), void *context) {
+    for (int32_t i = 0; i < count; ++i)
+      task(context, i);
+  };
+  pool.thread_count = [](void *) -> int32_t { return 1; };
+  pool.pool = nullptr;
+  return pool;
+}
+
 /// Calls body(begin, end) for contiguous parts of [0, count) that cover it, each of at least
 /// `grain` unless there is only one. The body must not throw.
 template <typename Body>

@@ -117,14 +117,16 @@ void PrologueRows::finish(const std::vector<int64_t> &groupSizes) {
     std::memset(memory.get(), 0, keys.size() * rowBytes);
 }
 
+bool PrologueRows::hasSkipped() const {
+  return std::find(skipped.begin(), skipped.end(), 1) != skipped.end();
+}
+
 bool PrologueRows::lacksScalars() const {
   return std::find(scalarMemory.begin(), scalarMemory.end(), nullptr) != scalarMemory.end();
 }
 
 void PrologueRows::start(const InitialValues &initial) {
-  if (skippedRows != 0)
-    std::fill(skipped.begin(), skipped.end(), 0);
-  skippedRows = 0;
+  std::fill(skipped.begin(), skipped.end(), 0);
   for (size_t row = 0; row < keys.size() && scalarCount != 0; ++row)
     for (size_t i = 0; i < scalarCount; ++i) {
       const StateInterface &state = kernels->interface.states[scalarStates[i]];
@@ -159,24 +161,24 @@ static bool isSkipFlagSet(const char *row, upd_dtype compute) {
                             : *reinterpret_cast<const float *>(row) != 0;
 }
 
-void PrologueRows::evaluate(size_t stageIndex, const GroupHypers &hypers, const upd_pool &pool) {
+void PrologueRows::evaluate(size_t stageIndex, size_t begin, size_t end, const GroupHypers &hypers,
+                            const upd_pool &pool) {
   const StageInterface &stage = plan.sequence[stageIndex];
   const upd_prologue_function prologue = functions.prologues[stage.index];
   const upd_dtype compute = kernels->interface.compute;
   const bool shared = perTensor && !stage.byTensor && differenceAt(stageIndex) != Difference::All;
   const size_t rowsPerPart = shared ? 4096 : 256;
-  forParts(pool, keys.size(), rowsPerPart, [&](size_t begin, size_t end) {
-    for (size_t row = begin; row < end; ++row) {
+  forParts(pool, end - begin, rowsPerPart, [&](size_t first, size_t last) {
+    for (size_t row = begin + first; row < begin + last; ++row) {
       if (skipped[row])
         continue;
-      if (shared && row != begin && keys[row] == keys[row - 1])
+      if (shared && row != begin + first && keys[row] == keys[row - 1])
         copy(row - 1, row);
       else
         evaluate(prologue, hypers, row);
       skipped[row] = isSkipFlagSet(memory.get() + row * rowBytes, compute);
     }
   });
-  skippedRows = static_cast<size_t>(std::count(skipped.begin(), skipped.end(), 1));
 }
 
 void PrologueRows::commitScalar(uint32_t row, size_t scalar) const {

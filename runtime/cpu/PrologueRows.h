@@ -39,7 +39,7 @@ public:
   size_t size() const { return keys.size(); }
   const Key &operator[](size_t row) const { return keys[row]; }
   bool hasFirst() const { return firstRows != 0; }
-  bool hasSkipped() const { return skippedRows != 0; }
+  bool hasSkipped() const;
   bool isSkipped(uint32_t row) const { return skipped[row] != 0; }
   /// What rows differ by after some of the prologues: nothing, their keys, or each from all others.
   enum class Difference : uint8_t { None, Keys, All };
@@ -65,8 +65,10 @@ public:
   void setReduced(uint32_t row, size_t reduction, double value) {
     reduced[row * reducedCount + reduction] = value;
   }
-  /// Evaluates the prologue that is a stage of the sequence, for every row that is not skipped.
-  void evaluate(size_t stage, const GroupHypers &hypers, const upd_pool &pool);
+  /// Evaluates the prologue that is a stage of the sequence, for every row in [begin, end) that is
+  /// not skipped.
+  void evaluate(size_t stage, size_t begin, size_t end, const GroupHypers &hypers,
+                const upd_pool &pool);
 
   /// Stores the scalar states over tensors, of the rows that are not skipped.
   void commitScalars() const;
@@ -113,7 +115,6 @@ private:
   std::unique_ptr<char, FreeMemory> memory; // rowBytes for each row
   size_t capacity = 0;
   std::vector<char> skipped;
-  size_t skippedRows = 0;
   size_t firstRows = 0;
 
   std::vector<void *> scalarMemory; // scalarCount for each row, as the next two

@@ -87,7 +87,7 @@ void RowsRun::start(const InitialValues &initial, const GroupHypers &hypers, con
   prologueRows.start(initial);
   for (size_t stage = 0; stage < plan.sequence.size() && !isSkipped(); ++stage)
     if (!plan.sequence[stage].isPass)
-      prologueRows.evaluate(stage, hypers, pool);
+      prologueRows.evaluate(stage, 0, prologueRows.size(), hypers, pool);
 
   const int64_t cost = count * (rowElements + StepPartition::tensorCost);
   size_t parts = 1;

@@ -27,27 +27,27 @@ public:
   /// The cost of a tensor beside its elements, in elements: what calling a kernel costs.
   static constexpr int64_t tensorCost = 32;
 
-  /// `elementsOf(i)` for i in [0, tensors); `total` is their sum, plus tensorCost for each tensor.
-  /// `cutOf(i, offset)` is the boundary in tensor i near so many of its elements.
-  template <typename ElementsOf, typename CutOf>
-  void assign(size_t tensors, ElementsOf elementsOf, CutOf cutOf, int64_t total, size_t parts) {
-    bounds.assign(parts + 1, StepBoundary{tensors, 0});
-    bounds[0] = {0, 0};
+  /// `costOf(i)` for tensors i in [first, last), the elements plus tensorCost; `total` is their
+  /// sum. `cutOf(i, offset)` is the boundary in tensor i near so many of its elements.
+  template <typename CostOf, typename CutOf>
+  void assign(size_t first, size_t last, CostOf costOf, CutOf cutOf, int64_t total, size_t parts) {
+    bounds.assign(parts + 1, StepBoundary{last, 0});
+    bounds[0] = {first, 0};
     size_t part = 1;
     int64_t before = 0; // the cost of the tensors before this one
-    for (size_t tensor = 0; tensor < tensors && part < parts; ++tensor) {
-      const int64_t after = before + elementsOf(tensor) + tensorCost;
+    for (size_t tensor = first; tensor < last && part < parts; ++tensor) {
+      const int64_t after = before + costOf(tensor);
       while (part < parts && target(total, part, parts) < after)
         bounds[part] = cutOf(tensor, target(total, part, parts) - before), ++part;
       before = after;
     }
   }
 
-  /// The same for ranges of elements, cut at leaves.
+  /// The same for ranges of elements, cut at leaves; `elementsOf` is without tensorCost.
   template <typename ElementsOf>
   void assign(size_t tensors, ElementsOf elementsOf, int64_t total, size_t parts) {
     assign(
-        tensors, elementsOf,
+        0, tensors, [&](size_t tensor) { return elementsOf(tensor) + tensorCost; },
         [&](size_t tensor, int64_t offset) { return leafNear(tensor, elementsOf(tensor), offset); },
         total, parts);
   }

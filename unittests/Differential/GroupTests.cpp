@@ -49,6 +49,22 @@ const GroupCase cases[] = {
     next param = param - lr * grad / (sqrt(abs(s)) + eps) / (1 + global_norm(grad))
   }
 })"},
+    // Each tensor goes through all of its passes alone.
+    {"FactoredAndClipped", R"(rule R(lr = 0.1, beta = 0.9, eps = 1e-8) {
+  state r over row = 0 when matrix
+  state c over column = 0 when matrix
+  state v = 0 when !matrix
+  update(param, grad) {
+    let r1 = if matrix then lerp(r, row_mean(grad ^ 2), 1 - beta) else 0
+    let c1 = if matrix then lerp(c, column_mean(grad ^ 2), 1 - beta) else 0
+    let s = if matrix then r1 * c1 / max(batch_mean(r1), eps) else lerp(v, grad ^ 2, 1 - beta)
+    let u = grad / (sqrt(s) + eps)
+    next r = r1
+    next c = c1
+    next v = s
+    next param = param - lr * norm(param) * u / max(1, rms(u))
+  }
+})"},
     {"ScalarStates", R"(rule R(lr = 0.1) {
   state mu over tensor = 1 : f32
   state total over group = 0
@@ -165,6 +181,20 @@ TEST_P(Groups, StepAsInterpretedOnAnyNumberOfThreads) {
     ASSERT_NO_FATAL_FAILURE(run.make(ruleCase, manyShapes(), threads));
     for (int step = 1; step <= 4; ++step)
       ASSERT_NO_FATAL_FAILURE(run.step(step)) << threads << " threads, " << numerics;
+  }
+}
+
+/// Enough tensors for windows of each thread's own, one after the other through all passes.
+TEST_P(Groups, StepWindowByWindow) {
+  const Shapes shapes(24, {70, 130});
+  for (int32_t threads : {1, 2, 3}) {
+    RuleCase ruleCase;
+    ruleCase.source = GetParam().source;
+    ruleCase.filename = "group.upd";
+    GroupRun run;
+    ASSERT_NO_FATAL_FAILURE(run.make(ruleCase, shapes, threads));
+    for (int step = 1; step <= 2; ++step)
+      ASSERT_NO_FATAL_FAILURE(run.step(step)) << threads << " threads";
   }
 }
 

@@ -5,6 +5,7 @@
 #include "runtime/cpu/ReductionTree.h"
 #include "runtime/cpu/ThreadPool.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -114,6 +115,43 @@ TEST(OptimizerReduction, SameBitsForAnyNumberOfThreads) {
     upd_tensor state;
     EXPECT_EQ(optimizer->state(5, "sum", state).code(), UPD_NOT_FOUND);
     EXPECT_EQ(model.params[5].data, std::vector<float>(77, 1));
+  }
+}
+
+// At 12 bytes for each element the threads share a window of the large tensor and what follows it,
+// and have the others for themselves. Seven cannot divide these, and share all.
+TEST(OptimizerReduction, SameBitsFromWindowToWindow) {
+  for (int32_t threads : {1, 2, 3, 7}) {
+    ThreadPool pool(threads);
+    const upd_pool handle = pool.handle();
+    std::vector<std::vector<int64_t>> shapes(31, {100, 170});
+    shapes[4] = {0};
+    shapes[12] = {9};
+    shapes[25] = {500000};
+    Model model(shapes);
+    auto optimizer = makeOptimizer(normalizedRule(), model.paramViews, &handle);
+    model.gradViews[10] = absentGradient();
+    model.grads[20].data[7] = infinity;
+    for (int step = 1; step <= 3; ++step) {
+      normalizedCalls();
+      ASSERT_EQ(model.step(*optimizer), "ok");
+    }
+    // Whether the first pass ran over some tensors after the second had run over others.
+    const std::vector<int> calls = normalizedCalls();
+    EXPECT_EQ(std::is_sorted(calls.begin(), calls.end()), threads == 7) << threads;
+
+    for (size_t i = 0; i < shapes.size(); ++i) {
+      const std::vector<float> &grads = model.grads[i].data;
+      const auto scale = static_cast<float>(1 / std::sqrt(flatSum(grads, true)));
+      const bool isLeft = i == 10 || i == 20;
+      EXPECT_EQ(stepOf(*optimizer, i), isLeft ? 0 : 3);
+      for (size_t j = 0; j < grads.size(); ++j) {
+        float expected = 1;
+        for (int step = 1; step <= 3 && !isLeft; ++step)
+          expected -= scale * grads[j] + static_cast<float>(step);
+        ASSERT_EQ(model.params[i].data[j], expected) << threads << " threads, " << i << ", " << j;
+      }
+    }
   }
 }
 

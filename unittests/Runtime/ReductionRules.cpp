@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <mutex>
+#include <utility>
 
 using namespace updraft::runtime;
 using namespace updraft::runtime::test;
@@ -205,6 +207,35 @@ void matrixPass3(const void *row, void *const *streams, const upd_range *ranges,
             });
 }
 
+// normalizedRule
+
+void oneZero(const double *, double *initial) { initial[0] = 0; }
+
+std::mutex callsMutex;
+std::vector<int> calls;
+
+void record(int pass) {
+  std::scoped_lock lock(callsMutex);
+  calls.push_back(pass);
+}
+
+void normalizedPass0(const void *row, void *const *streams, const upd_range *ranges, int64_t count,
+                     double *partials, const upd_site *sites) {
+  record(0);
+  squaresPass(row, streams, ranges, count, partials, sites);
+}
+void normalizedPrologue(const double *, const double *, const double *reduced, const double *,
+                        void *row, double *) {
+  auto *values = static_cast<float *>(row);
+  values[0] = !std::isfinite(reduced[0]);
+  values[1] = static_cast<float>(1 / std::sqrt(reduced[0]));
+}
+void normalizedPass1(const void *row, void *const *streams, const upd_range *ranges, int64_t count,
+                     double *partials, const upd_site *sites) {
+  record(1);
+  clipPass1(row, streams, ranges, count, partials, sites);
+}
+
 // siteRule
 
 void noInitial(const double *, double *) {}
@@ -283,6 +314,30 @@ std::shared_ptr<const Kernels> test::factoredRule() {
   kernels->plans = {{{normPrologue}, {squaresPass, vectorPass}},
                     {{normPrologue, sumPrologue}, {matrixPass0, rowPass, columnPass, matrixPass3}}};
   return kernels;
+}
+
+std::shared_ptr<const Kernels> test::normalizedRule() {
+  auto kernels = std::make_shared<Kernels>();
+  RuleInterface &rule = kernels->interface;
+  rule.name = "Normalized";
+  rule.states = {{"m", UPD_F32}};
+  PlanInterface plan;
+  plan.prefix = "Normalized";
+  plan.rowScalars = 2;
+  plan.prologues = 1;
+  plan.passes = {{{1}, {}, {}, {{ReductionInterface::Kind::Sum, Extent::Tensor}}},
+                 {{0, 1, 2}, {0, 2}}};
+  plan.sequence = {{true, 0}, {false, 0, true}, {true, 1}};
+  rule.plans = {plan};
+  kernels->initial = oneZero;
+  kernels->validate = allValid;
+  kernels->plans = {{{normalizedPrologue}, {normalizedPass0, normalizedPass1}}};
+  return kernels;
+}
+
+std::vector<int> test::normalizedCalls() {
+  std::scoped_lock lock(callsMutex);
+  return std::exchange(calls, {});
 }
 
 std::shared_ptr<const Kernels> test::siteRule() {

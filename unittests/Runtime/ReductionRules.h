@@ -22,6 +22,12 @@ std::shared_ptr<const Kernels> clipRule();
 /// element.
 std::shared_ptr<const Kernels> factoredRule();
 
+/// param -= grad / norm(the tensor's gradients) + m, where the state `m` (f32, element) counts. A
+/// tensor whose norm is not finite is skipped.
+std::shared_ptr<const Kernels> normalizedRule();
+/// The numbers of the passes of that rule that have run since the last call, in order.
+std::vector<int> normalizedCalls();
+
 /// `param` = 1000 * step + 100 * tensor + seed, from what a pass is told of its site.
 std::shared_ptr<const Kernels> siteRule();
 
