@@ -30,6 +30,7 @@ void buildLoopsPipeline(mlir::OpPassManager &manager, const CPUTarget &target) {
   options.vectorBits = target.vectorBits;
   options.maskRemainder = target.maskRemainder;
   manager.addPass(createConvertPlanToLoopsPass(options));
+  manager.addPass(createOutlineMathPass());
   manager.addPass(createPipelineLoopsPass({.vectorBits = target.vectorBits}));
 }
 

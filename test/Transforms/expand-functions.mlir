@@ -14,11 +14,11 @@
 // CHECK-NOT:     math.exp
 // CHECK:         updraft.next
 
+// In a plan those of passes do; updraft-outline-math has the others.
 // PLAN-LABEL: updraft.plan @Exp
-// PLAN-NOT:     math.exp
 // PLAN:         updraft.prologue
-// PLAN-NOT:     math.exp
-// PLAN:         arith.bitcast {{.*}} : f64 to i64
+// PLAN-NEXT:    ^bb0(%[[LR:.*]]: f64):
+// PLAN-NEXT:      math.exp %[[LR]] : f64
 // PLAN-NOT:     math.exp
 // PLAN:         updraft.pass
 // PLAN-NOT:     math.exp

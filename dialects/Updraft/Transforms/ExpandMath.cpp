@@ -1,7 +1,8 @@
 //===- ExpandMath.cpp - Mathematical functions as arithmetic ----------------------------------===//
 // Expands elementary functions, and `math.fpowi` in plans by squaring, in an order that
 // docs/dialect.md fixes: the bits do not depend on a C library, and the reference interpreter gives
-// the same.
+// the same. The elementary functions of host functions are left to updraft-outline-math, which
+// expands each once.
 
 #include "Updraft/Transforms/ExpandMath.h"
 
@@ -84,31 +85,34 @@ Value powerInLoop(ImplicitLocOpBuilder &b, Value base, Value exponent) {
   return arith::SelectOp::create(b, isNegative, inverse, power);
 }
 
-/// The value that `op`, an elementary function of scalars, becomes; null if it is none.
+/// The value that `op`, an elementary function, becomes.
 Value expandFunction(Operation *op) {
-  if (op->getNumResults() != 1 || !isa<Float32Type, Float64Type>(op->getResult(0).getType()))
-    return {};
   expansion::ScalarBuilder make(op->getLoc(), op);
   auto operand = [&](unsigned index) { return expansion::Real{&make, op->getOperand(index)}; };
   return TypeSwitch<Operation *, Value>(op)
       .Case([&](math::ExpOp) { return expansion::exp(operand(0)).value; })
       .Case([&](math::LogOp) { return expansion::log(operand(0)).value; })
       .Case([&](math::TanhOp) { return expansion::tanh(operand(0)).value; })
-      .Case([&](math::PowFOp) { return expansion::pow(operand(0), operand(1)).value; })
-      .Default([](Operation *) { return Value(); });
+      .Case([&](math::PowFOp) { return expansion::pow(operand(0), operand(1)).value; });
 }
 
 struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
   void runOnOperation() override {
     for (Operation &op : *getOperation().getBody()) {
-      if (isa<RuleOp, PlanOp>(op))
+      if (isa<RuleOp>(op)) // it has no loops
         expandedOperations += expandFunctions(&op);
-      if (isa<PlanOp>(op)) // a rule has no loops
-        op.walk([&](math::FPowIOp power) {
-          if (expand(power))
-            ++expandedOperations;
-        });
+      if (auto plan = dyn_cast<PlanOp>(op))
+        expandIn(plan);
     }
+  }
+
+  void expandIn(PlanOp plan) {
+    for (PassOp pass : plan.getBody().getOps<PassOp>())
+      expandedOperations += expandFunctions(pass);
+    plan.walk([&](math::FPowIOp power) {
+      if (expand(power))
+        ++expandedOperations;
+    });
   }
 
   bool expand(math::FPowIOp power) {
@@ -132,12 +136,17 @@ struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
 
 } // namespace
 
+bool isElementaryFunction(Operation *op) {
+  return isa<math::ExpOp, math::LogOp, math::TanhOp, math::PowFOp>(op) &&
+         isa<Float32Type, Float64Type>(op->getResult(0).getType());
+}
+
 unsigned expandFunctions(Operation *root) {
   unsigned count = 0;
   root->walk([&](Operation *op) {
-    Value expanded = expandFunction(op);
-    if (!expanded)
+    if (!isElementaryFunction(op))
       return;
+    Value expanded = expandFunction(op);
     // The result is called as in the source.
     expanded.getDefiningOp()->setLoc(op->getLoc());
     op->replaceAllUsesWith(ValueRange(expanded));

@@ -7,8 +7,11 @@
 
 namespace updraft {
 
-/// Expands `math.exp`, `math.log`, `math.tanh` and `math.powf` on scalars of f32 and f64 within
-/// `root` to arithmetic, which is what they are defined by. Returns how many there were.
+/// Whether `op` is `math.exp`, `math.log`, `math.tanh` or `math.powf` on scalars of f32 or f64.
+bool isElementaryFunction(mlir::Operation *op);
+
+/// Expands these within `root` to arithmetic, which is what they are defined by. Returns how many
+/// there were.
 unsigned expandFunctions(mlir::Operation *root);
 
 } // namespace updraft

@@ -203,9 +203,10 @@ def SchedulePass : Pass<"updraft-schedule", "::mlir::ModuleOp"> {
 def ExpandMathPass : Pass<"updraft-expand-math", "::mlir::ModuleOp"> {
   let summary = "Expand mathematical functions into arithmetic";
   let description = [{
-    In rules and plans `math.exp`, `math.log`, `math.tanh` and `math.powf` on scalars of f32 and f64
-    become arithmetic, `math.fma` and operations on bits, so that they have the same bits everywhere
-    and need no library; docs/numerics.md states their errors.
+    In rules and the passes of plans `math.exp`, `math.log`, `math.tanh` and `math.powf` on scalars
+    of f32 and f64 become arithmetic, `math.fma` and operations on bits, so that they have the same
+    bits everywhere and need no library; docs/numerics.md states their errors. Those of a plan's
+    host functions are left to `updraft-outline-math`, which gives them the same expansions.
 
     In plans `math.fpowi` becomes the algorithm that docs/dialect.md specifies: squaring, one loop
     iteration per bit of the exponent. A constant exponent needs no loop, and is expanded in passes

@@ -18,6 +18,42 @@ def ConvertPlanToLoopsPass : Pass<"convert-updraft-plan-to-loops", "::mlir::Modu
   ];
 }
 
+def OutlineMathPass : Pass<"updraft-outline-math", "::mlir::ModuleOp"> {
+  let summary = "Call elementary functions of scalars";
+  let description = [{
+    `math.exp`, `math.log`, `math.tanh` and `math.powf` on scalars of f32 and f64, which are in host
+    functions only after the passes of plans are expanded, become calls of functions of the module.
+    These have the expansions that `updraft-expand-math` gives passes, once for each module.
+
+    Before:
+
+    ```mlir
+    func.func @host(%x: f64) -> f64 {
+      %0 = math.exp %x : f64
+      %1 = math.exp %0 : f64
+      return %1 : f64
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func private @updraft.exp.f64(f64) -> f64 // with a body
+    func.func @host(%x: f64) -> f64 {
+      %0 = call @updraft.exp.f64(%x) : (f64) -> f64
+      %1 = call @updraft.exp.f64(%0) : (f64) -> f64
+      return %1 : f64
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect"];
+  let statistics = [
+    Statistic<"outlinedOperations", "outlined-operations", "Operations that became calls">
+  ];
+}
+
 def PipelineLoopsPass : Pass<"updraft-pipeline-loops", "::mlir::ModuleOp"> {
   let summary = "Compute the second half of an iteration beside the first half of the next";
   let description = [{
