@@ -4,32 +4,50 @@ import ast
 import doctest
 import pathlib
 import re
+import sys
 
 import pytest
 
 import updraft
 from updraft import _updraft, compiler, dtypes, optimizer
 
+# `updraft.chain` is the function.
+MODULES = [
+    compiler,
+    dtypes,
+    optimizer,
+    sys.modules["updraft.chain"],
+    sys.modules["updraft.tracing.rule"],
+]
+
 PACKAGE = pathlib.Path(updraft.__file__).parent
 
 
-@pytest.mark.parametrize("module", [compiler, dtypes, optimizer], ids=lambda m: m.__name__)
+@pytest.mark.parametrize("module", MODULES, ids=lambda m: m.__name__)
 def test_examples(module):
     failed, attempted = doctest.testmod(module)
     assert attempted > 0
     assert failed == 0
 
 
-def test_the_page_works(tmp_path, monkeypatch):
+def test_the_page_works(tmp_path, monkeypatch, capsys):
+    """Its examples run, and what they print is what the page shows below them."""
     monkeypatch.chdir(tmp_path)
     page = pathlib.Path(__file__).resolve().parents[2] / "docs" / "python.md"
     text = page.read_text()
     blocks = list(re.finditer(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
     assert len(blocks) >= 3
     names = {}
+    shown = 0
     for block in blocks:
         above = text.count("\n", 0, block.start(1))
         exec(compile("\n" * above + block[1], str(page), "exec"), names)
+        # The page is not where it says, nor are its lines.
+        printed = re.sub(r"\S*python\.md:\d+:", "python.md:4:", capsys.readouterr().out)
+        if printed:
+            shown += 1
+            assert text[block.end() :].split("```")[1].partition("\n")[2] == printed
+    assert shown == 2
 
 
 def test_everything_public_is_documented():

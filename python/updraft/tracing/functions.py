@@ -64,14 +64,28 @@ def require(condition: Value | bool, message: str) -> None:
     trace = current("require")
     if not isinstance(message, str):
         raise error(f"the message of `require` is {kind_name(message)}; give text", here())
-    # The values of static arguments are known here, and unknown to the language.
-    for name, value in trace.statics.items():
-        text = str(value).lower() if isinstance(value, bool) else str(value)
-        message = message.replace("{" + name + "}", text.replace("{", "{{").replace("}", "}}"))
     if isinstance(condition, Value):
-        trace.requirements.append(Condition("require", condition, here(), message))
+        # The language does not know static arguments.
+        filled = _fill(message, trace.statics, keeps_braces=True)
+        trace.requirements.append(Condition("require", condition, here(), filled))
     elif not condition:
-        raise error(message.replace("{{", "{").replace("}}", "}"), here())
+        raise error(_fill(message, trace.statics, keeps_braces=False), here())
+
+
+def _fill(message: str, values: dict[str, Any], *, keeps_braces: bool) -> str:
+    """Writes values for their names in a message, where `{{` and `}}` stand for braces."""
+    import re
+
+    def replace(found: "re.Match[str]") -> str:
+        if found[1] is None:
+            return found[0] if keeps_braces else found[0][0]
+        if found[1] not in values:
+            return found[0]
+        value = values[found[1]]
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        return text.replace("{", "{{").replace("}", "}}") if keeps_braces else text
+
+    return re.sub(r"\{\{|\}\}|\{(\w+)\}", replace, message)
 
 
 def _when(function: str, keyword: str, condition: Value | bool) -> None:

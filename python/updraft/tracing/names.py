@@ -61,6 +61,7 @@ class Namespace:
     def __init__(self, taken: "set[str] | frozenset[str]", states: "set[str]") -> None:
         self._taken = set(taken) | states
         self._states = states
+        self._counts: dict[str, int] = {}
 
     def unique(self, wish: str) -> str:
         """A legal name as near to `wish` as can be."""
@@ -70,9 +71,10 @@ class Namespace:
             name = "new_" + name
         if name in KEYWORDS:
             name += "_"
-        count, candidate = 1, name
+        candidate, count = name, self._counts.get(name, 1)
         while candidate in self._taken:
             count += 1
             candidate = f"{name}_{count}"
+        self._counts[name] = count
         self._taken.add(candidate)
         return candidate

@@ -88,7 +88,8 @@ def _words(text: bytes) -> list[int]:
 
 
 class _Text:
-    def __init__(self) -> None:
+    def __init__(self, place: Place | None) -> None:
+        self.place = place
         self.pieces: list[str] = []
         self.length = 0
         self.spans: list[tuple[int, int, Place]] = []
@@ -98,7 +99,7 @@ class _Text:
         self.pieces.append(piece)
         self.length += len(piece.encode())
         if self.length > _MAX_TEXT:
-            raise error(f"the traced rule has more than {_MAX_TEXT} bytes of text", place)
+            raise error(f"the traced rule has more than {_MAX_TEXT} bytes of text", self.place)
         self.mark(begin, place)
 
     def mark(self, begin: int, place: Place | None) -> None:
@@ -144,7 +145,9 @@ class Printer:
         self.trace = trace
         self.hypers = hypers
         self.places = places
-        self.text = _Text()
+        # Of the function's name.
+        self.place = places.get("")
+        self.text = _Text(self.place)
         self.names: dict[Value, str] = {}
 
     def _live(self) -> list[Value]:
@@ -178,19 +181,17 @@ class Printer:
             if not _is_lone(value) and (
                 value.name is not None or self.uses[value] > 1 or depth > _MAX_DEPTH
             ):
-                wish = value.name or (
-                    value.text if value.kind == "call" else _WORDS.get(value.text, "value")
-                )
+                word = value.text if value.kind == "call" else _WORDS.get(value.text, "value")
+                wish = value.name or value.state or word
                 self.names[value] = names.unique(wish)
                 lets.append(value)
                 depth = 1
             depths[value] = depth
         return lets
 
-    def print(self, name: str, comment: str | None, name_place: Place | None) -> Source:
+    def print(self, name: str, comment: str | None) -> Source:
         """Prints the whole rule."""
         add, trace = self.text.add, self.trace
-        self.name_place = name_place
         live = self._live()
         needs: dict[Value, int] = {}
         for value in live:
@@ -202,7 +203,7 @@ class Printer:
             add(("// " + clean).rstrip() + "\n")
         begin = self.text.length
         add("transform " if trace.is_transform else "rule ")
-        add(name, name_place)
+        add(name, self.place)
         add("(")
         for index, (hyper, default) in enumerate(self.hypers.items()):
             add(", " if index else "")
@@ -226,7 +227,7 @@ class Printer:
         add("\n" if lets else "")
         self._statements()
         add("}\n}\n")
-        self.text.mark(begin, name_place)
+        self.text.mark(begin, self.place)
         return Source("".join(self.text.pieces).encode(), self.text.spans)
 
     def _requirements(self) -> None:
@@ -309,7 +310,7 @@ class Printer:
         if value.kind == "name" and value.trace is not self.trace:
             raise error(
                 f"the value `{value.text}` is of another call; a rule uses its own arguments",
-                self.name_place,
+                self.place,
             )
         if value.kind in ("name", "number", "bool"):
             self.text.add(value.text)

@@ -102,6 +102,10 @@ class TracedDefinition(RuleDefinition):
         # By reference, like the function itself.
         return self.__qualname__
 
+    @property
+    def _rule(self) -> str | None:
+        return self._name
+
     def _source(self, statics: Mapping[str, Any]) -> Source:
         return self._traced(statics)[1]
 
@@ -142,7 +146,7 @@ class TracedDefinition(RuleDefinition):
             trace.results = _results(result, self.is_transform, signature, place)
             hypers = {name: literal_text(value) for name, value in self._hypers.items()}
             printer = Printer(trace, hypers, signature.places)
-            source = printer.print(self._name, inspect.getdoc(self._function), place)
+            source = printer.print(self._name, inspect.getdoc(self._function))
         return trace, source.formatted(self._filename)
 
 

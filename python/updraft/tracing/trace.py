@@ -161,6 +161,7 @@ class StateMapping(MutableMapping[str, Value]):
         state = self._declared(name)
         state.next = operand(value, f"what the state `{name}` becomes")
         state.value = state.next
+        state.next.state = name
         state.next_place = here()
 
     def _declared(self, name: str) -> State:

@@ -55,6 +55,8 @@ class Value:
         self.place = place
         # The variable that it was assigned to.
         self.name = name
+        # The state that it is the next value of; it may need a name.
+        self.state: str | None = None
         # For a name: whose it is.
         self.trace = trace
         # Operands come before what is made of them.

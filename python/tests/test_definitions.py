@@ -1,0 +1,312 @@
+"""What `@updraft.rule`, `updraft.load` and `updraft.chain` return."""
+
+import copy
+import pickle
+import sys
+
+import numpy
+import pytest
+
+import updraft
+
+from . import traced_rules
+from .conftest import RULES, SGD
+
+
+@updraft.rule
+def momentum(param, grad, state, lr=0.1, mu=0.9, nesterov=False):
+    """Momentum, in Nesterov's form if asked."""
+    velocity = mu * state.setdefault("velocity", 0) + grad
+    state["velocity"] = velocity
+    direction = grad + mu * velocity if nesterov else velocity
+    return param - lr * direction
+
+
+@updraft.transform
+def scaled(grad, by=0.5, flip=False):
+    """Scales the gradient."""
+    return -grad * by if flip else grad * by
+
+
+def one_step(rule, dtype="float32", **hypers):
+    weights = numpy.zeros(3, dtype)
+    optimizer = updraft.Optimizer(rule, [weights], **hypers)
+    optimizer.step([numpy.ones(3, dtype)])
+    return weights[0]
+
+
+def test_what_is_known():
+    assert momentum.name == "momentum"
+    assert momentum.__doc__ == "Momentum, in Nesterov's form if asked."
+    assert momentum.hypers == {"lr": 0.1, "mu": 0.9}
+    assert momentum.statics == {"nesterov": False}
+    assert momentum.states == {"velocity": "f32"}
+    assert repr(momentum) == "<updraft rule definition momentum(lr=0.1, mu=0.9, nesterov=False)>"
+    for definition in (traced_rules.adamw, traced_rules.nadam, traced_rules.adafactor):
+        assert definition.states == definition.compile().states
+
+
+def test_static_arguments_specialise_once():
+    calls = []
+
+    @updraft.rule
+    def r(param, grad, lr=0.1, sign=False, power: updraft.Static[int] = 1):
+        calls.append((sign, power))
+        return param - lr * (updraft.sign(grad) if sign else grad) ** power
+
+    for _ in range(2):
+        assert "sign(grad) ^ 3" in r.to_upd(sign=True, power=3)
+        assert "sign" not in r.to_upd()
+        r.compile(set={"sign": True, "power": 3, "lr": 0.5})
+    assert calls == [(True, 3), (False, 1)]
+    assert r.hypers == {"lr": 0.1}
+    # 1 and True are two choices.
+    r.to_upd(sign=True, power=True)
+    assert calls[-1] == (True, True)
+    assert r.to_upd(sign=numpy.bool_(True), power=numpy.int64(3)) == r.to_upd(sign=True, power=3)
+    assert len(calls) == 3
+
+
+def test_static_arguments_of_any_kind():
+    @updraft.rule
+    def r(param, grad, betas: "updraft.Static" = (0.9, 0.99), norm: updraft.Static = None):
+        return param - betas[0] * grad if norm is None else norm(param)
+
+    assert r.statics == {"betas": (0.9, 0.99), "norm": None}
+    assert r.hypers == {}
+    assert "0.5 * grad" in r.to_upd(betas=(0.5,))
+    with pytest.raises(updraft.InvalidArgumentError, match="a static argument must be hashable"):
+        r.to_upd(betas=[0.5])
+    with pytest.raises(updraft.InvalidArgumentError, match="`r` has no static argument `beta`"):
+        r.to_upd(beta=1)
+
+
+def test_an_optimizer_takes_it_as_it_is():
+    assert one_step(momentum, lr=0.5) == numpy.float32(-0.5)
+    assert one_step(momentum, lr=0.5, nesterov=True) == numpy.float32(-0.5 * 1.9)
+    # The storage type is that of the parameters.
+    assert one_step(momentum, "float64", lr=0.1) == -0.1
+    groups = [{"params": (numpy.zeros(2), numpy.zeros(1))}]
+    assert updraft.Optimizer(momentum, groups).rule.param_dtype == "f64"
+    with pytest.raises(updraft.NotFoundError, match="`rate`"):
+        one_step(momentum, rate=1)
+
+
+def test_compile_takes_it_too():
+    rule = updraft.compile(momentum, set={"nesterov": True, "lr": 1}, storage={"state": "bf16"})
+    assert rule.hypers == {"lr": 1.0, "mu": 0.9}
+    assert rule.states == {"velocity": "bf16"}
+    assert rule.emit("schedule") == momentum.ir(
+        set={"nesterov": True, "lr": 1}, storage={"state": "bf16"}
+    )
+    assert updraft.compile(momentum).origin in ("memory", "disk", "compiled")
+    assert momentum.compile().origin == "memory"
+    with pytest.raises(updraft.CompileError, match="has no hyperparameter or static flag `rate`"):
+        momentum.compile(set={"rate": 1})
+
+
+def test_every_stage_and_what_a_step_costs():
+    for stage in updraft.STAGES:
+        assert momentum.ir(stage)
+    assert momentum.explain().startswith("momentum: 1 pass over data, 20 bytes moved per element")
+    assert momentum.explain() == momentum.compile().explain()
+
+
+def test_other_defaults():
+    quick = momentum(lr=3.5, nesterov=True)
+    assert quick.hypers == {"lr": 3.5, "mu": 0.9}
+    assert quick.statics == {"nesterov": True}
+    assert quick(mu=0.5).hypers == {"lr": 3.5, "mu": 0.5}
+    assert momentum.hypers == {"lr": 0.1, "mu": 0.9}
+    assert quick.compile().hypers == {"lr": 3.5, "mu": 0.9}
+    assert one_step(quick) == numpy.float32(-3.5 * 1.9)
+    with pytest.raises(updraft.InvalidArgumentError) as caught:
+        momentum(rate=1)
+    assert str(caught.value) == (
+        "`momentum` has no hyperparameter or static argument `rate`; it has `lr`, `mu`, `nesterov`"
+    )
+    with pytest.raises(TypeError, match="hyperparameter `lr` is <class 'str'>; give a number"):
+        momentum(lr="fast")
+
+
+def test_in_a_notebook():
+    html = momentum._repr_html_()
+    assert "<b>momentum</b>" in html
+    for item in ("lr = 0.1", "nesterov = False", "velocity: f32"):
+        assert f"<code>{item}</code>" in html
+    assert "next velocity = new_velocity" in html
+    wrong = updraft.rule(lambda param, a=1: updraft.where(param > a, 1, 2))
+    assert "&gt;" in wrong._repr_html_()
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_pickles(protocol):
+    def again(definition):
+        return pickle.loads(pickle.dumps(definition, protocol))
+
+    assert again(momentum) is momentum
+    quick = again(momentum(lr=3.5)(nesterov=True))
+    assert quick.hypers == {"lr": 3.5, "mu": 0.9}
+    assert quick.statics == {"nesterov": True}
+    adamw = again(updraft.load(RULES / "adamw.upd")(lr=1e-4))
+    assert adamw.hypers["lr"] == 1e-4
+    chain = updraft.chain(scaled, momentum(lr=2))(by=0.25)
+    assert again(chain).to_upd() == chain.to_upd()
+    assert again(chain).hypers == chain.hypers == {"by": 0.25, "lr": 2.0, "mu": 0.9}
+
+
+def test_pickling_what_no_module_has():
+    local = updraft.rule(lambda param, grad: param - grad)
+    with pytest.raises((pickle.PicklingError, AttributeError)):
+        pickle.dumps(local)
+
+
+def test_copies():
+    assert copy.copy(momentum) is momentum
+    assert copy.deepcopy(momentum) is momentum
+    assert copy.deepcopy(momentum(lr=2)).hypers == {"lr": 2.0, "mu": 0.9}
+
+
+def test_a_file():
+    adamw = updraft.load(RULES / "adamw.upd")
+    assert adamw.name == "AdamW"
+    assert adamw.hypers["beta2"] == 0.999
+    assert adamw.statics == {"amsgrad": False, "maximize": False}
+    assert adamw.states == {"exp_avg": "f32", "exp_avg_sq": "f32"}
+    assert adamw.to_upd() == (RULES / "adamw.upd").read_text().rstrip("\n")
+    assert adamw.compile(set={"amsgrad": True}).states.keys() > adamw.states.keys()
+    assert adamw(amsgrad=True).states.keys() > adamw.states.keys()
+    assert one_step(adamw, lr=0.5) == one_step(adamw(lr=0.5))
+    assert "AdamW" in adamw._repr_html_()
+    with pytest.raises(updraft.FileMissingError):
+        updraft.load("nothing.upd")
+
+
+def test_one_rule_of_a_file(tmp_path):
+    file = tmp_path / "two.upd"
+    file.write_text(SGD + SGD.replace("SGD", "Half").replace("lr = 0.1", "lr = 0.05"))
+    assert updraft.load(file, "Half").hypers == {"lr": 0.05}
+    clipped = updraft.load(file, "clip_by_value(2) |> SGD")
+    assert clipped.hypers == {"bound": 2.0, "lr": 0.1}
+    with pytest.raises(updraft.CompileError, match="several rules"):
+        updraft.load(file)
+
+
+def test_a_chain_of_everything():
+    adamw = updraft.load(RULES / "adamw.upd")
+    chain = updraft.chain(
+        updraft.transforms.clip_by_global_norm(max_norm=0.5),
+        scaled(by=0.25),
+        "clip_by_value(0.125)",
+        adamw(lr=1e-4),
+        "ema_of_weights",
+    )
+    assert chain.name == "clip_by_global_norm_scaled_clip_by_value_AdamW_ema_of_weights"
+    assert list(chain.hypers) == [
+        *("max_norm", "by", "bound", "lr", "beta1", "beta2", "eps", "weight_decay", "decay")
+    ]
+    assert chain.hypers["lr"] == 1e-4
+    assert chain.hypers["by"] == 0.25
+    assert chain.statics == {"amsgrad": False, "maximize": False, "flip": False}
+    assert chain.states == {"exp_avg": "f32", "exp_avg_sq": "f32", "ema": "f32"}
+    flipped = chain(flip=True, amsgrad=True, lr=0.5)
+    assert flipped.hypers["lr"] == 0.5
+    assert "max_exp_avg_sq" in flipped.states
+    assert "-grad * by" in flipped.to_upd()
+    assert "-grad" not in flipped.to_upd(flip=False)
+    assert one_step(flipped) == pytest.approx(0.5, rel=1e-3)
+
+
+def test_a_chain_is_what_it_says():
+    chain = updraft.chain(scaled, momentum)
+    assert (
+        chain.to_upd()
+        == """\
+// Scales the gradient.
+transform scaled(by = 0.5) {
+  update(grad) {
+    next grad = grad * by
+  }
+}
+
+// Momentum, in Nesterov's form if asked.
+rule momentum(lr = 0.1, mu = 0.9) {
+  state velocity = 0
+
+  update(param, grad) {
+    let new_velocity = mu * velocity + grad
+
+    next velocity = new_velocity
+    next param    = param - lr * new_velocity
+  }
+}
+
+rule scaled_momentum = scaled |> momentum"""
+    )
+    assert one_step(chain, lr=1) == -0.5
+    longer = updraft.chain("clip_by_value", chain)
+    assert longer.name == "clip_by_value_scaled_momentum"
+    assert one_step(longer, bound=0.5, lr=1) == -0.25
+
+
+def test_one_transform_twice():
+    chain = updraft.chain(scaled, scaled(by=0.25), momentum)
+    assert chain.name == "scaled_scaled_momentum"
+    assert "transform scaled_2(by = 0.25)" in chain.to_upd()
+    assert one_step(chain, lr=1) == -0.125
+    assert one_step(updraft.chain(scaled, scaled, momentum), lr=1) == -0.25
+
+
+def test_a_transform_after_the_rule():
+    @updraft.transform
+    def half_way(param, new_param):
+        return (param + new_param) / 2
+
+    assert one_step(updraft.chain(momentum, half_way), lr=1) == -0.5
+
+
+def test_a_transform_that_changes_the_parameter_too():
+    @updraft.transform
+    def shifted(param, grad):
+        return {"grad": grad * 2, "param": param + 1}
+
+    assert one_step(updraft.chain(shifted, momentum), lr=1) == -1
+
+
+def test_a_transform_that_holds():
+    @updraft.transform
+    def every_other(grad, step):
+        updraft.hold_when(step - 2 * updraft.floor(step / 2) < 1)
+        return grad
+
+    weights = numpy.zeros(1)
+    optimizer = updraft.Optimizer(updraft.chain(every_other, momentum), [weights], lr=1, mu=0)
+    for expected in (-1, -1, -2):
+        optimizer.step([numpy.ones(1)])
+        assert weights[0] == expected
+
+
+def test_chains_that_are_wrong():
+    with pytest.raises(updraft.InvalidArgumentError, match="a chain has no stages"):
+        updraft.chain()
+    with pytest.raises(TypeError, match="a stage is <class 'int'>; give definitions"):
+        updraft.chain(1)
+    line = sys._getframe().f_lineno + 1
+    wrong = updraft.chain(scaled, "clip_by_valu", momentum)
+    with pytest.raises(updraft.CompileError) as caught:
+        wrong.compile()
+    assert (
+        str(caught.value)
+        == f"""\
+{__file__}:{line}:13: error: there is no rule or transform `clip_by_valu`; did you mean \
+`clip_by_value`?
+    wrong = updraft.chain(scaled, "clip_by_valu", momentum)
+            ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~"""
+    )
+
+
+def test_a_transform_alone():
+    with pytest.raises(updraft.CompileError, match="`scaled` is a transform, not a rule; write"):
+        scaled.compile()
+    assert scaled.states == {}
+    assert "next grad = grad * by" in scaled._repr_html_()

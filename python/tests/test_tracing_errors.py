@@ -1,0 +1,574 @@
+"""Mistakes in rules written in Python are shown where they were made, word for word."""
+
+import importlib.util
+
+import pytest
+
+import updraft
+
+
+@pytest.fixture
+def load(tmp_path):
+    """Makes a module of a text."""
+    counter = iter(range(100))
+
+    def load(text):
+        path = tmp_path / f"rules{next(counter)}.py"
+        path.write_text("import updraft\n" + text)
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
+
+
+@pytest.fixture
+def message(load):
+    """Compiles the rule `r` of a text; returns the error without the path."""
+
+    def message(text, **statics):
+        with pytest.raises(updraft.CompileError) as caught:
+            load(text).r.compile(set=statics)
+        return "\n".join(
+            line.partition(".py:")[2] or line for line in str(caught.value).split("\n")
+        )
+
+    return message
+
+
+def test_the_compilers_own_errors(message):
+    assert (
+        message("""
+@updraft.rule
+def r(param, grad, lr=0.1):
+    step = lr * grad
+    return param - step * (grad > 0)
+""")
+        == """\
+6:28: error: `*` takes numbers, found a bool tensor; write `if … then 1 else 0`
+    return param - step * (grad > 0)
+                           ^~~~~~~~"""
+    )
+
+
+def test_errors_in_functions_of_other_files(load, tmp_path, monkeypatch):
+    (tmp_path / "shared_by_rules.py").write_text(
+        "def blend(old, new, beta):\n    mixed = beta * old + new > 0\n    return -mixed\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    module = load("""
+from shared_by_rules import blend
+
+@updraft.rule
+def r(param, grad, beta=0.9):
+    return blend(param, grad, beta)
+""")
+    with pytest.raises(updraft.CompileError) as caught:
+        module.r.compile()
+    assert (
+        str(caught.value)
+        == f"""\
+{tmp_path}/shared_by_rules.py:3:12: error: `-` takes numbers, found a bool tensor; write \
+`if … then 1 else 0`
+    return -mixed
+           ^~~~~~"""
+    )
+
+
+def test_a_note_shows_python_too(message):
+    assert (
+        message("""
+@updraft.rule
+def r(param, grad, state, lr=0.1):
+    state.setdefault("lr", 0)
+    return param - lr * grad
+""")
+        == """\
+5:5: error: `lr` is declared twice; choose another name
+    state.setdefault("lr", 0)
+    ^~~~~~~~~~~~~~~~~~~~~~~~~
+4:27: note: `lr` is declared here
+def r(param, grad, state, lr=0.1):
+                          ^~~~~~"""
+    )
+
+
+def test_an_argument_without_a_default(load):
+    with pytest.raises(updraft.CompileError) as caught:
+        load("@updraft.rule\ndef r(param, grad, rate):\n    return param - rate * grad\n")
+    assert (
+        str(caught.value).partition(".py:")[2]
+        == """\
+3:20: error: `rate` is no input of a rule, and a hyperparameter has a default; the inputs are \
+`param`, `grad`, `state`, `step`, `first`, `matrix`
+def r(param, grad, rate):
+                   ^~~~"""
+    )
+
+
+def test_a_default_that_is_no_number(load):
+    with pytest.raises(updraft.CompileError) as caught:
+        load("@updraft.rule\ndef r(param, grad, betas=(0.9, 0.99)):\n    return param\n")
+    assert (
+        str(caught.value).partition(".py:")[2]
+        == """\
+3:20: error: the default of `betas` is `tuple`; a hyperparameter's is a number, a static \
+argument's a bool or text, or anything with the annotation `updraft.Static`
+def r(param, grad, betas=(0.9, 0.99)):
+                   ^~~~~~~~~~~~~~~~~"""
+    )
+
+
+def test_arguments_without_names(load):
+    with pytest.raises(updraft.CompileError) as caught:
+        load("@updraft.rule\ndef r(param, grad, *rates):\n    return param\n")
+    assert (
+        str(caught.value).partition(".py:")[2]
+        == """\
+3:21: error: a rule takes no `*rates`; name its hyperparameters
+def r(param, grad, *rates):
+                    ^~~~~"""
+    )
+
+
+def test_a_keyword_of_the_language(load):
+    with pytest.raises(updraft.CompileError) as caught:
+        load("@updraft.rule\ndef r(param, over=1):\n    return param\n")
+    assert (
+        str(caught.value).partition(".py:")[2]
+        == """\
+3:14: error: a hyperparameter is called 'over', which is a keyword of the language; choose \
+another name
+def r(param, over=1):
+             ^~~~~~"""
+    )
+
+
+def test_nothing_is_returned(message):
+    assert (
+        message("""
+@updraft.rule
+def r(param, grad):
+    param - grad
+""")
+        == """\
+4:5: error: the function returns nothing; return what `param` becomes
+def r(param, grad):
+    ^"""
+    )
+
+
+def test_something_else_is_returned(message):
+    assert (
+        message("""
+@updraft.rule
+def r(param, grad):
+    return [param, grad]
+""")
+        == """\
+4:5: error: the function returns `list`; return what `param` becomes
+def r(param, grad):
+    ^"""
+    )
+
+
+def test_what_a_rule_cannot_return(message):
+    assert (
+        message("""
+@updraft.rule
+def r(param, grad):
+    return {"param": param, "grad": grad}
+""")
+        == """\
+4:5: error: the function returns 'grad'; give `param`
+def r(param, grad):
+    ^"""
+    )
+
+
+def test_a_truth_value(message):
+    assert (
+        message("""
+@updraft.rule
+def r(param, grad, lr=0.1):
+    if lr > 0:
+        return param - lr * grad
+    return param
+""")
+        == """\
+5:8: error: a value of a rule is neither true nor false while it is traced; choose with \
+`updraft.where(condition, a, b)`, join conditions with `&` and `|`, or make what it depends on a \
+static argument
+    if lr > 0:
+       ^~~~~~"""
+    )
+
+
+def test_a_chained_comparison(message):
+    assert (
+        message("""
+@updraft.rule
+def r(param, grad, beta=0.9):
+    updraft.require(0 <= beta < 1, "no")
+    return param
+""")
+        == """\
+5:21: error: a value of a rule is neither true nor false while it is traced; choose with \
+`updraft.where(condition, a, b)`, join conditions with `&` and `|`, or make what it depends on a \
+static argument
+    updraft.require(0 <= beta < 1, "no")
+                    ^~~~~~~~~~~~~"""
+    )
+
+
+@pytest.mark.parametrize(
+    ("expression", "what"),
+    [
+        ("math.sqrt(lr)", "number"),
+        ("float(lr)", "number"),
+        ("range(lr)", "number"),
+        ("round(lr)", "number"),
+        ("len(grad)", "length"),
+        ("list(grad)", "length"),
+    ],
+)
+def test_there_are_no_numbers_yet(message, expression, what):
+    assert (
+        message(f"""
+import math
+@updraft.rule
+def r(param, grad, lr=0.1):
+    return param - {expression}
+""")
+        == f"""\
+6:20: error: a value of a rule has no {what} while it is traced; use the functions of `updraft`, \
+or make it a static argument
+    return param - {expression}
+                   ^{"~" * (len(expression) - 1)}"""
+    )
+
+
+def test_an_index(message):
+    assert (
+        message("""
+@updraft.rule
+def r(param, grad):
+    return param - grad[0]
+""")
+        == """\
+5:20: error: a value of a rule has no elements to choose from; a rule says what happens to each
+    return param - grad[0]
+                   ^~~~~~~"""
+    )
+
+
+@pytest.mark.parametrize(
+    ("expression", "operator", "hint"),
+    [
+        ("param // 2", "//", "write `updraft.floor(a / b)`"),
+        ("2 % param", "%", "write `a - b * updraft.floor(a / b)`"),
+        ("param @ grad", "@", "a rule computes with elements"),
+        ("param ^ 2", "^", "a power is written `**`"),
+    ],
+)
+def test_operators_that_the_language_lacks(message, expression, operator, hint):
+    assert (
+        message(f"""
+@updraft.rule
+def r(param, grad):
+    return {expression}
+""")
+        == f"""\
+5:12: error: there is no operator `{operator}` in a rule; {hint}
+    return {expression}
+           ^{"~" * (len(expression) - 1)}"""
+    )
+
+
+@pytest.mark.parametrize(
+    ("expression", "what", "kind"),
+    [
+        ('param + "1"', "an operand of `+`", "str"),
+        ("param ** None", "an operand of `**`", "NoneType"),
+        ("numpy.ones(2) * param", "an operand of `*`", "numpy.ndarray"),
+        ("(param > 0) & [True]", "an operand of `&`", "list"),
+        ("updraft.lerp(param, grad, {})", "an argument of `lerp`", "dict"),
+        ("updraft.where(grad > 0, 1, ())", "a branch of `where`", "tuple"),
+    ],
+)
+def test_operands_of_another_type(message, expression, what, kind):
+    assert (
+        message(f"""
+import numpy
+@updraft.rule
+def r(param, grad):
+    return {expression}
+""")
+        == f"""\
+6:12: error: {what} is `{kind}`; give a value of the rule or a number
+    return {expression}
+           ^{"~" * (len(expression) - 1)}"""
+    )
+
+
+def test_a_number_that_is_too_large(message):
+    assert (
+        message("""
+@updraft.rule
+def r(param, grad):
+    return param * 10 ** 400
+""")
+        == """\
+5:12: error: an operand of `*` is too large for a number
+    return param * 10 ** 400
+           ^~~~~~~~~~~~~~~~~"""
+    )
+
+
+def test_a_condition_that_is_none(message):
+    assert (
+        message("""
+@updraft.rule
+def r(param, grad):
+    return updraft.where(1, param, grad)
+""")
+        == """\
+5:12: error: the condition of `where` is `int`; give a bool of the rule
+    return updraft.where(1, param, grad)
+           ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~"""
+    )
+
+
+def test_a_state_that_is_not_declared(message):
+    assert (
+        message("""
+@updraft.rule
+def r(param, grad, state):
+    state["velocity"] = grad
+    return param
+""")
+        == """\
+5:5: error: there is no state `velocity`; declare it first with \
+`state.setdefault("velocity", initial)`
+    state["velocity"] = grad
+    ^~~~~~~~~~~~~~~~~"""
+    )
+
+
+def test_a_state_by_a_wrong_name(message):
+    assert (
+        message("""
+@updraft.rule
+def r(param, grad, state):
+    state.setdefault("exp_avg", 0)
+    return param - state["exp_avgs"]
+""")
+        == """\
+6:20: error: there is no state `exp_avgs`; did you mean `exp_avg`?
+    return param - state["exp_avgs"]
+                   ^~~~~~~~~~~~~~~~~"""
+    )
+
+
+def test_a_state_that_is_declared_differently(message):
+    assert (
+        message("""
+@updraft.rule
+def r(param, grad, state):
+    state.setdefault("m", 0)
+    state.setdefault("m", 0)
+    return param - state.setdefault("m", 0, storage="bf16")
+""")
+        == """\
+7:20: error: the state `m` is declared twice, and differently
+    return param - state.setdefault("m", 0, storage="bf16")
+                   ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+5:5: note: first declared here
+    state.setdefault("m", 0)
+    ^~~~~~~~~~~~~~~~~~~~~~~~"""
+    )
+
+
+def test_a_state_that_is_deleted(message):
+    assert (
+        message("""
+@updraft.rule
+def r(param, grad, state):
+    state.setdefault("m", 0)
+    del state["m"]
+    return param
+""")
+        == """\
+6:9: error: a state cannot be deleted; it lasts from step to step
+    del state["m"]
+        ^~~~~~~~~~"""
+    )
+
+
+def test_names_cannot_carry_text(message):
+    assert (
+        message("""
+@updraft.rule
+def r(param, grad, state):
+    state.setdefault("m = 0 } //", 0)
+    return param
+""")
+        == """\
+5:5: error: a state is called 'm = 0 } //', which is no name; a name is at most 100 letters, \
+digits and `_`
+    state.setdefault("m = 0 } //", 0)
+    ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~"""
+    )
+
+
+def test_a_state_that_depends_on_a_static_argument(message):
+    assert (
+        message("""
+@updraft.rule
+def r(param, grad, state, amsgrad=False):
+    state.setdefault("m", 0, when=amsgrad)
+    return param
+""")
+        == """\
+5:5: error: `when` of the state `m` is `bool`; give `matrix` or `~matrix`, and declare what \
+depends on a static argument under an `if`
+    state.setdefault("m", 0, when=amsgrad)
+    ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~"""
+    )
+
+
+def test_an_unknown_extent_and_storage_type(message):
+    assert (
+        message("""
+@updraft.rule
+def r(param, grad, state):
+    state.setdefault("m", 0, over="rows")
+    return param
+""")
+        == """\
+5:5: error: unknown extent `rows`; a state is over `tensor`, `group`, `row` or `column`, or has \
+the parameter's shape
+    state.setdefault("m", 0, over="rows")
+    ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~"""
+    )
+
+
+def test_a_value_of_another_call(message):
+    assert (
+        message("""
+kept = []
+
+@updraft.rule
+def other(param, grad):
+    kept.append(grad)
+    return param
+
+other.compile()
+
+@updraft.rule
+def r(param, grad):
+    return param - kept[0]
+""")
+        == """\
+13:5: error: the value `grad` is of another call; a rule uses its own arguments
+def r(param, grad):
+    ^"""
+    )
+
+
+def test_a_requirement_on_a_static_argument(message):
+    text = """
+@updraft.rule
+def r(param, grad, kind="plain", lr=0.1):
+    updraft.require(kind in ("plain", "signed"), "Invalid {{kind}}: {kind}")
+    updraft.require(lr >= 0, f"Invalid learning rate: {lr} for {{kind}}")
+    return param - lr * grad
+"""
+    assert (
+        message(text, kind="{}")
+        == """\
+5:5: error: Invalid {kind}: {}
+    updraft.require(kind in ("plain", "signed"), "Invalid {{kind}}: {kind}")
+    ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~"""
+    )
+    assert (
+        message(text, lr=-1)
+        == """\
+6:21: error: Invalid learning rate: -1.0 for plain
+    updraft.require(lr >= 0, f"Invalid learning rate: {lr} for {{kind}}")
+                    ^~~~~~~"""
+    )
+
+
+def test_a_requirement_without_text(message):
+    assert (
+        message("""
+@updraft.rule
+def r(param, grad, lr=0.1):
+    updraft.require(lr >= 0, lr)
+    return param
+""")
+        == """\
+5:5: error: the message of `require` is `updraft.tracing.values.Value`; give text
+    updraft.require(lr >= 0, lr)
+    ^~~~~~~~~~~~~~~~~~~~~~~~~~~~"""
+    )
+
+
+def test_outside_of_a_rule():
+    with pytest.raises(updraft.CompileError, match="`random` is part of a rule; call it in a func"):
+        updraft.random()
+
+
+def test_a_text_that_is_too_long(message):
+    assert (
+        message("""
+@updraft.rule
+def r(param, grad):
+    for i in range(20000):
+        param = param + grad * i
+    return param
+""")
+        == """\
+4:5: error: the traced rule has more than 65536 bytes of text
+def r(param, grad):
+    ^"""
+    )
+
+
+def test_an_exception_of_the_function_passes_through(load):
+    module = load("""
+@updraft.rule
+def r(param, grad):
+    return {}["missing"]
+""")
+    with pytest.raises(KeyError) as caught:
+        module.r.compile()
+    assert type(caught.value) is KeyError
+
+
+def test_unicode_and_tabs(message):
+    assert (
+        message("""
+@updraft.rule
+def r(param, grad):
+\tépsilon = "é" and param > grad; return épsilon + 1  # é
+""")
+        == """\
+5:43: error: `+` takes numbers, found a bool tensor; write `if … then 1 else 0`
+\tépsilon = "é" and param > grad; return épsilon + 1  # é
+\t                                       ^~~~~~~~~~~"""
+    )
+
+
+def test_a_long_line(message):
+    text = message(f"""
+@updraft.rule
+def r(param, grad):
+    return param + {"param + " * 30}-(param > 0){" + param" * 40}
+""")
+    place, line, caret = text.split("\n")
+    assert place.startswith("5:")
+    assert len(line) == 240
+    assert line[caret.index("^") :].startswith("param > 0)")

@@ -1,0 +1,182 @@
+"""The functions of `updraft` are those of the language."""
+
+import inspect
+import typing
+
+import numpy
+import pytest
+
+import updraft
+from updraft import _updraft
+from updraft.tracing import functions, names
+
+from .conftest import RULES
+
+# What steers a rule rather than computes a value.
+OTHERS = {"where", "require", "skip_when", "hold_when"}
+OURS = {
+    name: function
+    for name, function in vars(functions).items()
+    if inspect.isfunction(function) and not name.startswith("_") and name not in OTHERS
+    if function.__module__ == functions.__name__
+}
+
+
+def arities(function):
+    parameters = inspect.signature(function).parameters.values()
+    required = sum(parameter.default is parameter.empty for parameter in parameters)
+    return range(required, len(parameters) + 1)
+
+
+def test_there_is_each_of_the_language():
+    ours = [(name, arity) for name, function in OURS.items() for arity in arities(function)]
+    assert sorted(ours) == sorted(_updraft.functions())
+
+
+@pytest.mark.parametrize("name", [*OURS, *OTHERS])
+def test_each_is_at_hand_and_described(name):
+    function = getattr(functions, name)
+    assert getattr(updraft, name) is function
+    assert function.__doc__
+    hints = typing.get_type_hints(function)
+    assert hints.keys() == {*inspect.signature(function).parameters, "return"}
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_each_compiles(name):
+    function = OURS[name]
+
+    def f(param, grad, matrix):
+        arguments = [param, grad * grad + 0.5, grad, 0.5][: max(arities(function))]
+        value = function(*arguments)
+        if value.is_bool:
+            value = updraft.where(value, 1, 0)
+        return param - updraft.where(matrix, value, 0)
+
+    definition = updraft.rule(f)
+    assert f"{name}(" in definition.to_upd()
+    weights = [numpy.full((3, 4), 0.25), numpy.full(5, 0.25)]
+    optimizer = updraft.Optimizer(definition, weights)
+    optimizer.step([numpy.ones_like(weight) for weight in weights])
+    assert numpy.isfinite(weights[0]).all()
+    assert (weights[1] == 0.25).all()
+
+
+def test_bools_are_known_as_such():
+    seen = []
+
+    @updraft.rule
+    def r(param, grad, first, lr=0.1):
+        seen.extend([param > 0, ~first, updraft.isnan(grad), (grad > 0) | (lr < 1), first])
+        seen.append(updraft.where(first, grad > 0, grad < 0))
+        return param
+
+    r.to_upd()
+    assert all(value.is_bool for value in seen)
+
+
+def test_static_conditions_choose_at_once():
+    assert updraft.where(True, 1, "x") == 1
+    assert updraft.where(numpy.bool_(False), 1, "x") == "x"
+
+
+def test_transforms_are_those_of_the_library():
+    files = {path.stem for path in (RULES / "transforms").glob("*.upd")}
+    assert set(_updraft.transforms()) == files
+    assert files <= set(dir(updraft.transforms))
+    stage = updraft.transforms.clip_by_global_norm(0.5)
+    assert stage.text == "clip_by_global_norm(0.5)"
+    assert updraft.transforms.accumulate(every=4).text == "accumulate(every = 4)"
+    assert updraft.transforms.centralize().text == "centralize"
+    assert repr(stage) == "<updraft stage clip_by_global_norm(0.5)>"
+    with pytest.raises(AttributeError, match="there is no transform `clip`"):
+        _ = updraft.transforms.clip
+
+
+def test_keywords_are_those_of_the_language():
+    page = (RULES.parent / "docs" / "language.md").read_text()
+    listed = page.split("Keywords: ")[1].split(".\n")[0].replace("`", "").split()
+    assert set(listed) == names.KEYWORDS
+    for keyword in names.KEYWORDS:
+        with pytest.raises(updraft.CompileError, match=f"found `{keyword}`"):
+            _updraft.format(f"fn {keyword}() = 1".encode(), "f.upd")
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (1, "1"),
+        (-3, "-3"),
+        (2.0, "2"),
+        (0.0, "0.0"),
+        (-0.0, "-0.0"),
+        (0.1, "0.1"),
+        (1e-8, "1e-08"),
+        (1e300, "1e+300"),
+        (5e-324, "5e-324"),
+        (2**60, "1.152921504606847e+18"),
+        (float("inf"), "1 / 0"),
+        (float("-inf"), "-1 / 0"),
+        (float("nan"), "0 / 0"),
+        (numpy.float32(0.1), "0.10000000149011612"),
+        (numpy.float64(0.1), "0.1"),
+        (numpy.int16(7), "7"),
+        (numpy.array(0.5), "0.5"),
+    ],
+)
+def test_numbers_are_exact(number, text):
+    @updraft.rule
+    def r(param):
+        return param * number
+
+    wrapped = f"({text})" if "/" in text else text
+    assert f"next param = param * {wrapped}\n" in r.to_upd()
+    if not numpy.isnan(number):
+        again = updraft.compile(f"rule R(x = {text}) {{ update(param) {{ next param = param }} }}")
+        assert again.hypers["x"] == float(number)
+
+
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        ("param - (grad - lr)", "param - (grad - lr)"),
+        ("param - grad - lr", "param - grad - lr"),
+        ("param * (grad + lr)", "param * (grad + lr)"),
+        ("param / (grad * lr)", "param / (grad * lr)"),
+        ("param / grad * lr", "param / grad * lr"),
+        ("-param ** 2", "-param ^ 2"),
+        ("(-param) ** 2", "(-param) ^ 2"),
+        ("param ** -lr", "param ^ -lr"),
+        ("(param ** lr) ** 2", "(param ^ lr) ^ 2"),
+        ("param ** lr ** 2", "param ^ lr ^ 2"),
+        ("-(-param)", "--param"),
+        ("param - -2 * grad", "param - -2 * grad"),
+        ("(-2) ** param", "(-2) ^ param"),
+        ("-(param + grad)", "-(param + grad)"),
+        ("abs(-param)", "abs(-param)"),
+        ("2 - param", "2 - param"),
+        ("2 / param", "2 / param"),
+        ("numpy.float32(0.5) * param", "0.5 * param"),
+        ("updraft.where(param > 0, grad, lr)", "if param > 0 then grad else lr"),
+        ("updraft.where(param > 0, grad, lr) + 1", "(if param > 0 then grad else lr) + 1"),
+        (
+            "updraft.where((param > 0) & ~(grad == 0) | (lr < 1), 1, 2)",
+            "if param > 0 && !(grad == 0) || lr < 1 then 1 else 2",
+        ),
+        (
+            "updraft.where(param > 0, updraft.where(grad > 0, 1, 2), updraft.where(lr > 0, 3, 4))",
+            "if param > 0 then (if grad > 0 then 1 else 2) else if lr > 0 then 3 else 4",
+        ),
+        (
+            "updraft.where((param > 0) == (grad > 0), 1, 2)",
+            "if (param > 0) == (grad > 0) then 1 else 2",
+        ),
+        ("+param", "param"),
+    ],
+)
+def test_expressions(expression, text):
+    names = {"updraft": updraft, "numpy": numpy}
+    definition = updraft.rule(eval(f"lambda param, grad, lr=0.1: {expression}", names))
+    printed = definition.to_upd()
+    assert " ".join(printed.split("next param = ")[1].split("}")[0].split()) == text
+    definition.compile()
