@@ -75,7 +75,8 @@ typedef struct upd_row_grad {
  * Refused beside what upd_optimizer_step refuses: a parameter that has two gradients, or whose rows
  * are not apart in memory; indices that are not in range and ascending; a rule that reduces over
  * tensors, batches, columns or groups, has states over columns or groups or in blocks, or draws
- * random numbers, as UPD_BF16_STOCHASTIC does. */
+ * random numbers, as UPD_BF16_STOCHASTIC does; the first step of a parameter, if a state starts
+ * from what the step finds (`state start = param`). */
 UPD_EXPORT upd_status upd_optimizer_step_rows(upd_optimizer *optimizer, const upd_tensor *grads,
                                               size_t grad_count, const upd_row_grad *row_grads,
                                               size_t row_grad_count);

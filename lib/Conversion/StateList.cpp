@@ -15,10 +15,11 @@ SmallVector<PlanState> statesOf(PlanOp plan) {
     if (auto stream = dyn_cast<StreamOp>(op)) {
       if (streams++ >= 2)
         states.push_back({stream.getName(), stream.getType().getStorage(),
-                          stream.getType().getOver(), states.size(), std::nullopt});
+                          stream.getType().getOver(), stream.getFromStep(), states.size(),
+                          std::nullopt});
     } else if (auto scalar = dyn_cast<ScalarOp>(op)) {
-      states.push_back(
-          {scalar.getName(), scalar.getStorage(), scalar.getOver(), states.size(), std::nullopt});
+      states.push_back({scalar.getName(), scalar.getStorage(), scalar.getOver(), /*fromStep=*/false,
+                        states.size(), std::nullopt});
     }
   }
   return states;
@@ -46,6 +47,7 @@ SmallVector<PlanState> statesOf(PlanOp first, PlanOp matrix) {
       takeMatrixState();
     takeMatrixState();
     all.back().inFirst = state.inFirst;
+    all.back().fromStep |= state.fromStep;
   }
   while (rest != matrixStates.end())
     takeMatrixState();

@@ -32,6 +32,8 @@ ordered_json statesJson(PlanOp plan, PlanOp matrix) {
       json["over"] = stringifyExtent(state.over).str();
     if (matrix && !(state.inFirst && state.inMatrix))
       json["for"] = state.inFirst ? "vector" : "matrix";
+    if (state.fromStep)
+      json["from_step"] = true;
     states.push_back(std::move(json));
   }
   return states;

@@ -82,10 +82,10 @@ bool StageImporter::holds() const {
 void StageImporter::createStates(
     llvm::function_ref<mlir::Type(const ResolvedState &)> storageType) {
   auto create = [&](Location loc, StringRef name, Extent over, mlir::Type storage,
-                    mlir::Value initial) {
+                    mlir::Value initial, bool fromStep = false) {
     mlir::Type type = isTensorExtent(over) ? evaluator.emit.computeType() : builder.getF64Type();
     return Value::ofIr(Kind::Number, over,
-                       StateOp::create(builder, loc, type, name, over, storage, initial));
+                       StateOp::create(builder, loc, type, name, over, storage, initial, fromStep));
   };
   llvm::SmallVector<std::pair<StringRef, Value>> declared;
   for (const ResolvedState &state : stage.states) {
@@ -101,9 +101,10 @@ void StageImporter::createStates(
     Value initial = isOfTensor ? Value::ofNumber(0) : evaluator.evaluate(initialExpr, names);
     if (initial.isError())
       continue;
-    Value value = create(evaluator.location(Identifier{state.name, name.range}), state.name,
-                         extentOf(*state.declaration), storageType(state),
-                         evaluator.emit.scalar(initial, evaluator.location(initialExpr.range)));
+    Value value =
+        create(evaluator.location(Identifier{state.name, name.range}), state.name,
+               extentOf(*state.declaration), storageType(state),
+               evaluator.emit.scalar(initial, evaluator.location(initialExpr.range)), isOfTensor);
     declared.emplace_back(name.text, value);
     states.push_back({state.declaration, value, value, isOfTensor ? &initialExpr : nullptr});
   }

@@ -150,6 +150,15 @@ def test_what_is_refused(momentum):
         "gradient 0 is sparse in 2 dimensions; give one that is in the first, and dense in the "
         "others"
     )
+    larger = torch.sparse_coo_tensor([[1]], torch.ones(1, 2), (9, 2), check_invariants=True)
+    with pytest.raises(invalid) as error:
+        optimizer.step([larger])
+    assert str(error.value) == (
+        "gradient 0 is [9, 2], but its parameter is [5, 2]; give a tensor of the same shape"
+    )
+    ragged = "the indices of gradient 0 are no array: setting an array element with a sequence"
+    with pytest.raises(invalid, match=ragged):
+        optimizer.step_rows([[1], [2, 3]], values)
     assert not table.any() and optimizer.step_count(0) == 0
 
 
@@ -181,3 +190,37 @@ def test_row_states(tmp_path):
         each.step_rows([2, 4], numpy.ones((2, 3), dtype="float32"))
     assert numpy.array_equal(first, second)
     assert (first[[0, 1, 3, 5]] == 1).all()
+
+
+TEXT = """
+rule Anchored(lr = 0.1) {
+  state start = param
+  state total over tensor = step
+  update(param, grad) {
+    next param = lerp(param - lr * grad, start, 0.5)
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "chain, state", [(None, "start"), ("master_copy |> Anchored", "master")], ids=str
+)
+def test_states_that_start_from_the_parameter(chain, state):
+    """The rows that a first step does not list would start from nothing."""
+    rule = updraft.compile(TEXT, rule=chain)
+    table = numpy.full((5, 2), 3, dtype="float32")
+    values = numpy.ones((1, 2), dtype="float32")
+    optimizer = updraft.Optimizer(rule, [table])
+    with pytest.raises(updraft.InvalidArgumentError) as error:
+        optimizer.step_rows([1], values)
+    assert str(error.value) == (
+        f"parameter `0` has taken no step, and its state `{state}` starts from the parameter, its "
+        "gradient or the step count, for all rows at once; give a gradient of the whole parameter "
+        "first"
+    )
+    assert (table == 3).all() and optimizer.step_count(0) == 0
+    optimizer.step([numpy.zeros((5, 2), dtype="float32")])
+    optimizer.step_rows([1], values)
+    assert (table[[0, 2, 3, 4]] == 3).all()
+    assert table[1].tolist() == pytest.approx([2.95, 2.95])

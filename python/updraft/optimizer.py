@@ -75,7 +75,7 @@ class Rows:
         return f"Rows({self.indices!r}, {self.values!r})"
 
 
-def _rows_of(grad: Any, what: str) -> Rows | None:
+def _rows_of(grad: Any, param: Any, what: str) -> Rows | None:
     """Returns the rows of a gradient that has some only: `Rows`, or a sparse tensor of torch."""
     if isinstance(grad, Rows):
         return grad
@@ -86,6 +86,11 @@ def _rows_of(grad: Any, what: str) -> Rows | None:
             f"{what} is sparse in {grad.sparse_dim()} dimensions; give one that is in the first, "
             "and dense in the others"
         )
+    shape, expected = list(grad.shape), list(param.shape)
+    if shape != expected:
+        raise InvalidArgumentError(
+            f"{what} is {shape}, but its parameter is {expected}; give a tensor of the same shape"
+        )
     grad = grad.coalesce()
     return Rows(grad.indices()[0], grad.values())
 
@@ -93,7 +98,10 @@ def _rows_of(grad: Any, what: str) -> Rows | None:
 def _index_array(indices: Any, what: str) -> Any:
     import numpy
 
-    array = numpy.asarray(indices)
+    try:
+        array = numpy.asarray(indices)
+    except ValueError as error:
+        raise InvalidArgumentError(f"the indices of {what} are no array: {error}") from None
     if array.size == 0:
         array = array.astype("int64")
     if array.dtype.kind not in "iu":
@@ -254,8 +262,9 @@ class Optimizer:
             )
         rows = []
         if any(kind is Rows or hasattr(kind, "is_sparse") for kind in set(map(type, grads))):
+            params = [param for group in self._groups for param in group.params]
             for index, grad in enumerate(grads):
-                found = _rows_of(grad, f"gradient {index}")
+                found = _rows_of(grad, params[index], f"gradient {index}")
                 if found is not None:
                     indices = _index_array(found.indices, f"gradient {index}")
                     rows.append((index, indices, found.values))
@@ -268,22 +277,18 @@ class Optimizer:
         The other rows and their states are left alone. See `Rows` for the arguments.
         """
         grads: list[Any] = [None] * self._optimizer.param_count
-        if not 0 <= param < len(grads):
-            raise InvalidArgumentError(
-                f"parameter {param} does not exist; the optimizer has {len(grads)}"
-            )
-        grads[param] = Rows(indices, values)
+        grads[self._position(param)] = Rows(indices, values)
         self.step(grads)
 
     def _position(self, param: int) -> int:
-        """Checks a parameter's position, as far as the library does not."""
+        """Checks a parameter's position."""
         try:
             position = operator.index(param)
         except TypeError:
             raise TypeError(
                 f"a parameter is given by its position, an integer, not {type(param)}"
             ) from None
-        if position < 0:
+        if not 0 <= position < self._optimizer.param_count:
             raise InvalidArgumentError(
                 f"parameter {position} does not exist; "
                 f"the optimizer has {self._optimizer.param_count}"
@@ -331,7 +336,13 @@ class Optimizer:
 
     def set_step_count(self, param: int, count: int) -> None:
         """Sets how many steps a parameter has taken."""
-        self._optimizer.set_step(self._position(param), count)
+        try:
+            steps = operator.index(count)
+        except TypeError:
+            raise TypeError(f"the step count is {type(count)}; give an integer") from None
+        if not 0 <= steps <= 1 << 53:
+            raise InvalidArgumentError(f"{steps} is no step count; it is from 0 to 2^53")
+        self._optimizer.set_step(self._position(param), steps)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes states, step counts and hyperparameters as a safetensors file."""

@@ -77,7 +77,9 @@ uint32_t InterfaceReader::count(const Json &object, const char *key, uint32_t li
   return static_cast<uint32_t>(result);
 }
 
-bool InterfaceReader::flag(const Json &object, const char *key) {
+bool InterfaceReader::flag(const Json &object, const char *key, bool required) {
+  if (!required && object.is_object() && !object.contains(key))
+    return false;
   const Json *value = member(object, key);
   if (value && value->is_boolean())
     return value->get<bool>();

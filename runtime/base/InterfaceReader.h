@@ -33,7 +33,8 @@ public:
   double number(const Json &object, const char *key);
   /// At most `limit`.
   uint32_t count(const Json &object, const char *key, uint32_t limit);
-  bool flag(const Json &object, const char *key);
+  /// False if there is no member and it may be left out.
+  bool flag(const Json &object, const char *key, bool required);
   const Json &array(const Json &object, const char *key);
   /// The position of the member's text in `words`; 0 if there is no member and it may be left out.
   size_t word(const Json &object, const char *key, std::span<const char *const> words,

@@ -52,7 +52,7 @@ public:
     plan.rowScalars = reader.count(json, "row_scalars", maxRowScalars);
     if (plan.rowScalars < 1)
       reader.fail("`row_scalars` is 0, but a row has a skip flag");
-    plan.usesRandom = reader.flag(json, "random");
+    plan.usesRandom = reader.flag(json, "random", true);
     plan.prologues = reader.count(json, "prologues", maxPrologues);
     for (const Json &temporary : reader.array(json, "temporaries"))
       readTemporary(temporary);

@@ -38,7 +38,8 @@ StateInterface readState(InterfaceReader &reader, const Json &json) {
   static constexpr const char *classes[] = {"any", "vector", "matrix"};
   StateInterface state{reader.text(json, "name"), reader.stateDType(json, "dtype"),
                        reader.extent(json, false),
-                       static_cast<TensorClass>(reader.word(json, "for", classes, false))};
+                       static_cast<TensorClass>(reader.word(json, "for", classes, false)),
+                       reader.flag(json, "from_step", false)};
   if (state.over == Extent::Batch)
     reader.fail(fmt::format("state `{}` is over a batch", state.name));
   if (isBlocked(state.dtype) && state.over != Extent::Element)

@@ -34,6 +34,7 @@ struct StateInterface {
   upd_dtype dtype;
   Extent over = Extent::Element;
   TensorClass tensors = TensorClass::Any; // which have it
+  bool fromStep = false;                  // the passes of its first step give it its initial value
 
   bool isOf(TensorClass plan) const { return tensors == TensorClass::Any || tensors == plan; }
 };

@@ -100,6 +100,15 @@ Status Optimizer::checkRowGradient(const upd_row_grad &rowGrad) const {
                                        "give a gradient of the whole parameter",
                                        name, layoutText(tensor)));
   }
+  // Only the rows of the first step would get such a value.
+  for (const StateInterface &state : interface().states)
+    if (state.fromStep && !isScalar(state.over) && state.isOf(planOfParam.tensors) &&
+        isFirst(rowGrad.param))
+      return invalidArgument(fmt::format(
+          "parameter `{}` has taken no step, and its state `{}` starts from the parameter, its "
+          "gradient or the step count, for all rows at once; give a gradient of the whole "
+          "parameter first",
+          name, state.name));
   if (Status status = checkRowIndices(rowGrad); !status.ok())
     return status;
   if (Status status = checkRowValues(rowGrad); !status.ok())

@@ -15,7 +15,7 @@
 // CHECK:         %param = updraft.param stored bf16 : f32
 // CHECK:         %grad = updraft.grad stored f16 : f32
 // CHECK:         updraft.require %{{.*}}, "Invalid learning rate: {lr}, not {{[{][{]1[}][}]}}"
-// CHECK:         %exp_avg = updraft.state "exp_avg" stored f32 initial %lr : f32
+// CHECK:         %exp_avg = updraft.state "exp_avg" stored f32 initial %lr from_step : f32
 // CHECK:         updraft.next %param, %exp_avg : f32, f32
 updraft.rule @Rule compute f32 attributes {origin = "test"} {
   %0 = updraft.hyper "lr" = 1.0e-3
@@ -25,14 +25,14 @@ updraft.rule @Rule compute f32 attributes {origin = "test"} {
   %4 = updraft.grad stored f16 : f32
   %5 = arith.cmpf oge, %0, %0 : f64
   updraft.require %5, "Invalid learning rate: {lr}, not {{1}}"
-  %6 = updraft.state "exp_avg" stored f32 initial %0 : f32
+  %6 = updraft.state "exp_avg" stored f32 initial %0 from_step : f32
   updraft.next %3, %6 : f32, f32
 }
 
 // CHECK-LABEL: updraft.plan @Plan compute f64 {
 // CHECK:         %param = updraft.stream "param" : <f64>
 // CHECK:         %grad = updraft.stream "grad" : <bf16>
-// CHECK:         %m = updraft.stream "m" : <f16>
+// CHECK:         %m = updraft.stream "m" from_step : <f16>
 // CHECK:         updraft.initial(%lr) {
 // CHECK:         ^bb0(%lr{{.*}}: f64):
 // CHECK:           updraft.yield %lr{{.*}} : f64
@@ -51,7 +51,7 @@ updraft.plan @Plan compute f64 {
   %1 = updraft.first
   %2 = updraft.stream "param" : !updraft.stream<f64>
   %3 = updraft.stream "grad" : <bf16>
-  %4 = updraft.stream "m" : !updraft.stream<f16>
+  %4 = updraft.stream "m" from_step : !updraft.stream<f16>
   updraft.initial(%0) {
   ^bb0(%a: f64):
     updraft.yield %a : f64

@@ -106,6 +106,17 @@ TEST(RuleInterface, ParsesPlansForVectorsAndMatrices) {
   EXPECT_EQ(matrices.passes[1].makes, (std::vector<uint32_t>{4}));
 }
 
+TEST(RuleInterface, StatesMayStartFromTheStep) {
+  std::string text = adamw;
+  const std::string dtype = R"("dtype": "f32"})";
+  text.replace(text.find(dtype), dtype.size(), R"("dtype": "f32", "from_step": true})");
+  RuleInterface interface;
+  ASSERT_TRUE(RuleInterface::parse(adamw, interface).ok());
+  EXPECT_FALSE(interface.states[0].fromStep);
+  ASSERT_TRUE(RuleInterface::parse(text, interface).ok());
+  EXPECT_TRUE(interface.states[0].fromStep);
+}
+
 TEST(RuleInterface, DefaultsMayBeInfinite) {
   for (double infinity : {INFINITY, -INFINITY}) {
     std::string text = adamw;
@@ -156,6 +167,8 @@ TEST(RuleInterface, RefusesDamage) {
             "`over` is `model`, not `element`, `row`, `column`, `batch`, `tensor` or `group`");
   EXPECT_EQ(problemOf("\"dtype\": \"f32\"}", "\"dtype\": \"f32\", \"over\": \"batch\"}"),
             "state `exp_avg` is over a batch");
+  EXPECT_EQ(problemOf("\"dtype\": \"f32\"}", "\"dtype\": \"f32\", \"from_step\": 1}"),
+            "`from_step` is neither true nor false");
 }
 
 TEST(RuleInterface, RefusesDamagedPlans) {

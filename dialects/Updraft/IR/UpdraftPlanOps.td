@@ -67,15 +67,16 @@ def Updraft_StreamOp : Updraft_Op<"stream", [HasParent<"PlanOp">, Updraft_NamedR
   let summary = "one tensor of the step";
   let description = [{
     The parameter, its gradient or a state, as a pass reads and writes it. Streams of a plan that
-    are the same tensor may be equal; others do not overlap.
+    are the same tensor may be equal; others do not overlap. A state is `from_step` if passes give
+    it its initial value (`updraft.state`).
 
     ```mlir
     %m = updraft.stream "exp_avg" : !updraft.stream<f32>
     ```
   }];
-  let arguments = (ins StrAttr:$name);
+  let arguments = (ins StrAttr:$name, UnitAttr:$from_step);
   let results = (outs Updraft_StreamType:$result);
-  let assemblyFormat = "$name attr-dict `:` type($result)";
+  let assemblyFormat = "$name (`from_step` $from_step^)? attr-dict `:` type($result)";
 }
 
 def Updraft_ScalarOp : Updraft_Op<"scalar", [HasParent<"PlanOp">, Updraft_NamedResult]> {

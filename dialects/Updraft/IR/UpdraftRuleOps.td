@@ -171,8 +171,9 @@ def Updraft_StateOp : Updraft_ElementInput<"state"> {
     What persists from step to step: a tensor of the parameter's shape, or one value for each of its
     rows or columns, for the parameter, or for its group, as `over` says. A value per parameter or
     group is a scalar, in f64; others have the compute type. `initial` is the value where the state
-    does not exist yet: a scalar that depends on hyperparameters alone. What is stored as `i8` must
-    be an integer from -128 to 127.
+    does not exist yet: a scalar that depends on hyperparameters alone. Where the rule itself puts
+    another in its place at the first step, made of the parameter, its gradient or the step count,
+    the state is `from_step`. What is stored as `i8` must be an integer from -128 to 127.
 
     Constraints:
     - `state_c1`: `initial` has at most the extent `group`.
@@ -189,9 +190,11 @@ def Updraft_StateOp : Updraft_ElementInput<"state"> {
   }];
   let arguments = (ins StrAttr:$name,
                        DefaultValuedAttr<Updraft_ExtentAttr, "::updraft::Extent::element">:$over,
-                       TypeAttrOf<Updraft_StateStorage>:$storage, F64:$initial);
+                       TypeAttrOf<Updraft_StateStorage>:$storage, F64:$initial,
+                       UnitAttr:$from_step);
   let assemblyFormat = [{
-    $name (`over` `` $over^)? `stored` $storage `initial` $initial attr-dict `:` type($result)
+    $name (`over` `` $over^)? `stored` $storage `initial` $initial (`from_step` $from_step^)?
+    attr-dict `:` type($result)
   }];
 }
 

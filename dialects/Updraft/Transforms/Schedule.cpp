@@ -122,9 +122,10 @@ void Scheduler::createInterface() {
     if (isa<StepOp, FirstOp, SizeOp>(operation) && !operation.use_empty())
       builder.clone(operation, planValues);
 
-  auto createStream = [&](Value value, StringRef name, Type storage, Extent over) {
+  auto createStream = [&](Value value, StringRef name, Type storage, Extent over,
+                          bool fromStep = false) {
     auto type = StreamType::get(builder.getContext(), storage, over);
-    planValues.map(value, StreamOp::create(builder, value.getLoc(), type, name));
+    planValues.map(value, StreamOp::create(builder, value.getLoc(), type, name, fromStep));
   };
   for (auto param : body.getOps<ParamOp>())
     createStream(param, "param", param.getStorage(), Extent::element);
@@ -132,7 +133,8 @@ void Scheduler::createInterface() {
     createStream(grad, "grad", grad.getStorage(), Extent::element);
   for (auto state : body.getOps<StateOp>()) {
     if (!extents.isScalar(state))
-      createStream(state, state.getName(), state.getStorage(), state.getOver());
+      createStream(state, state.getName(), state.getStorage(), state.getOver(),
+                   state.getFromStep());
     else
       planValues.map(state.getResult(),
                      ScalarOp::create(builder, state.getLoc(), state.getType(), state.getName(),

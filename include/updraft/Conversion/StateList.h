@@ -15,6 +15,8 @@ struct PlanState {
   llvm::StringRef name;
   mlir::Type storage;
   Extent over;
+  /// Passes give it its initial value.
+  bool fromStep;
   /// Its number among the states of the plan, if that has it.
   std::optional<unsigned> inFirst, inMatrix;
 };
