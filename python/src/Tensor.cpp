@@ -53,8 +53,15 @@ bool isNumpyBFloat16(nb::handle object) {
 TensorView::TensorView(nb::handle object, const char *what) {
   nb::object source = nb::borrow(object);
   // torch refuses to export a tensor that requires a gradient; the detached one is the same memory.
-  if (nb::hasattr(source, "requires_grad") && nb::hasattr(source, "detach"))
+  if (nb::hasattr(source, "requires_grad") && nb::hasattr(source, "detach")) {
     source = source.attr("detach")();
+    // It exports a negated view, such as `z.conj().imag`, as if it were what lies in memory.
+    if (nb::hasattr(source, "is_neg") && nb::cast<bool>(source.attr("is_neg")()))
+      raise(UPD_UNSUPPORTED,
+            (std::string(what) + " is a negated view of another tensor; give a tensor of its own, "
+                                 "such as `resolve_neg()` returns")
+                .c_str());
+  }
   bool isBFloat16 = isNumpyBFloat16(source);
   if (isBFloat16)
     source = source.attr("view")("uint16");
@@ -65,9 +72,11 @@ TensorView::TensorView(nb::handle object, const char *what) {
     PyErr_Clear();
     if (!nb::try_cast(source, array)) {
       PyErr_Clear();
-      const char *why = nb::hasattr(object, "__dlpack__")
-                            ? ", which is not in CPU memory, or not dense"
-                            : ", which has neither __dlpack__ nor a buffer";
+      const std::string why = nb::hasattr(object, "__dlpack__")
+                                  ? " of dtype `" + dtypeText(object) +
+                                        "`, which is not in CPU memory, not dense, or of a dtype "
+                                        "that DLPack does not have"
+                                  : ", which has neither __dlpack__ nor a buffer";
       throw nb::type_error((std::string(what) + " is " + asText(object.type()) + why +
                             "; pass a numpy array or a dense tensor with `__dlpack__`")
                                .c_str());

@@ -148,10 +148,38 @@ def test_tensors_without_memory_here(momentum):
         with pytest.raises(TypeError) as caught:
             optimizer.step([tensor])
         assert str(caught.value) == (
-            "gradient 0 is <class 'torch.Tensor'>, which is not in CPU memory, or not dense; pass "
-            "a numpy array or a dense tensor with `__dlpack__`"
+            "gradient 0 is <class 'torch.Tensor'> of dtype `torch.float32`, which is not in CPU "
+            "memory, not dense, or of a dtype that DLPack does not have; pass a numpy array or a "
+            "dense tensor with `__dlpack__`"
         )
-    with pytest.raises(TypeError, match=r"parameter 0 is .*, or not dense"):
+    with pytest.raises(TypeError, match=r"parameter 0 is .*, not dense"):
         updraft.Optimizer(momentum, [torch.ones(2, 2).to_sparse()])
     with pytest.raises(TypeError, match="`params` is one array"):
         updraft.Optimizer(momentum, torch.ones(4, 4))
+
+
+def test_arrays_of_another_byte_order(momentum):
+    with pytest.raises(TypeError) as caught:
+        updraft.Optimizer(momentum, [numpy.ones(2, dtype=">f4")])
+    assert str(caught.value) == (
+        "parameter 0 is <class 'numpy.ndarray'> of dtype `>f4`, which is not in CPU memory, not "
+        "dense, or of a dtype that DLPack does not have; pass a numpy array or a dense tensor with "
+        "`__dlpack__`"
+    )
+
+
+def test_negated_views_are_refused(momentum):
+    """DLPack has what lies in memory, which is the negative of such a tensor."""
+    torch = pytest.importorskip("torch")
+    weights = torch.zeros(2)
+    optimizer = updraft.Optimizer(momentum, [weights])
+    negated = torch.complex(torch.ones(1), torch.ones(1)).conj().imag.expand(2)
+    with pytest.raises(updraft.UnsupportedError) as caught:
+        optimizer.step([negated])
+    assert str(caught.value) == (
+        "gradient 0 is a negated view of another tensor; give a tensor of its own, such as "
+        "`resolve_neg()` returns"
+    )
+    assert not weights.any()
+    optimizer.step([negated.resolve_neg().contiguous()])
+    assert (weights > 0).all()

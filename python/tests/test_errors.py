@@ -118,19 +118,43 @@ def test_arguments_of_another_type(sgd):
 
 def test_positions_of_parameters(sgd):
     optimizer = updraft.Optimizer(sgd, [numpy.ones(1, "float32")])
-    for use in (optimizer.state, optimizer.step_count):
-        refuse(
-            updraft.InvalidArgumentError,
-            "parameter -1 does not exist; the optimizer has 1",
-            use,
-            -1,
-        )
+
+    def step_rows(param):
+        optimizer.step_rows([0], numpy.ones(1, "float32"), param=param)
+
+    for use in (optimizer.state, optimizer.step_count, step_rows):
+        for position in (-1, 1, 2**70):
+            refuse(
+                updraft.InvalidArgumentError,
+                f"parameter {position} does not exist; the optimizer has 1",
+                use,
+                position,
+            )
         refuse(
             TypeError,
             "a parameter is given by its position, an integer, not <class 'str'>",
             use,
             "velocity",
         )
+
+
+def test_step_counts(sgd):
+    optimizer = updraft.Optimizer(sgd, [numpy.ones(1, "float32")])
+    for count in (-1, 2**53 + 1, 2**70):
+        refuse(
+            updraft.InvalidArgumentError,
+            f"{count} is no step count; it is from 0 to 2^53",
+            optimizer.set_step_count,
+            0,
+            count,
+        )
+    refuse(
+        TypeError,
+        "the step count is <class 'float'>; give an integer",
+        optimizer.set_step_count,
+        0,
+        1.5,
+    )
 
 
 def test_text_that_is_no_utf8():
