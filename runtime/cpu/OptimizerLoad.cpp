@@ -42,6 +42,17 @@ static Status refuse(const SafetensorsFile &file, const std::string &what) {
   return invalidArgument(fmt::format("`{}` does not fit the optimizer: {}", file.path(), what));
 }
 
+/// It has states or, where there are none yet, metadata. To take another, such as a model's
+/// weights, would do away with all states.
+static bool isOfOptimizer(const SafetensorsFile &file) {
+  const auto &tensors = file.tensors();
+  const auto &metadata = file.metadata();
+  return std::any_of(tensors.begin(), tensors.end(),
+                     [](const auto &entry) { return entry.name.starts_with(statePrefix); }) ||
+         std::any_of(metadata.begin(), metadata.end(),
+                     [](const auto &entry) { return entry.first.starts_with("updraft."); });
+}
+
 /// The step count that a scalar holds.
 static Status readStep(const SafetensorsFile &file, const SafetensorsEntry &entry, int64_t &step) {
   double value = -1;
@@ -200,6 +211,9 @@ Status Optimizer::collect(const std::string &path, Loaded &loaded) const {
   if (Status status = SafetensorsFile::open(path, loaded.file); !status.ok())
     return status;
   const SafetensorsFile &file = loaded.file;
+  if (!isOfOptimizer(file))
+    return refuse(file, "it has neither states nor metadata of one; give a file that an optimizer "
+                        "has saved");
   if (Status status = readHypers(file, interface(), hypers, loaded.hypers); !status.ok())
     return status;
 

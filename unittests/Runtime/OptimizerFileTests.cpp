@@ -194,6 +194,11 @@ TEST_F(OptimizerFile, RefusesWhatDoesNotFit) {
   EXPECT_EQ(
       refusal([&](SafetensorsWriter &w) { w.add("state/net/w/buf", Type::F32, {3, 5}, fifteen); }),
       "parameter `net/w` lacks its step count");
+  const std::string unrelated = "it has neither states nor metadata of one; give a file that an "
+                                "optimizer has saved";
+  EXPECT_EQ(refusal([&](SafetensorsWriter &w) { w.add("net.w", Type::F32, {3, 5}, fifteen); }),
+            unrelated);
+  EXPECT_EQ(refusal([&](SafetensorsWriter &w) { w.setMetadata("format", "pt"); }), unrelated);
   for (float bad : {-1.0f, 0.5f, 1e30f})
     EXPECT_EQ(refusal([&](SafetensorsWriter &w) {
                 w.add("state/net/w/step", Type::F32, {}, valuesOf<float>({bad}));
