@@ -13,14 +13,16 @@ void RuleOptions::addTo(CLI::App &app) {
   app.add_option("--rule", rule, "Rule to take, if the file has several");
   app.add_option("--set", settings, "name=value: a static flag, or the default of a hyperparameter")
       ->type_name("NAME=VALUE")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false); // the next argument is the file's
   app.add_option(
          "--storage", storage,
          "name=TYPE: how param, grad, a state, or every state is stored: f32, f64, bf16 or\n"
          "f16; all but grad also as bf16_stochastic or bf16_corrected; a state also as\n"
          "q8_linear or q8_companded")
       ->type_name("NAME=TYPE")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_option("--numerics", numerics, "ieee, torch or fast: how arithmetic rounds")
       ->type_name("MODE")
       ->capture_default_str();

@@ -26,20 +26,15 @@ using Storage = std::map<std::string, upd_dtype>;
 
 /// A correction is a state that no request names: it is there because of what it corrects.
 Storage storageOf(const Parameter &parameter) {
-  constexpr std::string_view suffix = "_correction";
   Storage storage{{"param", parameter.param.dtype}};
   if (parameter.grad)
     storage.emplace("grad", parameter.grad->dtype);
   for (const auto &[name, tensor] : parameter.states)
     if (tensor.dtype != UPD_I8)
       storage.emplace(name, tensor.dtype);
-  for (const auto &[name, tensor] : parameter.states) {
-    if (tensor.dtype != UPD_I8 || !name.ends_with(suffix))
-      continue;
-    const auto corrected = storage.find(name.substr(0, name.size() - suffix.size()));
-    if (corrected != storage.end() && corrected->second == UPD_BF16)
-      corrected->second = UPD_BF16_CORRECTED;
-  }
+  for (const auto &[name, tensor] : parameter.states)
+    if (tensor.dtype == UPD_I8)
+      storage[*parameter.correctedBy(name)] = UPD_BF16_CORRECTED;
   return storage;
 }
 

@@ -46,11 +46,13 @@ std::optional<upd_dtype> dtypeOf(SafetensorsType type) {
   return std::nullopt;
 }
 
-Status readTensor(const SafetensorsFile &file, const SafetensorsEntry &entry, Tensor &tensor) {
+Status readTensor(const SafetensorsFile &file, const SafetensorsEntry &entry, Role::Kind kind,
+                  Tensor &tensor) {
   auto dtype = dtypeOf(entry.type);
-  if (!dtype)
-    return invalidArgument(fmt::format("`{}` in `{}` is {}; the types are F32, F64, BF16, F16, I8",
-                                       entry.name, file.path(), nameOf(entry.type)));
+  if (!dtype || (dtype == UPD_I8 && kind != Role::State))
+    return invalidArgument(fmt::format("`{}` in `{}` is {}; the types are F32, F64, BF16, F16{}",
+                                       entry.name, file.path(), nameOf(entry.type),
+                                       kind == Role::State ? ", and I8 for corrections" : ""));
   tensor.dtype = *dtype;
   tensor.shape = entry.shape;
   tensor.bytes.resize(entry.end - entry.begin);
@@ -95,14 +97,27 @@ Status addTensor(const SafetensorsFile &file, const SafetensorsEntry &entry, Par
   Parameter &parameter = result[role->parameter];
   switch (role->kind) {
   case Role::Param:
-    return readTensor(file, entry, parameter.param);
+    return readTensor(file, entry, role->kind, parameter.param);
   case Role::Grad:
-    return readTensor(file, entry, parameter.grad.emplace());
+    return readTensor(file, entry, role->kind, parameter.grad.emplace());
   case Role::State:
     if (role->state == "step")
       return readStep(file, entry, parameter.step);
-    return readTensor(file, entry, parameter.states[role->state]);
+    return readTensor(file, entry, role->kind, parameter.states[role->state]);
   }
+  return {};
+}
+
+/// A state in bytes is the correction of something in BF16.
+Status checkCorrections(const std::string &path, const std::string &name,
+                        const Parameter &parameter) {
+  for (const auto &[state, tensor] : parameter.states)
+    if (tensor.dtype == UPD_I8 && !parameter.correctedBy(state))
+      return invalidArgument(fmt::format(
+          "`state/{}/{}` in `{}` is I8, which is for the corrections of BF16 tensors, but there is "
+          "none that it corrects; they are called state/NAME/STATE_correction and "
+          "state/NAME/param_correction",
+          name, state, path));
   return {};
 }
 
@@ -121,6 +136,20 @@ void addStep(SafetensorsWriter &writer, std::string name, int64_t step) {
 }
 } // namespace
 
+std::optional<std::string> Parameter::correctedBy(const std::string &state) const {
+  constexpr std::string_view suffix = "_correction";
+  if (!state.ends_with(suffix))
+    return std::nullopt;
+  std::string name = state.substr(0, state.size() - suffix.size());
+  const auto found = states.find(name);
+  const Tensor *corrected = name == "param"         ? &param
+                            : found != states.end() ? &found->second
+                                                    : nullptr;
+  if (!corrected || corrected->dtype != UPD_BF16)
+    return std::nullopt;
+  return name;
+}
+
 Status updraft::run::readParameters(const std::string &path, Parameters &result) {
   SafetensorsFile file;
   if (Status status = SafetensorsFile::open(path, file); !status.ok())
@@ -132,6 +161,9 @@ Status updraft::run::readParameters(const std::string &path, Parameters &result)
     if (!file.find("param/" + name))
       return invalidArgument(fmt::format(
           "`{}` has a gradient or a state for `{}`, but no `param/{}`", path, name, name));
+  for (const auto &[name, parameter] : result)
+    if (Status status = checkCorrections(path, name, parameter); !status.ok())
+      return status;
   if (result.empty())
     return invalidArgument(fmt::format("`{}` has no tensor; give param/NAME and grad/NAME", path));
   return {};

@@ -32,6 +32,9 @@ struct Parameter {
   std::optional<Tensor> grad;
   std::map<std::string, Tensor> states;
   int64_t step = 0;
+
+  /// What a state of bytes is the correction of, "param" or a state in BF16; none if nothing.
+  std::optional<std::string> correctedBy(const std::string &state) const;
 };
 
 /// By name, in the order of names.

@@ -59,7 +59,8 @@ int main(int argc, char **argv) {
   app.add_option("--set", settings,
                  "name=value: a hyperparameter or a static flag; several with commas")
       ->type_name("NAME=VALUE")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false); // the next argument may be the file
   app.add_option("--numerics", options.numerics, "ieee, torch or fast: how arithmetic rounds")
       ->type_name("MODE")
       ->capture_default_str();
