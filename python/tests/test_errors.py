@@ -61,6 +61,55 @@ def test_a_path_with_a_null_character(sgd):
         with pytest.raises(updraft.InvalidArgumentError) as caught:
             use("state\0x")
         assert str(caught.value) == "path 'state\\x00x' has a null character"
+        with pytest.raises(updraft.InvalidArgumentError) as caught:
+            use("state\udc80")
+        assert str(caught.value) == "path 'state\\udc80' is not UTF-8; give another name"
+
+
+@pytest.mark.parametrize(
+    "what, options",
+    [
+        ("rule, 'SGD\\x00x',", {"rule": "SGD\0x"}),
+        ("numerics mode, 'ieee\\x00x',", {"numerics": "ieee\0x"}),
+        ("key of `set`, 'lr\\x00x',", {"set": {"lr\0x": 1}}),
+        ("value of `lr`, '1\\x00',", {"set": {"lr": "1\0"}}),
+        ("key of `storage`, 'param\\x00x',", {"storage": {"param\0x": "f32"}}),
+    ],
+)
+def test_a_null_character(what, options):
+    """The C API would end the text there."""
+    refuse(
+        updraft.InvalidArgumentError,
+        f"the {what} has a null character",
+        updraft.compile,
+        SGD,
+        **options,
+    )
+
+
+def test_text_that_is_a_number():
+    refuse(TypeError, "the rule is <class 'int'>; give text", updraft.compile, SGD, rule=3)
+    refuse(
+        TypeError,
+        "the numerics mode is <class 'bytes'>; give text",
+        updraft.compile,
+        SGD,
+        numerics=b"fast",
+    )
+
+
+def test_a_flag_of_several_lines():
+    text = """
+    rule Named(static kind = "a") {
+      update(param, grad) {
+        next param = if kind == "x\\n\\t\\"\\\\" then grad else param
+      }
+    }
+    """
+    rule = updraft.compile(text, set={"kind": 'x\n\t"\\'})
+    weights = numpy.zeros(1, "float32")
+    updraft.Optimizer(rule, [weights]).step([numpy.ones(1, "float32")])
+    assert weights[0] == 1
 
 
 def test_settings_that_are_no_values():

@@ -19,7 +19,14 @@ def path_text(path: str | bytes | os.PathLike[Any]) -> str:
     text = os.fsdecode(path)
     if "\0" in text:
         raise InvalidArgumentError(f"path {text!r} has a null character")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidArgumentError(f"path {text!r} is not UTF-8; give another name") from None
     return text
+
+
+_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"})
 
 
 def setting_literal(name: str, value: Any) -> str:
@@ -28,7 +35,8 @@ def setting_literal(name: str, value: Any) -> str:
     if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
         return "true" if value else "false"
     if isinstance(value, str):
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        _without_null(value, f"value of `{name}`")
+        return '"' + value.translate(_ESCAPES) + '"'
     try:
         if isinstance(value, int):
             return str(value)
@@ -45,6 +53,14 @@ def setting_literal(name: str, value: Any) -> str:
         raise InvalidArgumentError(f"setting `{name}` is no number: {error}") from None
 
 
+def _without_null(text: str, what: str) -> None:
+    """Refuses what the C API would end at a null character."""
+    if not isinstance(text, str):
+        raise TypeError(f"the {what} is {type(text)}; give text")
+    if "\0" in text:
+        raise InvalidArgumentError(f"the {what}, {text!r}, has a null character")
+
+
 def _items(argument: str, mapping: Mapping[str, Any] | None) -> list[tuple[str, Any]]:
     """The items of `set` or `storage`, whose keys are names."""
     if mapping is None:
@@ -54,6 +70,7 @@ def _items(argument: str, mapping: Mapping[str, Any] | None) -> list[tuple[str, 
     for name in mapping:
         if not isinstance(name, str):
             raise TypeError(f"`{argument}` has the key {name!r}, which is no name")
+        _without_null(name, f"key of `{argument}`")
     return list(mapping.items())
 
 
@@ -151,6 +168,9 @@ def compile_source(
     origins: Origins = ([], []),
 ) -> Rule:
     """Compiles a text; `origins` are the files and spans that it was made from."""
+    for what, given in (("rule", rule), ("numerics mode", numerics)):
+        if given is not None:
+            _without_null(given, what)
     settings = [(name, setting_literal(name, value)) for name, value in _items("set", set)]
     types = [(name, dtypes.number(dtype)) for name, dtype in _items("storage", storage)]
     cache = None if cache_dir is None else path_text(cache_dir)
