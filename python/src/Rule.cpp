@@ -152,6 +152,8 @@ void updraft::python::bindRule(nb::module_ &module) {
       .def_prop_ro("name", [](const Rule &rule) { return upd_rule_name(rule.get()); })
       .def_prop_ro("origin", &Rule::origin)
       .def_prop_ro("interface", [](const Rule &rule) { return upd_rule_interface(rule.get()); })
+      .def_prop_ro("address",
+                   [](const Rule &rule) { return reinterpret_cast<uintptr_t>(rule.get()); })
       .def_prop_ro("hypers", &Rule::hypers)
       .def_prop_ro("states", &Rule::states)
       .def_prop_ro("param_dtype",

@@ -14,6 +14,7 @@ class Rule:
     name: str
     origin: str
     interface: str
+    address: int
     hypers: dict[str, float]
     states: dict[str, str]
     param_dtype: str

@@ -1,0 +1,137 @@
+"""The step of a `torch.optim.Optimizer`, compiled."""
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import torch
+
+from .buckets import Bucket
+from .correspondence import Correspondence, Group, reader
+from .states import Generation, OptimizerState
+
+
+class _CompiledGroup:
+    """What a parameter group was when it was compiled, and how it is stepped."""
+
+    def __init__(
+        self, correspondence: Correspondence, group: Group, states: OptimizerState, scaled: bool
+    ) -> None:
+        self.params = list(group["params"])
+        self.scaled = scaled
+        self.read_settings = [reader(place) for place in correspondence.settings.values()]
+        self.settings = self.current_settings(group)
+        by_dtype: dict[torch.dtype, list[torch.Tensor]] = defaultdict(list)
+        for param in self.params:
+            by_dtype[param.dtype].append(param)
+        settings = dict(zip(correspondence.settings, self.settings, strict=True))
+        self.buckets = [
+            Bucket(correspondence, settings, dtype, params, group, states, scaled)
+            for dtype, params in by_dtype.items()
+        ]
+        self.generation = states.generation.number
+
+    def current_settings(self, group: Group) -> list[Any]:
+        return [read(group, None) for read in self.read_settings]
+
+    def matches(self, group: Group, generation: int, scaled: bool) -> bool:
+        """Whether the group and the states are still those that were compiled for."""
+        try:
+            same = self.params == group["params"]
+        except RuntimeError:  # Tensors that are not the same were compared.
+            return False
+        return (
+            same is True
+            and self.generation == generation
+            and self.scaled == scaled
+            and self.settings == self.current_settings(group)
+        )
+
+
+class CompiledStep:
+    """Steps an optimizer of `torch.optim` with a compiled rule; stands before it among the bases.
+
+    The constructor, the defaults, the parameter groups and the names of the states are those of the
+    class behind it. `.grad` is only read. With a `torch.amp.GradScaler` the scale is taken out of
+    the gradients within the step.
+    """
+
+    correspondence: ClassVar[Correspondence]
+    _step_supports_amp_scaling = True
+    param_groups: list[Group]
+    _generation: Generation
+    _compiled: list[_CompiledGroup | None]
+
+    @property
+    def state(self) -> OptimizerState:
+        """The states of each parameter, in a dict by their names."""
+        return self.__dict__["state"]
+
+    @state.setter
+    def state(self, states: Any) -> None:
+        if "_generation" not in self.__dict__:
+            self._generation = Generation()
+            self._compiled = []
+        self._generation.number += 1
+        self.__dict__["state"] = OptimizerState(self._generation, states)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Returns the state as `torch.optim.Optimizer.state_dict` does."""
+        packed = super().state_dict()  # type: ignore[misc]
+        packed["state"] = {
+            key: dict(value) if isinstance(value, dict) else value
+            for key, value in packed["state"].items()
+        }
+        return packed
+
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"state": self.state.plain()}  # type: ignore[misc]
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        if "state" in state:
+            self.state = state.pop("state")
+        super().__setstate__(state)  # type: ignore[misc]
+
+    def release(self) -> None:
+        """Drops the references to parameters that the step holds, until the next step.
+
+        For `torch.utils.swap_tensors`, which refuses a tensor that anything else refers to.
+        """
+        self._compiled.clear()
+
+    @torch._disable_dynamo
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Performs a single optimization step.
+
+        Args:
+            closure: reevaluates the model and returns the loss.
+        """
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        # A GradScaler sets these for the time of the call.
+        scale, found_inf = getattr(self, "grad_scale", None), getattr(self, "found_inf", None)
+        if found_inf is not None and found_inf.item():
+            return loss
+        inverse_scale = None if scale is None else 1 / scale.item()
+        scaled = scale is not None
+        states, compiled = self.__dict__["state"], self._compiled
+        generation = self._generation.number
+        compiled += [None] * (len(self.param_groups) - len(compiled))
+        del compiled[len(self.param_groups) :]
+        for number, group in enumerate(self.param_groups):
+            entry = compiled[number]
+            if entry is None or not entry.matches(group, generation, scaled):
+                entry = compiled[number] = _CompiledGroup(
+                    self.correspondence, group, states, scaled
+                )
+            for position, bucket in enumerate(entry.buckets):
+                while not bucket.step(group, states, inverse_scale):
+                    bucket = entry.buckets[position] = bucket.remade(group, states)
+        # What the step itself filled in is no change.
+        if generation != self._generation.number:
+            for entry in filter(None, compiled):
+                entry.generation = self._generation.number
+        return loss

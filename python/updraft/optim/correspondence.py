@@ -1,0 +1,55 @@
+"""How a class of `torch.optim` and a rule of the language name the same things."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+Group = dict[str, Any]
+#: An entry of a parameter group, one element of such an entry, or what is computed from the group
+#: and the dtype of the parameters.
+Place = str | tuple[str, int] | Callable[[Group, torch.dtype], Any]
+
+
+def reader(place: Place) -> Callable[[Group, torch.dtype], Any]:
+    """Returns the function that reads a place of a group."""
+    if isinstance(place, str):
+        return lambda group, dtype: group[place]
+    if isinstance(place, tuple):
+        name, index = place
+        return lambda group, dtype: group[name][index]
+    return place
+
+
+@dataclass(frozen=True)
+class Correspondence:
+    """A class of `torch.optim` as a rule.
+
+    Args:
+        rule: the rule's name; its file in `updraft/rules` is called like it.
+        hypers: where a parameter group has each hyperparameter of the rule, in the rule's order.
+        settings: where it has what the rule is compiled for: static flags, and hyperparameters that
+            flags are derived from.
+        states: the names of the states in torch's order; "step" is the step count.
+        sparse: what torch says to a sparse gradient; None if the rule takes it.
+    """
+
+    rule: str
+    hypers: Mapping[str, Place]
+    settings: Mapping[str, Place]
+    states: tuple[str, ...]
+    sparse: str | None
+
+    @property
+    def file(self) -> str:
+        """The name of the rule's file."""
+        return f"{self.rule.lower()}.upd"
+
+
+def same_names(*names: str) -> dict[str, Place]:
+    """Returns places that are called as in the rule."""
+    return {name: name for name in names}
+
+
+BETAS: dict[str, Place] = {"beta1": ("betas", 0), "beta2": ("betas", 1)}

@@ -1,0 +1,98 @@
+"""Mappings of optimizer states that know when they were changed.
+
+A compiled step holds the states of all parameters. Whether someone has put other tensors in their
+place is one comparison of numbers per step then, not a look at every parameter.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+
+class Generation:
+    """A number that every change of the mappings that share it increases."""
+
+    __slots__ = ("number",)
+
+    def __init__(self) -> None:
+        self.number = 0
+
+
+def _counting(name: str) -> Callable[..., Any]:
+    original = getattr(dict, name)
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        self.generation.number += 1
+        return original(self, *args, **kwargs)
+
+    method.__name__ = name
+    method.__doc__ = original.__doc__
+    return method
+
+
+_MUTATIONS = ("__setitem__", "__delitem__", "__ior__", "clear", "pop", "popitem", "setdefault")
+
+
+class ParameterState(dict[str, Any]):
+    """The states of one parameter."""
+
+    def __init__(self, generation: Generation, values: Mapping[str, Any] | None = None) -> None:
+        super().__init__(values or {})
+        self.generation = generation
+
+    def update(self, *args: Any, **kwargs: Any) -> None:
+        """Like `dict.update`."""
+        self.generation.number += 1
+        super().update(*args, **kwargs)
+
+    def __reduce__(self) -> Any:
+        """Copies and pickles are plain dicts: loading them needs nothing of this package."""
+        return dict, (dict(self),)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> dict[str, Any]:
+        from copy import deepcopy
+
+        return {name: deepcopy(value, memo) for name, value in self.items()}
+
+
+class OptimizerState(defaultdict[torch.Tensor, Any]):
+    """The states of all parameters: what `torch.optim.Optimizer.state` is."""
+
+    def __init__(self, generation: Generation, values: Mapping[Any, Any]) -> None:
+        super().__init__(lambda: ParameterState(generation))
+        self.generation = generation
+        self.update(values)
+
+    def __setitem__(self, param: Any, state: Any) -> None:
+        self.generation.number += 1
+        if type(state) is dict:
+            state = ParameterState(self.generation, state)
+        super().__setitem__(param, state)
+
+    def update(self, *args: Any, **kwargs: Any) -> None:
+        """Like `dict.update`."""
+        for param, state in dict(*args, **kwargs).items():
+            self[param] = state
+
+    def plain(self) -> defaultdict[torch.Tensor, Any]:
+        """Returns the same without the counting, as `torch.optim` has it."""
+        plain: defaultdict[torch.Tensor, Any] = defaultdict(dict)
+        for param, state in self.items():
+            plain[param] = dict(state) if isinstance(state, ParameterState) else state
+        return plain
+
+    def __reduce__(self) -> Any:
+        return self.plain().__reduce__()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> defaultdict[torch.Tensor, Any]:
+        from copy import deepcopy
+
+        return deepcopy(self.plain(), memo)
+
+
+for _name in _MUTATIONS:
+    setattr(ParameterState, _name, _counting(_name))
+    if _name not in ("__setitem__",):
+        setattr(OptimizerState, _name, _counting(_name))

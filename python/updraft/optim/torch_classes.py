@@ -1,0 +1,181 @@
+"""The optimizers of `torch.optim`: constructors, defaults, parameter groups and states are those of
+the classes that these are derived from; the step is compiled.
+"""
+
+from typing import Any
+
+import torch
+
+from .compiled import CompiledStep
+from .correspondence import BETAS, Correspondence, Group, same_names
+
+
+def _unsupported(name: str) -> str:
+    return f"{name} does not support sparse gradients"
+
+
+class SGD(CompiledStep, torch.optim.SGD):
+    """`torch.optim.SGD`, compiled from `rules/sgd.upd`."""
+
+    correspondence = Correspondence(
+        rule="SGD",
+        hypers=same_names("lr", "momentum", "dampening", "weight_decay"),
+        settings={
+            **same_names("nesterov", "maximize"),
+            # Whether there is a buffer; which momentum, each step says.
+            "momentum": lambda group, dtype: float(group["momentum"] != 0),
+        },
+        states=("momentum_buffer",),
+        sparse=None,
+    )
+
+
+class Adam(CompiledStep, torch.optim.Adam):
+    """`torch.optim.Adam`, compiled from `rules/adam.upd`."""
+
+    correspondence = Correspondence(
+        rule="Adam",
+        hypers={"lr": "lr", **BETAS, **same_names("eps", "weight_decay")},
+        settings=same_names("amsgrad", "maximize", "decoupled_weight_decay"),
+        states=("step", "exp_avg", "exp_avg_sq", "max_exp_avg_sq"),
+        sparse="Adam does not support sparse gradients, please consider SparseAdam instead",
+    )
+
+
+class AdamW(CompiledStep, torch.optim.AdamW):
+    """`torch.optim.AdamW`, compiled from `rules/adamw.upd`."""
+
+    correspondence = Correspondence(
+        rule="AdamW",
+        hypers={"lr": "lr", **BETAS, **same_names("eps", "weight_decay")},
+        settings=same_names("amsgrad", "maximize"),
+        states=("step", "exp_avg", "exp_avg_sq", "max_exp_avg_sq"),
+        sparse="Adam does not support sparse gradients, please consider SparseAdam instead",
+    )
+
+
+class NAdam(CompiledStep, torch.optim.NAdam):
+    """`torch.optim.NAdam`, compiled from `rules/nadam.upd`."""
+
+    correspondence = Correspondence(
+        rule="NAdam",
+        hypers={"lr": "lr", **BETAS, **same_names("eps", "weight_decay", "momentum_decay")},
+        settings=same_names("maximize", "decoupled_weight_decay"),
+        states=("step", "mu_product", "exp_avg", "exp_avg_sq"),
+        sparse=_unsupported("NAdam"),
+    )
+
+
+class RAdam(CompiledStep, torch.optim.RAdam):
+    """`torch.optim.RAdam`, compiled from `rules/radam.upd`."""
+
+    correspondence = Correspondence(
+        rule="RAdam",
+        hypers={"lr": "lr", **BETAS, **same_names("eps", "weight_decay")},
+        settings=same_names("maximize", "decoupled_weight_decay"),
+        states=("step", "exp_avg", "exp_avg_sq"),
+        sparse=_unsupported("RAdam"),
+    )
+
+
+class Adamax(CompiledStep, torch.optim.Adamax):
+    """`torch.optim.Adamax`, compiled from `rules/adamax.upd`."""
+
+    correspondence = Correspondence(
+        rule="Adamax",
+        hypers={"lr": "lr", **BETAS, **same_names("eps", "weight_decay")},
+        settings=same_names("maximize"),
+        states=("step", "exp_avg", "exp_inf"),
+        sparse=_unsupported("Adamax"),
+    )
+
+
+class Adagrad(CompiledStep, torch.optim.Adagrad):
+    """`torch.optim.Adagrad`, compiled from `rules/adagrad.upd`."""
+
+    correspondence = Correspondence(
+        rule="Adagrad",
+        hypers=same_names("lr", "lr_decay", "weight_decay", "initial_accumulator_value", "eps"),
+        settings=same_names("maximize"),
+        states=("step", "sum"),
+        sparse=None,
+    )
+
+
+class Adadelta(CompiledStep, torch.optim.Adadelta):
+    """`torch.optim.Adadelta`, compiled from `rules/adadelta.upd`."""
+
+    correspondence = Correspondence(
+        rule="Adadelta",
+        hypers=same_names("lr", "rho", "eps", "weight_decay"),
+        settings=same_names("maximize"),
+        states=("step", "square_avg", "acc_delta"),
+        sparse=_unsupported("Adadelta"),
+    )
+
+
+class RMSprop(CompiledStep, torch.optim.RMSprop):
+    """`torch.optim.RMSprop`, compiled from `rules/rmsprop.upd`."""
+
+    correspondence = Correspondence(
+        rule="RMSprop",
+        hypers=same_names("lr", "alpha", "eps", "weight_decay", "momentum"),
+        settings={
+            **same_names("centered", "maximize"),
+            "momentum": lambda group, dtype: float(group["momentum"] > 0),
+        },
+        states=("step", "square_avg", "momentum_buffer", "grad_avg"),
+        sparse=_unsupported("RMSprop"),
+    )
+
+
+class Rprop(CompiledStep, torch.optim.Rprop):
+    """`torch.optim.Rprop`, compiled from `rules/rprop.upd`."""
+
+    correspondence = Correspondence(
+        rule="Rprop",
+        hypers={
+            "lr": "lr",
+            "etaminus": ("etas", 0),
+            "etaplus": ("etas", 1),
+            "step_size_min": ("step_sizes", 0),
+            "step_size_max": ("step_sizes", 1),
+        },
+        settings=same_names("maximize"),
+        states=("step", "prev", "step_size"),
+        sparse=_unsupported("Rprop"),
+    )
+
+
+class ASGD(CompiledStep, torch.optim.ASGD):
+    """`torch.optim.ASGD`, compiled from `rules/asgd.upd`."""
+
+    correspondence = Correspondence(
+        rule="ASGD",
+        hypers=same_names("lr", "lambd", "alpha", "t0", "weight_decay"),
+        settings=same_names("maximize"),
+        states=("step", "eta", "mu", "ax"),
+        sparse=_unsupported("ASGD"),
+    )
+
+
+def _first_epsilon(group: Group, dtype: torch.dtype) -> Any:
+    epsilon = group["eps"][0]
+    return torch.finfo(dtype).eps if epsilon is None else epsilon
+
+
+class Adafactor(CompiledStep, torch.optim.Adafactor):
+    """`torch.optim.Adafactor`, compiled from `rules/adafactor.upd`."""
+
+    correspondence = Correspondence(
+        rule="Adafactor",
+        hypers={
+            **same_names("lr", "beta2_decay"),
+            "eps1": _first_epsilon,
+            "eps2": ("eps", 1),
+            **same_names("d", "weight_decay"),
+        },
+        settings=same_names("maximize"),
+        states=("step", "row_var", "col_var", "variance"),
+        sparse=_unsupported("Adafactor"),
+    )

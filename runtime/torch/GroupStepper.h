@@ -1,0 +1,99 @@
+//===- GroupStepper.h - A compiled rule over a parameter group of torch -------------*- C++ -*-===//
+// Holds the parameters of one group once, and steps them from their `.grad` with no Python on the
+// way. Not thread-safe: one thread at a time may call into an object.
+
+#ifndef UPDRAFT_RUNTIME_TORCH_GROUPSTEPPER_H
+#define UPDRAFT_RUNTIME_TORCH_GROUPSTEPPER_H
+
+#include "runtime/torch/Library.h"
+
+#include <ATen/core/Tensor.h>
+#include <torch/custom_class.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace updraft::torch_adapter {
+
+class GroupStepper : public torch::CustomClassHolder {
+public:
+  /// `rule` is the address of a upd_rule. All parameters have its storage type, and the order of
+  /// hyperparameters is its own. `sparseRefusal` is what is said to a sparse gradient; empty: it is
+  /// taken.
+  GroupStepper(int64_t rule, std::vector<at::Tensor> params, std::vector<double> hypers,
+               std::string sparseRefusal);
+
+  enum Outcome : int64_t {
+    Done = 0,
+    Fresh = 1, ///< a parameter has got its states
+    Moved = 2  ///< nothing is done: a parameter has other memory than when the object was made
+  };
+
+  /// One step of every parameter that has a gradient. Neither a gradient nor `.grad` is written. An
+  /// error is thrown before anything is written.
+  int64_t step(const std::vector<double> &hypers);
+
+  /// The parameters, by number, that got their states in steps since the last call.
+  std::vector<int64_t> takeFresh();
+
+  /// Whether `param` has a state of this name: one may be of matrices or vectors only.
+  bool hasState(int64_t param, const std::string &name) const;
+
+  /// The states of `name` of `params`, as tensors over the library's memory, which they keep. All
+  /// of them must have it.
+  std::vector<at::Tensor> states(const std::vector<int64_t> &params, const std::string &name) const;
+
+  /// The step counts of `params`: float32 scalars, as torch has them. They are read at every step,
+  /// so that writing to one changes the count.
+  std::vector<at::Tensor> stepCounts(const std::vector<int64_t> &params);
+
+  /// Uses a tensor as a state of a parameter, with its value.
+  void bindState(int64_t param, const std::string &name, const at::Tensor &state);
+
+  /// Uses a float32 or integer scalar as a parameter's step count.
+  void bindStepCount(int64_t param, const at::Tensor &count);
+
+  /// Gives up all references to tensors. Nothing but destruction may follow.
+  void release();
+
+private:
+  struct Handle {
+    explicit Handle(upd_optimizer *optimizer) : optimizer(optimizer) {}
+    ~Handle() { Library::get().upd_optimizer_release(optimizer); }
+    Handle(const Handle &) = delete;
+    upd_optimizer *optimizer;
+  };
+
+  struct Parameter {
+    at::Tensor tensor;             ///< as the caller gave it
+    at::Tensor real;               ///< complex as pairs; keeps the memory
+    std::vector<at::Tensor> bound; ///< states that are the caller's memory
+    at::Tensor count;              ///< 0-d float32; undefined before the first step
+    int64_t known = 0;             ///< the count that the library knows
+    bool hasStates = false;
+  };
+
+  void setHypers(const std::vector<double> &hypers);
+  void readCounts();
+  bool hasMoved() const;
+  void takeGradient(size_t index);
+  void afterStep(size_t index);
+  const Parameter &at(int64_t param) const;
+
+  std::vector<Parameter> params;
+  std::shared_ptr<Handle> handle; ///< shared with the tensors over its states
+  std::vector<const char *> hyperNames;
+  std::vector<double> hypers;
+  std::string sparseRefusal;
+  std::vector<int64_t> fresh;
+
+  // Of the step that runs.
+  std::vector<upd_tensor> grads;
+  std::vector<at::Tensor> held; ///< gradients, and copies of those of another layout
+  std::vector<upd_row_grad> rowGrads;
+};
+
+} // namespace updraft::torch_adapter
+
+#endif // UPDRAFT_RUNTIME_TORCH_GROUPSTEPPER_H

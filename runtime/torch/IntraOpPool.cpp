@@ -1,0 +1,37 @@
+//===- IntraOpPool.cpp - torch's own threads for a step ---------------------------------------===//
+// at::parallel_for is compiled into its caller, with whatever threads the caller's compiler knows.
+// Iterating over a tensor is compiled into torch, and so are the threads that do it.
+
+#include "runtime/torch/IntraOpPool.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/TensorIterator.h>
+#include <ATen/ops/from_blob.h>
+
+#include <numeric>
+#include <vector>
+
+namespace {
+
+void run(void *, int32_t count, void (*task)(void *context, int32_t index), void *context) {
+  if (count == 1)
+    return task(context, 0);
+  std::vector<int32_t> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  at::Tensor elements = at::from_blob(numbers.data(), {count}, at::kInt);
+  auto iterator = at::TensorIterator::borrowing_nullary_op(elements);
+  iterator.for_each(
+      [&](char **data, const int64_t *strides, int64_t size) {
+        for (int64_t i = 0; i < size; ++i)
+          task(context, *reinterpret_cast<int32_t *>(data[0] + i * strides[0]));
+      },
+      /*grain_size=*/1);
+}
+
+int32_t threadCount(void *) { return at::get_num_threads(); }
+
+constexpr upd_pool pool = {run, threadCount, nullptr};
+
+} // namespace
+
+const upd_pool *updraft::torch_adapter::intraOpPool() { return &pool; }

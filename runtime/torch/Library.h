@@ -1,0 +1,50 @@
+//===- Library.h - The C API, found at run time -------------------------------------*- C++ -*-===//
+// The adapter links to no library of Updraft: the functions come from the one that the process has
+// loaded, the Python module or libupdraft.so, so that there is one compiler and one cache.
+
+#ifndef UPDRAFT_RUNTIME_TORCH_LIBRARY_H
+#define UPDRAFT_RUNTIME_TORCH_LIBRARY_H
+
+#include "updraft-c/compiler.h"
+#include "updraft-c/optimizer.h"
+
+#include <string>
+
+namespace updraft::torch_adapter {
+
+/// The functions that the adapter calls.
+#define UPDRAFT_LIBRARY_FUNCTIONS(F)                                                               \
+  F(upd_last_error)                                                                                \
+  F(upd_version)                                                                                   \
+  F(upd_rule_hyper_count)                                                                          \
+  F(upd_rule_hyper_name)                                                                           \
+  F(upd_optimizer_create)                                                                          \
+  F(upd_optimizer_release)                                                                         \
+  F(upd_optimizer_step_rows)                                                                       \
+  F(upd_optimizer_set_hypers)                                                                      \
+  F(upd_optimizer_get_step)                                                                        \
+  F(upd_optimizer_set_step)                                                                        \
+  F(upd_optimizer_set_seed)                                                                        \
+  F(upd_optimizer_state)                                                                           \
+  F(upd_optimizer_bind_state)
+
+struct Library {
+#define UPDRAFT_DECLARE(name) decltype(&::name) name = nullptr;
+  UPDRAFT_LIBRARY_FUNCTIONS(UPDRAFT_DECLARE)
+#undef UPDRAFT_DECLARE
+
+  /// Finds the functions in the shared library at `path`, for the whole process. Loading the same
+  /// one again changes nothing; another one, or one that lacks a function, is an error. Any thread.
+  static void load(const std::string &path);
+
+  /// Throws if nothing has been loaded. Any thread.
+  static const Library &get();
+};
+
+/// Throws what Python knows as ValueError, KeyError, NotImplementedError, MemoryError or
+/// RuntimeError, with the library's message, if `status` is not UPD_OK.
+void check(upd_status status);
+
+} // namespace updraft::torch_adapter
+
+#endif // UPDRAFT_RUNTIME_TORCH_LIBRARY_H

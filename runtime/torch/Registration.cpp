@@ -1,0 +1,32 @@
+//===- Registration.cpp - What torch.ops and torch.classes have of the adapter ----------------===//
+// Names have the version of the interface: a process may meet an adapter of another version.
+
+#include "runtime/torch/GroupStepper.h"
+#include "runtime/torch/Library.h"
+
+#include <torch/library.h>
+#include <torch/version.h>
+
+using namespace updraft::torch_adapter;
+
+namespace {
+void loadLibrary(std::string path) { Library::load(path); }
+std::string torchVersion() { return TORCH_VERSION; }
+std::string libraryVersion() { return Library::get().upd_version(); }
+} // namespace
+
+TORCH_LIBRARY(updraft, library) {
+  library.def("load_library(str path) -> ()", loadLibrary);
+  library.def("torch_version() -> str", torchVersion);
+  library.def("library_version() -> str", libraryVersion);
+  library.class_<GroupStepper>("GroupStepper")
+      .def(torch::init<int64_t, std::vector<at::Tensor>, std::vector<double>, std::string>())
+      .def("step", &GroupStepper::step)
+      .def("take_fresh", &GroupStepper::takeFresh)
+      .def("has_state", &GroupStepper::hasState)
+      .def("states", &GroupStepper::states)
+      .def("step_counts", &GroupStepper::stepCounts)
+      .def("bind_state", &GroupStepper::bindState)
+      .def("bind_step_count", &GroupStepper::bindStepCount)
+      .def("release", &GroupStepper::release);
+}

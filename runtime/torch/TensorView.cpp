@@ -1,0 +1,62 @@
+//===- TensorView.cpp - Tensors of torch as the C API sees them, and back ---------------------===//
+
+#include "runtime/torch/TensorView.h"
+
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/view_as_real.h>
+
+using namespace updraft::torch_adapter;
+
+namespace {
+struct TypePair {
+  upd_dtype ours;
+  at::ScalarType theirs;
+};
+// What torch has no type for, a code of a block, is a byte to it.
+constexpr TypePair types[] = {
+    {UPD_F32, at::kFloat},         {UPD_F64, at::kDouble}, {UPD_BF16, at::kBFloat16},
+    {UPD_F16, at::kHalf},          {UPD_I8, at::kChar},    {UPD_Q8_LINEAR, at::kByte},
+    {UPD_Q8_COMPANDED, at::kByte},
+};
+} // namespace
+
+upd_tensor updraft::torch_adapter::viewOf(const at::Tensor &tensor, const char *what) {
+  // A subclass that intercepts operators has data elsewhere, or none.
+  TORCH_CHECK_TYPE(!tensor.key_set().has(c10::DispatchKey::Python), what,
+                   " is a wrapper subclass of Tensor, whose memory is not its own");
+  TORCH_CHECK_NOT_IMPLEMENTED(tensor.layout() == at::kStrided && !tensor.is_quantized() &&
+                                  tensor.is_non_overlapping_and_dense(),
+                              what, " must be a dense tensor, not ", tensor.toString());
+  TORCH_CHECK_NOT_IMPLEMENTED(tensor.device().is_cpu(), what, " is on ", tensor.device(),
+                              "; the step is compiled for the CPU");
+  upd_tensor view{};
+  for (const TypePair &type : types)
+    if (type.theirs == tensor.scalar_type()) {
+      view.dtype = type.ours;
+      view.data = tensor.data_ptr();
+      view.shape = tensor.sizes().data();
+      view.strides = tensor.strides().data();
+      view.rank = static_cast<int32_t>(tensor.dim());
+      view.device = UPD_CPU;
+      return view;
+    }
+  TORCH_CHECK_NOT_IMPLEMENTED(false, what, " has the dtype ", tensor.scalar_type(),
+                              "; float32, float64, bfloat16 and float16 can be");
+}
+
+at::Tensor updraft::torch_adapter::tensorOver(const upd_tensor &view,
+                                              std::function<void(void *)> release) {
+  at::ScalarType dtype = at::kFloat;
+  for (const TypePair &type : types)
+    if (type.ours == view.dtype)
+      dtype = type.theirs;
+  at::IntArrayRef shape(view.shape, view.rank);
+  if (!view.strides)
+    return at::from_blob(view.data, shape, std::move(release), dtype);
+  return at::from_blob(view.data, shape, at::IntArrayRef(view.strides, view.rank),
+                       std::move(release), dtype);
+}
+
+at::Tensor updraft::torch_adapter::realOf(const at::Tensor &tensor) {
+  return tensor.is_complex() ? at::view_as_real(tensor) : tensor;
+}

@@ -1,0 +1,26 @@
+//===- TensorView.h - Tensors of torch as the C API sees them, and back -------------*- C++ -*-===//
+
+#ifndef UPDRAFT_RUNTIME_TORCH_TENSORVIEW_H
+#define UPDRAFT_RUNTIME_TORCH_TENSORVIEW_H
+
+#include "updraft-c/types.h"
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+
+namespace updraft::torch_adapter {
+
+/// A dense real tensor on the CPU. Shape and strides are the tensor's own memory: valid until it is
+/// resized. Throws if it is of another kind; `what` names it.
+upd_tensor viewOf(const at::Tensor &tensor, const char *what);
+
+/// A tensor over memory of the library, which `release` gives up with the tensor's storage.
+at::Tensor tensorOver(const upd_tensor &view, std::function<void(void *)> release);
+
+/// A complex tensor as one of real pairs, with one dimension more; others as they are.
+at::Tensor realOf(const at::Tensor &tensor);
+
+} // namespace updraft::torch_adapter
+
+#endif // UPDRAFT_RUNTIME_TORCH_TENSORVIEW_H
