@@ -29,6 +29,8 @@ void TensorWindows::assign(size_t threads) {
 }
 
 /// From each tensor that is larger than `largestOwn` on, as many as the threads have cache for.
+/// Tensors that are each larger than that gain nothing from a window, and the threads would wait
+/// for each other more often: they are together.
 void TensorWindows::assignShared(int64_t largestOwn, size_t threads) {
   sharedWindows.clear();
   const int64_t most = ownBytes * static_cast<int64_t>(threads);
@@ -36,7 +38,9 @@ void TensorWindows::assignShared(int64_t largestOwn, size_t threads) {
     int64_t bytes = tensors[begin].bytes;
     size_t end = begin + 1;
     if (bytes > largestOwn) {
-      while (end < tensors.size() && bytes + tensors[end].bytes <= most)
+      const bool isTooLarge = bytes > most;
+      while (end < tensors.size() &&
+             (isTooLarge ? tensors[end].bytes > most : bytes + tensors[end].bytes <= most))
         bytes += tensors[end++].bytes;
       sharedWindows.push_back({begin, end});
     }
