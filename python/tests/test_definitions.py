@@ -1,6 +1,7 @@
 """What `@updraft.rule`, `updraft.load` and `updraft.chain` return."""
 
 import copy
+import math
 import pickle
 import sys
 
@@ -310,3 +311,35 @@ def test_a_transform_alone():
         scaled.compile()
     assert scaled.states == {}
     assert "next grad = grad * by" in scaled._repr_html_()
+
+
+def test_zeros_of_both_signs_are_other_choices():
+    @updraft.rule
+    def signed(param, grad, zero: updraft.Static = 0.0, pair: updraft.Static = (0.0,)):
+        return param - grad * math.copysign(1, zero) * math.copysign(1, pair[0])
+
+    def step(**statics):
+        weights = numpy.zeros(1, dtype="float32")
+        updraft.Optimizer(signed(**statics), [weights]).step([numpy.ones(1, dtype="float32")])
+        return weights[0]
+
+    assert step() == -1
+    assert step(zero=-0.0) == 1
+    assert step(zero=0.0) == -1
+    assert step(pair=(-0.0,)) == 1
+
+
+def test_an_initial_value_of_many_uses():
+    """It is looked at once for each value, not once for each way to it: text has no such values."""
+
+    @updraft.rule
+    def doubled(param, grad, state):
+        value = param
+        for _ in range(60):
+            value = value + value
+        start = state.setdefault("start", value)
+        assert state.setdefault("start", value) is start
+        return param - grad * start
+
+    with pytest.raises(updraft.CompileError, match="more than 65536 bytes of text"):
+        doubled.compile()

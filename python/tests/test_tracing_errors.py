@@ -572,3 +572,46 @@ def r(param, grad):
     assert place.startswith("5:")
     assert len(line) == 240
     assert line[caret.index("^") :].startswith("param > 0)")
+
+
+def test_states_are_not_read_as_a_dict_is(message):
+    """The place is the rule's, not that of the mapping's own functions."""
+    assert (
+        message("""
+@updraft.rule
+def r(param, grad, state):
+    return param - state.get("m", 0) * grad
+""")
+        == """\
+5:20: error: there is no state `m`; declare it first with `state.setdefault("m", initial)`
+    return param - state.get("m", 0) * grad
+                   ^~~~~~~~~~~~~~~~~"""
+    )
+
+
+def test_a_default_that_is_too_large(load):
+    with pytest.raises(updraft.CompileError, match="the default of `lr` is too large for a number"):
+        load("""
+@updraft.rule
+def r(param, grad, lr=10**400):
+    return param - lr * grad
+""")
+    rule = updraft.rule(lambda param, grad, lr=0.1: param - lr * grad)
+    with pytest.raises(updraft.InvalidArgumentError) as caught:
+        rule(lr=10**400)
+    assert str(caught.value) == "hyperparameter `lr` is too large for a number"
+
+
+def test_a_state_whose_name_is_a_list(message):
+    assert (
+        message("""
+@updraft.rule
+def r(param, grad, state):
+    state.setdefault([])
+    return param - grad
+""")
+        == """\
+5:5: error: a state is called [], which is no name; a name is at most 100 letters, digits and `_`
+    state.setdefault([])
+    ^~~~~~~~~~~~~~~~~~~~"""
+    )

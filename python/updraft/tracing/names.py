@@ -48,7 +48,7 @@ def check_name(text: object, what: str, place: Place | None) -> None:
     """Refuses what is no name; `what` is "a state"."""
     if is_name(text):
         return
-    if text in KEYWORDS:
+    if isinstance(text, str) and text in KEYWORDS:
         reason = "which is a keyword of the language; choose another name"
     else:
         reason = f"which is no name; a name is at most {_MAX_LENGTH} letters, digits and `_`"

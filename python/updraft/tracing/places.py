@@ -76,9 +76,9 @@ class PythonFile:
 
 
 def user_frame() -> FrameType | None:
-    """The innermost frame that is not of this package."""
+    """The innermost frame that is not of this package, nor of what it inherits from Python."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and frame.f_code.co_filename.startswith((_PACKAGE, "<frozen ")):
         frame = frame.f_back
     return frame
 

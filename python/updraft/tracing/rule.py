@@ -12,7 +12,7 @@ from .places import Place
 from .printer import Printer, Source
 from .signature import Signature, is_bool_input, read_signature
 from .trace import StateMapping, Trace
-from .values import Value, as_number, kind_name, literal_text, operand
+from .values import Value, as_number, fits_double, kind_name, literal_text, operand
 
 
 class TracedDefinition(RuleDefinition):
@@ -52,6 +52,8 @@ class TracedDefinition(RuleDefinition):
         number = as_number(value)
         if number is None or isinstance(number, bool):
             raise TypeError(f"hyperparameter `{name}` is {type(value)}; give a number")
+        if not fits_double(number):
+            raise InvalidArgumentError(f"hyperparameter `{name}` is too large for a number")
         return number
 
     @property
@@ -114,7 +116,7 @@ class TracedDefinition(RuleDefinition):
         for name, value in chosen.items():
             number = as_number(value)
             chosen[name] = value if number is None else number
-        key = tuple((type(value), value) for value in chosen.values())
+        key = tuple((type(value), value, _sign(value)) for value in chosen.values())
         try:
             found = self._traces.get(key)
         except TypeError:
@@ -148,6 +150,11 @@ class TracedDefinition(RuleDefinition):
             printer = Printer(trace, hypers, signature.places)
             source = printer.print(self._name, inspect.getdoc(self._function))
         return trace, source.formatted(self._filename)
+
+
+def _sign(value: Any) -> Any:
+    """What tells apart zeros, which are equal; in a tuple, too."""
+    return repr(value) if isinstance(value, float | complex | tuple) else None
 
 
 def _with_defaults(base: TracedDefinition, defaults: dict[str, Any]) -> TracedDefinition:

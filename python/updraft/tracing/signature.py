@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeVar
 from .messages import error
 from .names import check_name
 from .places import Place, PythonFile
-from .values import as_number, kind_name
+from .values import as_number, fits_double, kind_name
 
 _T = TypeVar("_T")
 
@@ -87,6 +87,8 @@ def read_signature(function: Callable[..., Any], is_transform: bool) -> Signatur
             found.statics[name] = number
         else:
             check_name(name, "a hyperparameter", at)
+            if not fits_double(number):
+                raise error(f"the default of `{name}` is too large for a number", at)
             found.hypers[name] = number
     return found
 

@@ -36,19 +36,34 @@ class State:
         self.next: Value | None = None
         self.next_place: Place | None = None
 
-    def describe(self) -> tuple[Any, ...]:
-        """What two declarations of one state have in common."""
-        return (
-            structure(self.initial),
-            self.over,
-            self.storage,
-            None if self.when is None else structure(self.when),
+    def is_like(self, other: "State") -> bool:
+        """Whether the two are the same declaration."""
+        values = (self.initial, other.initial, self.when, other.when)
+        initial, other_initial, when, other_when = structures(*values)
+        return (initial, when, self.over, self.storage) == (
+            other_initial,
+            other_when,
+            other.over,
+            other.storage,
         )
 
 
-def structure(value: Value) -> Any:
-    """How a value is computed, to compare with another's."""
-    return (value.kind, value.text, *map(structure, value.operands))
+def structures(*values: Value | None) -> list[int | None]:
+    """A number for each value: the same for those that are computed alike."""
+    reached: dict[int, Value] = {}
+    pending = [value for value in values if value is not None]
+    while pending:
+        value = pending.pop()
+        if value.order not in reached:
+            reached[value.order] = value
+            pending += value.operands
+    numbers: dict[int, int] = {}
+    known: dict[Any, int] = {}
+    for order in sorted(reached):
+        value = reached[order]
+        made_of = (value.kind, value.text, *(numbers[each.order] for each in value.operands))
+        numbers[order] = known.setdefault(made_of, len(known))
+    return [None if value is None else numbers[value.order] for value in values]
 
 
 class Condition:
@@ -146,7 +161,7 @@ class StateMapping(MutableMapping[str, Value]):
             )
         state = State(name, value, over, storage, when, place, self._trace.leaf(name))
         known = self._trace.states.setdefault(name, state)
-        if known.describe() != state.describe():
+        if known is not state and not known.is_like(state):
             raise error(
                 f"the state `{name}` is declared twice, and differently",
                 place,

@@ -260,6 +260,15 @@ def as_number(thing: Any) -> float | bool | None:
     return None
 
 
+def fits_double(number: float) -> bool:
+    """Python's integers have no largest one."""
+    try:
+        float(number)
+    except OverflowError:
+        return False
+    return True
+
+
 def operand(thing: Any, what: str) -> Value:
     """Returns what a user gave as a value; `what` names it in a message."""
     if isinstance(thing, Value):
