@@ -183,6 +183,31 @@ def test_a_file():
         updraft.load("nothing.upd")
 
 
+def test_the_rules_of_the_package():
+    names = {
+        line.split("(")[0].removeprefix("rule ")
+        for file in RULES.glob("*.upd")
+        for line in file.read_text().splitlines()
+        if line.startswith("rule ")
+    }
+    assert set(updraft.shipped_rules()) == names
+    assert updraft.load("AdamW").to_upd() == updraft.load(RULES / "adamw.upd").to_upd()
+    assert updraft.load("adamw").name == "AdamW"
+    assert updraft.load("ScheduleFreeSGD").name == "ScheduleFreeSGD"
+    chain = updraft.chain("clip_by_value(0.5)", "SGD(lr = 2)")
+    assert one_step(chain) == -1
+    assert updraft.chain(updraft.chain(scaled, "lion"), "ema_of_weights").name
+    with pytest.raises(updraft.FileMissingError) as caught:
+        updraft.load("AdamWx")
+    assert str(caught.value) == "no rule `AdamWx` comes with the package; did you mean `AdamW`?"
+    with pytest.raises(updraft.FileMissingError) as caught:
+        updraft.load("nothing_like_it")
+    assert str(caught.value) == (
+        "no rule `nothing_like_it` comes with the package; `updraft.shipped_rules()` lists them, "
+        "and the name of a file ends in `.upd`"
+    )
+
+
 def test_one_rule_of_a_file(tmp_path):
     file = tmp_path / "two.upd"
     file.write_text(SGD + SGD.replace("SGD", "Half").replace("lr = 0.1", "lr = 0.05"))

@@ -9,13 +9,15 @@ import sys
 import pytest
 
 import updraft
-from updraft import _updraft, compiler, dtypes, optimizer
+from updraft import _updraft, compiler, definition, dtypes, optimizer, shipped
 
 # `updraft.chain` is the function.
 MODULES = [
     compiler,
     dtypes,
     optimizer,
+    definition,
+    shipped,
     sys.modules["updraft.chain"],
     sys.modules["updraft.tracing.rule"],
 ]

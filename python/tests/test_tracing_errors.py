@@ -438,6 +438,68 @@ depends on a static argument under an `if`
     )
 
 
+@pytest.mark.parametrize(
+    ("expression", "what", "holds"),
+    [
+        ("updraft.row_mean(grad)", "`row_mean` needs the rows and columns of a matrix", "matrix"),
+        ("updraft.rows()", "`rows` needs the rows and columns of a matrix", "matrix"),
+        ("updraft.where(matrix, 1, rows)", "the state `rows` exists for matrices only", "matrix"),
+        ("updraft.where(matrix, flat, 1)", "the state `flat` exists for vectors only", "~matrix"),
+    ],
+)
+def test_rows_where_there_may_be_none(message, expression, what, holds):
+    assert (
+        message(f"""
+@updraft.rule
+def r(param, grad, state, matrix):
+    rows = state.setdefault("rows", over="row", when=matrix)
+    flat = state.setdefault("flat", when=~matrix)
+    state["rows"], state["flat"] = rows * 2, flat * 2
+    named = {expression}
+    return named * param
+""")
+        == f"""\
+8:13: error: {what}; use it where `{holds}` holds, as in `updraft.where({holds}, a, b)`
+    named = {expression}
+            ^{"~" * (len(expression) - 1)}"""
+    )
+
+
+def test_values_of_matrices_stay_there(message):
+    assert (
+        message("""
+@updraft.rule
+def r(param, grad, state, matrix):
+    rows = state.setdefault("rows", over="row", when=matrix)
+    updraft.skip_when(updraft.max(rows) > 1)
+    return param
+""")
+        == """\
+6:23: error: the state `rows` exists for matrices only; use it where `matrix` holds, as in \
+`updraft.where(matrix, a, b)`
+    updraft.skip_when(updraft.max(rows) > 1)
+                      ^~~~~~~~~~~~~~~~~"""
+    )
+
+
+def test_an_initial_value_that_is_too_deep(message):
+    text = message("""
+@updraft.rule
+def r(param, grad, state, lr=0.1):
+    for i in range(5000):
+        lr = lr + 1
+    state.setdefault("m", lr)
+    return param
+""")
+    assert (
+        text
+        == """\
+7:5: error: the initial value of the state `m` has more than 256 operators in a row
+    state.setdefault("m", lr)
+    ^~~~~~~~~~~~~~~~~~~~~~~~~"""
+    )
+
+
 def test_an_unknown_extent_and_storage_type(message):
     assert (
         message("""

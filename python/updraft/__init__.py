@@ -30,6 +30,7 @@ from .errors import (
     UpdraftError,
 )
 from .optimizer import Group, Optimizer, Rows
+from .shipped import shipped_rules
 from .tracing.functions import (
     abs as abs,
 )
@@ -186,6 +187,7 @@ __all__ = [
     "rows",
     "rule",
     "scalar_product",
+    "shipped_rules",
     "sign",
     "size",
     "skip_when",

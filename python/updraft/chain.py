@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from .compiler import Rule
+from .compiler import Rule, setting_literal
 from .definition import FileDefinition, RuleDefinition
 from .errors import InvalidArgumentError
+from .shipped import path_of
 from .tracing.places import Place, here
 from .tracing.rule import TracedDefinition
 from .transforms import Stage
@@ -84,6 +85,11 @@ class ChainDefinition(RuleDefinition):
         names: dict[str, bytes] = {}
         for part in self._parts:
             if isinstance(part, str):
+                # A rule of the package is known by its name, as the library's transforms are.
+                file = path_of(part.partition("(")[0].strip())
+                line = "" if file is None else f"import {setting_literal('path', file)}\n"
+                if line not in imports:
+                    imports.append(line)
                 stages.append(part)
             elif isinstance(part, FileDefinition):
                 line, stage = part._stage()
@@ -117,7 +123,8 @@ def chain(*stages: RuleDefinition | Stage | str) -> RuleDefinition:
     Args:
         stages: functions with `@updraft.transform` and `@updraft.rule`, what `updraft.load` gives,
             transforms of the library as `updraft.transforms.clip_by_value(bound=0.5)`, stages as
-            the language writes them, "clip_by_value(0.5)", and other chains.
+            the language writes them, "clip_by_value(0.5)", with rules of the package, "AdamW", and
+            other chains.
 
     >>> import updraft
     >>> @updraft.rule

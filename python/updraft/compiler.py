@@ -214,6 +214,10 @@ def compile(
     ('SGD', {'lr': 0.1})
     """
     if hasattr(source, "_traced_statics"):
+        if rule is not None:
+            raise InvalidArgumentError(
+                f"`rule` is for text; give `{source.name}`, or `updraft.chain(…)`, by itself"
+            )
         return source.compile(set=set, storage=storage, numerics=numerics, cache_dir=cache_dir)
     if not isinstance(source, str | bytes):
         raise TypeError(

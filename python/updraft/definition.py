@@ -213,16 +213,24 @@ class FileDefinition(RuleDefinition):
 
 
 def load(path: str | os.PathLike[str], rule: str | None = None) -> RuleDefinition:
-    """Returns the definition of a rule in a file of the language.
+    """Returns the definition of a rule in a file of the language, or of one of the package.
 
     Args:
-        path: the file.
+        path: the file; or the name of a rule that comes with the package, "AdamW".
         rule: which rule, if the file has several; or a chain: "clip_by_value(1) |> SGD".
 
     Raises:
-        FileMissingError: there is no such file.
+        FileMissingError: there is no such file or rule.
         CompileError: the text is in error, and the message shows where.
+
+    >>> load("SGD").hypers["lr"]
+    0.001
     """
-    definition = FileDefinition(path_text(path), rule, {})
+    file = path_text(path)
+    if file.isidentifier():
+        from .shipped import require_path
+
+        file = require_path(file)
+    definition = FileDefinition(file, rule, {})
     definition._default()
     return definition

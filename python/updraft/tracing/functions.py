@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, overload
 from .messages import error
 from .places import here
 from .trace import Condition, current
-from .values import Value, as_number, kind_name, operand, record
+from .values import Value, as_number, kind_name, operand, record, shallow
 
 # What a function takes: a value of a rule, or a number of Python's or numpy's.
 Operand: TypeAlias = Value | float
@@ -67,7 +67,8 @@ def require(condition: Value | bool, message: str) -> None:
     if isinstance(condition, Value):
         # The language does not know static arguments.
         filled = _fill(message, trace.statics, keeps_braces=True)
-        trace.requirements.append(Condition("require", condition, here(), filled))
+        value = shallow(condition, "the condition of `require`")
+        trace.requirements.append(Condition("require", value, here(), filled))
     elif not condition:
         raise error(_fill(message, trace.statics, keeps_braces=False), here())
 

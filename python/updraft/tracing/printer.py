@@ -1,6 +1,7 @@
 """Prints a trace as text of the language, with the places that its pieces come from."""
 
 from bisect import bisect_left
+from typing import NoReturn
 
 from .messages import error
 from .names import RESERVED, Namespace
@@ -170,6 +171,33 @@ class Printer:
                 stack.append(operand)
         return [live[order] for order in sorted(live)]
 
+    def _check_needs(self, needs: dict[Value, int]) -> None:
+        """Refuses what only matrices have where there may be none."""
+        roots = [(condition.value, 0) for condition in self.trace.conditions]
+        roots += [(value, 0) for value in self.trace.results.values()]
+        for state in self.trace.states.values():
+            if state.next is not None:
+                roots.append((state.next, 0 if state.when is None else _side(state.when)))
+        for root, side in roots:
+            if needs[root] & ~side:
+                self._refuse(root, needs[root] & ~side, needs)
+
+    def _refuse(self, value: Value, needs: int, known: dict[Value, int]) -> NoReturn:
+        """Shows the value below that exists for matrices or vectors only."""
+        place = value.place or self.place
+        while inner := [operand for operand in value.operands if known[operand] & needs]:
+            value = inner[0]
+            place = value.place or place
+        side, holds = ("matrices", "matrix") if needs & _MATRIX else ("vectors", "~matrix")
+        what = (
+            f"the state `{value.text}` exists for {side} only"
+            if value.kind == "name"
+            else f"`{value.text}` needs the rows and columns of a matrix"
+        )
+        raise error(
+            f"{what}; use it where `{holds}` holds, as in `updraft.where({holds}, a, b)`", place
+        )
+
     def _name_values(self, live: list[Value]) -> list[Value]:
         """Chooses the values that are declared with `let`."""
         taken = RESERVED | self.hypers.keys()
@@ -196,6 +224,7 @@ class Printer:
         needs: dict[Value, int] = {}
         for value in live:
             needs[value] = _needs(value, trace, needs)
+        self._check_needs(needs)
         lets = self._name_values(live)
 
         for line in (comment or "").splitlines():
@@ -234,7 +263,7 @@ class Printer:
         for condition in self.trace.requirements:
             begin = self.text.length
             self.text.add("  require ")
-            self._expression(condition.value, named=False)
+            self._whole(condition.value)
             self.text.add(f" else {_string(condition.message)}\n", None)
             self.text.mark(begin, condition.place)
 
@@ -245,12 +274,12 @@ class Printer:
             if state.over is not None:
                 self.text.add(" over " + state.over)
             self.text.add(" = ")
-            self._expression(state.initial, named=False)
+            self._whole(state.initial)
             if state.storage is not None:
                 self.text.add(" : " + state.storage)
             if state.when is not None:
                 self.text.add(" when ")
-                self._expression(state.when, named=False)
+                self._whole(state.when)
             self.text.mark(begin, state.place)
             self.text.add("\n")
 
@@ -288,7 +317,7 @@ class Printer:
             self._expression(state.next)
             if state.when is not None:
                 self.text.add(" when ")
-                self._expression(state.when, named=False)
+                self._whole(state.when)
             self.text.mark(begin, state.next_place)
             self.text.add("\n")
         for result, value in self.trace.results.items():
@@ -297,6 +326,10 @@ class Printer:
             self._expression(value)
             self.text.mark(begin, value.place)
             self.text.add("\n")
+
+    def _whole(self, value: Value) -> None:
+        """Prints a value that stands before any name."""
+        self._expression(value, named=False)
 
     def _expression(self, value: Value, least: int = 0, *, named: bool = True) -> None:
         """Prints a value, in parentheses if it binds less tightly than `least`."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
 from .messages import error
-from .names import check_name
+from .names import check_name, is_name
 from .places import Place, PythonFile
 from .values import as_number, fits_double, kind_name
 
@@ -27,14 +27,25 @@ _BOOLS = ("first", "matrix")
 class Signature:
     """The parameters of a function by what they are."""
 
-    def __init__(self, places: dict[str, Place]) -> None:
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._places: dict[str, Place] | None = None
         self.inputs: list[str] = []
         # With their defaults.
         self.hypers: dict[str, float] = {}
         self.statics: dict[str, Any] = {}
         self.positional_only: list[str] = []
-        # Where each is declared, as far as that is known; the function's own name is under "".
-        self.places = places
+
+    @property
+    def places(self) -> dict[str, Place]:
+        """Where each is declared, as far as that is known; the function's own name is under ""."""
+        if self._places is None:
+            self._places = declaration_places(self._function)
+        return self._places
+
+    def place(self, name: str) -> Place | None:
+        """Where a parameter is declared, or else the function."""
+        return self.places.get(name, self.places.get(""))
 
 
 def is_bool_input(name: str) -> bool:
@@ -53,15 +64,14 @@ def read_signature(function: Callable[..., Any], is_transform: bool) -> Signatur
     """Sorts a function's parameters."""
     import inspect
 
-    places = declaration_places(function)
-    place = places.get("")
     known = (*_INPUTS, "new_param") if is_transform else _INPUTS
-    found = Signature(places)
+    found = Signature(function)
     for name, parameter in inspect.signature(function).parameters.items():
-        at = places.get(name, place)
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             stars = "*" if parameter.kind == parameter.VAR_POSITIONAL else "**"
-            raise error(f"a rule takes no `{stars}{name}`; name its hyperparameters", at)
+            raise error(
+                f"a rule takes no `{stars}{name}`; name its hyperparameters", found.place(name)
+            )
         if parameter.kind == parameter.POSITIONAL_ONLY:
             found.positional_only.append(name)
         default = parameter.default
@@ -72,7 +82,7 @@ def read_signature(function: Callable[..., Any], is_transform: bool) -> Signatur
             raise error(
                 f"`{name}` is no input of a {kind}, and a hyperparameter has a default; the inputs "
                 f"are `{'`, `'.join(known)}`",
-                at,
+                found.place(name),
             )
         elif _is_static(parameter.annotation) or isinstance(default, str):
             found.statics[name] = default
@@ -81,14 +91,15 @@ def read_signature(function: Callable[..., Any], is_transform: bool) -> Signatur
                 f"the default of `{name}` is {kind_name(default)}; a hyperparameter's is a number, "
                 "a static argument's a bool or text, or anything with the annotation "
                 "`updraft.Static`",
-                at,
+                found.place(name),
             )
         elif isinstance(number, bool):
             found.statics[name] = number
         else:
-            check_name(name, "a hyperparameter", at)
+            if not is_name(name):
+                check_name(name, "a hyperparameter", found.place(name))
             if not fits_double(number):
-                raise error(f"the default of `{name}` is too large for a number", at)
+                raise error(f"the default of `{name}` is too large for a number", found.place(name))
             found.hypers[name] = number
     return found
 

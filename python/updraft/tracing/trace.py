@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 from .messages import error
 from .names import check_name
 from .places import Place, here
-from .values import Value, kind_name, operand
+from .values import Value, kind_name, operand, shallow
 
 _current: contextvars.ContextVar["Trace | None"] = contextvars.ContextVar("trace", default=None)
 
@@ -145,7 +145,8 @@ class StateMapping(MutableMapping[str, Value]):
         """
         place = here()
         check_name(name, "a state", place)
-        value = operand(initial, f"the initial value of the state `{name}`")
+        what = f"the initial value of the state `{name}`"
+        value = shallow(operand(initial, what), what)
         if over is not None:
             check_name(over, "an extent", place)
         if storage is not None:

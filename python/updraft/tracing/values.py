@@ -59,6 +59,7 @@ class Value:
         self.state: str | None = None
         # For a name: whose it is.
         self.trace = trace
+        self.depth = 1 + max((operand.depth for operand in operands), default=0)
         # Operands come before what is made of them.
         self.order = next(_order)
 
@@ -226,6 +227,17 @@ def record(kind: str, text: str, operands: tuple[Value, ...], *, is_bool: bool =
         place=place_of(frame),
         name=assigned_name(frame),
     )
+
+
+# The compiler allows as many operators in a row.
+_MAX_DEPTH = 256
+
+
+def shallow(value: Value, what: str) -> Value:
+    """Refuses a value that is too deep to be written without names for its parts."""
+    if value.depth > _MAX_DEPTH:
+        raise error(f"{what} has more than {_MAX_DEPTH} operators in a row", here())
+    return value
 
 
 def binary(operator: str, left: Any, right: Any, shown: str | None = None) -> Value:

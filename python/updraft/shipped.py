@@ -1,0 +1,55 @@
+"""The rules that come with the package."""
+
+import functools
+import os
+
+from .errors import FileMissingError
+
+_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "rules")  # noqa: PTH100, PTH118, PTH120
+
+
+@functools.cache
+def _files() -> dict[str, str]:
+    """The path of each rule's file, by the rule's name."""
+    import re
+
+    found = {}
+    for entry in sorted(os.listdir(_FOLDER)):  # noqa: PTH208
+        path = os.path.join(_FOLDER, entry)  # noqa: PTH118
+        with open(path, encoding="utf-8") as file:
+            for name in re.findall(r"^rule (\w+)\(", file.read(), re.MULTILINE):
+                found[name] = path
+    return found
+
+
+def shipped_rules() -> list[str]:
+    """Returns the names of the rules that come with the package, for `load` and `chain`.
+
+    >>> "AdamW" in shipped_rules()
+    True
+    """
+    return sorted(_files())
+
+
+def path_of(name: str) -> str | None:
+    """Returns the file of a shipped rule; the case of the name does not matter."""
+    for known, path in _files().items():
+        if known.lower() == name.lower():
+            return path
+    return None
+
+
+def require_path(name: str) -> str:
+    """Returns the file of a shipped rule, or says which one may be meant."""
+    path = path_of(name)
+    if path is not None:
+        return path
+    import difflib
+
+    near = difflib.get_close_matches(name.lower(), {known.lower() for known in _files()}, 1)
+    hint = (
+        f"did you mean `{next(k for k in _files() if k.lower() == near[0])}`?"
+        if near
+        else ("`updraft.shipped_rules()` lists them, and the name of a file ends in `.upd`")
+    )
+    raise FileMissingError(f"no rule `{name}` comes with the package; {hint}")
