@@ -102,6 +102,8 @@ def test_compile_takes_it_too():
     )
     assert updraft.compile(momentum).origin in ("memory", "disk", "compiled")
     assert momentum.compile().origin == "memory"
+    with pytest.raises(updraft.InvalidArgumentError, match="`rule` is for text; give `momentum`"):
+        updraft.compile(momentum, rule="clip_by_value |> momentum")
     with pytest.raises(updraft.CompileError, match="has no hyperparameter or static flag `rate`"):
         momentum.compile(set={"rate": 1})
 

@@ -32,9 +32,7 @@ from .errors import (
 from .optimizer import Group, Optimizer, Rows
 from .shipped import shipped_rules
 from .tracing.functions import (
-    abs as abs,
-)
-from .tracing.functions import (
+    abs,
     add,
     addcdiv,
     addcmul,
@@ -70,10 +68,13 @@ from .tracing.functions import (
     isnan,
     lerp,
     log,
+    max,
     mean,
+    min,
     nearer_lerp,
     norm,
     normal,
+    pow,
     quotient,
     random,
     require,
@@ -91,20 +92,9 @@ from .tracing.functions import (
     skip_when,
     sqrt,
     square,
+    sum,
     tanh,
     where,
-)
-from .tracing.functions import (
-    max as max,
-)
-from .tracing.functions import (
-    min as min,
-)
-from .tracing.functions import (
-    pow as pow,
-)
-from .tracing.functions import (
-    sum as sum,
 )
 from .tracing.rule import rule, transform
 from .tracing.signature import Static

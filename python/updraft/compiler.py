@@ -213,13 +213,15 @@ def compile(
     >>> sgd.name, sgd.hypers
     ('SGD', {'lr': 0.1})
     """
-    if hasattr(source, "_traced_statics"):
-        if rule is not None:
-            raise InvalidArgumentError(
-                f"`rule` is for text; give `{source.name}`, or `updraft.chain(…)`, by itself"
-            )
-        return source.compile(set=set, storage=storage, numerics=numerics, cache_dir=cache_dir)
     if not isinstance(source, str | bytes):
+        from .definition import RuleDefinition
+
+        if isinstance(source, RuleDefinition):
+            if rule is not None:
+                raise InvalidArgumentError(
+                    f"`rule` is for text; give `{source.name}`, or `updraft.chain(…)`, by itself"
+                )
+            return source.compile(set=set, storage=storage, numerics=numerics, cache_dir=cache_dir)
         raise TypeError(
             f"the source is {type(source)}; give the text of a rule, or a path to `compile_file`"
         )

@@ -32,7 +32,9 @@ class TracedDefinition(RuleDefinition):
         self.is_transform = is_transform
         self._base = base
         self._given = dict(defaults or {})
-        self._signature = base._signature if base else read_signature(function, is_transform)
+        self._signature: Signature = (
+            base._signature if base else read_signature(function, is_transform)
+        )
         self._name = name or _name_of(function)
         self._traces: dict[Any, tuple[Trace, Source]] = {}
         self._hypers = dict(self._signature.hypers)
@@ -102,7 +104,7 @@ class TracedDefinition(RuleDefinition):
                 base = base._base
             return _with_defaults, (base, self._given)
         # By reference, like the function itself.
-        return self.__qualname__
+        return getattr(self, "__qualname__", self._name)
 
     @property
     def _rule(self) -> str | None:

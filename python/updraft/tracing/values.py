@@ -59,7 +59,7 @@ class Value:
         self.state: str | None = None
         # For a name: whose it is.
         self.trace = trace
-        self.depth = 1 + max((operand.depth for operand in operands), default=0)
+        self.depth: int = 1 + max((operand.depth for operand in operands), default=0)
         # Operands come before what is made of them.
         self.order = next(_order)
 
