@@ -286,6 +286,41 @@ def test_memory_that_is_replaced():
     assert_close(theirs, ours, 4)
 
 
+def test_memory_of_another_order():
+    """The same memory, but seen otherwise."""
+    theirs, ours = (parameters(shapes=[(3, 3)]) for _ in range(2))
+    optimizers = torch.optim.SGD(theirs, lr=0.1, foreach=False), optim.SGD(ours, lr=0.1)
+    for step in range(4):
+        for (param,), optimizer in zip((theirs, ours), optimizers, strict=True):
+            if step == 2:
+                param.data = param.data.t()
+            set_gradients([param], step)
+            optimizer.step()
+    assert_close(theirs, ours, 4)
+
+
+def test_an_equal_parameter_in_place_of_another():
+    old, new = (torch.nn.Parameter(torch.ones(1)) for _ in range(2))
+    optimizer = optim.SGD([old], lr=0.0)
+    old.grad = torch.ones(1)
+    optimizer.step()
+    optimizer.param_groups[0].update(params=[new], lr=1.0)
+    new.grad = torch.ones(1)
+    optimizer.step()
+    assert old == 1 and new == 0
+
+
+def test_a_step_count_that_is_none():
+    param = torch.nn.Parameter(torch.ones(1))
+    optimizer = optim.AdamW([param])
+    param.grad = torch.ones(1)
+    optimizer.step()
+    for count in (math.inf, math.nan, 1.5, -1.0):
+        optimizer.state[param]["step"].fill_(count)
+        with pytest.raises(ValueError, match=r"the step count of parameter 0 is .*; it is a whole"):
+            optimizer.step()
+
+
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda o: pickle.loads(pickle.dumps(o))])
 def test_copies(duplicate):
     params = parameters(shapes=[(9,), (4, 2)])

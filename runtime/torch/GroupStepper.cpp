@@ -36,7 +36,8 @@ GroupStepper::GroupStepper(int64_t rule, std::vector<at::Tensor> tensors,
   params.reserve(tensors.size());
   for (at::Tensor &tensor : tensors) {
     Parameter &param = params.emplace_back();
-    param.real = realOf(tensor.detach());
+    param.before = tensor.detach();
+    param.real = realOf(param.before);
     param.tensor = std::move(tensor);
     views.push_back(viewOf(param.real, "a parameter"));
   }
@@ -76,11 +77,12 @@ void GroupStepper::setHypers(const std::vector<double> &values) {
   hypers = values;
 }
 
-// `param.data = …` keeps the tensor and changes its memory, and perhaps its shape.
+// `param.data = …` keeps the tensor and changes its memory, its shape, or only its strides.
 bool GroupStepper::hasMoved() const {
   for (const Parameter &param : params)
-    if (param.tensor.const_data_ptr() != param.real.const_data_ptr() ||
-        param.tensor.numel() * (param.tensor.is_complex() ? 2 : 1) != param.real.numel())
+    if (param.tensor.const_data_ptr() != param.before.const_data_ptr() ||
+        param.tensor.sizes() != param.before.sizes() ||
+        param.tensor.strides() != param.before.strides())
       return true;
   return false;
 }
@@ -94,8 +96,8 @@ void GroupStepper::readCounts() {
     const float count = *static_cast<const float *>(param.count.const_data_ptr());
     if (count == static_cast<float>(param.known))
       continue;
-    TORCH_CHECK_VALUE(count >= 0 && count == std::floor(count), "the step count of parameter ", i,
-                      " is ", count, "; it is a whole number");
+    TORCH_CHECK_VALUE(count >= 0 && std::isfinite(count) && count == std::floor(count),
+                      "the step count of parameter ", i, " is ", count, "; it is a whole number");
     param.known = static_cast<int64_t>(count);
     check(Library::get().upd_optimizer_set_step(handle->optimizer, i, param.known));
   }

@@ -27,7 +27,7 @@ public:
   enum Outcome : int64_t {
     Done = 0,
     Fresh = 1, ///< a parameter has got its states
-    Moved = 2  ///< nothing is done: a parameter has other memory than when the object was made
+    Moved = 2  ///< nothing is done: a parameter has other memory, or another layout, than before
   };
 
   /// One step of every parameter that has a gradient. Neither a gradient nor `.grad` is written. An
@@ -67,7 +67,8 @@ private:
 
   struct Parameter {
     at::Tensor tensor;             ///< as the caller gave it
-    at::Tensor real;               ///< complex as pairs; keeps the memory
+    at::Tensor before;             ///< what it was when the object was made
+    at::Tensor real;               ///< that, complex as pairs; keeps the memory
     std::vector<at::Tensor> bound; ///< states that are the caller's memory
     at::Tensor count;              ///< 0-d float32; undefined before the first step
     int64_t known = 0;             ///< the count that the library knows

@@ -18,6 +18,8 @@ class _CompiledGroup:
         self, correspondence: Correspondence, group: Group, states: OptimizerState, scaled: bool
     ) -> None:
         self.params = list(group["params"])
+        # Lists compare what is not the same by its value, which only such tensors have one of.
+        self.single = [i for i, param in enumerate(self.params) if param.numel() == 1]
         self.scaled = scaled
         self.read_settings = [reader(place) for place in correspondence.settings.values()]
         self.settings = self.current_settings(group)
@@ -36,12 +38,14 @@ class _CompiledGroup:
 
     def matches(self, group: Group, generation: int, scaled: bool) -> bool:
         """Whether the group and the states are still those that were compiled for."""
+        mine, given = self.params, group["params"]
         try:
-            same = self.params == group["params"]
+            same = mine == given
         except RuntimeError:  # Tensors that are not the same were compared.
             return False
         return (
             same is True
+            and all(mine[i] is given[i] for i in self.single)
             and self.generation == generation
             and self.scaled == scaled
             and self.settings == self.current_settings(group)
