@@ -312,6 +312,32 @@ def r(param, grad):
     )
 
 
+@pytest.mark.parametrize(
+    ("expression", "name", "hint"),
+    [
+        ("numpy.sin(param)", "sin", "use those of `updraft`"),
+        ("numpy.sign(param)", "sign", "use `updraft.sign`"),
+        ("numpy.where(param > 0, 1, 2)", "where", "use `updraft.where`"),
+        ("numpy.sum(param)", "sum", "use `updraft.sum`"),
+        ("numpy.add.reduce(param)", "add.reduce", "use those of `updraft`"),
+        ("numpy.stack([param, grad])", "stack", "use those of `updraft`"),
+    ],
+)
+def test_functions_of_numpy_that_a_rule_lacks(message, expression, name, hint):
+    assert (
+        message(f"""
+import numpy
+@updraft.rule
+def r(param, grad):
+    return {expression}
+""")
+        == f"""\
+6:12: error: `numpy.{name}` is no function of a rule; {hint}
+    return {expression}
+           ^{"~" * (len(expression) - 1)}"""
+    )
+
+
 def test_a_number_that_is_too_large(message):
     assert (
         message("""

@@ -172,6 +172,14 @@ def test_numbers_are_exact(number, text):
             "if (param > 0) == (grad > 0) then 1 else 2",
         ),
         ("+param", "param"),
+        ("numpy.sqrt(param) * numpy.float64(2)", "sqrt(param) * 2"),
+        ("numpy.maximum(0.5, abs(param))", "max(0.5, abs(param))"),
+        ("numpy.add(1, -param)", "1 + -param"),
+        ("numpy.float64(2) ** -param", "2 ^ -param"),
+        (
+            "updraft.where(numpy.logical_not(numpy.isnan(param)) & (lr > 0), 1, 0)",
+            "if !isnan(param) && lr > 0 then 1 else 0",
+        ),
     ],
 )
 def test_expressions(expression, text):

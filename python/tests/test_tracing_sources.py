@@ -125,6 +125,8 @@ def test_an_object_that_is_called():
 def test_what_is_no_function():
     with pytest.raises(TypeError, match=r"a rule is made of a function, not of <class 'str'>"):
         updraft.rule("rule SGD")
+    with pytest.raises(TypeError, match="`anonymous` is a rule or a transform already"):
+        updraft.transform(updraft.rule(lambda param: param))
     with pytest.raises(updraft.InvalidArgumentError, match="'a b' is no name of the language"):
         updraft.rule(name="a b")(lambda param: param)
 
@@ -233,6 +235,23 @@ def test_a_deep_expression_gets_names():
 
     assert "let sqrt_99 = sqrt(sqrt_98 * sqrt_98)\n" in r.to_upd()
     r.compile()
+
+
+def test_every_stage_knows_the_lines(tmp_path, monkeypatch):
+    names = run_cell(WRONG.replace("(grad > 0)", "grad"), "<located cell>")
+    monkeypatch.setenv("UPDRAFT_DUMP_IR", str(tmp_path))
+    names["r"].compile(cache_dir="", set={"lr": 0.0625})
+    (imported,) = tmp_path.glob("r-*/*import.mlir")
+    (planned,) = tmp_path.glob("r-*/*schedule.mlir")
+    assert 'updraft.hyper "lr" = 6.250000e-02 loc("lr"("<located cell>":2:20))' in (
+        imported.read_text()
+    )
+    for text in (imported.read_text(), planned.read_text()):
+        lines = [line.strip() for line in text.splitlines()]
+        (product,) = (line for line in lines if "arith.mulf" in line)
+        assert product.endswith('loc("<located cell>":3:20)')
+        (difference,) = (line for line in lines if "arith.subf" in line)
+        assert difference.endswith('loc("<located cell>":3:12)')
 
 
 def test_docstrings_of_any_text():

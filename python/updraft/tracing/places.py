@@ -148,7 +148,7 @@ def _results(code: CodeType) -> tuple[list[int], list[str | None]]:
         elif following.opname in _STORES:
             names.append(following.argval)
         elif following.opname.startswith("STORE_FAST_"):
-            names.append(following.argval[0])
+            names.append(following.argval[0] if isinstance(following.argval, tuple) else None)
         else:
             names.append(_RETURNED if following.opname == "RETURN_VALUE" else None)
     return offsets, names

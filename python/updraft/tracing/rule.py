@@ -247,6 +247,8 @@ def transform(function: Callable[..., Any] | None = None, /, *, name: str | None
 def _define(
     function: Callable[..., Any], *, is_transform: bool, name: str | None
 ) -> TracedDefinition:
+    if isinstance(function, RuleDefinition):
+        raise TypeError(f"`{function.name}` is a rule or a transform already")
     if not callable(function):
         raise TypeError(f"a rule is made of a function, not of {type(function)}")
     if name is not None and not is_name(name):

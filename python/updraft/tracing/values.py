@@ -32,9 +32,6 @@ class Value:
     functions of `updraft`; choose with `updraft.where`.
     """
 
-    # numpy's numbers on the left of an operator leave it to this class.
-    __array_ufunc__ = None
-
     def __init__(
         self,
         kind: str,
@@ -71,6 +68,21 @@ class Value:
         # In an f-string for `require`, a hyperparameter stands for its value.
         is_hyper = self.kind == "name" and not spec and self.trace is not None
         return "{" + self.text + "}" if is_hyper else repr(self)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **arguments: Any) -> "Value":
+        # Also an operator whose left operand is one of numpy's numbers.
+        from .from_numpy import apply
+
+        is_call = method == "__call__"
+        name = ufunc.__name__ if is_call else f"{ufunc.__name__}.{method}"
+        return apply(name, operands, is_call and not arguments)
+
+    def __array_function__(
+        self, function: Any, types: Any, operands: Any, arguments: Any
+    ) -> "Value":
+        from .from_numpy import apply
+
+        return apply(function.__name__, operands, False)
 
     def __add__(self, other: Any) -> "Value":
         return binary("+", self, other)
