@@ -310,6 +310,26 @@ def test_an_equal_parameter_in_place_of_another():
     assert old == 1 and new == 0
 
 
+def test_step_counts_in_f64():
+    """torch makes such ones where that is its default type."""
+    theirs, ours = (parameters(shapes=[(3, 3)]) for _ in range(2))
+    reference, optimizer = torch.optim.AdamW(theirs, foreach=False), optim.AdamW(ours)
+    for step in range(6):
+        if step == 2:
+            state = copy.deepcopy(reference.state_dict())
+            state["state"][0]["step"] = state["state"][0]["step"].double()
+            optimizer.load_state_dict(state)
+        if step == 4:
+            for each in (reference, optimizer):
+                each.state_dict()["state"][0]["step"].fill_(40)
+        for params, each in ((theirs, reference), (ours, optimizer)):
+            set_gradients(params, step)
+            each.step()
+    assert optimizer.state[ours[0]]["step"].dtype == torch.float64
+    assert optimizer.state[ours[0]]["step"] == 42
+    assert_close(theirs, ours, 8)
+
+
 def test_a_step_count_that_is_none():
     param = torch.nn.Parameter(torch.ones(1))
     optimizer = optim.AdamW([param])

@@ -93,8 +93,12 @@ void GroupStepper::readCounts() {
     Parameter &param = params[i];
     if (!param.count.defined())
       continue;
-    const float count = *static_cast<const float *>(param.count.const_data_ptr());
-    if (count == static_cast<float>(param.known))
+    const bool isDouble = param.count.scalar_type() == at::kDouble;
+    const void *data = param.count.const_data_ptr();
+    const double count =
+        isDouble ? *static_cast<const double *>(data) : *static_cast<const float *>(data);
+    const auto known = static_cast<double>(param.known);
+    if (count == (isDouble ? known : static_cast<float>(param.known)))
       continue;
     TORCH_CHECK_VALUE(count >= 0 && std::isfinite(count) && count == std::floor(count),
                       "the step count of parameter ", i, " is ", count, "; it is a whole number");
@@ -180,7 +184,10 @@ void GroupStepper::afterStep(size_t index) {
   for (const at::Tensor &state : param.bound)
     state.unsafeGetTensorImpl()->bump_version();
   if (param.count.defined()) {
-    *static_cast<float *>(param.count.data_ptr()) = static_cast<float>(count);
+    if (param.count.scalar_type() == at::kDouble)
+      *static_cast<double *>(param.count.data_ptr()) = static_cast<double>(count);
+    else
+      *static_cast<float *>(param.count.data_ptr()) = static_cast<float>(count);
     param.count.unsafeGetTensorImpl()->bump_version();
   }
 }
@@ -242,8 +249,10 @@ void GroupStepper::bindState(int64_t number, const std::string &name, const at::
 
 void GroupStepper::bindStepCount(int64_t number, const at::Tensor &count) {
   at(number);
-  TORCH_CHECK_VALUE(count.dim() == 0 && count.scalar_type() == at::kFloat && count.is_cpu(),
-                    "a step count is a float32 scalar on the CPU");
+  // float64 where that is torch's default type.
+  const bool isFloat = count.scalar_type() == at::kFloat || count.scalar_type() == at::kDouble;
+  TORCH_CHECK_VALUE(count.dim() == 0 && isFloat && count.is_cpu(),
+                    "a step count is a float32 or float64 scalar on the CPU");
   params[number].count = count;
   params[number].known = 0;
   check(Library::get().upd_optimizer_set_step(handle->optimizer, number, 0));

@@ -51,7 +51,7 @@ public:
   /// Uses a tensor as a state of a parameter, with its value.
   void bindState(int64_t param, const std::string &name, const at::Tensor &state);
 
-  /// Uses a float32 or integer scalar as a parameter's step count.
+  /// Uses a float32 or float64 scalar as a parameter's step count.
   void bindStepCount(int64_t param, const at::Tensor &count);
 
   /// Gives up all references to tensors. Nothing but destruction may follow.
@@ -70,7 +70,7 @@ private:
     at::Tensor before;             ///< what it was when the object was made
     at::Tensor real;               ///< that, complex as pairs; keeps the memory
     std::vector<at::Tensor> bound; ///< states that are the caller's memory
-    at::Tensor count;              ///< 0-d float32; undefined before the first step
+    at::Tensor count;              ///< 0-d float; undefined before the first step
     int64_t known = 0;             ///< the count that the library knows
     bool hasStates = false;
   };
