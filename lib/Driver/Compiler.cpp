@@ -6,6 +6,7 @@
 #include "Explain.h"
 #include "InterfaceJson.h"
 #include "Reproducer.h"
+#include "SecondHalf.h"
 #include "Updraft/IR/UpdraftDialect.h"
 #include "Updraft/Transforms/Passes.h"
 #include "Updraft/Transforms/Pipelines.h"
@@ -14,6 +15,7 @@
 #include "updraft/Frontend/Frontend.h"
 #include "updraft/Target/CodeGenerator.h"
 #include "updraft/Target/Pipelines.h"
+#include "updraft/Target/SplitModule.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/Constants.h"
@@ -24,6 +26,9 @@
 
 using namespace mlir;
 using namespace updraft;
+
+// Of a rule that takes long enough to compile that a second thread is worth its beginning.
+static constexpr size_t minOperationsOfTwoThreads = 1000;
 
 /// What outlives one compilation. The context is made when a rule is first compiled, so that a
 /// process whose rules all come from the cache does without.
@@ -46,7 +51,8 @@ struct Compiler::Cached {
       buildLoopsPipeline(toLoops, target);
     }
     PassManager toLoops;
-    std::unique_ptr<CodeGenerator> generator; // null until code is generated
+    std::unique_ptr<CodeGenerator> generator;       // null until code is generated
+    std::unique_ptr<CodeGenerator> secondGenerator; // null until two threads generate code
   };
 
   ForTarget &forTarget(const CPUTarget &target) {
@@ -126,27 +132,38 @@ public:
 
   llvm::Error lowerToLoops() { return run(tools.toLoops, "loops"); }
 
+  /// To LLVM IR.
   llvm::Error lowerToLLVM() {
-    if (llvm::Error error = run(cached.toLLVM, "llvm"))
+    if (llvm::Error error = lowerToLLVMDialect())
       return error;
-    if (request.inspection.lineTables)
-      if (llvm::Error error = run(cached.toLineTables, "llvm"))
+    return translate();
+  }
+
+  /// From loops to machine code: of a large rule to two objects in an archive, made by two threads.
+  llvm::Expected<std::string> generate() {
+    if (llvm::Error error = lowerToLLVMDialect())
+      return error;
+    // Who looks at the code finds it in one module.
+    OwningOpRef<ModuleOp> part;
+    if (!dump->isWanted() && !request.inspection.lineTables)
+      part = splitModule(*module, minOperationsOfTwoThreads);
+    if (!part) {
+      if (llvm::Error error = translate())
         return error;
-    if (!tools.generator) {
-      auto created = CodeGenerator::create(request.target);
-      if (!created)
-        return created.takeError();
-      tools.generator = std::move(*created);
+      return object();
     }
-    auto translated = tools.generator->translate(*module, llvmContext);
-    if (!translated)
-      return translated.takeError();
-    llvmModule = std::move(*translated);
-    addInterface();
-    dump->write("translate.ll", [this](auto &os) { printLLVM(os); });
-    tools.generator->optimize(*llvmModule);
-    dump->write("optimize.ll", [this](auto &os) { printLLVM(os); });
-    return dumpAssembly();
+    auto second = SecondHalf::start(*part, *tools.generator, tools.secondGenerator);
+    if (!second)
+      return second.takeError();
+    if (llvm::Error error = translate())
+      return error;
+    auto first = tools.generator->emitObject(*llvmModule);
+    if (!first)
+      return first.takeError();
+    auto rest = (*second)->take();
+    if (!rest)
+      return rest.takeError();
+    return archiveOf(*first, *rest);
   }
 
   llvm::Expected<std::string> object() {
@@ -170,6 +187,33 @@ public:
   std::string takeInterface() { return std::move(interface); }
 
 private:
+  llvm::Error lowerToLLVMDialect() {
+    if (llvm::Error error = run(cached.toLLVM, "llvm"))
+      return error;
+    if (request.inspection.lineTables)
+      if (llvm::Error error = run(cached.toLineTables, "llvm"))
+        return error;
+    if (tools.generator)
+      return llvm::Error::success();
+    auto created = CodeGenerator::create(request.target);
+    if (!created)
+      return created.takeError();
+    tools.generator = std::move(*created);
+    return llvm::Error::success();
+  }
+
+  llvm::Error translate() {
+    auto translated = tools.generator->translate(*module, llvmContext);
+    if (!translated)
+      return translated.takeError();
+    llvmModule = std::move(*translated);
+    addInterface();
+    dump->write("translate.ll", [this](auto &os) { printLLVM(os); });
+    tools.generator->optimize(*llvmModule);
+    dump->write("optimize.ll", [this](auto &os) { printLLVM(os); });
+    return dumpAssembly();
+  }
+
   llvm::Error run(PassManager &passes, llvm::StringRef stage) {
     if (failed(passes.run(*module)))
       return internalError(stage, reproducer(passes));
@@ -268,9 +312,7 @@ llvm::Expected<CompiledRule> Compiler::compile(const Program &program,
     return error;
   if (llvm::Error error = compilation.lowerToLoops())
     return error;
-  if (llvm::Error error = compilation.lowerToLLVM())
-    return error;
-  auto object = compilation.object();
+  auto object = compilation.generate();
   if (!object)
     return object.takeError();
   return CompiledRule{compilation.takeInterface(), std::move(*object)};

@@ -5,11 +5,13 @@
 #include "updraft/Engine/ObjectLoader.h"
 
 #include "updraft/Driver/StatusError.h"
+#include "llvm/BinaryFormat/Magic.h"
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
 #include "llvm/ExecutionEngine/Orc/Core.h"
 #include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
 #include "llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h"
 #include "llvm/ExecutionEngine/Orc/TaskDispatch.h"
+#include "llvm/Object/Archive.h"
 
 #include <atomic>
 #include <cmath>
@@ -64,6 +66,28 @@ SymbolMap callableSymbols(ExecutionSession &session) {
   return symbols;
 }
 
+/// `bytes` are an object, or an archive of objects.
+llvm::Error addObjects(ObjectLinkingLayer &layer, JITDylib &library, llvm::StringRef bytes,
+                       const std::string &name) {
+  if (llvm::identify_magic(bytes) != llvm::file_magic::archive)
+    return layer.add(library, llvm::MemoryBuffer::getMemBufferCopy(bytes, name));
+  auto archive = llvm::object::Archive::create(llvm::MemoryBufferRef(bytes, name));
+  if (!archive)
+    return archive.takeError();
+  llvm::Error error = llvm::Error::success();
+  for (const llvm::object::Archive::Child &child : (*archive)->children(error)) {
+    auto object = child.getBuffer();
+    if (!object)
+      return llvm::joinErrors(std::move(error), object.takeError());
+    // A graph is known by the name of its buffer.
+    auto copy = llvm::MemoryBuffer::getMemBufferCopy(
+        *object, name + "." + std::to_string(child.getChildOffset()));
+    if (llvm::Error failure = layer.add(library, std::move(copy)))
+      return llvm::joinErrors(std::move(error), std::move(failure));
+  }
+  return error;
+}
+
 /// A JITDylib that goes when the last user of its code does.
 template <typename Linker> struct LoadedCode {
   LoadedCode(std::shared_ptr<Linker> linker, JITDylib &library)
@@ -101,8 +125,7 @@ ObjectLoader::load(const CompiledRule &rule) {
   auto code = std::make_shared<LoadedCode<Linker>>(linker, library);
   if (llvm::Error error = library.define(absoluteSymbols(callableSymbols(session))))
     return error;
-  if (llvm::Error error =
-          linker->layer.add(library, llvm::MemoryBuffer::getMemBufferCopy(rule.object, name)))
+  if (llvm::Error error = addObjects(linker->layer, library, rule.object, name))
     return error;
 
   auto resolve = [&](const llvm::Twine &symbolName, auto &function) -> llvm::Error {

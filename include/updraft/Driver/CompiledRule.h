@@ -10,7 +10,7 @@ namespace updraft {
 /// Machine code and what it needs to be called; see docs/architecture.md.
 struct CompiledRule {
   std::string interfaceJson;
-  std::string object; // a relocatable object file
+  std::string object; // a relocatable object file, or an archive of several
 };
 
 } // namespace updraft

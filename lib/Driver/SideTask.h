@@ -1,0 +1,30 @@
+//===- SideTask.h - Work in another thread ------------------------------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_LIB_DRIVER_SIDETASK_H
+#define UPDRAFT_LIB_DRIVER_SIDETASK_H
+
+#include <functional>
+#include <pthread.h>
+
+namespace updraft {
+
+/// Runs `work` in a thread of its own, without signals, or in `join` where none can be had.
+class SideTask {
+public:
+  explicit SideTask(std::function<void()> work);
+  ~SideTask() { join(); }
+  SideTask(const SideTask &) = delete;
+  SideTask &operator=(const SideTask &) = delete;
+
+  /// Returns when the work is done.
+  void join();
+
+private:
+  std::function<void()> work; ///< none once it is joined
+  pthread_t thread{};
+  bool isStarted;
+};
+
+} // namespace updraft
+
+#endif // UPDRAFT_LIB_DRIVER_SIDETASK_H

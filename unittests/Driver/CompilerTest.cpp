@@ -1,0 +1,86 @@
+//===- CompilerTest.cpp - One object of a small rule, two of a large one ----------------------===//
+
+#include "updraft/Driver/Compiler.h"
+
+#include "llvm/BinaryFormat/Magic.h"
+#include "llvm/Object/Archive.h"
+#include "llvm/Object/ObjectFile.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+using namespace updraft;
+
+namespace {
+
+CompileRequest requestOf(const std::string &file) {
+  CompileRequest request;
+  request.filename = UPDRAFT_RULES_DIR "/" + file;
+  request.source = llvm::cantFail(readRuleFile(request.filename));
+  request.target = llvm::cantFail(CPUTarget::named("x86-64-v3"));
+  return request;
+}
+
+std::string compile(const CompileRequest &request) {
+  Compiler compiler;
+  auto program = llvm::cantFail(compiler.parse(request));
+  return llvm::cantFail(compiler.compile(*program, request)).object;
+}
+
+/// The global symbols that an object defines, counted in `symbols`.
+void countDefinitions(llvm::MemoryBufferRef bytes, std::map<std::string, int> &symbols) {
+  auto object = llvm::cantFail(llvm::object::ObjectFile::createObjectFile(bytes));
+  for (const llvm::object::SymbolRef &symbol : object->symbols()) {
+    uint32_t flags = llvm::cantFail(symbol.getFlags());
+    if ((flags & llvm::object::SymbolRef::SF_Global) &&
+        !(flags & llvm::object::SymbolRef::SF_Undefined))
+      ++symbols[llvm::cantFail(symbol.getName()).str()];
+  }
+}
+
+TEST(Compiler, MakesOneObjectOfASmallRule) {
+  EXPECT_EQ(llvm::identify_magic(compile(requestOf("sgd.upd"))), llvm::file_magic::elf_relocatable);
+}
+
+TEST(Compiler, MakesAnArchiveOfTwoObjectsOfALargeRule) {
+  std::string bytes = compile(requestOf("adafactor.upd"));
+  ASSERT_EQ(llvm::identify_magic(bytes), llvm::file_magic::archive);
+  auto archive =
+      llvm::cantFail(llvm::object::Archive::create(llvm::MemoryBufferRef(bytes, "archive")));
+  std::map<std::string, int> definitions;
+  size_t objects = 0;
+  llvm::Error error = llvm::Error::success();
+  for (const llvm::object::Archive::Child &child : archive->children(error)) {
+    std::map<std::string, int> inObject;
+    std::string copy = llvm::cantFail(child.getBuffer()).str(); // aligned
+    countDefinitions(llvm::MemoryBufferRef(copy, "object"), inObject);
+    EXPECT_GE(inObject.size(), 2u);
+    for (const auto &[name, count] : inObject)
+      definitions[name] += count;
+    ++objects;
+  }
+  EXPECT_FALSE(static_cast<bool>(error));
+  EXPECT_EQ(objects, 2u);
+  for (const char *name : {"Adafactor_interface", "Adafactor_initial", "Adafactor_validate",
+                           "Adafactor_prologue0", "Adafactor_pass1", "Adafactor_matrix_prologue1",
+                           "Adafactor_matrix_pass0", "Adafactor_matrix_pass4"})
+    EXPECT_EQ(definitions[name], 1) << name;
+  for (const auto &[name, count] : definitions)
+    EXPECT_EQ(count, 1) << name;
+}
+
+TEST(Compiler, MakesTheSameBytesEachTime) {
+  CompileRequest request = requestOf("adafactor.upd");
+  EXPECT_EQ(compile(request), compile(request));
+}
+
+// Who asked for the lines of the source finds the code in one object.
+TEST(Compiler, MakesOneObjectWithLineTables) {
+  CompileRequest request = requestOf("adafactor.upd");
+  request.inspection.lineTables = true;
+  EXPECT_EQ(llvm::identify_magic(compile(request)), llvm::file_magic::elf_relocatable);
+}
+
+} // namespace
