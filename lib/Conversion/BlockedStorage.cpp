@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "updraft/Conversion/StorageConversion.h"
 
@@ -12,9 +13,9 @@ using namespace mlir;
 namespace updraft {
 namespace {
 
-// Added to a number of less than 2^22, it leaves the number, rounded to nearest even, in the lowest
+// Added to a number from 0 to 2^23, it leaves the number, rounded to nearest even, in the lowest
 // bits.
-constexpr float roundingOffset = 0x1.8p23f;
+constexpr float roundingOffset = 0x1p23f;
 
 // Codes of blocks with negative values are stored with this added, so that no byte is negative.
 constexpr int64_t signedBias = 128;
@@ -47,19 +48,23 @@ Value BlockedStorage::widen(OpBuilder &builder, Location loc, Value codes, const
                             Type compute) const {
   Type i32 = withShapeOf(codes, builder.getI32Type());
   Value code = arith::ExtUIOp::create(builder, loc, i32, codes);
-  code = arith::SubIOp::create(builder, loc, code, decoding.bias);
+  if (decoding.bias)
+    code = arith::SubIOp::create(builder, loc, code, decoding.bias);
   Value units =
       arith::SIToFPOp::create(builder, loc, withShapeOf(codes, builder.getF32Type()), code);
-  if (isCompanded())
-    units = arith::MulFOp::create(builder, loc, units, math::AbsFOp::create(builder, loc, units));
+  if (isCompanded()) {
+    Value magnitude = decoding.bias ? math::AbsFOp::create(builder, loc, units) : units;
+    units = arith::MulFOp::create(builder, loc, units, magnitude);
+  }
   Value value = arith::MulFOp::create(builder, loc, units, decoding.unit);
   return convertFloat(builder, loc, value, getElementTypeOrSelf(compute));
 }
 
 BlockedStorage::Encoding BlockedStorage::encodingOf(OpBuilder &builder, Location loc,
-                                                    Value positive, Value negative) const {
+                                                    const Extremes &extremes) const {
   Type i32 = builder.getI32Type();
-  auto constant = [&](uint64_t bits) { return integerLike(builder, loc, positive, i32, bits); };
+  auto [positive, negative, smallest] = extremes;
+  auto constant = [&](uint64_t bits) { return integerLike(builder, loc, negative, i32, bits); };
   auto number = [&](float value) { return floatConstant(builder, loc, value); };
   auto compare = [&](arith::CmpIPredicate predicate, Value a, Value b) -> Value {
     return arith::CmpIOp::create(builder, loc, predicate, a, b);
@@ -91,19 +96,43 @@ BlockedStorage::Encoding BlockedStorage::encodingOf(OpBuilder &builder, Location
   Value scale = arith::OrIOp::create(builder, loc, magnitude,
                                      choose(isSigned, constant(signBit), constant(0)));
   Value offset = choose(isSigned, number(roundingOffset + signedBias), number(roundingOffset));
-  Value codePerValue = perUnit;
-  if (isCompanded())
-    codePerValue = math::SqrtOp::create(builder, loc, perUnit);
-  return {floatOf(builder, loc, scale), isSigned, codePerValue, offset,
-          choose(hasCodes, constant(0xff), constant(0))};
+  Value codePerValue = isCompanded() ? math::SqrtOp::create(builder, loc, perUnit) : perUnit;
+  codePerValue = choose(hasCodes, codePerValue, number(0));
+  // -0 is one too: then the largest bits are its sign.
+  Value hasZero =
+      arith::OrIOp::create(builder, loc, compare(arith::CmpIPredicate::eq, smallest, constant(0)),
+                           compare(arith::CmpIPredicate::eq, negative, constant(signBit)));
+  Value isZero = compare(arith::CmpIPredicate::eq, largestBits, constant(0));
+  Value isTrue = arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
+  Value isOrdinary = choose(hasZero, isSigned, isTrue);
+  isOrdinary = arith::AndIOp::create(builder, loc, isOrdinary, hasCodes);
+  isOrdinary = arith::OrIOp::create(builder, loc, isOrdinary, isZero);
+  Type i8 = builder.getI8Type();
+  Value leastCode = choose(arith::OrIOp::create(builder, loc, isSigned, isZero),
+                           integerLike(builder, loc, negative, i8, 0),
+                           integerLike(builder, loc, negative, i8, 1));
+  return {floatOf(builder, loc, scale),
+          isSigned,
+          isOrdinary,
+          codePerValue,
+          offset,
+          choose(hasCodes, constant(0xff), constant(0)),
+          leastCode};
 }
 
-// The codes for `units`, numbers before they are rounded, of `values`, or of their roots.
+// Numbers with the codes of `units` in their lowest bits. Rounded once, to the nearest integer.
+static Value withCodes(OpBuilder &builder, Location loc, Value units,
+                       const BlockedStorage::Encoding &encoding) {
+  return bitsOf(builder, loc,
+                math::FmaOp::create(builder, loc, units, encoding.codePerValue, encoding.offset));
+}
+
+// The codes of `values`, or of their roots: `units` is what they are proportional to.
 static Value codesOf(OpBuilder &builder, Location loc, Value units, Value values,
                      const BlockedStorage::Encoding &encoding) {
   Type i32 = builder.getI32Type();
   auto constant = [&](uint64_t bits) { return integerLike(builder, loc, values, i32, bits); };
-  Value bits = bitsOf(builder, loc, arith::AddFOp::create(builder, loc, units, encoding.offset));
+  Value bits = withCodes(builder, loc, units, encoding);
   // What is not 0 has at least the code 1: in a block with negative values that is -127, which all
   // codes are at least anyway.
   Value magnitudeBits =
@@ -117,22 +146,50 @@ static Value codesOf(OpBuilder &builder, Location loc, Value units, Value values
   return arith::TruncIOp::create(builder, loc, withShapeOf(values, builder.getI8Type()), bits);
 }
 
+// What codes are proportional to.
+Value BlockedStorage::rootsOf(OpBuilder &builder, Location loc, Value values) const {
+  if (!isCompanded())
+    return values;
+  Value root = math::SqrtOp::create(builder, loc, math::AbsFOp::create(builder, loc, values));
+  return math::CopySignOp::create(builder, loc, root, values);
+}
+
 Value BlockedStorage::narrow(OpBuilder &builder, Location loc, Value values,
                              const Encoding &encoding) const {
-  Value units = values;
-  if (isCompanded()) {
-    Value magnitude = math::AbsFOp::create(builder, loc, values);
-    Value root = math::SqrtOp::create(builder, loc, magnitude);
-    units = math::CopySignOp::create(builder, loc, root, values);
-  }
-  units = arith::MulFOp::create(builder, loc, units, encoding.codePerValue);
-  return codesOf(builder, loc, units, values, encoding);
+  return codesOf(builder, loc, rootsOf(builder, loc, values), values, encoding);
 }
 
 Value BlockedStorage::narrowRoots(OpBuilder &builder, Location loc, Value roots,
                                   const Encoding &encoding) const {
-  Value units = arith::MulFOp::create(builder, loc, roots, encoding.codePerValue);
-  return codesOf(builder, loc, units, roots, encoding);
+  return codesOf(builder, loc, roots, roots, encoding);
+}
+
+Value BlockedStorage::narrowOrdinary(OpBuilder &builder, Location loc, Value values, bool ofRoots,
+                                     const Encoding &encoding) const {
+  return withCodes(builder, loc, ofRoots ? values : rootsOf(builder, loc, values), encoding);
+}
+
+Value packedBytes(OpBuilder &builder, Location loc, ArrayRef<Value> numbers) {
+  const size_t count = numbers.size();
+  Value all;
+  for (auto [i, number] : llvm::enumerate(numbers)) {
+    auto constant = [&](uint64_t value) {
+      return integerLike(builder, loc, number, builder.getI32Type(), value);
+    };
+    Value byte = number;
+    if (i + 1 < count)
+      byte = arith::AndIOp::create(builder, loc, byte, constant(0xff));
+    if (i > 0)
+      byte = arith::ShLIOp::create(builder, loc, byte, constant(8 * i));
+    all = all ? arith::OrIOp::create(builder, loc, all, byte).getResult() : byte;
+  }
+  const int64_t lanes = cast<VectorType>(all.getType()).getNumElements();
+  auto type = VectorType::get(4 * lanes, builder.getI8Type());
+  Value bytes = vector::BitCastOp::create(builder, loc, type, all);
+  SmallVector<int64_t> order;
+  for (int64_t i = 0; i < int64_t(count) * lanes; ++i)
+    order.push_back(i % lanes * 4 + i / lanes);
+  return vector::ShuffleOp::create(builder, loc, bytes, bytes, order);
 }
 
 } // namespace updraft

@@ -14,7 +14,8 @@ class BlockedStorage {
 public:
   explicit BlockedStorage(Quantisation quantisation) : quantisation(quantisation) {}
 
-  /// Of a block that is read: what a code has too much, i32, and what one unit is worth, f32.
+  /// Of a block that is read: what a code has too much, i32, or null if that is known to be 0; and
+  /// what one unit is worth, f32.
   struct Decoding {
     mlir::Value bias, unit;
   };
@@ -26,15 +27,19 @@ public:
 
   bool isCompanded() const { return quantisation == Quantisation::companded; }
 
-  /// Of a block that is written: its scale, f32; whether it has negative values, i1; what takes
-  /// values, or their square roots where it is companded, to codes, f32; what takes these to
-  /// numbers whose lowest bits are they, f32; and which of the bits count, i32.
+  /// Of a block that is written: its scale, f32; whether it has negative values, i1; whether codes
+  /// are at least `least`, i8, without a look at the values, i1; what takes values, or their square
+  /// roots where it is companded, to codes, f32; what is added to these to have them in the lowest
+  /// bits, f32; and which of the bits count, i32.
   struct Encoding {
-    mlir::Value scale, isSigned, codePerValue, offset, codeBits;
+    mlir::Value scale, isSigned, isOrdinary, codePerValue, offset, codeBits, least;
   };
-  /// `positive`: the largest bits as signed numbers, or 0. `negative`: as unsigned ones.
-  Encoding encodingOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value positive,
-                      mlir::Value negative) const;
+  /// The bits of the values of a block, i32: the largest as signed numbers, or 0; the largest and
+  /// the smallest as unsigned ones.
+  struct Extremes {
+    mlir::Value positive, negative, smallest;
+  };
+  Encoding encodingOf(mlir::OpBuilder &builder, mlir::Location loc, const Extremes &extremes) const;
 
   /// The codes (i8) of f32 `values`.
   mlir::Value narrow(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value values,
@@ -44,9 +49,20 @@ public:
   mlir::Value narrowRoots(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value roots,
                           const Encoding &encoding) const;
 
+  /// Numbers (i32) that have the codes in their lowest byte, but for those of less than the block's
+  /// least, where the block is ordinary: of values, or of roots.
+  mlir::Value narrowOrdinary(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value values,
+                             bool ofRoots, const Encoding &encoding) const;
+
 private:
+  mlir::Value rootsOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value values) const;
+
   Quantisation quantisation;
 };
+
+/// The lowest bytes of up to four vectors of i32, those of one after those of the other.
+mlir::Value packedBytes(mlir::OpBuilder &builder, mlir::Location loc,
+                        llvm::ArrayRef<mlir::Value> numbers);
 
 } // namespace updraft
 

@@ -23,6 +23,11 @@ Value elementPointer(OpBuilder &builder, Location loc, Type element, Value base,
                              LLVM::GEPNoWrapFlags::inbounds);
 }
 
+Value shiftedPointer(OpBuilder &builder, Location loc, Type element, Value base,
+                     LLVM::GEPArg index) {
+  return LLVM::GEPOp::create(builder, loc, base.getType(), element, base, ArrayRef(index));
+}
+
 Value loadElements(OpBuilder &builder, Location loc, Type type, Value pointer, Value mask) {
   unsigned alignment = elementBytes(type);
   if (!mask)

@@ -17,6 +17,10 @@ unsigned elementBytes(mlir::Type type);
 mlir::Value elementPointer(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type element,
                            mlir::Value base, mlir::LLVM::GEPArg index);
 
+/// The same, of an address that may be outside of what it is in, or from such a one.
+mlir::Value shiftedPointer(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type element,
+                           mlir::Value base, mlir::LLVM::GEPArg index);
+
 /// Loads a value of `type` with the alignment of its element; only the lanes of `mask`, if there is
 /// one, and zero in the others.
 mlir::Value loadElements(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type,

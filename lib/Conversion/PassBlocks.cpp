@@ -22,19 +22,22 @@ namespace updraft {
 static_assert(quantBlockElements == UPD_QUANT_BLOCK, "the runtime places the scales");
 static_assert(int64_t(UPD_LEAF_ELEMENTS) % UPD_QUANT_BLOCK == 0, "a range begins with a block");
 
+// Of what is coded.
+constexpr size_t bytesPerLane = 4;
+
+static Value concatenate(OpBuilder &builder, Location loc, Value low, Value high) {
+  const int64_t all = cast<VectorType>(low.getType()).getNumElements() +
+                      cast<VectorType>(high.getType()).getNumElements();
+  return vector::ShuffleOp::create(builder, loc, low, high,
+                                   llvm::to_vector(llvm::seq<int64_t>(0, all)));
+}
+
 // The square root of `value`, if an operation in `block` is that.
 static Value rootOf(Value value, Block *block) {
   for (Operation *user : value.getUsers())
     if (isa<math::SqrtOp>(user) && user->getBlock() == block)
       return user->getResult(0);
   return {};
-}
-
-// As elementPointer, of an address that may be outside of what it is in, or from such a one.
-static Value shiftedPointer(OpBuilder &builder, Location loc, Type element, Value base,
-                            Value index) {
-  return LLVM::GEPOp::create(builder, loc, base.getType(), element, base,
-                             ArrayRef(LLVM::GEPArg(index)));
 }
 
 // Whether the rule has the square roots of the next values of a companded stream, which it then
@@ -66,10 +69,8 @@ void PassBuilder::makeBlockMemory() {
     block.values = allocate(builder.getF32Type(), 2 * quantBlockElements);
     if (hasRoots(stream))
       block.roots = allocate(builder.getF32Type(), 2 * quantBlockElements);
-    block.positive = allocate(vector, 1);
-    block.negative = allocate(vector, 1);
-    block.scalarPositive = allocate(i32, 1);
-    block.scalarNegative = allocate(i32, 1);
+    block.extremes = {allocate(vector, 1), allocate(vector, 1), allocate(vector, 1)};
+    block.scalarExtremes = {allocate(i32, 1), allocate(i32, 1), allocate(i32, 1)};
   }
 }
 
@@ -82,13 +83,14 @@ Value PassBuilder::quantBlocksIn(Value count) {
 
 // What a loop over blocks carries of an encoding.
 static void append(SmallVectorImpl<Value> &values, const BlockedStorage::Encoding &encoding) {
-  values.append({encoding.isSigned, encoding.codePerValue, encoding.offset, encoding.codeBits});
+  values.append({encoding.isSigned, encoding.isOrdinary, encoding.codePerValue, encoding.offset,
+                 encoding.codeBits, encoding.least});
 }
 
 SmallVector<BlockedStorage::Encoding> PassBuilder::encodingsIn(ValueRange values) {
   SmallVector<BlockedStorage::Encoding> encodings;
-  for (; !values.empty(); values = values.drop_front(4))
-    encodings.push_back({{}, values[0], values[1], values[2], values[3]});
+  for (; !values.empty(); values = values.drop_front(6))
+    encodings.push_back({{}, values[0], values[1], values[2], values[3], values[4], values[5]});
   return encodings;
 }
 
@@ -103,9 +105,11 @@ void PassBuilder::quantBlockLoop(Value lower, Value upper, const LoopOrigin &ori
   for (size_t i = 0; i < codedWrites().size(); ++i)
     append(none, {{},
                   constant(builder.getBoolAttr(false)),
+                  constant(builder.getBoolAttr(false)),
                   constant(builder.getF32FloatAttr(0)),
                   constant(builder.getF32FloatAttr(0)),
-                  constant(builder.getI32IntegerAttr(0))});
+                  constant(builder.getI32IntegerAttr(0)),
+                  constant(builder.getI8IntegerAttr(0))});
   auto loop = scf::ForOp::create(builder, loc, lower, upper, size, none);
   builder.setInsertionPointToStart(loop.getBody());
   Value start = loop.getInductionVar();
@@ -118,12 +122,9 @@ void PassBuilder::quantBlockLoop(Value lower, Value upper, const LoopOrigin &ori
   startBlock(block, start);
   if (none.empty())
     return elementLoop(start, end, origin);
-  computeBlock({lower, start, end, full, upper}, encodingsIn(loop.getRegionIterArgs()), origin);
-  findExtremes(start, end);
-  SmallVector<Value> next;
-  for (const StreamAccess *stream : codedWrites())
-    append(next, finishBlock(*stream, block));
-  scf::YieldOp::create(builder, loc, next);
+  scf::YieldOp::create(builder, loc,
+                       computeBlock({lower, start, end, full, upper, block},
+                                    encodingsIn(loop.getRegionIterArgs()), origin));
 
   builder.setInsertionPointAfter(loop);
   Value some = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, lower, upper);
@@ -143,55 +144,152 @@ SmallVector<const StreamAccess *> PassBuilder::codedWrites() const {
   return coded;
 }
 
-// The elements of a block, and the codes of the block before it, of which `before` is known. The
-// codes take instructions while the elements wait for divisions and memory: where both are whole,
-// they are in one loop.
-void PassBuilder::computeBlock(const BlockBounds &bounds, ArrayRef<BlockedStorage::Encoding> before,
-                               const LoopOrigin &origin) {
+// The elements of a block, and the codes of the block before it, of which `before` is known.
+// Returns what is known of this one.
+SmallVector<Value> PassBuilder::computeBlock(const BlockBounds &bounds,
+                                             ArrayRef<BlockedStorage::Encoding> before,
+                                             const LoopOrigin &origin) {
+  auto finish = [&](ArrayRef<BlockedStorage::Encoding> encodings) {
+    SmallVector<Value> known;
+    for (auto [stream, encoding] : llvm::zip_equal(codedWrites(), encodings)) {
+      append(known, encoding);
+      storeElements(
+          builder, loc, encoding.scale,
+          elementPointer(builder, loc, builder.getF32Type(), stream->scales, bounds.number));
+    }
+    return known;
+  };
+  if (shape.lanes == 1)
+    return finish(computeAnyBlock(bounds, before, origin));
   OpBuilder::InsertionGuard guard(builder);
+  Value whole = canComputeWhole(bounds, before);
+  SmallVector<Value> known;
+  for (const BlockedStorage::Encoding &encoding : before)
+    append(known, encoding);
+  auto branch = scf::IfOp::create(builder, loc, ValueRange(known).getTypes(), whole,
+                                  /*withElseRegion=*/true);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(builder, loc, finish(computeWholeBlock(bounds, before, origin)));
+  builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(builder, loc, finish(computeAnyBlock(bounds, before, origin)));
+  return branch.getResults();
+}
+
+// One after the other.
+SmallVector<BlockedStorage::Encoding>
+PassBuilder::computeAnyBlock(const BlockBounds &bounds, ArrayRef<BlockedStorage::Encoding> before,
+                             const LoopOrigin &origin) {
+  OpBuilder::InsertionGuard guard(builder);
+  Value hasBefore =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, bounds.first, bounds.start);
+  auto branch = scf::IfOp::create(builder, loc, hasBefore, /*withElseRegion=*/false);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  Value last = arith::SubIOp::create(builder, loc, bounds.start, constantI64(quantBlockElements));
+  storeCodes(before, last, bounds.start, origin);
+  builder.setInsertionPointAfter(branch);
+  elementLoop(bounds.start, bounds.end, origin);
+  SmallVector<BlockedStorage::Encoding> encodings;
+  for (const StreamAccess *stream : codedWrites())
+    encodings.push_back(
+        stream->blocks->encodingOf(builder, loc, findExtremes(*stream, bounds.start, bounds.end)));
+  return encodings;
+}
+
+// Whether there is a block before this one, both have all elements, and none is of those that few
+// blocks are of. Values whose roots the rule takes are none of less than 0.
+Value PassBuilder::canComputeWhole(const BlockBounds &bounds,
+                                   ArrayRef<BlockedStorage::Encoding> before) {
   auto compare = [&](arith::CmpIPredicate predicate, Value a, Value b) -> Value {
     return arith::CmpIOp::create(builder, loc, predicate, a, b);
   };
   auto conjoin = [&](Value a, Value b) -> Value {
     return arith::AndIOp::create(builder, loc, a, b);
   };
-  Value hasBefore = compare(arith::CmpIPredicate::slt, bounds.first, bounds.start);
-  Value together =
-      conjoin(hasBefore, compare(arith::CmpIPredicate::sle, bounds.full, bounds.upper));
   Value isFalse = arith::ConstantOp::create(builder, loc, builder.getBoolAttr(false));
-  // The roots of negative values are none.
-  for (auto [stream, encoding] : llvm::zip_equal(codedWrites(), before))
-    if (blocks[stream->stream].roots)
-      together = conjoin(together, compare(arith::CmpIPredicate::eq, encoding.isSigned, isFalse));
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0));
+  Value whole = conjoin(compare(arith::CmpIPredicate::slt, bounds.first, bounds.start),
+                        compare(arith::CmpIPredicate::sle, bounds.full, bounds.upper));
+  for (auto [stream, encoding] : llvm::zip_equal(codedWrites(), before)) {
+    whole = conjoin(whole, encoding.isOrdinary);
+    const BlockAccess &access = blocks[stream->stream];
+    if (!access.roots)
+      continue;
+    whole = conjoin(whole, compare(arith::CmpIPredicate::eq, encoding.isSigned, isFalse));
+    if (Value bias = access.scalar.bias)
+      whole = conjoin(whole, compare(arith::CmpIPredicate::eq, bias, zero));
+  }
+  return whole;
+}
 
-  auto branch = scf::IfOp::create(builder, loc, together, /*withElseRegion=*/true);
-  builder.setInsertionPointToStart(branch.thenBlock());
+// The codes take instructions while the elements wait for divisions and memory, so both are in one
+// loop, which finds the extremes as well.
+SmallVector<BlockedStorage::Encoding>
+PassBuilder::computeWholeBlock(const BlockBounds &bounds, ArrayRef<BlockedStorage::Encoding> before,
+                               const LoopOrigin &origin) {
+  OpBuilder::InsertionGuard guard(builder);
+  const unsigned lanes = shape.lanes;
   Value lastStart =
       arith::SubIOp::create(builder, loc, bounds.start, constantI64(quantBlockElements));
+  BlockedStorage::Extremes none = noExtremes(lanes);
   SmallVector<CodedBlock> coded;
-  for (auto [stream, encoding] : llvm::zip_equal(codedWrites(), before))
-    coded.push_back(
-        codedBlock(*stream, encoding, !!blocks[stream->stream].roots, lastStart, bounds.start));
-  const unsigned lanes = elementsPerVector;
+  SmallVector<BlockAccess> general;
+  SmallVector<Value> extremes;
+  for (auto [stream, encoding] : llvm::zip_equal(codedWrites(), before)) {
+    BlockAccess &access = blocks[stream->stream];
+    general.push_back(access);
+    if (access.roots)
+      access.vector.bias = {};
+    coded.push_back(codedBlock(*stream, encoding, !!access.roots, lastStart, bounds.start));
+    extremes.append({none.negative, none.smallest});
+    if (!access.roots)
+      extremes.push_back(none.positive);
+  }
+  // In a form that says that all iterations are whole.
   Value whole = arith::AndIOp::create(builder, loc, constantI64(quantBlockElements),
                                       constantI64(-int64_t(lanes)));
   Value end = arith::AddIOp::create(builder, loc, bounds.start, whole);
-  elementsIn(bounds.start, end, constantI64(lanes), lanes, [&](Value number, unsigned, Value mask) {
-    // All is loaded before any is stored.
-    SmallVector<Value> kept;
-    for (const CodedBlock &block : coded)
-      kept.push_back(loadKept(block, number, lanes));
-    computeAt(number, origin, lanes, mask);
-    for (auto [block, values] : llvm::zip_equal(coded, kept))
-      storeCodesAt(block, values, number, mask, origin);
-  });
-  builder.setInsertionPointToStart(branch.elseBlock());
-  auto rest = scf::IfOp::create(builder, loc, hasBefore, /*withElseRegion=*/false);
-  builder.setInsertionPointToStart(rest.thenBlock());
-  Value last = arith::SubIOp::create(builder, loc, bounds.start, constantI64(quantBlockElements));
-  storeCodes(before, last, bounds.start, origin);
-  builder.setInsertionPointAfter(rest);
-  elementLoop(bounds.start, bounds.end, origin);
+  auto loop =
+      scf::ForOp::create(builder, loc, bounds.start, end, constantI64(int64_t(lanes)), extremes);
+  auto carry = [&](ValueRange values) {
+    for (const StreamAccess *stream : codedWrites()) {
+      BlockAccess &access = blocks[stream->stream];
+      access.carried = {access.roots ? Value() : values[2], values[0], values[1]};
+      values = values.drop_front(access.roots ? 2 : 3);
+    }
+  };
+  carry(loop.getRegionIterArgs());
+  builder.setInsertionPointToStart(loop.getBody());
+  Value number = loop.getInductionVar();
+  number.setLoc(named(loc, "i"));
+  // All is loaded before any is stored.
+  SmallVector<Value> codes;
+  for (const CodedBlock &block : coded)
+    codes.push_back(block.stream->blocks->narrowOrdinary(
+        builder, loc, loadKept(block, number, lanes), block.ofRoots, block.vector));
+  computeAt(number, origin, lanes, {});
+  storeOrdinaryCodesAt(coded, codes, number, origin);
+  SmallVector<Value> next;
+  for (const StreamAccess *stream : codedWrites()) {
+    const BlockedStorage::Extremes &carried = blocks[stream->stream].carried;
+    next.append({carried.negative, carried.smallest});
+    if (carried.positive)
+      next.push_back(carried.positive);
+  }
+  scf::YieldOp::create(builder, loc, next);
+
+  builder.setInsertionPointAfter(loop);
+  carry(loop.getResults());
+  SmallVector<BlockedStorage::Encoding> encodings;
+  for (const StreamAccess *stream : codedWrites()) {
+    BlockAccess &access = blocks[stream->stream];
+    BlockedStorage::Extremes found = access.carried;
+    access.carried = {};
+    found = access.roots ? extremesWithRoots(*stream, found, bounds) : reduced(found);
+    encodings.push_back(stream->blocks->encodingOf(builder, loc, found));
+  }
+  for (auto [stream, access] : llvm::zip_equal(codedWrites(), general))
+    blocks[stream->stream].vector = access.vector;
+  return encodings;
 }
 
 // `start` is the number of its first element.
@@ -215,74 +313,25 @@ void PassBuilder::startBlock(Value block, Value start) {
     access.valuesHere = keptFrom(access.values, start, start);
     if (access.roots)
       access.rootsHere = keptFrom(access.roots, start, start);
-    Value zero = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0));
-    for (Value memory : {access.positive, access.negative})
-      storeElements(builder, loc, splat(zero, shape.lanes), memory);
-    for (Value memory : {access.scalarPositive, access.scalarNegative})
-      storeElements(builder, loc, zero, memory);
   }
 }
 
 // The next values of the elements from `number` on.
 void PassBuilder::keepBlockValues(const StreamAccess &stream, Value values, Value number) {
-  const BlockAccess &block = blocks.find(stream.stream)->second;
+  BlockAccess &block = blocks.find(stream.stream)->second;
   Type f32 = builder.getF32Type();
   values = convertFloat(builder, loc, values, f32);
   storeElements(builder, loc, values, shiftedPointer(builder, loc, f32, block.valuesHere, number));
+  if (block.carried.negative) {
+    Value bits = arith::BitcastOp::create(builder, loc, block.carried.negative.getType(), values);
+    block.carried = withBits(block.carried, bits, bits);
+  }
   if (!block.roots)
     return;
   Value root = rootOf(values, builder.getInsertionBlock());
   if (!root)
     root = math::SqrtOp::create(builder, loc, values);
   storeElements(builder, loc, root, shiftedPointer(builder, loc, f32, block.rootsHere, number));
-}
-
-// Of the values of the block at hand. In a loop of its own: one that computes them would wait for
-// what it carries.
-void PassBuilder::findExtremes(Value lower, Value upper) {
-  Type f32 = builder.getF32Type(), i32 = builder.getI32Type();
-  forElements(lower, upper, shape.lanes, [&](Value number, unsigned lanes, Value mask) {
-    for (const StreamAccess *stream : codedWrites()) {
-      const BlockAccess &block = blocks.find(stream->stream)->second;
-      Type type = laneType(i32, lanes);
-      Value bits = loadElements(builder, loc, type,
-                                shiftedPointer(builder, loc, f32, block.valuesHere, number));
-      if (mask) {
-        Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
-        bits = arith::SelectOp::create(builder, loc, mask, bits, zero);
-      }
-      auto combine = [&](Value memory, auto op) {
-        Value largest = loadElements(builder, loc, type, memory);
-        largest = decltype(op)::create(builder, loc, largest, bits);
-        storeElements(builder, loc, largest, memory);
-      };
-      combine(lanes == 1 ? block.scalarPositive : block.positive, arith::MaxSIOp());
-      combine(lanes == 1 ? block.scalarNegative : block.negative, arith::MaxUIOp());
-    }
-  });
-}
-
-// Stores the scale of a block whose values have been kept.
-BlockedStorage::Encoding PassBuilder::finishBlock(const StreamAccess &stream, Value block) {
-  const BlockAccess &access = blocks.find(stream.stream)->second;
-  Type i32 = builder.getI32Type();
-  auto largest = [&](Value vectorMemory, Value scalarMemory, auto op, vector::CombiningKind kind) {
-    Value value = loadElements(builder, loc, i32, scalarMemory);
-    if (shape.lanes == 1)
-      return value;
-    Value vector = loadElements(builder, loc, laneType(i32, shape.lanes), vectorMemory);
-    Value reduced = vector::ReductionOp::create(builder, loc, kind, vector);
-    return decltype(op)::create(builder, loc, reduced, value).getResult();
-  };
-  BlockedStorage::Encoding encoding =
-      stream.blocks->encodingOf(builder, loc,
-                                largest(access.positive, access.scalarPositive, arith::MaxSIOp(),
-                                        vector::CombiningKind::MAXSI),
-                                largest(access.negative, access.scalarNegative, arith::MaxUIOp(),
-                                        vector::CombiningKind::MAXUI));
-  storeElements(builder, loc, encoding.scale,
-                elementPointer(builder, loc, builder.getF32Type(), stream.scales, block));
-  return encoding;
 }
 
 // The codes of a block, [lower, upper), of every stream.
@@ -314,7 +363,8 @@ PassBuilder::CodedBlock PassBuilder::codedBlock(const StreamAccess &stream,
                                                 bool ofRoots, Value start, Value first) {
   const BlockAccess &access = blocks.find(stream.stream)->second;
   CodedBlock block = {&stream, ofRoots, encoding, encoding};
-  for (Value *part : {&block.vector.codePerValue, &block.vector.offset, &block.vector.codeBits})
+  for (Value *part : {&block.vector.codePerValue, &block.vector.offset, &block.vector.codeBits,
+                      &block.vector.least})
     *part = splat(*part, shape.lanes);
   block.kept = keptFrom(ofRoots ? access.roots : access.values, start, first);
   Value offset = arith::SubIOp::create(builder, loc, start, first);
@@ -347,6 +397,30 @@ void PassBuilder::storeCodesAt(const CodedBlock &block, Value kept, Value number
       builder, loc, codes,
       shiftedPointer(builder, loc, builder.getI8Type(), block.codes, add(origin.element, number)),
       mask);
+}
+
+// Numbers with the codes of the elements from `number` on in their lowest bytes, of each of the
+// blocks. As many as fit go into one vector of bytes.
+void PassBuilder::storeOrdinaryCodesAt(ArrayRef<CodedBlock> coded, ArrayRef<Value> numbers,
+                                       Value number, const LoopOrigin &origin) {
+  const int64_t lanes = shape.lanes;
+  while (!coded.empty()) {
+    const size_t count = std::min<size_t>(coded.size(), bytesPerLane);
+    Value least = coded.front().vector.least;
+    for (const CodedBlock &block : coded.slice(1, count - 1))
+      least = concatenate(builder, loc, least, block.vector.least);
+    Value bytes = packedBytes(builder, loc, numbers.take_front(count));
+    bytes = arith::MaxUIOp::create(builder, loc, bytes, least);
+    for (auto [i, block] : llvm::enumerate(coded.take_front(count))) {
+      auto places = llvm::to_vector(llvm::seq<int64_t>(i * lanes, (i + 1) * lanes));
+      Value codes = vector::ShuffleOp::create(builder, loc, bytes, bytes, places);
+      storeElements(builder, loc, codes,
+                    shiftedPointer(builder, loc, builder.getI8Type(), block.codes,
+                                   add(origin.element, number)));
+    }
+    coded = coded.drop_front(count);
+    numbers = numbers.drop_front(count);
+  }
 }
 
 } // namespace updraft

@@ -42,12 +42,16 @@ struct Uniform {
 struct BlockAccess {
   // Reading.
   BlockedStorage::Decoding scalar = {}, vector = {};
-  // Writing: next values of two blocks as f32, and the extremes of the block at hand, in vectors
-  // and in single elements.
-  mlir::Value values, positive, negative, scalarPositive, scalarNegative;
+  // Writing: next values of two blocks as f32, and memory of the extremes of the block at hand, in
+  // vectors and in single elements.
+  mlir::Value values;
+  BlockedStorage::Extremes extremes, scalarExtremes;
   mlir::Value roots; ///< of the values, if the rule has them; else null
   // The memory of the block at hand, less the number of its first element.
   mlir::Value valuesHere, rootsHere;
+  // The extremes so far, while a loop carries them. Where there are roots, values have no sign, and
+  // the first is null.
+  BlockedStorage::Extremes carried;
 };
 
 /// Where the loop over elements stands: what to add to its number. Null is 0.
@@ -92,17 +96,24 @@ private:
   bool hasRoots(const StreamAccess &stream);
   void startBlock(mlir::Value block, mlir::Value start);
   void keepBlockValues(const StreamAccess &stream, mlir::Value values, mlir::Value number);
-  void findExtremes(mlir::Value lower, mlir::Value upper);
   /// Where a block lies, in the loop that goes from block `first` to `upper`; `full` is its end if
-  /// it is whole.
+  /// it is whole, and `number` that of its scale.
   struct BlockBounds {
-    mlir::Value first, start, end, full, upper;
+    mlir::Value first, start, end, full, upper, number;
   };
   llvm::SmallVector<const StreamAccess *> codedWrites() const;
   llvm::SmallVector<BlockedStorage::Encoding> encodingsIn(mlir::ValueRange values);
-  void computeBlock(const BlockBounds &bounds, llvm::ArrayRef<BlockedStorage::Encoding> before,
+  llvm::SmallVector<mlir::Value> computeBlock(const BlockBounds &bounds,
+                                              llvm::ArrayRef<BlockedStorage::Encoding> before,
+                                              const LoopOrigin &origin);
+  llvm::SmallVector<BlockedStorage::Encoding>
+  computeAnyBlock(const BlockBounds &bounds, llvm::ArrayRef<BlockedStorage::Encoding> before,
+                  const LoopOrigin &origin);
+  llvm::SmallVector<BlockedStorage::Encoding>
+  computeWholeBlock(const BlockBounds &bounds, llvm::ArrayRef<BlockedStorage::Encoding> before,
                     const LoopOrigin &origin);
-  BlockedStorage::Encoding finishBlock(const StreamAccess &stream, mlir::Value block);
+  mlir::Value canComputeWhole(const BlockBounds &bounds,
+                              llvm::ArrayRef<BlockedStorage::Encoding> before);
   void storeCodes(llvm::ArrayRef<BlockedStorage::Encoding> encodings, mlir::Value lower,
                   mlir::Value upper, const LoopOrigin &origin);
   /// A block that is coded: of its values or of their roots, from memory and to codes that a number
@@ -119,6 +130,22 @@ private:
   mlir::Value loadKept(const CodedBlock &block, mlir::Value number, unsigned lanes);
   void storeCodesAt(const CodedBlock &block, mlir::Value kept, mlir::Value number, mlir::Value mask,
                     const LoopOrigin &origin);
+  void storeOrdinaryCodesAt(llvm::ArrayRef<CodedBlock> coded, llvm::ArrayRef<mlir::Value> numbers,
+                            mlir::Value number, const LoopOrigin &origin);
+
+  // PassExtremes.cpp: the extremes of a block of values.
+  BlockedStorage::Extremes noExtremes(unsigned lanes);
+  void storeExtremes(const BlockedStorage::Extremes &extremes,
+                     const BlockedStorage::Extremes &memory);
+  BlockedStorage::Extremes loadExtremes(const BlockedStorage::Extremes &memory, mlir::Type type);
+  BlockedStorage::Extremes withBits(BlockedStorage::Extremes extremes, mlir::Value low,
+                                    mlir::Value high);
+  BlockedStorage::Extremes reduced(BlockedStorage::Extremes extremes);
+  BlockedStorage::Extremes findExtremes(const StreamAccess &stream, mlir::Value lower,
+                                        mlir::Value upper);
+  BlockedStorage::Extremes extremesWithRoots(const StreamAccess &stream,
+                                             const BlockedStorage::Extremes &found,
+                                             const BlockBounds &bounds);
 
   // PassElements.cpp: the sequence of elements.
   /// Makes the operations for the elements from a number on: for a vector of them, or those of its

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "updraft/Conversion/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -70,27 +71,38 @@ public:
   /// Decides on the second half. False if more than `limit` vectors would cross into it.
   bool cut(unsigned limit);
   void rewrite();
+  /// Whether the number of iterations is known. Then the second halves can be a loop of their own,
+  /// which finds what crosses in memory.
+  bool isCounted();
+  bool split();
 
 private:
   bool hasWholeIterations();
+  bool findCombinations();
+  bool combinesEarly() const;
   bool isOwnElement(Value address, Type type);
   unsigned registersOf(Operation &op) const;
+  void cutAt(unsigned cycle);
+  bool isAgain(Operation &op) const;
+  LLVM::StoreOp keptBy(Value value) const;
   void moveToSecond(unsigned cycle);
   void findCarried();
   void sinkLoads();
   void cloneHalf(OpBuilder &builder, bool isSecond, Value number, IRMapping &map);
-  SmallVector<Value> cloneFirst(OpBuilder &builder, Value number);
-  void cloneSecond(OpBuilder &builder, Value number, ValueRange values);
+  SmallVector<Value> cloneFirst(OpBuilder &builder, Value number, ValueRange combined);
+  void cloneSecond(OpBuilder &builder, Value number, ValueRange begun);
   SmallVector<Value> makeLoop(OpBuilder &builder, Value next, ValueRange begun);
 
   scf::ForOp loop;
   Block &body;
   unsigned vectorBits;
   int64_t step = 0;
+  std::optional<int64_t> count;                ///< of elements, if it is known
   llvm::DenseMap<Operation *, unsigned> start; ///< the cycle in which it can begin
   llvm::DenseMap<Operation *, unsigned> rest;  ///< cycles from its beginning to the last end
   unsigned latency = 0;                        ///< of an iteration
   llvm::DenseSet<Operation *> second;
+  llvm::DenseSet<Operation *> combinations; ///< whose results the loop carries
   SetVector<Value> carried;
 };
 
@@ -103,6 +115,14 @@ bool LoopHalves::hasWholeIterations() {
   APInt mask;
   return whole && matchPattern(whole.getRhs(), m_ConstantInt(&mask)) && mask == -step &&
          llvm::isPowerOf2_64(step);
+}
+
+bool LoopHalves::isCounted() {
+  auto end = loop.getUpperBound().getDefiningOp<arith::AddIOp>();
+  APInt elements;
+  if (matchPattern(end.getRhs().getDefiningOp<arith::AndIOp>().getLhs(), m_ConstantInt(&elements)))
+    count = elements.getSExtValue() & -step;
+  return count.has_value();
 }
 
 // `base[number]`, or `base[origin + number]`.
@@ -141,9 +161,30 @@ template <typename Access> static bool isPlainAccess(Access access, Type type) {
          !(vector && vector.isScalable());
 }
 
+// What the loop carries is combined with something of each iteration, and used for nothing else.
+bool LoopHalves::findCombinations() {
+  for (auto [argument, result] :
+       llvm::zip_equal(loop.getRegionIterArgs(), loop.getYieldedValues())) {
+    Operation *combine = result.getDefiningOp();
+    if (!combine || combine->getBlock() != &body || !argument.hasOneUse() ||
+        *argument.user_begin() != combine || !result.hasOneUse())
+      return false;
+    combinations.insert(combine);
+  }
+  return true;
+}
+
+// Whether the first half has all that is combined.
+bool LoopHalves::combinesEarly() const {
+  return llvm::none_of(combinations, [&](Operation *combine) {
+    return llvm::any_of(combine->getOperands(),
+                        [&](Value operand) { return second.contains(operand.getDefiningOp()); });
+  });
+}
+
 bool LoopHalves::isIndependent() {
   APInt constant;
-  if (!loop.getInitArgs().empty() || !matchPattern(loop.getStep(), m_ConstantInt(&constant)))
+  if (!findCombinations() || !matchPattern(loop.getStep(), m_ConstantInt(&constant)))
     return false;
   step = constant.getSExtValue();
   bool stores = false;
@@ -197,24 +238,54 @@ bool LoopHalves::waits(unsigned window) {
   return latency * registers > window * busy && registers < 2 * window;
 }
 
+// Memory of the function: nothing but itself has it, and no two addresses in it that the loop is
+// given are of the same elements.
+static bool isOfFunction(Value address) {
+  while (auto pointer = address.getDefiningOp<LLVM::GEPOp>())
+    address = pointer.getBase();
+  return !!address.getDefiningOp<LLVM::AllocaOp>();
+}
+
+// The store by which the first half keeps a value for longer.
+LLVM::StoreOp LoopHalves::keptBy(Value value) const {
+  for (Operation *user : value.getUsers())
+    if (auto store = dyn_cast<LLVM::StoreOp>(user);
+        store && store.getValue() == value && isOfFunction(store.getAddr()))
+      return store;
+  return {};
+}
+
+// Two loops write no stream before the second, which can then load from streams.
+bool LoopHalves::isAgain(Operation &op) const {
+  return isRemade(op) || (count && isa<LLVM::LoadOp>(op));
+}
+
 // What is computed late at no loss crosses as what it is made of, if that is no more.
 void LoopHalves::moveToSecond(unsigned cycle) {
-  for (Operation &op : llvm::reverse(body.without_terminator())) {
-    if (second.contains(&op) || isRemade(op) || isa<LLVM::LoadOp, LLVM::StoreOp>(op) ||
-        costOf(op).divider != 0 || latency - rest[&op] < cycle)
-      continue;
-    bool isLate =
-        llvm::all_of(op.getUsers(), [&](Operation *user) { return second.contains(user); });
-    if (!isLate)
-      continue;
-    second.insert(&op);
+  auto isMovable = [&](Operation &op) {
+    return !second.contains(&op) && !isRemade(op) && !isa<LLVM::LoadOp, LLVM::StoreOp>(op) &&
+           !combinations.contains(&op) && costOf(op).divider == 0 && latency - rest[&op] >= cycle &&
+           llvm::all_of(op.getUsers(), [&](Operation *user) { return second.contains(user); });
+  };
+  // With all that nothing else needs.
+  auto tryMoving = [&](auto range) {
+    SmallVector<Operation *> moved;
+    for (Operation &op : range)
+      if (isMovable(op) && (moved.empty() || count)) {
+        second.insert(&op);
+        moved.push_back(&op);
+      }
     size_t before = carried.size();
     findCarried();
     if (carried.size() <= before)
-      continue;
-    second.erase(&op);
+      return;
+    for (Operation *op : moved)
+      second.erase(op);
     findCarried();
-  }
+  };
+  auto begin = body.without_terminator().begin(), end = body.without_terminator().end();
+  for (auto next = end; next != begin; --next)
+    tryMoving(llvm::reverse(llvm::make_range(begin, next)));
 }
 
 void LoopHalves::findCarried() {
@@ -223,27 +294,37 @@ void LoopHalves::findCarried() {
     if (second.contains(&op))
       for (Value operand : op.getOperands())
         if (Operation *made = operand.getDefiningOp();
-            made && made->getBlock() == &body && !isRemade(*made) && !second.contains(made))
+            made && made->getBlock() == &body && !isAgain(*made) && !second.contains(made))
           carried.insert(operand);
+}
+
+void LoopHalves::cutAt(unsigned cycle) {
+  second.clear();
+  for (Operation &op : body.without_terminator()) {
+    if (isRemade(op) || isa<LLVM::LoadOp>(op) || combinations.contains(&op))
+      continue;
+    bool isSecond = start[&op] >= cycle;
+    if (auto store = dyn_cast<LLVM::StoreOp>(op); store && count)
+      isSecond =
+          !isOfFunction(store.getAddr()) || second.contains(store.getValue().getDefiningOp());
+    if (isSecond)
+      second.insert(&op);
+  }
+  findCarried();
 }
 
 // Near the middle of the chain, where the fewest values cross.
 bool LoopHalves::cut(unsigned limit) {
   llvm::SmallDenseSet<unsigned> tried;
   unsigned middle = latency / 2, best = 0;
-  auto cutAt = [&](unsigned cycle) {
-    second.clear();
-    for (Operation &op : body.without_terminator())
-      if (!isRemade(op) && !isa<LLVM::LoadOp>(op) && start[&op] >= cycle)
-        second.insert(&op);
-    findCarried();
-  };
   size_t fewest = std::numeric_limits<size_t>::max();
   for (Operation &op : body.without_terminator()) {
     unsigned cycle = start[&op];
     if (cycle < latency / 3 || cycle > 2 * latency / 3 || !tried.insert(cycle).second)
       continue;
     cutAt(cycle);
+    if (!combinesEarly())
+      continue;
     if (carried.size() < fewest ||
         (carried.size() == fewest &&
          llvm::AbsoluteDifference(cycle, middle) < llvm::AbsoluteDifference(best, middle))) {
@@ -251,7 +332,7 @@ bool LoopHalves::cut(unsigned limit) {
       best = cycle;
     }
   }
-  if (tried.empty())
+  if (fewest == std::numeric_limits<size_t>::max())
     return false;
   cutAt(best);
   moveToSecond(best);
@@ -279,15 +360,21 @@ void LoopHalves::sinkLoads() {
   }
 }
 
-SmallVector<Value> LoopHalves::cloneFirst(OpBuilder &builder, Value number) {
+// `combined` is what the loop carries. Returns what crosses, and what the loop carries then.
+SmallVector<Value> LoopHalves::cloneFirst(OpBuilder &builder, Value number, ValueRange combined) {
   IRMapping map;
+  map.map(loop.getRegionIterArgs(), combined);
   cloneHalf(builder, /*isSecond=*/false, number, map);
-  return llvm::map_to_vector(carried, [&](Value value) { return map.lookup(value); });
+  SmallVector<Value> values(carried.getArrayRef());
+  llvm::append_range(values, loop.getYieldedValues());
+  for (Value &value : values)
+    value = map.lookup(value);
+  return values;
 }
 
-void LoopHalves::cloneSecond(OpBuilder &builder, Value number, ValueRange values) {
+void LoopHalves::cloneSecond(OpBuilder &builder, Value number, ValueRange begun) {
   IRMapping map;
-  map.map(carried.getArrayRef(), values);
+  map.map(carried.getArrayRef(), begun.take_front(carried.size()));
   cloneHalf(builder, /*isSecond=*/true, number, map);
 }
 
@@ -303,7 +390,8 @@ SmallVector<Value> LoopHalves::makeLoop(OpBuilder &builder, Value next, ValueRan
       builder, loc, ValueRange(initial).getTypes(), initial,
       [&](OpBuilder &nested, Location, ValueRange state) {
         state.front().setLoc(loop.getInductionVar().getLoc());
-        SmallVector<Value> following = cloneFirst(nested, state.front());
+        SmallVector<Value> following =
+            cloneFirst(nested, state.front(), state.drop_front(1 + carried.size()));
         Value previous = arith::SubIOp::create(nested, loc, state.front(), width);
         cloneSecond(nested, previous, state.drop_front());
         Value after = arith::AddIOp::create(nested, loc, state.front(), width);
@@ -322,21 +410,98 @@ void LoopHalves::rewrite() {
   OpBuilder builder(loop);
   Location loc = loop.getLoc();
   Value lower = loop.getLowerBound(), upper = loop.getUpperBound(), width = loop.getStep();
-  auto isLess = [&](Value number) -> Value {
+  auto isLess = [&](OpBuilder &builder, Value number) -> Value {
     return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, number, upper);
   };
-  auto some = scf::IfOp::create(builder, loc, isLess(lower), /*withElseRegion=*/false);
-  builder.setInsertionPointToStart(some.thenBlock());
-  SmallVector<Value> begun = cloneFirst(builder, lower);
-  Value next = arith::AddIOp::create(builder, loc, lower, width);
-  auto ended = scf::IfOp::create(
-      builder, loc, isLess(next),
+  auto some = scf::IfOp::create(
+      builder, loc, isLess(builder, lower),
       [&](OpBuilder &nested, Location) {
-        scf::YieldOp::create(nested, loc, makeLoop(nested, next, begun));
+        SmallVector<Value> begun = cloneFirst(nested, lower, loop.getInitArgs());
+        Value next = arith::AddIOp::create(nested, loc, lower, width);
+        auto ended = scf::IfOp::create(
+            nested, loc, isLess(nested, next),
+            [&](OpBuilder &more, Location) {
+              scf::YieldOp::create(more, loc, makeLoop(more, next, begun));
+            },
+            [&](OpBuilder &none, Location) { scf::YieldOp::create(none, loc, begun); });
+        cloneSecond(nested, arith::SubIOp::create(nested, loc, upper, width), ended.getResults());
+        scf::YieldOp::create(nested, loc, ended.getResults().drop_front(carried.size()));
       },
-      [&](OpBuilder &nested, Location) { scf::YieldOp::create(nested, loc, begun); });
-  cloneSecond(builder, arith::SubIOp::create(builder, loc, upper, width), ended.getResults());
+      [&](OpBuilder &nested, Location) { scf::YieldOp::create(nested, loc, loop.getInitArgs()); });
+  loop.replaceAllUsesWith(some.getResults());
   loop.erase();
+}
+
+bool LoopHalves::split() {
+  auto bytesOf = [](Value value) -> unsigned {
+    return getElementTypeOrSelf(value).getIntOrFloatBitWidth() / 8;
+  };
+  auto canKeep = [&](Value value) {
+    return lanesOf(value.getType()) == step && bytesOf(value) > 0;
+  };
+  if (!llvm::all_of(carried, canKeep))
+    return false;
+  OpBuilder builder(loop);
+  Location loc = loop.getLoc();
+  llvm::DenseMap<Value, Value> memory;
+  for (Value value : carried) {
+    if (keptBy(value))
+      continue;
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(
+        &loop->getParentOfType<FunctionOpInterface>().getFunctionBody().front());
+    Value size = arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(*count));
+    memory[value] =
+        LLVM::AllocaOp::create(builder, loc, LLVM::LLVMPointerType::get(builder.getContext()),
+                               getElementTypeOrSelf(value), size, /*alignment=*/64);
+  }
+  // The place of what crosses from the iteration `number`; `map` has the addresses in it.
+  auto placeOf = [&](OpBuilder &nested, Value value, Value number, IRMapping &map) -> Value {
+    if (LLVM::StoreOp store = keptBy(value))
+      return map.lookup(store.getAddr());
+    Value base = memory.lookup(value);
+    Value index = arith::SubIOp::create(nested, loc, number, loop.getLowerBound());
+    return LLVM::GEPOp::create(nested, loc, base.getType(), getElementTypeOrSelf(value), base,
+                               ArrayRef(LLVM::GEPArg(index)));
+  };
+  auto cloneAll = [&](OpBuilder &nested, IRMapping &map, auto predicate) {
+    for (Operation &op : body.without_terminator())
+      if (predicate(op))
+        nested.clone(op, map);
+  };
+  auto makeLoop = [&](ValueRange initial, auto makeHalf) {
+    return scf::ForOp::create(builder, loc, loop.getLowerBound(), loop.getUpperBound(),
+                              loop.getStep(), initial,
+                              [&](OpBuilder &nested, Location, Value number, ValueRange combined) {
+                                IRMapping map;
+                                number.setLoc(loop.getInductionVar().getLoc());
+                                map.map(loop.getInductionVar(), number);
+                                map.map(loop.getRegionIterArgs(), combined);
+                                // Addresses, first.
+                                cloneAll(nested, map, [](Operation &op) { return isRemade(op); });
+                                scf::YieldOp::create(nested, loc, makeHalf(nested, number, map));
+                              });
+  };
+  auto early = makeLoop(loop.getInitArgs(), [&](OpBuilder &nested, Value number, IRMapping &map) {
+    cloneAll(nested, map, [&](Operation &op) { return !isRemade(op) && !second.contains(&op); });
+    for (Value value : carried)
+      if (!keptBy(value))
+        LLVM::StoreOp::create(nested, loc, map.lookup(value), placeOf(nested, value, number, map),
+                              bytesOf(value));
+    return llvm::map_to_vector(loop.getYieldedValues(),
+                               [&](Value value) { return map.lookup(value); });
+  });
+  makeLoop({}, [&](OpBuilder &nested, Value number, IRMapping &map) {
+    for (Value value : carried)
+      map.map(value, LLVM::LoadOp::create(nested, loc, value.getType(),
+                                          placeOf(nested, value, number, map), bytesOf(value)));
+    cloneAll(nested, map,
+             [&](Operation &op) { return second.contains(&op) || isa<LLVM::LoadOp>(op); });
+    return SmallVector<Value>();
+  });
+  loop.replaceAllUsesWith(early.getResults());
+  loop.erase();
+  return true;
 }
 
 struct PipelineLoopsPass : impl::PipelineLoopsPassBase<PipelineLoopsPass> {
@@ -351,9 +516,15 @@ struct PipelineLoopsPass : impl::PipelineLoopsPassBase<PipelineLoopsPass> {
     getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
     for (scf::ForOp loop : loops) {
       LoopHalves halves(loop, vectorBits);
-      if (!halves.isIndependent() || !halves.waits(window) || !halves.cut(maxCarried))
+      if (!halves.isIndependent() || !halves.waits(window))
         continue;
-      halves.rewrite();
+      bool isCounted = halves.isCounted();
+      if (!halves.cut(maxCarried))
+        continue;
+      if (!isCounted)
+        halves.rewrite();
+      else if (!halves.split())
+        continue;
       ++pipelinedLoops;
     }
   }

@@ -46,10 +46,12 @@ float unitsOf(StorageFormat format, const Block &block) {
 
 /// `perUnit` times a value is its number of units.
 int codeOf(StorageFormat format, const Block &block, float perUnit, float value) {
-  float real = value * perUnit;
-  if (format == StorageFormat::Q8Companded)
-    real = std::copysign(std::sqrt(std::fabs(value)), value) * std::sqrt(perUnit);
-  const int code = int(std::nearbyint(real));
+  double root = value, perRoot = perUnit;
+  if (format == StorageFormat::Q8Companded) {
+    root = std::copysign(std::sqrt(std::fabs(value)), value);
+    perRoot = std::sqrt(perUnit);
+  }
+  const int code = int(std::nearbyint(root * perRoot)); // the product of two floats is exact
   if (block.negative)
     return code + bias;
   return value == 0 ? 0 : std::max(code, 1);

@@ -28,20 +28,36 @@ updraft.plan @P compute f32 {
 // CHECK: %[[VALUES_HERE:.*]] = llvm.getelementptr %[[VALUES]][
 // CHECK: %[[ROOTS_HERE:.*]] = llvm.getelementptr %[[ROOTS]][
 
-// One loop computes a block and codes the last one.
+// One loop computes a block, finds its extremes and codes the last one, whose codes are at least
+// what has been found for it.
+// CHECK: scf.if {{.*}} -> (i1, i1, f32, f32, i32, i8)
 // CHECK: %[[ROOTS_BEFORE:.*]] = llvm.getelementptr %[[ROOTS]][
-// CHECK: scf.for
+// CHECK: %[[FOUND:.*]]:2 = scf.for {{.*}} iter_args(%[[LARGEST:.*]] = %{{.*}}, %[[SMALLEST:.*]] = %{{.*}})
 // CHECK: %[[KEPT_PLACE:.*]] = llvm.getelementptr %[[ROOTS_BEFORE]][
 // CHECK: %[[KEPT:.*]] = llvm.load %[[KEPT_PLACE]]
+// CHECK: %[[UNITS:.*]] = math.fma %[[KEPT]],
+// CHECK: %[[BITS:.*]] = arith.bitcast %[[UNITS]] : vector<8xf32> to vector<8xi32>
+// CHECK-NOT: arith.subi
 // CHECK: %[[NEW:.*]] = arith.addf {{.*}} : vector<8xf32>
 // CHECK: %[[ROOT:.*]] = math.sqrt %[[NEW]] : vector<8xf32>
 // CHECK-NOT: math.sqrt
 // CHECK: %[[VALUE_PLACE:.*]] = llvm.getelementptr %[[VALUES_HERE]][
 // CHECK: llvm.store %[[NEW]], %[[VALUE_PLACE]]
+// CHECK: arith.maxui %[[LARGEST]]
+// CHECK: arith.minui %[[SMALLEST]]
 // CHECK: %[[ROOT_PLACE:.*]] = llvm.getelementptr %[[ROOTS_HERE]][
 // CHECK: llvm.store %[[ROOT]], %[[ROOT_PLACE]]
-// CHECK: arith.mulf %[[KEPT]],
-// CHECK: arith.trunci {{.*}} : vector<8xi32> to vector<8xi8>
+// CHECK: %[[BYTES:.*]] = vector.bitcast %[[BITS]] : vector<8xi32> to vector<32xi8>
+// CHECK: %[[CODES:.*]] = vector.shuffle %[[BYTES]], %[[BYTES]] [0, 4, 8, 12, 16, 20, 24, 28]
+// CHECK: arith.maxui %[[CODES]], %{{.*}} : vector<8xi8>
+// CHECK: scf.yield
+
+// A value less than 0 is looked for again.
+// CHECK: %[[BELOW:.*]] = arith.cmpi slt, %[[FOUND]]#0
+// CHECK: vector.reduction <or>, %[[BELOW]]
+// CHECK: scf.if
+// CHECK: arith.maxsi
+// CHECK: else
 
 // Else they are coded on their own: by values, or by roots.
 // CHECK: llvm.getelementptr %[[VALUES]][

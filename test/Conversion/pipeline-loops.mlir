@@ -189,6 +189,7 @@ func.func @scalar_of_a_vector(%p: !llvm.ptr, %begin: i64, %length: i64) {
 // FEW-LABEL: func.func @halves(
 // FEW:         scf.for
 // FEW-NOT:     scf.while
+// FEW-LABEL: func.func @part_of_a_vector(
 func.func @empty() {
   return
 }
@@ -236,4 +237,88 @@ func.func @two_results(%p: !llvm.ptr, %begin: i64, %length: i64) {
     llvm.store %quotient, %0 {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
   }
   return
+}
+
+// -----
+
+// What the loop carries is combined in the first half: the maximum of what crosses, too.
+// CHECK-LABEL: func.func @carries(
+// CHECK-SAME:      %[[M:[a-z0-9]+]]: vector<8xf32>) ->
+// CHECK:         %[[ALL:.*]] = scf.if
+// CHECK:           %[[ROOT0:.*]] = math.sqrt
+// CHECK:           %[[MAX0:.*]] = arith.maximumf %[[M]], %[[ROOT0]]
+// CHECK:           %[[LAST:.*]]:2 = scf.if
+// CHECK:             scf.while ({{.*}} = %[[ROOT0]], %[[MAX:.*]] = %[[MAX0]])
+// CHECK:               %[[ROOT1:.*]] = math.sqrt
+// CHECK:               %[[MAX1:.*]] = arith.maximumf %[[MAX]], %[[ROOT1]]
+// CHECK:               scf.condition({{.*}}) %{{.*}}, %[[ROOT1]], %[[MAX1]]
+// CHECK:           arith.divf %[[LAST]]#0
+// CHECK:           scf.yield %[[LAST]]#1
+// CHECK:         } else {
+// CHECK:           scf.yield %[[M]]
+// CHECK:         return %[[ALL]]
+func.func @carries(%p: !llvm.ptr, %begin: i64, %length: i64, %d: vector<8xf32>, %m: vector<8xf32>) -> vector<8xf32> {
+  %mask = arith.constant -8 : i64
+  %whole = arith.andi %length, %mask : i64
+  %end = arith.addi %begin, %whole : i64
+  %c8 = arith.constant 8 : i64
+  %all = scf.for %i = %begin to %end step %c8 iter_args(%max = %m) -> (vector<8xf32>) : i64 {
+    %0 = llvm.getelementptr inbounds %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+    %x = llvm.load %0 {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
+    %root = math.sqrt %x : vector<8xf32>
+    %larger = arith.maximumf %max, %root : vector<8xf32>
+    %quotient = arith.divf %root, %d : vector<8xf32>
+    %sum = arith.addf %quotient, %d : vector<8xf32>
+    llvm.store %sum, %0 {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
+    scf.yield %larger : vector<8xf32>
+  }
+  return %all : vector<8xf32>
+}
+
+// -----
+
+// What is stored depends on what is carried.
+// CHECK-LABEL: func.func @running_maximum(
+// CHECK:         scf.for
+// CHECK-NOT:     scf.while
+func.func @running_maximum(%p: !llvm.ptr, %begin: i64, %length: i64, %m: vector<8xf32>) -> vector<8xf32> {
+  %mask = arith.constant -8 : i64
+  %whole = arith.andi %length, %mask : i64
+  %end = arith.addi %begin, %whole : i64
+  %c8 = arith.constant 8 : i64
+  %all = scf.for %i = %begin to %end step %c8 iter_args(%max = %m) -> (vector<8xf32>) : i64 {
+    %0 = llvm.getelementptr inbounds %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+    %x = llvm.load %0 {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
+    %root = math.sqrt %x : vector<8xf32>
+    %larger = arith.maximumf %max, %root : vector<8xf32>
+    %quotient = arith.divf %root, %larger : vector<8xf32>
+    %sum = arith.addf %quotient, %x : vector<8xf32>
+    llvm.store %sum, %0 {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
+    scf.yield %larger : vector<8xf32>
+  }
+  return %all : vector<8xf32>
+}
+
+// -----
+
+// It is combined with what the chain ends in.
+// CHECK-LABEL: func.func @combines_late(
+// CHECK:         scf.for
+// CHECK-NOT:     scf.while
+func.func @combines_late(%p: !llvm.ptr, %begin: i64, %length: i64, %d: vector<8xf32>, %m: vector<8xf32>) -> vector<8xf32> {
+  %mask = arith.constant -8 : i64
+  %whole = arith.andi %length, %mask : i64
+  %end = arith.addi %begin, %whole : i64
+  %c8 = arith.constant 8 : i64
+  %all = scf.for %i = %begin to %end step %c8 iter_args(%max = %m) -> (vector<8xf32>) : i64 {
+    %0 = llvm.getelementptr inbounds %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+    %x = llvm.load %0 {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
+    %root = math.sqrt %x : vector<8xf32>
+    %quotient = arith.divf %root, %d : vector<8xf32>
+    %sum = arith.addf %quotient, %d : vector<8xf32>
+    %larger = arith.maximumf %max, %sum : vector<8xf32>
+    llvm.store %sum, %0 {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
+    scf.yield %larger : vector<8xf32>
+  }
+  return %all : vector<8xf32>
 }

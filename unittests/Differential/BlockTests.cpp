@@ -107,6 +107,39 @@ TEST(Blocks, OfSpecialValues) {
     }
 }
 
+// Zeros of both signs among positive values, in some blocks or in all.
+TEST(Blocks, OfValuesWithZeros) {
+  for (upd_dtype state : {UPD_Q8_LINEAR, UPD_Q8_COMPANDED})
+    for (const char *value : {"if grad > 0 then grad else 0 * grad", "max(grad, 0)",
+                              "if grad > -2 then abs(grad) else 0 * grad"}) {
+      RuleCase ruleCase = keepsGradient(state, value);
+      ruleCase.ordinary = true;
+      ruleCase.tensors = {{8193, false}};
+      ASSERT_TRUE(compiledEqualsInterpreted(ruleCase));
+    }
+}
+
+// As above, of values whose roots the rule takes.
+TEST(Blocks, OfRootsOfZeros) {
+  for (const char *value : {"if grad > 0 then grad else 0 * grad", "grad", "abs(grad)"}) {
+    RuleCase ruleCase;
+    ruleCase.filename = "root.upd";
+    ruleCase.source = "rule Root(lr = 0.1) {\n"
+                      "  state kept = 0\n"
+                      "  update(param, grad) {\n"
+                      "    let v = 0.5 * kept + (" +
+                      std::string(value) +
+                      ")\n"
+                      "    next kept = v\n"
+                      "    next param = param - lr * grad / (sqrt(v) + 0.1)\n"
+                      "  }\n}\n";
+    ruleCase.storage = {{"state", UPD_Q8_COMPANDED}};
+    ruleCase.ordinary = true;
+    ruleCase.tensors = {{8193, false}};
+    ASSERT_TRUE(compiledEqualsInterpreted(ruleCase));
+  }
+}
+
 // From the largest values to denormals, where a block's scale has no inverse.
 TEST(Blocks, OfAllMagnitudes) {
   for (upd_dtype state : {UPD_Q8_LINEAR, UPD_Q8_COMPANDED})

@@ -106,8 +106,28 @@ def PipelineLoopsPass : Pass<"updraft-pipeline-loops", "::mlir::ModuleOp"> {
       llvm.store %7, %6 {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
     }
     ```
+
+    What the loop itself carries may be combined with something of each iteration, as for a maximum,
+    in the first half.
+
+    Where the number of elements is a constant, the halves become two loops, one after the other,
+    neither of which is long. What crosses is kept in memory of the function: where the loop stores
+    it there anyway, or in a buffer. Streams are written in the second loop alone, which loads from
+    them again, and does all that the first one has no need of.
+
+    ```mlir
+    %whole = arith.andi %c256, %multiple_of_8 : i64
+    %end = arith.addi %begin, %whole : i64
+    scf.for %i = %begin to %end step %c8 : i64 {
+      // The root, kept.
+    }
+    scf.for %i = %begin to %end step %c8 : i64 {
+      // The quotient, stored.
+    }
+    ```
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::scf::SCFDialect"];
   let options = [
     Option<"vectorBits", "vector-bits", "unsigned", /*default=*/"512",
            "width of a vector register in bits">,

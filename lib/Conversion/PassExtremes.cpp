@@ -1,0 +1,112 @@
+//===- PassExtremes.cpp - The extremes of a block of values -----------------------------------===//
+// The bits of the largest and smallest values of a block: carried by the loop that computes them,
+// or found among the values that it has kept.
+
+#include "KernelMemory.h"
+#include "PassBuilder.h"
+#include "VectorBody.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace updraft {
+
+BlockedStorage::Extremes PassBuilder::noExtremes(unsigned lanes) {
+  auto constant = [&](int32_t value) {
+    return splat(arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(value)), lanes);
+  };
+  return {constant(0), constant(0), constant(-1)};
+}
+
+void PassBuilder::storeExtremes(const BlockedStorage::Extremes &extremes,
+                                const BlockedStorage::Extremes &memory) {
+  storeElements(builder, loc, extremes.positive, memory.positive);
+  storeElements(builder, loc, extremes.negative, memory.negative);
+  storeElements(builder, loc, extremes.smallest, memory.smallest);
+}
+
+BlockedStorage::Extremes PassBuilder::loadExtremes(const BlockedStorage::Extremes &memory,
+                                                   Type type) {
+  return {loadElements(builder, loc, type, memory.positive),
+          loadElements(builder, loc, type, memory.negative),
+          loadElements(builder, loc, type, memory.smallest)};
+}
+
+// With the bits of further values, two vectors that differ where there is none: 0, or all bits.
+BlockedStorage::Extremes PassBuilder::withBits(BlockedStorage::Extremes extremes, Value low,
+                                               Value high) {
+  if (extremes.positive)
+    extremes.positive = arith::MaxSIOp::create(builder, loc, extremes.positive, low);
+  extremes.negative = arith::MaxUIOp::create(builder, loc, extremes.negative, low);
+  extremes.smallest = arith::MinUIOp::create(builder, loc, extremes.smallest, high);
+  return extremes;
+}
+
+// Of vectors that may lack one.
+BlockedStorage::Extremes PassBuilder::reduced(BlockedStorage::Extremes extremes) {
+  auto reduce = [&](Value &value, vector::CombiningKind kind) {
+    if (value)
+      value = vector::ReductionOp::create(builder, loc, kind, value);
+  };
+  reduce(extremes.positive, vector::CombiningKind::MAXSI);
+  reduce(extremes.negative, vector::CombiningKind::MAXUI);
+  reduce(extremes.smallest, vector::CombiningKind::MINUI);
+  return extremes;
+}
+
+// Of the values of the block at hand.
+BlockedStorage::Extremes PassBuilder::findExtremes(const StreamAccess &stream, Value lower,
+                                                   Value upper) {
+  Type f32 = builder.getF32Type(), i32 = builder.getI32Type();
+  const BlockAccess &block = blocks.find(stream.stream)->second;
+  storeExtremes(noExtremes(shape.lanes), block.extremes);
+  storeExtremes(noExtremes(1), block.scalarExtremes);
+  forElements(lower, upper, shape.lanes, [&](Value number, unsigned lanes, Value mask) {
+    Type type = laneType(i32, lanes);
+    Value low = loadElements(builder, loc, type,
+                             shiftedPointer(builder, loc, f32, block.valuesHere, number));
+    Value high = low;
+    if (mask) {
+      BlockedStorage::Extremes none = noExtremes(lanes);
+      high = arith::SelectOp::create(builder, loc, mask, low, none.smallest);
+      low = arith::SelectOp::create(builder, loc, mask, low, none.negative);
+    }
+    const auto &memory = lanes == 1 ? block.scalarExtremes : block.extremes;
+    storeExtremes(withBits(loadExtremes(memory, type), low, high), memory);
+  });
+  BlockedStorage::Extremes single = loadExtremes(block.scalarExtremes, i32);
+  if (shape.lanes == 1)
+    return single;
+  BlockedStorage::Extremes extremes =
+      reduced(loadExtremes(block.extremes, laneType(i32, shape.lanes)));
+  return {arith::MaxSIOp::create(builder, loc, extremes.positive, single.positive),
+          arith::MaxUIOp::create(builder, loc, extremes.negative, single.negative),
+          arith::MinUIOp::create(builder, loc, extremes.smallest, single.smallest)};
+}
+
+// Of a block of which `found` has no signed extreme. If a value is negative, it is looked for.
+BlockedStorage::Extremes PassBuilder::extremesWithRoots(const StreamAccess &stream,
+                                                        const BlockedStorage::Extremes &found,
+                                                        const BlockBounds &bounds) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto yield = [&](const BlockedStorage::Extremes &extremes) {
+    scf::YieldOp::create(builder, loc,
+                         ValueRange{extremes.positive, extremes.negative, extremes.smallest});
+  };
+  Value below = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, found.negative,
+                                      noExtremes(shape.lanes).negative);
+  Value some = vector::ReductionOp::create(builder, loc, vector::CombiningKind::OR, below);
+  Type i32 = builder.getI32Type();
+  auto branch = scf::IfOp::create(builder, loc, TypeRange{i32, i32, i32}, some,
+                                  /*withElseRegion=*/true);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  yield(findExtremes(stream, bounds.start, bounds.full));
+  builder.setInsertionPointToStart(branch.elseBlock());
+  BlockedStorage::Extremes extremes = reduced(found);
+  extremes.positive = extremes.negative;
+  yield(extremes);
+  return {branch.getResult(0), branch.getResult(1), branch.getResult(2)};
+}
+
+} // namespace updraft
