@@ -185,6 +185,23 @@ def test_a_file():
         updraft.load("nothing.upd")
 
 
+def test_flags_that_follow_from_hyperparameters():
+    sgd = updraft.load("SGD")
+    assert sgd.statics["buffered"] is False
+    weights = numpy.zeros(1, "float32")
+    optimizer = updraft.Optimizer(sgd, [weights], momentum=0.5, lr=1)
+    for expected in (-1, -2.5):
+        optimizer.step([numpy.ones(1, "float32")])
+        assert weights[0] == expected
+    assert optimizer.rule.states == {"momentum_buffer": "f32"}
+    # What is wrong for any code is refused as ever.
+    with pytest.raises(updraft.InvalidArgumentError, match="Invalid learning rate: -1"):
+        updraft.Optimizer(sgd, [weights], lr=-1)
+    with pytest.raises(updraft.InvalidArgumentError, match="changes the static flag `buffered`"):
+        groups = [{"params": [weights]}, {"params": [numpy.zeros(1, "float32")], "momentum": 0}]
+        updraft.Optimizer(sgd, groups, momentum=0.5)
+
+
 def test_the_rules_of_the_package():
     names = {
         line.split("(")[0].removeprefix("rule ")

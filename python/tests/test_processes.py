@@ -26,6 +26,20 @@ def test_import_order(run_python, order):
     assert run_python(f"{imports}\nimport updraft\n{USE}\nprint('done')") == "done"
 
 
+def test_importing_takes_no_more_than_is_needed(run_python):
+    """Tracing loads what reads source text when a function is traced."""
+    heavy = ("numpy", "torch", "inspect", "dataclasses", "dis", "linecache", "json")
+    assert (
+        run_python(f"""
+import sys
+before = set(sys.modules)
+import updraft
+print(sorted((set(sys.modules) - before) & {set(heavy)!r}))
+""")
+        == "[]"
+    )
+
+
 def test_both_compile_in_one_process(run_python):
     """triton's LLVM is used while Updraft's is, by lowering a kernel to PTX without a GPU."""
     pytest.importorskip("triton")

@@ -1,6 +1,7 @@
 """Applying a compiled rule to arrays."""
 
 import errno
+import functools
 import operator
 import os
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
@@ -9,7 +10,7 @@ from typing import Any
 from . import _updraft
 from .compiler import Rule, path_text
 from .definition import RuleDefinition
-from .errors import FileMissingError, InvalidArgumentError, NotFoundError
+from .errors import FileMissingError, InvalidArgumentError, NotFoundError, UpdraftError
 
 
 def _is_array(thing: Any) -> bool:
@@ -203,9 +204,11 @@ class Optimizer:
             raise TypeError("`params` has both arrays and groups; give all arrays in groups")
         else:
             groups = [{"params": params}]
+        compile_for = None
         if isinstance(rule, RuleDefinition):
             statics = {name: hypers.pop(name) for name in rule.statics if name in hypers}
-            rule = rule.compile(set=statics, storage=_storage_of(groups))
+            compile_for = functools.partial(rule.compile, storage=_storage_of(groups))
+            rule = compile_for(set=statics)
 
         described = []
         for group in groups:
@@ -224,7 +227,18 @@ class Optimizer:
                 )
             described.append((members, names, _values(rule, hypers | group)))
 
-        self._optimizer = _updraft.Optimizer(rule._compiled, described)
+        try:
+            self._optimizer = _updraft.Optimizer(rule._compiled, described)
+        except InvalidArgumentError as error:
+            # A static flag may follow from a hyperparameter, so that other values of it need other
+            # code: compiled for the values that are given, not for every value that there is.
+            if compile_for is None or not hypers:
+                raise
+            try:
+                rule = compile_for(set=statics | hypers)
+            except UpdraftError:
+                raise error from None
+            self._optimizer = _updraft.Optimizer(rule._compiled, described)
         self._rule = rule
         self._groups = tuple(
             Group(self._optimizer, index, rule, members)
