@@ -310,6 +310,14 @@ def test_a_transform_after_the_rule():
     assert one_step(updraft.chain(momentum, half_way), lr=1) == -0.5
 
 
+def test_a_transform_after_the_rule_that_does_not_look_at_its_result():
+    @updraft.transform
+    def back(param, new_param):
+        return param
+
+    assert one_step(updraft.chain(momentum, back), lr=1) == 0
+
+
 def test_a_transform_that_changes_the_parameter_too():
     @updraft.transform
     def shifted(param, grad):
@@ -387,3 +395,57 @@ def test_an_initial_value_of_many_uses():
 
     with pytest.raises(updraft.CompileError, match="more than 65536 bytes of text"):
         doubled.compile()
+
+
+@updraft.transform
+def exact_copy(param, state, scale=1):
+    return {"param": state.setdefault("exact", param, storage="f64") * scale}
+
+
+@exact_copy.finish
+def exact_copy(new_param, state, scale):
+    state["exact"] = new_param / scale
+
+
+def test_what_is_done_after_the_rule():
+    assert (
+        exact_copy.to_upd()
+        == """\
+transform exact_copy(scale = 1) {
+  state exact = param : f64
+
+  update() {
+    next param = exact * scale
+  }
+
+  finish(new_param) {
+    next exact = new_param / scale
+  }
+}"""
+    )
+    weights = numpy.ones(3, "float32")
+    optimizer = updraft.Optimizer(updraft.chain(exact_copy, momentum), [weights], lr=1e-9, mu=0)
+    for _ in range(3):
+        optimizer.step([numpy.ones(3, "float32")])
+    assert (weights == 1).all()
+    assert optimizer.state(0)["exact"] == pytest.approx(1 - 3e-9, abs=1e-12)
+    assert pickle.loads(pickle.dumps(exact_copy)) is exact_copy
+    assert "next exact" in exact_copy(scale=2).to_upd()
+
+
+def test_finish_that_is_wrong():
+    with pytest.raises(TypeError, match="`momentum` is a rule; a transform has `finish`"):
+        momentum.finish(lambda new_param: new_param)
+    wrong = updraft.transform(name="wrong")(lambda grad: grad).finish(lambda rate: rate)
+    with pytest.raises(updraft.CompileError, match="`rate` is no input of `finish`, nor of the tr"):
+        wrong.to_upd()
+    leaking = []
+
+    @updraft.transform
+    def leak(grad):
+        leaking.append(grad * 2)
+        return grad
+
+    leak = leak.finish(lambda new_param: new_param + leaking[0])
+    with pytest.raises(updraft.CompileError, match="unknown name `grad`; add it to the inputs of"):
+        updraft.chain(leak, momentum).compile()

@@ -94,7 +94,7 @@ def _when(function: str, keyword: str, condition: Value | bool) -> None:
     value = operand(condition, f"the condition of `{function}`")
     if value.kind == "bool" and value.text == "false":
         return
-    trace.conditions.append(Condition(keyword, value, here()))
+    trace.body.conditions.append(Condition(keyword, value, here()))
 
 
 def skip_when(condition: Value | bool) -> None:

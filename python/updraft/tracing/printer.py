@@ -6,7 +6,7 @@ from typing import NoReturn
 from .messages import error
 from .names import RESERVED, Namespace
 from .places import Place, PythonFile
-from .trace import Trace
+from .trace import Body, Trace
 from .values import Value
 
 # How tightly operators bind: docs/language.md.
@@ -151,11 +151,8 @@ class Printer:
         self.text = _Text(self.place)
         self.names: dict[Value, str] = {}
 
-    def _live(self) -> list[Value]:
-        """All values that the update needs, operands first."""
-        roots = [condition.value for condition in self.trace.conditions]
-        roots += [state.next for state in self.trace.states.values() if state.next is not None]
-        roots += self.trace.results.values()
+    def _live(self, roots: list[Value]) -> list[Value]:
+        """All values that these need, operands first."""
         live: dict[int, Value] = {}
         self.uses: dict[Value, int] = {}
         stack = list(roots)
@@ -171,13 +168,13 @@ class Printer:
                 stack.append(operand)
         return [live[order] for order in sorted(live)]
 
-    def _check_needs(self, needs: dict[Value, int]) -> None:
+    def _check_needs(self, body: Body, needs: dict[Value, int]) -> None:
         """Refuses what only matrices have where there may be none."""
-        roots = [(condition.value, 0) for condition in self.trace.conditions]
-        roots += [(value, 0) for value in self.trace.results.values()]
-        for state in self.trace.states.values():
-            if state.next is not None:
-                roots.append((state.next, 0 if state.when is None else _side(state.when)))
+        roots = [(condition.value, 0) for condition in body.conditions]
+        roots += [(value, 0) for value in body.results.values()]
+        for name, (value, _) in body.nexts.items():
+            when = self.trace.states[name].when
+            roots.append((value, 0 if when is None else _side(when)))
         for root, side in roots:
             if needs[root] & ~side:
                 self._refuse(root, needs[root] & ~side, needs)
@@ -198,10 +195,8 @@ class Printer:
             f"{what}; use it where `{holds}` holds, as in `updraft.where({holds}, a, b)`", place
         )
 
-    def _name_values(self, live: list[Value]) -> list[Value]:
+    def _name_values(self, live: list[Value], names: Namespace) -> list[Value]:
         """Chooses the values that are declared with `let`."""
-        taken = RESERVED | self.hypers.keys()
-        names = Namespace(taken, set(self.trace.states))
         depths: dict[Value, int] = {}
         lets = []
         for value in live:
@@ -220,13 +215,6 @@ class Printer:
     def print(self, name: str, comment: str | None) -> Source:
         """Prints the whole rule."""
         add, trace = self.text.add, self.trace
-        live = self._live()
-        needs: dict[Value, int] = {}
-        for value in live:
-            needs[value] = _needs(value, trace, needs)
-        self._check_needs(needs)
-        lets = self._name_values(live)
-
         for line in (comment or "").splitlines():
             clean = "".join(c if c.isprintable() else " " for c in line).rstrip()
             add(("// " + clean).rstrip() + "\n")
@@ -244,20 +232,35 @@ class Printer:
         self._requirements()
         add("{\n")
         self._states()
-        inputs = {value.text for value in live if value.kind == "name"} & trace.inputs.keys()
-        inputs.discard("matrix")
-        add("update(")
-        for index, given in enumerate(known for known in trace.inputs if known in inputs):
-            add(", " if index else "")
-            add(given, self.places.get(given))
-        add(") {\n")
-        for value in lets:
-            self._let(value, needs[value])
-        add("\n" if lets else "")
-        self._statements()
-        add("}\n}\n")
+        for body in trace.bodies:
+            self._body(body)
+        add("}\n")
         self.text.mark(begin, self.place)
         return Source("".join(self.text.pieces).encode(), self.text.spans)
+
+    def _body(self, body: Body) -> None:
+        live = self._live(body.roots())
+        needs: dict[Value, int] = {}
+        for value in live:
+            needs[value] = _needs(value, self.trace, needs)
+        self._check_needs(body, needs)
+        self.names.clear()
+        lets = self._name_values(
+            live, Namespace(RESERVED | self.hypers.keys(), set(self.trace.states))
+        )
+        used = {value.text for value in live if value.kind == "name"}
+        # A transform that lists `new_param` stands after the rule, whether it uses it or not.
+        inputs = [name for name in body.inputs if name in used or name == "new_param"]
+        self.text.add(body.keyword + "(")
+        for index, name in enumerate(name for name in inputs if name != "matrix"):
+            self.text.add(", " if index else "")
+            self.text.add(name, self.places.get(name))
+        self.text.add(") {\n")
+        for value in lets:
+            self._let(value, needs[value])
+        self.text.add("\n" if lets else "")
+        self._statements(body)
+        self.text.add("}\n")
 
     def _requirements(self) -> None:
         for condition in self.trace.requirements:
@@ -302,30 +305,28 @@ class Printer:
         self.text.mark(begin, value.place)
         self.text.add("\n")
 
-    def _statements(self) -> None:
-        for condition in self.trace.conditions:
-            begin = self.text.length
-            self.text.add(condition.keyword + " when ")
-            self._expression(condition.value)
-            self.text.mark(begin, condition.place)
-            self.text.add("\n")
+    def _statements(self, body: Body) -> None:
+        for condition in body.conditions:
+            self._statement(condition.keyword + " when ", condition.value, condition.place)
+        # In the order in which the states are declared.
         for state in self.trace.states.values():
-            if state.next is None:
-                continue
-            begin = self.text.length
-            self.text.add(f"next {state.name} = ")
-            self._expression(state.next)
-            if state.when is not None:
-                self.text.add(" when ")
-                self._whole(state.when)
-            self.text.mark(begin, state.next_place)
-            self.text.add("\n")
-        for result, value in self.trace.results.items():
-            begin = self.text.length
-            self.text.add(f"next {result} = ")
-            self._expression(value)
-            self.text.mark(begin, value.place)
-            self.text.add("\n")
+            if state.name in body.nexts:
+                value, place = body.nexts[state.name]
+                self._statement(f"next {state.name} = ", value, place, state.when)
+        for result, value in body.results.items():
+            self._statement(f"next {result} = ", value, value.place)
+
+    def _statement(
+        self, begin: str, value: Value, place: Place | None, when: Value | None = None
+    ) -> None:
+        start = self.text.length
+        self.text.add(begin)
+        self._expression(value)
+        if when is not None:
+            self.text.add(" when ")
+            self._whole(when)
+        self.text.mark(start, place)
+        self.text.add("\n")
 
     def _whole(self, value: Value) -> None:
         """Prints a value that stands before any name."""

@@ -10,7 +10,13 @@ from .messages import error
 from .names import is_name
 from .places import Place
 from .printer import Printer, Source
-from .signature import Signature, is_bool_input, read_signature
+from .signature import (
+    TRANSFORM_INPUTS,
+    Signature,
+    declaration_places,
+    is_bool_input,
+    read_signature,
+)
 from .trace import StateMapping, Trace
 from .values import Value, as_number, fits_double, kind_name, literal_text, operand
 
@@ -26,11 +32,13 @@ class TracedDefinition(RuleDefinition):
         name: str | None = None,
         defaults: Mapping[str, Any] | None = None,
         base: "TracedDefinition | None" = None,
+        finish: Callable[..., Any] | None = None,
     ) -> None:
         functools.update_wrapper(self, function)
         self._function = function
         self.is_transform = is_transform
         self._base = base
+        self._finish: Callable[..., Any] | None = finish or (base._finish if base else None)
         self._given = dict(defaults or {})
         self._signature: Signature = (
             base._signature if base else read_signature(function, is_transform)
@@ -106,6 +114,31 @@ class TracedDefinition(RuleDefinition):
         # By reference, like the function itself.
         return getattr(self, "__qualname__", self._name)
 
+    def finish(self, function: Callable[..., Any]) -> "TracedDefinition":
+        """Adds to a transform what is done after all other stages, as a decorator.
+
+        The function takes `new_param`, what the parameter becomes, further inputs, and
+        hyperparameters and static arguments of the transform. It may return what the parameter
+        becomes instead. A state has the value that it had before the step.
+
+        >>> import updraft
+        >>> @updraft.transform
+        ... def exact_copy(param, state):
+        ...     return {"param": state.setdefault("exact", param, storage="f32")}
+        >>> @exact_copy.finish
+        ... def exact_copy(new_param, state):
+        ...     state["exact"] = new_param
+        """
+        if not self.is_transform:
+            raise TypeError(f"`{self._name}` is a rule; a transform has `finish`")
+        return TracedDefinition(
+            self._function,
+            is_transform=True,
+            name=self._name,
+            defaults=self._given,
+            finish=function,
+        )
+
     @property
     def _rule(self) -> str | None:
         return self._name
@@ -134,24 +167,51 @@ class TracedDefinition(RuleDefinition):
 
         signature = self._signature
         trace = Trace(self.is_transform, statics)
-        arguments: dict[str, Any] = dict(statics)
-        for name in signature.inputs:
-            if name == "state":
-                arguments[name] = StateMapping(trace)
-            else:
-                arguments[name] = trace.leaf(name, is_bool=is_bool_input(name))
-                trace.inputs[name] = arguments[name]
-        for name in self._hypers:
-            arguments[name] = trace.leaf(name)
-        first = [arguments.pop(name) for name in signature.positional_only]
-        place = signature.places.get("")
+        hypers = {name: trace.leaf(name) for name in self._hypers}
+        place = signature.place("")
         with trace:
+            arguments = _inputs(trace, "update", signature.inputs) | statics | hypers
+            first = [arguments.pop(name) for name in signature.positional_only]
             result = self._function(*first, **arguments)
-            trace.results = _results(result, self.is_transform, signature, place)
-            hypers = {name: literal_text(value) for name, value in self._hypers.items()}
-            printer = Printer(trace, hypers, signature.places)
+            trace.body.results = _results(result, self.is_transform, signature, place)
+            if self._finish is not None:
+                _call_finish(self._finish, trace, statics | hypers)
+            defaults = {name: literal_text(value) for name, value in self._hypers.items()}
+            printer = Printer(trace, defaults, signature.places)
             source = printer.print(self._name, inspect.getdoc(self._function))
         return trace, source.formatted(self._filename)
+
+
+def _inputs(trace: Trace, keyword: str, names: list[str]) -> dict[str, Any]:
+    """Begins a function, and makes the inputs that it takes."""
+    body = trace.begin(keyword)
+    inputs: dict[str, Any] = {}
+    for name in names:
+        if name == "state":
+            inputs[name] = StateMapping(trace)
+        else:
+            inputs[name] = body.inputs[name] = trace.leaf(name, is_bool=is_bool_input(name))
+    return inputs
+
+
+def _call_finish(function: Callable[..., Any], trace: Trace, others: dict[str, Any]) -> None:
+    """Calls what is done after the rule; `others` are hyperparameters and static arguments."""
+    import inspect
+
+    names = list(inspect.signature(function).parameters)
+    for name in names:
+        if name not in (*TRANSFORM_INPUTS, *others):
+            place = declaration_places(function)
+            raise error(
+                f"`{name}` is no input of `finish`, nor of the transform; the inputs are "
+                f"`{'`, `'.join(TRANSFORM_INPUTS)}`",
+                place.get(name, place.get("")),
+            )
+    arguments = _inputs(trace, "finish", [name for name in names if name in TRANSFORM_INPUTS])
+    arguments |= {name: value for name, value in others.items() if name in names}
+    result = function(**arguments)
+    if result is not None:
+        trace.body.results = {"param": operand(result, "what `finish` returns")}
 
 
 def _sign(value: Any) -> Any:
@@ -194,9 +254,9 @@ def _results(
 
 
 @overload
-def rule(function: Callable[..., Any], /) -> RuleDefinition: ...
+def rule(function: Callable[..., Any], /) -> TracedDefinition: ...
 @overload
-def rule(*, name: str) -> Callable[[Callable[..., Any]], RuleDefinition]: ...
+def rule(*, name: str) -> Callable[[Callable[..., Any]], TracedDefinition]: ...
 def rule(function: Callable[..., Any] | None = None, /, *, name: str | None = None) -> Any:
     """Makes a rule of a function that returns what the parameter becomes.
 
@@ -223,9 +283,9 @@ def rule(function: Callable[..., Any] | None = None, /, *, name: str | None = No
 
 
 @overload
-def transform(function: Callable[..., Any], /) -> RuleDefinition: ...
+def transform(function: Callable[..., Any], /) -> TracedDefinition: ...
 @overload
-def transform(*, name: str) -> Callable[[Callable[..., Any]], RuleDefinition]: ...
+def transform(*, name: str) -> Callable[[Callable[..., Any]], TracedDefinition]: ...
 def transform(function: Callable[..., Any] | None = None, /, *, name: str | None = None) -> Any:
     """Makes a transform of a function, for `updraft.chain`; see `rule`.
 

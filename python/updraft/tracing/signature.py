@@ -21,6 +21,7 @@ class _StaticMark:
 Static = Annotated[_T, _StaticMark()]
 
 _INPUTS = ("param", "grad", "state", "step", "first", "matrix")
+TRANSFORM_INPUTS = (*_INPUTS, "new_param")
 _BOOLS = ("first", "matrix")
 
 
@@ -64,7 +65,7 @@ def read_signature(function: Callable[..., Any], is_transform: bool) -> Signatur
     """Sorts a function's parameters."""
     import inspect
 
-    known = (*_INPUTS, "new_param") if is_transform else _INPUTS
+    known = TRANSFORM_INPUTS if is_transform else _INPUTS
     found = Signature(function)
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):

@@ -23,7 +23,7 @@ class State:
         storage: str | None,
         when: Value | None,
         place: Place | None,
-        value: Value,
+        leaf: Value,
     ) -> None:
         self.name = name
         self.initial = initial
@@ -31,10 +31,9 @@ class State:
         self.storage = storage
         self.when = when
         self.place = place
+        self.leaf = leaf
         # Its value before the step, then whatever was assigned to it.
-        self.value = value
-        self.next: Value | None = None
-        self.next_place: Place | None = None
+        self.value = leaf
 
     def is_like(self, other: "State") -> bool:
         """Whether the two are the same declaration."""
@@ -76,18 +75,46 @@ class Condition:
         self.message = message
 
 
+class Body:
+    """What one function does: that of `update`, or of `finish`."""
+
+    def __init__(self, keyword: str) -> None:
+        self.keyword = keyword
+        self.inputs: dict[str, Value] = {}
+        self.conditions: list[Condition] = []
+        # What states become, and where that is said.
+        self.nexts: dict[str, tuple[Value, Place | None]] = {}
+        # What `param` and `grad` become.
+        self.results: dict[str, Value] = {}
+
+    def roots(self) -> list[Value]:
+        """All that the body computes values for."""
+        values = [condition.value for condition in self.conditions]
+        values += [value for value, _ in self.nexts.values()]
+        return values + list(self.results.values())
+
+
 class Trace:
-    """The states, requirements and conditions of one call, in order."""
+    """The states and requirements of a rule, in order, and what its functions do."""
 
     def __init__(self, is_transform: bool, statics: dict[str, Any]) -> None:
         self.is_transform = is_transform
         self.statics = statics
-        self.inputs: dict[str, Value] = {}
         self.states: dict[str, State] = {}
         self.requirements: list[Condition] = []
-        self.conditions: list[Condition] = []
-        # What `param` and `grad` become.
-        self.results: dict[str, Value] = {}
+        self.bodies: list[Body] = []
+
+    @property
+    def body(self) -> Body:
+        """What the function that is being called does."""
+        return self.bodies[-1]
+
+    def begin(self, keyword: str) -> Body:
+        """Begins the next function; what the one before assigned is not known to it."""
+        self.bodies.append(Body(keyword))
+        for state in self.states.values():
+            state.value = state.leaf
+        return self.body
 
     def leaf(self, name: str, *, is_bool: bool = False) -> Value:
         """A value that has a name: an input, a hyperparameter or a state."""
@@ -175,10 +202,9 @@ class StateMapping(MutableMapping[str, Value]):
 
     def __setitem__(self, name: str, value: Value) -> None:
         state = self._declared(name)
-        state.next = operand(value, f"what the state `{name}` becomes")
-        state.value = state.next
-        state.next.state = name
-        state.next_place = here()
+        state.value = operand(value, f"what the state `{name}` becomes")
+        state.value.state = name
+        self._trace.body.nexts[name] = (state.value, here())
 
     def _declared(self, name: str) -> State:
         state = self._trace.states.get(name)
