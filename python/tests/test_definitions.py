@@ -235,6 +235,11 @@ def test_one_rule_of_a_file(tmp_path):
     assert clipped.hypers == {"bound": 2.0, "lr": 0.1}
     with pytest.raises(updraft.CompileError, match="several rules"):
         updraft.load(file)
+    longer = updraft.chain("centralize |> clip_by_value(1)", clipped, "ema_of_weights")
+    assert longer.name == "centralize_clip_by_value_clip_by_value_SGD_ema_of_weights"
+    assert list(longer.hypers) == ["clip_by_value_bound", "clip_by_value2_bound", "lr", "decay"]
+    with pytest.raises(updraft.InvalidArgumentError, match="within another, give arguments to its"):
+        updraft.chain("centralize", clipped(lr=2)).compile()
 
 
 def test_a_chain_of_everything():

@@ -542,6 +542,53 @@ the parameter's shape
     )
 
 
+def test_an_unknown_storage_type(message):
+    assert (
+        message("""
+@updraft.rule
+def r(param, grad, state):
+    state.setdefault("m", storage="f31")
+    return param
+""")
+        == """\
+5:5: error: unknown storage type `f31`; the types are `f32`, `f64`, `bf16`, `f16`, \
+`bf16_stochastic`, `bf16_corrected`, `q8_linear`, `q8_companded`
+    state.setdefault("m", storage="f31")
+    ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~"""
+    )
+
+
+def test_holding_in_a_rule(message):
+    assert (
+        message("""
+@updraft.rule
+def r(param, grad, step):
+    updraft.hold_when(step < 3)
+    return param
+""")
+        == """\
+5:5: error: only a transform that stands before the rule can `hold` what comes after it
+    updraft.hold_when(step < 3)
+    ^~~~~~~~~~~~~~~~~~~~~~~~~~~"""
+    )
+
+
+def test_a_requirement_on_what_is_not_known_yet(message):
+    assert (
+        message("""
+@updraft.rule
+def r(param, grad, lr=0.1):
+    updraft.require((lr > 0) & (updraft.norm(grad) > 0), "no gradient")
+    return param
+""")
+        == """\
+5:5: error: a requirement cannot depend on `grad`; it is checked when hyperparameters are set, and \
+depends on these and on static arguments
+    updraft.require((lr > 0) & (updraft.norm(grad) > 0), "no gradient")
+    ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~"""
+    )
+
+
 def test_a_value_of_another_call(message):
     assert (
         message("""

@@ -140,7 +140,9 @@ def chain(*stages: RuleDefinition | Stage | str) -> RuleDefinition:
             parts += stage._parts
         elif isinstance(stage, Stage):
             parts.append(stage.text)
-        elif isinstance(stage, TracedDefinition | FileDefinition | str):
+        elif isinstance(stage, str):
+            parts += [part.strip() for part in stage.split("|>")]
+        elif isinstance(stage, TracedDefinition | FileDefinition):
             parts.append(stage)
         else:
             raise TypeError(f"a stage is {type(stage)}; give definitions, transforms or text")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .compiler import Rule, compile_source, path_text, read_source, setting_literal
+from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from .tracing.printer import Source
@@ -68,8 +69,6 @@ class RuleDefinition(abc.ABC):
         """Returns the rule in the language, for a choice of static arguments."""
         unknown = statics.keys() - self._traced_statics()
         if unknown:
-            from .errors import InvalidArgumentError
-
             raise InvalidArgumentError(
                 f"`{self.name}` has no static argument `{min(unknown)}` to choose"
             )
@@ -204,12 +203,21 @@ class FileDefinition(RuleDefinition):
         return {*()}
 
     def _stage(self) -> tuple[str, str]:
-        """The import and the stage that a chain has for it."""
+        """The import and the stages that a chain has for it."""
+        if self._chosen is not None and "|>" in self._chosen:
+            if self._defaults:
+                raise InvalidArgumentError(
+                    f"`{self._chosen}` is a chain; within another, give arguments to its stages"
+                )
+            return self._import(), self._chosen
         arguments = ", ".join(
             f"{name} = {setting_literal(name, value)}" for name, value in self._defaults.items()
         )
+        return self._import(), f"{self.name}({arguments})"
+
+    def _import(self) -> str:
         path = os.path.abspath(self._path)  # noqa: PTH100
-        return f"import {setting_literal('path', path)}\n", f"{self.name}({arguments})"
+        return f"import {setting_literal('path', path)}\n"
 
 
 def load(path: str | os.PathLike[str], rule: str | None = None) -> RuleDefinition:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, overload
 from .messages import error
 from .places import here
 from .trace import Condition, current
-from .values import Value, as_number, kind_name, operand, record, shallow
+from .values import Value, as_number, kind_name, leaves, operand, record, shallow
 
 # What a function takes: a value of a rule, or a number of Python's or numpy's.
 Operand: TypeAlias = Value | float
@@ -68,6 +68,13 @@ def require(condition: Value | bool, message: str) -> None:
         # The language does not know static arguments.
         filled = _fill(message, trace.statics, keeps_braces=True)
         value = shallow(condition, "the condition of `require`")
+        for leaf in leaves(value):
+            if leaf not in trace.hypers:
+                raise error(
+                    f"a requirement cannot depend on `{leaf}`; it is checked when hyperparameters "
+                    "are set, and depends on these and on static arguments",
+                    here(),
+                )
         trace.requirements.append(Condition("require", value, here(), filled))
     elif not condition:
         raise error(_fill(message, trace.statics, keeps_braces=False), here())

@@ -167,7 +167,7 @@ class TracedDefinition(RuleDefinition):
 
         signature = self._signature
         trace = Trace(self.is_transform, statics)
-        hypers = {name: trace.leaf(name) for name in self._hypers}
+        hypers = trace.hypers = {name: trace.leaf(name) for name in self._hypers}
         place = signature.place("")
         with trace:
             arguments = _inputs(trace, "update", signature.inputs) | statics | hypers

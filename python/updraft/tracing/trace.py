@@ -100,6 +100,7 @@ class Trace:
     def __init__(self, is_transform: bool, statics: dict[str, Any]) -> None:
         self.is_transform = is_transform
         self.statics = statics
+        self.hypers: dict[str, Value] = {}
         self.states: dict[str, State] = {}
         self.requirements: list[Condition] = []
         self.bodies: list[Body] = []
@@ -140,6 +141,16 @@ def current(what: str) -> Trace:
     return trace
 
 
+def _storage_name(dtype: Any, place: Place | None) -> str:
+    from .. import dtypes
+    from ..errors import InvalidArgumentError
+
+    try:
+        return dtypes.canonical_name(dtype)
+    except InvalidArgumentError as unknown:
+        raise error(str(unknown), place) from None
+
+
 class StateMapping(MutableMapping[str, Value]):
     """The states of the rule by name, as a function under `@updraft.rule` sees them.
 
@@ -177,10 +188,7 @@ class StateMapping(MutableMapping[str, Value]):
         if over is not None:
             check_name(over, "an extent", place)
         if storage is not None:
-            from .. import dtypes
-
-            storage = dtypes.canonical_name(storage)
-            check_name(storage, "a storage type", place)
+            storage = _storage_name(storage, place)
         if when is not None and not isinstance(when, Value):
             raise error(
                 f"`when` of the state `{name}` is {kind_name(when)}; give `matrix` or `~matrix`, "

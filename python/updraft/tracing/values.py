@@ -252,6 +252,21 @@ def shallow(value: Value, what: str) -> Value:
     return value
 
 
+def leaves(value: Value) -> list[str]:
+    """The names that a value depends on, in the order of their first use."""
+    found: dict[str, None] = {}
+    seen: set[int] = set()
+    pending = [value]
+    while pending:
+        value = pending.pop()
+        if value.order not in seen:
+            seen.add(value.order)
+            if value.kind == "name":
+                found[value.text] = None
+            pending += reversed(value.operands)
+    return [*found]
+
+
 def binary(operator: str, left: Any, right: Any, shown: str | None = None) -> Value:
     """Records an operator, which the user wrote as `shown`."""
     what = f"an operand of `{shown or operator}`"
