@@ -43,6 +43,8 @@ typedef struct upd_source_span {
   size_t file;
   size_t origin_begin;
   size_t origin_end;
+  /* 1: the place is a call of what the span directly within comes from, which messages note. */
+  int is_call;
 } upd_source_span;
 
 /* Where the pieces of a generated source come from. Messages and locations show these places: of

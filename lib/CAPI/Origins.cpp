@@ -42,7 +42,7 @@ llvm::Expected<std::shared_ptr<const SourceMap>> capi::readOrigins(const upd_sou
   for (size_t i = 0; i < map.span_count; ++i) {
     const upd_source_span &span = map.spans[i];
     spans.push_back({narrowed(span.begin), narrowed(span.end), narrowed(span.file),
-                     narrowed(span.origin_begin), narrowed(span.origin_end)});
+                     narrowed(span.origin_begin), narrowed(span.origin_end), span.is_call != 0});
   }
   auto created = SourceMap::create(std::move(files), std::move(spans), length);
   if (!created)

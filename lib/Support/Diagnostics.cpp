@@ -40,6 +40,13 @@ void printLine(llvm::raw_ostream &os, StringRef line) {
   os << '\n';
 }
 
+// What is called, as it is written: `module.function` of `module.function(x)`.
+StringRef calleeOf(SourceRange call) {
+  StringRef line = call.text().take_until([](char c) { return c == '\n' || c == '\r'; });
+  StringRef callee = line.take_until([](char c) { return c == '('; }).rtrim();
+  return callee.empty() ? line : callee;
+}
+
 void renderOne(llvm::raw_ostream &os, const Diagnostic &diagnostic) {
   StringRef severity = diagnosticSeverity(diagnostic.kind) == Severity::Error ? "error" : "note";
   if (!diagnostic.file) {
@@ -95,6 +102,8 @@ Diagnostic *DiagnosticEngine::add(Diagnostic diagnostic) {
 void DiagnosticEngine::render(llvm::raw_ostream &os) const {
   for (const Diagnostic &diagnostic : list) {
     renderOne(os, diagnostic);
+    for (SourceRange call : diagnostic.range.calls())
+      renderOne(os, make(DiagnosticKind::InCall, call, calleeOf(call)));
     for (const Diagnostic &note : diagnostic.notes)
       renderOne(os, note);
   }

@@ -40,3 +40,8 @@ llvm::StringRef SourceFile::line(unsigned number) const {
   size_t end = number < lineStarts.size() ? lineStarts[number] - 1 : content.size();
   return llvm::StringRef(content).slice(begin, end).rtrim('\r');
 }
+
+std::vector<SourceRange> SourceRange::calls() const {
+  return file && file->origins() ? file->origins()->findCalls(begin, end)
+                                 : std::vector<SourceRange>();
+}

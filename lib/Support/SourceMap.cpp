@@ -52,22 +52,36 @@ SourceMap::create(Files files, std::vector<Span> spans, size_t textSize) {
   return map;
 }
 
-SourceRange SourceMap::find(uint32_t begin, uint32_t end) const {
+int32_t SourceMap::innermost(uint32_t begin, uint32_t end) const {
   auto after = std::upper_bound(spans.begin(), spans.end(), begin,
                                 [](uint32_t at, const Span &span) { return at < span.begin; });
-  const Span *holdsFirst = nullptr;
+  int32_t holdsFirst = -1;
   for (auto i = static_cast<int32_t>(after - spans.begin()) - 1; i >= 0; i = parents[i]) {
-    const Span &span = spans[i];
-    if (span.end <= begin)
+    if (spans[i].end <= begin)
       continue;
-    if (!holdsFirst)
-      holdsFirst = &span;
-    if (span.end >= end) {
-      holdsFirst = &span;
-      break;
-    }
+    if (spans[i].end >= end)
+      return i;
+    if (holdsFirst < 0)
+      holdsFirst = i;
   }
-  if (!holdsFirst)
-    return SourceRange();
-  return {files[holdsFirst->file].get(), holdsFirst->originBegin, holdsFirst->originEnd};
+  return holdsFirst;
+}
+
+SourceRange SourceMap::originOf(const Span &span) const {
+  return {files[span.file].get(), span.originBegin, span.originEnd};
+}
+
+SourceRange SourceMap::find(uint32_t begin, uint32_t end) const {
+  int32_t found = innermost(begin, end);
+  return found < 0 ? SourceRange() : originOf(spans[found]);
+}
+
+std::vector<SourceRange> SourceMap::findCalls(uint32_t begin, uint32_t end) const {
+  std::vector<SourceRange> calls;
+  int32_t found = innermost(begin, end);
+  if (found < 0)
+    return calls;
+  for (int32_t i = parents[found]; i >= 0 && spans[i].isCall; i = parents[i])
+    calls.push_back(originOf(spans[i]));
+  return calls;
 }

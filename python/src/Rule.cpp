@@ -44,8 +44,8 @@ const upd_compile_options &CompileOptions::get() {
   for (const auto &[path, text] : origins->files)
     filePointers.push_back({path.c_str(), text.data(), text.size()});
   spans.clear();
-  for (const auto &[begin, end, file, originBegin, originEnd] : origins->spans)
-    spans.push_back({begin, end, file, originBegin, originEnd});
+  for (const auto &[begin, end, file, originBegin, originEnd, isCall] : origins->spans)
+    spans.push_back({begin, end, file, originBegin, originEnd, isCall});
   map = {filePointers.data(), filePointers.size(), spans.data(), spans.size()};
   return options;
 }

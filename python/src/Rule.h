@@ -20,7 +20,7 @@ namespace updraft::python {
 /// Where a generated source comes from: files with path and text, and spans as upd_source_span has
 /// them.
 struct Origins {
-  using Span = std::tuple<size_t, size_t, size_t, size_t, size_t>;
+  using Span = std::tuple<size_t, size_t, size_t, size_t, size_t, bool>;
   std::vector<std::pair<std::string, std::string>> files;
   std::vector<Span> spans;
 };

@@ -72,7 +72,10 @@ def r(param, grad, beta=0.9):
 {tmp_path}/shared_by_rules.py:3:12: error: `-` takes numbers, found a bool tensor; write \
 `if … then 1 else 0`
     return -mixed
-           ^~~~~~"""
+           ^~~~~~
+{module.__file__}:7:12: note: in this call of `blend`
+    return blend(param, grad, beta)
+           ^~~~~~~~~~~~~~~~~~~~~~~~"""
     )
 
 
@@ -750,3 +753,67 @@ def r(param, grad, state):
     state.setdefault([])
     ^~~~~~~~~~~~~~~~~~~~"""
     )
+
+
+def test_calls_of_functions_are_noted(message):
+    """From the inside out, but not what is around a value that was computed elsewhere."""
+    text = """
+def inner(x):
+    return -(x > 0)
+
+def outer(x):
+    return [
+        inner(x + 1) for _ in range(1)
+    ][0] * 2
+
+@updraft.rule
+def r(param, grad):
+    return param - outer(grad)
+"""
+    notes = """\
+8:9: note: in this call of `inner`
+        inner(x + 1) for _ in range(1)
+        ^~~~~~~~~~~~
+13:20: note: in this call of `outer`
+    return param - outer(grad)
+                   ^~~~~~~~~~~"""
+    assert (
+        message(text)
+        == f"""\
+4:14: error: `-` takes numbers, found a bool tensor; write `if … then 1 else 0`
+    return -(x > 0)
+             ^~~~~
+{notes}"""
+    )
+    # What is found while the function is called is told in the same way.
+    assert (
+        message(text.replace("-(x > 0)", "x // 2"))
+        == f"""\
+4:12: error: there is no operator `//` in a rule; write `updraft.floor(a / b)`
+    return x // 2
+           ^~~~~~
+{notes}"""
+    )
+    assert (
+        message(text.replace("inner(x + 1)", "x // 2"))
+        == """\
+8:9: error: there is no operator `//` in a rule; write `updraft.floor(a / b)`
+        x // 2 for _ in range(1)
+        ^~~~~~
+13:20: note: in this call of `outer`
+    return param - outer(grad)
+                   ^~~~~~~~~~~"""
+    )
+
+
+def test_endless_recursion_is_the_functions_own(load):
+    module = load("""
+def again(x):
+    return again(x + 1)
+
+@updraft.rule
+def r(param, grad):
+    return again(param)
+""")
+    with pytest.raises(RecursionError):
+        module.r.compile()

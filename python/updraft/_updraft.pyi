@@ -29,7 +29,7 @@ class Rule:
         numerics: str | None,
         cache_dir: str | None,
         origin_files: list[tuple[bytes, bytes]] = ...,
-        origin_spans: list[tuple[int, int, int, int, int]] = ...,
+        origin_spans: list[tuple[int, int, int, int, int, bool]] = ...,
     ) -> None: ...
     def emit(self, stage: str) -> str: ...
 

@@ -153,7 +153,7 @@ def _static_value(text: str) -> Any:
         return text
 
 
-Origins = tuple[list[tuple[bytes, bytes]], list[tuple[int, int, int, int, int]]]
+Origins = tuple[list[tuple[bytes, bytes]], list[tuple[int, int, int, int, int, bool]]]
 
 
 def compile_source(

@@ -105,6 +105,28 @@ TEST(SourceMap, TheInnermostSpanAroundARangeDecides) {
   EXPECT_EQ(originOf(20, 21), "<rule>:20");
 }
 
+TEST(SourceMap, NotesTheCallsDirectlyAroundAPlace) {
+  // `x` comes from other.py, called as `f` and that as `m.g`; `m.g()` is no call of all of it.
+  auto map = SourceMap::create({SourceFile::create("rule.py", "a + m.g()\nb = f (\n1)\n"),
+                                SourceFile::create("other.py", "x")},
+                               {{0, 5, 0, 4, 9, true},
+                                {0, 5, 0, 0, 9},
+                                {4, 5, 0, 4, 9, true},
+                                {4, 5, 0, 14, 20, true},
+                                {4, 5, 1, 0, 1}},
+                               5);
+  ASSERT_TRUE(static_cast<bool>(map));
+  auto file = SourceFile::create("<rule>", "a + x", *map);
+  DiagnosticEngine diagnostics;
+  diagnostics.report(DiagnosticKind::UnknownName, {file.get(), 4, 5}, "x", "")
+      .note(DiagnosticKind::DeclaredHere, {file.get(), 0, 1}, "a");
+  EXPECT_EQ(diagnostics.render(),
+            "other.py:1:1: error: unknown name `x`\nx\n^\n"
+            "rule.py:2:5: note: in this call of `f`\nb = f (\n    ^~~\n"
+            "rule.py:1:5: note: in this call of `m.g`\na + m.g()\n    ^~~~~\n"
+            "rule.py:1:1: note: `a` is declared here\na + m.g()\n^~~~~~~~~\n");
+}
+
 TEST(SourceMap, RefusesWhatDoesNotFit) {
   EXPECT_EQ(refusalOf({{0, 10, 0, 0, 4}, {0, 10, 0, 0, 0}}), "");
   EXPECT_EQ(refusalOf({{0, 11, 0, 0, 4}}), "span 0 is [0, 11) of a text of 10 bytes");

@@ -59,6 +59,8 @@ struct SourceRange {
   SourceRange to(SourceRange last) const { return {file, begin, last.end}; }
   /// What the user wrote to get this text; the range itself if that is this text.
   SourceRange origin() const;
+  /// The calls by which the user got there, from the inside out.
+  std::vector<SourceRange> calls() const;
 };
 
 } // namespace updraft

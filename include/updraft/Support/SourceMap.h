@@ -26,6 +26,8 @@ public:
     uint32_t file;
     uint32_t originBegin;
     uint32_t originEnd;
+    /// Whether the origin is a call of what the span within comes from.
+    bool isCall = false;
   };
   using Files = std::vector<std::shared_ptr<const SourceFile>>;
 
@@ -37,10 +39,15 @@ public:
   /// Where the innermost span that holds the bytes comes from; if none holds all of them, the
   /// innermost that holds the first. Without a file if there is none.
   SourceRange find(uint32_t begin, uint32_t end) const;
+  /// The calls directly around that span, from the inside out.
+  std::vector<SourceRange> findCalls(uint32_t begin, uint32_t end) const;
 
 private:
   SourceMap(Files files, std::vector<Span> spans)
       : files(std::move(files)), spans(std::move(spans)) {}
+
+  int32_t innermost(uint32_t begin, uint32_t end) const;
+  SourceRange originOf(const Span &span) const;
 
   Files files;
   std::vector<Span> spans;

@@ -40,11 +40,22 @@ def render(severity: str, message: str, place: Place | None) -> str:
     return text + _printable(line).decode(errors="replace") + "\n" + indent + carets + "\n"
 
 
+def _callee(call: Place) -> str:
+    """What is called, as it is written."""
+    file = PythonFile(call.path, call.namespace)
+    span = file.span(call)
+    text = b"" if span is None else file.text[span[0] : span[1]]
+    line = text.decode(errors="replace").split("\n")[0].rstrip("\r")
+    return line.partition("(")[0].rstrip(" ") or line or "a function"
+
+
 def error(
     message: str, place: Place | None, note: tuple[str, Place | None] | None = None
 ) -> CompileError:
     """Makes the exception for a mistake in a traced function."""
     text = render("error", message, place)
+    for call in place.calls if place is not None else ():
+        text += render("note", f"in this call of `{_callee(call)}`", call)
     if note is not None:
         text += render("note", *note)
     return CompileError(text.rstrip("\n"))

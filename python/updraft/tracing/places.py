@@ -1,5 +1,6 @@
 """Places in Python source: where a value was made, and the name that it was given."""
 
+import contextvars
 import functools
 import os
 import sys
@@ -8,6 +9,14 @@ from types import CodeType, FrameType
 from typing import Any
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # noqa: PTH100, PTH120
+
+# The code of the function that is traced.
+traced_code: contextvars.ContextVar[CodeType | None] = contextvars.ContextVar(
+    "traced_code", default=None
+)
+
+# A message has no more notes.
+_MAX_CALLS = 8
 
 # What `_results` says of a call whose result is returned.
 _RETURNED = ""
@@ -18,7 +27,7 @@ _STORES = ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")
 class Place:
     """A piece of a Python file: lines from 1, columns in bytes from 0, as in `co_positions`."""
 
-    __slots__ = ("column", "end_column", "end_line", "line", "namespace", "path")
+    __slots__ = ("calls", "column", "end_column", "end_line", "line", "namespace", "path")
 
     def __init__(
         self,
@@ -36,6 +45,8 @@ class Place:
         self.end_line = line if end_line is None else end_line
         # Without an end, the whole line.
         self.end_column = end_column
+        # The calls by which the rule's function got there, from the inside out.
+        self.calls: tuple[Place, ...] = ()
 
 
 class PythonFile:
@@ -100,9 +111,25 @@ def place_of(frame: FrameType | None) -> Place | None:
     return Place(code.co_filename, frame.f_globals, line, column, end_line, end_column)
 
 
-def here() -> Place | None:
-    """The expression of the user's that is being evaluated."""
-    return place_of(user_frame())
+def here(frame: FrameType | None = None) -> Place | None:
+    """The expression of the user's that is being evaluated, with the calls that led there."""
+    frame = frame or user_frame()
+    place = place_of(frame)
+    if place is None:
+        return None
+    root = traced_code.get()
+    calls: list[Place] = []
+    while root is not None and frame is not None and frame.f_code is not root:
+        # A comprehension is a frame, but no call that anyone wrote.
+        is_call = not frame.f_code.co_name.endswith(("comp>", "genexpr>"))
+        frame = frame.f_back
+        if frame is None or frame.f_code.co_filename.startswith(_PACKAGE):
+            break
+        call = place_of(frame) if is_call and len(calls) < _MAX_CALLS else None
+        if call is not None:
+            calls.append(call)
+    place.calls = tuple(calls)
+    return place
 
 
 def assigned_name(frame: FrameType | None) -> str | None:

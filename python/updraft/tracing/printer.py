@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from typing import NoReturn
 
+from ..compiler import Origins
 from .messages import error
 from .names import RESERVED, Namespace
 from .places import Place, PythonFile
@@ -67,18 +68,19 @@ class Source:
         spans = [(begin + len(text), end + len(text), place) for begin, end, place in other.spans]
         return Source(text + other.text, self.spans + spans)
 
-    def origins(self) -> tuple[list[tuple[bytes, bytes]], list[tuple[int, int, int, int, int]]]:
+    def origins(self) -> Origins:
         """The files and spans as the compiler takes them. What has no text is left out."""
         files: dict[str, tuple[int, PythonFile]] = {}
         found = []
         # Of equal spans the inner one was made first.
-        for begin, end, place in reversed(self.spans):
-            if place.path not in files:
-                files[place.path] = (len(files), PythonFile(place.path, place.namespace))
-            number, file = files[place.path]
-            span = file.span(place)
-            if span is not None:
-                found.append((begin, end, number, *span))
+        for begin, end, around in reversed(self.spans):
+            for place in (*reversed(around.calls), around):
+                if place.path not in files:
+                    files[place.path] = (len(files), PythonFile(place.path, place.namespace))
+                number, file = files[place.path]
+                span = file.span(place)
+                if span is not None:
+                    found.append((begin, end, number, *span, place is not around))
         found.sort(key=lambda span: (span[0], -span[1]))
         return [(file.path, file.text) for _, file in files.values()], found
 

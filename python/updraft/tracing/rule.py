@@ -1,20 +1,22 @@
 """The decorators that make rules and transforms of functions."""
 
+import contextlib
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, overload
 
 from ..definition import RuleDefinition
 from ..errors import InvalidArgumentError
 from .messages import error
 from .names import is_name
-from .places import Place
+from .places import Place, traced_code
 from .printer import Printer, Source
 from .signature import (
     TRANSFORM_INPUTS,
     Signature,
     declaration_places,
     is_bool_input,
+    plain_function,
     read_signature,
 )
 from .trace import StateMapping, Trace
@@ -169,17 +171,28 @@ class TracedDefinition(RuleDefinition):
         trace = Trace(self.is_transform, statics)
         hypers = trace.hypers = {name: trace.leaf(name) for name in self._hypers}
         place = signature.place("")
-        with trace:
+        with trace, traced(self._function):
             arguments = _inputs(trace, "update", signature.inputs) | statics | hypers
             first = [arguments.pop(name) for name in signature.positional_only]
             result = self._function(*first, **arguments)
             trace.body.results = _results(result, self.is_transform, signature, place)
             if self._finish is not None:
-                _call_finish(self._finish, trace, statics | hypers)
+                with traced(self._finish):
+                    _call_finish(self._finish, trace, statics | hypers)
             defaults = {name: literal_text(value) for name, value in self._hypers.items()}
             printer = Printer(trace, defaults, signature.places)
             source = printer.print(self._name, inspect.getdoc(self._function))
         return trace, source.formatted(self._filename)
+
+
+@contextlib.contextmanager
+def traced(function: Callable[..., Any]) -> Iterator[None]:
+    """Says where the calls of a rule's function begin."""
+    token = traced_code.set(getattr(plain_function(function), "__code__", None))
+    try:
+        yield
+    finally:
+        traced_code.reset(token)
 
 
 def _inputs(trace: Trace, keyword: str, names: list[str]) -> dict[str, Any]:

@@ -105,13 +105,19 @@ def read_signature(function: Callable[..., Any], is_transform: bool) -> Signatur
     return found
 
 
-def declaration_places(function: Callable[..., Any]) -> dict[str, Place]:
-    """Where a function and its parameters are declared."""
+def plain_function(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function within decorators and `functools.partial`."""
     import inspect
 
     function = inspect.unwrap(function)
-    while hasattr(function, "func"):  # functools.partial
+    while hasattr(function, "func"):
         function = inspect.unwrap(function.func)
+    return function
+
+
+def declaration_places(function: Callable[..., Any]) -> dict[str, Place]:
+    """Where a function and its parameters are declared."""
+    function = plain_function(function)
     code = getattr(function, "__code__", None)
     if code is None:
         return {}

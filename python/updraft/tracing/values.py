@@ -5,7 +5,7 @@ import math
 from typing import Any, NoReturn
 
 from .messages import error
-from .places import Place, assigned_name, here, place_of, user_frame
+from .places import Place, assigned_name, here, user_frame
 
 _order = itertools.count()
 
@@ -236,7 +236,7 @@ def record(kind: str, text: str, operands: tuple[Value, ...], *, is_bool: bool =
         text,
         operands,
         is_bool=is_bool,
-        place=place_of(frame),
+        place=here(frame),
         name=assigned_name(frame),
     )
 
