@@ -28,8 +28,10 @@ public:
       stages.push_back({&rule, {}, "", {}});
     else
       addChain(rule);
-    if (diagnostics.diagnostics().size() == before && !rule.chain.empty())
+    if (diagnostics.diagnostics().size() == before && !rule.chain.empty()) {
       checkOrder(rule);
+      checkStates(rule);
+    }
     if (diagnostics.diagnostics().size() != before)
       return {};
     nameStages();
@@ -115,6 +117,15 @@ private:
                 didYouMean(name.text, names))
         .note(DiagnosticKind::DeclaredHere, rule.name.range, rule.name.text);
     return nullptr;
+  }
+
+  void checkStates(const Rule &chain) {
+    size_t states = 0;
+    for (const ChainStage &stage : stages)
+      states += stage.rule->states.size();
+    if (states > maxStates)
+      diagnostics.report(DiagnosticKind::TooManyStates, chain.name.range, chain.name.text, states,
+                         maxStates);
   }
 
   void checkOrder(const Rule &chain) {

@@ -10,6 +10,10 @@
 
 namespace updraft {
 
+/// States that a rule may have, or all stages of a chain together. Each is a stream of the kernel,
+/// and code generation takes time that grows faster than their number.
+constexpr size_t maxStates = 64;
+
 struct ChainStage {
   struct Argument {
     const Parameter *parameter;

@@ -30,10 +30,6 @@ llvm::SmallVector<StringRef> nextNames(const Rule &rule, const Update &update) {
     names.push_back(state.name.text);
   return names;
 }
-
-/// Each is a stream of the kernel, and code generation takes time that grows faster than their
-/// number.
-constexpr size_t maxStates = 64;
 } // namespace
 
 llvm::ArrayRef<StringRef> updraft::updateInputs(bool isTransform) {

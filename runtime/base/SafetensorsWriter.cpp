@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -24,7 +25,7 @@ Status cannotWrite(const std::string &path) {
 /// A file that vanishes unless it is published.
 class AsideFile : public SafetensorsSink {
 public:
-  explicit AsideFile(const std::string &target) : target(target) {}
+  explicit AsideFile(std::string path) : target(std::move(path)) {}
   ~AsideFile() override {
     if (descriptor >= 0)
       close(descriptor);
@@ -34,10 +35,16 @@ public:
 
   Status open() {
     buffer.reserve(bufferBytes);
-    // Renaming would put a file in the place of a device or a pipe.
+    // Renaming would put a file in the place of a device or a pipe, or of a link to a file.
     struct stat status;
-    if (::stat(target.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
+    const bool replaces = ::stat(target.c_str(), &status) == 0;
+    if (replaces && !S_ISREG(status.st_mode))
       return ioError(fmt::format("cannot write `{}`: it is not a regular file", target));
+    if (replaces)
+      if (char *resolved = realpath(target.c_str(), nullptr)) {
+        target = resolved;
+        std::free(resolved);
+      }
     // A process that was killed may have left a file behind, and this one may have its number.
     static std::atomic<unsigned> counter = 0;
     do {
@@ -47,6 +54,8 @@ public:
     if (descriptor < 0)
       return cannotWrite(target);
     exists = true;
+    if (replaces && fchmod(descriptor, status.st_mode & 0777) != 0)
+      return cannotWrite(target);
     return {};
   }
 
@@ -99,7 +108,7 @@ private:
     return {};
   }
 
-  const std::string &target;
+  std::string target;
   std::string aside;
   int descriptor = -1;
   bool exists = false;

@@ -8,7 +8,29 @@
 using namespace updraft;
 namespace json = llvm::json;
 
+/// Deeper ones are no messages of the protocol, and parsing recurses.
+static constexpr unsigned maxNesting = 200;
+
+static bool nestsTooDeep(llvm::StringRef text) {
+  unsigned depth = 0;
+  bool inString = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (inString && c == '\\')
+      ++i;
+    else if (c == '"')
+      inString = !inString;
+    else if (!inString && (c == '[' || c == '{') && ++depth > maxNesting)
+      return true;
+    else if (!inString && (c == ']' || c == '}') && depth > 0)
+      --depth;
+  }
+  return false;
+}
+
 static bool isMessage(llvm::StringRef text) {
+  if (nestsTooDeep(text))
+    return false;
   llvm::Expected<json::Value> value = json::parse(text);
   if (!value) {
     llvm::consumeError(value.takeError());

@@ -123,6 +123,19 @@ ErrorCase manyStates() {
   return result;
 }
 
+// Each stage within the limit, but not all together.
+ErrorCase manyStatesOfStages() {
+  ErrorCase result{"too many states in a chain", {}, "transform t() {\n", {}, ""};
+  for (int i = 1; i <= 32; ++i)
+    result.source += "  state s" + std::to_string(i) + " = 0\n";
+  result.source += "  update(grad) { next grad = grad }\n}\n"
+                   "rule R() { state s = 0 update(param, grad) { next param = param - grad } }\n"
+                   "rule C = t |> t |> R\n";
+  result.expected = oneError("37:6", "rule `C` has 65 states; at most 64 are allowed",
+                             "rule C = t |> t |> R", 6, 1);
+  return result;
+}
+
 ErrorCase largeImport() {
   return {"import that is too large",
           {},
@@ -144,6 +157,7 @@ std::vector<ErrorCase> makeCases() {
       deepCalls(),
       manyFiles(),
       manyStates(),
+      manyStatesOfStages(),
       largeImport(),
       {"byte that is no UTF-8",
        {},

@@ -121,6 +121,21 @@ TEST_F(Safetensors, OnlyRegularFilesAreReplaced) {
   EXPECT_EQ(std::filesystem::status(pipe).type(), std::filesystem::file_type::fifo);
 }
 
+TEST_F(Safetensors, AReplacedFileKeepsItsModeAndLinksToIt) {
+  SafetensorsWriter writer;
+  writeFile("private");
+  ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
+  const std::string link = folder + "/link";
+  std::filesystem::create_symlink("file.safetensors", link);
+  ASSERT_TRUE(writer.save(link).ok());
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  struct stat status;
+  ASSERT_EQ(::stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600U);
+  SafetensorsFile file;
+  EXPECT_TRUE(SafetensorsFile::open(path, file).ok());
+}
+
 TEST_F(Safetensors, AFileThatAKilledProcessLeftIsNoHindrance) {
   for (int i = 0; i < 1000; ++i) // more numbers than this process has used
     std::ofstream(path + "." + std::to_string(::getpid()) + "." + std::to_string(i) + ".tmp")

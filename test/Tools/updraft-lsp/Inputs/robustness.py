@@ -13,6 +13,7 @@ from client import Client, equal, position, uri_of
 def check_messages(client):
     client.send_raw(b"{ this is no JSON")
     client.send_raw(b"[1, 2]")
+    client.send_raw(b'{"jsonrpc": "2.0", "id": 1000, "params": ' + b"[" * 10**6)
     client.send_raw(b'"text"')
     client.send_raw(b'{"jsonrpc": "2.0"}')
     client.send_raw(b'{"jsonrpc": "2.0", "method": 7, "id": 1000}')
