@@ -9,13 +9,22 @@ import sys
 import pytest
 
 import updraft
-from updraft import _updraft, compiler, definition, dtypes, optimizer, shipped
+from updraft import (
+    _updraft,
+    array_optimizer,
+    compiler,
+    definition,
+    dtypes,
+    shipped,
+    torch_optimizer,
+)
 
 # `updraft.chain` is the function.
 MODULES = [
     compiler,
     dtypes,
-    optimizer,
+    array_optimizer,
+    torch_optimizer,
     definition,
     shipped,
     sys.modules["updraft.chain"],

@@ -15,6 +15,7 @@ but not among what `from updraft import *` takes.
 """
 
 from . import transforms
+from .array_optimizer import Group, Optimizer, Rows
 from .chain import chain
 from .compiler import STAGES, Rule, compile, compile_file, version
 from .definition import RuleDefinition, load
@@ -29,8 +30,8 @@ from .errors import (
     UnsupportedError,
     UpdraftError,
 )
-from .optimizer import Group, Optimizer, Rows
 from .shipped import shipped_rules
+from .torch_optimizer import optimizer
 from .tracing.functions import (
     abs,
     add,
@@ -164,6 +165,7 @@ __all__ = [
     "nearer_lerp",
     "norm",
     "normal",
+    "optimizer",
     "quotient",
     "random",
     "require",

@@ -5,6 +5,7 @@
 #include "runtime/torch/IntraOpPool.h"
 #include "runtime/torch/TensorView.h"
 
+#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_strided.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/view_as_complex.h>
@@ -245,6 +246,30 @@ void GroupStepper::bindState(int64_t number, const std::string &name, const at::
   check(Library::get().upd_optimizer_bind_state(handle->optimizer, number, name.c_str(), &view));
   param.bound.push_back(std::move(real));
   param.hasStates = true;
+}
+
+std::vector<at::Tensor> GroupStepper::bindBlocks(int64_t number, const std::string &name,
+                                                 int64_t dtype, const at::Tensor &codes,
+                                                 const at::Tensor &scales) {
+  at(number);
+  Parameter &param = params[number];
+  TORCH_CHECK_VALUE(codes.sizes() == param.real.sizes() && codes.scalar_type() == at::kByte &&
+                        scales.scalar_type() == at::kFloat,
+                    "state `", name,
+                    "` has uint8 codes in the parameter's shape and float32 scales");
+  // The library has the scales behind the codes.
+  const int64_t offset = (codes.numel() + 3) / 4 * 4;
+  at::Tensor memory = at::empty({offset + 4 * scales.numel()}, codes.options());
+  at::Tensor ourCodes = memory.as_strided(codes.sizes(), param.real.strides());
+  at::Tensor ourScales = memory.slice(0, offset).view(at::kFloat).view(scales.sizes());
+  ourCodes.copy_(codes);
+  ourScales.copy_(scales);
+  upd_tensor view = viewOf(ourCodes, "a state");
+  view.dtype = static_cast<upd_dtype>(dtype);
+  check(Library::get().upd_optimizer_bind_state(handle->optimizer, number, name.c_str(), &view));
+  param.bound.insert(param.bound.end(), {ourCodes, ourScales});
+  param.hasStates = true;
+  return {ourCodes, ourScales};
 }
 
 void GroupStepper::bindStepCount(int64_t number, const at::Tensor &count) {

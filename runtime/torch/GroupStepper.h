@@ -51,6 +51,11 @@ public:
   /// Uses a tensor as a state of a parameter, with its value.
   void bindState(int64_t param, const std::string &name, const at::Tensor &state);
 
+  /// Uses copies of the codes and scales of a state in blocks, which is stored as `dtype` (a
+  /// upd_dtype); returns the copies.
+  std::vector<at::Tensor> bindBlocks(int64_t param, const std::string &name, int64_t dtype,
+                                     const at::Tensor &codes, const at::Tensor &scales);
+
   /// Uses a float32 or float64 scalar as a parameter's step count.
   void bindStepCount(int64_t param, const at::Tensor &count);
 

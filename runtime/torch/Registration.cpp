@@ -27,6 +27,7 @@ TORCH_LIBRARY(updraft, library) {
       .def("states", &GroupStepper::states)
       .def("step_counts", &GroupStepper::stepCounts)
       .def("bind_state", &GroupStepper::bindState)
+      .def("bind_blocks", &GroupStepper::bindBlocks)
       .def("bind_step_count", &GroupStepper::bindStepCount)
       .def("release", &GroupStepper::release);
 }

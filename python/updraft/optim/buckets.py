@@ -1,16 +1,16 @@
 """Parameters that one compiled rule steps together."""
 
-from pathlib import Path
 from typing import Any
 
 import torch
 
-from ..compiler import Rule, compile_file
+from .. import _updraft
+from ..chain import chain
+from ..compiler import Rule
+from ..errors import CompileError
 from .adapter import GroupStepper
 from .correspondence import Correspondence, Group, reader
 from .states import OptimizerState
-
-RULES = Path(__file__).resolve().parent.parent / "rules"
 
 _STORAGE = {
     torch.float32: "f32",
@@ -21,6 +21,16 @@ _STORAGE = {
     torch.complex64: "f32",
     torch.complex128: "f64",
 }
+_STATE_TYPES = {
+    "f32": torch.float32,
+    "f64": torch.float64,
+    "bf16": torch.bfloat16,
+    "f16": torch.float16,
+    "i8": torch.int8,
+    "q8_linear": torch.uint8,
+    "q8_companded": torch.uint8,
+}
+_SCALE = ".scale"
 
 
 def _compile(
@@ -31,10 +41,15 @@ def _compile(
             f"a parameter has the dtype {dtype}; there are compiled steps for "
             + ", ".join(str(known) for known in _STORAGE)
         )
-    file = RULES / correspondence.file
-    rule = f"unscale |> {correspondence.rule}" if scaled else None
-    storage = dict.fromkeys(("param", "grad", "state"), _STORAGE[dtype])
-    return compile_file(file, rule=rule, set=settings, storage=storage, numerics="torch")
+    definition = correspondence.definition
+    if scaled:
+        definition = chain("unscale", definition)
+    storage = dict.fromkeys(("param", "grad"), _STORAGE[dtype])
+    return definition.compile(
+        set=settings,
+        storage=storage | dict(correspondence.storage),
+        numerics=correspondence.numerics,
+    )
 
 
 # What a step returns.
@@ -59,20 +74,37 @@ class Bucket:
         )
         self.params = params
         self.dtype = dtype
-        self.rule = _compile(correspondence, settings, dtype, scaled)
         self.read_hypers = [reader(place) for place in correspondence.hypers.values()]
         # The first hyperparameter of a chain is that of its first stage.
         initial = self.hypers(group, 1.0 if scaled else None)
         refusal = correspondence.sparse or ""
-        self.stepper = GroupStepper(self.rule._compiled.address, params, initial, refusal)
-        self.states = [name for name in correspondence.states if self._has(name)]
+
+        def make(settings: dict[str, Any]) -> None:
+            self.rule = _compile(correspondence, settings, dtype, scaled)
+            self.stepper = GroupStepper(self.rule._compiled.address, params, initial, refusal)
+
+        try:
+            make(settings)
+        except ValueError as error:
+            # A flag may follow from hyperparameters: compiled for the values that there are.
+            hypers = dict(zip(correspondence.hypers, self.hypers(group, None), strict=True))
+            try:
+                make(hypers | settings)
+            except ValueError as again:
+                raise (again if isinstance(error, CompileError) else error) from None
+        self.states = [
+            name + suffix
+            for name in correspondence.states or ("step", *self.rule.states)
+            if name == "step" or name in self.rule.states
+            for suffix in (("", _SCALE) if self._storage(name).startswith("q8_") else ("",))
+        ]
         for number, param in enumerate(params):
             state = states.get(param)
             if state:
                 self._bind(number, state)
 
-    def _has(self, state: str) -> bool:
-        return state == "step" or state in self.rule.states
+    def _storage(self, state: str) -> str:
+        return self.rule.states.get(state, "")
 
     def hypers(self, group: Group, inverse_scale: float | None) -> list[float]:
         """Reads the hyperparameters, which may be tensors of one element."""
@@ -96,8 +128,24 @@ class Bucket:
                 continue
             if name == "step":
                 self.stepper.bind_step_count(number, value)
-            else:
-                self.stepper.bind_state(number, name, value)
+                continue
+            if name.endswith(_SCALE):
+                continue
+            if self._storage(name).startswith("q8_"):
+                self._bind_blocks(number, name, state)
+                continue
+            # A file may have it in another type.
+            wanted = _STATE_TYPES.get(self._storage(name), torch.float32)
+            if value.dtype != wanted and not value.is_complex():
+                value = value.to(wanted)
+                dict.__setitem__(state, name, value)
+            self.stepper.bind_state(number, name, value)
+
+    def _bind_blocks(self, number: int, name: str, state: dict[str, Any]) -> None:
+        kind = _updraft.storage_types[self._storage(name)]
+        copies = self.stepper.bind_blocks(number, name, kind, state[name], state[name + _SCALE])
+        for part, copy in zip((name, name + _SCALE), copies, strict=True):
+            dict.__setitem__(state, part, copy)
 
     def _take_states(self, states: OptimizerState) -> None:
         """Shows the states that parameters have got."""

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 
@@ -60,11 +60,11 @@ class CompiledStep:
     the gradients within the step.
     """
 
-    correspondence: ClassVar[Correspondence]
+    correspondence: Correspondence
     _step_supports_amp_scaling = True
     param_groups: list[Group]
     _generation: Generation
-    _compiled: list[_CompiledGroup | None]
+    _compiled: list[_CompiledGroup]
 
     @property
     def state(self) -> OptimizerState:
@@ -88,6 +88,20 @@ class CompiledStep:
         }
         return packed
 
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Loads what `state_dict` returned, of this class or of torch's.
+
+        States keep the dtype that they are stored in, where torch has them in the parameter's.
+        """
+        super().load_state_dict(state_dict)  # type: ignore[misc]
+        saved = [number for group in state_dict["param_groups"] for number in group["params"]]
+        params = [param for group in self.param_groups for param in group["params"]]
+        for number, param in zip(saved, params, strict=True):
+            for name, value in state_dict["state"].get(number, {}).items():
+                loaded = self.state[param].get(name)
+                if isinstance(loaded, torch.Tensor) and loaded.dtype != value.dtype:
+                    self.state[param][name] = value.to(loaded.device)
+
     def __getstate__(self) -> dict[str, Any]:
         return super().__getstate__() | {"state": self.state.plain()}  # type: ignore[misc]
 
@@ -103,6 +117,17 @@ class CompiledStep:
         For `torch.utils.swap_tensors`, which refuses a tensor that anything else refers to.
         """
         self._compiled.clear()
+
+    def _compile(self, scaled: bool) -> list[_CompiledGroup]:
+        """Returns what steps each group, of what it and the states are now."""
+        compiled, states = self._compiled, self.__dict__["state"]
+        del compiled[len(self.param_groups) :]
+        for number, group in enumerate(self.param_groups):
+            if number == len(compiled):
+                compiled.append(_CompiledGroup(self.correspondence, group, states, scaled))
+            elif not compiled[number].matches(group, self._generation.number, scaled):
+                compiled[number] = _CompiledGroup(self.correspondence, group, states, scaled)
+        return compiled
 
     @torch._disable_dynamo
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
@@ -121,21 +146,15 @@ class CompiledStep:
             return loss
         inverse_scale = None if scale is None else 1 / scale.item()
         scaled = scale is not None
-        states, compiled = self.__dict__["state"], self._compiled
+        states = self.__dict__["state"]
         generation = self._generation.number
-        compiled += [None] * (len(self.param_groups) - len(compiled))
-        del compiled[len(self.param_groups) :]
-        for number, group in enumerate(self.param_groups):
-            entry = compiled[number]
-            if entry is None or not entry.matches(group, generation, scaled):
-                entry = compiled[number] = _CompiledGroup(
-                    self.correspondence, group, states, scaled
-                )
+        compiled = self._compile(scaled)
+        for group, entry in zip(self.param_groups, compiled, strict=True):
             for position, bucket in enumerate(entry.buckets):
                 while not bucket.step(group, states, inverse_scale):
                     bucket = entry.buckets[position] = bucket.remade(group, states)
         # What the step itself filled in is no change.
         if generation != self._generation.number:
-            for entry in filter(None, compiled):
+            for entry in compiled:
                 entry.generation = self._generation.number
         return loss

@@ -1,10 +1,13 @@
 """How a class of `torch.optim` and a rule of the language name the same things."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+
+from ..definition import FileDefinition, RuleDefinition
+from ..shipped import require_path
 
 Group = dict[str, Any]
 #: An entry of a parameter group, one element of such an entry, or what is computed from the group
@@ -27,24 +30,31 @@ class Correspondence:
     """A class of `torch.optim` as a rule.
 
     Args:
-        rule: the rule's name; its file in `updraft/rules` is called like it.
+        rule: the definition of the rule, or the name of one that comes with the package.
         hypers: where a parameter group has each hyperparameter of the rule, in the rule's order.
         settings: where it has what the rule is compiled for: static flags, and hyperparameters that
             flags are derived from.
-        states: the names of the states in torch's order; "step" is the step count.
+        states: the names of the states in torch's order, or None for the rule's; "step" is the step
+            count.
         sparse: what torch says to a sparse gradient; None if the rule takes it.
+        numerics: how arithmetic rounds.
+        storage: storage types of what is not stored like the parameter.
     """
 
-    rule: str
+    rule: RuleDefinition | str
     hypers: Mapping[str, Place]
     settings: Mapping[str, Place]
-    states: tuple[str, ...]
+    states: tuple[str, ...] | None
     sparse: str | None
+    numerics: str = "torch"
+    storage: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def file(self) -> str:
-        """The name of the rule's file."""
-        return f"{self.rule.lower()}.upd"
+    def definition(self) -> RuleDefinition:
+        """The definition of the rule. Nothing is compiled yet."""
+        if isinstance(self.rule, RuleDefinition):
+            return self.rule
+        return FileDefinition(require_path(self.rule), None, {})
 
 
 def same_names(*names: str) -> dict[str, Place]:

@@ -1,0 +1,167 @@
+"""`updraft.optimizer`: an optimizer of torch for any rule."""
+
+import copy
+import io
+import pickle
+
+import pytest
+import torch
+
+import updraft
+
+HEAVY_BALL = """
+rule HeavyBall(lr = 0.1, momentum = 0, static buffered = momentum != 0) {
+  state buffer = 0 when buffered
+  update(param, grad) {
+    let direction = if buffered then momentum * buffer + grad else grad
+    next buffer = direction when buffered
+    next param = param - lr * direction
+  }
+}
+"""
+
+
+def parameters(dtype=torch.float32):
+    generator = torch.Generator().manual_seed(1)
+    return [
+        torch.nn.Parameter(torch.randn(shape, generator=generator).to(dtype))
+        for shape in [(20, 30), (7,), ()]
+    ]
+
+
+def set_gradients(params, step):
+    generator = torch.Generator().manual_seed(step)
+    for param in params:
+        param.grad = torch.randn(param.shape, generator=generator).to(param.dtype)
+
+
+def reloaded(optimizer, **options):
+    """Another optimizer for the same parameters, with the states of a file."""
+    file = io.BytesIO()
+    torch.save(optimizer.state_dict(), file)
+    file.seek(0)
+    params = optimizer.param_groups[0]["params"]
+    other = updraft.optimizer(optimizer.rule, params, **options)
+    other.load_state_dict(torch.load(file, weights_only=True))
+    return other
+
+
+@pytest.mark.parametrize("name", updraft.shipped_rules())
+def test_every_rule_of_the_package(name):
+    params = parameters()
+    arrays = [param.detach().clone().numpy() for param in params]
+    optimizer = updraft.optimizer(name, params)
+    reference = updraft.Optimizer(updraft.load(name), arrays)
+    for step in range(4):
+        set_gradients(params, step)
+        optimizer.step()
+        reference.step([param.grad.numpy() for param in params])
+        if step == 1:
+            optimizer = reloaded(optimizer)
+    for param, array in zip(params, arrays, strict=True):
+        assert (param.detach().numpy() == array).all()
+
+
+STORAGE = {"exp_avg": "q8_linear", "exp_avg_sq": "q8_companded"}
+
+
+def test_states_in_blocks():
+    params, straight = parameters(), parameters()
+    optimizer = updraft.optimizer("AdamW", params, lr=0.1, storage=STORAGE)
+    reference = updraft.optimizer("AdamW", straight, lr=0.1, storage=STORAGE)
+    for step in range(4):
+        for each in (params, straight):
+            set_gradients(each, step)
+        optimizer.step()
+        reference.step()
+        if step == 1:
+            optimizer = reloaded(optimizer, lr=0.1, storage=STORAGE)
+    state = optimizer.state[params[0]]
+    assert list(state) == ["step", "exp_avg", "exp_avg.scale", "exp_avg_sq", "exp_avg_sq.scale"]
+    assert state["exp_avg"].dtype == torch.uint8
+    assert state["exp_avg.scale"].shape == (3,)
+    for param, other in zip(params, straight, strict=True):
+        assert param.equal(other)
+
+
+def test_states_keep_their_type_in_a_file():
+    params = parameters(torch.bfloat16)
+    optimizer = updraft.optimizer("AdamW", params, storage={"state": "f32"})
+    set_gradients(params, 0)
+    optimizer.step()
+    before = {name: value.clone() for name, value in optimizer.state[params[0]].items()}
+    other = reloaded(optimizer, storage={"state": "f32"})
+    for name, value in other.state[params[0]].items():
+        assert value.dtype == torch.float32
+        assert value.equal(before[name])
+
+
+def test_flags_follow_from_hyperparameters(tmp_path):
+    file = tmp_path / "heavy_ball.upd"
+    file.write_text(HEAVY_BALL)
+    params = parameters()
+    groups = [{"params": params[:1]}, {"params": params[1:], "momentum": 0.9}]
+    optimizer = updraft.optimizer(file, groups, lr=0.5)
+    set_gradients(params, 0)
+    optimizer.step()
+    assert [list(optimizer.state[param]) for param in params] == [
+        ["step"],
+        *[["step", "buffer"]] * 2,
+    ]
+
+
+def test_functions_and_chains():
+    @updraft.rule
+    def halving(param, grad, lr=0.5):
+        return param / 2 - lr * grad
+
+    chain = updraft.chain(updraft.transforms.clip_by_value(bound=0.25), halving)
+    (param,) = parameters()[1:2]
+    before = param.detach().clone()
+    optimizer = updraft.optimizer(chain, [param], bound=0.125)
+    param.grad = torch.ones_like(param)
+    optimizer.step()
+    assert torch.allclose(param, before / 2 - 0.0625)
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda o: pickle.loads(pickle.dumps(o))])
+def test_copies(duplicate):
+    params = parameters()
+    optimizer = updraft.optimizer("SGD", params, lr=0.1, momentum=0.9, nesterov=True)
+    set_gradients(params, 0)
+    optimizer.step()
+    other = duplicate(optimizer)
+    copies = other.param_groups[0]["params"]
+    for each in (params, copies):
+        set_gradients(each, 1)
+    optimizer.step()
+    other.step()
+    for param, copied in zip(params, copies, strict=True):
+        assert param.equal(copied)
+
+
+def test_options_that_are_refused():
+    with pytest.raises(updraft.InvalidArgumentError) as error:
+        updraft.optimizer("SGD", parameters(), momentun=0.9)
+    assert str(error.value) == (
+        "the rule `SGD` has no hyperparameter or static flag `momentun`; there are `lr`, "
+        "`momentum`, `dampening`, `weight_decay`, `nesterov`, `maximize`, `buffered`"
+    )
+    with pytest.raises(ValueError, match=r"^Invalid learning rate: -1\.0$"):
+        updraft.optimizer("SGD", parameters(), lr=-1)
+    with pytest.raises(
+        ValueError, match="Nesterov momentum requires a momentum and zero dampening"
+    ):
+        updraft.optimizer("SGD", parameters(), nesterov=True)
+
+
+def test_torch_is_loaded_only_for_it(run_python):
+    program = """
+import sys, updraft
+before = "torch" in sys.modules
+try:
+    updraft.optimizer("SGD", [])
+except ValueError:
+    print(before, "torch" in sys.modules)
+"""
+    assert run_python(program) == "False True"

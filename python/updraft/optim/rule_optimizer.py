@@ -1,0 +1,79 @@
+"""An optimizer of torch for any rule."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import torch
+
+from ..definition import RuleDefinition
+from ..errors import InvalidArgumentError
+from .compiled import CompiledStep
+from .correspondence import Correspondence, Place, same_names
+
+
+def _static(name: str, default: Any) -> Place:
+    return lambda group, dtype: group.get(name, default)
+
+
+class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
+    """Applies a rule to parameters of torch. `updraft.optimizer` makes it."""
+
+    def __init__(
+        self,
+        rule: RuleDefinition,
+        params: Iterable[Any],
+        *,
+        storage: Mapping[str, Any] | None = None,
+        numerics: str = "ieee",
+        **options: Any,
+    ) -> None:
+        self.rule = rule
+        params = list(params)
+        groups = [group for group in params if isinstance(group, Mapping)]
+        known = rule.hypers | rule.statics
+        for name in options:
+            if name not in known:
+                raise InvalidArgumentError(
+                    f"the rule `{rule.name}` has no hyperparameter or static flag `{name}`; "
+                    f"there are {', '.join(f'`{other}`' for other in known)}"
+                )
+        # A flag that nobody sets may follow from the hyperparameters.
+        chosen = {
+            name: _static(name, default)
+            for name, default in rule.statics.items()
+            if name in options or any(name in group for group in groups)
+        }
+        self.correspondence = Correspondence(
+            rule=rule,
+            hypers=same_names(*rule.hypers),
+            settings=chosen,
+            states=None,
+            sparse=None,
+            numerics=numerics,
+            storage=dict(storage or {}),
+        )
+        super().__init__(params, rule.hypers | options)
+        # What the rule refuses is refused here and not at the first step.
+        self._compile(scaled=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        choices = {"numerics": self.correspondence.numerics, "storage": self.correspondence.storage}
+        return super().__getstate__() | {"rule": self.rule, "choices": choices}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        choices = state.pop("choices", None)
+        if choices is not None:
+            rule = state["rule"]
+            settings = {
+                name: _static(name, default)
+                for name, default in rule.statics.items()
+                if any(name in group for group in state["param_groups"])
+            }
+            self.correspondence = Correspondence(
+                rule, same_names(*rule.hypers), settings, None, None, **choices
+            )
+        super().__setstate__(state)
+
+    def __repr__(self) -> str:
+        return super().__repr__().replace(type(self).__name__, self.rule.name, 1)
