@@ -29,6 +29,7 @@ MODULES = [
     shipped,
     sys.modules["updraft.chain"],
     sys.modules["updraft.tracing.rule"],
+    sys.modules["updraft.optim.conversion"],
 ]
 
 PACKAGE = pathlib.Path(updraft.__file__).parent

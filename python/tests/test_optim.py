@@ -426,3 +426,37 @@ def test_sparse_gradients_are_refused_as_in_torch(case):
             optimizer.step()
         messages.append(str(error.value))
     assert messages[0] == messages[1]
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if not c.options.get("maximize")], ids=str)
+def test_converted_in_training(case):
+    theirs, ours = (parameters(shapes=without_empty(case)) for _ in range(2))
+    reference = create(torch.optim, case, groups_of(theirs))
+    optimizer = create(torch.optim, case, groups_of(ours))
+    calls = []
+    optimizer.register_step_post_hook(lambda *_: calls.append(1))
+    for step in range(9):
+        if step in (3, 6):
+            optimizer = optim.convert(optimizer)
+        for params in (theirs, ours):
+            set_gradients(params, step)
+        reference.step()
+        optimizer.step()
+        kind = optim if 3 <= step < 6 else torch.optim
+        assert type(optimizer) is getattr(kind, case.optimizer.__name__)
+    assert len(calls) == 9
+    assert_close(theirs, ours, 9)
+    assert_same_states(reference, optimizer)
+
+
+def test_what_cannot_be_converted():
+    class Own(torch.optim.SGD):
+        pass
+
+    for optimizer, message in (
+        (Own(parameters(), lr=0.1), "there is no compiled step for .*Own"),
+        (torch.optim.LBFGS(parameters()), r"there is no compiled step for torch\.optim\..*LBFGS"),
+        (optim.Lion(parameters()), "torch has no optimizer `Lion`"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            optim.convert(optimizer)

@@ -1,6 +1,7 @@
 """`updraft.optimizer`: an optimizer of torch for any rule."""
 
 import copy
+import inspect
 import io
 import pickle
 
@@ -8,6 +9,7 @@ import pytest
 import torch
 
 import updraft
+import updraft.optim
 
 HEAVY_BALL = """
 rule HeavyBall(lr = 0.1, momentum = 0, static buffered = momentum != 0) {
@@ -108,6 +110,44 @@ def test_flags_follow_from_hyperparameters(tmp_path):
         ["step"],
         *[["step", "buffer"]] * 2,
     ]
+
+
+def test_classes_of_rules():
+    assert str(inspect.signature(updraft.optim.Lion)) == (
+        "(params, lr=0.0001, betas=(0.9, 0.99), weight_decay=0.0, *, maximize=False, storage=None, "
+        "numerics='ieee')"
+    )
+    assert "Symbolic Discovery" in updraft.optim.Lion.__doc__
+    theirs, ours = parameters(), parameters()
+    reference = updraft.optimizer("Lion", theirs, lr=0.1, beta1=0.5)
+    optimizer = updraft.optim.Lion(ours, 0.1, betas=(0.5, 0.99))
+    scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, total_steps=5)
+    assert optimizer.param_groups[0]["betas"][0] == 0.95
+    del scheduler
+    optimizer.param_groups[0]["betas"] = (0.5, 0.99)
+    optimizer.param_groups[0]["lr"] = 0.1
+    optimizer = pickle.loads(pickle.dumps(optimizer))
+    ours = optimizer.param_groups[0]["params"]
+    for step in range(3):
+        for each in (theirs, ours):
+            set_gradients(each, step)
+        reference.step()
+        optimizer.step()
+    for param, other in zip(theirs, ours, strict=True):
+        assert param.equal(other)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'beta1'"):
+        updraft.optim.Lion(ours, beta1=0.5)
+    with pytest.raises(AttributeError, match="has no optimizer `Lyon`"):
+        updraft.optim.Lyon  # noqa: B018
+
+
+@pytest.mark.parametrize("name", sorted({*updraft.shipped_rules()} - {*torch.optim.__all__}))
+def test_every_rule_has_a_class(name):
+    params = parameters()
+    optimizer = getattr(updraft.optim, name)(params)
+    set_gradients(params, 0)
+    optimizer.step()
+    assert name in dir(updraft.optim)
 
 
 def test_functions_and_chains():

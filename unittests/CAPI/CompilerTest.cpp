@@ -108,7 +108,7 @@ TEST(CompilerCAPI, ErrorsShowWhereAGeneratedTextComesFrom) {
   // Without a null character at its end.
   upd_source_file file{"r.py", python.data(), python.size() - 1};
   size_t begin = source.find("grda");
-  upd_source_span span{begin, begin + 4, 0, 31, 35};
+  upd_source_span span{begin, begin + 4, 0, 31, 35, 0};
   upd_source_map map{&file, 1, &span, 1};
   upd_compile_options options = withoutCache();
   options.origins = &map;
@@ -125,7 +125,7 @@ TEST(CompilerCAPI, TheCodeDoesNotDependOnOrigins) {
   options.setting_count = 1;
   ASSERT_EQ(compile(momentum, options, first), UPD_OK) << upd_last_error();
   upd_source_file file{"r.py", "text", 4};
-  upd_source_span span{0, 10, 0, 0, 4};
+  upd_source_span span{0, 10, 0, 0, 4, 0};
   upd_source_map map{&file, 1, &span, 1};
   options.origins = &map;
   ASSERT_EQ(compile(momentum, options, second), UPD_OK) << upd_last_error();
@@ -134,7 +134,7 @@ TEST(CompilerCAPI, TheCodeDoesNotDependOnOrigins) {
 
 TEST(CompilerCAPI, BadOriginsAreRefused) {
   upd_source_file file{"r.py", "text", 4};
-  upd_source_span span{0, 10, 0, 0, 4};
+  upd_source_span span{0, 10, 0, 0, 4, 0};
   auto refusalOf = [&](upd_source_map map) -> std::string {
     RuleHandle handle;
     upd_compile_options options = withoutCache();

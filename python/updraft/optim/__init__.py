@@ -5,8 +5,13 @@ Change one import, and everything else stays:
     from updraft.optim import AdamW
 
     optimizer = AdamW(model.parameters(), lr=1e-3)
+
+Every other rule of the package has a class too: `Lion`, `LAMB`, … (`updraft.shipped_rules()`).
 """
 
+from typing import TYPE_CHECKING
+
+from .conversion import convert
 from .torch_classes import (
     ASGD,
     SGD,
@@ -22,6 +27,9 @@ from .torch_classes import (
     Rprop,
 )
 
+if TYPE_CHECKING:
+    from .rule_classes import ShippedOptimizer
+
 __all__ = [
     "ASGD",
     "SGD",
@@ -35,4 +43,17 @@ __all__ = [
     "RAdam",
     "RMSprop",
     "Rprop",
+    "convert",
 ]
+
+
+def __getattr__(name: str) -> "type[ShippedOptimizer]":
+    from .rule_classes import shipped_class
+
+    return shipped_class(name)
+
+
+def __dir__() -> list[str]:
+    from ..shipped import shipped_rules
+
+    return [*__all__, *shipped_rules()]

@@ -30,7 +30,7 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
         self.rule = rule
         params = list(params)
         groups = [group for group in params if isinstance(group, Mapping)]
-        known = rule.hypers | rule.statics
+        known = self._defaults()
         for name in options:
             if name not in known:
                 raise InvalidArgumentError(
@@ -45,16 +45,25 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
         }
         self.correspondence = Correspondence(
             rule=rule,
-            hypers=same_names(*rule.hypers),
+            hypers=self._hyper_places(),
             settings=chosen,
             states=None,
             sparse=None,
             numerics=numerics,
             storage=dict(storage or {}),
         )
-        super().__init__(params, rule.hypers | options)
+        hypers = {name: value for name, value in known.items() if name not in rule.statics}
+        super().__init__(params, hypers | options)
         # What the rule refuses is refused here and not at the first step.
         self._compile(scaled=False)
+
+    def _hyper_places(self) -> Mapping[str, Place]:
+        """Where a group has each hyperparameter."""
+        return same_names(*self.rule.hypers)
+
+    def _defaults(self) -> dict[str, Any]:
+        """The options by their names in a group, with their defaults."""
+        return self.rule.hypers | self.rule.statics
 
     def __getstate__(self) -> dict[str, Any]:
         choices = {"numerics": self.correspondence.numerics, "storage": self.correspondence.storage}
@@ -64,14 +73,14 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
         state = dict(state)
         choices = state.pop("choices", None)
         if choices is not None:
-            rule = state["rule"]
+            rule = self.rule = state["rule"]
             settings = {
                 name: _static(name, default)
                 for name, default in rule.statics.items()
                 if any(name in group for group in state["param_groups"])
             }
             self.correspondence = Correspondence(
-                rule, same_names(*rule.hypers), settings, None, None, **choices
+                rule, self._hyper_places(), settings, None, None, **choices
             )
         super().__setstate__(state)
 

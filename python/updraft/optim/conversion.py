@@ -1,0 +1,55 @@
+"""From an optimizer of torch to the compiled one, and back."""
+
+import torch
+
+from . import torch_classes
+from .compiled import CompiledStep
+
+_HOOKS = (
+    "_optimizer_step_pre_hooks",
+    "_optimizer_step_post_hooks",
+    "_optimizer_state_dict_pre_hooks",
+    "_optimizer_state_dict_post_hooks",
+    "_optimizer_load_state_dict_pre_hooks",
+    "_optimizer_load_state_dict_post_hooks",
+)
+
+
+def _counterpart(kind: type) -> type[torch.optim.Optimizer]:
+    if issubclass(kind, CompiledStep):
+        for base in kind.__mro__:
+            if getattr(torch.optim, base.__name__, None) is base is not torch.optim.Optimizer:
+                return base
+        raise TypeError(f"torch has no optimizer `{kind.__name__}`")
+    compiled = getattr(torch_classes, kind.__name__, None)
+    # A class derived from one of torch's may step in another way.
+    if compiled is None or kind is not getattr(torch.optim, kind.__name__, None):
+        raise TypeError(
+            f"there is no compiled step for {kind.__module__}.{kind.__qualname__}; "
+            "`updraft.optimizer` makes one of a rule"
+        )
+    return compiled
+
+
+def convert(optimizer: torch.optim.Optimizer) -> torch.optim.Optimizer:
+    """Returns the compiled optimizer in place of one of torch, or torch's in place of that.
+
+    It has the same parameters, the same parameter groups, states and hooks, not copies of them: the
+    given one should not be used any more. A scheduler is made anew for it.
+
+    Raises:
+        TypeError: the other side has no such optimizer.
+
+    >>> import torch
+    >>> adam = torch.optim.Adam([torch.nn.Parameter(torch.ones(3))], lr=0.1)
+    >>> convert(adam).param_groups[0]["lr"]
+    0.1
+    >>> type(convert(convert(adam))) is torch.optim.Adam
+    True
+    """
+    target = _counterpart(type(optimizer))
+    converted = target.__new__(target)
+    converted.__setstate__(optimizer.__getstate__())
+    for name in _HOOKS:
+        setattr(converted, name, getattr(optimizer, name))
+    return converted

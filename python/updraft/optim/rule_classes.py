@@ -1,0 +1,93 @@
+"""A class of optimizers for each rule of the package that torch has none for."""
+
+import functools
+import inspect
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ..compiler import read_source
+from ..definition import FileDefinition
+from ..shipped import require_path, shipped_rules
+from .correspondence import Place
+from .rule_optimizer import RuleOptimizer
+
+_NAMED = inspect.Parameter.KEYWORD_ONLY
+_ANY = inspect.Parameter.POSITIONAL_OR_KEYWORD
+
+
+def _is_beta(name: str) -> bool:
+    return re.fullmatch(r"beta\d", name) is not None
+
+
+def _comment(path: str) -> str:
+    """The comment that a rule's file begins with, as a docstring has it."""
+    lines = []
+    for line in read_source(path).decode().splitlines():
+        if not line.startswith("//"):
+            break
+        lines.append(line[2:].removeprefix(" "))
+    return "\n".join(lines)
+
+
+class ShippedOptimizer(RuleOptimizer):
+    """An optimizer of a rule of the package. What the rule calls beta1, beta2, … is `betas`, as in
+    `torch.optim`.
+    """
+
+    definition: FileDefinition
+    __signature__: inspect.Signature
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        bound = self.__signature__.bind(*args, **kwargs).arguments
+        params = bound.pop("params")
+        super().__init__(self.definition, params, **bound)
+
+    def _hyper_places(self) -> Mapping[str, Place]:
+        betas = [name for name in self.rule.hypers if _is_beta(name)]
+        return {
+            name: ("betas", betas.index(name)) if name in betas else name
+            for name in self.rule.hypers
+        }
+
+    def _defaults(self) -> dict[str, Any]:
+        return {
+            name: parameter.default
+            for name, parameter in self.__signature__.parameters.items()
+            if name in ("betas", *self.rule.hypers, *self.rule.statics)
+        }
+
+
+def _signature(definition: FileDefinition) -> inspect.Signature:
+    parameters = [inspect.Parameter("params", _ANY)]
+    betas = tuple(value for name, value in definition.hypers.items() if _is_beta(name))
+    for name, value in definition.hypers.items():
+        if not _is_beta(name):
+            parameters.append(inspect.Parameter(name, _ANY, default=value))
+        elif all(parameter.name != "betas" for parameter in parameters):
+            parameters.append(inspect.Parameter("betas", _ANY, default=betas))
+    for name, value in definition.statics.items():
+        parameters.append(inspect.Parameter(name, _NAMED, default=value))
+    parameters.append(inspect.Parameter("storage", _NAMED, default=None))
+    parameters.append(inspect.Parameter("numerics", _NAMED, default="ieee"))
+    return inspect.Signature(parameters)
+
+
+@functools.cache
+def shipped_class(name: str) -> type[ShippedOptimizer]:
+    """Returns the class of a rule of the package.
+
+    Raises:
+        AttributeError: there is no such rule.
+    """
+    if name not in shipped_rules():
+        raise AttributeError(f"module 'updraft.optim' has no optimizer `{name}`")
+    path = require_path(name)
+    definition = FileDefinition(path, None, {})
+    contents = {
+        "__module__": "updraft.optim",
+        "__doc__": _comment(path),
+        "__signature__": _signature(definition),
+        "definition": definition,
+    }
+    return type(name, (ShippedOptimizer,), contents)
