@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import updraft
+import updraft.optim
 from updraft import (
     _updraft,
     array_optimizer,
