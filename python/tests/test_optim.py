@@ -235,6 +235,24 @@ def test_hooks_and_closure():
     assert calls == ["pre", "closure", "post"]
 
 
+def test_one_step_for_each_call_of_compiled_code():
+    """What torch.compile traces is run more than once on the first call; a step must not be."""
+    (param,) = parameters(shapes=[(3,)])
+    optimizer = optim.AdamW([param], lr=0.1)
+
+    @torch.compile(backend="eager")
+    def train(x):
+        optimizer.zero_grad()
+        (param * x).sum().backward()
+        optimizer.step()
+
+    counts = []
+    for _ in range(3):
+        train(torch.ones(3))
+        counts.append(optimizer.state[param]["step"].item())
+    assert counts == [1, 2, 3]
+
+
 def test_added_groups_and_flags_that_change():
     theirs, ours = (parameters(shapes=[(9,), (4, 2)]) for _ in range(2))
     optimizers = [
@@ -411,6 +429,39 @@ def test_sparse_gradients(name):
         return [table]
 
     assert_close(steps(torch.optim), steps(optim), 4)
+
+
+@pytest.mark.parametrize("options", [{}, {"lr": 0.05, "betas": (0.8, 0.99), "maximize": True}])
+def test_sparse_adam(options):
+    tables = [parameters(shapes=[(20, 4), (9,)]) for _ in range(2)]
+    optimizers = [
+        module.SparseAdam(params, **options)
+        for module, params in zip((torch.optim, optim), tables, strict=True)
+    ]
+    for step in range(8):
+        if step == 4:  # each goes on with the states of the other
+            saved = [copy.deepcopy(optimizer.state_dict()) for optimizer in optimizers]
+            for optimizer, other in zip(optimizers, reversed(saved), strict=True):
+                optimizer.load_state_dict(other)
+        for params in tables:
+            generator = torch.Generator().manual_seed(step)
+            for param in params:
+                rows = torch.randint(len(param), (1, 7), generator=generator)
+                values = torch.randn(7, *param.shape[1:], generator=generator)
+                param.grad = torch.sparse_coo_tensor(rows, values, param.shape)
+        for optimizer in optimizers:
+            optimizer.step()
+    assert_close(*tables, 8)
+    for theirs, ours in zip(*(o.state_dict()["state"].values() for o in optimizers), strict=True):
+        assert list(theirs) == list(ours)
+        assert type(ours["step"]) is int
+        assert ours["step"] == 8
+    tables[1][0].grad = torch.ones(20, 4)
+    with pytest.raises(RuntimeError) as error:
+        optimizers[1].step()
+    assert str(error.value) == (
+        "SparseAdam does not support dense gradients, please consider Adam instead"
+    )
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if not c.options], ids=str)

@@ -24,8 +24,8 @@ upd_tensor absentGradient() {
 } // namespace
 
 GroupStepper::GroupStepper(int64_t rule, std::vector<at::Tensor> tensors,
-                           std::vector<double> initial, std::string refusal)
-    : sparseRefusal(std::move(refusal)) {
+                           std::vector<double> initial, std::string sparse, std::string dense)
+    : sparseRefusal(std::move(sparse)), denseRefusal(std::move(dense)) {
   const Library &library = Library::get();
   auto *compiled = reinterpret_cast<upd_rule *>(static_cast<uintptr_t>(rule));
   for (size_t i = 0; i < library.upd_rule_hyper_count(compiled); ++i)
@@ -129,6 +129,7 @@ void GroupStepper::takeGradient(size_t index) {
     held.push_back(std::move(values));
     return;
   }
+  TORCH_CHECK(denseRefusal.empty(), denseRefusal);
   at::Tensor real = grad.is_complex() || grad.is_neg() || grad.is_conj()
                         ? realOf(grad.resolve_conj().resolve_neg())
                         : grad;

@@ -20,9 +20,9 @@ class GroupStepper : public torch::CustomClassHolder {
 public:
   /// `rule` is the address of a upd_rule. All parameters have its storage type, and the order of
   /// hyperparameters is its own. `sparseRefusal` is what is said to a sparse gradient; empty: it is
-  /// taken.
+  /// taken. `denseRefusal` is the same for another one.
   GroupStepper(int64_t rule, std::vector<at::Tensor> params, std::vector<double> hypers,
-               std::string sparseRefusal);
+               std::string sparseRefusal, std::string denseRefusal);
 
   enum Outcome : int64_t {
     Done = 0,
@@ -91,7 +91,7 @@ private:
   std::shared_ptr<Handle> handle; ///< shared with the tensors over its states
   std::vector<const char *> hyperNames;
   std::vector<double> hypers;
-  std::string sparseRefusal;
+  std::string sparseRefusal, denseRefusal;
   std::vector<int64_t> fresh;
 
   // Of the step that runs.

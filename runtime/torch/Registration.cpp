@@ -20,7 +20,8 @@ TORCH_LIBRARY(updraft, library) {
   library.def("torch_version() -> str", torchVersion);
   library.def("library_version() -> str", libraryVersion);
   library.class_<GroupStepper>("GroupStepper")
-      .def(torch::init<int64_t, std::vector<at::Tensor>, std::vector<double>, std::string>())
+      .def(torch::init<int64_t, std::vector<at::Tensor>, std::vector<double>, std::string,
+                       std::string>())
       .def("step", &GroupStepper::step)
       .def("take_fresh", &GroupStepper::takeFresh)
       .def("has_state", &GroupStepper::hasState)

@@ -25,6 +25,7 @@ from .torch_classes import (
     RAdam,
     RMSprop,
     Rprop,
+    SparseAdam,
 )
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ __all__ = [
     "RAdam",
     "RMSprop",
     "Rprop",
+    "SparseAdam",
     "convert",
 ]
 

@@ -77,11 +77,11 @@ class Bucket:
         self.read_hypers = [reader(place) for place in correspondence.hypers.values()]
         # The first hyperparameter of a chain is that of its first stage.
         initial = self.hypers(group, 1.0 if scaled else None)
-        refusal = correspondence.sparse or ""
+        refusals = correspondence.sparse or "", correspondence.dense or ""
 
         def make(settings: dict[str, Any]) -> None:
             self.rule = _compile(correspondence, settings, dtype, scaled)
-            self.stepper = GroupStepper(self.rule._compiled.address, params, initial, refusal)
+            self.stepper = GroupStepper(self.rule._compiled.address, params, initial, *refusals)
 
         try:
             make(settings)
@@ -127,6 +127,9 @@ class Bucket:
             if value is None:
                 continue
             if name == "step":
+                if not isinstance(value, torch.Tensor):
+                    value = torch.tensor(float(value))
+                    dict.__setitem__(state, name, value)
                 self.stepper.bind_step_count(number, value)
                 continue
             if name.endswith(_SCALE):

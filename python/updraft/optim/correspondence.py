@@ -37,6 +37,7 @@ class Correspondence:
         states: the names of the states in torch's order, or None for the rule's; "step" is the step
             count.
         sparse: what torch says to a sparse gradient; None if the rule takes it.
+        dense: the same of any other gradient.
         numerics: how arithmetic rounds.
         storage: storage types of what is not stored like the parameter.
     """
@@ -46,6 +47,7 @@ class Correspondence:
     settings: Mapping[str, Place]
     states: tuple[str, ...] | None
     sparse: str | None
+    dense: str | None = None
     numerics: str = "torch"
     storage: Mapping[str, Any] = field(default_factory=dict)
 

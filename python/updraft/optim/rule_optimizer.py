@@ -80,7 +80,7 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
                 if any(name in group for group in state["param_groups"])
             }
             self.correspondence = Correspondence(
-                rule, self._hyper_places(), settings, None, None, **choices
+                rule, self._hyper_places(), settings, states=None, sparse=None, **choices
             )
         super().__setstate__(state)
 

@@ -179,3 +179,24 @@ class Adafactor(CompiledStep, torch.optim.Adafactor):
         states=("step", "row_var", "col_var", "variance"),
         sparse=_unsupported("Adafactor"),
     )
+
+
+class SparseAdam(CompiledStep, torch.optim.SparseAdam):
+    """`torch.optim.SparseAdam`, compiled from `rules/sparse_adam.upd`."""
+
+    correspondence = Correspondence(
+        rule="SparseAdam",
+        hypers={"lr": "lr", **BETAS, "eps": "eps"},
+        settings=same_names("maximize"),
+        states=("step", "exp_avg", "exp_avg_sq"),
+        sparse=None,
+        dense="SparseAdam does not support dense gradients, please consider Adam instead",
+    )
+
+    def state_dict(self) -> dict[str, Any]:
+        """Returns the state as torch's class does, whose step counts are integers."""
+        packed = super().state_dict()
+        for state in packed["state"].values():
+            if "step" in state:
+                state["step"] = int(state["step"])
+        return packed
