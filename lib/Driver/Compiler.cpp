@@ -10,12 +10,14 @@
 #include "Updraft/IR/UpdraftDialect.h"
 #include "Updraft/Transforms/Passes.h"
 #include "Updraft/Transforms/Pipelines.h"
+#include "Updraft/Transforms/SharedReductions.h"
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "updraft/Driver/StatusError.h"
 #include "updraft/Frontend/Frontend.h"
 #include "updraft/Target/CodeGenerator.h"
 #include "updraft/Target/Pipelines.h"
 #include "updraft/Target/SplitModule.h"
+#include "updraft/Target/TorchSource.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/Constants.h"
@@ -34,12 +36,14 @@ static constexpr size_t minOperationsOfTwoThreads = 1000;
 /// process whose rules all come from the cache does without.
 struct Compiler::Cached {
   Cached()
-      : context(makeRegistry(), MLIRContext::Threading::DISABLED), toPlan(&context),
-        toLLVM(&context), toLineTables(&context) {
+      : context(makeRegistry(), MLIRContext::Threading::DISABLED), toTorch(&context),
+        toPlan(&context), toLLVM(&context), toLineTables(&context) {
+    toTorch.addPass(createExpandStoragePass());
+    toTorch.addPass(createSimplifyPass());
     buildSchedulePipeline(toPlan);
     buildLLVMDialectPipeline(toLLVM);
     toLineTables.addPass(LLVM::createDIScopeForLLVMFuncOpPass());
-    for (PassManager *passes : {&toPlan, &toLLVM, &toLineTables})
+    for (PassManager *passes : {&toTorch, &toPlan, &toLLVM, &toLineTables})
       passes->addInstrumentation(std::make_unique<DumpAfterPasses>(dump));
     skipVerification(toLLVM);
   }
@@ -81,6 +85,7 @@ struct Compiler::Cached {
   }
 
   MLIRContext context; // threads would cost more than they save on modules of this size
+  PassManager toTorch;
   PassManager toPlan;
   PassManager toLLVM;
   PassManager toLineTables;
@@ -115,6 +120,19 @@ public:
         dumpFolderOf(program, request, rules.empty() ? "" : (*rules.begin()).getSymName()));
     dump->write("import.mlir", *module);
     cached.dump = dump->isWanted() ? &*dump : nullptr;
+    return llvm::Error::success();
+  }
+
+  /// To operations of torch, as text.
+  llvm::Error printTorch(llvm::raw_ostream &os) {
+    if (llvm::Error error = run(cached.toTorch, "torch"))
+      return error;
+    dropUnneededReductions(*module);
+    std::string text, reason;
+    llvm::raw_string_ostream textStream(text);
+    if (failed(printTorchSource(*module, textStream, reason)))
+      return makeError(UPD_UNSUPPORTED, "cannot write the rule with torch's operations: " + reason);
+    os << text;
     return llvm::Error::success();
   }
 
@@ -330,6 +348,8 @@ llvm::Error Compiler::emit(const CompileRequest &request, Stage stage, llvm::raw
   using Step = llvm::Error (Compilation::*)();
   if (llvm::Error error = compilation.import(**program))
     return error;
+  if (stage == Stage::Torch)
+    return compilation.printTorch(os);
   const std::pair<Stage, Step> steps[] = {{Stage::Schedule, &Compilation::schedule},
                                           {Stage::Loops, &Compilation::lowerToLoops},
                                           {Stage::LLVM, &Compilation::lowerToLLVM}};

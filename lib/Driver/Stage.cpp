@@ -7,8 +7,8 @@
 using namespace updraft;
 
 llvm::ArrayRef<llvm::StringRef> updraft::stageNames() {
-  static constexpr llvm::StringRef names[] = {"ast",  "updraft", "schedule", "loops",
-                                              "llvm", "asm",     "obj"};
+  static constexpr llvm::StringRef names[] = {"ast",   "updraft", "torch", "schedule",
+                                              "loops", "llvm",    "asm",   "obj"};
   return names;
 }
 

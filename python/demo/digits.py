@@ -20,7 +20,7 @@ import updraft
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # What one would open a stage's text with.
-SUFFIXES = {"llvm": "ll", "asm": "s", "ast": "txt"}
+SUFFIXES = {"llvm": "ll", "asm": "s", "ast": "txt", "torch": "py"}
 
 # Training amplifies rounding: the first steps are held to it, the rest to what it may become.
 FIRST_STEPS = 100

@@ -30,6 +30,7 @@ from .errors import (
     UnsupportedError,
     UpdraftError,
 )
+from .functional import MetaOptimizer, TorchStep
 from .shipped import shipped_rules
 from .torch_optimizer import optimizer
 from .tracing.functions import (
@@ -111,6 +112,7 @@ __all__ = [
     "Group",
     "InternalError",
     "InvalidArgumentError",
+    "MetaOptimizer",
     "NotFoundError",
     "Optimizer",
     "OutOfMemoryError",
@@ -118,6 +120,7 @@ __all__ = [
     "Rule",
     "RuleDefinition",
     "Static",
+    "TorchStep",
     "UnsupportedError",
     "UpdraftError",
     "Value",

@@ -11,7 +11,7 @@ from .errors import InvalidArgumentError, from_os_error
 if TYPE_CHECKING:
     from .definition import RuleDefinition
 
-STAGES = ("ast", "updraft", "schedule", "loops", "llvm", "asm")
+STAGES = ("ast", "updraft", "torch", "schedule", "loops", "llvm", "asm")
 
 
 def path_text(path: str | bytes | os.PathLike[Any]) -> str:
@@ -120,8 +120,8 @@ class Rule:
         return self._compiled.origin
 
     def emit(self, stage: str) -> str:
-        """Returns the rule's text at one of `STAGES`: "ast", "updraft", "schedule", "loops",
-        "llvm" or "asm". Compiles afresh, so the text is that of this machine's CPU.
+        """Returns the rule's text at one of `STAGES`: "ast", "updraft", "torch", "schedule",
+        "loops", "llvm" or "asm". Compiles afresh, so the text is that of this machine's CPU.
         """
         return self._compiled.emit(stage)
 

@@ -9,6 +9,7 @@ from .compiler import Rule, compile_source, path_text, read_source, setting_lite
 from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
+    from .functional import TorchStep
     from .tracing.printer import Source
 
 
@@ -111,6 +112,44 @@ class RuleDefinition(abc.ABC):
     ) -> str:
         """Returns the rule's text at one of `updraft.STAGES`."""
         return self.compile(set=set, storage=storage, numerics=numerics).emit(stage)
+
+    def to_torch(
+        self,
+        *,
+        set: Mapping[str, Any] | None = None,
+        storage: Mapping[str, Any] | None = None,
+    ) -> "TorchStep":
+        """Returns the step as a pure function of torch tensors, which autograd follows.
+
+        `step(params, grads, state, **hypers)` returns the next parameters and state. It computes
+        in the type that a compiled rule for such parameters does, with out-of-place operations.
+
+        Args:
+            set: static arguments, and defaults of hyperparameters.
+            storage: storage types, as of `updraft.compile`; values are stored like the first
+                parameter of a call where nothing is said.
+
+        Raises:
+            UnsupportedError: the first call does, for a rule with random numbers or with a state
+                in blocks.
+        """
+        from .functional import TorchStep
+
+        return TorchStep(self, set, storage)
+
+    def to_torch_source(
+        self,
+        *,
+        set: Mapping[str, Any] | None = None,
+        storage: Mapping[str, Any] | None = None,
+    ) -> str:
+        """Returns the Python module that `to_torch` runs, which needs torch and nothing else.
+
+        Its function `step(params, grads, states, group, hyper)` takes lists of tensors and of
+        their states, which are empty dicts at first, and two dicts: the states of the group, and
+        all hyperparameters. It returns the next parameters, states, and states of the group.
+        """
+        return self.ir("torch", set=set, storage=storage)
 
     def explain(
         self,

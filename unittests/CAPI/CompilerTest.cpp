@@ -228,8 +228,8 @@ TEST(CompilerCAPI, EmitsEveryStage) {
   char *text = nullptr;
   EXPECT_EQ(upd_emit(momentum, std::strlen(momentum), nullptr, &options, "ptx", &text),
             UPD_INVALID_ARGUMENT);
-  EXPECT_STREQ(upd_last_error(), "unknown stage `ptx`; the stages are ast, updraft, schedule, "
-                                 "loops, llvm, asm, explain");
+  EXPECT_STREQ(upd_last_error(), "unknown stage `ptx`; the stages are ast, updraft, torch, "
+                                 "schedule, loops, llvm, asm, explain");
 }
 
 TEST(CompilerCAPI, ThreadsCompileAtOnce) {

@@ -30,8 +30,9 @@ static SmallVector<ReduceOp> groupReductionsOf(RuleOp rule) {
   return reductions;
 }
 
-static unsigned numberOf(ReduceOp reduce) {
-  return cast<IntegerAttr>(reduce->getDiscardableAttr(numberName)).getInt();
+std::optional<unsigned> updraft::sharedNumberOf(ReduceOp reduce) {
+  auto number = dyn_cast_or_null<IntegerAttr>(reduce->getDiscardableAttr(numberName));
+  return number ? std::optional<unsigned>(number.getInt()) : std::nullopt;
 }
 
 bool updraft::isShared(ReduceOp reduce) { return reduce->hasAttr(numberName); }
@@ -48,7 +49,7 @@ static std::multimap<unsigned, ReductionKind> numbersOf(ArrayRef<ReduceOp> reduc
   std::multimap<unsigned, ReductionKind> numbers;
   for (ReduceOp reduce : reductions)
     if (isShared(reduce))
-      numbers.insert({numberOf(reduce), reduce.getKind()});
+      numbers.insert({*sharedNumberOf(reduce), reduce.getKind()});
   return numbers;
 }
 
@@ -84,7 +85,7 @@ void updraft::dropUnneededReductions(ModuleOp module) {
   for (RuleOp rule : pairOf(module))
     for (ReduceOp reduce : groupReductionsOf(rule))
       if (isShared(reduce)) {
-        numbered.push_back({reduce, numberOf(reduce)});
+        numbered.push_back({reduce, *sharedNumberOf(reduce)});
         count = std::max(count, numbered.back().second + 1);
         reduce->removeDiscardableAttr(numberName);
       }

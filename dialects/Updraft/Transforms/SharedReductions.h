@@ -15,6 +15,9 @@ namespace updraft {
 /// be removed then, nor merged with another.
 bool isShared(ReduceOp reduce);
 
+/// Its number, if it has one: what it has in common with its counterpart.
+std::optional<unsigned> sharedNumberOf(ReduceOp reduce);
+
 /// The reductions of the rule that are shared, in its order.
 llvm::SmallVector<mlir::Value> sharedReductionsOf(RuleOp rule);
 

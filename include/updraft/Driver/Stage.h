@@ -10,8 +10,9 @@
 
 namespace updraft {
 
-/// In the order in which a rule passes through them; see docs/architecture.md.
-enum class Stage { Ast, Updraft, Schedule, Loops, LLVM, Asm, Obj };
+/// In the order in which a rule passes through them; see docs/architecture.md. Torch is one that
+/// ends there: nothing is made of its text.
+enum class Stage { Ast, Updraft, Torch, Schedule, Loops, LLVM, Asm, Obj };
 
 /// The names of the stages, indexed by Stage: "ast", "updraft", …
 llvm::ArrayRef<llvm::StringRef> stageNames();

@@ -1,0 +1,365 @@
+//===- TorchExpression.cpp - Values of a rule as expressions of torch -------------------------===//
+
+#include "TorchExpression.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace updraft;
+using namespace updraft::torch;
+
+// What has more operations within each other gets a name.
+static constexpr unsigned maxDepth = 4;
+
+// Names that a value of the rule must not take: Python's own, and those of the printed functions.
+static constexpr llvm::StringLiteral reservedNames[] = {
+    "False",  "None",     "True",    "and",    "as",    "assert", "async",   "await",    "break",
+    "class",  "continue", "def",     "del",    "elif",  "else",   "except",  "finally",  "for",
+    "from",   "global",   "if",      "import", "in",    "is",     "lambda",  "nonlocal", "not",
+    "or",     "pass",     "raise",   "return", "try",   "while",  "with",    "yield",    "torch",
+    "scalar", "spread",   "largest", "state",  "group", "hyper",  "reduced", "size"};
+
+std::string torch::dtypeOf(Type type) {
+  if (type.isInteger(1))
+    return "torch.bool";
+  if (type.isInteger(64))
+    return "torch.int64";
+  if (type.isBF16())
+    return "torch.bfloat16";
+  return "torch.float" + std::to_string(type.getIntOrFloatBitWidth());
+}
+
+std::string torch::identifier(StringRef name) {
+  std::string text;
+  for (char c : name)
+    text += llvm::isAlnum(c) ? c : '_';
+  if (text.empty() || llvm::isDigit(text.front()))
+    text = "_" + text;
+  return text;
+}
+
+std::string torch::quoted(StringRef text) {
+  std::string result;
+  llvm::raw_string_ostream os(result);
+  os << '"';
+  llvm::printEscapedString(text, os);
+  os << '"';
+  return result;
+}
+
+/// The shortest decimal that reads as the same f64.
+static std::string numberText(double value) {
+  if (std::isnan(value))
+    return "torch.nan";
+  if (std::isinf(value))
+    return value > 0 ? "torch.inf" : "-torch.inf";
+  std::string text;
+  for (int digits = 1; digits <= 17; ++digits) {
+    char buffer[40];
+    std::snprintf(buffer, sizeof buffer, "%.*g", digits, value);
+    text = buffer;
+    if (std::strtod(buffer, nullptr) == value)
+      break;
+  }
+  return StringRef(text).contains_insensitive('e') || StringRef(text).contains('.') ? text
+                                                                                    : text + ".0";
+}
+
+FunctionBody::FunctionBody(ArrayRef<Value> roots, const ReductionPlaces &places)
+    : roots(roots), places(places) {
+  for (StringRef name : reservedNames)
+    taken.insert(name);
+  // They are the arguments.
+  taken.insert("param");
+  taken.insert("grad");
+  for (Value root : roots)
+    collect(root);
+}
+
+void FunctionBody::collect(Value value) {
+  SmallVector<Value> open = {value};
+  while (!open.empty()) {
+    Value next = open.pop_back_val();
+    ++uses[next];
+    Operation *op = next.getDefiningOp();
+    // What is reduced over the group is given to the function, and the initial value of a state is
+    // another function's.
+    if (needed.insert(op).second && !places.contains(op) && !isa<StateOp>(op))
+      open.append(op->operand_begin(), op->operand_end());
+  }
+}
+
+std::string FunctionBody::unique(StringRef name) {
+  std::string first = identifier(name);
+  std::string text = first;
+  for (unsigned number = 2; !taken.insert(text).second; ++number)
+    text = first + "_" + std::to_string(number);
+  return text;
+}
+
+std::string FunctionBody::operand(Value value, Binding least, bool asTensor) {
+  const Expression &expression = expressions.at(value);
+  if (asTensor && expression.isNumber)
+    return "torch.tensor(" + expression.text + ", dtype=" + dtypeOf(value.getType()) + ")";
+  return expression.binding < least ? "(" + expression.text + ")" : expression.text;
+}
+
+std::string FunctionBody::textOf(Value value) { return expressions.at(value).text; }
+
+std::string FunctionBody::tensorOf(Value value) {
+  return operand(value, Binding::Compare, /*asTensor=*/true);
+}
+
+std::string FunctionBody::primaryOf(Value value) {
+  return operand(value, Binding::Primary, /*asTensor=*/true);
+}
+
+FunctionBody::Expression FunctionBody::binary(Operation &op, StringRef symbol, Binding binding) {
+  // Operators group to the left, but for `**` and comparisons, which do not.
+  Binding tighter = binding == Binding::Power ? Binding::Unary
+                                              : static_cast<Binding>(static_cast<int>(binding) + 1);
+  Binding left = binding == Binding::Power     ? Binding::Primary
+                 : binding == Binding::Compare ? Binding::Or
+                                               : binding;
+  // One of the two must be a tensor.
+  bool areNumbers =
+      llvm::all_of(op.getOperands(), [&](Value value) { return expressions.at(value).isNumber; });
+  return {operand(op.getOperand(0), left, areNumbers) + " " + symbol.str() + " " +
+              operand(op.getOperand(1), tighter),
+          binding};
+}
+
+FunctionBody::Expression FunctionBody::call(Operation &op, StringRef function) {
+  std::string text = function.str() + "(";
+  for (auto [index, value] : llvm::enumerate(op.getOperands()))
+    text += (index ? ", " : "") + tensorOf(value);
+  return {text + ")"};
+}
+
+FunctionBody::Expression FunctionBody::convert(Value value, Type type) {
+  return {primaryOf(value) + ".to(" + dtypeOf(type) + ")"};
+}
+
+FunctionBody::Expression FunctionBody::input(Operation &op) {
+  Type type = op.getResult(0).getType();
+  auto converted = [&](std::string text, Type storage) {
+    return Expression{storage == type ? text : text + ".to(" + dtypeOf(type) + ")"};
+  };
+  return llvm::TypeSwitch<Operation *, Expression>(&op)
+      .Case([&](HyperOp hyper) {
+        return Expression{"scalar(hyper[" + quoted(hyper.getName()) + "])"};
+      })
+      .Case([&](ParamOp param) { return converted("param", param.getStorage()); })
+      .Case([&](GradOp grad) { return converted("grad", grad.getStorage()); })
+      .Case([&](StepOp) { return Expression{"state[\"step\"] + 1", Binding::Add}; })
+      .Case([&](FirstOp) { return Expression{"state[\"step\"] == 0", Binding::Compare}; })
+      .Case([&](StateOp state) {
+        std::string text = (state.getOver() == Extent::group ? "group[" : "state[") +
+                           quoted(state.getName()) + "]";
+        return converted(text, state.getStorage());
+      })
+      .Case([&](SizeOp count) {
+        switch (count.getOver()) {
+        case Extent::row:
+          return Expression{"scalar(param.shape[-1])"};
+        case Extent::column:
+          return Expression{"scalar(param.shape[-2])"};
+        case Extent::group:
+          return Expression{"scalar(size)"};
+        default:
+          return Expression{"scalar(param.numel())"};
+        }
+      })
+      .Default([](Operation *) { return Expression{""}; });
+}
+
+FunctionBody::Expression FunctionBody::reduction(ReduceOp reduce) {
+  if (auto place = places.find(reduce); place != places.end())
+    return {"reduced[" + std::to_string(place->second) + "]"};
+  Value value = reduce.getInput();
+  std::string text = value.getType().isF64() ? operand(value, Binding::Primary)
+                                             : convert(value, reduce.getType()).text;
+  StringRef dimensions = reduce.getOver() == Extent::row      ? "-1, keepdim=True"
+                         : reduce.getOver() == Extent::column ? "-2, keepdim=True"
+                         : reduce.getOver() == Extent::batch  ? "(-2, -1), keepdim=True"
+                                                              : "";
+  if (reduce.getKind() == ReductionKind::sum)
+    return {text + ".sum(" + dimensions.str() + ")"};
+  if (!dimensions.empty())
+    return {text + ".amax(" + dimensions.str() + ")"};
+  return {"largest(" + text + ")"};
+}
+
+FunctionBody::Expression FunctionBody::comparison(Operation &op) {
+  auto plain = [&](StringRef symbol) { return binary(op, symbol, Binding::Compare); };
+  auto negated = [&](StringRef symbol) {
+    return Expression{"~(" + plain(symbol).text + ")", Binding::Unary};
+  };
+  auto unordered = [&]() -> std::string {
+    std::string text = "torch.isnan(" + tensorOf(op.getOperand(0)) + ")";
+    if (op.getOperand(0) == op.getOperand(1))
+      return text;
+    return "(" + text + " | torch.isnan(" + tensorOf(op.getOperand(1)) + "))";
+  };
+  if (auto compare = dyn_cast<arith::CmpIOp>(op)) {
+    switch (compare.getPredicate()) {
+    case arith::CmpIPredicate::eq:
+      return plain("==");
+    case arith::CmpIPredicate::ne:
+      return plain("!=");
+    case arith::CmpIPredicate::slt:
+      return plain("<");
+    case arith::CmpIPredicate::sle:
+      return plain("<=");
+    case arith::CmpIPredicate::sgt:
+      return plain(">");
+    case arith::CmpIPredicate::sge:
+      return plain(">=");
+    default:
+      return {""};
+    }
+  }
+  switch (cast<arith::CmpFOp>(op).getPredicate()) {
+  case arith::CmpFPredicate::OEQ:
+    return plain("==");
+  case arith::CmpFPredicate::UNE:
+    return plain("!=");
+  case arith::CmpFPredicate::OLT:
+    return plain("<");
+  case arith::CmpFPredicate::OLE:
+    return plain("<=");
+  case arith::CmpFPredicate::OGT:
+    return plain(">");
+  case arith::CmpFPredicate::OGE:
+    return plain(">=");
+  case arith::CmpFPredicate::UGE:
+    return negated("<");
+  case arith::CmpFPredicate::UGT:
+    return negated("<=");
+  case arith::CmpFPredicate::ULE:
+    return negated(">");
+  case arith::CmpFPredicate::ULT:
+    return negated(">=");
+  case arith::CmpFPredicate::UNO:
+    return {unordered()};
+  case arith::CmpFPredicate::ORD:
+    return {"~" + unordered(), Binding::Unary};
+  default:
+    return {""};
+  }
+}
+
+/// No text stands for what torch has no counterpart of.
+FunctionBody::Expression FunctionBody::make(Operation &op) {
+  if (Attribute attribute; matchPattern(&op, m_Constant(&attribute))) {
+    Expression number;
+    if (auto real = dyn_cast<FloatAttr>(attribute))
+      number.text = numberText(real.getValueAsDouble());
+    else if (auto integer = dyn_cast<IntegerAttr>(attribute))
+      number.text = !integer.getType().isInteger(1) ? std::to_string(integer.getInt())
+                    : integer.getValue().isZero()   ? "False"
+                                                    : "True";
+    number.binding = StringRef(number.text).starts_with("-") ? Binding::Unary : Binding::Primary;
+    number.isNumber = true;
+    return number;
+  }
+  return llvm::TypeSwitch<Operation *, Expression>(&op)
+      .Case<HyperOp, ParamOp, GradOp, StateOp, StepOp, FirstOp, SizeOp>(
+          [&](auto) { return input(op); })
+      .Case([&](ReduceOp reduce) { return reduction(reduce); })
+      .Case<arith::CmpFOp, arith::CmpIOp>([&](auto) { return comparison(op); })
+      .Case<arith::TruncFOp, arith::ExtFOp, arith::SIToFPOp, arith::FPToSIOp>(
+          [&](auto cast) { return convert(cast.getIn(), cast.getType()); })
+      .Case<arith::AddFOp, arith::AddIOp>([&](auto) { return binary(op, "+", Binding::Add); })
+      .Case<arith::SubFOp, arith::SubIOp>([&](auto) { return binary(op, "-", Binding::Add); })
+      .Case<arith::MulFOp, arith::MulIOp>([&](auto) { return binary(op, "*", Binding::Multiply); })
+      .Case([&](arith::DivFOp) { return binary(op, "/", Binding::Multiply); })
+      .Case<math::PowFOp, math::FPowIOp>([&](auto) { return binary(op, "**", Binding::Power); })
+      .Case([&](arith::AndIOp) { return binary(op, "&", Binding::And); })
+      .Case([&](arith::OrIOp) { return binary(op, "|", Binding::Or); })
+      .Case([&](arith::XOrIOp) {
+        if (matchPattern(op.getOperand(1), m_One()) && op.getResult(0).getType().isInteger(1))
+          return Expression{"~" + operand(op.getOperand(0), Binding::Unary, true), Binding::Unary};
+        return binary(op, "^", Binding::Xor);
+      })
+      .Case([&](arith::NegFOp) {
+        return Expression{"-" + operand(op.getOperand(0), Binding::Unary, true), Binding::Unary};
+      })
+      .Case([&](arith::SelectOp select) {
+        bool areNumbers = expressions.at(select.getTrueValue()).isNumber &&
+                          expressions.at(select.getFalseValue()).isNumber;
+        return Expression{"torch.where(" + tensorOf(select.getCondition()) + ", " +
+                          operand(select.getTrueValue(), Binding::Compare, areNumbers) + ", " +
+                          textOf(select.getFalseValue()) + ")"};
+      })
+      .Case([&](math::FmaOp) {
+        return Expression{operand(op.getOperand(0), Binding::Multiply, true) + " * " +
+                              operand(op.getOperand(1), Binding::Unary) + " + " +
+                              operand(op.getOperand(2), Binding::Multiply),
+                          Binding::Add};
+      })
+      .Case([&](arith::MaximumFOp) { return call(op, "torch.maximum"); })
+      .Case([&](arith::MinimumFOp) { return call(op, "torch.minimum"); })
+      .Case([&](arith::MaxNumFOp) { return call(op, "torch.fmax"); })
+      .Case([&](arith::MinNumFOp) { return call(op, "torch.fmin"); })
+      .Case([&](arith::RemFOp) { return call(op, "torch.fmod"); })
+      .Case([&](math::AbsFOp) { return call(op, "torch.abs"); })
+      .Case([&](math::CeilOp) { return call(op, "torch.ceil"); })
+      .Case([&](math::ExpOp) { return call(op, "torch.exp"); })
+      .Case([&](math::FloorOp) { return call(op, "torch.floor"); })
+      .Case([&](math::LogOp) { return call(op, "torch.log"); })
+      .Case([&](math::SqrtOp) { return call(op, "torch.sqrt"); })
+      .Case([&](math::TanhOp) { return call(op, "torch.tanh"); })
+      .Default([](Operation *) { return Expression{""}; });
+}
+
+/// What the rule calls the value; nothing if it has no name.
+static StringRef nameOf(Operation &op) {
+  return llvm::TypeSwitch<Operation *, StringRef>(&op)
+      .Case<HyperOp, StateOp>([](auto named) { return named.getName(); })
+      .Case([](ParamOp) { return "param"; })
+      .Case([](GradOp) { return "grad"; })
+      .Case([](StepOp) { return "step"; })
+      .Case([](FirstOp) { return "first"; })
+      .Default([](Operation *other) -> StringRef {
+        auto name = other->getLoc()->findInstanceOf<NameLoc>();
+        return name ? name.getName().getValue() : "";
+      });
+}
+
+LogicalResult FunctionBody::print(raw_ostream &os, std::string &reason) {
+  if (roots.empty())
+    return success();
+  for (Operation &op : roots.front().getDefiningOp()->getBlock()->without_terminator()) {
+    if (!needed.contains(&op))
+      continue;
+    Value result = op.getResult(0);
+    Expression expression = make(op);
+    if (expression.text.empty()) {
+      reason = llvm::formatv("torch has no counterpart of `{0}`", op.getName().getStringRef());
+      return failure();
+    }
+    if (!places.contains(&op))
+      for (Value value : op.getOperands())
+        if (auto found = expressions.find(value); found != expressions.end())
+          expression.depth = std::max(expression.depth, found->second.depth + 1);
+    StringRef name = nameOf(op);
+    bool isPlain = expression.isNumber || expression.text == "param" || expression.text == "grad";
+    bool isShort = expression.depth <= maxDepth || llvm::is_contained(roots, result);
+    if (isPlain || (name.empty() && uses[result] == 1 && isShort)) {
+      expressions[result] = std::move(expression);
+      continue;
+    }
+    std::string variable = unique(name.empty() ? "value" : name);
+    os << "    " << variable << " = " << expression.text << "\n";
+    expressions[result] = {variable};
+  }
+  return success();
+}

@@ -1,0 +1,228 @@
+"""Rules as out-of-place operations of torch: the values of compiled steps, and their gradients."""
+
+import numpy
+import pytest
+import torch
+
+import updraft
+
+from .conftest import MOMENTUM
+
+SHAPES = [(3, 4), (5,), (2, 3, 2), (), (1, 1)]
+STATIC = [
+    ("AdamW", {"amsgrad": True, "maximize": True}),
+    ("SGD", {"momentum": 0.9, "nesterov": True, "weight_decay": 0.01}),
+    ("RMSprop", {"centered": True, "momentum": 0.9}),
+]
+
+
+def make_tensors(seed, dtype=torch.float64):
+    generator = torch.Generator().manual_seed(seed)
+    return [
+        torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype) for shape in SHAPES
+    ]
+
+
+def compare_steps(definition, dtype, tolerance, count=5, set=None):
+    expected = make_tensors(0, dtype)
+    found = [param.clone() for param in expected]
+    step = definition.to_torch(set=set)
+    storage = {"param": dtype, "grad": dtype}
+    optimizer = updraft.Optimizer(definition.compile(set=set, storage=storage), expected)
+    state = None
+    for index in range(count):
+        grads = make_tensors(index + 1, dtype)
+        optimizer.step(grads)
+        before = [param.clone() for param in found]
+        found_next, state = step(found, grads, state)
+        assert all(map(torch.equal, before, found)), "a step changed its argument"
+        found = found_next
+    for a, b in zip(found, expected, strict=True):
+        assert a.dtype == dtype and a.shape == b.shape
+        torch.testing.assert_close(a, b, rtol=tolerance, atol=tolerance)
+    for index, states in state["params"].items():
+        for name, values in optimizer.state(index).items():
+            kept = states[name] if name in states else state["group"][name]
+            assert tuple(kept.shape) == values.shape or values.size == 1
+            numpy.testing.assert_allclose(
+                kept.double().numpy().reshape(values.shape),
+                values.astype("float64"),
+                rtol=tolerance,
+                atol=tolerance,
+            )
+
+
+@pytest.mark.parametrize("name", updraft.shipped_rules())
+def test_steps_are_those_of_the_compiled_rule(name):
+    compare_steps(updraft.load(name), torch.float64, 1e-12)
+
+
+@pytest.mark.parametrize("name, set", STATIC)
+def test_static_arguments(name, set):
+    compare_steps(updraft.load(name), torch.float64, 1e-12, set=set)
+
+
+@pytest.mark.parametrize("name", ["AdamW", "Lion", "Adafactor"])
+def test_single_precision(name):
+    compare_steps(updraft.load(name), torch.float32, 1e-5)
+
+
+def test_bf16_is_computed_in_f32():
+    compare_steps(updraft.load("AdamW"), torch.bfloat16, 1e-2)
+
+
+@pytest.mark.parametrize(
+    "chain",
+    [
+        ["clip_by_global_norm(max_norm=0.5)", "AdamW"],
+        ["clip_by_global_norm(max_norm=0.5)", "Adafactor"],
+        ["clip_by_value(0.1)", "SGD", "ema_of_weights"],
+    ],
+    ids=" |> ".join,
+)
+def test_chains(chain):
+    compare_steps(updraft.chain(*chain), torch.float64, 1e-12)
+
+
+@updraft.rule
+def guarded(param, grad, state, lr=0.1):
+    """Skips steps of large gradients, by their maximum and their norm in the group."""
+    updraft.skip_when(updraft.norm(grad) > 2.5)
+    average = updraft.lerp(state.setdefault("average", 0), grad, 0.5)
+    state["average"] = average
+    largest = updraft.max(updraft.abs(grad))
+    return param - lr * average / (largest + updraft.global_norm(grad))
+
+
+def test_skipped_steps_leave_all_as_it_is():
+    compare_steps(guarded, torch.float64, 1e-12)
+    step = guarded.to_torch()
+    params = [torch.zeros(3, dtype=torch.float64)]
+    _, state = step(params, [torch.full((3,), 9.0, dtype=torch.float64)])
+    assert state["params"][0]["step"] == 0
+    _, state = step(params, [torch.full((3,), 0.1, dtype=torch.float64)], state)
+    assert state["params"][0]["step"] == 1
+
+
+def test_parameters_without_gradient_stay():
+    step = updraft.load("AdamW").to_torch()
+    params = {"a": torch.ones(2), "b": torch.ones(3)}
+    found, state = step(params, {"a": torch.ones(2), "b": None}, lr=0.1)
+    assert found["b"] is params["b"]
+    assert not torch.equal(found["a"], params["a"])
+    assert [*state["params"]] == ["a"]
+    same, same_state = step(params, {"a": None, "b": None}, state)
+    assert same == params
+    assert same_state == state
+
+
+@pytest.mark.parametrize(
+    "name, hypers", [("SGD", {"momentum": 0.9}), ("AdamW", {}), ("Lion", {}), ("Adafactor", {})]
+)
+def test_gradients_through_two_steps(name, hypers):
+    step = updraft.load(name).to_torch(set=hypers)
+    slope = torch.linspace(0.5, 1.5, 6, dtype=torch.float64).reshape(2, 3)
+
+    def two_steps(param, lr):
+        state = None
+        for _ in range(2):
+            (grad,) = torch.autograd.grad((slope * param**2).sum(), param, create_graph=True)
+            (param,), state = step([param], [grad], state, lr=lr)
+        return param
+
+    param = torch.linspace(-1, 2, 6, dtype=torch.float64).reshape(2, 3).requires_grad_()
+    lr = torch.tensor(0.05, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(two_steps, (param, lr))
+
+
+def test_no_operation_is_in_place():
+    for name in updraft.shipped_rules():
+        text = updraft.load(name).to_torch_source()
+        assert ".item(" not in text
+        assert not [line for line in text.splitlines() if "_(" in line.replace("reduce_", "")]
+
+
+def test_it_is_one_graph():
+    step = updraft.load("AdamW").to_torch()
+    compiled = torch.compile(step, backend="eager", fullgraph=True)
+    params, grads = make_tensors(0), make_tensors(1)
+    expected, state = step(params, grads)
+    expected, _ = step(expected, grads, state)
+    found, state = compiled(params, grads, None)
+    found, _ = compiled(found, grads, state)
+    for a, b in zip(found, expected, strict=True):
+        torch.testing.assert_close(a, b)
+
+
+def test_what_is_refused():
+    step = updraft.compile(MOMENTUM)
+    assert "def step(params, grads, states, group, hyper)" in step.emit("torch")
+    step = updraft.load("SGD").to_torch()
+    tensors = [torch.ones(2)]
+    with pytest.raises(updraft.InvalidArgumentError) as error:
+        step(tensors, tensors, rate=1)
+    assert str(error.value) == "`SGD` has no hyperparameter `rate`"
+    with pytest.raises(updraft.InvalidArgumentError) as error:
+        step(tensors, [])
+    assert str(error.value) == (
+        "there are 1 parameters and 0 gradients; give one for each, in a container of the same kind"
+    )
+
+    @updraft.rule
+    def noisy(param, grad, lr=0.1):
+        return param - lr * grad * updraft.random()
+
+    with pytest.raises(updraft.UnsupportedError) as error:
+        noisy.to_torch()(tensors, tensors)
+    assert "cannot write the rule with torch's operations: torch has no counterpart of " in str(
+        error.value
+    )
+    blocks = updraft.load("AdamW").to_torch(storage={"state": "q8_linear"})
+    with pytest.raises(updraft.UnsupportedError) as error:
+        blocks(tensors, tensors)
+    assert str(error.value) == (
+        "cannot write the rule with torch's operations: torch has no storage of state `exp_avg` in"
+        " blocks or codes"
+    )
+
+
+def test_meta_optimizer_learns_a_learning_rate():
+    torch.manual_seed(0)
+    module = torch.nn.Linear(3, 1, dtype=torch.float64)
+    inputs, targets = (
+        torch.randn(16, 3, dtype=torch.float64),
+        torch.randn(16, 1, dtype=torch.float64),
+    )
+
+    def loss_after(lr):
+        inner = updraft.MetaOptimizer(module, updraft.load("SGD"), lr=lr)
+        for _ in range(3):
+            inner.step((inner(inputs) - targets).square().mean())
+        return (inner(inputs) - targets).square().mean()
+
+    lr = torch.tensor(0.05, dtype=torch.float64, requires_grad=True)
+    loss = loss_after(lr)
+    (slope,) = torch.autograd.grad(loss, lr, retain_graph=True)
+    delta = 1e-5
+    difference = (loss_after(lr.detach() + delta) - loss_after(lr.detach() - delta)) / (2 * delta)
+    torch.testing.assert_close(slope, difference.detach(), rtol=1e-6, atol=1e-9)
+    (weight,) = torch.autograd.grad(loss, module.weight)
+    assert weight.abs().sum() > 0
+
+
+@updraft.rule
+def counted(param, grad, state, lr=0.1):
+    """Has a state of the group, and skips steps of some tensors."""
+    updraft.skip_when(updraft.norm(grad) > 2)
+    total = state.setdefault("total", 0, over="group") + updraft.global_norm(grad)
+    state["total"] = total
+    return param - lr * grad / total
+
+
+def test_a_state_of_the_group_is_not_for_some_tensors():
+    with pytest.raises(updraft.UnsupportedError) as error:
+        counted.to_torch_source()
+    assert str(error.value) == (
+        "cannot write the rule with torch's operations: a step that some tensors skip cannot"
+        " change states over the group"
+    )

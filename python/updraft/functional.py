@@ -1,0 +1,143 @@
+"""Steps as pure functions of torch tensors, which autograd follows."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from .definition import RuleDefinition
+
+
+class TorchStep:
+    """A rule as out-of-place operations of torch, made by `RuleDefinition.to_torch`.
+
+    A call is one step, and a pure function: it returns the next parameters and the next state, and
+    leaves what it was given as it is. Gradients flow through parameters, gradients, states and the
+    hyperparameters that are tensors.
+    """
+
+    def __init__(
+        self,
+        definition: "RuleDefinition",
+        settings: Mapping[str, Any] | None,
+        storage: Mapping[str, Any] | None,
+    ) -> None:
+        self._definition = definition
+        self._settings = settings
+        self._storage = storage
+        self._compiled: dict[Any, tuple[Callable[..., Any], dict[str, float]]] = {}
+
+    def __call__(
+        self,
+        params: Any,
+        grads: Any,
+        state: Mapping[str, Any] | None = None,
+        **hypers: Any,
+    ) -> tuple[Any, dict[str, Any]]:
+        """Takes one step.
+
+        Args:
+            params: the tensors of one group, in a list, or in a dict with their names.
+            grads: their gradients, in the same order or with the same names; a parameter whose
+                gradient is None stays as it is.
+            state: what the step before returned; None before the first.
+            hypers: values of hyperparameters, numbers or tensors; others have their defaults. They
+                are not checked against the rule's requirements.
+
+        Returns:
+            The next parameters, in a container of the same kind, and the next state.
+        """
+        named = isinstance(params, Mapping)
+        keys = list(params) if named else list(range(len(params)))
+        if named != isinstance(grads, Mapping) or len(grads) != len(params):
+            raise InvalidArgumentError(
+                f"there are {len(params)} parameters and {len(grads)} gradients; give one for each,"
+                " in a container of the same kind"
+            )
+        taken = [key for key in keys if grads[key] is not None]
+        state = state or {}
+        states = dict(state.get("params", {}))
+        if not taken:
+            return (dict(params) if named else list(params)), {**state}
+        step, defaults = self._function(params[taken[0]].dtype)
+        unknown = hypers.keys() - defaults.keys()
+        if unknown:
+            raise InvalidArgumentError(
+                f"`{self._definition.name}` has no hyperparameter `{min(unknown)}`"
+            )
+        next_params, next_states, group = step(
+            [params[key] for key in taken],
+            [grads[key] for key in taken],
+            [states.get(key, {}) for key in taken],
+            state.get("group", {}),
+            defaults | hypers,
+        )
+        results = {key: params[key] for key in keys} | dict(zip(taken, next_params, strict=True))
+        states |= dict(zip(taken, next_states, strict=True))
+        return (
+            results if named else [*results.values()],
+            {"params": states, "group": group},
+        )
+
+    def _function(self, dtype: Any) -> tuple[Callable[..., Any], dict[str, float]]:
+        """The printed module's `step` for parameters of `dtype`, and the rule's defaults."""
+        if dtype not in self._compiled:
+            storage = {"param": dtype, "grad": dtype, **(self._storage or {})}
+            rule = self._definition.compile(set=self._settings, storage=storage)
+            names: dict[str, Any] = {}
+            exec(compile(rule.emit("torch"), f"<{rule.name} in torch>", "exec"), names)
+            self._compiled[dtype] = names["step"], rule.hypers
+        return self._compiled[dtype]
+
+
+class MetaOptimizer:
+    """Steps of a module's parameters that autograd follows: for inner loops of meta-learning.
+
+    The module itself stays as it is. `params` are its parameters as of now; calling the optimizer
+    calls the module with them.
+
+    Args:
+        module: a `torch.nn.Module`.
+        rule: a rule, such as `updraft.load("AdamW")`.
+        set: static arguments of the rule.
+        hypers: values of hyperparameters: numbers, or tensors through which gradients shall flow.
+    """
+
+    def __init__(
+        self,
+        module: Any,
+        rule: "RuleDefinition",
+        *,
+        set: Mapping[str, Any] | None = None,
+        **hypers: Any,
+    ) -> None:
+        self.module = module
+        self.hypers = hypers
+        self.params: dict[str, Any] = dict(module.named_parameters())
+        self.state: dict[str, Any] = {}
+        self._step = rule.to_torch(set=set)
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Calls the module with the parameters as they are now."""
+        from torch.func import functional_call
+
+        return functional_call(self.module, self.params, arguments, named)
+
+    def step(self, loss: Any, *, create_graph: bool = True) -> None:
+        """Takes a step down the gradient of `loss`.
+
+        With `create_graph` false, the gradient is taken as a constant: what is first-order MAML.
+        """
+        import torch
+
+        trained = {name: param for name, param in self.params.items() if param.requires_grad}
+        grads: Sequence[Any] = torch.autograd.grad(
+            loss,
+            list(trained.values()),
+            create_graph=create_graph,
+            retain_graph=True,
+            allow_unused=True,
+        )
+        given = dict.fromkeys(self.params) | dict(zip(trained, grads, strict=True))
+        self.params, self.state = self._step(self.params, given, self.state, **self.hypers)
