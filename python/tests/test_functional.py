@@ -226,3 +226,74 @@ def test_a_state_of_the_group_is_not_for_some_tensors():
         "cannot write the rule with torch's operations: a step that some tensors skip cannot"
         " change states over the group"
     )
+
+
+@updraft.rule
+def elements(param, grad, state, step, lr=0.1, power=1.5):
+    smooth = (
+        updraft.exp(-updraft.abs(grad)) + updraft.log(1 + updraft.square(grad)) + updraft.tanh(grad)
+    )
+    stepped = updraft.floor(grad * 3) - updraft.ceil(grad / 3) + updraft.sign(grad)
+    raised = (
+        updraft.pow(updraft.abs(grad) + 0.5, power)
+        + updraft.pow(grad, 3)
+        + updraft.pow(2, step / 7)
+    )
+    chosen = updraft.where(
+        (grad > 0.5) | ~(param >= 0) & (grad != param), updraft.clamp(grad, -0.2, 0.4), 0.5
+    )
+    finite = updraft.where(
+        updraft.isfinite(grad) & ~updraft.isnan(param), 1, updraft.where(grad <= 0, 2, 3)
+    )
+    early = updraft.where((step == 1) | (step > 3), 0.25, 0.75)
+    fused = updraft.fma(grad, param, smooth)
+    return param - lr * early * (smooth + stepped + raised + chosen * finite + fused)
+
+
+@updraft.rule
+def places(param, grad, state, matrix, lr=0.1):
+    over = (
+        updraft.max(updraft.abs(grad))
+        + updraft.mean(grad)
+        + updraft.rms(param)
+        + updraft.dot(grad, param)
+    )
+    group = (
+        updraft.group_max(updraft.abs(grad))
+        + updraft.group_mean(grad)
+        + updraft.group_dot(grad, param) / updraft.group_size()
+    )
+    again = updraft.group_sum(grad / (1 + updraft.square(group)))
+    count = state.setdefault("count", 1, over="tensor") + again
+    state["count"] = count
+    if_matrix = (
+        updraft.row_max(grad)
+        + updraft.column_max(grad)
+        + updraft.batch_max(grad)
+        + updraft.row_norm(grad) * updraft.column_norm(param)
+    )
+    rows = state.setdefault("rows", lr, over="row", when=matrix)
+    state["rows"] = updraft.lerp(rows, updraft.row_mean(grad), 0.5)
+    columns = state.setdefault("columns", 0, over="column", when=matrix)
+    state["columns"] = updraft.lerp(columns, 1, 0.5)
+    return param - lr * grad * (
+        over + group + again + updraft.where(matrix, if_matrix + rows + columns, 1) + count
+    )
+
+
+@pytest.mark.parametrize("rule", [elements, places], ids=lambda rule: rule.name)
+def test_every_operation(rule):
+    compare_steps(rule, torch.float64, 1e-12)
+
+
+@pytest.mark.parametrize("name", ["AdamW", "Adafactor", "Prodigy"])
+def test_scalars_go_with_tensors_of_another_device(name):
+    """By torch's rules of which device an operation's result is on: no such device is needed."""
+    step = updraft.load(name).to_torch()
+    with torch._subclasses.FakeTensorMode():
+        params = [torch.empty(shape, device="cuda") for shape in SHAPES]
+        found, state = step(params, params)
+        found, state = step(found, params, state)
+    assert all(param.device.type == "cuda" for param in found)
+    for states in state["params"].values():
+        assert all(kept.device.type == "cuda" for kept in states.values() if kept.dim() > 0)
