@@ -55,7 +55,7 @@ GroupStepper::GroupStepper(int64_t rule, std::vector<at::Tensor> tensors,
   handle = std::make_shared<Handle>(optimizer);
   hypers = std::move(initial);
   grads.resize(params.size());
-  held.resize(params.size());
+  memory.resize(params.size());
 }
 
 const GroupStepper::Parameter &GroupStepper::at(int64_t param) const {
@@ -130,16 +130,27 @@ void GroupStepper::takeGradient(size_t index) {
     return;
   }
   TORCH_CHECK(denseRefusal.empty(), denseRefusal);
-  at::Tensor real = grad.is_complex() || grad.is_neg() || grad.is_conj()
-                        ? realOf(grad.resolve_conj().resolve_neg())
-                        : grad;
-  if (real.strides() != param.real.strides() && real.sizes() == param.real.sizes()) {
-    at::Tensor same = at::empty_strided(real.sizes(), param.real.strides(), real.options());
-    same.copy_(real.detach());
-    real = same;
+  const at::Tensor *real = &grad;
+  at::Tensor own;
+  if (grad.is_complex() || grad.is_neg()) {
+    own = realOf(grad.resolve_conj().resolve_neg());
+    real = &own;
   }
-  view = viewOf(real, "a gradient");
-  held[index] = std::move(real);
+  if (real->strides() != param.real.strides() && real->sizes() == param.real.sizes()) {
+    at::Tensor same = at::empty_strided(real->sizes(), param.real.strides(), real->options());
+    same.copy_(real->detach());
+    own = std::move(same);
+    real = &own;
+  }
+  view = viewOf(*real, "a gradient");
+  memory[index] = real->storage();
+  if (real->sizes() == param.real.sizes()) {
+    // Of the same layout by now.
+    view.shape = param.real.sizes().data();
+    view.strides = param.real.strides().data();
+  } else {
+    held.push_back(*real);
+  }
 }
 
 int64_t GroupStepper::step(const std::vector<double> &values) {
@@ -149,11 +160,13 @@ int64_t GroupStepper::step(const std::vector<double> &values) {
   setHypers(values);
   readCounts();
 
-  // References last until the step is done: another thread may replace `.grad`.
+  // References last until the step is done: another thread may replace `.grad`. They are to the
+  // memory, since a tensor that Python knows takes the interpreter's lock for its second reference.
   struct Drop {
     GroupStepper &stepper;
     ~Drop() {
-      stepper.held.assign(stepper.params.size(), at::Tensor());
+      stepper.held.clear();
+      stepper.memory.assign(stepper.params.size(), c10::Storage());
       stepper.rowGrads.clear();
     }
   } drop{*this};

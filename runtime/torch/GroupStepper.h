@@ -96,7 +96,8 @@ private:
 
   // Of the step that runs.
   std::vector<upd_tensor> grads;
-  std::vector<at::Tensor> held; ///< gradients, and copies of those of another layout
+  std::vector<c10::Storage> memory; ///< of gradients, or copies of those of another layout
+  std::vector<at::Tensor> held;     ///< parts of sparse gradients, and what is refused
   std::vector<upd_row_grad> rowGrads;
 };
 
