@@ -67,7 +67,7 @@ def print_compile_times(console, times):
 
 
 def print_step_times(console, rows):
-    table = Table(title="One step, median ms", title_justify="left")
+    table = Table(title="One step of AdamW in a torch optimizer, median ms", title_justify="left")
     table.add_column("parameters")
     table.add_column("Updraft", justify="right")
     table.add_column("torch fused", justify="right")
@@ -101,7 +101,7 @@ def main():
     console.print()
     print_compile_times(console, timing.compile_times(rule_file, arguments.rounds))
     console.print()
-    print_step_times(console, timing.step_times(rule, arguments.elements, arguments.rounds))
+    print_step_times(console, timing.step_times(arguments.elements, arguments.rounds))
 
     plot = arguments.out / "loss.png"
     loss_plot.write(result, plot)
