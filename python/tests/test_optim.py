@@ -292,6 +292,37 @@ def test_states_that_are_changed_from_outside():
     assert_close(theirs, ours, 8)
 
 
+def test_a_step_count_that_is_a_number():
+    """Files of older versions of torch have it so."""
+    (param,) = parameters(shapes=[(9,)])
+    optimizer = optim.AdamW([param])
+    set_gradients([param], 0)
+    optimizer.step()
+    saved = optimizer.state_dict()
+    saved["state"][0]["step"] = 7
+    optimizer.load_state_dict(saved)
+    optimizer.step()
+    assert optimizer.state[param]["step"].item() == 8
+
+
+@pytest.mark.parametrize("assign", ["setdefault", "__ior__", "__setitem__", "update"])
+def test_states_are_noticed_however_they_are_given(assign):
+    (param,) = parameters(shapes=[(9,)])
+    optimizer = optim.SGD([param], lr=0.5, momentum=0.5)
+    given = {"momentum_buffer": torch.ones(9)}
+    if assign in ("setdefault", "__setitem__"):
+        getattr(optimizer.state, assign)(param, given)
+    else:
+        getattr(optimizer.state, assign)({param: given})
+    before = param.detach().clone()
+    param.grad = torch.zeros(9)
+    optimizer.step()
+    assert torch.allclose(param, before - 0.25)
+    optimizer.state[param]["momentum_buffer"] = torch.zeros(9)
+    optimizer.step()
+    assert torch.allclose(param, before - 0.25)
+
+
 def test_memory_that_is_replaced():
     theirs, ours = (parameters(shapes=[(9,)]) for _ in range(2))
     optimizers = torch.optim.AdamW(theirs, foreach=False), optim.AdamW(ours)

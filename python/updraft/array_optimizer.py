@@ -317,12 +317,7 @@ class Optimizer:
         their scales as `NAME.scale`.
         """
         param = self._position(param)
-        names = [
-            name + suffix
-            for name, storage in self._rule.states.items()
-            for suffix in (("", ".scale") if storage.startswith("q8_") else ("",))
-        ]
-        views = {name: self._optimizer.state(param, name) for name in names}
+        views = {name: self._optimizer.state(param, name) for name in self._rule.stored_states}
         return {name: view for name, view in views.items() if view is not None}
 
     def bind_state(self, param: int, name: str, array: Any) -> None:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from .compiler import Rule, setting_literal
-from .definition import FileDefinition, RuleDefinition
+from .compiler import setting_literal
+from .definition import CompiledDefinition, FileDefinition, RuleDefinition
 from .errors import InvalidArgumentError
 from .shipped import path_of
 from .tracing.places import Place, here
@@ -17,21 +17,15 @@ if TYPE_CHECKING:
 _Part = TracedDefinition | FileDefinition | str
 
 
-class ChainDefinition(RuleDefinition):
+class ChainDefinition(CompiledDefinition):
     """Stages that are one rule."""
 
     def __init__(
         self, parts: tuple[_Part, ...], defaults: Mapping[str, Any], place: Place | None = None
     ) -> None:
+        super().__init__(defaults)
         self._parts = parts
-        self._defaults = dict(defaults)
         self._place = place
-        self._compiled: Rule | None = None
-
-    def _default(self) -> Rule:
-        if self._compiled is None:
-            self._compiled = self.compile()
-        return self._compiled
 
     @property
     def name(self) -> str:
@@ -39,16 +33,8 @@ class ChainDefinition(RuleDefinition):
         return "_".join(name.strip() for name in names)[:100]
 
     @property
-    def hypers(self) -> dict[str, float]:
-        return self._default().hypers
-
-    @property
     def statics(self) -> dict[str, Any]:
-        return self._default().statics | self._part_statics()
-
-    @property
-    def states(self) -> dict[str, str]:
-        return self._default().states
+        return super().statics | self._part_statics()
 
     def _part_statics(self) -> dict[str, Any]:
         """The static arguments of all functions; one name is one argument for all of them."""

@@ -105,6 +105,15 @@ class Rule:
         return self._compiled.states
 
     @property
+    def stored_states(self) -> list[str]:
+        """The names of what is stored: each state, and `NAME.scale` behind one in blocks."""
+        return [
+            name + suffix
+            for name, storage in self.states.items()
+            for suffix in (("", ".scale") if storage.startswith("q8_") else ("",))
+        ]
+
+    @property
     def param_dtype(self) -> str:
         """The storage type of parameters: "f32", "f64", "bf16" or "f16"."""
         return self._compiled.param_dtype

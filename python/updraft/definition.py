@@ -186,12 +186,10 @@ class RuleDefinition(abc.ABC):
         )
 
 
-class FileDefinition(RuleDefinition):
-    """A rule of a file."""
+class CompiledDefinition(RuleDefinition):
+    """A definition whose rule is known once it is compiled."""
 
-    def __init__(self, path: str, rule: str | None, defaults: Mapping[str, Any]) -> None:
-        self._path = path
-        self._chosen = rule
+    def __init__(self, defaults: Mapping[str, Any]) -> None:
         self._defaults = dict(defaults)
         self._compiled: Rule | None = None
 
@@ -199,10 +197,6 @@ class FileDefinition(RuleDefinition):
         if self._compiled is None:
             self._compiled = self.compile()
         return self._compiled
-
-    @property
-    def name(self) -> str:
-        return self._default().name
 
     @property
     def hypers(self) -> dict[str, float]:
@@ -215,6 +209,19 @@ class FileDefinition(RuleDefinition):
     @property
     def states(self) -> dict[str, str]:
         return self._default().states
+
+
+class FileDefinition(CompiledDefinition):
+    """A rule of a file."""
+
+    def __init__(self, path: str, rule: str | None, defaults: Mapping[str, Any]) -> None:
+        super().__init__(defaults)
+        self._path = path
+        self._chosen = rule
+
+    @property
+    def name(self) -> str:
+        return self._default().name
 
     def __call__(self, **defaults: Any) -> "FileDefinition":
         return FileDefinition(self._path, self._chosen, self._defaults | defaults)

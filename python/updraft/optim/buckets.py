@@ -12,24 +12,18 @@ from .adapter import GroupStepper
 from .correspondence import Correspondence, Group, reader
 from .states import OptimizerState
 
-_STORAGE = {
-    torch.float32: "f32",
-    torch.float64: "f64",
-    torch.bfloat16: "bf16",
-    torch.float16: "f16",
-    # As pairs of real numbers.
-    torch.complex64: "f32",
-    torch.complex128: "f64",
-}
-_STATE_TYPES = {
+_FLOATS = {
     "f32": torch.float32,
     "f64": torch.float64,
     "bf16": torch.bfloat16,
     "f16": torch.float16,
-    "i8": torch.int8,
-    "q8_linear": torch.uint8,
-    "q8_companded": torch.uint8,
 }
+_STORAGE = {dtype: name for name, dtype in _FLOATS.items()} | {
+    # As pairs of real numbers.
+    torch.complex64: "f32",
+    torch.complex128: "f64",
+}
+_STATE_TYPES = _FLOATS | {"i8": torch.int8}
 _SCALE = ".scale"
 
 
@@ -92,19 +86,12 @@ class Bucket:
                 make(hypers | settings)
             except ValueError as again:
                 raise (again if isinstance(error, CompileError) else error) from None
-        self.states = [
-            name + suffix
-            for name in correspondence.states or ("step", *self.rule.states)
-            if name == "step" or name in self.rule.states
-            for suffix in (("", _SCALE) if self._storage(name).startswith("q8_") else ("",))
-        ]
+        stored = ["step", *self.rule.stored_states]
+        self.states = [name for name in correspondence.states or stored if name in stored]
         for number, param in enumerate(params):
             state = states.get(param)
             if state:
                 self._bind(number, state)
-
-    def _storage(self, state: str) -> str:
-        return self.rule.states.get(state, "")
 
     def hypers(self, group: Group, inverse_scale: float | None) -> list[float]:
         """Reads the hyperparameters, which may be tensors of one element."""
@@ -134,18 +121,18 @@ class Bucket:
                 continue
             if name.endswith(_SCALE):
                 continue
-            if self._storage(name).startswith("q8_"):
+            if name + _SCALE in self.states:
                 self._bind_blocks(number, name, state)
                 continue
             # A file may have it in another type.
-            wanted = _STATE_TYPES.get(self._storage(name), torch.float32)
+            wanted = _STATE_TYPES[self.rule.states[name]]
             if value.dtype != wanted and not value.is_complex():
                 value = value.to(wanted)
                 dict.__setitem__(state, name, value)
             self.stepper.bind_state(number, name, value)
 
     def _bind_blocks(self, number: int, name: str, state: dict[str, Any]) -> None:
-        kind = _updraft.storage_types[self._storage(name)]
+        kind = _updraft.storage_types[self.rule.states[name]]
         copies = self.stepper.bind_blocks(number, name, kind, state[name], state[name + _SCALE])
         for part, copy in zip((name, name + _SCALE), copies, strict=True):
             dict.__setitem__(state, part, copy)

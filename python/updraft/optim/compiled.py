@@ -99,7 +99,9 @@ class CompiledStep:
         for number, param in zip(saved, params, strict=True):
             for name, value in state_dict["state"].get(number, {}).items():
                 loaded = self.state[param].get(name)
-                if isinstance(loaded, torch.Tensor) and loaded.dtype != value.dtype:
+                # Older files have the step count as a number.
+                both = isinstance(loaded, torch.Tensor) and isinstance(value, torch.Tensor)
+                if both and loaded.dtype != value.dtype:
                     self.state[param][name] = value.to(loaded.device)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -37,25 +37,29 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
                     f"the rule `{rule.name}` has no hyperparameter or static flag `{name}`; "
                     f"there are {', '.join(f'`{other}`' for other in known)}"
                 )
-        # A flag that nobody sets may follow from the hyperparameters.
-        chosen = {
-            name: _static(name, default)
-            for name, default in rule.statics.items()
-            if name in options or any(name in group for group in groups)
-        }
-        self.correspondence = Correspondence(
-            rule=rule,
-            hypers=self._hyper_places(),
-            settings=chosen,
-            states=None,
-            sparse=None,
-            numerics=numerics,
-            storage=dict(storage or {}),
+        self._correspond(
+            {name for group in (options, *groups) for name in group}, numerics, storage or {}
         )
         hypers = {name: value for name, value in known.items() if name not in rule.statics}
         super().__init__(params, hypers | options)
         # What the rule refuses is refused here and not at the first step.
         self._compile(scaled=False)
+
+    def _correspond(self, named: set[str], numerics: str, storage: Mapping[str, Any]) -> None:
+        self.correspondence = Correspondence(
+            rule=self.rule,
+            hypers=self._hyper_places(),
+            # A flag that nobody sets may follow from the hyperparameters.
+            settings={
+                name: _static(name, default)
+                for name, default in self.rule.statics.items()
+                if name in named
+            },
+            states=None,
+            sparse=None,
+            numerics=numerics,
+            storage=dict(storage),
+        )
 
     def _hyper_places(self) -> Mapping[str, Place]:
         """Where a group has each hyperparameter."""
@@ -73,15 +77,8 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
         state = dict(state)
         choices = state.pop("choices", None)
         if choices is not None:
-            rule = self.rule = state["rule"]
-            settings = {
-                name: _static(name, default)
-                for name, default in rule.statics.items()
-                if any(name in group for group in state["param_groups"])
-            }
-            self.correspondence = Correspondence(
-                rule, self._hyper_places(), settings, states=None, sparse=None, **choices
-            )
+            self.rule = state["rule"]
+            self._correspond({name for group in state["param_groups"] for name in group}, **choices)
         super().__setstate__(state)
 
     def __repr__(self) -> str:

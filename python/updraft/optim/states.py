@@ -32,9 +32,6 @@ def _counting(name: str) -> Callable[..., Any]:
     return method
 
 
-_MUTATIONS = ("__setitem__", "__delitem__", "__ior__", "clear", "pop", "popitem", "setdefault")
-
-
 class ParameterState(dict[str, Any]):
     """The states of one parameter."""
 
@@ -42,19 +39,9 @@ class ParameterState(dict[str, Any]):
         super().__init__(values or {})
         self.generation = generation
 
-    def update(self, *args: Any, **kwargs: Any) -> None:
-        """Like `dict.update`."""
-        self.generation.number += 1
-        super().update(*args, **kwargs)
-
     def __reduce__(self) -> Any:
         """Copies and pickles are plain dicts: loading them needs nothing of this package."""
         return dict, (dict(self),)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> dict[str, Any]:
-        from copy import deepcopy
-
-        return {name: deepcopy(value, memo) for name, value in self.items()}
 
 
 class OptimizerState(defaultdict[torch.Tensor, Any]):
@@ -76,6 +63,16 @@ class OptimizerState(defaultdict[torch.Tensor, Any]):
         for param, state in dict(*args, **kwargs).items():
             self[param] = state
 
+    def setdefault(self, param: Any, state: Any = None) -> Any:
+        """Like `dict.setdefault`."""
+        if param not in self:
+            self[param] = state
+        return self[param]
+
+    def __ior__(self, states: Any) -> "OptimizerState":  # type: ignore[override,misc]
+        self.update(states)
+        return self
+
     def plain(self) -> defaultdict[torch.Tensor, Any]:
         """Returns the same without the counting, as `torch.optim` has it."""
         plain: defaultdict[torch.Tensor, Any] = defaultdict(dict)
@@ -86,13 +83,10 @@ class OptimizerState(defaultdict[torch.Tensor, Any]):
     def __reduce__(self) -> Any:
         return self.plain().__reduce__()
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> defaultdict[torch.Tensor, Any]:
-        from copy import deepcopy
 
-        return deepcopy(self.plain(), memo)
-
-
-for _name in _MUTATIONS:
+for _name in ("__delitem__", "clear", "pop", "popitem"):
     setattr(ParameterState, _name, _counting(_name))
-    if _name not in ("__setitem__",):
-        setattr(OptimizerState, _name, _counting(_name))
+    setattr(OptimizerState, _name, _counting(_name))
+# These also take states of all parameters, which `OptimizerState` has to wrap.
+for _name in ("__setitem__", "__ior__", "setdefault", "update"):
+    setattr(ParameterState, _name, _counting(_name))
