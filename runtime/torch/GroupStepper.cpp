@@ -154,7 +154,6 @@ void GroupStepper::takeGradient(size_t index) {
 }
 
 int64_t GroupStepper::step(const std::vector<double> &values) {
-  TORCH_CHECK(handle, "the optimizer has released its tensors");
   if (hasMoved())
     return Moved;
   setHypers(values);
@@ -295,9 +294,4 @@ void GroupStepper::bindStepCount(int64_t number, const at::Tensor &count) {
   params[number].count = count;
   params[number].known = 0;
   check(Library::get().upd_optimizer_set_step(handle->optimizer, number, 0));
-}
-
-void GroupStepper::release() {
-  params.clear();
-  handle.reset();
 }

@@ -59,9 +59,6 @@ public:
   /// Uses a float32 or float64 scalar as a parameter's step count.
   void bindStepCount(int64_t param, const at::Tensor &count);
 
-  /// Gives up all references to tensors. Nothing but destruction may follow.
-  void release();
-
 private:
   struct Handle {
     explicit Handle(upd_optimizer *optimizer) : optimizer(optimizer) {}

@@ -15,7 +15,6 @@ namespace updraft::torch_adapter {
 /// The functions that the adapter calls.
 #define UPDRAFT_LIBRARY_FUNCTIONS(F)                                                               \
   F(upd_last_error)                                                                                \
-  F(upd_version)                                                                                   \
   F(upd_rule_hyper_count)                                                                          \
   F(upd_rule_hyper_name)                                                                           \
   F(upd_optimizer_create)                                                                          \
@@ -24,7 +23,6 @@ namespace updraft::torch_adapter {
   F(upd_optimizer_set_hypers)                                                                      \
   F(upd_optimizer_get_step)                                                                        \
   F(upd_optimizer_set_step)                                                                        \
-  F(upd_optimizer_set_seed)                                                                        \
   F(upd_optimizer_state)                                                                           \
   F(upd_optimizer_bind_state)
 

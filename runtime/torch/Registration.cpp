@@ -12,13 +12,11 @@ using namespace updraft::torch_adapter;
 namespace {
 void loadLibrary(std::string path) { Library::load(path); }
 std::string torchVersion() { return TORCH_VERSION; }
-std::string libraryVersion() { return Library::get().upd_version(); }
 } // namespace
 
 TORCH_LIBRARY(updraft, library) {
   library.def("load_library(str path) -> ()", loadLibrary);
   library.def("torch_version() -> str", torchVersion);
-  library.def("library_version() -> str", libraryVersion);
   library.class_<GroupStepper>("GroupStepper")
       .def(torch::init<int64_t, std::vector<at::Tensor>, std::vector<double>, std::string,
                        std::string>())
@@ -29,6 +27,5 @@ TORCH_LIBRARY(updraft, library) {
       .def("step_counts", &GroupStepper::stepCounts)
       .def("bind_state", &GroupStepper::bindState)
       .def("bind_blocks", &GroupStepper::bindBlocks)
-      .def("bind_step_count", &GroupStepper::bindStepCount)
-      .def("release", &GroupStepper::release);
+      .def("bind_step_count", &GroupStepper::bindStepCount);
 }
