@@ -24,8 +24,10 @@ upd_tensor absentGradient() {
 } // namespace
 
 GroupStepper::GroupStepper(int64_t rule, std::vector<at::Tensor> tensors,
-                           std::vector<double> initial, std::string sparse, std::string dense)
-    : sparseRefusal(std::move(sparse)), denseRefusal(std::move(dense)) {
+                           std::vector<double> initial, std::string sparse, std::string dense,
+                           bool sparseAsDense)
+    : sparseRefusal(std::move(sparse)), denseRefusal(std::move(dense)),
+      sparseAsDense(sparseAsDense) {
   const Library &library = Library::get();
   auto *compiled = reinterpret_cast<upd_rule *>(static_cast<uintptr_t>(rule));
   for (size_t i = 0; i < library.upd_rule_hyper_count(compiled); ++i)
@@ -115,7 +117,7 @@ void GroupStepper::takeGradient(size_t index) {
   const at::Tensor &grad = param.tensor.grad();
   if (!grad.defined())
     return;
-  if (grad.is_sparse()) {
+  if (grad.is_sparse() && !sparseAsDense) {
     TORCH_CHECK(sparseRefusal.empty(), sparseRefusal);
     at::Tensor coalesced = grad.coalesce();
     TORCH_CHECK_VALUE(coalesced.sparse_dim() == 1, "the gradient of parameter ", index,
@@ -132,8 +134,9 @@ void GroupStepper::takeGradient(size_t index) {
   TORCH_CHECK(denseRefusal.empty(), denseRefusal);
   const at::Tensor *real = &grad;
   at::Tensor own;
-  if (grad.is_complex() || grad.is_neg()) {
-    own = realOf(grad.resolve_conj().resolve_neg());
+  if (grad.is_complex() || grad.is_neg() || grad.is_sparse()) {
+    at::Tensor dense = grad.is_sparse() ? grad.to_dense() : grad;
+    own = realOf(dense.resolve_conj().resolve_neg());
     real = &own;
   }
   if (real->strides() != param.real.strides() && real->sizes() == param.real.sizes()) {

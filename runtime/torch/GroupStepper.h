@@ -20,9 +20,10 @@ class GroupStepper : public torch::CustomClassHolder {
 public:
   /// `rule` is the address of a upd_rule. All parameters have its storage type, and the order of
   /// hyperparameters is its own. `sparseRefusal` is what is said to a sparse gradient; empty: it is
-  /// taken. `denseRefusal` is the same for another one.
+  /// taken, by its rows or, with `sparseAsDense`, as the dense one. `denseRefusal` is the same for
+  /// another one.
   GroupStepper(int64_t rule, std::vector<at::Tensor> params, std::vector<double> hypers,
-               std::string sparseRefusal, std::string denseRefusal);
+               std::string sparseRefusal, std::string denseRefusal, bool sparseAsDense);
 
   enum Outcome : int64_t {
     Done = 0,
@@ -89,6 +90,7 @@ private:
   std::vector<const char *> hyperNames;
   std::vector<double> hypers;
   std::string sparseRefusal, denseRefusal;
+  bool sparseAsDense;
   std::vector<int64_t> fresh;
 
   // Of the step that runs.

@@ -19,7 +19,7 @@ TORCH_LIBRARY(updraft, library) {
   library.def("torch_version() -> str", torchVersion);
   library.class_<GroupStepper>("GroupStepper")
       .def(torch::init<int64_t, std::vector<at::Tensor>, std::vector<double>, std::string,
-                       std::string>())
+                       std::string, bool>())
       .def("step", &GroupStepper::step)
       .def("take_fresh", &GroupStepper::takeFresh)
       .def("has_state", &GroupStepper::hasState)

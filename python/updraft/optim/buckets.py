@@ -9,7 +9,7 @@ from ..chain import chain
 from ..compiler import Rule
 from ..errors import CompileError
 from .adapter import GroupStepper
-from .correspondence import Correspondence, Group, reader
+from .correspondence import AS_DENSE, Correspondence, Group, reader
 from .states import OptimizerState
 
 _FLOATS = {
@@ -35,6 +35,8 @@ def _compile(
             f"a parameter has the dtype {dtype}; there are compiled steps for "
             + ", ".join(str(known) for known in _STORAGE)
         )
+    if dtype.is_complex and correspondence.complex:
+        raise RuntimeError(correspondence.complex)
     definition = correspondence.definition
     if scaled:
         definition = chain("unscale", definition)
@@ -71,11 +73,15 @@ class Bucket:
         self.read_hypers = [reader(place) for place in correspondence.hypers.values()]
         # The first hyperparameter of a chain is that of its first stage.
         initial = self.hypers(group, 1.0 if scaled else None)
-        refusals = correspondence.sparse or "", correspondence.dense or ""
+        sparse = correspondence.sparse_of(group)
+        as_dense = sparse == AS_DENSE
+        refusals = "" if as_dense else sparse or "", correspondence.dense or ""
 
         def make(settings: dict[str, Any]) -> None:
             self.rule = _compile(correspondence, settings, dtype, scaled)
-            self.stepper = GroupStepper(self.rule._compiled.address, params, initial, *refusals)
+            self.stepper = GroupStepper(
+                self.rule._compiled.address, params, initial, *refusals, as_dense
+            )
 
         try:
             make(settings)
@@ -124,6 +130,10 @@ class Bucket:
             if name + _SCALE in self.states:
                 self._bind_blocks(number, name, state)
                 continue
+            # torch's momentum of sparse gradients is sparse.
+            if value.is_sparse:
+                value = value.to_dense()
+                dict.__setitem__(state, name, value)
             # A file may have it in another type.
             wanted = _STATE_TYPES[self.rule.states[name]]
             if value.dtype != wanted and not value.is_complex():

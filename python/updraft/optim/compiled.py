@@ -22,11 +22,12 @@ class _CompiledGroup:
         self.single = [i for i, param in enumerate(self.params) if param.numel() == 1]
         self.scaled = scaled
         self.read_settings = [reader(place) for place in correspondence.settings.values()]
+        self.sparse_of = correspondence.sparse_of
         self.settings = self.current_settings(group)
         by_dtype: dict[torch.dtype, list[torch.Tensor]] = defaultdict(list)
         for param in self.params:
             by_dtype[param.dtype].append(param)
-        settings = dict(zip(correspondence.settings, self.settings, strict=True))
+        settings = dict(zip(correspondence.settings, self.settings[:-1], strict=True))
         self.buckets = [
             Bucket(correspondence, settings, dtype, params, group, states, scaled)
             for dtype, params in by_dtype.items()
@@ -34,7 +35,7 @@ class _CompiledGroup:
         self.generation = states.generation.number
 
     def current_settings(self, group: Group) -> list[Any]:
-        return [read(group, None) for read in self.read_settings]
+        return [*(read(group, None) for read in self.read_settings), self.sparse_of(group)]
 
     def matches(self, group: Group, generation: int, scaled: bool) -> bool:
         """Whether the group and the states are still those that were compiled for."""

@@ -25,6 +25,10 @@ def reader(place: Place) -> Callable[[Group, torch.dtype], Any]:
     return place
 
 
+#: A sparse gradient is taken as the dense one that has zeros elsewhere.
+AS_DENSE = "as dense"
+
+
 @dataclass(frozen=True)
 class Correspondence:
     """A class of `torch.optim` as a rule.
@@ -36,8 +40,10 @@ class Correspondence:
             flags are derived from.
         states: the names of the states in torch's order, or None for the rule's; "step" is the step
             count.
-        sparse: what torch says to a sparse gradient; None if the rule takes it.
-        dense: the same of any other gradient.
+        sparse: what torch says to a sparse gradient; None if the rule takes its rows. A function
+            where the group decides, which may also return `AS_DENSE`.
+        dense: what torch says to any other gradient.
+        complex: what torch says to complex parameters; None if they are taken as pairs.
         numerics: how arithmetic rounds.
         storage: storage types of what is not stored like the parameter.
     """
@@ -46,10 +52,15 @@ class Correspondence:
     hypers: Mapping[str, Place]
     settings: Mapping[str, Place]
     states: tuple[str, ...] | None
-    sparse: str | None
+    sparse: str | Callable[[Group], str | None] | None
     dense: str | None = None
+    complex: str | None = None
     numerics: str = "torch"
     storage: Mapping[str, Any] = field(default_factory=dict)
+
+    def sparse_of(self, group: Group) -> str | None:
+        """What a sparse gradient is taken as in a group: `sparse` for it."""
+        return self.sparse(group) if callable(self.sparse) else self.sparse
 
     @property
     def definition(self) -> RuleDefinition:

@@ -7,11 +7,24 @@ from typing import Any
 import torch
 
 from .compiled import CompiledStep
-from .correspondence import BETAS, Correspondence, Group, same_names
+from .correspondence import AS_DENSE, BETAS, Correspondence, Group, same_names
 
 
 def _unsupported(name: str) -> str:
     return f"{name} does not support sparse gradients"
+
+
+def _sparse_in_sgd(group: Group) -> str | None:
+    if group["weight_decay"] != 0:
+        return "add(sparse, dense) is not supported. Use add(dense, sparse) instead."
+    # The buffer of every row decays.
+    return AS_DENSE if group["momentum"] != 0 else None
+
+
+def _sparse_in_adagrad(group: Group) -> str | None:
+    if group["weight_decay"] != 0:
+        return "weight_decay option is not compatible with sparse gradients"
+    return None
 
 
 class SGD(CompiledStep, torch.optim.SGD):
@@ -26,7 +39,7 @@ class SGD(CompiledStep, torch.optim.SGD):
             "momentum": lambda group, dtype: float(group["momentum"] != 0),
         },
         states=("momentum_buffer",),
-        sparse=None,
+        sparse=_sparse_in_sgd,
     )
 
 
@@ -98,7 +111,7 @@ class Adagrad(CompiledStep, torch.optim.Adagrad):
         hypers=same_names("lr", "lr_decay", "weight_decay", "initial_accumulator_value", "eps"),
         settings=same_names("maximize"),
         states=("step", "sum"),
-        sparse=None,
+        sparse=_sparse_in_adagrad,
     )
 
 
@@ -178,6 +191,7 @@ class Adafactor(CompiledStep, torch.optim.Adafactor):
         settings=same_names("maximize"),
         states=("step", "row_var", "col_var", "variance"),
         sparse=_unsupported("Adafactor"),
+        complex="Adafactor does not support complex parameters",
     )
 
 
