@@ -49,7 +49,7 @@ enum {
 typedef struct upd_site {
   uint64_t seed;
   uint64_t step;   /* as UPD_TENSOR_STEP */
-  uint64_t tensor; /* index of the parameter, over all groups */
+  uint64_t tensor; /* number of the parameter: its index over all groups, unless it was set */
   int64_t rows;
   int64_t columns;
 } upd_site;

@@ -101,6 +101,13 @@ UPD_EXPORT upd_status upd_optimizer_set_step(upd_optimizer *optimizer, size_t pa
 UPD_EXPORT upd_status upd_optimizer_get_seed(const upd_optimizer *optimizer, uint64_t *seed);
 UPD_EXPORT upd_status upd_optimizer_set_seed(upd_optimizer *optimizer, uint64_t seed);
 
+/* The numbers that stand for the parameters in their random numbers, one for each; until set, their
+ * indices over all groups. Optimizers that share a seed, and the parameters of a model, give other
+ * numbers to other parameters this way. Not saved. Refused: another count than that of parameters.
+ */
+UPD_EXPORT upd_status upd_optimizer_set_param_numbers(upd_optimizer *optimizer,
+                                                      const uint64_t *numbers, size_t count);
+
 /* A view of a parameter's state, valid until the optimizer is released. A state over elements has
  * the parameter's shape and strides; one over rows [..., rows, 1]; one over columns
  * [..., 1, columns]; a scalar has rank 0, and one over a group is the same for all its parameters.

@@ -122,6 +122,12 @@ upd_status upd_optimizer_set_seed(upd_optimizer *optimizer, uint64_t seed) {
   });
 }
 
+upd_status upd_optimizer_set_param_numbers(upd_optimizer *optimizer, const uint64_t *numbers,
+                                           size_t count) {
+  return change(optimizer,
+                [&](runtime::Optimizer &o) { return o.setParamNumbers(numbers, count); });
+}
+
 upd_status upd_optimizer_state(upd_optimizer *optimizer, size_t param, const char *state,
                                upd_tensor *tensor) {
   return query(optimizer, "tensor, where the result goes,", tensor,

@@ -150,7 +150,7 @@ private:
     for (ChainStage &stage : stages) {
       stage.label = stage.rule->name.text.str();
       if (unsigned count = ++labels[stage.rule->name.text]; count > 1)
-        stage.label += std::to_string(count);
+        stage.label.append(std::to_string(count));
       for (StringRef name : localNames(*stage.rule)) {
         ++declarations[name];
         if (!stage.rule->isTransform)

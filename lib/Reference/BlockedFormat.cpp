@@ -77,6 +77,7 @@ void updraft::reference::storeElements(StorageFormat format, const Blocks &block
   for (int64_t i = 0; i < blocks.elements(); ++i)
     all[blocks.blockOf(i)].add(values[i]);
   std::vector<float> perUnit;
+  perUnit.reserve(all.size());
   for (const Block &block : all)
     perUnit.push_back(unitsOf(format, block) / block.largest);
   for (int64_t i = 0; i < blocks.elements(); ++i) {

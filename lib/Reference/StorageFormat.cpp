@@ -110,7 +110,6 @@ unsigned updraft::reference::elementSize(StorageFormat format) {
   case StorageFormat::F16:
     return 2;
   case StorageFormat::I8:
-    return 1;
   case StorageFormat::Q8Linear:
   case StorageFormat::Q8Companded:
     return 1;

@@ -115,7 +115,7 @@ def test_flags_follow_from_hyperparameters(tmp_path):
 def test_classes_of_rules():
     assert str(inspect.signature(updraft.optim.Lion)) == (
         "(params, lr=0.0001, betas=(0.9, 0.99), weight_decay=0.0, *, maximize=False, storage=None, "
-        "numerics='ieee')"
+        "numerics='ieee', seed=None)"
     )
     assert "Symbolic Discovery" in updraft.optim.Lion.__doc__
     theirs, ours = parameters(), parameters()
@@ -178,6 +178,53 @@ def test_copies(duplicate):
     other.step()
     for param, copied in zip(params, copies, strict=True):
         assert param.equal(copied)
+
+
+@updraft.rule
+def jittered(param, grad, lr=0.5):
+    return param - lr * grad * updraft.random()
+
+
+def test_random_numbers_are_those_of_one_list_of_parameters():
+    seed = 2**64 - 5
+    params = [torch.zeros(33, requires_grad=True) for _ in range(3)]
+    ones = [torch.ones(33, dtype=torch.float64, requires_grad=True)]
+    groups = [{"params": params[:2]}, {"params": ones}, {"params": params[2:]}]
+    optimizer = updraft.optimizer(jittered, groups, seed=seed)
+    expected = [torch.zeros(33) for _ in range(4)]
+    arrays = updraft.Optimizer(jittered, expected)
+    arrays.seed = seed
+    for _ in range(2):
+        for param in (*params, *ones):
+            param.grad = torch.ones_like(param)
+        optimizer.step()
+        arrays.step([torch.ones(33)] * 4)
+    for position, param in [(0, params[0]), (1, params[1]), (3, params[2])]:
+        assert param.equal(expected[position])
+    assert not params[0].equal(params[1])
+
+
+def test_the_seed_is_kept_and_may_change():
+    def step(optimizer, param):
+        with torch.no_grad():
+            param.zero_()
+        param.grad = torch.ones_like(param)
+        optimizer.step()
+        return param.detach().clone()
+
+    (param,) = parameters()[1:2]
+    optimizer = updraft.optimizer(jittered, [param], seed=3)
+    step(optimizer, param)
+    other = reloaded(optimizer)
+    assert other.param_groups[0]["seed"] == 3
+    assert copy.deepcopy(optimizer).param_groups[0]["seed"] == 3
+    second = step(optimizer, param)
+    assert second.equal(step(other, param))
+    other.load_state_dict(optimizer.state_dict())
+    other.param_groups[0]["seed"] = 4
+    assert not step(optimizer, param).equal(step(other, param))
+    with pytest.raises(updraft.InvalidArgumentError, match="-1 is no seed; it is from 0 to 2"):
+        updraft.optimizer(jittered, [param], seed=-1)
 
 
 def test_options_that_are_refused():

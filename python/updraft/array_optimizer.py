@@ -11,6 +11,7 @@ from . import _updraft
 from .compiler import Rule, path_text
 from .definition import RuleDefinition
 from .errors import FileMissingError, InvalidArgumentError, NotFoundError, UpdraftError
+from .seed import require_seed
 
 
 def _is_array(thing: Any) -> bool:
@@ -331,13 +332,7 @@ class Optimizer:
 
     @seed.setter
     def seed(self, value: int) -> None:
-        try:
-            seed = operator.index(value)
-        except TypeError:
-            raise TypeError(f"the seed is {type(value)}; give an integer") from None
-        if not 0 <= seed < 1 << 64:
-            raise InvalidArgumentError(f"{seed} is no seed; it is from 0 to 2^64 - 1")
-        self._optimizer.set_seed(seed)
+        self._optimizer.set_seed(require_seed(value))
 
     def step_count(self, param: int) -> int:
         """Returns how many steps a parameter has taken."""

@@ -16,6 +16,7 @@ def optimizer(
     *,
     storage: Mapping[str, Any] | None = None,
     numerics: str = "ieee",
+    seed: int | None = None,
     **options: Any,
 ) -> "RuleOptimizer":
     """Makes a `torch.optim.Optimizer` of a rule.
@@ -27,6 +28,7 @@ def optimizer(
         storage: storage types of states, or of all of them by "state", where they are not stored
             like the parameter: `{"exp_avg": "q8_linear"}`.
         numerics: "ieee", "torch" or "fast".
+        seed: of random numbers, from 0 to 2^64 - 1; 0 without it. An entry of `param_groups`.
         **options: hyperparameters and static flags, which a group may also have for itself. They
             are entries of `param_groups`; those of hyperparameters may be changed at any time.
 
@@ -42,4 +44,6 @@ def optimizer(
     from .optim.rule_optimizer import RuleOptimizer
 
     definition = rule if isinstance(rule, RuleDefinition) else load(rule)
-    return RuleOptimizer(definition, params, storage=storage, numerics=numerics, **options)
+    return RuleOptimizer(
+        definition, params, storage=storage, numerics=numerics, seed=seed, **options
+    )

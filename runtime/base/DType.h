@@ -62,7 +62,7 @@ inline std::string_view nameOf(upd_dtype dtype) {
 /// One of memory.
 inline std::optional<upd_dtype> parseDType(std::string_view text) {
 #define UPD_DTYPE(constant, name, bytes)                                                           \
-  if (isKnownDType(constant) && text == name)                                                      \
+  if (isKnownDType(constant) && text == (name))                                                    \
     return constant;
 #include "updraft-c/dtypes.def"
   return std::nullopt;

@@ -34,7 +34,6 @@ size_t updraft::runtime::sizeOf(SafetensorsType type) {
   case SafetensorsType::F16:
     return 2;
   case SafetensorsType::I8:
-    return 1;
   case SafetensorsType::U8:
     return 1;
   }

@@ -58,6 +58,8 @@ public:
   /// Of the random numbers; 0 until it is set. Saved and loaded.
   uint64_t getSeed() const { return seed; }
   void setSeed(uint64_t value);
+  /// What stands for each parameter in its random numbers; its index until set. Not saved.
+  Status setParamNumbers(const uint64_t *numbers, size_t count);
 
   Status state(size_t param, const char *name, upd_tensor &tensor) const;
   Status initialValue(size_t param, const char *name, double &value) const;
@@ -201,6 +203,7 @@ private:
   std::vector<TensorLayout> scaleLayouts; // of the scales of blocks, likewise
   std::vector<int64_t> stateDimensions;   // of those
   uint64_t seed = 0;
+  std::vector<uint64_t> paramNumbers; // empty: their indices
 
   std::vector<int64_t> steps; // without those that the plan has taken
   int64_t planSteps = 0;      // taken by every tensor of the plan since it was made

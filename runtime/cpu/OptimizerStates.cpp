@@ -103,6 +103,18 @@ void Optimizer::setSeed(uint64_t value) {
   plan.discard();
 }
 
+Status Optimizer::setParamNumbers(const uint64_t *numbers, size_t count) {
+  if (!numbers && count != 0)
+    return invalidArgument(fmt::format("numbers is null, but count is {}", count));
+  if (count != params.size())
+    return invalidArgument(fmt::format("there are {} numbers of parameters; the optimizer has {}",
+                                       count, params.size()));
+  foldSteps();
+  paramNumbers.assign(numbers, numbers + count);
+  plan.discard();
+  return {};
+}
+
 int64_t Optimizer::stepsOf(size_t param) const {
   // A plan that was discarded still counts, until its steps are folded in.
   const bool inPlan = planSteps != 0 && plan.positionOf(param) != StepPlan::absent;

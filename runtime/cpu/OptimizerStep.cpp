@@ -154,7 +154,7 @@ void Optimizer::buildPlan(const upd_tensor *grads, const std::vector<int64_t> &b
     if (!isAbsent(grads[i]))
       plan.add(static_cast<uint32_t>(i), params[i].plan, params[i].shape,
                {params[i].group, isFirst(i), steps[i]});
-  plan.finish(seed);
+  plan.finish(seed, paramNumbers);
   for (PlanRun &run : plan.runs()) {
     const std::vector<PlanRun::Tensor> &tensors = run.tensors();
     const std::vector<StreamInterface> &streams = run.streamInterfaces();

@@ -64,7 +64,8 @@ uint32_t PlanRun::add(uint32_t param, const TensorShape &shape, const PrologueRo
   return position;
 }
 
-void PlanRun::finish(const std::vector<int64_t> &groupSizes, uint64_t seed) {
+void PlanRun::finish(const std::vector<int64_t> &groupSizes, uint64_t seed,
+                     const std::vector<uint64_t> &numbers) {
   prologueRows.finish(groupSizes);
   temporaries.allocate(shapes);
   for (uint32_t i = 0; i < plan.passes.size(); ++i)
@@ -75,9 +76,11 @@ void PlanRun::finish(const std::vector<int64_t> &groupSizes, uint64_t seed) {
   for (size_t position = 0; position < list.size(); ++position) {
     for (size_t i = 0; i < plan.temporaries.size(); ++i)
       setStream(position, firstTemporary + i, temporaries.values(position, i));
-    if (hasSites)
-      sites.push_back(
-          {seed, 0, list[position].param, shapes[position].rows, shapes[position].columns});
+    if (hasSites) {
+      const uint32_t param = list[position].param;
+      sites.push_back({seed, 0, numbers.empty() ? param : numbers[param], shapes[position].rows,
+                       shapes[position].columns});
+    }
   }
 }
 

@@ -40,7 +40,8 @@ public:
   /// Appends a tensor, and returns its position; the pointers of its streams are null until set.
   uint32_t add(uint32_t param, const TensorShape &shape, const PrologueRows::Key &key);
   /// Allocates what passes need beside the tensors.
-  void finish(const std::vector<int64_t> &groupSizes, uint64_t seed);
+  void finish(const std::vector<int64_t> &groupSizes, uint64_t seed,
+              const std::vector<uint64_t> &numbers);
 
   const std::vector<Tensor> &tensors() const { return list; }
   PrologueRows &rows() { return prologueRows; }

@@ -35,9 +35,9 @@ void StepPlan::add(uint32_t param, size_t plan, const TensorShape &shape,
   groupSizes[key.group] += shape.elements();
 }
 
-void StepPlan::finish(uint64_t seed) {
+void StepPlan::finish(uint64_t seed, const std::vector<uint64_t> &numbers) {
   for (PlanRun &run : planRuns)
-    run.finish(groupSizes, seed);
+    run.finish(groupSizes, seed, numbers);
   if (!groupReductions.empty())
     orderGroups();
   if (hasGroupStates)

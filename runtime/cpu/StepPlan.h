@@ -30,7 +30,8 @@ public:
   /// Appends a parameter to the list of a plan; the pointers of its streams are null until set. In
   /// ascending order.
   void add(uint32_t param, size_t plan, const TensorShape &shape, const PrologueRows::Key &key);
-  void finish(uint64_t seed);
+  /// `numbers` are those of the parameters in random numbers; empty if they are their indices.
+  void finish(uint64_t seed, const std::vector<uint64_t> &numbers);
 
   /// Whether the plan is that of the last step. What fails while a step is made ready leaves it
   /// discarded.

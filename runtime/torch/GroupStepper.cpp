@@ -80,6 +80,13 @@ void GroupStepper::setHypers(const std::vector<double> &values) {
   hypers = values;
 }
 
+void GroupStepper::setRandom(int64_t seed, const std::vector<int64_t> &numbers) {
+  const std::vector<uint64_t> all(numbers.begin(), numbers.end());
+  const Library &library = Library::get();
+  check(library.upd_optimizer_set_seed(handle->optimizer, static_cast<uint64_t>(seed)));
+  check(library.upd_optimizer_set_param_numbers(handle->optimizer, all.data(), all.size()));
+}
+
 // `param.data = …` keeps the tensor and changes its memory, its shape, or only its strides.
 bool GroupStepper::hasMoved() const {
   for (const Parameter &param : params)

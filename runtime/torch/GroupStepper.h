@@ -25,6 +25,10 @@ public:
   GroupStepper(int64_t rule, std::vector<at::Tensor> params, std::vector<double> hypers,
                std::string sparseRefusal, std::string denseRefusal, bool sparseAsDense);
 
+  /// What random numbers depend on beside the element and the step: a seed, all 64 bits of it, and
+  /// the number of each parameter among those of all groups.
+  void setRandom(int64_t seed, const std::vector<int64_t> &numbers);
+
   enum Outcome : int64_t {
     Done = 0,
     Fresh = 1, ///< a parameter has got its states

@@ -23,6 +23,8 @@ namespace updraft::torch_adapter {
   F(upd_optimizer_set_hypers)                                                                      \
   F(upd_optimizer_get_step)                                                                        \
   F(upd_optimizer_set_step)                                                                        \
+  F(upd_optimizer_set_seed)                                                                        \
+  F(upd_optimizer_set_param_numbers)                                                               \
   F(upd_optimizer_state)                                                                           \
   F(upd_optimizer_bind_state)
 

@@ -78,6 +78,12 @@ TEST(OptimizerCAPI, RefusesNull) {
             "hypers of group 0 is null, but hyper_count is 2");
   EXPECT_EQ(refusal(upd_optimizer_get_step(none, 0, &step)), "optimizer is null");
   EXPECT_EQ(refusal(upd_optimizer_set_seed(none, 1)), "optimizer is null");
+  EXPECT_EQ(refusal(upd_optimizer_set_param_numbers(none, nullptr, 0)), "optimizer is null");
+  EXPECT_EQ(refusal(upd_optimizer_set_param_numbers(f.optimizer, nullptr, 1)),
+            "numbers is null, but count is 1");
+  const uint64_t numbers[] = {1, 2};
+  EXPECT_EQ(refusal(upd_optimizer_set_param_numbers(f.optimizer, numbers, 2)),
+            "there are 2 numbers of parameters; the optimizer has 1");
   EXPECT_EQ(refusal(upd_optimizer_get_seed(f.optimizer, nullptr)),
             "seed, where the result goes, is null");
   EXPECT_EQ(refusal(upd_optimizer_set_step(none, 0, 1)), "optimizer is null");

@@ -297,6 +297,11 @@ TEST(OptimizerReduction, TellsPassesTheirSites) {
   optimizer->setSeed(7);
   ASSERT_EQ(model.step(*optimizer), "ok");
   EXPECT_EQ(model.params[1].data, std::vector<float>(3, 3107));
+  const uint64_t numbers[] = {5, 3};
+  ASSERT_EQ(textOf(optimizer->setParamNumbers(numbers, 2)), "ok");
+  ASSERT_EQ(model.step(*optimizer), "ok");
+  EXPECT_EQ(model.params[0].data, std::vector<float>(2, 4507));
+  EXPECT_EQ(model.params[1].data, std::vector<float>(3, 4307));
 
   std::string path = (std::filesystem::temp_directory_path() / "updraft-XXXXXX").string();
   close(mkstemp(path.data()));

@@ -8,6 +8,7 @@ from .. import _updraft
 from ..chain import chain
 from ..compiler import Rule
 from ..errors import CompileError
+from ..seed import require_seed
 from .adapter import GroupStepper
 from .correspondence import AS_DENSE, Correspondence, Group, reader
 from .states import OptimizerState
@@ -53,7 +54,10 @@ _FRESH, _MOVED = 1, 2
 
 
 class Bucket:
-    """The parameters of a group that have the same dtype."""
+    """The parameters of a group that have the same dtype.
+
+    `numbers` are those of the parameters among all of the optimizer's, for random numbers.
+    """
 
     def __init__(
         self,
@@ -61,12 +65,13 @@ class Bucket:
         settings: dict[str, Any],
         dtype: torch.dtype,
         params: list[torch.Tensor],
+        numbers: list[int],
         group: Group,
         states: OptimizerState,
         scaled: bool,
     ) -> None:
         self.remade = lambda group, states: Bucket(
-            correspondence, settings, dtype, params, group, states, scaled
+            correspondence, settings, dtype, params, numbers, group, states, scaled
         )
         self.params = params
         self.dtype = dtype
@@ -92,6 +97,8 @@ class Bucket:
                 make(hypers | settings)
             except ValueError as again:
                 raise (again if isinstance(error, CompileError) else error) from None
+        seed = require_seed(group.get("seed", 0))
+        self.stepper.set_random(seed if seed < 1 << 63 else seed - (1 << 64), numbers)
         stored = ["step", *self.rule.stored_states]
         self.states = [name for name in correspondence.states or stored if name in stored]
         for number, param in enumerate(params):

@@ -15,8 +15,14 @@ class _CompiledGroup:
     """What a parameter group was when it was compiled, and how it is stepped."""
 
     def __init__(
-        self, correspondence: Correspondence, group: Group, states: OptimizerState, scaled: bool
+        self,
+        correspondence: Correspondence,
+        first: int,
+        group: Group,
+        states: OptimizerState,
+        scaled: bool,
     ) -> None:
+        self.first = first
         self.params = list(group["params"])
         # Lists compare what is not the same by its value, which only such tensors have one of.
         self.single = [i for i, param in enumerate(self.params) if param.numel() == 1]
@@ -24,20 +30,30 @@ class _CompiledGroup:
         self.read_settings = [reader(place) for place in correspondence.settings.values()]
         self.sparse_of = correspondence.sparse_of
         self.settings = self.current_settings(group)
-        by_dtype: dict[torch.dtype, list[torch.Tensor]] = defaultdict(list)
-        for param in self.params:
-            by_dtype[param.dtype].append(param)
+        self.seed = group.get("seed")
+        by_dtype: dict[torch.dtype, list[int]] = defaultdict(list)
+        for place, param in enumerate(self.params):
+            by_dtype[param.dtype].append(place)
         settings = dict(zip(correspondence.settings, self.settings[:-1], strict=True))
         self.buckets = [
-            Bucket(correspondence, settings, dtype, params, group, states, scaled)
-            for dtype, params in by_dtype.items()
+            Bucket(
+                correspondence,
+                settings,
+                dtype,
+                [self.params[place] for place in places],
+                [first + place for place in places],
+                group,
+                states,
+                scaled,
+            )
+            for dtype, places in by_dtype.items()
         ]
         self.generation = states.generation.number
 
     def current_settings(self, group: Group) -> list[Any]:
         return [*(read(group, None) for read in self.read_settings), self.sparse_of(group)]
 
-    def matches(self, group: Group, generation: int, scaled: bool) -> bool:
+    def matches(self, first: int, group: Group, generation: int, scaled: bool) -> bool:
         """Whether the group and the states are still those that were compiled for."""
         mine, given = self.params, group["params"]
         try:
@@ -49,6 +65,8 @@ class _CompiledGroup:
             and all(mine[i] is given[i] for i in self.single)
             and self.generation == generation
             and self.scaled == scaled
+            and self.first == first
+            and self.seed == group.get("seed")
             and self.settings == self.current_settings(group)
         )
 
@@ -125,11 +143,13 @@ class CompiledStep:
         """Returns what steps each group, of what it and the states are now."""
         compiled, states = self._compiled, self.__dict__["state"]
         del compiled[len(self.param_groups) :]
+        first = 0
         for number, group in enumerate(self.param_groups):
             if number == len(compiled):
-                compiled.append(_CompiledGroup(self.correspondence, group, states, scaled))
-            elif not compiled[number].matches(group, self._generation.number, scaled):
-                compiled[number] = _CompiledGroup(self.correspondence, group, states, scaled)
+                compiled.append(_CompiledGroup(self.correspondence, first, group, states, scaled))
+            elif not compiled[number].matches(first, group, self._generation.number, scaled):
+                compiled[number] = _CompiledGroup(self.correspondence, first, group, states, scaled)
+            first += len(compiled[number].params)
         return compiled
 
     @torch._disable_dynamo

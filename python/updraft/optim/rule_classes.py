@@ -70,6 +70,7 @@ def _signature(definition: FileDefinition) -> inspect.Signature:
         parameters.append(inspect.Parameter(name, _NAMED, default=value))
     parameters.append(inspect.Parameter("storage", _NAMED, default=None))
     parameters.append(inspect.Parameter("numerics", _NAMED, default="ieee"))
+    parameters.append(inspect.Parameter("seed", _NAMED, default=None))
     return inspect.Signature(parameters)
 
 

@@ -7,6 +7,7 @@ import torch
 
 from ..definition import RuleDefinition
 from ..errors import InvalidArgumentError
+from ..seed import require_seed
 from .compiled import CompiledStep
 from .correspondence import Correspondence, Place, same_names
 
@@ -25,6 +26,7 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
         *,
         storage: Mapping[str, Any] | None = None,
         numerics: str = "ieee",
+        seed: int | None = None,
         **options: Any,
     ) -> None:
         self.rule = rule
@@ -41,7 +43,9 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
             {name for group in (options, *groups) for name in group}, numerics, storage or {}
         )
         hypers = {name: value for name, value in known.items() if name not in rule.statics}
-        super().__init__(params, hypers | options)
+        # An entry of the groups, so that it is saved with them; of rules that use it.
+        random = {} if seed is None else {"seed": require_seed(seed)}
+        super().__init__(params, hypers | options | random)
         # What the rule refuses is refused here and not at the first step.
         self._compile(scaled=False)
 

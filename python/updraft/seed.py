@@ -1,0 +1,22 @@
+"""Seeds of random numbers."""
+
+import operator
+from typing import Any
+
+from .errors import InvalidArgumentError
+
+
+def require_seed(value: Any) -> int:
+    """Returns a seed as an integer.
+
+    Raises:
+        TypeError: it is no integer.
+        InvalidArgumentError: it is not from 0 to 2^64 - 1.
+    """
+    try:
+        seed = operator.index(value)
+    except TypeError:
+        raise TypeError(f"the seed is {type(value)}; give an integer") from None
+    if not 0 <= seed < 1 << 64:
+        raise InvalidArgumentError(f"{seed} is no seed; it is from 0 to 2^64 - 1")
+    return seed
