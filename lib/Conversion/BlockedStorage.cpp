@@ -183,7 +183,7 @@ Value packedBytes(OpBuilder &builder, Location loc, ArrayRef<Value> numbers) {
       byte = arith::ShLIOp::create(builder, loc, byte, constant(8 * i));
     all = all ? arith::OrIOp::create(builder, loc, all, byte).getResult() : byte;
   }
-  const int64_t lanes = cast<VectorType>(all.getType()).getNumElements();
+  const int64_t lanes = cast<VectorType>(numbers.front().getType()).getNumElements();
   auto type = VectorType::get(4 * lanes, builder.getI8Type());
   Value bytes = vector::BitCastOp::create(builder, loc, type, all);
   SmallVector<int64_t> order;

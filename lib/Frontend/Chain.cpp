@@ -162,7 +162,7 @@ private:
         std::string known = name.str();
         if (stage.rule->isTransform) {
           if (declarations[name] > 1)
-            known = stage.label + "_" + known;
+            known.insert(0, stage.label + "_");
           while (!taken.insert(known).second)
             known += "_";
         }
