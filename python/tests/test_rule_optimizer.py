@@ -98,6 +98,28 @@ def test_states_keep_their_type_in_a_file():
         assert value.equal(before[name])
 
 
+def test_hooks_say_what_is_loaded():
+    params = parameters(torch.bfloat16)
+    optimizer = updraft.optimizer("AdamW", params, storage={"state": "f32"})
+    set_gradients(params, 0)
+    optimizer.step()
+
+    def doubled(optimizer, given):
+        states = {
+            number: state | {"exp_avg": 2 * state["exp_avg"]}
+            for number, state in given["state"].items()
+        }
+        return given | {"state": states}
+
+    other = updraft.optimizer("AdamW", params, storage={"state": "f32"})
+    other.register_load_state_dict_pre_hook(doubled)
+    other.load_state_dict(optimizer.state_dict())
+    for param in params:
+        expected = 2 * optimizer.state[param]["exp_avg"]
+        assert other.state[param]["exp_avg"].dtype == torch.float32
+        assert other.state[param]["exp_avg"].equal(expected)
+
+
 def test_flags_follow_from_hyperparameters(tmp_path):
     file = tmp_path / "heavy_ball.upd"
     file.write_text(HEAVY_BALL)

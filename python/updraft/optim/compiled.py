@@ -112,7 +112,16 @@ class CompiledStep:
 
         States keep the dtype that they are stored in, where torch has them in the parameter's.
         """
-        super().load_state_dict(state_dict)  # type: ignore[misc]
+        # What hooks have made of it: this one is the last.
+        loading = [state_dict]
+        hook = self.register_load_state_dict_pre_hook(  # type: ignore[attr-defined]
+            lambda optimizer, given: loading.append(given)
+        )
+        try:
+            super().load_state_dict(state_dict)  # type: ignore[misc]
+        finally:
+            hook.remove()
+        state_dict = loading[-1]
         saved = [number for group in state_dict["param_groups"] for number in group["params"]]
         params = [param for group in self.param_groups for param in group["params"]]
         for number, param in zip(saved, params, strict=True):
