@@ -16,6 +16,8 @@ def _files() -> dict[str, str]:
     found = {}
     for entry in sorted(os.listdir(_FOLDER)):  # noqa: PTH208
         path = os.path.join(_FOLDER, entry)  # noqa: PTH118
+        if not entry.endswith(".upd"):
+            continue
         with open(path, encoding="utf-8") as file:
             for name in re.findall(r"^rule (\w+)\(", file.read(), re.MULTILINE):
                 found[name] = path
@@ -29,6 +31,11 @@ def shipped_rules() -> list[str]:
     True
     """
     return sorted(_files())
+
+
+def part_path(name: str) -> str:
+    """Returns a file of rules that are parts of an optimizer, beside what is not a rule."""
+    return os.path.join(_FOLDER, "parts", f"{name}.upd")  # noqa: PTH118
 
 
 def path_of(name: str) -> str | None:

@@ -12,6 +12,7 @@ Every other rule of the package has a class too: `Lion`, `LAMB`, … (`updraft.s
 from typing import TYPE_CHECKING
 
 from .conversion import convert
+from .muon import Muon
 from .torch_classes import (
     ASGD,
     SGD,
@@ -40,6 +41,7 @@ __all__ = [
     "Adam",
     "AdamW",
     "Adamax",
+    "Muon",
     "NAdam",
     "RAdam",
     "RMSprop",

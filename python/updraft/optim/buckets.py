@@ -56,26 +56,29 @@ _FRESH, _MOVED = 1, 2
 class Bucket:
     """The parameters of a group that have the same dtype.
 
-    `numbers` are those of the parameters among all of the optimizer's, for random numbers.
+    `numbers` are those of the parameters among all of the optimizer's, for random numbers. What is
+    stepped may be other tensors, with gradients of their own: the states are of `params`.
     """
 
     def __init__(
         self,
         correspondence: Correspondence,
-        settings: dict[str, Any],
         dtype: torch.dtype,
         params: list[torch.Tensor],
         numbers: list[int],
         group: Group,
         states: OptimizerState,
         scaled: bool,
+        stepped: list[torch.Tensor] | None = None,
     ) -> None:
         self.remade = lambda group, states: Bucket(
-            correspondence, settings, dtype, params, numbers, group, states, scaled
+            correspondence, dtype, params, numbers, group, states, scaled, stepped
         )
         self.params = params
+        self.stepped = stepped or params
         self.dtype = dtype
         self.read_hypers = [reader(place) for place in correspondence.hypers.values()]
+        settings = correspondence.read_settings(group)
         # The first hyperparameter of a chain is that of its first stage.
         initial = self.hypers(group, 1.0 if scaled else None)
         sparse = correspondence.sparse_of(group)
@@ -85,7 +88,7 @@ class Bucket:
         def make(settings: dict[str, Any]) -> None:
             self.rule = _compile(correspondence, settings, dtype, scaled)
             self.stepper = GroupStepper(
-                self.rule._compiled.address, params, initial, *refusals, as_dense
+                self.rule._compiled.address, self.stepped, initial, *refusals, as_dense
             )
 
         try:
@@ -100,7 +103,8 @@ class Bucket:
         seed = require_seed(group.get("seed", 0))
         self.stepper.set_random(seed if seed < 1 << 63 else seed - (1 << 64), numbers)
         stored = ["step", *self.rule.stored_states]
-        self.states = [name for name in correspondence.states or stored if name in stored]
+        named = stored if correspondence.states is None else correspondence.states
+        self.states = [name for name in named if name in stored]
         for number, param in enumerate(params):
             state = states.get(param)
             if state:
@@ -145,6 +149,11 @@ class Bucket:
             wanted = _STATE_TYPES[self.rule.states[name]]
             if value.dtype != wanted and not value.is_complex():
                 value = value.to(wanted)
+                dict.__setitem__(state, name, value)
+            # torch has some in the order of the gradient's memory.
+            like = self.stepped[number]
+            if value.shape == like.shape and value.stride() != like.stride():
+                value = torch.empty_like(like, dtype=value.dtype).copy_(value)
                 dict.__setitem__(state, name, value)
             self.stepper.bind_state(number, name, value)
 

@@ -14,41 +14,23 @@ from .states import Generation, OptimizerState
 class _CompiledGroup:
     """What a parameter group was when it was compiled, and how it is stepped."""
 
-    def __init__(
-        self,
-        correspondence: Correspondence,
-        first: int,
-        group: Group,
-        states: OptimizerState,
-        scaled: bool,
-    ) -> None:
+    def __init__(self, optimizer: "CompiledStep", first: int, group: Group, scaled: bool) -> None:
         self.first = first
         self.params = list(group["params"])
         # Lists compare what is not the same by its value, which only such tensors have one of.
         self.single = [i for i, param in enumerate(self.params) if param.numel() == 1]
         self.scaled = scaled
-        self.read_settings = [reader(place) for place in correspondence.settings.values()]
-        self.sparse_of = correspondence.sparse_of
+        correspondences = optimizer._correspondences()
+        self.read_settings = [
+            reader(place)
+            for correspondence in correspondences
+            for place in correspondence.settings.values()
+        ]
+        self.sparse_of = correspondences[0].sparse_of
         self.settings = self.current_settings(group)
         self.seed = group.get("seed")
-        by_dtype: dict[torch.dtype, list[int]] = defaultdict(list)
-        for place, param in enumerate(self.params):
-            by_dtype[param.dtype].append(place)
-        settings = dict(zip(correspondence.settings, self.settings[:-1], strict=True))
-        self.buckets = [
-            Bucket(
-                correspondence,
-                settings,
-                dtype,
-                [self.params[place] for place in places],
-                [first + place for place in places],
-                group,
-                states,
-                scaled,
-            )
-            for dtype, places in by_dtype.items()
-        ]
-        self.generation = states.generation.number
+        self.buckets = optimizer._make_buckets(group, first, scaled)
+        self.generation = optimizer._generation.number
 
     def current_settings(self, group: Group) -> list[Any]:
         return [*(read(group, None) for read in self.read_settings), self.sparse_of(group)]
@@ -148,16 +130,42 @@ class CompiledStep:
         """
         self._compiled.clear()
 
+    def _correspondences(self) -> tuple[Correspondence, ...]:
+        """All rules that a step applies."""
+        return (self.correspondence,)
+
+    def _make_buckets(self, group: Group, first: int, scaled: bool) -> list[Any]:
+        """Returns what steps the parameters of a group, a `Bucket` or what has its methods.
+
+        `first` is the number of the group's first parameter among all of the optimizer's.
+        """
+        params = group["params"]
+        by_dtype: dict[torch.dtype, list[int]] = defaultdict(list)
+        for place, param in enumerate(params):
+            by_dtype[param.dtype].append(place)
+        return [
+            Bucket(
+                self.correspondence,
+                dtype,
+                [params[place] for place in places],
+                [first + place for place in places],
+                group,
+                self.state,
+                scaled,
+            )
+            for dtype, places in by_dtype.items()
+        ]
+
     def _compile(self, scaled: bool) -> list[_CompiledGroup]:
         """Returns what steps each group, of what it and the states are now."""
-        compiled, states = self._compiled, self.__dict__["state"]
+        compiled = self._compiled
         del compiled[len(self.param_groups) :]
         first = 0
         for number, group in enumerate(self.param_groups):
             if number == len(compiled):
-                compiled.append(_CompiledGroup(self.correspondence, first, group, states, scaled))
+                compiled.append(_CompiledGroup(self, first, group, scaled))
             elif not compiled[number].matches(first, group, self._generation.number, scaled):
-                compiled[number] = _CompiledGroup(self.correspondence, first, group, states, scaled)
+                compiled[number] = _CompiledGroup(self, first, group, scaled)
             first += len(compiled[number].params)
         return compiled
 

@@ -1,8 +1,9 @@
 """From an optimizer of torch to the compiled one, and back."""
 
+import sys
+
 import torch
 
-from . import torch_classes
 from .compiled import CompiledStep
 
 _HOOKS = (
@@ -21,7 +22,7 @@ def _counterpart(kind: type) -> type[torch.optim.Optimizer]:
             if getattr(torch.optim, base.__name__, None) is base is not torch.optim.Optimizer:
                 return base
         raise TypeError(f"torch has no optimizer `{kind.__name__}`")
-    compiled = getattr(torch_classes, kind.__name__, None)
+    compiled = vars(sys.modules[__package__]).get(kind.__name__)
     # A class derived from one of torch's may step in another way.
     if compiled is None or kind is not getattr(torch.optim, kind.__name__, None):
         raise TypeError(

@@ -69,6 +69,10 @@ class Correspondence:
             return self.rule
         return FileDefinition(require_path(self.rule), None, {})
 
+    def read_settings(self, group: Group) -> dict[str, Any]:
+        """Returns what the rule is compiled for, as of now."""
+        return {name: reader(place)(group, None) for name, place in self.settings.items()}
+
 
 def same_names(*names: str) -> dict[str, Place]:
     """Returns places that are called as in the rule."""

@@ -1,0 +1,199 @@
+"""`updraft.optim.Muon` beside `torch.optim.Muon`: in f32 and f64 the bits are the same."""
+
+import copy
+import io
+import pickle
+
+import pytest
+import torch
+
+from updraft import optim
+
+from .test_optim import assert_same_states, groups_of, set_gradients
+
+STEPS = 30
+SHAPES = [(40, 29), (13, 64), (1, 5), (7, 7), (16, 2)]
+OPTIONS = [
+    {},
+    {"lr": 0.1, "nesterov": False, "weight_decay": 0.0},
+    {"momentum": 0.5, "adjust_lr_fn": "original"},
+    {"adjust_lr_fn": "match_rms_adamw", "ns_steps": 3, "eps": 1e-3},
+    {"adjust_lr_fn": "spectral_unclamped", "ns_coefficients": (3.0, -4.0, 2.0)},
+    {"lr": torch.tensor(0.05, dtype=torch.float64)},
+]
+
+
+def matrices(dtype=torch.float32, shapes=SHAPES):
+    generator = torch.Generator().manual_seed(5)
+    params = [torch.randn(shape, generator=generator).to(dtype) for shape in shapes]
+    params[-1] = params[-1].t().contiguous().t()
+    return [torch.nn.Parameter(param) for param in params]
+
+
+def assert_same(theirs, ours):
+    for their, our in zip(theirs, ours, strict=True):
+        assert their.equal(our)
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["f32", "f64"])
+def test_thirty_steps(options, dtype):
+    theirs, ours = matrices(dtype), matrices(dtype)
+    reference = torch.optim.Muon(groups_of(theirs), **options)
+    optimizer = optim.Muon(groups_of(ours), **options)
+    for step in range(STEPS):
+        for params in (theirs, ours):
+            set_gradients(params, step, absent={0} if step % 7 == 3 else {4} if step < 2 else ())
+        reference.step()
+        optimizer.step()
+        if step == 20:
+            for each in (reference, optimizer):
+                each.param_groups[0]["adjust_lr_fn"] = "match_rms_adamw"
+                each.param_groups[1]["lr"] = 0.3
+    assert_same(theirs, ours)
+    assert_same_states(reference, optimizer)
+    assert repr(optimizer) == repr(reference)
+
+
+def test_bf16_rounds_once():
+    theirs, ours = matrices(torch.bfloat16), matrices(torch.bfloat16)
+    reference, optimizer = torch.optim.Muon(theirs, lr=0.01), optim.Muon(ours, lr=0.01)
+    for step in range(STEPS):
+        for params in (theirs, ours):
+            set_gradients(params, step)
+        reference.step()
+        optimizer.step()
+    # Newton and Schulz's iteration is in bf16: 30 steps that differ by as much.
+    for their, our in zip(theirs, ours, strict=True):
+        assert (their.float() - our.float()).abs().max() <= STEPS * 0.01
+    assert_same_states(reference, optimizer)
+
+
+def test_state_goes_to_torch_and_back():
+    theirs, ours = matrices(), matrices()
+    reference, optimizer = torch.optim.Muon(theirs, lr=0.1), optim.Muon(ours, lr=0.1)
+    for step in range(12):
+        if step in (4, 8):
+            saved = io.BytesIO()
+            torch.save(optimizer.state_dict(), saved)
+            saved.seek(0)
+            optimizer = (torch.optim if step == 4 else optim).Muon(ours, lr=0.1)
+            optimizer.load_state_dict(torch.load(saved, weights_only=True))
+        for params in (theirs, ours):
+            set_gradients(params, step)
+        reference.step()
+        optimizer.step()
+    assert_same(theirs, ours)
+    assert_same_states(reference, optimizer)
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda o: pickle.loads(pickle.dumps(o))])
+def test_copies(duplicate):
+    params = matrices()
+    optimizer = optim.Muon(params, lr=0.1)
+    set_gradients(params, 0)
+    optimizer.step()
+    other = duplicate(optimizer)
+    copies = other.param_groups[0]["params"]
+    for each in (params, copies):
+        set_gradients(each, 1)
+    optimizer.step()
+    other.step()
+    assert_same(params, copies)
+
+
+def test_converted_in_training():
+    theirs, ours = matrices(), matrices()
+    reference, optimizer = torch.optim.Muon(theirs, lr=0.1), torch.optim.Muon(ours, lr=0.1)
+    for step in range(9):
+        if step in (3, 6):
+            optimizer = optim.convert(optimizer)
+            assert type(optimizer) is (optim.Muon if step == 3 else torch.optim.Muon)
+        for params in (theirs, ours):
+            set_gradients(params, step)
+        reference.step()
+        optimizer.step()
+    assert_same(theirs, ours)
+
+
+def test_memory_that_is_replaced():
+    theirs, ours = matrices(), matrices()
+    optimizers = torch.optim.Muon(theirs, lr=0.1), optim.Muon(ours, lr=0.1)
+    for step in range(4):
+        for params, optimizer in zip((theirs, ours), optimizers, strict=True):
+            if step == 2:
+                params[0].data = torch.ones(40, 29)
+            set_gradients(params, step)
+            optimizer.step()
+    assert_same(theirs, ours)
+
+
+def test_gradients_are_only_read_and_versions_told():
+    (param,) = matrices(shapes=[(5, 3)])
+    param.grad = torch.randn(5, 3)
+    grad, copied, version = param.grad, param.grad.clone(), param._version
+    optim.Muon([param]).step()
+    assert param.grad is grad
+    assert grad.equal(copied) and grad._version == 0
+    assert param._version > version
+
+
+def test_scaled_gradients():
+    ours, plain = matrices(), matrices()
+    optimizer, reference = optim.Muon(ours, lr=0.1), optim.Muon(plain, lr=0.1)
+    scaler = torch.amp.GradScaler("cpu", init_scale=8.0, growth_interval=1000)
+    for step in range(4):
+        for params in (plain, ours):
+            set_gradients(params, step)
+        scaler.scale(torch.ones(()))
+        for param in ours:
+            param.grad *= scaler.get_scale()
+        if step == 2:
+            ours[0].grad[0] = torch.inf
+        scaler.step(optimizer)
+        scaler.update()
+        if step != 2:
+            reference.step()
+    assert_same(plain, ours)
+
+
+def sparse(module):
+    (table,) = params = matrices(shapes=[(20, 4)])
+    optimizer = module.Muon(params)
+    table.grad = torch.sparse_coo_tensor([[1, 5]], torch.ones(2, 4), (20, 4))
+    optimizer.step()
+
+
+def of_complex_numbers(module):
+    params = matrices(torch.complex64)
+    set_gradients(params, 0)
+    module.Muon(params).step()
+
+
+def many_iterations(module):
+    params = matrices()
+    set_gradients(params, 0)
+    module.Muon(params, ns_steps=100).step()
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        lambda module: module.Muon(matrices(), lr=-1.0),
+        lambda module: module.Muon(matrices(), lr=torch.ones(2)),
+        lambda module: module.Muon(matrices(), momentum=-0.5),
+        lambda module: module.Muon(matrices(), weight_decay=-1e-5),
+        lambda module: module.Muon(matrices(), adjust_lr_fn="none"),
+        lambda module: module.Muon([torch.nn.Parameter(torch.ones(3))]),
+        lambda module: module.Muon([]),
+        sparse,
+        of_complex_numbers,
+        many_iterations,
+    ],
+)
+def test_refuses_with_the_words_of_torch(attempt):
+    with pytest.raises(Exception) as theirs:
+        attempt(torch.optim)
+    with pytest.raises(type(theirs.value)) as ours:
+        attempt(optim)
+    assert str(ours.value) == str(theirs.value)

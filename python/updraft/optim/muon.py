@@ -1,0 +1,35 @@
+"""`torch.optim.Muon`: element-wise passes are compiled, products of matrices are torch's."""
+
+import torch
+from torch.optim._muon import _zeropower_via_newtonschulz
+
+from ..definition import FileDefinition
+from ..shipped import part_path
+from .correspondence import Correspondence, Group, same_names
+from .split import SplitStep
+
+
+class Muon(SplitStep, torch.optim.Muon):
+    """`torch.optim.Muon`, compiled from `rules/parts/muon.upd` but for the orthogonalization."""
+
+    correspondence = Correspondence(
+        rule=FileDefinition(part_path("muon"), "MuonMomentum", {}),
+        hypers=same_names("momentum"),
+        settings=same_names("nesterov"),
+        states=("momentum_buffer",),
+        sparse="Muon does not support sparse gradients",
+        complex="Muon does not support complex parameters",
+    )
+    update = Correspondence(
+        rule=FileDefinition(part_path("muon"), "MuonUpdate", {}),
+        hypers=same_names("lr", "weight_decay"),
+        settings={"adjust": lambda group, dtype: group["adjust_lr_fn"] or "original"},
+        states=(),
+        sparse=None,
+    )
+
+    @torch.no_grad()
+    def _between(self, direction: torch.Tensor, group: Group) -> torch.Tensor:
+        return _zeropower_via_newtonschulz(
+            direction, group["ns_coefficients"], group["ns_steps"], group["eps"]
+        )
