@@ -2,6 +2,7 @@
 // The first compilation of a process is measured in a fresh process each round, which prints its
 // own time: what counts is the call, not the start of the program.
 
+#include "Probe.h"
 #include "Stepper.h"
 #include "Work.h"
 
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -28,7 +28,8 @@ double compileMs(const std::string &ruleFile, const std::string &cacheDir,
                               nullptr,
                               0,
                               nullptr,
-                              cacheDir.c_str()};
+                              cacheDir.c_str(),
+                              nullptr};
   upd_rule *rule = nullptr;
   auto start = std::chrono::steady_clock::now();
   check(upd_compile_file(ruleFile.c_str(), &options, &rule));
@@ -38,15 +39,9 @@ double compileMs(const std::string &ruleFile, const std::string &cacheDir,
 }
 
 /// `rule` names a file of the rules' folder.
-double probe(const BenchOptions &options, const std::string &rule, const std::string &cacheDir) {
-  std::string command = fmt::format("'{}' --compile-probe '{}/{}.upd' --probe-cache '{}'",
-                                    options.self, options.rulesDir, rule, cacheDir);
-  FILE *pipe = ::popen(command.c_str(), "r");
-  double ms = 0;
-  bool read = pipe && std::fscanf(pipe, "%lf", &ms) == 1;
-  if (!pipe || ::pclose(pipe) != 0 || !read)
-    throw std::runtime_error("the process that measures a compilation failed: " + command);
-  return ms;
+double firstMs(const BenchOptions &options, const std::string &rule, const std::string &cacheDir) {
+  return probe(fmt::format("'{}' --compile-probe '{}/{}.upd' --probe-cache '{}'", options.self,
+                           options.rulesDir, rule, cacheDir))[0];
 }
 
 Contestant probed(const BenchOptions &options, std::string impl, std::string rule,
@@ -55,7 +50,7 @@ Contestant probed(const BenchOptions &options, std::string impl, std::string rul
           [&options, rule = std::move(rule), cacheDir = std::move(cacheDir)](int count) {
             double total = 0;
             for (int i = 0; i < count; ++i)
-              total += probe(options, rule, cacheDir);
+              total += firstMs(options, rule, cacheDir);
             return total / count * 1e-3;
           }};
 }
@@ -92,7 +87,7 @@ struct TemporaryFolder {
 
 std::vector<Row> runCompile(const BenchOptions &options) {
   TemporaryFolder cache;
-  probe(options, "adamw", cache.path); // fills the cache
+  firstMs(options, "adamw", cache.path); // fills the cache
   std::vector<Contestant> contestants{probed(options, "first", "adamw", ""),
                                       compiledNext(options, "adamw"),
                                       probed(options, "from disk", "adamw", cache.path)};

@@ -15,6 +15,20 @@ double updraft::bench::median(std::vector<double> values) {
   return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
+double updraft::bench::timesAsLong(const Row &row, const Row &other) {
+  std::vector<double> ratios;
+  for (size_t round = 0; round < row.roundsMs.size(); ++round)
+    ratios.push_back(row.roundsMs[round] / other.roundsMs.at(round));
+  return median(std::move(ratios));
+}
+
+Row updraft::bench::rowOf(std::string work, std::string impl, std::string dtype,
+                          std::vector<double> roundsMs) {
+  const double least = *std::min_element(roundsMs.begin(), roundsMs.end());
+  return {std::move(work),  std::move(impl), std::move(dtype), least,
+          median(roundsMs), std::nullopt,    std::nullopt,     std::move(roundsMs)};
+}
+
 Contestant updraft::bench::timed(std::string impl, std::string dtype, std::function<void()> once) {
   auto run = [once = std::move(once)](int count) {
     auto start = std::chrono::steady_clock::now();
@@ -28,7 +42,7 @@ Contestant updraft::bench::timed(std::string impl, std::string dtype, std::funct
 
 std::vector<Row> updraft::bench::race(const std::string &work, std::vector<Contestant> contestants,
                                       int rounds, double minSeconds) {
-  std::vector<std::vector<double>> seconds(contestants.size());
+  std::vector<std::vector<double>> times(contestants.size()); // ms
   std::vector<int> repeats;
   for (Contestant &contestant : contestants) {
     contestant.run(1);
@@ -42,23 +56,16 @@ std::vector<Row> updraft::bench::race(const std::string &work, std::vector<Conte
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
       if (repeats[i] > 1)
         contestants[i].run(1); // and waking up is not a short work's
-      seconds[i].push_back(contestants[i].run(repeats[i]));
+      times[i].push_back(contestants[i].run(repeats[i]) * 1e3);
     }
 
   auto limit = std::find_if(contestants.begin(), contestants.end(),
                             [](const Contestant &c) { return c.impl == "limit"; });
   std::vector<Row> rows;
-  for (size_t i = 0; i < contestants.size(); ++i) {
-    std::optional<double> ratio;
-    if (limit != contestants.end()) {
-      std::vector<double> ratios;
-      for (int round = 0; round < rounds; ++round)
-        ratios.push_back(seconds[limit - contestants.begin()][round] / seconds[i][round]);
-      ratio = median(ratios);
-    }
-    rows.push_back({work, contestants[i].impl, contestants[i].dtype,
-                    *std::min_element(seconds[i].begin(), seconds[i].end()) * 1e3,
-                    median(seconds[i]) * 1e3, ratio});
-  }
+  for (size_t i = 0; i < contestants.size(); ++i)
+    rows.push_back(rowOf(work, contestants[i].impl, contestants[i].dtype, std::move(times[i])));
+  if (limit != contestants.end())
+    for (Row &row : rows)
+      row.ratioToLimit = timesAsLong(rows[limit - contestants.begin()], row);
   return rows;
 }

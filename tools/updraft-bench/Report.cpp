@@ -11,14 +11,25 @@
 using namespace updraft::bench;
 
 void updraft::bench::printHeading() {
-  fmt::print("{:<26} {:<15} {:<9} {:>11} {:>11} {:>9}\n", "work", "impl", "dtype", "min ms",
+  fmt::print("{:<33} {:<17} {:<9} {:>11} {:>11} {:>9}\n", "work", "impl", "dtype", "min ms",
              "median ms", "of limit");
 }
 
+static std::string textOf(const Figure &figure) {
+  std::string text = fmt::format("{:.3g} {}", figure.value, figure.is);
+  if (figure.bound)
+    text += fmt::format(", at {} {:.3g}: {}", figure.atLeast ? "least" : "most", *figure.bound,
+                        figure.reached() ? "reached" : "missed");
+  return text;
+}
+
 void updraft::bench::printRow(const Row &row) {
-  fmt::print("{:<26} {:<15} {:<9} {:>11.4f} {:>11.4f} {:>9}\n", row.work, row.impl, row.dtype,
-             row.minMs, row.medianMs,
-             row.ratioToLimit ? fmt::format("{:.3f}", *row.ratioToLimit) : "");
+  std::string line = fmt::format("{:<33} {:<17} {:<9} {:>11.4f} {:>11.4f} {:>9}", row.work,
+                                 row.impl, row.dtype, row.minMs, row.medianMs,
+                                 row.ratioToLimit ? fmt::format("{:.3f}", *row.ratioToLimit) : "");
+  if (row.figure)
+    line += "  " + textOf(*row.figure);
+  fmt::print("{}\n", line);
   std::fflush(stdout);
 }
 
@@ -30,6 +41,15 @@ static void writeFile(const std::string &path, const std::string &text) {
     throw std::runtime_error(fmt::format("cannot write `{}`", path));
 }
 
+static nlohmann::ordered_json jsonOf(const Figure &figure) {
+  nlohmann::ordered_json object{{"is", figure.is}, {"value", figure.value}};
+  if (figure.bound) {
+    object[figure.atLeast ? "at_least" : "at_most"] = *figure.bound;
+    object["reached"] = figure.reached();
+  }
+  return object;
+}
+
 void updraft::bench::writeJson(const std::vector<Row> &rows, const std::string &path) {
   auto json = nlohmann::ordered_json::array();
   for (const Row &row : rows) {
@@ -38,6 +58,8 @@ void updraft::bench::writeJson(const std::vector<Row> &rows, const std::string &
                                   {"median_ms", row.medianMs}, {"ratio_to_limit", nullptr}};
     if (row.ratioToLimit)
       object["ratio_to_limit"] = *row.ratioToLimit;
+    if (row.figure)
+      object["figure"] = jsonOf(*row.figure);
     json.push_back(std::move(object));
   }
   writeFile(path, json.dump(2) + "\n");

@@ -12,7 +12,9 @@ void printHeading();
 void printRow(const Row &row);
 
 /// An array of objects {"work", "impl", "dtype", "min_ms", "median_ms", "ratio_to_limit"}; the
-/// ratio is null where there is no limit. Throws std::runtime_error.
+/// ratio is null where there is no limit. A row with a figure has "figure" besides: {"is",
+/// "value"}, and, where something is required, "at_least" or "at_most", and "reached". Throws
+/// std::runtime_error.
 void writeJson(const std::vector<Row> &rows, const std::string &path);
 
 /// A bar chart of the ratios to the limit, as SVG. Throws std::runtime_error.

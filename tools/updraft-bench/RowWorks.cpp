@@ -3,8 +3,8 @@
 // every step, so that they come from memory. Beside it a dense step of as many elements, which has
 // them in sequence.
 
+#include "PythonPeer.h"
 #include "Stepper.h"
-#include "TorchPeer.h"
 #include "Work.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 //===- StepWorks.cpp - Works that time a step -------------------------------------------------===//
 
+#include "PythonPeer.h"
 #include "Stepper.h"
-#include "TorchPeer.h"
 #include "Work.h"
 
 #include <fmt/format.h>
@@ -89,8 +89,8 @@ void addTorch(const BenchOptions &options, const Optimizer &optimizer, const std
               int64_t tensors, int64_t elements, std::vector<Contestant> &contestants) {
   if (!options.torch || optimizer.torchClass.empty())
     return;
-  for (Contestant &peer : options.torch->contestants(optimizer.torchClass, optimizer.torchArguments,
-                                                     dtype, tensors, elements))
+  for (Contestant &peer : options.torch->torchContestants(
+           {optimizer.torchClass, optimizer.torchArguments, dtype, tensors, elements}))
     contestants.push_back(std::move(peer));
 }
 

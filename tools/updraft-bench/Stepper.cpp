@@ -80,7 +80,8 @@ Stepper::Stepper(const StepSetup &setup)
                               storage.data(),
                               storage.size(),
                               setup.numerics.c_str(),
-                              ""};
+                              "",
+                              nullptr};
   check(upd_compile_file(setup.ruleFile.c_str(), &options, &rule));
 
   // One block for all parameters and one for all gradients, each tensor on its own cache lines.

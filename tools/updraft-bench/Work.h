@@ -11,14 +11,19 @@
 
 namespace updraft::bench {
 
-class TorchPeer;
+class PythonPeer;
 
 struct BenchOptions {
   bool quick = false;            // small sizes and few rounds: whether it works, not how fast it is
   std::string rulesDir;          // where the shipped rules are
   std::string numerics = "ieee"; // of the rules in works that step
   std::string self;              // this program, started again for what needs a fresh process
-  TorchPeer *torch = nullptr;    // null: without PyTorch
+  std::string python;            // an interpreter with updraft and torch, for works in Python
+  std::string pythonScripts;     // the folder of the scripts that it runs
+  std::string limitLibrary;      // what LimitLibrary.cpp makes
+  int threads = 1;               // of a step
+  PythonPeer *torch = nullptr;   // null: without PyTorch
+  PythonPeer *jax = nullptr;     // null: without JAX
 
   /// A work that steps, as its rows name it.
   std::string labelled(const std::string &work) const {
@@ -31,11 +36,14 @@ struct Work {
   std::string name;
   std::string description;
   std::function<std::vector<Row>(const BenchOptions &)> run;
+  bool inPython = false; // it needs BenchOptions::python, and takes long
 };
 
 std::vector<Work> stepWorks();
 std::vector<Work> rowWorks();
 std::vector<Work> compileWorks();
+std::vector<Work> pythonStepWorks();
+std::vector<Work> pythonProcessWorks();
 
 /// The body of the fresh process that compileWorks starts: compiles `ruleFile` with the cache in
 /// `cacheDir` (may be empty) and prints the milliseconds.

@@ -1,7 +1,7 @@
 //===- updraft-bench.cpp - How fast, against whom, and against what limit ---------------------===//
 
+#include "PythonPeer.h"
 #include "Report.h"
-#include "TorchPeer.h"
 #include "Work.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "updraft-c/compiler.h"
@@ -9,7 +9,9 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <stdexcept>
 
@@ -24,6 +26,7 @@ Examples:
   updraft-bench                               every work, without PyTorch
   updraft-bench --torch .venv/bin/python      with PyTorch's implementations beside it
   updraft-bench --json out.json adamw-1x50M compile-adamw
+  updraft-bench python                        every work in Python, with what is required of it
   updraft-bench --quick                       small sizes: only shows that it works
 
 Exit codes: 0 success, 1 a work failed, 100 and above an error in the command line.)";
@@ -31,30 +34,48 @@ Exit codes: 0 success, 1 a work failed, 100 and above an error in the command li
 struct Options {
   BenchOptions bench;
   std::vector<std::string> works;
-  std::string json, svg, python, probeFile, probeCache;
+  std::string json, svg, python, jax, probeFile, probeCache;
 };
 
 std::vector<Work> allWorks() {
   std::vector<Work> works = stepWorks();
-  for (Work &work : rowWorks())
-    works.push_back(std::move(work));
-  for (Work &work : compileWorks())
-    works.push_back(std::move(work));
+  for (auto more : {rowWorks(), compileWorks(), pythonStepWorks(), pythonProcessWorks()})
+    std::move(more.begin(), more.end(), std::back_inserter(works));
+  return works;
+}
+
+/// Those that the command line names. Works in Python take long and need a package, so that they
+/// have to be asked for.
+std::vector<Work> chosenWorks(const std::vector<std::string> &names) {
+  auto named = [&](const std::string &name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  std::vector<Work> works = allWorks();
+  std::erase_if(works, [&](const Work &work) {
+    return !(named(work.name) || (work.inPython ? named("python") : names.empty()));
+  });
   return works;
 }
 
 void addOptions(CLI::App &app, Options &options) {
-  std::string list = "Works to run (default: all):";
+  std::string list = "Works to run (default: all but those in Python):";
   std::vector<std::string> names;
   for (const Work &work : allWorks()) {
     names.push_back(work.name);
-    list += fmt::format("\n  {:<26}{}", work.name, work.description);
+    list += fmt::format("\n  {:<34}{}", work.name, work.description);
   }
+  names.push_back("python");
+  list += fmt::format("\n  {:<34}{}", "python", "every work whose name begins with `python-`");
   app.add_option("WORK", options.works, list)->check(CLI::IsMember(names))->type_name("");
   app.add_flag("--quick", options.bench.quick, "Small sizes and few rounds");
   app.add_option("--json", options.json, "Write the rows to this file");
   app.add_option("--svg", options.svg, "Draw the ratios to this file");
-  app.add_option("--torch", options.python, "A Python with torch, to measure it beside");
+  app.add_option(
+      "--torch", options.python,
+      "A Python with torch, to measure it beside; works in Python need updraft there too "
+      "(default for these: " UPDRAFT_BENCH_PYTHON ")");
+  app.add_option("--jax", options.jax,
+                 "A Python with JAX and optax, for works in Python (default: that of --torch)");
   app.add_option("--numerics", options.bench.numerics, "ieee, torch or fast: how steps round")
       ->type_name("MODE")
       ->capture_default_str();
@@ -64,14 +85,11 @@ void addOptions(CLI::App &app, Options &options) {
   app.add_option("--probe-cache", options.probeCache, "")->group("");
 }
 
-int run(const Options &options, int threads) {
-  fmt::print("{}, {} threads\n", upd_version(), threads);
+int run(const Options &options, const std::vector<Work> &works) {
+  fmt::print("{}, {} threads\n", upd_version(), options.bench.threads);
   printHeading();
   std::vector<Row> rows;
-  for (const Work &work : allWorks()) {
-    if (!options.works.empty() &&
-        std::find(options.works.begin(), options.works.end(), work.name) == options.works.end())
-      continue;
+  for (const Work &work : works) {
     for (Row &row : work.run(options.bench)) {
       if (options.bench.quick) // whose sizes are not those of the name
         row.work = "quick:" + row.work;
@@ -99,11 +117,26 @@ int main(int argc, char **argv) {
     if (!options.probeFile.empty())
       return compileProbe(options.probeFile, options.probeCache);
     options.bench.self = std::filesystem::read_symlink("/proc/self/exe");
-    const int threads = updraft::runtime::ThreadPool::defaultThreadCount();
-    std::optional<TorchPeer> torch;
-    if (!options.python.empty())
-      options.bench.torch = &torch.emplace(options.python, UPDRAFT_TORCH_PEER, threads);
-    return run(options, threads);
+    const std::vector<Work> works = chosenWorks(options.works);
+    BenchOptions &bench = options.bench;
+    bench.threads = updraft::runtime::ThreadPool::defaultThreadCount();
+    std::optional<PythonPeer> torch, jax;
+    const std::string scripts = bench.pythonScripts = UPDRAFT_BENCH_SCRIPTS;
+    const bool inPython =
+        std::any_of(works.begin(), works.end(), [](const Work &work) { return work.inPython; });
+    bench.limitLibrary = UPDRAFT_LIMIT_LIBRARY;
+    bench.python = options.python.empty() ? UPDRAFT_BENCH_PYTHON : options.python;
+    if (!options.python.empty() || inPython)
+      bench.torch = &torch.emplace(bench.python, scripts + "/torch_peer.py", bench.threads);
+    if (inPython) {
+      const std::string &python = options.jax.empty() ? bench.python : options.jax;
+      jax.emplace(python, scripts + "/jax_peer.py", bench.threads);
+      if (jax->available())
+        bench.jax = &*jax;
+      else
+        fmt::print(stderr, "without optax: `{}` has no such package\n", python);
+    }
+    return run(options, works);
   } catch (const std::exception &error) {
     fmt::print(stderr, "error: {}\n", error.what());
     return 1;

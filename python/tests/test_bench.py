@@ -1,0 +1,96 @@
+"""`updraft-bench python` in small sizes: every kind of work runs. Nothing is asserted of times."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TOOL = ROOT / "build" / "release" / "bin" / "updraft-bench"
+
+pytestmark = pytest.mark.skipif(not TOOL.exists(), reason="the tools are not built")
+
+
+def run(*arguments):
+    command = [TOOL, "--quick", "--torch", sys.executable, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=600)
+
+
+def rows_of(tmp_path, *works):
+    pytest.importorskip("torch")
+    result = run("--json", tmp_path / "rows.json", *works)
+    assert result.returncode == 0, result.stdout + result.stderr
+    rows = json.loads((tmp_path / "rows.json").read_text())
+    for row in rows:
+        printed = (line.split() for line in result.stdout.splitlines())
+        assert any(
+            [row["work"], *row["impl"].split()] == line[: 1 + len(row["impl"].split())]
+            for line in printed
+        )
+    return rows, result.stdout
+
+
+def implementations(rows, work):
+    return [row["impl"] for row in rows if row["work"] == f"quick:{work}"]
+
+
+def test_steps(tmp_path):
+    works = ["python-adamw-1x50M", "python-adamw-10000x64-fresh", "python-adamw-1x1"]
+    rows, _ = rows_of(tmp_path, *works)
+    peers = ["torch for-loop", "torch foreach", "torch fused"]
+    direct = ["C ABI", "over C ABI"]
+    assert [name for name in implementations(rows, works[0]) if name != "optax"] == [
+        "updraft",
+        "limit",
+        *peers,
+        *direct,
+    ]
+    assert implementations(rows, works[1]) == ["updraft", *peers]
+    assert [name for name in implementations(rows, works[2]) if name != "optax"] == [
+        "updraft",
+        *peers,
+        *direct,
+    ]
+    for row in rows:
+        assert row["impl"] == "over C ABI" or 0 < row["min_ms"] <= row["median_ms"]
+        if row["impl"] in peers:
+            assert row["figure"]["is"] == "x as long as updraft"
+            assert row["figure"]["value"] > 0
+
+
+def test_torch_compile_is_a_peer(tmp_path):
+    rows, _ = rows_of(tmp_path, "python-rmsprop-160x160k")
+    names = implementations(rows, "python-rmsprop-160x160k")
+    assert [name for name in names if name != "optax"] == [
+        "updraft",
+        "torch for-loop",
+        "torch foreach",
+        "torch.compile",
+    ]
+
+
+def test_what_is_required_is_shown(tmp_path):
+    rows, shown = rows_of(tmp_path, "python-import", "python-first-step", "python-memory")
+    (imported,) = (row for row in rows if row["work"] == "quick:python-import")
+    figure = imported["figure"]
+    assert figure["at_most"] == 150
+    assert figure["reached"] == (figure["value"] <= 150)
+    assert f"ms without torch, at most 150: {'reached' if figure['reached'] else 'missed'}" in shown
+    (first,) = (row for row in rows if row["work"] == "quick:python-first-step")
+    assert first["figure"]["at_most"] == pytest.approx(30 + 3e-3 * 4)
+    memory = {row["impl"]: row["figure"]["value"] for row in rows if "memory" in row["work"]}
+    # torch's implementation with foreach makes temporaries of the parameter's size.
+    assert memory["torch AdamW"] > 0.5 > memory["updraft AdamW"]
+
+
+def test_a_python_without_torch_is_an_error(tmp_path):
+    (tmp_path / "torch.py").write_text("raise ImportError('no torch here')")
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nPYTHONPATH={tmp_path} exec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    command = [TOOL, "--quick", "--torch", python, "python-adamw-1x1"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert result.returncode == 1
+    assert "error: the Python peer failed at `hello`: no answer" in result.stderr
