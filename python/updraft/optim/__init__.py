@@ -12,6 +12,7 @@ Every other rule of the package has a class too: `Lion`, `LAMB`, … (`updraft.s
 from typing import TYPE_CHECKING
 
 from .conversion import convert
+from .lbfgs import LBFGS
 from .muon import Muon
 from .torch_classes import (
     ASGD,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ASGD",
+    "LBFGS",
     "SGD",
     "Adadelta",
     "Adafactor",

@@ -19,7 +19,7 @@ _FLOATS = {
     "bf16": torch.bfloat16,
     "f16": torch.float16,
 }
-_STORAGE = {dtype: name for name, dtype in _FLOATS.items()} | {
+STORAGE = {dtype: name for name, dtype in _FLOATS.items()} | {
     # As pairs of real numbers.
     torch.complex64: "f32",
     torch.complex128: "f64",
@@ -31,17 +31,17 @@ _SCALE = ".scale"
 def _compile(
     correspondence: Correspondence, settings: dict[str, Any], dtype: torch.dtype, scaled: bool
 ) -> Rule:
-    if dtype not in _STORAGE:
+    if dtype not in STORAGE:
         raise NotImplementedError(
             f"a parameter has the dtype {dtype}; there are compiled steps for "
-            + ", ".join(str(known) for known in _STORAGE)
+            + ", ".join(str(known) for known in STORAGE)
         )
     if dtype.is_complex and correspondence.complex:
         raise RuntimeError(correspondence.complex)
     definition = correspondence.definition
     if scaled:
         definition = chain("unscale", definition)
-    storage = dict.fromkeys(("param", "grad"), _STORAGE[dtype])
+    storage = dict.fromkeys(("param", "grad"), STORAGE[dtype])
     return definition.compile(
         set=settings,
         storage=storage | dict(correspondence.storage),

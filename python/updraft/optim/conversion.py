@@ -5,8 +5,12 @@ import sys
 import torch
 
 from .compiled import CompiledStep
+from .lbfgs import LBFGS
 
-_HOOKS = (
+# What a copy by pickle does not have.
+_KEPT = (
+    "_params",
+    "_numel_cache",
     "_optimizer_step_pre_hooks",
     "_optimizer_step_post_hooks",
     "_optimizer_state_dict_pre_hooks",
@@ -17,7 +21,7 @@ _HOOKS = (
 
 
 def _counterpart(kind: type) -> type[torch.optim.Optimizer]:
-    if issubclass(kind, CompiledStep):
+    if issubclass(kind, CompiledStep | LBFGS):
         for base in kind.__mro__:
             if getattr(torch.optim, base.__name__, None) is base is not torch.optim.Optimizer:
                 return base
@@ -51,6 +55,7 @@ def convert(optimizer: torch.optim.Optimizer) -> torch.optim.Optimizer:
     target = _counterpart(type(optimizer))
     converted = target.__new__(target)
     converted.__setstate__(optimizer.__getstate__())
-    for name in _HOOKS:
-        setattr(converted, name, getattr(optimizer, name))
+    for name in _KEPT:
+        if hasattr(optimizer, name):
+            setattr(converted, name, getattr(optimizer, name))
     return converted
