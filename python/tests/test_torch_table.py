@@ -17,8 +17,10 @@ LOW = [torch.bfloat16, torch.float16]
 DTYPES = [torch.float32, torch.float64, *LOW, torch.complex64, torch.complex128]
 
 INFOS = [info for info in optim_db if info.name in optim.__all__]
-# SparseAdam has its own tests below.
-DENSE = [info for info in INFOS if not info.only_supports_sparse_grads]
+# SparseAdam and LBFGS have their own tests below.
+DENSE = [
+    info for info in INFOS if not info.only_supports_sparse_grads and not info.step_requires_closure
+]
 
 
 def options_of(info):
@@ -318,3 +320,37 @@ def test_momentum_of_sparse_gradients_in_some_steps():
             optimizer.step()
     assert_close(*([table] for table in tables), 8)
     assert not ours.state[tables[1]]["momentum_buffer"].is_sparse
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex128], ids=["f64", "complex128"])
+@pytest.mark.parametrize(
+    ("info", "options"),
+    [
+        pytest.param(info, options, id=f"{info.name}-{description}")
+        for info in INFOS
+        if info.step_requires_closure
+        for description, options in options_of(info)
+    ],
+)
+def test_steps_with_a_closure(info, options, dtype):
+    """Each evaluates the loss as often as torch's does, and gets as far."""
+    losses = []
+    for kind in (info.optim_cls, getattr(optim, info.name)):
+        params = parameters(info, dtype)
+        optimizer = kind(params, **in_python(options))
+        sign = -1 if options.get("maximize") else 1
+        evaluated = []
+
+        def closure(params=params, optimizer=optimizer, sign=sign, evaluated=evaluated):
+            optimizer.zero_grad()
+            loss = sign * sum((param.abs() ** 4 + (param - 1).abs() ** 2).sum() for param in params)
+            loss.backward()
+            evaluated.append(loss.item())
+            return loss
+
+        for _ in range(3):
+            optimizer.step(closure)
+        losses.append(evaluated)
+    theirs, ours = losses
+    assert len(ours) == len(theirs)
+    assert ours == pytest.approx(theirs, rel=1e-9)
