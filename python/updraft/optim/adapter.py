@@ -7,32 +7,44 @@ import torch
 from .. import _updraft
 
 _PACKAGE = Path(__file__).resolve().parent.parent
-_LIBRARY = _PACKAGE / "libupdraft_torch.so"
+_PREFIX = "libupdraft_torch-"
 
 
-def _other_version(built_for: str) -> ImportError:
-    return ImportError(
-        f"this build of Updraft is for torch {built_for}, and this is torch {torch.__version__}; "
-        "build Updraft again beside this torch"
-    )
+def built_for() -> list[str]:
+    """Returns the versions of torch, as `2.15`, that this build of Updraft has adapters for."""
+    names = (path.stem.removeprefix(_PREFIX) for path in _PACKAGE.glob(f"{_PREFIX}*.so"))
+    return sorted(names, key=lambda version: [int(part) for part in version.split(".")])
 
 
-def _load() -> None:
-    if not _LIBRARY.exists():
+def load() -> None:
+    """Loads the adapter for this torch.
+
+    Raises:
+        ImportError: there is none, or it does not load.
+    """
+    version = ".".join(torch.__version__.split(".")[:2])
+    library = _PACKAGE / f"{_PREFIX}{version}.so"
+    if not library.exists():
+        versions = built_for()
+        if versions:
+            raise ImportError(
+                f"this build of Updraft is for torch {' and '.join(versions)}, and this is torch "
+                f"{torch.__version__}; build Updraft again beside this torch"
+            )
         raise ImportError(
             f"this build of Updraft has no adapter for torch {torch.__version__}: there was no "
             "torch where it was built; install torch first, then `pip install --no-build-isolation "
             "--force-reinstall` Updraft"
         )
     try:
-        torch.ops.load_library(_LIBRARY)
-        built_for = torch.ops.updraft.torch_version()
+        torch.ops.load_library(library)
     except OSError as error:
-        raise _other_version(f"another version: {error}") from error
-    if built_for.split(".")[:2] != torch.__version__.split(".")[:2]:
-        raise _other_version(built_for)
+        raise ImportError(
+            f"the adapter for torch {version} does not load with torch {torch.__version__}: "
+            f"{error}; build Updraft again beside this torch"
+        ) from error
     torch.ops.updraft.load_library(_updraft.__file__)
 
 
-_load()
+load()
 GroupStepper = torch.classes.updraft.GroupStepper

@@ -1,0 +1,58 @@
+"""Which version of torch the adapter is for, and what is said with another one."""
+
+import pytest
+import torch
+
+from updraft.optim import adapter
+
+
+def version():
+    return ".".join(torch.__version__.split(".")[:2])
+
+
+def test_is_for_this_torch():
+    assert version() in adapter.built_for()
+    assert torch.ops.updraft.torch_version().split(".")[:2] == version().split(".")
+
+
+def test_another_torch(monkeypatch):
+    monkeypatch.setattr(torch, "__version__", "1.99.0+cpu")
+    with pytest.raises(ImportError) as refused:
+        adapter.load()
+    versions = " and ".join(adapter.built_for())
+    assert str(refused.value) == (
+        f"this build of Updraft is for torch {versions}, and this is torch 1.99.0+cpu; "
+        "build Updraft again beside this torch"
+    )
+
+
+def test_versions_are_in_order(monkeypatch, tmp_path):
+    for name in ("2.9", "2.15", "2.11"):
+        (tmp_path / f"libupdraft_torch-{name}.so").touch()
+    monkeypatch.setattr(adapter, "_PACKAGE", tmp_path)
+    assert adapter.built_for() == ["2.9", "2.11", "2.15"]
+
+
+def test_built_without_torch(monkeypatch, tmp_path):
+    monkeypatch.setattr(adapter, "_PACKAGE", tmp_path)
+    with pytest.raises(ImportError) as refused:
+        adapter.load()
+    assert str(refused.value) == (
+        f"this build of Updraft has no adapter for torch {torch.__version__}: there was no torch "
+        "where it was built; install torch first, then `pip install --no-build-isolation "
+        "--force-reinstall` Updraft"
+    )
+
+
+def test_a_library_that_does_not_load(monkeypatch, tmp_path):
+    library = tmp_path / f"libupdraft_torch-{version()}.so"
+    library.write_text("no library")
+    monkeypatch.setattr(adapter, "_PACKAGE", tmp_path)
+    with pytest.raises(ImportError) as refused:
+        adapter.load()
+    text = str(refused.value)
+    assert text.startswith(
+        f"the adapter for torch {version()} does not load with torch {torch.__version__}: "
+    )
+    assert str(library) in text
+    assert text.endswith("; build Updraft again beside this torch")
