@@ -11,4 +11,6 @@ llvm::StringRef updraft::versionString() {
   return "updraft " UPDRAFT_VERSION_STRING " (LLVM " LLVM_VERSION_STRING ")";
 }
 
+llvm::StringRef updraft::versionNumber() { return UPDRAFT_VERSION_STRING; }
+
 llvm::StringRef updraft::buildId() { return UPDRAFT_SOURCE_HASH "-" LLVM_VERSION_STRING; }

@@ -2,12 +2,16 @@
 // A thin binding of the C API; what users see is the Python package around it.
 //===---------------------------------------------------------------------------------------===//
 
+#include "Environment.h"
 #include "Language.h"
 #include "Optimizer.h"
 #include "Rule.h"
 
+#include <nanobind/stl/string.h>
+
 NB_MODULE(_updraft, module) {
   module.def("version", [] { return upd_version(); });
+  module.def("environment", &updraft::python::environment);
   updraft::python::bindLanguage(module);
   updraft::python::bindRule(module);
   updraft::python::bindOptimizer(module);

@@ -16,6 +16,7 @@ from updraft import (
     compiler,
     definition,
     dtypes,
+    info,
     shipped,
     torch_optimizer,
 )
@@ -24,6 +25,7 @@ from updraft import (
 MODULES = [
     compiler,
     dtypes,
+    info,
     array_optimizer,
     torch_optimizer,
     definition,

@@ -9,6 +9,8 @@ namespace updraft {
 
 /// "updraft 0.1.0 (LLVM 22.1.8)"; null-terminated.
 llvm::StringRef versionString();
+/// "0.1.0".
+llvm::StringRef versionNumber();
 
 /// A hash of the compiler's sources, the embedded standard library and LLVM's version: machine code
 /// that another build cached is not used.

@@ -1,0 +1,185 @@
+"""Versions, the CPU that rules are compiled for, and what the cache on the disk holds.
+
+    python -m updraft.info
+    python -m updraft.info --json
+
+For a report of a problem, or to see what has been compiled.
+"""
+
+import argparse
+import datetime
+import json
+import platform
+import sys
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from . import _updraft
+from .errors import UpdraftError
+
+_BESIDE = ("numpy", "ml_dtypes")
+_EPILOG = """\
+The cache is the folder UPDRAFT_CACHE_DIR, or `updraft` in the user's cache folder; `updraftc cache
+clear` empties it.
+
+exit code: 0 shown, 1 the cache cannot be read, 2 an error in the command line
+"""
+
+
+def _installed(package: str) -> str | None:
+    """The version of a package, which is not imported for it."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _adapters() -> list[str]:
+    """The versions of torch that there are adapters for; torch need not be installed."""
+    folder, prefix = Path(_updraft.__file__).parent, "libupdraft_torch-"
+    return sorted(path.stem.removeprefix(prefix) for path in folder.glob(f"{prefix}*.so"))
+
+
+def collect() -> dict[str, Any]:
+    """Returns what the program shows, as `--json` prints it.
+
+    >>> sorted(collect())
+    ['adapters', 'cache', 'location', 'packages', 'python', 'target', 'threads', 'versions']
+    """
+    library = json.loads(_updraft.environment())
+    return {
+        "versions": {"updraft": library["updraft"], "llvm": library["llvm"]},
+        "python": {"version": platform.python_version(), "executable": sys.executable},
+        "location": str(Path(_updraft.__file__).parent),
+        "packages": {name: _installed(name) for name in ("torch", *_BESIDE)},
+        "adapters": _adapters(),
+        "target": library["target"],
+        "threads": library["threads"],
+        "cache": library["cache"],
+    }
+
+
+def _size(count: int) -> str:
+    if count < 1 << 10:
+        return f"{count} B"
+    if count < 1 << 20:
+        return f"{count / (1 << 10):.1f} KiB"
+    return f"{count / (1 << 20):.1f} MiB"
+
+
+def _torch(info: dict[str, Any]) -> str:
+    torch, adapters = info["packages"]["torch"], info["adapters"]
+    built = f"adapter for {', '.join(adapters)}" if adapters else "built without an adapter"
+    if torch is None:
+        return f"not installed ({built})"
+    fits = ".".join(torch.split(".")[:2]) in adapters
+    return f"{torch} ({built})" if fits else f"{torch} ({built}: does not fit)"
+
+
+def _facts(info: dict[str, Any]) -> list[tuple[str, str]]:
+    """What is one line each."""
+    target, cache = info["target"], info["cache"]
+    kept = "none"
+    if cache["folder"]:
+        sizes = [entry["bytes"] for entry in cache["entries"]]
+        rules = "1 rule" if len(sizes) == 1 else f"{len(sizes)} rules"
+        limit = _size(cache["max_bytes"])
+        kept = f"{cache['folder']}: {rules}, {_size(sum(sizes))} of at most {limit}"
+    return [
+        ("updraft", f"{info['versions']['updraft']}, in {info['location']}"),
+        ("LLVM", info["versions"]["llvm"]),
+        ("Python", f"{info['python']['version']}, {info['python']['executable']}"),
+        ("torch", _torch(info)),
+        *((name, info["packages"][name] or "not installed") for name in _BESIDE),
+        ("target", f"{target['cpu']}, {target['triple']}"),
+        ("vectors", f"{target['vector_bits']} bits"),
+        ("features", " ".join(target["features"])),
+        ("threads", str(info["threads"])),
+        ("cache", kept),
+    ]
+
+
+def _compiled(info: dict[str, Any]) -> list[tuple[str, str, str, str]]:
+    """A row for each name among the cached rules: how many variants, bytes, last use."""
+    by_rule: dict[str, list[dict[str, Any]]] = {}
+    for entry in info["cache"]["entries"]:
+        by_rule.setdefault(entry["rule"], []).append(entry)
+    rows = []
+    for rule, entries in sorted(by_rule.items()):
+        used = datetime.datetime.fromtimestamp(max(entry["last_used"] for entry in entries))
+        size = _size(sum(entry["bytes"] for entry in entries))
+        rows.append((rule, str(len(entries)), size, f"{used:%Y-%m-%d %H:%M}"))
+    return rows
+
+
+_HEADINGS = ("compiled rule", "variants", "size", "last used")
+
+
+def _plain(info: dict[str, Any]) -> str:
+    lines = [f"{name:<10} {value}" for name, value in _facts(info)]
+    rows = _compiled(info)
+    if rows:
+        table = [_HEADINGS, *rows]
+        widths = [max(len(row[i]) for row in table) for i in range(len(_HEADINGS))]
+        lines.append("")
+        for name, variants, size, used in table:
+            lines.append(
+                f"{name:<{widths[0]}}  {variants:>{widths[1]}}  {size:>{widths[2]}}  {used}"
+            )
+    return "\n".join(lines)
+
+
+def _show_rich(info: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    facts = Table(show_header=False, box=None)
+    facts.add_column(style="bold")
+    facts.add_column(overflow="fold")
+    for name, value in _facts(info):
+        facts.add_row(name, Text(value))
+    console.print(facts)
+    rows = _compiled(info)
+    if rows:
+        table = Table(*_HEADINGS)
+        for column in table.columns[1:3]:
+            column.justify = "right"
+        for row in rows:
+            table.add_row(*map(Text, row))
+        console.print(table)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the program; returns its exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m updraft.info",
+        description="Shows versions, the CPU that rules are compiled for, and the cached rules.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--plain", action="store_true", help="plain text, also where rich is")
+    options = parser.parse_args(arguments)
+    try:
+        info = collect()
+    except UpdraftError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    if options.json:
+        print(json.dumps(info, indent=2))
+    elif options.plain or not sys.stdout.isatty():
+        print(_plain(info))
+    else:
+        try:
+            _show_rich(info)
+        except ImportError:
+            print(_plain(info))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
