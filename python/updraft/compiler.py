@@ -84,8 +84,9 @@ class Rule:
     Made by `compile` or `compile_file`.
     """
 
-    def __init__(self, compiled: _updraft.Rule) -> None:
+    def __init__(self, compiled: _updraft.Rule, source: bytes) -> None:
         self._compiled = compiled
+        self._source = source
 
     @property
     def name(self) -> str:
@@ -152,6 +153,16 @@ class Rule:
         storage = ", ".join(f"{name}: {dtype}" for name, dtype in (streams | self.states).items())
         return f"<updraft rule {self.name}({hypers}), {storage}>"
 
+    def _repr_html_(self) -> str:
+        from .notebook import card_of_rule
+
+        return card_of_rule(self, self._source.decode()).html()
+
+    def _repr_markdown_(self) -> str:
+        from .notebook import card_of_rule
+
+        return card_of_rule(self, self._source.decode()).markdown()
+
 
 def _static_value(text: str) -> Any:
     if text in ("true", "false"):
@@ -184,7 +195,10 @@ def compile_source(
     types = [(name, dtypes.number(dtype)) for name, dtype in _items("storage", storage)]
     cache = None if cache_dir is None else path_text(cache_dir)
     return Rule(
-        _updraft.Rule(source, path_text(filename), rule, settings, types, numerics, cache, *origins)
+        _updraft.Rule(
+            source, path_text(filename), rule, settings, types, numerics, cache, *origins
+        ),
+        source,
     )
 
 

@@ -169,21 +169,14 @@ class RuleDefinition(abc.ABC):
         return f"<updraft rule definition {self.name}({', '.join(self._arguments())})>"
 
     def _repr_html_(self) -> str:
-        import html
+        from .notebook import card_of_definition
 
-        rows = []
-        for title, items in (
-            ("hyperparameters", [f"{name} = {value:g}" for name, value in self.hypers.items()]),
-            ("static", [f"{name} = {value!r}" for name, value in self.statics.items()]),
-            ("states", [f"{name}: {storage}" for name, storage in self.states.items()]),
-        ):
-            if items:
-                cells = ", ".join(f"<code>{html.escape(item)}</code>" for item in items)
-                rows.append(f"<tr><td>{title}</td><td style='text-align:left'>{cells}</td></tr>")
-        return (
-            f"<b>{html.escape(self.name)}</b><table>{''.join(rows)}</table>"
-            f"<details><summary>rule</summary><pre>{html.escape(self.to_upd())}</pre></details>"
-        )
+        return card_of_definition(self).html()
+
+    def _repr_markdown_(self) -> str:
+        from .notebook import card_of_definition
+
+        return card_of_definition(self).markdown()
 
 
 class CompiledDefinition(RuleDefinition):
