@@ -5,6 +5,7 @@ import doctest
 import pathlib
 import re
 import sys
+import xml.etree.ElementTree as ElementTree
 
 import pytest
 
@@ -45,10 +46,15 @@ def test_examples(module):
     assert failed == 0
 
 
-def test_the_page_works(tmp_path, monkeypatch, capsys):
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
+SHOWN = {"python.md": 2, "tutorials/first_rule.md": 4}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_the_page_works(name, tmp_path, monkeypatch, capsys):
     """Its examples run, and what they print is what the page shows below them."""
     monkeypatch.chdir(tmp_path)
-    page = pathlib.Path(__file__).resolve().parents[2] / "docs" / "python.md"
+    page = DOCS / name
     text = page.read_text()
     blocks = list(re.finditer(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
     assert len(blocks) >= 3
@@ -58,11 +64,24 @@ def test_the_page_works(tmp_path, monkeypatch, capsys):
         above = text.count("\n", 0, block.start(1))
         exec(compile("\n" * above + block[1], str(page), "exec"), names)
         # The page is not where it says, nor are its lines.
-        printed = re.sub(r"\S*python\.md:\d+:", "python.md:4:", capsys.readouterr().out)
+        printed = re.sub(rf"\S*{page.name}:\d+:", f"{page.name}:4:", capsys.readouterr().out)
         if printed:
             shown += 1
             assert text[block.end() :].split("```")[1].partition("\n")[2] == printed
-    assert shown == 2
+    assert shown == SHOWN[name]
+    # Pictures are what the page draws, up to the last digits of a computation.
+    for picture in tmp_path.glob("*.svg"):
+        drawn, committed = (folder / picture.name for folder in (tmp_path, page.parent))
+        assert labels(drawn) == labels(committed)
+
+
+def labels(picture):
+    """The words in a picture."""
+    return [
+        text
+        for element in ElementTree.parse(picture).iter("{http://www.w3.org/2000/svg}text")
+        if (text := "".join(element.itertext())).isalpha() or " " in text
+    ]
 
 
 def test_everything_public_is_documented():
