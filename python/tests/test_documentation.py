@@ -8,6 +8,7 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 import pytest
+import torch
 
 import updraft
 import updraft.optim
@@ -46,12 +47,21 @@ def test_examples(module):
     assert failed == 0
 
 
+@pytest.fixture
+def one_thread():
+    """Small networks train faster on one, where others run beside it."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 SHOWN = {"python.md": 2, "tutorials/first_rule.md": 4}
 
 
 @pytest.mark.parametrize("name", SHOWN)
-def test_the_page_works(name, tmp_path, monkeypatch, capsys):
+def test_the_page_works(name, tmp_path, monkeypatch, capsys, one_thread):
     """Its examples run, and what they print is what the page shows below them."""
     monkeypatch.chdir(tmp_path)
     page = DOCS / name
