@@ -94,6 +94,9 @@ UPD_EXPORT upd_status upd_optimizer_set_hypers(upd_optimizer *optimizer, size_t 
 /* The step count of a parameter: how many steps it has taken. */
 UPD_EXPORT upd_status upd_optimizer_get_step(const upd_optimizer *optimizer, size_t param,
                                              int64_t *step);
+/* Those of all parameters, over all groups; `count` is how many there are. */
+UPD_EXPORT upd_status upd_optimizer_get_steps(const upd_optimizer *optimizer, int64_t *steps,
+                                              size_t count);
 UPD_EXPORT upd_status upd_optimizer_set_step(upd_optimizer *optimizer, size_t param, int64_t step);
 
 /* The seed of a rule's random numbers, which also depend on the parameter, its step count and the

@@ -104,6 +104,11 @@ upd_status upd_optimizer_get_step(const upd_optimizer *optimizer, size_t param, 
                [&](const runtime::Optimizer &o) { return o.getStep(param, *step); });
 }
 
+upd_status upd_optimizer_get_steps(const upd_optimizer *optimizer, int64_t *steps, size_t count) {
+  return query(optimizer, "steps, where the results go,", steps,
+               [&](const runtime::Optimizer &o) { return o.getSteps(steps, count); });
+}
+
 upd_status upd_optimizer_set_step(upd_optimizer *optimizer, size_t param, int64_t step) {
   return change(optimizer, [&](runtime::Optimizer &o) { return o.setStep(param, step); });
 }

@@ -53,6 +53,8 @@ public:
   }
 
   Status getStep(size_t param, int64_t &step) const;
+  /// Of all parameters.
+  Status getSteps(int64_t *result, size_t count) const;
   Status setStep(size_t param, int64_t step);
 
   /// Of the random numbers; 0 until it is set. Saved and loaded.

@@ -154,6 +154,15 @@ Status Optimizer::getStep(size_t param, int64_t &step) const {
   return {};
 }
 
+Status Optimizer::getSteps(int64_t *result, size_t count) const {
+  if (count != params.size())
+    return invalidArgument(fmt::format(
+        "{} step counts are asked for, but the number of parameters is {}", count, params.size()));
+  for (size_t i = 0; i < count; ++i)
+    result[i] = stepsOf(i);
+  return {};
+}
+
 Status Optimizer::setStep(size_t param, int64_t step) {
   if (Status status = checkParam(param); !status.ok())
     return status;

@@ -10,24 +10,23 @@
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/view_as_complex.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <utility>
 
 using namespace updraft::torch_adapter;
 
-namespace {
-upd_tensor absentGradient() {
-  upd_tensor none{};
-  none.rank = -1;
-  return none;
-}
-} // namespace
+/// What is less is not worth a thread's waking up.
+constexpr size_t paramsPerPart = 400;
 
 GroupStepper::GroupStepper(int64_t rule, std::vector<at::Tensor> tensors,
                            std::vector<double> initial, std::string sparse, std::string dense,
                            bool sparseAsDense)
-    : sparseRefusal(std::move(sparse)), denseRefusal(std::move(dense)),
-      sparseAsDense(sparseAsDense) {
+    : params(std::move(tensors)), table(params), sparseRefusal(std::move(sparse)),
+      denseRefusal(std::move(dense)), sparseAsDense(sparseAsDense), known(params.size()),
+      counts(params.size()), shown(params.size()), stateOrigins(params.size()),
+      reached(params.size()) {
   const Library &library = Library::get();
   auto *compiled = reinterpret_cast<upd_rule *>(static_cast<uintptr_t>(rule));
   for (size_t i = 0; i < library.upd_rule_hyper_count(compiled); ++i)
@@ -35,35 +34,24 @@ GroupStepper::GroupStepper(int64_t rule, std::vector<at::Tensor> tensors,
   TORCH_CHECK_VALUE(initial.size() == hyperNames.size(), "there are ", initial.size(),
                     " hyperparameters; the rule has ", hyperNames.size());
 
-  std::vector<upd_tensor> views;
-  params.reserve(tensors.size());
-  for (at::Tensor &tensor : tensors) {
-    Parameter &param = params.emplace_back();
-    param.before = tensor.detach();
-    param.real = realOf(param.before);
-    param.tensor = std::move(tensor);
-    views.push_back(viewOf(param.real, "a parameter"));
-  }
   std::vector<upd_hyper> values;
   for (size_t i = 0; i < initial.size(); ++i)
     values.push_back({hyperNames[i], initial[i]});
   upd_group group{};
-  group.params = views.data();
-  group.param_count = views.size();
+  group.params = table.params();
+  group.param_count = table.size();
   group.hypers = values.data();
   group.hyper_count = values.size();
   upd_optimizer *optimizer = nullptr;
   check(library.upd_optimizer_create(compiled, &group, 1, intraOpPool(), &optimizer));
   handle = std::make_shared<Handle>(optimizer);
   hypers = std::move(initial);
-  grads.resize(params.size());
-  memory.resize(params.size());
 }
 
-const GroupStepper::Parameter &GroupStepper::at(int64_t param) const {
+size_t GroupStepper::checked(int64_t param) const {
   TORCH_CHECK_INDEX(param >= 0 && param < static_cast<int64_t>(params.size()), "parameter ", param,
                     " does not exist; the group has ", params.size());
-  return params[param];
+  return static_cast<size_t>(param);
 }
 
 void GroupStepper::setHypers(const std::vector<double> &values) {
@@ -81,47 +69,45 @@ void GroupStepper::setHypers(const std::vector<double> &values) {
 }
 
 void GroupStepper::setRandom(int64_t seed, const std::vector<int64_t> &numbers) {
+  std::lock_guard lock(mutex);
   const std::vector<uint64_t> all(numbers.begin(), numbers.end());
   const Library &library = Library::get();
   check(library.upd_optimizer_set_seed(handle->optimizer, static_cast<uint64_t>(seed)));
   check(library.upd_optimizer_set_param_numbers(handle->optimizer, all.data(), all.size()));
 }
 
-// `param.data = …` keeps the tensor and changes its memory, its shape, or only its strides.
-bool GroupStepper::hasMoved() const {
-  for (const Parameter &param : params)
-    if (param.tensor.const_data_ptr() != param.before.const_data_ptr() ||
-        param.tensor.sizes() != param.before.sizes() ||
-        param.tensor.strides() != param.before.strides())
-      return true;
-  return false;
+static double countOf(const at::Tensor &count) {
+  const void *data = count.unsafeGetTensorImpl()->data();
+  return count.scalar_type() == at::kDouble ? *static_cast<const double *>(data)
+                                            : *static_cast<const float *>(data);
 }
 
-// Step counts that were changed from outside.
+/// Whether the parameter's step count was changed from outside.
+bool GroupStepper::hasOtherCount(size_t index) const {
+  const at::Tensor &count = counts[index];
+  if (!count.defined())
+    return false;
+  const auto expected = static_cast<double>(known[index]);
+  return countOf(count) !=
+         (count.scalar_type() == at::kDouble ? expected : static_cast<float>(expected));
+}
+
 void GroupStepper::readCounts() {
   for (size_t i = 0; i < params.size(); ++i) {
-    Parameter &param = params[i];
-    if (!param.count.defined())
+    if (!hasOtherCount(i))
       continue;
-    const bool isDouble = param.count.scalar_type() == at::kDouble;
-    const void *data = param.count.const_data_ptr();
-    const double count =
-        isDouble ? *static_cast<const double *>(data) : *static_cast<const float *>(data);
-    const auto known = static_cast<double>(param.known);
-    if (count == (isDouble ? known : static_cast<float>(param.known)))
-      continue;
+    const double count = countOf(counts[i]);
     TORCH_CHECK_VALUE(count >= 0 && std::isfinite(count) && count == std::floor(count),
                       "the step count of parameter ", i, " is ", count, "; it is a whole number");
-    param.known = static_cast<int64_t>(count);
-    check(Library::get().upd_optimizer_set_step(handle->optimizer, i, param.known));
+    check(Library::get().upd_optimizer_set_step(handle->optimizer, i, static_cast<int64_t>(count)));
+    known[i] = static_cast<int64_t>(count);
   }
 }
 
+/// Takes a gradient that is not as usual.
 void GroupStepper::takeGradient(size_t index) {
-  Parameter &param = params[index];
-  upd_tensor &view = grads[index];
-  view = absentGradient();
-  const at::Tensor &grad = param.tensor.grad();
+  const at::Tensor &grad = params[index].grad();
+  table.setAbsent(index);
   if (!grad.defined())
     return;
   if (grad.is_sparse() && !sparseAsDense) {
@@ -146,162 +132,226 @@ void GroupStepper::takeGradient(size_t index) {
     own = realOf(dense.resolve_conj().resolve_neg());
     real = &own;
   }
-  if (real->strides() != param.real.strides() && real->sizes() == param.real.sizes()) {
-    at::Tensor same = at::empty_strided(real->sizes(), param.real.strides(), real->options());
+  const bool sameShape = real->sizes() == table.sizes(index);
+  if (real->strides() != table.strides(index) && sameShape) {
+    at::Tensor same = at::empty_strided(real->sizes(), table.strides(index), real->options());
     same.copy_(real->detach());
     own = std::move(same);
     real = &own;
   }
-  view = viewOf(*real, "a gradient");
-  memory[index] = real->storage();
-  if (real->sizes() == param.real.sizes()) {
+  upd_tensor view = viewOf(*real, "a gradient");
+  if (sameShape) {
     // Of the same layout by now.
-    view.shape = param.real.sizes().data();
-    view.strides = param.real.strides().data();
+    view.shape = table.sizes(index).data();
+    view.strides = table.strides(index).data();
   } else {
     held.push_back(*real);
   }
+  table.set(index, view, real->storage());
 }
 
 int64_t GroupStepper::step(const std::vector<double> &values) {
-  if (hasMoved())
-    return Moved;
-  setHypers(values);
-  readCounts();
-
-  // References last until the step is done: another thread may replace `.grad`. They are to the
-  // memory, since a tensor that Python knows takes the interpreter's lock for its second reference.
+  std::lock_guard lock(mutex);
+  // References last until the step is done: another thread may replace `.grad`.
   struct Drop {
     GroupStepper &stepper;
+    bool done = false; // with those in the table
     ~Drop() {
       stepper.held.clear();
-      stepper.memory.assign(stepper.params.size(), c10::Storage());
       stepper.rowGrads.clear();
+      if (!done)
+        stepper.table.drop(0, stepper.table.size());
+      stepper.table.forgetUnusual();
     }
   } drop{*this};
-  for (size_t i = 0; i < params.size(); ++i)
-    takeGradient(i);
-  check(Library::get().upd_optimizer_step_rows(handle->optimizer, grads.data(), grads.size(),
+  struct Found {
+    std::atomic<bool> moved = false, unusual = false, counted = false;
+  } found;
+  forParts(params.size(), paramsPerPart, [&](size_t begin, size_t end) {
+    const GradientTable::Found taken = table.take(begin, end);
+    bool counted = false;
+    for (size_t i = begin; i < end && anyCounts; ++i)
+      counted |= hasOtherCount(i);
+    if (taken.moved)
+      found.moved = true;
+    if (taken.unusual)
+      found.unusual = true;
+    if (counted)
+      found.counted = true;
+  });
+  if (found.moved)
+    return Moved;
+  setHypers(values);
+  if (found.counted)
+    readCounts();
+  for (size_t i = 0; i < params.size() && (found.unusual || !denseRefusal.empty()); ++i) {
+    TORCH_CHECK(denseRefusal.empty() || !table.isTaken(i), denseRefusal);
+    if (table.isUnusual(i))
+      takeGradient(i);
+  }
+  check(Library::get().upd_optimizer_step_rows(handle->optimizer, table.grads(), table.size(),
                                                rowGrads.data(), rowGrads.size()));
+  check(Library::get().upd_optimizer_get_steps(handle->optimizer, reached.data(), reached.size()));
 
-  for (const upd_row_grad &row : rowGrads)
-    grads[row.param].rank = 0;
+  std::atomic<bool> anyFresh = false;
+  forParts(params.size(), paramsPerPart, [&](size_t begin, size_t end) {
+    // An atomic increment waits for its own cache miss; reading ahead, misses overlap.
+    constexpr size_t ahead = 16;
+    for (size_t i = begin; i < end; ++i) {
+      if (i % ahead == 0)
+        for (size_t next = i; next < std::min(i + ahead, end); ++next)
+          if (const c10::VariableVersion &version =
+                  params[next].unsafeGetTensorImpl()->version_counter();
+              version.enabled())
+            version.current_version();
+      // A rule may have skipped the parameter: then it is as it was.
+      if (reached[i] != known[i] && afterStep(i))
+        anyFresh = true;
+    }
+    table.drop(begin, end);
+  });
+  drop.done = true;
+  if (!anyFresh)
+    return Done;
   for (size_t i = 0; i < params.size(); ++i)
-    if (grads[i].rank >= 0)
-      afterStep(i);
-  return fresh.empty() ? Done : Fresh;
+    if (stateOrigins[i] == StateOrigin::New) {
+      stateOrigins[i] = StateOrigin::Known;
+      fresh.push_back(static_cast<int64_t>(i));
+    }
+  return Fresh;
 }
 
-// A rule may have skipped the parameter: then it is as it was.
-void GroupStepper::afterStep(size_t index) {
-  Parameter &param = params[index];
-  int64_t count = 0;
-  check(Library::get().upd_optimizer_get_step(handle->optimizer, index, &count));
-  if (count == param.known)
-    return;
-  param.known = count;
-  if (!param.hasStates) {
-    param.hasStates = true;
-    fresh.push_back(static_cast<int64_t>(index));
-  }
-  param.tensor.unsafeGetTensorImpl()->bump_version();
-  for (const at::Tensor &state : param.bound)
-    state.unsafeGetTensorImpl()->bump_version();
-  if (param.count.defined()) {
-    if (param.count.scalar_type() == at::kDouble)
-      *static_cast<double *>(param.count.data_ptr()) = static_cast<double>(count);
+static void bumpVersion(const at::Tensor &tensor) {
+  at::TensorImpl *impl = tensor.unsafeGetTensorImpl();
+  // Those from inference mode have none.
+  if (impl->version_counter().enabled())
+    impl->bump_version();
+}
+
+/// Tells torch of a step; returns whether the parameter got its states with it. Nothing throws.
+bool GroupStepper::afterStep(size_t index) {
+  known[index] = reached[index];
+  bumpVersion(params[index]);
+  if (anyShown)
+    for (const at::Tensor &state : shown[index])
+      bumpVersion(state);
+  if (anyCounts && counts[index].defined()) {
+    at::TensorImpl &count = *counts[index].unsafeGetTensorImpl();
+    if (count.dtype() == caffe2::TypeMeta::Make<double>())
+      *static_cast<double *>(count.mutable_data()) = static_cast<double>(known[index]);
     else
-      *static_cast<float *>(param.count.data_ptr()) = static_cast<float>(count);
-    param.count.unsafeGetTensorImpl()->bump_version();
+      *static_cast<float *>(count.mutable_data()) = static_cast<float>(known[index]);
+    bumpVersion(counts[index]);
   }
+  if (stateOrigins[index] != StateOrigin::None)
+    return false;
+  stateOrigins[index] = StateOrigin::New;
+  return true;
 }
 
-std::vector<int64_t> GroupStepper::takeFresh() { return std::exchange(fresh, {}); }
+std::vector<int64_t> GroupStepper::takeFresh() {
+  std::lock_guard lock(mutex);
+  return std::exchange(fresh, {});
+}
+
+/// A state that someone else has as well: its version counts, too.
+void GroupStepper::show(size_t index, const at::Tensor &state) {
+  shown[index].push_back(state);
+  anyShown = true;
+}
 
 bool GroupStepper::hasState(int64_t param, const std::string &name) const {
-  at(param);
+  std::lock_guard lock(mutex);
+  checked(param);
   upd_tensor view;
   return Library::get().upd_optimizer_state(handle->optimizer, param, name.c_str(), &view) ==
          UPD_OK;
 }
 
 std::vector<at::Tensor> GroupStepper::states(const std::vector<int64_t> &numbers,
-                                             const std::string &name) const {
+                                             const std::string &name) {
+  std::lock_guard lock(mutex);
   std::vector<at::Tensor> result;
   result.reserve(numbers.size());
   for (int64_t number : numbers) {
-    const Parameter &param = at(number);
+    const size_t index = checked(number);
     upd_tensor view;
     check(Library::get().upd_optimizer_state(handle->optimizer, number, name.c_str(), &view));
     at::Tensor state = tensorOver(view, [kept = handle](void *) {});
-    const bool pairs = param.tensor.is_complex() && state.sizes() == param.real.sizes();
+    const bool pairs = params[index].is_complex() && state.sizes() == table.sizes(index);
     result.push_back(pairs ? at::view_as_complex(state) : std::move(state));
+    show(index, result.back());
   }
   return result;
 }
 
 std::vector<at::Tensor> GroupStepper::stepCounts(const std::vector<int64_t> &numbers) {
+  std::lock_guard lock(mutex);
   std::vector<at::Tensor> result;
   result.reserve(numbers.size());
   // One allocation for those that are new, and yet a storage for each, so that one can be saved.
   size_t missing = 0;
   for (int64_t number : numbers)
-    missing += !at(number).count.defined();
+    missing += !counts[checked(number)].defined();
   std::shared_ptr<float[]> fresh(new float[missing]);
   size_t used = 0;
   for (int64_t number : numbers) {
-    Parameter &param = params[number];
-    if (!param.count.defined()) {
+    at::Tensor &tensor = counts[number];
+    if (!tensor.defined()) {
       float *count = &fresh[used++];
-      *count = static_cast<float>(param.known);
-      param.count = at::from_blob(count, {}, [fresh](void *) {}, at::kFloat);
+      *count = static_cast<float>(known[number]);
+      tensor = at::from_blob(count, {}, [fresh](void *) {}, at::kFloat);
     }
-    result.push_back(param.count);
+    result.push_back(tensor);
   }
+  anyCounts = true;
   return result;
 }
 
 void GroupStepper::bindState(int64_t number, const std::string &name, const at::Tensor &state) {
-  at(number);
-  Parameter &param = params[number];
+  std::lock_guard lock(mutex);
+  const size_t index = checked(number);
   at::Tensor real = realOf(state.detach());
   upd_tensor view = viewOf(real, "a state");
   check(Library::get().upd_optimizer_bind_state(handle->optimizer, number, name.c_str(), &view));
-  param.bound.push_back(std::move(real));
-  param.hasStates = true;
+  show(index, real);
+  stateOrigins[index] = StateOrigin::Known;
 }
 
 std::vector<at::Tensor> GroupStepper::bindBlocks(int64_t number, const std::string &name,
                                                  int64_t dtype, const at::Tensor &codes,
                                                  const at::Tensor &scales) {
-  at(number);
-  Parameter &param = params[number];
-  TORCH_CHECK_VALUE(codes.sizes() == param.real.sizes() && codes.scalar_type() == at::kByte &&
+  std::lock_guard lock(mutex);
+  const size_t index = checked(number);
+  TORCH_CHECK_VALUE(codes.sizes() == table.sizes(index) && codes.scalar_type() == at::kByte &&
                         scales.scalar_type() == at::kFloat,
                     "state `", name,
                     "` has uint8 codes in the parameter's shape and float32 scales");
   // The library has the scales behind the codes.
   const int64_t offset = (codes.numel() + 3) / 4 * 4;
   at::Tensor memory = at::empty({offset + 4 * scales.numel()}, codes.options());
-  at::Tensor ourCodes = memory.as_strided(codes.sizes(), param.real.strides());
+  at::Tensor ourCodes = memory.as_strided(codes.sizes(), table.strides(index));
   at::Tensor ourScales = memory.slice(0, offset).view(at::kFloat).view(scales.sizes());
   ourCodes.copy_(codes);
   ourScales.copy_(scales);
   upd_tensor view = viewOf(ourCodes, "a state");
   view.dtype = static_cast<upd_dtype>(dtype);
   check(Library::get().upd_optimizer_bind_state(handle->optimizer, number, name.c_str(), &view));
-  param.bound.insert(param.bound.end(), {ourCodes, ourScales});
-  param.hasStates = true;
+  show(index, ourCodes);
+  show(index, ourScales);
+  stateOrigins[index] = StateOrigin::Known;
   return {ourCodes, ourScales};
 }
 
 void GroupStepper::bindStepCount(int64_t number, const at::Tensor &count) {
-  at(number);
+  std::lock_guard lock(mutex);
+  const size_t index = checked(number);
   // float64 where that is torch's default type.
   const bool isFloat = count.scalar_type() == at::kFloat || count.scalar_type() == at::kDouble;
   TORCH_CHECK_VALUE(count.dim() == 0 && isFloat && count.is_cpu(),
                     "a step count is a float32 or float64 scalar on the CPU");
-  params[number].count = count;
-  params[number].known = 0;
+  counts[index] = count;
+  anyCounts = true;
+  known[index] = 0;
   check(Library::get().upd_optimizer_set_step(handle->optimizer, number, 0));
 }

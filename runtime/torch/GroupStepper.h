@@ -1,16 +1,18 @@
 //===- GroupStepper.h - A compiled rule over a parameter group of torch -------------*- C++ -*-===//
 // Holds the parameters of one group once, and steps them from their `.grad` with no Python on the
-// way. Not thread-safe: one thread at a time may call into an object.
+// way. Any thread may call into an object; one waits for the other.
 
 #ifndef UPDRAFT_RUNTIME_TORCH_GROUPSTEPPER_H
 #define UPDRAFT_RUNTIME_TORCH_GROUPSTEPPER_H
 
+#include "runtime/torch/GradientTable.h"
 #include "runtime/torch/Library.h"
 
 #include <ATen/core/Tensor.h>
 #include <torch/custom_class.h>
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -47,7 +49,7 @@ public:
 
   /// The states of `name` of `params`, as tensors over the library's memory, which they keep. All
   /// of them must have it.
-  std::vector<at::Tensor> states(const std::vector<int64_t> &params, const std::string &name) const;
+  std::vector<at::Tensor> states(const std::vector<int64_t> &params, const std::string &name);
 
   /// The step counts of `params`: float32 scalars, as torch has them. They are read at every step,
   /// so that writing to one changes the count.
@@ -72,24 +74,20 @@ private:
     upd_optimizer *optimizer;
   };
 
-  struct Parameter {
-    at::Tensor tensor;             ///< as the caller gave it
-    at::Tensor before;             ///< what it was when the object was made
-    at::Tensor real;               ///< that, complex as pairs; keeps the memory
-    std::vector<at::Tensor> bound; ///< states that are the caller's memory
-    at::Tensor count;              ///< 0-d float; undefined before the first step
-    int64_t known = 0;             ///< the count that the library knows
-    bool hasStates = false;
-  };
+  /// Who knows of a parameter's states; New ones are of the step that runs.
+  enum class StateOrigin : uint8_t { None, New, Known };
 
   void setHypers(const std::vector<double> &hypers);
+  bool hasOtherCount(size_t index) const;
   void readCounts();
-  bool hasMoved() const;
   void takeGradient(size_t index);
-  void afterStep(size_t index);
-  const Parameter &at(int64_t param) const;
+  bool afterStep(size_t index);
+  size_t checked(int64_t param) const;
+  void show(size_t index, const at::Tensor &state);
 
-  std::vector<Parameter> params;
+  std::mutex mutable mutex;
+  std::vector<at::Tensor> params; ///< as the caller gave them
+  GradientTable table;
   std::shared_ptr<Handle> handle; ///< shared with the tensors over its states
   std::vector<const char *> hyperNames;
   std::vector<double> hypers;
@@ -97,10 +95,16 @@ private:
   bool sparseAsDense;
   std::vector<int64_t> fresh;
 
+  // By parameter.
+  std::vector<int64_t> known;                 ///< step counts that the library knows
+  std::vector<at::Tensor> counts;             ///< 0-d floats; undefined where nobody has one
+  std::vector<std::vector<at::Tensor>> shown; ///< what others have of them
+  std::vector<StateOrigin> stateOrigins;
+  bool anyCounts = false, anyShown = false;
+
   // Of the step that runs.
-  std::vector<upd_tensor> grads;
-  std::vector<c10::Storage> memory; ///< of gradients, or copies of those of another layout
-  std::vector<at::Tensor> held;     ///< parts of sparse gradients, and what is refused
+  std::vector<int64_t> reached; ///< step counts after it
+  std::vector<at::Tensor> held; ///< parts of sparse gradients, and what is refused
   std::vector<upd_row_grad> rowGrads;
 };
 

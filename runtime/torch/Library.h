@@ -21,7 +21,7 @@ namespace updraft::torch_adapter {
   F(upd_optimizer_release)                                                                         \
   F(upd_optimizer_step_rows)                                                                       \
   F(upd_optimizer_set_hypers)                                                                      \
-  F(upd_optimizer_get_step)                                                                        \
+  F(upd_optimizer_get_steps)                                                                       \
   F(upd_optimizer_set_step)                                                                        \
   F(upd_optimizer_set_seed)                                                                        \
   F(upd_optimizer_set_param_numbers)                                                               \

@@ -52,6 +52,9 @@ TEST(OptimizerCAPI, Steps) {
   ASSERT_EQ(upd_optimizer_get_seed(f.optimizer, &seed), UPD_OK);
   EXPECT_EQ(seed, ~uint64_t(0));
   EXPECT_EQ(step, 5);
+  int64_t steps[1] = {0};
+  ASSERT_EQ(upd_optimizer_get_steps(f.optimizer, steps, 1), UPD_OK);
+  EXPECT_EQ(steps[0], 5);
   upd_tensor state;
   ASSERT_EQ(upd_optimizer_state(f.optimizer, 0, "buf", &state), UPD_OK);
   EXPECT_EQ(static_cast<float *>(state.data)[0], 2);
@@ -99,6 +102,11 @@ TEST(OptimizerCAPI, RefusesNull) {
             "value, where the result goes, is null");
   EXPECT_EQ(refusal(upd_optimizer_get_step(f.optimizer, 0, nullptr)),
             "step, where the result goes, is null");
+  EXPECT_EQ(refusal(upd_optimizer_get_steps(none, &step, 1)), "optimizer is null");
+  EXPECT_EQ(refusal(upd_optimizer_get_steps(f.optimizer, nullptr, 1)),
+            "steps, where the results go, is null");
+  EXPECT_EQ(refusal(upd_optimizer_get_steps(f.optimizer, &step, 2)),
+            "2 step counts are asked for, but the number of parameters is 1");
   EXPECT_EQ(refusal(upd_optimizer_state(f.optimizer, 0, nullptr, &tensor)),
             "the name of a state is null");
   EXPECT_EQ(refusal(upd_optimizer_state(f.optimizer, 0, "buf", nullptr)),

@@ -1,0 +1,159 @@
+//===- GradientTable.cpp - Parameters and gradients as a step looks at them -------------------===//
+
+#include "runtime/torch/GradientTable.h"
+
+#include "runtime/torch/TensorView.h"
+
+#include <ATen/EmptyTensor.h>
+
+#include <algorithm>
+
+using namespace updraft::torch_adapter;
+
+/// How many tensors are looked at together.
+static constexpr size_t block = 16;
+
+static void prefetchTensor(const at::TensorImpl *tensor) {
+  for (size_t offset = 0; offset < sizeof(at::TensorImpl); offset += 64)
+    __builtin_prefetch(reinterpret_cast<const char *>(tensor) + offset);
+  __builtin_prefetch(reinterpret_cast<const char *>(tensor + 1) - 1);
+}
+
+GradientTable::GradientTable(const std::vector<at::Tensor> &params)
+    : usualKeys(at::detail::empty_cpu({0}, at::kFloat).key_set()) {
+  const size_t count = params.size();
+  entries.reserve(count);
+  paramViews.reserve(count);
+  paramMemory.reserve(count);
+  std::vector<size_t> starts; // of each parameter's dimensions: as it is, then as pairs
+  for (const at::Tensor &param : params) {
+    const at::Tensor real = param.is_complex() ? realOf(param.detach()) : param;
+    paramViews.push_back(viewOf(real, "a parameter"));
+    paramMemory.push_back(param.storage());
+    entries.push_back({param.unsafeGetTensorImpl(), param.const_data_ptr(), nullptr,
+                       static_cast<int32_t>(param.dim()), param.dtype(), param.is_complex()});
+    for (const at::Tensor *tensor : {&param, &real}) {
+      if (tensor == &real && !param.is_complex())
+        continue;
+      starts.push_back(dimensions.size());
+      dimensions.insert(dimensions.end(), tensor->sizes().begin(), tensor->sizes().end());
+      dimensions.insert(dimensions.end(), tensor->strides().begin(), tensor->strides().end());
+    }
+  }
+  size_t next = 0;
+  for (size_t i = 0; i < count; ++i) {
+    entries[i].sizes = dimensions.data() + starts[next++];
+    upd_tensor &view = paramViews[i];
+    view.shape = entries[i].complex ? dimensions.data() + starts[next++] : entries[i].sizes;
+    view.strides = view.shape + view.rank;
+  }
+  gradViews = paramViews;
+  for (size_t i = 0; i < count; ++i)
+    setAbsent(i);
+  gradMemory.resize(count);
+}
+
+void GradientTable::setAbsent(size_t param) {
+  gradViews[param].data = nullptr;
+  gradViews[param].rank = absent;
+}
+
+void GradientTable::set(size_t param, const upd_tensor &view, c10::Storage memory) {
+  gradViews[param] = view;
+  gradMemory[param] = std::move(memory);
+  setByHand.push_back(param);
+}
+
+inline bool GradientTable::hasLayout(const at::TensorImpl &tensor, const Entry &entry) {
+  const at::IntArrayRef sizes = tensor.sizes(), strides = tensor.strides();
+  const auto rank = static_cast<size_t>(entry.rank);
+  if (sizes.size() != rank)
+    return false;
+  for (size_t i = 0; i < rank; ++i)
+    if (sizes[i] != entry.sizes[i] || (strides[i] != entry.sizes[rank + i] && sizes[i] != 1))
+      return false;
+  return true;
+}
+
+static const void *dataOf(const at::TensorImpl &tensor) {
+  // As TensorImpl::data, which calls what it need not.
+  const void *start = tensor.unsafe_storage().data();
+  if (tensor.numel() == 0)
+    return nullptr;
+  return static_cast<const char *>(start) +
+         tensor.dtype().itemsize() * static_cast<size_t>(tensor.storage_offset());
+}
+
+void GradientTable::prefetchParams(size_t begin, size_t end) const {
+  for (size_t i = begin; i < std::min(end, entries.size()); ++i)
+    prefetchTensor(entries[i].param);
+}
+
+GradientTable::Found GradientTable::take(size_t begin, size_t end) {
+  Found found;
+  prefetchParams(begin, begin + block);
+  for (size_t i = begin; i < end; i += block)
+    takeBlock(i, std::min(i + block, end), found);
+  return found;
+}
+
+/// Each tensor is four or five objects that lie anywhere, one of which points to the next: of a
+/// block, all are fetched at once that can be.
+void GradientTable::takeBlock(size_t begin, size_t end, Found &found) {
+  const at::Tensor *grads[block];
+  prefetchParams(end, end + block);
+  for (size_t i = begin; i < end; ++i) {
+    const at::TensorImpl &param = *entries[i].param;
+    __builtin_prefetch(param.unsafe_storage().unsafeGetStorageImpl());
+    if (const c10::AutogradMetaInterface *meta = param.autograd_meta()) {
+      __builtin_prefetch(meta);
+      __builtin_prefetch(reinterpret_cast<const char *>(meta) + 48); // where the gradient is
+    }
+  }
+  for (size_t i = begin; i < end; ++i) {
+    const at::Tensor &grad = entries[i].param->grad();
+    grads[i - begin] = &grad;
+    if (grad.defined())
+      prefetchTensor(grad.unsafeGetTensorImpl());
+  }
+  for (size_t i = begin; i < end; ++i)
+    if (const at::Tensor &grad = *grads[i - begin]; grad.defined())
+      __builtin_prefetch(grad.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl(), 1);
+
+  for (size_t i = begin; i < end; ++i) {
+    const Entry &entry = entries[i];
+    found.moved |= dataOf(*entry.param) != entry.data || !hasLayout(*entry.param, entry);
+    const at::Tensor &grad = *grads[i - begin];
+    if (!grad.defined()) {
+      setAbsent(i);
+      continue;
+    }
+    upd_tensor &view = gradViews[i];
+    const at::TensorImpl &tensor = *grad.unsafeGetTensorImpl();
+    if (tensor.key_set() != usualKeys || tensor.dtype() != entry.dtype || entry.complex ||
+        !hasLayout(tensor, entry)) {
+      view.rank = unusual;
+      found.unusual = true;
+      continue;
+    }
+    view.data = const_cast<void *>(dataOf(tensor));
+    view.rank = entry.rank;
+    gradMemory[i] = tensor.unsafe_storage();
+  }
+}
+
+void GradientTable::drop(size_t begin, size_t end) {
+  for (size_t i = begin; i < std::min(begin + block, end); ++i)
+    __builtin_prefetch(gradMemory[i].unsafeGetStorageImpl(), 1);
+  for (size_t i = begin; i < end; ++i) {
+    if (i + block < end)
+      __builtin_prefetch(gradMemory[i + block].unsafeGetStorageImpl(), 1);
+    gradMemory[i] = c10::Storage();
+  }
+}
+
+void GradientTable::forgetUnusual() {
+  for (size_t param : setByHand)
+    gradViews[param] = paramViews[param];
+  setByHand.clear();
+}
