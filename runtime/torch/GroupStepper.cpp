@@ -280,8 +280,9 @@ std::vector<at::Tensor> GroupStepper::states(const std::vector<int64_t> &numbers
     at::Tensor state = tensorOver(view, [kept = handle](void *) {});
     const bool pairs = params[index].is_complex() && state.sizes() == table.sizes(index);
     result.push_back(pairs ? at::view_as_complex(state) : std::move(state));
-    show(index, result.back());
   }
+  for (size_t i = 0; i < numbers.size(); ++i)
+    show(static_cast<size_t>(numbers[i]), result[i]);
   return result;
 }
 

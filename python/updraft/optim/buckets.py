@@ -1,5 +1,6 @@
 """Parameters that one compiled rule steps together."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -122,7 +123,7 @@ class Bucket:
         """
         outcome = self.stepper.step(self.hypers(group, inverse_scale))
         if outcome == _FRESH:
-            self._take_states(states)
+            states.expect(self)
         return outcome != _MOVED
 
     def _bind(self, number: int, state: dict[str, Any]) -> None:
@@ -163,8 +164,8 @@ class Bucket:
         for part, copy in zip((name, name + _SCALE), copies, strict=True):
             dict.__setitem__(state, part, copy)
 
-    def _take_states(self, states: OptimizerState) -> None:
-        """Shows the states that parameters have got."""
+    def take_states(self) -> Iterator[tuple[torch.Tensor, dict[str, Any]]]:
+        """Returns the states that parameters have got since the last call."""
         fresh = self.stepper.take_fresh()
         taken: list[dict[str, torch.Tensor]] = [{} for _ in fresh]
         for name in self.states:
@@ -176,7 +177,7 @@ class Bucket:
                 taken[number][name] = tensor
         for number, state in zip(fresh, taken, strict=True):
             if state:
-                states[self.params[number]] = state
+                yield self.params[number], state
 
     def _states(self, fresh: list[int], name: str) -> tuple[Any, list[torch.Tensor]]:
         try:

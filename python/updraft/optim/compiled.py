@@ -128,6 +128,8 @@ class CompiledStep:
 
         For `torch.utils.swap_tensors`, which refuses a tensor that anything else refers to.
         """
+        # States that nobody has looked at are with what holds the references.
+        self.__dict__["state"].fill()
         self._compiled.clear()
 
     def _correspondences(self) -> tuple[Correspondence, ...]:
@@ -187,14 +189,9 @@ class CompiledStep:
         inverse_scale = None if scale is None else 1 / scale.item()
         scaled = scale is not None
         states = self.__dict__["state"]
-        generation = self._generation.number
         compiled = self._compile(scaled)
         for group, entry in zip(self.param_groups, compiled, strict=True):
             for position, bucket in enumerate(entry.buckets):
                 while not bucket.step(group, states, inverse_scale):
                     bucket = entry.buckets[position] = bucket.remade(group, states)
-        # What the step itself filled in is no change.
-        if generation != self._generation.number:
-            for entry in compiled:
-                entry.generation = self._generation.number
         return loss

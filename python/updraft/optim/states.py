@@ -5,8 +5,8 @@ place is one comparison of numbers per step then, not a look at every parameter.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol
 
 import torch
 
@@ -24,7 +24,21 @@ def _counting(name: str) -> Callable[..., Any]:
     original = getattr(dict, name)
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(self, OptimizerState):
+            self.fill()
         self.generation.number += 1
+        return original(self, *args, **kwargs)
+
+    method.__name__ = name
+    method.__doc__ = original.__doc__
+    return method
+
+
+def _filling(name: str) -> Callable[..., Any]:
+    original = getattr(defaultdict, name)
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        self.fill()
         return original(self, *args, **kwargs)
 
     method.__name__ = name
@@ -44,15 +58,47 @@ class ParameterState(dict[str, Any]):
         return dict, (dict(self),)
 
 
+class StateSource(Protocol):
+    """What makes states."""
+
+    def take_states(self) -> Iterable[tuple[torch.Tensor, dict[str, Any]]]:
+        """Returns what it has made since the last call, by parameters."""
+
+
 class OptimizerState(defaultdict[torch.Tensor, Any]):
-    """The states of all parameters: what `torch.optim.Optimizer.state` is."""
+    """The states of all parameters: what `torch.optim.Optimizer.state` is.
+
+    Those that steps have made are entered when somebody looks: thousands of small parameters would
+    wait longer for their tensors in Python than for the step.
+    """
 
     def __init__(self, generation: Generation, values: Mapping[Any, Any]) -> None:
         super().__init__(lambda: ParameterState(generation))
         self.generation = generation
+        self.sources: list[StateSource] = []
         self.update(values)
 
+    def expect(self, source: "StateSource") -> None:
+        """Enters what `source` has, now or when somebody looks."""
+        if source not in self.sources:
+            self.sources.append(source)
+        # Of the dicts that are here, one may be in someone's hands.
+        if dict.__len__(self):
+            self.fill()
+
+    def fill(self) -> None:
+        """Enters all that has been made. This is no change."""
+        for source in self.sources:
+            for param, made in source.take_states():
+                state = dict.get(self, param)
+                if state is None:
+                    dict.__setitem__(self, param, ParameterState(self.generation, made))
+                else:
+                    dict.update(state, made)
+        self.sources.clear()
+
     def __setitem__(self, param: Any, state: Any) -> None:
+        self.fill()
         self.generation.number += 1
         if type(state) is dict:
             state = ParameterState(self.generation, state)
@@ -73,6 +119,18 @@ class OptimizerState(defaultdict[torch.Tensor, Any]):
         self.update(states)
         return self
 
+    def copy(self) -> Any:
+        """Returns a copy of the mapping, as `torch.optim` has it."""
+        return self.plain()
+
+    __copy__ = copy
+
+    def __or__(self, states: Any) -> Any:
+        return self.plain() | states
+
+    def __ror__(self, states: Any) -> Any:
+        return states | self.plain()
+
     def plain(self) -> defaultdict[torch.Tensor, Any]:
         """Returns the same without the counting, as `torch.optim` has it."""
         plain: defaultdict[torch.Tensor, Any] = defaultdict(dict)
@@ -84,6 +142,11 @@ class OptimizerState(defaultdict[torch.Tensor, Any]):
         return self.plain().__reduce__()
 
 
+for _name in (
+    *("__getitem__", "__contains__", "__iter__", "__len__", "__reversed__", "__eq__", "__ne__"),
+    *("__repr__", "get", "keys", "values", "items"),
+):
+    setattr(OptimizerState, _name, _filling(_name))
 for _name in ("__delitem__", "clear", "pop", "popitem"):
     setattr(ParameterState, _name, _counting(_name))
     setattr(OptimizerState, _name, _counting(_name))
