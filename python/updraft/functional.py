@@ -1,12 +1,24 @@
 """Steps as pure functions of torch tensors, which autograd follows."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
+    from .compiler import Rule
     from .definition import RuleDefinition
+
+
+@dataclass(frozen=True)
+class _Module:
+    """What a rule is in torch."""
+
+    rule: "Rule"
+    hypers: dict[str, float]
+    step: Callable[..., Any]
+    init: Callable[..., dict[str, Any]]
 
 
 class TorchStep:
@@ -26,7 +38,7 @@ class TorchStep:
         self._definition = definition
         self._settings = settings
         self._storage = storage
-        self._compiled: dict[Any, tuple[Callable[..., Any], dict[str, float]]] = {}
+        self._compiled: dict[Any, _Module] = {}
 
     def __call__(
         self,
@@ -60,13 +72,14 @@ class TorchStep:
         states = dict(state.get("params", {}))
         if not taken:
             return (dict(params) if named else list(params)), {**state}
-        step, defaults = self._function(params[taken[0]].dtype)
+        module = self._module(params[taken[0]].dtype)
+        defaults = module.hypers
         unknown = hypers.keys() - defaults.keys()
         if unknown:
             raise InvalidArgumentError(
                 f"`{self._definition.name}` has no hyperparameter `{min(unknown)}`"
             )
-        next_params, next_states, group = step(
+        next_params, next_states, group = module.step(
             [params[key] for key in taken],
             [grads[key] for key in taken],
             [states.get(key, {}) for key in taken],
@@ -80,14 +93,19 @@ class TorchStep:
             {"params": states, "group": group},
         )
 
-    def _function(self, dtype: Any) -> tuple[Callable[..., Any], dict[str, float]]:
-        """The printed module's `step` for parameters of `dtype`, and the rule's defaults."""
+    def initial(self, param: Any, **hypers: Any) -> dict[str, Any]:
+        """Returns the states that a parameter starts with."""
+        module = self._module(param.dtype)
+        return module.init(param, module.hypers | hypers)
+
+    def _module(self, dtype: Any) -> "_Module":
+        """The printed module for parameters of `dtype`."""
         if dtype not in self._compiled:
             storage = {"param": dtype, "grad": dtype, **(self._storage or {})}
             rule = self._definition.compile(set=self._settings, storage=storage)
             names: dict[str, Any] = {}
             exec(compile(rule.emit("torch"), f"<{rule.name} in torch>", "exec"), names)
-            self._compiled[dtype] = names["step"], rule.hypers
+            self._compiled[dtype] = _Module(rule, rule.hypers, names["step"], names["init"])
         return self._compiled[dtype]
 
 

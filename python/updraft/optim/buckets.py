@@ -29,9 +29,8 @@ _STATE_TYPES = _FLOATS | {"i8": torch.int8}
 _SCALE = ".scale"
 
 
-def _compile(
-    correspondence: Correspondence, settings: dict[str, Any], dtype: torch.dtype, scaled: bool
-) -> Rule:
+def require_storage(correspondence: Correspondence, dtype: torch.dtype) -> None:
+    """Refuses parameters of a dtype that the rule has no step for."""
     if dtype not in STORAGE:
         raise NotImplementedError(
             f"a parameter has the dtype {dtype}; there are compiled steps for "
@@ -39,6 +38,12 @@ def _compile(
         )
     if dtype.is_complex and correspondence.complex:
         raise RuntimeError(correspondence.complex)
+
+
+def _compile(
+    correspondence: Correspondence, settings: dict[str, Any], dtype: torch.dtype, scaled: bool
+) -> Rule:
+    require_storage(correspondence, dtype)
     definition = correspondence.definition
     if scaled:
         definition = chain("unscale", definition)
@@ -57,27 +62,21 @@ _FRESH, _MOVED = 1, 2
 class Bucket:
     """The parameters of a group that have the same dtype.
 
-    `numbers` are those of the parameters among all of the optimizer's, for random numbers. What is
-    stepped may be other tensors, with gradients of their own: the states are of `params`.
+    `numbers` are those of the parameters among all of the optimizer's, for random numbers.
     """
 
     def __init__(
         self,
         correspondence: Correspondence,
-        dtype: torch.dtype,
         params: list[torch.Tensor],
         numbers: list[int],
         group: Group,
         states: OptimizerState,
         scaled: bool,
-        stepped: list[torch.Tensor] | None = None,
     ) -> None:
-        self.remade = lambda group, states: Bucket(
-            correspondence, dtype, params, numbers, group, states, scaled, stepped
-        )
         self.params = params
-        self.stepped = stepped or params
-        self.dtype = dtype
+        self.numbers = numbers
+        self.dtype = dtype = params[0].dtype
         self.read_hypers = [reader(place) for place in correspondence.hypers.values()]
         settings = correspondence.read_settings(group)
         # The first hyperparameter of a chain is that of its first stage.
@@ -88,6 +87,7 @@ class Bucket:
 
         def make(settings: dict[str, Any]) -> None:
             self.rule = _compile(correspondence, settings, dtype, scaled)
+            self.stepped = self._tensors(params)
             self.stepper = GroupStepper(
                 self.rule._compiled.address, self.stepped, initial, *refusals, as_dense
             )
@@ -111,6 +111,18 @@ class Bucket:
             if state:
                 self._bind(number, state)
 
+    def _tensors(self, params: list[torch.Tensor]) -> list[torch.Tensor]:
+        """What is stepped, by the gradients that it has."""
+        return params
+
+    def _memory(self, number: int, state: Any) -> Any:
+        """The tensor whose memory a state is."""
+        return state
+
+    def _shown(self, number: int, name: str, state: torch.Tensor) -> torch.Tensor:
+        """A state as it is given to the user."""
+        return state
+
     def hypers(self, group: Group, inverse_scale: float | None) -> list[float]:
         """Reads the hyperparameters, which may be tensors of one element."""
         values = [float(read(group, self.dtype)) for read in self.read_hypers]
@@ -128,35 +140,40 @@ class Bucket:
 
     def _bind(self, number: int, state: dict[str, Any]) -> None:
         for name in self.states:
-            value = state.get(name)
-            if value is None:
+            given = state.get(name)
+            if given is None:
                 continue
             if name == "step":
-                if not isinstance(value, torch.Tensor):
-                    value = torch.tensor(float(value))
-                    dict.__setitem__(state, name, value)
-                self.stepper.bind_step_count(number, value)
+                if not isinstance(given, torch.Tensor):
+                    given = torch.tensor(float(given))
+                    dict.__setitem__(state, name, given)
+                self.stepper.bind_step_count(number, given)
                 continue
             if name.endswith(_SCALE):
                 continue
             if name + _SCALE in self.states:
                 self._bind_blocks(number, name, state)
                 continue
-            # torch's momentum of sparse gradients is sparse.
-            if value.is_sparse:
-                value = value.to_dense()
-                dict.__setitem__(state, name, value)
-            # A file may have it in another type.
-            wanted = _STATE_TYPES[self.rule.states[name]]
-            if value.dtype != wanted and not value.is_complex():
-                value = value.to(wanted)
-                dict.__setitem__(state, name, value)
-            # torch has some in the order of the gradient's memory.
-            like = self.stepped[number]
-            if value.shape == like.shape and value.stride() != like.stride():
-                value = torch.empty_like(like, dtype=value.dtype).copy_(value)
-                dict.__setitem__(state, name, value)
+            found = self._memory(number, given)
+            value = self._stored(number, name, found)
+            if value is not found:
+                dict.__setitem__(state, name, self._shown(number, name, value))
             self.stepper.bind_state(number, name, value)
+
+    def _stored(self, number: int, name: str, value: torch.Tensor) -> torch.Tensor:
+        """A state as the rule stores it."""
+        # torch's momentum of sparse gradients is sparse.
+        if value.is_sparse:
+            value = value.to_dense()
+        # A file may have it in another type.
+        wanted = _STATE_TYPES[self.rule.states[name]]
+        if value.dtype != wanted and not value.is_complex():
+            value = value.to(wanted)
+        # torch has some in the order of the gradient's memory.
+        like = self.stepped[number]
+        if value.shape == like.shape and value.stride() != like.stride():
+            value = torch.empty_like(like, dtype=value.dtype).copy_(value)
+        return value
 
     def _bind_blocks(self, number: int, name: str, state: dict[str, Any]) -> None:
         kind = _updraft.storage_types[self.rule.states[name]]
@@ -174,7 +191,7 @@ class Bucket:
             else:
                 numbers, tensors = self._states(fresh, name)
             for number, tensor in zip(numbers, tensors, strict=True):
-                taken[number][name] = tensor
+                taken[number][name] = self._shown(fresh[number], name, tensor)
         for number, state in zip(fresh, taken, strict=True):
             if state:
                 yield self.params[number], state

@@ -1,14 +1,23 @@
 """The step of a `torch.optim.Optimizer`, compiled."""
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
 from .buckets import Bucket
 from .correspondence import Correspondence, Group, reader
+from .stand_ins import StandInBucket, is_wrapper, needs_stand_in, swapping
 from .states import Generation, OptimizerState
+from .through_torch import TorchBucket
+
+
+@dataclass
+class _Members:
+    params: list[torch.Tensor] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
 
 
 class _CompiledGroup:
@@ -29,7 +38,9 @@ class _CompiledGroup:
         self.sparse_of = correspondences[0].sparse_of
         self.settings = self.current_settings(group)
         self.seed = group.get("seed")
-        self.buckets = optimizer._make_buckets(group, first, scaled)
+        self.swapping = swapping()
+        self.differentiable = group.get("differentiable")
+        self.buckets = optimizer._make_buckets(group, enumerate(self.params, first), scaled)
         self.generation = optimizer._generation.number
 
     def current_settings(self, group: Group) -> list[Any]:
@@ -49,6 +60,8 @@ class _CompiledGroup:
             and self.scaled == scaled
             and self.first == first
             and self.seed == group.get("seed")
+            and self.swapping == swapping()
+            and self.differentiable == group.get("differentiable")
             and self.settings == self.current_settings(group)
         )
 
@@ -136,27 +149,32 @@ class CompiledStep:
         """All rules that a step applies."""
         return (self.correspondence,)
 
-    def _make_buckets(self, group: Group, first: int, scaled: bool) -> list[Any]:
-        """Returns what steps the parameters of a group, a `Bucket` or what has its methods.
+    def _make_buckets(
+        self, group: Group, members: Iterable[tuple[int, torch.Tensor]], scaled: bool
+    ) -> list[Any]:
+        """Returns what steps some parameters of a group, a `Bucket` or what has its methods.
 
-        `first` is the number of the group's first parameter among all of the optimizer's.
+        Each comes with its number among all parameters of the optimizer.
         """
-        params = group["params"]
-        by_dtype: dict[torch.dtype, list[int]] = defaultdict(list)
-        for place, param in enumerate(params):
-            by_dtype[param.dtype].append(place)
-        return [
-            Bucket(
-                self.correspondence,
-                dtype,
-                [params[place] for place in places],
-                [first + place for place in places],
-                group,
-                self.state,
-                scaled,
+        in_graph = bool(group.get("differentiable"))
+        compiled: dict[torch.dtype, _Members] = defaultdict(_Members)
+        through_torch: dict[torch.dtype, _Members] = defaultdict(_Members)
+        for number, param in members:
+            chosen = (through_torch if in_graph or is_wrapper(param) else compiled)[param.dtype]
+            chosen.numbers.append(number)
+            chosen.params.append(param)
+        buckets: list[Any] = []
+        for some in compiled.values():
+            stand_ins = swapping() or any(map(needs_stand_in, some.params))
+            kind = StandInBucket if stand_ins else Bucket
+            buckets.append(
+                kind(self.correspondence, some.params, some.numbers, group, self.state, scaled)
             )
-            for dtype, places in by_dtype.items()
-        ]
+        for some in through_torch.values():
+            buckets.append(
+                TorchBucket(self.correspondence, some.params, some.numbers, group, in_graph)
+            )
+        return buckets
 
     def _compile(self, scaled: bool) -> list[_CompiledGroup]:
         """Returns what steps each group, of what it and the states are now."""
@@ -191,7 +209,14 @@ class CompiledStep:
         states = self.__dict__["state"]
         compiled = self._compile(scaled)
         for group, entry in zip(self.param_groups, compiled, strict=True):
-            for position, bucket in enumerate(entry.buckets):
-                while not bucket.step(group, states, inverse_scale):
-                    bucket = entry.buckets[position] = bucket.remade(group, states)
+            position = 0
+            while position < len(entry.buckets):
+                bucket = entry.buckets[position]
+                if bucket.step(group, states, inverse_scale):
+                    position += 1
+                else:
+                    members = zip(bucket.numbers, bucket.params, strict=True)
+                    entry.buckets[position : position + 1] = self._make_buckets(
+                        group, members, scaled
+                    )
         return loss

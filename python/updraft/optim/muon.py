@@ -28,8 +28,8 @@ class Muon(SplitStep, torch.optim.Muon):
         sparse=None,
     )
 
-    @torch.no_grad()
-    def _between(self, direction: torch.Tensor, group: Group) -> torch.Tensor:
+    @staticmethod
+    def _between(direction: torch.Tensor, group: Group) -> torch.Tensor:
         return _zeropower_via_newtonschulz(
             direction, group["ns_coefficients"], group["ns_steps"], group["eps"]
         )

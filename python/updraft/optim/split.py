@@ -1,7 +1,7 @@
 """Steps of two rules around a function of torch: what a rule cannot say, products of matrices."""
 
 import abc
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -9,6 +9,7 @@ import torch
 from .buckets import Bucket
 from .compiled import CompiledStep
 from .correspondence import Correspondence, Group
+from .stand_ins import StandIn
 from .states import OptimizerState
 
 
@@ -21,34 +22,38 @@ class SplitStep(CompiledStep):
 
     update: Correspondence
 
+    @staticmethod
     @abc.abstractmethod
-    def _between(self, direction: torch.Tensor, group: Group) -> torch.Tensor:
+    def _between(direction: torch.Tensor, group: Group) -> torch.Tensor:
         """Returns the direction that the update takes; may use the memory of the given one."""
 
     def _correspondences(self) -> tuple[Correspondence, ...]:
         return (self.correspondence, self.update)
 
-    def _make_buckets(self, group: Group, first: int, scaled: bool) -> list[Any]:
+    def _make_buckets(
+        self, group: Group, members: Iterable[tuple[int, torch.Tensor]], scaled: bool
+    ) -> list[Any]:
+        members = list(members)
         scratch: dict[torch.dtype, torch.Tensor] = {}
-        for param in group["params"]:
+        for _, param in members:
             known = scratch.get(param.dtype)
             if known is None or known.numel() < param.numel():
-                scratch[param.dtype] = param.new_empty(param.numel()).detach()
+                scratch[param.dtype] = torch.empty(param.numel(), dtype=param.dtype)
         return [
-            _SplitBucket(self, param, number, scratch[param.dtype], group, self.state, scaled)
-            for number, param in enumerate(group["params"], first)
+            _SplitBucket(self, param, number, scratch[param.dtype], group, scaled)
+            for number, param in members
         ]
 
 
-@dataclass(frozen=True)
-class _Layout:
-    memory: int
-    shape: torch.Size
-    strides: tuple[int, ...]
+class _Given(Bucket):
+    """A bucket of one parameter that steps another tensor for it."""
 
+    def __init__(self, tensor: torch.Tensor, *arguments: Any) -> None:
+        self.given = [tensor]
+        super().__init__(*arguments)
 
-def _layout(tensor: torch.Tensor) -> _Layout:
-    return _Layout(tensor.data_ptr(), tensor.shape, tensor.stride())
+    def _tensors(self, params: list[torch.Tensor]) -> list[torch.Tensor]:
+        return self.given
 
 
 class _SplitBucket:
@@ -61,45 +66,44 @@ class _SplitBucket:
         number: int,
         scratch: torch.Tensor,
         group: Group,
-        states: OptimizerState,
         scaled: bool,
     ) -> None:
-        self.remade = lambda group, states: _SplitBucket(
-            optimizer, param, number, scratch, group, states, scaled
-        )
-        self.optimizer = optimizer
-        self.param = param
-        self.known = _layout(param)
-        self.direction = scratch[: param.numel()].as_strided(param.shape, param.stride())
-        # The same memory with another gradient.
-        self.target = param.data
+        self.params = [param]
+        self.numbers = [number]
+        self._between = optimizer._between
+        self.target = StandIn(param, by_rows=False)
+        like = self.target.tensor
+        self.direction = scratch[: param.numel()].as_strided(like.shape, like.stride())
 
         def bucket(rule: Correspondence, scaled: bool, stepped: torch.Tensor) -> Bucket:
-            return Bucket(rule, param.dtype, [param], [number], group, states, scaled, [stepped])
+            return _Given(stepped, rule, [param], [number], group, optimizer.state, scaled)
 
         self.before = bucket(optimizer.correspondence, scaled, self.direction)
         # It has no states, and the scale is gone by then.
-        self.after = bucket(optimizer.update, False, self.target)
+        self.after = bucket(optimizer.update, False, like)
 
+    @torch.no_grad()
     def step(self, group: Group, states: OptimizerState, inverse_scale: float | None) -> bool:
         """Steps the parameter if it has a gradient; False if it has other memory than before."""
-        param = self.param
-        if param.grad is None:
+        target = self.target
+        grad = target.gradient()
+        if grad is None:
             return True
-        if self.known != _layout(param):
+        if target.has_moved():
             return False
         try:
-            self.direction.grad = param.grad
+            self.direction.grad = grad
             self.before.step(group, states, inverse_scale)
         finally:
             self.direction.grad = None
-        made = self.optimizer._between(self.direction, group)
+        made = self._between(self.direction, group)
         if made is not self.direction:
             self.direction.copy_(made)
+        target.load()
         try:
-            self.target.grad = self.direction
+            target.tensor.grad = self.direction
             self.after.step(group, states, None)
         finally:
-            self.target.grad = None
-        torch.autograd.graph.increment_version(param)
+            target.tensor.grad = None
+        target.store()
         return True

@@ -1,0 +1,188 @@
+"""`differentiable=True`: steps that autograd follows, beside those of torch."""
+
+import pytest
+import torch
+from torch.autograd import gradcheck
+
+from updraft import optim
+
+from .test_optim import parameters, set_gradients
+
+F64 = torch.float64
+# torch has step counts, and what it computes of them, in f32.
+F32 = 1e-5
+CASES = [
+    ("SGD", {"lr": 0.9, "momentum": 0.9, "nesterov": True}, ["momentum_buffer"]),
+    ("SGD", {"lr": 0.9, "maximize": True, "weight_decay": 0.1}, []),
+    ("Adam", {"lr": 0.9, "amsgrad": True}, ["exp_avg", "exp_avg_sq", "max_exp_avg_sq"]),
+    ("AdamW", {"lr": 0.9}, ["exp_avg", "exp_avg_sq"]),
+    ("NAdam", {"lr": 0.9}, ["exp_avg", "exp_avg_sq", "mu_product"]),
+    ("RAdam", {"lr": 0.9}, ["exp_avg", "exp_avg_sq"]),
+    ("Adamax", {"lr": 0.9, "weight_decay": 0.1}, ["exp_avg", "exp_inf"]),
+    ("Adagrad", {"lr": 0.9}, ["sum"]),
+    ("Adadelta", {"lr": 0.9, "weight_decay": 0.1}, ["square_avg", "acc_delta"]),
+    (
+        "RMSprop",
+        {"lr": 0.9, "centered": True, "momentum": 0.9},
+        ["square_avg", "momentum_buffer", "grad_avg"],
+    ),
+    ("ASGD", {"lr": 0.9}, ["eta", "mu", "ax"]),
+    ("Rprop", {"lr": 0.9}, ["prev", "step_size"]),
+]
+IDS = [f"{name}-{number}" for number, (name, _, _) in enumerate(CASES)]
+SCALARS = ("mu_product", "eta", "mu")
+
+
+def given_states(names, count=10.0):
+    generator = torch.Generator().manual_seed(3)
+    shape = {name: () if name in SCALARS else (10,) for name in names}
+    states = {name: torch.rand(shape[name], generator=generator, dtype=F64) + 0.1 for name in names}
+    if "square_avg" in states:  # at least the square of the average
+        states["square_avg"] += 2
+    for name, value in states.items():
+        value.requires_grad_(name not in SCALARS)
+    return {"step": torch.tensor(count, dtype=F64)} | states
+
+
+def stepped(module, name, param, grad, states, options):
+    """The next parameter and states, of a step with the given states."""
+    param = param.clone()
+    param.grad = grad
+    optimizer = getattr(module, name)([param], differentiable=True, **options)
+    optimizer.state[param].update(
+        {key: value.clone() for key, value in states.items() if name != "SGD" or key != "step"}
+    )
+    optimizer.step()
+    after = optimizer.state[param].values()
+    return (param, *(v for v in after if isinstance(v, torch.Tensor) and v.requires_grad))
+
+
+def inputs():
+    generator = torch.Generator().manual_seed(4)
+    tensors = [torch.rand(10, generator=generator, dtype=F64) for _ in range(2)]
+    return [tensor.requires_grad_() for tensor in tensors]
+
+
+@pytest.mark.parametrize("name, options, states", CASES, ids=IDS)
+def test_gradients_are_those_of_finite_differences(name, options, states):
+    given = given_states(states)
+
+    def function(param, grad, *values):
+        del values  # they are in the states
+        return stepped(optim, name, param, grad, given, options)
+
+    watched = [value for value in given.values() if value.requires_grad]
+    assert gradcheck(function, (*inputs(), *watched))
+
+
+@pytest.mark.parametrize("name, options, states", CASES, ids=IDS)
+def test_values_and_gradients_are_those_of_torch(name, options, states):
+    results = []
+    for module in (torch.optim, optim):
+        given = given_states(states)
+        param, grad = inputs()
+        outputs = stepped(module, name, param, grad, given, options)
+        if name == "ASGD":  # torch overwrites what the gradient of its average needs
+            outputs = outputs[:1]
+        watched = [param, grad, *(value for value in given.values() if value.requires_grad)]
+        total = sum((output * output).sum() for output in outputs)
+        gradients = torch.autograd.grad(total, watched, allow_unused=True)
+        results.append(
+            [*outputs]
+            + [
+                torch.zeros_like(value) if gradient is None else gradient
+                for value, gradient in zip(watched, gradients, strict=True)
+            ]
+        )
+    for their, our in zip(*results, strict=True):
+        torch.testing.assert_close(our, their, rtol=F32, atol=1e-9)
+
+
+@pytest.mark.parametrize("name, options, states", CASES, ids=IDS)
+def test_thirty_steps(name, options, states):
+    """From nothing, with states carried over to the compiled step and back."""
+    theirs, ours = (parameters(F64) for _ in range(2))
+    reference = getattr(torch.optim, name)(theirs, **options)
+    ours = [param.detach().clone() for param in ours]
+    optimizer = getattr(optim, name)(ours, differentiable=True, **options)
+    for step in range(30):
+        if step in (10, 20):
+            saved = optimizer.state_dict()
+            optimizer = getattr(optim, name)(ours, differentiable=step == 20, **options)
+            saved["param_groups"][0]["differentiable"] = step == 20
+            optimizer.load_state_dict(saved)
+        for params in (theirs, ours):
+            set_gradients(params, step, absent={0} if step % 7 == 3 else ())
+        reference.step()
+        optimizer.step()
+    tolerance = F32 if name == "NAdam" else 1e-9
+    for their, our in zip(theirs, ours, strict=True):
+        torch.testing.assert_close(our, their.detach(), rtol=tolerance, atol=tolerance)
+        assert list(reference.state[their]) == list(optimizer.state[our])
+
+
+@pytest.mark.parametrize(
+    "name, options",
+    [
+        ("SGD", {"momentum": 0.9}),
+        ("Adam", {}),
+        ("Adam", {"amsgrad": True}),
+        ("AdamW", {}),
+        ("RMSprop", {}),
+    ],
+)
+@pytest.mark.parametrize("hyper", ["lr", "weight_decay"])
+def test_gradients_flow_to_hyperparameters(name, options, hyper):
+    given = given_states([key for case, _, states in CASES if case == name for key in states])
+    if name == "RMSprop":
+        given = {key: given[key] for key in ("step", "square_avg")}
+
+    def run(value):
+        param, grad = (tensor.detach() for tensor in inputs())
+        others = {"lr": 0.5} if hyper == "weight_decay" else {}
+        states = {key: tensor.detach() for key, tensor in given.items()}
+        options_now = options | others | {hyper: value}
+        return stepped(optim, name, param, grad, states, options_now)[0]
+
+    assert gradcheck(run, (torch.tensor(0.4, dtype=F64, requires_grad=True),))
+
+
+def test_a_leaf_that_requires_grad_is_refused_as_in_torch():
+    messages = []
+    for module in (torch.optim, optim):
+        (param,) = parameters(shapes=[(3,)])
+        param.grad = torch.ones(3)
+        with pytest.raises(RuntimeError) as error:
+            module.SGD([param], differentiable=True).step()
+        messages.append(str(error.value))
+    assert messages[0] == messages[1]
+
+
+def test_the_graph_keeps_what_was():
+    """Two steps whose gradients need the parameter and states before them."""
+    results = []
+    for module in (torch.optim, optim):
+        start = torch.ones(4, dtype=F64, requires_grad=True)
+        rate = torch.tensor(0.1, dtype=F64, requires_grad=True)
+        param = start.clone()
+        optimizer = module.AdamW([param], lr=rate, weight_decay=0.1, differentiable=True)
+        for _ in range(2):
+            param.grad = 3 * param.detach() + start
+            optimizer.step()
+        results.append(torch.autograd.grad(param.square().sum(), (start, rate)))
+    for their, our in zip(*results, strict=True):
+        torch.testing.assert_close(our, their, rtol=F32, atol=1e-9)
+
+
+def test_complex_parameters():
+    results = []
+    for module in (torch.optim, optim):
+        generator = torch.Generator().manual_seed(8)
+        param = torch.randn(5, generator=generator, dtype=torch.complex128)
+        optimizer = module.Adam([param], lr=0.1, differentiable=True)
+        for _ in range(3):
+            param.grad = torch.randn(5, generator=generator, dtype=torch.complex128)
+            optimizer.step()
+        results.append([param, optimizer.state[param]["exp_avg"]])
+    for their, our in zip(*results, strict=True):
+        torch.testing.assert_close(our, their, rtol=F32, atol=F32)

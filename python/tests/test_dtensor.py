@@ -1,0 +1,156 @@
+"""DTensor parameters: the local part of each rank is stepped, and states are DTensors."""
+
+import copy
+
+import pytest
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+import updraft
+from updraft import optim
+
+from .test_optim import assert_close, parameters, set_gradients
+
+RANKS = 2
+SHAPES = [(6, 4), (5, 3), (7,), (1, 2), ()]
+
+
+def placements_of(shape, kind):
+    from torch.distributed.tensor import Replicate, Shard
+
+    if kind == "replicated" or not shape:
+        return [Replicate()]
+    return [Shard(1 if kind == "columns" and len(shape) > 1 else 0)]
+
+
+def distributed(params, mesh, kind):
+    from torch.distributed.tensor import distribute_tensor
+
+    return [
+        torch.nn.Parameter(
+            distribute_tensor(param.detach().clone(), mesh, placements_of(param.shape, kind))
+        )
+        for param in params
+    ]
+
+
+def distributed_gradients(params, plain, mesh):
+    from torch.distributed.tensor import Replicate, distribute_tensor
+
+    for number, (param, single) in enumerate(zip(params, plain, strict=True)):
+        # One has other placements than its parameter.
+        placements = [Replicate()] if number == 0 else param.placements
+        param.grad = distribute_tensor(single.grad, mesh, placements)
+
+
+def run_steps(mesh, name, options, kind):
+    plain = parameters(shapes=SHAPES)
+    params = distributed(plain, mesh, kind)
+    local = plain[2].detach().clone().requires_grad_()  # beside those of the mesh
+    reference = getattr(torch.optim, name)(plain, foreach=False, **options)
+    optimizer = getattr(optim, name)([*params, local], **options)
+    for step in range(30):
+        if step == 15:
+            saved = copy.deepcopy(optimizer.state_dict())
+            optimizer = getattr(optim, name)([*params, local], **options)
+            optimizer.load_state_dict(saved)
+        set_gradients(plain, step)
+        distributed_gradients(params, plain, mesh)
+        local.grad = plain[2].grad.clone()
+        versions = [param._version for param in params]
+        reference.step()
+        optimizer.step()
+        assert all(p._version > old for p, old in zip(params, versions, strict=True))
+    assert_close(plain, [param.full_tensor() for param in params])
+    assert_close([plain[2]], [local])
+    for single, param in zip(plain, params, strict=True):
+        theirs, ours = reference.state[single], optimizer.state[param]
+        assert list(theirs) == list(ours)
+        for key, value in theirs.items():
+            if value.shape != single.shape or key == "step":
+                assert ours[key].shape == value.shape, key
+                continue
+            assert type(ours[key]) is type(param.data)
+            assert ours[key].shape == value.shape
+            assert ours[key].placements == param.placements
+            torch.testing.assert_close(ours[key].full_tensor(), value)
+
+
+def refuse(mesh):
+    params = distributed(parameters(shapes=SHAPES), mesh, "rows")
+    distributed_gradients(params, gradients_of(params), mesh)
+    for make in (
+        lambda: optim.Adafactor(params[:1]),
+        lambda: optim.LAMB(params[:1]),
+        lambda: updraft.optimizer(
+            updraft.chain(updraft.transforms.clip_by_global_norm(max_norm=1.0), "SGD"), params[:1]
+        ),
+    ):
+        with pytest.raises(updraft.UnsupportedError) as error:
+            make().step()
+        assert str(error.value).endswith(
+            "reduces over whole parameters, and a parameter has the placements (Shard(dim=0),); "
+            "replicate it, or use a rule that looks at single elements"
+        )
+
+
+def gradients_of(params):
+    plain = parameters(shapes=SHAPES)
+    set_gradients(plain, 0)
+    return plain
+
+
+def swap_local(mesh):
+    """The local tensor is replaced, as a module that shards does it."""
+    plain = parameters(shapes=SHAPES)
+    params = distributed(plain, mesh, "rows")
+    reference, optimizer = torch.optim.AdamW(plain, lr=0.1), optim.AdamW(params, lr=0.1)
+    for step in range(4):
+        if step == 2:
+            for param in params:
+                param._local_tensor = param._local_tensor.clone()
+        set_gradients(plain, step)
+        distributed_gradients(params, plain, mesh)
+        reference.step()
+        optimizer.step()
+    assert_close(plain, [param.full_tensor() for param in params], 4)
+
+
+def work(rank, address, jobs):
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=f"file://{address}", rank=rank, world_size=RANKS)
+    mesh = dist.device_mesh.init_device_mesh("cpu", (RANKS,))
+    try:
+        for function, *arguments in jobs:
+            function(mesh, *arguments)
+    finally:
+        dist.destroy_process_group()
+
+
+def spawn(tmp_path, jobs):
+    # A fork has the modules already; what runs in this process has no threads of torch's.
+    mp.start_processes(work, (str(tmp_path / "store"), jobs), nprocs=RANKS, start_method="fork")
+
+
+CASES = [
+    ("AdamW", {"lr": 0.1, "amsgrad": True}),
+    ("SGD", {"lr": 0.1, "momentum": 0.9, "nesterov": True}),
+    ("NAdam", {"lr": 0.1}),
+    ("RMSprop", {"lr": 0.1, "centered": True}),
+    ("ASGD", {"lr": 0.1}),
+]
+
+
+@pytest.mark.parametrize("kind", ["rows", "columns", "replicated"])
+def test_thirty_steps(tmp_path, kind):
+    more = [("Adafactor", {"lr": 0.1, "eps": (1e-7, 1e-3)})] if kind == "replicated" else []
+    spawn(tmp_path, [(run_steps, name, options, kind) for name, options in CASES + more])
+
+
+def test_rules_that_reduce_are_refused_where_there_are_parts(tmp_path):
+    spawn(tmp_path, [(refuse,)])
+
+
+def test_local_tensors_that_are_replaced(tmp_path):
+    spawn(tmp_path, [(swap_local,)])

@@ -1,0 +1,27 @@
+"""What a rule does with its parameters, of the description beside its code."""
+
+import json
+
+from ..compiler import Rule
+
+
+class RuleInterface:
+    """The parts of a rule's description that decide which parameters it can step.
+
+    Attributes:
+        element_states: the names of the states of single elements.
+        group_states: the names of the states of a whole group.
+        by_rows: whether rows, columns or batches count, so that their order in memory does.
+        reduces: whether an element's update depends on other elements.
+    """
+
+    def __init__(self, rule: Rule) -> None:
+        contents = json.loads(rule._compiled.interface)
+        passes = [step for plan in contents["plans"] for step in plan["sequence"] if "pass" in step]
+        places = {state["name"]: state.get("over", "element") for state in contents["states"]}
+        self.element_states = {name for name, over in places.items() if over == "element"}
+        self.group_states = {name for name, over in places.items() if over == "group"}
+        self.by_rows = not {"row", "column"}.isdisjoint(places.values()) or any(
+            step["loop"] != "flat" for step in passes
+        )
+        self.reduces = self.by_rows or any(step["reductions"] for step in passes)

@@ -1,0 +1,177 @@
+"""Parameters that a compiled step cannot take as they are, and what it takes for them."""
+
+import functools
+from typing import Any
+
+import torch
+
+from ..errors import UnsupportedError
+from .buckets import Bucket
+from .correspondence import Group
+from .rule_interface import RuleInterface
+from .states import OptimizerState
+
+_PLAIN = (torch.nn.Parameter, torch.Tensor)
+
+
+@functools.cache
+def _dtensor_types() -> tuple[type, ...]:
+    if not torch.distributed.is_available():
+        return ()
+    from torch.distributed.tensor import DTensor
+
+    return (DTensor,)
+
+
+def is_distributed(tensor: torch.Tensor) -> bool:
+    """Whether a tensor is a DTensor."""
+    return type(tensor) not in _PLAIN and isinstance(tensor, _dtensor_types())
+
+
+def is_wrapper(tensor: torch.Tensor) -> bool:
+    """Whether a tensor intercepts operators, and has its data elsewhere than a DTensor."""
+    if type(tensor) in _PLAIN or is_distributed(tensor):
+        return False
+    return torch._C._dispatch_keys(tensor).has(torch._C.DispatchKey.Python)
+
+
+#: Whether `Module.to` and the like swap tensors, which nothing else may refer to then.
+swapping = torch.__future__.get_swap_module_params_on_conversion
+
+
+def needs_stand_in(param: torch.Tensor) -> bool:
+    """Whether a compiled step may not be able to take a parameter as it is."""
+    return not (type(param) in _PLAIN and param.is_contiguous()) and (
+        is_distributed(param) or not param.is_contiguous()
+    )
+
+
+def _layout(tensor: torch.Tensor) -> tuple[int, torch.Size, tuple[int, ...]]:
+    return tensor.data_ptr(), tensor.shape, tensor.stride()
+
+
+def is_dense(tensor: torch.Tensor) -> bool:
+    """Whether the elements fill one run of memory, each once."""
+    expected = 1
+    for stride, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
+        if size != 1:
+            if stride != expected:
+                return tensor.numel() == 0
+            expected *= size
+    return True
+
+
+class StandIn:
+    """A tensor with the memory of a parameter, or with a copy of what is in it.
+
+    Nothing in C++ refers to the parameter itself.
+    """
+
+    def __init__(self, param: torch.Tensor, by_rows: bool) -> None:
+        self.param = param
+        self.distributed = is_distributed(param)
+        self.local = self._local()
+        self.known = _layout(self.local)
+        self.copied = not is_dense(self.local) or (by_rows and not self.local.is_contiguous())
+        if self.copied:
+            self.tensor = torch.empty(self.local.shape, dtype=param.dtype, device=self.local.device)
+        else:
+            self.tensor = self.local.data
+
+    def _local(self) -> torch.Tensor:
+        return self.param._local_tensor if self.distributed else self.param
+
+    def has_moved(self) -> bool:
+        """Whether the parameter has other memory than before."""
+        return self._local() is not self.local or _layout(self.local) != self.known
+
+    def gradient(self) -> torch.Tensor | None:
+        """The gradient of what is stood in for."""
+        grad = self.param.grad
+        if grad is None or not self.distributed:
+            return grad
+        placements = self.param.placements
+        if grad.placements != placements:
+            grad = grad.redistribute(placements=placements)
+        local = grad._local_tensor
+        # A collective may be under way.
+        return local if type(local) is torch.Tensor else grad.to_local()
+
+    def load(self) -> None:
+        """Takes over what the parameter is."""
+        if self.copied:
+            self.tensor.copy_(self.local)
+
+    def store(self) -> None:
+        """Gives it back, changed."""
+        if self.copied:
+            self.local.copy_(self.tensor)
+        elif self.distributed:
+            torch.autograd.graph.increment_version(self.local)
+        torch.autograd.graph.increment_version(self.param)
+
+
+class StandInBucket(Bucket):
+    """Parameters of a group, some of which are DTensors, have gaps, or may be swapped."""
+
+    def _tensors(self, params: list[torch.Tensor]) -> list[torch.Tensor]:
+        self.interface = RuleInterface(self.rule)
+        self.stand_ins = [StandIn(param, self.interface.by_rows) for param in params]
+        if self.interface.reduces:
+            for param in params:
+                if is_distributed(param) and any(not p.is_replicate() for p in param.placements):
+                    raise UnsupportedError(
+                        f"the rule `{self.rule.name}` reduces over whole parameters, and a "
+                        f"parameter has the placements {param.placements}; replicate it, or use a "
+                        "rule that looks at single elements"
+                    )
+        return [stand_in.tensor for stand_in in self.stand_ins]
+
+    @torch.no_grad()
+    def step(self, group: Group, states: OptimizerState, inverse_scale: float | None) -> bool:
+        """Like that of `Bucket`."""
+        if any(stand_in.has_moved() for stand_in in self.stand_ins):
+            return False
+        taken = []
+        try:
+            for stand_in in self.stand_ins:
+                grad = stand_in.gradient()
+                if grad is not None:
+                    taken.append(stand_in)
+                    stand_in.load()
+                    stand_in.tensor.grad = grad
+            super().step(group, states, inverse_scale)
+        finally:
+            for stand_in in taken:
+                stand_in.tensor.grad = None
+        for stand_in in taken:
+            stand_in.store()
+        return True
+
+    def _memory(self, number: int, state: Any) -> Any:
+        if not is_distributed(state):
+            return state
+        param = self.params[number]
+        if state.shape == param.shape and state.placements != param.placements:
+            state = state.redistribute(placements=param.placements)
+        return state._local_tensor
+
+    def _shown(self, number: int, name: str, state: torch.Tensor) -> torch.Tensor:
+        param = self.params[number]
+        if not self.stand_ins[number].distributed or state.dim() == 0 < param.dim():
+            return state
+        if name == "step":
+            return state
+        from torch.distributed.tensor import DTensor, Replicate
+
+        mesh = param.device_mesh
+        if name in self.interface.element_states:
+            return DTensor.from_local(
+                state,
+                mesh,
+                param.placements,
+                run_check=False,
+                shape=param.shape,
+                stride=param.stride(),
+            )
+        return DTensor.from_local(state, mesh, [Replicate()] * mesh.ndim, run_check=False)

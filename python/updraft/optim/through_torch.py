@@ -1,0 +1,161 @@
+"""Steps of parameters by operations of torch, made of the same rule: `RuleDefinition.to_torch`."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+
+from ..errors import CompileError
+from .buckets import require_storage
+from .correspondence import AS_DENSE, Correspondence, Group, reader
+from .rule_interface import RuleInterface
+from .states import OptimizerState
+
+
+def _real(tensor: torch.Tensor) -> torch.Tensor:
+    return torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
+
+
+class TorchBucket:
+    """Parameters of a group and a dtype, in place of a `Bucket` of them.
+
+    In the graph, autograd follows the step, as `differentiable=True` has it: states become other
+    tensors. Out of it, for subclasses that intercept operators, they stay the same ones.
+    """
+
+    def __init__(
+        self,
+        correspondence: Correspondence,
+        params: list[torch.Tensor],
+        numbers: list[int],
+        group: Group,
+        in_graph: bool,
+    ) -> None:
+        self.dtype = dtype = params[0].dtype
+        require_storage(correspondence, dtype)
+        self.correspondence = correspondence
+        self.params = params
+        self.numbers = numbers
+        self.in_graph = in_graph
+        self.read_hypers = {name: reader(place) for name, place in correspondence.hypers.items()}
+        settings = correspondence.read_settings(group)
+        real = dtype.to_real()
+
+        def make(settings: dict[str, Any]) -> None:
+            storage = dict.fromkeys(("param", "grad"), real) | dict(correspondence.storage)
+            self.function = correspondence.definition.to_torch(set=settings, storage=storage)
+            self.rule = self.function._module(real).rule
+
+        try:
+            make(settings)
+        except ValueError as error:
+            hypers = {name: float(value) for name, value in self._hypers(group).items()}
+            try:
+                make(hypers | settings)
+            except ValueError as again:
+                raise (again if isinstance(error, CompileError) else error) from None
+        self.group_states = RuleInterface(self.rule).group_states
+        stored = ["step", *self.rule.states]
+        named = stored if correspondence.states is None else correspondence.states
+        self.states = [name for name in named if name in stored]
+        # Of parameters whose states have no count.
+        self.counts: dict[int, torch.Tensor] = {}
+        self.made: list[tuple[torch.Tensor, dict[str, Any]]] = []
+
+    def take_states(self) -> Iterable[tuple[torch.Tensor, dict[str, Any]]]:
+        """Returns the states that parameters have got since the last call."""
+        made, self.made = self.made, []
+        return made
+
+    def _hypers(self, group: Group) -> dict[str, Any]:
+        return {name: read(group, self.dtype) for name, read in self.read_hypers.items()}
+
+    def step(self, group: Group, states: OptimizerState, inverse_scale: float | None) -> bool:
+        """Steps every parameter that has a gradient."""
+        with torch.set_grad_enabled(self.in_graph):
+            taken = [number for number, param in enumerate(self.params) if param.grad is not None]
+            if taken:
+                self._step(taken, group, states, inverse_scale)
+        return True
+
+    def _gradient(self, param: torch.Tensor, group: Group, factor: float | None) -> torch.Tensor:
+        grad = param.grad
+        assert grad is not None
+        if grad.is_sparse:
+            refusal = self.correspondence.sparse_of(group)
+            if refusal is not None and refusal != AS_DENSE:
+                raise RuntimeError(refusal)
+            grad = grad.to_dense()
+        elif self.correspondence.dense:
+            raise RuntimeError(self.correspondence.dense)
+        return _real(grad if factor is None else grad * factor)
+
+    def _step(
+        self, taken: list[int], group: Group, states: OptimizerState, factor: float | None
+    ) -> None:
+        hypers = self._hypers(group)
+        # The graph keeps what the parameters were.
+        params = [_real(self.params[i].clone() if self.in_graph else self.params[i]) for i in taken]
+        grads = [self._gradient(self.params[i], group, factor) for i in taken]
+        before = {
+            place: self._before(number, params[place], hypers, states)
+            for place, number in enumerate(taken)
+            if states.get(self.params[number])
+        }
+        shared = {
+            name: value
+            for state in before.values()
+            for name, value in state.items()
+            if name in self.group_states
+        }
+        news, after = self.function(params, grads, {"params": before, "group": shared}, **hypers)
+        for place, number in enumerate(taken):
+            param = self.params[number]
+            param.copy_(torch.view_as_complex(news[place]) if param.is_complex() else news[place])
+            given = params[place], grads[place]
+            values = {
+                name: value.clone() if any(value is tensor for tensor in given) else value
+                for name, value in (after["params"][place] | after["group"]).items()
+            }
+            self._after(number, values, states)
+        if self.made:
+            states.expect(self)
+
+    def _before(
+        self, number: int, param: torch.Tensor, hypers: dict[str, Any], states: OptimizerState
+    ) -> dict[str, torch.Tensor]:
+        given = states[self.params[number]]
+        known = {
+            name: _real(given[name])
+            for name in self.states
+            if name != "step" and given.get(name) is not None
+        }
+        # A parameter that has states has taken a step.
+        count = given.get("step", self.counts.get(number, 1))
+        known["step"] = torch.as_tensor(count).detach().to(torch.float64, copy=True)
+        return self.function.initial(param, **hypers) | known
+
+    def _after(self, number: int, values: dict[str, torch.Tensor], states: OptimizerState) -> None:
+        param = self.params[number]
+        self.counts[number] = values["step"].detach()
+        state = states.get(param)
+        if state is None:
+            state = {}
+            self.made.append((param, state))
+        for name in self.states:
+            if name not in values:
+                continue
+            value, old = values[name], state.get(name)
+            if name == "step":
+                value = value.detach().to(torch.float32)
+                if isinstance(old, torch.Tensor):
+                    old.detach().copy_(value)
+                else:
+                    dict.__setitem__(state, name, value)
+                continue
+            if param.is_complex() and value.shape == (*param.shape, 2):
+                value = torch.view_as_complex(value)
+            if self.in_graph or old is None or old.shape != value.shape:
+                dict.__setitem__(state, name, value)
+            else:
+                old.copy_(value)
