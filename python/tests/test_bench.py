@@ -1,9 +1,11 @@
 """`updraft-bench python` in small sizes: every kind of work runs. Nothing is asserted of times."""
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
+import xml.dom.minidom
 
 import pytest
 
@@ -15,12 +17,14 @@ pytestmark = pytest.mark.skipif(not TOOL.exists(), reason="the tools are not bui
 
 def run(*arguments):
     command = [TOOL, "--quick", "--torch", sys.executable, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=600)
+    # Threads would wait for each other where other programs run, as tests do.
+    environment = os.environ | {"UPDRAFT_NUM_THREADS": "1"}
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
 
 
 def rows_of(tmp_path, *works):
     pytest.importorskip("torch")
-    result = run("--json", tmp_path / "rows.json", *works)
+    result = run("--json", tmp_path / "rows.json", "--svg", tmp_path / "rows.svg", *works)
     assert result.returncode == 0, result.stdout + result.stderr
     rows = json.loads((tmp_path / "rows.json").read_text())
     for row in rows:
@@ -29,6 +33,11 @@ def rows_of(tmp_path, *works):
             [row["work"], *row["impl"].split()] == line[: 1 + len(row["impl"].split())]
             for line in printed
         )
+    picture = xml.dom.minidom.parse(str(tmp_path / "rows.svg"))
+    drawn = [node.firstChild.data for node in picture.getElementsByTagName("text")]
+    for row in rows:
+        peer = row.get("figure", {}).get("is") == "x as long as updraft"
+        assert not peer or f"{row['work']} {row['impl']}" in drawn
     return rows, result.stdout
 
 

@@ -25,8 +25,9 @@ std::vector<Row> runImport(const BenchOptions &options) {
 }
 
 /// Of torch's names and of the package's own.
-const char *const rules[] = {"AdamW", "SGD",       "RMSprop", "NAdam", "Adamax",   "Adadelta",
-                             "Rprop", "Adafactor", "Lion",    "LAMB",  "AdEMAMix", "Prodigy"};
+const char *const rules[] = {"AdamW",    "SGD",   "RMSprop",    "NAdam",     "Adamax",
+                             "Adadelta", "Rprop", "SparseAdam", "Adafactor", "Muon",
+                             "Lion",     "LAMB",  "AdEMAMix",   "Prodigy",   "RowwiseAdagrad"};
 
 std::vector<Row> runFirstStep(const BenchOptions &options) {
   const int tensors = options.quick ? 4 : 1000;

@@ -28,6 +28,9 @@ struct Figure {
   bool reached() const { return !bound || (atLeast ? value >= *bound : value <= *bound); }
 };
 
+/// What the figure of a peer is.
+inline constexpr const char *timesUpdraft = "x as long as updraft";
+
 /// A line of the report. `ratioToLimit` is the time of the contestant called "limit" over this
 /// one's: the median over rounds, so that a drift of the machine's speed cancels. 1 is the limit.
 struct Row {

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <stdexcept>
 
@@ -65,27 +67,72 @@ void updraft::bench::writeJson(const std::vector<Row> &rows, const std::string &
   writeFile(path, json.dump(2) + "\n");
 }
 
-void updraft::bench::writeSvg(const std::vector<Row> &rows, const std::string &path) {
-  constexpr int rowHeight = 18, left = 260, width = 420;
-  std::string bars;
-  int y = 30;
-  for (const Row &row : rows) {
-    if (!row.ratioToLimit || row.impl == "limit")
-      continue;
-    double share = std::min(*row.ratioToLimit, 1.2);
-    const char *colour = row.impl == "updraft" ? "#2b6cb0" : "#a0aec0";
-    bars += fmt::format("<text x='{}' y='{}' text-anchor='end'>{} {}</text>\n"
-                        "<rect x='{}' y='{}' width='{:.1f}' height='12' fill='{}'/>\n"
-                        "<text x='{:.1f}' y='{}'>{:.2f}</text>\n",
-                        left - 6, y + 10, row.work, row.impl, left, y, share * width / 1.2, colour,
-                        left + share * width / 1.2 + 4, y + 10, *row.ratioToLimit);
-    y += rowHeight;
+namespace {
+/// A picture that grows downwards.
+struct Chart {
+  static constexpr int rowHeight = 18, left = 330, width = 420;
+
+  void heading(const std::string &text) {
+    content += fmt::format("<text x='{}' y='{}'>{}</text>\n", left, height + 16, text);
+    height += 30;
   }
-  double limitX = left + width / 1.2;
-  writeFile(path, fmt::format(
-                      "<svg xmlns='http://www.w3.org/2000/svg' width='{}' height='{}' "
-                      "font-family='sans-serif' font-size='11'>\n"
-                      "<text x='{}' y='16'>share of the memory limit (1 = limit)</text>\n{}"
-                      "<line x1='{:.1f}' x2='{:.1f}' y1='22' y2='{}' stroke='#c53030'/>\n</svg>\n",
-                      left + width + 40, y + 10, left, bars, limitX, limitX, y));
+  void bar(const Row &row, double share, const std::string &value, const char *colour) {
+    content += fmt::format("<text x='{}' y='{}' text-anchor='end'>{} {}</text>\n"
+                           "<rect x='{}' y='{}' width='{:.1f}' height='12' fill='{}'/>\n"
+                           "<text x='{:.1f}' y='{}'>{}</text>\n",
+                           left - 6, height + 10, row.work, row.impl, left, height, share * width,
+                           colour, left + share * width + 4, height + 10, value);
+    height += rowHeight;
+  }
+  /// What the bars from `top` to `bottom` are to reach.
+  void mark(double share, int top, int bottom) {
+    const double x = left + share * width;
+    content += fmt::format("<line x1='{:.1f}' x2='{:.1f}' y1='{}' y2='{}' stroke='#c53030'/>\n", x,
+                           x, top, bottom);
+  }
+
+  std::string content;
+  int height = 0;
+};
+
+void drawShares(const std::vector<Row> &rows, Chart &chart) {
+  constexpr double most = 1.2;
+  chart.heading("share of the memory limit (1 = limit)");
+  const int top = chart.height - 8;
+  for (const Row &row : rows)
+    if (row.ratioToLimit && row.impl != "limit")
+      chart.bar(row, std::min(*row.ratioToLimit, most) / most,
+                fmt::format("{:.2f}", *row.ratioToLimit),
+                row.impl == "updraft" ? "#2b6cb0" : "#a0aec0");
+  chart.mark(1 / most, top, chart.height);
+}
+
+/// The last column of works in Python, logarithmic.
+void drawSpeedUps(const std::vector<Row> &rows, Chart &chart) {
+  auto isDrawn = [](const Row &row) { return row.figure && row.figure->is == timesUpdraft; };
+  if (std::none_of(rows.begin(), rows.end(), isDrawn))
+    return;
+  constexpr double most = 512;
+  auto share = [&](double speedUp) {
+    return std::log(std::clamp(speedUp, 1.0, most)) / std::log(most);
+  };
+  chart.heading("times as long as updraft, logarithmic (red: what is required)");
+  for (const Row &row : rows) {
+    if (!isDrawn(row))
+      continue;
+    const int top = chart.height - 2;
+    chart.bar(row, share(row.figure->value), fmt::format("{:.3g}", row.figure->value), "#a0aec0");
+    if (row.figure->bound)
+      chart.mark(share(*row.figure->bound), top, top + 16);
+  }
+}
+} // namespace
+
+void updraft::bench::writeSvg(const std::vector<Row> &rows, const std::string &path) {
+  Chart chart;
+  drawShares(rows, chart);
+  drawSpeedUps(rows, chart);
+  writeFile(path, fmt::format("<svg xmlns='http://www.w3.org/2000/svg' width='{}' height='{}' "
+                              "font-family='sans-serif' font-size='11'>\n{}</svg>\n",
+                              Chart::left + Chart::width + 50, chart.height + 10, chart.content));
 }

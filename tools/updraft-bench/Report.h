@@ -17,7 +17,8 @@ void printRow(const Row &row);
 /// std::runtime_error.
 void writeJson(const std::vector<Row> &rows, const std::string &path);
 
-/// A bar chart of the ratios to the limit, as SVG. Throws std::runtime_error.
+/// Bar charts of the ratios to the limit and of peers beside `updraft`, as SVG. Throws
+/// std::runtime_error.
 void writeSvg(const std::vector<Row> &rows, const std::string &path);
 
 } // namespace updraft::bench
