@@ -9,6 +9,7 @@ import torch
 
 from .buckets import Bucket
 from .correspondence import Correspondence, Group, reader
+from .documentation import Docstring
 from .stand_ins import StandInBucket, is_wrapper, needs_stand_in, swapping
 from .states import Generation, OptimizerState
 from .through_torch import TorchBucket
@@ -80,6 +81,13 @@ class CompiledStep:
     _generation: Generation
     _compiled: list[_CompiledGroup]
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        correspondence = cls.__dict__.get("correspondence")
+        if correspondence is not None:
+            docstring = Docstring(lambda: correspondence.path, cls.__doc__ or "")
+            cls.__doc__ = docstring  # type: ignore[assignment]
+
     @property
     def state(self) -> OptimizerState:
         """The states of each parameter, in a dict by their names."""
@@ -128,7 +136,8 @@ class CompiledStep:
                     self.state[param][name] = value.to(loaded.device)
 
     def __getstate__(self) -> dict[str, Any]:
-        return super().__getstate__() | {"state": self.state.plain()}  # type: ignore[misc]
+        mine = {"state": self.state.plain()}
+        return super().__getstate__() | mine  # type: ignore[misc,operator]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         state = dict(state)

@@ -1,6 +1,7 @@
 """From an optimizer of torch to the compiled one, and back."""
 
 import sys
+from typing import Any
 
 import torch
 
@@ -53,7 +54,7 @@ def convert(optimizer: torch.optim.Optimizer) -> torch.optim.Optimizer:
     True
     """
     target = _counterpart(type(optimizer))
-    converted = target.__new__(target)
+    converted: Any = object.__new__(target)
     converted.__setstate__(optimizer.__getstate__())
     for name in _KEPT:
         if hasattr(optimizer, name):

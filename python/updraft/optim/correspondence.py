@@ -63,6 +63,14 @@ class Correspondence:
         return self.sparse(group) if callable(self.sparse) else self.sparse
 
     @property
+    def path(self) -> str:
+        """The file of the rule."""
+        if isinstance(self.rule, str):
+            return require_path(self.rule)
+        assert isinstance(self.rule, FileDefinition)
+        return self.rule._path
+
+    @property
     def definition(self) -> RuleDefinition:
         """The definition of the rule. Nothing is compiled yet."""
         if isinstance(self.rule, RuleDefinition):

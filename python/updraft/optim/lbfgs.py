@@ -62,7 +62,21 @@ class _Move:
 
 
 class LBFGS(torch.optim.LBFGS):
-    """`torch.optim.LBFGS`, whose moves are compiled from `rules/parts/move.upd`."""
+    """`torch.optim.LBFGS`, whose moves are compiled from `rules/parts/move.upd`.
+
+    Arguments are those of torch's class.
+
+    >>> weights = torch.nn.Parameter(torch.tensor([3.0, -2.0]))
+    >>> optimizer = LBFGS([weights], line_search_fn="strong_wolfe")
+    >>> def closure():
+    ...     optimizer.zero_grad()
+    ...     loss = (weights**2).sum()
+    ...     loss.backward()
+    ...     return loss
+    >>> before = optimizer.step(closure).item()
+    >>> before, round(closure().item(), 6)
+    (13.0, 0.0)
+    """
 
     _move: _Move | None = None
 

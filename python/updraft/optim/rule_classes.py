@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ..compiler import read_source
 from ..definition import FileDefinition
 from ..shipped import require_path, shipped_rules
 from .correspondence import Place
+from .documentation import Docstring
 from .rule_optimizer import RuleOptimizer
 
 _NAMED = inspect.Parameter.KEYWORD_ONLY
@@ -18,16 +18,6 @@ _ANY = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 def _is_beta(name: str) -> bool:
     return re.fullmatch(r"beta\d", name) is not None
-
-
-def _comment(path: str) -> str:
-    """The comment that a rule's file begins with, as a docstring has it."""
-    lines = []
-    for line in read_source(path).decode().splitlines():
-        if not line.startswith("//"):
-            break
-        lines.append(line[2:].removeprefix(" "))
-    return "\n".join(lines)
 
 
 class ShippedOptimizer(RuleOptimizer):
@@ -87,7 +77,7 @@ def shipped_class(name: str) -> type[ShippedOptimizer]:
     definition = FileDefinition(path, None, {})
     contents = {
         "__module__": "updraft.optim",
-        "__doc__": _comment(path),
+        "__doc__": Docstring(lambda: path),
         "__signature__": _signature(definition),
         "definition": definition,
     }

@@ -1,0 +1,132 @@
+"""What editors, type checkers and `help` know of the classes of `updraft.optim`."""
+
+import doctest
+import inspect
+import re
+import subprocess
+import sys
+
+import pytest
+import torch
+
+import updraft
+from updraft import optim
+
+from . import optim_stub
+
+OF_TORCH = sorted({*optim.__all__} - {"convert"})
+OF_RULES = sorted({*updraft.shipped_rules()} - {*OF_TORCH})
+
+
+def test_stub_is_that_of_the_rules():
+    found = optim_stub.STUB.read_text()
+    assert found == optim_stub.stub(), "run .venv/bin/python python/tests/optim_stub.py --write"
+
+
+def test_stub_has_every_class():
+    declared = re.findall(r"^class (\w+)|^from \.\w+ import (\w+) as", optim_stub.stub(), re.M)
+    names = {first or second for first, second in declared}
+    assert names == {*OF_TORCH, *OF_RULES, "convert", "ShippedOptimizer"}
+
+
+@pytest.mark.parametrize("name", [*OF_TORCH, *OF_RULES])
+def test_docstring(name):
+    """Its example works, and no argument is left out."""
+    cls = getattr(optim, name)
+    text = inspect.getdoc(cls)
+    tests = doctest.DocTestFinder(recurse=False).find(cls, name, globs={"LBFGS": optim.LBFGS})
+    if name == "LBFGS":
+        tests[0].globs["torch"] = torch
+    else:
+        arguments = text.partition("\nArgs:\n")[2].partition("\nShape:\n")[0]
+        described = re.findall(
+            r"^    (\w+)(?: \(.*\))? ?:", arguments.replace("\n        ", " "), re.M
+        )
+        assert described
+        parameters = set(inspect.signature(cls).parameters)
+        assert parameters <= set(described)
+        assert "\nRaises:\n    ValueError: unless `" in text
+        # The equation of what becomes of the parameter, in every rule's own file.
+        assert re.search(r"^  +[pyx]'? +=|^  p'", text, re.M)
+    results = doctest.DocTestRunner().run(tests[0])
+    assert results.attempted > 3
+    assert results.failed == 0
+
+
+def test_classes_that_are_derived_have_their_own_docstring():
+    class Own(optim.AdamW):
+        """Own."""
+
+    assert Own.__doc__ == "Own."
+    assert optim.AdamW.__doc__.startswith("`torch.optim.AdamW`, compiled from `rules/adamw.upd`.")
+
+
+PROGRAM = """
+import torch
+import updraft
+from updraft.optim import AdamW, Lion, ShippedOptimizer, convert
+
+model = torch.nn.Linear(3, 2)
+lion = Lion(model.parameters(), lr=1e-4, betas=(0.9, torch.tensor(0.99)), maximize=True)
+adam = AdamW(model.parameters(), lr=1e-3, fused=True)
+any_rule: torch.optim.Optimizer = updraft.optimizer("LAMB", model.parameters(), lr=1e-3)
+shipped: ShippedOptimizer = lion
+reveal_type(lion)
+reveal_type(adam)
+reveal_type(convert(adam))
+reveal_type(updraft.load("Lion").hypers)
+"""
+
+MISTAKES = """
+from updraft.optim import Lion, Lyon
+
+Lion([], learning_rate=1e-4)
+Lion([], betas=(0.9,))
+Lion([], numerics="exact")
+"""
+
+
+@pytest.fixture
+def check(tmp_path):
+    """Returns what mypy says to a program. All of torch would take it a minute."""
+
+    def run(program, *arguments):
+        (tmp_path / "mypy.ini").write_text(
+            "[mypy]\n[mypy-torch.*]\nfollow_imports = skip\n[mypy-torch]\nfollow_imports = skip\n"
+        )
+        (tmp_path / "program.py").write_text(program)
+        ran = subprocess.run(
+            [sys.executable, "-m", "mypy", *(arguments or ["program.py"])],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+        )
+        return ran.stdout
+
+    return run
+
+
+def test_types(check):
+    said = check(PROGRAM)
+    assert "Success: no issues found" in said
+    assert re.findall(r'Revealed type is "(.*)"', said) == [
+        "updraft.optim.Lion",
+        "updraft.optim.torch_classes.AdamW",
+        "Any",  # torch is left out
+        "dict[str, float]",
+    ]
+
+
+def test_types_show_mistakes(check):
+    said = check(MISTAKES)
+    for expected in (
+        'has no attribute "Lyon"',
+        'Unexpected keyword argument "learning_rate" for "Lion"',
+        'Argument "betas" to "Lion" has incompatible type "tuple[float]"',
+        'Argument "numerics" to "Lion" has incompatible type',
+    ):
+        assert expected in said, said
+
+
+def test_the_package_passes(check):
+    assert "Success: no issues found" in check("", "-p", "updraft")

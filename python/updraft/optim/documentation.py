@@ -1,0 +1,174 @@
+"""Docstrings in torch's manner, put together when they are read.
+
+The equation, the source, the shapes and the requirements are those of the rule's file. Arguments
+that torch has are described by torch; those of other rules are described here.
+"""
+
+import inspect
+import re
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+from ..compiler import read_source
+
+_MEANINGS = {
+    "params": "parameters, pairs of names and parameters, or dicts that define parameter groups",
+    "lr": "learning rate",
+    "betas": "coefficients of the running averages, `beta1` and so on in the equation",
+    "momentum": "coefficient of the running average of gradients",
+    "eps": "what keeps a divisor from being 0",
+    "weight_decay": "weight decay",
+    "maximize": "whether to go up the gradient and not down",
+    "amsgrad": "whether to divide by the largest second moment so far",
+    "alpha": "weight of the slow average",
+    "alpha_warmup": "how many steps `alpha` takes to its value",
+    "beta3_warmup": "how many steps the last of the betas takes to its value",
+    "no_prox": "whether to decay like AdamW, and not by a proximal step",
+    "trust_coefficient": "length of a step in relation to the norm of the parameter",
+    "gamma": "scale of the correction in MARS, of the Hessian in Sophia",
+    "clipped": "whether to clip the corrected gradient to a norm of 1",
+    "d0": "first estimate of the distance to the solution",
+    "d_coef": "factor of the estimate",
+    "growth_rate": "by which factor the estimate may grow in a step",
+    "nu": "weight of the buffer, where the gradient has the rest",
+    "nu1": "weight of the first moment, where the gradient has the rest",
+    "nu2": "weight of the second moment, where the squared gradient has the rest",
+    "decoupled_weight_decay": "whether to decay the parameter itself, and not the gradient",
+    "weight_decay_type": '"grad" to decay the gradient, "direct" to decay the parameter',
+    "lr_decay": "decay of the learning rate with the step count",
+    "initial_accumulator_value": "what the accumulator starts from",
+    "warmup_steps": "how many steps the learning rate takes to its value",
+    "buffered": "whether there is a buffer, which follows from the momentum",
+    "bias_correction": "whether to correct the moments for their start",
+    "storage": "storage types of states that are not stored like the parameter, by their names",
+    "numerics": '"ieee", "torch" or "fast"',
+    "seed": "seed of the rule's random numbers",
+}
+
+_PLACES = {
+    "row": "one for each row, [..., rows, 1]",
+    "column": "one for each column, [..., 1, columns]",
+    "tensor": "one for each parameter, a scalar",
+    "group": "one for the parameter group, a scalar",
+    "batch": "one for each matrix",
+}
+
+
+def _file(path: str) -> str:
+    return read_source(path).decode()
+
+
+def comment(path: str) -> list[str]:
+    """The paragraphs of the comment that a rule's file begins with."""
+    lines = []
+    for line in _file(path).splitlines():
+        if not line.startswith("//"):
+            break
+        lines.append(line[2:].removeprefix(" "))
+    return "\n".join(lines).split("\n\n")
+
+
+def _section(title: str, text: str) -> str:
+    return f"{title}:\n{textwrap.indent(text, '    ')}"
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, 92, subsequent_indent="    ")
+
+
+def _arguments(signature: inspect.Signature) -> str:
+    lines = []
+    for name, parameter in signature.parameters.items():
+        default = parameter.default
+        said = "" if default is inspect.Parameter.empty else f" (default: {default!r})"
+        lines.append(_wrapped(f"{name}: {_MEANINGS[name]}{said}."))
+    return "\n".join(lines)
+
+
+def _arguments_of_torch(cls: type) -> str:
+    """The section of torch's docstring."""
+    for base in cls.__mro__:
+        if base.__module__.startswith("torch.optim"):
+            text = inspect.cleandoc(base.__doc__ or "")
+            found = re.search(r"^Args:\n((?:    .*\n|\n)+)", text + "\n", re.MULTILINE)
+            if found:
+                return textwrap.dedent(found[1]).strip()
+    raise ValueError(f"torch describes no arguments of {cls.__name__}")
+
+
+def _shapes(name: str, path: str) -> str:
+    states = re.findall(r"^  state (\w+)(?: over (\w+))?", _file(path), re.MULTILINE)
+    like = [f"`{name}`" for name, place in states if not place]
+    lines = [f"Parameters and gradients: {'matrices' if name == 'Muon' else 'any'}, the same."]
+    if like:
+        lines.append(f"{', '.join(like)}: the parameter's.")
+    lines += [f"`{name}`: {_PLACES[place]}." for name, place in states if place]
+    return "\n".join(map(_wrapped, lines))
+
+
+def _requirements(path: str) -> str:
+    found = re.findall(r"^\s*require\s+(.*?)\s+else\s+\"", _file(path), re.MULTILINE | re.DOTALL)
+    conditions = ", ".join(f"`{' '.join(each.split())}`" for each in found)
+    return _wrapped(f"ValueError: unless {conditions}.")
+
+
+_BEGINNING = """\
+>>> import torch
+>>> from updraft.optim import {name}
+"""
+_EXAMPLE = """\
+>>> model = torch.nn.Linear(3, 2)
+>>> optimizer = {name}(model.parameters(), lr=0.01)
+>>> model(torch.ones(4, 3)).square().mean().backward()
+>>> optimizer.step()
+>>> optimizer.zero_grad()
+"""
+_EXAMPLES = {
+    "SparseAdam": """\
+>>> table = torch.nn.Embedding(100, 4, sparse=True)
+>>> optimizer = SparseAdam(table.parameters(), lr=0.01)
+>>> table(torch.tensor([3, 17])).square().mean().backward()
+>>> optimizer.step()
+>>> optimizer.zero_grad()
+""",
+    "Muon": """\
+>>> model = torch.nn.Linear(3, 2, bias=False)
+>>> optimizer = Muon(model.parameters(), lr=0.01)
+>>> model(torch.ones(4, 3)).square().mean().backward()
+>>> optimizer.step()
+>>> optimizer.zero_grad()
+""",
+}
+
+
+def _document(cls: type, path: str, beginning: str) -> str:
+    signature = cls.__dict__.get("__signature__")
+    arguments = _arguments_of_torch(cls) if signature is None else _arguments(signature)
+    name = cls.__name__
+    example = (_BEGINNING + _EXAMPLES.get(name, _EXAMPLE)).format(name=name)
+    paragraphs = [
+        beginning,
+        *comment(path),
+        _section("Args", arguments),
+        _section("Shape", _shapes(name, path)),
+        _section("Raises", _requirements(path)),
+        _section("Example", example),
+    ]
+    return "\n\n".join(paragraph.strip("\n") for paragraph in paragraphs if paragraph)
+
+
+class Docstring:
+    """The `__doc__` of a class of a rule's file, made when it is asked for.
+
+    Args:
+        path: returns the file.
+        beginning: what stands before its comment.
+    """
+
+    def __init__(self, path: Callable[[], str], beginning: str = "") -> None:
+        self._path = path
+        self._beginning = beginning
+
+    def __get__(self, instance: Any, owner: type) -> str:
+        return _document(owner, self._path(), self._beginning)
