@@ -1,0 +1,49 @@
+"""Parameters that are shared out over processes: `fully_shard`, whose parameters are DTensors."""
+
+import torch
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import DTensor
+
+from updraft import optim
+
+
+def network():
+    torch.manual_seed(0)
+    return torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))
+
+
+def train(model, optimizer, steps=5):
+    rank, world = torch.distributed.get_rank(), torch.distributed.get_world_size()
+    generator = torch.Generator().manual_seed(1)
+    for _ in range(steps):
+        batch = torch.randn(4 * world, 6, generator=generator)[rank::world]
+        optimizer.zero_grad()
+        model(batch).square().mean().backward()
+        optimizer.step()
+
+
+def sharded():
+    mesh = torch.distributed.device_mesh.init_device_mesh(
+        "cpu", (torch.distributed.get_world_size(),)
+    )
+    model = network()
+    for layer in (model[0], model[2], model):
+        fully_shard(layer, mesh=mesh)
+    return model
+
+
+def fully_sharded(folder):
+    results = []
+    for module in (torch.optim, optim):
+        model = sharded()
+        optimizer = module.AdamW(model.parameters(), lr=0.1)
+        train(model, optimizer)
+        for param in model.parameters():
+            assert isinstance(optimizer.state[param]["exp_avg"], DTensor)
+        results.append([param.full_tensor().detach() for param in model.parameters()])
+    for their, our in zip(*results, strict=True):
+        torch.testing.assert_close(our, their, rtol=1e-5, atol=1e-6)
+
+
+def test_fully_sharded(in_processes):
+    in_processes(fully_sharded)
