@@ -2,6 +2,7 @@
 
 import doctest
 import inspect
+import pathlib
 import re
 import subprocess
 import sys
@@ -130,3 +131,19 @@ def test_types_show_mistakes(check):
 
 def test_the_package_passes(check):
     assert "Success: no issues found" in check("", "-p", "updraft")
+
+
+def test_the_table_of_classes():
+    page = pathlib.Path(__file__).resolve().parents[2] / "docs" / "python.md"
+    rows = re.findall(
+        r"^\| `(\w+)` \| (.*) \| (yes|no|only) \| (yes|no) \|$", page.read_text(), re.M
+    )
+    assert sorted(row[0] for row in rows) == OF_TORCH
+    for name, states, sparse, pairs in rows:
+        if name == "LBFGS":
+            continue
+        correspondence = getattr(optim, name).correspondence
+        assert re.findall(r"`(\w+)`", states) == [*correspondence.states]
+        taken = not isinstance(correspondence.sparse, str)
+        assert sparse == ("only" if correspondence.dense else "yes" if taken else "no")
+        assert pairs == ("no" if correspondence.complex else "yes")

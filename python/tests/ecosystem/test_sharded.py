@@ -1,6 +1,8 @@
 """Parameters that are shared out over processes: `fully_shard`, whose parameters are DTensors."""
 
 import torch
+import torch.distributed.checkpoint as checkpoint
+from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor
 
@@ -47,3 +49,33 @@ def fully_sharded(folder):
 
 def test_fully_sharded(in_processes):
     in_processes(fully_sharded)
+
+
+def saves(folder):
+    model = sharded()
+    optimizer = optim.AdamW(model.parameters(), lr=0.1)
+    train(model, optimizer)
+    weights, states = get_state_dict(model, optimizer)
+    saved = {"model": weights, "optimizer": states}
+    checkpoint.save(saved, checkpoint_id=folder / "checkpoint")
+    train(model, optimizer, 1)
+    parameters = [param.full_tensor().detach() for param in model.parameters()]
+    if torch.distributed.get_rank() == 0:
+        torch.save(parameters, folder / "after.pt")
+
+
+def test_loaded_in_one_process_after_two(in_processes, tmp_path):
+    """What two processes have shared out goes on in one that has all of it."""
+    in_processes(saves)
+    model = network()
+    optimizer = optim.AdamW(model.parameters())
+    weights, states = get_state_dict(model, optimizer)
+    saved = {"model": weights, "optimizer": states}
+    checkpoint.load(saved, checkpoint_id=tmp_path / "checkpoint")
+    set_state_dict(model, optimizer, model_state_dict=weights, optim_state_dict=states)
+    # The same batch as the two had, each a half of it.
+    generator = torch.Generator().manual_seed(1)
+    model(torch.randn(8, 6, generator=generator)).square().mean().backward()
+    optimizer.step()
+    for param, expected in zip(model.parameters(), torch.load(tmp_path / "after.pt"), strict=True):
+        torch.testing.assert_close(param.detach(), expected, rtol=1e-5, atol=1e-6)

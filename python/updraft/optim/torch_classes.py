@@ -205,6 +205,7 @@ class SparseAdam(CompiledStep, torch.optim.SparseAdam):
         states=("step", "exp_avg", "exp_avg_sq"),
         sparse=None,
         dense="SparseAdam does not support dense gradients, please consider Adam instead",
+        complex="SparseAdam does not support complex parameters",
     )
 
     def state_dict(self) -> dict[str, Any]:
