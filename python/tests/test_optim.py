@@ -7,6 +7,10 @@ import pickle
 
 import pytest
 import torch
+from torch.optim.optimizer import (
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
 
 from updraft import optim
 
@@ -237,6 +241,33 @@ def test_hooks_and_closure():
     assert loss.item() == pytest.approx(before.square().sum().item())
     assert torch.allclose(param, 0.8 * before)
     assert calls == ["pre", "closure", "post"]
+
+
+def test_hooks_of_all_optimizers():
+    (param,) = parameters(shapes=[(3,)])
+    optimizer = optim.SGD([param], lr=0.1)
+    set_gradients([param], 0)
+    calls = []
+    handles = [
+        register_optimizer_step_pre_hook(lambda *_: calls.append("pre")),
+        register_optimizer_step_post_hook(lambda *_: calls.append("post")),
+    ]
+    try:
+        optimizer.step()
+    finally:
+        for handle in handles:
+            handle.remove()
+    optimizer.step()
+    assert calls == ["pre", "post"]
+
+
+def test_profilers_see_steps():
+    (param,) = parameters(shapes=[(3,)])
+    optimizer = optim.SGD([param], lr=0.1)
+    set_gradients([param], 0)
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        optimizer.step()
+    assert "Optimizer.step#SGD.step" in {event.key for event in profile.key_averages()}
 
 
 def test_one_step_for_each_call_of_compiled_code():

@@ -4,6 +4,7 @@
 #include "runtime/torch/GroupStepper.h"
 #include "runtime/torch/Library.h"
 
+#include <ATen/record_function.h>
 #include <torch/library.h>
 #include <torch/version.h>
 
@@ -29,4 +30,10 @@ TORCH_LIBRARY(updraft, library) {
       .def("bind_state", &GroupStepper::bindState)
       .def("bind_blocks", &GroupStepper::bindBlocks)
       .def("bind_step_count", &GroupStepper::bindStepCount);
+}
+
+/// Whether anyone listens to at::RecordFunction. Called through ctypes, which is cheaper than an
+/// operator; any thread.
+extern "C" __attribute__((visibility("default"))) bool updraft_torch_has_observers() {
+  return at::hasCallbacks();
 }

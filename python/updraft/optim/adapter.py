@@ -1,5 +1,7 @@
 """The C++ adapter for torch: `runtime/torch`, one shared library for each version of torch."""
 
+import ctypes
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -16,8 +18,8 @@ def built_for() -> list[str]:
     return sorted(names, key=lambda version: [int(part) for part in version.split(".")])
 
 
-def load() -> None:
-    """Loads the adapter for this torch.
+def load() -> ctypes.PyDLL:
+    """Loads the adapter for this torch, and returns its library.
 
     Raises:
         ImportError: there is none, or it does not load.
@@ -44,7 +46,12 @@ def load() -> None:
             f"{error}; build Updraft again beside this torch"
         ) from error
     torch.ops.updraft.load_library(_updraft.__file__)
+    return ctypes.PyDLL(str(library))
 
 
-load()
+_library = load()
 GroupStepper = torch.classes.updraft.GroupStepper
+#: Whether a profiler, or anything else, is to be told of operators that begin and end. Not an
+#: operator itself: it is asked at every step.
+has_observers: Callable[[], bool] = _library.updraft_torch_has_observers
+has_observers.restype = ctypes.c_bool  # type: ignore[attr-defined]

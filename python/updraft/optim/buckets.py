@@ -101,6 +101,8 @@ class Bucket:
                 make(hypers | settings)
             except ValueError as again:
                 raise (again if isinstance(error, CompileError) else error) from None
+        # Looking up the method takes a quarter of what calling it takes.
+        self.take_step = self.stepper.step
         seed = require_seed(group.get("seed", 0))
         self.stepper.set_random(seed if seed < 1 << 63 else seed - (1 << 64), numbers)
         stored = ["step", *self.rule.stored_states]
@@ -133,7 +135,7 @@ class Bucket:
 
         Nothing is done then.
         """
-        outcome = self.stepper.step(self.hypers(group, inverse_scale))
+        outcome = self.take_step(self.hypers(group, inverse_scale))
         if outcome == _FRESH:
             states.expect(self)
         return outcome != _MOVED

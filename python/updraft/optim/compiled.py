@@ -12,6 +12,7 @@ from .correspondence import Correspondence, Group, reader
 from .documentation import Docstring
 from .stand_ins import StandInBucket, is_wrapper, needs_stand_in, swapping
 from .states import Generation, OptimizerState
+from .step_hooks import hooked, opaque
 from .through_torch import TorchBucket
 
 
@@ -198,7 +199,10 @@ class CompiledStep:
             first += len(compiled[number].params)
         return compiled
 
-    @torch._disable_dynamo
+    # What torch wraps the step of a class in.
+    profile_hook_step = staticmethod(hooked)
+
+    @opaque
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Performs a single optimization step.
 

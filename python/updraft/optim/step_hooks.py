@@ -1,0 +1,45 @@
+"""What torch puts around the step of an optimizer, left out where it would do nothing.
+
+`torch.optim.Optimizer` wraps `step` for hooks and profilers, and a step is kept from
+`torch.compile` by another wrapper. The two take longer than the step of a small parameter.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch._C._dynamo.eval_frame import get_eval_frame_callback
+from torch.optim.optimizer import _global_optimizer_post_hooks, _global_optimizer_pre_hooks
+
+from .adapter import has_observers
+
+
+def opaque(step: Callable[..., Any]) -> Callable[..., Any]:
+    """Keeps a step from being compiled by torch."""
+    disabled = torch._disable_dynamo(step)
+    disabled.direct = step  # type: ignore[attr-defined]
+    return disabled
+
+
+def hooked(step: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns `step` with its hooks, as `torch.optim.Optimizer.profile_hook_step` does."""
+    wrapped = torch.optim.Optimizer.profile_hook_step(step)
+    direct = getattr(step, "direct", step)
+
+    @functools.wraps(step)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if (
+            # A constant to what torch.compile traces, which sees the same as with torch's classes.
+            torch.compiler.is_dynamo_compiling()
+            or get_eval_frame_callback() is not None
+            or self._optimizer_step_pre_hooks
+            or self._optimizer_step_post_hooks
+            or _global_optimizer_pre_hooks
+            or _global_optimizer_post_hooks
+            or has_observers()
+        ):
+            return wrapped(self, *args, **kwargs)
+        return direct(self, *args, **kwargs)
+
+    return wrapper
