@@ -13,12 +13,6 @@ using namespace updraft::torch_adapter;
 /// How many tensors are looked at together.
 static constexpr size_t block = 16;
 
-static void prefetchTensor(const at::TensorImpl *tensor) {
-  for (size_t offset = 0; offset < sizeof(at::TensorImpl); offset += 64)
-    __builtin_prefetch(reinterpret_cast<const char *>(tensor) + offset);
-  __builtin_prefetch(reinterpret_cast<const char *>(tensor + 1) - 1);
-}
-
 GradientTable::GradientTable(const std::vector<at::Tensor> &params)
     : usualKeys(at::detail::empty_cpu({0}, at::kFloat).key_set()) {
   const size_t count = params.size();

@@ -13,6 +13,13 @@
 
 namespace updraft::torch_adapter {
 
+/// Fetches the object itself into the cache, not what it points to.
+inline void prefetchTensor(const at::TensorImpl *tensor) {
+  for (size_t offset = 0; offset < sizeof(at::TensorImpl); offset += 64)
+    __builtin_prefetch(reinterpret_cast<const char *>(tensor) + offset);
+  __builtin_prefetch(reinterpret_cast<const char *>(tensor + 1) - 1);
+}
+
 class GradientTable {
 public:
   /// The parameters must outlive the table, which keeps their memory. Throws if one is no tensor

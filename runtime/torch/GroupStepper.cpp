@@ -19,14 +19,26 @@ using namespace updraft::torch_adapter;
 
 /// What is less is not worth a thread's waking up.
 constexpr size_t paramsPerPart = 400;
+/// How many parameters are looked at together, so that their cache misses overlap.
+constexpr size_t block = 16;
+
+/// What a look at tensors reads, of their memory as well.
+static void prefetch(const std::vector<at::Tensor> &tensors, size_t begin, size_t end,
+                     bool ofMemory) {
+  for (size_t i = begin; i < end; ++i)
+    if (tensors[i].defined())
+      prefetchTensor(tensors[i].unsafeGetTensorImpl());
+  for (size_t i = begin; i < end && ofMemory; ++i)
+    if (tensors[i].defined())
+      __builtin_prefetch(tensors[i].unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl());
+}
 
 GroupStepper::GroupStepper(int64_t rule, std::vector<at::Tensor> tensors,
                            std::vector<double> initial, std::string sparse, std::string dense,
                            bool sparseAsDense)
     : params(std::move(tensors)), table(params), sparseRefusal(std::move(sparse)),
       denseRefusal(std::move(dense)), sparseAsDense(sparseAsDense), known(params.size()),
-      counts(params.size()), shown(params.size()), stateOrigins(params.size()),
-      reached(params.size()) {
+      counts(params.size()), stateOrigins(params.size()), reached(params.size()) {
   const Library &library = Library::get();
   auto *compiled = reinterpret_cast<upd_rule *>(static_cast<uintptr_t>(rule));
   for (size_t i = 0; i < library.upd_rule_hyper_count(compiled); ++i)
@@ -170,8 +182,11 @@ int64_t GroupStepper::step(const std::vector<double> &values) {
   forParts(params.size(), paramsPerPart, [&](size_t begin, size_t end) {
     const GradientTable::Found taken = table.take(begin, end);
     bool counted = false;
-    for (size_t i = begin; i < end && anyCounts; ++i)
+    for (size_t i = begin; i < end && anyCounts; ++i) {
+      if ((i - begin) % block == 0)
+        prefetch(counts, i, std::min(i + block, end), true);
       counted |= hasOtherCount(i);
+    }
     if (taken.moved)
       found.moved = true;
     if (taken.unusual)
@@ -195,15 +210,9 @@ int64_t GroupStepper::step(const std::vector<double> &values) {
 
   std::atomic<bool> anyFresh = false;
   forParts(params.size(), paramsPerPart, [&](size_t begin, size_t end) {
-    // An atomic increment waits for its own cache miss; reading ahead, misses overlap.
-    constexpr size_t ahead = 16;
     for (size_t i = begin; i < end; ++i) {
-      if (i % ahead == 0)
-        for (size_t next = i; next < std::min(i + ahead, end); ++next)
-          if (const c10::VariableVersion &version =
-                  params[next].unsafeGetTensorImpl()->version_counter();
-              version.enabled())
-            version.current_version();
+      if ((i - begin) % block == 0)
+        readAhead(i, std::min(i + block, end));
       // A rule may have skipped the parameter: then it is as it was.
       if (reached[i] != known[i] && afterStep(i))
         anyFresh = true;
@@ -228,13 +237,31 @@ static void bumpVersion(const at::Tensor &tensor) {
     impl->bump_version();
 }
 
+/// An atomic increment waits for its own cache misses: versions are read before, which overlap.
+void GroupStepper::readAhead(size_t begin, size_t end) const {
+  auto read = [&](const std::vector<at::Tensor> &tensors) {
+    prefetch(tensors, begin, end, false);
+    for (size_t i = begin; i < end; ++i)
+      if (tensors[i].defined())
+        if (const c10::VariableVersion &version =
+                tensors[i].unsafeGetTensorImpl()->version_counter();
+            version.enabled())
+          version.current_version();
+  };
+  read(params);
+  if (anyCounts)
+    read(counts);
+  for (const std::vector<at::Tensor> &states : shown)
+    read(states);
+}
+
 /// Tells torch of a step; returns whether the parameter got its states with it. Nothing throws.
 bool GroupStepper::afterStep(size_t index) {
   known[index] = reached[index];
   bumpVersion(params[index]);
-  if (anyShown)
-    for (const at::Tensor &state : shown[index])
-      bumpVersion(state);
+  for (const std::vector<at::Tensor> &states : shown)
+    if (states[index].defined())
+      bumpVersion(states[index]);
   if (anyCounts && counts[index].defined()) {
     at::TensorImpl &count = *counts[index].unsafeGetTensorImpl();
     if (count.dtype() == caffe2::TypeMeta::Make<double>())
@@ -256,8 +283,12 @@ std::vector<int64_t> GroupStepper::takeFresh() {
 
 /// A state that someone else has as well: its version counts, too.
 void GroupStepper::show(size_t index, const at::Tensor &state) {
-  shown[index].push_back(state);
-  anyShown = true;
+  for (std::vector<at::Tensor> &states : shown)
+    if (!states[index].defined()) {
+      states[index] = state;
+      return;
+    }
+  shown.emplace_back(params.size())[index] = state;
 }
 
 bool GroupStepper::hasState(int64_t param, const std::string &name) const {

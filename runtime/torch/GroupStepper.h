@@ -81,6 +81,7 @@ private:
   bool hasOtherCount(size_t index) const;
   void readCounts();
   void takeGradient(size_t index);
+  void readAhead(size_t begin, size_t end) const;
   bool afterStep(size_t index);
   size_t checked(int64_t param) const;
   void show(size_t index, const at::Tensor &state);
@@ -96,11 +97,12 @@ private:
   std::vector<int64_t> fresh;
 
   // By parameter.
-  std::vector<int64_t> known;                 ///< step counts that the library knows
-  std::vector<at::Tensor> counts;             ///< 0-d floats; undefined where nobody has one
-  std::vector<std::vector<at::Tensor>> shown; ///< what others have of them
+  std::vector<int64_t> known;     ///< step counts that the library knows
+  std::vector<at::Tensor> counts; ///< 0-d floats; undefined where nobody has one
+  /// States that others have, too: of each parameter the first, the second and so on.
+  std::vector<std::vector<at::Tensor>> shown;
   std::vector<StateOrigin> stateOrigins;
-  bool anyCounts = false, anyShown = false;
+  bool anyCounts = false;
 
   // Of the step that runs.
   std::vector<int64_t> reached; ///< step counts after it

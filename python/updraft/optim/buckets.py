@@ -108,8 +108,8 @@ class Bucket:
         stored = ["step", *self.rule.stored_states]
         named = stored if correspondence.states is None else correspondence.states
         self.states = [name for name in named if name in stored]
-        for number, param in enumerate(params):
-            state = states.get(param)
+        for number, param in enumerate(params if states else ()):
+            state = dict.get(states, param)
             if state:
                 self._bind(number, state)
 
