@@ -41,7 +41,7 @@ def distributed_gradients(params, plain, mesh):
     for number, (param, single) in enumerate(zip(params, plain, strict=True)):
         # One has other placements than its parameter.
         placements = [Replicate()] if number == 0 else param.placements
-        param.grad = distribute_tensor(single.grad, mesh, placements)
+        param.grad = distribute_tensor(single.grad.clone(), mesh, placements)
 
 
 def run_steps(mesh, name, options, kind):
@@ -117,6 +117,22 @@ def swap_local(mesh):
     assert_close(plain, [param.full_tensor() for param in params], 4)
 
 
+def clip(mesh, kind):
+    """The norm is that of all ranks' parts, and of what is beside them."""
+    plain = parameters(shapes=SHAPES)
+    params = distributed(plain, mesh, kind)
+    reference = torch.optim.AdamW(plain, lr=0.1, foreach=False)
+    optimizer = optim.with_clipping(optim.AdamW(params, lr=0.1), 0.5)
+    for step in range(5):
+        set_gradients(plain, step)
+        distributed_gradients(params, plain, mesh)
+        norm = torch.nn.utils.clip_grad_norm_(plain, 0.5)
+        reference.step()
+        optimizer.step()
+        torch.testing.assert_close(optimizer.last_grad_norm, norm)
+    assert_close(plain, [param.full_tensor() for param in params], 50)
+
+
 def work(rank, address, jobs):
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{address}", rank=rank, world_size=RANKS)
@@ -154,3 +170,7 @@ def test_rules_that_reduce_are_refused_where_there_are_parts(tmp_path):
 
 def test_local_tensors_that_are_replaced(tmp_path):
     spawn(tmp_path, [(swap_local,)])
+
+
+def test_clipping(tmp_path):
+    spawn(tmp_path, [(clip, kind) for kind in ("rows", "columns", "replicated")])

@@ -15,7 +15,8 @@ from updraft import optim
 
 from . import optim_stub
 
-OF_TORCH = sorted({*optim.__all__} - {"convert"})
+FUNCTIONS = ["convert", "with_clipping"]
+OF_TORCH = sorted({*optim.__all__} - {*FUNCTIONS})
 OF_RULES = sorted({*updraft.shipped_rules()} - {*OF_TORCH})
 
 
@@ -27,7 +28,7 @@ def test_stub_is_that_of_the_rules():
 def test_stub_has_every_class():
     declared = re.findall(r"^class (\w+)|^from \.\w+ import (\w+) as", optim_stub.stub(), re.M)
     names = {first or second for first, second in declared}
-    assert names == {*OF_TORCH, *OF_RULES, "convert", "ShippedOptimizer"}
+    assert names == {*OF_TORCH, *OF_RULES, *FUNCTIONS, "ShippedOptimizer"}
 
 
 @pytest.mark.parametrize("name", [*OF_TORCH, *OF_RULES])
@@ -50,6 +51,15 @@ def test_docstring(name):
         # The equation of what becomes of the parameter, in every rule's own file.
         assert re.search(r"^  +[pyx]'? +=|^  p'", text, re.M)
     results = doctest.DocTestRunner().run(tests[0])
+    assert results.attempted > 3
+    assert results.failed == 0
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_examples_of_functions(name):
+    function = getattr(optim, name)
+    (test,) = doctest.DocTestFinder(recurse=False).find(function, name, globs={name: function})
+    results = doctest.DocTestRunner().run(test)
     assert results.attempted > 3
     assert results.failed == 0
 

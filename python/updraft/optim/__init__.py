@@ -11,6 +11,7 @@ Every other rule of the package has a class too: `Lion`, `LAMB`, … (`updraft.s
 
 from typing import TYPE_CHECKING
 
+from .clipping import with_clipping
 from .conversion import convert
 from .lbfgs import LBFGS
 from .muon import Muon
@@ -50,6 +51,7 @@ __all__ = [
     "Rprop",
     "SparseAdam",
     "convert",
+    "with_clipping",
 ]
 
 

@@ -6,6 +6,7 @@ from typing import Any, Literal
 from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
+from .clipping import with_clipping as with_clipping
 from .conversion import convert as convert
 from .lbfgs import LBFGS as LBFGS
 from .muon import Muon as Muon

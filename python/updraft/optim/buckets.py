@@ -1,5 +1,6 @@
 """Parameters that one compiled rule steps together."""
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +11,7 @@ from ..chain import chain
 from ..compiler import Rule
 from ..errors import CompileError
 from ..seed import require_seed
+from ..tracing.rule import transform
 from .adapter import GroupStepper
 from .correspondence import AS_DENSE, Correspondence, Group, reader
 from .states import OptimizerState
@@ -29,6 +31,17 @@ _STATE_TYPES = _FLOATS | {"i8": torch.int8}
 _SCALE = ".scale"
 
 
+@transform
+def scaled_by(grad, factor=1.0, divisor=1.0):  # type: ignore[no-untyped-def]
+    """Gradients times a number of each step."""
+    return grad * (factor / divisor)
+
+
+def _scaling(factor: float) -> list[float]:
+    """The hyperparameters of `scaled_by`, none of which may be NaN."""
+    return [0.0, 0.0] if math.isnan(factor) else [factor, 1.0]
+
+
 def require_storage(correspondence: Correspondence, dtype: torch.dtype) -> None:
     """Refuses parameters of a dtype that the rule has no step for."""
     if dtype not in STORAGE:
@@ -46,7 +59,7 @@ def _compile(
     require_storage(correspondence, dtype)
     definition = correspondence.definition
     if scaled:
-        definition = chain("unscale", definition)
+        definition = chain(scaled_by, definition)
     storage = dict.fromkeys(("param", "grad"), STORAGE[dtype])
     return definition.compile(
         set=settings,
@@ -79,7 +92,7 @@ class Bucket:
         self.dtype = dtype = params[0].dtype
         self.read_hypers = [reader(place) for place in correspondence.hypers.values()]
         settings = correspondence.read_settings(group)
-        # The first hyperparameter of a chain is that of its first stage.
+        # The first hyperparameters of a chain are those of its first stage.
         initial = self.hypers(group, 1.0 if scaled else None)
         sparse = correspondence.sparse_of(group)
         as_dense = sparse == AS_DENSE
@@ -125,17 +138,17 @@ class Bucket:
         """A state as it is given to the user."""
         return state
 
-    def hypers(self, group: Group, inverse_scale: float | None) -> list[float]:
+    def hypers(self, group: Group, factor: float | None) -> list[float]:
         """Reads the hyperparameters, which may be tensors of one element."""
         values = [float(read(group, self.dtype)) for read in self.read_hypers]
-        return values if inverse_scale is None else [inverse_scale, *values]
+        return values if factor is None else [*_scaling(factor), *values]
 
-    def step(self, group: Group, states: OptimizerState, inverse_scale: float | None) -> bool:
+    def step(self, group: Group, states: OptimizerState, factor: float | None) -> bool:
         """Steps every parameter that has a gradient; False if one has other memory than before.
 
         Nothing is done then.
         """
-        outcome = self.take_step(self.hypers(group, inverse_scale))
+        outcome = self.take_step(self.hypers(group, factor))
         if outcome == _FRESH:
             states.expect(self)
         return outcome != _MOVED

@@ -1,5 +1,6 @@
 """The step of a `torch.optim.Optimizer`, compiled."""
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -8,6 +9,7 @@ from typing import Any
 import torch
 
 from .buckets import Bucket
+from .clipping import GradientNorm, Spread, coefficient, total_norm
 from .correspondence import Correspondence, Group, reader
 from .documentation import Docstring
 from .stand_ins import StandInBucket, is_wrapper, needs_stand_in, swapping
@@ -41,6 +43,7 @@ class _CompiledGroup:
         self.settings = self.current_settings(group)
         self.seed = group.get("seed")
         self.swapping = swapping()
+        self.norm: GradientNorm | None = None
         self.differentiable = group.get("differentiable")
         self.buckets = optimizer._make_buckets(group, enumerate(self.params, first), scaled)
         self.generation = optimizer._generation.number
@@ -78,6 +81,11 @@ class CompiledStep:
 
     correspondence: Correspondence
     _step_supports_amp_scaling = True
+    #: The largest norm of all gradients, which larger ones are scaled down to; see `with_clipping`.
+    max_grad_norm: float | None = None
+    #: The norm before clipping, of the last step.
+    last_grad_norm: torch.Tensor | None = None
+    error_if_nonfinite: bool = False
     param_groups: list[Group]
     _generation: Generation
     _compiled: list[_CompiledGroup]
@@ -137,7 +145,12 @@ class CompiledStep:
                     self.state[param][name] = value.to(loaded.device)
 
     def __getstate__(self) -> dict[str, Any]:
-        mine = {"state": self.state.plain()}
+        mine: dict[str, Any] = {
+            name: vars(self)[name]
+            for name in ("max_grad_norm", "error_if_nonfinite")
+            if name in vars(self)
+        }
+        mine["state"] = self.state.plain()
         return super().__getstate__() | mine  # type: ignore[misc,operator]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -199,6 +212,25 @@ class CompiledStep:
             first += len(compiled[number].params)
         return compiled
 
+    def _clip(self, compiled: list[_CompiledGroup], factor: float) -> float:
+        """Returns what gradients are multiplied by, of which `factor` takes a scale out."""
+        totals: dict[Spread, float] = defaultdict(float)
+        for entry in compiled:
+            before = dict(totals)
+            while entry.norm is None or not entry.norm.add_squares(totals):
+                totals = defaultdict(float, before)
+                entry.norm = GradientNorm(entry.params)
+        norm = total_norm(totals) * factor
+        self.last_grad_norm = torch.tensor(norm)
+        if self.error_if_nonfinite and not math.isfinite(norm):
+            raise RuntimeError(
+                "The total norm of order 2.0 for gradients from `parameters` is non-finite, so it "
+                "cannot be clipped. To disable this error and scale the gradients by the "
+                "non-finite norm anyway, set `error_if_nonfinite=False`"
+            )
+        assert self.max_grad_norm is not None
+        return factor * coefficient(norm, self.max_grad_norm)
+
     # What torch wraps the step of a class in.
     profile_hook_step = staticmethod(hooked)
 
@@ -217,15 +249,17 @@ class CompiledStep:
         scale, found_inf = getattr(self, "grad_scale", None), getattr(self, "found_inf", None)
         if found_inf is not None and found_inf.item():
             return loss
-        inverse_scale = None if scale is None else 1 / scale.item()
-        scaled = scale is not None
+        factor = None if scale is None else 1 / scale.item()
+        scaled = scale is not None or self.max_grad_norm is not None
         states = self.__dict__["state"]
         compiled = self._compile(scaled)
+        if self.max_grad_norm is not None:
+            factor = self._clip(compiled, 1.0 if factor is None else factor)
         for group, entry in zip(self.param_groups, compiled, strict=True):
             position = 0
             while position < len(entry.buckets):
                 bucket = entry.buckets[position]
-                if bucket.step(group, states, inverse_scale):
+                if bucket.step(group, states, factor):
                     position += 1
                 else:
                     members = zip(bucket.numbers, bucket.params, strict=True)

@@ -54,6 +54,11 @@ def convert(optimizer: torch.optim.Optimizer) -> torch.optim.Optimizer:
     True
     """
     target = _counterpart(type(optimizer))
+    if getattr(optimizer, "max_grad_norm", None) is not None:
+        raise TypeError(
+            f"`{type(optimizer).__name__}` clips gradients, which that of torch does not; set its "
+            "`max_grad_norm` to None first"
+        )
     converted: Any = object.__new__(target)
     converted.__setstate__(optimizer.__getstate__())
     for name in _KEPT:

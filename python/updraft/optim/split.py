@@ -83,7 +83,7 @@ class _SplitBucket:
         self.after = bucket(optimizer.update, False, like)
 
     @torch.no_grad()
-    def step(self, group: Group, states: OptimizerState, inverse_scale: float | None) -> bool:
+    def step(self, group: Group, states: OptimizerState, factor: float | None) -> bool:
         """Steps the parameter if it has a gradient; False if it has other memory than before."""
         target = self.target
         grad = target.gradient()
@@ -93,7 +93,7 @@ class _SplitBucket:
             return False
         try:
             self.direction.grad = grad
-            self.before.step(group, states, inverse_scale)
+            self.before.step(group, states, factor)
         finally:
             self.direction.grad = None
         made = self._between(self.direction, group)

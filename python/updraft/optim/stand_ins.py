@@ -114,21 +114,27 @@ class StandIn:
 class StandInBucket(Bucket):
     """Parameters of a group, some of which are DTensors, have gaps, or may be swapped."""
 
+    #: Whether the rule changes parameters.
+    writes = True
+
     def _tensors(self, params: list[torch.Tensor]) -> list[torch.Tensor]:
         self.interface = RuleInterface(self.rule)
         self.stand_ins = [StandIn(param, self.interface.by_rows) for param in params]
         if self.interface.reduces:
-            for param in params:
-                if is_distributed(param) and any(not p.is_replicate() for p in param.placements):
-                    raise UnsupportedError(
-                        f"the rule `{self.rule.name}` reduces over whole parameters, and a "
-                        f"parameter has the placements {param.placements}; replicate it, or use a "
-                        "rule that looks at single elements"
-                    )
+            self._require_whole(params)
         return [stand_in.tensor for stand_in in self.stand_ins]
 
+    def _require_whole(self, params: list[torch.Tensor]) -> None:
+        for param in params:
+            if is_distributed(param) and any(not p.is_replicate() for p in param.placements):
+                raise UnsupportedError(
+                    f"the rule `{self.rule.name}` reduces over whole parameters, and a parameter "
+                    f"has the placements {param.placements}; replicate it, or use a rule that "
+                    "looks at single elements"
+                )
+
     @torch.no_grad()
-    def step(self, group: Group, states: OptimizerState, inverse_scale: float | None) -> bool:
+    def step(self, group: Group, states: OptimizerState, factor: float | None) -> bool:
         """Like that of `Bucket`."""
         if any(stand_in.has_moved() for stand_in in self.stand_ins):
             return False
@@ -138,14 +144,16 @@ class StandInBucket(Bucket):
                 grad = stand_in.gradient()
                 if grad is not None:
                     taken.append(stand_in)
-                    stand_in.load()
+                    if self.writes:
+                        stand_in.load()
                     stand_in.tensor.grad = grad
-            super().step(group, states, inverse_scale)
+            super().step(group, states, factor)
         finally:
             for stand_in in taken:
                 stand_in.tensor.grad = None
-        for stand_in in taken:
-            stand_in.store()
+        if self.writes:
+            for stand_in in taken:
+                stand_in.store()
         return True
 
     def _memory(self, number: int, state: Any) -> Any:

@@ -70,12 +70,12 @@ class TorchBucket:
     def _hypers(self, group: Group) -> dict[str, Any]:
         return {name: read(group, self.dtype) for name, read in self.read_hypers.items()}
 
-    def step(self, group: Group, states: OptimizerState, inverse_scale: float | None) -> bool:
+    def step(self, group: Group, states: OptimizerState, factor: float | None) -> bool:
         """Steps every parameter that has a gradient."""
         with torch.set_grad_enabled(self.in_graph):
             taken = [number for number, param in enumerate(self.params) if param.grad is not None]
             if taken:
-                self._step(taken, group, states, inverse_scale)
+                self._step(taken, group, states, factor)
         return True
 
     def _gradient(self, param: torch.Tensor, group: Group, factor: float | None) -> torch.Tensor:

@@ -1,0 +1,172 @@
+"""The norm of all gradients of an optimizer, in one compiled pass, and clipping by it."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+import torch
+
+from ..definition import FileDefinition
+from ..errors import InvalidArgumentError
+from ..shipped import part_path
+from .buckets import Bucket
+from .correspondence import Correspondence
+from .stand_ins import StandInBucket, is_distributed, is_wrapper, needs_stand_in, swapping
+from .states import Generation, OptimizerState
+
+_NORM = Correspondence(
+    rule=FileDefinition(part_path("grad_norm"), None, {}),
+    hypers={},
+    settings={},
+    states=("norm",),
+    sparse="clipping by the norm does not support sparse gradients",
+)
+
+#: The mesh that parameters are spread over and its dimensions that split them; None for whole ones.
+Spread = tuple[Any, tuple[int, ...]] | None
+
+
+def _spread(param: torch.Tensor) -> Spread:
+    if not is_distributed(param):
+        return None
+    placements = param.placements  # type: ignore[attr-defined]
+    split = tuple(i for i, placement in enumerate(placements) if not placement.is_replicate())
+    return (param.device_mesh, split) if split else None  # type: ignore[attr-defined]
+
+
+class _NormOfParts(StandInBucket):
+    """The norm of gradients of such parameters; of the parts of them that this process has."""
+
+    writes = False
+
+    def _require_whole(self, params: list[torch.Tensor]) -> None:
+        pass
+
+
+class _BucketNorm:
+    """The norm of gradients of one dtype."""
+
+    def __init__(self, kind: type[Bucket], params: list[torch.Tensor]) -> None:
+        self.states = OptimizerState(Generation(), {})
+        self.bucket = kind(_NORM, params, [*range(len(params))], {}, self.states, False)
+        self.norm: torch.Tensor | None = None
+
+    def square(self) -> float | None:
+        """The squared norm, or None if a parameter has other memory than before."""
+        if self.norm is not None:
+            self.norm.zero_()  # It stays so if there is no gradient.
+        if not self.bucket.step({}, self.states, None):
+            return None
+        if self.norm is None:
+            self.norm = next((state["norm"] for state in self.states.values()), None)
+        return 0.0 if self.norm is None else self.norm.item() ** 2
+
+
+class GradientNorm:
+    """The norm of the gradients of some parameters."""
+
+    def __init__(self, params: Iterable[torch.Tensor]) -> None:
+        compiled: dict[tuple[Spread, torch.dtype], list[torch.Tensor]] = defaultdict(list)
+        self.wrappers: list[torch.Tensor] = []
+        for param in params:
+            if is_wrapper(param):
+                self.wrappers.append(param)
+            else:
+                compiled[_spread(param), param.dtype].append(param)
+        self.parts = [
+            (
+                spread,
+                _BucketNorm(
+                    _NormOfParts if swapping() or any(map(needs_stand_in, members)) else Bucket,
+                    members,
+                ),
+            )
+            for (spread, _), members in compiled.items()
+        ]
+
+    def add_squares(self, totals: dict[Spread, float]) -> bool:
+        """Adds squared norms of what this process has; False if parameters have other memory."""
+        for spread, part in self.parts:
+            square = part.square()
+            if square is None:
+                return False
+            totals[spread] += square
+        for param in self.wrappers:
+            if param.grad is not None:
+                totals[None] += torch.linalg.vector_norm(param.grad.detach()).item() ** 2
+        return True
+
+
+def total_norm(totals: dict[Spread, float]) -> float:
+    """The norm of everything, the parts of other processes too: one reduction for each mesh."""
+    whole = 0.0
+    for spread, square in totals.items():
+        if spread is not None:
+            mesh, split = spread
+            shared = torch.tensor(square, dtype=torch.float64)
+            for dimension in split:
+                torch.distributed.all_reduce(shared, group=mesh.get_group(dimension))
+            square = shared.item()
+        whole += square
+    return whole**0.5
+
+
+def coefficient(norm: float, max_norm: float) -> float:
+    """What `torch.nn.utils.clip_grad_norm_` multiplies gradients by."""
+    clipped = max_norm / (norm + 1e-6)
+    return 1.0 if clipped > 1.0 else clipped
+
+
+Optimizer = TypeVar("Optimizer", bound=torch.optim.Optimizer)
+
+
+def with_clipping(
+    optimizer: Optimizer, max_norm: float, *, error_if_nonfinite: bool = False
+) -> Optimizer:
+    """Makes an optimizer of this package clip gradients by their norm, as part of its step.
+
+    It is what `torch.nn.utils.clip_grad_norm_` before each step does, with the norm of the
+    gradients of all parameters of the optimizer, but `.grad` is not written: a pass reads the
+    gradients, and the step scales them as it reads them. With a `torch.amp.GradScaler` the norm is
+    that of the gradients without their scale.
+
+    `optimizer.max_grad_norm` may be changed at any time; None is no clipping.
+    `optimizer.last_grad_norm` is the norm before clipping, of the last step. `state_dict` has
+    neither.
+
+    Args:
+        optimizer: an optimizer of this package.
+        max_norm: the largest norm that gradients keep.
+        error_if_nonfinite: whether a norm that is infinite or NaN is an error, as in torch.
+
+    Returns:
+        The optimizer that was given.
+
+    Raises:
+        TypeError: the optimizer is another one.
+        InvalidArgumentError: `max_norm` is negative or NaN.
+
+    >>> import torch
+    >>> from updraft import optim
+    >>> param = torch.nn.Parameter(torch.zeros(2))
+    >>> optimizer = optim.with_clipping(optim.SGD([param], lr=1.0), max_norm=0.5)
+    >>> param.grad = torch.tensor([3.0, 4.0])
+    >>> optimizer.step()
+    >>> param.detach()
+    tensor([-0.3000, -0.4000])
+    >>> optimizer.last_grad_norm
+    tensor(5.)
+    """
+    from .compiled import CompiledStep
+
+    if not isinstance(optimizer, CompiledStep):
+        raise TypeError(
+            f"there is no clipping in the step of {type(optimizer).__module__}."
+            f"{type(optimizer).__qualname__}; it is part of compiled steps, of `updraft.optim` and "
+            "`updraft.optimizer`"
+        )
+    if not max_norm >= 0:
+        raise InvalidArgumentError(f"Invalid max_norm: {max_norm}")
+    optimizer.max_grad_norm = float(max_norm)
+    optimizer.error_if_nonfinite = error_if_nonfinite
+    return optimizer  # type: ignore[return-value]
