@@ -6,7 +6,9 @@ import pickle
 
 import pytest
 import torch
+from torch.testing._internal.two_tensor import TwoTensor
 
+import updraft
 from updraft import optim
 
 from .test_optim import OLDER, assert_same_states, groups_of, set_gradients
@@ -103,6 +105,33 @@ def test_copies(duplicate):
     optimizer.step()
     other.step()
     assert_same(params, copies)
+
+
+def test_gaps():
+    def make():
+        whole = matrices(shapes=[(6, 20), (9, 8)])
+        return [whole[0].detach()[:, ::2].requires_grad_(), *whole]
+
+    theirs, ours = make(), make()
+    reference, optimizer = torch.optim.Muon(theirs, lr=0.1), optim.Muon(ours, lr=0.1)
+    for step in range(5):
+        for params in (theirs, ours):
+            set_gradients(params, step)
+        reference.step()
+        optimizer.step()
+    assert_same(theirs, ours)
+    assert_same_states(reference, optimizer)
+
+
+def test_subclasses_are_refused():
+    param = torch.nn.Parameter(TwoTensor(torch.ones(3, 2), torch.ones(3, 2)))
+    param.grad = TwoTensor(torch.ones(3, 2), torch.ones(3, 2))
+    with pytest.raises(updraft.UnsupportedError) as error:
+        optim.Muon([param]).step()
+    assert str(error.value) == (
+        "`Muon` steps matrices that are whole in memory, and a parameter is a TwoTensor; use the "
+        "optimizer of torch for it"
+    )
 
 
 def test_converted_in_training():

@@ -6,10 +6,11 @@ from typing import Any
 
 import torch
 
+from ..errors import UnsupportedError
 from .buckets import Bucket
 from .compiled import CompiledStep
 from .correspondence import Correspondence, Group
-from .stand_ins import StandIn
+from .stand_ins import StandIn, is_distributed, is_wrapper
 from .states import OptimizerState
 
 
@@ -34,6 +35,12 @@ class SplitStep(CompiledStep):
         self, group: Group, members: Iterable[tuple[int, torch.Tensor]], scaled: bool
     ) -> list[Any]:
         members = list(members)
+        for _, param in members:
+            if is_distributed(param) or is_wrapper(param):
+                raise UnsupportedError(
+                    f"`{type(self).__name__}` steps matrices that are whole in memory, and a "
+                    f"parameter is a {type(param).__name__}; use the optimizer of torch for it"
+                )
         scratch: dict[torch.dtype, torch.Tensor] = {}
         for _, param in members:
             known = scratch.get(param.dtype)
