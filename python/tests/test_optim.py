@@ -528,11 +528,11 @@ def test_memory_that_is_freed_and_taken_again():
 def test_many_parameters_of_all_kinds():
     """More than one thread looks at them."""
     kinds = [(3,), (2, 3), (), (0,), (2, 3, 2)]
-    theirs, ours = (parameters(shapes=[kinds[i % 5] for i in range(3000)]) for _ in range(2))
+    theirs, ours = (parameters(shapes=[kinds[i % 5] for i in range(5000)]) for _ in range(2))
     optimizers = torch.optim.Adam(theirs, lr=0.1), optim.Adam(ours, lr=0.1)
     for step in range(4):
         for params, optimizer in zip((theirs, ours), optimizers, strict=True):
-            set_gradients(params, step, absent={5 * step, 700, 2999 - step})
+            set_gradients(params, step, absent={5 * step, 700, 4999 - step})
             for param in params[1::50]:  # another layout than the parameter has
                 param.grad = param.grad.t().contiguous().t()
             optimizer.step()

@@ -18,7 +18,7 @@
 using namespace updraft::torch_adapter;
 
 /// What is less is not worth a thread's waking up.
-constexpr size_t paramsPerPart = 400;
+constexpr size_t paramsPerPart = 2000;
 /// How many parameters are looked at together, so that their cache misses overlap.
 constexpr size_t block = 16;
 
