@@ -69,15 +69,6 @@ inline bool GradientTable::hasLayout(const at::TensorImpl &tensor, const Entry &
   return true;
 }
 
-static const void *dataOf(const at::TensorImpl &tensor) {
-  // As TensorImpl::data, which calls what it need not.
-  const void *start = tensor.unsafe_storage().data();
-  if (tensor.numel() == 0)
-    return nullptr;
-  return static_cast<const char *>(start) +
-         tensor.dtype().itemsize() * static_cast<size_t>(tensor.storage_offset());
-}
-
 void GradientTable::prefetchParams(size_t begin, size_t end) const {
   for (size_t i = begin; i < std::min(end, entries.size()); ++i)
     prefetchTensor(entries[i].param);
@@ -116,7 +107,8 @@ void GradientTable::takeBlock(size_t begin, size_t end, Found &found) {
 
   for (size_t i = begin; i < end; ++i) {
     const Entry &entry = entries[i];
-    found.moved |= dataOf(*entry.param) != entry.data || !hasLayout(*entry.param, entry);
+    found.moved |= dataOf(*entry.param) != entry.data || entry.param->dtype() != entry.dtype ||
+                   !hasLayout(*entry.param, entry);
     const at::Tensor &grad = *grads[i - begin];
     if (!grad.defined()) {
       setAbsent(i);

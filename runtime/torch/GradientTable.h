@@ -20,6 +20,15 @@ inline void prefetchTensor(const at::TensorImpl *tensor) {
   __builtin_prefetch(reinterpret_cast<const char *>(tensor + 1) - 1);
 }
 
+/// Where the elements begin: as TensorImpl::data, which calls what it need not.
+inline const void *dataOf(const at::TensorImpl &tensor) {
+  const void *start = tensor.unsafe_storage().data();
+  if (tensor.numel() == 0)
+    return nullptr;
+  return static_cast<const char *>(start) +
+         tensor.dtype().itemsize() * static_cast<size_t>(tensor.storage_offset());
+}
+
 class GradientTable {
 public:
   /// The parameters must outlive the table, which keeps their memory. Throws if one is no tensor
@@ -37,7 +46,7 @@ public:
   }
 
   struct Found {
-    bool moved = false;   ///< a parameter has other memory or another layout than before
+    bool moved = false;   ///< a parameter has other memory, layout or type than before
     bool unusual = false; ///< a gradient is not taken yet, since it needs a closer look
   };
   /// Takes the gradients of parameters in [begin, end) that are as usual: dense, of the parameter's

@@ -187,7 +187,14 @@ int64_t GroupStepper::step(const std::vector<double> &values) {
         prefetch(counts, i, std::min(i + block, end), true);
       counted |= hasOtherCount(i);
     }
-    if (taken.moved)
+    bool moved = taken.moved;
+    for (size_t i = begin; i < end && !shown.empty(); ++i) {
+      if ((i - begin) % block == 0)
+        for (const std::vector<at::Tensor> &states : shown)
+          prefetch(states, i, std::min(i + block, end), true);
+      moved |= hasMovedState(i);
+    }
+    if (moved)
       found.moved = true;
     if (taken.unusual)
       found.unusual = true;
@@ -281,14 +288,27 @@ std::vector<int64_t> GroupStepper::takeFresh() {
   return std::exchange(fresh, {});
 }
 
-/// A state that someone else has as well: its version counts, too.
+/// A state that someone else has as well: its version counts, too, and it may get other memory.
 void GroupStepper::show(size_t index, const at::Tensor &state) {
-  for (std::vector<at::Tensor> &states : shown)
-    if (!states[index].defined()) {
-      states[index] = state;
-      return;
-    }
-  shown.emplace_back(params.size())[index] = state;
+  size_t place = 0;
+  while (place < shown.size() && shown[place][index].defined())
+    ++place;
+  if (place == shown.size()) {
+    shown.emplace_back(params.size());
+    shownData.emplace_back(params.size());
+  }
+  shown[place][index] = state;
+  shownData[place][index] = dataOf(*state.unsafeGetTensorImpl());
+  shownMemory.push_back(state.storage());
+}
+
+/// Whether a state was given other memory, as `state.data = …` and `share_memory_()` do.
+bool GroupStepper::hasMovedState(size_t index) const {
+  for (size_t place = 0; place < shown.size(); ++place)
+    if (const at::Tensor &state = shown[place][index];
+        state.defined() && dataOf(*state.unsafeGetTensorImpl()) != shownData[place][index])
+      return true;
+  return false;
 }
 
 bool GroupStepper::hasState(int64_t param, const std::string &name) const {
@@ -346,7 +366,7 @@ void GroupStepper::bindState(int64_t number, const std::string &name, const at::
   at::Tensor real = realOf(state.detach());
   upd_tensor view = viewOf(real, "a state");
   check(Library::get().upd_optimizer_bind_state(handle->optimizer, number, name.c_str(), &view));
-  show(index, real);
+  show(index, state);
   stateOrigins[index] = StateOrigin::Known;
 }
 

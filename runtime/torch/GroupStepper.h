@@ -34,7 +34,8 @@ public:
   enum Outcome : int64_t {
     Done = 0,
     Fresh = 1, ///< a parameter has got its states
-    Moved = 2  ///< nothing is done: a parameter has other memory, or another layout, than before
+    Moved = 2  ///< nothing is done: a parameter or a state has other memory than before, or a
+               ///< parameter another layout or type
   };
 
   /// One step of every parameter that has a gradient. Neither a gradient nor `.grad` is written. An
@@ -85,6 +86,7 @@ private:
   bool afterStep(size_t index);
   size_t checked(int64_t param) const;
   void show(size_t index, const at::Tensor &state);
+  bool hasMovedState(size_t index) const;
 
   std::mutex mutable mutex;
   std::vector<at::Tensor> params; ///< as the caller gave them
@@ -101,6 +103,8 @@ private:
   std::vector<at::Tensor> counts; ///< 0-d floats; undefined where nobody has one
   /// States that others have, too: of each parameter the first, the second and so on.
   std::vector<std::vector<at::Tensor>> shown;
+  std::vector<std::vector<const void *>> shownData; ///< where they were
+  std::vector<c10::Storage> shownMemory;            ///< keeps that memory
   std::vector<StateOrigin> stateOrigins;
   bool anyCounts = false;
 

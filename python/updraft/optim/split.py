@@ -45,7 +45,9 @@ class SplitStep(CompiledStep):
         for _, param in members:
             known = scratch.get(param.dtype)
             if known is None or known.numel() < param.numel():
-                scratch[param.dtype] = torch.empty(param.numel(), dtype=param.dtype)
+                scratch[param.dtype] = torch.empty(
+                    param.numel(), dtype=param.dtype, device=param.device
+                )
         return [
             _SplitBucket(self, param, number, scratch[param.dtype], group, scaled)
             for number, param in members
@@ -100,7 +102,8 @@ class _SplitBucket:
             return False
         try:
             self.direction.grad = grad
-            self.before.step(group, states, factor)
+            if not self.before.step(group, states, factor):
+                return False
         finally:
             self.direction.grad = None
         made = self._between(self.direction, group)

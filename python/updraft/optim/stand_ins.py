@@ -147,7 +147,8 @@ class StandInBucket(Bucket):
                     if self.writes:
                         stand_in.load()
                     stand_in.tensor.grad = grad
-            super().step(group, states, factor)
+            if not super().step(group, states, factor):
+                return False
         finally:
             for stand_in in taken:
                 stand_in.tensor.grad = None

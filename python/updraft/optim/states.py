@@ -88,14 +88,15 @@ class OptimizerState(defaultdict[torch.Tensor, Any]):
 
     def fill(self) -> None:
         """Enters all that has been made. This is no change."""
-        for source in self.sources:
+        # Another thread's step may expect one meanwhile.
+        sources, self.sources = self.sources, []
+        for source in sources:
             for param, made in source.take_states():
                 state = dict.get(self, param)
                 if state is None:
                     dict.__setitem__(self, param, ParameterState(self.generation, made))
                 else:
                     dict.update(state, made)
-        self.sources.clear()
 
     def __setitem__(self, param: Any, state: Any) -> None:
         self.fill()
