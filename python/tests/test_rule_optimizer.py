@@ -249,6 +249,21 @@ def test_the_seed_is_kept_and_may_change():
         updraft.optimizer(jittered, [param], seed=-1)
 
 
+def test_a_group_that_is_reduced_has_one_dtype():
+    chain = updraft.chain(updraft.transforms.clip_by_global_norm(max_norm=1.0), "SGD")
+    params = parameters()[:1] + parameters(torch.bfloat16)[1:]
+    with pytest.raises(updraft.UnsupportedError) as error:
+        updraft.optimizer(chain, params)
+    assert str(error.value) == (
+        "the rule `clip_by_global_norm_SGD` reduces over a whole group, and one has parameters "
+        "that are stepped apart (torch.float32, torch.bfloat16); give each kind a group of its "
+        "own, or clip with `updraft.optim.with_clipping`"
+    )
+    optimizer = updraft.optimizer(chain, [{"params": params[:1]}, {"params": params[1:]}])
+    set_gradients(params, 0)
+    optimizer.step()
+
+
 def test_options_that_are_refused():
     with pytest.raises(updraft.InvalidArgumentError) as error:
         updraft.optimizer("SGD", parameters(), momentun=0.9)

@@ -8,10 +8,12 @@ from typing import Any
 
 import torch
 
+from ..errors import UnsupportedError
 from .buckets import Bucket
 from .clipping import GradientNorm, Spread, coefficient, total_norm
 from .correspondence import Correspondence, Group, reader
 from .documentation import Docstring
+from .rule_interface import RuleInterface
 from .stand_ins import StandInBucket, is_wrapper, needs_stand_in, swapping
 from .states import Generation, OptimizerState
 from .step_hooks import hooked, opaque
@@ -22,6 +24,18 @@ from .through_torch import TorchBucket
 class _Members:
     params: list[torch.Tensor] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
+
+
+def _require_together(buckets: list[Any]) -> None:
+    """Refuses to step a group in parts by a rule that reduces over all of it."""
+    compiled = [bucket for bucket in buckets if isinstance(bucket, Bucket | TorchBucket)]
+    if len(compiled) > 1 and any(RuleInterface(bucket.rule).by_group for bucket in compiled):
+        dtypes = ", ".join(dict.fromkeys(str(bucket.dtype) for bucket in compiled))
+        raise UnsupportedError(
+            f"the rule `{compiled[0].rule.name}` reduces over a whole group, and one has "
+            f"parameters that are stepped apart ({dtypes}); give each kind a group of its own, or "
+            "clip with `updraft.optim.with_clipping`"
+        )
 
 
 class _CompiledGroup:
@@ -46,6 +60,7 @@ class _CompiledGroup:
         self.norm: GradientNorm | None = None
         self.differentiable = group.get("differentiable")
         self.buckets = optimizer._make_buckets(group, enumerate(self.params, first), scaled)
+        _require_together(self.buckets)
         self.generation = optimizer._generation.number
 
     def current_settings(self, group: Group) -> list[Any]:
@@ -266,4 +281,5 @@ class CompiledStep:
                     entry.buckets[position : position + 1] = self._make_buckets(
                         group, members, scaled
                     )
+                    _require_together(entry.buckets)
         return loss

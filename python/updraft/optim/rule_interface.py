@@ -13,6 +13,7 @@ class RuleInterface:
         group_states: the names of the states of a whole group.
         by_rows: whether rows, columns or batches count, so that their order in memory does.
         reduces: whether an element's update depends on other elements.
+        by_group: whether it depends on those of other parameters of the group.
     """
 
     def __init__(self, rule: Rule) -> None:
@@ -25,3 +26,6 @@ class RuleInterface:
             step["loop"] != "flat" for step in passes
         )
         self.reduces = self.by_rows or any(step["reductions"] for step in passes)
+        self.by_group = bool(self.group_states) or any(
+            reduction["over"] == "group" for step in passes for reduction in step["reductions"]
+        )
