@@ -243,6 +243,14 @@ def test_hooks_and_closure():
     assert calls == ["pre", "closure", "post"]
 
 
+def test_hooks_that_a_closure_adds():
+    (param,) = parameters(shapes=[(3,)])
+    optimizer = optim.SGD([param], lr=0.1)
+    calls = []
+    optimizer.step(lambda: optimizer.register_step_post_hook(lambda *_: calls.append("post")))
+    assert calls == ["post"]
+
+
 def test_hooks_of_all_optimizers():
     (param,) = parameters(shapes=[(3,)])
     optimizer = optim.SGD([param], lr=0.1)

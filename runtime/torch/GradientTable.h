@@ -51,7 +51,8 @@ public:
   };
   /// Takes the gradients of parameters in [begin, end) that are as usual: dense, of the parameter's
   /// type and layout, not lazily negated. They are kept by their memory: a tensor that Python knows
-  /// takes the interpreter's lock for its second reference. Threads may do parts; nothing throws.
+  /// takes the interpreter's lock for its second reference. Threads may do parts, while Python does
+  /// not run; nothing throws.
   Found take(size_t begin, size_t end);
 
   bool isUnusual(size_t param) const { return gradViews[param].rank == unusual; }

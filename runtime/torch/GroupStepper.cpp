@@ -2,6 +2,7 @@
 
 #include "runtime/torch/GroupStepper.h"
 
+#include "runtime/torch/InterpreterLock.h"
 #include "runtime/torch/IntraOpPool.h"
 #include "runtime/torch/TensorView.h"
 
@@ -118,7 +119,11 @@ void GroupStepper::readCounts() {
 
 /// Takes a gradient that is not as usual.
 void GroupStepper::takeGradient(size_t index) {
-  const at::Tensor &grad = params[index].grad();
+  at::Tensor grad;
+  {
+    InterpreterLock python;
+    grad = params[index].grad();
+  }
   table.setAbsent(index);
   if (!grad.defined())
     return;
@@ -179,7 +184,7 @@ int64_t GroupStepper::step(const std::vector<double> &values) {
   struct Found {
     std::atomic<bool> moved = false, unusual = false, counted = false;
   } found;
-  forParts(params.size(), paramsPerPart, [&](size_t begin, size_t end) {
+  auto look = [&](size_t begin, size_t end) {
     const GradientTable::Found taken = table.take(begin, end);
     bool counted = false;
     for (size_t i = begin; i < end && anyCounts; ++i) {
@@ -200,7 +205,12 @@ int64_t GroupStepper::step(const std::vector<double> &values) {
       found.unusual = true;
     if (counted)
       found.counted = true;
-  });
+  };
+  {
+    // Until there are references to them, `.grad` alone keeps gradients.
+    InterpreterLock python;
+    forParts(params.size(), paramsPerPart, look);
+  }
   if (found.moved)
     return Moved;
   setHypers(values);

@@ -33,6 +33,9 @@ def hooked(step: Callable[..., Any]) -> Callable[..., Any]:
             # A constant to what torch.compile traces, which sees the same as with torch's classes.
             torch.compiler.is_dynamo_compiling()
             or get_eval_frame_callback() is not None
+            # A closure may add hooks, or begin to profile.
+            or args
+            or kwargs
             or self._optimizer_step_pre_hooks
             or self._optimizer_step_post_hooks
             or _global_optimizer_pre_hooks
