@@ -94,7 +94,7 @@ def combined(function):
     """An operation on `Computed`: a scalar is rounded where it meets a tensor."""
 
     def apply(*operands):
-        operands = [x if isinstance(x, Computed) else Computed(numpy.float64(x)) for x in operands]
+        operands = [x if isinstance(x, Computed) else Numpy.number(x) for x in operands]
         tensors = [x.values.dtype for x in operands if x.is_tensor and x.values.dtype != bool]
         arrays = [
             x.values.astype(tensors[0]) if tensors and x.values.dtype != bool else x.values
@@ -104,9 +104,30 @@ def combined(function):
         if any(x.is_tensor for x in operands) and result.dtype != bool and not tensors:
             # Numbers that a bool tensor chooses from.
             result = result.astype(Computed.dtype)
-        return Computed(result, any(x.is_tensor for x in operands))
+        is_constant = all(x.is_constant for x in operands)
+        return Computed(result, any(x.is_tensor for x in operands), is_constant)
 
     return apply
+
+
+def logical(function, deciding):
+    """`and` or `or`: what a constant decides is a constant, whatever the other operand is."""
+    combine = combined(function)
+
+    def apply(*operands):
+        for x in operands:
+            if x.is_constant and bool(x.values) == deciding:
+                return x
+        return combine(*operands)
+
+    return apply
+
+
+def chosen(condition, first, second):
+    """What a constant chooses is as if the other were not there."""
+    if condition.is_constant:
+        return first if condition.values else second
+    return combined(numpy.where)(condition, first, second)
 
 
 def larger(a, b):
@@ -125,9 +146,10 @@ class Computed:
 
     dtype = numpy.dtype("float32")
 
-    def __init__(self, values, is_tensor=False):
+    def __init__(self, values, is_tensor=False, is_constant=False):
         self.values = numpy.asarray(values)
         self.is_tensor = is_tensor
+        self.is_constant = is_constant
 
     __add__, __radd__ = combined(numpy.add), combined(lambda a, b: b + a)
     __sub__, __rsub__ = combined(numpy.subtract), combined(lambda a, b: b - a)
@@ -136,7 +158,7 @@ class Computed:
     __lt__, __le__ = combined(numpy.less), combined(numpy.less_equal)
     __gt__, __ge__ = combined(numpy.greater), combined(numpy.greater_equal)
     __eq__, __ne__ = combined(numpy.equal), combined(numpy.not_equal)
-    __and__, __or__ = combined(numpy.logical_and), combined(numpy.logical_or)
+    __and__, __or__ = logical(numpy.logical_and, False), logical(numpy.logical_or, True)
     __neg__, __invert__ = combined(numpy.negative), combined(numpy.logical_not)
     __hash__ = None
 
@@ -151,11 +173,11 @@ class Numpy:
     abs, floor, sqrt = (staticmethod(combined(f)) for f in (numpy.abs, numpy.floor, numpy.sqrt))
     square = staticmethod(combined(numpy.square))
     max, min = staticmethod(combined(larger)), staticmethod(combined(smaller))
-    where = staticmethod(combined(numpy.where))
+    where = staticmethod(chosen)
 
     @staticmethod
     def number(value):
-        return Computed(numpy.float64(value))
+        return Computed(numpy.float64(value), is_constant=True)
 
     @staticmethod
     def value(value):

@@ -1,8 +1,7 @@
 """Steps as pure functions of torch tensors, which autograd follows."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .errors import InvalidArgumentError
 
@@ -11,8 +10,7 @@ if TYPE_CHECKING:
     from .definition import RuleDefinition
 
 
-@dataclass(frozen=True)
-class _Module:
+class _Module(NamedTuple):
     """What a rule is in torch."""
 
     rule: "Rule"
