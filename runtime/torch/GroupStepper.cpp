@@ -110,8 +110,9 @@ void GroupStepper::readCounts() {
     if (!hasOtherCount(i))
       continue;
     const double count = countOf(counts[i]);
-    TORCH_CHECK_VALUE(count >= 0 && std::isfinite(count) && count == std::floor(count),
-                      "the step count of parameter ", i, " is ", count, "; it is a whole number");
+    TORCH_CHECK_VALUE(count >= 0 && count <= 0x1p53 && count == std::floor(count),
+                      "the step count of parameter ", i, " is ", count,
+                      "; it is a whole number from 0 to 2^53");
     check(Library::get().upd_optimizer_set_step(handle->optimizer, i, static_cast<int64_t>(count)));
     known[i] = static_cast<int64_t>(count);
   }
@@ -144,8 +145,11 @@ void GroupStepper::takeGradient(size_t index) {
   TORCH_CHECK(denseRefusal.empty(), denseRefusal);
   const at::Tensor *real = &grad;
   at::Tensor own;
-  if (grad.is_complex() || grad.is_neg() || grad.is_sparse()) {
+  if (grad.is_complex() || grad.is_neg() || grad.is_sparse() || grad._is_zerotensor()) {
     at::Tensor dense = grad.is_sparse() ? grad.to_dense() : grad;
+    // One of zeros has no memory.
+    if (dense._is_zerotensor())
+      dense = dense.clone();
     own = realOf(dense.resolve_conj().resolve_neg());
     real = &own;
   }

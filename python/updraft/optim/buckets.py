@@ -68,6 +68,16 @@ def _compile(
     )
 
 
+def _is_count(value: Any) -> bool:
+    """Whether a step count is a tensor as it is kept; files have numbers, and other dtypes."""
+    return (
+        isinstance(value, torch.Tensor)
+        and value.dim() == 0
+        and value.dtype in (torch.float32, torch.float64)
+        and value.device.type == "cpu"
+    )
+
+
 # What a step returns.
 _FRESH, _MOVED = 1, 2
 
@@ -159,8 +169,8 @@ class Bucket:
             if given is None:
                 continue
             if name == "step":
-                if not isinstance(given, torch.Tensor):
-                    given = torch.tensor(float(given))
+                if not _is_count(given):
+                    given = torch.tensor(float(given), dtype=torch.float32, device="cpu")
                     dict.__setitem__(state, name, given)
                 self.stepper.bind_step_count(number, given)
                 continue

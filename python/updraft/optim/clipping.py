@@ -11,6 +11,7 @@ from ..errors import InvalidArgumentError
 from ..shipped import part_path
 from .buckets import Bucket
 from .correspondence import Correspondence
+from .idle import is_idle
 from .stand_ins import StandInBucket, is_distributed, is_wrapper, needs_stand_in, swapping
 from .states import Generation, OptimizerState
 
@@ -68,8 +69,11 @@ class GradientNorm:
     def __init__(self, params: Iterable[torch.Tensor]) -> None:
         compiled: dict[tuple[Spread, torch.dtype], list[torch.Tensor]] = defaultdict(list)
         self.wrappers: list[torch.Tensor] = []
+        self.idle: list[torch.Tensor] = []
         for param in params:
-            if is_wrapper(param):
+            if is_idle(param):
+                self.idle.append(param)
+            elif is_wrapper(param):
                 self.wrappers.append(param)
             else:
                 compiled[_spread(param), param.dtype].append(param)
@@ -85,7 +89,9 @@ class GradientNorm:
         ]
 
     def add_squares(self, totals: dict[Spread, float]) -> bool:
-        """Adds squared norms of what this process has; False if parameters have other memory."""
+        """Adds squared norms of what this process has; False if parameters are not as they were."""
+        if any(param.grad is not None for param in self.idle):
+            return False
         for spread, part in self.parts:
             square = part.square()
             if square is None:

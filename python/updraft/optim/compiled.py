@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from torch.nn.parameter import is_lazy
 
 from ..errors import UnsupportedError
 from .buckets import Bucket
 from .clipping import GradientNorm, Spread, coefficient, total_norm
 from .correspondence import Correspondence, Group, reader
 from .documentation import Docstring
+from .idle import IdleBucket, is_idle
 from .rule_interface import RuleInterface
 from .stand_ins import StandInBucket, is_wrapper, needs_stand_in, swapping
 from .states import Generation, OptimizerState
@@ -45,7 +47,9 @@ class _CompiledGroup:
         self.first = first
         self.params = list(group["params"])
         # Lists compare what is not the same by its value, which only such tensors have one of.
-        self.single = [i for i, param in enumerate(self.params) if param.numel() == 1]
+        self.single = [
+            i for i, param in enumerate(self.params) if is_lazy(param) or param.numel() == 1
+        ]
         self.scaled = scaled
         correspondences = optimizer._correspondences()
         self.read_settings = [
@@ -197,11 +201,15 @@ class CompiledStep:
         in_graph = bool(group.get("differentiable"))
         compiled: dict[torch.dtype, _Members] = defaultdict(_Members)
         through_torch: dict[torch.dtype, _Members] = defaultdict(_Members)
+        idle = _Members()
         for number, param in members:
-            chosen = (through_torch if in_graph or is_wrapper(param) else compiled)[param.dtype]
+            if is_idle(param):
+                chosen = idle
+            else:
+                chosen = (through_torch if in_graph or is_wrapper(param) else compiled)[param.dtype]
             chosen.numbers.append(number)
             chosen.params.append(param)
-        buckets: list[Any] = []
+        buckets: list[Any] = [IdleBucket(idle.params, idle.numbers)] if idle.params else []
         for some in compiled.values():
             stand_ins = swapping() or any(map(needs_stand_in, some.params))
             kind = StandInBucket if stand_ins else Bucket

@@ -87,4 +87,15 @@ def same_names(*names: str) -> dict[str, Place]:
     return {name: name for name in names}
 
 
+def flags(*names: str) -> dict[str, Place]:
+    """Returns places of flags that are called as in the rule: torch takes any value for true or
+    false.
+    """
+    return {name: _flag(name) for name in names}
+
+
+def _flag(name: str) -> Place:
+    return lambda group, dtype: bool(group[name])
+
+
 BETAS: dict[str, Place] = {"beta1": ("betas", 0), "beta2": ("betas", 1)}

@@ -5,7 +5,7 @@ from torch.optim._muon import _zeropower_via_newtonschulz
 
 from ..definition import FileDefinition
 from ..shipped import part_path
-from .correspondence import Correspondence, Group, same_names
+from .correspondence import Correspondence, Group, flags, same_names
 from .split import SplitStep
 
 
@@ -15,7 +15,7 @@ class Muon(SplitStep, torch.optim.Muon):
     correspondence = Correspondence(
         rule=FileDefinition(part_path("muon"), "MuonMomentum", {}),
         hypers=same_names("momentum"),
-        settings=same_names("nesterov"),
+        settings=flags("nesterov"),
         states=("momentum_buffer",),
         sparse="Muon does not support sparse gradients",
         complex="Muon does not support complex parameters",

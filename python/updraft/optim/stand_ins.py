@@ -41,9 +41,8 @@ swapping = torch.__future__.get_swap_module_params_on_conversion
 
 def needs_stand_in(param: torch.Tensor) -> bool:
     """Whether a compiled step may not be able to take a parameter as it is."""
-    return not (type(param) in _PLAIN and param.is_contiguous()) and (
-        is_distributed(param) or not param.is_contiguous()
-    )
+    as_usual = param.is_contiguous() and not param.is_neg()
+    return not as_usual or (type(param) not in _PLAIN and is_distributed(param))
 
 
 def _layout(tensor: torch.Tensor) -> tuple[int, torch.Size, tuple[int, ...]]:
@@ -72,7 +71,11 @@ class StandIn:
         self.distributed = is_distributed(param)
         self.local = self._local()
         self.known = _layout(self.local)
-        self.copied = not is_dense(self.local) or (by_rows and not self.local.is_contiguous())
+        self.copied = (
+            not is_dense(self.local)
+            or self.local.is_neg()
+            or (by_rows and not self.local.is_contiguous())
+        )
         if self.copied:
             self.tensor = torch.empty(self.local.shape, dtype=param.dtype, device=self.local.device)
         else:

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from .compiled import CompiledStep
-from .correspondence import AS_DENSE, BETAS, Correspondence, Group, same_names
+from .correspondence import AS_DENSE, BETAS, Correspondence, Group, flags, same_names
 
 
 def _unsupported(name: str) -> str:
@@ -34,7 +34,7 @@ class SGD(CompiledStep, torch.optim.SGD):
         rule="SGD",
         hypers=same_names("lr", "momentum", "dampening", "weight_decay"),
         settings={
-            **same_names("nesterov", "maximize"),
+            **flags("nesterov", "maximize"),
             # Whether there is a buffer; which momentum, each step says.
             "momentum": lambda group, dtype: float(group["momentum"] != 0),
         },
@@ -49,7 +49,7 @@ class Adam(CompiledStep, torch.optim.Adam):
     correspondence = Correspondence(
         rule="Adam",
         hypers={"lr": "lr", **BETAS, **same_names("eps", "weight_decay")},
-        settings=same_names("amsgrad", "maximize", "decoupled_weight_decay"),
+        settings=flags("amsgrad", "maximize", "decoupled_weight_decay"),
         states=("step", "exp_avg", "exp_avg_sq", "max_exp_avg_sq"),
         sparse="Adam does not support sparse gradients, please consider SparseAdam instead",
     )
@@ -61,7 +61,7 @@ class AdamW(CompiledStep, torch.optim.AdamW):
     correspondence = Correspondence(
         rule="AdamW",
         hypers={"lr": "lr", **BETAS, **same_names("eps", "weight_decay")},
-        settings=same_names("amsgrad", "maximize"),
+        settings=flags("amsgrad", "maximize"),
         states=("step", "exp_avg", "exp_avg_sq", "max_exp_avg_sq"),
         sparse="Adam does not support sparse gradients, please consider SparseAdam instead",
     )
@@ -73,7 +73,7 @@ class NAdam(CompiledStep, torch.optim.NAdam):
     correspondence = Correspondence(
         rule="NAdam",
         hypers={"lr": "lr", **BETAS, **same_names("eps", "weight_decay", "momentum_decay")},
-        settings=same_names("maximize", "decoupled_weight_decay"),
+        settings=flags("maximize", "decoupled_weight_decay"),
         states=("step", "mu_product", "exp_avg", "exp_avg_sq"),
         sparse=_unsupported("NAdam"),
     )
@@ -85,7 +85,7 @@ class RAdam(CompiledStep, torch.optim.RAdam):
     correspondence = Correspondence(
         rule="RAdam",
         hypers={"lr": "lr", **BETAS, **same_names("eps", "weight_decay")},
-        settings=same_names("maximize", "decoupled_weight_decay"),
+        settings=flags("maximize", "decoupled_weight_decay"),
         states=("step", "exp_avg", "exp_avg_sq"),
         sparse=_unsupported("RAdam"),
     )
@@ -97,7 +97,7 @@ class Adamax(CompiledStep, torch.optim.Adamax):
     correspondence = Correspondence(
         rule="Adamax",
         hypers={"lr": "lr", **BETAS, **same_names("eps", "weight_decay")},
-        settings=same_names("maximize"),
+        settings=flags("maximize"),
         states=("step", "exp_avg", "exp_inf"),
         sparse=_unsupported("Adamax"),
     )
@@ -109,7 +109,7 @@ class Adagrad(CompiledStep, torch.optim.Adagrad):
     correspondence = Correspondence(
         rule="Adagrad",
         hypers=same_names("lr", "lr_decay", "weight_decay", "initial_accumulator_value", "eps"),
-        settings=same_names("maximize"),
+        settings=flags("maximize"),
         states=("step", "sum"),
         sparse=_sparse_in_adagrad,
     )
@@ -121,7 +121,7 @@ class Adadelta(CompiledStep, torch.optim.Adadelta):
     correspondence = Correspondence(
         rule="Adadelta",
         hypers=same_names("lr", "rho", "eps", "weight_decay"),
-        settings=same_names("maximize"),
+        settings=flags("maximize"),
         states=("step", "square_avg", "acc_delta"),
         sparse=_unsupported("Adadelta"),
     )
@@ -134,7 +134,7 @@ class RMSprop(CompiledStep, torch.optim.RMSprop):
         rule="RMSprop",
         hypers=same_names("lr", "alpha", "eps", "weight_decay", "momentum"),
         settings={
-            **same_names("centered", "maximize"),
+            **flags("centered", "maximize"),
             "momentum": lambda group, dtype: float(group["momentum"] > 0),
         },
         states=("step", "square_avg", "momentum_buffer", "grad_avg"),
@@ -154,7 +154,7 @@ class Rprop(CompiledStep, torch.optim.Rprop):
             "step_size_min": ("step_sizes", 0),
             "step_size_max": ("step_sizes", 1),
         },
-        settings=same_names("maximize"),
+        settings=flags("maximize"),
         states=("step", "prev", "step_size"),
         sparse=_unsupported("Rprop"),
     )
@@ -166,7 +166,7 @@ class ASGD(CompiledStep, torch.optim.ASGD):
     correspondence = Correspondence(
         rule="ASGD",
         hypers=same_names("lr", "lambd", "alpha", "t0", "weight_decay"),
-        settings=same_names("maximize"),
+        settings=flags("maximize"),
         states=("step", "eta", "mu", "ax"),
         sparse=_unsupported("ASGD"),
     )
@@ -188,7 +188,7 @@ class Adafactor(CompiledStep, torch.optim.Adafactor):
             "eps2": ("eps", 1),
             **same_names("d", "weight_decay"),
         },
-        settings=same_names("maximize"),
+        settings=flags("maximize"),
         states=("step", "row_var", "col_var", "variance"),
         sparse=_unsupported("Adafactor"),
         complex="Adafactor does not support complex parameters",
@@ -201,7 +201,7 @@ class SparseAdam(CompiledStep, torch.optim.SparseAdam):
     correspondence = Correspondence(
         rule="SparseAdam",
         hypers={"lr": "lr", **BETAS, "eps": "eps"},
-        settings=same_names("maximize"),
+        settings=flags("maximize"),
         states=("step", "exp_avg", "exp_avg_sq"),
         sparse=None,
         dense="SparseAdam does not support dense gradients, please consider Adam instead",

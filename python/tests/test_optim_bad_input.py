@@ -1,0 +1,166 @@
+"""What programs do to optimizers, and torch's take: compiled ones take it, too, or say why not."""
+
+import copy
+
+import pytest
+import torch
+
+from updraft import optim
+
+from .test_optim import assert_close, assert_same_states, parameters, set_gradients
+
+SHAPES = [(9,), (4, 2)]
+
+
+def in_both(run, **arguments):
+    """Runs it with torch's optimizer and with the compiled one; both end with the same."""
+    ends = []
+    for module in (torch.optim, optim):
+        params = parameters(shapes=SHAPES)
+        each = module.Adam(params, foreach=False, **arguments)
+        for step in range(2):
+            set_gradients(params, step)
+            each.step()
+        run(each, params)
+        for step in range(2, 4):
+            set_gradients(params, step)
+            each.step()
+        ends.append((each, params))
+    (reference, theirs), (optimizer, ours) = ends
+    assert_close(theirs, ours, 4)
+    assert_same_states(reference, optimizer)
+
+
+def double_storage(optimizer, params):
+    for state in optimizer.state.values():
+        state["exp_avg"].set_(state["exp_avg"] * 2)
+
+
+def free_and_allocate(optimizer, params):
+    # Those that were loaded are torch's own.
+    optimizer.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    set_gradients(params, 2)
+    optimizer.step()
+    for state in optimizer.state.values():
+        average = state["exp_avg"]
+        kept, memory = average.clone(), average.untyped_storage()
+        size = memory.nbytes()
+        memory.resize_(0)
+        memory.resize_(size + 4096)
+        average.copy_(kept)
+
+
+@pytest.mark.parametrize("replace", [double_storage, free_and_allocate])
+def test_the_memory_of_states_is_replaced(replace):
+    in_both(replace)
+
+
+@pytest.mark.parametrize(
+    "count", [5, 5.0, torch.tensor(5), torch.tensor([5.0]), torch.tensor(5.0).bfloat16()]
+)
+def test_step_counts_as_files_have_them(count):
+    def run(optimizer, params):
+        packed = copy.deepcopy(optimizer.state_dict())
+        for state in packed["state"].values():
+            state["step"] = float(count) if isinstance(count, int | float) else count.clone()
+        optimizer.load_state_dict(packed)
+
+    theirs, ours = parameters(shapes=SHAPES), parameters(shapes=SHAPES)
+    reference, optimizer = torch.optim.Adam(theirs, foreach=False), optim.Adam(ours)
+    for params, each in ((theirs, reference), (ours, optimizer)):
+        set_gradients(params, 0)
+        each.step()
+        run(each, params)
+        if each is reference:
+            for state in each.state.values():
+                state["step"] = torch.tensor(float(state["step"]))
+        set_gradients(params, 1)
+        each.step()
+    assert_close(theirs, ours, 2)
+    assert [float(state["step"]) for state in optimizer.state.values()] == [6, 6]
+
+
+@pytest.mark.parametrize("count", [-1.0, 2.5, float("nan"), float("inf"), 1e30])
+def test_a_count_that_is_none(count):
+    params = parameters(shapes=SHAPES)
+    optimizer = optim.Adam(params)
+    set_gradients(params, 0)
+    optimizer.step()
+    optimizer.state[params[0]]["step"].fill_(count)
+    before = params[0].detach().clone()
+    with pytest.raises(ValueError, match="a whole number from 0 to 2\\^53"):
+        optimizer.step()
+    assert params[0].equal(before)
+
+
+@pytest.mark.parametrize("truth", [1, 0, None, "yes", torch.tensor(True)])
+def test_flags_are_what_is_true_for_python(truth):
+    def end(value):
+        params = parameters(shapes=SHAPES)
+        optimizer = optim.AdamW(params, amsgrad=value, maximize=value)
+        set_gradients(params, 0)
+        optimizer.step()
+        return params
+
+    for one, other in zip(end(truth), end(bool(truth)), strict=True):
+        assert one.equal(other)
+
+
+def without_memory():
+    param = torch.nn.Parameter(torch.ones(5))
+    param.untyped_storage().resize_(0)
+    return param
+
+
+IDLE = {
+    "integers": lambda: torch.nn.Parameter(torch.ones(3, dtype=torch.int8), requires_grad=False),
+    "float8": lambda: torch.nn.Parameter(torch.ones(3).to(torch.float8_e4m3fn), False),
+    "elsewhere": lambda: torch.nn.Parameter(torch.ones(3, device="meta")),
+    "sparse": lambda: torch.nn.Parameter(torch.eye(3).to_sparse(), requires_grad=False),
+    "lazy": lambda: torch.nn.LazyLinear(3).weight,
+    "without memory": without_memory,
+}
+
+
+@pytest.mark.parametrize("kind", IDLE)
+def test_what_has_no_gradient_needs_no_step(kind):
+    plain, other = torch.nn.Parameter(torch.ones(3)), IDLE[kind]()
+    optimizer = optim.with_clipping(optim.SGD([other, plain], lr=0.5), max_norm=100.0)
+    for _ in range(2):
+        plain.grad = torch.ones(3)
+        optimizer.step()
+    assert plain.equal(torch.zeros(3))
+    if kind == "without memory":
+        other.untyped_storage().resize_(20)
+        with torch.no_grad():
+            other.fill_(1.0)
+    elif kind == "lazy":
+        other.materialize((3, 5))
+        torch.nn.init.ones_(other)
+    else:
+        return
+    other.grad = torch.ones_like(other)
+    optimizer.step()
+    assert other.equal(torch.full_like(other, 0.5))
+
+
+def test_the_default_device_is_of_no_matter():
+    param = torch.nn.Parameter(torch.ones(4, 3))
+    optimizer = optim.Muon([param], lr=0.1)
+    param.grad = torch.ones(4, 3)
+    with torch.device("meta"):
+        optimizer.step()
+    assert (param < 1).all()
+
+
+def test_lazily_negated_parameters_and_gradients_of_zeros():
+    memory = torch.ones(4)
+    param = torch.nn.Parameter(torch._neg_view(memory))
+    optimizer = optim.SGD([param], lr=0.5)
+    param.grad = torch.ones(4)
+    optimizer.step()
+    assert param.equal(torch.full((4,), -1.5))
+    assert memory.equal(torch.full((4,), 1.5))
+    param.grad = torch._efficientzerotensor((4,))
+    optimizer.step()
+    assert memory.equal(torch.full((4,), 1.5))

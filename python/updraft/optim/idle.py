@@ -1,0 +1,37 @@
+"""Parameters that no step can be made for, and that need none."""
+
+import torch
+from torch.nn.parameter import is_lazy
+
+from .buckets import STORAGE
+from .correspondence import Group
+from .stand_ins import is_distributed, is_wrapper
+from .states import OptimizerState
+
+
+def is_idle(param: torch.Tensor) -> bool:
+    """Whether a parameter has no gradient, and could not be stepped if it had one.
+
+    Frozen weights may be integers; others are on another device or without memory for a while.
+    """
+    if param.grad is not None or is_distributed(param) or is_wrapper(param):
+        return False
+    return (
+        is_lazy(param)
+        or param.dtype not in STORAGE
+        or param.device.type != "cpu"
+        or param.layout != torch.strided
+        or (param.data_ptr() == 0 and param.numel() > 0)
+    )
+
+
+class IdleBucket:
+    """Such parameters, in place of a `Bucket`."""
+
+    def __init__(self, params: list[torch.Tensor], numbers: list[int]) -> None:
+        self.params = params
+        self.numbers = numbers
+
+    def step(self, group: Group, states: OptimizerState, factor: float | None) -> bool:
+        """Does nothing; False if a parameter has a gradient."""
+        return all(param.grad is None for param in self.params)
