@@ -135,6 +135,30 @@ def test_gradients_through_two_steps(name, hypers):
     assert torch.autograd.gradcheck(two_steps, (param, lr))
 
 
+@pytest.mark.parametrize("name", ["SGD", "RMSprop", "Signum"])
+def test_flags_that_follow_from_hyperparameters(name):
+    step = updraft.load(name).to_torch()
+    chosen = updraft.load(name)(momentum=0.9).to_torch()
+    for momentum in (0.9, torch.tensor(0.9, dtype=torch.float64, requires_grad=True), 0.0):
+        found, expected = ([torch.ones(3)], None), ([torch.ones(3)], None)
+        for _ in range(3):
+            found = step(found[0], [torch.ones(3)], found[1], momentum=momentum)
+            expected = chosen(expected[0], [torch.ones(3)], expected[1], momentum=momentum)
+        assert torch.equal(found[0][0], expected[0][0])
+        assert ("momentum_buffer" in found[1]["params"][0]) == bool(momentum)
+    assert "momentum_buffer" in step.initial(torch.ones(3), momentum=0.9)
+    assert "momentum_buffer" not in step.initial(torch.ones(3), momentum=0)
+    # Two choices of the flag are two modules, whatever the values are.
+    for momentum in (0.1, 0.2, 0.0):
+        step([torch.ones(3)], [torch.ones(3)], momentum=momentum)
+    assert len(step._compiled[torch.float32].modules) == 2
+
+    model = torch.nn.Linear(1, 1, bias=False)
+    inner = updraft.MetaOptimizer(model, name, lr=0.1, momentum=0.9)
+    inner.step(inner(torch.ones(1, 1)).sum())
+    assert "momentum_buffer" in inner.state["params"]["weight"]
+
+
 def test_no_operation_is_in_place():
     for name in updraft.shipped_rules():
         text = updraft.load(name).to_torch_source()
@@ -161,7 +185,10 @@ def test_what_is_refused():
     tensors = [torch.ones(2)]
     with pytest.raises(updraft.InvalidArgumentError) as error:
         step(tensors, tensors, rate=1)
-    assert str(error.value) == "`SGD` has no hyperparameter `rate`"
+    assert str(error.value) == (
+        "`SGD` has no hyperparameter `rate`; there are `lr`, `momentum`, `dampening`, "
+        "`weight_decay`"
+    )
     with pytest.raises(updraft.InvalidArgumentError) as error:
         step(tensors, [])
     assert str(error.value) == (

@@ -1,22 +1,55 @@
 """Steps as pure functions of torch tensors, which autograd follows."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from . import _updraft
+from .compiler import Rule
+from .definition import RuleDefinition, load
 from .errors import InvalidArgumentError
 
-if TYPE_CHECKING:
-    from .compiler import Rule
-    from .definition import RuleDefinition
+_CHANGED_FLAG = "changes the static flag"
+
+
+def _number(value: Any) -> float:
+    # Of a tensor that gradients flow through, the value is all that a flag follows from.
+    return float(value.detach() if hasattr(value, "detach") else value)
 
 
 class _Module(NamedTuple):
     """What a rule is in torch."""
 
-    rule: "Rule"
-    hypers: dict[str, float]
+    rule: Rule
     step: Callable[..., Any]
     init: Callable[..., dict[str, Any]]
+
+    def deciding(self) -> list[str]:
+        """The hyperparameters that static flags follow from."""
+        import json
+
+        messages = json.loads(self.rule._compiled.interface)["messages"]
+        deciding = [message for message in messages if _CHANGED_FLAG in message]
+        return [name for name in self.rule.hypers if f"{{{name}}}" in "".join(deciding)]
+
+    def is_for(self, values: Mapping[str, float]) -> bool:
+        """Whether these hyperparameters give the flags that the rule is compiled for."""
+        try:
+            _updraft.Optimizer(self.rule._compiled, [([], [], [*values.items()])])
+        except InvalidArgumentError as error:
+            return _CHANGED_FLAG not in str(error)
+        return True
+
+
+class _Modules:
+    """What a rule is for parameters of one dtype: a module for each choice of flags."""
+
+    def __init__(self, first: _Module) -> None:
+        self.hypers = first.rule.hypers
+        self.deciding = first.deciding()
+        self.modules = [first]
+        # The values of `deciding` in the last call, and its module.
+        self.last = {name: self.hypers[name] for name in self.deciding}, first
 
 
 class TorchStep:
@@ -29,14 +62,14 @@ class TorchStep:
 
     def __init__(
         self,
-        definition: "RuleDefinition",
+        definition: RuleDefinition,
         settings: Mapping[str, Any] | None,
         storage: Mapping[str, Any] | None,
     ) -> None:
         self._definition = definition
         self._settings = settings
         self._storage = storage
-        self._compiled: dict[Any, _Module] = {}
+        self._compiled: dict[Any, _Modules] = {}
 
     def __call__(
         self,
@@ -70,19 +103,13 @@ class TorchStep:
         states = dict(state.get("params", {}))
         if not taken:
             return (dict(params) if named else list(params)), {**state}
-        module = self._module(params[taken[0]].dtype)
-        defaults = module.hypers
-        unknown = hypers.keys() - defaults.keys()
-        if unknown:
-            raise InvalidArgumentError(
-                f"`{self._definition.name}` has no hyperparameter `{min(unknown)}`"
-            )
+        module, hypers = self._module(params[taken[0]].dtype, hypers)
         next_params, next_states, group = module.step(
             [params[key] for key in taken],
             [grads[key] for key in taken],
             [states.get(key, {}) for key in taken],
             state.get("group", {}),
-            defaults | hypers,
+            hypers,
         )
         results = {key: params[key] for key in keys} | dict(zip(taken, next_params, strict=True))
         states |= dict(zip(taken, next_states, strict=True))
@@ -93,18 +120,37 @@ class TorchStep:
 
     def initial(self, param: Any, **hypers: Any) -> dict[str, Any]:
         """Returns the states that a parameter starts with."""
-        module = self._module(param.dtype)
-        return module.init(param, module.hypers | hypers)
+        module, hypers = self._module(param.dtype, hypers)
+        return module.init(param, hypers)
 
-    def _module(self, dtype: Any) -> "_Module":
-        """The printed module for parameters of `dtype`."""
+    def _module(self, dtype: Any, given: dict[str, Any]) -> tuple[_Module, dict[str, Any]]:
+        """The printed module for parameters of `dtype`, and all hyperparameters."""
         if dtype not in self._compiled:
-            storage = {"param": dtype, "grad": dtype, **(self._storage or {})}
-            rule = self._definition.compile(set=self._settings, storage=storage)
-            names: dict[str, Any] = {}
-            exec(compile(rule.emit("torch"), f"<{rule.name} in torch>", "exec"), names)
-            self._compiled[dtype] = _Module(rule, rule.hypers, names["step"], names["init"])
-        return self._compiled[dtype]
+            self._compiled[dtype] = _Modules(self._compile(dtype, {}))
+        known = self._compiled[dtype]
+        unknown = given.keys() - known.hypers.keys()
+        if unknown:
+            raise InvalidArgumentError(
+                f"`{self._definition.name}` has no hyperparameter `{min(unknown)}`; there are "
+                + ", ".join(f"`{name}`" for name in known.hypers)
+            )
+        hypers = known.hypers | given
+        values = {name: _number(hypers[name]) for name in known.deciding}
+        if values != known.last[0]:
+            module = next((module for module in known.modules if module.is_for(values)), None)
+            if module is None:
+                module = self._compile(dtype, values)
+                known.modules.append(module)
+            known.last = values, module
+        return known.last[1], hypers
+
+    def _compile(self, dtype: Any, values: Mapping[str, float]) -> _Module:
+        storage = {"param": dtype, "grad": dtype, **(self._storage or {})}
+        settings = {**values, **(self._settings or {})} if values else self._settings
+        rule = self._definition.compile(set=settings, storage=storage)
+        names: dict[str, Any] = {}
+        exec(compile(rule.emit("torch"), f"<{rule.name} in torch>", "exec"), names)
+        return _Module(rule, names["step"], names["init"])
 
 
 class MetaOptimizer:
@@ -115,7 +161,7 @@ class MetaOptimizer:
 
     Args:
         module: a `torch.nn.Module`.
-        rule: a rule, such as `updraft.load("AdamW")`.
+        rule: a rule, such as `updraft.load("AdamW")`; or the name of one of the package, or a file.
         set: static arguments of the rule.
         hypers: values of hyperparameters: numbers, or tensors through which gradients shall flow.
     """
@@ -123,7 +169,7 @@ class MetaOptimizer:
     def __init__(
         self,
         module: Any,
-        rule: "RuleDefinition",
+        rule: RuleDefinition | str | os.PathLike[str],
         *,
         set: Mapping[str, Any] | None = None,
         **hypers: Any,
@@ -132,7 +178,8 @@ class MetaOptimizer:
         self.hypers = hypers
         self.params: dict[str, Any] = dict(module.named_parameters())
         self.state: dict[str, Any] = {}
-        self._step = rule.to_torch(set=set)
+        definition = rule if isinstance(rule, RuleDefinition) else load(rule)
+        self._step = definition.to_torch(set=set)
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Calls the module with the parameters as they are now."""

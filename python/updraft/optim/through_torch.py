@@ -44,7 +44,7 @@ class TorchBucket:
         def make(settings: dict[str, Any]) -> None:
             storage = dict.fromkeys(("param", "grad"), real) | dict(correspondence.storage)
             self.function = correspondence.definition.to_torch(set=settings, storage=storage)
-            self.rule = self.function._module(real).rule
+            self.rule = self.function._module(real, self._hypers(group))[0].rule
 
         try:
             make(settings)
