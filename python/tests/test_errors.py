@@ -151,7 +151,8 @@ def test_arguments_of_another_type(sgd):
         )
     refuse(
         TypeError,
-        "`rule` is <class 'str'>; give what `updraft.compile` or `compile_file` returns",
+        "`rule` is <class 'str'>; give what `updraft.compile`, `compile_file` or `load` returns, "
+        "or a function with `@updraft.rule`",
         updraft.Optimizer,
         "sgd.upd",
         [],

@@ -289,3 +289,70 @@ except ValueError:
     print(before, "torch" in sys.modules)
 """
     assert run_python(program) == "False True"
+
+
+def test_states_of_another_storage_are_refused():
+    def stepped(storage, states=None):
+        param = torch.nn.Parameter(torch.ones(300))
+        param.grad = torch.ones(300)
+        optimizer = updraft.optimizer("AdamW", [param], storage=storage)
+        if states is not None:
+            optimizer.load_state_dict(states)
+        optimizer.step()
+        return optimizer.state_dict()
+
+    blocks = {"exp_avg": "q8_linear"}
+    with pytest.raises(updraft.InvalidArgumentError) as caught:
+        stepped(None, stepped(blocks))
+    assert str(caught.value) == (
+        "the state `exp_avg` is in blocks of codes, with their scales in `exp_avg.scale`, but the "
+        "rule `AdamW` stores it as f32 here; give the optimizer the `storage` that the state was "
+        "made with"
+    )
+    with pytest.raises(updraft.InvalidArgumentError) as caught:
+        stepped(blocks, stepped(None))
+    assert str(caught.value) == (
+        "the state `exp_avg` is not in blocks of codes, but the rule `AdamW` stores it as "
+        "q8_linear here; give the optimizer the `storage` that the state was made with"
+    )
+
+
+def test_arguments_of_the_wrong_type():
+    param = torch.ones(3)
+    for message, rule, params, options in (
+        (
+            "`rule` is <class 'type'>; give a function with `@updraft.rule`, a chain, the name of "
+            "a rule of the package, or a file",
+            torch.optim.AdamW,
+            [param],
+            {},
+        ),
+        (
+            "params argument given to the optimizer should be an iterable of Tensors or dicts, but "
+            "got torch.FloatTensor",
+            "Lion",
+            param,
+            {},
+        ),
+        (
+            "`storage` is <class 'str'>; give a dict, `{name: value}`",
+            "Lion",
+            [param],
+            {"storage": "q8_linear"},
+        ),
+        (
+            "hyperparameter `lr` is <class 'str'>; give a number",
+            "Lion",
+            [param],
+            {"lr": "0.1"},
+        ),
+    ):
+        with pytest.raises(TypeError) as caught:
+            updraft.optimizer(rule, params, **options)
+        assert str(caught.value) == message
+    with pytest.raises(TypeError) as caught:
+        updraft.optim.Lion([param], beta1=0.9)
+    assert str(caught.value) == (
+        "Lion: got an unexpected keyword argument 'beta1'; it takes `params`, `lr`, `betas`, "
+        "`weight_decay`, `maximize`, `storage`, `numerics`, `seed`"
+    )

@@ -190,7 +190,8 @@ class Optimizer:
     ) -> None:
         if not isinstance(rule, Rule | RuleDefinition):
             raise TypeError(
-                f"`rule` is {type(rule)}; give what `updraft.compile` or `compile_file` returns"
+                f"`rule` is {type(rule)}; give what `updraft.compile`, `compile_file` or `load` "
+                "returns, or a function with `@updraft.rule`"
             )
         if _is_array(params):
             raise TypeError("`params` is one array; give a list of arrays, `[array]`, or of groups")

@@ -43,6 +43,11 @@ def optimizer(
     """
     from .optim.rule_optimizer import RuleOptimizer
 
+    if not isinstance(rule, RuleDefinition | str | os.PathLike):
+        raise TypeError(
+            f"`rule` is {type(rule)}; give a function with `@updraft.rule`, a chain, the name of a "
+            "rule of the package, or a file"
+        )
     definition = rule if isinstance(rule, RuleDefinition) else load(rule)
     return RuleOptimizer(
         definition, params, storage=storage, numerics=numerics, seed=seed, **options

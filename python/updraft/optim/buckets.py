@@ -9,7 +9,7 @@ import torch
 from .. import _updraft
 from ..chain import chain
 from ..compiler import Rule
-from ..errors import CompileError
+from ..errors import CompileError, InvalidArgumentError
 from ..seed import require_seed
 from ..tracing.rule import transform
 from .adapter import GroupStepper
@@ -179,6 +179,13 @@ class Bucket:
             if name + _SCALE in self.states:
                 self._bind_blocks(number, name, state)
                 continue
+            if name + _SCALE in state:
+                raise InvalidArgumentError(
+                    f"the state `{name}` is in blocks of codes, with their scales in "
+                    f"`{name + _SCALE}`, but the rule `{self.rule.name}` stores it as "
+                    f"{self.rule.states[name]} here; give the optimizer the `storage` that the "
+                    "state was made with"
+                )
             found = self._memory(number, given)
             value = self._stored(number, name, found)
             if value is not found:
@@ -201,7 +208,14 @@ class Bucket:
         return value
 
     def _bind_blocks(self, number: int, name: str, state: dict[str, Any]) -> None:
-        kind = _updraft.storage_types[self.rule.states[name]]
+        stored = self.rule.states[name]
+        kind = _updraft.storage_types[stored]
+        if name + _SCALE not in state:
+            raise InvalidArgumentError(
+                f"the state `{name}` is not in blocks of codes, but the rule `{self.rule.name}` "
+                f"stores it as {stored} here; give the optimizer the `storage` that the state was "
+                "made with"
+            )
         copies = self.stepper.bind_blocks(number, name, kind, state[name], state[name + _SCALE])
         for part, copy in zip((name, name + _SCALE), copies, strict=True):
             dict.__setitem__(state, part, copy)

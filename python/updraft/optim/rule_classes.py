@@ -29,7 +29,11 @@ class ShippedOptimizer(RuleOptimizer):
     __signature__: inspect.Signature
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        bound = self.__signature__.bind(*args, **kwargs).arguments
+        try:
+            bound = self.__signature__.bind(*args, **kwargs).arguments
+        except TypeError as error:
+            names = ", ".join(f"`{name}`" for name in self.__signature__.parameters)
+            raise TypeError(f"{type(self).__name__}: {error}; it takes {names}") from None
         params = bound.pop("params")
         super().__init__(self.definition, params, **bound)
 

@@ -30,6 +30,13 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
         **options: Any,
     ) -> None:
         self.rule = rule
+        if isinstance(params, torch.Tensor):
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, "
+                f"but got {torch.typename(params)}"
+            )
+        if storage is not None and not isinstance(storage, Mapping):
+            raise TypeError(f"`storage` is {type(storage)}; give a dict, `{{name: value}}`")
         params = list(params)
         groups = [group for group in params if isinstance(group, Mapping)]
         known = self._defaults()
@@ -39,6 +46,8 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
                     f"the rule `{rule.name}` has no hyperparameter or static flag `{name}`; "
                     f"there are {', '.join(f'`{other}`' for other in known)}"
                 )
+            if name in rule.hypers and isinstance(options[name], str):
+                raise TypeError(f"hyperparameter `{name}` is {str}; give a number")
         self._correspond(
             {name for group in (options, *groups) for name in group}, numerics, storage or {}
         )
