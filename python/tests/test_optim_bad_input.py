@@ -164,3 +164,22 @@ def test_lazily_negated_parameters_and_gradients_of_zeros():
     param.grad = torch._efficientzerotensor((4,))
     optimizer.step()
     assert memory.equal(torch.full((4,), 1.5))
+
+
+def test_release_while_a_step_runs():
+    """As another thread does it."""
+    params = parameters(shapes=SHAPES)
+    optimizer = optim.SGD([{"params": [param]} for param in params], lr=1.0)
+    set_gradients(params, 0)
+    optimizer.step()
+
+    class Releasing:
+        def step(self, *_):
+            optimizer.release()
+            return True
+
+    optimizer._compiled[0].buckets.insert(0, Releasing())
+    before = [(param - param.grad).detach() for param in params]
+    optimizer.step()
+    for param, after in zip(params, before, strict=True):
+        assert torch.allclose(param, after)

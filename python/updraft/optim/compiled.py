@@ -185,7 +185,8 @@ class CompiledStep:
         """
         # States that nobody has looked at are with what holds the references.
         self.__dict__["state"].fill()
-        self._compiled.clear()
+        # Another list: a step in another thread goes on with the one that it has.
+        self._compiled = []
 
     def _correspondences(self) -> tuple[Correspondence, ...]:
         """All rules that a step applies."""
