@@ -168,3 +168,9 @@ def test_frozen_and_unfrozen():
         assert len(optimizer.state_dict()["state"]) == (1 if step < 3 else 2)
     assert_close(theirs, ours, 6)
     assert_same_states(reference, optimizer)
+
+
+def test_state_dict_hooks_that_return_something_else():
+    optimizer = optim.SGD([torch.nn.Parameter(torch.zeros(3))])
+    optimizer.register_state_dict_post_hook(lambda *_: {"packed": 1})
+    assert optimizer.state_dict() == {"packed": 1}

@@ -98,6 +98,31 @@ def test_states_keep_their_type_in_a_file():
         assert value.equal(before[name])
 
 
+def test_states_of_a_group_are_one_after_loading():
+    params, others = (parameters(torch.float32) for _ in range(2))
+    optimizer, loaded = (updraft.optimizer("Prodigy", some) for some in (params, others))
+
+    def step(optimizer, params, number, absent):
+        set_gradients(params, number)
+        params[0].grad = None if absent else params[0].grad
+        optimizer.step()
+
+    for number in range(2):
+        step(optimizer, params, number, absent=True)
+    loaded.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    for param, other in zip(params, others, strict=True):
+        other.data.copy_(param.detach())
+    before = loaded.state[others[1]]["d_numerator"].item()
+    for number in range(2, 6):
+        step(optimizer, params, number, absent=number < 4)
+        step(loaded, others, number, absent=number < 4)
+    for name in ("d", "d_max", "d_numerator"):
+        expected = {optimizer.state[param][name].item() for param in params}
+        assert len(expected) == 1
+        assert {loaded.state[other][name].item() for other in others} == expected
+    assert loaded.state[others[1]]["d_numerator"].item() != before
+
+
 def test_hooks_say_what_is_loaded():
     params = parameters(torch.bfloat16)
     optimizer = updraft.optimizer("AdamW", params, storage={"state": "f32"})

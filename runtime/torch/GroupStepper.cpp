@@ -313,7 +313,6 @@ void GroupStepper::show(size_t index, const at::Tensor &state) {
   }
   shown[place][index] = state;
   shownData[place][index] = dataOf(*state.unsafeGetTensorImpl());
-  shownMemory.push_back(state.storage());
 }
 
 /// Whether a state was given other memory, as `state.data = …` and `share_memory_()` do.
@@ -380,6 +379,7 @@ void GroupStepper::bindState(int64_t number, const std::string &name, const at::
   at::Tensor real = realOf(state.detach());
   upd_tensor view = viewOf(real, "a state");
   check(Library::get().upd_optimizer_bind_state(handle->optimizer, number, name.c_str(), &view));
+  handle->bound.push_back(state.storage());
   show(index, state);
   stateOrigins[index] = StateOrigin::Known;
 }
@@ -403,6 +403,7 @@ std::vector<at::Tensor> GroupStepper::bindBlocks(int64_t number, const std::stri
   upd_tensor view = viewOf(ourCodes, "a state");
   view.dtype = static_cast<upd_dtype>(dtype);
   check(Library::get().upd_optimizer_bind_state(handle->optimizer, number, name.c_str(), &view));
+  handle->bound.push_back(memory.storage());
   show(index, ourCodes);
   show(index, ourScales);
   stateOrigins[index] = StateOrigin::Known;

@@ -73,6 +73,7 @@ private:
     ~Handle() { Library::get().upd_optimizer_release(optimizer); }
     Handle(const Handle &) = delete;
     upd_optimizer *optimizer;
+    std::vector<c10::Storage> bound; ///< memory of states that is not the library's
   };
 
   /// Who knows of a parameter's states; New ones are of the step that runs.
@@ -104,7 +105,6 @@ private:
   /// States that others have, too: of each parameter the first, the second and so on.
   std::vector<std::vector<at::Tensor>> shown;
   std::vector<std::vector<const void *>> shownData; ///< where they were
-  std::vector<c10::Storage> shownMemory;            ///< keeps that memory
   std::vector<StateOrigin> stateOrigins;
   bool anyCounts = false;
 

@@ -14,6 +14,7 @@ from ..seed import require_seed
 from ..tracing.rule import transform
 from .adapter import GroupStepper
 from .correspondence import AS_DENSE, Correspondence, Group, reader
+from .rule_interface import RuleInterface
 from .states import OptimizerState
 
 _FLOATS = {
@@ -131,10 +132,14 @@ class Bucket:
         stored = ["step", *self.rule.stored_states]
         named = stored if correspondence.states is None else correspondence.states
         self.states = [name for name in named if name in stored]
+        bound: list[dict[str, Any]] = []
         for number, param in enumerate(params if states else ()):
             state = dict.get(states, param)
             if state:
                 self._bind(number, state)
+                bound.append(state)
+        if bound:
+            self._share(bound)
 
     def _tensors(self, params: list[torch.Tensor]) -> list[torch.Tensor]:
         """What is stepped, by the gradients that it has."""
@@ -191,6 +196,13 @@ class Bucket:
             if value is not found:
                 dict.__setitem__(state, name, self._shown(number, name, value))
             self.stepper.bind_state(number, name, value)
+
+    def _share(self, bound: list[dict[str, Any]]) -> None:
+        """Gives all parameters the tensor of a state of the whole group that was bound last."""
+        for name in RuleInterface(self.rule).group_states:
+            having = [state for state in bound if state.get(name) is not None]
+            for state in having:
+                dict.__setitem__(state, name, having[-1][name])
 
     def _stored(self, number: int, name: str, value: torch.Tensor) -> torch.Tensor:
         """A state as the rule stores it."""

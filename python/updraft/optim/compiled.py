@@ -132,10 +132,12 @@ class CompiledStep:
     def state_dict(self) -> dict[str, Any]:
         """Returns the state as `torch.optim.Optimizer.state_dict` does."""
         packed = super().state_dict()  # type: ignore[misc]
-        packed["state"] = {
-            key: dict(value) if isinstance(value, dict) else value
-            for key, value in packed["state"].items()
-        }
+        # A hook may have returned another dict.
+        if "state" in packed:
+            packed["state"] = {
+                key: dict(value) if isinstance(value, dict) else value
+                for key, value in packed["state"].items()
+            }
         return packed
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
