@@ -174,6 +174,9 @@ def test_release_while_a_step_runs():
     optimizer.step()
 
     class Releasing:
+        def accept(self, *_):
+            pass
+
         def step(self, *_):
             optimizer.release()
             return True

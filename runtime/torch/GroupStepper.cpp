@@ -81,6 +81,11 @@ void GroupStepper::setHypers(const std::vector<double> &values) {
   hypers = values;
 }
 
+void GroupStepper::acceptHypers(const std::vector<double> &values) {
+  std::lock_guard lock(mutex);
+  setHypers(values);
+}
+
 void GroupStepper::setRandom(int64_t seed, const std::vector<int64_t> &numbers) {
   std::lock_guard lock(mutex);
   const std::vector<uint64_t> all(numbers.begin(), numbers.end());

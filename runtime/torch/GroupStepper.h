@@ -31,6 +31,9 @@ public:
   /// the number of each parameter among those of all groups.
   void setRandom(int64_t seed, const std::vector<int64_t> &numbers);
 
+  /// Takes hyperparameters for the next step; throws what the rule says to them, and keeps the old.
+  void acceptHypers(const std::vector<double> &hypers);
+
   enum Outcome : int64_t {
     Done = 0,
     Fresh = 1, ///< a parameter has got its states

@@ -13,7 +13,7 @@ from ..errors import CompileError, InvalidArgumentError
 from ..seed import require_seed
 from ..tracing.rule import transform
 from .adapter import GroupStepper
-from .correspondence import AS_DENSE, Correspondence, Group, reader
+from .correspondence import AS_DENSE, Correspondence, Group, reader, require_hypers
 from .rule_interface import RuleInterface
 from .states import OptimizerState
 
@@ -101,10 +101,11 @@ class Bucket:
         self.params = params
         self.numbers = numbers
         self.dtype = dtype = params[0].dtype
+        self.places = correspondence.hypers
         self.read_hypers = [reader(place) for place in correspondence.hypers.values()]
         settings = correspondence.read_settings(group)
         # The first hyperparameters of a chain are those of its first stage.
-        initial = self.hypers(group, 1.0 if scaled else None)
+        self.accepted = initial = self.hypers(group, 1.0 if scaled else None)
         sparse = correspondence.sparse_of(group)
         as_dense = sparse == AS_DENSE
         refusals = "" if as_dense else sparse or "", correspondence.dense or ""
@@ -155,15 +156,30 @@ class Bucket:
 
     def hypers(self, group: Group, factor: float | None) -> list[float]:
         """Reads the hyperparameters, which may be tensors of one element."""
-        values = [float(read(group, self.dtype)) for read in self.read_hypers]
+        try:
+            values = [float(read(group, self.dtype)) for read in self.read_hypers]
+        except (LookupError, TypeError):
+            require_hypers(self.places, group, self.dtype)
+            raise
         return values if factor is None else [*_scaling(factor), *values]
+
+    def accept(self, group: Group, factor: float | None) -> None:
+        """Takes the hyperparameters that the group has now for the next step.
+
+        Raises:
+            ValueError: the rule, as it is compiled, refuses them.
+        """
+        values = self.hypers(group, factor)
+        if values != self.accepted:
+            self.stepper.accept_hypers(values)
+            self.accepted = values
 
     def step(self, group: Group, states: OptimizerState, factor: float | None) -> bool:
         """Steps every parameter that has a gradient; False if one has other memory than before.
 
         Nothing is done then.
         """
-        outcome = self.take_step(self.hypers(group, factor))
+        outcome = self.take_step(self.accepted)
         if outcome == _FRESH:
             states.expect(self)
         return outcome != _MOVED

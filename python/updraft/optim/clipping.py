@@ -117,6 +117,12 @@ def total_norm(totals: dict[Spread, float]) -> float:
     return whole**0.5
 
 
+def require_max_norm(max_norm: float) -> None:
+    """Refuses what is no norm to clip to."""
+    if not max_norm >= 0:
+        raise InvalidArgumentError(f"Invalid max_norm: {max_norm}")
+
+
 def coefficient(norm: float, max_norm: float) -> float:
     """What `torch.nn.utils.clip_grad_norm_` multiplies gradients by."""
     clipped = max_norm / (norm + 1e-6)
@@ -171,8 +177,7 @@ def with_clipping(
             f"{type(optimizer).__qualname__}; it is part of compiled steps, of `updraft.optim` and "
             "`updraft.optimizer`"
         )
-    if not max_norm >= 0:
-        raise InvalidArgumentError(f"Invalid max_norm: {max_norm}")
+    require_max_norm(max_norm)
     optimizer.max_grad_norm = float(max_norm)
     optimizer.error_if_nonfinite = error_if_nonfinite
     return optimizer  # type: ignore[return-value]

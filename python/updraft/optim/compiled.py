@@ -11,7 +11,7 @@ from torch.nn.parameter import is_lazy
 
 from ..errors import UnsupportedError
 from .buckets import Bucket
-from .clipping import GradientNorm, Spread, coefficient, total_norm
+from .clipping import GradientNorm, Spread, coefficient, require_max_norm, total_norm
 from .correspondence import Correspondence, Group, reader
 from .documentation import Docstring
 from .idle import IdleBucket, is_idle
@@ -73,6 +73,8 @@ class _CompiledGroup:
     def matches(self, first: int, group: Group, generation: int, scaled: bool) -> bool:
         """Whether the group and the states are still those that were compiled for."""
         mine, given = self.params, group["params"]
+        if type(given) is not list:
+            given = list(given)
         try:
             same = mine == given
         except RuntimeError:  # Tensors that are not the same were compared.
@@ -240,6 +242,8 @@ class CompiledStep:
 
     def _clip(self, compiled: list[_CompiledGroup], factor: float) -> float:
         """Returns what gradients are multiplied by, of which `factor` takes a scale out."""
+        assert self.max_grad_norm is not None
+        require_max_norm(self.max_grad_norm)
         totals: dict[Spread, float] = defaultdict(float)
         for entry in compiled:
             before = dict(totals)
@@ -254,7 +258,6 @@ class CompiledStep:
                 "cannot be clipped. To disable this error and scale the gradients by the "
                 "non-finite norm anyway, set `error_if_nonfinite=False`"
             )
-        assert self.max_grad_norm is not None
         return factor * coefficient(norm, self.max_grad_norm)
 
     # What torch wraps the step of a class in.
@@ -281,16 +284,35 @@ class CompiledStep:
         compiled = self._compile(scaled)
         if self.max_grad_norm is not None:
             factor = self._clip(compiled, 1.0 if factor is None else factor)
+        # What is refused is refused before anything is stepped.
+        for group, entry in zip(self.param_groups, compiled, strict=True):
+            for position in reversed(range(len(entry.buckets))):
+                try:
+                    entry.buckets[position].accept(group, factor)
+                except ValueError:
+                    # A flag may follow from what has changed.
+                    self._remake(entry.buckets, position, group, factor, scaled)
         for group, entry in zip(self.param_groups, compiled, strict=True):
             position = 0
             while position < len(entry.buckets):
-                bucket = entry.buckets[position]
-                if bucket.step(group, states, factor):
+                if entry.buckets[position].step(group, states, factor):
                     position += 1
                 else:
-                    members = zip(bucket.numbers, bucket.params, strict=True)
-                    entry.buckets[position : position + 1] = self._make_buckets(
-                        group, members, scaled
-                    )
-                    _require_together(entry.buckets)
+                    self._remake(entry.buckets, position, group, factor, scaled)
         return loss
+
+    def _remake(
+        self,
+        buckets: list[Any],
+        position: int,
+        group: Group,
+        factor: float | None,
+        scaled: bool,
+    ) -> None:
+        """Makes a bucket anew, of what its parameters and the group are now."""
+        members = zip(buckets[position].numbers, buckets[position].params, strict=True)
+        made = self._make_buckets(group, members, scaled)
+        for bucket in made:
+            bucket.accept(group, factor)
+        buckets[position : position + 1] = made
+        _require_together(buckets)

@@ -26,6 +26,11 @@ def _counterpart(kind: type) -> type[torch.optim.Optimizer]:
         for base in kind.__mro__:
             if getattr(torch.optim, base.__name__, None) is base is not torch.optim.Optimizer:
                 return base
+        if kind.__name__ == "RuleOptimizer":
+            raise TypeError(
+                "torch has no counterpart of what `updraft.optimizer` makes; a class of "
+                "`updraft.optim` may have one"
+            )
         raise TypeError(f"torch has no optimizer `{kind.__name__}`")
     compiled = vars(sys.modules[__package__]).get(kind.__name__)
     # A class derived from one of torch's may step in another way.

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from ..definition import FileDefinition, RuleDefinition
+from ..errors import InvalidArgumentError
 from ..shipped import require_path
 
 Group = dict[str, Any]
@@ -37,7 +38,7 @@ class Correspondence:
         rule: the definition of the rule, or the name of one that comes with the package.
         hypers: where a parameter group has each hyperparameter of the rule, in the rule's order.
         settings: where it has what the rule is compiled for: static flags, and hyperparameters that
-            flags are derived from.
+            flags are derived from. None is for the rule to decide.
         states: the names of the states in torch's order, or None for the rule's; "step" is the step
             count.
         sparse: what torch says to a sparse gradient; None if the rule takes its rows. A function
@@ -79,7 +80,27 @@ class Correspondence:
 
     def read_settings(self, group: Group) -> dict[str, Any]:
         """Returns what the rule is compiled for, as of now."""
-        return {name: reader(place)(group, None) for name, place in self.settings.items()}
+        settings = {name: reader(place)(group, None) for name, place in self.settings.items()}
+        return {name: value for name, value in settings.items() if value is not None}
+
+
+def require_hypers(places: Mapping[str, Place], group: Group, dtype: torch.dtype) -> None:
+    """Refuses a group that lacks a hyperparameter, such as one of a `state_dict` of another class.
+
+    Raises:
+        InvalidArgumentError: it has no such entry, or nothing at its place in it.
+    """
+    for name, place in places.items():
+        try:
+            reader(place)(group, dtype)
+        except (LookupError, TypeError):
+            entry = f"`{place}`"
+            if isinstance(place, tuple):
+                entry = f"element {place[1]} of `{place[0]}`"
+            raise InvalidArgumentError(
+                f"the hyperparameter `{name}` is {entry} of a parameter group, and one has "
+                + ", ".join(f"`{key}` = {value}" for key, value in group.items() if key != "params")
+            ) from None
 
 
 def same_names(*names: str) -> dict[str, Place]:

@@ -32,6 +32,9 @@ class IdleBucket:
         self.params = params
         self.numbers = numbers
 
+    def accept(self, group: Group, factor: float | None) -> None:
+        """Has no use for hyperparameters."""
+
     def step(self, group: Group, states: OptimizerState, factor: float | None) -> bool:
         """Does nothing; False if a parameter has a gradient."""
         return all(param.grad is None for param in self.params)

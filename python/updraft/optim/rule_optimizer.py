@@ -12,8 +12,8 @@ from .compiled import CompiledStep
 from .correspondence import Correspondence, Place, same_names
 
 
-def _static(name: str, default: Any) -> Place:
-    return lambda group, dtype: group.get(name, default)
+def _static(name: str) -> Place:
+    return lambda group, dtype: group.get(name)
 
 
 class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
@@ -38,7 +38,6 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
         if storage is not None and not isinstance(storage, Mapping):
             raise TypeError(f"`storage` is {type(storage)}; give a dict, `{{name: value}}`")
         params = list(params)
-        groups = [group for group in params if isinstance(group, Mapping)]
         known = self._defaults()
         for name in options:
             if name not in known:
@@ -48,9 +47,7 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
                 )
             if name in rule.hypers and isinstance(options[name], str):
                 raise TypeError(f"hyperparameter `{name}` is {str}; give a number")
-        self._correspond(
-            {name for group in (options, *groups) for name in group}, numerics, storage or {}
-        )
+        self._correspond(numerics, storage or {})
         hypers = {name: value for name, value in known.items() if name not in rule.statics}
         # An entry of the groups, so that it is saved with them; of rules that use it.
         random = {} if seed is None else {"seed": require_seed(seed)}
@@ -58,16 +55,12 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
         # What the rule refuses is refused here and not at the first step.
         self._compile(scaled=False)
 
-    def _correspond(self, named: set[str], numerics: str, storage: Mapping[str, Any]) -> None:
+    def _correspond(self, numerics: str, storage: Mapping[str, Any]) -> None:
         self.correspondence = Correspondence(
             rule=self.rule,
             hypers=self._hyper_places(),
-            # A flag that nobody sets may follow from the hyperparameters.
-            settings={
-                name: _static(name, default)
-                for name, default in self.rule.statics.items()
-                if name in named
-            },
+            # A flag that a group does not set may follow from the hyperparameters.
+            settings={name: _static(name) for name in self.rule.statics},
             states=None,
             sparse=None,
             numerics=numerics,
@@ -91,7 +84,7 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
         choices = state.pop("choices", None)
         if choices is not None:
             self.rule = state["rule"]
-            self._correspond({name for group in state["param_groups"] for name in group}, **choices)
+            self._correspond(**choices)
         super().__setstate__(state)
 
     def __repr__(self) -> str:

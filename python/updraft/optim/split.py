@@ -91,6 +91,11 @@ class _SplitBucket:
         # It has no states, and the scale is gone by then.
         self.after = bucket(optimizer.update, False, like)
 
+    def accept(self, group: Group, factor: float | None) -> None:
+        """Like that of `Bucket`."""
+        self.before.accept(group, factor)
+        self.after.accept(group, None)
+
     @torch.no_grad()
     def step(self, group: Group, states: OptimizerState, factor: float | None) -> bool:
         """Steps the parameter if it has a gradient; False if it has other memory than before."""

@@ -70,6 +70,9 @@ class TorchBucket:
     def _hypers(self, group: Group) -> dict[str, Any]:
         return {name: read(group, self.dtype) for name, read in self.read_hypers.items()}
 
+    def accept(self, group: Group, factor: float | None) -> None:
+        """Hyperparameters are read when it steps."""
+
     def step(self, group: Group, states: OptimizerState, factor: float | None) -> bool:
         """Steps every parameter that has a gradient."""
         with torch.set_grad_enabled(self.in_graph):

@@ -1,0 +1,100 @@
+"""What becomes of parameter groups that are changed between steps."""
+
+import pytest
+import torch
+
+import updraft
+from updraft import optim
+
+from .test_optim import assert_close, parameters, set_gradients
+
+SHAPES = [(9,), (4, 2)]
+
+
+def train(optimizer, params, changes, steps=6):
+    """Takes steps; `changes` has for each group what it is updated with in the middle."""
+    for step in range(steps):
+        if step == steps // 2:
+            for group, change in zip(optimizer.param_groups, changes, strict=True):
+                group.update(change)
+        set_gradients(params, step)
+        optimizer.step()
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [("SGD", {"momentum": 0.9}), ("AdamW", {"maximize": True})],
+)
+def test_flags_follow_what_a_group_says(name, change):
+    """Those of a hyperparameter, and those that are set."""
+    theirs, ours = parameters(shapes=SHAPES), parameters(shapes=SHAPES)
+    reference = getattr(torch.optim, name)(theirs, lr=0.1, foreach=False)
+    optimizer = updraft.optimizer(name, ours, lr=0.1, numerics="torch")
+    for each in ((reference, theirs), (optimizer, ours)):
+        train(*each, [change])
+    assert_close(theirs, ours, 6)
+
+
+@pytest.mark.parametrize("lr", [float("nan"), -1.0])
+def test_what_is_refused_steps_nothing(lr):
+    params = parameters(shapes=SHAPES)
+    optimizer = optim.SGD([{"params": params[:1]}, {"params": params[1:], "lr": 0.1}], lr=0.1)
+    set_gradients(params, 0)
+    optimizer.step()
+    before = [param.detach().clone() for param in params]
+    optimizer.param_groups[1]["lr"] = lr
+    with pytest.raises(ValueError, match=r"Invalid learning rate: -1\.0|`lr` is NaN"):
+        optimizer.step()
+    assert all(param.equal(kept) for param, kept in zip(params, before, strict=True))
+    optimizer.param_groups[1]["lr"] = 0.1
+    optimizer.step()
+    assert not any(param.equal(kept) for param, kept in zip(params, before, strict=True))
+
+
+def test_parameters_in_a_tuple_are_compiled_for_once():
+    params = parameters(shapes=SHAPES)
+    optimizer = optim.AdamW(params)
+    optimizer.param_groups[0]["params"] = tuple(params)
+    set_gradients(params, 0)
+    optimizer.step()
+    (entry,) = optimizer._compiled
+    optimizer.step()
+    assert optimizer._compiled == [entry]
+
+
+def test_groups_of_another_class_are_refused():
+    params = parameters(shapes=SHAPES)
+    given = optim.Lion(params, lr=0.1)
+    set_gradients(params, 0)
+    given.step()
+    optimizer = updraft.optimizer("Lion", params)
+    optimizer.load_state_dict(given.state_dict())
+    with pytest.raises(updraft.InvalidArgumentError) as error:
+        optimizer.step()
+    assert str(error.value) == (
+        "the hyperparameter `beta1` is `beta1` of a parameter group, and one has `lr` = 0.1, "
+        "`betas` = (0.9, 0.99), `weight_decay` = 0.0"
+    )
+    with pytest.raises(updraft.InvalidArgumentError) as error:
+        optim.Lion(params, betas=(0.9,))
+    assert str(error.value).startswith(
+        "the hyperparameter `beta2` is element 1 of `betas` of a parameter group, and one has "
+    )
+
+
+def test_a_norm_to_clip_to_is_checked_at_each_step():
+    params = parameters(shapes=SHAPES)
+    optimizer = optim.with_clipping(optim.SGD(params), max_norm=1.0)
+    optimizer.max_grad_norm = -1.0
+    set_gradients(params, 0)
+    with pytest.raises(updraft.InvalidArgumentError, match=r"^Invalid max_norm: -1\.0$"):
+        optimizer.step()
+
+
+def test_rules_have_no_counterpart():
+    with pytest.raises(TypeError) as error:
+        optim.convert(updraft.optimizer("AdamW", parameters()))
+    assert str(error.value) == (
+        "torch has no counterpart of what `updraft.optimizer` makes; a class of `updraft.optim` "
+        "may have one"
+    )
