@@ -17,8 +17,8 @@ extern "C" {
  *    "target": {"triple": "x86_64-unknown-linux-gnu", "cpu": "znver3", "vector_bits": 256,
  *               "features": ["adx", "aes"]},
  *    "cache": {"folder": "/home/me/.cache/updraft", "max_bytes": 268435456,
- *              "entries": [{"rule": "AdamW", "key": "5f…", "bytes": 9120, "last_used":
- * 1795000000}]}}
+ *              "entries": [{"rule": "AdamW", "key": "5f…", "bytes": 9120,
+ *                           "last_used": 1795000000}]}}
  *
  * `threads` is how many a step has without a pool of the caller's. Without a cache `folder` is
  * empty; the rule of a damaged entry is "?"; `last_used` is in seconds since 1970. `*json` is freed
