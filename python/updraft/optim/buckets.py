@@ -9,11 +9,18 @@ import torch
 from .. import _updraft
 from ..chain import chain
 from ..compiler import Rule
-from ..errors import CompileError, InvalidArgumentError
+from ..errors import InvalidArgumentError
 from ..seed import require_seed
 from ..tracing.rule import transform
 from .adapter import GroupStepper
-from .correspondence import AS_DENSE, Correspondence, Group, reader, require_hypers
+from .correspondence import (
+    AS_DENSE,
+    Correspondence,
+    Group,
+    reader,
+    require_hypers,
+    specialize,
+)
 from .rule_interface import RuleInterface
 from .states import OptimizerState
 
@@ -103,7 +110,6 @@ class Bucket:
         self.dtype = dtype = params[0].dtype
         self.places = correspondence.hypers
         self.read_hypers = [reader(place) for place in correspondence.hypers.values()]
-        settings = correspondence.read_settings(group)
         # The first hyperparameters of a chain are those of its first stage.
         self.accepted = initial = self.hypers(group, 1.0 if scaled else None)
         sparse = correspondence.sparse_of(group)
@@ -117,22 +123,16 @@ class Bucket:
                 self.rule._compiled.address, self.stepped, initial, *refusals, as_dense
             )
 
-        try:
-            make(settings)
-        except ValueError as error:
-            # A flag may follow from hyperparameters: compiled for the values that there are.
-            hypers = dict(zip(correspondence.hypers, self.hypers(group, None), strict=True))
-            try:
-                make(hypers | settings)
-            except ValueError as again:
-                raise (again if isinstance(error, CompileError) else error) from None
+        specialize(
+            make,
+            correspondence.read_settings(group),
+            lambda: dict(zip(self.places, self.hypers(group, None), strict=True)),
+        )
         # Looking up the method takes a quarter of what calling it takes.
         self.take_step = self.stepper.step
         seed = require_seed(group.get("seed", 0))
         self.stepper.set_random(seed if seed < 1 << 63 else seed - (1 << 64), numbers)
-        stored = ["step", *self.rule.stored_states]
-        named = stored if correspondence.states is None else correspondence.states
-        self.states = [name for name in named if name in stored]
+        self.states = correspondence.state_names(self.rule.stored_states)
         bound: list[dict[str, Any]] = []
         for number, param in enumerate(params if states else ()):
             state = dict.get(states, param)
@@ -171,7 +171,7 @@ class Bucket:
         """
         values = self.hypers(group, factor)
         if values != self.accepted:
-            self.stepper.accept_hypers(values)
+            self.stepper.set_hypers(values)
             self.accepted = values
 
     def step(self, group: Group, states: OptimizerState, factor: float | None) -> bool:
@@ -179,7 +179,7 @@ class Bucket:
 
         Nothing is done then.
         """
-        outcome = self.take_step(self.accepted)
+        outcome = self.take_step()
         if outcome == _FRESH:
             states.expect(self)
         return outcome != _MOVED

@@ -1,13 +1,13 @@
 """How a class of `torch.optim` and a rule of the language name the same things."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
 from ..definition import FileDefinition, RuleDefinition
-from ..errors import InvalidArgumentError
+from ..errors import CompileError, InvalidArgumentError
 from ..shipped import require_path
 
 Group = dict[str, Any]
@@ -82,6 +82,31 @@ class Correspondence:
         """Returns what the rule is compiled for, as of now."""
         settings = {name: reader(place)(group, None) for name, place in self.settings.items()}
         return {name: value for name, value in settings.items() if value is not None}
+
+    def state_names(self, stored: Iterable[str]) -> list[str]:
+        """Returns the names of the states that a compiled rule has, in their order."""
+        having = ["step", *stored]
+        return having if self.states is None else [name for name in self.states if name in having]
+
+
+def specialize(
+    make: Callable[[dict[str, Any]], None],
+    settings: dict[str, Any],
+    hypers: Callable[[], dict[str, float]],
+) -> None:
+    """Calls `make` with what to compile a rule for: its settings, or else the values of its
+    hyperparameters too, as a flag may follow from them.
+
+    Raises:
+        ValueError: what `make` says to the settings, or to both if those alone do not compile.
+    """
+    try:
+        make(settings)
+    except ValueError as error:
+        try:
+            make(hypers() | settings)
+        except ValueError as again:
+            raise (again if isinstance(error, CompileError) else error) from None
 
 
 def require_hypers(places: Mapping[str, Place], group: Group, dtype: torch.dtype) -> None:

@@ -5,9 +5,8 @@ from typing import Any
 
 import torch
 
-from ..errors import CompileError
 from .buckets import require_storage
-from .correspondence import AS_DENSE, Correspondence, Group, reader
+from .correspondence import AS_DENSE, Correspondence, Group, reader, specialize
 from .rule_interface import RuleInterface
 from .states import OptimizerState
 
@@ -38,7 +37,6 @@ class TorchBucket:
         self.numbers = numbers
         self.in_graph = in_graph
         self.read_hypers = {name: reader(place) for name, place in correspondence.hypers.items()}
-        settings = correspondence.read_settings(group)
         real = dtype.to_real()
 
         def make(settings: dict[str, Any]) -> None:
@@ -46,18 +44,13 @@ class TorchBucket:
             self.function = correspondence.definition.to_torch(set=settings, storage=storage)
             self.rule = self.function._module(real, self._hypers(group))[0].rule
 
-        try:
-            make(settings)
-        except ValueError as error:
-            hypers = {name: float(value) for name, value in self._hypers(group).items()}
-            try:
-                make(hypers | settings)
-            except ValueError as again:
-                raise (again if isinstance(error, CompileError) else error) from None
+        specialize(
+            make,
+            correspondence.read_settings(group),
+            lambda: {name: float(value) for name, value in self._hypers(group).items()},
+        )
         self.group_states = RuleInterface(self.rule).group_states
-        stored = ["step", *self.rule.states]
-        named = stored if correspondence.states is None else correspondence.states
-        self.states = [name for name in named if name in stored]
+        self.states = correspondence.state_names(self.rule.states)
         # Of parameters whose states have no count.
         self.counts: dict[int, torch.Tensor] = {}
         self.made: list[tuple[torch.Tensor, dict[str, Any]]] = []
