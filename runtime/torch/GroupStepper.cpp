@@ -2,6 +2,7 @@
 
 #include "runtime/torch/GroupStepper.h"
 
+#include "runtime/cpu/PoolParts.h"
 #include "runtime/torch/InterpreterLock.h"
 #include "runtime/torch/IntraOpPool.h"
 #include "runtime/torch/TensorView.h"
@@ -17,6 +18,7 @@
 #include <utility>
 
 using namespace updraft::torch_adapter;
+using updraft::runtime::forParts;
 
 /// What is less is not worth a thread's waking up.
 constexpr size_t paramsPerPart = 2000;
@@ -68,8 +70,7 @@ size_t GroupStepper::checked(int64_t param) const {
 }
 
 void GroupStepper::setHypers(const std::vector<double> &values) {
-  if (values == hypers)
-    return;
+  std::lock_guard lock(mutex);
   TORCH_CHECK_VALUE(values.size() == hyperNames.size(), "there are ", values.size(),
                     " hyperparameters; the rule has ", hyperNames.size());
   std::vector<upd_hyper> changed;
@@ -79,11 +80,6 @@ void GroupStepper::setHypers(const std::vector<double> &values) {
   check(Library::get().upd_optimizer_set_hypers(handle->optimizer, 0, changed.data(),
                                                 changed.size()));
   hypers = values;
-}
-
-void GroupStepper::acceptHypers(const std::vector<double> &values) {
-  std::lock_guard lock(mutex);
-  setHypers(values);
 }
 
 void GroupStepper::setRandom(int64_t seed, const std::vector<int64_t> &numbers) {
@@ -176,7 +172,7 @@ void GroupStepper::takeGradient(size_t index) {
   table.set(index, view, real->storage());
 }
 
-int64_t GroupStepper::step(const std::vector<double> &values) {
+int64_t GroupStepper::step() {
   std::lock_guard lock(mutex);
   // References last until the step is done: another thread may replace `.grad`.
   struct Drop {
@@ -218,11 +214,10 @@ int64_t GroupStepper::step(const std::vector<double> &values) {
   {
     // Until there are references to them, `.grad` alone keeps gradients.
     InterpreterLock python;
-    forParts(params.size(), paramsPerPart, look);
+    forParts(*intraOpPool(), params.size(), paramsPerPart, look);
   }
   if (found.moved)
     return Moved;
-  setHypers(values);
   if (found.counted)
     readCounts();
   for (size_t i = 0; i < params.size() && (found.unusual || !denseRefusal.empty()); ++i) {
@@ -235,7 +230,7 @@ int64_t GroupStepper::step(const std::vector<double> &values) {
   check(Library::get().upd_optimizer_get_steps(handle->optimizer, reached.data(), reached.size()));
 
   std::atomic<bool> anyFresh = false;
-  forParts(params.size(), paramsPerPart, [&](size_t begin, size_t end) {
+  forParts(*intraOpPool(), params.size(), paramsPerPart, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       if ((i - begin) % block == 0)
         readAhead(i, std::min(i + block, end));

@@ -31,8 +31,8 @@ public:
   /// the number of each parameter among those of all groups.
   void setRandom(int64_t seed, const std::vector<int64_t> &numbers);
 
-  /// Takes hyperparameters for the next step; throws what the rule says to them, and keeps the old.
-  void acceptHypers(const std::vector<double> &hypers);
+  /// Sets all hyperparameters; throws what the rule says to them, and keeps the old.
+  void setHypers(const std::vector<double> &hypers);
 
   enum Outcome : int64_t {
     Done = 0,
@@ -43,7 +43,7 @@ public:
 
   /// One step of every parameter that has a gradient. Neither a gradient nor `.grad` is written. An
   /// error is thrown before anything is written.
-  int64_t step(const std::vector<double> &hypers);
+  int64_t step();
 
   /// The parameters, by number, that got their states in steps since the last call.
   std::vector<int64_t> takeFresh();
@@ -82,7 +82,6 @@ private:
   /// Who knows of a parameter's states; New ones are of the step that runs.
   enum class StateOrigin : uint8_t { None, New, Known };
 
-  void setHypers(const std::vector<double> &hypers);
   bool hasOtherCount(size_t index) const;
   void readCounts();
   void takeGradient(size_t index);

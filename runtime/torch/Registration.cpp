@@ -21,7 +21,7 @@ TORCH_LIBRARY(updraft, library) {
   library.class_<GroupStepper>("GroupStepper")
       .def(torch::init<int64_t, std::vector<at::Tensor>, std::vector<double>, std::string,
                        std::string, bool>())
-      .def("accept_hypers", &GroupStepper::acceptHypers)
+      .def("set_hypers", &GroupStepper::setHypers)
       .def("set_random", &GroupStepper::setRandom)
       .def("step", &GroupStepper::step)
       .def("take_fresh", &GroupStepper::takeFresh)

@@ -54,7 +54,8 @@ class _Move:
         try:
             for target, part in zip(self.targets, parts, strict=True):
                 target.grad = part
-            self.stepper.step([length])
+            self.stepper.set_hypers([length])
+            self.stepper.step()
         finally:
             for target in self.targets:
                 target.grad = None
