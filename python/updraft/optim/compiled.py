@@ -4,6 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from types import NoneType
 from typing import Any
 
 import torch
@@ -40,6 +41,16 @@ def _require_together(buckets: list[Any]) -> None:
         )
 
 
+# Equal values of these are the same to a rule, and none of them changes.
+_CONSTANTS = (float, int, str, NoneType)
+
+
+def _is_constant(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return all(map(_is_constant, value))
+    return isinstance(value, _CONSTANTS)
+
+
 class _CompiledGroup:
     """What a parameter group was when it was compiled, and how it is stepped."""
 
@@ -50,6 +61,8 @@ class _CompiledGroup:
         self.single = [
             i for i, param in enumerate(self.params) if is_lazy(param) or param.numel() == 1
         ]
+        #: What the group had when its hyperparameters were taken, if that can be told by comparing.
+        self.taken: Group | None = None
         self.scaled = scaled
         correspondences = optimizer._correspondences()
         self.read_settings = [
@@ -69,6 +82,27 @@ class _CompiledGroup:
 
     def current_settings(self, group: Group) -> list[Any]:
         return [*(read(group, None) for read in self.read_settings), self.sparse_of(group)]
+
+    def is_taken(self, first: int, group: Group, generation: int, scaled: bool) -> bool:
+        """Whether the step can be taken without another look at the group: the usual case."""
+        mine = self.params
+        try:
+            return (
+                self.taken == group
+                and all(mine[i] is group["params"][i] for i in self.single)
+                and self.generation == generation
+                and self.scaled == scaled
+                and self.first == first
+                and self.swapping == swapping()
+            )
+        except RuntimeError:  # Tensors that are not the same were compared.
+            return False
+
+    def take(self, group: Group, factor: float | None) -> None:
+        """Remembers the group as one whose hyperparameters the buckets have accepted."""
+        others = (value for key, value in group.items() if key != "params")
+        comparable = factor is None and all(map(_is_constant, others))
+        self.taken = group | {"params": self.params} if comparable else None
 
     def matches(self, first: int, group: Group, generation: int, scaled: bool) -> bool:
         """Whether the group and the states are still those that were compiled for."""
@@ -227,18 +261,25 @@ class CompiledStep:
             )
         return buckets
 
-    def _compile(self, scaled: bool) -> list[_CompiledGroup]:
-        """Returns what steps each group, of what it and the states are now."""
+    def _compile(self, scaled: bool) -> tuple[list[_CompiledGroup], list[int]]:
+        """Returns what steps each group, of what it and the states are now, and the numbers of
+        those whose hyperparameters are to be accepted.
+        """
         compiled = self._compiled
+        changed: list[int] = []
         del compiled[len(self.param_groups) :]
         first = 0
+        generation = self._generation.number
         for number, group in enumerate(self.param_groups):
             if number == len(compiled):
                 compiled.append(_CompiledGroup(self, first, group, scaled))
-            elif not compiled[number].matches(first, group, self._generation.number, scaled):
-                compiled[number] = _CompiledGroup(self, first, group, scaled)
+                changed.append(number)
+            elif not compiled[number].is_taken(first, group, generation, scaled):
+                if not compiled[number].matches(first, group, generation, scaled):
+                    compiled[number] = _CompiledGroup(self, first, group, scaled)
+                changed.append(number)
             first += len(compiled[number].params)
-        return compiled
+        return compiled, changed
 
     def _clip(self, compiled: list[_CompiledGroup], factor: float) -> float:
         """Returns what gradients are multiplied by, of which `factor` takes a scale out."""
@@ -281,17 +322,20 @@ class CompiledStep:
         factor = None if scale is None else 1 / scale.item()
         scaled = scale is not None or self.max_grad_norm is not None
         states = self.__dict__["state"]
-        compiled = self._compile(scaled)
+        compiled, changed = self._compile(scaled)
         if self.max_grad_norm is not None:
             factor = self._clip(compiled, 1.0 if factor is None else factor)
         # What is refused is refused before anything is stepped.
-        for group, entry in zip(self.param_groups, compiled, strict=True):
+        for number in changed:
+            group, entry = self.param_groups[number], compiled[number]
+            entry.taken = None
             for position in reversed(range(len(entry.buckets))):
                 try:
                     entry.buckets[position].accept(group, factor)
                 except ValueError:
                     # A flag may follow from what has changed.
                     self._remake(entry.buckets, position, group, factor, scaled)
+            entry.take(group, factor)
         for group, entry in zip(self.param_groups, compiled, strict=True):
             position = 0
             while position < len(entry.buckets):
