@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..compiler import read_source
+from ..shipped_constructor import comment
 
 _MEANINGS = {
     "params": "parameters, pairs of names and parameters, or dicts that define parameter groups",
@@ -57,16 +58,6 @@ _PLACES = {
 
 def _file(path: str) -> str:
     return read_source(path).decode()
-
-
-def comment(path: str) -> list[str]:
-    """The paragraphs of the comment that a rule's file begins with."""
-    lines = []
-    for line in _file(path).splitlines():
-        if not line.startswith("//"):
-            break
-        lines.append(line[2:].removeprefix(" "))
-    return "\n".join(lines).split("\n\n")
 
 
 def _section(title: str, text: str) -> str:

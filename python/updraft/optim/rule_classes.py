@@ -2,22 +2,15 @@
 
 import functools
 import inspect
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from ..definition import FileDefinition
 from ..shipped import require_path, shipped_rules
+from ..shipped_constructor import is_beta, signature
 from .correspondence import Place
 from .documentation import Docstring
 from .rule_optimizer import RuleOptimizer
-
-_NAMED = inspect.Parameter.KEYWORD_ONLY
-_ANY = inspect.Parameter.POSITIONAL_OR_KEYWORD
-
-
-def _is_beta(name: str) -> bool:
-    return re.fullmatch(r"beta\d", name) is not None
 
 
 class ShippedOptimizer(RuleOptimizer):
@@ -38,7 +31,7 @@ class ShippedOptimizer(RuleOptimizer):
         super().__init__(self.definition, params, **bound)
 
     def _hyper_places(self) -> Mapping[str, Place]:
-        betas = [name for name in self.rule.hypers if _is_beta(name)]
+        betas = [name for name in self.rule.hypers if is_beta(name)]
         return {
             name: ("betas", betas.index(name)) if name in betas else name
             for name in self.rule.hypers
@@ -50,22 +43,6 @@ class ShippedOptimizer(RuleOptimizer):
             for name, parameter in self.__signature__.parameters.items()
             if name in ("betas", *self.rule.hypers, *self.rule.statics)
         }
-
-
-def _signature(definition: FileDefinition) -> inspect.Signature:
-    parameters = [inspect.Parameter("params", _ANY)]
-    betas = tuple(value for name, value in definition.hypers.items() if _is_beta(name))
-    for name, value in definition.hypers.items():
-        if not _is_beta(name):
-            parameters.append(inspect.Parameter(name, _ANY, default=value))
-        elif all(parameter.name != "betas" for parameter in parameters):
-            parameters.append(inspect.Parameter("betas", _ANY, default=betas))
-    for name, value in definition.statics.items():
-        parameters.append(inspect.Parameter(name, _NAMED, default=value))
-    parameters.append(inspect.Parameter("storage", _NAMED, default=None))
-    parameters.append(inspect.Parameter("numerics", _NAMED, default="ieee"))
-    parameters.append(inspect.Parameter("seed", _NAMED, default=None))
-    return inspect.Signature(parameters)
 
 
 @functools.cache
@@ -82,7 +59,7 @@ def shipped_class(name: str) -> type[ShippedOptimizer]:
     contents = {
         "__module__": "updraft.optim",
         "__doc__": Docstring(lambda: path),
-        "__signature__": _signature(definition),
+        "__signature__": signature(definition),
         "definition": definition,
     }
     return type(name, (ShippedOptimizer,), contents)
