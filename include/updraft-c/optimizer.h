@@ -56,14 +56,17 @@ UPD_EXPORT size_t upd_optimizer_group_count(const upd_optimizer *optimizer);
 UPD_EXPORT upd_status upd_optimizer_step(upd_optimizer *optimizer, const upd_tensor *grads,
                                          size_t grad_count);
 
-/* A gradient of some rows of a parameter, which are what its first dimension counts. The values
- * have the parameter's shape with `index_count` rows, and its strides within a row; the row that
- * indices[i] names has row i of the values. */
+/* A gradient of some rows of a parameter, which are what its first dimension counts, or its first
+ * `index_dims` dimensions together, in the order in which they lie in memory: if these dimensions
+ * are row-major, row i * shape[1] + j is what [i, j] has. A scalar is one row. The values have the
+ * shape [index_count, the other dimensions of the parameter], and its strides within a row; the row
+ * that indices[i] names has row i of the values. */
 typedef struct upd_row_grad {
   size_t param;           /* counted over all groups */
   const int64_t *indices; /* of rows, each larger than the one before; null if there are none */
   size_t index_count;
   upd_tensor values;
+  int32_t index_dims; /* 0 stands for 1 */
 } upd_row_grad;
 
 /* A step in which some gradients are of some rows: the other rows and their states are left alone,
@@ -72,11 +75,11 @@ typedef struct upd_row_grad {
  * listed, but for the first step, which makes states for all rows and fills those that do not start
  * as zeros. `grads` is as for upd_optimizer_step, absent for each parameter of `row_grads`; or null
  * with a count of 0, where there are no others.
- * Refused beside what upd_optimizer_step refuses: a parameter that has two gradients, or whose rows
- * are not apart in memory; indices that are not in range and ascending; a rule that reduces over
- * tensors, batches, columns or groups, has states over columns or groups or in blocks, or draws
- * random numbers, as UPD_BF16_STOCHASTIC does; the first step of a parameter, if a state starts
- * from what the step finds (`state start = param`). */
+ * Refused beside what upd_optimizer_step refuses: a parameter that has two gradients, or fewer than
+ * `index_dims` dimensions, or whose rows are not apart in memory; indices that are not in range and
+ * ascending; a rule that reduces over tensors, batches, columns or groups, has states over columns
+ * or groups or in blocks, or draws random numbers, as UPD_BF16_STOCHASTIC does; the first step of a
+ * parameter, if a state starts from what the step finds (`state start = param`). */
 UPD_EXPORT upd_status upd_optimizer_step_rows(upd_optimizer *optimizer, const upd_tensor *grads,
                                               size_t grad_count, const upd_row_grad *row_grads,
                                               size_t row_grad_count);

@@ -107,8 +107,8 @@ void Optimizer::step(nb::sequence grads, const std::vector<RowGrad> &rowGrads) {
   for (const RowGrad &rowGrad : rowGrads) {
     indices.push_back(nb::cast<IndexArray>(rowGrad.indices));
     keep.emplace_back(rowGrad.values, describe("gradient", rowGrad.param).c_str());
-    rows.push_back(
-        {rowGrad.param, indices.back().data(), indices.back().size(), keep.back().tensor()});
+    rows.push_back({rowGrad.param, indices.back().data(), indices.back().size(),
+                    keep.back().tensor(), rowGrad.indexDims});
   }
   // Without others, the engine keeps the plan that it has for these.
   call([&](upd_optimizer *optimizer) {
@@ -197,10 +197,10 @@ void updraft::python::bindOptimizer(nb::module_ &module) {
       .def(
           "step",
           [](Optimizer &self, nb::sequence grads,
-             std::vector<std::tuple<size_t, nb::object, nb::object>> rows) {
+             std::vector<std::tuple<size_t, nb::object, nb::object, int32_t>> rows) {
             std::vector<Optimizer::RowGrad> rowGrads;
-            for (auto &[param, indices, values] : rows)
-              rowGrads.push_back({param, std::move(indices), std::move(values)});
+            for (auto &[param, indices, values, dims] : rows)
+              rowGrads.push_back({param, std::move(indices), std::move(values), dims});
             self.step(grads, rowGrads);
           },
           nb::arg("grads"), nb::arg("rows"))

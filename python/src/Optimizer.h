@@ -34,6 +34,7 @@ public:
     size_t param;
     nanobind::object indices;
     nanobind::object values;
+    int32_t indexDims;
   };
 
   void step(nanobind::sequence grads, const std::vector<RowGrad> &rowGrads);

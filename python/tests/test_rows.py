@@ -145,10 +145,13 @@ def test_what_is_refused(momentum):
     )
     refuse(invalid, "parameter 1 does not exist; the optimizer has 1", [1], values, param=1)
     with pytest.raises(invalid) as error:
-        optimizer.step([torch.eye(5, 2).to_sparse()])
+        optimizer.step([torch.sparse_coo_tensor(numpy.empty((0, 1)), torch.ones(1, 5, 2))])
+    assert str(error.value) == "gradient 0 is sparse in no dimension; give the dense one"
+    with pytest.raises(invalid) as error:
+        optimizer.step([updraft.Rows([1], values[0, :1], dims=3)])
     assert str(error.value) == (
-        "gradient 0 is sparse in 2 dimensions; give one that is in the first, and dense in the "
-        "others"
+        "index_dims of parameter `0` is 3, but it has 2 dimensions; give how many of them count "
+        "the rows"
     )
     larger = torch.sparse_coo_tensor([[1]], torch.ones(1, 2), (9, 2), check_invariants=True)
     with pytest.raises(invalid) as error:

@@ -2,6 +2,7 @@
 
 import errno
 import functools
+import math
 import operator
 import os
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
@@ -53,11 +54,13 @@ def _storage_of(groups: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 class Rows:
-    """A gradient of some rows of a parameter, which are what its first dimension counts.
+    """A gradient of some rows of a parameter, which are what its first dimensions count.
 
     Args:
         indices: the rows, in ascending order and each once: integers in a list or an array.
-        values: an array of the parameter's shape, but with as many rows as there are indices.
+        values: an array of the shape of a row, after one dimension of as many as there are indices.
+        dims: how many dimensions count the rows, in the order in which they lie in memory. With 2,
+            the row `3 * i + j` of a row-major parameter [4, 3] is its element [i, j].
 
     >>> import numpy
     >>> from updraft import compile
@@ -69,12 +72,36 @@ class Rows:
     array([ 0., -1.,  0., -1.], dtype=float32)
     """
 
-    def __init__(self, indices: Any, values: Any) -> None:
+    def __init__(self, indices: Any, values: Any, dims: int = 1) -> None:
         self.indices = indices
         self.values = values
+        self.dims = dims
 
     def __repr__(self) -> str:
-        return f"Rows({self.indices!r}, {self.values!r})"
+        dims = "" if self.dims == 1 else f", dims={self.dims}"
+        return f"Rows({self.indices!r}, {self.values!r}{dims})"
+
+
+def _strides(param: Any) -> tuple[int, ...]:
+    """The strides of an array in elements."""
+    if hasattr(param, "strides"):
+        return tuple(stride // param.itemsize for stride in param.strides)
+    import torch
+
+    return tuple((param if hasattr(param, "stride") else torch.from_dlpack(param)).stride())
+
+
+def _sparse_rows(grad: Any, param: Any) -> Rows:
+    """Returns the rows that a sparse tensor of torch has."""
+    grad = grad.coalesce()
+    dims, indices, values = grad.sparse_dim(), grad.indices(), grad.values()
+    if dims == 1:
+        return Rows(indices[0], values)
+    strides = _strides(param)
+    size = math.prod(grad.shape[dims:]) or 1
+    begins = sum((indices[i] * (strides[i] // size) for i in range(dims)), indices.new_zeros(()))
+    begins, order = begins.sort()
+    return Rows(begins, values[order], dims)
 
 
 def _rows_of(grad: Any, param: Any, what: str) -> Rows | None:
@@ -83,18 +110,14 @@ def _rows_of(grad: Any, param: Any, what: str) -> Rows | None:
         return grad
     if not getattr(grad, "is_sparse", False):
         return None
-    if grad.sparse_dim() != 1:
-        raise InvalidArgumentError(
-            f"{what} is sparse in {grad.sparse_dim()} dimensions; give one that is in the first, "
-            "and dense in the others"
-        )
+    if grad.sparse_dim() == 0:
+        raise InvalidArgumentError(f"{what} is sparse in no dimension; give the dense one")
     shape, expected = list(grad.shape), list(param.shape)
     if shape != expected:
         raise InvalidArgumentError(
             f"{what} is {shape}, but its parameter is {expected}; give a tensor of the same shape"
         )
-    grad = grad.coalesce()
-    return Rows(grad.indices()[0], grad.values())
+    return _sparse_rows(grad, param)
 
 
 def _index_array(indices: Any, what: str) -> Any:
@@ -283,7 +306,7 @@ class Optimizer:
                 found = _rows_of(grad, params[index], f"gradient {index}")
                 if found is not None:
                     indices = _index_array(found.indices, f"gradient {index}")
-                    rows.append((index, indices, found.values))
+                    rows.append((index, indices, found.values, found.dims))
                     grads[index] = None
         self._optimizer.step(grads, rows)
 

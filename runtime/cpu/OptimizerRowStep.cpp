@@ -10,9 +10,34 @@
 
 using namespace updraft::runtime;
 
+/// How many first dimensions of the parameter count the rows: none of a scalar, which is one.
+static int32_t indexDimsOf(const upd_row_grad &rowGrad, const TensorLayout &layout) {
+  return std::min(std::max(rowGrad.index_dims, 1), layout.rank);
+}
+
+static int64_t rowsOf(const upd_row_grad &rowGrad, const TensorLayout &layout) {
+  int64_t rows = 1;
+  for (int32_t i = 0; i < indexDimsOf(rowGrad, layout); ++i)
+    rows *= layout.shape[i];
+  return rows;
+}
+
+static int64_t elementsOfRow(const upd_row_grad &rowGrad, const TensorLayout &layout) {
+  return layout.elements == 0 ? 0 : layout.elements / rowsOf(rowGrad, layout);
+}
+
+/// Whether each row is one run of memory.
+static bool hasRowsApart(const upd_row_grad &rowGrad, const TensorLayout &layout) {
+  const int64_t rowElements = elementsOfRow(rowGrad, layout);
+  for (int32_t i = 0; i < indexDimsOf(rowGrad, layout); ++i)
+    if (layout.shape[i] > 1 && layout.strides[i] < rowElements)
+      return false;
+  return true;
+}
+
 Status Optimizer::checkRowIndices(const upd_row_grad &rowGrad) const {
   const std::string &name = names[rowGrad.param];
-  const int64_t rows = params[rowGrad.param].layout.shape[0];
+  const int64_t rows = rowsOf(rowGrad, params[rowGrad.param].layout);
   if (rowGrad.index_count > static_cast<size_t>(rows))
     return invalidArgument(fmt::format("there are {} indices for the {} rows of parameter `{}`; "
                                        "give each row once",
@@ -41,16 +66,18 @@ Status Optimizer::checkRowIndices(const upd_row_grad &rowGrad) const {
 
 Status Optimizer::checkRowValues(const upd_row_grad &rowGrad) const {
   const TensorLayout &layout = params[rowGrad.param].layout;
-  const auto rank = static_cast<size_t>(layout.rank);
-  std::vector<int64_t> shape(layout.shape, layout.shape + rank);
-  std::vector<int64_t> strides(layout.strides, layout.strides + rank);
-  const int64_t rowElements = layout.shape[0] == 0 ? 0 : layout.elements / layout.shape[0];
-  shape[0] = static_cast<int64_t>(rowGrad.index_count);
-  strides[0] = rowElements;
-  TensorLayout expected = layout;
+  const int32_t dims = indexDimsOf(rowGrad, layout);
+  const int64_t rowElements = elementsOfRow(rowGrad, layout);
+  std::vector<int64_t> shape{static_cast<int64_t>(rowGrad.index_count)}, strides{rowElements};
+  shape.insert(shape.end(), layout.shape + dims, layout.shape + layout.rank);
+  strides.insert(strides.end(), layout.strides + dims, layout.strides + layout.rank);
+  TensorLayout expected;
   expected.shape = shape.data();
   expected.strides = strides.data();
+  expected.rank = static_cast<int32_t>(shape.size());
   expected.elements = shape[0] * rowElements;
+  for (int64_t i = expected.rank - 1, stride = 1; i >= 0; stride *= shape[i--])
+    expected.rowMajor &= strides[i] == stride || shape[i] == 1;
   const std::string subject = fmt::format("gradient of parameter `{}`", names[rowGrad.param]);
   if (!hasLayout(rowGrad.values, expected))
     return invalidArgument(
@@ -81,17 +108,23 @@ Status Optimizer::checkRowGradient(const upd_row_grad &rowGrad) const {
                                        "give a gradient of the whole parameter",
                                        interface().name, name, reason));
   const TensorLayout &layout = param.layout;
-  if (layout.rank == 0)
-    return invalidArgument(fmt::format("parameter `{}` is a scalar and has no rows; give a "
-                                       "gradient of the whole parameter",
-                                       name));
-  if (layout.rank != 2 && RowsRun::needsMatrix(interface(), planOfParam))
-    return invalidArgument(fmt::format(
-        "parameter `{}` has {} dimensions, but rule `{}` works on the rows of matrices; give a "
-        "gradient of the whole parameter",
-        name, layout.rank, interface().name));
-  if (layout.elements != 0 && layout.shape[0] > 1 &&
-      layout.strides[0] != layout.elements / layout.shape[0]) {
+  if (rowGrad.index_dims < 0 || rowGrad.index_dims > std::max(layout.rank, 1))
+    return invalidArgument(fmt::format("index_dims of parameter `{}` is {}, but it has {} "
+                                       "dimensions; give how many of them count the rows",
+                                       name, rowGrad.index_dims, layout.rank));
+  if (RowsRun::needsMatrix(interface(), planOfParam)) {
+    if (layout.rank != 2)
+      return invalidArgument(fmt::format(
+          "parameter `{}` has {} dimensions, but rule `{}` works on the rows of matrices; give a "
+          "gradient of the whole parameter",
+          name, layout.rank, interface().name));
+    if (rowGrad.index_dims > 1)
+      return invalidArgument(fmt::format(
+          "the gradient of parameter `{}` has single elements, but rule `{}` works on the rows of "
+          "matrices; give whole rows",
+          name, interface().name));
+  }
+  if (layout.elements != 0 && !hasRowsApart(rowGrad, layout)) {
     upd_tensor tensor{};
     tensor.shape = layout.shape;
     tensor.strides = layout.strides;
@@ -120,10 +153,11 @@ void Optimizer::addRowsRun(const upd_row_grad &rowGrad, const std::vector<int64_
                            std::deque<RowsRun> &runs) const {
   const size_t param = rowGrad.param;
   const Param &found = params[param];
-  RowsRun &run = runs.emplace_back(kernels, found.plan, static_cast<uint32_t>(param),
-                                   PrologueRows::Key{found.group, isFirst(param), stepsOf(param)},
-                                   found.shape, groupSizes, found.layout.shape[0], rowGrad.indices,
-                                   static_cast<int64_t>(rowGrad.index_count), rowGrad.values.data);
+  RowsRun &run =
+      runs.emplace_back(kernels, found.plan, static_cast<uint32_t>(param),
+                        PrologueRows::Key{found.group, isFirst(param), stepsOf(param)}, found.shape,
+                        groupSizes, rowsOf(rowGrad, found.layout), rowGrad.indices,
+                        static_cast<int64_t>(rowGrad.index_count), rowGrad.values.data);
   run.setStream(StreamIndex::Param, found.data);
   if (hasStates(param))
     setRowStates(run);

@@ -1,5 +1,5 @@
 //===- RowsRun.h - One plan of a rule, applied to some rows of a parameter ----------*- C++ -*-===//
-// A row is what lies behind one index of the first dimension. Kernels take rows for tensors: their
+// A row is what lies behind one index of the first dimensions. Kernels take rows for tensors: their
 // streams point into the parameter and its states, so nothing is copied, and time and memory
 // traffic depend on the rows that are listed alone.
 
@@ -26,7 +26,7 @@ public:
   static bool needsMatrix(const RuleInterface &rule, const PlanInterface &plan);
 
   /// `gradient` has one row for each of the `count` indices, which ascend; both must outlive the
-  /// run. `shape` is the whole parameter's, and `rows` the size of its first dimension;
+  /// run. `shape` is the whole parameter's, which has `rows` rows;
   /// `groupSizes` has the elements of each group that take part in the step.
   RowsRun(std::shared_ptr<const Kernels> kernels, size_t plan, uint32_t param,
           const PrologueRows::Key &key, const TensorShape &shape,

@@ -5,6 +5,7 @@
 #include "runtime/cpu/PoolParts.h"
 #include "runtime/torch/InterpreterLock.h"
 #include "runtime/torch/IntraOpPool.h"
+#include "runtime/torch/SparseRows.h"
 #include "runtime/torch/TensorView.h"
 
 #include <ATen/ops/empty.h>
@@ -131,16 +132,13 @@ void GroupStepper::takeGradient(size_t index) {
     return;
   if (grad.is_sparse() && !sparseAsDense) {
     TORCH_CHECK(sparseRefusal.empty(), sparseRefusal);
-    at::Tensor coalesced = grad.coalesce();
-    TORCH_CHECK_VALUE(coalesced.sparse_dim() == 1, "the gradient of parameter ", index,
-                      " is sparse in ", coalesced.sparse_dim(),
-                      " dimensions; it must be in the first, and dense in the others");
-    at::Tensor indices = coalesced._indices()[0].contiguous();
-    at::Tensor values = realOf(coalesced._values());
-    rowGrads.push_back({index, static_cast<const int64_t *>(indices.const_data_ptr()),
-                        static_cast<size_t>(indices.numel()), viewOf(values, "a gradient")});
-    held.push_back(std::move(indices));
-    held.push_back(std::move(values));
+    TORCH_CHECK_VALUE(grad.sizes() == params[index].sizes(), "the gradient of parameter ", index,
+                      " is ", grad.sizes(), ", but the parameter is ", params[index].sizes(),
+                      "; give a tensor of the same shape");
+    SparseRows rows = sparseRowsOf(grad, table.sizes(index), table.strides(index));
+    rowGrads.push_back(rows.of(index));
+    held.push_back(std::move(rows.indices));
+    held.push_back(std::move(rows.values));
     return;
   }
   TORCH_CHECK(denseRefusal.empty(), denseRefusal);

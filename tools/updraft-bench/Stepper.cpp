@@ -134,7 +134,7 @@ void Stepper::step() {
   if (lists.empty())
     return check(upd_optimizer_step(optimizer, grads.data(), grads.size()));
   const std::vector<int64_t> &list = lists[nextList++ % rowLists];
-  const upd_row_grad rows{0, list.data(), list.size(), grads[0]};
+  const upd_row_grad rows{0, list.data(), list.size(), grads[0], 0};
   check(upd_optimizer_step_rows(optimizer, nullptr, 0, &rows, 1));
 }
 

@@ -169,7 +169,7 @@ void RowRun::step() {
   fillElements(format, grad.data(), count, random, steps == 3);
   const std::vector<char> before = grad;
   const upd_row_grad rows = {0, indices.data(), indices.size(),
-                             view(grad, gradDimensions, dtypeOf(format))};
+                             view(grad, gradDimensions, dtypeOf(format)), 0};
   ASSERT_EQ(upd_optimizer_step_rows(optimizer.get(), nullptr, 0, &rows, 1), UPD_OK)
       << upd_last_error();
   ASSERT_EQ(grad, before);

@@ -13,7 +13,7 @@ using namespace updraft::runtime::test;
 namespace {
 
 upd_row_grad rowGrad(size_t param, const std::vector<int64_t> &indices, const upd_tensor &values) {
-  return {param, indices.data(), indices.size(), values};
+  return {param, indices.data(), indices.size(), values, 0};
 }
 
 std::string stepText(Optimizer &optimizer, const upd_row_grad &rowGrad) {
@@ -55,6 +55,26 @@ TEST(OptimizerRowStep, ValuesBelongToIndicesInOrder) {
   const std::vector<int64_t> indices = {0, 2};
   ASSERT_EQ(stepText(*optimizer, rowGrad(0, indices, g.view())), "ok");
   EXPECT_EQ(w.data, (std::vector<float>{-0.1f, -0.2f, 0, 0, -0.1f * 3, -0.1f * 4}));
+}
+
+/// Several dimensions count the rows, in the order of memory; a scalar is one row.
+TEST(OptimizerRowStep, RowsOfSeveralDimensions) {
+  TestTensor<float> w({2, 3, 2}, 0), turned({2, 3}, 0), scalar({}, 0);
+  turned.strides = {1, 2};
+  TestTensor<float> pairs({2, 2}), single({2}), one({1}, 3);
+  pairs.data = {1, 2, 3, 4};
+  single.data = {1, 2};
+  auto optimizer = makeOptimizer(momentumRule(), {w.view(), turned.view(), scalar.view()});
+  const std::vector<int64_t> some = {1, 5}, first = {0};
+  upd_row_grad rows[] = {rowGrad(0, some, pairs.view()), rowGrad(1, some, single.view()),
+                         rowGrad(2, first, one.view())};
+  rows[0].index_dims = rows[1].index_dims = 2;
+  rows[2].index_dims = 1;
+  ASSERT_EQ(textOf(optimizer->stepRows(nullptr, 0, rows, 3)), "ok");
+  EXPECT_EQ(w.data,
+            (std::vector<float>{0, 0, -0.1f, -0.2f, 0, 0, 0, 0, 0, 0, -0.1f * 3, -0.1f * 4}));
+  EXPECT_EQ(turned.data, (std::vector<float>{0, -0.1f, 0, 0, 0, -0.2f}));
+  EXPECT_EQ(scalar.data, (std::vector<float>{-0.1f * 3}));
 }
 
 /// Any rows, on any number of threads, as a step of the rows as a tensor of their own: two passes,
@@ -216,9 +236,9 @@ TEST(OptimizerRowStep, RefusesIndices) {
                                 "of a row, and give it once");
   EXPECT_EQ(refusal({1, 7, 2}),
             "index 2 of parameter `0` is 2, after 7; give rows in ascending order");
-  EXPECT_EQ(stepText(*optimizer, {0, nullptr, 3, g.view()}),
+  EXPECT_EQ(stepText(*optimizer, {0, nullptr, 3, g.view(), 0}),
             "the indices of parameter `0` are null, but index_count is 3");
-  EXPECT_EQ(stepText(*optimizer, {0, reinterpret_cast<int64_t *>(8), 11, many.view()}),
+  EXPECT_EQ(stepText(*optimizer, {0, reinterpret_cast<int64_t *>(8), 11, many.view(), 0}),
             "there are 11 indices for the 10 rows of parameter `0`; give each row once");
   EXPECT_EQ(w.data, std::vector<float>(20, 1));
   EXPECT_EQ(stepsOf(*optimizer, 0), 0);
@@ -257,13 +277,21 @@ TEST(OptimizerRowStep, RefusesValues) {
 
 TEST(OptimizerRowStep, RefusesParameters) {
   TestTensor<float> w({4, 2}, 1), scalar({}, 1), turned({4, 2}, 1), g({1, 2}), whole({4, 2});
+  TestTensor<float> scalarGrad({1});
   turned.strides = {1, 4};
   auto optimizer = makeOptimizer(momentumRule(), {w.view(), scalar.view(), turned.view()});
   const std::vector<int64_t> indices = {1};
   EXPECT_EQ(stepText(*optimizer, rowGrad(3, indices, g.view())),
             "parameter 3 does not exist; the optimizer has 3");
-  EXPECT_EQ(stepText(*optimizer, rowGrad(1, indices, g.view())),
-            "parameter `1` is a scalar and has no rows; give a gradient of the whole parameter");
+  EXPECT_EQ(stepText(*optimizer, rowGrad(1, indices, scalarGrad.view())),
+            "index 0 of parameter `1` is 1, but its rows are from 0 to 0");
+  for (const int32_t dims : {-1, 3}) {
+    upd_row_grad wrong = rowGrad(0, indices, g.view());
+    wrong.index_dims = dims;
+    EXPECT_EQ(stepText(*optimizer, wrong),
+              "index_dims of parameter `0` is " + std::to_string(dims) +
+                  ", but it has 2 dimensions; give how many of them count the rows");
+  }
   EXPECT_EQ(stepText(*optimizer, rowGrad(2, indices, g.view())),
             "parameter `2` is [4, 2] with strides [1, 4], so its rows are not apart in memory; "
             "give a gradient of the whole parameter");

@@ -1,0 +1,132 @@
+"""Gradients that are sparse in any number of dimensions."""
+
+import math
+
+import pytest
+import torch
+
+import updraft
+from updraft import optim
+
+from .test_optim import assert_close
+
+STEPS = 8
+#: Shapes, and how many dimensions of the gradient are sparse.
+CASES = [
+    ((20, 4), 1),
+    ((20, 4), 2),
+    ((6, 5, 4), 2),
+    ((6, 5, 4), 3),
+    ((6, 1, 4), 1),
+    ((1, 7, 3), 2),
+    ((9,), 1),
+    ((5, 4), 0),
+    ((), 0),
+    ((4, 0, 3), 2),
+    ((3, 0), 1),
+]
+ORDERS = {
+    "as it is": lambda tensor: tensor,
+    "turned": lambda tensor: tensor.mT.contiguous().mT if tensor.dim() > 1 else tensor,
+    "last first": lambda tensor: tensor.movedim(-1, 0).contiguous().movedim(0, -1),
+    "with gaps": lambda tensor: tensor.repeat_interleave(2, -1)[..., ::2],
+}
+
+
+def sparse_gradient(shape, dims, step, dtype):
+    """Some places, of which some are there twice; at one step none."""
+    generator = torch.Generator().manual_seed(step)
+    count = 0 if 0 in shape or step == 5 else 7 if dims else 1
+    places = [torch.randint(size, (count,), generator=generator) for size in shape[:dims] if count]
+    values = torch.randn((count, *shape[dims:]), generator=generator, dtype=dtype)
+    indices = torch.stack(places) if places else torch.empty((dims, count), dtype=torch.int64)
+    grad = torch.sparse_coo_tensor(indices, values, shape, check_invariants=True)
+    # What torch adds up one after the other would be rounded in between.
+    return grad.coalesce()
+
+
+def trained(
+    module, name, shape, dims, order="as it is", options=None, dtype=torch.float32, as_rows=False
+):
+    """A parameter and its states after some steps; with `as_rows` of the same rows in a matrix."""
+    whole = torch.randn(shape, generator=torch.Generator().manual_seed(9), dtype=dtype)
+    matrix = math.prod(shape[:dims]), math.prod(shape[dims:])
+    whole = whole.reshape(matrix) if as_rows else ORDERS[order](whole) if shape else whole
+    param = torch.nn.Parameter(whole)
+    assert param.stride() == whole.stride()
+    optimizer = getattr(module, name)([param], lr=0.1, **(options or {}))
+    for step in range(STEPS):
+        grad = sparse_gradient(shape, dims, step, dtype)
+        if as_rows:
+            places = torch.zeros(grad._nnz(), dtype=torch.int64)
+            for place, size in zip(grad.indices(), shape, strict=False):
+                places = places * size + place
+            values = grad.values().reshape(-1, matrix[1])
+            grad = torch.sparse_coo_tensor(places[None], values, matrix, is_coalesced=True)
+        param.grad = grad
+        optimizer.step()
+    return [
+        torch.as_tensor(each, dtype=dtype)
+        for each in (param.detach(), *optimizer.state[param].values())
+    ]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("shape, dims", CASES, ids=str)
+@pytest.mark.parametrize(
+    "name, options",
+    [("SGD", {"maximize": True}), ("Adagrad", {"lr_decay": 0.1}), ("SparseAdam", {})],
+    ids=str,
+)
+def test_any_dimensions_and_orders(name, options, shape, dims, order):
+    ours = trained(optim, name, shape, dims, order, options)
+    if 0 not in shape:
+        rows = trained(optim, name, shape, dims, options=options, as_rows=True)
+        for our, row in zip(ours, rows, strict=True):
+            assert our.flatten().equal(row.flatten())
+    assert_close(trained(torch.optim, name, shape, dims, order, options), ours, STEPS)
+
+
+@pytest.mark.parametrize("order", ["as it is", "last first"])
+@pytest.mark.parametrize("shape, dims", [((20, 4), 1), ((6, 5, 4), 2), ((6, 4), 2), ((), 0)])
+def test_complex_numbers_are_pairs(shape, dims, order):
+    theirs, ours = (
+        trained(module, "SGD", shape, dims, order, dtype=torch.complex64)
+        for module in (torch.optim, optim)
+    )
+    assert_close(*(map(torch.view_as_real, each) for each in (theirs, ours)), STEPS)
+
+
+@pytest.mark.parametrize("shape, dims", [case for case in CASES if case[1]], ids=str)
+def test_arrays(shape, dims):
+    rule = updraft.load("SGD")
+    ours = torch.ones(shape)
+    theirs = torch.nn.Parameter(ours.clone())
+    optimizer = updraft.Optimizer(rule, [ours.numpy() if dims == 2 else ours], lr=0.1)
+    reference = torch.optim.SGD([theirs], lr=0.1)
+    for step in range(STEPS):
+        theirs.grad = sparse_gradient(shape, dims, step, torch.float32)
+        reference.step()
+        optimizer.step([theirs.grad])
+    assert_close([theirs], [ours], STEPS)
+
+
+def test_rows_of_two_dimensions_are_named_in_the_order_of_memory():
+    table = torch.zeros(3, 4).mT.contiguous().mT
+    rule = updraft.load("SGD")
+    rows = updraft.Rows([5], [1.0], dims=2)
+    assert repr(rows) == "Rows([5], [1.0], dims=2)"
+    optimizer = updraft.Optimizer(rule, [table], lr=1)
+    optimizer.step([updraft.Rows([5], torch.ones(1), dims=2)])
+    assert table.nonzero().tolist() == [[2, 1]]
+
+
+def test_single_elements_are_refused_by_rules_of_rows():
+    rule = updraft.load("RowwiseAdagrad")
+    optimizer = updraft.Optimizer(rule, [torch.zeros(3, 4)])
+    with pytest.raises(updraft.InvalidArgumentError) as error:
+        optimizer.step([sparse_gradient((3, 4), 2, 0, torch.float32)])
+    assert str(error.value) == (
+        "the gradient of parameter `0` has single elements, but rule `RowwiseAdagrad` works on the "
+        "rows of matrices; give whole rows"
+    )
