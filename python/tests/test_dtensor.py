@@ -101,6 +101,61 @@ def gradients_of(params):
     return plain
 
 
+def muon(mesh, kind):
+    """Each rank has its part of the passes, and DTensor multiplies: the bits of torch."""
+    shapes = [(6, 4), (5, 3), (8, 20), (2, 2)]
+    plain = parameters(shapes=shapes)
+    theirs, ours = (distributed(plain, mesh, kind) for _ in range(2))
+    local = [plain[0].detach().clone().requires_grad_() for _ in range(2)]
+    reference = torch.optim.Muon([*theirs, local[0]], lr=0.1)
+    optimizer = optim.Muon([*ours, local[1]], lr=0.1)
+    for step in range(8):
+        if step == 3:  # each goes on with the states of the other
+            saved = [copy.deepcopy(each.state_dict()) for each in (optimizer, reference)]
+            for each, other in zip((reference, optimizer), saved, strict=True):
+                each.load_state_dict(other)
+        if step == 5:
+            for each in (reference, optimizer):
+                each.param_groups[0].update(adjust_lr_fn="match_rms_adamw", lr=0.01)
+        set_gradients(plain, step)
+        for params, alone in zip((theirs, ours), local, strict=True):
+            for param, single in zip(params, plain, strict=True):
+                param.grad = distribute_like(param, single.grad)
+            params[step % 3].grad = None
+            alone.grad = plain[0].grad.clone()
+        reference.step()
+        optimizer.step()
+    assert local[0].equal(local[1])
+    for their, our in zip(theirs, ours, strict=True):
+        assert their.full_tensor().equal(our.full_tensor())
+        buffers = [
+            each.state[param]["momentum_buffer"]
+            for each, param in ((reference, their), (optimizer, our))
+        ]
+        assert type(buffers[1]) is type(our.data)
+        assert buffers[1].placements == our.placements
+        assert buffers[0].full_tensor().equal(buffers[1].full_tensor())
+
+
+def muon_of_one_row(mesh):
+    """Where a rank has nothing, and torch refuses the sum of placements that differ."""
+    plain = parameters(shapes=[(1, 2)])
+    params = distributed(plain, mesh, "rows")
+    reference, optimizer = torch.optim.Muon(plain, lr=0.1), optim.Muon(params, lr=0.1)
+    for step in range(4):
+        set_gradients(plain, step)
+        distributed_gradients(params, plain, mesh)
+        reference.step()
+        optimizer.step()
+    assert (plain[0] - params[0].full_tensor()).abs().max() <= 0.01
+
+
+def distribute_like(param, tensor):
+    from torch.distributed.tensor import distribute_tensor
+
+    return distribute_tensor(tensor.clone(), param.device_mesh, param.placements)
+
+
 def swap_local(mesh):
     """The local tensor is replaced, as a module that shards does it."""
     plain = parameters(shapes=SHAPES)
@@ -166,6 +221,11 @@ def test_thirty_steps(tmp_path, kind):
 
 def test_rules_that_reduce_are_refused_where_there_are_parts(tmp_path):
     spawn(tmp_path, [(refuse,)])
+
+
+def test_muon(tmp_path):
+    jobs = [(muon, kind) for kind in ("rows", "columns", "replicated")]
+    spawn(tmp_path, [*jobs, (muon_of_one_row,)])
 
 
 def test_local_tensors_that_are_replaced(tmp_path):

@@ -8,7 +8,6 @@ import pytest
 import torch
 from torch.testing._internal.two_tensor import TwoTensor
 
-import updraft
 from updraft import optim
 
 from .test_optim import OLDER, assert_same_states, groups_of, set_gradients
@@ -123,15 +122,33 @@ def test_gaps():
     assert_same_states(reference, optimizer)
 
 
-def test_subclasses_are_refused():
-    param = torch.nn.Parameter(TwoTensor(torch.ones(3, 2), torch.ones(3, 2)))
-    param.grad = TwoTensor(torch.ones(3, 2), torch.ones(3, 2))
-    with pytest.raises(updraft.UnsupportedError) as error:
-        optim.Muon([param]).step()
-    assert str(error.value) == (
-        "`Muon` steps matrices that are whole in memory, and a parameter is a TwoTensor; use the "
-        "optimizer of torch for it"
-    )
+def test_subclasses():
+    def pair(tensor):
+        return TwoTensor(tensor.detach().clone(), tensor.detach().clone())
+
+    theirs, ours = ([torch.nn.Parameter(pair(p)) for p in matrices()] for _ in range(2))
+    reference = torch.optim.Muon(groups_of(theirs), lr=0.1)
+    optimizer = optim.Muon(groups_of(ours), lr=0.1)
+    for step in range(STEPS):
+        if step == 9:
+            saved = copy.deepcopy(optimizer.state_dict())
+            optimizer = optim.Muon(groups_of(ours), lr=0.1)
+            optimizer.load_state_dict(saved)
+        plain = matrices()
+        set_gradients(plain, step, absent={1} if step % 5 == 3 else ())
+        for params in (theirs, ours):
+            for param, single in zip(params, plain, strict=True):
+                param.grad = None if single.grad is None else pair(single.grad)
+        grad, version = ours[0].grad, ours[0]._version
+        reference.step()
+        optimizer.step()
+        assert ours[0].grad is grad and ours[0]._version > version
+    for their, our in zip(theirs, ours, strict=True):
+        assert type(our.data) is TwoTensor
+        assert (their.a - our.a).abs().max() <= STEPS * 0.01
+        buffers = reference.state[their]["momentum_buffer"], optimizer.state[our]["momentum_buffer"]
+        assert type(buffers[1]) is TwoTensor
+        torch.testing.assert_close(buffers[1].b, buffers[0].b)
 
 
 def test_converted_in_training():

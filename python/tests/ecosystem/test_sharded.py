@@ -51,6 +51,27 @@ def test_fully_sharded(in_processes):
     in_processes(fully_sharded)
 
 
+def matrices_fully_sharded(folder):
+    """Matrices by Muon, and what is beside them by AdamW."""
+    results = []
+    for module in (torch.optim, optim):
+        model = sharded()
+        matrices = [param for param in model.parameters() if param.dim() == 2]
+        others = [param for param in model.parameters() if param.dim() != 2]
+        muon, adamw = module.Muon(matrices, lr=0.1), module.AdamW(others, lr=0.1)
+        adamw.register_step_post_hook(lambda *_, muon=muon: muon.step())
+        train(model, adamw)
+        for param in matrices:
+            assert isinstance(muon.state[param]["momentum_buffer"], DTensor)
+        results.append([param.full_tensor().detach() for param in model.parameters()])
+    for their, our in zip(*results, strict=True):
+        torch.testing.assert_close(our, their, rtol=1e-5, atol=1e-6)
+
+
+def test_matrices_fully_sharded(in_processes):
+    in_processes(matrices_fully_sharded)
+
+
 def saves(folder):
     model = sharded()
     optimizer = optim.AdamW(model.parameters(), lr=0.1)

@@ -209,7 +209,7 @@ class Bucket:
                 )
             found = self._memory(number, given)
             value = self._stored(number, name, found)
-            if value is not found:
+            if value is not given and value is not getattr(given, "_local_tensor", None):
                 dict.__setitem__(state, name, self._shown(number, name, value))
             self.stepper.bind_state(number, name, value)
 

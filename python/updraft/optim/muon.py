@@ -1,7 +1,9 @@
 """`torch.optim.Muon`: element-wise passes are compiled, products of matrices are torch's."""
 
+import dataclasses
+
 import torch
-from torch.optim._muon import _zeropower_via_newtonschulz
+from torch.optim._muon import _adjust_lr, _zeropower_via_newtonschulz
 
 from ..definition import FileDefinition
 from ..shipped import part_path
@@ -23,10 +25,19 @@ class Muon(SplitStep, torch.optim.Muon):
     update = Correspondence(
         rule=FileDefinition(part_path("muon"), "MuonUpdate", {}),
         hypers=same_names("lr", "weight_decay"),
-        settings={"adjust": lambda group, dtype: group["adjust_lr_fn"] or "original"},
+        settings={},
         states=(),
         sparse=None,
     )
+
+    @classmethod
+    def _update_of(cls, param: torch.Tensor) -> Correspondence:
+        shape = param.shape
+
+        def ratio(group: Group, dtype: torch.dtype) -> float:
+            return _adjust_lr(1.0, group["adjust_lr_fn"], shape)
+
+        return dataclasses.replace(cls.update, hypers={**cls.update.hypers, "ratio": ratio})
 
     @staticmethod
     def _between(direction: torch.Tensor, group: Group) -> torch.Tensor:

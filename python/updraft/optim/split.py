@@ -6,12 +6,12 @@ from typing import Any
 
 import torch
 
-from ..errors import UnsupportedError
 from .buckets import Bucket
 from .compiled import CompiledStep
 from .correspondence import Correspondence, Group
-from .stand_ins import StandIn, is_distributed, is_wrapper
+from .stand_ins import LocalBucket, StandIn, distributed_like, is_wrapper, local_part
 from .states import OptimizerState
+from .through_torch import TorchBucket
 
 
 class SplitStep(CompiledStep):
@@ -19,9 +19,15 @@ class SplitStep(CompiledStep):
 
     The rule of `correspondence` has the direction in place of the parameter, and all the states.
     The rule of `update` has what the function makes of the direction in place of the gradient.
+    Parameters of subclasses that intercept operators take both rules as operations of torch.
     """
 
     update: Correspondence
+
+    @classmethod
+    @abc.abstractmethod
+    def _update_of(cls, param: torch.Tensor) -> Correspondence:
+        """Returns `update` for a parameter, of which what is stepped may be a part."""
 
     @staticmethod
     @abc.abstractmethod
@@ -35,26 +41,25 @@ class SplitStep(CompiledStep):
         self, group: Group, members: Iterable[tuple[int, torch.Tensor]], scaled: bool
     ) -> list[Any]:
         members = list(members)
-        for _, param in members:
-            if is_distributed(param) or is_wrapper(param):
-                raise UnsupportedError(
-                    f"`{type(self).__name__}` steps matrices that are whole in memory, and a "
-                    f"parameter is a {type(param).__name__}; use the optimizer of torch for it"
-                )
         scratch: dict[torch.dtype, torch.Tensor] = {}
         for _, param in members:
+            if is_wrapper(param):
+                continue
+            local = local_part(param)
             known = scratch.get(param.dtype)
-            if known is None or known.numel() < param.numel():
+            if known is None or known.numel() < local.numel():
                 scratch[param.dtype] = torch.empty(
-                    param.numel(), dtype=param.dtype, device=param.device
+                    local.numel(), dtype=local.dtype, device=local.device
                 )
         return [
-            _SplitBucket(self, param, number, scratch[param.dtype], group, scaled)
+            _TorchSplitBucket(self, param, number, group)
+            if is_wrapper(param)
+            else _SplitBucket(self, param, number, scratch[param.dtype], group, scaled)
             for number, param in members
         ]
 
 
-class _Given(Bucket):
+class _Given(LocalBucket):
     """A bucket of one parameter that steps another tensor for it."""
 
     def __init__(self, tensor: torch.Tensor, *arguments: Any) -> None:
@@ -66,7 +71,10 @@ class _Given(Bucket):
 
 
 class _SplitBucket:
-    """One parameter. Its direction is in memory that all parameters of the group use in turn."""
+    """One parameter. Its direction is in memory that all parameters of the group use in turn.
+
+    Of a DTensor, the rules step this rank's part, and the function gets the whole direction.
+    """
 
     def __init__(
         self,
@@ -82,19 +90,30 @@ class _SplitBucket:
         self._between = optimizer._between
         self.target = StandIn(param, by_rows=False)
         like = self.target.tensor
-        self.direction = scratch[: param.numel()].as_strided(like.shape, like.stride())
+        self.direction = scratch[: like.numel()].as_strided(like.shape, like.stride())
 
         def bucket(rule: Correspondence, scaled: bool, stepped: torch.Tensor) -> Bucket:
             return _Given(stepped, rule, [param], [number], group, optimizer.state, scaled)
 
         self.before = bucket(optimizer.correspondence, scaled, self.direction)
         # It has no states, and the scale is gone by then.
-        self.after = bucket(optimizer.update, False, like)
+        self.after = bucket(optimizer._update_of(param), False, like)
 
     def accept(self, group: Group, factor: float | None) -> None:
         """Like that of `Bucket`."""
         self.before.accept(group, factor)
         self.after.accept(group, None)
+
+    def _make(self, group: Group) -> None:
+        """Makes of the direction what the update takes."""
+        param = self.target.param
+        if self.target.distributed:
+            whole = distributed_like(param, self.direction)
+            made = self._between(whole, group).redistribute(placements=param.placements).to_local()
+        else:
+            made = self._between(self.direction, group)
+        if made is not self.direction:
+            self.direction.copy_(made)
 
     @torch.no_grad()
     def step(self, group: Group, states: OptimizerState, factor: float | None) -> bool:
@@ -111,9 +130,7 @@ class _SplitBucket:
                 return False
         finally:
             self.direction.grad = None
-        made = self._between(self.direction, group)
-        if made is not self.direction:
-            self.direction.copy_(made)
+        self._make(group)
         target.load()
         try:
             target.tensor.grad = self.direction
@@ -121,4 +138,47 @@ class _SplitBucket:
         finally:
             target.tensor.grad = None
         target.store()
+        return True
+
+
+class _TorchSplitBucket:
+    """A parameter of a subclass that intercepts operators, in place of a `_SplitBucket` of it."""
+
+    def __init__(
+        self, optimizer: SplitStep, param: torch.Tensor, number: int, group: Group
+    ) -> None:
+        self.params = [param]
+        self.numbers = [number]
+        self._between = optimizer._between
+        # `.grad` of the parameter itself is not written.
+        self.target = param.detach()
+        self.direction = torch.zeros_like(self.target)
+
+        def bucket(rule: Correspondence, stepped: torch.Tensor) -> TorchBucket:
+            return TorchBucket(rule, [param], [number], group, False, [stepped])
+
+        self.before = bucket(optimizer.correspondence, self.direction)
+        self.after = bucket(optimizer._update_of(param), self.target)
+
+    def accept(self, group: Group, factor: float | None) -> None:
+        """Like that of `Bucket`."""
+        self.before.accept(group, factor)
+        self.after.accept(group, None)
+
+    @torch.no_grad()
+    def step(self, group: Group, states: OptimizerState, factor: float | None) -> bool:
+        """Steps the parameter if it has a gradient."""
+        (param,) = self.params
+        if param.grad is None:
+            return True
+        try:
+            self.direction.grad = param.grad
+            self.before.step(group, states, factor)
+            self.direction.grad = None
+            self.direction.copy_(self._between(self.direction, group))
+            self.target.grad = self.direction
+            self.after.step(group, states, None)
+        finally:
+            self.direction.grad = self.target.grad = None
+        torch.autograd.graph.increment_version(param)
         return True

@@ -35,6 +35,25 @@ def is_wrapper(tensor: torch.Tensor) -> bool:
     return torch._C._dispatch_keys(tensor).has(torch._C.DispatchKey.Python)
 
 
+def local_part(tensor: torch.Tensor) -> torch.Tensor:
+    """The part of a DTensor that this rank has; others as they are."""
+    return tensor._local_tensor if is_distributed(tensor) else tensor
+
+
+def distributed_like(param: torch.Tensor, local: torch.Tensor) -> torch.Tensor:
+    """The DTensor of which `local` is this rank's part, and which is placed like `param`."""
+    from torch.distributed.tensor import DTensor
+
+    return DTensor.from_local(
+        local,
+        param.device_mesh,
+        param.placements,
+        run_check=False,
+        shape=param.shape,
+        stride=param.stride(),
+    )
+
+
 #: Whether `Module.to` and the like swap tensors, which nothing else may refer to then.
 swapping = torch.__future__.get_swap_module_params_on_conversion
 
@@ -82,7 +101,7 @@ class StandIn:
             self.tensor = self.local.data
 
     def _local(self) -> torch.Tensor:
-        return self.param._local_tensor if self.distributed else self.param
+        return local_part(self.param)
 
     def has_moved(self) -> bool:
         """Whether the parameter has other memory than before."""
@@ -114,16 +133,43 @@ class StandIn:
         torch.autograd.graph.increment_version(self.param)
 
 
-class StandInBucket(Bucket):
+class LocalBucket(Bucket):
+    """A bucket that may step parts of DTensors, whose states are DTensors too."""
+
+    @functools.cached_property
+    def _element_states(self) -> set[str]:
+        return RuleInterface(self.rule).element_states
+
+    def _memory(self, number: int, state: Any) -> Any:
+        if not is_distributed(state):
+            return state
+        param = self.params[number]
+        if state.shape == param.shape and state.placements != param.placements:
+            state = state.redistribute(placements=param.placements)
+        return state._local_tensor
+
+    def _shown(self, number: int, name: str, state: torch.Tensor) -> torch.Tensor:
+        param = self.params[number]
+        if not is_distributed(param) or name == "step" or state.dim() == 0 < param.dim():
+            return state
+        if name in self._element_states:
+            return distributed_like(param, state)
+        from torch.distributed.tensor import DTensor, Replicate
+
+        mesh = param.device_mesh
+        return DTensor.from_local(state, mesh, [Replicate()] * mesh.ndim, run_check=False)
+
+
+class StandInBucket(LocalBucket):
     """Parameters of a group, some of which are DTensors, have gaps, or may be swapped."""
 
     #: Whether the rule changes parameters.
     writes = True
 
     def _tensors(self, params: list[torch.Tensor]) -> list[torch.Tensor]:
-        self.interface = RuleInterface(self.rule)
-        self.stand_ins = [StandIn(param, self.interface.by_rows) for param in params]
-        if self.interface.reduces:
+        interface = RuleInterface(self.rule)
+        self.stand_ins = [StandIn(param, interface.by_rows) for param in params]
+        if interface.reduces:
             self._require_whole(params)
         return [stand_in.tensor for stand_in in self.stand_ins]
 
@@ -159,31 +205,3 @@ class StandInBucket(Bucket):
             for stand_in in taken:
                 stand_in.store()
         return True
-
-    def _memory(self, number: int, state: Any) -> Any:
-        if not is_distributed(state):
-            return state
-        param = self.params[number]
-        if state.shape == param.shape and state.placements != param.placements:
-            state = state.redistribute(placements=param.placements)
-        return state._local_tensor
-
-    def _shown(self, number: int, name: str, state: torch.Tensor) -> torch.Tensor:
-        param = self.params[number]
-        if not self.stand_ins[number].distributed or state.dim() == 0 < param.dim():
-            return state
-        if name == "step":
-            return state
-        from torch.distributed.tensor import DTensor, Replicate
-
-        mesh = param.device_mesh
-        if name in self.interface.element_states:
-            return DTensor.from_local(
-                state,
-                mesh,
-                param.placements,
-                run_check=False,
-                shape=param.shape,
-                stride=param.stride(),
-            )
-        return DTensor.from_local(state, mesh, [Replicate()] * mesh.ndim, run_check=False)

@@ -29,12 +29,15 @@ class TorchBucket:
         numbers: list[int],
         group: Group,
         in_graph: bool,
+        stepped: list[torch.Tensor] | None = None,
     ) -> None:
         self.dtype = dtype = params[0].dtype
         require_storage(correspondence, dtype)
         self.correspondence = correspondence
         self.params = params
         self.numbers = numbers
+        #: What is stepped, by the gradients that it has.
+        self.stepped = params if stepped is None else stepped
         self.in_graph = in_graph
         self.read_hypers = {name: reader(place) for name, place in correspondence.hypers.items()}
         real = dtype.to_real()
@@ -69,7 +72,7 @@ class TorchBucket:
     def step(self, group: Group, states: OptimizerState, factor: float | None) -> bool:
         """Steps every parameter that has a gradient."""
         with torch.set_grad_enabled(self.in_graph):
-            taken = [number for number, param in enumerate(self.params) if param.grad is not None]
+            taken = [number for number, param in enumerate(self.stepped) if param.grad is not None]
             if taken:
                 self._step(taken, group, states, factor)
         return True
@@ -91,8 +94,9 @@ class TorchBucket:
     ) -> None:
         hypers = self._hypers(group)
         # The graph keeps what the parameters were.
-        params = [_real(self.params[i].clone() if self.in_graph else self.params[i]) for i in taken]
-        grads = [self._gradient(self.params[i], group, factor) for i in taken]
+        stepped = [self.stepped[i] for i in taken]
+        params = [_real(param.clone() if self.in_graph else param) for param in stepped]
+        grads = [self._gradient(param, group, factor) for param in stepped]
         before = {
             place: self._before(number, params[place], hypers, states)
             for place, number in enumerate(taken)
@@ -106,7 +110,7 @@ class TorchBucket:
         }
         news, after = self.function(params, grads, {"params": before, "group": shared}, **hypers)
         for place, number in enumerate(taken):
-            param = self.params[number]
+            param = self.stepped[number]
             param.copy_(torch.view_as_complex(news[place]) if param.is_complex() else news[place])
             given = params[place], grads[place]
             values = {
