@@ -108,12 +108,12 @@ public:
   /// Text to `updraft.rule`.
   llvm::Error import(const Program &program) {
     updraft::DiagnosticEngine diagnostics;
-    std::optional<ImportedRule> imported =
+    std::optional<ImportedRule> found =
         importRule(cached.context, program, request.rule, diagnostics);
-    if (!imported)
+    if (!found)
       return makeError(UPD_COMPILE_ERROR, diagnostics.render());
-    module = std::move(imported->module);
-    statics = std::move(imported->statics);
+    imported = std::move(*found);
+    module = std::move(imported.module);
     source = &program;
     auto rules = module->getOps<RuleOp>();
     dump.emplace(
@@ -144,7 +144,7 @@ public:
     if (plans.empty())
       return internalError("schedule", "");
     ruleName = (*plans.begin()).getSymName().str();
-    interface = interfaceJson(*plans.begin(), request.rule.numerics, statics);
+    interface = interfaceJson(*plans.begin(), request.rule.numerics, imported);
     return llvm::Error::success();
   }
 
@@ -291,7 +291,7 @@ private:
   std::vector<PassManager *> completed;
   std::string internalDiagnostics;
   ScopedDiagnosticHandler handler;
-  std::vector<std::pair<std::string, std::string>> statics;
+  ImportedRule imported; // without its module, which is the next one
   OwningOpRef<ModuleOp> module;
   std::string ruleName;
   std::string interface;

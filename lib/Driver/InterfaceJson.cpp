@@ -39,6 +39,25 @@ ordered_json statesJson(PlanOp plan, PlanOp matrix) {
   return states;
 }
 
+ordered_json messagesOf(PlanOp plan) {
+  auto messages = ordered_json::array();
+  for (auto validate : plan.getBody().getOps<ValidateOp>())
+    for (auto message : validate.getMessages().getAsRange<StringAttr>())
+      messages.push_back(message.getValue().str());
+  return messages;
+}
+
+/// A flag whose requirement was found to hold for all values does not follow from any.
+ordered_json derivedJson(const ImportedRule &imported, const ordered_json &messages) {
+  auto derived = ordered_json::array();
+  for (const DerivedFlag &flag : imported.derived)
+    if (auto found = llvm::find(messages, flag.message); found != messages.end())
+      derived.push_back({{"flag", flag.name},
+                         {"from", flag.hypers},
+                         {"message", std::distance(messages.begin(), found)}});
+  return derived;
+}
+
 /// The sequence of one plan, with its temporaries numbered after its streams.
 class PlanJson {
 public:
@@ -123,26 +142,24 @@ private:
 
 } // namespace
 
-std::string
-updraft::interfaceJson(PlanOp plan, llvm::StringRef numerics,
-                       const std::vector<std::pair<std::string, std::string>> &statics) {
+std::string updraft::interfaceJson(PlanOp plan, llvm::StringRef numerics,
+                                   const ImportedRule &imported) {
   PlanOp matrix = matrixPlanOf(plan);
   ordered_json json{{"format", 3},
                     {"name", plan.getSymName().str()},
                     {"compute", typeName(plan.getCompute())},
                     {"numerics", numerics.str()}};
   json["statics"] = ordered_json::object();
-  for (const auto &[name, value] : statics)
+  for (const auto &[name, value] : imported.statics)
     json["statics"][name] = value;
   for (auto stream : plan.getBody().getOps<StreamOp>())
     if (stream.getName() == "param" || stream.getName() == "grad")
       json[stream.getName().str()] = typeName(stream.getType().getStorage());
   json["states"] = statesJson(plan, matrix);
   json["hypers"] = hypersOf(plan);
-  json["messages"] = ordered_json::array();
-  for (auto validate : plan.getBody().getOps<ValidateOp>())
-    for (auto message : validate.getMessages().getAsRange<StringAttr>())
-      json["messages"].push_back(message.getValue().str());
+  json["messages"] = messagesOf(plan);
+  if (ordered_json derived = derivedJson(imported, json["messages"]); !derived.empty())
+    json["derived"] = std::move(derived);
   json["plans"] = ordered_json::array({PlanJson(plan).make(matrix ? "vector" : "any")});
   if (matrix)
     json["plans"].push_back(PlanJson(matrix).make("matrix"));

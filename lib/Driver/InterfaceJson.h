@@ -4,17 +4,15 @@
 #define UPDRAFT_LIB_DRIVER_INTERFACEJSON_H
 
 #include "Updraft/IR/UpdraftOps.h"
+#include "updraft/Frontend/Frontend.h"
 
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace updraft {
 
 /// The object that accompanies machine code, as docs/architecture.md has it. `plan` stands for the
-/// plan for matrices beside it in its module, too.
-std::string interfaceJson(PlanOp plan, llvm::StringRef numerics,
-                          const std::vector<std::pair<std::string, std::string>> &statics);
+/// plan for matrices beside it in its module, too. Of the imported rule, the flags count.
+std::string interfaceJson(PlanOp plan, llvm::StringRef numerics, const ImportedRule &imported);
 
 } // namespace updraft
 

@@ -52,7 +52,8 @@ public:
     evaluator.isMatrix = isMatrix;
   }
 
-  void importInto(mlir::ModuleOp module, StringRef numerics) {
+  /// Returns the flags that were derived from hyperparameters.
+  std::vector<DerivedFlag> importInto(mlir::ModuleOp module, StringRef numerics) {
     Location loc = evaluator.location(request.rule->name);
     builder.setInsertionPointToEnd(module.getBody());
     std::string name = request.rule->name.text.str() + (isMatrix ? "_matrix" : "");
@@ -63,9 +64,12 @@ public:
 
     for (const ResolvedStage &stage : request.stages)
       importParameters(stage);
+    std::vector<DerivedFlag> derived;
     for (auto [stage, names] : llvm::zip(request.stages, stageNames))
-      importRequirements(builder, evaluator, stage, names, diagnostics);
+      llvm::append_range(derived,
+                         importRequirements(builder, evaluator, stage, names, diagnostics));
     importUpdates();
+    return derived;
   }
 
 private:
@@ -176,12 +180,12 @@ std::optional<ImportedRule> updraft::importRule(mlir::MLIRContext &context, cons
   if (!resolved)
     return std::nullopt;
   size_t before = diagnostics.diagnostics().size();
-  ImportedRule imported{mlir::ModuleOp::create(builder, constants.location(resolved->rule->name)),
-                        {}};
+  ImportedRule imported{
+      mlir::ModuleOp::create(builder, constants.location(resolved->rule->name)), {}, {}};
   for (bool isMatrix : {false, true})
     if (!isMatrix || resolved->hasMatrixRule)
-      RuleImporter(context, *resolved, request.numerics, isMatrix, diagnostics)
-          .importInto(*imported.module, request.numerics);
+      imported.derived = RuleImporter(context, *resolved, request.numerics, isMatrix, diagnostics)
+                             .importInto(*imported.module, request.numerics);
   if (diagnostics.diagnostics().size() == before && !reduceAlike(*imported.module))
     diagnostics.report(DiagnosticKind::GroupReductionsDiffer, resolved->rule->name.range,
                        resolved->rule->name.text);

@@ -37,11 +37,11 @@ public:
       : builder(builder), evaluator(evaluator), stage(stage), names(names),
         diagnostics(diagnostics) {}
 
-  void run() {
+  std::vector<DerivedFlag> run() {
     // A value that is wrong in itself is refused with the rule's own message.
     for (const Requirement &requirement : stage.rule->requirements)
       importRequirement(requirement);
-    importFlagRequirements();
+    return importFlagRequirements();
   }
 
 private:
@@ -63,7 +63,8 @@ private:
   }
 
   // A flag that was derived from hyperparameters stays right only while they give the same value.
-  void importFlagRequirements() {
+  std::vector<DerivedFlag> importFlagRequirements() {
+    std::vector<DerivedFlag> derived;
     for (const ResolvedParameter &flag : stage.parameters) {
       if (!flag.declaration->isStatic || flag.isExplicit)
         continue;
@@ -87,7 +88,11 @@ private:
                       hypers.size() == 1 ? "changes" : "change", flag.name,
                       hypers.size() == 1 ? "this value" : "these values");
       RequireOp::create(builder, loc, holds.ir, message);
+      derived.push_back({flag.name, {}, std::move(message)});
+      for (StringRef hyper : hypers)
+        derived.back().hypers.push_back(hyper.str());
     }
+    return derived;
   }
 
   // The message, with every `{name}` of a constant replaced by its value; for a run-time message,
@@ -137,8 +142,8 @@ private:
 };
 } // namespace
 
-void updraft::importRequirements(mlir::OpBuilder &builder, Evaluator &evaluator,
-                                 const ResolvedStage &stage, const Names &names,
-                                 DiagnosticEngine &diagnostics) {
-  RequirementImporter(builder, evaluator, stage, names, diagnostics).run();
+std::vector<DerivedFlag> updraft::importRequirements(mlir::OpBuilder &builder, Evaluator &evaluator,
+                                                     const ResolvedStage &stage, const Names &names,
+                                                     DiagnosticEngine &diagnostics) {
+  return RequirementImporter(builder, evaluator, stage, names, diagnostics).run();
 }

@@ -9,6 +9,7 @@ import numpy
 import pytest
 
 import updraft
+from updraft.derived_flags import DerivedFlags
 
 from . import traced_rules
 from .conftest import RULES, SGD
@@ -176,6 +177,15 @@ def test_a_file():
 
 def test_flags_that_follow_from_hyperparameters():
     sgd = updraft.load("SGD")
+    for set, rates in (({}, (0, 0.5)), ({"momentum": 0.9}, (0.5, 0))):
+        flags = DerivedFlags(sgd.compile(set=set))
+        assert flags.hypers == ["momentum"]
+        assert [flags.hold_for({"momentum": rate}) for rate in rates] == [True, False]
+        # Whether the rule takes the values is another matter.
+        assert flags.hold_for({"momentum": -1})
+    set_flag = DerivedFlags(sgd.compile(set={"buffered": True}))
+    assert set_flag.hypers == []
+    assert set_flag.hold_for({"momentum": 0})
     assert sgd.statics["buffered"] is False
     weights = numpy.zeros(1, "float32")
     optimizer = updraft.Optimizer(sgd, [weights], momentum=0.5, lr=1)
@@ -186,6 +196,8 @@ def test_flags_that_follow_from_hyperparameters():
     # What is wrong for any code is refused as ever.
     with pytest.raises(updraft.InvalidArgumentError, match="Invalid learning rate: -1"):
         updraft.Optimizer(sgd, [weights], lr=-1)
+    with pytest.raises(updraft.InvalidArgumentError, match=r"^Invalid momentum value: -1\.0$"):
+        updraft.Optimizer(sgd, [weights], momentum=-1)
     with pytest.raises(updraft.InvalidArgumentError, match="changes the static flag `buffered`"):
         groups = [{"params": [weights]}, {"params": [numpy.zeros(1, "float32")], "momentum": 0}]
         updraft.Optimizer(sgd, groups, momentum=0.5)

@@ -1,7 +1,7 @@
 """Applying a compiled rule to arrays."""
 
+import contextlib
 import errno
-import functools
 import math
 import operator
 import os
@@ -11,7 +11,8 @@ from typing import Any
 from . import _updraft
 from .compiler import Rule, path_text
 from .definition import RuleDefinition
-from .errors import FileMissingError, InvalidArgumentError, NotFoundError, UpdraftError
+from .derived_flags import deciding_values
+from .errors import CompileError, FileMissingError, InvalidArgumentError, NotFoundError
 from .seed import require_seed
 
 
@@ -19,7 +20,7 @@ def _is_array(thing: Any) -> bool:
     return hasattr(thing, "__dlpack__") or hasattr(thing, "__array_interface__")
 
 
-def _values(rule: Rule, hypers: Mapping[str, Any]) -> list[tuple[str, float]]:
+def _values(rule: Rule | RuleDefinition, hypers: Mapping[str, Any]) -> list[tuple[str, float]]:
     """Reads values for hyperparameters. A name that the rule has not is passed on, whatever its
     value is, for the library to say what is wrong with it.
     """
@@ -51,6 +52,23 @@ def _storage_of(groups: list[dict[str, Any]]) -> dict[str, Any]:
             if dtype is not None:
                 return {"param": dtype, "grad": dtype}
     return {}
+
+
+def _compile_for(
+    rule: RuleDefinition,
+    statics: dict[str, Any],
+    hypers: dict[str, Any],
+    groups: list[dict[str, Any]],
+) -> Rule:
+    """Compiles a rule for the flags that are given, and those that follow from hyperparameters."""
+    storage = _storage_of(groups)
+    given = {name: hypers[name] for name in rule._deciding() if name in hypers}
+    deciding = deciding_values(rule, dict(_values(rule, given)))
+    if deciding:
+        # Values that nothing can be compiled for are refused when they are set.
+        with contextlib.suppress(CompileError):
+            return rule.compile(set=statics | deciding, storage=storage)
+    return rule.compile(set=statics, storage=storage)
 
 
 class Rows:
@@ -229,11 +247,9 @@ class Optimizer:
             raise TypeError("`params` has both arrays and groups; give all arrays in groups")
         else:
             groups = [{"params": params}]
-        compile_for = None
         if isinstance(rule, RuleDefinition):
             statics = {name: hypers.pop(name) for name in rule.statics if name in hypers}
-            compile_for = functools.partial(rule.compile, storage=_storage_of(groups))
-            rule = compile_for(set=statics)
+            rule = _compile_for(rule, statics, hypers, groups)
 
         described = []
         for group in groups:
@@ -252,18 +268,7 @@ class Optimizer:
                 )
             described.append((members, names, _values(rule, hypers | group)))
 
-        try:
-            self._optimizer = _updraft.Optimizer(rule._compiled, described)
-        except InvalidArgumentError as error:
-            # A static flag may follow from a hyperparameter, so that other values of it need other
-            # code: compiled for the values that are given, not for every value that there is.
-            if compile_for is None or not hypers:
-                raise
-            try:
-                rule = compile_for(set=statics | hypers)
-            except UpdraftError:
-                raise error from None
-            self._optimizer = _updraft.Optimizer(rule._compiled, described)
+        self._optimizer = _updraft.Optimizer(rule._compiled, described)
         self._rule = rule
         self._groups = tuple(
             Group(self._optimizer, index, rule, members)

@@ -66,6 +66,10 @@ class RuleDefinition(abc.ABC):
         """The static arguments that are settled in the text."""
         return {*self.statics}
 
+    def _deciding(self) -> list[str]:
+        """The hyperparameters that static flags follow from."""
+        return []
+
     def to_upd(self, **statics: Any) -> str:
         """Returns the rule in the language, for a choice of static arguments."""
         unknown = statics.keys() - self._traced_statics()
@@ -202,6 +206,11 @@ class CompiledDefinition(RuleDefinition):
     @property
     def states(self) -> dict[str, str]:
         return self._default().states
+
+    def _deciding(self) -> list[str]:
+        from .derived_flags import DerivedFlags
+
+        return DerivedFlags(self._default()).hypers
 
 
 class FileDefinition(CompiledDefinition):

@@ -4,12 +4,10 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from . import _updraft
 from .compiler import Rule
 from .definition import RuleDefinition, load
+from .derived_flags import DerivedFlags
 from .errors import InvalidArgumentError
-
-_CHANGED_FLAG = "changes the static flag"
 
 
 def _number(value: Any) -> float:
@@ -23,22 +21,7 @@ class _Module(NamedTuple):
     rule: Rule
     step: Callable[..., Any]
     init: Callable[..., dict[str, Any]]
-
-    def deciding(self) -> list[str]:
-        """The hyperparameters that static flags follow from."""
-        import json
-
-        messages = json.loads(self.rule._compiled.interface)["messages"]
-        deciding = [message for message in messages if _CHANGED_FLAG in message]
-        return [name for name in self.rule.hypers if f"{{{name}}}" in "".join(deciding)]
-
-    def is_for(self, values: Mapping[str, float]) -> bool:
-        """Whether these hyperparameters give the flags that the rule is compiled for."""
-        try:
-            _updraft.Optimizer(self.rule._compiled, [([], [], [*values.items()])])
-        except InvalidArgumentError as error:
-            return _CHANGED_FLAG not in str(error)
-        return True
+    flags: DerivedFlags
 
 
 class _Modules:
@@ -46,7 +29,7 @@ class _Modules:
 
     def __init__(self, first: _Module) -> None:
         self.hypers = first.rule.hypers
-        self.deciding = first.deciding()
+        self.deciding = first.flags.hypers
         self.modules = [first]
         # The values of `deciding` in the last call, and its module.
         self.last = {name: self.hypers[name] for name in self.deciding}, first
@@ -137,7 +120,8 @@ class TorchStep:
         hypers = known.hypers | given
         values = {name: _number(hypers[name]) for name in known.deciding}
         if values != known.last[0]:
-            module = next((module for module in known.modules if module.is_for(values)), None)
+            fitting = (module for module in known.modules if module.flags.hold_for(values))
+            module = next(fitting, None)
             if module is None:
                 module = self._compile(dtype, values)
                 known.modules.append(module)
@@ -150,7 +134,7 @@ class TorchStep:
         rule = self._definition.compile(set=settings, storage=storage)
         names: dict[str, Any] = {}
         exec(compile(rule.emit("torch"), f"<{rule.name} in torch>", "exec"), names)
-        return _Module(rule, names["step"], names["init"])
+        return _Module(rule, names["step"], names["init"], DerivedFlags(rule))
 
 
 class MetaOptimizer:

@@ -12,6 +12,8 @@
 #include <map>
 
 using namespace updraft;
+using testing::HasSubstr;
+using testing::Not;
 
 namespace {
 
@@ -74,6 +76,33 @@ TEST(Compiler, MakesAnArchiveOfTwoObjectsOfALargeRule) {
 TEST(Compiler, MakesTheSameBytesEachTime) {
   CompileRequest request = requestOf("adafactor.upd");
   EXPECT_EQ(compile(request), compile(request));
+}
+
+std::string interfaceOf(CompileRequest request,
+                        std::vector<std::pair<std::string, std::string>> settings) {
+  request.rule.settings = std::move(settings);
+  Compiler compiler;
+  auto program = llvm::cantFail(compiler.parse(request));
+  return llvm::cantFail(compiler.compile(*program, request)).interfaceJson;
+}
+
+TEST(Compiler, SaysWhichFlagsFollowFromHyperparameters) {
+  CompileRequest sgd = requestOf("sgd.upd");
+  const char *derived = R"("derived":[{"flag":"buffered","from":["momentum"],"message":3}])";
+  EXPECT_THAT(interfaceOf(sgd, {}), HasSubstr(derived));
+  EXPECT_THAT(interfaceOf(sgd, {{"momentum", "0.9"}}), HasSubstr(derived));
+  EXPECT_THAT(interfaceOf(sgd, {{"buffered", "true"}}), Not(HasSubstr("derived")));
+}
+
+// A requirement that holds for all values is left out, and moves the numbers of those behind it.
+TEST(Compiler, CountsTheRequirementsThatAreLeft) {
+  CompileRequest request = requestOf("sgd.upd");
+  request.source =
+      "rule R(a = 1, b = 2, static always = a >= a || b < 0, static big = a + b > 2) {\n"
+      "  update(param, grad) { next param = if big && always then grad else param }\n"
+      "}\n";
+  std::string interface = interfaceOf(request, {});
+  EXPECT_THAT(interface, HasSubstr(R"({"flag":"big","from":["a","b"],"message":)"));
 }
 
 // Who asked for the lines of the source finds the code in one object.

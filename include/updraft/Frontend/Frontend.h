@@ -35,11 +35,23 @@ struct RuleRequest {
   std::string numerics = "ieee";
 };
 
+/// A static flag that was not set, and follows from hyperparameters: the rule is for those of their
+/// values alone that give it the same value.
+struct DerivedFlag {
+  std::string name;
+  /// Those that it follows from.
+  std::vector<std::string> hypers;
+  /// What the requirement says that refuses other values.
+  std::string message;
+};
+
 struct ImportedRule {
   /// Holds one `updraft.rule`.
   mlir::OwningOpRef<mlir::ModuleOp> module;
   /// Every static flag with its value, in order of declaration; a string without quotes.
   std::vector<std::pair<std::string, std::string>> statics;
+  /// In order of declaration.
+  std::vector<DerivedFlag> derived;
 };
 
 /// Imports one rule. The context needs no dialect loaded; the ones used are loaded here.

@@ -125,7 +125,8 @@ class Bucket:
 
         specialize(
             make,
-            correspondence.read_settings(group),
+            correspondence,
+            group,
             lambda: dict(zip(self.places, self.hypers(group, None), strict=True)),
         )
         # Looking up the method takes a quarter of what calling it takes.

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from ..definition import FileDefinition, RuleDefinition
+from ..derived_flags import deciding_values
 from ..errors import CompileError, InvalidArgumentError
 from ..shipped import require_path
 
@@ -91,22 +92,32 @@ class Correspondence:
 
 def specialize(
     make: Callable[[dict[str, Any]], None],
-    settings: dict[str, Any],
+    correspondence: Correspondence,
+    group: Group,
     hypers: Callable[[], dict[str, float]],
 ) -> None:
-    """Calls `make` with what to compile a rule for: its settings, or else the values of its
-    hyperparameters too, as a flag may follow from them.
+    """Calls `make` with what to compile a rule for: the settings of a group, and the
+    hyperparameters that other flags follow from; or all of them, where the defaults of others do
+    not go with the settings.
 
     Raises:
-        ValueError: what `make` says to the settings, or to both if those alone do not compile.
+        ValueError: what `make` says. Of values that nothing can be compiled for, that is what the
+            rule says at a step.
     """
+    settings = correspondence.read_settings(group)
+    deciding = {}
+    # Of a rule of torch's, the settings have them.
+    if isinstance(correspondence.rule, RuleDefinition):
+        deciding = deciding_values(correspondence.rule, hypers())
+    for chosen in (deciding | settings, hypers() | settings):
+        try:
+            return make(chosen)
+        except CompileError as error:
+            refusal = error
     try:
         make(settings)
-    except ValueError as error:
-        try:
-            make(hypers() | settings)
-        except ValueError as again:
-            raise (again if isinstance(error, CompileError) else error) from None
+    except CompileError:
+        raise refusal from None
 
 
 def require_hypers(places: Mapping[str, Place], group: Group, dtype: torch.dtype) -> None:

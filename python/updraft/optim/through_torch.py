@@ -49,7 +49,8 @@ class TorchBucket:
 
         specialize(
             make,
-            correspondence.read_settings(group),
+            correspondence,
+            group,
             lambda: {name: float(value) for name, value in self._hypers(group).items()},
         )
         self.group_states = RuleInterface(self.rule).group_states
