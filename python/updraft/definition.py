@@ -70,6 +70,13 @@ class RuleDefinition(abc.ABC):
         """The hyperparameters that static flags follow from."""
         return []
 
+    def _chosen_text(self, choices: Mapping[str, Any]) -> "tuple[Source, dict[str, Any]]":
+        """The text for these choices, and those that are left to set when it is compiled."""
+        given = dict(choices)
+        traced = self._traced_statics()
+        statics = {name: given.pop(name) for name in traced & given.keys()}
+        return self._source(statics), self._settings() | given
+
     def to_upd(self, **statics: Any) -> str:
         """Returns the rule in the language, for a choice of static arguments."""
         unknown = statics.keys() - self._traced_statics()
@@ -91,15 +98,12 @@ class RuleDefinition(abc.ABC):
 
         See `updraft.compile` for the arguments; `set` has static arguments, too.
         """
-        given = dict(set or {})
-        traced = self._traced_statics()
-        statics = {name: given.pop(name) for name in traced & given.keys()}
-        source = self._source(statics)
+        source, settings = self._chosen_text(set or {})
         return compile_source(
             source.text,
             filename=self._filename,
             rule=self._rule,
-            set=self._settings() | given,
+            set=settings,
             storage=storage,
             numerics=numerics,
             cache_dir=cache_dir,

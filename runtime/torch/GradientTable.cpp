@@ -74,17 +74,17 @@ void GradientTable::prefetchParams(size_t begin, size_t end) const {
     prefetchTensor(entries[i].param);
 }
 
-GradientTable::Found GradientTable::take(size_t begin, size_t end) {
+GradientTable::Found GradientTable::take(size_t begin, size_t end, const at::Tensor *given) {
   Found found;
   prefetchParams(begin, begin + block);
   for (size_t i = begin; i < end; i += block)
-    takeBlock(i, std::min(i + block, end), found);
+    takeBlock(i, std::min(i + block, end), given, found);
   return found;
 }
 
 /// Each tensor is four or five objects that lie anywhere, one of which points to the next: of a
 /// block, all are fetched at once that can be.
-void GradientTable::takeBlock(size_t begin, size_t end, Found &found) {
+void GradientTable::takeBlock(size_t begin, size_t end, const at::Tensor *given, Found &found) {
   const at::Tensor *grads[block];
   prefetchParams(end, end + block);
   for (size_t i = begin; i < end; ++i) {
@@ -96,7 +96,7 @@ void GradientTable::takeBlock(size_t begin, size_t end, Found &found) {
     }
   }
   for (size_t i = begin; i < end; ++i) {
-    const at::Tensor &grad = entries[i].param->grad();
+    const at::Tensor &grad = given ? given[i] : entries[i].param->grad();
     grads[i - begin] = &grad;
     if (grad.defined())
       prefetchTensor(grad.unsafeGetTensorImpl());

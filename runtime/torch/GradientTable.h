@@ -51,9 +51,10 @@ public:
   };
   /// Takes the gradients of parameters in [begin, end) that are as usual: dense, of the parameter's
   /// type and layout, not lazily negated. They are kept by their memory: a tensor that Python knows
-  /// takes the interpreter's lock for its second reference. Threads may do parts, while Python does
-  /// not run; nothing throws.
-  Found take(size_t begin, size_t end);
+  /// takes the interpreter's lock for its second reference. Threads may do parts; nothing throws.
+  /// `given` has a gradient for each parameter, or nothing; null: `.grad`, while Python does not
+  /// run.
+  Found take(size_t begin, size_t end, const at::Tensor *given);
 
   bool isUnusual(size_t param) const { return gradViews[param].rank == unusual; }
   bool isTaken(size_t param) const { return gradViews[param].rank >= 0; }
@@ -81,7 +82,7 @@ private:
   static constexpr int32_t absent = -1, unusual = -2;
 
   void prefetchParams(size_t begin, size_t end) const;
-  void takeBlock(size_t begin, size_t end, Found &found);
+  void takeBlock(size_t begin, size_t end, const at::Tensor *given, Found &found);
   static bool hasLayout(const at::TensorImpl &tensor, const Entry &entry);
 
   std::vector<Entry> entries;

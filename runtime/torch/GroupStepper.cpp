@@ -11,11 +11,13 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_strided.h>
 #include <ATen/ops/from_blob.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/view_as_complex.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 using namespace updraft::torch_adapter;
@@ -120,13 +122,13 @@ void GroupStepper::readCounts() {
   }
 }
 
+static at::Tensor gradOf(const at::Tensor &param) {
+  InterpreterLock python;
+  return param.grad();
+}
+
 /// Takes a gradient that is not as usual.
-void GroupStepper::takeGradient(size_t index) {
-  at::Tensor grad;
-  {
-    InterpreterLock python;
-    grad = params[index].grad();
-  }
+void GroupStepper::takeGradient(size_t index, at::Tensor grad) {
   table.setAbsent(index);
   if (!grad.defined())
     return;
@@ -170,7 +172,16 @@ void GroupStepper::takeGradient(size_t index) {
   table.set(index, view, real->storage());
 }
 
-int64_t GroupStepper::step() {
+int64_t GroupStepper::step() { return stepFrom(nullptr, true); }
+
+int64_t GroupStepper::stepWith(const std::vector<at::Tensor> &grads, bool countVersions) {
+  TORCH_CHECK_VALUE(grads.size() == params.size(), "there are ", grads.size(), " gradients for ",
+                    params.size(), " parameters");
+  return stepFrom(grads.data(), countVersions);
+}
+
+/// `grads` null: those that `.grad` has.
+int64_t GroupStepper::stepFrom(const at::Tensor *grads, bool countVersions) {
   std::lock_guard lock(mutex);
   // References last until the step is done: another thread may replace `.grad`.
   struct Drop {
@@ -188,7 +199,7 @@ int64_t GroupStepper::step() {
     std::atomic<bool> moved = false, unusual = false, counted = false;
   } found;
   auto look = [&](size_t begin, size_t end) {
-    const GradientTable::Found taken = table.take(begin, end);
+    const GradientTable::Found taken = table.take(begin, end, grads);
     bool counted = false;
     for (size_t i = begin; i < end && anyCounts; ++i) {
       if ((i - begin) % block == 0)
@@ -211,7 +222,9 @@ int64_t GroupStepper::step() {
   };
   {
     // Until there are references to them, `.grad` alone keeps gradients.
-    InterpreterLock python;
+    std::optional<InterpreterLock> python;
+    if (!grads)
+      python.emplace();
     forParts(*intraOpPool(), params.size(), paramsPerPart, look);
   }
   if (found.moved)
@@ -221,7 +234,7 @@ int64_t GroupStepper::step() {
   for (size_t i = 0; i < params.size() && (found.unusual || !denseRefusal.empty()); ++i) {
     TORCH_CHECK(denseRefusal.empty() || !table.isTaken(i), denseRefusal);
     if (table.isUnusual(i))
-      takeGradient(i);
+      takeGradient(i, grads ? grads[i] : gradOf(params[i]));
   }
   check(Library::get().upd_optimizer_step_rows(handle->optimizer, table.grads(), table.size(),
                                                rowGrads.data(), rowGrads.size()));
@@ -233,7 +246,7 @@ int64_t GroupStepper::step() {
       if ((i - begin) % block == 0)
         readAhead(i, std::min(i + block, end));
       // A rule may have skipped the parameter: then it is as it was.
-      if (reached[i] != known[i] && afterStep(i))
+      if (reached[i] != known[i] && afterStep(i, countVersions))
         anyFresh = true;
     }
     table.drop(begin, end);
@@ -275,11 +288,12 @@ void GroupStepper::readAhead(size_t begin, size_t end) const {
 }
 
 /// Tells torch of a step; returns whether the parameter got its states with it. Nothing throws.
-bool GroupStepper::afterStep(size_t index) {
+bool GroupStepper::afterStep(size_t index, bool countVersions) {
   known[index] = reached[index];
-  bumpVersion(params[index]);
+  if (countVersions)
+    bumpVersion(params[index]);
   for (const std::vector<at::Tensor> &states : shown)
-    if (states[index].defined())
+    if (countVersions && states[index].defined())
       bumpVersion(states[index]);
   if (anyCounts && counts[index].defined()) {
     at::TensorImpl &count = *counts[index].unsafeGetTensorImpl();
@@ -346,6 +360,20 @@ std::vector<at::Tensor> GroupStepper::states(const std::vector<int64_t> &numbers
   for (size_t i = 0; i < numbers.size(); ++i)
     show(static_cast<size_t>(numbers[i]), result[i]);
   return result;
+}
+
+at::Tensor GroupStepper::copyOfState(int64_t param, const std::string &name) const {
+  std::lock_guard lock(mutex);
+  const size_t index = checked(param);
+  if (name == "step")
+    return known[index] == 0 ? at::Tensor()
+                             : at::scalar_tensor(static_cast<double>(known[index]), at::kFloat);
+  upd_tensor view;
+  if (Library::get().upd_optimizer_state(handle->optimizer, param, name.c_str(), &view) != UPD_OK)
+    return {};
+  at::Tensor state = tensorOver(view, [](void *) {}).clone();
+  const bool pairs = params[index].is_complex() && state.sizes() == table.sizes(index);
+  return pairs ? at::view_as_complex(state) : state;
 }
 
 std::vector<at::Tensor> GroupStepper::stepCounts(const std::vector<int64_t> &numbers) {

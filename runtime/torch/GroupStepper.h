@@ -45,6 +45,11 @@ public:
   /// error is thrown before anything is written.
   int64_t step();
 
+  /// The same with a gradient for each parameter, or an undefined tensor, whatever `.grad` is: a
+  /// step that no Python is waited for. `countVersions`: parameters and states are known to
+  /// autograd as changed.
+  int64_t stepWith(const std::vector<at::Tensor> &grads, bool countVersions);
+
   /// The parameters, by number, that got their states in steps since the last call.
   std::vector<int64_t> takeFresh();
 
@@ -54,6 +59,9 @@ public:
   /// The states of `name` of `params`, as tensors over the library's memory, which they keep. All
   /// of them must have it.
   std::vector<at::Tensor> states(const std::vector<int64_t> &params, const std::string &name);
+
+  /// A copy of a state, or of the step count, which is `step`; undefined where there is none yet.
+  at::Tensor copyOfState(int64_t param, const std::string &name) const;
 
   /// The step counts of `params`: float32 scalars, as torch has them. They are read at every step,
   /// so that writing to one changes the count.
@@ -82,11 +90,12 @@ private:
   /// Who knows of a parameter's states; New ones are of the step that runs.
   enum class StateOrigin : uint8_t { None, New, Known };
 
+  int64_t stepFrom(const at::Tensor *grads, bool countVersions);
   bool hasOtherCount(size_t index) const;
   void readCounts();
-  void takeGradient(size_t index);
+  void takeGradient(size_t index, at::Tensor grad);
   void readAhead(size_t begin, size_t end) const;
-  bool afterStep(size_t index);
+  bool afterStep(size_t index, bool countVersions);
   size_t checked(int64_t param) const;
   void show(size_t index, const at::Tensor &state);
   bool hasMovedState(size_t index) const;

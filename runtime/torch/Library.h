@@ -15,6 +15,10 @@ namespace updraft::torch_adapter {
 /// The functions that the adapter calls.
 #define UPDRAFT_LIBRARY_FUNCTIONS(F)                                                               \
   F(upd_last_error)                                                                                \
+  F(upd_compile)                                                                                   \
+  F(upd_rule_release)                                                                              \
+  F(upd_rule_state_count)                                                                          \
+  F(upd_rule_state_name)                                                                           \
   F(upd_rule_hyper_count)                                                                          \
   F(upd_rule_hyper_name)                                                                           \
   F(upd_optimizer_create)                                                                          \

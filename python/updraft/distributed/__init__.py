@@ -1,0 +1,1 @@
+"""Training on several workers, on `torch.distributed.rpc`."""

@@ -1,0 +1,176 @@
+"""An optimizer of parameters that lie on other workers."""
+
+import warnings
+import weakref
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import torch
+import torch.distributed.rpc as rpc
+from torch._C._distributed_autograd import _is_valid_context
+from torch._C._distributed_rpc import PyRRef
+
+from ...optim.compiled import CompiledStep
+from ...optim.correspondence import Group
+from . import operators
+from .applied import AppliedContexts
+from .options import Options
+from .outcomes import gathered
+from .references import require_references
+from .remote import RemoteOptimizer, release
+from .request import hypers, request, template
+from .rules import compiled_kind
+
+
+class DistributedOptimizer(torch.optim.Optimizer):
+    r"""Steps parameters where they are, from the gradients of one distributed-autograd context.
+
+    The step is compiled on each worker, and runs there without Python. Hyperparameters are in
+    `param_groups` here and travel with each step, so that `torch.optim.lr_scheduler` works.
+
+    Args:
+        optimizer_class: a class of `torch.optim` or `updraft.optim`, or a rule: a function with
+            `@updraft.rule`, a chain, the name of a rule of the package, or a file.
+        params_rref: references to parameters, or dicts that define parameter groups of them.
+        args: what the class takes behind the parameters.
+        options: how to step; see `Options`.
+        kwargs: as `args`.
+
+    Concurrent steps that share a parameter run one after the other on its worker, whichever
+    optimizers and clients they come from; there is no order across workers. Between the forward and
+    the step of a context others may step.
+
+    Raises:
+        TypeError: `params_rref` has something else than references to tensors.
+        ValueError: it is empty or has a parameter twice; a parameter is no leaf of autograd; what
+            the class says to its arguments.
+    """
+
+    remote_optimizers: list[RemoteOptimizer]
+
+    def __init__(
+        self,
+        optimizer_class: Any,
+        params_rref: Iterable[Any],
+        *args: Any,
+        options: Options | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self.options = Options() if options is None else options
+        self.remote_optimizers = []
+        self._applied = AppliedContexts()
+        self._warned = False
+        given = list(params_rref)
+        if not given:
+            raise ValueError("optimizer got an empty parameter list")
+        groups: list[Group] = (
+            [dict(group) for group in given]
+            if all(isinstance(group, Mapping) for group in given)
+            else [{"params": given}]
+        )
+        for group in groups:
+            params = group["params"]
+            group["params"] = [params] if isinstance(params, PyRRef) else list(params)
+        require_references(groups)
+        self._template: CompiledStep = template(
+            compiled_kind(optimizer_class), groups, args, kwargs
+        )
+        whole = [
+            made | {"params": group["params"]}
+            for made, group in zip(self._template.param_groups, groups, strict=True)
+        ]
+        super().__init__(whole, vars(self._template)["defaults"])
+        self._make()
+
+    def add_param_group(self, param_group: Group) -> None:
+        """Not for optimizers that are made: a worker is asked once."""
+        if self.remote_optimizers:
+            raise NotImplementedError(
+                "a distributed optimizer takes no more parameter groups once it is made; give all "
+                "of them to the constructor"
+            )
+        self.param_groups.append(param_group)
+
+    def _make(self) -> None:
+        by_name: dict[str, RemoteOptimizer] = {}
+        timeout = -1.0 if self.options.timeout is None else self.options.timeout
+        number = 0
+        for place, group in enumerate(self.param_groups):
+            for rref in group["params"]:
+                worker = rref.owner()
+                remote = by_name.setdefault(worker.name, RemoteOptimizer(worker, timeout))
+                remote.members.append((place, number))
+                remote.rrefs.append(rref)
+                number += 1
+        self.remote_optimizers = remotes = [*by_name.values()]
+        groups = range(len(self.param_groups))
+        try:
+            gathered(
+                {name: rpc.rpc_async(name, operators.load) for name in by_name},
+                "Updraft does not load on",
+            )
+            parts = gathered(
+                {
+                    name: remote.create(
+                        request(
+                            self._template,
+                            [remote.members_of(group) for group in groups],
+                            self.param_groups,
+                            self.options.concurrency == "checked",
+                        )
+                    )
+                    for name, remote in by_name.items()
+                },
+                "no optimizer was made on",
+            )
+        except BaseException:
+            release(remotes)
+            raise
+        for remote in remotes:
+            remote.set_parts(parts[remote.worker.name])
+        weakref.finalize(self, release, remotes)
+
+    def step(self, context_id: int) -> None:  # type: ignore[override]
+        """Applies the gradients of a context, on every worker that has some.
+
+        Returns when every worker has answered. A worker applies a context once: after an error a
+        step may be tried again, and does what was not done.
+
+        Raises:
+            TypeError: `context_id` is no number.
+            RuntimeError: there is no such context, or it was applied before.
+        """
+        if isinstance(context_id, bool) or not isinstance(context_id, int):
+            raise TypeError(f"`context_id` is {type(context_id)}; give the number of a context")
+        _is_valid_context(context_id)
+        before = self._applied[context_id]
+        if before and not self.options.allow_repeated_steps:
+            raise RuntimeError(
+                f"the gradients of context {context_id} are applied already; step once in each "
+                "context, or give `options=Options(allow_repeated_steps=True)`"
+            )
+        counts = gathered(
+            {
+                remote.worker.name: remote.call("step", context_id, before, self._hypers(remote))
+                for remote in self.remote_optimizers
+            },
+            failed="nothing was stepped on",
+            unknown="it is not known whether there was a step on",
+            done="what was asked for is done on",
+        )
+        self._applied[context_id] = before + 1
+        if not any(counts.values()) and not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"context {context_id} has no gradient of any parameter of this optimizer; was "
+                "`torch.distributed.autograd.backward` called, and the forward recorded by "
+                "`updraft.distributed.call`?",
+                stacklevel=3,
+            )
+
+    def _hypers(self, remote: RemoteOptimizer) -> list[float]:
+        return [
+            value
+            for group, storage in remote.parts
+            for value in hypers(self._template, self.param_groups[group], storage).values()
+        ]

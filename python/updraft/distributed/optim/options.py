@@ -1,0 +1,30 @@
+"""How a distributed optimizer steps."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """How a distributed optimizer steps.
+
+    Args:
+        concurrency: "checked": a parameter that is stepped is known to autograd as changed, and a
+            backward that reads it and began before raises torch's error. "hogwild": it is not, and
+            such a backward reads values of which some may be newer than others. Updates are exact
+            in both, and the gradients of one context are applied together on each worker.
+        strict: a class that has no compiled rule is an error, not stepped by Python.
+        timeout: seconds for each request; None is what `init_rpc` was given.
+        allow_repeated_steps: whether a context may be applied again on purpose. A request that is
+            repeated after a timeout never applies one twice.
+    """
+
+    concurrency: str = "checked"
+    strict: bool = False
+    timeout: float | None = None
+    allow_repeated_steps: bool = False
+
+    def __post_init__(self) -> None:
+        if self.concurrency not in ("checked", "hogwild"):
+            raise ValueError(f'`concurrency` is {self.concurrency!r}; it is "checked" or "hogwild"')
+        if self.timeout is not None and not self.timeout > 0:
+            raise ValueError(f"`timeout` is {self.timeout}; it is a number of seconds, or None")

@@ -1,0 +1,87 @@
+"""What a client asks the workers to make: the rule as text, and its groups."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from ... import _updraft, dtypes
+from ...compiler import setting_literal
+from ...optim.buckets import STORAGE
+from ...optim.compiled import CompiledStep
+from ...optim.correspondence import AS_DENSE, Group, reader
+
+# Of each storage type, one that hyperparameters are read for: a default may depend on it.
+_FLOATS = {name: dtype for dtype, name in STORAGE.items() if not dtype.is_complex}
+
+
+def hypers(optimizer: CompiledStep, group: Group, storage: str) -> dict[str, float]:
+    """Returns the hyperparameters of a group for parameters of a storage type, as the rule has
+    them.
+    """
+    places = optimizer.correspondence.hypers
+    return {name: float(reader(place)(group, _FLOATS[storage])) for name, place in places.items()}
+
+
+_STORAGE_NAMES = {number: name for name, number in _updraft.storage_types.items()}
+
+
+def request(
+    optimizer: CompiledStep,
+    members: Sequence[tuple[Sequence[int], Sequence[int]]],
+    groups: Sequence[Group],
+    count_versions: bool,
+) -> str:
+    """Returns the text for one worker.
+
+    Args:
+        optimizer: an optimizer of the same class, by which groups are read.
+        members: of each group, the places of its parameters in the worker's list, and their
+            numbers among all of the optimizer.
+    """
+    correspondence = optimizer.correspondence
+    packed: list[dict[str, Any]] = []
+    for group, (places, numbers) in zip(groups, members, strict=True):
+        sparse = correspondence.sparse_of(group)
+        source, settings = correspondence.definition._chosen_text(
+            correspondence.read_settings(group)
+        )
+        packed.append(
+            {
+                "source": source.text.decode(),
+                "params": list(places),
+                "numbers": list(numbers),
+                "settings": {
+                    name: setting_literal(name, value) for name, value in settings.items()
+                },
+                "hypers": {name: hypers(optimizer, group, name) for name in _FLOATS},
+                "sparse_refusal": "" if sparse in (None, AS_DENSE) else sparse,
+                "sparse_as_dense": sparse == AS_DENSE,
+                "dense_refusal": correspondence.dense or "",
+                "seed": group.get("seed", 0),
+            }
+        )
+    definition = correspondence.definition
+    return json.dumps(
+        {
+            "filename": definition._filename,
+            "rule": definition._rule or "",
+            "numerics": correspondence.numerics,
+            "storage": {
+                name: _STORAGE_NAMES[dtypes.number(dtype)]
+                for name, dtype in correspondence.storage.items()
+            },
+            "count_versions": count_versions,
+            "groups": packed,
+        }
+    )
+
+
+def template(kind: Any, groups: Sequence[Group], args: Any, kwargs: Any) -> CompiledStep:
+    """Returns an optimizer of a class over a stand-in for each group, which checks what is given as
+    the class does, and completes it by the class's defaults.
+    """
+    stand_ins = [group | {"params": [torch.nn.Parameter(torch.zeros(1))]} for group in groups]
+    made: CompiledStep = kind(stand_ins, *args, **kwargs)
+    return made

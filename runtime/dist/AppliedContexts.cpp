@@ -1,0 +1,37 @@
+//===- AppliedContexts.cpp - Which contexts an optimizer has applied --------------------------===//
+
+#include "runtime/dist/AppliedContexts.h"
+
+using namespace updraft::dist;
+
+/// More than the one that may be added, so that the entries of contexts that are gone get fewer.
+static constexpr int looksPerSet = 4;
+
+int64_t AppliedContexts::count(int64_t number, const std::shared_ptr<const void> &context) const {
+  auto found = byNumber.find(number);
+  return found == byNumber.end() || found->second->context.lock() != context ? 0
+                                                                             : found->second->count;
+}
+
+void AppliedContexts::set(int64_t number, const std::shared_ptr<const void> &context,
+                          int64_t count) {
+  auto [found, isNew] = byNumber.try_emplace(number);
+  if (isNew)
+    found->second = entries.insert(entries.end(), {number, context, count});
+  else
+    *found->second = {number, context, count};
+  forgetSome();
+}
+
+void AppliedContexts::forgetSome() {
+  for (int look = 0; look < looksPerSet && !entries.empty(); ++look) {
+    if (next == entries.end())
+      next = entries.begin();
+    if (!next->context.expired()) {
+      ++next;
+      continue;
+    }
+    byNumber.erase(next->number);
+    next = entries.erase(next);
+  }
+}

@@ -1,0 +1,33 @@
+//===- CompiledRule.cpp - A rule that arrived as text, compiled on this worker ----------------===//
+
+#include "runtime/torch/rpc/CompiledRule.h"
+
+#include "runtime/torch/Library.h"
+
+using namespace updraft::torch_adapter;
+
+void ReleaseRule::operator()(upd_rule *rule) const { Library::get().upd_rule_release(rule); }
+
+RulePointer updraft::torch_adapter::compileRule(const RuleChoices &choices,
+                                                const std::string &source, const Settings &settings,
+                                                upd_dtype dtype) {
+  std::vector<upd_setting> given;
+  for (const auto &[name, value] : settings)
+    given.push_back({name.c_str(), value.c_str()});
+  std::vector<upd_storage> storage{{"param", dtype}, {"grad", dtype}};
+  for (const auto &[name, type] : choices.storage)
+    storage.push_back({name.c_str(), type});
+
+  upd_compile_options options{};
+  options.struct_size = sizeof(options);
+  options.rule = choices.rule.empty() ? nullptr : choices.rule.c_str();
+  options.settings = given.data();
+  options.setting_count = given.size();
+  options.storage = storage.data();
+  options.storage_count = storage.size();
+  options.numerics = choices.numerics.c_str();
+  upd_rule *rule = nullptr;
+  check(Library::get().upd_compile(source.data(), source.size(), choices.filename.c_str(), &options,
+                                   &rule));
+  return RulePointer(rule);
+}

@@ -1,0 +1,38 @@
+//===- CompiledRule.h - A rule that arrived as text, compiled on this worker --------*- C++ -*-===//
+
+#ifndef UPDRAFT_RUNTIME_TORCH_RPC_COMPILEDRULE_H
+#define UPDRAFT_RUNTIME_TORCH_RPC_COMPILEDRULE_H
+
+#include "updraft-c/compiler.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace updraft::torch_adapter {
+
+/// How a rule is compiled, whatever its text.
+struct RuleChoices {
+  std::string filename; ///< names the text in messages
+  std::string rule;     ///< empty: the only one of the text
+  std::string numerics;
+  std::vector<std::pair<std::string, upd_dtype>> storage; ///< of states
+};
+
+/// Names and values, as the language writes them.
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+struct ReleaseRule {
+  void operator()(upd_rule *rule) const;
+};
+using RulePointer = std::unique_ptr<upd_rule, ReleaseRule>;
+
+/// Compiles a rule for parameters and gradients that are stored as `dtype`, or finds it in the
+/// cache. Throws the compiler's messages.
+RulePointer compileRule(const RuleChoices &choices, const std::string &source,
+                        const Settings &settings, upd_dtype dtype);
+
+} // namespace updraft::torch_adapter
+
+#endif // UPDRAFT_RUNTIME_TORCH_RPC_COMPILEDRULE_H

@@ -1,0 +1,186 @@
+//===- LocalOptimizer.cpp - A distributed optimizer's part on one worker ----------------------===//
+
+#include "runtime/torch/rpc/LocalOptimizer.h"
+
+#include "runtime/torch/TensorView.h"
+
+#include <torch/csrc/distributed/autograd/context/container.h>
+
+#include <fmt/format.h>
+
+using namespace updraft::torch_adapter;
+using torch::distributed::autograd::ContextPtr;
+using torch::distributed::autograd::DistAutogradContainer;
+
+/// What is kept of a parameter beside the states of its rule.
+static constexpr const char *stepCount = "step";
+
+static std::string_view nameOf(upd_dtype dtype) {
+  switch (dtype) {
+#define UPD_DTYPE(constant, name, bytes)                                                           \
+  case constant:                                                                                   \
+    return name;
+#include "updraft-c/dtypes.def"
+  }
+  return "?";
+}
+
+/// How it is stored; a complex one as pairs.
+static upd_dtype storageOf(const at::Tensor &param) {
+  return viewOf(realOf(param.detach()), "a parameter").dtype;
+}
+
+static std::vector<const void *> storagesOf(const std::vector<at::Tensor> &tensors) {
+  std::vector<const void *> storages;
+  for (const at::Tensor &tensor : tensors)
+    storages.push_back(tensor.storage().unsafeGetStorageImpl());
+  return storages;
+}
+
+LocalOptimizer::LocalOptimizer(const OptimizerRequest &request, std::vector<at::Tensor> tensors)
+    : params(std::move(tensors)), locks(storagesOf(params)), countVersions(request.countVersions) {
+  for (size_t number = 0; number < request.groups.size(); ++number) {
+    const GroupRequest &group = request.groups[number];
+    std::map<upd_dtype, std::vector<size_t>> byType;
+    for (size_t i = 0; i < group.params.size(); ++i) {
+      const int64_t place = group.params[i];
+      TORCH_CHECK_VALUE(place >= 0 && place < static_cast<int64_t>(params.size()),
+                        "the request for an optimizer has no parameter ", place);
+      const at::Tensor &param = params[place];
+      TORCH_CHECK_VALUE(param.is_leaf(), "parameter ", group.numbers[i],
+                        " is not a leaf of autograd: it is the result of an operation, and "
+                        "gets no gradient; give the tensor that it was made from");
+      byType[storageOf(param)].push_back(i);
+    }
+    for (const auto &[dtype, members] : byType)
+      addBucket(request, number, dtype, members);
+  }
+}
+
+void LocalOptimizer::addBucket(const OptimizerRequest &request, size_t number, upd_dtype dtype,
+                               const std::vector<size_t> &members) {
+  const GroupRequest &group = request.groups[number];
+  Bucket bucket;
+  bucket.group = number;
+  bucket.dtype = dtype;
+  std::vector<at::Tensor> tensors;
+  for (size_t member : members) {
+    bucket.params.push_back(static_cast<size_t>(group.params[member]));
+    bucket.numbers.push_back(group.numbers[member]);
+    tensors.push_back(params[bucket.params.back()]);
+  }
+  auto found = group.hypers.find(dtype);
+  TORCH_CHECK_VALUE(found != group.hypers.end(),
+                    "the request for an optimizer has no hyperparameters for ", nameOf(dtype));
+  std::vector<double> values;
+  for (const auto &[name, value] : found->second)
+    values.push_back(value);
+  auto make = [&](const Settings &settings) {
+    bucket.rule = compileRule(request.rule, group.source, settings, dtype);
+    bucket.stepper = c10::make_intrusive<GroupStepper>(
+        static_cast<int64_t>(reinterpret_cast<uintptr_t>(bucket.rule.get())), tensors, values,
+        group.sparseRefusal, group.denseRefusal, group.sparseAsDense);
+  };
+  try {
+    make(group.settings);
+  } catch (const c10::ValueError &) {
+    // A flag may follow from hyperparameters: compiled for the values that there are.
+    Settings all = group.settings;
+    for (const auto &[name, value] : found->second)
+      all.emplace_back(name, fmt::format("{}", value));
+    make(all);
+  }
+  bucket.stepper->setRandom(group.seed, bucket.numbers);
+  const Library &library = Library::get();
+  bucket.states.emplace_back(stepCount);
+  for (size_t i = 0; i < library.upd_rule_state_count(bucket.rule.get()); ++i)
+    bucket.states.emplace_back(library.upd_rule_state_name(bucket.rule.get(), i));
+  buckets.push_back(std::move(bucket));
+}
+
+std::string LocalOptimizer::parts() const {
+  std::string result;
+  for (const Bucket &bucket : buckets)
+    result += fmt::format("{}{}:{}", result.empty() ? "" : " ", bucket.group, nameOf(bucket.dtype));
+  return result;
+}
+
+int64_t LocalOptimizer::step(int64_t number, int64_t before, const std::vector<double> &hypers) {
+  // The container refuses a context that it does not know, which here is no error.
+  DistAutogradContainer &container = DistAutogradContainer::getInstance();
+  ContextPtr context;
+  try {
+    context = container.retrieveContext(number);
+  } catch (const c10::Error &) {
+    return 0;
+  }
+  std::lock_guard guard(mutex);
+  if (applied.count(number, context) > before)
+    return alreadyApplied;
+
+  // References to gradients are dropped when the locks have been: to drop the last one may wait for
+  // Python.
+  struct Drop {
+    std::vector<Bucket> &buckets;
+    ~Drop() {
+      for (Bucket &bucket : buckets)
+        bucket.grads.clear();
+    }
+  } drop{buckets};
+  const c10::Dict<at::Tensor, at::Tensor> held = context->getGradients();
+  std::vector<size_t> places;
+  for (Bucket &bucket : buckets)
+    for (size_t place : bucket.params) {
+      auto found = held.find(params[place]);
+      bucket.grads.push_back(found == held.end() ? at::Tensor() : found->value());
+      if (found != held.end())
+        places.push_back(place);
+    }
+
+  auto given = hypers.begin();
+  for (Bucket &bucket : buckets) {
+    const size_t count = Library::get().upd_rule_hyper_count(bucket.rule.get());
+    TORCH_CHECK_VALUE(static_cast<size_t>(hypers.end() - given) >= count, "a step came with ",
+                      hypers.size(), " hyperparameters, which are too few");
+    bucket.stepper->setHypers({given, given + static_cast<std::ptrdiff_t>(count)});
+    given += static_cast<std::ptrdiff_t>(count);
+  }
+  if (places.empty())
+    return 0;
+  {
+    dist::StorageLocks::Guard exclusive(locks, places);
+    for (Bucket &bucket : buckets)
+      TORCH_CHECK(bucket.stepper->stepWith(bucket.grads, countVersions) != GroupStepper::Moved,
+                  "a parameter has other memory than when the optimizer was made");
+  }
+  applied.set(number, context, before + 1);
+  return static_cast<int64_t>(places.size());
+}
+
+c10::Dict<std::string, at::Tensor> LocalOptimizer::states() {
+  std::lock_guard guard(mutex);
+  c10::Dict<std::string, at::Tensor> result;
+  for (Bucket &bucket : buckets)
+    for (size_t i = 0; i < bucket.params.size(); ++i)
+      for (const std::string &name : bucket.states)
+        if (at::Tensor state = bucket.stepper->copyOfState(static_cast<int64_t>(i), name);
+            state.defined())
+          result.insert(fmt::format("{}/{}", bucket.numbers[i], name), std::move(state));
+  return result;
+}
+
+void LocalOptimizer::loadStates(const c10::Dict<std::string, at::Tensor> &states) {
+  std::lock_guard guard(mutex);
+  for (Bucket &bucket : buckets)
+    for (size_t i = 0; i < bucket.params.size(); ++i)
+      for (const std::string &name : bucket.states) {
+        auto found = states.find(fmt::format("{}/{}", bucket.numbers[i], name));
+        if (found == states.end())
+          continue;
+        const auto param = static_cast<int64_t>(i);
+        if (name == stepCount)
+          bucket.stepper->bindStepCount(param, found->value().clone());
+        else
+          bucket.stepper->bindState(param, name, found->value().clone());
+      }
+}

@@ -1,0 +1,74 @@
+//===- LocalOptimizer.h - A distributed optimizer's part on one worker --------------*- C++ -*-===//
+// Steps the parameters that a worker has, from the gradients that one distributed-autograd context
+// holds there. No Python runs, and none is waited for.
+
+#ifndef UPDRAFT_RUNTIME_TORCH_RPC_LOCALOPTIMIZER_H
+#define UPDRAFT_RUNTIME_TORCH_RPC_LOCALOPTIMIZER_H
+
+#include "runtime/dist/AppliedContexts.h"
+#include "runtime/dist/StorageLocks.h"
+#include "runtime/torch/GroupStepper.h"
+#include "runtime/torch/rpc/OptimizerRequest.h"
+
+#include <ATen/core/Dict.h>
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace updraft::torch_adapter {
+
+/// Any thread may call into an object; one waits for another that steps the same parameters.
+class LocalOptimizer {
+public:
+  /// Throws ValueError for a parameter that is no leaf of autograd, naming it by its number, and
+  /// what the compiler or the rule says.
+  LocalOptimizer(const OptimizerRequest &request, std::vector<at::Tensor> params);
+
+  /// The storage types of each group's parameters, in the order in which a step takes their
+  /// hyperparameters: "0:f32 0:bf16 2:f32". Groups are counted in the request.
+  std::string parts() const;
+
+  /// What a step returns instead of a number of parameters.
+  static constexpr int64_t alreadyApplied = -1;
+
+  /// Applies the gradients that the context has here; returns how many parameters were stepped. A
+  /// context that this worker has not heard of has none. If it was applied more than `before` times
+  /// already, nothing is done. `hypers` are those of every group and storage type, one behind the
+  /// other. An error is thrown before anything is written.
+  int64_t step(int64_t context, int64_t before, const std::vector<double> &hypers);
+
+  /// The states by NUMBER/NAME: copies, which no step changes.
+  c10::Dict<std::string, at::Tensor> states();
+  /// Sets states that `states` returned, or some of them.
+  void loadStates(const c10::Dict<std::string, at::Tensor> &states);
+
+private:
+  /// Parameters of one group and one storage type.
+  struct Bucket {
+    size_t group;
+    upd_dtype dtype;
+    std::vector<size_t> params; ///< places in the worker's list
+    std::vector<int64_t> numbers;
+    RulePointer rule;
+    std::vector<std::string> states;
+    c10::intrusive_ptr<GroupStepper> stepper;
+    std::vector<at::Tensor> grads; ///< of the step that runs
+  };
+
+  void addBucket(const OptimizerRequest &request, size_t group, upd_dtype dtype,
+                 const std::vector<size_t> &members);
+
+  std::mutex mutex; ///< of all but the parameters' memory
+  std::vector<at::Tensor> params;
+  dist::StorageLocks locks;
+  std::vector<Bucket> buckets;
+  dist::AppliedContexts applied;
+  bool countVersions;
+};
+
+} // namespace updraft::torch_adapter
+
+#endif // UPDRAFT_RUNTIME_TORCH_RPC_LOCALOPTIMIZER_H

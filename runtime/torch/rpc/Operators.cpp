@@ -1,0 +1,135 @@
+//===- Operators.cpp - What remote calls reach on a worker ------------------------------------===//
+// torch's RPC runs operators of the namespace `aten` with no Python on the way. The names here have
+// the version of the interface between client and worker. Each returns one value; errors are
+// std::runtime_error, whose text arrives as it is, with the type for the client before it.
+
+#include "runtime/torch/rpc/LocalOptimizer.h"
+#include "runtime/torch/rpc/RemoteParameters.h"
+
+#include <torch/library.h>
+
+#include <shared_mutex>
+#include <unordered_map>
+
+using namespace updraft::torch_adapter;
+
+namespace {
+/// The optimizers of this worker, by the numbers that their clients have chosen.
+class LocalOptimizers {
+public:
+  static LocalOptimizers &process() {
+    // Lives for ever: threads of the agent may outlive static objects.
+    static auto *all = new LocalOptimizers;
+    return *all;
+  }
+
+  void add(int64_t number, std::shared_ptr<LocalOptimizer> optimizer) {
+    std::lock_guard guard(mutex);
+    byNumber[number] = std::move(optimizer);
+  }
+  std::shared_ptr<LocalOptimizer> get(int64_t number) {
+    std::shared_lock guard(mutex);
+    auto found = byNumber.find(number);
+    TORCH_CHECK_INDEX(found != byNumber.end(), "this worker has no optimizer ", number,
+                      "; it was released, or the worker was started anew");
+    return found->second;
+  }
+  void remove(int64_t number) {
+    std::shared_ptr<LocalOptimizer> last;
+    std::lock_guard guard(mutex);
+    if (auto found = byNumber.find(number); found != byNumber.end()) {
+      last = std::move(found->second);
+      byNumber.erase(found);
+    }
+  }
+
+private:
+  std::shared_mutex mutex;
+  std::unordered_map<int64_t, std::shared_ptr<LocalOptimizer>> byNumber;
+};
+
+[[noreturn]] void fail(const char *type, const std::string &text) {
+  throw std::runtime_error(std::string(type) + ": " + text);
+}
+
+/// Calls `body`; what it throws becomes text for the client.
+template <typename Body> auto answering(const Body &body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (const c10::ValueError &error) {
+    fail("ValueError", error.what_without_backtrace());
+  } catch (const c10::TypeError &error) {
+    fail("TypeError", error.what_without_backtrace());
+  } catch (const c10::IndexError &error) {
+    fail("IndexError", error.what_without_backtrace());
+  } catch (const c10::NotImplementedError &error) {
+    fail("NotImplementedError", error.what_without_backtrace());
+  } catch (const c10::Error &error) {
+    fail("RuntimeError", error.what_without_backtrace());
+  } catch (const std::exception &error) {
+    fail("RuntimeError", error.what());
+  } catch (...) {
+    fail("RuntimeError", "something that is no exception was thrown");
+  }
+}
+
+std::string make(int64_t number, const std::string &request, std::vector<at::Tensor> params) {
+  auto optimizer =
+      std::make_shared<LocalOptimizer>(OptimizerRequest::parse(request), std::move(params));
+  LocalOptimizers::process().add(number, optimizer);
+  return optimizer->parts();
+}
+
+std::string create(int64_t number, const std::string &request,
+                   const std::vector<int64_t> &createdOn, const std::vector<int64_t> &localIds) {
+  return answering([&] { return make(number, request, ownedTensors(createdOn, localIds)); });
+}
+
+std::string createHere(int64_t number, const std::string &request,
+                       const std::vector<at::Tensor> &params) {
+  return answering([&] { return make(number, request, params); });
+}
+
+int64_t step(int64_t number, int64_t context, int64_t before, const std::vector<double> &hypers) {
+  return answering(
+      [&] { return LocalOptimizers::process().get(number)->step(context, before, hypers); });
+}
+
+c10::Dict<std::string, at::Tensor> states(int64_t number) {
+  return answering([&] { return LocalOptimizers::process().get(number)->states(); });
+}
+
+int64_t loadStates(int64_t number, const c10::Dict<std::string, at::Tensor> &states) {
+  return answering([&] {
+    LocalOptimizers::process().get(number)->loadStates(states);
+    return int64_t(0);
+  });
+}
+
+int64_t release(int64_t number) {
+  LocalOptimizers::process().remove(number);
+  return 0;
+}
+
+void rrefId(const c10::OperatorHandle &, c10::Stack *stack) {
+  const RRefNumber id = numberOf(torch::jit::pop(*stack));
+  torch::jit::push(*stack, c10::List<int64_t>({id.createdOn, id.localId}));
+}
+} // namespace
+
+TORCH_LIBRARY_FRAGMENT(aten, library) {
+  library.def("_updraft_1_create(int optimizer, str request, int[] created_on, int[] local_ids) "
+              "-> str",
+              create);
+  library.def("_updraft_1_step(int optimizer, int context, int before, float[] hypers) -> int",
+              step);
+  library.def("_updraft_1_states(int optimizer) -> Dict(str, Tensor)", states);
+  library.def("_updraft_1_load_states(int optimizer, Dict(str, Tensor) states) -> int", loadStates);
+  library.def("_updraft_1_release(int optimizer) -> int", release);
+}
+
+TORCH_LIBRARY_FRAGMENT(updraft, library) {
+  library.def("create_here(int optimizer, str request, Tensor[] params) -> str", createHere);
+  library.def("rref_id(RRef(Tensor) rref) -> int[]",
+              torch::CppFunction::makeFromBoxedFunction<&rrefId>());
+}

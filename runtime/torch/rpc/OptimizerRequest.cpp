@@ -1,0 +1,58 @@
+//===- OptimizerRequest.cpp - What a client asks a worker to make -----------------------------===//
+
+#include "runtime/torch/rpc/OptimizerRequest.h"
+
+#include <c10/util/Exception.h>
+#include <nlohmann/json.hpp>
+
+using namespace updraft::torch_adapter;
+// Keeps the order of hyperparameters.
+using Json = nlohmann::ordered_json;
+
+static upd_dtype dtypeOf(const std::string &text) {
+#define UPD_DTYPE(constant, name, bytes)                                                           \
+  if (text == (name))                                                                              \
+    return constant;
+#include "updraft-c/dtypes.def"
+  TORCH_CHECK_VALUE(false, "there is no storage type `", text, "`");
+  __builtin_unreachable();
+}
+
+static GroupRequest parseGroup(const Json &json) {
+  GroupRequest group;
+  json.at("params").get_to(group.params);
+  json.at("numbers").get_to(group.numbers);
+  for (const auto &[name, value] : json.at("settings").items())
+    group.settings.emplace_back(name, value.get<std::string>());
+  for (const auto &[dtype, values] : json.at("hypers").items())
+    for (const auto &[name, value] : values.items())
+      group.hypers[dtypeOf(dtype)].emplace_back(name, value.get<double>());
+  json.at("source").get_to(group.source);
+  json.at("sparse_refusal").get_to(group.sparseRefusal);
+  json.at("dense_refusal").get_to(group.denseRefusal);
+  json.at("sparse_as_dense").get_to(group.sparseAsDense);
+  json.at("seed").get_to(group.seed);
+  TORCH_CHECK_VALUE(group.params.size() == group.numbers.size(), "a group has ",
+                    group.params.size(), " parameters and ", group.numbers.size(), " numbers");
+  return group;
+}
+
+OptimizerRequest OptimizerRequest::parse(const std::string &text) {
+  try {
+    const Json json = Json::parse(text);
+    OptimizerRequest request;
+    RuleChoices &rule = request.rule;
+    json.at("filename").get_to(rule.filename);
+    json.at("rule").get_to(rule.rule);
+    json.at("numerics").get_to(rule.numerics);
+    for (const auto &[name, dtype] : json.at("storage").items())
+      rule.storage.emplace_back(name, dtypeOf(dtype.get<std::string>()));
+    json.at("count_versions").get_to(request.countVersions);
+    for (const Json &group : json.at("groups"))
+      request.groups.push_back(parseGroup(group));
+    return request;
+  } catch (const nlohmann::json::exception &error) {
+    TORCH_CHECK_VALUE(false, "the request for an optimizer is damaged: ", error.what());
+    __builtin_unreachable();
+  }
+}
