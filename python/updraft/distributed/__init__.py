@@ -1,1 +1,75 @@
-"""Training on several workers, on `torch.distributed.rpc`."""
+"""Work for several processes, on torch's RPC: calls, gradients through them, and their results.
+
+    from updraft import distributed
+
+    @distributed.parallelize()
+    def loss(model, batch): ...
+
+    @distributed.auto_init_rpc()
+    def main(): ...
+
+Started by `torchrun`; `docs/distributed.md` has the whole of it.
+"""
+
+from . import autograd
+from .calls import remote_async_call, remote_sync_call
+from .cloning import module_clone
+from .errors import DistributedError
+from .launch import auto_init_rpc
+from .meeting import barrier, synchronize
+from .parallel import parallelize, parallelize_async, parallelize_sync
+from .partition import (
+    Part,
+    TensorDimensionPartitioner,
+    batch_partitioner,
+    dim_partitioner,
+    exclusive_batch_partitioner,
+)
+from .reducers import mean_reducer, sum_reducer
+from .selection import not_on_rank, on_rank, rank_all, rank_non_zero_only, rank_zero_only
+from .world import (
+    WorldInfo,
+    get_local_rank,
+    get_local_world_size,
+    get_rank,
+    get_worker_id,
+    get_world_info,
+    get_world_rank,
+    get_world_size,
+    is_available,
+)
+
+__all__ = [
+    "DistributedError",
+    "Part",
+    "TensorDimensionPartitioner",
+    "WorldInfo",
+    "auto_init_rpc",
+    "autograd",
+    "barrier",
+    "batch_partitioner",
+    "dim_partitioner",
+    "exclusive_batch_partitioner",
+    "get_local_rank",
+    "get_local_world_size",
+    "get_rank",
+    "get_worker_id",
+    "get_world_info",
+    "get_world_rank",
+    "get_world_size",
+    "is_available",
+    "mean_reducer",
+    "module_clone",
+    "not_on_rank",
+    "on_rank",
+    "parallelize",
+    "parallelize_async",
+    "parallelize_sync",
+    "rank_all",
+    "rank_non_zero_only",
+    "rank_zero_only",
+    "remote_async_call",
+    "remote_sync_call",
+    "sum_reducer",
+    "synchronize",
+]

@@ -1,0 +1,211 @@
+"""Gradients through calls on other workers, as torch's distributed autograd has them.
+
+A context may be used for several backward passes; each counts once. Threads that use the same
+context take turns.
+"""
+
+import contextlib
+import threading
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+import torch
+import torch.distributed.autograd as dist_autograd
+from torch.distributed.autograd import context
+
+from .errors import DistributedError
+
+__all__ = ["backward", "context", "get_gradients", "grad"]
+
+TensorOrTensors: TypeAlias = torch.Tensor | Iterable[torch.Tensor]
+
+
+class _Turn:
+    """What the threads that use one context take turns with."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+
+# A context's entry is there for as long as a thread uses it.
+_turns: weakref.WeakValueDictionary[int, _Turn] = weakref.WeakValueDictionary()
+_entering = threading.Lock()
+
+
+@contextlib.contextmanager
+def _turn(context_id: int) -> Iterator[None]:
+    with _entering:
+        turn = _turns.setdefault(context_id, _Turn())
+    with turn.lock:
+        yield
+
+
+def get_gradients(context_id: int) -> dict[torch.Tensor, torch.Tensor]:
+    """Returns the gradients of this worker's tensors that the context has, summed over its passes.
+
+    Example:
+        >>> with updraft.distributed.autograd.context() as context_id:
+        ...     weight = torch.ones(2, requires_grad=True)
+        ...     updraft.distributed.autograd.backward(context_id, (3 * weight).sum())
+        ...     updraft.distributed.autograd.get_gradients(context_id)[weight]
+        tensor([3., 3.])
+    """
+    with _turn(context_id):
+        gradients: dict[torch.Tensor, torch.Tensor] = dist_autograd.get_gradients(context_id)
+        return gradients
+
+
+class _Pass:
+    """One backward pass: what it alone adds to the gradients of a context on this worker."""
+
+    def __init__(self, context_id: int) -> None:
+        self.context_id = context_id
+
+    def run(self, roots: list[torch.Tensor], retain_graph: bool) -> dict[torch.Tensor, Any]:
+        # The pass adds to what the context has; for this time that is zeros. The tensors of the
+        # context get other memory, since theirs may be that of another gradient, too.
+        kept = {}
+        for leaf, gradient in dist_autograd.get_gradients(self.context_id).items():
+            sum_before = gradient.detach()
+            gradient.data = torch.zeros_like(gradient)
+            kept[leaf] = gradient, sum_before, gradient._version
+        added: dict[torch.Tensor, Any] = {}
+        try:
+            dist_autograd.backward(self.context_id, roots, retain_graph)
+            for leaf, gradient in dist_autograd.get_gradients(self.context_id).items():
+                zeros, _, version = kept.get(leaf, (None, None, None))
+                if gradient is not zeros or gradient._version != version:
+                    added[leaf] = gradient.detach().clone()
+        except RuntimeError as error:
+            added.clear()
+            raise _explained(error) from None
+        finally:
+            now = dist_autograd.get_gradients(self.context_id)
+            for leaf, (_, sum_before, _) in kept.items():
+                new = added.get(leaf)
+                now[leaf].data = sum_before if new is None else sum_before + new
+        return added
+
+
+def _explained(error: RuntimeError) -> Exception:
+    """A failed pass, without torch's backtrace, and with what a timeout mostly means."""
+    text = str(error).partition("\nException raised from")[0]
+    if "RPCErr:1:" in text:
+        text += (
+            "; the pass waits for the gradient of every call that the context has recorded, so make"
+            " calls whose results are not used under `torch.no_grad()` or in another context"
+        )
+    return DistributedError(text)
+
+
+def _listed(tensors: TensorOrTensors, what: str) -> list[torch.Tensor]:
+    listed = [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)
+    for index, tensor in enumerate(listed):
+        if not isinstance(tensor, torch.Tensor):
+            raise TypeError(f"{what} {index} is of type `{type(tensor).__name__}`; give tensors")
+    return listed
+
+
+def _roots(tensors: TensorOrTensors) -> list[torch.Tensor]:
+    roots = _listed(tensors, "output")
+    if not roots:
+        raise DistributedError("there are no outputs; give one or more")
+    for index, root in enumerate(roots):
+        if not root.requires_grad:
+            raise DistributedError(
+                f"output {index} does not require grad; it was made of nothing that does, or"
+                " without a graph"
+            )
+        if root.numel() != 1:
+            raise DistributedError(
+                f"output {index} has the shape {list(root.shape)}; a pass starts from numbers, so"
+                " sum it, with weights where these are needed"
+            )
+    return roots
+
+
+def _leaves(inputs: TensorOrTensors) -> list[torch.Tensor]:
+    leaves = _listed(inputs, "input")
+    if not leaves:
+        raise DistributedError("`inputs` is empty; give one or more")
+    for index, leaf in enumerate(leaves):
+        if not leaf.requires_grad:
+            raise DistributedError(f"input {index} does not require grad")
+        if not leaf.is_leaf:
+            raise DistributedError(
+                f"input {index} is not a leaf; a context has the gradients of leaves only, so ask"
+                " for those of what it was made of"
+            )
+    return leaves
+
+
+def backward(
+    autograd_ctx_id: int,
+    tensors: TensorOrTensors,
+    retain_graph: bool = False,
+    inputs: TensorOrTensors | None = None,
+) -> None:
+    """Adds the gradients of the sum of `tensors` to `.grad` of this worker's leaves.
+
+    Args:
+        autograd_ctx_id: the context in which the tensors were computed.
+        tensors: tensors of one element.
+        retain_graph: keeps the graph for another pass.
+        inputs: the leaves whose `.grad` is written; None for all of this worker that the graph has.
+
+    Example:
+        >>> weight = torch.ones(2, requires_grad=True)
+        >>> with updraft.distributed.autograd.context() as context_id:
+        ...     updraft.distributed.autograd.backward(context_id, (3 * weight).sum())
+        >>> weight.grad
+        tensor([3., 3.])
+    """
+    roots = _roots(tensors)
+    leaves = None if inputs is None else _leaves(inputs)
+    with _turn(autograd_ctx_id), torch.no_grad():
+        added = _Pass(autograd_ctx_id).run(roots, retain_graph)
+        for leaf in added if leaves is None else dict.fromkeys(leaves):
+            if leaf not in added:
+                continue
+            if leaf.grad is None:
+                leaf.grad = added[leaf]
+            else:
+                leaf.grad += added[leaf]
+
+
+def grad(
+    autograd_ctx_id: int,
+    outputs: TensorOrTensors,
+    inputs: TensorOrTensors,
+    retain_graph: bool = False,
+    allow_unused: bool = False,
+) -> tuple[torch.Tensor | None, ...]:
+    """Returns the gradients of the sum of `outputs`; writes no `.grad`.
+
+    Args:
+        autograd_ctx_id: the context in which the outputs were computed.
+        outputs: tensors of one element.
+        inputs: leaves of this worker.
+        retain_graph: keeps the graph for another pass.
+        allow_unused: None is returned for an input that the outputs do not depend on; by default
+            that is an error.
+
+    Example:
+        >>> weight = torch.ones(2, requires_grad=True)
+        >>> with updraft.distributed.autograd.context() as context_id:
+        ...     loss = (3 * weight).sum()
+        ...     updraft.distributed.autograd.grad(context_id, loss, weight)
+        (tensor([3., 3.]),)
+    """
+    roots = _roots(outputs)
+    leaves: Sequence[torch.Tensor] = _leaves(inputs)
+    with _turn(autograd_ctx_id):
+        added = _Pass(autograd_ctx_id).run(roots, retain_graph)
+    for index, leaf in enumerate(leaves):
+        if leaf not in added and not allow_unused:
+            raise DistributedError(
+                f"input {index} is not used by the outputs; with `allow_unused=True` its gradient"
+                " is None"
+            )
+    return tuple(added.get(leaf) for leaf in leaves)

@@ -1,0 +1,260 @@
+"""Calls of functions on other workers: cut the arguments, call, and reduce the results."""
+
+import functools
+import inspect
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import torch
+from torch.distributed import rpc
+from torch.futures import Future
+
+from ..errors import InvalidArgumentError
+from .errors import DistributedError
+from .partition import Part, Partitioner, batch_partitioner
+from .remote import Failure, check_name, execute
+from .trees import leaves_with_places
+from .world import get_worker_id, require_rpc, worker_names
+
+T = TypeVar("T")
+Reducer = Callable[..., Any]
+
+# As rpc.constants has it: the timeout of the backend's options.
+UNSET_RPC_TIMEOUT = -1.0
+
+
+def _parts(partitioner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Part]:
+    if partitioner is None:
+        partitioner = batch_partitioner
+    if isinstance(partitioner, str) or type(partitioner) is int:
+        return [Part(get_worker_id(partitioner), args, kwargs)]
+    if not callable(partitioner):
+        raise InvalidArgumentError(
+            f"the partitioner is `{partitioner!r}`; give a worker's number or name, a function, or"
+            " None for `batch_partitioner`"
+        )
+    parts = []
+    for index, part in enumerate(partitioner(*args, **kwargs)):
+        if not isinstance(part, Part):
+            try:
+                worker, part_args, part_kwargs = part
+                part = Part(worker, part_args or (), part_kwargs)
+            except (TypeError, ValueError):
+                raise InvalidArgumentError(
+                    f"part {index} of the partitioner is `{part!r}`; a part is a triplet of a"
+                    " worker, its positional and its keyword arguments"
+                ) from None
+        parts.append(Part(get_worker_id(part[0]), *part[1:], weight=part.weight))
+    if not parts:
+        raise InvalidArgumentError(
+            "the partitioner has returned no parts; there is nothing to call"
+        )
+    return parts
+
+
+def _in_context() -> bool:
+    """Whether a context of distributed autograd records what this thread does."""
+    try:
+        torch.distributed.autograd._current_context()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _warn_of_parameters(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    if not torch.is_grad_enabled():
+        return
+    for place, leaf in leaves_with_places(args, kwargs):
+        named = (
+            ((f"`{name}` of {place}", param) for name, param in leaf.named_parameters())
+            if isinstance(leaf, torch.nn.Module)
+            else [(place, leaf)]
+        )
+        for name, param in named:
+            if isinstance(param, torch.nn.Parameter) and param.requires_grad:
+                if _in_context():
+                    warnings.warn(
+                        f"{name} is a `torch.nn.Parameter`, which arrives without its graph: it"
+                        " gets no gradient from this call; send `module_clone(model, by='clone')`,"
+                        " or a parameter's `clone()`",
+                        stacklevel=4,
+                    )
+                return
+
+
+class _Calls:
+    """Calls that have been made, one for each part."""
+
+    def __init__(
+        self,
+        func: Callable[..., Any],
+        parts: list[Part],
+        reducer: Reducer | None,
+        timeout: float | None,
+    ) -> None:
+        names = {id: name for name, id in worker_names().items()}
+        self.places = [
+            f"worker `{names[get_worker_id(part[0])]}`, part {index} of {len(parts)}"
+            for index, part in enumerate(parts)
+        ]
+        self.weights = [part.weight for part in parts]
+        self.reducer = reducer
+        # torch takes 0 for no limit.
+        limit = 0.0 if timeout is None else timeout
+        self.futures = [
+            rpc.rpc_async(worker, execute, args=(func, args, kwargs), timeout=limit)
+            for worker, args, kwargs in parts
+        ]
+
+    def outcome(self, index: int, future: Future[Any]) -> Any:
+        """The result of a part, or its failure."""
+        try:
+            result = future.wait()
+        except Exception as error:
+            # A timeout, or a connection that has broken. Torch may append its own backtrace.
+            text = str(error).partition("\nException raised from")[0].strip()
+            return Failure(DistributedError(f"{self.places[index]}: {text}"), "")
+        if isinstance(result, Failure) and result.text:
+            result.error.add_note(f"{self.places[index]}:\n{result.text}")
+        return result
+
+    def reduce(self, outcomes: Sequence[Any]) -> Any:
+        """The result of all, or the failure of the first with the others in its notes."""
+        failures = [outcome for outcome in outcomes if isinstance(outcome, Failure)]
+        if failures:
+            error = failures[0].error
+            for failure in failures[1:]:
+                kind = type(failure.error).__name__
+                error.add_note(
+                    "\n".join([f"also {kind}: {failure.error}", *notes_of(failure.error)])
+                )
+            return failures[0]
+        if self.reducer is None:
+            return [*outcomes]
+        if _takes_weights(self.reducer):
+            return self.reducer([*outcomes], weights=self.weights)
+        return self.reducer([*outcomes])
+
+    def wait(self) -> Any:
+        """The result, computed by this thread."""
+        outcomes = [self.outcome(index, future) for index, future in enumerate(self.futures)]
+        result = self.reduce(outcomes)
+        _raise_failure(result)
+        return result
+
+    def future(self) -> Future[Any]:
+        """A future of the result, computed by the thread that receives the last part."""
+        grad_enabled = torch.is_grad_enabled()
+
+        def reduce(outcomes: Future[list[Future[Any]]]) -> Any:
+            try:
+                with torch.set_grad_enabled(grad_enabled):
+                    return self.reduce([future.wait() for future in outcomes.wait()])
+            except Exception as error:
+                return Failure(error, "")
+
+        # Futures of failures, which are no errors: those would end the wait for other parts, and
+        # lose their type.
+        every = torch.futures.collect_all(
+            [
+                future.then(functools.partial(self.outcome, index))
+                for index, future in enumerate(self.futures)
+            ]
+        )
+        joined = every.then(reduce)
+        joined._set_unwrap_func(_raise_failure)
+        return joined
+
+
+def notes_of(error: BaseException) -> list[str]:
+    """Returns what has been noted beside an exception."""
+    return list(getattr(error, "__notes__", []))
+
+
+def _raise_failure(result: Any) -> None:
+    if isinstance(result, Failure):
+        raise result.error
+
+
+def _takes_weights(reducer: Reducer) -> bool:
+    if isinstance(reducer, functools.partial) and "weights" in reducer.keywords:
+        return False
+    try:
+        return "weights" in inspect.signature(reducer).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def _start(
+    func: Callable[..., Any],
+    args: Iterable[Any] | None,
+    kwargs: Mapping[str, Any] | None,
+    partitioner: Partitioner | None,
+    reducer: Reducer | None,
+    timeout: float | None,
+) -> _Calls:
+    if not callable(func):
+        raise TypeError(f"`{func!r}` cannot be called; give a function")
+    require_rpc()
+    check_name(func)
+    given = tuple(args or ()), dict(kwargs or {})
+    parts = _parts(partitioner, *given)
+    _warn_of_parameters(*given)
+    return _Calls(func, parts, reducer, timeout)
+
+
+def remote_async_call(
+    func: Callable[..., T],
+    *,
+    args: Iterable[Any] | None = None,
+    kwargs: Mapping[str, Any] | None = None,
+    partitioner: Partitioner | None = None,
+    reducer: Reducer | None = None,
+    timeout: float | None = UNSET_RPC_TIMEOUT,
+) -> Future[Any]:
+    """Starts calls of a function on workers, and returns a future of what comes of them.
+
+    Args:
+        func: the function, which workers find by its name: one at the top of a module.
+        args: its positional arguments.
+        kwargs: its keyword arguments.
+        partitioner: a worker, by number or name; or a function of the arguments which returns
+            triplets `(worker, args, kwargs)`, one for each call. None for `batch_partitioner`.
+        reducer: a function of the list of results. One with a parameter `weights` is given the
+            sizes of the parts in it. None for the list itself.
+        timeout: seconds after which a call has failed, though the worker may still finish it; 0 or
+            None for no limit. The default is that of `rpc_backend_options`.
+
+    Returns:
+        A future whose `wait()` returns the result or raises what the function has raised, once all
+        parts have ended. A note of the exception has the worker and its traceback.
+
+    Example:
+        >>> future = updraft.distributed.remote_async_call(
+        ...     torch.sum, args=(torch.ones(6),), reducer=updraft.distributed.sum_reducer
+        ... )
+        >>> future.wait()
+        tensor(6.)
+    """
+    return _start(func, args, kwargs, partitioner, reducer, timeout).future()
+
+
+def remote_sync_call(
+    func: Callable[..., T],
+    *,
+    args: Iterable[Any] | None = None,
+    kwargs: Mapping[str, Any] | None = None,
+    partitioner: Partitioner | None = None,
+    reducer: Reducer | None = None,
+    timeout: float | None = UNSET_RPC_TIMEOUT,
+) -> Any:
+    """Calls a function on workers and returns what comes of it: `remote_async_call`, waited for.
+
+    The reducer is called by this thread.
+
+    Example:
+        >>> updraft.distributed.remote_sync_call(max, args=(2, 3), partitioner=0)
+        [3]
+    """
+    return _start(func, args, kwargs, partitioner, reducer, timeout).wait()

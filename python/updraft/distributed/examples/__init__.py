@@ -1,0 +1,1 @@
+"""Programs for `torchrun -m`, each of which trains something on several workers."""

@@ -1,0 +1,186 @@
+"""How the arguments of a call become those of its parts."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import torch
+
+from ..errors import InvalidArgumentError
+from .trees import map_tensors, tensors_with_places
+from .world import get_worker_id, get_world_rank, get_world_size
+
+
+class Part(tuple[int | str, tuple[Any, ...], dict[str, Any]]):
+    """What one worker is to do: a triplet `(worker, args, kwargs)`, and what its result counts for.
+
+    Args:
+        worker: the worker, as a number or by its name.
+        args: the positional arguments there.
+        kwargs: the keyword arguments there.
+        weight: what the result counts for in a mean, such as the number of items.
+
+    Example:
+        >>> worker, args, kwargs = updraft.distributed.Part(1, ("a",), {}, weight=3)
+        >>> worker, args
+        (1, ('a',))
+    """
+
+    weight: int
+
+    def __new__(
+        cls,
+        worker: int | str,
+        args: Iterable[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        weight: int = 1,
+    ) -> "Part":
+        """Makes the triplet."""
+        part = super().__new__(cls, (worker, tuple(args), dict(kwargs or {})))
+        part.weight = weight
+        return part
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        """Lets a part be copied and pickled."""
+        return (*self, self.weight)
+
+
+Triplet: TypeAlias = tuple[int | str, Iterable[Any] | None, Mapping[str, Any] | None]
+PartitionFunction: TypeAlias = Callable[..., Sequence[Triplet]]
+Partitioner: TypeAlias = PartitionFunction | int | str
+
+
+class TensorDimensionPartitioner:
+    """Cuts the tensors among the arguments along a dimension, one part for each worker.
+
+    Tensors are found in lists, tuples and dicts, too, and must have the same size along the
+    dimension. All parts have all other arguments. The sizes of parts differ by at most one, larger
+    ones first; of fewer items than workers, the first workers have one each. Arguments without a
+    tensor make one part, for the worker that calls.
+
+    Args:
+        dim: the dimension; a negative one counts from the last of each tensor.
+        exclusive: each item is a part of its own, and the workers take turns.
+        keepdim: with `exclusive`, a part keeps the dimension, with size 1. Without `exclusive`
+            parts have it in any case.
+        workers: the workers that take part, by number or name; None for all.
+
+    Example:
+        >>> cut = updraft.distributed.TensorDimensionPartitioner(0, workers=[0])
+        >>> [(worker, args) for worker, args, kwargs in cut(torch.arange(3), "all")]
+        [(0, (tensor([0, 1, 2]), 'all'))]
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        *,
+        exclusive: bool = False,
+        keepdim: bool = False,
+        workers: Sequence[int | str] | None = None,
+    ) -> None:
+        if isinstance(dim, bool) or not isinstance(dim, int):
+            raise TypeError(f"`dim` is `{dim!r}`; it must be an int")
+        if isinstance(workers, str):
+            raise TypeError(f"`workers` is `{workers!r}`; give a list of workers")
+        if workers is not None and not len(workers):
+            raise InvalidArgumentError("`workers` is empty; give one or more, or None for all")
+        self.dim = dim
+        self.exclusive = exclusive
+        self.keepdim = keepdim
+        self.workers = None if workers is None else list(workers)
+
+    def __repr__(self) -> str:
+        """Shows the arguments."""
+        return (
+            f"TensorDimensionPartitioner({self.dim}, exclusive={self.exclusive},"
+            f" keepdim={self.keepdim}, workers={self.workers})"
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> list[Part]:
+        """Returns the parts of these arguments."""
+        size = self._size(args, kwargs)
+        if size is None:
+            return [Part(get_world_rank(), args, kwargs)]
+        workers = (
+            [*range(get_world_size())]
+            if self.workers is None
+            else [get_worker_id(worker) for worker in self.workers]
+        )
+        count = size if self.exclusive else min(size, len(workers))
+        each, larger = divmod(size, count)
+        parts = []
+        start = 0
+        for index in range(count):
+            length = each + (index < larger)
+            cut = self._cut(start, length)
+            parts.append(
+                Part(
+                    workers[index % len(workers)],
+                    map_tensors(cut, args),
+                    map_tensors(cut, kwargs),
+                    weight=length,
+                )
+            )
+            start += length
+        return parts
+
+    def _cut(self, start: int, length: int) -> Callable[[torch.Tensor], torch.Tensor]:
+        if self.exclusive and not self.keepdim:
+            return lambda tensor: tensor.select(self.dim, start)
+        return lambda tensor: tensor.narrow(self.dim, start, length)
+
+    def _size(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int | None:
+        """The size along the dimension of all tensors; None where there are none."""
+        size = first = None
+        for place, tensor in tensors_with_places(args, kwargs):
+            if not -tensor.dim() <= self.dim < tensor.dim():
+                raise InvalidArgumentError(
+                    f"{place} has the shape {list(tensor.shape)}, and so no dimension {self.dim} to"
+                    " cut along; pass what all parts have as a number, or within a module"
+                )
+            found = tensor.shape[self.dim]
+            if size is None:
+                size, first = found, place
+            if found != size:
+                raise InvalidArgumentError(
+                    f"{place} has {found} items along dimension {self.dim}, and {first} has {size};"
+                    " tensors are cut along a dimension of one size"
+                )
+        if size == 0:
+            raise InvalidArgumentError(
+                f"{first} has no items along dimension {self.dim}; there is nothing to cut"
+            )
+        return size
+
+
+def dim_partitioner(
+    dim: int = 0,
+    *,
+    exclusive: bool = False,
+    keepdim: bool = True,
+    workers: Sequence[int | str] | None = None,
+) -> PartitionFunction:
+    """Returns a partitioner that cuts the tensors among the arguments along a dimension.
+
+    Args:
+        dim: the dimension.
+        exclusive: each item is a part of its own, and the workers take turns.
+        keepdim: a part keeps the dimension. False, with `exclusive`, takes it away: of tasks of
+            shape `(T, B, *)` each part has one, of shape `(B, *)`.
+        workers: the workers that take part, by number or name; None for all.
+
+    Example:
+        >>> tasks = updraft.distributed.dim_partitioner(0, exclusive=True, keepdim=False)
+        >>> [args[0].shape for worker, args, kwargs in tasks(torch.zeros(2, 5, 3))]
+        [torch.Size([5, 3]), torch.Size([5, 3])]
+    """
+    if not keepdim and not exclusive:
+        raise InvalidArgumentError(
+            "`keepdim` is False and `exclusive` is not True; only parts of one item can do without"
+            " the dimension"
+        )
+    return TensorDimensionPartitioner(dim, exclusive=exclusive, keepdim=keepdim, workers=workers)
+
+
+batch_partitioner = TensorDimensionPartitioner(0, keepdim=True)
+exclusive_batch_partitioner = TensorDimensionPartitioner(0, exclusive=True, keepdim=True)

@@ -1,0 +1,98 @@
+"""What a worker does with a call, and how its exceptions come back."""
+
+import importlib
+import operator
+import pickle
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import InvalidArgumentError
+from .errors import DistributedError
+
+UNPARALLELIZED = "__unparallelized__"
+
+
+class Failure:
+    """An exception on its way to the caller. Torch's own way would lose its type.
+
+    Args:
+        error: the exception.
+        text: where it was raised.
+    """
+
+    def __init__(self, error: BaseException, text: str) -> None:
+        self.error = error
+        self.text = text
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What cannot be pickled, or not be made again, goes as its text."""
+        error = self.error
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:
+            error = DistributedError("".join(traceback.format_exception_only(error)).rstrip())
+        return Failure, (error, self.text)
+
+
+def execute(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Calls the function, on the worker that was asked to."""
+    try:
+        return func(*args, **kwargs)
+    except BaseException as error:
+        text = "".join(traceback.format_exception(error)).rstrip()
+        if not isinstance(error, Exception):
+            # SystemExit would end a thread that serves calls, and no answer would come.
+            error = DistributedError(f"`{type(error).__name__}` was raised: {error}")
+        return Failure(error, text)
+
+
+class Unparallelized:
+    """Stands for a parallelized function, and calls what was decorated.
+
+    Its name would lead another worker to the decorated one, which would call all workers again.
+
+    Args:
+        module: the module that has the function.
+        name: its qualified name there.
+    """
+
+    def __init__(self, module: str, name: str) -> None:
+        self.module = module
+        self.name = name
+
+    def find(self) -> Callable[..., Any]:
+        """Returns the function."""
+        module = sys.modules.get(self.module) or importlib.import_module(self.module)
+        found: Callable[..., Any] = getattr(operator.attrgetter(self.name)(module), UNPARALLELIZED)
+        return found
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Calls the function."""
+        return self.find()(*args, **kwargs)
+
+
+def by_name(func: Callable[..., Any]) -> Unparallelized:
+    """Returns what stands for a function that is about to be called elsewhere."""
+    name = Unparallelized(func.__module__, func.__qualname__)
+    try:
+        found = name.find()
+    except (AttributeError, ImportError):
+        found = None
+    if found is not func:
+        raise InvalidArgumentError(
+            f"`{func.__module__}` has no parallelized function `{func.__qualname__}`; other workers"
+            " find it by its name, so decorate it where it is defined, at the top of a module"
+        )
+    return name
+
+
+def check_name(func: Callable[..., Any]) -> None:
+    """Raises an error for a function that other workers cannot find."""
+    name = getattr(func, "__qualname__", "")
+    if "<locals>" in name or "<lambda>" in name:
+        raise InvalidArgumentError(
+            f"`{func.__module__}.{name}` is within a function; other workers find what they call by"
+            " its name, so define it at the top of a module"
+        )

@@ -1,0 +1,174 @@
+"""Which worker this process is, and which others there are."""
+
+import os
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ..errors import InvalidArgumentError
+from .errors import DistributedError
+
+WorkerNameFormat = Callable[..., str]
+
+
+def default_worker_name_format(
+    world_rank: int, world_size: int, local_rank: int, local_world_size: int
+) -> str:
+    """Names the workers `worker0`, `worker1`, and so on."""
+    return f"worker{world_rank}"
+
+
+# That of the `auto_init_rpc` which is in effect.
+name_format: WorkerNameFormat = default_worker_name_format
+
+
+class WorldInfo(NamedTuple):
+    """This worker's place in the world.
+
+    Args:
+        world_rank: its number among all workers, from 0.
+        world_size: how many workers there are.
+        local_rank: its number among the workers of this machine, from 0.
+        local_world_size: how many workers this machine has.
+
+    Example:
+        >>> updraft.distributed.get_world_info()
+        WorldInfo(world_rank=0, world_size=1, local_rank=0, local_world_size=1)
+    """
+
+    world_rank: int
+    world_size: int
+    local_rank: int
+    local_world_size: int
+
+    @property
+    def rank(self) -> int:
+        """The same as `world_rank`."""
+        return self.world_rank
+
+    @property
+    def worker_name(self) -> str:
+        """The name of this worker, by which others call it."""
+        return name_format(*self)
+
+
+VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
+
+
+def _number(name: str) -> int:
+    text = os.environ[name]
+    if not text.isdecimal():
+        raise DistributedError(
+            f"the environment variable `{name}` is `{text}`; it must be a number, as torchrun"
+            " sets it"
+        )
+    return int(text)
+
+
+def is_available() -> bool:
+    """Returns whether this torch was built with RPC."""
+    import torch.distributed.rpc
+
+    return torch.distributed.is_available() and torch.distributed.rpc.is_available()
+
+
+def get_world_info() -> WorldInfo:
+    """Returns this worker's place in the world, from the environment that torchrun sets.
+
+    Without torchrun, the process is a world of its own.
+    """
+    if "RANK" not in os.environ and "WORLD_SIZE" not in os.environ:
+        return WorldInfo(0, 1, 0, 1)
+    missing = [f"`{name}`" for name in VARIABLES if name not in os.environ]
+    if missing:
+        raise DistributedError(
+            f"the environment lacks {' and '.join(missing)}; start the program with torchrun, which"
+            " sets " + ", ".join(f"`{name}`" for name in VARIABLES)
+        )
+    info = WorldInfo(*map(_number, VARIABLES))
+    for rank, size in ((0, 1), (2, 3)):
+        if info[rank] >= info[size]:
+            raise DistributedError(
+                f"the environment variable `{VARIABLES[rank]}` is {info[rank]} and"
+                f" `{VARIABLES[size]}` is {info[size]}; ranks count from 0"
+            )
+    return info
+
+
+def get_world_rank() -> int:
+    """Returns the number of this worker among all, from 0."""
+    return get_world_info().world_rank
+
+
+get_rank = get_world_rank
+
+
+def get_world_size() -> int:
+    """Returns how many workers there are."""
+    return get_world_info().world_size
+
+
+def get_local_rank() -> int:
+    """Returns the number of this worker among those of its machine: which GPU to take."""
+    return get_world_info().local_rank
+
+
+def get_local_world_size() -> int:
+    """Returns how many workers this machine has."""
+    return get_world_info().local_world_size
+
+
+def checked_rank(rank: Any, what: str = "worker id") -> int:
+    """Returns `rank` if it is a number from 0."""
+    if isinstance(rank, bool) or not isinstance(rank, int):
+        raise TypeError(f"the {what} is `{rank!r}`; it must be an int")
+    if rank < 0:
+        raise InvalidArgumentError(f"the {what} is {rank}; workers count from 0")
+    return rank
+
+
+def get_worker_id(id: str | int | None = None) -> int:
+    """Returns the number of a worker.
+
+    Args:
+        id: its name, or its number, which is returned if there is such a worker. None for this one.
+
+    Example:
+        >>> updraft.distributed.get_worker_id()
+        0
+    """
+    if id is None:
+        return get_world_rank()
+    if isinstance(id, str):
+        return _worker_named(id)
+    size = get_world_size()
+    if checked_rank(id) >= size:
+        raise InvalidArgumentError(f"there is no worker {id}; the world has {size}")
+    return id
+
+
+def require_rpc() -> None:
+    """Raises an error unless RPC is running."""
+    from torch.distributed import rpc
+
+    if not rpc.api._is_current_rpc_agent_set():
+        raise DistributedError(
+            "RPC is not running; call this within a function with `auto_init_rpc`"
+        )
+
+
+def worker_names() -> dict[str, int]:
+    """Returns the names of all workers, with their numbers."""
+    from torch.distributed import rpc
+
+    require_rpc()
+    infos = rpc.api._get_current_rpc_agent().get_worker_infos()
+    return dict(sorted(((info.name, info.id) for info in infos), key=lambda pair: pair[1]))
+
+
+def _worker_named(name: str) -> int:
+    names = worker_names()
+    if name not in names:
+        raise InvalidArgumentError(
+            f"there is no worker `{name}`; there are " + ", ".join(f"`{known}`" for known in names)
+        )
+    return names[name]
