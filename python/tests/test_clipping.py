@@ -2,7 +2,6 @@
 
 import copy
 import math
-import pickle
 
 import pytest
 import torch
@@ -11,7 +10,15 @@ from torch.testing._internal.two_tensor import TwoTensor
 import updraft
 from updraft import optim
 
-from .test_optim import assert_close, groups_of, parameters, set_gradients
+from .torch_training import (
+    DUPLICATES,
+    assert_close,
+    copy_in_training,
+    groups_of,
+    parameters,
+    scaled_steps,
+    set_gradients,
+)
 
 STEPS = 30
 CASES = [
@@ -117,20 +124,8 @@ def test_scaled_gradients():
     ours, plain = (parameters(shapes=[(9,), (4, 2)]) for _ in range(2))
     optimizer = optim.with_clipping(optim.AdamW(ours, lr=0.1), 0.5)
     reference = optim.with_clipping(optim.AdamW(plain, lr=0.1), 0.5)
-    scaler = torch.amp.GradScaler("cpu", init_scale=8.0, growth_interval=1000)
-    for step in range(4):
-        for params in (plain, ours):
-            set_gradients(params, step)
-        scaler.scale(torch.ones(()))
-        for param in ours:
-            param.grad *= scaler.get_scale()
-        if step == 2:
-            ours[0].grad[0] = math.inf
-        scaler.step(optimizer)
-        scaler.update()
-        if step != 2:
-            reference.step()
-            torch.testing.assert_close(optimizer.last_grad_norm, reference.last_grad_norm)
+    for _ in scaled_steps(optimizer, reference):
+        torch.testing.assert_close(optimizer.last_grad_norm, reference.last_grad_norm)
     assert_close(plain, ours, 4)
 
 
@@ -165,21 +160,11 @@ def test_norms_that_are_not_finite(value):
     assert param.equal(before)
 
 
-@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda o: pickle.loads(pickle.dumps(o))])
+@pytest.mark.parametrize("duplicate", DUPLICATES)
 def test_copies(duplicate):
     params = parameters(shapes=[(9,), (4, 2)])
     optimizer = optim.with_clipping(optim.AdamW(params, lr=0.1), 0.5)
-    set_gradients(params, 0)
-    optimizer.step()
-    other = duplicate(optimizer)
-    copies = other.param_groups[0]["params"]
-    for each in (params, copies):
-        set_gradients(each, 1)
-    optimizer.step()
-    other.step()
-    assert other.max_grad_norm == 0.5
-    for param, copied in zip(params, copies, strict=True):
-        assert param.equal(copied)
+    assert copy_in_training(optimizer, duplicate).max_grad_norm == 0.5
 
 
 def test_what_is_refused():

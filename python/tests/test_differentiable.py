@@ -6,7 +6,7 @@ from torch.autograd import gradcheck
 
 from updraft import optim
 
-from .test_optim import parameters, set_gradients
+from .torch_training import parameters, set_gradients
 
 F64 = torch.float64
 # torch has step counts, and what it computes of them, in f32.

@@ -10,7 +10,7 @@ import torch.multiprocessing as mp
 import updraft
 from updraft import optim
 
-from .test_optim import assert_close, parameters, set_gradients
+from .torch_training import assert_close, parameters, set_gradients
 
 RANKS = 2
 SHAPES = [(6, 4), (5, 3), (7,), (1, 2), ()]

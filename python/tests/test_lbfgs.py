@@ -9,7 +9,7 @@ import torch
 
 from updraft import optim
 
-from .test_optim import OLDER
+from .torch_training import OLDER
 
 OPTIONS = [
     {},

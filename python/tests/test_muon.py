@@ -2,7 +2,6 @@
 
 import copy
 import io
-import pickle
 
 import pytest
 import torch
@@ -10,7 +9,15 @@ from torch.testing._internal.two_tensor import TwoTensor
 
 from updraft import optim
 
-from .test_optim import OLDER, assert_same_states, groups_of, set_gradients
+from .torch_training import (
+    DUPLICATES,
+    OLDER,
+    assert_same_states,
+    copy_in_training,
+    groups_of,
+    scaled_steps,
+    set_gradients,
+)
 
 STEPS = 30
 SHAPES = [(40, 29), (13, 64), (1, 5), (7, 7), (16, 2)]
@@ -91,19 +98,9 @@ def test_state_goes_to_torch_and_back():
     assert_same_states(reference, optimizer)
 
 
-@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda o: pickle.loads(pickle.dumps(o))])
+@pytest.mark.parametrize("duplicate", DUPLICATES)
 def test_copies(duplicate):
-    params = matrices()
-    optimizer = optim.Muon(params, lr=0.1)
-    set_gradients(params, 0)
-    optimizer.step()
-    other = duplicate(optimizer)
-    copies = other.param_groups[0]["params"]
-    for each in (params, copies):
-        set_gradients(each, 1)
-    optimizer.step()
-    other.step()
-    assert_same(params, copies)
+    copy_in_training(optim.Muon(matrices(), lr=0.1), duplicate)
 
 
 def test_gaps():
@@ -189,20 +186,7 @@ def test_gradients_are_only_read_and_versions_told():
 
 def test_scaled_gradients():
     ours, plain = matrices(), matrices()
-    optimizer, reference = optim.Muon(ours, lr=0.1), optim.Muon(plain, lr=0.1)
-    scaler = torch.amp.GradScaler("cpu", init_scale=8.0, growth_interval=1000)
-    for step in range(4):
-        for params in (plain, ours):
-            set_gradients(params, step)
-        scaler.scale(torch.ones(()))
-        for param in ours:
-            param.grad *= scaler.get_scale()
-        if step == 2:
-            ours[0].grad[0] = torch.inf
-        scaler.step(optimizer)
-        scaler.update()
-        if step != 2:
-            reference.step()
+    assert len(list(scaled_steps(optim.Muon(ours, lr=0.1), optim.Muon(plain, lr=0.1)))) == 3
     assert_same(plain, ours)
 
 

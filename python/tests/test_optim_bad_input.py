@@ -7,7 +7,7 @@ import torch
 
 from updraft import optim
 
-from .test_optim import assert_close, assert_same_states, parameters, set_gradients
+from .torch_training import assert_close, assert_same_states, parameters, set_gradients
 
 SHAPES = [(9,), (4, 2)]
 

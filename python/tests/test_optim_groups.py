@@ -6,7 +6,7 @@ import torch
 import updraft
 from updraft import optim
 
-from .test_optim import assert_close, parameters, set_gradients
+from .torch_training import assert_close, parameters, set_gradients
 
 SHAPES = [(9,), (4, 2)]
 

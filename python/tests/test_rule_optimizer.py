@@ -11,6 +11,8 @@ import torch
 import updraft
 import updraft.optim
 
+from .torch_training import DUPLICATES, copy_in_training
+
 HEAVY_BALL = """
 rule HeavyBall(lr = 0.1, momentum = 0, static buffered = momentum != 0) {
   state buffer = 0 when buffered
@@ -211,20 +213,10 @@ def test_functions_and_chains():
     assert torch.allclose(param, before / 2 - 0.0625)
 
 
-@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda o: pickle.loads(pickle.dumps(o))])
+@pytest.mark.parametrize("duplicate", DUPLICATES)
 def test_copies(duplicate):
-    params = parameters()
-    optimizer = updraft.optimizer("SGD", params, lr=0.1, momentum=0.9, nesterov=True)
-    set_gradients(params, 0)
-    optimizer.step()
-    other = duplicate(optimizer)
-    copies = other.param_groups[0]["params"]
-    for each in (params, copies):
-        set_gradients(each, 1)
-    optimizer.step()
-    other.step()
-    for param, copied in zip(params, copies, strict=True):
-        assert param.equal(copied)
+    optimizer = updraft.optimizer("SGD", parameters(), lr=0.1, momentum=0.9, nesterov=True)
+    copy_in_training(optimizer, duplicate)
 
 
 @updraft.rule

@@ -8,7 +8,7 @@ import torch
 import updraft
 from updraft import optim
 
-from .test_optim import assert_close
+from .torch_training import assert_close
 
 STEPS = 8
 #: Shapes, and how many dimensions of the gradient are sparse.

@@ -12,7 +12,7 @@ import updraft
 from updraft import optim
 
 from .test_against_torch import CASES
-from .test_optim import (
+from .torch_training import (
     assert_close,
     assert_same_states,
     create,

@@ -9,7 +9,7 @@ from torch.testing._internal.common_optimizers import OptimizerErrorEnum, optim_
 
 from updraft import optim
 
-from .test_optim import assert_close, assert_same_states
+from .torch_training import assert_close, assert_same_states
 
 STEPS = 30
 SHAPES = [(13, 11), (7,), (1,), (3, 5, 2), ()]

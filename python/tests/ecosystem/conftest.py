@@ -16,12 +16,12 @@ TIMEOUT = 120.0
 class Group:
     """Processes that stay for all tests, for importing torch takes longer than these do."""
 
-    def __init__(self):
+    def __init__(self, root):
         environment = dict(os.environ, GLOO_SOCKET_IFNAME="lo", OMP_NUM_THREADS="1")
         program = pathlib.Path(__file__).with_name("member.py")
         self.members = [
             subprocess.Popen(
-                [sys.executable, "-W", "ignore", str(program), str(rank), str(WORLD)],
+                [sys.executable, "-W", "ignore", str(program), str(rank), str(WORLD), str(root)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
@@ -55,9 +55,9 @@ class Group:
 
 
 @pytest.fixture(scope="session")
-def groups():
+def groups(pytestconfig):
     """The group, in a list, so that another may take its place."""
-    started = [Group()]
+    started = [Group(pytestconfig.rootpath)]
     yield started
     started[0].stop()
 
@@ -68,9 +68,9 @@ def in_processes(groups, request, tmp_path):
 
     def run(function):
         if not groups[0].alive():
-            groups[0] = Group()
+            groups[0] = Group(request.config.rootpath)
         complaints = groups[0].call(
-            file=str(request.path),
+            module=request.module.__name__,
             function=function.__name__,
             folder=str(tmp_path),
             store=str(tmp_path / "store"),

@@ -8,20 +8,7 @@ from torch.distributed.tensor import DTensor
 
 from updraft import optim
 
-
-def network():
-    torch.manual_seed(0)
-    return torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))
-
-
-def train(model, optimizer, steps=5):
-    rank, world = torch.distributed.get_rank(), torch.distributed.get_world_size()
-    generator = torch.Generator().manual_seed(1)
-    for _ in range(steps):
-        batch = torch.randn(4 * world, 6, generator=generator)[rank::world]
-        optimizer.zero_grad()
-        model(batch).square().mean().backward()
-        optimizer.step()
+from .parallel_training import assert_close, network, train
 
 
 def sharded():
@@ -43,8 +30,7 @@ def fully_sharded(folder):
         for param in model.parameters():
             assert isinstance(optimizer.state[param]["exp_avg"], DTensor)
         results.append([param.full_tensor().detach() for param in model.parameters()])
-    for their, our in zip(*results, strict=True):
-        torch.testing.assert_close(our, their, rtol=1e-5, atol=1e-6)
+    assert_close(*results)
 
 
 def test_fully_sharded(in_processes):
@@ -64,8 +50,7 @@ def matrices_fully_sharded(folder):
         for param in matrices:
             assert isinstance(muon.state[param]["momentum_buffer"], DTensor)
         results.append([param.full_tensor().detach() for param in model.parameters()])
-    for their, our in zip(*results, strict=True):
-        torch.testing.assert_close(our, their, rtol=1e-5, atol=1e-6)
+    assert_close(*results)
 
 
 def test_matrices_fully_sharded(in_processes):
@@ -98,5 +83,6 @@ def test_loaded_in_one_process_after_two(in_processes, tmp_path):
     generator = torch.Generator().manual_seed(1)
     model(torch.randn(8, 6, generator=generator)).square().mean().backward()
     optimizer.step()
-    for param, expected in zip(model.parameters(), torch.load(tmp_path / "after.pt"), strict=True):
-        torch.testing.assert_close(param.detach(), expected, rtol=1e-5, atol=1e-6)
+    assert_close(
+        torch.load(tmp_path / "after.pt"), [param.detach() for param in model.parameters()]
+    )

@@ -1,0 +1,130 @@
+"""What is around a step: schedulers, hooks, closures, profilers, and torch.compile."""
+
+import pytest
+import torch
+from torch.optim.optimizer import (
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
+
+from updraft import optim
+
+from .torch_training import assert_close, parameters, set_gradients
+
+
+def scheduled(make):
+    def steps(module):
+        params = parameters(shapes=[(9,)])
+        optimizer = module.SGD(params, lr=0.1, momentum=0.9)
+        scheduler = make(optimizer)
+        for step in range(12):
+            set_gradients(params, step)
+            optimizer.step()
+            if isinstance(scheduler, torch.optim.lr_scheduler.ReduceLROnPlateau):
+                scheduler.step(1.0)
+            else:
+                scheduler.step()
+        return params
+
+    assert_close(steps(torch.optim), steps(optim), 12)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda o: torch.optim.lr_scheduler.LambdaLR(o, lambda epoch: 0.9**epoch),
+        lambda o: torch.optim.lr_scheduler.OneCycleLR(o, max_lr=0.1, total_steps=14),
+        lambda o: torch.optim.lr_scheduler.CyclicLR(o, base_lr=0.01, max_lr=0.1, step_size_up=3),
+        lambda o: torch.optim.lr_scheduler.ReduceLROnPlateau(o, patience=2),
+        lambda o: torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(o, T_0=4),
+    ],
+    ids=["lambda", "one_cycle", "cyclic", "plateau", "warm_restarts"],
+)
+def test_schedulers(make):
+    scheduled(make)
+
+
+def test_learning_rate_in_a_tensor():
+    (param,) = parameters(shapes=[(3,)])
+    before = param.detach().clone()
+    rate = torch.tensor(0.5)
+    optimizer = optim.SGD([param], lr=rate)
+    param.grad = torch.ones(3)
+    optimizer.step()
+    rate.fill_(0.25)
+    optimizer.step()
+    assert torch.allclose(param, before - 0.75)
+
+
+def test_hooks_and_closure():
+    (param,) = parameters(shapes=[(3,)])
+    optimizer = optim.SGD([param], lr=0.1)
+    calls = []
+    optimizer.register_step_pre_hook(lambda *_: calls.append("pre"))
+    optimizer.register_step_post_hook(lambda *_: calls.append("post"))
+
+    def closure():
+        calls.append("closure")
+        optimizer.zero_grad()
+        loss = param.square().sum()
+        loss.backward()
+        return loss
+
+    before = param.detach().clone()
+    loss = optimizer.step(closure)
+    assert loss.item() == pytest.approx(before.square().sum().item())
+    assert torch.allclose(param, 0.8 * before)
+    assert calls == ["pre", "closure", "post"]
+
+
+def test_hooks_that_a_closure_adds():
+    (param,) = parameters(shapes=[(3,)])
+    optimizer = optim.SGD([param], lr=0.1)
+    calls = []
+    optimizer.step(lambda: optimizer.register_step_post_hook(lambda *_: calls.append("post")))
+    assert calls == ["post"]
+
+
+def test_hooks_of_all_optimizers():
+    (param,) = parameters(shapes=[(3,)])
+    optimizer = optim.SGD([param], lr=0.1)
+    set_gradients([param], 0)
+    calls = []
+    handles = [
+        register_optimizer_step_pre_hook(lambda *_: calls.append("pre")),
+        register_optimizer_step_post_hook(lambda *_: calls.append("post")),
+    ]
+    try:
+        optimizer.step()
+    finally:
+        for handle in handles:
+            handle.remove()
+    optimizer.step()
+    assert calls == ["pre", "post"]
+
+
+def test_profilers_see_steps():
+    (param,) = parameters(shapes=[(3,)])
+    optimizer = optim.SGD([param], lr=0.1)
+    set_gradients([param], 0)
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        optimizer.step()
+    assert "Optimizer.step#SGD.step" in {event.key for event in profile.key_averages()}
+
+
+def test_one_step_for_each_call_of_compiled_code():
+    """What torch.compile traces is run more than once on the first call; a step must not be."""
+    (param,) = parameters(shapes=[(3,)])
+    optimizer = optim.AdamW([param], lr=0.1)
+
+    @torch.compile(backend="eager")
+    def train(x):
+        optimizer.zero_grad()
+        (param * x).sum().backward()
+        optimizer.step()
+
+    counts = []
+    for _ in range(3):
+        train(torch.ones(3))
+        counts.append(optimizer.state[param]["step"].item())
+    assert counts == [1, 2, 3]

@@ -1,0 +1,91 @@
+"""`optimizer.state`, which is filled when somebody looks."""
+
+import copy
+import pickle
+
+import pytest
+
+from updraft import optim
+
+from .torch_training import groups_of, parameters, set_gradients
+
+
+def stepped():
+    """An optimizer whose states nobody has looked at."""
+    params = parameters(shapes=[(9,), (4, 2), (2, 3)])
+    optimizer = optim.AdamW(groups_of(params))
+    held = optimizer.state
+    set_gradients(params, 0, absent={1})
+    optimizer.step()
+    return params, optimizer, held
+
+
+LOOKS = {
+    "len": len,
+    "bool": lambda states: 2 * bool(states),
+    "iter": lambda states: len(list(states)),
+    "reversed": lambda states: len(list(reversed(states))),
+    "dict": lambda states: len(dict(states)),
+    "unpacked": lambda states: len({**states}),
+    "keys": lambda states: len(states.keys()),
+    "values": lambda states: sum("exp_avg" in state for state in states.values()),
+    "items": lambda states: len(states.items()),
+    "equal": lambda states: 2 * (states != {}),
+    "copy": lambda states: len(states.copy()),
+    "copied": lambda states: len(copy.copy(states)),
+    "deepcopied": lambda states: len(copy.deepcopy(states)),
+    "pickled": lambda states: len(pickle.loads(pickle.dumps(states))),
+    "or": lambda states: len(states | {}),
+    "ror": lambda states: len({} | states),
+    "repr": lambda states: repr(states).count("'exp_avg'"),
+}
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_states_are_there_when_somebody_looks(look):
+    _, optimizer, held = stepped()
+    assert LOOKS[look](held) == 2
+    assert LOOKS[look](optimizer.state) == 2
+
+
+def test_single_states_are_there_when_somebody_looks():
+    (first, without, last), optimizer, held = stepped()
+    assert first in held and without not in held
+    assert held[last]["step"] == 1
+    assert held.get(first) is optimizer.state[first]
+    assert [*held] == [first, last]
+    _, optimizer, held = stepped()
+    assert held.pop(optimizer.param_groups[0]["params"][0])["step"] == 1
+    _, optimizer, held = stepped()
+    del held[optimizer.param_groups[0]["params"][0]]
+    assert len(held) == 1
+    params, optimizer, held = stepped()
+    held.clear()
+    set_gradients(params, 1)
+    optimizer.step()
+    assert [state["step"] for state in held.values()] == [1, 1, 1]
+    params, optimizer, held = stepped()
+    optimizer.release()
+    set_gradients(params, 1)
+    optimizer.step()
+    assert [held[param]["step"] for param in params] == [2, 1, 2]
+
+
+def test_a_state_that_somebody_has_before_it_is_filled():
+    (param,) = parameters(shapes=[(9,)])
+    optimizer = optim.AdamW([param])
+    state = optimizer.state[param]
+    set_gradients([param], 0)
+    optimizer.step()
+    assert list(state) == ["step", "exp_avg", "exp_avg_sq"]
+
+
+def test_versions_of_states():
+    (param,) = parameters(shapes=[(9,)])
+    optimizer = optim.AdamW([param])
+    set_gradients([param], 0)
+    optimizer.step()
+    state = dict(optimizer.state[param])
+    before = [value._version for value in state.values()]
+    optimizer.step()
+    assert all(v._version > old for v, old in zip(state.values(), before, strict=True))
