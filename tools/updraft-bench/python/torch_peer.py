@@ -1,14 +1,10 @@
 """Steps optimizers of torch and of updraft on command, for updraft-bench.
 
-Reads one command a line from the standard input and answers each with one line, `ok [RESULT]` or
-`error TEXT`:
+peer.py has the commands that there are besides those that make something:
 
-    hello
-    make OPTIMIZER IMPL GRADS DTYPE TENSORS ELEMENTS JSON   -> a number for `run`, or `none`
-    sparse OPTIMIZER ROWS COLUMNS LISTED LISTS JSON         -> a number for `run`
-    limit LIBRARY                                           -> a number for `run`
-    run NUMBER COUNT                                        -> seconds per step
-    drop
+    make OPTIMIZER IMPL GRADS DTYPE TENSORS ELEMENTS JSON
+    sparse OPTIMIZER ROWS COLUMNS LISTED LISTS JSON
+    limit LIBRARY
 
 IMPL is an implementation of torch.optim, `compile` (its foreach one through torch.compile) or
 `updraft`. GRADS is `persistent`, or `fresh`: each step has gradients in new memory, from a backward
@@ -18,9 +14,9 @@ that is not timed. `limit` is the limit of the memory of what was made last.
 import ctypes
 import json
 import sys
-import time
 
 import torch
+from peer import Stepped, serve
 
 DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
 IMPLEMENTATIONS = {
@@ -30,11 +26,9 @@ IMPLEMENTATIONS = {
     "compile": {"foreach": True},
     "updraft": {},
 }
-# How often torch's slower implementations are repeated is not worth minutes of waiting.
-MAX_SECONDS = 2.0
 
 
-class Dense:
+class Dense(Stepped):
     """An optimizer on tensors of one size; it has taken two steps."""
 
     def __init__(self, optimizer_class, implementation, fresh, dtype, tensors, elements, arguments):
@@ -46,7 +40,8 @@ class Dense:
         self.factor = torch.tensor(1e-2, dtype=dtype)
         self.upstream = [torch.rand(elements, generator=generator).to(dtype)] * tensors
         self.backward()
-        self.fresh = fresh
+        if fresh:
+            self.prepare = self.backward
         self.optimizer = optimizer_class(self.params, **arguments)
         self.step = self.optimizer.step
         if implementation == "compile":
@@ -62,13 +57,15 @@ class Dense:
         torch.autograd.backward([param * self.factor for param in self.params], self.upstream)
 
 
-class Sparse:
+class Sparse(Stepped):
     """An optimizer on gradients of some rows, coalesced; another list of rows in every step."""
 
-    def __init__(self, optimizer, rows, columns, listed, lists, arguments):
+    def __init__(self, optimizer, *words):
+        *sizes, arguments = words
+        rows, columns, listed, lists = map(int, sizes)
         generator = torch.Generator().manual_seed(0)
         self.param = torch.rand(rows, columns, generator=generator).requires_grad_()
-        self.optimizer = getattr(torch.optim, optimizer)([self.param], **arguments)
+        self.optimizer = getattr(torch.optim, optimizer)([self.param], **json.loads(arguments))
         values = torch.rand(listed, columns, generator=generator) * 1e-2
         self.grads = []
         for _ in range(lists):
@@ -78,7 +75,6 @@ class Sparse:
             )
             self.grads.append(grad)
         self.next = 0
-        self.fresh = False
         self.step()
 
     def step(self):
@@ -87,7 +83,7 @@ class Sparse:
         self.optimizer.step()
 
 
-class Limit:
+class Limit(Stepped):
     """An in-place kernel over the memory of a step with one parameter."""
 
     def __init__(self, library, stepped):
@@ -99,7 +95,6 @@ class Limit:
         ]
         streams = [param.grad, param.detach(), *states]
         self.kept = streams
-        self.fresh = False
         written = [False] + [True] * (len(streams) - 1)
         self.arguments = (
             (ctypes.c_void_p * len(streams))(*[stream.data_ptr() for stream in streams]),
@@ -116,9 +111,9 @@ class Limit:
 
 def make(optimizer, implementation, grads, dtype, tensors, elements, arguments):
     """An optimizer that has taken a step, or None where there is no such implementation."""
-    arguments = arguments | IMPLEMENTATIONS[implementation]
+    arguments = json.loads(arguments) | IMPLEMENTATIONS[implementation]
     fresh = grads == "fresh"
-    sizes = DTYPES[dtype], tensors, elements
+    sizes = DTYPES[dtype], int(tensors), int(elements)
     if implementation == "updraft":
         import updraft.optim
 
@@ -133,54 +128,15 @@ def make(optimizer, implementation, grads, dtype, tensors, elements, arguments):
         return None
 
 
-def run(stepped, count):
-    """Seconds per step."""
-    started = time.perf_counter()
-    seconds, done = 0.0, 0
-    while done < count and time.perf_counter() - started < MAX_SECONDS:
-        if stepped.fresh:
-            stepped.backward()
-        before = time.perf_counter()
-        stepped.step()
-        seconds += time.perf_counter() - before
-        done += 1
-    return seconds / done
-
-
-def answer(line, made):
-    command, *words = line.split(" ", 7)
-    if command == "hello":
-        return ""
-    if command == "run":
-        return repr(run(made[int(words[0])], int(words[1])))
-    if command == "drop":
-        made.clear()
-        return ""
-    if command == "make":
-        *names, tensors, elements, arguments = words
-        new = make(*names, int(tensors), int(elements), json.loads(arguments))
-        if new is None:
-            return "none"
-    elif command == "sparse":
-        name, *sizes, arguments = words
-        new = Sparse(name, *map(int, sizes), json.loads(arguments))
-    elif command == "limit":
-        new = Limit(words[0], made[-1])
-    else:
-        raise ValueError(f"unknown command {command!r}")
-    made.append(new)
-    return str(len(made) - 1)
-
-
 def main():
     torch.set_num_threads(int(sys.argv[1]))
     made = []
-    for line in sys.stdin:
-        try:
-            reply = f"ok {answer(line.rstrip(), made)}".rstrip()
-        except Exception as error:  # the other side decides what an error means
-            reply = f"error {type(error).__name__}: {error}".replace("\n", " ")
-        print(reply, flush=True)
+    makers = {
+        "make": make,
+        "sparse": Sparse,
+        "limit": lambda library: Limit(library, made[-1]),
+    }
+    serve(lambda: "", makers, made)
 
 
 if __name__ == "__main__":
