@@ -22,7 +22,7 @@ def scalar(value):
 
 
 def spread(value, shape, param, dtype):
-    return (torch.zeros(shape, dtype=dtype, device=param.device) + value).to(dtype)
+    return (param.new_zeros(shape, dtype=dtype) + value).to(dtype)
 )";
 
 static constexpr llvm::StringLiteral largestHelper = R"(

@@ -12,6 +12,7 @@ from ..shipped import part_path
 from .buckets import Bucket
 from .correspondence import Correspondence
 from .idle import is_idle
+from .rule_interface import RuleInterface
 from .stand_ins import StandInBucket, is_distributed, is_wrapper, needs_stand_in, swapping
 from .states import Generation, OptimizerState
 
@@ -40,7 +41,7 @@ class _NormOfParts(StandInBucket):
 
     writes = False
 
-    def _require_whole(self, params: list[torch.Tensor]) -> None:
+    def _require_whole(self, interface: RuleInterface, params: list[torch.Tensor]) -> None:
         pass
 
 

@@ -17,7 +17,13 @@ from .correspondence import Correspondence, Group, reader
 from .documentation import Docstring
 from .idle import IdleBucket, is_idle
 from .rule_interface import RuleInterface
-from .stand_ins import StandInBucket, is_wrapper, needs_stand_in, swapping
+from .stand_ins import (
+    StandInBucket,
+    WholeParametersError,
+    is_wrapper,
+    needs_stand_in,
+    swapping,
+)
 from .states import Generation, OptimizerState
 from .step_hooks import hooked, opaque
 from .through_torch import TorchBucket
@@ -249,17 +255,43 @@ class CompiledStep:
             chosen.numbers.append(number)
             chosen.params.append(param)
         buckets: list[Any] = [IdleBucket(idle.params, idle.numbers)] if idle.params else []
-        for some in compiled.values():
-            stand_ins = swapping() or any(map(needs_stand_in, some.params))
-            kind = StandInBucket if stand_ins else Bucket
-            buckets.append(
-                kind(self.correspondence, some.params, some.numbers, group, self.state, scaled)
-            )
-        for some in through_torch.values():
-            buckets.append(
-                TorchBucket(self.correspondence, some.params, some.numbers, group, in_graph)
-            )
+        refusals: dict[torch.dtype, WholeParametersError] = {}
+        for dtype, some in compiled.items():
+            try:
+                buckets += self._make_compiled(group, some, scaled)
+            except WholeParametersError as refusal:
+                # DTensor reduces over all ranks what is written as operations of torch.
+                refusals[dtype] = refusal
+                apart = through_torch[dtype]
+                rest = _Members()
+                for number, param, is_apart in zip(
+                    some.numbers, some.params, refusal.apart, strict=True
+                ):
+                    chosen = apart if is_apart else rest
+                    chosen.numbers.append(number)
+                    chosen.params.append(param)
+                buckets += self._make_compiled(group, rest, scaled)
+        for dtype, some in through_torch.items():
+            try:
+                bucket = TorchBucket(
+                    self.correspondence, some.params, some.numbers, group, in_graph
+                )
+            except UnsupportedError:
+                # Of a rule that there is no torch for.
+                if dtype in refusals:
+                    raise refusals[dtype] from None
+                raise
+            buckets.append(bucket)
         return buckets
+
+    def _make_compiled(self, group: Group, members: _Members, scaled: bool) -> list[Any]:
+        if not members.params:
+            return []
+        stand_ins = swapping() or any(map(needs_stand_in, members.params))
+        kind = StandInBucket if stand_ins else Bucket
+        return [
+            kind(self.correspondence, members.params, members.numbers, group, self.state, scaled)
+        ]
 
     def _compile(self, scaled: bool) -> tuple[list[_CompiledGroup], list[int]]:
         """Returns what steps each group, of what it and the states are now, and the numbers of

@@ -133,6 +133,27 @@ class StandIn:
         torch.autograd.graph.increment_version(self.param)
 
 
+def is_sharded(tensor: torch.Tensor) -> bool:
+    """Whether each rank has a part of a DTensor only."""
+    return is_distributed(tensor) and any(not p.is_replicate() for p in tensor.placements)
+
+
+class WholeParametersError(UnsupportedError):
+    """A rule reduces over what this rank has parts of.
+
+    Attributes:
+        apart: which of the parameters a compiled step cannot take.
+    """
+
+    def __init__(self, rule: str, by_group: bool, params: list[torch.Tensor]) -> None:
+        self.apart = [is_distributed(param) if by_group else is_sharded(param) for param in params]
+        placements = next(param.placements for param in params if is_sharded(param))
+        super().__init__(
+            f"the rule `{rule}` reduces over whole parameters, and a parameter has the placements "
+            f"{placements}; replicate it, or use a rule that looks at single elements"
+        )
+
+
 class LocalBucket(Bucket):
     """A bucket that may step parts of DTensors, whose states are DTensors too."""
 
@@ -170,17 +191,12 @@ class StandInBucket(LocalBucket):
         interface = RuleInterface(self.rule)
         self.stand_ins = [StandIn(param, interface.by_rows) for param in params]
         if interface.reduces:
-            self._require_whole(params)
+            self._require_whole(interface, params)
         return [stand_in.tensor for stand_in in self.stand_ins]
 
-    def _require_whole(self, params: list[torch.Tensor]) -> None:
-        for param in params:
-            if is_distributed(param) and any(not p.is_replicate() for p in param.placements):
-                raise UnsupportedError(
-                    f"the rule `{self.rule.name}` reduces over whole parameters, and a parameter "
-                    f"has the placements {param.placements}; replicate it, or use a rule that "
-                    "looks at single elements"
-                )
+    def _require_whole(self, interface: RuleInterface, params: list[torch.Tensor]) -> None:
+        if any(map(is_sharded, params)):
+            raise WholeParametersError(self.rule.name, interface.by_group, params)
 
     @torch.no_grad()
     def step(self, group: Group, states: OptimizerState, factor: float | None) -> bool:

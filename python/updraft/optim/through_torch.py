@@ -1,13 +1,16 @@
 """Steps of parameters by operations of torch, made of the same rule: `RuleDefinition.to_torch`."""
 
+import contextlib
 from collections.abc import Iterable
 from typing import Any
 
 import torch
 
+from .. import _updraft
 from .buckets import require_storage
 from .correspondence import AS_DENSE, Correspondence, Group, reader, specialize
 from .rule_interface import RuleInterface
+from .stand_ins import distributed_like, is_distributed
 from .states import OptimizerState
 
 
@@ -15,11 +18,33 @@ def _real(tensor: torch.Tensor) -> torch.Tensor:
     return torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
 
 
+def _whole(value: torch.Tensor) -> torch.Tensor:
+    return value.full_tensor() if is_distributed(value) else value
+
+
+def _placed_like(param: torch.Tensor, value: torch.Tensor, by_element: bool) -> torch.Tensor:
+    """A result as a compiled step has it: each rank has its part of what is of elements, and all of
+    the rest.
+    """
+    if not is_distributed(value) or not is_distributed(param) or value.dim() == 0 < param.dim():
+        return _whole(value)
+    from torch.distributed.tensor import Replicate
+
+    replicated = (Replicate(),) * param.device_mesh.ndim
+    placements = param.placements if by_element else replicated
+    if value.placements != placements:
+        value = value.redistribute(placements=placements)
+    # A collective may be under way.
+    known = type(value._local_tensor) is torch.Tensor
+    return value if known else distributed_like(value, value.to_local())
+
+
 class TorchBucket:
     """Parameters of a group and a dtype, in place of a `Bucket` of them.
 
     In the graph, autograd follows the step, as `differentiable=True` has it: states become other
-    tensors. Out of it, for subclasses that intercept operators, they stay the same ones.
+    tensors. Out of it, for subclasses that intercept operators, they stay the same ones. What a
+    rule reduces of DTensors, they reduce over all ranks.
     """
 
     def __init__(
@@ -39,6 +64,7 @@ class TorchBucket:
         #: What is stepped, by the gradients that it has.
         self.stepped = params if stepped is None else stepped
         self.in_graph = in_graph
+        self.distributed = any(map(is_distributed, params))
         self.read_hypers = {name: reader(place) for name, place in correspondence.hypers.items()}
         real = dtype.to_real()
 
@@ -46,6 +72,7 @@ class TorchBucket:
             storage = dict.fromkeys(("param", "grad"), real) | dict(correspondence.storage)
             self.function = correspondence.definition.to_torch(set=settings, storage=storage)
             self.rule = self.function._module(real, self._hypers(group))[0].rule
+            self.accept(group, None)
 
         specialize(
             make,
@@ -53,7 +80,7 @@ class TorchBucket:
             group,
             lambda: {name: float(value) for name, value in self._hypers(group).items()},
         )
-        self.group_states = RuleInterface(self.rule).group_states
+        self.interface = RuleInterface(self.rule)
         self.states = correspondence.state_names(self.rule.states)
         # Of parameters whose states have no count.
         self.counts: dict[int, torch.Tensor] = {}
@@ -68,7 +95,14 @@ class TorchBucket:
         return {name: read(group, self.dtype) for name, read in self.read_hypers.items()}
 
     def accept(self, group: Group, factor: float | None) -> None:
-        """Hyperparameters are read when it steps."""
+        """Checks the hyperparameters, which are read when it steps; not those in the graph.
+
+        Raises:
+            ValueError: the rule, as it is compiled, refuses them.
+        """
+        if not self.in_graph:
+            hypers = [(name, float(value)) for name, value in self._hypers(group).items()]
+            _updraft.Optimizer(self.rule._compiled, [([], [], hypers)])
 
     def step(self, group: Group, states: OptimizerState, factor: float | None) -> bool:
         """Steps every parameter that has a gradient."""
@@ -88,6 +122,8 @@ class TorchBucket:
             grad = grad.to_dense()
         elif self.correspondence.dense:
             raise RuntimeError(self.correspondence.dense)
+        if is_distributed(param):
+            grad = grad.redistribute(placements=param.placements)
         return _real(grad if factor is None else grad * factor)
 
     def _step(
@@ -107,20 +143,33 @@ class TorchBucket:
             name: value
             for state in before.values()
             for name, value in state.items()
-            if name in self.group_states
+            if name in self.interface.group_states
         }
-        news, after = self.function(params, grads, {"params": before, "group": shared}, **hypers)
+        with self._scalars_of_all_ranks():
+            news, after = self.function(
+                params, grads, {"params": before, "group": shared}, **hypers
+            )
         for place, number in enumerate(taken):
             param = self.stepped[number]
-            param.copy_(torch.view_as_complex(news[place]) if param.is_complex() else news[place])
+            new = _placed_like(params[place], news[place], True)
+            param.copy_(torch.view_as_complex(new) if param.is_complex() else new)
             given = params[place], grads[place]
             values = {
-                name: value.clone() if any(value is tensor for tensor in given) else value
+                name: value.clone()
+                if any(value is tensor for tensor in given)
+                else _placed_like(params[place], value, name in self.interface.element_states)
                 for name, value in (after["params"][place] | after["group"]).items()
             }
             self._after(number, values, states)
         if self.made:
             states.expect(self)
+
+    def _scalars_of_all_ranks(self) -> contextlib.AbstractContextManager[None]:
+        if not self.distributed:
+            return contextlib.nullcontext()
+        from torch.distributed.tensor.experimental import implicit_replication
+
+        return implicit_replication()
 
     def _before(
         self, number: int, param: torch.Tensor, hypers: dict[str, Any], states: OptimizerState
@@ -138,7 +187,7 @@ class TorchBucket:
 
     def _after(self, number: int, values: dict[str, torch.Tensor], states: OptimizerState) -> None:
         param = self.params[number]
-        self.counts[number] = values["step"].detach()
+        self.counts[number] = values["step"] = _whole(values["step"].detach())
         state = states.get(param)
         if state is None:
             state = {}
@@ -156,7 +205,8 @@ class TorchBucket:
                 continue
             if param.is_complex() and value.shape == (*param.shape, 2):
                 value = torch.view_as_complex(value)
-            if self.in_graph or old is None or old.shape != value.shape:
+            same = old is not None and old.shape == value.shape and type(old) is type(value)
+            if self.in_graph or not same:
                 dict.__setitem__(state, name, value)
             else:
                 old.copy_(value)
