@@ -1,9 +1,15 @@
 """A world that is only said to be there, and worlds of processes."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from updraft import distributed
 from updraft.distributed import world
+
+LIMIT = 240
 
 
 @pytest.fixture
@@ -24,3 +30,28 @@ def place(monkeypatch):
 def in_world(place):
     """Calls a function in a world of this process alone, with RPC running."""
     return lambda function: distributed.auto_init_rpc()(function)()
+
+
+@pytest.fixture(scope="session")
+def loopback():
+    """The environment of processes that meet on this machine."""
+    return dict(os.environ, GLOO_SOCKET_IFNAME="lo", TP_SOCKET_IFNAME="lo", OMP_NUM_THREADS="1")
+
+
+@pytest.fixture(scope="session")
+def torchrun(loopback):
+    """Runs a program in processes that torchrun starts; after the limit they are ended."""
+
+    def run(count, *command):
+        return subprocess.run(
+            [
+                *(sys.executable, "-W", "ignore", "-m", "torch.distributed.run"),
+                *("--standalone", f"--nproc-per-node={count}", *command),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
+            env=loopback,
+        )
+
+    return run

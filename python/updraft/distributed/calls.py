@@ -4,6 +4,7 @@ import functools
 import inspect
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import torch
@@ -14,7 +15,7 @@ from ..errors import InvalidArgumentError
 from .errors import DistributedError
 from .partition import Part, Partitioner, batch_partitioner
 from .remote import Failure, check_name, execute
-from .trees import leaves_with_places
+from .trees import leaves_with_places, map_tensors
 from .world import get_worker_id, require_rpc, worker_names
 
 T = TypeVar("T")
@@ -83,6 +84,16 @@ def _warn_of_parameters(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
                 return
 
 
+def _started(worker: int | str, call: tuple[Any, ...], limit: float) -> Future[Any]:
+    try:
+        future: Future[Any] = rpc.rpc_async(worker, execute, args=call, timeout=limit)
+    except RuntimeError as error:
+        # The connection is known to have broken.
+        future = Future()
+        future.set_exception(error)
+    return future
+
+
 class _Calls:
     """Calls that have been made, one for each part."""
 
@@ -100,12 +111,19 @@ class _Calls:
         ]
         self.weights = [part.weight for part in parts]
         self.reducer = reducer
+        self.grad_enabled = torch.is_grad_enabled()
         # torch takes 0 for no limit.
         limit = 0.0 if timeout is None else timeout
-        self.futures = [
-            rpc.rpc_async(worker, execute, args=(func, args, kwargs), timeout=limit)
-            for worker, args, kwargs in parts
-        ]
+
+        def start() -> list[Future[Any]]:
+            return [_started(worker, (func, args, kwargs), limit) for worker, args, kwargs in parts]
+
+        if self.grad_enabled or not _in_context():
+            self.futures = start()
+        else:
+            # A context records calls under `no_grad`, too, but only those of its thread.
+            with ThreadPoolExecutor(1) as thread:
+                self.futures = thread.submit(start).result()
 
     def outcome(self, index: int, future: Future[Any]) -> Any:
         """The result of a part, or its failure."""
@@ -117,7 +135,7 @@ class _Calls:
             return Failure(DistributedError(f"{self.places[index]}: {text}"), "")
         if isinstance(result, Failure) and result.text:
             result.error.add_note(f"{self.places[index]}:\n{result.text}")
-        return result
+        return result if self.grad_enabled else map_tensors(torch.Tensor.detach, result)
 
     def reduce(self, outcomes: Sequence[Any]) -> Any:
         """The result of all, or the failure of the first with the others in its notes."""
@@ -145,11 +163,10 @@ class _Calls:
 
     def future(self) -> Future[Any]:
         """A future of the result, computed by the thread that receives the last part."""
-        grad_enabled = torch.is_grad_enabled()
 
         def reduce(outcomes: Future[list[Future[Any]]]) -> Any:
             try:
-                with torch.set_grad_enabled(grad_enabled):
+                with torch.set_grad_enabled(self.grad_enabled):
                     return self.reduce([future.wait() for future in outcomes.wait()])
             except Exception as error:
                 return Failure(error, "")
@@ -225,6 +242,9 @@ def remote_async_call(
             sizes of the parts in it. None for the list itself.
         timeout: seconds after which a call has failed, though the worker may still finish it; 0 or
             None for no limit. The default is that of `rpc_backend_options`.
+
+    Within a context of distributed autograd the call is recorded on both sides, whether or not an
+    argument requires grad here; under `torch.no_grad()` it is not.
 
     Returns:
         A future whose `wait()` returns the result or raises what the function has raised, once all

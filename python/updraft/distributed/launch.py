@@ -123,11 +123,9 @@ def _leave(error: BaseException | None) -> None:
     if error is None:
         rpc.shutdown()
         return
-    with contextlib.suppress(Exception):
-        meeting.announce_failure(
-            f"worker `{world.get_world_info().worker_name}` has failed:"
-            f" {type(error).__name__}: {error}"
-        )
+    meeting.announce_failure(
+        f"worker `{world.get_world_info().worker_name}` has failed: {type(error).__name__}: {error}"
+    )
     # What goes wrong in this is a consequence.
     with contextlib.suppress(Exception):
         rpc.shutdown(graceful=False)

@@ -1,8 +1,10 @@
 """Waiting for other workers, which ends with an error when one of them cannot come."""
 
+import contextlib
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from ..errors import InvalidArgumentError
 from . import world
@@ -13,6 +15,9 @@ from .world import get_world_rank
 # answer. A busy one may answer late: only a broken connection tells that it has ended.
 PERIOD = 2.0
 PATIENCE = 10.0
+
+# As torch marks a timeout.
+TIMED_OUT = "RPCErr:1:"
 
 # The workers of a meeting, and how many they had before.
 Key = tuple[tuple[int, ...], int]
@@ -61,49 +66,41 @@ def _live() -> None:
     """Asked of a worker to see whether it lives."""
 
 
-def announce_failure(text: str) -> None:
-    """Tells all others that this worker has failed, unless they were told of another."""
+def _tell(
+    ranks: Iterable[int],
+    names: dict[int, str],
+    func: Callable[..., None],
+    args: tuple[Any, ...] = (),
+    timeout: float = PATIENCE,
+) -> None:
+    """Calls a function on workers. If one of them has ended, raises an error after the others."""
     from torch.distributed import rpc
 
-    if _failure is not None:
-        return
-    others = [id for id in world.worker_names().values() if id != get_world_rank()]
-    futures = []
-    for other in others:
+    futures: list[tuple[int, Any]] = []
+    errors: list[tuple[int, RuntimeError]] = []
+    for rank in ranks:
         try:
-            futures.append(rpc.rpc_async(other, _fail, args=(text,), timeout=PATIENCE))
-        except RuntimeError:
-            continue
-    for future in futures:
+            futures.append((rank, rpc.rpc_async(rank, func, args=args, timeout=timeout)))
+        except RuntimeError as error:
+            errors.append((rank, error))
+    for rank, future in futures:
         try:
             future.wait()
-        except RuntimeError:
-            continue
+        except RuntimeError as error:
+            if TIMED_OUT not in str(error):
+                errors.append((rank, error))
+    for rank, error in errors:
+        text = str(error).partition("\nException raised from")[0]
+        raise PeerError(f"worker `{names[rank]}` has ended: {text}")
 
 
-class _Watch:
-    """Asks now and then whether workers live."""
-
-    def __init__(self) -> None:
-        self.next = time.monotonic() + PERIOD
-
-    def look(self, ranks: Iterable[int], names: dict[int, str]) -> None:
-        if time.monotonic() < self.next:
-            return
-        from torch.distributed import rpc
-
-        asked = [(rank, rpc.rpc_async(rank, _live, timeout=PATIENCE)) for rank in ranks]
-        for rank, future in asked:
-            try:
-                future.wait()
-            except RuntimeError as error:
-                # As torch marks a timeout.
-                if "RPCErr:1:" not in str(error):
-                    raise PeerError(
-                        f"worker `{names[rank]}` has ended: "
-                        + str(error).partition("\nException raised from")[0]
-                    ) from None
-        self.next = time.monotonic() + PERIOD
+def announce_failure(text: str) -> None:
+    """Tells all others that this worker has failed, unless they were told of another."""
+    if _failure is not None:
+        return
+    names = _names()
+    with contextlib.suppress(PeerError):
+        _tell([rank for rank in names if rank != get_world_rank()], names, _fail, (text,))
 
 
 def barrier(worker_names: Iterable[str] | None = None) -> None:
@@ -118,29 +115,19 @@ def barrier(worker_names: Iterable[str] | None = None) -> None:
         >>> updraft.distributed.barrier()
         >>> updraft.distributed.barrier(["worker0"])
     """
-    from torch.distributed import rpc
-
-    known = world.worker_names()
-    ranks = tuple(sorted(_ranks_named(worker_names, known)))
+    names = _names()
+    ranks = tuple(sorted(_ranks_named(worker_names, names)))
     here, leader = get_world_rank(), ranks[0]
-    names = {rank: name for name, rank in known.items()}
     with _changed:
         key = ranks, _counts.get(ranks, 0)
         _counts[ranks] = key[1] + 1
-    if here != leader:
-        try:
-            rpc.rpc_sync(leader, _arrive, args=(key, here), timeout=0)
-            _wait(key, [leader], names)
-        except PeerError:
-            raise
-        except RuntimeError as error:
-            raise PeerError(f"worker `{names[leader]}` has ended: {error}") from None
-        return
-    _arrive(key, here)
-    _wait(key, ranks, names)
-    futures = [rpc.rpc_async(rank, _end, args=(key,), timeout=0) for rank in ranks[1:]]
-    for future in futures:
-        future.wait()
+    if here == leader:
+        _arrive(key, here)
+        _wait(key, ranks, names)
+        _tell(ranks[1:], names, _end, (key,), timeout=0)
+    else:
+        _tell([leader], names, _arrive, (key, here), timeout=0)
+        _wait(key, [leader], names)
 
 
 synchronize = barrier
@@ -148,7 +135,7 @@ synchronize = barrier
 
 def _wait(key: Key, ranks: Iterable[int], names: dict[int, str]) -> None:
     """Waits for the end; as the leader, for all `ranks`."""
-    watch = _Watch()
+    next_look = time.monotonic() + PERIOD
     leading = get_world_rank() in ranks
     while True:
         with _changed:
@@ -161,22 +148,21 @@ def _wait(key: Key, ranks: Iterable[int], names: dict[int, str]) -> None:
                 raise PeerError(_failure)
             _changed.wait(timeout=PERIOD)
             missing = [rank for rank in ranks if rank not in arrived]
-        watch.look(missing, names)
+        if time.monotonic() >= next_look:
+            _tell(missing, names, _live)
+            next_look = time.monotonic() + PERIOD
 
 
-def _ranks_named(chosen: Iterable[str] | None, known: dict[str, int]) -> set[int]:
+def _names() -> dict[int, str]:
+    return {rank: name for name, rank in world.worker_names().items()}
+
+
+def _ranks_named(chosen: Iterable[str] | None, names: dict[int, str]) -> set[int]:
     if chosen is None:
-        return {*known.values()}
+        return {*names}
     if isinstance(chosen, str):
         raise TypeError(f"the worker names are `{chosen!r}`; give a list of names")
-    names = [*chosen]
-    for name in names:
-        if name not in known:
-            raise InvalidArgumentError(
-                f"there is no worker `{name}`; there are "
-                + ", ".join(f"`{other}`" for other in known)
-            )
-    ranks = {known[name] for name in names}
+    ranks = {world.get_worker_id(name) for name in chosen}
     if get_world_rank() not in ranks:
         raise InvalidArgumentError(
             "this worker is not among those that the barrier waits for; leave it to them, or add it"

@@ -48,7 +48,7 @@ class WorldInfo(NamedTuple):
     @property
     def worker_name(self) -> str:
         """The name of this worker, by which others call it."""
-        return name_format(*self)
+        return name_format(**self._asdict())
 
 
 VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")

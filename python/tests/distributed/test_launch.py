@@ -1,0 +1,136 @@
+"""What `auto_init_rpc` makes and ends, in a world of this process alone."""
+
+import os
+import time
+
+import pytest
+import torch
+from torch.distributed import rpc
+
+from updraft import distributed
+
+
+def running():
+    return rpc.api._is_current_rpc_agent_set(), torch.distributed.is_initialized()
+
+
+def test_before_within_and_after(place):
+    order = []
+
+    @distributed.auto_init_rpc(
+        lambda: order.append(running()), lambda **of: f"only_{of['world_size']}"
+    )
+    def main(a, b=2):
+        """Adds."""
+        order.append(distributed.get_world_info().worker_name)
+        assert distributed.get_worker_id("only_1") == 0
+        assert torch.distributed.get_backend() == "gloo"
+        assert os.environ["WORLD_SIZE"] == "1"
+        distributed.barrier()
+        return a + b
+
+    assert main.__name__ == "main" and main.__doc__ == "Adds."
+    # A process may have one world after another.
+    assert [main(1), main(1, b=4)] == [3, 5]
+    assert order == [(True, True), "only_1"] * 2
+    assert running() == (False, False)
+    assert "WORLD_SIZE" not in os.environ
+    assert distributed.get_world_info().worker_name == "worker0"
+
+
+@pytest.mark.parametrize("error", [ValueError("broken"), KeyboardInterrupt(), SystemExit(3)])
+def test_after_an_exception(in_world, error):
+    def fail():
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        in_world(fail)
+    assert caught.value is error
+    assert running() == (False, False)
+    assert in_world(distributed.get_rank) == 0
+
+
+def test_an_exception_of_the_first_function(place):
+    def fail():
+        raise ValueError("not ready")
+
+    with pytest.raises(ValueError, match="not ready"):
+        distributed.auto_init_rpc(fail)(distributed.get_rank)()
+    assert running() == (False, False)
+
+
+def test_options_are_those_of_rpc(place):
+    options = rpc.TensorPipeRpcBackendOptions(num_worker_threads=3, rpc_timeout=0.2)
+
+    @distributed.auto_init_rpc(backend=rpc.BackendType.TENSORPIPE, rpc_backend_options=options)
+    def main():
+        assert rpc.get_rpc_timeout() == pytest.approx(0.2)
+        with pytest.raises(distributed.DistributedError, match=r"timeout \(200 ms\)"):
+            distributed.remote_sync_call(time.sleep, args=(1,), partitioner=0)
+        assert distributed.remote_sync_call(time.sleep, args=(0.4,), partitioner=0, timeout=0) == [
+            None
+        ]
+
+    main()
+
+
+def test_device_maps_go_to_rpc(place, monkeypatch):
+    options = rpc.TensorPipeRpcBackendOptions()
+    options.set_device_map("worker0", {"cpu": "cpu"})
+    given = {}
+    init_rpc = rpc.init_rpc
+
+    def record(name, **others):
+        given.update(others)
+        init_rpc(name, **others)
+
+    monkeypatch.setattr(rpc, "init_rpc", record)
+    distributed.auto_init_rpc(rpc_backend_options=options)(distributed.get_rank)()
+    assert given["rpc_backend_options"] is options
+    assert given["rpc_backend_options"].device_maps == {
+        "worker0": {torch.device("cpu"): torch.device("cpu")}
+    }
+
+
+def test_a_process_group_that_is_there_stays(place):
+    torch.distributed.init_process_group(
+        "gloo", store=torch.distributed.HashStore(), rank=0, world_size=1
+    )
+    try:
+        group = torch.distributed.group.WORLD
+        found = distributed.auto_init_rpc()(lambda: torch.distributed.group.WORLD)()
+        assert found is group
+        assert running() == (False, True)
+    finally:
+        torch.distributed.destroy_process_group()
+
+
+def test_one_at_a_time(in_world):
+    def again():
+        with pytest.raises(
+            distributed.DistributedError,
+            match=r"^RPC is running already; one `auto_init_rpc` at a time$",
+        ):
+            distributed.auto_init_rpc()(distributed.get_rank)()
+        assert distributed.remote_sync_call(distributed.get_rank, partitioner=0) == [0]
+
+    in_world(again)
+
+
+def test_nothing_to_decorate():
+    with pytest.raises(
+        TypeError,
+        match=r"^`auto_init_rpc` has decorated nothing; write `@auto_init_rpc\(\)`$",
+    ):
+        distributed.auto_init_rpc(distributed.get_rank)(None)
+
+
+def test_without_rpc(place):
+    message = r"^RPC is not running; call this within a function with `auto_init_rpc`$"
+    for call in (
+        distributed.barrier,
+        lambda: distributed.remote_sync_call(max, args=(1, 2), partitioner=0),
+        lambda: distributed.remote_async_call(max, args=(1, 2)),
+    ):
+        with pytest.raises(distributed.DistributedError, match=message):
+            call()
