@@ -17,6 +17,7 @@ from .applied import AppliedContexts
 from .options import Options
 from .outcomes import gathered
 from .references import require_references
+from .registry import functional_optim_map
 from .remote import RemoteOptimizer, release
 from .request import hypers, request, template
 from .rules import compiled_kind
@@ -47,6 +48,10 @@ class DistributedOptimizer(torch.optim.Optimizer):
     """
 
     remote_optimizers: list[RemoteOptimizer]
+    #: Whether steps are compiled.
+    is_functional_optim: bool = True
+    #: From a class to the functional optimizer that stands for it; see `register_functional_optim`.
+    functional_optim_map = functional_optim_map
 
     def __init__(
         self,

@@ -1,13 +1,11 @@
 """Which compiled rule stands for what a distributed optimizer was given."""
 
-import functools
-import os
+from collections.abc import Hashable
 from typing import Any
 
-from ...definition import RuleDefinition
-from ...optim.compiled import CompiledStep
-from ...optim.conversion import _counterpart
-from ...torch_optimizer import optimizer
+from .functional import FunctionalOptimizer
+from .kinds import maker
+from .registry import functional_optim_map
 
 
 def compiled_kind(given: Any) -> Any:
@@ -16,10 +14,7 @@ def compiled_kind(given: Any) -> Any:
     Raises:
         TypeError: there is no compiled rule for it.
     """
-    if isinstance(given, RuleDefinition | str | os.PathLike):
-        return functools.partial(optimizer, given)
-    if isinstance(given, type) and issubclass(given, CompiledStep):
-        return given
-    if isinstance(given, type):
-        return _counterpart(given)
-    raise TypeError(f"the optimizer is {given!r}; give a class, or a rule")
+    chosen = functional_optim_map.get(given, given) if isinstance(given, Hashable) else given
+    if isinstance(chosen, type) and issubclass(chosen, FunctionalOptimizer):
+        chosen = chosen.optimizer_class
+    return maker(chosen)

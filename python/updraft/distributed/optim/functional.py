@@ -1,0 +1,218 @@
+"""Optimizers that are given gradients, and leave `.grad` alone."""
+
+import inspect
+import threading
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from typing import Any, ClassVar
+
+import torch
+
+from ...errors import UnsupportedError
+from ...optim.compiled import CompiledStep
+from ...optim.rule_interface import RuleInterface
+from ...optim.stand_ins import is_distributed, local_part
+from .kinds import maker
+
+Group = dict[str, Any]
+
+
+class _Part:
+    """Steps tensors that have the memory of some parameters, and gradients of their own."""
+
+    def __init__(self, make: Callable[[list[Group]], CompiledStep], params: list[torch.Tensor]):
+        self.params = params
+        # The version of such a tensor is that of the parameter.
+        self.own = [param.detach() for param in params]
+        self.optimizer = make([{"params": self.own}])
+
+    def _follow_memory(self) -> None:
+        for param, own in zip(self.params, self.own, strict=True):
+            if is_distributed(param):
+                if param._local_tensor.data_ptr() != own._local_tensor.data_ptr():
+                    own._local_tensor = param._local_tensor.detach()
+            elif param.data_ptr() != own.data_ptr() or param.shape != own.shape:
+                own.data = param.data
+
+    def step(self, group: Group, gradients: Sequence[torch.Tensor | None]) -> None:
+        """Steps with the hyperparameters of a group."""
+        self._follow_memory()
+        (mine,) = self.optimizer.param_groups
+        mine.update({name: value for name, value in group.items() if name != "params"})
+        try:
+            for own, gradient in zip(self.own, gradients, strict=True):
+                own.grad = gradient
+            self.optimizer.step()
+        finally:
+            for own in self.own:
+                own.grad = None
+
+    def require_alone(self) -> None:
+        """Refuses a rule for which one parameter is not enough."""
+        buckets = self.optimizer._compile(scaled=False)[0][0].buckets
+        rules = [bucket.rule for bucket in buckets if hasattr(bucket, "rule")]
+        by_group = any(RuleInterface(rule).by_group for rule in rules)
+        if by_group or self.optimizer.max_grad_norm is not None:
+            raise UnsupportedError(
+                "the step reduces over all parameters, and `step_param` has one; call `step`"
+            )
+
+
+class _States(MutableMapping[torch.Tensor, dict[str, Any]]):
+    """The states by parameters, wherever they are."""
+
+    def __init__(self, parts: dict[torch.Tensor, tuple[_Part, int]]) -> None:
+        self._parts = parts
+
+    def __getitem__(self, param: torch.Tensor) -> Any:
+        part, place = self._parts[param]
+        states = part.optimizer.state
+        if part.own[place] not in states:
+            raise KeyError(param)
+        return states[part.own[place]]
+
+    def __setitem__(self, param: torch.Tensor, state: dict[str, Any]) -> None:
+        part, place = self._parts[param]
+        part.optimizer.state[part.own[place]] = state
+
+    def __delitem__(self, param: torch.Tensor) -> None:
+        part, place = self._parts[param]
+        del part.optimizer.state[part.own[place]]
+
+    def __iter__(self) -> Iterator[torch.Tensor]:
+        return (p for p, (part, i) in self._parts.items() if part.own[i] in part.optimizer.state)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+class FunctionalOptimizer:
+    """Steps parameters by gradients that it is given; `.grad` is neither read nor written.
+
+    For `torch.distributed`, where backwards of several threads share parameters. A class of one's
+    own says what it steps by:
+
+        class FunctionalLion(FunctionalOptimizer):
+            optimizer_class = "Lion"
+
+    Args:
+        params: tensors, which are one parameter group.
+        args: what the class behind it takes after the parameters.
+        _allow_empty_param_list: whether there may be none: `step_param` takes any.
+        kwargs: as `args`.
+
+    Any thread may step; one waits for the other. Hyperparameters are in `param_group`, and read at
+    each step. `state` has the states by parameters.
+    """
+
+    #: A class of `torch.optim` or `updraft.optim`, or a rule: a function with `@updraft.rule`, a
+    #: chain, the name of a rule of the package, or a file.
+    optimizer_class: ClassVar[Any]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        given = cls.__dict__.get("optimizer_class")
+        if isinstance(given, type):
+            cls.__signature__ = _with_empty_list(inspect.signature(given))  # type: ignore[attr-defined]
+
+    def __init__(
+        self,
+        params: Iterable[torch.Tensor],
+        *args: Any,
+        _allow_empty_param_list: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        if kwargs.get("differentiable"):
+            raise ValueError(
+                f"`{type(self).__name__}` does not record what it does; `differentiable` is for "
+                "the class behind it"
+            )
+        kind = maker(type(self).optimizer_class)
+        self._make = lambda groups: kind(groups, *args, **kwargs)
+        params = _tensors(params)
+        if not params and not _allow_empty_param_list:
+            raise ValueError("optimizer got an empty parameter list")
+        self._lock = threading.Lock()
+        #: What has the states of each parameter.
+        self._parts: dict[torch.Tensor, tuple[_Part, int]] = {}
+        self.state = _States(self._parts)
+        # Without parameters, the arguments are checked by one that is thrown away.
+        made = self._part(params) if params else _Part(self._make, [torch.zeros(1)])
+        self._whole: _Part | None = made if params else None
+        self.defaults: dict[str, Any] = vars(made.optimizer)["defaults"]
+        self.param_group: Group = made.optimizer.param_groups[0] | {"params": params}
+        self.param_groups = [self.param_group]
+
+    def _part(self, params: list[torch.Tensor]) -> _Part:
+        """Makes what steps some parameters together, with the states that they have."""
+        part = _Part(self._make, params)
+        for place, param in enumerate(params):
+            state = self.state.get(param) if param in self._parts else None
+            if state is not None:
+                part.optimizer.state[part.own[place]] = dict(state)
+            self._parts[param] = part, place
+        return part
+
+    def step(self, gradients: Sequence[torch.Tensor | None]) -> None:
+        """Steps every parameter of the list whose gradient is not None.
+
+        Raises:
+            ValueError: there are as many gradients as parameters, which these are not.
+        """
+        params = self.param_group["params"]
+        if len(params) != len(gradients):
+            raise ValueError(
+                f"there are {len(gradients)} gradients for {len(params)} parameters; give one for "
+                "each, or None"
+            )
+        with self._lock:
+            if not params:
+                return
+            whole = self._whole
+            if whole is None or any(self._parts[param][0] is not whole for param in params):
+                whole = self._whole = self._part(list(params))
+            whole.step(self.param_group, gradients)
+
+    def step_param(self, param: torch.Tensor, grad: torch.Tensor | None) -> None:
+        """Steps one parameter, which need not be in the list.
+
+        Raises:
+            UnsupportedError: the rule reduces over all parameters.
+        """
+        if grad is None:
+            return
+        with self._lock:
+            part = self._parts[param][0] if param in self._parts else None
+            if part is None or len(part.params) > 1:
+                part = self._part([param])
+                part.require_alone()
+            part.step(self.param_group, [grad])
+
+    def __repr__(self) -> str:
+        options = {name: value for name, value in self.param_group.items() if name != "params"}
+        arguments = ", ".join(f"{name}={value!r}" for name, value in options.items())
+        return f"{type(self).__name__}({len(self.param_group['params'])} parameters, {arguments})"
+
+
+def _tensors(params: Iterable[torch.Tensor]) -> list[torch.Tensor]:
+    if isinstance(params, torch.Tensor):
+        raise TypeError(f"`params` is {type(params)}; give a list of tensors")
+    params = list(params)
+    numbers: dict[int, int] = {}
+    for number, param in enumerate(params):
+        if not isinstance(param, torch.Tensor):
+            raise TypeError(f"parameter {number} is {type(param)}; give a tensor")
+        first = numbers.setdefault(id(local_part(param)), number)
+        if first != number:
+            raise ValueError(f"parameters {first} and {number} are the same")
+    return params
+
+
+def _with_empty_list(signature: inspect.Signature) -> inspect.Signature:
+    extra = inspect.Parameter(
+        "_allow_empty_param_list", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=bool
+    )
+    parameters = [*signature.parameters.values()]
+    end = len(parameters)
+    if parameters and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD:
+        end -= 1
+    return signature.replace(parameters=[*parameters[:end], extra, *parameters[end:]])

@@ -1,0 +1,37 @@
+"""The functional optimizers of the classes of `updraft.optim`."""
+
+import functools
+from typing import Any
+
+from ... import optim
+from ...optim.compiled import CompiledStep
+from .functional import FunctionalOptimizer
+
+_PREFIX = "Functional"
+_MODULE = __package__
+
+
+@functools.cache
+def functional_class(kind: Any) -> type[FunctionalOptimizer]:
+    """Returns the functional optimizer of a class of `updraft.optim`, as
+    `updraft.distributed.optim.FunctionalAdamW` is that of `AdamW`.
+    """
+    contents = {
+        # Where others, to whom it is sent by its name, find it, too.
+        "__module__": _MODULE,
+        "__doc__": f"`updraft.optim.{kind.__name__}` that is given gradients.",
+        "optimizer_class": kind,
+    }
+    return type(_PREFIX + kind.__name__, (FunctionalOptimizer,), contents)
+
+
+def functional_class_named(name: str) -> type[FunctionalOptimizer]:
+    """Returns the class of a name as `FunctionalAdamW`.
+
+    Raises:
+        AttributeError: there is no such class.
+    """
+    kind = getattr(optim, name.removeprefix(_PREFIX), None) if name.startswith(_PREFIX) else None
+    if not (isinstance(kind, type) and issubclass(kind, CompiledStep)):
+        raise AttributeError(f"module {_MODULE!r} has no attribute `{name}`")
+    return functional_class(kind)

@@ -1,0 +1,25 @@
+"""Which compiled optimizer stands for a class or a rule."""
+
+import functools
+import os
+from typing import Any
+
+from ...definition import RuleDefinition
+from ...optim.compiled import CompiledStep
+from ...optim.conversion import _counterpart
+from ...torch_optimizer import optimizer
+
+
+def maker(given: Any) -> Any:
+    """Returns what makes a compiled optimizer of parameters and options, for a class or a rule.
+
+    Raises:
+        TypeError: there is no compiled rule for it.
+    """
+    if isinstance(given, RuleDefinition | str | os.PathLike):
+        return functools.partial(optimizer, given)
+    if isinstance(given, type) and issubclass(given, CompiledStep):
+        return given
+    if isinstance(given, type):
+        return _counterpart(given)
+    raise TypeError(f"the optimizer is {given!r}; give a class, or a rule")

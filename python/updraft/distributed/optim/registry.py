@@ -1,0 +1,93 @@
+"""Which functional optimizer stands for an optimizer: a map of ours, and that of torch."""
+
+from typing import Any
+
+import torch
+from torch.distributed.optim import utils
+
+from ... import optim
+from ...optim.compiled import CompiledStep
+from .functional import FunctionalOptimizer
+from .functional_classes import functional_class
+from .kinds import maker
+
+#: From a class, or any other key, to what is used for it. Entries may be made directly, too.
+functional_optim_map: dict[Any, Any] = {}
+
+
+def _classes() -> list[Any]:
+    """The classes of `updraft.optim` that have counterparts in torch."""
+    classes = [getattr(optim, name) for name in optim.__all__]
+    return [kind for kind in classes if isinstance(kind, type) and issubclass(kind, CompiledStep)]
+
+
+# What torch has for itself, when `install` has not put ours there.
+_torchs = dict(utils.functional_optim_map)
+
+
+def register_functional_optim(key: Any, optim: Any, overwrite: bool = False) -> None:
+    """Registers a functional optimizer for a class, here and in torch's map.
+
+    What torch has for its own classes stays there; see `install`.
+
+    Args:
+        key: the class that is asked for, or anything else that can be the key of a dict.
+        optim: a class derived from `FunctionalOptimizer`, or another with `step(gradients)`.
+        overwrite: whether it may take the place of another.
+
+    Raises:
+        ValueError: there is one for `key`, and `overwrite` is not given.
+    """
+    known = functional_optim_map.get(key)
+    if known is not None and known is not optim and not overwrite:
+        raise ValueError(
+            f"there is a functional optimizer for {key} already, {known}; give `overwrite=True` to "
+            "put another in its place"
+        )
+    functional_optim_map[key] = optim
+    if key not in _torchs:
+        utils.functional_optim_map[key] = optim
+
+
+def as_functional_optim(optim_cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """Makes the functional optimizer of a class without parameters, for `step_param`.
+
+    Args:
+        optim_cls: a class that is registered or has a compiled rule, or a rule.
+        args: what the class takes after the parameters.
+        kwargs: as `args`.
+
+    Raises:
+        ValueError: there is none for it.
+    """
+    kind = functional_optim_map.get(optim_cls)
+    if kind is None:
+        try:
+            maker(optim_cls)
+        except TypeError as error:
+            raise ValueError(
+                f"there is no functional optimizer for {optim_cls}: {error}; "
+                "`register_functional_optim` takes one"
+            ) from None
+        kind = type("FunctionalOptimizer", (FunctionalOptimizer,), {"optimizer_class": optim_cls})
+    return kind([], *args, **kwargs, _allow_empty_param_list=True)
+
+
+def install() -> None:
+    """Has torch's `DistributedOptimizer` and the like use compiled steps for torch's own classes.
+
+    Until `uninstall`. Without it they do for those of `updraft.optim`.
+    """
+    for key in _torchs:
+        utils.functional_optim_map[key] = functional_optim_map[key]
+
+
+def uninstall() -> None:
+    """Gives torch's map back what torch has for its own classes."""
+    utils.functional_optim_map.update(_torchs)
+
+
+for _kind in _classes():
+    register_functional_optim(_kind, functional_class(_kind))
+    _counterpart = getattr(torch.optim, _kind.__name__)
+    functional_optim_map[_counterpart] = functional_class(_kind)
