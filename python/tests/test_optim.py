@@ -13,12 +13,15 @@ from .torch_training import (
     OLDER,
     STEPS,
     assert_close,
+    assert_refused_alike,
     assert_same_states,
     copy_in_training,
     create,
     groups_of,
+    now_and_then,
     parameters,
     set_gradients,
+    step_alike,
     transposed,
     without_empty,
 )
@@ -30,11 +33,7 @@ def test_thirty_steps(case, dtype):
     theirs, ours = (parameters(dtype, without_empty(case)) for _ in range(2))
     reference = create(torch.optim, case, groups_of(theirs))
     optimizer = create(optim, case, groups_of(ours))
-    for step in range(STEPS):
-        for params in (theirs, ours):
-            set_gradients(params, step, absent={0} if step % 7 == 3 else {4} if step < 2 else ())
-        reference.step()
-        optimizer.step()
+    step_alike((reference, optimizer), STEPS, now_and_then)
     # NAdam's product of momenta is f32 whatever the parameter is, and torch multiplies it in f32.
     nadam = case.optimizer is torch.optim.NAdam
     assert_close(theirs, ours, dtype=torch.float32 if nadam else None)
@@ -68,11 +67,7 @@ def test_state_goes_to_torch_and_back(case):
 def test_memory_of_any_order(case):
     theirs, ours = (transposed(parameters(shapes=[(41, 29), (7, 3)])) for _ in range(2))
     reference, optimizer = create(torch.optim, case, theirs), create(optim, case, ours)
-    for step in range(5):
-        for params in (theirs, ours):
-            set_gradients(params, step)
-        reference.step()
-        optimizer.step()
+    step_alike((reference, optimizer), 5)
     assert_close(theirs, ours, 5)
 
 
@@ -81,11 +76,9 @@ def test_refuses_with_the_words_of_torch(case):
     optimizer, _, options = case
     if optimizer is torch.optim.ASGD and OLDER:
         pytest.skip("this torch refuses no arguments of ASGD")
-    with pytest.raises(Exception) as theirs:
-        optimizer(parameters(), **options)
-    with pytest.raises(type(theirs.value)) as ours:
-        getattr(optim, optimizer.__name__)(parameters(), **options)
-    assert str(ours.value) == str(theirs.value)
+    assert_refused_alike(
+        lambda module: getattr(module, optimizer.__name__)(parameters(), **options)
+    )
 
 
 def test_is_an_optimizer_of_torch():

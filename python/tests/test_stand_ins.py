@@ -18,6 +18,7 @@ from .torch_training import (
     create,
     parameters,
     set_gradients,
+    step_alike,
     transposed,
 )
 
@@ -68,11 +69,7 @@ def test_rows_and_columns_of_memory_in_any_order(case):
 
     theirs, ours = make(), make()
     reference, optimizer = create(torch.optim, case, theirs), create(optim, case, ours)
-    for step in range(STEPS):
-        for params in (theirs, ours):
-            set_gradients(params, step)
-        reference.step()
-        optimizer.step()
+    step_alike((reference, optimizer), STEPS)
     assert_close(theirs, ours)
     assert_same_states(reference, optimizer)
     assert [param.stride() for param in theirs] == [param.stride() for param in ours]

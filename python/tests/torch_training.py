@@ -4,7 +4,10 @@ import copy
 import math
 import pickle
 
+import pytest
 import torch
+
+from updraft import optim
 
 STEPS = 30
 
@@ -72,6 +75,29 @@ def without_empty(case):
     # torch's Adafactor divides by the number of elements.
     empty = case.optimizer is torch.optim.Adafactor
     return [shape for shape in SHAPES if not empty or shape != (0,)]
+
+
+def step_alike(optimizers, steps, absent=lambda step: ()):
+    """Steps optimizers by the same gradients; `absent` has the parameters that get none."""
+    for step in range(steps):
+        for optimizer in optimizers:
+            params = [param for group in optimizer.param_groups for param in group["params"]]
+            set_gradients(params, step, absent(step))
+            optimizer.step()
+
+
+def now_and_then(step):
+    """Parameters that have no gradient: one at the first two steps, another every seventh step."""
+    return {0} if step % 7 == 3 else {4} if step < 2 else ()
+
+
+def assert_refused_alike(attempt):
+    """Asserts that an attempt with our classes fails as it does with those of torch."""
+    with pytest.raises(Exception) as expected:
+        attempt(torch.optim)
+    with pytest.raises(type(expected.value)) as found:
+        attempt(optim)
+    assert str(found.value) == str(expected.value)
 
 
 #: Ways to copy an optimizer together with its parameters.

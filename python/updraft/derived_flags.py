@@ -1,6 +1,5 @@
 """Static flags that follow from hyperparameters: a compiled rule is for some values of these."""
 
-import json
 import re
 import string
 from collections.abc import Mapping
@@ -28,6 +27,8 @@ class DerivedFlags:
     """
 
     def __init__(self, rule: Rule) -> None:
+        import json
+
         self._rule = rule
         interface = json.loads(rule._compiled.interface)
         derived = interface.get("derived", ())

@@ -10,7 +10,7 @@ from .derived_flags import DerivedFlags
 from .errors import InvalidArgumentError
 
 
-def _number(value: Any) -> float:
+def number_of(value: Any) -> float:
     # Of a tensor that gradients flow through, the value is all that a flag follows from.
     return float(value.detach() if hasattr(value, "detach") else value)
 
@@ -118,7 +118,7 @@ class TorchStep:
                 + ", ".join(f"`{name}`" for name in known.hypers)
             )
         hypers = known.hypers | given
-        values = {name: _number(hypers[name]) for name in known.deciding}
+        values = {name: number_of(hypers[name]) for name in known.deciding}
         if values != known.last[0]:
             fitting = (module for module in known.modules if module.flags.hold_for(values))
             module = next(fitting, None)

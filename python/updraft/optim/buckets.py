@@ -165,21 +165,14 @@ class Bucket:
         return values if factor is None else [*_scaling(factor), *values]
 
     def accept(self, group: Group, factor: float | None) -> None:
-        """Takes the hyperparameters that the group has now for the next step.
-
-        Raises:
-            ValueError: the rule, as it is compiled, refuses them.
-        """
+        """Takes the hyperparameters that the group has now."""
         values = self.hypers(group, factor)
         if values != self.accepted:
             self.stepper.set_hypers(values)
             self.accepted = values
 
-    def step(self, group: Group, states: OptimizerState, factor: float | None) -> bool:
-        """Steps every parameter that has a gradient; False if one has other memory than before.
-
-        Nothing is done then.
-        """
+    def step(self, states: OptimizerState) -> bool:
+        """Steps every parameter that has a gradient; False if one has other memory than before."""
         outcome = self.take_step()
         if outcome == _FRESH:
             states.expect(self)

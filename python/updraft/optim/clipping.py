@@ -57,7 +57,7 @@ class _BucketNorm:
         """The squared norm, or None if a parameter has other memory than before."""
         if self.norm is not None:
             self.norm.zero_()  # It stays so if there is no gradient.
-        if not self.bucket.step({}, self.states, None):
+        if not self.bucket.step(self.states):
             return None
         if self.norm is None:
             self.norm = next((state["norm"] for state in self.states.values()), None)

@@ -26,6 +26,7 @@ from .stand_ins import (
 )
 from .states import Generation, OptimizerState
 from .step_hooks import hooked, opaque
+from .stepped_part import SteppedPart
 from .through_torch import TorchBucket
 
 
@@ -35,7 +36,7 @@ class _Members:
     numbers: list[int] = field(default_factory=list)
 
 
-def _require_together(buckets: list[Any]) -> None:
+def _require_together(buckets: list[SteppedPart]) -> None:
     """Refuses to step a group in parts by a rule that reduces over all of it."""
     compiled = [bucket for bucket in buckets if isinstance(bucket, Bucket | TorchBucket)]
     if len(compiled) > 1 and any(RuleInterface(bucket.rule).by_group for bucket in compiled):
@@ -238,8 +239,8 @@ class CompiledStep:
 
     def _make_buckets(
         self, group: Group, members: Iterable[tuple[int, torch.Tensor]], scaled: bool
-    ) -> list[Any]:
-        """Returns what steps some parameters of a group, a `Bucket` or what has its methods.
+    ) -> list[SteppedPart]:
+        """Returns what steps some parameters of a group.
 
         Each comes with its number among all parameters of the optimizer.
         """
@@ -254,7 +255,7 @@ class CompiledStep:
                 chosen = (through_torch if in_graph or is_wrapper(param) else compiled)[param.dtype]
             chosen.numbers.append(number)
             chosen.params.append(param)
-        buckets: list[Any] = [IdleBucket(idle.params, idle.numbers)] if idle.params else []
+        buckets: list[SteppedPart] = [IdleBucket(idle.params, idle.numbers)] if idle.params else []
         refusals: dict[torch.dtype, WholeParametersError] = {}
         for dtype, some in compiled.items():
             try:
@@ -284,7 +285,7 @@ class CompiledStep:
             buckets.append(bucket)
         return buckets
 
-    def _make_compiled(self, group: Group, members: _Members, scaled: bool) -> list[Any]:
+    def _make_compiled(self, group: Group, members: _Members, scaled: bool) -> list[SteppedPart]:
         if not members.params:
             return []
         stand_ins = swapping() or any(map(needs_stand_in, members.params))
@@ -371,7 +372,7 @@ class CompiledStep:
         for group, entry in zip(self.param_groups, compiled, strict=True):
             position = 0
             while position < len(entry.buckets):
-                if entry.buckets[position].step(group, states, factor):
+                if entry.buckets[position].step(states):
                     position += 1
                 else:
                     self._remake(entry.buckets, position, group, factor, scaled)
@@ -379,7 +380,7 @@ class CompiledStep:
 
     def _remake(
         self,
-        buckets: list[Any],
+        buckets: list[SteppedPart],
         position: int,
         group: Group,
         factor: float | None,

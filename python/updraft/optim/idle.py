@@ -35,6 +35,6 @@ class IdleBucket:
     def accept(self, group: Group, factor: float | None) -> None:
         """Has no use for hyperparameters."""
 
-    def step(self, group: Group, states: OptimizerState, factor: float | None) -> bool:
+    def step(self, states: OptimizerState) -> bool:
         """Does nothing; False if a parameter has a gradient."""
         return all(param.grad is None for param in self.params)

@@ -11,6 +11,7 @@ from .compiled import CompiledStep
 from .correspondence import Correspondence, Group
 from .stand_ins import LocalBucket, StandIn, distributed_like, is_wrapper, local_part
 from .states import OptimizerState
+from .stepped_part import SteppedPart
 from .through_torch import TorchBucket
 
 
@@ -39,7 +40,7 @@ class SplitStep(CompiledStep):
 
     def _make_buckets(
         self, group: Group, members: Iterable[tuple[int, torch.Tensor]], scaled: bool
-    ) -> list[Any]:
+    ) -> list[SteppedPart]:
         members = list(members)
         scratch: dict[torch.dtype, torch.Tensor] = {}
         for _, param in members:
@@ -101,22 +102,24 @@ class _SplitBucket:
 
     def accept(self, group: Group, factor: float | None) -> None:
         """Like that of `Bucket`."""
+        self.group = group
         self.before.accept(group, factor)
         self.after.accept(group, None)
 
-    def _make(self, group: Group) -> None:
+    def _make(self) -> None:
         """Makes of the direction what the update takes."""
         param = self.target.param
         if self.target.distributed:
             whole = distributed_like(param, self.direction)
-            made = self._between(whole, group).redistribute(placements=param.placements).to_local()
+            made = self._between(whole, self.group)
+            made = made.redistribute(placements=param.placements).to_local()
         else:
-            made = self._between(self.direction, group)
+            made = self._between(self.direction, self.group)
         if made is not self.direction:
             self.direction.copy_(made)
 
     @torch.no_grad()
-    def step(self, group: Group, states: OptimizerState, factor: float | None) -> bool:
+    def step(self, states: OptimizerState) -> bool:
         """Steps the parameter if it has a gradient; False if it has other memory than before."""
         target = self.target
         grad = target.gradient()
@@ -126,15 +129,15 @@ class _SplitBucket:
             return False
         try:
             self.direction.grad = grad
-            if not self.before.step(group, states, factor):
+            if not self.before.step(states):
                 return False
         finally:
             self.direction.grad = None
-        self._make(group)
+        self._make()
         target.load()
         try:
             target.tensor.grad = self.direction
-            self.after.step(group, states, None)
+            self.after.step(states)
         finally:
             target.tensor.grad = None
         target.store()
@@ -162,22 +165,23 @@ class _TorchSplitBucket:
 
     def accept(self, group: Group, factor: float | None) -> None:
         """Like that of `Bucket`."""
+        self.group = group
         self.before.accept(group, factor)
         self.after.accept(group, None)
 
     @torch.no_grad()
-    def step(self, group: Group, states: OptimizerState, factor: float | None) -> bool:
+    def step(self, states: OptimizerState) -> bool:
         """Steps the parameter if it has a gradient."""
         (param,) = self.params
         if param.grad is None:
             return True
         try:
             self.direction.grad = param.grad
-            self.before.step(group, states, factor)
+            self.before.step(states)
             self.direction.grad = None
-            self.direction.copy_(self._between(self.direction, group))
+            self.direction.copy_(self._between(self.direction, self.group))
             self.target.grad = self.direction
-            self.after.step(group, states, None)
+            self.after.step(states)
         finally:
             self.direction.grad = self.target.grad = None
         torch.autograd.graph.increment_version(param)

@@ -7,7 +7,6 @@ import torch
 
 from ..errors import UnsupportedError
 from .buckets import Bucket
-from .correspondence import Group
 from .rule_interface import RuleInterface
 from .states import OptimizerState
 
@@ -199,7 +198,7 @@ class StandInBucket(LocalBucket):
             raise WholeParametersError(self.rule.name, interface.by_group, params)
 
     @torch.no_grad()
-    def step(self, group: Group, states: OptimizerState, factor: float | None) -> bool:
+    def step(self, states: OptimizerState) -> bool:
         """Like that of `Bucket`."""
         if any(stand_in.has_moved() for stand_in in self.stand_ins):
             return False
@@ -212,7 +211,7 @@ class StandInBucket(LocalBucket):
                     if self.writes:
                         stand_in.load()
                     stand_in.tensor.grad = grad
-            if not super().step(group, states, factor):
+            if not super().step(states):
                 return False
         finally:
             for stand_in in taken:

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from .. import _updraft
+from ..functional import number_of
 from .buckets import require_storage
 from .correspondence import AS_DENSE, Correspondence, Group, reader, specialize
 from .rule_interface import RuleInterface
@@ -78,7 +79,7 @@ class TorchBucket:
             make,
             correspondence,
             group,
-            lambda: {name: float(value) for name, value in self._hypers(group).items()},
+            lambda: {name: number_of(value) for name, value in self._hypers(group).items()},
         )
         self.interface = RuleInterface(self.rule)
         self.states = correspondence.state_names(self.rule.states)
@@ -95,47 +96,44 @@ class TorchBucket:
         return {name: read(group, self.dtype) for name, read in self.read_hypers.items()}
 
     def accept(self, group: Group, factor: float | None) -> None:
-        """Checks the hyperparameters, which are read when it steps; not those in the graph.
-
-        Raises:
-            ValueError: the rule, as it is compiled, refuses them.
-        """
+        """Takes the hyperparameters that the group has now, and checks those not in the graph."""
+        with torch.set_grad_enabled(self.in_graph):
+            hypers = self._hypers(group)
         if not self.in_graph:
-            hypers = [(name, float(value)) for name, value in self._hypers(group).items()]
-            _updraft.Optimizer(self.rule._compiled, [([], [], hypers)])
+            values = [(name, number_of(value)) for name, value in hypers.items()]
+            _updraft.Optimizer(self.rule._compiled, [([], [], values)])
+        self.hypers = hypers
+        self.factor = factor
+        self.sparse = self.correspondence.sparse_of(group)
 
-    def step(self, group: Group, states: OptimizerState, factor: float | None) -> bool:
+    def step(self, states: OptimizerState) -> bool:
         """Steps every parameter that has a gradient."""
         with torch.set_grad_enabled(self.in_graph):
             taken = [number for number, param in enumerate(self.stepped) if param.grad is not None]
             if taken:
-                self._step(taken, group, states, factor)
+                self._step(taken, states)
         return True
 
-    def _gradient(self, param: torch.Tensor, group: Group, factor: float | None) -> torch.Tensor:
+    def _gradient(self, param: torch.Tensor) -> torch.Tensor:
         grad = param.grad
         assert grad is not None
         if grad.is_sparse:
-            refusal = self.correspondence.sparse_of(group)
-            if refusal is not None and refusal != AS_DENSE:
-                raise RuntimeError(refusal)
+            if self.sparse is not None and self.sparse != AS_DENSE:
+                raise RuntimeError(self.sparse)
             grad = grad.to_dense()
         elif self.correspondence.dense:
             raise RuntimeError(self.correspondence.dense)
         if is_distributed(param):
             grad = grad.redistribute(placements=param.placements)
-        return _real(grad if factor is None else grad * factor)
+        return _real(grad if self.factor is None else grad * self.factor)
 
-    def _step(
-        self, taken: list[int], group: Group, states: OptimizerState, factor: float | None
-    ) -> None:
-        hypers = self._hypers(group)
+    def _step(self, taken: list[int], states: OptimizerState) -> None:
         # The graph keeps what the parameters were.
         stepped = [self.stepped[i] for i in taken]
         params = [_real(param.clone() if self.in_graph else param) for param in stepped]
-        grads = [self._gradient(param, group, factor) for param in stepped]
+        grads = [self._gradient(param) for param in stepped]
         before = {
-            place: self._before(number, params[place], hypers, states)
+            place: self._before(number, params[place], states)
             for place, number in enumerate(taken)
             if states.get(self.params[number])
         }
@@ -147,7 +145,7 @@ class TorchBucket:
         }
         with self._scalars_of_all_ranks():
             news, after = self.function(
-                params, grads, {"params": before, "group": shared}, **hypers
+                params, grads, {"params": before, "group": shared}, **self.hypers
             )
         for place, number in enumerate(taken):
             param = self.stepped[number]
@@ -172,7 +170,7 @@ class TorchBucket:
         return implicit_replication()
 
     def _before(
-        self, number: int, param: torch.Tensor, hypers: dict[str, Any], states: OptimizerState
+        self, number: int, param: torch.Tensor, states: OptimizerState
     ) -> dict[str, torch.Tensor]:
         given = states[self.params[number]]
         known = {
@@ -183,7 +181,7 @@ class TorchBucket:
         # A parameter that has states has taken a step.
         count = given.get("step", self.counts.get(number, 1))
         known["step"] = torch.as_tensor(count).detach().to(torch.float64, copy=True)
-        return self.function.initial(param, **hypers) | known
+        return self.function.initial(param, **self.hypers) | known
 
     def _after(self, number: int, values: dict[str, torch.Tensor], states: OptimizerState) -> None:
         param = self.params[number]
@@ -205,8 +203,12 @@ class TorchBucket:
                 continue
             if param.is_complex() and value.shape == (*param.shape, 2):
                 value = torch.view_as_complex(value)
-            same = old is not None and old.shape == value.shape and type(old) is type(value)
-            if self.in_graph or not same:
+            if (
+                old is None
+                or self.in_graph
+                or old.shape != value.shape
+                or type(old) is not type(value)
+            ):
                 dict.__setitem__(state, name, value)
             else:
                 old.copy_(value)
