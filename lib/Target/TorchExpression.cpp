@@ -149,8 +149,8 @@ FunctionBody::Expression FunctionBody::convert(Value value, Type type) {
 
 FunctionBody::Expression FunctionBody::input(Operation &op) {
   Type type = op.getResult(0).getType();
-  auto converted = [&](std::string text, Type storage) {
-    return Expression{storage == type ? text : text + ".to(" + dtypeOf(type) + ")"};
+  auto converted = [&](llvm::StringRef text, Type storage) {
+    return Expression{storage == type ? text.str() : text.str() + ".to(" + dtypeOf(type) + ")"};
   };
   return llvm::TypeSwitch<Operation *, Expression>(&op)
       .Case([&](HyperOp hyper) {

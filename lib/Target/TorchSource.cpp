@@ -9,6 +9,7 @@
 #include "Updraft/IR/Extent.h"
 #include "Updraft/Transforms/SharedReductions.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <map>
 
@@ -286,8 +287,8 @@ LogicalResult Source::printUpdateGroup(RuleOp rule) {
     std::string name = torch::quoted(state.getName());
     std::string text = stored(body, value, Extent::group, state.getStorage());
     if (next.getSkip())
-      text =
-          "torch.where(" + body.tensorOf(next.getSkip()) + ", group[" + name + "], " + text + ")";
+      text = llvm::formatv("torch.where({0}, group[{1}], {2})", body.tensorOf(next.getSkip()), name,
+                           text);
     os << "        " << name << ": " << text << ",\n";
   }
   os << "    }\n";

@@ -15,9 +15,10 @@ namespace updraft::torch_adapter {
 
 /// Fetches the object itself into the cache, not what it points to.
 inline void prefetchTensor(const at::TensorImpl *tensor) {
+  const char *bytes = reinterpret_cast<const char *>(tensor);
   for (size_t offset = 0; offset < sizeof(at::TensorImpl); offset += 64)
-    __builtin_prefetch(reinterpret_cast<const char *>(tensor) + offset);
-  __builtin_prefetch(reinterpret_cast<const char *>(tensor + 1) - 1);
+    __builtin_prefetch(bytes + offset);
+  __builtin_prefetch(bytes + sizeof(at::TensorImpl) - 1);
 }
 
 /// Where the elements begin: as TensorImpl::data, which calls what it need not.

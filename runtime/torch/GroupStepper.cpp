@@ -39,20 +39,20 @@ static void prefetch(const std::vector<at::Tensor> &tensors, size_t begin, size_
       __builtin_prefetch(tensors[i].unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl());
 }
 
-GroupStepper::GroupStepper(int64_t rule, std::vector<at::Tensor> tensors,
+GroupStepper::GroupStepper(upd_rule *rule, std::vector<at::Tensor> tensors,
                            std::vector<double> initial, std::string sparse, std::string dense,
                            bool sparseAsDense)
     : params(std::move(tensors)), table(params), sparseRefusal(std::move(sparse)),
       denseRefusal(std::move(dense)), sparseAsDense(sparseAsDense), known(params.size()),
       counts(params.size()), stateOrigins(params.size()), reached(params.size()) {
   const Library &library = Library::get();
-  auto *compiled = reinterpret_cast<upd_rule *>(static_cast<uintptr_t>(rule));
-  for (size_t i = 0; i < library.upd_rule_hyper_count(compiled); ++i)
-    hyperNames.push_back(library.upd_rule_hyper_name(compiled, i));
+  for (size_t i = 0; i < library.upd_rule_hyper_count(rule); ++i)
+    hyperNames.push_back(library.upd_rule_hyper_name(rule, i));
   TORCH_CHECK_VALUE(initial.size() == hyperNames.size(), "there are ", initial.size(),
                     " hyperparameters; the rule has ", hyperNames.size());
 
   std::vector<upd_hyper> values;
+  values.reserve(initial.size());
   for (size_t i = 0; i < initial.size(); ++i)
     values.push_back({hyperNames[i], initial[i]});
   upd_group group{};
@@ -61,7 +61,7 @@ GroupStepper::GroupStepper(int64_t rule, std::vector<at::Tensor> tensors,
   group.hypers = values.data();
   group.hyper_count = values.size();
   upd_optimizer *optimizer = nullptr;
-  check(library.upd_optimizer_create(compiled, &group, 1, intraOpPool(), &optimizer));
+  check(library.upd_optimizer_create(rule, &group, 1, intraOpPool(), &optimizer));
   handle = std::make_shared<Handle>(optimizer);
   hypers = std::move(initial);
 }

@@ -20,11 +20,11 @@ namespace updraft::torch_adapter {
 
 class GroupStepper : public torch::CustomClassHolder {
 public:
-  /// `rule` is the address of a upd_rule. All parameters have its storage type, and the order of
+  /// The optimizer keeps `rule` alive. All parameters have its storage type, and the order of
   /// hyperparameters is its own. `sparseRefusal` is what is said to a sparse gradient; empty: it is
   /// taken, by its rows or, with `sparseAsDense`, as the dense one. `denseRefusal` is the same for
   /// another one.
-  GroupStepper(int64_t rule, std::vector<at::Tensor> params, std::vector<double> hypers,
+  GroupStepper(upd_rule *rule, std::vector<at::Tensor> params, std::vector<double> hypers,
                std::string sparseRefusal, std::string denseRefusal, bool sparseAsDense);
 
   /// What random numbers depend on beside the element and the step: a seed, all 64 bits of it, and

@@ -33,7 +33,7 @@ namespace updraft::torch_adapter {
   F(upd_optimizer_bind_state)
 
 struct Library {
-#define UPDRAFT_DECLARE(name) decltype(&::name) name = nullptr;
+#define UPDRAFT_DECLARE(name) decltype (&::name)(name) = nullptr;
   UPDRAFT_LIBRARY_FUNCTIONS(UPDRAFT_DECLARE)
 #undef UPDRAFT_DECLARE
 

@@ -11,7 +11,18 @@
 using namespace updraft::torch_adapter;
 
 namespace {
-void loadLibrary(std::string path) { Library::load(path); }
+void loadLibrary(const std::string &path) { Library::load(path); }
+/// `rule` is the address of a upd_rule.
+c10::intrusive_ptr<GroupStepper> makeStepper(int64_t rule, std::vector<at::Tensor> params,
+                                             std::vector<double> hypers, std::string sparseRefusal,
+                                             std::string denseRefusal, bool sparseAsDense) {
+  // Operators take no pointers. NOLINTNEXTLINE(performance-no-int-to-ptr)
+  auto *compiled = reinterpret_cast<upd_rule *>(static_cast<uintptr_t>(rule));
+  return c10::make_intrusive<GroupStepper>(compiled, std::move(params), std::move(hypers),
+                                           std::move(sparseRefusal), std::move(denseRefusal),
+                                           sparseAsDense);
+}
+
 std::string torchVersion() { return TORCH_VERSION; }
 } // namespace
 
@@ -19,8 +30,7 @@ TORCH_LIBRARY(updraft, library) {
   library.def("load_library(str path) -> ()", loadLibrary);
   library.def("torch_version() -> str", torchVersion);
   library.class_<GroupStepper>("GroupStepper")
-      .def(torch::init<int64_t, std::vector<at::Tensor>, std::vector<double>, std::string,
-                       std::string, bool>())
+      .def(torch::init(makeStepper))
       .def("set_hypers", &GroupStepper::setHypers)
       .def("set_random", &GroupStepper::setRandom)
       .def("step", &GroupStepper::step)

@@ -45,16 +45,15 @@ upd_tensor updraft::torch_adapter::viewOf(const at::Tensor &tensor, const char *
 }
 
 at::Tensor updraft::torch_adapter::tensorOver(const upd_tensor &view,
-                                              std::function<void(void *)> release) {
+                                              const std::function<void(void *)> &release) {
   at::ScalarType dtype = at::kFloat;
   for (const TypePair &type : types)
     if (type.ours == view.dtype)
       dtype = type.theirs;
   at::IntArrayRef shape(view.shape, view.rank);
   if (!view.strides)
-    return at::from_blob(view.data, shape, std::move(release), dtype);
-  return at::from_blob(view.data, shape, at::IntArrayRef(view.strides, view.rank),
-                       std::move(release), dtype);
+    return at::from_blob(view.data, shape, release, dtype);
+  return at::from_blob(view.data, shape, at::IntArrayRef(view.strides, view.rank), release, dtype);
 }
 
 at::Tensor updraft::torch_adapter::realOf(const at::Tensor &tensor) {

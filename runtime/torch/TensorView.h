@@ -16,7 +16,7 @@ namespace updraft::torch_adapter {
 upd_tensor viewOf(const at::Tensor &tensor, const char *what);
 
 /// A tensor over memory of the library, which `release` gives up with the tensor's storage.
-at::Tensor tensorOver(const upd_tensor &view, std::function<void(void *)> release);
+at::Tensor tensorOver(const upd_tensor &view, const std::function<void(void *)> &release);
 
 /// A complex tensor as one of real pairs, with one dimension more; others as they are.
 at::Tensor realOf(const at::Tensor &tensor);

@@ -77,9 +77,9 @@ void LocalOptimizer::addBucket(const OptimizerRequest &request, size_t number, u
     values.push_back(value);
   auto make = [&](const Settings &settings) {
     bucket.rule = compileRule(request.rule, group.source, settings, dtype);
-    bucket.stepper = c10::make_intrusive<GroupStepper>(
-        static_cast<int64_t>(reinterpret_cast<uintptr_t>(bucket.rule.get())), tensors, values,
-        group.sparseRefusal, group.denseRefusal, group.sparseAsDense);
+    bucket.stepper =
+        c10::make_intrusive<GroupStepper>(bucket.rule.get(), tensors, values, group.sparseRefusal,
+                                          group.denseRefusal, group.sparseAsDense);
   };
   try {
     make(group.settings);

@@ -1,5 +1,8 @@
 """Which contexts a client has stepped."""
 
+import itertools
+import threading
+
 from torch._C._distributed_autograd import _is_valid_context
 
 # More than the one that may be added, so that those of contexts that are gone get fewer.
@@ -15,24 +18,26 @@ def _is_open(context_id: int) -> bool:
 
 
 class AppliedContexts:
-    """How often each context was applied; those that are closed are forgotten with time."""
+    """How often each context was applied; those that are closed are forgotten with time.
+
+    Any thread.
+    """
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._counts: dict[int, int] = {}
 
     def __getitem__(self, context_id: int) -> int:
         return self._counts.get(context_id, 0)
 
     def __setitem__(self, context_id: int, count: int) -> None:
-        self._counts[context_id] = count
-        # Dicts go from the oldest entry, behind which those are put that were looked at.
-        for known in [*self._first(_LOOKS)]:
-            times = self._counts.pop(known)
-            if _is_open(known):
-                self._counts[known] = times
-
-    def _first(self, count: int) -> list[int]:
-        return [known for known, _ in zip(self._counts, range(count), strict=False)]
+        with self._lock:
+            self._counts[context_id] = count
+            # Dicts go from the oldest entry, behind which those are put that were looked at.
+            for known in [*itertools.islice(self._counts, _LOOKS)]:
+                times = self._counts.pop(known)
+                if _is_open(known):
+                    self._counts[known] = times
 
     def __len__(self) -> int:
         return len(self._counts)

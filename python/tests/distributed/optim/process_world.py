@@ -1,0 +1,61 @@
+"""A world of processes that stays for all tests, for importing torch takes longer than these do."""
+
+import json
+import os
+import pathlib
+import select
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).parent
+WORLD = 3
+TIMEOUT = 120.0
+
+
+class World:
+    """A client, which runs tests, and workers that serve it: `client`, `worker1`, `worker2`."""
+
+    def __init__(self, folder):
+        environment = dict(
+            os.environ,
+            OMP_NUM_THREADS="1",
+            GLOO_SOCKET_IFNAME="lo",
+            TP_SOCKET_IFNAME="lo",
+            PYTHONPATH=os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")]),
+        )
+        program = [sys.executable, "-W", "ignore", str(HERE / "member.py"), str(folder / "store")]
+        self.members = [
+            subprocess.Popen(
+                [*program, str(rank), str(WORLD)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                env=environment,
+            )
+            for rank in range(WORLD)
+        ]
+        self.answer()
+
+    def run(self, path, name, folder):
+        """Returns what went wrong in a function of a file, or None."""
+        task = {"module": pathlib.Path(path).stem, "function": name, "folder": str(folder)}
+        self.members[0].stdin.write(json.dumps(task) + "\n")
+        self.members[0].stdin.flush()
+        return self.answer()
+
+    def answer(self):
+        client = self.members[0].stdout
+        ready, _, _ = select.select([client], [], [], TIMEOUT)
+        line = client.readline() if ready else ""
+        if not line:
+            self.stop()
+            return "the client has ended" if ready else "the client has not answered in time"
+        return json.loads(line)
+
+    def stop(self):
+        for member in self.members:
+            member.kill()
+            member.wait()
+
+    def alive(self):
+        return all(member.poll() is None for member in self.members)

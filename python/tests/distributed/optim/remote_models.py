@@ -1,0 +1,102 @@
+"""What workers are asked to do in tests."""
+
+import ctypes
+import threading
+import traceback
+
+import torch
+import torch.distributed.autograd as dist_autograd
+import torch.distributed.rpc as rpc
+
+
+def parameter(seed, *shape, dtype=torch.float32):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.nn.Parameter(torch.randn(shape, generator=generator).to(dtype))
+
+
+def parameters(worker, *shapes, **options):
+    """References to parameters that a worker makes, which have arrived there."""
+    rrefs = [
+        rpc.remote(worker, parameter, args=(seed, *shape), kwargs=options)
+        for seed, shape in enumerate(shapes)
+    ]
+    for rref in rrefs:
+        rref.to_here()
+    return rrefs
+
+
+def loss(rrefs, factor):
+    """Of which every element of a parameter has another gradient, and factor has one."""
+    total = 0
+    for rref in rrefs:
+        param = rref.local_value()
+        values = torch.linspace(-1, 1, param.numel(), dtype=param.dtype).view_as(param)
+        total = total + (param * values).sum().float()
+    return total * factor
+
+
+def loss_that_reads(rrefs, factor):
+    """Of which the backward reads the parameters."""
+    return sum((rref.local_value() ** 2).sum() for rref in rrefs) * factor
+
+
+def backward(context, rrefs, factor=1.0, of=loss):
+    """Makes gradients of parameters, on all of their workers at once."""
+    factor = torch.tensor(float(factor), requires_grad=True)
+    by_owner = {}
+    for rref in rrefs:
+        by_owner.setdefault(rref.owner_name(), []).append(rref)
+    results = [rpc.rpc_sync(name, of, args=(some, factor)) for name, some in by_owner.items()]
+    dist_autograd.backward(context, [sum(results)])
+
+
+def gradient(context, rref):
+    return dist_autograd.get_gradients(context)[rref.local_value()]
+
+
+def gradients(context, rrefs):
+    return [rpc.rpc_sync(rref.owner(), gradient, args=(context, rref)) for rref in rrefs]
+
+
+def fill(rref, value):
+    with torch.no_grad():
+        rref.local_value().fill_(value)
+
+
+def attributes(rref):
+    """The gradient and the version of a parameter."""
+    param = rref.local_value()
+    return param.grad, param._version
+
+
+def set_grad(rref, grad):
+    rref.local_value().grad = grad
+
+
+_touched = []
+
+
+def touch_and_hold(context, rrefs, seconds):
+    """Makes Python know every parameter and gradient, then lets nobody else run."""
+    held = dist_autograd.get_gradients(context)
+    _touched.extend(held[rref.local_value()] for rref in rrefs)
+    ctypes.PyDLL(None).usleep(int(seconds * 1e6))
+    _touched.clear()
+
+
+def in_threads(count, body):
+    """Runs body(i) in threads; returns the traces of what they raised."""
+    errors = []
+
+    def run(number):
+        try:
+            body(number)
+        except Exception:
+            errors.append(traceback.format_exc())
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return errors

@@ -1,0 +1,105 @@
+"""Steps that run at the same time."""
+
+import time
+
+import torch
+import torch.distributed.autograd as dist_autograd
+import torch.distributed.rpc as rpc
+from clients import on_client
+from remote_models import (
+    backward,
+    fill,
+    in_threads,
+    loss_that_reads,
+    parameters,
+    touch_and_hold,
+)
+
+from updraft.distributed.optim import DistributedOptimizer, Options
+
+THREADS, CONTEXTS = 6, 40
+
+
+def ones(rrefs, factor):
+    return sum(rref.local_value().sum() for rref in rrefs) * factor
+
+
+@on_client
+def test_no_update_is_lost_or_doubled():
+    rrefs = parameters("worker1", (200_000,))
+    for concurrency in ("checked", "hogwild"):
+        rpc.rpc_sync("worker1", fill, args=(rrefs[0], 0.0))
+        options = Options(concurrency=concurrency)
+        # Those of two trainers may share parameters.
+        optimizers = [
+            DistributedOptimizer(torch.optim.SGD, rrefs, lr=1.0, options=options) for _ in range(2)
+        ]
+
+        def train(number, optimizers=optimizers):
+            for _ in range(CONTEXTS):
+                with dist_autograd.context() as context:
+                    backward(context, rrefs, of=ones)
+                    optimizers[number % 2].step(context)
+
+        errors = in_threads(THREADS, train)
+        assert not errors, errors[0]
+        assert (rrefs[0].to_here() != -THREADS * CONTEXTS).sum() == 0
+
+
+@on_client
+def test_backwards_that_read_what_others_step():
+    rrefs = parameters("worker1", (1000,))
+    for concurrency in ("checked", "hogwild"):
+        rpc.rpc_sync("worker1", fill, args=(rrefs[0], 1.0))
+        options = Options(concurrency=concurrency)
+        # The gradient of a square is another one each time, but that of Signum is one for all.
+        optimizer = DistributedOptimizer("Signum", rrefs, lr=2**-12, options=options)
+        applied = []
+
+        def train(number, optimizer=optimizer, applied=applied):
+            done = 0
+            for _ in range(CONTEXTS):
+                with dist_autograd.context() as context:
+                    try:
+                        backward(context, rrefs, of=loss_that_reads)
+                    except RuntimeError as error:
+                        assert "modified by an inplace operation" in str(error)
+                        continue
+                    optimizer.step(context)
+                    done += 1
+            applied.append(done)
+
+        errors = in_threads(THREADS, train)
+        assert not errors, errors[0]
+        if concurrency == "hogwild":
+            assert sum(applied) == THREADS * CONTEXTS
+        assert torch.equal(rrefs[0].to_here(), torch.full((1000,), 1 - sum(applied) * 2**-12))
+
+
+@on_client
+def test_a_step_does_not_wait_for_python_on_the_worker():
+    rrefs = parameters("worker1", (1000,), (10,))
+    optimizer = DistributedOptimizer(torch.optim.AdamW, rrefs)
+    with dist_autograd.context() as context:
+        backward(context, rrefs)
+        held = rpc.rpc_async("worker1", touch_and_hold, args=(context, rrefs, 3.0))
+        time.sleep(0.5)
+        optimizer.step(context)
+        assert not held.done()
+        held.wait()
+
+
+@on_client
+def test_many_contexts_leave_nothing():
+    rrefs = parameters("worker1", (2,))
+    optimizer = DistributedOptimizer(torch.optim.SGD, rrefs)
+    for _ in range(300):
+        with dist_autograd.context() as context:
+            backward(context, rrefs)
+            optimizer.step(context)
+    assert len(optimizer._applied) <= 4
+    assert rpc.rpc_sync("worker1", contexts) <= 1
+
+
+def contexts():
+    return int(dist_autograd._get_debug_info()["num_autograd_contexts"])

@@ -1,0 +1,159 @@
+"""What a distributed optimizer refuses, and what is so after errors."""
+
+import warnings
+
+import pytest
+import torch
+import torch.distributed.autograd as dist_autograd
+import torch.distributed.rpc as rpc
+from clients import on_client
+from remote_models import backward, parameters
+
+from updraft.distributed.optim import DistributedOptimizer, Options
+
+
+def refuses(kind, text, function, *args, **kwargs):
+    with pytest.raises(kind) as caught:
+        function(*args, **kwargs)
+    found = type(caught.value), str(caught.value)
+    if found != (kind, text):
+        raise AssertionError(f"{found} in place of {(kind, text)}")
+
+
+@on_client
+def test_parameters():
+    rrefs = parameters("worker1", (3,))
+    sgd = torch.optim.SGD
+    refuses(ValueError, ("optimizer got an empty parameter list"), DistributedOptimizer, sgd, [])
+    refuses(
+        TypeError,
+        (
+            "parameter 0 is <class 'torch.Tensor'>; give references to remote tensors, "
+            "`torch.distributed.rpc.RRef`"
+        ),
+        DistributedOptimizer,
+        sgd,
+        [torch.ones(1)],
+    )
+    refuses(
+        ValueError, ("parameters 0 and 1 are the same"), DistributedOptimizer, sgd, [*rrefs, *rrefs]
+    )
+    number = rpc.remote("worker1", int, args=(3,))
+    refuses(
+        TypeError,
+        ("no optimizer was made on `worker1`: parameter 0 is a reference to 3, which is no tensor"),
+        DistributedOptimizer,
+        sgd,
+        [number],
+    )
+    result = rpc.remote("worker1", torch.add, args=(torch.ones(2, requires_grad=True), 1))
+    refuses(
+        ValueError,
+        (
+            "no optimizer was made on `worker1`: parameter 1 is not a leaf of autograd: it is the "
+            "result of an operation, and gets no gradient; give the tensor that it was made from"
+        ),
+        DistributedOptimizer,
+        sgd,
+        [*rrefs, result],
+    )
+
+
+@on_client
+def test_options():
+    rrefs = parameters("worker1", (3,))
+    refuses(
+        ValueError,
+        ("Invalid learning rate: -1"),
+        DistributedOptimizer,
+        torch.optim.SGD,
+        rrefs,
+        lr=-1,
+    )
+    with pytest.raises(TypeError, match="unexpected keyword argument 'beta'"):
+        DistributedOptimizer(torch.optim.SGD, rrefs, beta=1)
+    refuses(
+        ValueError,
+        ('`concurrency` is \'free\'; it is "checked" or "hogwild"'),
+        Options,
+        concurrency="free",
+    )
+    refuses(ValueError, ("`timeout` is 0; it is a number of seconds, or None"), Options, timeout=0)
+
+
+@on_client
+def test_contexts():
+    rrefs = parameters("worker1", (3,))
+    optimizer = DistributedOptimizer(torch.optim.SGD, rrefs)
+    refuses(
+        TypeError,
+        ("`context_id` is <class 'NoneType'>; give the number of a context"),
+        optimizer.step,
+        None,
+    )
+    refuses(RuntimeError, ("Could not find autograd context with id: 77"), optimizer.step, 77)
+
+
+@on_client
+def test_a_context_is_applied_once_unless_told_otherwise():
+    rrefs = parameters("worker1", (3,))
+    optimizer = DistributedOptimizer(torch.optim.SGD, rrefs, lr=1.0)
+    again = DistributedOptimizer(
+        torch.optim.SGD, rrefs, lr=1.0, options=Options(allow_repeated_steps=True)
+    )
+    with dist_autograd.context() as context:
+        backward(context, rrefs)
+        optimizer.step(context)
+        once = rrefs[0].to_here()
+        refuses(
+            RuntimeError,
+            (
+                f"the gradients of context {context} are applied already; step once in each "
+                "context, or give `options=Options(allow_repeated_steps=True)`"
+            ),
+            optimizer.step,
+            context,
+        )
+        assert torch.equal(rrefs[0].to_here(), once)
+        # Another optimizer is another matter.
+        again.step(context)
+        again.step(context)
+    moved = torch.linspace(-1, 1, 3)
+    torch.testing.assert_close(rrefs[0].to_here(), once - 2 * moved)
+
+
+@on_client
+def test_a_step_of_nothing_is_warned_of_once():
+    rrefs = parameters("worker1", (3,))
+    optimizer = DistributedOptimizer(torch.optim.SGD, rrefs)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            with dist_autograd.context() as context:
+                optimizer.step(context)
+    texts = [str(warning.message) for warning in caught]
+    assert texts == [
+        f"context {context - 1} has no gradient of any parameter of this optimizer; was "
+        "`torch.distributed.autograd.backward` called, and the forward recorded by "
+        "`updraft.distributed.call`?"
+    ], texts
+
+
+@on_client
+def test_what_a_rule_says_reaches_the_client_and_nothing_is_stepped():
+    rrefs = parameters("worker1", (3,))
+    optimizer = DistributedOptimizer(torch.optim.SGD, rrefs)
+    before = rrefs[0].to_here()
+    with dist_autograd.context() as context:
+        backward(context, rrefs)
+        optimizer.param_groups[0]["lr"] = -1.0
+        refuses(
+            ValueError,
+            ("nothing was stepped on `worker1`: Invalid learning rate: -1.0"),
+            optimizer.step,
+            context,
+        )
+        assert torch.equal(rrefs[0].to_here(), before)
+        optimizer.param_groups[0]["lr"] = 1.0
+        optimizer.step(context)
+    assert not torch.equal(rrefs[0].to_here(), before)
