@@ -7,7 +7,7 @@ import pytest
 
 # Workers find what they are asked to call by the name of its module.
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from process_world import World  # noqa: E402
+from process_world import World
 
 
 @pytest.fixture(scope="session")
