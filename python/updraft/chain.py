@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from . import _updraft
 from .compiler import setting_literal
 from .definition import CompiledDefinition, FileDefinition, RuleDefinition
 from .errors import InvalidArgumentError
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
     from .tracing.printer import Source
 
 _Part = TracedDefinition | FileDefinition | str
+
+
+def _is_transform(stage: str) -> bool:
+    name = stage.partition("(")[0].strip()
+    return name in _updraft.transforms() and path_of(name) is None
 
 
 class ChainDefinition(CompiledDefinition):
@@ -64,6 +70,12 @@ class ChainDefinition(CompiledDefinition):
     def _source(self, statics: Mapping[str, Any]) -> "Source":
         from .tracing.printer import Source
 
+        if all(isinstance(part, str) and _is_transform(part) for part in self._parts):
+            stages = " |> ".join(map(str, self._parts))
+            raise InvalidArgumentError(
+                f"the chain `{stages}` has no rule; give `updraft.chain` one too: its name, what "
+                "`updraft.load` gives, or a function with `@updraft.rule`"
+            )
         chosen = self._part_statics() | dict(statics)
         imports: list[str] = []
         texts: list[Source] = []
@@ -132,6 +144,8 @@ def chain(*stages: RuleDefinition | Stage | str) -> RuleDefinition:
             parts.append(stage)
         else:
             raise TypeError(f"a stage is {type(stage)}; give definitions, transforms or text")
+    if any(part == "" for part in parts):
+        raise InvalidArgumentError("a stage is empty; give the name of a transform or a rule")
     if not parts:
         raise InvalidArgumentError("a chain has no stages; give transforms and a rule")
     return ChainDefinition(tuple(parts), {}, here())

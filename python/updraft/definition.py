@@ -294,3 +294,13 @@ def load(path: str | os.PathLike[str], rule: str | None = None) -> RuleDefinitio
     definition = FileDefinition(file, rule, {})
     definition._default()
     return definition
+
+
+def definition_of(rule: RuleDefinition | str | os.PathLike[str]) -> RuleDefinition:
+    """Returns a rule that is given as such, by its name, or as a file."""
+    if not isinstance(rule, RuleDefinition | str | os.PathLike):
+        raise TypeError(
+            f"`rule` is {type(rule)}; give a function with `@updraft.rule`, a chain, the name of a "
+            "rule of the package, or a file"
+        )
+    return rule if isinstance(rule, RuleDefinition) else load(rule)

@@ -1,13 +1,21 @@
 """Steps as pure functions of torch tensors, which autograd follows."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .compiler import Rule
-from .definition import RuleDefinition, load
+from .definition import RuleDefinition, definition_of
 from .derived_flags import DerivedFlags
 from .errors import InvalidArgumentError
+from .step_arguments import (
+    StateNames,
+    require_containers,
+    require_hypers,
+    require_loss,
+    require_module,
+    require_tensors,
+)
 
 
 def number_of(value: Any) -> float:
@@ -22,6 +30,7 @@ class _Module(NamedTuple):
     step: Callable[..., Any]
     init: Callable[..., dict[str, Any]]
     flags: DerivedFlags
+    states: StateNames
 
 
 class _Modules:
@@ -33,6 +42,13 @@ class _Modules:
         self.modules = [first]
         # The values of `deciding` in the last call, and its module.
         self.last = {name: self.hypers[name] for name in self.deciding}, first
+
+
+def _no_hyper(rule: str, name: str, known: Iterable[str]) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        f"`{rule}` has no hyperparameter `{name}`; there are "
+        + ", ".join(f"`{other}`" for other in known)
+    )
 
 
 class TorchStep:
@@ -74,19 +90,17 @@ class TorchStep:
         Returns:
             The next parameters, in a container of the same kind, and the next state.
         """
+        require_containers(params, grads)
         named = isinstance(params, Mapping)
         keys = list(params) if named else list(range(len(params)))
-        if named != isinstance(grads, Mapping) or len(grads) != len(params):
-            raise InvalidArgumentError(
-                f"there are {len(params)} parameters and {len(grads)} gradients; give one for each,"
-                " in a container of the same kind"
-            )
         taken = [key for key in keys if grads[key] is not None]
-        state = state or {}
-        states = dict(state.get("params", {}))
+        state = {} if state is None else state
+        require_tensors({key: params[key] for key in taken}, {key: grads[key] for key in taken})
         if not taken:
             return (dict(params) if named else list(params)), {**state}
         module, hypers = self._module(params[taken[0]].dtype, hypers)
+        module.states.require(state, {key: params[key] for key in keys})
+        states = dict(state.get("params", {}))
         next_params, next_states, group = module.step(
             [params[key] for key in taken],
             [grads[key] for key in taken],
@@ -113,10 +127,8 @@ class TorchStep:
         known = self._compiled[dtype]
         unknown = given.keys() - known.hypers.keys()
         if unknown:
-            raise InvalidArgumentError(
-                f"`{self._definition.name}` has no hyperparameter `{min(unknown)}`; there are "
-                + ", ".join(f"`{name}`" for name in known.hypers)
-            )
+            raise _no_hyper(self._definition.name, min(unknown), known.hypers)
+        require_hypers(given)
         hypers = known.hypers | given
         values = {name: number_of(hypers[name]) for name in known.deciding}
         if values != known.last[0]:
@@ -134,7 +146,7 @@ class TorchStep:
         rule = self._definition.compile(set=settings, storage=storage)
         names: dict[str, Any] = {}
         exec(compile(rule.emit("torch"), f"<{rule.name} in torch>", "exec"), names)
-        return _Module(rule, names["step"], names["init"], DerivedFlags(rule))
+        return _Module(rule, names["step"], names["init"], DerivedFlags(rule), StateNames(rule))
 
 
 class MetaOptimizer:
@@ -158,11 +170,16 @@ class MetaOptimizer:
         set: Mapping[str, Any] | None = None,
         **hypers: Any,
     ) -> None:
+        require_module(module)
+        definition = definition_of(rule)
+        for name in hypers:
+            if name not in definition.hypers:
+                raise _no_hyper(definition.name, name, definition.hypers)
+        require_hypers(hypers)
         self.module = module
         self.hypers = hypers
         self.params: dict[str, Any] = dict(module.named_parameters())
         self.state: dict[str, Any] = {}
-        definition = rule if isinstance(rule, RuleDefinition) else load(rule)
         self._step = definition.to_torch(set=set)
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
@@ -178,6 +195,7 @@ class MetaOptimizer:
         """
         import torch
 
+        require_loss(loss)
         trained = {name: param for name, param in self.params.items() if param.requires_grad}
         grads: Sequence[Any] = torch.autograd.grad(
             loss,

@@ -4,6 +4,7 @@ import functools
 import os
 
 from .errors import FileMissingError
+from .near_names import hint
 
 _FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "rules")  # noqa: PTH100, PTH118, PTH120
 
@@ -51,12 +52,9 @@ def require_path(name: str) -> str:
     path = path_of(name)
     if path is not None:
         return path
-    import difflib
-
-    near = difflib.get_close_matches(name.lower(), {known.lower() for known in _files()}, 1)
-    hint = (
-        f"did you mean `{next(k for k in _files() if k.lower() == near[0])}`?"
-        if near
-        else ("`updraft.shipped_rules()` lists them, and the name of a file ends in `.upd`")
+    near = hint(
+        name,
+        _files(),
+        "`updraft.shipped_rules()` lists them, and the name of a file ends in `.upd`",
     )
-    raise FileMissingError(f"no rule `{name}` comes with the package; {hint}")
+    raise FileMissingError(f"no rule `{name}` comes with the package; {near}")

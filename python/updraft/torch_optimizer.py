@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from .definition import RuleDefinition, load
+from .definition import RuleDefinition, definition_of
 
 if TYPE_CHECKING:
     from .optim.rule_optimizer import RuleOptimizer
@@ -35,6 +35,9 @@ def optimizer(
     Raises:
         InvalidArgumentError: the rule has no such option, or refuses its value.
 
+    Warns:
+        UserWarning: a group has an entry that looks like an option and is none.
+
     >>> import torch, updraft
     >>> model = torch.nn.Linear(3, 1)
     >>> lion = updraft.optimizer("Lion", model.parameters(), lr=1e-4)
@@ -43,12 +46,6 @@ def optimizer(
     """
     from .optim.rule_optimizer import RuleOptimizer
 
-    if not isinstance(rule, RuleDefinition | str | os.PathLike):
-        raise TypeError(
-            f"`rule` is {type(rule)}; give a function with `@updraft.rule`, a chain, the name of a "
-            "rule of the package, or a file"
-        )
-    definition = rule if isinstance(rule, RuleDefinition) else load(rule)
     return RuleOptimizer(
-        definition, params, storage=storage, numerics=numerics, seed=seed, **options
+        definition_of(rule), params, storage=storage, numerics=numerics, seed=seed, **options
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 from . import _updraft
 from .compiler import setting_literal
+from .near_names import hint
 
 
 class Stage:
@@ -36,7 +37,8 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Callable[..., Stage]:
     if name not in _updraft.transforms():
-        raise AttributeError(f"there is no transform `{name}`; see `dir(updraft.transforms)`")
+        near = hint(name, _updraft.transforms(), "`dir(updraft.transforms)` lists them")
+        raise AttributeError(f"there is no transform `{name}`; {near}")
 
     def make(*arguments: Any, **named: Any) -> Stage:
         return Stage(name, arguments, named)

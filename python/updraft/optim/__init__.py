@@ -56,6 +56,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> "type[ShippedOptimizer]":
+    from ..shipped import shipped_rules
+
+    if name not in shipped_rules():
+        from ..near_names import hint
+
+        near = hint(name, __dir__(), "`dir(updraft.optim)` lists them")
+        raise AttributeError(f"there is no optimizer `{name}` in `updraft.optim`; {near}")
     from .rule_classes import shipped_class
 
     return shipped_class(name)

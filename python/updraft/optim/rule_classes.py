@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..definition import FileDefinition
-from ..shipped import require_path, shipped_rules
+from ..shipped import require_path
 from ..shipped_constructor import is_beta, signature
 from .correspondence import Place
 from .documentation import Docstring
@@ -47,13 +47,7 @@ class ShippedOptimizer(RuleOptimizer):
 
 @functools.cache
 def shipped_class(name: str) -> type[ShippedOptimizer]:
-    """Returns the class of a rule of the package.
-
-    Raises:
-        AttributeError: there is no such rule.
-    """
-    if name not in shipped_rules():
-        raise AttributeError(f"module 'updraft.optim' has no optimizer `{name}`")
+    """Returns the class of a rule of the package."""
     path = require_path(name)
     definition = FileDefinition(path, None, {})
     contents = {

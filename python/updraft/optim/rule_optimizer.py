@@ -1,5 +1,8 @@
 """An optimizer of torch for any rule."""
 
+import difflib
+import re
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -54,6 +57,24 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
         super().__init__(params, hypers | options | random)
         # What the rule refuses is refused here and not at the first step.
         self._compile(scaled=False)
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Adds a group, as that of torch. Entries that no rule reads are kept, as torch keeps them;
+        of those that look like an option, a warning says that they change nothing.
+        """
+        known = self._defaults()
+        for name in param_group if isinstance(param_group, dict) else ():
+            if name in known or name in ("params", "param_names", "seed"):
+                continue
+            near = [other for other in known if re.fullmatch(rf"{re.escape(name[:-1])}\d", other)]
+            near = near or difflib.get_close_matches(name, known, 1, cutoff=0.8)
+            if near:
+                warnings.warn(
+                    f"a parameter group has `{name}`, which the rule `{self.rule.name}` does not "
+                    f"read; it reads {', '.join(f'`{other}`' for other in near)}",
+                    stacklevel=2,
+                )
+        super().add_param_group(param_group)
 
     def _correspond(self, numerics: str, storage: Mapping[str, Any]) -> None:
         self.correspondence = Correspondence(
