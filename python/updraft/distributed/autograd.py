@@ -8,7 +8,7 @@ import contextlib
 import threading
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import torch
 import torch.distributed.autograd as dist_autograd
@@ -56,36 +56,32 @@ def get_gradients(context_id: int) -> dict[torch.Tensor, torch.Tensor]:
         return gradients
 
 
-class _Pass:
-    """One backward pass: what it alone adds to the gradients of a context on this worker."""
-
-    def __init__(self, context_id: int) -> None:
-        self.context_id = context_id
-
-    def run(self, roots: list[torch.Tensor], retain_graph: bool) -> dict[torch.Tensor, Any]:
-        # The pass adds to what the context has; for this time that is zeros. The tensors of the
-        # context get other memory, since theirs may be that of another gradient, too.
-        kept = {}
-        for leaf, gradient in dist_autograd.get_gradients(self.context_id).items():
-            sum_before = gradient.detach()
-            gradient.data = torch.zeros_like(gradient)
-            kept[leaf] = gradient, sum_before, gradient._version
-        added: dict[torch.Tensor, Any] = {}
-        try:
-            dist_autograd.backward(self.context_id, roots, retain_graph)
-            for leaf, gradient in dist_autograd.get_gradients(self.context_id).items():
-                zeros, _, version = kept.get(leaf, (None, None, None))
-                if gradient is not zeros or gradient._version != version:
-                    added[leaf] = gradient.detach().clone()
-        except RuntimeError as error:
-            added.clear()
-            raise _explained(error) from None
-        finally:
-            now = dist_autograd.get_gradients(self.context_id)
-            for leaf, (_, sum_before, _) in kept.items():
-                new = added.get(leaf)
-                now[leaf].data = sum_before if new is None else sum_before + new
-        return added
+def _run_pass(
+    context_id: int, roots: list[torch.Tensor], retain_graph: bool
+) -> dict[torch.Tensor, torch.Tensor]:
+    """Runs a backward pass; returns what it alone adds to the gradients of this worker's leaves."""
+    # The pass adds to what the context has; for this time that is zeros. The tensors of the context
+    # get other memory, since theirs may be that of another gradient, too.
+    kept = {}
+    for leaf, gradient in dist_autograd.get_gradients(context_id).items():
+        sum_before = gradient.detach()
+        gradient.data = torch.zeros_like(gradient)
+        kept[leaf] = gradient, sum_before, gradient._version
+    added: dict[torch.Tensor, torch.Tensor] = {}
+    try:
+        dist_autograd.backward(context_id, roots, retain_graph)
+        for leaf, gradient in dist_autograd.get_gradients(context_id).items():
+            zeros, _, version = kept.get(leaf, (None, None, None))
+            if gradient is not zeros or gradient._version != version:
+                added[leaf] = gradient.detach().clone()
+    except RuntimeError as error:
+        raise _explained(error) from None
+    finally:
+        now = dist_autograd.get_gradients(context_id)
+        for leaf, (_, sum_before, _) in kept.items():
+            new = added.get(leaf)
+            now[leaf].data = sum_before if new is None else sum_before + new
+    return added
 
 
 def _explained(error: RuntimeError) -> Exception:
@@ -164,7 +160,7 @@ def backward(
     roots = _roots(tensors)
     leaves = None if inputs is None else _leaves(inputs)
     with _turn(autograd_ctx_id), torch.no_grad():
-        added = _Pass(autograd_ctx_id).run(roots, retain_graph)
+        added = _run_pass(autograd_ctx_id, roots, retain_graph)
         for leaf in added if leaves is None else dict.fromkeys(leaves):
             if leaf not in added:
                 continue
@@ -201,7 +197,7 @@ def grad(
     roots = _roots(outputs)
     leaves: Sequence[torch.Tensor] = _leaves(inputs)
     with _turn(autograd_ctx_id):
-        added = _Pass(autograd_ctx_id).run(roots, retain_graph)
+        added = _run_pass(autograd_ctx_id, roots, retain_graph)
     for index, leaf in enumerate(leaves):
         if leaf not in added and not allow_unused:
             raise DistributedError(

@@ -5,7 +5,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 from torch.distributed import rpc
@@ -18,7 +18,6 @@ from .remote import Failure, check_name, execute
 from .trees import leaves_with_places, map_tensors
 from .world import get_worker_id, require_rpc, worker_names
 
-T = TypeVar("T")
 Reducer = Callable[..., Any]
 
 # As rpc.constants has it: the timeout of the backend's options.
@@ -143,10 +142,9 @@ class _Calls:
         if failures:
             error = failures[0].error
             for failure in failures[1:]:
-                kind = type(failure.error).__name__
-                error.add_note(
-                    "\n".join([f"also {kind}: {failure.error}", *notes_of(failure.error)])
-                )
+                summary = f"also {type(failure.error).__name__}: {failure.error}"
+                notes = getattr(failure.error, "__notes__", [])
+                error.add_note("\n".join([summary, *notes]))
             return failures[0]
         if self.reducer is None:
             return [*outcomes]
@@ -184,11 +182,6 @@ class _Calls:
         return joined
 
 
-def notes_of(error: BaseException) -> list[str]:
-    """Returns what has been noted beside an exception."""
-    return list(getattr(error, "__notes__", []))
-
-
 def _raise_failure(result: Any) -> None:
     if isinstance(result, Failure):
         raise result.error
@@ -222,7 +215,7 @@ def _start(
 
 
 def remote_async_call(
-    func: Callable[..., T],
+    func: Callable[..., Any],
     *,
     args: Iterable[Any] | None = None,
     kwargs: Mapping[str, Any] | None = None,
@@ -231,6 +224,9 @@ def remote_async_call(
     timeout: float | None = UNSET_RPC_TIMEOUT,
 ) -> Future[Any]:
     """Starts calls of a function on workers, and returns a future of what comes of them.
+
+    Within a context of distributed autograd the call is recorded on both sides, whether or not an
+    argument requires grad here; under `torch.no_grad()` it is not.
 
     Args:
         func: the function, which workers find by its name: one at the top of a module.
@@ -242,9 +238,6 @@ def remote_async_call(
             sizes of the parts in it. None for the list itself.
         timeout: seconds after which a call has failed, though the worker may still finish it; 0 or
             None for no limit. The default is that of `rpc_backend_options`.
-
-    Within a context of distributed autograd the call is recorded on both sides, whether or not an
-    argument requires grad here; under `torch.no_grad()` it is not.
 
     Returns:
         A future whose `wait()` returns the result or raises what the function has raised, once all
@@ -261,7 +254,7 @@ def remote_async_call(
 
 
 def remote_sync_call(
-    func: Callable[..., T],
+    func: Callable[..., Any],
     *,
     args: Iterable[Any] | None = None,
     kwargs: Mapping[str, Any] | None = None,

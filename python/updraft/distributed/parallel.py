@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from torch.futures import Future
 
@@ -10,8 +10,6 @@ from .calls import UNSET_RPC_TIMEOUT, Reducer, remote_async_call, remote_sync_ca
 from .partition import Partitioner, batch_partitioner
 from .reducers import mean_reducer
 from .remote import UNPARALLELIZED, by_name
-
-T = TypeVar("T")
 
 
 def _parallelizing(
@@ -45,7 +43,7 @@ def parallelize_async(
     partitioner: Partitioner | None = None,
     reducer: Reducer | None = None,
     timeout: float | None = UNSET_RPC_TIMEOUT,
-) -> Callable[[Callable[..., T]], Callable[..., Future[Any]]]:
+) -> Callable[[Callable[..., Any]], Callable[..., Future[Any]]]:
     """Returns a decorator: a call of the function is a `remote_async_call` of it.
 
     Args:
@@ -60,7 +58,7 @@ def parallelize_sync(
     partitioner: Partitioner | None = None,
     reducer: Reducer | None = None,
     timeout: float | None = UNSET_RPC_TIMEOUT,
-) -> Callable[[Callable[..., T]], Callable[..., Any]]:
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Returns a decorator: a call of the function is a `remote_sync_call` of it.
 
     The function itself may call another parallelized one, from whichever worker it is on.
