@@ -71,9 +71,9 @@ class ChainDefinition(CompiledDefinition):
         from .tracing.printer import Source
 
         if all(isinstance(part, str) and _is_transform(part) for part in self._parts):
-            stages = " |> ".join(map(str, self._parts))
+            text = " |> ".join(map(str, self._parts))
             raise InvalidArgumentError(
-                f"the chain `{stages}` has no rule; give `updraft.chain` one too: its name, what "
+                f"the chain `{text}` has no rule; give `updraft.chain` one too: its name, what "
                 "`updraft.load` gives, or a function with `@updraft.rule`"
             )
         chosen = self._part_statics() | dict(statics)
