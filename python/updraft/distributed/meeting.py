@@ -89,8 +89,9 @@ def _tell(
         except RuntimeError as error:
             if TIMED_OUT not in str(error):
                 errors.append((rank, error))
-    for rank, error in errors:
-        text = str(error).partition("\nException raised from")[0]
+    if errors:
+        rank, first = errors[0]
+        text = str(first).partition("\nException raised from")[0]
         raise PeerError(f"worker `{names[rank]}` has ended: {text}")
 
 

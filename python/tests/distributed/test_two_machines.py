@@ -1,0 +1,73 @@
+"""Workers on two machines, which here are two network namespaces with a link between them."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+LIMIT = 200
+
+
+def ip(*arguments):
+    return subprocess.run(["ip", *arguments], capture_output=True, text=True, check=True)
+
+
+@pytest.fixture
+def machines():
+    """The names of two namespaces, in which the link has the same name as the namespace."""
+    if shutil.which("ip") is None or os.geteuid() != 0:
+        pytest.skip("needs `ip` and root to make network namespaces")
+    names = [f"upd{os.getpid()}{end}" for end in "ab"]
+    made = []
+    try:
+        try:
+            for name in names:
+                ip("netns", "add", name)
+                made.append(name)
+            ip("link", "add", names[0], "type", "veth", "peer", "name", names[1])
+            for name in names:
+                ip("link", "set", name, "netns", name)
+        except subprocess.CalledProcessError as error:
+            pytest.skip(f"no network namespaces can be made here: {error.stderr.strip()}")
+        for number, name in enumerate(names, 1):
+            ip("-n", name, "address", "add", f"10.77.0.{number}/24", "dev", name)
+            ip("-n", name, "link", "set", name, "up")
+            ip("-n", name, "link", "set", "lo", "up")
+        yield names
+    finally:
+        for name in made:
+            ip("netns", "delete", name)
+
+
+def test_two_machines(machines):
+    """One worker on each, started as `docs/distributed.md` says, with the addresses of the link."""
+    agents = [
+        subprocess.Popen(
+            [
+                *("ip", "netns", "exec", name, sys.executable, "-W", "ignore"),
+                *("-m", "torch.distributed.run", "--nnodes=2", f"--node-rank={rank}"),
+                *("--nproc-per-node=1", "--master-addr=10.77.0.1", "--master-port=29500"),
+                *("-m", "updraft.distributed.examples.maml", "--check", "--steps", "1"),
+            ],
+            env=dict(
+                os.environ, TP_SOCKET_IFNAME=name, GLOO_SOCKET_IFNAME=name, OMP_NUM_THREADS="1"
+            ),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank, name in enumerate(machines)
+    ]
+    try:
+        printed, errors = zip(*[agent.communicate(timeout=LIMIT) for agent in agents], strict=True)
+    finally:
+        for agent in agents:
+            agent.terminate()
+            agent.wait()
+    assert [agent.returncode for agent in agents] == [0, 0], "\n".join(errors)
+    first, *_ = printed[0].splitlines()
+    assert first.startswith("largest difference from gradients of one process: ")
+    assert float(first.rpartition(" ")[2]) <= 1e-6
+    assert printed[1] == ""
