@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace updraft::dist {
@@ -28,6 +29,7 @@ public:
     /// The locks of the storages at `places` of the list that `locks` was made of.
     Guard(const StorageLocks &locks, const std::vector<size_t> &places);
     ~Guard();
+    Guard(Guard &&other) noexcept : held(std::exchange(other.held, {})) {}
     Guard(const Guard &) = delete;
 
   private:

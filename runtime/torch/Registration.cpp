@@ -3,6 +3,7 @@
 
 #include "runtime/torch/GroupStepper.h"
 #include "runtime/torch/Library.h"
+#include "runtime/torch/rpc/TensorLocks.h"
 
 #include <ATen/record_function.h>
 #include <torch/library.h>
@@ -29,6 +30,10 @@ std::string torchVersion() { return TORCH_VERSION; }
 TORCH_LIBRARY(updraft, library) {
   library.def("load_library(str path) -> ()", loadLibrary);
   library.def("torch_version() -> str", torchVersion);
+  library.class_<TensorLocks>("StorageLocks")
+      .def(torch::init<std::vector<at::Tensor>>())
+      .def("lock", &TensorLocks::lock)
+      .def("unlock", &TensorLocks::unlock);
   library.class_<GroupStepper>("GroupStepper")
       .def(torch::init(makeStepper))
       .def("set_hypers", &GroupStepper::setHypers)

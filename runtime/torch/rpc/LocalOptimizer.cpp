@@ -3,6 +3,7 @@
 #include "runtime/torch/rpc/LocalOptimizer.h"
 
 #include "runtime/torch/TensorView.h"
+#include "runtime/torch/rpc/TensorLocks.h"
 
 #include <torch/csrc/distributed/autograd/context/container.h>
 
@@ -28,13 +29,6 @@ static std::string_view nameOf(upd_dtype dtype) {
 /// How it is stored; a complex one as pairs.
 static upd_dtype storageOf(const at::Tensor &param) {
   return viewOf(realOf(param.detach()), "a parameter").dtype;
-}
-
-static std::vector<const void *> storagesOf(const std::vector<at::Tensor> &tensors) {
-  std::vector<const void *> storages;
-  for (const at::Tensor &tensor : tensors)
-    storages.push_back(tensor.storage().unsafeGetStorageImpl());
-  return storages;
 }
 
 LocalOptimizer::LocalOptimizer(const OptimizerRequest &request, std::vector<at::Tensor> tensors)

@@ -6,21 +6,18 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch
-import torch.distributed.rpc as rpc
 from torch._C._distributed_autograd import _is_valid_context
 from torch._C._distributed_rpc import PyRRef
 
-from ...optim.compiled import CompiledStep
 from ...optim.correspondence import Group
-from . import operators
 from .applied import AppliedContexts
+from .compiled_parts import CompiledParts
 from .options import Options
 from .outcomes import gathered
 from .references import require_references
 from .registry import functional_optim_map
-from .remote import RemoteOptimizer, release
-from .request import hypers, request, template
-from .rules import compiled_kind
+from .remote import RemoteOptimizer
+from .rules import parts_of
 
 
 class DistributedOptimizer(torch.optim.Optimizer):
@@ -77,14 +74,13 @@ class DistributedOptimizer(torch.optim.Optimizer):
             params = group["params"]
             group["params"] = [params] if isinstance(params, PyRRef) else list(params)
         require_references(groups)
-        self._template: CompiledStep = template(
-            compiled_kind(optimizer_class), groups, args, kwargs
-        )
+        self._parts = parts_of(optimizer_class, groups, args, kwargs, self.options)
+        self.is_functional_optim = isinstance(self._parts, CompiledParts)
         whole = [
             made | {"params": group["params"]}
-            for made, group in zip(self._template.param_groups, groups, strict=True)
+            for made, group in zip(self._parts.template.param_groups, groups, strict=True)
         ]
-        super().__init__(whole, vars(self._template)["defaults"])
+        super().__init__(whole, self._parts.defaults)
         self._make()
 
     def add_param_group(self, param_group: Group) -> None:
@@ -108,32 +104,22 @@ class DistributedOptimizer(torch.optim.Optimizer):
                 remote.rrefs.append(rref)
                 number += 1
         self.remote_optimizers = remotes = [*by_name.values()]
-        groups = range(len(self.param_groups))
+        parts = self._parts
         try:
             gathered(
-                {name: rpc.rpc_async(name, operators.load) for name in by_name},
+                {name: parts.load(remote) for name, remote in by_name.items()},
                 "Updraft does not load on",
             )
-            parts = gathered(
-                {
-                    name: remote.create(
-                        request(
-                            self._template,
-                            [remote.members_of(group) for group in groups],
-                            self.param_groups,
-                            self.options.concurrency == "checked",
-                        )
-                    )
-                    for name, remote in by_name.items()
-                },
+            answers = gathered(
+                {name: parts.create(remote, self.param_groups) for name, remote in by_name.items()},
                 "no optimizer was made on",
             )
         except BaseException:
-            release(remotes)
+            parts.release(remotes)
             raise
-        for remote in remotes:
-            remote.set_parts(parts[remote.worker.name])
-        weakref.finalize(self, release, remotes)
+        for name, remote in by_name.items():
+            parts.take(remote, answers[name])
+        weakref.finalize(self, parts.release, remotes)
 
     def step(self, context_id: int) -> None:  # type: ignore[override]
         """Applies the gradients of a context, on every worker that has some.
@@ -144,6 +130,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
         Raises:
             TypeError: `context_id` is no number.
             RuntimeError: there is no such context, or it was applied before.
+            ValueError: a static flag of a group has changed; what the rule says to hyperparameters.
         """
         if isinstance(context_id, bool) or not isinstance(context_id, int):
             raise TypeError(f"`context_id` is {type(context_id)}; give the number of a context")
@@ -154,9 +141,10 @@ class DistributedOptimizer(torch.optim.Optimizer):
                 f"the gradients of context {context_id} are applied already; step once in each "
                 "context, or give `options=Options(allow_repeated_steps=True)`"
             )
+        self._parts.require_settings(self.param_groups)
         counts = gathered(
             {
-                remote.worker.name: remote.call("step", context_id, before, self._hypers(remote))
+                remote.worker.name: self._parts.step(remote, self.param_groups, context_id, before)
                 for remote in self.remote_optimizers
             },
             failed="nothing was stepped on",
@@ -172,10 +160,3 @@ class DistributedOptimizer(torch.optim.Optimizer):
                 "`updraft.distributed.call`?",
                 stacklevel=3,
             )
-
-    def _hypers(self, remote: RemoteOptimizer) -> list[float]:
-        return [
-            value
-            for group, storage in remote.parts
-            for value in hypers(self._template, self.param_groups[group], storage).values()
-        ]

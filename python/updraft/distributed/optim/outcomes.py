@@ -1,5 +1,6 @@
 """What all workers have answered."""
 
+import ast
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -12,16 +13,34 @@ _TYPES: dict[str, type[Exception]] = {
 }
 
 
+# What torch makes of an error in a Python function.
+_PYTHON = re.compile(r"\AOn WorkerInfo\([^)]*\):\n(\w+)\((.*)\)\nTraceback ", re.DOTALL)
+
+
 class _Failure:
     """What came instead of an answer."""
 
     def __init__(self, error: Exception) -> None:
-        text = str(error)
-        match = _TYPED.match(text)
+        self.kind = type(error)
+        self.text = str(error).strip()
         #: Whether the worker itself has said so; else it may have done what it was asked.
-        self.is_answer = match is not None
-        self.kind = type(error) if match is None else _TYPES[match[1]]
-        self.text = (text if match is None else text[match.end() :]).strip()
+        self.is_answer = True
+        if match := _TYPED.match(self.text):
+            self.kind = _TYPES[match[1]]
+            self.text = self.text[match.end() :]
+        elif match := _PYTHON.match(self.text):
+            self.text = _message(match[2])
+        else:
+            self.is_answer = False
+
+
+def _message(arguments: str) -> str:
+    """The text of an error, of how its arguments are written."""
+    try:
+        value = ast.literal_eval(arguments)
+    except (SyntaxError, ValueError):
+        return arguments
+    return value if isinstance(value, str) else arguments
 
 
 def gathered(

@@ -1,5 +1,8 @@
 """References to parameters, as a client gives them."""
 
+from collections.abc import Sequence
+
+import torch
 from torch._C._distributed_rpc import PyRRef
 
 from ...optim.correspondence import Group
@@ -28,3 +31,11 @@ def require_references(groups: list[Group]) -> None:
             number += 1
     if number == 0:
         raise ValueError("optimizer got an empty parameter list")
+
+
+def stand_ins(groups: Sequence[Group]) -> list[Group]:
+    """Returns groups of one small parameter each, by which a class checks and completes options.
+
+    A matrix, since some classes take nothing else.
+    """
+    return [group | {"params": [torch.nn.Parameter(torch.zeros(1, 1))]} for group in groups]

@@ -64,12 +64,3 @@ class RemoteOptimizer:
     def call(self, name: str, *args: Any) -> Any:
         """Calls an operator for this optimizer, and returns the future of its value."""
         return operators.call(self.worker, name, self.number, *args, timeout=self.timeout)
-
-
-def release(remotes: list[RemoteOptimizer]) -> None:
-    """Gives up what workers have. Does not wait."""
-    for remote in remotes:
-        try:
-            remote.call("release")
-        except RuntimeError:  # RPC was shut down.
-            return

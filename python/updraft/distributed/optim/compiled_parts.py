@@ -1,0 +1,84 @@
+"""How the parts of an optimizer are made and stepped where its rule is compiled."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch.distributed.rpc as rpc
+
+from ...optim.compiled import CompiledStep
+from ...optim.correspondence import Group
+from . import operators
+from .remote import RemoteOptimizer
+from .request import hypers, request, template
+
+
+class CompiledParts:
+    """Steps parts by operators, which no Python on the workers is waited for.
+
+    Args:
+        kind: what makes a compiled optimizer of parameters and options.
+        groups: the parameter groups as they were given.
+        count_versions: whether autograd is told of steps.
+    """
+
+    def __init__(
+        self, kind: Any, groups: Sequence[Group], args: Any, kwargs: Any, count_versions: bool
+    ) -> None:
+        self.template: CompiledStep = template(kind, groups, args, kwargs)
+        self.count_versions = count_versions
+        self._settings = [self._settings_of(group) for group in self.template.param_groups]
+
+    def _settings_of(self, group: Group) -> dict[str, Any]:
+        return self.template.correspondence.read_settings(group)
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """Those of the class."""
+        return vars(self.template)["defaults"]
+
+    def load(self, remote: RemoteOptimizer) -> Any:
+        """Makes Updraft known on the worker; returns a future."""
+        return rpc.rpc_async(remote.worker, operators.load, timeout=remote.timeout)
+
+    def create(self, remote: RemoteOptimizer, groups: Sequence[Group]) -> Any:
+        """Makes a part; returns a future of what `take` takes."""
+        members = [remote.members_of(group) for group in range(len(groups))]
+        return remote.create(request(self.template, members, groups, self.count_versions))
+
+    def take(self, remote: RemoteOptimizer, answer: Any) -> None:
+        """Takes what the worker has answered."""
+        remote.set_parts(answer)
+
+    def step(
+        self, remote: RemoteOptimizer, groups: Sequence[Group], context_id: int, before: int
+    ) -> Any:
+        """Steps a part; returns a future of the number of parameters that were stepped."""
+        values = [
+            value
+            for group, storage in remote.parts
+            for value in hypers(self.template, groups[group], storage).values()
+        ]
+        return remote.call("step", context_id, before, values)
+
+    def release(self, remotes: Sequence[RemoteOptimizer]) -> None:
+        """Gives up what workers have. Does not wait."""
+        for remote in remotes:
+            try:
+                remote.call("release")
+            except RuntimeError:  # RPC was shut down.
+                return
+
+    def require_settings(self, groups: Sequence[Group]) -> None:
+        """Refuses groups that ask for another step than what was compiled.
+
+        Raises:
+            ValueError: a static flag has changed.
+        """
+        for place, (group, made) in enumerate(zip(groups, self._settings, strict=True)):
+            settings = self._settings_of(group)
+            for name, value in made.items():
+                if settings.get(name) != value:
+                    raise ValueError(
+                        f"`{name}` of group {place} was {value!r} when the optimizer was made, and "
+                        "decides what is compiled on the workers; make another optimizer"
+                    )

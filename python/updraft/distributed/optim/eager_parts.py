@@ -1,0 +1,148 @@
+"""How the parts of an optimizer are made and stepped where there is no compiled rule for its class:
+by the class itself, in Python, on each worker.
+"""
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+import torch.distributed.autograd as dist_autograd
+import torch.distributed.rpc as rpc
+
+from ...optim.adapter import StorageLocks
+from ...optim.correspondence import Group
+from .applied import AppliedContexts
+from .remote import RemoteOptimizer
+
+_APPLIED_BEFORE = -1
+
+
+def _options(group: Group) -> dict[str, Any]:
+    return {name: value for name, value in group.items() if name != "params"}
+
+
+class _Part:
+    """An optimizer of one worker, on that worker."""
+
+    def __init__(self, kind: Any, groups: list[Group], args: Any, kwargs: Any) -> None:
+        self.optimizer = kind(groups, *args, **kwargs)
+        self.params = [param for group in groups for param in group["params"]]
+        self.locks = StorageLocks(self.params)
+        self.mutex = threading.Lock()
+        self.applied = AppliedContexts()
+
+    def step(self, context_id: int, before: int, options: list[dict[str, Any]]) -> int:
+        try:
+            held = dist_autograd.get_gradients(context_id)
+        except RuntimeError:  # This worker has not heard of it.
+            return 0
+        with self.mutex:
+            if self.applied[context_id] > before:
+                return _APPLIED_BEFORE
+            given = [param for param in self.params if param in held]
+            if not given:
+                return 0
+            for group, changed in zip(self.optimizer.param_groups, options, strict=True):
+                group.update(changed)
+            self.locks.lock()
+            try:
+                self._step_with(held)
+            finally:
+                self.locks.unlock()
+            self.applied[context_id] = before + 1
+            return len(given)
+
+    def _step_with(self, held: dict[torch.Tensor, torch.Tensor]) -> None:
+        """Steps once; the gradients are copies, which the class may write, and `.grad` is put back."""
+        own = [param.grad for param in self.params]
+        try:
+            for param in self.params:
+                param.grad = held[param].clone() if param in held else None
+            self.optimizer.step()
+        finally:
+            for param, grad in zip(self.params, own, strict=True):
+                param.grad = grad
+
+
+_parts: dict[int, _Part] = {}
+
+
+def _create(
+    number: int, kind: Any, groups: list[Group], rrefs: list[list[Any]], args: Any, kwargs: Any
+) -> None:
+    whole = [
+        group | {"params": [rref.local_value() for rref in mine]}
+        for group, mine in zip(groups, rrefs, strict=True)
+    ]
+    for group in whole:
+        for place, param in enumerate(group["params"]):
+            if not isinstance(param, torch.Tensor):
+                raise TypeError(
+                    f"parameter {place} is a reference to {param!r}, which is no tensor"
+                )
+    _parts[number] = _Part(kind, whole, args, kwargs)
+
+
+def _step(number: int, context_id: int, before: int, options: list[dict[str, Any]]) -> int:
+    return _parts[number].step(context_id, before, options)
+
+
+def _release(number: int) -> None:
+    _parts.pop(number, None)
+
+
+class EagerParts:
+    """Steps parts by the class itself, one Python call for each; see `CompiledParts`."""
+
+    def __init__(self, kind: Any, groups: Sequence[Group], args: Any, kwargs: Any) -> None:
+        self.kind, self.args, self.kwargs = kind, args, kwargs
+        stand_ins = [group | {"params": [torch.nn.Parameter(torch.zeros(1))]} for group in groups]
+        self.template = kind(stand_ins, *args, **kwargs)
+        self.defaults: dict[str, Any] = self.template.defaults
+
+    def load(self, remote: RemoteOptimizer) -> Any:
+        return rpc.rpc_async(remote.worker, _release, args=(remote.number,))
+
+    def create(self, remote: RemoteOptimizer, groups: Sequence[Group]) -> Any:
+        members = [remote.members_of(group)[0] for group in range(len(groups))]
+        mine = [(group, places) for group, places in zip(groups, members, strict=True) if places]
+        return rpc.rpc_async(
+            remote.worker,
+            _create,
+            args=(
+                remote.number,
+                self.kind,
+                [_options(group) for group, _ in mine],
+                [[remote.rrefs[place] for place in places] for _, places in mine],
+                self.args,
+                self.kwargs,
+            ),
+            timeout=remote.timeout,
+        )
+
+    def take(self, remote: RemoteOptimizer, answer: Any) -> None:
+        pass
+
+    def step(
+        self, remote: RemoteOptimizer, groups: Sequence[Group], context_id: int, before: int
+    ) -> Any:
+        options = [
+            _options(group) for place, group in enumerate(groups) if remote.members_of(place)[0]
+        ]
+        return rpc.rpc_async(
+            remote.worker,
+            _step,
+            args=(remote.number, context_id, before, options),
+            timeout=remote.timeout,
+        )
+
+    def release(self, remotes: Sequence[RemoteOptimizer]) -> None:
+        for remote in remotes:
+            try:
+                rpc.rpc_async(remote.worker, _release, args=(remote.number,))
+            except RuntimeError:
+                return
+
+    def require_settings(self, groups: Sequence[Group]) -> None:
+        """Nothing is compiled."""
