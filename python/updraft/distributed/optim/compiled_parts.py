@@ -8,8 +8,9 @@ import torch.distributed.rpc as rpc
 from ...optim.compiled import CompiledStep
 from ...optim.correspondence import Group
 from . import operators
+from .references import stand_ins
 from .remote import RemoteOptimizer
-from .request import hypers, request, template
+from .request import hypers, request
 
 
 class CompiledParts:
@@ -24,7 +25,7 @@ class CompiledParts:
     def __init__(
         self, kind: Any, groups: Sequence[Group], args: Any, kwargs: Any, count_versions: bool
     ) -> None:
-        self.template: CompiledStep = template(kind, groups, args, kwargs)
+        self.template: CompiledStep = kind(stand_ins(groups), *args, **kwargs)
         self.count_versions = count_versions
         self._settings = [self._settings_of(group) for group in self.template.param_groups]
 
@@ -34,7 +35,8 @@ class CompiledParts:
     @property
     def defaults(self) -> dict[str, Any]:
         """Those of the class."""
-        return vars(self.template)["defaults"]
+        defaults: dict[str, Any] = vars(self.template)["defaults"]
+        return defaults
 
     def load(self, remote: RemoteOptimizer) -> Any:
         """Makes Updraft known on the worker; returns a future."""

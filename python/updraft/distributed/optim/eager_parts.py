@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-import torch.distributed.autograd as dist_autograd
 import torch.distributed.rpc as rpc
+from torch._C._distributed_autograd import get_gradients
 
 from ...optim.adapter import StorageLocks
 from ...optim.correspondence import Group
 from .applied import AppliedContexts
+from .references import stand_ins
 from .remote import RemoteOptimizer
 
 _APPLIED_BEFORE = -1
@@ -34,7 +35,7 @@ class _Part:
 
     def step(self, context_id: int, before: int, options: list[dict[str, Any]]) -> int:
         try:
-            held = dist_autograd.get_gradients(context_id)
+            held = get_gradients(context_id)
         except RuntimeError:  # This worker has not heard of it.
             return 0
         with self.mutex:
@@ -54,7 +55,7 @@ class _Part:
             return len(given)
 
     def _step_with(self, held: dict[torch.Tensor, torch.Tensor]) -> None:
-        """Steps once; the gradients are copies, which the class may write, and `.grad` is put back."""
+        """Steps once. Gradients are copies, which the class may write; `.grad` is put back."""
         own = [param.grad for param in self.params]
         try:
             for param in self.params:
@@ -97,8 +98,7 @@ class EagerParts:
 
     def __init__(self, kind: Any, groups: Sequence[Group], args: Any, kwargs: Any) -> None:
         self.kind, self.args, self.kwargs = kind, args, kwargs
-        stand_ins = [group | {"params": [torch.nn.Parameter(torch.zeros(1))]} for group in groups]
-        self.template = kind(stand_ins, *args, **kwargs)
+        self.template = kind(stand_ins(groups), *args, **kwargs)
         self.defaults: dict[str, Any] = self.template.defaults
 
     def load(self, remote: RemoteOptimizer) -> Any:

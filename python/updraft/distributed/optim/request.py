@@ -4,8 +4,6 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-import torch
-
 from ... import _updraft, dtypes
 from ...compiler import setting_literal
 from ...optim.buckets import STORAGE
@@ -76,12 +74,3 @@ def request(
             "groups": packed,
         }
     )
-
-
-def template(kind: Any, groups: Sequence[Group], args: Any, kwargs: Any) -> CompiledStep:
-    """Returns an optimizer of a class over a stand-in for each group, which checks what is given as
-    the class does, and completes it by the class's defaults.
-    """
-    stand_ins = [group | {"params": [torch.nn.Parameter(torch.zeros(1))]} for group in groups]
-    made: CompiledStep = kind(stand_ins, *args, **kwargs)
-    return made

@@ -30,7 +30,9 @@ def compiled_kind(given: Any) -> Any:
 
 def _has_one_rule(kind: Any) -> bool:
     """Whether a class steps all parameters by its rule alone, as Muon does not."""
-    return not isinstance(kind, type) or (
+    if not (isinstance(kind, type) and issubclass(kind, CompiledStep)):
+        return True
+    return (
         kind._correspondences is CompiledStep._correspondences
         and kind._make_buckets is CompiledStep._make_buckets
     )
