@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch.distributed import rpc
 
+import updraft
 from updraft import distributed
 
 
@@ -134,3 +135,20 @@ def test_without_rpc(place):
     ):
         with pytest.raises(distributed.DistributedError, match=message):
             call()
+
+
+def test_rpc_of_others(place, monkeypatch):
+    main = distributed.auto_init_rpc()(distributed.get_rank)
+    with monkeypatch.context() as patched:
+        patched.setattr(rpc.api, "_is_current_rpc_agent_set", lambda: True)
+        with pytest.raises(
+            distributed.DistributedError,
+            match=r"^RPC is running already; leave `init_rpc` to `auto_init_rpc`$",
+        ):
+            main()
+    monkeypatch.setattr(rpc, "is_available", lambda: False)
+    with pytest.raises(
+        updraft.UnsupportedError,
+        match=r"^this torch is built without RPC; install one that has it$",
+    ):
+        main()
