@@ -34,4 +34,4 @@ def functional_class_named(name: str) -> type[FunctionalOptimizer]:
     kind = getattr(optim, name.removeprefix(_PREFIX), None) if name.startswith(_PREFIX) else None
     if not (isinstance(kind, type) and issubclass(kind, CompiledStep)):
         raise AttributeError(f"module {_MODULE!r} has no attribute `{name}`")
-    return functional_class(kind)
+    return functional_class(kind)  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ functional_optim_map: dict[Any, Any] = {}
 
 def _classes() -> list[Any]:
     """The classes of `updraft.optim` that have counterparts in torch."""
-    classes = [getattr(optim, name) for name in optim.__all__]
+    classes = [getattr(optim, name) for name in vars(optim)["__all__"]]
     return [kind for kind in classes if isinstance(kind, type) and issubclass(kind, CompiledStep)]
 
 
