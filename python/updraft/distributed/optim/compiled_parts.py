@@ -40,7 +40,7 @@ class CompiledParts:
 
     def load(self, remote: RemoteOptimizer) -> Any:
         """Makes Updraft known on the worker; returns a future."""
-        return rpc.rpc_async(remote.worker, operators.load, timeout=remote.timeout)
+        return rpc.rpc_async(remote.worker, operators.load)
 
     def create(self, remote: RemoteOptimizer, groups: Sequence[Group]) -> Any:
         """Makes a part; returns a future of what `take` takes."""
@@ -60,7 +60,7 @@ class CompiledParts:
             for group, storage in remote.parts
             for value in hypers(self.template, groups[group], storage).values()
         ]
-        return remote.call("step", context_id, before, values)
+        return remote.call("step", context_id, before, values, timeout=remote.timeout)
 
     def release(self, remotes: Sequence[RemoteOptimizer]) -> None:
         """Gives up what workers have. Does not wait."""

@@ -118,7 +118,6 @@ class EagerParts:
                 self.args,
                 self.kwargs,
             ),
-            timeout=remote.timeout,
         )
 
     def take(self, remote: RemoteOptimizer, answer: Any) -> None:

@@ -17,7 +17,7 @@ class RemoteOptimizer:
 
     Args:
         worker: the worker.
-        timeout: seconds for each request, as of `operators.call`.
+        timeout: seconds for each step, as of `operators.call`.
     """
 
     worker: WorkerInfo
@@ -61,6 +61,6 @@ class RemoteOptimizer:
             group, _, storage = part.partition(":")
             self.parts.append((int(group), storage))
 
-    def call(self, name: str, *args: Any) -> Any:
+    def call(self, name: str, *args: Any, timeout: float = -1.0) -> Any:
         """Calls an operator for this optimizer, and returns the future of its value."""
-        return operators.call(self.worker, name, self.number, *args, timeout=self.timeout)
+        return operators.call(self.worker, name, self.number, *args, timeout=timeout)
