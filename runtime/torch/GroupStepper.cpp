@@ -366,8 +366,9 @@ at::Tensor GroupStepper::copyOfState(int64_t param, const std::string &name) con
   std::lock_guard lock(mutex);
   const size_t index = checked(param);
   if (name == "step")
-    return known[index] == 0 ? at::Tensor()
-                             : at::scalar_tensor(static_cast<double>(known[index]), at::kFloat);
+    return known[index] == 0 && stateOrigins[index] == StateOrigin::None
+               ? at::Tensor()
+               : at::scalar_tensor(static_cast<double>(known[index]), at::kFloat);
   upd_tensor view;
   if (Library::get().upd_optimizer_state(handle->optimizer, param, name.c_str(), &view) != UPD_OK)
     return {};
@@ -447,4 +448,11 @@ void GroupStepper::bindStepCount(int64_t number, const at::Tensor &count) {
   anyCounts = true;
   known[index] = 0;
   check(Library::get().upd_optimizer_set_step(handle->optimizer, number, 0));
+}
+
+void GroupStepper::setStepCount(int64_t number, int64_t count) {
+  std::lock_guard lock(mutex);
+  const size_t index = checked(number);
+  check(Library::get().upd_optimizer_set_step(handle->optimizer, number, count));
+  known[index] = count;
 }

@@ -60,7 +60,7 @@ public:
   /// of them must have it.
   std::vector<at::Tensor> states(const std::vector<int64_t> &params, const std::string &name);
 
-  /// A copy of a state, or of the step count, which is `step`; undefined where there is none yet.
+  /// A copy of a state, or of the step count, which is `step`; undefined where there is none.
   at::Tensor copyOfState(int64_t param, const std::string &name) const;
 
   /// The step counts of `params`: float32 scalars, as torch has them. They are read at every step,
@@ -77,6 +77,9 @@ public:
 
   /// Uses a float32 or float64 scalar as a parameter's step count.
   void bindStepCount(int64_t param, const at::Tensor &count);
+
+  /// Sets a parameter's step count, which no tensor has.
+  void setStepCount(int64_t param, int64_t count);
 
 private:
   struct Handle {

@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import NoneType
 from typing import Any
@@ -178,10 +178,14 @@ class CompiledStep:
         # A hook may have returned another dict.
         if "state" in packed:
             packed["state"] = {
-                key: dict(value) if isinstance(value, dict) else value
+                key: self.packed_state(value) if isinstance(value, dict) else value
                 for key, value in packed["state"].items()
             }
         return packed
+
+    def packed_state(self, state: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns the states of a parameter as `state_dict` has them."""
+        return dict(state)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Loads what `state_dict` returned, of this class or of torch's.

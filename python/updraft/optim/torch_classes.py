@@ -2,6 +2,7 @@
 the classes that these are derived from; the step is compiled.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -208,10 +209,7 @@ class SparseAdam(CompiledStep, torch.optim.SparseAdam):
         complex="SparseAdam does not support complex parameters",
     )
 
-    def state_dict(self) -> dict[str, Any]:
-        """Returns the state as torch's class does, whose step counts are integers."""
-        packed = super().state_dict()
-        for state in packed["state"].values():
-            if "step" in state:
-                state["step"] = int(state["step"])
-        return packed
+    def packed_state(self, state: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns them as torch's class has them, whose step count is an integer."""
+        packed = super().packed_state(state)
+        return packed | ({"step": int(packed["step"])} if "step" in packed else {})

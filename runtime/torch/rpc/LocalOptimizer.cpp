@@ -7,14 +7,13 @@
 
 #include <torch/csrc/distributed/autograd/context/container.h>
 
+#include <charconv>
 #include <fmt/format.h>
+#include <optional>
 
 using namespace updraft::torch_adapter;
 using torch::distributed::autograd::ContextPtr;
 using torch::distributed::autograd::DistAutogradContainer;
-
-/// What is kept of a parameter beside the states of its rule.
-static constexpr const char *stepCount = "step";
 
 static std::string_view nameOf(upd_dtype dtype) {
   switch (dtype) {
@@ -85,10 +84,7 @@ void LocalOptimizer::addBucket(const OptimizerRequest &request, size_t number, u
     make(all);
   }
   bucket.stepper->setRandom(group.seed, bucket.numbers);
-  const Library &library = Library::get();
-  bucket.states.emplace_back(stepCount);
-  for (size_t i = 0; i < library.upd_rule_state_count(bucket.rule.get()); ++i)
-    bucket.states.emplace_back(library.upd_rule_state_name(bucket.rule.get(), i));
+  bucket.states = StoredStates(bucket.rule.get());
   buckets.push_back(std::move(bucket));
 }
 
@@ -154,27 +150,71 @@ int64_t LocalOptimizer::step(int64_t number, int64_t before, const std::vector<d
 c10::Dict<std::string, at::Tensor> LocalOptimizer::states() {
   std::lock_guard guard(mutex);
   c10::Dict<std::string, at::Tensor> result;
-  for (Bucket &bucket : buckets)
+  for (const Bucket &bucket : buckets)
     for (size_t i = 0; i < bucket.params.size(); ++i)
-      for (const std::string &name : bucket.states)
-        if (at::Tensor state = bucket.stepper->copyOfState(static_cast<int64_t>(i), name);
-            state.defined())
-          result.insert(fmt::format("{}/{}", bucket.numbers[i], name), std::move(state));
+      for (auto &[name, state] : bucket.states.copy(*bucket.stepper, static_cast<int64_t>(i)))
+        result.insert(fmt::format("{}/{}", bucket.numbers[i], name), state);
   return result;
 }
 
-void LocalOptimizer::loadStates(const c10::Dict<std::string, at::Tensor> &states) {
+/// What is given, by the numbers of parameters.
+static std::map<int64_t, StatesByName> byNumber(const c10::Dict<std::string, at::Tensor> &states) {
+  std::map<int64_t, StatesByName> result;
+  for (const auto &entry : states) {
+    const std::string &key = entry.key();
+    int64_t number = 0;
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), number);
+    TORCH_CHECK_VALUE(error == std::errc() && end != key.data() + key.size() && *end == '/',
+                      "a state came as `", key,
+                      "`, which is not the number of a parameter, `/` and "
+                      "a name");
+    result[number].emplace(std::string(end + 1, key.data() + key.size()), entry.value());
+  }
+  return result;
+}
+
+/// Refuses a state of a whole group that is not the same for all: those of several workers were
+/// each of a part.
+static void requireSame(const std::string &name, const std::vector<int64_t> &numbers,
+                        const std::map<int64_t, StatesByName> &all) {
+  std::optional<std::pair<int64_t, at::Tensor>> first;
+  for (int64_t number : numbers) {
+    auto found = all.find(number);
+    if (found == all.end() || !found->second.contains(name))
+      continue;
+    const at::Tensor &state = found->second.at(name);
+    if (!first)
+      first = {number, state};
+    TORCH_CHECK_VALUE(first->second.equal(state), "the state `", name,
+                      "` is one for the whole "
+                      "group of a worker, and that of parameter ",
+                      first->first,
+                      " is not that of "
+                      "parameter ",
+                      number, "; restore onto as many workers as it was saved from");
+  }
+}
+
+void LocalOptimizer::loadStates(const c10::Dict<std::string, at::Tensor> &states,
+                                const std::vector<std::string> &optional) {
   std::lock_guard guard(mutex);
-  for (Bucket &bucket : buckets)
-    for (size_t i = 0; i < bucket.params.size(); ++i)
-      for (const std::string &name : bucket.states) {
-        auto found = states.find(fmt::format("{}/{}", bucket.numbers[i], name));
-        if (found == states.end())
-          continue;
-        const auto param = static_cast<int64_t>(i);
-        if (name == stepCount)
-          bucket.stepper->bindStepCount(param, found->value().clone());
-        else
-          bucket.stepper->bindState(param, name, found->value().clone());
-      }
+  std::map<int64_t, StatesByName> all = byNumber(states);
+  for (Bucket &bucket : buckets) {
+    for (const std::string &name : bucket.states.ofGroup())
+      requireSame(name, bucket.numbers, all);
+    for (size_t i = 0; i < bucket.params.size(); ++i) {
+      auto found = all.extract(bucket.numbers[i]);
+      if (found.empty())
+        continue;
+      for (const std::string &name : optional)
+        if (!bucket.states.has(name))
+          found.mapped().erase(name);
+      // A rule without states may have nothing but a count, which is none of theirs.
+      if (!found.mapped().empty())
+        bucket.states.load(*bucket.stepper, static_cast<int64_t>(i), bucket.numbers[i],
+                           params[bucket.params[i]], found.mapped());
+    }
+  }
+  TORCH_CHECK_VALUE(all.empty(), "there are states of parameter ", all.begin()->first,
+                    ", which this worker has not");
 }

@@ -9,6 +9,7 @@
 #include "runtime/dist/StorageLocks.h"
 #include "runtime/torch/GroupStepper.h"
 #include "runtime/torch/rpc/OptimizerRequest.h"
+#include "runtime/torch/rpc/StoredStates.h"
 
 #include <ATen/core/Dict.h>
 #include <ATen/core/Tensor.h>
@@ -42,8 +43,11 @@ public:
 
   /// The states by NUMBER/NAME: copies, which no step changes.
   c10::Dict<std::string, at::Tensor> states();
-  /// Sets states that `states` returned, or some of them.
-  void loadStates(const c10::Dict<std::string, at::Tensor> &states);
+  /// Sets states by NUMBER/NAME: of each parameter all or none. Those whose names are in `optional`
+  /// are left out where the rule, as it is compiled, has none of that name. Throws ValueError for
+  /// any other; then some may be set.
+  void loadStates(const c10::Dict<std::string, at::Tensor> &states,
+                  const std::vector<std::string> &optional);
 
 private:
   /// Parameters of one group and one storage type.
@@ -53,7 +57,7 @@ private:
     std::vector<size_t> params; ///< places in the worker's list
     std::vector<int64_t> numbers;
     RulePointer rule;
-    std::vector<std::string> states;
+    StoredStates states;
     c10::intrusive_ptr<GroupStepper> stepper;
     std::vector<at::Tensor> grads; ///< of the step that runs
   };

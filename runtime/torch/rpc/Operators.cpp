@@ -99,9 +99,10 @@ c10::Dict<std::string, at::Tensor> states(int64_t number) {
   return answering([&] { return LocalOptimizers::process().get(number)->states(); });
 }
 
-int64_t loadStates(int64_t number, const c10::Dict<std::string, at::Tensor> &states) {
+int64_t loadStates(int64_t number, const c10::Dict<std::string, at::Tensor> &states,
+                   const std::vector<std::string> &optional) {
   return answering([&] {
-    LocalOptimizers::process().get(number)->loadStates(states);
+    LocalOptimizers::process().get(number)->loadStates(states, optional);
     return int64_t(0);
   });
 }
@@ -124,7 +125,9 @@ TORCH_LIBRARY_FRAGMENT(aten, library) {
   library.def("_updraft_1_step(int optimizer, int context, int before, float[] hypers) -> int",
               step);
   library.def("_updraft_1_states(int optimizer) -> Dict(str, Tensor)", states);
-  library.def("_updraft_1_load_states(int optimizer, Dict(str, Tensor) states) -> int", loadStates);
+  library.def("_updraft_1_load_states(int optimizer, Dict(str, Tensor) states, str[] optional) "
+              "-> int",
+              loadStates);
   library.def("_updraft_1_release(int optimizer) -> int", release);
 }
 

@@ -7,6 +7,7 @@ from .distributed_optimizer import DistributedOptimizer
 from .functional import FunctionalOptimizer
 from .functional_classes import functional_class_named
 from .options import Options
+from .parameters import collect_parameters, parameter_rrefs
 from .registry import (
     as_functional_optim,
     functional_optim_map,
@@ -22,8 +23,10 @@ __all__ = [
     "Options",
     "RemoteOptimizer",
     "as_functional_optim",
+    "collect_parameters",
     "functional_optim_map",
     "install",
+    "parameter_rrefs",
     "register_functional_optim",
     "uninstall",
 ]

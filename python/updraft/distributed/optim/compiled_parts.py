@@ -62,6 +62,48 @@ class CompiledParts:
         ]
         return remote.call("step", context_id, before, values, timeout=remote.timeout)
 
+    @property
+    def state_names(self) -> tuple[str, ...] | None:
+        """The names of the states that parameters may have; None: whatever the rule has."""
+        return self.template.correspondence.states
+
+    @property
+    def counts_steps(self) -> bool:
+        """Whether a parameter with states has a step count among them."""
+        return self.state_names is None or "step" in self.state_names
+
+    def states(self, remote: RemoteOptimizer) -> Any:
+        """Asks for the states of a part; returns a future of what `packed` takes."""
+        return remote.call("states")
+
+    def packed(self, remote: RemoteOptimizer, answer: Any) -> dict[int, dict[str, Any]]:
+        """Returns the states by the indices of parameters, as a `state_dict` has them."""
+        states: dict[int, dict[str, Any]] = {}
+        for key, value in answer.items():
+            number, _, name = key.partition("/")
+            states.setdefault(int(number), {})[name] = value
+        packed = {}
+        for number, state in states.items():
+            # The operator has them in the order of their names.
+            order = self.state_names or sorted(state, key=lambda name: (name != "step", name))
+            shown = {name: state[name] for name in order if name in state}
+            if shown:
+                packed[number] = self.template.packed_state(shown)
+        return packed
+
+    def load_states(self, remote: RemoteOptimizer, states: dict[int, dict[str, Any]]) -> Any:
+        """Gives a part that was just made its states; returns a future."""
+        flat = {
+            f"{number}/{name}": value
+            for number, state in states.items()
+            for name, value in state.items()
+        }
+        return remote.call("load_states", flat, [*(self.state_names or ())])
+
+    def accept(self, groups: Sequence[Group]) -> None:
+        """Takes the settings of groups that parts were made for."""
+        self._settings = [self._settings_of(group) for group in groups]
+
     def release(self, remotes: Sequence[RemoteOptimizer]) -> None:
         """Gives up what workers have. Does not wait."""
         for remote in remotes:

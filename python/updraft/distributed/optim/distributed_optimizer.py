@@ -2,6 +2,7 @@
 
 import warnings
 import weakref
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -16,8 +17,9 @@ from .options import Options
 from .outcomes import gathered
 from .references import require_references
 from .registry import functional_optim_map
-from .remote import RemoteOptimizer
+from .remote import RemoteOptimizer, made_remotes
 from .rules import parts_of
+from .state_dicts import load_states, packed_states, unpacked_states
 
 
 class DistributedOptimizer(torch.optim.Optimizer):
@@ -81,7 +83,8 @@ class DistributedOptimizer(torch.optim.Optimizer):
             for made, group in zip(self._parts.template.param_groups, groups, strict=True)
         ]
         super().__init__(whole, self._parts.defaults)
-        self._make()
+        self.remote_optimizers = made_remotes(self._parts, self.param_groups, self.options)
+        weakref.finalize(self, self._parts.release, self.remote_optimizers)
 
     def add_param_group(self, param_group: Group) -> None:
         """Not for optimizers that are made: a worker is asked once."""
@@ -92,34 +95,59 @@ class DistributedOptimizer(torch.optim.Optimizer):
             )
         self.param_groups.append(param_group)
 
-    def _make(self) -> None:
-        by_name: dict[str, RemoteOptimizer] = {}
-        timeout = -1.0 if self.options.timeout is None else self.options.timeout
-        number = 0
-        for place, group in enumerate(self.param_groups):
-            for rref in group["params"]:
-                worker = rref.owner()
-                remote = by_name.setdefault(worker.name, RemoteOptimizer(worker, timeout))
-                remote.members.append((place, number))
-                remote.rrefs.append(rref)
-                number += 1
-        self.remote_optimizers = remotes = [*by_name.values()]
-        parts = self._parts
+    def state_dict(self) -> dict[str, Any]:
+        """Returns the states of all parameters, from all workers, and the parameter groups.
+
+        In the form of `torch.optim.Optimizer.state_dict`, whatever worker a parameter is on:
+        another number of workers, and a local optimizer of the same class, can load it.
+        """
+        # Torch packs what is not keyed by tensors as it is.
+        self.state = defaultdict(dict, packed_states(self._parts, self.remote_optimizers))
         try:
-            gathered(
-                {name: parts.load(remote) for name, remote in by_name.items()},
-                "Updraft does not load on",
-            )
-            answers = gathered(
-                {name: parts.create(remote, self.param_groups) for name, remote in by_name.items()},
-                "no optimizer was made on",
-            )
+            return super().state_dict()
+        finally:
+            self.state = defaultdict(dict)
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Loads what `state_dict` returned, of this class or a local one. Not while others step.
+
+        Workers make their parts anew, which are used when all have loaded theirs: after an error
+        everything is as it was.
+
+        Raises:
+            ValueError: states are missing, or are not those of the rule; or the groups are not as
+                many, or not as large.
+        """
+        before = self.param_groups
+        loading = [state_dict]
+
+        def without_states(_: Any, given: dict[str, Any]) -> dict[str, Any]:
+            loading.append(given)
+            return given | {"state": {}}
+
+        # What other hooks have made of it: this one is the last.
+        hook = self.register_load_state_dict_pre_hook(without_states)
+        try:
+            super().load_state_dict(state_dict)
+            for group in self.param_groups:
+                for name, value in self.defaults.items():
+                    group.setdefault(name, value)
+            states = unpacked_states(self._parts, loading[-1])
+            remotes = made_remotes(self._parts, self.param_groups, self.options)
+            try:
+                load_states(self._parts, remotes, states)
+            except BaseException:
+                self._parts.release(remotes)
+                raise
         except BaseException:
-            parts.release(remotes)
+            self.param_groups = before
             raise
-        for name, remote in by_name.items():
-            parts.take(remote, answers[name])
-        weakref.finalize(self, parts.release, remotes)
+        finally:
+            hook.remove()
+        self._parts.accept(self.param_groups)
+        self._parts.release(self.remote_optimizers)
+        # The list that is released in the end.
+        self.remote_optimizers[:] = remotes
 
     def step(self, context_id: int) -> None:  # type: ignore[override]
         """Applies the gradients of a context, on every worker that has some.

@@ -89,6 +89,16 @@ def _step(number: int, context_id: int, before: int, options: list[dict[str, Any
     return _parts[number].step(context_id, before, options)
 
 
+def _states(number: int) -> list[dict[str, Any]]:
+    optimizer = _parts[number].optimizer
+    return [dict(optimizer.state.get(param, {})) for param in _parts[number].params]
+
+
+def _load_states(number: int, states: dict[int, dict[str, Any]]) -> None:
+    optimizer = _parts[number].optimizer
+    optimizer.load_state_dict(optimizer.state_dict() | {"state": states})
+
+
 def _release(number: int) -> None:
     _parts.pop(number, None)
 
@@ -142,6 +152,35 @@ class EagerParts:
                 rpc.rpc_async(remote.worker, _release, args=(remote.number,))
             except RuntimeError:
                 return
+
+    #: It may have any states.
+    state_names = None
+    counts_steps = False
+
+    def _numbers(self, remote: RemoteOptimizer) -> list[int]:
+        """The indices of a part's parameters, in its order."""
+        last = max(group for group, _ in remote.members)
+        return [number for group in range(last + 1) for number in remote.members_of(group)[1]]
+
+    def states(self, remote: RemoteOptimizer) -> Any:
+        return rpc.rpc_async(remote.worker, _states, args=(remote.number,), timeout=remote.timeout)
+
+    def packed(self, remote: RemoteOptimizer, answer: Any) -> dict[int, dict[str, Any]]:
+        numbers = self._numbers(remote)
+        return {number: state for number, state in zip(numbers, answer, strict=True) if state}
+
+    def load_states(self, remote: RemoteOptimizer, states: dict[int, dict[str, Any]]) -> Any:
+        own = {
+            place: states[number]
+            for place, number in enumerate(self._numbers(remote))
+            if number in states
+        }
+        return rpc.rpc_async(
+            remote.worker, _load_states, args=(remote.number, own), timeout=remote.timeout
+        )
+
+    def accept(self, groups: Sequence[Group]) -> None:
+        pass
 
     def require_settings(self, groups: Sequence[Group]) -> None:
         """Nothing is compiled."""

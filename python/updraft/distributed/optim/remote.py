@@ -1,6 +1,7 @@
 """The parts of a distributed optimizer on its workers."""
 
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,9 +10,11 @@ import torch.distributed.rpc as rpc
 from torch._C._distributed_rpc import PyRRef, WorkerInfo
 
 from . import operators
+from .options import Options
+from .outcomes import gathered
 
 
-@dataclass
+@dataclass(eq=False)
 class RemoteOptimizer:
     """The part of a distributed optimizer on one worker.
 
@@ -64,3 +67,37 @@ class RemoteOptimizer:
     def call(self, name: str, *args: Any, timeout: float = -1.0) -> Any:
         """Calls an operator for this optimizer, and returns the future of its value."""
         return operators.call(self.worker, name, self.number, *args, timeout=timeout)
+
+
+def made_remotes(parts: Any, groups: Sequence[dict[str, Any]], options: Options) -> Any:
+    """Makes a part on each worker that has parameters of the groups: on all of them, or on none.
+
+    Args:
+        parts: how; `CompiledParts` or `EagerParts`.
+    """
+    by_name: dict[str, RemoteOptimizer] = {}
+    timeout = -1.0 if options.timeout is None else options.timeout
+    number = 0
+    for place, group in enumerate(groups):
+        for rref in group["params"]:
+            worker = rref.owner()
+            remote = by_name.setdefault(worker.name, RemoteOptimizer(worker, timeout))
+            remote.members.append((place, number))
+            remote.rrefs.append(rref)
+            number += 1
+    remotes = [*by_name.values()]
+    try:
+        gathered(
+            {name: parts.load(remote) for name, remote in by_name.items()},
+            "Updraft does not load on",
+        )
+        answers = gathered(
+            {name: parts.create(remote, groups) for name, remote in by_name.items()},
+            "no optimizer was made on",
+        )
+    except BaseException:
+        parts.release(remotes)
+        raise
+    for name, remote in by_name.items():
+        parts.take(remote, answers[name])
+    return remotes

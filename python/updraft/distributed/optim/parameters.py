@@ -1,0 +1,59 @@
+"""References to the parameters of modules on workers, and what these are."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+import torch.distributed.rpc as rpc
+from torch._C._distributed_rpc import PyRRef
+
+from .outcomes import gathered
+
+
+def _references(module: torch.nn.Module) -> "list[PyRRef[Any]]":
+    return [rpc.RRef(param) for param in module.parameters()]
+
+
+def _references_of(module: "PyRRef[Any]") -> "list[PyRRef[Any]]":
+    return _references(module.local_value())
+
+
+def parameter_rrefs(*modules: Any) -> "list[PyRRef[Any]]":
+    """Returns references to all parameters of modules, for `DistributedOptimizer`.
+
+    Args:
+        modules: references to modules of any workers, or modules of this one.
+    """
+    found: list[PyRRef[Any]] = []
+    for module in modules:
+        if isinstance(module, torch.nn.Module):
+            found += _references(module)
+        elif isinstance(module, PyRRef):
+            found += rpc.rpc_sync(module.owner(), _references_of, args=(module,))
+        else:
+            raise TypeError(f"a module is {type(module)}; give modules, or references to modules")
+    return found
+
+
+def _values(rrefs: "list[PyRRef[Any]]") -> list[torch.Tensor]:
+    return [rref.local_value().detach() for rref in rrefs]
+
+
+def collect_parameters(rrefs: "Iterable[PyRRef[Any]]") -> list[torch.Tensor]:
+    """Returns copies of the parameters that references are to, fetched from all workers at once."""
+    rrefs = list(rrefs)
+    by_worker: dict[str, list[int]] = {}
+    for number, rref in enumerate(rrefs):
+        by_worker.setdefault(rref.owner_name(), []).append(number)
+    answers = gathered(
+        {
+            name: rpc.rpc_async(name, _values, args=([rrefs[number] for number in numbers],))
+            for name, numbers in by_worker.items()
+        },
+        "there are no parameters from",
+    )
+    values: dict[int, torch.Tensor] = {}
+    for name, numbers in by_worker.items():
+        # What is this worker's own comes as it is.
+        values |= zip(numbers, (value.clone() for value in answers[name]), strict=True)
+    return [values[number] for number in range(len(rrefs))]

@@ -1,0 +1,147 @@
+//===- StoredStates.cpp - The states of a rule as a state_dict has them -----------------------===//
+
+#include "runtime/torch/rpc/StoredStates.h"
+
+#include "runtime/torch/TensorView.h"
+
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/empty_strided.h>
+
+#include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+using namespace updraft::torch_adapter;
+
+static constexpr const char *stepCount = "step";
+
+static std::string scalesOf(const std::string &state) { return state + ".scale"; }
+
+static std::optional<at::ScalarType> typeOf(upd_dtype dtype) {
+  switch (dtype) {
+  case UPD_F32:
+    return at::kFloat;
+  case UPD_F64:
+    return at::kDouble;
+  case UPD_BF16:
+    return at::kBFloat16;
+  case UPD_F16:
+    return at::kHalf;
+  default:
+    return std::nullopt;
+  }
+}
+
+bool StoredStates::State::isOf(const at::Tensor &param) const {
+  return kind.empty() || (kind == "matrix") == (param.dim() >= 2);
+}
+
+StoredStates::StoredStates(const upd_rule *compiled) {
+  const Library &library = Library::get();
+  const auto json = nlohmann::json::parse(library.upd_rule_interface(compiled));
+  rule = json.at("name").get<std::string>();
+  size_t index = 0;
+  for (const nlohmann::json &entry : json.at("states")) {
+    State state;
+    state.name = entry.at("name").get<std::string>();
+    state.dtype = library.upd_rule_state_dtype(compiled, index++);
+    state.isBlocked = entry.at("dtype").get<std::string>().starts_with("q8_");
+    state.isOfGroup = entry.value("over", "") == "group";
+    state.kind = entry.value("for", "");
+    states.push_back(std::move(state));
+  }
+}
+
+bool StoredStates::has(const std::string &name) const {
+  if (name == stepCount)
+    return true;
+  for (const State &state : states)
+    if (name == state.name || (state.isBlocked && name == scalesOf(state.name)))
+      return true;
+  return false;
+}
+
+std::vector<std::string> StoredStates::ofGroup() const {
+  std::vector<std::string> names;
+  for (const State &state : states)
+    if (state.isOfGroup)
+      names.push_back(state.name);
+  return names;
+}
+
+StatesByName StoredStates::copy(const GroupStepper &stepper, int64_t param) const {
+  StatesByName result;
+  auto add = [&](const std::string &name) {
+    if (at::Tensor state = stepper.copyOfState(param, name); state.defined())
+      result.emplace(name, std::move(state));
+  };
+  add(stepCount);
+  // Others of the group may have got theirs.
+  if (result.empty())
+    return result;
+  for (const State &state : states) {
+    add(state.name);
+    if (state.isBlocked)
+      add(scalesOf(state.name));
+  }
+  return result;
+}
+
+static void loadStepCount(GroupStepper &stepper, int64_t param, int64_t number,
+                          const at::Tensor &given) {
+  TORCH_CHECK_VALUE(given.numel() == 1, "the state `step` of parameter ", number, " has ",
+                    given.numel(), " elements; it is one number");
+  const double count = given.item().toDouble();
+  TORCH_CHECK_VALUE(count >= 0 && count <= 0x1p53 && count == std::floor(count),
+                    "the step count of parameter ", number, " is ", count,
+                    "; it is a whole number from 0 to 2^53");
+  stepper.setStepCount(param, static_cast<int64_t>(count));
+}
+
+void StoredStates::load(GroupStepper &stepper, int64_t param, int64_t number,
+                        const at::Tensor &tensor, const StatesByName &given) const {
+  for (const auto &[name, value] : given)
+    if (!has(name)) {
+      std::vector<std::string> known{stepCount};
+      for (const State &state : states)
+        known.push_back(state.name);
+      TORCH_CHECK_VALUE(false, "parameter ", number, " has a state `", name, "`; the rule `", rule,
+                        "` has `", fmt::format("{}", fmt::join(known, "`, `")), "`");
+    }
+  for (const State &state : states) {
+    if (!state.isOf(tensor))
+      continue;
+    auto found = given.find(state.name);
+    TORCH_CHECK_VALUE(found != given.end(), "parameter ", number, " has no state `", state.name,
+                      "`; the rule `", rule, "` steps with all of its states or with none");
+    at::Tensor value = found->second;
+    // A state over elements has the parameter's shape and order in memory; torch has some in the
+    // order of the gradient's.
+    const bool same = value.sizes() == tensor.sizes();
+    if (state.isBlocked) {
+      auto scales = given.find(scalesOf(state.name));
+      TORCH_CHECK_VALUE(scales != given.end(), "the state `", state.name, "` of parameter ", number,
+                        " is not in blocks of codes, but the rule `", rule,
+                        "` stores it so here; "
+                        "give the optimizer the `storage` that the state was made with");
+      TORCH_CHECK_VALUE(same, "the state `", state.name, "` of parameter ", number, " is ",
+                        value.sizes(), ", but the parameter is ", tensor.sizes());
+      stepper.bindBlocks(param, state.name, state.dtype, value, scales->second);
+      continue;
+    }
+    if (std::optional<at::ScalarType> type = typeOf(state.dtype); type && !value.is_complex())
+      value = value.to(*type);
+    at::Tensor own = same ? at::empty_strided(tensor.sizes(), tensor.strides(), value.options())
+                          : at::empty_like(value, at::MemoryFormat::Contiguous);
+    own.copy_(value);
+    try {
+      stepper.bindState(param, state.name, own);
+    } catch (const c10::Error &error) {
+      TORCH_CHECK_VALUE(false, "the states of parameter ", number,
+                        " are not those of the rule: ", error.what_without_backtrace());
+    }
+  }
+  if (auto found = given.find(stepCount); found != given.end())
+    loadStepCount(stepper, param, number, found->second);
+}
