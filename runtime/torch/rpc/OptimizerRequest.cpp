@@ -3,6 +3,7 @@
 #include "runtime/torch/rpc/OptimizerRequest.h"
 
 #include <c10/util/Exception.h>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 using namespace updraft::torch_adapter;
@@ -18,6 +19,13 @@ static upd_dtype dtypeOf(const std::string &text) {
   __builtin_unreachable();
 }
 
+static double numberOf(const std::string &text) {
+  char *end;
+  const double value = std::strtod(text.c_str(), &end);
+  TORCH_CHECK_VALUE(!text.empty() && *end == 0, "`", text, "` is no number");
+  return value;
+}
+
 static GroupRequest parseGroup(const Json &json) {
   GroupRequest group;
   json.at("params").get_to(group.params);
@@ -26,7 +34,7 @@ static GroupRequest parseGroup(const Json &json) {
     group.settings.emplace_back(name, value.get<std::string>());
   for (const auto &[dtype, values] : json.at("hypers").items())
     for (const auto &[name, value] : values.items())
-      group.hypers[dtypeOf(dtype)].emplace_back(name, value.get<double>());
+      group.hypers[dtypeOf(dtype)].emplace_back(name, numberOf(value.get<std::string>()));
   json.at("source").get_to(group.source);
   json.at("sparse_refusal").get_to(group.sparseRefusal);
   json.at("dense_refusal").get_to(group.denseRefusal);

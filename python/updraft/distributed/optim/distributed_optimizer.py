@@ -129,9 +129,10 @@ class DistributedOptimizer(torch.optim.Optimizer):
         hook = self.register_load_state_dict_pre_hook(without_states)
         try:
             super().load_state_dict(state_dict)
-            for group in self.param_groups:
-                for name, value in self.defaults.items():
-                    group.setdefault(name, value)
+            # An older file may lack an option.
+            for group, known in zip(self.param_groups, before, strict=True):
+                for name, value in known.items():
+                    group.setdefault(name, self.defaults.get(name, value))
             states = unpacked_states(self._parts, loading[-1])
             remotes = made_remotes(self._parts, self.param_groups, self.options)
             try:

@@ -53,7 +53,13 @@ def request(
                 "settings": {
                     name: setting_literal(name, value) for name, value in settings.items()
                 },
-                "hypers": {name: hypers(optimizer, group, name) for name in _FLOATS},
+                # As text: JSON has no infinity.
+                "hypers": {
+                    storage: {name: str(value) for name, value in values.items()}
+                    for storage, values in (
+                        (storage, hypers(optimizer, group, storage)) for storage in _FLOATS
+                    )
+                },
                 "sparse_refusal": "" if sparse in (None, AS_DENSE) else sparse,
                 "sparse_as_dense": sparse == AS_DENSE,
                 "dense_refusal": correspondence.dense or "",

@@ -72,10 +72,10 @@ def assert_same(values, others):
 
 
 def assert_same_state(found, expected):
-    assert found["param_groups"] == expected["param_groups"]
-    assert found["state"].keys() == expected["state"].keys()
+    assert found["param_groups"] == expected["param_groups"], found["param_groups"]
+    assert found["state"].keys() == expected["state"].keys(), found["state"]
     for number, state in expected["state"].items():
-        assert [*found["state"][number]] == [*state]
+        assert {*found["state"][number]} == {*state}, (found["state"][number], state)
         for name, value in state.items():
             torch.testing.assert_close(found["state"][number][name], value, rtol=0, atol=0)
 
@@ -113,13 +113,17 @@ def test_other_workers_and_local_optimizers():
         for saved in (here.state_dict(), of_torch.state_dict()):
             again = DistributedOptimizer(kind, [*first, *second], **options)
             again.load_state_dict(saved)
-            assert_same_state(again.state_dict(), saved | {
-                "state": {
-                    number: {name: v for name, v in state.items() if v is not None}
-                    for number, state in saved["state"].items()
-                    if any(v is not None for v in state.values())
-                }
-            })
+            assert_same_state(
+                again.state_dict(),
+                saved
+                | {
+                    "state": {
+                        number: {name: v for name, v in state.items() if v is not None}
+                        for number, state in saved["state"].items()
+                        if any(v is not None for v in state.values())
+                    }
+                },
+            )
 
 
 @on_client
@@ -172,7 +176,7 @@ def test_rules_and_states_in_blocks():
     assert [*saved["state"][0]] == [
         "step", "exp_avg", "exp_avg.scale", "exp_avg_sq", "exp_avg_sq.scale"
     ]  # fmt: skip
-    local = [torch.nn.Parameter(value) for value in start]
+    local = [torch.nn.Parameter(value.clone()) for value in start]
     here = updraft.optimizer("AdamW", local, storage=storage)
     step_local(here, local)
     assert_same_state(saved, here.state_dict())
@@ -234,7 +238,7 @@ def refuses(optimizer, saved, message, kind=ValueError):
     groups = copy.copy(optimizer.param_groups)
     with pytest.raises(kind) as caught:
         optimizer.load_state_dict(saved)
-    assert str(caught.value) == message
+    assert str(caught.value) == message, caught.value
     assert optimizer.param_groups == groups
     assert_same_state(optimizer.state_dict(), before)
 
@@ -260,8 +264,8 @@ def test_damaged_states_are_refused():
         optimizer,
         damaged(2, "exp_avg", torch.zeros(16)),
         "states are not loaded on `worker2`: the states of parameter 2 are not those of the rule: "
-        "state `exp_avg` of parameter `0` has shape [16], but the parameter has [17]; "
-        "give a tensor of the same shape",
+        "state `exp_avg` of parameter `0` is [16], but the parameter is [17]; give a tensor of the "
+        "same shape and strides",
     )
     refuses(
         optimizer,
