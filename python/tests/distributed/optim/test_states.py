@@ -1,6 +1,7 @@
 """The states of distributed optimizers: other numbers of workers, local optimizers, and damage."""
 
 import copy
+import warnings
 
 import pytest
 import torch
@@ -379,3 +380,30 @@ def test_references_to_the_parameters_of_modules():
         found = gradients(context, rrefs[:2])
         optimizer.step(context)
     assert_same(collect_parameters(rrefs[:2]), [v - g for v, g in zip(values, found, strict=False)])
+
+
+class Own(torch.optim.SGD):
+    """Has no compiled rule: it may step in another way."""
+
+
+@on_client
+def test_classes_that_step_in_python():
+    first, second = on_two_workers()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        groups = [{"params": second}, {"params": first, "lr": 0.25}]
+        two = DistributedOptimizer(Own, groups, lr=0.5, momentum=0.5)
+        step(two, first, second)
+        saved = two.state_dict()
+        start = collect_parameters([*second, *first])
+        rrefs = on_one_worker(start)
+        one = DistributedOptimizer(
+            Own, [{"params": rrefs[:1]}, {"params": rrefs[1:]}], lr=0.125, momentum=0.5
+        )
+    assert [*saved["state"]] == [0, 1, 2]
+    assert saved["state"][0]["momentum_buffer"].shape == SHAPES[2]
+    one.load_state_dict(saved)
+    assert_same_state(one.state_dict(), saved)
+    step(two, first, second)
+    step(one, rrefs)
+    assert_same(collect_parameters(rrefs), collect_parameters([*second, *first]))

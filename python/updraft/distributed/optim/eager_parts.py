@@ -163,7 +163,7 @@ class EagerParts:
         return [number for group in range(last + 1) for number in remote.members_of(group)[1]]
 
     def states(self, remote: RemoteOptimizer) -> Any:
-        return rpc.rpc_async(remote.worker, _states, args=(remote.number,), timeout=remote.timeout)
+        return rpc.rpc_async(remote.worker, _states, args=(remote.number,))
 
     def packed(self, remote: RemoteOptimizer, answer: Any) -> dict[int, dict[str, Any]]:
         numbers = self._numbers(remote)
@@ -175,9 +175,7 @@ class EagerParts:
             for place, number in enumerate(self._numbers(remote))
             if number in states
         }
-        return rpc.rpc_async(
-            remote.worker, _load_states, args=(remote.number, own), timeout=remote.timeout
-        )
+        return rpc.rpc_async(remote.worker, _load_states, args=(remote.number, own))
 
     def accept(self, groups: Sequence[Group]) -> None:
         pass
