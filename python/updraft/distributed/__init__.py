@@ -11,10 +11,18 @@
 Started by `torchrun`; `docs/distributed.md` has the whole of it.
 """
 
-from . import autograd
+from . import autograd, backend
 from .calls import remote_async_call, remote_sync_call
 from .cloning import module_clone
 from .errors import DistributedError
+from .functions import call, call_async
+from .held import (
+    assign_parameter,
+    drop_parameter,
+    held_parameters,
+    hold_parameter,
+    parameter,
+)
 from .launch import auto_init_rpc
 from .meeting import barrier, synchronize
 from .parallel import parallelize, parallelize_async, parallelize_sync
@@ -44,11 +52,16 @@ __all__ = [
     "Part",
     "TensorDimensionPartitioner",
     "WorldInfo",
+    "assign_parameter",
     "auto_init_rpc",
     "autograd",
+    "backend",
     "barrier",
     "batch_partitioner",
+    "call",
+    "call_async",
     "dim_partitioner",
+    "drop_parameter",
     "exclusive_batch_partitioner",
     "get_local_rank",
     "get_local_world_size",
@@ -57,6 +70,8 @@ __all__ = [
     "get_world_info",
     "get_world_rank",
     "get_world_size",
+    "held_parameters",
+    "hold_parameter",
     "is_available",
     "mean_reducer",
     "module_clone",
@@ -65,6 +80,7 @@ __all__ = [
     "parallelize",
     "parallelize_async",
     "parallelize_sync",
+    "parameter",
     "rank_all",
     "rank_non_zero_only",
     "rank_zero_only",

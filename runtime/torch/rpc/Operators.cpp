@@ -1,8 +1,8 @@
 //===- Operators.cpp - What remote calls reach on a worker ------------------------------------===//
 // torch's RPC runs operators of the namespace `aten` with no Python on the way. The names here have
-// the version of the interface between client and worker. Each returns one value; errors are
-// std::runtime_error, whose text arrives as it is, with the type for the client before it.
+// the version of the interface between client and worker. Each returns one value.
 
+#include "runtime/torch/rpc/Answer.h"
 #include "runtime/torch/rpc/LocalOptimizer.h"
 #include "runtime/torch/rpc/RemoteParameters.h"
 
@@ -47,31 +47,6 @@ private:
   std::shared_mutex mutex;
   std::unordered_map<int64_t, std::shared_ptr<LocalOptimizer>> byNumber;
 };
-
-[[noreturn]] void fail(const char *type, const std::string &text) {
-  throw std::runtime_error(std::string(type) + ": " + text);
-}
-
-/// Calls `body`; what it throws becomes text for the client.
-template <typename Body> auto answering(const Body &body) -> decltype(body()) {
-  try {
-    return body();
-  } catch (const c10::ValueError &error) {
-    fail("ValueError", error.what_without_backtrace());
-  } catch (const c10::TypeError &error) {
-    fail("TypeError", error.what_without_backtrace());
-  } catch (const c10::IndexError &error) {
-    fail("IndexError", error.what_without_backtrace());
-  } catch (const c10::NotImplementedError &error) {
-    fail("NotImplementedError", error.what_without_backtrace());
-  } catch (const c10::Error &error) {
-    fail("RuntimeError", error.what_without_backtrace());
-  } catch (const std::exception &error) {
-    fail("RuntimeError", error.what());
-  } catch (...) {
-    fail("RuntimeError", "something that is no exception was thrown");
-  }
-}
 
 std::string make(int64_t number, const std::string &request, std::vector<at::Tensor> params) {
   auto optimizer =

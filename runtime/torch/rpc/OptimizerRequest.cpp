@@ -32,9 +32,11 @@ static GroupRequest parseGroup(const Json &json) {
   json.at("numbers").get_to(group.numbers);
   for (const auto &[name, value] : json.at("settings").items())
     group.settings.emplace_back(name, value.get<std::string>());
-  for (const auto &[dtype, values] : json.at("hypers").items())
+  for (const auto &[dtype, values] : json.at("hypers").items()) {
+    auto &hypers = group.hypers[dtypeOf(dtype)]; // which a rule may have none of
     for (const auto &[name, value] : values.items())
-      group.hypers[dtypeOf(dtype)].emplace_back(name, numberOf(value.get<std::string>()));
+      hypers.emplace_back(name, numberOf(value.get<std::string>()));
+  }
   json.at("source").get_to(group.source);
   json.at("sparse_refusal").get_to(group.sparseRefusal);
   json.at("dense_refusal").get_to(group.denseRefusal);

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import torch.distributed.rpc as rpc
-
 from ...optim.compiled import CompiledStep
 from ...optim.correspondence import Group
 from . import operators
@@ -40,7 +38,7 @@ class CompiledParts:
 
     def load(self, remote: RemoteOptimizer) -> Any:
         """Makes Updraft known on the worker; returns a future."""
-        return rpc.rpc_async(remote.worker, operators.load)
+        return operators.load_on(remote.worker)
 
     def create(self, remote: RemoteOptimizer, groups: Sequence[Group]) -> Any:
         """Makes a part; returns a future of what `take` takes."""

@@ -6,14 +6,26 @@ torch's RPC runs an operator of the namespace `aten` on the worker with no Pytho
 from typing import Any
 
 import torch
-from torch._C._distributed_rpc import PyRRef, WorkerInfo, _invoke_rpc_builtin
+from torch._C._distributed_rpc import (
+    PyRRef,
+    WorkerInfo,
+    _invoke_remote_builtin,
+    _invoke_rpc_builtin,
+)
+from torch.distributed import rpc
 
 from ...optim import adapter  # noqa: F401  Registers the operators.
 
 _VERSION = 1
 #: Takes the tensors themselves, of the worker that this is.
 create_here = torch.ops.updraft.create_here
+#: Calls a function on a worker, and has gradients recorded in any case.
+call_recorded = torch.ops.updraft.call_recorded
 _rref_id = torch.ops.updraft.rref_id
+
+
+def _qualified(name: str) -> str:
+    return f"aten::_updraft_{_VERSION}_{name}"
 
 
 def call(worker: WorkerInfo, name: str, *args: Any, timeout: float) -> Any:
@@ -23,7 +35,12 @@ def call(worker: WorkerInfo, name: str, *args: Any, timeout: float) -> Any:
         name: `step`, for the operator `aten::_updraft_1_step`.
         timeout: seconds; 0 waits for ever, and -1 is what `init_rpc` was given.
     """
-    return _invoke_rpc_builtin(worker, f"aten::_updraft_{_VERSION}_{name}", timeout, *args)
+    return _invoke_rpc_builtin(worker, _qualified(name), timeout, *args)
+
+
+def remote(worker: WorkerInfo, name: str, *args: Any) -> "PyRRef[Any]":
+    """Calls an operator on a worker, where its value stays, and returns a reference to that."""
+    return _invoke_remote_builtin(worker, _qualified(name), -1.0, *args)
 
 
 def reference(rref: "PyRRef[Any]") -> tuple[int, int]:
@@ -34,3 +51,14 @@ def reference(rref: "PyRRef[Any]") -> tuple[int, int]:
 
 def load() -> None:
     """Does nothing: to call it from afar loads this module."""
+
+
+def load_on(worker: WorkerInfo) -> Any:
+    """Has a worker know the operators, by Python if it does not; returns a future."""
+    ready = call(worker, "ready", timeout=-1.0)
+    try:
+        ready.wait()
+    except RuntimeError as error:
+        if "Cannot find" in str(error):
+            return rpc.rpc_async(worker, load)
+    return ready

@@ -1,0 +1,196 @@
+"""`updraft-torch-worker`: a member of a world of torch's RPC that has no Python."""
+
+import contextlib
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("torch")
+
+BUILD = pathlib.Path(__file__).resolve().parents[3] / "build" / "release"
+PROGRAM = BUILD / "bin" / "updraft-torch-worker"
+FUNCTIONS = BUILD / "python" / "torch" / "libtorch_worker_functions.so"
+CLIENT = pathlib.Path(__file__).with_name("torch_worker_client.py")
+PAGE = BUILD.parents[1] / "docs" / "distributed.md"
+LIMIT = 90  # seconds, for anything that a process does here
+
+pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="the worker is not built")
+
+
+def checks():
+    text = CLIENT.read_text()
+    return [line[4 : line.index("(")] for line in text.splitlines() if line[:10] == "def check_"]
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    return tmp_path_factory.mktemp("torch-worker")
+
+
+@pytest.fixture
+def start(start_in_module):
+    return start_in_module
+
+
+@pytest.fixture(scope="module")
+def start_in_module(cache):
+    """Starts a program as a member of a world; those that are left are ended."""
+    with contextlib.ExitStack() as stack:
+
+        def start(port, rank, *command, **variables):
+            environment = os.environ | {
+                "MASTER_ADDR": "localhost",
+                "MASTER_PORT": str(port),
+                "RANK": str(rank),
+                "WORLD_SIZE": "2",
+                "TP_SOCKET_IFNAME": "lo",
+                "UPDRAFT_CACHE_DIR": str(cache / "cache"),
+                "UPDRAFT_TEST_DIR": str(cache),
+                "OMP_NUM_THREADS": "1",
+            }
+            process = subprocess.Popen(
+                command,
+                env=environment | variables,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            stack.callback(process.kill)
+            return process
+
+        yield start
+
+
+def free_port():
+    with socket.socket() as server:
+        server.bind(("localhost", 0))
+        return server.getsockname()[1]
+
+
+def outcome(process):
+    out, err = process.communicate(timeout=LIMIT)
+    return process.returncode, out, err
+
+
+@pytest.fixture(scope="module")
+def world(start_in_module):
+    """What a client has found, and how the worker has ended."""
+    port = free_port()
+    command = [PROGRAM, "--name=ps", "--load", FUNCTIONS, "--rpc-threads=4"]
+    worker = start_in_module(port, 1, *command)
+    client = start_in_module(port, 0, sys.executable, CLIENT)
+    code, out, err = outcome(client)
+    assert code == 0, err
+    return json.loads(out.splitlines()[-1]), (port, *outcome(worker))
+
+
+@pytest.mark.parametrize("name", checks())
+def test_client(world, name):
+    results, _ = world
+    assert results[name] is None, results[name]
+
+
+def test_all_leave_together(world):
+    port, code, out, err = world[1]
+    assert (code, out) == (0, f"`ps` serves, 1 of 2 at localhost:{port}\n"), err
+
+
+def blocks_of_the_page(language):
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def test_the_page(start, cache):
+    program = cache / "page.py"
+    *blocks, _ = blocks_of_the_page("python")  # the last is for a world of Python
+    program.write_text("\n".join(blocks) + "\ntrain()\n")
+    port = free_port()
+    worker = start(port, 1, PROGRAM, "--name=ps")
+    code, _, err = outcome(start(port, 0, sys.executable, program))
+    assert code == 0, err
+    assert outcome(worker)[0] == 0
+
+
+def test_functions_of_the_page_are_those_that_are_loaded():
+    [block] = blocks_of_the_page("cpp")
+    text = CLIENT.with_name("torch_worker_functions.cpp").read_text()
+    parts = block.split("\n\n")
+    assert len(parts) == 3
+    assert [part for part in parts if part not in text] == []
+
+
+def test_the_worker_hosts_the_store(start):
+    port = free_port()
+    worker = start(port, 0, PROGRAM)
+    client = start(port, 1, sys.executable, CLIENT, "nothing")
+    assert outcome(client)[0] == 0
+    code, out, err = outcome(worker)
+    assert (code, out) == (0, f"`worker0` serves, 0 of 2 at localhost:{port}\n"), err
+
+
+def test_a_client_that_goes_away(start):
+    port = free_port()
+    worker = start(port, 1, PROGRAM, "--name=ps")
+    client = start(port, 0, sys.executable, CLIENT, "go away")
+    assert outcome(client)[0] == 0
+    code, _, err = outcome(worker)
+    assert code == 1
+    assert f"error: lost the world at localhost:{port}: " in err
+
+
+def test_a_worker_that_is_stopped(start):
+    port = free_port()
+    worker = start(port, 1, PROGRAM, "--name=ps")
+    client = start(port, 0, sys.executable, CLIENT, "wait")
+    assert client.stdout.readline() == "joined\n"
+    worker.send_signal(signal.SIGTERM)
+    code, out, _ = outcome(worker)
+    assert code == 128 + signal.SIGTERM
+    assert out.endswith("stopped by signal 15\n")
+    out, _ = client.communicate("go on\n", timeout=LIMIT)
+    assert out == "RuntimeError\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--store=localhost"], 105, "--store: `localhost` is not of the form HOST:PORT"),
+        (["--rank=2"], 105, "--rank: 2 is none of a world of 2"),
+        (["--rpc-threads=0"], 105, "--rpc-threads: Value 0 not in range"),
+        (["--library=none.so"], 2, "error: cannot use `none.so` as Updraft's library: none.so: "),
+        (["--load=none.so"], 2, "error: `none.so` does not load: none.so: "),
+        (["--timeout=1"], 1, "error: could not join the world at localhost:{port}: "),
+    ],
+)
+def test_bad_command_lines(start, arguments, code, message):
+    port = free_port()
+    worker = start(port, 1, PROGRAM, *arguments)
+    found, _, err = outcome(worker)
+    assert found == code, err
+    assert message.format(port=port) in err
+
+
+def undefined(path):
+    listing = subprocess.run(
+        ["nm", "-D", "--undefined-only", path], capture_output=True, text=True, check=True
+    )
+    return [line.split()[-1] for line in listing.stdout.splitlines()]
+
+
+def test_no_python_in_it():
+    [adapter] = (BUILD / "python" / "updraft").glob("libupdraft_torch-*.so")
+    for path in (PROGRAM, adapter, BUILD / "lib" / "libupdraft.so"):
+        symbols = undefined(path)
+        assert symbols
+        assert [name for name in symbols if name.startswith(("Py", "_Py"))] == []
+    loaded = subprocess.run(["ldd", PROGRAM], capture_output=True, text=True, check=True).stdout
+    names = [line.split()[0] for line in loaded.splitlines()]
+    assert "libtorch_cpu.so" in names
+    assert [name for name in names if name.startswith(("libpython", "libtorch_python"))] == []

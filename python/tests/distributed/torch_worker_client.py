@@ -1,0 +1,391 @@
+"""The client of a world whose other member, `ps`, is `updraft-torch-worker`.
+
+Run as a program it joins, does everything that is named `check_…`, leaves, and prints what each has
+come to, as JSON: null, or the text of an error.
+"""
+
+import copy
+import json
+import os
+import pathlib
+import re
+import sys
+import traceback
+
+import torch
+import torch.distributed.autograd as dist_autograd
+from torch.distributed import rpc
+from torch.nn import functional
+
+import updraft
+from updraft import distributed
+from updraft.distributed.optim import DistributedOptimizer
+
+PS = "ps"
+
+
+def fails(kind, pattern, function, *args, **kwargs):
+    """Asserts that a call fails, with a text that the pattern describes as a whole."""
+    try:
+        function(*args, **kwargs)
+    except kind as error:
+        assert re.fullmatch(pattern, str(error), re.DOTALL), str(error)
+    else:
+        raise AssertionError(f"no {kind.__name__}")
+
+
+class Net(torch.nn.Module):
+    """An embedding and a layer."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.table = torch.nn.Parameter(torch.randn(10, 7))
+        self.weight = torch.nn.Parameter(torch.randn(3, 7))
+        self.bias = torch.nn.Parameter(torch.zeros(3))
+
+    def forward(self, ids):
+        return functional.linear(functional.embedding(ids, self.table), self.weight, self.bias)
+
+
+class RemoteNet:
+    """The same with its parameters on the worker."""
+
+    def __init__(self, net, prefix):
+        self.rrefs = {
+            name: distributed.hold_parameter(PS, f"{prefix}.{name}", value)
+            for name, value in net.named_parameters()
+        }
+
+    def __call__(self, ids):
+        rows = distributed.call(PS, "embedding", ids, self.rrefs["table"])
+        return distributed.call(PS, "linear", rows, self.rrefs["weight"], bias=self.rrefs["bias"])
+
+
+def batches():
+    torch.manual_seed(1)
+    for _ in range(5):
+        yield torch.randint(0, 10, (6,)), torch.randint(0, 3, (6,))
+
+
+def train_both(prefix, local_kind, remote_kind, **options):
+    """Trains the same net here and there; asserts that no bit is different."""
+    local = Net()
+    there = RemoteNet(copy.deepcopy(local), prefix)
+    here = local_kind(local.parameters(), **options)
+    remote = DistributedOptimizer(remote_kind, list(there.rrefs.values()), **options)
+    for ids, labels in batches():
+        here.zero_grad()
+        functional.cross_entropy(local(ids), labels).backward()
+        here.step()
+        with dist_autograd.context() as context:
+            dist_autograd.backward(context, [functional.cross_entropy(there(ids), labels)])
+            remote.step(context)
+        for name, param in local.named_parameters():
+            assert torch.equal(there.rrefs[name].to_here(), param), name
+
+
+def check_training_equals_local_adamw():
+    train_both("adamw", updraft.optim.AdamW, torch.optim.AdamW, lr=0.05, weight_decay=0.1)
+
+
+def check_training_equals_local_torch():
+    train_both("sgd", torch.optim.SGD, torch.optim.SGD, lr=0.05, momentum=0.9, nesterov=True)
+
+
+def check_a_rule_is_compiled_there():
+    rule = "rule Halve() { update(param, grad) { next param = param / 2 } }"
+    path = pathlib.Path(os.environ["UPDRAFT_TEST_DIR"]) / "halve.upd"
+    path.write_text(rule)
+    rref = distributed.hold_parameter(PS, "halved", torch.tensor([[2.0, 4.0]]))
+    optimizer = DistributedOptimizer(path, [rref])
+    with dist_autograd.context() as context:
+        loss = distributed.call(PS, "linear", torch.ones(1, 2), rref).sum()
+        dist_autograd.backward(context, [loss])
+        optimizer.step(context)
+    assert rref.to_here().tolist() == [[1.0, 2.0]]
+
+
+def check_values_are_double_too():
+    rref = distributed.hold_parameter(PS, "double", torch.ones(2, 2, dtype=torch.float64))
+    result = distributed.call(PS, "linear", torch.eye(2, dtype=torch.float64), rref)
+    assert result.dtype == torch.float64
+    assert torch.equal(result, torch.ones(2, 2, dtype=torch.float64))
+
+
+def check_sparse_gradients():
+    table = torch.arange(12.0).reshape(6, 2)
+    rref = distributed.hold_parameter(PS, "rows", table)
+    optimizer = DistributedOptimizer(torch.optim.SGD, [rref], lr=1.0)
+    with dist_autograd.context() as context:
+        rows = distributed.call(PS, "embedding", torch.tensor([1, 4]), rref, sparse=True)
+        dist_autograd.backward(context, [rows.sum()])
+        optimizer.step(context)
+    table[[1, 4]] -= 1
+    assert torch.equal(rref.to_here(), table)
+
+
+def check_the_first_value_stays():
+    first = distributed.hold_parameter(PS, "shared", torch.zeros(2))
+    second = distributed.hold_parameter(PS, "shared", torch.ones(2))
+    third = distributed.parameter(PS, "shared")
+    distributed.assign_parameter(PS, "shared", torch.full((2,), 5.0))
+    for rref in (first, second, third):
+        assert rref.to_here().tolist() == [5.0, 5.0]
+    assert "shared" in distributed.held_parameters(PS)
+    assert distributed.drop_parameter(PS, "shared")
+    assert not distributed.drop_parameter(PS, "shared")
+    assert "shared" not in distributed.held_parameters(PS)
+    assert first.to_here().tolist() == [5.0, 5.0]
+
+
+def check_parameters_that_are_refused():
+    distributed.hold_parameter(PS, "taken", torch.zeros(2))
+    fails(
+        ValueError,
+        r"no parameter was made on `ps`: the parameter `taken` is there with shape \[2\] and type "
+        r"Float, and what was given has shape \[3\] and type Float",
+        distributed.hold_parameter,
+        PS,
+        "taken",
+        torch.zeros(3),
+    )
+    fails(
+        ValueError,
+        r"no parameter was made on `ps`: the parameter `ints` has type Long, for which there are "
+        r"no gradients; give floating-point or complex values",
+        distributed.hold_parameter,
+        PS,
+        "ints",
+        torch.zeros(3, dtype=torch.int64),
+    )
+    fails(
+        ValueError,
+        r"no parameter was made on `ps`: the parameter `coo` is sparse; give dense values",
+        distributed.hold_parameter,
+        PS,
+        "coo",
+        torch.eye(3).to_sparse(),
+    )
+    fails(
+        IndexError,
+        r"`ps` holds no parameter `none`; it holds .*`taken`.*",
+        distributed.parameter,
+        PS,
+        "none",
+    )
+    fails(
+        IndexError,
+        r"nothing was assigned on `ps`: this worker holds no parameter `none`",
+        distributed.assign_parameter,
+        PS,
+        "none",
+        torch.zeros(1),
+    )
+
+
+def check_arguments_that_are_refused():
+    x = torch.ones(1, 2)
+    for kind, text, args, kwargs in [
+        (
+            ValueError,
+            "this worker has no function `f`; it has `embedding`, `linear`, `spread`, `tower`",
+            ["f"],
+            {},
+        ),
+        (TypeError, "`linear` needs the argument `weight`", ["linear", x], {}),
+        (
+            TypeError,
+            "`linear` takes 3 positional arguments, and 4 were given",
+            ["linear", x, x, None, None],
+            {},
+        ),
+        (
+            TypeError,
+            "`linear` got two values for its argument `input`",
+            ["linear", x, x],
+            {"input": x},
+        ),
+        (TypeError, "`linear` has no argument `wait`", ["linear", x, x], {"wait": 1}),
+        (
+            TypeError,
+            "the argument `weight` of `linear` is Tensor, and something else was given",
+            ["linear", x, 3],
+            {},
+        ),
+        (
+            TypeError,
+            "the argument `sparse` of `embedding` is bool, and something else was given",
+            ["embedding", x, x],
+            {"sparse": "yes"},
+        ),
+    ]:
+        text = f"`{args[0]}` has failed on `ps`: {text}"
+        fails(kind, re.escape(text) + ".*", distributed.call, PS, *args, **kwargs)
+    fails(
+        TypeError,
+        r"argument 0 of `linear` is <class 'object'>; a function in C\+\+ takes tensors, references"
+        r" to tensors of its worker, numbers, strings, None, and lists of these",
+        distributed.call,
+        PS,
+        "linear",
+        object(),
+    )
+    fails(
+        ValueError,
+        r"argument 0 of `linear` refers to a tensor of `client`, and the function is called on "
+        r"`ps`; call it where its parameters are, or send the value: `to_here\(\)`",
+        distributed.call,
+        PS,
+        "linear",
+        rpc.RRef(x),
+    )
+
+
+def check_errors_of_a_function():
+    fails(
+        RuntimeError,
+        r"`linear` has failed on `ps`: .*mat1 and mat2 shapes cannot be multiplied .*",
+        distributed.call,
+        PS,
+        "linear",
+        torch.ones(2, 3),
+        torch.ones(2, 4),
+    )
+
+
+NO_PYTHON = r".*this worker has no Python and cannot call Python functions; call one that is .*"
+
+
+def check_python_functions_are_refused():
+    fails(RuntimeError, NO_PYTHON, rpc.rpc_sync, PS, len, args=([],))
+    fails(RuntimeError, NO_PYTHON, distributed.call, PS, len, [])
+    with dist_autograd.context():
+        fails(RuntimeError, NO_PYTHON, rpc.rpc_sync, PS, len, args=([],))
+
+
+def check_python_objects_are_refused():
+    rref = rpc.remote(PS, len, args=([],))
+    fails(RuntimeError, NO_PYTHON, rref.to_here)
+    with dist_autograd.context():
+        fails(RuntimeError, NO_PYTHON, rpc.remote(PS, len, args=([],)).to_here)
+
+
+def check_other_operators_are_refused():
+    x = torch.ones(2, requires_grad=True)
+    refused = r".*this worker does not run `aten::add`; it runs Updraft's operators alone, and .*"
+    fails(RuntimeError, refused, rpc.rpc_sync, PS, torch.add, args=(x, x))
+    with dist_autograd.context():
+        fails(RuntimeError, refused, rpc.rpc_sync, PS, torch.add, args=(x, x))
+    kept = r".*this worker keeps no result of `aten::add`; it has parameters to refer to: .*"
+    fails(RuntimeError, kept, rpc.remote(PS, torch.add, args=(x, x)).to_here)
+
+
+def check_a_backward_of_its_own_is_refused():
+    rref = distributed.hold_parameter(PS, "begun", torch.tensor(1.0))
+    with dist_autograd.context() as context:
+        fails(
+            RuntimeError,
+            r".*this worker begins no backward; call `torch.distributed.autograd.backward` on .*",
+            rref.backward,
+            context,
+        )
+
+
+def check_a_profiler_is_refused():
+    with torch.autograd.profiler_legacy.profile():
+        fails(
+            RuntimeError,
+            r".*this worker does not answer messages of type 0x115, as a profiler's are.*",
+            rpc.rpc_sync,
+            PS,
+            torch.add,
+            args=(torch.ones(1), torch.ones(1)),
+        )
+
+
+def check_functions_that_were_loaded():
+    rref = distributed.hold_parameter(PS, "scaled", torch.ones(2))
+    with dist_autograd.context() as context:
+        low, high, text = distributed.call(
+            PS, "spread", [rref, torch.full((2,), 3.0)], 2, float("inf"), [1, 2], "name", None
+        )
+        assert low.tolist() == [2.0, 2.0]
+        assert high.tolist() == [6.0, 6.0]
+        assert text == "inf 3 name"
+        dist_autograd.backward(context, [low.sum()])
+        assert dist_autograd.get_gradients(context) == {}
+        optimizer = DistributedOptimizer(torch.optim.SGD, [rref], lr=1.0)
+        optimizer.step(context)
+    assert rref.to_here().tolist() == [-1.0, -1.0]
+
+
+def check_the_function_of_the_page():
+    ids = torch.tensor([[0, 2], [1, 1]])
+    table, weight = torch.arange(6.0).reshape(3, 2) - 2, torch.tensor([[1.0, 10.0]])
+    there = [
+        distributed.hold_parameter(PS, name, value)
+        for name, value in [("table", table), ("tower", weight)]
+    ]
+    result = distributed.call(PS, "tower", ids, *there)
+    expected = functional.linear(functional.embedding(ids, table).mean(1).relu(), weight)
+    assert torch.equal(result, expected)
+
+
+def check_a_call_that_is_not_waited_for():
+    x = torch.ones(1, 2)
+    future = distributed.call_async(PS, "linear", x, x)
+    assert future.wait().tolist() == [[2.0]]
+
+
+def check_a_context_that_is_closed():
+    x = torch.ones(1, 2)
+    rref = distributed.hold_parameter(PS, "kept", x)
+    with dist_autograd.context() as context:
+        dist_autograd.backward(context, [distributed.call(PS, "linear", x, rref).sum()])
+    fails(
+        RuntimeError,
+        r".*Could not find autograd context with id: .*",
+        DistributedOptimizer(torch.optim.SGD, [rref], lr=1.0).step,
+        context,
+    )
+    assert torch.equal(rref.to_here(), x)
+
+
+def join():
+    rpc.init_rpc(
+        "client",
+        backend=rpc.BackendType.UPDRAFT,
+        rank=int(os.environ["RANK"]),
+        world_size=int(os.environ["WORLD_SIZE"]),
+    )
+
+
+def run_checks():
+    results = {}
+    for name, check in sorted(globals().items()):
+        if name.startswith("check_"):
+            try:
+                check()
+                results[name] = None
+            except Exception:
+                results[name] = traceback.format_exc()
+    return results
+
+
+if __name__ == "__main__":
+    join()
+    if sys.argv[1:] == ["go away"]:
+        distributed.held_parameters(PS)
+        os._exit(0)
+    if sys.argv[1:] == ["wait"]:
+        print("joined", flush=True)
+        sys.stdin.readline()
+        try:
+            distributed.held_parameters(PS)
+        except RuntimeError as error:
+            print(type(error).__name__, flush=True)
+        os._exit(0)
+    results = run_checks() if not sys.argv[1:] else {}
+    rpc.shutdown()
+    print(json.dumps(results))

@@ -1,0 +1,31 @@
+//===- torch_worker_functions.cpp - Functions that a worker loads ----------------------------===//
+// The first is that of docs/distributed.md.
+
+#include <ATen/ATen.h>
+#include <torch/library.h>
+
+#include <sstream>
+#include <tuple>
+
+static at::Tensor tower(const at::Tensor &ids, const at::Tensor &table, const at::Tensor &weight) {
+  return at::linear(at::embedding(table, ids).mean(1).relu(), weight);
+}
+
+TORCH_LIBRARY_FRAGMENT(updraft_functions, library) {
+  library.def("tower(Tensor ids, Tensor table, Tensor weight) -> Tensor", tower);
+}
+
+static std::tuple<at::Tensor, at::Tensor, std::string>
+spread(const std::vector<at::Tensor> &ends, const at::Scalar &factor, double limit,
+       at::IntArrayRef numbers, std::string text, const std::optional<at::Tensor> &offset) {
+  std::ostringstream said;
+  said << limit << ' ' << numbers[0] + numbers[1] << ' ' << text;
+  const at::Tensor low = ends[0] * factor;
+  return {offset ? low + *offset : low, ends[1] * factor, said.str()};
+}
+
+TORCH_LIBRARY_FRAGMENT(updraft_functions, library) {
+  library.def("spread(Tensor[] ends, Scalar factor, float limit, int[] numbers, str text, "
+              "Tensor? offset) -> (Tensor, Tensor, str)",
+              spread);
+}

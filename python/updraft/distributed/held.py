@@ -1,0 +1,69 @@
+"""Parameters that other workers hold, by name."""
+
+from typing import Any
+
+import torch
+from torch.distributed import rpc
+
+
+def _called(worker: str | int | rpc.WorkerInfo, failed: str, operator: str, *args: Any) -> Any:
+    from .optim import operators
+    from .optim.outcomes import gathered
+
+    to = rpc.api._to_worker_info(worker)
+    gathered({to.name: operators.load_on(to)}, "Updraft does not load on")
+    future = operators.call(to, operator, *args, timeout=-1.0)
+    return gathered({to.name: future}, failed)[to.name]
+
+
+def parameter(worker: str | int | rpc.WorkerInfo, name: str) -> "rpc.PyRRef[torch.Tensor]":
+    """Returns a reference to a parameter that a worker holds, as a distributed optimizer takes it.
+
+    Raises:
+        IndexError: the worker holds none of that name.
+    """
+    from .optim import operators
+
+    to = rpc.api._to_worker_info(worker)
+    held = _called(worker, "there is no parameter on", "names")
+    if name not in held:
+        others = ", ".join(f"`{other}`" for other in held) or "none"
+        raise IndexError(f"`{to.name}` holds no parameter `{name}`; it holds {others}")
+    return operators.remote(to, "parameter", name)
+
+
+def hold_parameter(
+    worker: str | int | rpc.WorkerInfo, name: str, value: torch.Tensor
+) -> "rpc.PyRRef[torch.Tensor]":
+    """Has a worker hold a parameter, and returns a reference to it.
+
+    When several clients ask for the same name, the values of the first are taken, and all refer to
+    one parameter. It stays until it is dropped, whether anyone refers to it or not.
+
+    Args:
+        worker: its name, number, or `WorkerInfo`; with Python or without.
+        name: the parameter's name on that worker.
+        value: its first values, which are copied; of a floating-point or complex type.
+
+    Raises:
+        ValueError: there is one of that name with another shape or type.
+    """
+    from .optim import operators
+
+    _called(worker, "no parameter was made on", "hold", name, value.detach())
+    return operators.remote(rpc.api._to_worker_info(worker), "parameter", name)
+
+
+def assign_parameter(worker: str | int | rpc.WorkerInfo, name: str, value: torch.Tensor) -> None:
+    """Overwrites the values of a parameter that a worker holds, while no step does."""
+    _called(worker, "nothing was assigned on", "assign", name, value.detach())
+
+
+def drop_parameter(worker: str | int | rpc.WorkerInfo, name: str) -> bool:
+    """Has a worker forget a parameter; references to it stay good. Returns whether it held one."""
+    return bool(_called(worker, "nothing was dropped on", "drop", name))
+
+
+def held_parameters(worker: str | int | rpc.WorkerInfo) -> list[str]:
+    """Returns the names of the parameters that a worker holds."""
+    return list(_called(worker, "no names come from", "names"))

@@ -1,0 +1,84 @@
+//===- Membership.cpp - A process's part in a world of torch's RPC ----------------------------===//
+// Does what torch.distributed.rpc.init_rpc does with the backend of
+// python/updraft/distributed/backend.py.
+
+#include "Membership.h"
+#include "AllowedCalls.h"
+
+#include <torch/csrc/distributed/autograd/context/container.h>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/rpc/rref_context.h>
+#include <torch/csrc/jit/mobile/type_parser.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <string_view>
+#include <thread>
+
+using namespace updraft::torch_worker;
+namespace rpc = torch::distributed::rpc;
+using std::chrono::milliseconds;
+
+/// How many have left; the store is there until they have, or this long.
+static constexpr const char *leftKey = "updraft_left";
+static constexpr milliseconds linger{5000};
+/// As poll() takes it: 0, which torch has for no limit, is over at once.
+static constexpr milliseconds unlimited{-1};
+/// As init_rpc does for the first world of a process.
+static constexpr const char *worldPrefix = "rpc_prefix_0";
+
+/// Whether torchrun itself hosts the store; then no member does.
+static bool launcherHostsStore(const WorkerOptions &options) {
+  auto is = [](const char *name, std::string_view value) {
+    const char *found = std::getenv(name);
+    return found && value == found;
+  };
+  return is("TORCHELASTIC_USE_AGENT_STORE", "True") && is("MASTER_ADDR", options.storeHost) &&
+         is("MASTER_PORT", std::to_string(options.storePort));
+}
+
+static c10::StrongTypePtr resolveType(const c10::QualifiedName &name) {
+  return {nullptr, c10::parseType(name.qualifiedName())};
+}
+
+Membership::Membership(const WorkerOptions &options)
+    : hostsStore(options.rank == 0 && !launcherHostsStore(options)), worldSize(options.worldSize) {
+  const milliseconds timeout(static_cast<int64_t>(options.timeout * 1000));
+  c10d::TCPStoreOptions storeOptions;
+  storeOptions.port = options.storePort;
+  storeOptions.isServer = hostsStore;
+  storeOptions.numWorkers = static_cast<size_t>(options.worldSize);
+  storeOptions.timeout = timeout;
+  storeOptions.multiTenant = true;
+  tcp = c10::make_intrusive<c10d::TCPStore>(options.storeHost, storeOptions);
+  store = c10::make_intrusive<c10d::PrefixStore>(worldPrefix, tcp);
+
+  const auto id = static_cast<rpc::worker_id_t>(options.rank);
+  torch::distributed::autograd::DistAutogradContainer::init(id);
+  rpc::TensorPipeRpcBackendOptions agentOptions(options.rpcThreads, std::nullopt, std::nullopt,
+                                                rpc::kDefaultRpcTimeoutSeconds, "env://");
+  agent = std::make_shared<rpc::TensorPipeAgent>(
+      store, options.name, id, options.worldSize, agentOptions,
+      std::unordered_map<std::string, rpc::DeviceMap>(), std::vector<c10::Device>(),
+      std::make_unique<AllowedCalls>());
+  rpc::RpcAgent::setCurrentRpcAgent(agent);
+  agent->setTypeResolver(std::make_shared<rpc::TypeResolver>(resolveType));
+  agent->start();
+}
+
+void Membership::waitForAll() {
+  tcp->setTimeout(unlimited);
+  agent->join(/*shutdown=*/true);
+  rpc::RRefContext::destroyInstance(/*ignoreRRefLeak=*/true);
+  stop();
+  rpc::RpcAgent::setCurrentRpcAgent(nullptr);
+
+  // Others may still be reading from the store that all have come.
+  tcp->setTimeout(linger);
+  store->add(leftKey, 1);
+  const auto end = std::chrono::steady_clock::now() + linger;
+  while (hostsStore && store->add(leftKey, 0) < worldSize && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(milliseconds(20));
+}
+
+void Membership::stop() { agent->shutdown(); }

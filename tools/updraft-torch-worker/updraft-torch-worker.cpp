@@ -1,0 +1,178 @@
+//===- updraft-torch-worker.cpp - A worker of torch's RPC that has no Python ------------------===//
+
+#include "Membership.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/util/Exception.h>
+#include <torch/version.h>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <filesystem>
+#include <thread>
+
+using namespace updraft::torch_worker;
+
+namespace {
+constexpr const char *footer = R"(
+Clients join with `torch.distributed.rpc.init_rpc(NAME, backend=rpc.BackendType.UPDRAFT, ...)` after
+`import updraft.distributed`. They hold parameters here, call functions on them, and step them. No
+one is asked who they are: use it in networks that only your own programs can reach.
+
+Examples:
+  updraft-torch-worker --name ps --rank 1 --world-size 2 --store trainer0:29500
+  RANK=1 WORLD_SIZE=2 MASTER_ADDR=trainer0 MASTER_PORT=29500 updraft-torch-worker --load ./mine.so
+
+Exit codes: 0 all have left together, 1 the world could not be joined or was lost, 2 a library does
+not load, 128 + N stopped by the signal N, otherwise from 100 an error in the command line.)";
+
+constexpr int lost = 1;
+constexpr int unusable = 2;
+
+/// Text of an error, without the backtrace that torch adds.
+std::string textOf(const std::exception &error) {
+  if (const auto *ours = dynamic_cast<const c10::Error *>(&error))
+    return ours->what_without_backtrace();
+  return error.what();
+}
+
+void addOptions(CLI::App &app, WorkerOptions &options, std::string &store) {
+  app.add_option("--name", options.name,
+                 "How others call this worker; `workerRANK` if it is left out");
+  app.add_option("--rank", options.rank, "Its number in the world")
+      ->envname("RANK")
+      ->required()
+      ->check(CLI::Range(0, 32767));
+  app.add_option("--world-size", options.worldSize, "How many processes the world has")
+      ->envname("WORLD_SIZE")
+      ->required()
+      ->check(CLI::Range(1, 32768));
+  app.add_option("--store", store,
+                 "Where the world meets, a host and port that rank 0 serves;\n"
+                 "$MASTER_ADDR:$MASTER_PORT if it is left out")
+      ->type_name("HOST:PORT");
+  app.add_option("--rpc-threads", options.rpcThreads,
+                 "Threads that answer requests; more than there are steps at a time, by 2")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  app.add_option("--compute-threads", options.computeThreads,
+                 "Threads of one operation; as torch chooses if it is left out")
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--timeout", options.timeout, "Seconds to wait for the others to join")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--library", options.library,
+                 "libupdraft.so; that of ../lib beside this program if it is left out")
+      ->envname("UPDRAFT_LIBRARY");
+  app.add_option("--load", options.loads,
+                 "A shared library whose operators of the namespace `updraft_functions`\n"
+                 "clients may call; several times")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+}
+
+/// Throws CLI::ValidationError.
+void parseStore(const std::string &text, WorkerOptions &options) {
+  const size_t colon = text.rfind(':');
+  int port = 0;
+  if (colon == 0 || colon == std::string::npos ||
+      !CLI::detail::lexical_cast(text.substr(colon + 1), port) || port < 1 || port > 65535)
+    throw CLI::ValidationError("--store", "`" + text + "` is not of the form HOST:PORT");
+  options.storeHost = text.substr(0, colon);
+  options.storePort = static_cast<uint16_t>(port);
+}
+
+void complete(WorkerOptions &options, std::string store) {
+  const char *host = std::getenv("MASTER_ADDR");
+  const char *port = std::getenv("MASTER_PORT");
+  if (store.empty())
+    store = fmt::format("{}:{}", host ? host : "localhost", port ? port : "29500");
+  parseStore(store, options);
+  if (options.rank >= options.worldSize)
+    throw CLI::ValidationError(
+        "--rank", fmt::format("{} is none of a world of {}", options.rank, options.worldSize));
+  if (options.name.empty())
+    options.name = fmt::format("worker{}", options.rank);
+  if (options.library.empty()) {
+    const auto program = std::filesystem::read_symlink("/proc/self/exe");
+    options.library = program.parent_path().parent_path() / "lib" / "libupdraft.so";
+  }
+}
+
+void loadLibraries(const WorkerOptions &options) {
+  // An operator of the adapter, whose functions are hidden.
+  c10::Stack stack{options.library};
+  c10::Dispatcher::singleton().findSchemaOrThrow("updraft::load_library", "").callBoxed(&stack);
+  for (const std::string &file : options.loads)
+    if (!dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL))
+      throw std::runtime_error(fmt::format("`{}` does not load: {}", file, dlerror()));
+}
+
+/// SIGTERM and SIGINT go to one thread, which ends the process when what runs has ended. To be
+/// called before there are other threads.
+void stopAtSignals(const std::atomic<Membership *> &membership) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::thread([signals, &membership] {
+    int number = 0;
+    sigwait(&signals, &number);
+    if (Membership *joined = membership)
+      joined->stop();
+    fmt::print("stopped by signal {}\n", number);
+    std::fflush(stdout);
+    std::_Exit(128 + number);
+  }).detach();
+}
+} // namespace
+
+int main(int argc, char **argv) {
+  CLI::App app("A worker of torch's RPC without Python: holds parameters, computes functions of "
+               "them, and steps them with compiled rules.");
+  app.footer(footer);
+  app.set_version_flag("--version", "updraft-torch-worker for torch " TORCH_VERSION);
+  WorkerOptions options;
+  std::string store;
+  addOptions(app, options, store);
+  try {
+    app.parse(argc, argv);
+    complete(options, store);
+  } catch (const CLI::ParseError &error) {
+    return app.exit(error);
+  }
+
+  try {
+    loadLibraries(options);
+  } catch (const std::exception &error) {
+    fmt::print(stderr, "error: {}\n", textOf(error));
+    return unusable;
+  }
+  if (options.computeThreads)
+    at::set_num_threads(options.computeThreads);
+
+  static std::atomic<Membership *> membership = nullptr;
+  stopAtSignals(membership);
+  try {
+    membership = new Membership(options); // for the signals, until the process ends
+    fmt::print("`{}` serves, {} of {} at {}:{}\n", options.name, options.rank, options.worldSize,
+               options.storeHost, options.storePort);
+    std::fflush(stdout);
+    membership.load()->waitForAll();
+  } catch (const std::exception &error) {
+    fmt::print(stderr, "error: {} {}:{}: {}\n",
+               membership ? "lost the world at" : "could not join the world at", options.storeHost,
+               options.storePort, textOf(error));
+    std::fflush(stderr);
+    // Threads of the agent are still there.
+    std::_Exit(lost);
+  }
+  return 0;
+}
