@@ -3,6 +3,9 @@
 #include "runtime/torch/rpc/CompiledRule.h"
 
 #include "runtime/torch/Library.h"
+#include "runtime/torch/rpc/SourceFolder.h"
+
+#include <c10/util/Exception.h>
 
 using namespace updraft::torch_adapter;
 
@@ -27,7 +30,19 @@ RulePointer updraft::torch_adapter::compileRule(const RuleChoices &choices,
   options.storage_count = storage.size();
   options.numerics = choices.numerics.c_str();
   upd_rule *rule = nullptr;
-  check(Library::get().upd_compile(source.data(), source.size(), choices.filename.c_str(), &options,
-                                   &rule));
+  auto compile = [&](const std::string &filename) {
+    check(Library::get().upd_compile(source.data(), source.size(), filename.c_str(), &options,
+                                     &rule));
+  };
+  if (choices.files.empty()) {
+    compile(choices.filename);
+    return RulePointer(rule);
+  }
+  const SourceFolder folder(choices.files);
+  try {
+    compile(folder.pathOf(choices.filename.substr(choices.filename.rfind('/') + 1)));
+  } catch (const c10::ValueError &error) {
+    TORCH_CHECK_VALUE(false, folder.withoutFolder(error.what_without_backtrace()));
+  }
   return RulePointer(rule);
 }

@@ -18,6 +18,8 @@ struct RuleChoices {
   std::string rule;     ///< empty: the only one of the text
   std::string numerics;
   std::vector<std::pair<std::string, upd_dtype>> storage; ///< of states
+  /// Names and texts of what is imported, beside the rule's text; it imports nothing else.
+  std::vector<std::pair<std::string, std::string>> files;
 };
 
 /// Names and values, as the language writes them.

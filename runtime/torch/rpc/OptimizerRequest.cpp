@@ -57,6 +57,8 @@ OptimizerRequest OptimizerRequest::parse(const std::string &text) {
     json.at("numerics").get_to(rule.numerics);
     for (const auto &[name, dtype] : json.at("storage").items())
       rule.storage.emplace_back(name, dtypeOf(dtype.get<std::string>()));
+    for (const auto &[name, text] : json.at("files").items())
+      rule.files.emplace_back(name, text.get<std::string>());
     json.at("count_versions").get_to(request.countVersions);
     for (const Json &group : json.at("groups"))
       request.groups.push_back(parseGroup(group));

@@ -9,6 +9,7 @@ from ...compiler import setting_literal
 from ...optim.buckets import STORAGE
 from ...optim.compiled import CompiledStep
 from ...optim.correspondence import AS_DENSE, Group, reader
+from .imports import Imports
 
 # Of each storage type, one that hyperparameters are read for: a default may depend on it.
 _FLOATS = {name: dtype for dtype, name in STORAGE.items() if not dtype.is_complex}
@@ -39,6 +40,7 @@ def request(
             numbers among all of the optimizer.
     """
     correspondence = optimizer.correspondence
+    imports = Imports()
     packed: list[dict[str, Any]] = []
     for group, (places, numbers) in zip(groups, members, strict=True):
         sparse = correspondence.sparse_of(group)
@@ -47,7 +49,9 @@ def request(
         )
         packed.append(
             {
-                "source": source.text.decode(),
+                "source": imports.bundled(
+                    source.text.decode(), correspondence.definition._filename
+                ),
                 "params": list(places),
                 "numbers": list(numbers),
                 "settings": {
@@ -70,6 +74,7 @@ def request(
     return json.dumps(
         {
             "filename": definition._filename,
+            "files": imports.files,
             "rule": definition._rule or "",
             "numerics": correspondence.numerics,
             "storage": {
