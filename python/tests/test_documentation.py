@@ -57,7 +57,7 @@ def one_thread():
 
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
-SHOWN = {"python.md": 2, "tutorials/first_rule.md": 4}
+SHOWN = {"python.md": 2, "tutorials/first_rule.md": 4, "tutorials/qhm.md": 2}
 
 
 @pytest.mark.parametrize("name", SHOWN)
