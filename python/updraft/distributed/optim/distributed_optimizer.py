@@ -46,6 +46,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
             the class says to its arguments.
     """
 
+    param_groups: list[Group]
     remote_optimizers: list[RemoteOptimizer]
     #: Whether steps are compiled.
     is_functional_optim: bool = True
