@@ -13,6 +13,7 @@
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/view_as_complex.h>
+#include <c10/util/ScopeExit.h>
 
 #include <algorithm>
 #include <atomic>
@@ -172,29 +173,40 @@ void GroupStepper::takeGradient(size_t index, at::Tensor grad) {
   table.set(index, view, real->storage());
 }
 
-int64_t GroupStepper::step() { return stepFrom(nullptr, true); }
-
-int64_t GroupStepper::stepWith(const std::vector<at::Tensor> &grads, bool countVersions) {
-  TORCH_CHECK_VALUE(grads.size() == params.size(), "there are ", grads.size(), " gradients for ",
-                    params.size(), " parameters");
-  return stepFrom(grads.data(), countVersions);
+int64_t GroupStepper::step() {
+  std::lock_guard lock(mutex);
+  return take(nullptr) ? applyTaken(true) : Moved;
 }
 
-/// `grads` null: those that `.grad` has.
-int64_t GroupStepper::stepFrom(const at::Tensor *grads, bool countVersions) {
+bool GroupStepper::prepare(const std::vector<at::Tensor> &grads) {
   std::lock_guard lock(mutex);
-  // References last until the step is done: another thread may replace `.grad`.
-  struct Drop {
-    GroupStepper &stepper;
-    bool done = false; // with those in the table
-    ~Drop() {
-      stepper.held.clear();
-      stepper.rowGrads.clear();
-      if (!done)
-        stepper.table.drop(0, stepper.table.size());
-      stepper.table.forgetUnusual();
-    }
-  } drop{*this};
+  TORCH_CHECK_VALUE(grads.size() == params.size(), "there are ", grads.size(), " gradients for ",
+                    params.size(), " parameters");
+  return take(grads.data());
+}
+
+int64_t GroupStepper::apply(bool countVersions) {
+  std::lock_guard lock(mutex);
+  return applyTaken(countVersions);
+}
+
+void GroupStepper::abandon() {
+  std::lock_guard lock(mutex);
+  drop();
+}
+
+void GroupStepper::drop() {
+  held.clear();
+  rowGrads.clear();
+  table.drop(0, table.size());
+  table.forgetUnusual();
+}
+
+/// Takes references to gradients, which last until the step is done: another thread may replace
+/// `.grad`. `grads` null: those that `.grad` has. Returns false, with nothing taken, if a parameter
+/// or a state has moved.
+bool GroupStepper::take(const at::Tensor *grads) {
+  auto undo = c10::make_scope_exit([this] { drop(); });
   struct Found {
     std::atomic<bool> moved = false, unusual = false, counted = false;
   } found;
@@ -228,7 +240,7 @@ int64_t GroupStepper::stepFrom(const at::Tensor *grads, bool countVersions) {
     forParts(*intraOpPool(), params.size(), paramsPerPart, look);
   }
   if (found.moved)
-    return Moved;
+    return false;
   if (found.counted)
     readCounts();
   for (size_t i = 0; i < params.size() && (found.unusual || !denseRefusal.empty()); ++i) {
@@ -236,6 +248,17 @@ int64_t GroupStepper::stepFrom(const at::Tensor *grads, bool countVersions) {
     if (table.isUnusual(i))
       takeGradient(i, grads ? grads[i] : gradOf(params[i]));
   }
+  undo.release();
+  return true;
+}
+
+int64_t GroupStepper::applyTaken(bool countVersions) {
+  auto forget = c10::make_scope_exit([this] {
+    held.clear();
+    rowGrads.clear();
+    table.forgetUnusual();
+  });
+  auto undo = c10::make_scope_exit([this] { table.drop(0, table.size()); });
   check(Library::get().upd_optimizer_step_rows(handle->optimizer, table.grads(), table.size(),
                                                rowGrads.data(), rowGrads.size()));
   check(Library::get().upd_optimizer_get_steps(handle->optimizer, reached.data(), reached.size()));
@@ -251,7 +274,7 @@ int64_t GroupStepper::stepFrom(const at::Tensor *grads, bool countVersions) {
     }
     table.drop(begin, end);
   });
-  drop.done = true;
+  undo.release();
   if (!anyFresh)
     return Done;
   for (size_t i = 0; i < params.size(); ++i)

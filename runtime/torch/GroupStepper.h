@@ -45,10 +45,18 @@ public:
   /// error is thrown before anything is written.
   int64_t step();
 
-  /// The same with a gradient for each parameter, or an undefined tensor, whatever `.grad` is: a
-  /// step that no Python is waited for. `countVersions`: parameters and states are known to
-  /// autograd as changed.
-  int64_t stepWith(const std::vector<at::Tensor> &grads, bool countVersions);
+  /// The two halves of a step with a gradient for each parameter, or an undefined tensor, whatever
+  /// `.grad` is; no Python is waited for. Several objects can step together: what is refused is
+  /// refused by `prepare`, which writes nothing. One thread does both, and keeps others from
+  /// stepping between them.
+  ///
+  /// Returns whether parameters and states are where they were; if not, or where it throws, there
+  /// is nothing to apply.
+  bool prepare(const std::vector<at::Tensor> &grads);
+  /// `countVersions`: parameters and states are known to autograd as changed.
+  int64_t apply(bool countVersions);
+  /// In place of `apply`.
+  void abandon();
 
   /// The parameters, by number, that got their states in steps since the last call.
   std::vector<int64_t> takeFresh();
@@ -93,7 +101,9 @@ private:
   /// Who knows of a parameter's states; New ones are of the step that runs.
   enum class StateOrigin : uint8_t { None, New, Known };
 
-  int64_t stepFrom(const at::Tensor *grads, bool countVersions);
+  bool take(const at::Tensor *grads);
+  int64_t applyTaken(bool countVersions);
+  void drop();
   bool hasOtherCount(size_t index) const;
   void readCounts();
   void takeGradient(size_t index, at::Tensor grad);

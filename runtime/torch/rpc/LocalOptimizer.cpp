@@ -95,6 +95,21 @@ std::string LocalOptimizer::parts() const {
   return result;
 }
 
+/// Makes all buckets ready to step, or none.
+void LocalOptimizer::prepare(const std::vector<std::vector<at::Tensor>> &grads) {
+  size_t ready = 0;
+  try {
+    for (; ready < buckets.size(); ++ready)
+      TORCH_CHECK(buckets[ready].stepper->prepare(grads[ready]),
+                  "a parameter has other memory than when the optimizer was made; make another "
+                  "optimizer after `.data` of a parameter was set");
+  } catch (...) {
+    for (size_t i = 0; i < ready; ++i)
+      buckets[i].stepper->abandon();
+    throw;
+  }
+}
+
 int64_t LocalOptimizer::step(int64_t number, int64_t before, const std::vector<double> &hypers) {
   // The container refuses a context that it does not know, which here is no error.
   DistAutogradContainer &container = DistAutogradContainer::getInstance();
@@ -104,29 +119,23 @@ int64_t LocalOptimizer::step(int64_t number, int64_t before, const std::vector<d
   } catch (const c10::Error &) {
     return 0;
   }
-  std::lock_guard guard(mutex);
-  if (applied.count(number, context) > before)
-    return alreadyApplied;
-
-  // References to gradients are dropped when the locks have been: to drop the last one may wait for
-  // Python.
-  struct Drop {
-    std::vector<Bucket> &buckets;
-    ~Drop() {
-      for (Bucket &bucket : buckets)
-        bucket.grads.clear();
-    }
-  } drop{buckets};
+  // Dropped when no lock is held: to drop the last reference to a tensor may wait for Python.
   const c10::Dict<at::Tensor, at::Tensor> held = context->getGradients();
+  std::vector<std::vector<at::Tensor>> grads; // of each bucket
   std::vector<size_t> places;
-  for (Bucket &bucket : buckets)
+  for (const Bucket &bucket : buckets) {
+    std::vector<at::Tensor> &some = grads.emplace_back();
     for (size_t place : bucket.params) {
       auto found = held.find(params[place]);
-      bucket.grads.push_back(found == held.end() ? at::Tensor() : found->value());
+      some.push_back(found == held.end() ? at::Tensor() : found->value());
       if (found != held.end())
         places.push_back(place);
     }
+  }
 
+  std::lock_guard guard(mutex);
+  if (applied.count(number, context) > before)
+    return alreadyApplied;
   auto given = hypers.begin();
   for (Bucket &bucket : buckets) {
     const size_t count = Library::get().upd_rule_hyper_count(bucket.rule.get());
@@ -139,11 +148,13 @@ int64_t LocalOptimizer::step(int64_t number, int64_t before, const std::vector<d
     return 0;
   {
     dist::StorageLocks::Guard exclusive(locks, places);
+    prepare(grads);
+    // From here on it counts as applied: whatever goes wrong, a second try would apply a part
+    // twice.
+    applied.set(number, context, before + 1);
     for (Bucket &bucket : buckets)
-      TORCH_CHECK(bucket.stepper->stepWith(bucket.grads, countVersions) != GroupStepper::Moved,
-                  "a parameter has other memory than when the optimizer was made");
+      bucket.stepper->apply(countVersions);
   }
-  applied.set(number, context, before + 1);
   return static_cast<int64_t>(places.size());
 }
 

@@ -59,13 +59,13 @@ private:
     RulePointer rule;
     StoredStates states;
     c10::intrusive_ptr<GroupStepper> stepper;
-    std::vector<at::Tensor> grads; ///< of the step that runs
   };
 
+  void prepare(const std::vector<std::vector<at::Tensor>> &grads);
   void addBucket(const OptimizerRequest &request, size_t group, upd_dtype dtype,
                  const std::vector<size_t> &members);
 
-  std::mutex mutex; ///< of all but the parameters' memory
+  std::mutex mutex; ///< of steps, states and `applied`; the rest stays as it was made
   std::vector<at::Tensor> params;
   dist::StorageLocks locks;
   std::vector<Bucket> buckets;

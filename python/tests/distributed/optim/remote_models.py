@@ -63,6 +63,12 @@ def fill(rref, value):
         rref.local_value().fill_(value)
 
 
+def move(rref):
+    """Gives a parameter other memory."""
+    param = rref.local_value()
+    param.data = param.data.clone()
+
+
 def attributes(rref):
     """The gradient and the version of a parameter."""
     param = rref.local_value()

@@ -7,7 +7,7 @@ import torch
 import torch.distributed.autograd as dist_autograd
 import torch.distributed.rpc as rpc
 from clients import on_client
-from remote_models import backward, parameters
+from remote_models import backward, move, parameters
 
 from updraft.distributed.optim import DistributedOptimizer, Options
 
@@ -156,4 +156,25 @@ def test_what_a_rule_says_reaches_the_client_and_nothing_is_stepped():
         assert torch.equal(rrefs[0].to_here(), before)
         optimizer.param_groups[0]["lr"] = 1.0
         optimizer.step(context)
+    assert not torch.equal(rrefs[0].to_here(), before)
+
+
+@on_client
+def test_nothing_is_stepped_where_one_parameter_cannot_be():
+    rrefs = [*parameters("worker1", (3,)), *parameters("worker1", (4,), dtype=torch.float64)]
+    before = rrefs[0].to_here().clone()
+    optimizer = DistributedOptimizer(torch.optim.SGD, rrefs)
+    with dist_autograd.context() as context:
+        backward(context, rrefs)
+        rpc.rpc_sync("worker1", move, args=(rrefs[1],))
+        for _ in range(2):
+            refuses(
+                RuntimeError,
+                "nothing was stepped on `worker1`: a parameter has other memory than when the "
+                "optimizer was made; make another optimizer after `.data` of a parameter was set",
+                optimizer.step,
+                context,
+            )
+            assert torch.equal(rrefs[0].to_here(), before)
+        DistributedOptimizer(torch.optim.SGD, rrefs).step(context)
     assert not torch.equal(rrefs[0].to_here(), before)
