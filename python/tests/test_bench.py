@@ -103,3 +103,19 @@ def test_a_python_without_torch_is_an_error(tmp_path):
     result = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert result.returncode == 1
     assert "error: the Python peer failed at `hello`: no answer" in result.stderr
+
+
+def test_distributed_steps(tmp_path):
+    rows, _ = rows_of(tmp_path, "distributed-adagrad-50x10k")
+    assert implementations(rows, "distributed-adagrad-50x10k") == [
+        "updraft",
+        "torch functional",
+        "torch eager",
+        "empty call",
+        "updraft, 1 spinning",
+        "empty, 1 spinning",
+        "updraft, 3 spinning",
+        "empty, 3 spinning",
+        "best, 1 spinning",
+        "best, 3 spinning",
+    ]

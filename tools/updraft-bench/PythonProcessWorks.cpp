@@ -73,8 +73,8 @@ std::vector<Row> runMemory(const BenchOptions &options) {
 
 std::vector<Work> updraft::bench::pythonProcessWorks() {
   return {{"python-first-step", "what a first step takes more than later ones, nothing cached",
-           runFirstStep, /*inPython=*/true},
+           runFirstStep, /*group=*/"python"},
           {"python-memory", "peak of a step above states, one tensor of 50 M f32", runMemory,
-           /*inPython=*/true},
-          {"python-import", "`import updraft`, without torch", runImport, /*inPython=*/true}};
+           /*group=*/"python"},
+          {"python-import", "`import updraft`, without torch", runImport, /*group=*/"python"}};
 }

@@ -162,7 +162,7 @@ std::vector<Work> updraft::bench::pythonStepWorks() {
                     work.fresh ? ", gradients of a backward" : "");
     works.push_back({work.name, std::move(description),
                      [work](const BenchOptions &options) { return run(options, work); },
-                     /*inPython=*/true});
+                     /*group=*/"python"});
   }
   return works;
 }

@@ -36,7 +36,9 @@ struct Work {
   std::string name;
   std::string description;
   std::function<std::vector<Row>(const BenchOptions &)> run;
-  bool inPython = false; // it needs BenchOptions::python, and takes long
+  /// Works that are run where this is asked for, by its name: they take long, and need
+  /// BenchOptions::python. Empty: those that are run where nothing is asked for.
+  std::string group = {};
 };
 
 std::vector<Work> stepWorks();
@@ -44,6 +46,7 @@ std::vector<Work> rowWorks();
 std::vector<Work> compileWorks();
 std::vector<Work> pythonStepWorks();
 std::vector<Work> pythonProcessWorks();
+std::vector<Work> distributedWorks();
 
 /// The body of the fresh process that compileWorks starts: compiles `ruleFile` with the cache in
 /// `cacheDir` (may be empty) and prints the milliseconds.

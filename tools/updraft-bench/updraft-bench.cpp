@@ -39,7 +39,8 @@ struct Options {
 
 std::vector<Work> allWorks() {
   std::vector<Work> works = stepWorks();
-  for (auto more : {rowWorks(), compileWorks(), pythonStepWorks(), pythonProcessWorks()})
+  for (auto more :
+       {rowWorks(), compileWorks(), pythonStepWorks(), pythonProcessWorks(), distributedWorks()})
     std::move(more.begin(), more.end(), std::back_inserter(works));
   return works;
 }
@@ -52,7 +53,7 @@ std::vector<Work> chosenWorks(const std::vector<std::string> &names) {
   };
   std::vector<Work> works = allWorks();
   std::erase_if(works, [&](const Work &work) {
-    return !(named(work.name) || (work.inPython ? named("python") : names.empty()));
+    return !(named(work.name) || (work.group.empty() ? names.empty() : named(work.group)));
   });
   return works;
 }
@@ -64,7 +65,8 @@ void addOptions(CLI::App &app, Options &options) {
     names.push_back(work.name);
     list += fmt::format("\n  {:<34}{}", work.name, work.description);
   }
-  names.push_back("python");
+  for (const char *group : {"python", "distributed"})
+    names.emplace_back(group);
   list += fmt::format("\n  {:<34}{}", "python", "every work whose name begins with `python-`");
   app.add_option("WORK", options.works, list)->check(CLI::IsMember(names))->type_name("");
   app.add_flag("--quick", options.bench.quick, "Small sizes and few rounds");
@@ -122,8 +124,8 @@ int main(int argc, char **argv) {
     bench.threads = updraft::runtime::ThreadPool::defaultThreadCount();
     std::optional<PythonPeer> torch, jax;
     const std::string scripts = bench.pythonScripts = UPDRAFT_BENCH_SCRIPTS;
-    const bool inPython =
-        std::any_of(works.begin(), works.end(), [](const Work &work) { return work.inPython; });
+    const bool inPython = std::any_of(works.begin(), works.end(),
+                                      [](const Work &work) { return work.group == "python"; });
     bench.limitLibrary = UPDRAFT_LIMIT_LIBRARY;
     bench.python = options.python.empty() ? UPDRAFT_BENCH_PYTHON : options.python;
     if (!options.python.empty() || inPython)

@@ -25,6 +25,15 @@ _LEFT = "updraft_left"
 _LINGER = 5.0
 
 
+#: The names under which this process has joined worlds of this backend.
+_worlds: list[str] = []
+
+
+def has_joined() -> bool:
+    """Whether this process is a member of such a world. All members know Updraft's operators."""
+    return bool(_worlds)
+
+
 def _make_options(rpc_timeout: float, init_method: str, **kwargs: Any) -> Any:
     return Options(rpc_timeout=rpc_timeout, init_method=init_method, **kwargs)
 
@@ -51,6 +60,10 @@ def _join(
             f"the backend {NAME} moves tensors between CPUs alone; leave out `device_maps` and "
             "`devices`"
         )
+    # Nobody could load them here later.
+    from .optim import operators  # noqa: F401
+
+    _worlds.append(name)
     agent = rpc.TensorPipeAgent(store, name, rank, world_size, rpc_backend_options, {}, [])
     # Starts to answer, which some that have joined may already wait for.
     rpc.api._init_rpc_states(agent)

@@ -178,3 +178,31 @@ def test_nothing_is_stepped_where_one_parameter_cannot_be():
             assert torch.equal(rrefs[0].to_here(), before)
         DistributedOptimizer(torch.optim.SGD, rrefs).step(context)
     assert not torch.equal(rrefs[0].to_here(), before)
+
+
+@on_client
+def test_a_step_of_nothing_does_not_count():
+    rrefs = parameters("worker1", (3,))
+    before = rrefs[0].to_here().clone()
+    optimizer = DistributedOptimizer(torch.optim.SGD, rrefs)
+    with dist_autograd.context() as context:
+        with pytest.warns(UserWarning, match="has no gradient of any parameter"):
+            optimizer.step(context)
+        backward(context, rrefs)
+        optimizer.step(context)
+    assert not torch.equal(rrefs[0].to_here(), before)
+    optimizer.zero_grad()
+
+
+@on_client
+def test_a_group_that_cannot_be_read_steps_nothing():
+    rrefs = [*parameters("worker1", (3,)), *parameters("worker2", (4,))]
+    before = rrefs[0].to_here().clone()
+    groups = [{"params": rrefs[:1]}, {"params": rrefs[1:]}]
+    optimizer = DistributedOptimizer(torch.optim.SGD, groups)
+    with dist_autograd.context() as context:
+        backward(context, rrefs)
+        optimizer.param_groups[1]["lr"] = None
+        with pytest.raises(TypeError):
+            optimizer.step(context)
+        assert torch.equal(rrefs[0].to_here(), before)

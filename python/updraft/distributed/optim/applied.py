@@ -28,7 +28,8 @@ class AppliedContexts:
         self._counts: dict[int, int] = {}
 
     def __getitem__(self, context_id: int) -> int:
-        return self._counts.get(context_id, 0)
+        with self._lock:
+            return self._counts.get(context_id, 0)
 
     def __setitem__(self, context_id: int, count: int) -> None:
         with self._lock:

@@ -1,5 +1,6 @@
 """How the parts of an optimizer are made and stepped where its rule is compiled."""
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -49,16 +50,19 @@ class CompiledParts:
         """Takes what the worker has answered."""
         remote.set_parts(answer)
 
-    def step(
-        self, remote: RemoteOptimizer, groups: Sequence[Group], context_id: int, before: int
-    ) -> Any:
-        """Steps a part; returns a future of the number of parameters that were stepped."""
-        values = [
+    def asked(self, remote: RemoteOptimizer, groups: Sequence[Group]) -> list[float]:
+        """Returns what a step of a part is to be taken with."""
+        return [
             value
             for group, storage in remote.parts
             for value in hypers(self.template, groups[group], storage).values()
         ]
-        return remote.call("step", context_id, before, values, timeout=remote.timeout)
+
+    def step(
+        self, remote: RemoteOptimizer, asked: list[float], context_id: int, before: int
+    ) -> Any:
+        """Steps a part; returns a future of the number of parameters that were stepped."""
+        return remote.call("step", context_id, before, asked, timeout=remote.timeout)
 
     @property
     def state_names(self) -> tuple[str, ...] | None:
@@ -105,10 +109,9 @@ class CompiledParts:
     def release(self, remotes: Sequence[RemoteOptimizer]) -> None:
         """Gives up what workers have. Does not wait."""
         for remote in remotes:
-            try:
+            # Where RPC was shut down, or this worker is gone.
+            with contextlib.suppress(RuntimeError):
                 remote.call("release")
-            except RuntimeError:  # RPC was shut down.
-                return
 
     def require_settings(self, groups: Sequence[Group]) -> None:
         """Refuses groups that ask for another step than what was compiled.

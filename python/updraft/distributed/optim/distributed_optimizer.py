@@ -96,6 +96,9 @@ class DistributedOptimizer(torch.optim.Optimizer):
             )
         self.param_groups.append(param_group)
 
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Does nothing: gradients are in contexts, and go with them."""
+
     def state_dict(self) -> dict[str, Any]:
         """Returns the states of all parameters, from all workers, and the parameter groups.
 
@@ -172,17 +175,21 @@ class DistributedOptimizer(torch.optim.Optimizer):
                 "context, or give `options=Options(allow_repeated_steps=True)`"
             )
         self._parts.require_settings(self.param_groups)
+        parts: Any = self._parts
+        # Where a group cannot be read, nothing is asked for.
+        asked = [parts.asked(remote, self.param_groups) for remote in self.remote_optimizers]
         counts = gathered(
             {
-                remote.worker.name: self._parts.step(remote, self.param_groups, context_id, before)
-                for remote in self.remote_optimizers
+                remote.worker.name: parts.step(remote, what, context_id, before)
+                for remote, what in zip(self.remote_optimizers, asked, strict=True)
             },
             failed="nothing was stepped on",
             unknown="it is not known whether there was a step on",
             done="what was asked for is done on",
         )
-        self._applied[context_id] = before + 1
-        if not any(counts.values()) and not self._warned:
+        if any(counts.values()):
+            self._applied[context_id] = before + 1
+        elif not self._warned:
             self._warned = True
             warnings.warn(
                 f"context {context_id} has no gradient of any parameter of this optimizer; was "

@@ -2,6 +2,7 @@
 by the class itself, in Python, on each worker.
 """
 
+import contextlib
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -133,25 +134,25 @@ class EagerParts:
     def take(self, remote: RemoteOptimizer, answer: Any) -> None:
         pass
 
-    def step(
-        self, remote: RemoteOptimizer, groups: Sequence[Group], context_id: int, before: int
-    ) -> Any:
-        options = [
+    def asked(self, remote: RemoteOptimizer, groups: Sequence[Group]) -> list[dict[str, Any]]:
+        return [
             _options(group) for place, group in enumerate(groups) if remote.members_of(place)[0]
         ]
+
+    def step(
+        self, remote: RemoteOptimizer, asked: list[dict[str, Any]], context_id: int, before: int
+    ) -> Any:
         return rpc.rpc_async(
             remote.worker,
             _step,
-            args=(remote.number, context_id, before, options),
+            args=(remote.number, context_id, before, asked),
             timeout=remote.timeout,
         )
 
     def release(self, remotes: Sequence[RemoteOptimizer]) -> None:
         for remote in remotes:
-            try:
+            with contextlib.suppress(RuntimeError):
                 rpc.rpc_async(remote.worker, _release, args=(remote.number,))
-            except RuntimeError:
-                return
 
     #: It may have any states.
     state_names = None

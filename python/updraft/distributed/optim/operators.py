@@ -15,6 +15,7 @@ from torch._C._distributed_rpc import (
 from torch.distributed import rpc
 
 from ...optim import adapter  # noqa: F401  Registers the operators.
+from ..backend import has_joined
 
 _VERSION = 1
 #: Takes the tensors themselves, of the worker that this is.
@@ -54,11 +55,7 @@ def load() -> None:
 
 
 def load_on(worker: WorkerInfo) -> Any:
-    """Has a worker know the operators, by Python if it does not; returns a future."""
-    ready = call(worker, "ready", timeout=-1.0)
-    try:
-        ready.wait()
-    except RuntimeError as error:
-        if "Cannot find" in str(error):
-            return rpc.rpc_async(worker, load)
-    return ready
+    """Has a worker know the operators, by Python unless it may have none; returns a future."""
+    if has_joined():
+        return call(worker, "ready", timeout=-1.0)
+    return rpc.rpc_async(worker, load)

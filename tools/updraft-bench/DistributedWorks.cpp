@@ -1,0 +1,89 @@
+//===- DistributedWorks.cpp - Works that time a step on another process -----------------------===//
+// updraft.distributed.optim beside torch.distributed.optim: a client, and one worker with one
+// compute thread, which may have threads that run Python all the time. What is required is that of
+// docs/performance.md.
+
+#include "PythonPeer.h"
+#include "Work.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+using namespace updraft::bench;
+
+namespace {
+struct DistributedWork {
+  std::string name;
+  std::string torchClass;
+  int64_t tensors;
+  int64_t elements;
+  double shareOfTorch; ///< of the time that torch takes, what ours may
+};
+
+/// Threads of the worker that run Python while a step waits there.
+constexpr int spinning[] = {1, 3};
+/// A step beside them may take this much longer.
+constexpr double mayGrow = 1.3;
+
+const Row &find(const std::vector<Row> &rows, const std::string &impl) {
+  return *std::find_if(rows.begin(), rows.end(), [&](const Row &row) { return row.impl == impl; });
+}
+
+std::vector<Row> run(const BenchOptions &options, const DistributedWork &work) {
+  PythonPeer peer(options.python, options.pythonScripts + "/distributed_peer.py", 1);
+  PeerSetup setup{work.torchClass, "{}", "f32", work.tensors, work.elements};
+  if (options.quick) {
+    setup.tensors = std::min<int64_t>(setup.tensors, 4);
+    setup.elements = std::min<int64_t>(setup.elements, 2000);
+  }
+  auto contestant = [&](const std::string &name, const std::string &implementation) {
+    return *peer.contestant(name, implementation, setup);
+  };
+  std::vector<Contestant> racing = {
+      contestant("updraft", "updraft:0"), contestant("torch functional", "functional:0"),
+      contestant("torch eager", "eager:0"), contestant("empty call", "empty:0")};
+  for (int threads : spinning)
+    for (const char *implementation : {"updraft", "empty"})
+      racing.push_back(contestant(fmt::format("{}, {} spinning", implementation, threads),
+                                  fmt::format("{}:{}", implementation, threads)));
+  std::vector<Row> rows = race(work.name, std::move(racing), options.quick ? 3 : 21, 1e-3);
+
+  const Row ours = find(rows, "updraft");
+  for (Row &row : rows)
+    if (row.impl.starts_with("torch"))
+      row.figure = {timesUpdraft, timesAsLong(row, ours), 1 / work.shareOfTorch};
+  for (int threads : spinning) {
+    const Row empty = find(rows, fmt::format("empty, {} spinning", threads));
+    for (Row &row : rows)
+      if (row.impl == fmt::format("updraft, {} spinning", threads))
+        row.figure = {"x the quiet median and the empty call's",
+                      row.medianMs / (ours.medianMs + empty.medianMs), mayGrow,
+                      /*atLeast=*/false};
+    Row best = rowOf(work.name, fmt::format("best, {} spinning", threads), "f32",
+                     {find(rows, fmt::format("updraft, {} spinning", threads)).minMs});
+    best.figure = {"x the quiet best", best.minMs / ours.minMs, mayGrow, /*atLeast=*/false};
+    rows.push_back(std::move(best));
+  }
+  if (options.quick) // other sizes than those that something is required of
+    for (Row &row : rows)
+      if (row.figure)
+        row.figure->bound.reset();
+  return rows;
+}
+} // namespace
+
+std::vector<Work> updraft::bench::distributedWorks() {
+  static const DistributedWork all[] = {
+      {"distributed-adagrad-50x10k", "Adagrad", 50, 10'000, 0.35},
+      {"distributed-adamw-1x5M", "AdamW", 1, 5'000'000, 0.22},
+  };
+  std::vector<Work> works;
+  for (const DistributedWork &work : all)
+    works.push_back({work.name,
+                     fmt::format("step({}) on a worker, {} x {} f32", work.torchClass, work.tensors,
+                                 work.elements),
+                     [work](const BenchOptions &options) { return run(options, work); },
+                     /*group=*/"distributed"});
+  return works;
+}

@@ -1,0 +1,173 @@
+"""Steps parameters of another process on command, for updraft-bench.
+
+This is the client of a world of two; the other process is started from here. peer.py has the
+commands that there are besides the one that makes something:
+
+    make OPTIMIZER IMPL:SPINNING GRADS DTYPE TENSORS ELEMENTS JSON
+
+IMPL is `updraft`, `functional` or `eager` (torch's, with its own functional optimizers or without
+them), or `empty`, a call of an operator that does next to nothing. SPINNING is how many threads of
+the worker run Python all the while. A forward and a backward come before a step, and are not timed.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import warnings
+
+import torch
+import torch.distributed.autograd as dist_autograd
+import torch.distributed.rpc as rpc
+from peer import Stepped, serve
+from torch.distributed.optim.utils import functional_optim_map
+
+WORKER = "worker"
+
+
+def parameter(seed, elements):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.nn.Parameter(torch.rand(elements, generator=generator))
+
+
+def total(rrefs, factor):
+    return sum(rref.local_value().sum() for rref in rrefs) * factor
+
+
+class Spinning:
+    """Threads that run Python all the time."""
+
+    def __init__(self):
+        self.wanted = 0
+        self.threads = []
+
+    def spin(self, number):
+        while number < self.wanted:
+            pass
+
+    def set(self, count):
+        self.wanted, before = count, self.threads
+        for thread in before[count:]:
+            thread.join()
+        self.threads = before[:count]
+        for number in range(len(self.threads), count):
+            thread = threading.Thread(target=self.spin, args=(number,), daemon=True)
+            self.threads.append(thread)
+            thread.start()
+
+
+spinning = Spinning()
+
+
+def spin(count):
+    spinning.set(count)
+
+
+class Distributed(Stepped):
+    """A step on the worker, of a context that is made anew for each."""
+
+    def __init__(self, make, spinning, tensors, elements):
+        self.spinning = spinning
+        self.rrefs = [
+            rpc.remote(WORKER, parameter, args=(seed, elements)) for seed in range(tensors)
+        ]
+        for rref in self.rrefs:
+            rref.to_here()
+        self.optimizer = make(self.rrefs)
+        self.context = None
+        self.prepare()
+        self.step()
+
+    def prepare(self):
+        # Not while Python spins: a forward would wait for it.
+        rpc.rpc_sync(WORKER, spin, args=(0,))
+        if self.context is not None:
+            self.context.__exit__(None, None, None)
+        self.context = dist_autograd.context()
+        self.number = self.context.__enter__()
+        factor = torch.ones((), requires_grad=True)
+        loss = rpc.rpc_sync(WORKER, total, args=(self.rrefs, factor))
+        dist_autograd.backward(self.number, [loss])
+        rpc.rpc_sync(WORKER, spin, args=(self.spinning,))
+
+    def step(self):
+        self.optimizer.step(self.number)
+        self.context.__exit__(None, None, None)
+        self.context = None
+
+
+class Empty(Stepped):
+    """An operator that finds nothing to do."""
+
+    def __init__(self, spinning):
+        from updraft.distributed.optim import operators
+
+        self.operators, self.spinning = operators, spinning
+        self.worker = rpc.get_worker_info(WORKER)
+
+    def prepare(self):
+        rpc.rpc_sync(WORKER, spin, args=(self.spinning,))
+
+    def step(self):
+        self.operators.call(self.worker, "release", 0, timeout=-1).wait()
+
+
+def make(optimizer, implementation, grads, dtype, tensors, elements, arguments):
+    implementation, spinning = implementation.split(":")
+    spinning = int(spinning)
+    if implementation == "empty":
+        return Empty(spinning)
+    kind, options = getattr(torch.optim, optimizer), json.loads(arguments)
+    if implementation == "updraft":
+        from updraft.distributed.optim import DistributedOptimizer
+    else:
+        from torch.distributed.optim import DistributedOptimizer
+
+    def optimizer_of(rrefs):
+        if implementation != "eager":
+            return DistributedOptimizer(kind, rrefs, **options)
+        functional = functional_optim_map.pop(kind)
+        try:
+            return DistributedOptimizer(kind, rrefs, **options)
+        finally:
+            functional_optim_map[kind] = functional
+
+    return Distributed(optimizer_of, spinning, int(tensors), int(elements))
+
+
+def join(store, rank, threads):
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(threads)
+    options = rpc.TensorPipeRpcBackendOptions(init_method=f"file://{store}", num_worker_threads=8)
+    name = WORKER if rank else "client"
+    rpc.init_rpc(name, rank=rank, world_size=2, rpc_backend_options=options)
+
+
+def main():
+    threads = int(sys.argv[1])
+    if len(sys.argv) == 3:
+        join(sys.argv[2], 1, threads)
+        rpc.shutdown()
+        return
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    os.environ.setdefault("TP_SOCKET_IFNAME", "lo")
+    with tempfile.TemporaryDirectory() as folder:
+        store = os.path.join(folder, "store")  # noqa: PTH118
+        worker = subprocess.Popen(
+            [sys.executable, __file__, str(threads), store], stdin=subprocess.DEVNULL
+        )
+        try:
+            join(store, 0, threads)
+            made = []
+            serve(lambda: "", {"make": make}, made)
+            made.clear()
+            rpc.shutdown()
+        finally:
+            worker.kill()
+            worker.wait()
+
+
+if __name__ == "__main__":
+    main()
