@@ -1,6 +1,5 @@
 """What the steps on torch tensors refuse: `RuleDefinition.to_torch` and `MetaOptimizer`."""
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -100,6 +99,8 @@ class StateNames:
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule.name
+        import json
+
         states = json.loads(rule._compiled.interface)["states"]
         self.group = [state["name"] for state in states if state.get("over") == "group"]
         self.of_class: dict[bool, dict[str, str]] = {

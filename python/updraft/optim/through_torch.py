@@ -137,11 +137,12 @@ class TorchBucket:
             for place, number in enumerate(taken)
             if states.get(self.params[number])
         }
+        # Each parameter has what is of the group, which the function takes once.
         shared = {
-            name: value
+            name: state.pop(name)
             for state in before.values()
-            for name, value in state.items()
-            if name in self.interface.group_states
+            for name in self.interface.group_states
+            if name in state
         }
         with self._scalars_of_all_ranks():
             news, after = self.function(
