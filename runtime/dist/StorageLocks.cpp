@@ -2,6 +2,8 @@
 
 #include "runtime/dist/StorageLocks.h"
 
+#include "runtime/dist/LockWait.h"
+
 #include <algorithm>
 #include <functional>
 #include <unordered_map>
@@ -64,7 +66,7 @@ StorageLocks::Guard::Guard(const StorageLocks &locks, const std::vector<size_t> 
   held.reserve(wanted.size());
   for (size_t rank : wanted) {
     held.push_back(locks.byRank[rank].get());
-    held.back()->lock();
+    lockCounted(*held.back());
   }
 }
 

@@ -1,14 +1,18 @@
 //===- StorageLocksTests.cpp - One lock for each storage of the process -----------------------===//
 
+#include "runtime/dist/LockWait.h"
 #include "runtime/dist/StorageLocks.h"
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <latch>
+#include <optional>
 #include <random>
 #include <thread>
 
 using updraft::dist::StorageLocks;
+using namespace std::chrono_literals;
 
 /// Threads that each take random sets in random orders add to what they hold.
 TEST(StorageLocks, KeepsThreadsApartWhateverTheyTake) {
@@ -59,6 +63,27 @@ TEST(StorageLocks, LetsThoseRunTogetherThatShareNothing) {
   std::thread other(run, 1);
   run(0);
   other.join();
+}
+
+TEST(StorageLocks, CountsWhatIsWaited) {
+  int storage = 0;
+  const StorageLocks locks({&storage});
+  const int64_t before = updraft::dist::lockWait();
+  {
+    StorageLocks::Guard free(locks, {0});
+  }
+  EXPECT_EQ(updraft::dist::lockWait(), before);
+  const auto start = std::chrono::steady_clock::now();
+  // Whether the other thread has come to the lock cannot be seen: it is held for longer and longer.
+  for (auto held = 1ms; updraft::dist::lockWait() == before; held *= 2) {
+    std::optional<StorageLocks::Guard> guard(std::in_place, locks, std::vector<size_t>{0});
+    std::thread other([&] { StorageLocks::Guard waiting(locks, {0}); });
+    std::this_thread::sleep_for(held);
+    guard.reset();
+    other.join();
+  }
+  const auto taken = std::chrono::steady_clock::now() - start;
+  EXPECT_LT(updraft::dist::lockWait() - before, std::chrono::nanoseconds(taken).count());
 }
 
 TEST(StorageLocks, SetsComeAndGo) {

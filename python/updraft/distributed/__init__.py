@@ -21,6 +21,7 @@ from .held import (
     drop_parameter,
     held_parameters,
     hold_parameter,
+    lock_wait,
     parameter,
 )
 from .launch import auto_init_rpc
@@ -73,6 +74,7 @@ __all__ = [
     "held_parameters",
     "hold_parameter",
     "is_available",
+    "lock_wait",
     "mean_reducer",
     "module_clone",
     "not_on_rank",

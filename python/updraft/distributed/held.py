@@ -67,3 +67,12 @@ def drop_parameter(worker: str | int | rpc.WorkerInfo, name: str) -> bool:
 def held_parameters(worker: str | int | rpc.WorkerInfo) -> list[str]:
     """Returns the names of the parameters that a worker holds."""
     return list(_called(worker, "no names come from", "names"))
+
+
+def lock_wait(worker: str | int | rpc.WorkerInfo) -> float:
+    """Returns the seconds that steps of a worker have waited for each other since it started.
+
+    Where several waited at once, the sum of their times.
+    """
+    nanoseconds: int = _called(worker, "no time comes from", "lock_wait")
+    return nanoseconds * 1e-9

@@ -2,6 +2,7 @@
 
 #include "runtime/torch/rpc/LocalOptimizer.h"
 
+#include "runtime/dist/LockWait.h"
 #include "runtime/torch/TensorView.h"
 #include "runtime/torch/rpc/TensorLocks.h"
 
@@ -133,7 +134,8 @@ int64_t LocalOptimizer::step(int64_t number, int64_t before, const std::vector<d
     }
   }
 
-  std::lock_guard guard(mutex);
+  dist::lockCounted(mutex);
+  const std::lock_guard guard(mutex, std::adopt_lock);
   if (applied.count(number, context) > before)
     return alreadyApplied;
   auto given = hypers.begin();

@@ -2,6 +2,7 @@
 // torch's RPC runs operators of the namespace `aten` with no Python on the way. The names here have
 // the version of the interface between client and worker. Each returns one value.
 
+#include "runtime/dist/LockWait.h"
 #include "runtime/torch/rpc/Answer.h"
 #include "runtime/torch/rpc/LocalOptimizer.h"
 #include "runtime/torch/rpc/RemoteParameters.h"
@@ -104,6 +105,7 @@ TORCH_LIBRARY_FRAGMENT(aten, library) {
               "-> int",
               loadStates);
   library.def("_updraft_1_release(int optimizer) -> int", release);
+  library.def("_updraft_1_lock_wait() -> int", updraft::dist::lockWait);
 }
 
 TORCH_LIBRARY_FRAGMENT(updraft, library) {
