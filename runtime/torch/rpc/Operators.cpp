@@ -3,89 +3,82 @@
 // the version of the interface between client and worker. Each returns one value.
 
 #include "runtime/dist/LockWait.h"
+#include "runtime/dist/NumberedObjects.h"
 #include "runtime/torch/rpc/Answer.h"
 #include "runtime/torch/rpc/LocalOptimizer.h"
 #include "runtime/torch/rpc/RemoteParameters.h"
 
 #include <torch/library.h>
 
-#include <shared_mutex>
-#include <unordered_map>
+#include <memory>
 
 using namespace updraft::torch_adapter;
+namespace dist = updraft::dist;
 
 namespace {
+using LocalOptimizers = dist::NumberedObjects<LocalOptimizer>;
+
 /// The optimizers of this worker, by the numbers that their clients have chosen.
-class LocalOptimizers {
-public:
-  static LocalOptimizers &process() {
-    // Lives for ever: threads of the agent may outlive static objects.
-    static auto *all = new LocalOptimizers;
-    return *all;
-  }
+LocalOptimizers &optimizers() {
+  // Lives for ever: threads of the agent may outlive static objects.
+  static auto *all = new LocalOptimizers;
+  return *all;
+}
 
-  void add(int64_t number, std::shared_ptr<LocalOptimizer> optimizer) {
-    std::lock_guard guard(mutex);
-    byNumber[number] = std::move(optimizer);
-  }
-  std::shared_ptr<LocalOptimizer> get(int64_t number) {
-    std::shared_lock guard(mutex);
-    auto found = byNumber.find(number);
-    TORCH_CHECK_INDEX(found != byNumber.end(), "this worker has no optimizer ", number,
-                      "; it was released, or the worker was started anew");
-    return found->second;
-  }
-  void remove(int64_t number) {
-    std::shared_ptr<LocalOptimizer> last;
-    std::lock_guard guard(mutex);
-    if (auto found = byNumber.find(number); found != byNumber.end()) {
-      last = std::move(found->second);
-      byNumber.erase(found);
-    }
-  }
+std::shared_ptr<LocalOptimizer> optimizer(int64_t number) {
+  std::shared_ptr<LocalOptimizer> found = optimizers().get(number);
+  TORCH_CHECK_INDEX(found, "this worker has no optimizer ", number,
+                    "; it was released, or the worker was started anew");
+  return found;
+}
 
-private:
-  std::shared_mutex mutex;
-  std::unordered_map<int64_t, std::shared_ptr<LocalOptimizer>> byNumber;
-};
-
-std::string make(int64_t number, const std::string &request, std::vector<at::Tensor> params) {
-  auto optimizer =
-      std::make_shared<LocalOptimizer>(OptimizerRequest::parse(request), std::move(params));
-  LocalOptimizers::process().add(number, optimizer);
-  return optimizer->parts();
+template <typename Params>
+std::string make(int64_t number, const std::string &request, const Params &params) {
+  std::string parts;
+  const LocalOptimizers::Outcome outcome = optimizers().add(number, [&] {
+    auto made = std::make_shared<LocalOptimizer>(OptimizerRequest::parse(request), params());
+    parts = made->parts();
+    return made;
+  });
+  TORCH_CHECK(outcome != LocalOptimizers::Outcome::Released, "optimizer ", number,
+              " was released before it was made");
+  TORCH_CHECK_VALUE(outcome == LocalOptimizers::Outcome::Made, "this worker has an optimizer ",
+                    number, " already");
+  return parts;
 }
 
 std::string create(int64_t number, const std::string &request,
                    const std::vector<int64_t> &createdOn, const std::vector<int64_t> &localIds) {
-  return answering([&] { return make(number, request, ownedTensors(createdOn, localIds)); });
+  return answering(
+      [&] { return make(number, request, [&] { return ownedTensors(createdOn, localIds); }); });
 }
 
 std::string createHere(int64_t number, const std::string &request,
                        const std::vector<at::Tensor> &params) {
-  return answering([&] { return make(number, request, params); });
+  return answering([&] { return make(number, request, [&] { return params; }); });
 }
 
 int64_t step(int64_t number, int64_t context, int64_t before, const std::vector<double> &hypers) {
-  return answering(
-      [&] { return LocalOptimizers::process().get(number)->step(context, before, hypers); });
+  return answering([&] { return optimizer(number)->step(context, before, hypers); });
 }
 
 c10::Dict<std::string, at::Tensor> states(int64_t number) {
-  return answering([&] { return LocalOptimizers::process().get(number)->states(); });
+  return answering([&] { return optimizer(number)->states(); });
 }
 
 int64_t loadStates(int64_t number, const c10::Dict<std::string, at::Tensor> &states,
                    const std::vector<std::string> &optional) {
   return answering([&] {
-    LocalOptimizers::process().get(number)->loadStates(states, optional);
+    optimizer(number)->loadStates(states, optional);
     return int64_t(0);
   });
 }
 
 int64_t release(int64_t number) {
-  LocalOptimizers::process().remove(number);
-  return 0;
+  return answering([&] {
+    optimizers().release(number);
+    return int64_t(0);
+  });
 }
 
 void rrefId(const c10::OperatorHandle &, c10::Stack *stack) {

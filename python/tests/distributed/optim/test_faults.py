@@ -1,6 +1,7 @@
 """Workers that do not answer in time, or are gone."""
 
 import os
+import threading
 import time
 
 import pytest
@@ -11,17 +12,30 @@ from clients import on_client
 from remote_models import backward, gradients, parameters
 
 from updraft.distributed.optim import DistributedOptimizer, Options
+from updraft.distributed.optim.remote import RemoteOptimizer
 from updraft.optim.adapter import StorageLocks
 
-_held = []
+_given_up = threading.Event()
 
 
-def hold_locks(rref, seconds):
-    """Lets no step at a parameter for a while."""
-    locks = StorageLocks([rref.local_value()])
-    locks.lock()
-    time.sleep(seconds)
-    locks.unlock()
+def hold_locks(rref):
+    """Lets no step at a parameter, when it returns, until the locks are given up."""
+    taken = threading.Event()
+
+    def hold():
+        locks = StorageLocks([rref.local_value()])
+        locks.lock()
+        taken.set()
+        _given_up.wait()
+        locks.unlock()
+
+    _given_up.clear()
+    threading.Thread(target=hold, daemon=True).start()
+    taken.wait()
+
+
+def give_up_locks():
+    _given_up.set()
 
 
 @on_client
@@ -32,14 +46,13 @@ def test_a_step_that_was_late_is_not_done_twice():
     with dist_autograd.context() as context:
         backward(context, rrefs)
         held = gradients(context, rrefs)
-        locked = rpc.rpc_async("worker1", hold_locks, args=(rrefs[0], 3.0))
-        time.sleep(0.5)
+        rpc.rpc_sync("worker1", hold_locks, args=(rrefs[0],))
         with pytest.raises(RuntimeError) as caught:
             optimizer.step(context)
         text = str(caught.value)
         assert text.startswith("it is not known whether there was a step on `worker1`: "), text
         assert text.endswith("; what was asked for is done on `worker2`"), text
-        locked.wait()
+        rpc.rpc_sync("worker1", give_up_locks)
         optimizer.step(context)
     for rref, start, grad in zip(rrefs, before, held, strict=True):
         assert torch.equal(rref.to_here(), start - grad)
@@ -67,3 +80,23 @@ def test_a_worker_that_is_gone_is_named_and_the_others_step():
         assert torch.equal(rrefs[1].to_here(), before - held)
     with pytest.raises(RuntimeError, match="`worker1`"):
         DistributedOptimizer(torch.optim.SGD, rrefs, options=Options(timeout=5.0))
+
+
+@on_client
+def test_what_was_released_before_it_was_made_is_not_made():
+    """A release may overtake a request to make that its client has given up."""
+    rrefs = parameters("worker1", (3,))
+    optimizer = DistributedOptimizer(torch.optim.SGD, rrefs)
+    (remote,) = optimizer.remote_optimizers
+    late = RemoteOptimizer(remote.worker, -1.0, members=remote.members, rrefs=remote.rrefs)
+    late.call("release").wait()
+    with pytest.raises(RuntimeError) as caught:
+        optimizer._parts.create(late, optimizer.param_groups).wait()
+    text = str(caught.value).strip()
+    assert text == f"RuntimeError: optimizer {late.number} was released before it was made", text
+    with pytest.raises(RuntimeError, match=f"this worker has no optimizer {late.number}; "):
+        late.call("states").wait()
+    with pytest.raises(RuntimeError) as caught:
+        optimizer._parts.create(remote, optimizer.param_groups).wait()
+    text = str(caught.value).strip()
+    assert text == f"ValueError: this worker has an optimizer {remote.number} already", text
