@@ -19,6 +19,7 @@ from .correspondence import (
     Group,
     reader,
     require_hypers,
+    setting_choices,
     specialize,
 )
 from .rule_interface import RuleInterface
@@ -123,12 +124,8 @@ class Bucket:
                 self.rule._compiled.address, self.stepped, initial, *refusals, as_dense
             )
 
-        specialize(
-            make,
-            correspondence,
-            group,
-            lambda: dict(zip(self.places, self.hypers(group, None), strict=True)),
-        )
+        hypers = dict(zip(self.places, self.hypers(group, None), strict=True))
+        specialize(make, setting_choices(correspondence, group, hypers))
         # Looking up the method takes a quarter of what calling it takes.
         self.take_step = self.stepper.step
         seed = require_seed(group.get("seed", 0))

@@ -90,34 +90,38 @@ class Correspondence:
         return having if self.states is None else [name for name in self.states if name in having]
 
 
-def specialize(
-    make: Callable[[dict[str, Any]], None],
-    correspondence: Correspondence,
-    group: Group,
-    hypers: Callable[[], dict[str, float]],
-) -> None:
-    """Calls `make` with what to compile a rule for: the settings of a group, and the
-    hyperparameters that other flags follow from; or all of them, where the defaults of others do
-    not go with the settings.
+def setting_choices(
+    correspondence: Correspondence, group: Group, hypers: Mapping[str, float]
+) -> list[dict[str, Any]]:
+    """Returns what a rule may be compiled for, of which the first that compiles is taken: the
+    settings of a group, and the hyperparameters that other flags follow from; or all of them, where
+    the defaults of others do not go with the settings; or none of them.
 
-    Raises:
-        ValueError: what `make` says. Of values that nothing can be compiled for, that is what the
-            rule says at a step.
+    Where none compiles, what the compiler says of the last but one is what is wrong: the last has
+    other hyperparameters than the group. Where only that compiles, the rule refuses those of the
+    group at a step, and says why.
     """
     settings = correspondence.read_settings(group)
     deciding = {}
     # Of a rule of torch's, the settings have them.
     if isinstance(correspondence.rule, RuleDefinition):
-        deciding = deciding_values(correspondence.rule, hypers())
-    for chosen in (deciding | settings, hypers() | settings):
+        deciding = deciding_values(correspondence.rule, hypers)
+    return [deciding | settings, dict(hypers) | settings, settings]
+
+
+def specialize(make: Callable[[dict[str, Any]], None], choices: Iterable[dict[str, Any]]) -> None:
+    """Calls `make` with one of `setting_choices` after the other, up to one that compiles.
+
+    Raises:
+        ValueError: what `make` says.
+    """
+    refusals: list[CompileError] = []
+    for chosen in choices:
         try:
             return make(chosen)
         except CompileError as error:
-            refusal = error
-    try:
-        make(settings)
-    except CompileError:
-        raise refusal from None
+            refusals.append(error)
+    raise refusals[-2]
 
 
 def require_hypers(places: Mapping[str, Place], group: Group, dtype: torch.dtype) -> None:

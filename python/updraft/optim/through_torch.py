@@ -9,7 +9,7 @@ import torch
 from .. import _updraft
 from ..functional import number_of
 from .buckets import require_storage
-from .correspondence import AS_DENSE, Correspondence, Group, reader, specialize
+from .correspondence import AS_DENSE, Correspondence, Group, reader, setting_choices, specialize
 from .rule_interface import RuleInterface
 from .stand_ins import distributed_like, is_distributed
 from .states import OptimizerState
@@ -75,12 +75,8 @@ class TorchBucket:
             self.rule = self.function._module(real, self._hypers(group))[0].rule
             self.accept(group, None)
 
-        specialize(
-            make,
-            correspondence,
-            group,
-            lambda: {name: number_of(value) for name, value in self._hypers(group).items()},
-        )
+        hypers = {name: number_of(value) for name, value in self._hypers(group).items()}
+        specialize(make, setting_choices(correspondence, group, hypers))
         self.interface = RuleInterface(self.rule)
         self.states = correspondence.state_names(self.rule.states)
         # Of parameters whose states have no count.

@@ -8,11 +8,15 @@ from ... import _updraft, dtypes
 from ...compiler import setting_literal
 from ...optim.buckets import STORAGE
 from ...optim.compiled import CompiledStep
-from ...optim.correspondence import AS_DENSE, Group, reader
+from ...optim.correspondence import AS_DENSE, Group, reader, setting_choices
 from .imports import Imports
 
 # Of each storage type, one that hyperparameters are read for: a default may depend on it.
 _FLOATS = {name: dtype for dtype, name in STORAGE.items() if not dtype.is_complex}
+
+
+def _literals(settings: dict[str, Any]) -> dict[str, str]:
+    return {name: setting_literal(name, value) for name, value in settings.items()}
 
 
 def hypers(optimizer: CompiledStep, group: Group, storage: str) -> dict[str, float]:
@@ -44,25 +48,27 @@ def request(
     packed: list[dict[str, Any]] = []
     for group, (places, numbers) in zip(groups, members, strict=True):
         sparse = correspondence.sparse_of(group)
-        source, settings = correspondence.definition._chosen_text(
-            correspondence.read_settings(group)
-        )
+        definition = correspondence.definition
+        source, settings = definition._chosen_text(correspondence.read_settings(group))
+        values = {storage: hypers(optimizer, group, storage) for storage in _FLOATS}
         packed.append(
             {
-                "source": imports.bundled(
-                    source.text.decode(), correspondence.definition._filename
-                ),
+                "source": imports.bundled(source.text.decode(), definition._filename),
                 "params": list(places),
                 "numbers": list(numbers),
-                "settings": {
-                    name: setting_literal(name, value) for name, value in settings.items()
+                "settings": _literals(settings),
+                # Those that hyperparameters are among do not change the text.
+                "choices": {
+                    storage: [
+                        _literals(definition._chosen_text(chosen)[1])
+                        for chosen in setting_choices(correspondence, group, mine)
+                    ]
+                    for storage, mine in values.items()
                 },
                 # As text: JSON has no infinity.
                 "hypers": {
-                    storage: {name: str(value) for name, value in values.items()}
-                    for storage, values in (
-                        (storage, hypers(optimizer, group, storage)) for storage in _FLOATS
-                    )
+                    storage: {name: str(value) for name, value in mine.items()}
+                    for storage, mine in values.items()
                 },
                 "sparse_refusal": "" if sparse in (None, AS_DENSE) else sparse,
                 "sparse_as_dense": sparse == AS_DENSE,
