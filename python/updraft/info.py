@@ -28,7 +28,7 @@ exit code: 0 shown, 1 the cache cannot be read, 2 an error in the command line
 """
 
 
-def _installed(package: str) -> str | None:
+def installed(package: str) -> str | None:
     """The version of a package, which is not imported for it."""
     try:
         return metadata.version(package)
@@ -36,10 +36,11 @@ def _installed(package: str) -> str | None:
         return None
 
 
-def _adapters() -> list[str]:
-    """The versions of torch that there are adapters for; torch need not be installed."""
+def adapters() -> list[str]:
+    """The versions of torch, in order, that there are adapters for; torch need not be installed."""
     folder, prefix = Path(_updraft.__file__).parent, "libupdraft_torch-"
-    return sorted(path.stem.removeprefix(prefix) for path in folder.glob(f"{prefix}*.so"))
+    versions = (path.stem.removeprefix(prefix) for path in folder.glob(f"{prefix}*.so"))
+    return sorted(versions, key=lambda version: [int(part) for part in version.split(".")])
 
 
 def collect() -> dict[str, Any]:
@@ -53,8 +54,8 @@ def collect() -> dict[str, Any]:
         "versions": {"updraft": library["updraft"], "llvm": library["llvm"]},
         "python": {"version": platform.python_version(), "executable": sys.executable},
         "location": str(Path(_updraft.__file__).parent),
-        "packages": {name: _installed(name) for name in ("torch", *_BESIDE)},
-        "adapters": _adapters(),
+        "packages": {name: installed(name) for name in ("torch", *_BESIDE)},
+        "adapters": adapters(),
         "target": library["target"],
         "threads": library["threads"],
         "cache": library["cache"],
