@@ -8,6 +8,8 @@ import torch
 import torch.distributed.autograd as dist_autograd
 import torch.distributed.rpc as rpc
 
+from updraft.optim.adapter import StorageLocks
+
 
 def parameter(seed, *shape, dtype=torch.float32):
     generator = torch.Generator().manual_seed(seed)
@@ -88,6 +90,29 @@ def touch_and_hold(context, rrefs, seconds):
     _touched.extend(held[rref.local_value()] for rref in rrefs)
     ctypes.PyDLL(None).usleep(int(seconds * 1e6))
     _touched.clear()
+
+
+_given_up = threading.Event()
+
+
+def hold_locks(rref):
+    """Lets no step at a parameter, when it returns, until the locks are given up."""
+    taken = threading.Event()
+
+    def hold():
+        locks = StorageLocks([rref.local_value()])
+        locks.lock()
+        taken.set()
+        _given_up.wait()
+        locks.unlock()
+
+    _given_up.clear()
+    threading.Thread(target=hold, daemon=True).start()
+    taken.wait()
+
+
+def give_up_locks():
+    _given_up.set()
 
 
 def in_threads(count, body):

@@ -1,5 +1,7 @@
 """Classes that have no compiled rule."""
 
+import threading
+import time
 import warnings
 
 import pytest
@@ -7,9 +9,20 @@ import torch
 import torch.distributed.autograd as dist_autograd
 import torch.distributed.rpc as rpc
 from clients import on_client
-from remote_models import attributes, backward, gradients, in_threads, parameters, set_grad
+from remote_models import (
+    attributes,
+    backward,
+    give_up_locks,
+    gradients,
+    hold_locks,
+    in_threads,
+    move,
+    parameters,
+    set_grad,
+)
 
-from updraft.distributed.optim import DistributedOptimizer, Options
+from updraft.distributed.optim import DistributedOptimizer, Options, eager_optimizer
+from updraft.distributed.optim.remote import RemoteOptimizer
 
 
 class Halving(torch.optim.Optimizer):
@@ -111,3 +124,187 @@ def test_muon_steps_as_it_does_here():
             optimizer.step(context)
         local.step()
     assert torch.equal(rrefs[0].to_here(), param)
+
+
+class Breaking(Halving):
+    """Raises behind the first parameter."""
+
+    def __init__(self, params, lr=0.5, breaks=True):
+        super().__init__(params, lr)
+        self.defaults["breaks"] = breaks
+        for group in self.param_groups:
+            group.setdefault("breaks", breaks)
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for param in group["params"]:
+                param -= param.grad.mul_(group["lr"])
+                if group["breaks"]:
+                    raise ValueError("it broke")
+
+
+@on_client
+def test_what_broke_in_the_midst_is_named_and_never_doubled():
+    rrefs = [*parameters("worker1", (3,), (4,)), *parameters("worker2", (5,))]
+    before = [rref.to_here().clone() for rref in rrefs]
+    groups = [{"params": rrefs[:2]}, {"params": rrefs[2:], "breaks": False}]
+    optimizer = quietly(Breaking, groups)
+    with dist_autograd.context() as context:
+        backward(context, rrefs)
+        for _ in range(2):
+            with pytest.raises(RuntimeError) as caught:
+                optimizer.step(context)
+            assert (type(caught.value), str(caught.value)) == (
+                RuntimeError,
+                "a step began and failed, so that what it has done is not known, on `worker1`: "
+                "ValueError: it broke; what was asked for is done on `worker2`",
+            ), caught.value
+            # Another try is none, whatever has become of the reason.
+            optimizer.param_groups[0]["breaks"] = False
+        held = gradients(context, rrefs)
+    assert torch.equal(rrefs[0].to_here(), before[0] - held[0] * 0.5)
+    assert torch.equal(rrefs[1].to_here(), before[1])
+    assert torch.equal(rrefs[2].to_here(), before[2] - held[2] * 0.5)
+    with dist_autograd.context() as context:
+        backward(context, rrefs)
+        optimizer.step(context)
+    assert not torch.equal(rrefs[1].to_here(), before[1])
+
+
+@on_client
+def test_locks_are_those_of_the_memory_that_parameters_have():
+    rrefs = parameters("worker1", (3,))
+    optimizer = quietly(Halving, rrefs, lr=1.0, options=Options(timeout=1.0))
+    before = rrefs[0].to_here().clone()
+    rpc.rpc_sync("worker1", move, args=(rrefs[0],))
+    with dist_autograd.context() as context:
+        backward(context, rrefs)
+        held = gradients(context, rrefs)[0]
+        rpc.rpc_sync("worker1", hold_locks, args=(rrefs[0],))
+        with pytest.raises(RuntimeError, match=r"^it is not known whether there was a step on"):
+            optimizer.step(context)
+        assert torch.equal(rrefs[0].to_here(), before)
+        rpc.rpc_sync("worker1", give_up_locks)
+        optimizer.step(context)
+    assert torch.equal(rrefs[0].to_here(), before - held)
+
+
+class Waiting(Halving):
+    """Waits in the midst of a step."""
+
+    began, may_go_on = threading.Event(), threading.Event()
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for param in group["params"]:
+                self.state[param]["half"] = torch.ones(())
+                self.began.set()
+                assert self.may_go_on.wait(60)
+                self.state[param]["half"] += 1
+
+
+def wait_until_it_began():
+    assert Waiting.began.wait(60)
+
+
+def let_it_go_on():
+    Waiting.may_go_on.set()
+
+
+@on_client
+def test_states_are_those_between_steps():
+    rrefs = parameters("worker1", (3,))
+    optimizer = quietly(Waiting, rrefs)
+    saved = []
+    with dist_autograd.context() as context:
+        backward(context, rrefs)
+        stepping = threading.Thread(target=optimizer.step, args=(context,))
+        stepping.start()
+        rpc.rpc_sync("worker1", wait_until_it_began)
+        saving = threading.Thread(target=lambda: saved.append(optimizer.state_dict()))
+        saving.start()
+        time.sleep(1)
+        assert not saved
+        rpc.rpc_sync("worker1", let_it_go_on)
+        stepping.join()
+        saving.join()
+    assert saved[0]["state"] == {0: {"half": 2}}
+
+
+@on_client
+def test_what_is_released_says_so():
+    rrefs = parameters("worker1", (3,))
+    optimizer = quietly(Halving, rrefs)
+    (remote,) = optimizer.remote_optimizers
+    parts = optimizer._parts
+    parts.release([remote])
+    with dist_autograd.context() as context:
+        backward(context, rrefs)
+        # The release is not waited for.
+        deadline = time.monotonic() + 60
+        error = None
+        while error is None and time.monotonic() < deadline:
+            try:
+                parts.states(remote).wait()
+            except Exception as raised:
+                error = raised
+        with pytest.raises(IndexError) as caught:
+            optimizer.step(context)
+    assert str(caught.value) == (
+        f"nothing was stepped on `worker1`: this worker has no optimizer {remote.number}; it was "
+        "released, or the worker was started anew"
+    ), caught.value
+
+
+@on_client
+def test_what_is_released_before_it_is_made_is_not_made():
+    rrefs = parameters("worker1", (3,))
+    optimizer = quietly(Halving, rrefs)
+    (remote,) = optimizer.remote_optimizers
+    late = RemoteOptimizer(remote.worker, -1.0, members=remote.members, rrefs=remote.rrefs)
+    rpc.rpc_sync("worker1", eager_optimizer.release, args=(late.number,))
+    for made, text in (
+        (late, f"optimizer {late.number} was released before it was made"),
+        (remote, f"this worker has an optimizer {remote.number} already"),
+    ):
+        with pytest.raises((RuntimeError, ValueError), match=text):
+            optimizer._parts.create(made, optimizer.param_groups).wait()
+
+
+class Growing(Halving):
+    """Leaves a parameter to which its `.grad` does not fit."""
+
+    @torch.no_grad()
+    def step(self):
+        param = self.param_groups[0]["params"][0]
+        param.data = torch.zeros(7)
+
+
+@on_client
+def test_grad_is_restored_where_it_can_be():
+    rrefs = parameters("worker1", (3,), (4,))
+    optimizer = quietly(Growing, rrefs)
+    mine = torch.full((4,), 7.0)
+    rpc.rpc_sync("worker1", set_grad, args=(rrefs[0], torch.zeros(3)))
+    rpc.rpc_sync("worker1", set_grad, args=(rrefs[1], mine))
+    with dist_autograd.context() as context:
+        backward(context, rrefs)
+        with pytest.raises(RuntimeError, match=r"^a step began and failed, .*assign a gradient of"):
+            optimizer.step(context)
+    assert torch.equal(rpc.rpc_sync("worker1", attributes, args=(rrefs[1],))[0], mine)
+
+
+@on_client
+def test_hogwild_is_for_compiled_steps():
+    rrefs = parameters("worker1", (3,))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        DistributedOptimizer(Halving, rrefs, options=Options(concurrency="hogwild"))
+    texts = [str(warning.message) for warning in caught]
+    assert len(texts) == 2, texts
+    assert texts[1] == (
+        'steps of Halving count versions of parameters, as "checked" ones do: "hogwild" is for '
+        "compiled steps"
+    ), texts

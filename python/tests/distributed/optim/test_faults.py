@@ -1,7 +1,6 @@
 """Workers that do not answer in time, or are gone."""
 
 import os
-import threading
 import time
 
 import pytest
@@ -9,33 +8,10 @@ import torch
 import torch.distributed.autograd as dist_autograd
 import torch.distributed.rpc as rpc
 from clients import on_client
-from remote_models import backward, gradients, parameters
+from remote_models import backward, give_up_locks, gradients, hold_locks, parameters
 
 from updraft.distributed.optim import DistributedOptimizer, Options
 from updraft.distributed.optim.remote import RemoteOptimizer
-from updraft.optim.adapter import StorageLocks
-
-_given_up = threading.Event()
-
-
-def hold_locks(rref):
-    """Lets no step at a parameter, when it returns, until the locks are given up."""
-    taken = threading.Event()
-
-    def hold():
-        locks = StorageLocks([rref.local_value()])
-        locks.lock()
-        taken.set()
-        _given_up.wait()
-        locks.unlock()
-
-    _given_up.clear()
-    threading.Thread(target=hold, daemon=True).start()
-    taken.wait()
-
-
-def give_up_locks():
-    _given_up.set()
 
 
 @on_client

@@ -11,8 +11,8 @@ from torch._C._distributed_autograd import _is_valid_context
 from torch._C._distributed_rpc import PyRRef
 
 from ...optim.correspondence import Group
-from .applied import AppliedContexts
 from .compiled_parts import CompiledParts
+from .contexts import ContextTable
 from .options import Options
 from .outcomes import gathered
 from .references import require_references
@@ -63,7 +63,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
     ) -> None:
         self.options = Options() if options is None else options
         self.remote_optimizers = []
-        self._applied = AppliedContexts()
+        self._applied: ContextTable[int] = ContextTable()
         self._warned = False
         given = list(params_rref)
         if not given:
@@ -168,7 +168,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
         if isinstance(context_id, bool) or not isinstance(context_id, int):
             raise TypeError(f"`context_id` is {type(context_id)}; give the number of a context")
         _is_valid_context(context_id)
-        before = self._applied[context_id]
+        before = self._applied.get(context_id, 0)
         if before and not self.options.allow_repeated_steps:
             raise RuntimeError(
                 f"the gradients of context {context_id} are applied already; step once in each "
@@ -185,6 +185,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
             },
             failed="nothing was stepped on",
             unknown="it is not known whether there was a step on",
+            partly="a step began and failed, so that what it has done is not known, on",
             done="what was asked for is done on",
         )
         if any(counts.values()):

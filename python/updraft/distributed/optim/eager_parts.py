@@ -3,105 +3,19 @@ by the class itself, in Python, on each worker.
 """
 
 import contextlib
-import threading
 from collections.abc import Sequence
 from typing import Any
 
-import torch
 import torch.distributed.rpc as rpc
-from torch._C._distributed_autograd import get_gradients
 
-from ...optim.adapter import StorageLocks
 from ...optim.correspondence import Group
-from .applied import AppliedContexts
+from . import eager_optimizer, operators
 from .references import stand_ins
 from .remote import RemoteOptimizer
-
-_APPLIED_BEFORE = -1
 
 
 def _options(group: Group) -> dict[str, Any]:
     return {name: value for name, value in group.items() if name != "params"}
-
-
-class _Part:
-    """An optimizer of one worker, on that worker."""
-
-    def __init__(self, kind: Any, groups: list[Group], args: Any, kwargs: Any) -> None:
-        self.optimizer = kind(groups, *args, **kwargs)
-        self.params = [param for group in groups for param in group["params"]]
-        self.locks = StorageLocks(self.params)
-        self.mutex = threading.Lock()
-        self.applied = AppliedContexts()
-
-    def step(self, context_id: int, before: int, options: list[dict[str, Any]]) -> int:
-        try:
-            held = get_gradients(context_id)
-        except RuntimeError:  # This worker has not heard of it.
-            return 0
-        with self.mutex:
-            if self.applied[context_id] > before:
-                return _APPLIED_BEFORE
-            given = [param for param in self.params if param in held]
-            if not given:
-                return 0
-            for group, changed in zip(self.optimizer.param_groups, options, strict=True):
-                group.update(changed)
-            self.locks.lock()
-            try:
-                self._step_with(held)
-            finally:
-                self.locks.unlock()
-            self.applied[context_id] = before + 1
-            return len(given)
-
-    def _step_with(self, held: dict[torch.Tensor, torch.Tensor]) -> None:
-        """Steps once. Gradients are copies, which the class may write; `.grad` is put back."""
-        own = [param.grad for param in self.params]
-        try:
-            for param in self.params:
-                param.grad = held[param].clone() if param in held else None
-            self.optimizer.step()
-        finally:
-            for param, grad in zip(self.params, own, strict=True):
-                param.grad = grad
-
-
-_parts: dict[int, _Part] = {}
-
-
-def _create(
-    number: int, kind: Any, groups: list[Group], rrefs: list[list[Any]], args: Any, kwargs: Any
-) -> None:
-    whole = [
-        group | {"params": [rref.local_value() for rref in mine]}
-        for group, mine in zip(groups, rrefs, strict=True)
-    ]
-    for group in whole:
-        for place, param in enumerate(group["params"]):
-            if not isinstance(param, torch.Tensor):
-                raise TypeError(
-                    f"parameter {place} is a reference to {param!r}, which is no tensor"
-                )
-    _parts[number] = _Part(kind, whole, args, kwargs)
-
-
-def _step(number: int, context_id: int, before: int, options: list[dict[str, Any]]) -> int:
-    return _parts[number].step(context_id, before, options)
-
-
-def _states(number: int) -> list[dict[str, Any]]:
-    optimizer = _parts[number].optimizer
-    return [dict(optimizer.state.get(param, {})) for param in _parts[number].params]
-
-
-def _load_states(number: int, states: dict[int, dict[str, Any]]) -> None:
-    optimizer = _parts[number].optimizer
-    optimizer.load_state_dict(optimizer.state_dict() | {"state": states})
-
-
-def _release(number: int) -> None:
-    _parts.pop(number, None)
 
 
 class EagerParts:
@@ -113,14 +27,14 @@ class EagerParts:
         self.defaults: dict[str, Any] = self.template.defaults
 
     def load(self, remote: RemoteOptimizer) -> Any:
-        return rpc.rpc_async(remote.worker, _release, args=(remote.number,))
+        return operators.load_on(remote.worker)
 
     def create(self, remote: RemoteOptimizer, groups: Sequence[Group]) -> Any:
         members = [remote.members_of(group)[0] for group in range(len(groups))]
         mine = [(group, places) for group, places in zip(groups, members, strict=True) if places]
         return rpc.rpc_async(
             remote.worker,
-            _create,
+            eager_optimizer.create,
             args=(
                 remote.number,
                 self.kind,
@@ -144,7 +58,7 @@ class EagerParts:
     ) -> Any:
         return rpc.rpc_async(
             remote.worker,
-            _step,
+            eager_optimizer.step,
             args=(remote.number, context_id, before, asked),
             timeout=remote.timeout,
         )
@@ -152,7 +66,7 @@ class EagerParts:
     def release(self, remotes: Sequence[RemoteOptimizer]) -> None:
         for remote in remotes:
             with contextlib.suppress(RuntimeError):
-                rpc.rpc_async(remote.worker, _release, args=(remote.number,))
+                rpc.rpc_async(remote.worker, eager_optimizer.release, args=(remote.number,))
 
     #: It may have any states.
     state_names = None
@@ -164,7 +78,7 @@ class EagerParts:
         return [number for group in range(last + 1) for number in remote.members_of(group)[1]]
 
     def states(self, remote: RemoteOptimizer) -> Any:
-        return rpc.rpc_async(remote.worker, _states, args=(remote.number,))
+        return rpc.rpc_async(remote.worker, eager_optimizer.states, args=(remote.number,))
 
     def packed(self, remote: RemoteOptimizer, answer: Any) -> dict[int, dict[str, Any]]:
         numbers = self._numbers(remote)
@@ -176,7 +90,7 @@ class EagerParts:
             for place, number in enumerate(self._numbers(remote))
             if number in states
         }
-        return rpc.rpc_async(remote.worker, _load_states, args=(remote.number, own))
+        return rpc.rpc_async(remote.worker, eager_optimizer.load_states, args=(remote.number, own))
 
     def accept(self, groups: Sequence[Group]) -> None:
         pass

@@ -13,8 +13,12 @@ _TYPES: dict[str, type[Exception]] = {
 }
 
 
-# What torch makes of an error in a Python function.
-_PYTHON = re.compile(r"\AOn WorkerInfo\([^)]*\):\n(\w+)\((.*)\)\nTraceback ", re.DOTALL)
+# What torch makes of an error in a Python function, the type of which it does not always keep.
+_PYTHON = re.compile(r"\A(?:\w+: )?On WorkerInfo\([^)]*\):\n(\w+)\((.*)\)\nTraceback ", re.DOTALL)
+
+
+class PartlyAppliedError(RuntimeError):
+    """A step began and failed: nobody knows what it has written. The text is that of its error."""
 
 
 class _Failure:
@@ -25,11 +29,14 @@ class _Failure:
         self.text = str(error).strip()
         #: Whether the worker itself has said so; else it may have done what it was asked.
         self.is_answer = True
-        if match := _TYPED.match(self.text):
+        self.is_partly = False
+        if match := _PYTHON.match(self.text):
+            self.kind = _TYPES.get(match[1], self.kind)
+            self.text = _message(match[2])
+            self.is_partly = match[1] == PartlyAppliedError.__name__
+        elif match := _TYPED.match(self.text):
             self.kind = _TYPES[match[1]]
             self.text = self.text[match.end() :]
-        elif match := _PYTHON.match(self.text):
-            self.text = _message(match[2])
         else:
             self.is_answer = False
 
@@ -44,13 +51,14 @@ def _message(arguments: str) -> str:
 
 
 def gathered(
-    futures: Mapping[str, Any], failed: str, unknown: str = "", done: str = ""
+    futures: Mapping[str, Any], failed: str, unknown: str = "", partly: str = "", done: str = ""
 ) -> dict[str, Any]:
     """Waits for all futures, by the names of workers, and returns their values.
 
     Args:
         failed: what is said before the name of a worker that has refused.
         unknown: the same for one that has not answered; as `failed` if it is empty.
+        partly: the same for one that has stopped in the midst.
         done: what is said of the others, if anything is.
 
     Raises:
@@ -66,12 +74,15 @@ def gathered(
             failures[name] = _Failure(error)
     if not failures:
         return values
-    parts = [
-        f"{failed if failure.is_answer else unknown or failed} `{name}`: {failure.text}"
-        for name, failure in failures.items()
-    ]
+
+    def said(failure: _Failure) -> str:
+        if failure.is_partly:
+            return partly
+        return failed if failure.is_answer else unknown or failed
+
+    parts = [f"{said(failure)} `{name}`: {failure.text}" for name, failure in failures.items()]
     if done and values:
         parts.append(f"{done} {', '.join(f'`{name}`' for name in values)}")
-    kinds = {failure.kind for failure in failures.values()}
+    kinds = {RuntimeError if failure.is_partly else failure.kind for failure in failures.values()}
     kind = kinds.pop() if len(kinds) == 1 else RuntimeError
     raise kind("; ".join(parts))

@@ -62,5 +62,11 @@ def parts_of(
             "lock; `Options(strict=True)` makes this an error",
             stacklevel=4,
         )
+        if options.concurrency == "hogwild":
+            warnings.warn(
+                f'steps of {given.__name__} count versions of parameters, as "checked" ones do: '
+                '"hogwild" is for compiled steps',
+                stacklevel=4,
+            )
         return EagerParts(given, groups, args, kwargs)
     return CompiledParts(kind, groups, args, kwargs, options.concurrency == "checked")
