@@ -1,17 +1,23 @@
-//===- StorageLocks.cpp - One lock for each storage of the process ----------------------------===//
+//===- StorageLocks.cpp - Locks of the memory that steps write --------------------------------===//
 
 #include "runtime/dist/StorageLocks.h"
 
 #include "runtime/dist/LockWait.h"
 
 #include <algorithm>
-#include <functional>
-#include <unordered_map>
+#include <array>
+#include <bit>
+#include <limits>
+#include <map>
 
 using namespace updraft::dist;
 
+using Lock = std::shared_ptr<std::mutex>;
+
 namespace {
-/// The locks that somebody has. Lives for ever: threads of a pool may outlive static objects.
+/// The ranges that somebody has a lock of. Each has its own lock, and takes with it those of the
+/// ranges that were there before and overlap it: of any two that overlap, the later one has the
+/// lock of the earlier. Lives for ever: threads of a pool may outlive static objects.
 class Registry {
 public:
   static Registry &process() {
@@ -19,53 +25,91 @@ public:
     return *registry;
   }
 
-  std::vector<std::shared_ptr<std::mutex>> get(const std::vector<const void *> &storages) {
+  std::vector<std::vector<Lock>> get(const std::vector<MemoryRange> &ranges) {
     std::lock_guard guard(mutex);
-    std::vector<std::shared_ptr<std::mutex>> result;
-    result.reserve(storages.size());
-    for (const void *storage : storages) {
-      std::weak_ptr<std::mutex> &known = locks[storage];
-      std::shared_ptr<std::mutex> lock = known.lock();
-      if (!lock)
-        known = lock = std::make_shared<std::mutex>();
-      result.push_back(std::move(lock));
-    }
+    std::vector<std::vector<Lock>> result;
+    result.reserve(ranges.size());
+    for (const MemoryRange &range : ranges)
+      result.push_back(range.size() == 0 ? std::vector<Lock>() : get(range));
     // Each look at all entries is paid for by as many that were added since the last one.
-    if (locks.size() > 2 * keptAfterSweep + 64) {
-      std::erase_if(locks, [](const auto &entry) { return entry.second.expired(); });
-      keptAfterSweep = locks.size();
+    if (count > 2 * keptAfterSweep + 64) {
+      count = 0;
+      for (Ranges &some : byLength) {
+        std::erase_if(some, [](const auto &entry) { return entry.second.expired(); });
+        count += some.size();
+      }
+      keptAfterSweep = count;
     }
     return result;
   }
 
 private:
+  using Ranges = std::map<std::pair<uintptr_t, uintptr_t>, std::weak_ptr<std::mutex>>;
+
+  std::vector<Lock> get(const MemoryRange &range) {
+    std::vector<Lock> result;
+    bool isKnown = false;
+    for (size_t length = 0; length < byLength.size(); ++length) {
+      const Ranges &some = byLength[length];
+      if (some.empty())
+        continue;
+      // Those that begin earlier are too short to reach the range.
+      const uintptr_t longest = std::numeric_limits<uintptr_t>::max() >> (lengths - length);
+      const uintptr_t first = range.begin > longest ? range.begin - longest : 0;
+      for (auto entry = some.lower_bound({first, 0});
+           entry != some.end() && entry->first.first < range.end; ++entry) {
+        const auto &[begin, end] = entry->first;
+        if (end <= range.begin)
+          continue;
+        if (Lock lock = entry->second.lock()) {
+          isKnown |= begin == range.begin && end == range.end;
+          result.push_back(std::move(lock));
+        }
+      }
+    }
+    if (isKnown)
+      return result;
+    result.push_back(std::make_shared<std::mutex>());
+    Ranges &same = byLength[static_cast<size_t>(std::bit_width(range.size()))];
+    count += same.insert_or_assign({range.begin, range.end}, result.back()).second;
+    return result;
+  }
+
+  static constexpr size_t lengths = std::numeric_limits<uintptr_t>::digits;
+
   std::mutex mutex;
-  std::unordered_map<const void *, std::weak_ptr<std::mutex>> locks;
-  size_t keptAfterSweep = 0;
+  /// By the number of bits of the length, so that what may overlap a range lies close to it.
+  std::array<Ranges, lengths + 1> byLength;
+  size_t count = 0, keptAfterSweep = 0;
 };
 } // namespace
 
-StorageLocks::StorageLocks(const std::vector<const void *> &storages) {
-  std::vector<const void *> sorted = storages;
-  std::sort(sorted.begin(), sorted.end(), std::less<>());
-  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
-  byRank = Registry::process().get(sorted);
-  ranks.reserve(storages.size());
-  for (const void *storage : storages)
-    ranks.push_back(std::lower_bound(sorted.begin(), sorted.end(), storage, std::less<>()) -
-                    sorted.begin());
+StorageLocks::StorageLocks(const std::vector<MemoryRange> &ranges) {
+  const std::vector<std::vector<Lock>> byPlace = Registry::process().get(ranges);
+  for (const std::vector<Lock> &some : byPlace)
+    locks.insert(locks.end(), some.begin(), some.end());
+  std::sort(locks.begin(), locks.end());
+  locks.erase(std::unique(locks.begin(), locks.end()), locks.end());
+  ends.reserve(ranges.size());
+  for (const std::vector<Lock> &some : byPlace) {
+    for (const Lock &lock : some)
+      numbers.push_back(
+          static_cast<size_t>(std::lower_bound(locks.begin(), locks.end(), lock) - locks.begin()));
+    ends.push_back(numbers.size());
+  }
 }
 
 StorageLocks::Guard::Guard(const StorageLocks &locks, const std::vector<size_t> &places) {
   std::vector<size_t> wanted;
   wanted.reserve(places.size());
   for (size_t place : places)
-    wanted.push_back(locks.ranks[place]);
+    for (size_t i = place == 0 ? 0 : locks.ends[place - 1]; i < locks.ends[place]; ++i)
+      wanted.push_back(locks.numbers[i]);
   std::sort(wanted.begin(), wanted.end());
   wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
   held.reserve(wanted.size());
-  for (size_t rank : wanted) {
-    held.push_back(locks.byRank[rank].get());
+  for (size_t number : wanted) {
+    held.push_back(locks.locks[number].get());
     lockCounted(*held.back());
   }
 }

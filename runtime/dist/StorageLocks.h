@@ -1,9 +1,11 @@
-//===- StorageLocks.h - One lock for each storage of the process --------------------*- C++ -*-===//
+//===- StorageLocks.h - Locks of the memory that steps write ------------------------*- C++ -*-===//
 // Optimizers of several trainers may step the same parameters of a worker. What must not run at the
-// same time is told by memory: whoever writes a storage holds its lock.
+// same time is told by memory: whoever writes some holds a lock that all others take for it, too.
 
 #ifndef UPDRAFT_RUNTIME_DIST_STORAGELOCKS_H
 #define UPDRAFT_RUNTIME_DIST_STORAGELOCKS_H
+
+#include "runtime/dist/MemoryRange.h"
 
 #include <cstddef>
 #include <memory>
@@ -13,20 +15,20 @@
 
 namespace updraft::dist {
 
-/// The locks of some storages. Sets made at any place of the process share the lock of a storage
-/// that they have in common. Any thread.
+/// The locks of some ranges of memory. Sets made at any place of the process have a lock in common
+/// for any two of their ranges that overlap, and none for others. Any thread.
 class StorageLocks {
 public:
   StorageLocks() = default;
-  /// `storages` are told apart by their addresses, may be in any order, and repeat. An address
-  /// stands for the storage as long as the set lives, which its owner sees to.
-  explicit StorageLocks(const std::vector<const void *> &storages);
+  /// `ranges` may be in any order, repeat and overlap. Addresses stand for the memory as long as
+  /// the set lives, which its owner sees to.
+  explicit StorageLocks(const std::vector<MemoryRange> &ranges);
 
   /// Held from its construction to its end. Nothing that is done meanwhile may wait for another
   /// thread that asks for locks, as a remote call or Python would.
   class Guard {
   public:
-    /// The locks of the storages at `places` of the list that `locks` was made of.
+    /// The locks of the ranges at `places` of the list that `locks` was made of.
     Guard(const StorageLocks &locks, const std::vector<size_t> &places);
     ~Guard();
     Guard(Guard &&other) noexcept : held(std::exchange(other.held, {})) {}
@@ -37,10 +39,10 @@ public:
   };
 
 private:
-  /// By place in the list; all places of a storage have its rank in the order of addresses, in
-  /// which every thread takes its locks.
-  std::vector<size_t> ranks;
-  std::vector<std::shared_ptr<std::mutex>> byRank;
+  /// In the order of their addresses, in which every thread takes them.
+  std::vector<std::shared_ptr<std::mutex>> locks;
+  /// Those of a place are the numbers in `locks` from ends[place - 1] to before ends[place].
+  std::vector<size_t> numbers, ends;
 };
 
 } // namespace updraft::dist

@@ -1,49 +1,62 @@
-//===- StorageLocksTests.cpp - One lock for each storage of the process -----------------------===//
+//===- StorageLocksTests.cpp - Locks of the memory that steps write ---------------------------===//
 
 #include "runtime/dist/LockWait.h"
 #include "runtime/dist/StorageLocks.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <latch>
+#include <memory>
 #include <optional>
 #include <random>
 #include <thread>
 
+using updraft::dist::MemoryRange;
 using updraft::dist::StorageLocks;
 using namespace std::chrono_literals;
 
-/// Threads that each take random sets in random orders add to what they hold.
+template <typename Value> static MemoryRange rangeOf(const Value &value) {
+  return {&value, sizeof(value)};
+}
+
+/// Threads that each take random sets of ranges that overlap in random ways, from one element to
+/// all of them, add to what they hold.
 TEST(StorageLocks, KeepsThreadsApartWhateverTheyTake) {
-  constexpr size_t storages = 12, threads = 8, rounds = 2000;
-  std::vector<int64_t> counts(storages);
+  constexpr size_t elements = 12, ranges = 16, threads = 8, rounds = 2000;
+  std::vector<int64_t> counts(elements);
   std::vector<std::thread> running;
-  std::vector<std::vector<int64_t>> expected(threads, std::vector<int64_t>(storages));
+  std::vector<std::vector<int64_t>> expected(threads, std::vector<int64_t>(elements));
   for (size_t thread = 0; thread < threads; ++thread)
     running.emplace_back([&, thread] {
       std::mt19937 random(static_cast<unsigned>(thread));
-      // Sets of their own over the same storages, in another order, with one of them twice.
-      std::vector<const void *> mine;
-      for (size_t i = 0; i < storages; ++i)
-        mine.push_back(&counts[(i * 5 + thread) % storages]);
-      mine.push_back(mine.front());
-      const StorageLocks locks(mine);
+      std::vector<std::pair<size_t, size_t>> mine;
+      std::vector<MemoryRange> memory;
+      for (size_t i = 0; i < ranges; ++i) {
+        const size_t begin = random() % elements;
+        const size_t count =
+            1 + random() % (i == 0 ? elements - begin : std::min<size_t>(3, elements - begin));
+        mine.emplace_back(begin, begin + count);
+        memory.emplace_back(&counts[begin], count * sizeof(int64_t));
+      }
+      const StorageLocks locks(memory);
       for (size_t round = 0; round < rounds; ++round) {
         std::vector<size_t> places;
         for (size_t count = 1 + random() % 4; count > 0; --count)
-          places.push_back(random() % mine.size());
+          places.push_back(random() % ranges);
         StorageLocks::Guard guard(locks, places);
-        for (size_t place : places) {
-          auto *count = static_cast<int64_t *>(const_cast<void *>(mine[place]));
-          ++*count;
-          ++expected[thread][static_cast<size_t>(count - counts.data())];
-        }
+        for (size_t place : places)
+          for (size_t element = mine[place].first; element < mine[place].second; ++element) {
+            ++counts[element];
+            ++expected[thread][element];
+          }
       }
     });
   for (std::thread &thread : running)
     thread.join();
-  for (size_t i = 0; i < storages; ++i) {
+  for (size_t i = 0; i < elements; ++i) {
     int64_t sum = 0;
     for (const std::vector<int64_t> &some : expected)
       sum += some[i];
@@ -51,9 +64,46 @@ TEST(StorageLocks, KeepsThreadsApartWhateverTheyTake) {
   }
 }
 
+/// Takes one while another thread has the other, or while it has not.
+static void take(const StorageLocks &one, const StorageLocks &other, bool together) {
+  std::optional<StorageLocks::Guard> held(std::in_place, one, std::vector<size_t>{0});
+  std::atomic<bool> isTaken = false;
+  std::thread taker([&] {
+    StorageLocks::Guard guard(other, {0});
+    isTaken = true;
+  });
+  if (together) {
+    taker.join();
+    return;
+  }
+  std::this_thread::sleep_for(20ms);
+  EXPECT_FALSE(isTaken);
+  held.reset();
+  taker.join();
+}
+
+TEST(StorageLocks, AreOfMemoryWhateverItIsCalled) {
+  std::vector<char> memory(100);
+  auto locks = [&](size_t begin, size_t end) {
+    return StorageLocks({MemoryRange(&memory[begin], end - begin)});
+  };
+  const StorageLocks middle = locks(40, 60);
+  for (auto [begin, end] :
+       {std::pair<size_t, size_t>{40, 60}, {0, 99}, {59, 99}, {0, 41}, {50, 51}})
+    take(middle, locks(begin, end), false);
+  for (auto [begin, end] : {std::pair<size_t, size_t>{60, 99}, {0, 40}, {50, 50}})
+    take(middle, locks(begin, end), true);
+  // The earlier of two is gone, and one like it comes when others know its lock.
+  auto earlier = std::make_unique<StorageLocks>(locks(0, 10));
+  const StorageLocks later = locks(5, 20);
+  earlier.reset();
+  take(later, locks(0, 10), false);
+  take(locks(0, 6), later, false);
+}
+
 TEST(StorageLocks, LetsThoseRunTogetherThatShareNothing) {
   int first = 0, second = 0;
-  const StorageLocks locks({&first, &second});
+  const StorageLocks locks({rangeOf(first), rangeOf(second)});
   std::latch both(2);
   auto run = [&](size_t place) {
     StorageLocks::Guard guard(locks, {place});
@@ -67,7 +117,7 @@ TEST(StorageLocks, LetsThoseRunTogetherThatShareNothing) {
 
 TEST(StorageLocks, CountsWhatIsWaited) {
   int storage = 0;
-  const StorageLocks locks({&storage});
+  const StorageLocks locks({rangeOf(storage)});
   const int64_t before = updraft::dist::lockWait();
   {
     StorageLocks::Guard free(locks, {0});
@@ -91,7 +141,7 @@ TEST(StorageLocks, SetsComeAndGo) {
   for (int round = 0; round < 20; ++round) {
     std::vector<StorageLocks> sets;
     for (const int &storage : storages)
-      sets.emplace_back(std::vector<const void *>{&storage});
+      sets.emplace_back(std::vector<MemoryRange>{rangeOf(storage)});
     for (const StorageLocks &set : sets)
       StorageLocks::Guard guard(set, {0});
   }

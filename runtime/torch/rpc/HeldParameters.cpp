@@ -2,7 +2,7 @@
 
 #include "runtime/torch/rpc/HeldParameters.h"
 
-#include "runtime/dist/StorageLocks.h"
+#include "runtime/torch/rpc/TensorLocks.h"
 
 #include <c10/core/GradMode.h>
 #include <c10/util/Exception.h>
@@ -54,7 +54,7 @@ void HeldParameters::assign(const std::string &name, const at::Tensor &value) co
   at::Tensor held = get(name);
   requireSameKind(name, held, value);
   c10::NoGradGuard unrecorded;
-  dist::StorageLocks locks({held.storage().unsafeGetStorageImpl()});
+  const dist::StorageLocks locks({memoryOf(held)});
   dist::StorageLocks::Guard exclusive(locks, {0});
   held.copy_(value);
 }

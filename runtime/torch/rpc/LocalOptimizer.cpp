@@ -8,11 +8,13 @@
 
 #include <torch/csrc/distributed/autograd/context/container.h>
 
+#include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
 #include <optional>
 
 using namespace updraft::torch_adapter;
+namespace dist = updraft::dist;
 using torch::distributed::autograd::ContextPtr;
 using torch::distributed::autograd::DistAutogradContainer;
 
@@ -31,24 +33,41 @@ static upd_dtype storageOf(const at::Tensor &param) {
   return viewOf(realOf(param.detach()), "a parameter").dtype;
 }
 
+/// Refuses parameters of which one step would be taken twice.
+static void requireApart(const std::vector<dist::MemoryRange> &ranges,
+                         const std::vector<int64_t> &numbers) {
+  const auto overlap = dist::findOverlap(ranges);
+  if (!overlap)
+    return;
+  const auto [first, second] = std::minmax({numbers[overlap->first], numbers[overlap->second]});
+  TORCH_CHECK_VALUE(false, "parameters ", first, " and ", second,
+                    " are the same or share memory, where each step would be taken twice; give "
+                    "one of them");
+}
+
 LocalOptimizer::LocalOptimizer(const OptimizerRequest &request, std::vector<at::Tensor> tensors)
-    : params(std::move(tensors)), locks(storagesOf(params)), countVersions(request.countVersions) {
-  for (size_t number = 0; number < request.groups.size(); ++number) {
-    const GroupRequest &group = request.groups[number];
-    std::map<upd_dtype, std::vector<size_t>> byType;
-    for (size_t i = 0; i < group.params.size(); ++i) {
-      const int64_t place = group.params[i];
+    : params(std::move(tensors)), countVersions(request.countVersions) {
+  std::vector<std::map<upd_dtype, std::vector<size_t>>> byType(request.groups.size());
+  std::vector<dist::MemoryRange> ranges;
+  std::vector<int64_t> numbers;
+  for (size_t group = 0; group < request.groups.size(); ++group)
+    for (size_t i = 0; i < request.groups[group].params.size(); ++i) {
+      const int64_t place = request.groups[group].params[i];
+      numbers.push_back(request.groups[group].numbers[i]);
       TORCH_CHECK_VALUE(place >= 0 && place < static_cast<int64_t>(params.size()),
                         "the request for an optimizer has no parameter ", place);
       const at::Tensor &param = params[place];
-      TORCH_CHECK_VALUE(param.is_leaf(), "parameter ", group.numbers[i],
+      TORCH_CHECK_VALUE(param.is_leaf(), "parameter ", numbers.back(),
                         " is not a leaf of autograd: it is the result of an operation, and "
                         "gets no gradient; give the tensor that it was made from");
-      byType[storageOf(param)].push_back(i);
+      byType[group][storageOf(param)].push_back(i);
+      ranges.push_back(memoryOf(param));
     }
-    for (const auto &[dtype, members] : byType)
-      addBucket(request, number, dtype, members);
-  }
+  requireApart(ranges, numbers);
+  locks = dist::StorageLocks(memoryOf(params));
+  for (size_t group = 0; group < request.groups.size(); ++group)
+    for (const auto &[dtype, members] : byType[group])
+      addBucket(request, group, dtype, members);
 }
 
 void LocalOptimizer::addBucket(const OptimizerRequest &request, size_t number, upd_dtype dtype,

@@ -24,8 +24,8 @@ namespace updraft::torch_adapter {
 /// Any thread may call into an object; one waits for another that steps the same parameters.
 class LocalOptimizer {
 public:
-  /// Throws ValueError for a parameter that is no leaf of autograd, naming it by its number, and
-  /// what the compiler or the rule says.
+  /// Throws ValueError for a parameter that is no leaf of autograd, or that shares memory with
+  /// another, naming it by its number, and what the compiler or the rule says.
   LocalOptimizer(const OptimizerRequest &request, std::vector<at::Tensor> params);
 
   /// The storage types of each group's parameters, in the order in which a step takes their

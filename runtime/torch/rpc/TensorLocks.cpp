@@ -5,18 +5,31 @@
 #include <numeric>
 
 using namespace updraft::torch_adapter;
+namespace dist = updraft::dist;
 
-std::vector<const void *>
-updraft::torch_adapter::storagesOf(const std::vector<at::Tensor> &tensors) {
-  std::vector<const void *> storages;
-  storages.reserve(tensors.size());
+dist::MemoryRange updraft::torch_adapter::memoryOf(const at::Tensor &tensor) {
+  // A subclass that intercepts operators has its data elsewhere: it stands for itself.
+  if (tensor.key_set().has(c10::DispatchKey::Python))
+    return {tensor.unsafeGetTensorImpl(), 1};
+  if (tensor.numel() == 0)
+    return {};
+  int64_t last = 0;
+  for (int64_t i = 0; i < tensor.dim(); ++i)
+    last += (tensor.size(i) - 1) * tensor.stride(i);
+  return {tensor.data_ptr(), tensor.itemsize() * static_cast<size_t>(last + 1)};
+}
+
+std::vector<dist::MemoryRange>
+updraft::torch_adapter::memoryOf(const std::vector<at::Tensor> &tensors) {
+  std::vector<dist::MemoryRange> ranges;
+  ranges.reserve(tensors.size());
   for (const at::Tensor &tensor : tensors)
-    storages.push_back(tensor.storage().unsafeGetStorageImpl());
-  return storages;
+    ranges.push_back(memoryOf(tensor));
+  return ranges;
 }
 
 TensorLocks::TensorLocks(const std::vector<at::Tensor> &tensors)
-    : locks(storagesOf(tensors)), all(tensors.size()) {
+    : locks(memoryOf(tensors)), all(tensors.size()) {
   std::iota(all.begin(), all.end(), 0);
 }
 

@@ -206,3 +206,37 @@ def test_a_group_that_cannot_be_read_steps_nothing():
         with pytest.raises(TypeError):
             optimizer.step(context)
         assert torch.equal(rrefs[0].to_here(), before)
+
+
+def behind(rref):
+    """The same tensor, by another reference."""
+    return rref.local_value()
+
+
+def over_the_memory_of(rref, first, count):
+    """A parameter that has a storage of its own over a part of another's memory."""
+    values = rref.local_value().detach().numpy()[first : first + count]
+    return torch.nn.Parameter(torch.from_numpy(values))
+
+
+@on_client
+def test_no_two_parameters_share_memory():
+    (other, rref) = parameters("worker1", (2,), (6,))
+    same = rpc.remote("worker1", behind, args=(rref,))
+    part = rpc.remote("worker1", over_the_memory_of, args=(rref, 2, 2))
+    rest = rpc.remote("worker1", over_the_memory_of, args=(rref, 4, 2))
+    for given, numbers in (
+        ([rref, other, same], "0 and 2"),
+        ([{"params": [other, rref]}, {"params": [same]}], "1 and 2"),
+        ([{"params": [part]}, {"params": [other, rref]}], "0 and 2"),
+    ):
+        refuses(
+            ValueError,
+            f"no optimizer was made on `worker1`: parameters {numbers} are the same or share "
+            "memory, where each step would be taken twice; give one of them",
+            DistributedOptimizer,
+            torch.optim.SGD,
+            given,
+        )
+    # Parts that have nothing in common.
+    DistributedOptimizer(torch.optim.SGD, [part, rest, other])
