@@ -7,16 +7,25 @@ import pytest
 
 
 def on_client(function):
-    """Makes a test of a function that runs in the client, and may take a folder."""
-    takes_folder = bool(inspect.signature(function).parameters)
+    """Makes a test of a function that runs in the client, and may take a folder.
 
-    def test(process_world, request, tmp_path):
-        complaint = process_world.run(request.path, function.__name__, tmp_path)
+    What else it takes is given by `pytest.mark.parametrize`, and goes to the client as JSON.
+    """
+    names = [*inspect.signature(function).parameters]
+    given = [name for name in names if name != "folder"]
+
+    def test(process_world, request, tmp_path, **values):
+        complaint = process_world.run(request.path, function.__name__, tmp_path, values)
         if complaint is not None:
             pytest.fail(complaint, pytrace=False)
 
     functools.update_wrapper(test, function)
     # pytest asks for the fixtures of what is wrapped.
     del test.__wrapped__
-    test.on_client = function if takes_folder else lambda folder: function()
+    fixtures = ["process_world", "request", "tmp_path", *given]
+    test.__signature__ = inspect.Signature(
+        [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in fixtures]
+    )
+    takes_folder = given != names
+    test.on_client = function if takes_folder else lambda folder, **values: function(**values)
     return test

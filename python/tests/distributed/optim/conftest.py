@@ -12,16 +12,24 @@ from process_world import World
 
 @pytest.fixture(scope="session")
 def worlds():
-    """The world, in a list, so that another may take its place."""
-    started = []
+    """Those of each kind, in a list, so that another may take the place of one."""
+    started = {}
     yield started
-    for world in started:
-        world.stop()
+    for some in started.values():
+        for world in some:
+            world.stop()
+
+
+@pytest.fixture(scope="module")
+def faults():
+    """What happens to messages in the world of a file; see `World`."""
+    return None
 
 
 @pytest.fixture
-def process_world(worlds, tmp_path):
+def process_world(worlds, faults, tmp_path):
     """The world that there is, or a new one where a test has broken it."""
-    if not worlds or not worlds[-1].alive():
-        worlds.append(World(tmp_path))
-    return worlds[-1]
+    some = worlds.setdefault(str(faults), [])
+    if not some or not some[-1].alive():
+        some.append(World(tmp_path, faults))
+    return some[-1]

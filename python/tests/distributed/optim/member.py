@@ -1,4 +1,4 @@
-"""A process of the world of `process_world.py`: `member.py STORE RANK WORLD`."""
+"""A process of the world of `process_world.py`: `member.py STORE RANK WORLD FAULTS`."""
 
 import importlib
 import json
@@ -10,15 +10,26 @@ import traceback
 import torch.distributed.rpc as rpc
 
 
-def main(store, rank, world):
+def agent(store, faults):
+    """The backend and its options."""
+    usual = {"init_method": f"file://{store}", "num_worker_threads": 16, "rpc_timeout": 60}
+    if faults is None:
+        return rpc.BackendType.TENSORPIPE, rpc.TensorPipeRpcBackendOptions(**usual)
+    # Registers it.
+    import torch.distributed.rpc._testing  # noqa: F401
+
+    backend = rpc.backend_registry.BackendType["FAULTY_TENSORPIPE"]
+    options = rpc.backend_registry.construct_rpc_backend_options(backend, **usual, **faults)
+    return backend, options
+
+
+def main(store, rank, world, faults):
     answers = os.fdopen(os.dup(1), "w")
     # What is printed does not get among the answers.
     os.dup2(2, 1)
-    options = rpc.TensorPipeRpcBackendOptions(
-        init_method=f"file://{store}", num_worker_threads=16, rpc_timeout=60
-    )
     name = "client" if rank == 0 else f"worker{rank}"
-    rpc.init_rpc(name, rank=rank, world_size=world, rpc_backend_options=options)
+    backend, options = agent(store, faults)
+    rpc.init_rpc(name, backend, rank=rank, world_size=world, rpc_backend_options=options)
     if rank > 0:
         rpc.shutdown()
         return
@@ -27,7 +38,8 @@ def main(store, rank, world):
         task = json.loads(line)
         try:
             module = importlib.import_module(task["module"])
-            getattr(module, task["function"]).on_client(pathlib.Path(task["folder"]))
+            function = getattr(module, task["function"])
+            function.on_client(pathlib.Path(task["folder"]), **task["given"])
             complaint = None
         except BaseException:
             complaint = traceback.format_exc()
@@ -40,4 +52,4 @@ def answer(answers, complaint):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), json.loads(sys.argv[4]))

@@ -9,13 +9,18 @@ import sys
 
 HERE = pathlib.Path(__file__).parent
 WORLD = 3
-TIMEOUT = 120.0
+TIMEOUT = 300.0
 
 
 class World:
-    """A client, which runs tests, and workers that serve it: `client`, `worker1`, `worker2`."""
+    """A client, which runs tests, and workers that serve it: `client`, `worker1`, `worker2`.
 
-    def __init__(self, folder):
+    Args:
+        folder: where the processes meet.
+        faults: what torch's faulty agent does to messages; None: the usual agent.
+    """
+
+    def __init__(self, folder, faults=None):
         environment = dict(
             os.environ,
             OMP_NUM_THREADS="1",
@@ -26,7 +31,7 @@ class World:
         program = [sys.executable, "-W", "ignore", str(HERE / "member.py"), str(folder / "store")]
         self.members = [
             subprocess.Popen(
-                [*program, str(rank), str(WORLD)],
+                [*program, str(rank), str(WORLD), json.dumps(faults)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
@@ -36,9 +41,14 @@ class World:
         ]
         self.answer()
 
-    def run(self, path, name, folder):
+    def run(self, path, name, folder, given):
         """Returns what went wrong in a function of a file, or None."""
-        task = {"module": pathlib.Path(path).stem, "function": name, "folder": str(folder)}
+        task = {
+            "module": pathlib.Path(path).stem,
+            "function": name,
+            "folder": str(folder),
+            "given": given,
+        }
         self.members[0].stdin.write(json.dumps(task) + "\n")
         self.members[0].stdin.flush()
         return self.answer()

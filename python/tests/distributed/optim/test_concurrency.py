@@ -11,6 +11,8 @@ from remote_models import (
     fill,
     in_threads,
     loss_that_reads,
+    ones,
+    open_contexts,
     parameters,
     touch_and_hold,
 )
@@ -18,10 +20,7 @@ from remote_models import (
 from updraft.distributed.optim import DistributedOptimizer, Options
 
 THREADS, CONTEXTS = 6, 40
-
-
-def ones(rrefs, factor):
-    return sum(rref.local_value().sum() for rref in rrefs) * factor
+HELD = 10.0  # seconds
 
 
 @on_client
@@ -78,15 +77,21 @@ def test_backwards_that_read_what_others_step():
 
 @on_client
 def test_a_step_does_not_wait_for_python_on_the_worker():
+    """Which knows the parameters and the gradients, and holds its lock."""
     rrefs = parameters("worker1", (1000,), (10,))
+    before = [rref.to_here().detach().clone() for rref in rrefs]
     optimizer = DistributedOptimizer(torch.optim.AdamW, rrefs)
     with dist_autograd.context() as context:
         backward(context, rrefs)
-        held = rpc.rpc_async("worker1", touch_and_hold, args=(context, rrefs, 3.0))
+        held = rpc.rpc_async("worker1", touch_and_hold, args=(context, rrefs, HELD))
         time.sleep(0.5)
+        began = time.monotonic()
         optimizer.step(context)
+        assert time.monotonic() - began < HELD / 4
         assert not held.done()
         held.wait()
+    for rref, start in zip(rrefs, before, strict=True):
+        assert not torch.equal(rref.to_here(), start)
 
 
 @on_client
@@ -98,8 +103,4 @@ def test_many_contexts_leave_nothing():
             backward(context, rrefs)
             optimizer.step(context)
     assert len(optimizer._applied) <= 4
-    assert rpc.rpc_sync("worker1", contexts) <= 1
-
-
-def contexts():
-    return int(dist_autograd._get_debug_info()["num_autograd_contexts"])
+    assert rpc.rpc_sync("worker1", open_contexts) <= 1

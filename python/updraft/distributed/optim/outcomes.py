@@ -26,7 +26,8 @@ class _Failure:
 
     def __init__(self, error: Exception) -> None:
         self.kind = type(error)
-        self.text = str(error).strip()
+        # torch drops a text that is not UTF-8.
+        self.text = str(error).strip() or "an error without a text"
         #: Whether the worker itself has said so; else it may have done what it was asked.
         self.is_answer = True
         self.is_partly = False

@@ -29,11 +29,12 @@ def compiled_kind(given: Any) -> Any:
 
 
 def _has_one_rule(kind: Any) -> bool:
-    """Whether a class steps all parameters by its rule alone, as Muon does not."""
-    if not (isinstance(kind, type) and issubclass(kind, CompiledStep)):
+    """Whether a class steps all parameters by its rule alone, as Muon and LBFGS do not."""
+    if not isinstance(kind, type):
         return True
     return (
-        kind._correspondences is CompiledStep._correspondences
+        issubclass(kind, CompiledStep)
+        and kind._correspondences is CompiledStep._correspondences
         and kind._make_buckets is CompiledStep._make_buckets
     )
 
