@@ -36,7 +36,7 @@ template <typename Function> void Optimizer::call(Function function) {
   check(status);
 }
 
-Optimizer::Optimizer(const Rule &rule, std::vector<Group> groups) {
+Optimizer::Optimizer(const Rule &rule, const std::vector<Group> &groups) {
   size_t count = 0;
   for (const Group &group : groups)
     count += nb::len(group.params);
@@ -79,7 +79,7 @@ Optimizer::Optimizer(const Rule &rule, std::vector<Group> groups) {
 
 Optimizer::~Optimizer() = default;
 
-void Optimizer::step(nb::sequence grads, const std::vector<RowGrad> &rowGrads) {
+void Optimizer::step(const nb::sequence &grads, const std::vector<RowGrad> &rowGrads) {
   std::vector<TensorView> keep;
   std::vector<upd_tensor> tensors;
   size_t count = nb::len(grads);
@@ -127,6 +127,7 @@ double Optimizer::getHyper(size_t group, const std::string &name) {
 
 void Optimizer::setHypers(size_t group, const std::vector<std::pair<std::string, double>> &values) {
   std::vector<upd_hyper> hypers;
+  hypers.reserve(values.size());
   for (const auto &[name, value] : values)
     hypers.push_back({name.c_str(), value});
   call([&](upd_optimizer *optimizer) {
@@ -189,16 +190,18 @@ void updraft::python::bindOptimizer(nb::module_ &module) {
           "__init__",
           [](Optimizer *self, const Rule &rule, std::vector<GroupTuple> groups) {
             std::vector<Optimizer::Group> converted;
+            converted.reserve(groups.size());
             for (auto &[params, names, hypers] : groups)
               converted.push_back({params, std::move(names), std::move(hypers)});
-            new (self) Optimizer(rule, std::move(converted));
+            new (self) Optimizer(rule, converted);
           },
           nb::arg("rule"), nb::arg("groups"))
       .def(
           "step",
-          [](Optimizer &self, nb::sequence grads,
+          [](Optimizer &self, const nb::sequence &grads,
              std::vector<std::tuple<size_t, nb::object, nb::object, int32_t>> rows) {
             std::vector<Optimizer::RowGrad> rowGrads;
+            rowGrads.reserve(rows.size());
             for (auto &[param, indices, values, dims] : rows)
               rowGrads.push_back({param, std::move(indices), std::move(values), dims});
             self.step(grads, rowGrads);

@@ -24,7 +24,7 @@ public:
     std::vector<std::pair<std::string, double>> hypers;
   };
 
-  Optimizer(const Rule &rule, std::vector<Group> groups);
+  Optimizer(const Rule &rule, const std::vector<Group> &groups);
   ~Optimizer();
   Optimizer(const Optimizer &) = delete;
   Optimizer &operator=(const Optimizer &) = delete;
@@ -37,7 +37,7 @@ public:
     int32_t indexDims;
   };
 
-  void step(nanobind::sequence grads, const std::vector<RowGrad> &rowGrads);
+  void step(const nanobind::sequence &grads, const std::vector<RowGrad> &rowGrads);
   double getHyper(size_t group, const std::string &name);
   /// All of them, or on an error none.
   void setHypers(size_t group, const std::vector<std::pair<std::string, double>> &values);
