@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch.nn.parameter import is_lazy
 
+from ..compiler import Rule
 from ..errors import UnsupportedError
 from .buckets import Bucket
 from .clipping import GradientNorm, Spread, coefficient, require_max_norm, total_norm
@@ -363,6 +364,24 @@ class CompiledStep:
         if self.max_grad_norm is not None:
             factor = self._clip(compiled, 1.0 if factor is None else factor)
         # What is refused is refused before anything is stepped.
+        self._accept(compiled, changed, factor, scaled)
+        for group, entry in zip(self.param_groups, compiled, strict=True):
+            position = 0
+            while position < len(entry.buckets):
+                if entry.buckets[position].step(states):
+                    position += 1
+                else:
+                    self._remake(entry.buckets, position, group, factor, scaled)
+        return loss
+
+    def _accept(
+        self,
+        compiled: list[_CompiledGroup],
+        changed: list[int],
+        factor: float | None,
+        scaled: bool,
+    ) -> None:
+        """Takes the hyperparameters of some groups."""
         for number in changed:
             group, entry = self.param_groups[number], compiled[number]
             entry.taken = None
@@ -373,14 +392,18 @@ class CompiledStep:
                     # A flag may follow from what has changed.
                     self._remake(entry.buckets, position, group, factor, scaled)
             entry.take(group, factor)
-        for group, entry in zip(self.param_groups, compiled, strict=True):
-            position = 0
-            while position < len(entry.buckets):
-                if entry.buckets[position].step(states):
-                    position += 1
-                else:
-                    self._remake(entry.buckets, position, group, factor, scaled)
-        return loss
+
+    def accepted_rules(self) -> list[Rule]:
+        """Takes what the groups have now, as a step does before anything is stepped, and returns
+        the rules that it is stepped by: the same as before, unless others were compiled.
+
+        Raises:
+            ValueError: the rule refuses the hyperparameters.
+        """
+        compiled, changed = self._compile(scaled=False)
+        self._accept(compiled, changed, None, scaled=False)
+        buckets = [bucket for entry in compiled for bucket in entry.buckets]
+        return [bucket.rule for bucket in buckets if isinstance(bucket, Bucket | TorchBucket)]
 
     def _remake(
         self,

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
+#include <numeric>
 #include <optional>
 
 using namespace updraft::torch_adapter;
@@ -130,6 +131,21 @@ void LocalOptimizer::prepare(const std::vector<std::vector<at::Tensor>> &grads) 
   }
 }
 
+void LocalOptimizer::takeHypers(const std::vector<double> &hypers) {
+  std::vector<size_t> counts;
+  for (const Bucket &bucket : buckets)
+    counts.push_back(Library::get().upd_rule_hyper_count(bucket.rule.get()));
+  const size_t count = std::accumulate(counts.begin(), counts.end(), size_t(0));
+  TORCH_CHECK_VALUE(hypers.size() == count, "a step came with ", hypers.size(),
+                    " hyperparameters; the rules of this worker have ", count);
+  auto given = hypers.begin();
+  for (size_t i = 0; i < buckets.size(); ++i) {
+    const auto end = given + static_cast<std::ptrdiff_t>(counts[i]);
+    buckets[i].stepper->setHypers({given, end});
+    given = end;
+  }
+}
+
 int64_t LocalOptimizer::step(int64_t number, int64_t before, const std::vector<double> &hypers) {
   // The container refuses a context that it does not know, which here is no error.
   DistAutogradContainer &container = DistAutogradContainer::getInstance();
@@ -153,18 +169,11 @@ int64_t LocalOptimizer::step(int64_t number, int64_t before, const std::vector<d
     }
   }
 
-  dist::lockCounted(mutex);
-  const std::lock_guard guard(mutex, std::adopt_lock);
-  if (applied.count(number, context) > before)
+  dist::lockCounted(progress->mutex);
+  const std::lock_guard guard(progress->mutex, std::adopt_lock);
+  if (progress->applied.count(number, context) > before)
     return alreadyApplied;
-  auto given = hypers.begin();
-  for (Bucket &bucket : buckets) {
-    const size_t count = Library::get().upd_rule_hyper_count(bucket.rule.get());
-    TORCH_CHECK_VALUE(static_cast<size_t>(hypers.end() - given) >= count, "a step came with ",
-                      hypers.size(), " hyperparameters, which are too few");
-    bucket.stepper->setHypers({given, given + static_cast<std::ptrdiff_t>(count)});
-    given += static_cast<std::ptrdiff_t>(count);
-  }
+  takeHypers(hypers);
   if (places.empty())
     return 0;
   {
@@ -172,7 +181,7 @@ int64_t LocalOptimizer::step(int64_t number, int64_t before, const std::vector<d
     prepare(grads);
     // From here on it counts as applied: whatever goes wrong, a second try would apply a part
     // twice.
-    applied.set(number, context, before + 1);
+    progress->applied.set(number, context, before + 1);
     for (Bucket &bucket : buckets)
       bucket.stepper->apply(countVersions);
   }
@@ -180,7 +189,7 @@ int64_t LocalOptimizer::step(int64_t number, int64_t before, const std::vector<d
 }
 
 c10::Dict<std::string, at::Tensor> LocalOptimizer::states() {
-  std::lock_guard guard(mutex);
+  std::lock_guard guard(progress->mutex);
   c10::Dict<std::string, at::Tensor> result;
   for (const Bucket &bucket : buckets)
     for (size_t i = 0; i < bucket.params.size(); ++i)
@@ -229,7 +238,7 @@ static void requireSame(const std::string &name, const std::vector<int64_t> &num
 
 void LocalOptimizer::loadStates(const c10::Dict<std::string, at::Tensor> &states,
                                 const std::vector<std::string> &optional) {
-  std::lock_guard guard(mutex);
+  std::lock_guard guard(progress->mutex);
   std::map<int64_t, StatesByName> all = byNumber(states);
   for (Bucket &bucket : buckets) {
     for (const std::string &name : bucket.states.ofGroup())

@@ -28,6 +28,10 @@ public:
   /// another, naming it by its number, and what the compiler or the rule says.
   LocalOptimizer(const OptimizerRequest &request, std::vector<at::Tensor> params);
 
+  /// Takes the place of another with the same parameters: what that has applied, or yet applies,
+  /// this has, too. Before the first step.
+  void replace(const LocalOptimizer &other) { progress = other.progress; }
+
   /// The storage types of each group's parameters, in the order in which a step takes their
   /// hyperparameters: "0:f32 0:bf16 2:f32". Groups are counted in the request.
   std::string parts() const;
@@ -38,7 +42,7 @@ public:
   /// Applies the gradients that the context has here; returns how many parameters were stepped. A
   /// context that this worker has not heard of has none. If it was applied more than `before` times
   /// already, nothing is done. `hypers` are those of every group and storage type, one behind the
-  /// other. An error is thrown before anything is written.
+  /// other, no more and no fewer. An error is thrown before anything is written.
   int64_t step(int64_t context, int64_t before, const std::vector<double> &hypers);
 
   /// The states by NUMBER/NAME: copies, which no step changes.
@@ -61,15 +65,22 @@ private:
     c10::intrusive_ptr<GroupStepper> stepper;
   };
 
+  void takeHypers(const std::vector<double> &hypers);
   void prepare(const std::vector<std::vector<at::Tensor>> &grads);
   void addBucket(const OptimizerRequest &request, size_t group, upd_dtype dtype,
                  const std::vector<size_t> &members);
 
-  std::mutex mutex; ///< of steps, states and `applied`; the rest stays as it was made
+  /// What an optimizer shares with those that take its place.
+  struct Progress {
+    std::mutex mutex; ///< of steps, states and `applied`
+    dist::AppliedContexts applied;
+  };
+
+  std::shared_ptr<Progress> progress = std::make_shared<Progress>();
+  // What follows stays as it was made.
   std::vector<at::Tensor> params;
   dist::StorageLocks locks;
   std::vector<Bucket> buckets;
-  dist::AppliedContexts applied;
   bool countVersions;
 };
 

@@ -36,7 +36,11 @@ template <typename Params>
 std::string make(int64_t number, const std::string &request, const Params &params) {
   std::string parts;
   const LocalOptimizers::Outcome outcome = optimizers().add(number, [&] {
-    auto made = std::make_shared<LocalOptimizer>(OptimizerRequest::parse(request), params());
+    const OptimizerRequest parsed = OptimizerRequest::parse(request);
+    auto made = std::make_shared<LocalOptimizer>(parsed, params());
+    // One that is gone has applied nothing that anyone could still ask for.
+    if (const auto replaced = parsed.replaces ? optimizers().get(*parsed.replaces) : nullptr)
+      made->replace(*replaced);
     parts = made->parts();
     return made;
   });

@@ -59,6 +59,8 @@ OptimizerRequest OptimizerRequest::parse(const std::string &text) {
       rule.storage.emplace_back(name, dtypeOf(dtype.get<std::string>()));
     for (const auto &[name, text] : json.at("files").items())
       rule.files.emplace_back(name, text.get<std::string>());
+    if (const Json &replaces = json.at("replaces"); !replaces.is_null())
+      request.replaces = replaces.get<int64_t>();
     json.at("count_versions").get_to(request.countVersions);
     for (const Json &group : json.at("groups"))
       request.groups.push_back(parseGroup(group));

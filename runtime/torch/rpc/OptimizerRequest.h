@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,8 @@ struct GroupRequest {
 struct OptimizerRequest {
   RuleChoices rule;
   std::vector<GroupRequest> groups;
-  bool countVersions; ///< parameters that are stepped are known to autograd as changed
+  std::optional<int64_t> replaces; ///< the number of an optimizer whose place this one takes
+  bool countVersions;              ///< parameters that are stepped are known to autograd as changed
 
   /// Throws where the text is not what it should be.
   static OptimizerRequest parse(const std::string &text);

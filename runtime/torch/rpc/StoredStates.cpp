@@ -109,8 +109,10 @@ void StoredStates::load(GroupStepper &stepper, int64_t param, int64_t number,
       TORCH_CHECK_VALUE(false, "parameter ", number, " has a state `", name, "`; the rule `", rule,
                         "` has `", fmt::format("{}", fmt::join(known, "`, `")), "`");
     }
+  // A rule that had no states before a flag changed may have counted steps.
+  const bool hasOnlyCount = given.size() == 1 && given.contains(stepCount);
   for (const State &state : states) {
-    if (!state.isOf(tensor))
+    if (!state.isOf(tensor) || hasOnlyCount)
       continue;
     auto found = given.find(state.name);
     TORCH_CHECK_VALUE(found != given.end(), "parameter ", number, " has no state `", state.name,

@@ -1,5 +1,6 @@
 """Steps that run at the same time."""
 
+import threading
 import time
 
 import torch
@@ -9,6 +10,8 @@ from clients import on_client
 from remote_models import (
     backward,
     fill,
+    give_up_locks,
+    hold_locks,
     in_threads,
     loss_that_reads,
     ones,
@@ -43,6 +46,35 @@ def test_no_update_is_lost_or_doubled():
         errors = in_threads(THREADS, train)
         assert not errors, errors[0]
         assert (rrefs[0].to_here() != -THREADS * CONTEXTS).sum() == 0
+
+
+@on_client
+def test_of_two_that_step_a_context_at_once_one_is_told_that_it_is_applied():
+    rrefs = parameters("worker1", (3,))
+    start = rrefs[0].to_here().clone()
+    optimizer = DistributedOptimizer(torch.optim.SGD, rrefs, lr=1.0)
+    began = threading.Barrier(3)
+
+    def step(number):
+        began.wait()
+        optimizer.step(context)
+
+    with dist_autograd.context() as context:
+        backward(context, rrefs, of=ones)
+        rpc.rpc_sync("worker1", hold_locks, args=(rrefs[0],))
+
+        def let_both_begin():
+            began.wait()
+            time.sleep(0.5)
+            rpc.rpc_sync("worker1", give_up_locks)
+
+        other = threading.Thread(target=let_both_begin)
+        other.start()
+        errors = in_threads(2, step)
+        other.join()
+    assert len(errors) == 1, errors
+    assert f"the gradients of context {context} are applied already" in errors[0]
+    assert torch.equal(rrefs[0].to_here(), start - 1)
 
 
 @on_client

@@ -238,8 +238,7 @@ def test_what_is_released_says_so():
     rrefs = parameters("worker1", (3,))
     optimizer = quietly(Halving, rrefs)
     (remote,) = optimizer.remote_optimizers
-    parts = optimizer._parts
-    parts.release([remote])
+    optimizer._execution.release([remote])
     with dist_autograd.context() as context:
         backward(context, rrefs)
         # The release is not waited for.
@@ -247,7 +246,7 @@ def test_what_is_released_says_so():
         error = None
         while error is None and time.monotonic() < deadline:
             try:
-                parts.states(remote).wait()
+                optimizer._execution.states(remote).wait()
             except Exception as raised:
                 error = raised
         with pytest.raises(IndexError) as caught:
@@ -270,7 +269,7 @@ def test_what_is_released_before_it_is_made_is_not_made():
         (remote, f"this worker has an optimizer {remote.number} already"),
     ):
         with pytest.raises((RuntimeError, ValueError), match=text):
-            optimizer._parts.create(made, optimizer.param_groups).wait()
+            optimizer._execution.create(made, optimizer.param_groups, None).wait()
 
 
 class Growing(Halving):

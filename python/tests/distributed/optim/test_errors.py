@@ -149,7 +149,7 @@ def test_what_a_rule_says_reaches_the_client_and_nothing_is_stepped():
         optimizer.param_groups[0]["lr"] = -1.0
         refuses(
             ValueError,
-            ("nothing was stepped on `worker1`: Invalid learning rate: -1.0"),
+            "Invalid learning rate: -1.0",
             optimizer.step,
             context,
         )
@@ -240,3 +240,22 @@ def test_no_two_parameters_share_memory():
         )
     # Parts that have nothing in common.
     DistributedOptimizer(torch.optim.SGD, [part, rest, other])
+
+
+@on_client
+def test_a_step_takes_as_many_hyperparameters_as_the_rules_have():
+    rrefs = parameters("worker1", (3,))
+    before = rrefs[0].to_here().clone()
+    optimizer = DistributedOptimizer(torch.optim.SGD, rrefs)
+    (remote,) = optimizer.remote_optimizers
+    with dist_autograd.context() as context:
+        backward(context, rrefs)
+        (given,) = optimizer._execution.step_arguments([remote], optimizer.param_groups)
+        for wrong in (given[:-1], [*given, 0.0]):
+            with pytest.raises(RuntimeError) as caught:
+                remote.call("step", context, 0, wrong).wait()
+            assert str(caught.value).strip() == (
+                f"ValueError: a step came with {len(wrong)} hyperparameters; the rules of this "
+                f"worker have {len(given)}"
+            ), caught.value
+    assert torch.equal(rrefs[0].to_here(), before)

@@ -67,12 +67,30 @@ def test_what_was_released_before_it_was_made_is_not_made():
     late = RemoteOptimizer(remote.worker, -1.0, members=remote.members, rrefs=remote.rrefs)
     late.call("release").wait()
     with pytest.raises(RuntimeError) as caught:
-        optimizer._parts.create(late, optimizer.param_groups).wait()
+        optimizer._execution.create(late, optimizer.param_groups, None).wait()
     text = str(caught.value).strip()
     assert text == f"RuntimeError: optimizer {late.number} was released before it was made", text
     with pytest.raises(RuntimeError, match=f"this worker has no optimizer {late.number}; "):
         late.call("states").wait()
     with pytest.raises(RuntimeError) as caught:
-        optimizer._parts.create(remote, optimizer.param_groups).wait()
+        optimizer._execution.create(remote, optimizer.param_groups, None).wait()
     text = str(caught.value).strip()
     assert text == f"ValueError: this worker has an optimizer {remote.number} already", text
+
+
+@on_client
+def test_what_was_late_is_not_done_twice_by_what_takes_its_place():
+    """Loading makes optimizers anew, which know what those before them have applied."""
+    rrefs = parameters("worker1", (3,))
+    start = rrefs[0].to_here().clone()
+    optimizer = DistributedOptimizer(torch.optim.SGD, rrefs, lr=1.0, options=Options(timeout=1.0))
+    with dist_autograd.context() as context:
+        backward(context, rrefs)
+        (held,) = gradients(context, rrefs)
+        rpc.rpc_sync("worker1", hold_locks, args=(rrefs[0],))
+        with pytest.raises(RuntimeError, match=r"^it is not known whether there was a step on"):
+            optimizer.step(context)
+        rpc.rpc_sync("worker1", give_up_locks)
+        optimizer.load_state_dict(optimizer.state_dict())
+        optimizer.step(context)
+    assert torch.equal(rrefs[0].to_here(), start - held)

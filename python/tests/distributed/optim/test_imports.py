@@ -11,7 +11,7 @@ from clients import on_client
 from remote_models import backward, gradients, parameters
 
 import updraft
-from updraft.distributed.optim import DistributedOptimizer, compiled_parts
+from updraft.distributed.optim import DistributedOptimizer, compiled_execution
 from updraft.distributed.optim.imports import Imports
 
 FUNCTIONS = "fn twice(x) { return x + x }\n"
@@ -39,12 +39,12 @@ def plain(param, grad, lr=0.5):
 @contextlib.contextmanager
 def requests(change):
     """What is sent to workers is `change` of what would be sent."""
-    original = compiled_parts.request
-    compiled_parts.request = lambda *arguments: change(original(*arguments))
+    original = compiled_execution.request
+    compiled_execution.request = lambda *arguments: change(original(*arguments))
     try:
         yield
     finally:
-        compiled_parts.request = original
+        compiled_execution.request = original
 
 
 @on_client

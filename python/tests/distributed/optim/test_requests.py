@@ -4,13 +4,17 @@ import json
 
 import torch
 
+from updraft.distributed.optim.hypers import HyperReaders
 from updraft.distributed.optim.kinds import maker
 from updraft.distributed.optim.request import request
 
 
 def choices(given, **options):
     optimizer = maker(given)([torch.nn.Parameter(torch.zeros(1, 1))], **options)
-    (group,) = json.loads(request(optimizer, [([0], [0])], optimizer.param_groups, True))["groups"]
+    readers = HyperReaders(optimizer.correspondence)
+    (group,) = json.loads(request(optimizer, readers, [([0], [0])], optimizer.param_groups, True))[
+        "groups"
+    ]
     return group["choices"]["f32"]
 
 

@@ -1,5 +1,7 @@
 """An optimizer of parameters that lie on other workers."""
 
+import contextlib
+import threading
 import warnings
 import weakref
 from collections import defaultdict
@@ -11,15 +13,22 @@ from torch._C._distributed_autograd import _is_valid_context
 from torch._C._distributed_rpc import PyRRef
 
 from ...optim.correspondence import Group
-from .compiled_parts import CompiledParts
-from .contexts import ContextTable
+from .contexts import ContextTable, Turns
 from .options import Options
 from .outcomes import gathered
 from .references import require_references
 from .registry import functional_optim_map
 from .remote import RemoteOptimizer, made_remotes
-from .rules import parts_of
-from .state_dicts import load_states, packed_states, unpacked_states
+from .rules import execution_of
+from .shared_lock import SharedLock
+from .state_dicts import (
+    States,
+    load_states,
+    merged_states,
+    packed_states,
+    split_states,
+    unpacked_states,
+)
 
 
 class DistributedOptimizer(torch.optim.Optimizer):
@@ -48,7 +57,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
 
     param_groups: list[Group]
     remote_optimizers: list[RemoteOptimizer]
-    #: Whether steps are compiled.
+    #: Whether steps are given gradients, as compiled ones are, and `.grad` is left alone.
     is_functional_optim: bool = True
     #: From a class to the functional optimizer that stands for it; see `register_functional_optim`.
     functional_optim_map = functional_optim_map
@@ -64,6 +73,13 @@ class DistributedOptimizer(torch.optim.Optimizer):
         self.options = Options() if options is None else options
         self.remote_optimizers = []
         self._applied: ContextTable[int] = ContextTable()
+        self._turns = Turns()
+        #: Of those who change how workers step; before the next one.
+        self._changing = threading.Lock()
+        #: Shared by those who use the remote optimizers.
+        self._in_use = SharedLock()
+        #: States of flags that are not set now.
+        self._unused_states: States = {}
         self._warned = False
         given = list(params_rref)
         if not given:
@@ -77,15 +93,15 @@ class DistributedOptimizer(torch.optim.Optimizer):
             params = group["params"]
             group["params"] = [params] if isinstance(params, PyRRef) else list(params)
         require_references(groups)
-        self._parts = parts_of(optimizer_class, groups, args, kwargs, self.options)
-        self.is_functional_optim = isinstance(self._parts, CompiledParts)
+        self._execution = execution_of(optimizer_class, groups, args, kwargs, self.options)
+        self.is_functional_optim = self._execution.is_functional
         whole = [
             made | {"params": group["params"]}
-            for made, group in zip(self._parts.template.param_groups, groups, strict=True)
+            for made, group in zip(self._execution.template.param_groups, groups, strict=True)
         ]
-        super().__init__(whole, self._parts.defaults)
-        self.remote_optimizers = made_remotes(self._parts, self.param_groups, self.options)
-        weakref.finalize(self, self._parts.release, self.remote_optimizers)
+        super().__init__(whole, self._execution.defaults)
+        self.remote_optimizers = made_remotes(self._execution, self.param_groups, self.options)
+        weakref.finalize(self, self._execution.release, self.remote_optimizers)
 
     def add_param_group(self, param_group: Group) -> None:
         """Not for optimizers that are made: a worker is asked once."""
@@ -105,23 +121,29 @@ class DistributedOptimizer(torch.optim.Optimizer):
         In the form of `torch.optim.Optimizer.state_dict`, whatever worker a parameter is on:
         another number of workers, and a local optimizer of the same class, can load it.
         """
-        # Torch packs what is not keyed by tensors as it is.
-        self.state = defaultdict(dict, packed_states(self._parts, self.remote_optimizers))
+        with self._in_use.shared():
+            states = packed_states(self._execution, self.remote_optimizers)
+            # Torch packs what is not keyed by tensors as it is.
+            self.state = defaultdict(dict, merged_states(states, self._unused_states))
         try:
             return super().state_dict()
         finally:
             self.state = defaultdict(dict)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Loads what `state_dict` returned, of this class or a local one. Not while others step.
+        """Loads what `state_dict` returned, of this class or a local one.
 
-        Workers make their parts anew, which are used when all have loaded theirs: after an error
-        everything is as it was.
+        Workers make their optimizers anew, which are used when all have loaded their states: after
+        an error everything is as it was. Contexts that are applied stay so.
 
         Raises:
             ValueError: states are missing, or are not those of the rule; or the groups are not as
                 many, or not as large.
         """
+        with self._changing, self._in_use.alone():
+            self._load(state_dict)
+
+    def _load(self, state_dict: dict[str, Any]) -> None:
         before = self.param_groups
         loading = [state_dict]
 
@@ -137,22 +159,39 @@ class DistributedOptimizer(torch.optim.Optimizer):
             for group, known in zip(self.param_groups, before, strict=True):
                 for name, value in known.items():
                     group.setdefault(name, self.defaults.get(name, value))
-            states = unpacked_states(self._parts, loading[-1])
-            remotes = made_remotes(self._parts, self.param_groups, self.options)
-            try:
-                load_states(self._parts, remotes, states)
-            except BaseException:
-                self._parts.release(remotes)
-                raise
+            states = unpacked_states(self._execution, loading[-1])
+            self._execution.follows(self.param_groups)
+            self._make_anew(self.param_groups, states)
         except BaseException:
             self.param_groups = before
             raise
         finally:
             hook.remove()
-        self._parts.accept(self.param_groups)
-        self._parts.release(self.remote_optimizers)
+
+    def _make_anew(self, groups: list[Group], states: States) -> None:
+        """Has workers make optimizers for groups that `follows` was given, with states."""
+        used, unused = split_states(self._execution, self.remote_optimizers, states)
+        remotes = made_remotes(self._execution, groups, self.options, self.remote_optimizers)
+        try:
+            load_states(self._execution, remotes, used)
+        except BaseException:
+            self._execution.release(remotes)
+            raise
+        self._execution.made_for(groups)
+        self._execution.release(self.remote_optimizers)
         # The list that is released in the end.
         self.remote_optimizers[:] = remotes
+        self._unused_states = unused
+
+    def _follow(self, groups: list[Group]) -> None:
+        """Has workers step with what groups have now: where that is another flag, by optimizers
+        that are made anew and go on with the states.
+        """
+        if self._execution.follows(groups):
+            return
+        with self._in_use.alone():
+            states = packed_states(self._execution, self.remote_optimizers)
+            self._make_anew(groups, merged_states(states, self._unused_states))
 
     def step(self, context_id: int) -> None:  # type: ignore[override]
         """Applies the gradients of a context, on every worker that has some.
@@ -163,31 +202,40 @@ class DistributedOptimizer(torch.optim.Optimizer):
         Raises:
             TypeError: `context_id` is no number.
             RuntimeError: there is no such context, or it was applied before.
-            ValueError: a static flag of a group has changed; what the rule says to hyperparameters.
+            ValueError: what the class or rule says to hyperparameters; then nothing is stepped.
         """
         if isinstance(context_id, bool) or not isinstance(context_id, int):
             raise TypeError(f"`context_id` is {type(context_id)}; give the number of a context")
         _is_valid_context(context_id)
+        # Of those who step a context at the same time, the second finds it applied.
+        with self._turns.of(context_id):
+            self._step(context_id)
+
+    def _step(self, context_id: int) -> None:
         before = self._applied.get(context_id, 0)
         if before and not self.options.allow_repeated_steps:
             raise RuntimeError(
                 f"the gradients of context {context_id} are applied already; step once in each "
                 "context, or give `options=Options(allow_repeated_steps=True)`"
             )
-        self._parts.require_settings(self.param_groups)
-        parts: Any = self._parts
-        # Where a group cannot be read, nothing is asked for.
-        asked = [parts.asked(remote, self.param_groups) for remote in self.remote_optimizers]
-        counts = gathered(
-            {
-                remote.worker.name: parts.step(remote, what, context_id, before)
-                for remote, what in zip(self.remote_optimizers, asked, strict=True)
-            },
-            failed="nothing was stepped on",
-            unknown="it is not known whether there was a step on",
-            partly="a step began and failed, so that what it has done is not known, on",
-            done="what was asked for is done on",
-        )
+        groups = [dict(group) for group in self.param_groups]
+        with contextlib.ExitStack() as using:
+            with self._changing:
+                self._follow(groups)
+                using.enter_context(self._in_use.shared())
+            remotes = self.remote_optimizers
+            # Where a group cannot be read, nothing is asked for.
+            arguments = self._execution.step_arguments(remotes, groups)
+            counts = gathered(
+                {
+                    remote.worker.name: self._execution.step(remote, given, context_id, before)
+                    for remote, given in zip(remotes, arguments, strict=True)
+                },
+                failed="nothing was stepped on",
+                unknown="it is not known whether there was a step on",
+                partly="a step began and failed, so that what it has done is not known, on",
+                done="what was asked for is done on",
+            )
         if any(counts.values()):
             self._applied[context_id] = before + 1
         elif not self._warned:
@@ -196,5 +244,5 @@ class DistributedOptimizer(torch.optim.Optimizer):
                 f"context {context_id} has no gradient of any parameter of this optimizer; was "
                 "`torch.distributed.autograd.backward` called, and the forward recorded by "
                 "`updraft.distributed.call`?",
-                stacklevel=3,
+                stacklevel=4,
             )

@@ -1,22 +1,21 @@
 """The optimizer of one worker whose class steps in Python, and the calls that reach it there."""
 
 import contextlib
-import copy
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch._C._distributed_autograd import get_gradients
 
 from ...optim.adapter import StorageLocks
-from ...optim.correspondence import Group
 from ...optim.stand_ins import local_part
 from .contexts import ContextTable
+from .eager_steppers import EagerStepper, FunctionalStepper, OptimizerStepper
 from .outcomes import PartlyAppliedError
 
-Gradients = dict[torch.Tensor, torch.Tensor]
 #: What a step returns instead of a number of parameters.
 ALREADY_APPLIED = -1
 # Of numbers that are released before they are made, how many are remembered.
@@ -28,8 +27,8 @@ def _locked(params: Sequence[torch.Tensor]) -> Iterator[None]:
     """Holds the locks of the memory that parameters have while they are held."""
     parts = [local_part(param) for param in params]
 
-    def memory() -> list[int]:
-        return [part.untyped_storage()._cdata for part in parts]
+    def memory() -> list[Any]:
+        return [(part.data_ptr(), part.shape, part.stride()) for part in parts]
 
     while True:
         known = memory()
@@ -45,31 +44,28 @@ def _locked(params: Sequence[torch.Tensor]) -> Iterator[None]:
         locks.unlock()
 
 
-@contextlib.contextmanager
-def _as_grad(params: Sequence[torch.Tensor], held: Gradients) -> Iterator[None]:
-    """Has copies of gradients, which a class may write, as `.grad`; what was there comes back."""
-    with contextlib.ExitStack() as restored:
-        for param in params:
-            restored.callback(setattr, param, "grad", param.grad)
-        for param in params:
-            param.grad = held[param].clone() if param in held else None
-        yield
+class _Progress:
+    """What an optimizer shares with those that take its place."""
 
-
-def _copied(value: Any) -> Any:
-    return value.detach().clone() if isinstance(value, torch.Tensor) else copy.deepcopy(value)
+    def __init__(self) -> None:
+        #: Of steps and states.
+        self.mutex = threading.Lock()
+        self.applied: ContextTable[int] = ContextTable()
+        #: What steps have said that failed after they had begun.
+        self.failed: ContextTable[str] = ContextTable()
 
 
 class EagerOptimizer:
-    """An optimizer of torch, stepped from the gradients of contexts. Any thread."""
+    """Steps from the gradients of contexts. Any thread.
 
-    def __init__(self, kind: Any, groups: list[Group], args: Any, kwargs: Any) -> None:
-        self._optimizer = kind(groups, *args, **kwargs)
-        self._params = [param for group in groups for param in group["params"]]
-        self._mutex = threading.Lock()
-        self._applied: ContextTable[int] = ContextTable()
-        #: What steps have said that failed after they had begun.
-        self._failed: ContextTable[str] = ContextTable()
+    Args:
+        replaced: another of the same parameters, whose place this one takes: contexts that it has
+            applied, or yet applies, are applied.
+    """
+
+    def __init__(self, stepper: EagerStepper, replaced: "EagerOptimizer | None") -> None:
+        self._stepper = stepper
+        self._progress: _Progress = _Progress() if replaced is None else replaced._progress
 
     def step(self, context_id: int, before: int, options: list[dict[str, Any]]) -> int:
         """Applies a context unless it was applied more than `before` times.
@@ -84,44 +80,39 @@ class EagerOptimizer:
             held = get_gradients(context_id)
         except RuntimeError:  # This worker has not heard of it.
             return 0
-        with self._mutex:
-            if failed := self._failed.get(context_id, ""):
+        progress, stepper = self._progress, self._stepper
+        with progress.mutex:
+            if failed := progress.failed.get(context_id, ""):
                 raise PartlyAppliedError(failed)
-            if self._applied.get(context_id, 0) > before:
+            if progress.applied.get(context_id, 0) > before:
                 return ALREADY_APPLIED
-            given = [param for param in self._params if param in held]
-            if not given:
+            count = sum(param in held for param in stepper.params)
+            if count == 0:
                 return 0
-            for group, changed in zip(self._optimizer.param_groups, options, strict=True):
-                group.update(changed)
+            stepper.set_options(options)
             begun = False
             try:
-                with _locked(self._params), _as_grad(self._params, held):
+                with _locked(stepper.params), stepper.ready(held) as take_step:
                     begun = True
-                    self._applied[context_id] = before + 1
-                    self._optimizer.step()
+                    progress.applied[context_id] = before + 1
+                    take_step()
             except BaseException as error:
                 if not begun:
                     raise
                 failed = f"{type(error).__name__}: {error}"
-                self._failed[context_id] = failed
+                progress.failed[context_id] = failed
                 raise PartlyAppliedError(failed) from error
-            return len(given)
+            return count
 
     def states(self) -> list[dict[str, Any]]:
         """Returns copies of the states of each parameter."""
-        with self._mutex, _locked(self._params):
-            return [
-                {name: _copied(value) for name, value in self._optimizer.state[param].items()}
-                if param in self._optimizer.state
-                else {}
-                for param in self._params
-            ]
+        with self._progress.mutex, _locked(self._stepper.params):
+            return self._stepper.states()
 
     def load_states(self, states: dict[int, dict[str, Any]]) -> None:
         """Takes the states of parameters, by their places."""
-        with self._mutex:
-            self._optimizer.load_state_dict(self._optimizer.state_dict() | {"state": states})
+        with self._progress.mutex:
+            self._stepper.load_states(states)
 
 
 class _Optimizers:
@@ -158,9 +149,18 @@ class _Optimizers:
             self._released.remove(number)
             raise RuntimeError(f"optimizer {number} was released before it was made")
 
-    def get(self, number: int) -> EagerOptimizer:
+    def known(self, number: int) -> EagerOptimizer | None:
+        """The optimizer of a number, if there is one."""
         with self._lock:
-            found = self._made.get(number)
+            return self._made.get(number)
+
+    def get(self, number: int) -> EagerOptimizer:
+        """The optimizer of a number.
+
+        Raises:
+            IndexError: there is none.
+        """
+        found = self.known(number)
         if found is None:
             raise IndexError(
                 f"this worker has no optimizer {number}; it was released, or the worker was "
@@ -177,27 +177,48 @@ class _Optimizers:
 _optimizers = _Optimizers()
 
 
-def _made(
-    kind: Any, groups: list[Group], rrefs: list[list[Any]], args: Any, kwargs: Any
-) -> EagerOptimizer:
-    whole = [
-        group | {"params": [rref.local_value() for rref in mine]}
-        for group, mine in zip(groups, rrefs, strict=True)
-    ]
-    for group in whole:
-        for place, param in enumerate(group["params"]):
-            if not isinstance(param, torch.Tensor):
-                raise TypeError(
-                    f"parameter {place} is a reference to {param!r}, which is no tensor"
-                )
-    return EagerOptimizer(kind, whole, args, kwargs)
+@dataclass(frozen=True)
+class EagerRequest:
+    """What a client asks a worker to make.
 
-
-def create(number: int, *request: Any) -> None:
-    """Makes an optimizer: of a class, groups without parameters, references to those of each
-    group, and arguments of the class.
+    Args:
+        kind: the class.
+        is_functional: whether it has `step(gradients)`, as torch's functional optimizers.
+        options: of each group.
+        rrefs: references to the parameters of each group.
+        args: what the class takes behind the parameters.
+        kwargs: as `args`.
+        replaces: the number of an optimizer whose place it takes.
     """
-    _optimizers.add(number, lambda: _made(*request))
+
+    kind: Any
+    is_functional: bool
+    options: list[dict[str, Any]]
+    rrefs: list[list[Any]]
+    args: Any
+    kwargs: Any
+    replaces: int | None
+
+    def made(self) -> EagerOptimizer:
+        """Makes it, on the worker that has the parameters."""
+        groups = [
+            options | {"params": [rref.local_value() for rref in mine]}
+            for options, mine in zip(self.options, self.rrefs, strict=True)
+        ]
+        for group in groups:
+            for place, param in enumerate(group["params"]):
+                if not isinstance(param, torch.Tensor):
+                    raise TypeError(
+                        f"parameter {place} is a reference to {param!r}, which is no tensor"
+                    )
+        stepper = FunctionalStepper if self.is_functional else OptimizerStepper
+        replaced = None if self.replaces is None else _optimizers.known(self.replaces)
+        return EagerOptimizer(stepper(self.kind, groups, self.args, self.kwargs), replaced)
+
+
+def create(number: int, request: EagerRequest) -> None:
+    """Makes an optimizer of a number that its client has chosen."""
+    _optimizers.add(number, request.made)
 
 
 def step(number: int, context_id: int, before: int, options: list[dict[str, Any]]) -> int:

@@ -2,8 +2,10 @@
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
+
+import torch
 
 # Before the text of an error, by runtime/torch/rpc/Operators.cpp.
 _TYPED = re.compile(r"\A(ValueError|TypeError|IndexError|NotImplementedError|RuntimeError): ")
@@ -49,6 +51,16 @@ def _message(arguments: str) -> str:
     except (SyntaxError, ValueError):
         return arguments
     return value if isinstance(value, str) else arguments
+
+
+def begun(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Calls what returns a future; one of what it raises where it does not get that far."""
+    try:
+        return call(*args, **kwargs)
+    except Exception as error:
+        failed: torch.futures.Future[Any] = torch.futures.Future()
+        failed.set_exception(error)  # type: ignore[arg-type]
+        return failed
 
 
 def gathered(

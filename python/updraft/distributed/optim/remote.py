@@ -1,9 +1,9 @@
-"""The parts of a distributed optimizer on its workers."""
+"""The optimizers that a distributed one has on its workers."""
 
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.distributed.rpc as rpc
@@ -11,12 +11,15 @@ from torch._C._distributed_rpc import PyRRef, WorkerInfo
 
 from . import operators
 from .options import Options
-from .outcomes import gathered
+from .outcomes import begun, gathered
+
+if TYPE_CHECKING:
+    from .execution import Execution
 
 
 @dataclass(eq=False)
 class RemoteOptimizer:
-    """The part of a distributed optimizer on one worker.
+    """The optimizer of the parameters that one worker has.
 
     Args:
         worker: the worker.
@@ -25,79 +28,96 @@ class RemoteOptimizer:
 
     worker: WorkerInfo
     timeout: float
-    #: Chosen here, so that a part can be released whose worker has not answered.
+    #: Of this optimizer there. Chosen here, so that one can be released whose worker has not
+    #: answered.
     number: int = field(default_factory=lambda: secrets.randbits(62))
-    #: Of each parameter there: its group, and its number among all.
+    #: Of each parameter there: its group, and its index among all.
     members: list[tuple[int, int]] = field(default_factory=list)
     rrefs: "list[PyRRef[Any]]" = field(default_factory=list)
     #: The groups and storage types whose hyperparameters a step takes, in this order.
-    parts: list[tuple[int, str]] = field(default_factory=list)
+    buckets: list[tuple[int, str]] = field(default_factory=list)
 
     def owner(self) -> WorkerInfo:
         """Returns the worker."""
         return self.worker
 
     def members_of(self, group: int) -> tuple[list[int], list[int]]:
-        """Returns the places of a group's parameters among those there, and their numbers."""
-        mine = [(i, number) for i, (of, number) in enumerate(self.members) if of == group]
-        return [place for place, _ in mine], [number for _, number in mine]
+        """Returns the places of a group's parameters among those there, and their indices."""
+        mine = [(place, index) for place, (of, index) in enumerate(self.members) if of == group]
+        return [place for place, _ in mine], [index for _, index in mine]
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the worker is this one."""
+        return bool(self.worker.name == rpc.get_worker_info().name)
 
     def create(self, request: str) -> Any:
-        """Makes it on its worker; returns a future of what `set_parts` takes."""
-        if self.worker.name == rpc.get_worker_info().name:
+        """Makes it on its worker; returns a future of what `set_buckets` takes."""
+        if self.is_here:
             # References that no other worker has are known to nobody but themselves.
-            here: torch.futures.Future[str] = torch.futures.Future()
-            try:
-                params = [rref.local_value() for rref in self.rrefs]
-                here.set_result(operators.create_here(self.number, request, params))
-            except Exception as error:
-                here.set_exception(error)  # type: ignore[arg-type]
-            return here
+            return begun(self._create_here, request)
         references = [operators.reference(rref) for rref in self.rrefs]
         created_on = [worker for worker, _ in references]
-        local_ids = [number for _, number in references]
+        local_ids = [local_id for _, local_id in references]
         return self.call("create", request, created_on, local_ids)
 
-    def set_parts(self, text: str) -> None:
+    def _create_here(self, request: str) -> Any:
+        made: torch.futures.Future[str] = torch.futures.Future()
+        params = [rref.local_value() for rref in self.rrefs]
+        made.set_result(operators.create_here(self.number, request, params))
+        return made
+
+    def set_buckets(self, text: str) -> None:
         """Takes what the worker says of the storage types of parameters: `0:f32 0:bf16 2:f32`."""
-        for part in text.split():
-            group, _, storage = part.partition(":")
-            self.parts.append((int(group), storage))
+        for bucket in text.split():
+            group, _, storage = bucket.partition(":")
+            self.buckets.append((int(group), storage))
 
     def call(self, name: str, *args: Any, timeout: float = -1.0) -> Any:
         """Calls an operator for this optimizer, and returns the future of its value."""
-        return operators.call(self.worker, name, self.number, *args, timeout=timeout)
+        return begun(operators.call, self.worker, name, self.number, *args, timeout=timeout)
 
 
-def made_remotes(parts: Any, groups: Sequence[dict[str, Any]], options: Options) -> Any:
-    """Makes a part on each worker that has parameters of the groups: on all of them, or on none.
+def made_remotes(
+    execution: "Execution",
+    groups: Sequence[dict[str, Any]],
+    options: Options,
+    replaced: Sequence[RemoteOptimizer] = (),
+) -> list[RemoteOptimizer]:
+    """Makes an optimizer on each worker that has parameters of the groups: on all of them at the
+    same time, and if one fails, on none.
 
     Args:
-        parts: how; `CompiledParts` or `EagerParts`.
+        replaced: optimizers of the same parameters, whose places these take.
     """
     by_name: dict[str, RemoteOptimizer] = {}
     timeout = -1.0 if options.timeout is None else options.timeout
-    number = 0
+    index = 0
     for place, group in enumerate(groups):
         for rref in group["params"]:
             worker = rref.owner()
             remote = by_name.setdefault(worker.name, RemoteOptimizer(worker, timeout))
-            remote.members.append((place, number))
+            remote.members.append((place, index))
             remote.rrefs.append(rref)
-            number += 1
-    remotes = [*by_name.values()]
+            index += 1
+    before = {remote.worker.name: remote for remote in replaced}
+    # What is made here keeps this thread from asking others.
+    others_first = sorted(by_name, key=lambda name: by_name[name].is_here)
     try:
         gathered(
-            {name: parts.load(remote) for name, remote in by_name.items()},
+            {name: begun(operators.load_on, by_name[name].worker) for name in others_first},
             "Updraft does not load on",
         )
         answers = gathered(
-            {name: parts.create(remote, groups) for name, remote in by_name.items()},
+            {
+                name: execution.create(by_name[name], groups, before.get(name))
+                for name in others_first
+            },
             "no optimizer was made on",
         )
     except BaseException:
-        parts.release(remotes)
+        execution.release([*by_name.values()])
         raise
     for name, remote in by_name.items():
-        parts.take(remote, answers[name])
-    return remotes
+        execution.take(remote, answers[name])
+    return [*by_name.values()]

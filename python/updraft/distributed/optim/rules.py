@@ -8,12 +8,18 @@ import torch
 
 from ...optim.compiled import CompiledStep
 from ...optim.correspondence import Group
-from .compiled_parts import CompiledParts
-from .eager_parts import EagerParts
+from .compiled_execution import CompiledExecution
+from .eager_execution import EagerExecution
+from .execution import Execution
 from .functional import FunctionalOptimizer
 from .kinds import maker
 from .options import Options
 from .registry import functional_optim_map
+
+
+def registered(given: Any) -> Any:
+    """Returns what is registered for a class, or else the class."""
+    return functional_optim_map.get(given, given) if isinstance(given, Hashable) else given
 
 
 def compiled_kind(given: Any) -> Any:
@@ -22,7 +28,7 @@ def compiled_kind(given: Any) -> Any:
     Raises:
         TypeError: there is no compiled rule for it.
     """
-    chosen = functional_optim_map.get(given, given) if isinstance(given, Hashable) else given
+    chosen = registered(given)
     if isinstance(chosen, type) and issubclass(chosen, FunctionalOptimizer):
         chosen = chosen.optimizer_class
     return maker(chosen)
@@ -39,12 +45,12 @@ def _has_one_rule(kind: Any) -> bool:
     )
 
 
-def parts_of(
+def execution_of(
     given: Any, groups: Sequence[Group], args: Any, kwargs: Any, options: Options
-) -> CompiledParts | EagerParts:
-    """Returns how the parts of an optimizer are made and stepped.
+) -> Execution:
+    """Returns how what a distributed optimizer was given is stepped on workers.
 
-    Warns where that is by Python on the workers.
+    Warns where that is in Python.
 
     Raises:
         TypeError: there is no compiled rule for a class, and `options.strict` asks for one; or it
@@ -55,19 +61,30 @@ def parts_of(
         if not _has_one_rule(kind):
             raise TypeError(f"{kind.__name__} does not step by one compiled rule")
     except TypeError as error:
-        is_class = isinstance(given, type) and issubclass(given, torch.optim.Optimizer)
+        chosen = registered(given)
+        is_functional = chosen is not given and hasattr(chosen, "step")
+        if not is_functional:
+            chosen = given
+        is_class = isinstance(chosen, type) and (
+            is_functional or issubclass(chosen, torch.optim.Optimizer)
+        )
         if options.strict or not is_class:
             raise
+        _warn(str(error), chosen.__name__, options)
+        return EagerExecution(chosen, groups, args, kwargs, is_functional)
+    return CompiledExecution(kind, groups, args, kwargs, options.concurrency == "checked")
+
+
+def _warn(reason: str, name: str, options: Options) -> None:
+    level = 5  # Of the constructor's caller.
+    warnings.warn(
+        f"{reason}: steps of {name} run in Python on the workers, and wait for its lock; "
+        "`Options(strict=True)` makes this an error",
+        stacklevel=level,
+    )
+    if options.concurrency == "hogwild":
         warnings.warn(
-            f"{error}: steps of {given.__name__} run in Python on the workers, and wait for its "
-            "lock; `Options(strict=True)` makes this an error",
-            stacklevel=4,
+            f'steps of {name} count versions of parameters, as "checked" ones do: "hogwild" is for '
+            "compiled steps",
+            stacklevel=level,
         )
-        if options.concurrency == "hogwild":
-            warnings.warn(
-                f'steps of {given.__name__} count versions of parameters, as "checked" ones do: '
-                '"hogwild" is for compiled steps',
-                stacklevel=4,
-            )
-        return EagerParts(given, groups, args, kwargs)
-    return CompiledParts(kind, groups, args, kwargs, options.concurrency == "checked")

@@ -5,49 +5,47 @@ from typing import Any
 
 import torch
 
+from .execution import Execution
 from .outcomes import gathered
 from .remote import RemoteOptimizer
 
 #: By the index of a parameter, and by name.
 States = dict[int, dict[str, Any]]
 _STEP = "step"
+_SCALE = ".scale"
 
 
-def packed_states(parts: Any, remotes: Iterable[RemoteOptimizer]) -> States:
-    """Returns the states that workers have, by the indices of parameters.
-
-    Args:
-        parts: how workers are asked; `CompiledParts` or `EagerParts`.
-    """
-    futures = {remote: parts.states(remote) for remote in remotes}
+def packed_states(execution: Execution, remotes: Iterable[RemoteOptimizer]) -> States:
+    """Returns the states that workers have, by the indices of parameters."""
+    futures = {remote: execution.states(remote) for remote in remotes}
     answers = gathered(
         {remote.worker.name: future for remote, future in futures.items()}, "there are no states of"
     )
     states: States = {}
     for remote in futures:
-        states |= parts.packed(remote, answers[remote.worker.name])
+        states |= execution.packed(remote, answers[remote.worker.name])
     return dict(sorted(states.items()))
 
 
-def _as_tensor(number: int, name: str, value: Any) -> torch.Tensor:
+def _as_tensor(index: int, name: str, value: Any) -> torch.Tensor:
     if isinstance(value, bool) or not isinstance(value, torch.Tensor | int | float):
         raise TypeError(
-            f"the state `{name}` of parameter {number} is {type(value)}; it is a tensor or a number"
+            f"the state `{name}` of parameter {index} is {type(value)}; it is a tensor or a number"
         )
     if not isinstance(value, torch.Tensor):
         return torch.tensor(float(value))
     return value.detach().to_dense() if value.is_sparse else value.detach()
 
 
-def unpacked_states(parts: Any, state_dict: Mapping[str, Any]) -> States:
+def unpacked_states(execution: Execution, state_dict: Mapping[str, Any]) -> States:
     """Returns the states of a `state_dict` by the indices that parameters have here.
 
     Raises:
         ValueError: there is one that the class has not, or of no parameter.
     """
-    names = parts.state_names
-    saved = [number for group in state_dict["param_groups"] for number in group["params"]]
-    indices = {number: index for index, number in enumerate(saved)}
+    names = execution.state_names
+    saved = [key for group in state_dict["param_groups"] for key in group["params"]]
+    indices = {key: index for index, key in enumerate(saved)}
     states: States = {}
     for key, given in state_dict["state"].items():
         if key not in indices:
@@ -64,24 +62,48 @@ def unpacked_states(parts: Any, state_dict: Mapping[str, Any]) -> States:
                     f"parameter {index} has a state `{name}`; its class has "
                     + ", ".join(f"`{known}`" for known in names)
                 )
-        if state and parts.counts_steps and _STEP not in state:
+        if state and execution.counts_steps and _STEP not in state:
             raise ValueError(f"parameter {index} has states, and no step count, `{_STEP}`")
         if state:
             states[index] = state
     return states
 
 
-def load_states(parts: Any, remotes: Sequence[RemoteOptimizer], states: States) -> None:
-    """Gives the workers' parts the states of their parameters.
+def split_states(
+    execution: Execution, remotes: Iterable[RemoteOptimizer], states: States
+) -> tuple[States, States]:
+    """Returns the states that steps use, and those of flags that are not set now."""
+    groups = {index: group for remote in remotes for group, index in remote.members}
+    used: States = {}
+    others: States = {}
+    for index, state in states.items():
+        names = execution.used_states(groups[index])
+        for name, value in state.items():
+            # Of codes without their scales, a worker says what is wrong.
+            is_used = names is None or name in names or name.endswith(_SCALE)
+            (used if is_used else others).setdefault(index, {})[name] = value
+    return used, others
+
+
+def merged_states(states: States, others: States) -> States:
+    """Returns states with those of others that they have not."""
+    return {
+        index: others.get(index, {}) | states.get(index, {})
+        for index in sorted(states.keys() | others.keys())
+    }
+
+
+def load_states(execution: Execution, remotes: Sequence[RemoteOptimizer], states: States) -> None:
+    """Gives the workers' optimizers the states of their parameters.
 
     Raises:
         ValueError: what a worker says.
     """
     gathered(
         {
-            remote.worker.name: parts.load_states(
+            remote.worker.name: execution.load_states(
                 remote,
-                {number: states[number] for _, number in remote.members if number in states},
+                {index: states[index] for _, index in remote.members if index in states},
             )
             for remote in remotes
         },

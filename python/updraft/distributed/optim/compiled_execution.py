@@ -1,0 +1,126 @@
+"""Steps of optimizers whose rule is compiled."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...optim.compiled import CompiledStep
+from ...optim.correspondence import Group
+from .hypers import HyperReaders
+from .references import stand_ins
+from .remote import RemoteOptimizer
+from .request import request
+
+
+class CompiledExecution:
+    """An `Execution` by operators, which no Python on the workers is waited for.
+
+    Args:
+        kind: what makes a compiled optimizer of parameters and options.
+        groups: the parameter groups as they were given.
+        count_versions: whether autograd is told of steps.
+    """
+
+    is_functional = True
+
+    def __init__(
+        self, kind: Any, groups: Sequence[Group], args: Any, kwargs: Any, count_versions: bool
+    ) -> None:
+        self.template: Any = kind(stand_ins(groups), *args, **kwargs)
+        self._optimizer: CompiledStep = self.template
+        self._count_versions = count_versions
+        self._hypers = HyperReaders(self._optimizer.correspondence)
+        #: What the template steps each group with, now and when the workers' were made.
+        self._rules = self._made_of = self._optimizer.accepted_rules()
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        defaults: dict[str, Any] = vars(self.template)["defaults"]
+        return defaults
+
+    @property
+    def state_names(self) -> tuple[str, ...] | None:
+        return self._optimizer.correspondence.states
+
+    @property
+    def counts_steps(self) -> bool:
+        return self.state_names is None or "step" in self.state_names
+
+    def create(
+        self,
+        remote: RemoteOptimizer,
+        groups: Sequence[Group],
+        replaced: RemoteOptimizer | None,
+    ) -> Any:
+        members = [remote.members_of(group) for group in range(len(groups))]
+        return remote.create(
+            request(
+                self._optimizer,
+                self._hypers,
+                members,
+                groups,
+                self._count_versions,
+                None if replaced is None else replaced.number,
+            )
+        )
+
+    def take(self, remote: RemoteOptimizer, answer: Any) -> None:
+        remote.set_buckets(answer)
+
+    def follows(self, groups: Sequence[Group]) -> bool:
+        # As a local optimizer does: it compiles anew where a flag has changed.
+        for mine, group in zip(self._optimizer.param_groups, groups, strict=True):
+            mine.update({name: value for name, value in group.items() if name != "params"})
+        self._rules = self._optimizer.accepted_rules()
+        return all(rule is made for rule, made in zip(self._rules, self._made_of, strict=True))
+
+    def made_for(self, groups: Sequence[Group]) -> None:
+        self.follows(groups)
+        self._made_of = self._rules
+
+    def used_states(self, group: int) -> frozenset[str] | None:
+        stored = self._rules[group].stored_states
+        return frozenset(self._optimizer.correspondence.state_names(stored))
+
+    def step_arguments(
+        self, remotes: Sequence[RemoteOptimizer], groups: Sequence[Group]
+    ) -> list[Any]:
+        buckets = {bucket for remote in remotes for bucket in remote.buckets}
+        values = {
+            (group, storage): [*self._hypers.read(groups[group], storage).values()]
+            for group, storage in buckets
+        }
+        return [
+            [value for bucket in remote.buckets for value in values[bucket]] for remote in remotes
+        ]
+
+    def step(self, remote: RemoteOptimizer, arguments: Any, context_id: int, before: int) -> Any:
+        return remote.call("step", context_id, before, arguments, timeout=remote.timeout)
+
+    def states(self, remote: RemoteOptimizer) -> Any:
+        return remote.call("states")
+
+    def packed(self, remote: RemoteOptimizer, answer: Any) -> dict[int, dict[str, Any]]:
+        states: dict[int, dict[str, Any]] = {}
+        for key, value in answer.items():
+            index, _, name = key.partition("/")
+            states.setdefault(int(index), {})[name] = value
+        packed = {}
+        for index, state in states.items():
+            # The operator has them in the order of their names.
+            order = self.state_names or sorted(state, key=lambda name: (name != "step", name))
+            shown = {name: state[name] for name in order if name in state}
+            if shown:
+                packed[index] = self._optimizer.packed_state(shown)
+        return packed
+
+    def load_states(self, remote: RemoteOptimizer, states: dict[int, dict[str, Any]]) -> Any:
+        flat = {
+            f"{index}/{name}": value
+            for index, state in states.items()
+            for name, value in state.items()
+        }
+        return remote.call("load_states", flat, [*(self.state_names or ())])
+
+    def release(self, remotes: Sequence[RemoteOptimizer]) -> None:
+        for remote in remotes:
+            remote.call("release")

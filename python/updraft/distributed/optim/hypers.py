@@ -1,0 +1,19 @@
+"""The hyperparameters that go to workers."""
+
+from ...optim.buckets import STORAGE
+from ...optim.correspondence import Correspondence, Group, reader
+
+#: Of each storage type, a dtype that hyperparameters are read for: a default may depend on it.
+FLOATS = {name: dtype for dtype, name in STORAGE.items() if not dtype.is_complex}
+
+
+class HyperReaders:
+    """Reads the hyperparameters of a rule from parameter groups."""
+
+    def __init__(self, correspondence: Correspondence) -> None:
+        self._readers = {name: reader(place) for name, place in correspondence.hypers.items()}
+
+    def read(self, group: Group, storage: str) -> dict[str, float]:
+        """Returns them as the rule has them, for parameters of a storage type."""
+        dtype = FLOATS[storage]
+        return {name: float(read(group, dtype)) for name, read in self._readers.items()}

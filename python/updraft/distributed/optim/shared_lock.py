@@ -1,0 +1,51 @@
+"""A lock that many threads share, or one has alone."""
+
+import contextlib
+import threading
+from collections.abc import Iterator
+
+
+class SharedLock:
+    """Any number of threads share it, or one has it alone, for which others then wait.
+
+    Nobody who has it may ask for it again.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._sharing = 0
+        #: Threads that have it alone or wait for that.
+        self._alone = 0
+        self._taken = False
+
+    @contextlib.contextmanager
+    def shared(self) -> Iterator[None]:
+        """Waits until nobody has it alone, or wants to."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._alone == 0)
+            self._sharing += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._sharing -= 1
+                self._changed.notify_all()
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Waits until nobody else has it."""
+        with self._changed:
+            self._alone += 1
+        try:
+            with self._changed:
+                self._changed.wait_for(lambda: self._sharing == 0 and not self._taken)
+                self._taken = True
+            try:
+                yield
+            finally:
+                with self._changed:
+                    self._taken = False
+        finally:
+            with self._changed:
+                self._alone -= 1
+                self._changed.notify_all()
