@@ -54,7 +54,7 @@ private:
       if (some.empty())
         continue;
       // Those that begin earlier are too short to reach the range.
-      const uintptr_t longest = std::numeric_limits<uintptr_t>::max() >> (lengths - length);
+      const uintptr_t longest = std::numeric_limits<uintptr_t>::max() >> (lengths - 1 - length);
       const uintptr_t first = range.begin > longest ? range.begin - longest : 0;
       for (auto entry = some.lower_bound({first, 0});
            entry != some.end() && entry->first.first < range.end; ++entry) {
@@ -70,7 +70,7 @@ private:
     if (isKnown)
       return result;
     result.push_back(std::make_shared<std::mutex>());
-    Ranges &same = byLength[static_cast<size_t>(std::bit_width(range.size()))];
+    Ranges &same = byLength[static_cast<size_t>(std::bit_width(range.size())) - 1];
     count += same.insert_or_assign({range.begin, range.end}, result.back()).second;
     return result;
   }
@@ -78,8 +78,9 @@ private:
   static constexpr size_t lengths = std::numeric_limits<uintptr_t>::digits;
 
   std::mutex mutex;
-  /// By the number of bits of the length, so that what may overlap a range lies close to it.
-  std::array<Ranges, lengths + 1> byLength;
+  /// By the number of bits of the length, which is not 0, less one, so that what may overlap a
+  /// range lies close to it.
+  std::array<Ranges, lengths> byLength;
   size_t count = 0, keptAfterSweep = 0;
 };
 } // namespace
