@@ -25,14 +25,14 @@ _RELEASED = 1 << 14
 @contextlib.contextmanager
 def _locked(params: Sequence[torch.Tensor]) -> Iterator[None]:
     """Holds the locks of the memory that parameters have while they are held."""
-    parts = [local_part(param) for param in params]
+    tensors = [local_part(param) for param in params]
 
     def memory() -> list[Any]:
-        return [(part.data_ptr(), part.shape, part.stride()) for part in parts]
+        return [(tensor.data_ptr(), tensor.shape, tensor.stride()) for tensor in tensors]
 
     while True:
         known = memory()
-        locks = StorageLocks(parts)
+        locks = StorageLocks(tensors)
         locks.lock()
         # `.data` may have been set while this waited.
         if memory() == known:

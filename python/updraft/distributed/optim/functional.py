@@ -11,12 +11,13 @@ from ...errors import UnsupportedError
 from ...optim.compiled import CompiledStep
 from ...optim.rule_interface import RuleInterface
 from ...optim.stand_ins import is_distributed, local_part
+from .distinct import require_distinct
 from .kinds import maker
 
 Group = dict[str, Any]
 
 
-class _Part:
+class _Stepper:
     """Steps tensors that have the memory of some parameters, and gradients of their own."""
 
     def __init__(self, make: Callable[[list[Group]], CompiledStep], params: list[torch.Tensor]):
@@ -60,26 +61,30 @@ class _Part:
 class _States(MutableMapping[torch.Tensor, dict[str, Any]]):
     """The states by parameters, wherever they are."""
 
-    def __init__(self, parts: dict[torch.Tensor, tuple[_Part, int]]) -> None:
-        self._parts = parts
+    def __init__(self, steppers: dict[torch.Tensor, tuple[_Stepper, int]]) -> None:
+        self._steppers = steppers
 
     def __getitem__(self, param: torch.Tensor) -> Any:
-        part, place = self._parts[param]
-        states = part.optimizer.state
-        if part.own[place] not in states:
+        stepper, place = self._steppers[param]
+        states = stepper.optimizer.state
+        if stepper.own[place] not in states:
             raise KeyError(param)
-        return states[part.own[place]]
+        return states[stepper.own[place]]
 
     def __setitem__(self, param: torch.Tensor, state: dict[str, Any]) -> None:
-        part, place = self._parts[param]
-        part.optimizer.state[part.own[place]] = state
+        stepper, place = self._steppers[param]
+        stepper.optimizer.state[stepper.own[place]] = state
 
     def __delitem__(self, param: torch.Tensor) -> None:
-        part, place = self._parts[param]
-        del part.optimizer.state[part.own[place]]
+        stepper, place = self._steppers[param]
+        del stepper.optimizer.state[stepper.own[place]]
 
     def __iter__(self) -> Iterator[torch.Tensor]:
-        return (p for p, (part, i) in self._parts.items() if part.own[i] in part.optimizer.state)
+        return (
+            p
+            for p, (stepper, i) in self._steppers.items()
+            if stepper.own[i] in stepper.optimizer.state
+        )
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -133,24 +138,24 @@ class FunctionalOptimizer:
             raise ValueError("optimizer got an empty parameter list")
         self._lock = threading.Lock()
         #: What has the states of each parameter.
-        self._parts: dict[torch.Tensor, tuple[_Part, int]] = {}
-        self.state = _States(self._parts)
+        self._steppers: dict[torch.Tensor, tuple[_Stepper, int]] = {}
+        self.state = _States(self._steppers)
         # Without parameters, the arguments are checked by one that is thrown away.
-        made = self._part(params) if params else _Part(self._make, [torch.zeros(1)])
-        self._whole: _Part | None = made if params else None
+        made = self._stepper(params) if params else _Stepper(self._make, [torch.zeros(1)])
+        self._whole: _Stepper | None = made if params else None
         self.defaults: dict[str, Any] = vars(made.optimizer)["defaults"]
         self.param_group: Group = made.optimizer.param_groups[0] | {"params": params}
         self.param_groups = [self.param_group]
 
-    def _part(self, params: list[torch.Tensor]) -> _Part:
+    def _stepper(self, params: list[torch.Tensor]) -> _Stepper:
         """Makes what steps some parameters together, with the states that they have."""
-        part = _Part(self._make, params)
+        stepper = _Stepper(self._make, params)
         for place, param in enumerate(params):
-            state = self.state.get(param) if param in self._parts else None
+            state = self.state.get(param) if param in self._steppers else None
             if state is not None:
-                part.optimizer.state[part.own[place]] = dict(state)
-            self._parts[param] = part, place
-        return part
+                stepper.optimizer.state[stepper.own[place]] = dict(state)
+            self._steppers[param] = stepper, place
+        return stepper
 
     def step(self, gradients: Sequence[torch.Tensor | None]) -> None:
         """Steps every parameter of the list whose gradient is not None.
@@ -168,8 +173,8 @@ class FunctionalOptimizer:
             if not params:
                 return
             whole = self._whole
-            if whole is None or any(self._parts[param][0] is not whole for param in params):
-                whole = self._whole = self._part(list(params))
+            if whole is None or any(self._steppers[param][0] is not whole for param in params):
+                whole = self._whole = self._stepper(list(params))
             whole.step(self.param_group, gradients)
 
     def step_param(self, param: torch.Tensor, grad: torch.Tensor | None) -> None:
@@ -181,11 +186,11 @@ class FunctionalOptimizer:
         if grad is None:
             return
         with self._lock:
-            part = self._parts[param][0] if param in self._parts else None
-            if part is None or len(part.params) > 1:
-                part = self._part([param])
-                part.require_alone()
-            part.step(self.param_group, [grad])
+            stepper = self._steppers[param][0] if param in self._steppers else None
+            if stepper is None or len(stepper.params) > 1:
+                stepper = self._stepper([param])
+                stepper.require_alone()
+            stepper.step(self.param_group, [grad])
 
     def __repr__(self) -> str:
         options = {name: value for name, value in self.param_group.items() if name != "params"}
@@ -197,13 +202,10 @@ def _tensors(params: Iterable[torch.Tensor]) -> list[torch.Tensor]:
     if isinstance(params, torch.Tensor):
         raise TypeError(f"`params` is {type(params)}; give a list of tensors")
     params = list(params)
-    numbers: dict[int, int] = {}
-    for number, param in enumerate(params):
+    for index, param in enumerate(params):
         if not isinstance(param, torch.Tensor):
-            raise TypeError(f"parameter {number} is {type(param)}; give a tensor")
-        first = numbers.setdefault(id(local_part(param)), number)
-        if first != number:
-            raise ValueError(f"parameters {first} and {number} are the same")
+            raise TypeError(f"parameter {index} is {type(param)}; give a tensor")
+    require_distinct(id(local_part(param)) for param in params)
     return params
 
 

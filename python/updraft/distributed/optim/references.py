@@ -6,6 +6,7 @@ import torch
 from torch._C._distributed_rpc import PyRRef
 
 from ...optim.correspondence import Group
+from .distinct import require_distinct
 from .operators import reference
 
 
@@ -16,20 +17,15 @@ def require_references(groups: list[Group]) -> None:
         TypeError: a parameter is no reference.
         ValueError: there is no parameter, or one is there twice.
     """
-    seen: dict[tuple[int, int], int] = {}
-    number = 0
-    for group in groups:
-        for rref in group["params"]:
-            if not isinstance(rref, PyRRef):
-                raise TypeError(
-                    f"parameter {number} is {type(rref)}; give references to remote tensors, "
-                    "`torch.distributed.rpc.RRef`"
-                )
-            first = seen.setdefault(reference(rref), number)
-            if first != number:
-                raise ValueError(f"parameters {first} and {number} are the same")
-            number += 1
-    if number == 0:
+    rrefs = [rref for group in groups for rref in group["params"]]
+    for index, rref in enumerate(rrefs):
+        if not isinstance(rref, PyRRef):
+            raise TypeError(
+                f"parameter {index} is {type(rref)}; give references to remote tensors, "
+                "`torch.distributed.rpc.RRef`"
+            )
+    require_distinct(map(reference, rrefs))
+    if not rrefs:
         raise ValueError("optimizer got an empty parameter list")
 
 
