@@ -326,6 +326,8 @@ def test_hooks_see_what_is_saved_and_loaded():
     assert saved["more"] == 1
 
     def doubled(_, given):
+        # As it is until then.
+        assert_same_state(optimizer.state_dict(), saved)
         twice = {"momentum_buffer": given["state"][0]["momentum_buffer"] * 2}
         return given | {"state": {0: twice}}
 

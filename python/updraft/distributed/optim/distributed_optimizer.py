@@ -140,7 +140,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
             ValueError: states are missing, or are not those of the rule; or the groups are not as
                 many, or not as large.
         """
-        with self._changing, self._in_use.alone():
+        with self._changing:
             self._load(state_dict)
 
     def _load(self, state_dict: dict[str, Any]) -> None:
@@ -161,7 +161,8 @@ class DistributedOptimizer(torch.optim.Optimizer):
                     group.setdefault(name, self.defaults.get(name, value))
             states = unpacked_states(self._execution, loading[-1])
             self._execution.follows(self.param_groups)
-            self._make_anew(self.param_groups, states)
+            with self._in_use.alone():
+                self._make_anew(self.param_groups, states)
         except BaseException:
             self.param_groups = before
             raise
@@ -218,9 +219,9 @@ class DistributedOptimizer(torch.optim.Optimizer):
                 f"the gradients of context {context_id} are applied already; step once in each "
                 "context, or give `options=Options(allow_repeated_steps=True)`"
             )
-        groups = [dict(group) for group in self.param_groups]
         with contextlib.ExitStack() as using:
             with self._changing:
+                groups = [dict(group) for group in self.param_groups]
                 self._follow(groups)
                 using.enter_context(self._in_use.shared())
             remotes = self.remote_optimizers
