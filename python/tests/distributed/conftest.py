@@ -9,7 +9,7 @@ import pytest
 from updraft import distributed
 from updraft.distributed import world
 
-LIMIT = 240
+LIMIT = 600
 
 
 @pytest.fixture

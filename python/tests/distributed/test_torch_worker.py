@@ -19,7 +19,7 @@ PROGRAM = BUILD / "bin" / "updraft-torch-worker"
 FUNCTIONS = BUILD / "python" / "torch" / "libtorch_worker_functions.so"
 CLIENT = pathlib.Path(__file__).with_name("torch_worker_client.py")
 PAGE = BUILD.parents[1] / "docs" / "distributed.md"
-LIMIT = 90  # seconds, for anything that a process does here
+LIMIT = 300  # seconds, for anything that a process does here
 
 pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="the worker is not built")
 
@@ -44,7 +44,7 @@ def start_in_module(cache):
     """Starts a program as a member of a world; those that are left are ended."""
     with contextlib.ExitStack() as stack:
 
-        def start(port, rank, *command, **variables):
+        def start(port, rank, *command, folder=None, **variables):
             environment = os.environ | {
                 "MASTER_ADDR": "localhost",
                 "MASTER_PORT": str(port),
@@ -57,6 +57,7 @@ def start_in_module(cache):
             }
             process = subprocess.Popen(
                 command,
+                cwd=folder,
                 env=environment | variables,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -133,6 +134,19 @@ def test_the_worker_hosts_the_store(start):
     assert outcome(client)[0] == 0
     code, out, err = outcome(worker)
     assert (code, out) == (0, f"`worker0` serves, 0 of 2 at localhost:{port}\n"), err
+
+
+def test_several_clients_and_another_working_directory(start, tmp_path):
+    """Which is empty, and no place that rules or libraries are found from."""
+    port = free_port()
+    place = {"folder": tmp_path, "WORLD_SIZE": "4", "UPDRAFT_CACHE_DIR": str(tmp_path / "cache")}
+    worker = start(port, 3, PROGRAM, "--name=ps", **place)
+    clients = [start(port, rank, sys.executable, CLIENT, "share", **place) for rank in range(3)]
+    for client in clients:
+        code, _, err = outcome(client)
+        assert code == 0, err
+    code, out, err = outcome(worker)
+    assert (code, out) == (0, f"`ps` serves, 3 of 4 at localhost:{port}\n"), err
 
 
 def test_a_client_that_goes_away(start):

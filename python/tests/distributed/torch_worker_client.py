@@ -10,6 +10,7 @@ import os
 import pathlib
 import re
 import sys
+import time
 import traceback
 
 import torch
@@ -352,11 +353,29 @@ def check_a_context_that_is_closed():
     assert torch.equal(rref.to_here(), x)
 
 
+def share():
+    """Steps a parameter that other clients step, too, until the steps of all are done."""
+    steps = 25
+    rref = distributed.hold_parameter(PS, "together", torch.zeros(2, 4))
+    optimizer = DistributedOptimizer(torch.optim.SGD, [rref], lr=1.0)
+    for _ in range(steps):
+        with dist_autograd.context() as context:
+            outputs = distributed.call(PS, "linear", torch.ones(1, 4), rref)
+            dist_autograd.backward(context, [outputs.sum()])
+            optimizer.step(context)
+    expected = torch.full((2, 4), -float(steps * (int(os.environ["WORLD_SIZE"]) - 1)))
+    # For as long as the test lets this process live.
+    while not torch.equal(rref.to_here(), expected):
+        time.sleep(0.05)
+    assert distributed.lock_wait(PS) >= 0
+
+
 def join():
+    rank = int(os.environ["RANK"])
     rpc.init_rpc(
-        "client",
+        "client" if os.environ["WORLD_SIZE"] == "2" else f"client{rank}",
         backend=rpc.BackendType.UPDRAFT,
-        rank=int(os.environ["RANK"]),
+        rank=rank,
         world_size=int(os.environ["WORLD_SIZE"]),
     )
 
@@ -386,6 +405,8 @@ if __name__ == "__main__":
         except RuntimeError as error:
             print(type(error).__name__, flush=True)
         os._exit(0)
+    if sys.argv[1:] == ["share"]:
+        share()
     results = run_checks() if not sys.argv[1:] else {}
     rpc.shutdown()
     print(json.dumps(results))

@@ -1,0 +1,44 @@
+"""Many contexts, and many threads: nothing is left over, and nothing is lost."""
+
+import json
+import pathlib
+
+import pytest
+
+PROGRAM = pathlib.Path(__file__).with_name("many_contexts.py")
+CONTEXTS, THREADS, OF_THREAD = 1200, 64, 10
+ELEMENTS = 10_000
+
+
+@pytest.fixture(scope="module")
+def found(torchrun):
+    ran = torchrun(
+        *(3, str(PROGRAM), "--contexts", str(CONTEXTS), "--size", str(ELEMENTS)),
+        *("--threads", str(THREADS), "--contexts-of-thread", str(OF_THREAD)),
+    )
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(ran.stdout.splitlines()[-1])
+
+
+def test_no_context_is_left(found):
+    assert found["open contexts"] == [0, 0, 0]
+    assert found["few threads"]["remembered"] <= 4
+
+
+def test_memory_does_not_grow(found):
+    """Were one gradient of each tenth context kept, there would be as much more."""
+    _, first, *_, last = found["few threads"]["memory"]
+    limit = CONTEXTS * 4 * ELEMENTS / 10
+    assert all(after - before < limit for before, after in zip(first, last, strict=True)), found
+
+
+def test_every_context_is_counted_once(found):
+    for some in (found["few threads"], found["many threads"]):
+        assert some["errors"] == []
+        assert some["wrong"] == 0
+    assert found["few threads"]["contexts"] == CONTEXTS
+
+
+def test_what_steps_waited_is_known(found):
+    at_most = found["many threads"]["seconds"] * THREADS
+    assert all(0 <= waited <= at_most for waited in found["many threads"]["waited"])

@@ -1,0 +1,59 @@
+"""torch's schedules of a distributed optimizer, beside the same of a local one."""
+
+import torch
+import torch.distributed.autograd as dist_autograd
+from clients import on_client
+from remote_models import backward, gradients, parameters
+from torch.optim import lr_scheduler
+
+import updraft.optim
+from updraft.distributed.optim import DistributedOptimizer
+
+STEPS = 4
+
+
+def sequential(optimizer):
+    first = lr_scheduler.ConstantLR(optimizer, 0.5, 2)
+    return lr_scheduler.SequentialLR(
+        optimizer, [first, lr_scheduler.ExponentialLR(optimizer, 0.9)], [2]
+    )
+
+
+SCHEDULES = {
+    "lambda": lambda o: lr_scheduler.LambdaLR(o, [lambda n: 1 / (1 + n), lambda n: 0.5**n]),
+    "one cycle": lambda o: lr_scheduler.OneCycleLR(o, max_lr=[0.1, 0.3], total_steps=STEPS + 1),
+    "cyclic": lambda o: lr_scheduler.CyclicLR(o, 0.01, 0.1, 2, cycle_momentum=True),
+    "cosine": lambda o: lr_scheduler.CosineAnnealingWarmRestarts(o, 3),
+    "sequential": sequential,
+    "plateau": lambda o: lr_scheduler.ReduceLROnPlateau(o, factor=0.5, patience=0),
+}
+
+
+def groups(of):
+    return [{"params": [of[0]]}, {"params": [of[1]], "lr": 0.5}]
+
+
+@on_client
+def test_schedules_are_those_of_a_local_optimizer():
+    for name, schedule in SCHEDULES.items():
+        rrefs = [*parameters("worker1", (6,)), *parameters("worker2", (2, 2))]
+        params = [torch.nn.Parameter(rref.to_here().detach().clone()) for rref in rrefs]
+        options = {"lr": 0.1, "momentum": 0.5}
+        remote = DistributedOptimizer(torch.optim.SGD, groups(rrefs), **options)
+        local = updraft.optim.SGD(groups(params), **options)
+        both = [remote, local]
+        schedules = [schedule(each) for each in both]
+        for step in range(STEPS):
+            with dist_autograd.context() as context:
+                backward(context, rrefs, 1 + step)
+                for param, grad in zip(params, gradients(context, rrefs), strict=True):
+                    param.grad = grad
+                remote.step(context)
+            local.step()
+            for each in schedules:
+                each.step(*([1.0] if name == "plateau" else []))
+            rates = [[(g["lr"], g["momentum"]) for g in each.param_groups] for each in both]
+            assert rates[0] == rates[1], name
+            for rref, param in zip(rrefs, params, strict=True):
+                assert torch.equal(rref.to_here(), param), (name, step)
+        assert [group["lr"] for group in remote.param_groups] != [0.1, 0.5], name
