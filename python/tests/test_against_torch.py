@@ -17,6 +17,7 @@ import updraft
 
 from .conftest import RULES
 from .stepping import Closeness, random_params, twenty_steps
+from .torch_training import OLDER
 
 MAX_ULP_PER_STEP = 2
 
@@ -226,6 +227,8 @@ REFUSED = [
 
 @pytest.mark.parametrize("case", [Case(*refused) for refused in REFUSED], ids=str)
 def test_messages_are_those_of_torch(case):
+    if case.optimizer is torch.optim.ASGD and OLDER:
+        pytest.skip("this torch refuses no arguments of ASGD")
     with pytest.raises(ValueError) as theirs:
         case.create([torch.nn.Parameter(torch.zeros(1))])
     rule = updraft.compile_file(RULES / f"{case.rule}.upd")

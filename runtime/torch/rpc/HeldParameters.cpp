@@ -73,6 +73,7 @@ bool HeldParameters::drop(const std::string &name) {
 std::vector<std::string> HeldParameters::names() const {
   std::shared_lock guard(mutex);
   std::vector<std::string> result;
+  result.reserve(byName.size());
   for (const auto &[name, held] : byName)
     result.push_back(name);
   std::sort(result.begin(), result.end());
