@@ -94,6 +94,13 @@ void GroupStepper::setRandom(int64_t seed, const std::vector<int64_t> &numbers) 
   check(library.upd_optimizer_set_param_numbers(handle->optimizer, all.data(), all.size()));
 }
 
+int64_t updraft::torch_adapter::asStepCount(double count, int64_t param) {
+  TORCH_CHECK_VALUE(count >= 0 && count <= 0x1p53 && count == std::floor(count),
+                    "the step count of parameter ", param, " is ", count,
+                    "; it is a whole number from 0 to 2^53");
+  return static_cast<int64_t>(count);
+}
+
 static double countOf(const at::Tensor &count) {
   const void *data = count.unsafeGetTensorImpl()->data();
   return count.scalar_type() == at::kDouble ? *static_cast<const double *>(data)
@@ -114,12 +121,9 @@ void GroupStepper::readCounts() {
   for (size_t i = 0; i < params.size(); ++i) {
     if (!hasOtherCount(i))
       continue;
-    const double count = countOf(counts[i]);
-    TORCH_CHECK_VALUE(count >= 0 && count <= 0x1p53 && count == std::floor(count),
-                      "the step count of parameter ", i, " is ", count,
-                      "; it is a whole number from 0 to 2^53");
-    check(Library::get().upd_optimizer_set_step(handle->optimizer, i, static_cast<int64_t>(count)));
-    known[i] = static_cast<int64_t>(count);
+    const int64_t count = asStepCount(countOf(counts[i]), static_cast<int64_t>(i));
+    check(Library::get().upd_optimizer_set_step(handle->optimizer, i, count));
+    known[i] = count;
   }
 }
 

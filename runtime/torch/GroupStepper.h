@@ -18,6 +18,9 @@
 
 namespace updraft::torch_adapter {
 
+/// A step count as a number; throws ValueError, which names the parameter, if it is none.
+int64_t asStepCount(double count, int64_t param);
+
 class GroupStepper : public torch::CustomClassHolder {
 public:
   /// The optimizer keeps `rule` alive. All parameters have its storage type, and the order of

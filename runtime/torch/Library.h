@@ -17,6 +17,7 @@ namespace updraft::torch_adapter {
   F(upd_last_error)                                                                                \
   F(upd_compile)                                                                                   \
   F(upd_rule_release)                                                                              \
+  F(upd_rule_name)                                                                                 \
   F(upd_rule_interface)                                                                            \
   F(upd_rule_state_dtype)                                                                          \
   F(upd_rule_hyper_count)                                                                          \

@@ -44,12 +44,16 @@ upd_tensor updraft::torch_adapter::viewOf(const at::Tensor &tensor, const char *
                               "; float32, float64, bfloat16 and float16 can be");
 }
 
+at::ScalarType updraft::torch_adapter::scalarTypeOf(upd_dtype dtype) {
+  for (const TypePair &type : types)
+    if (type.ours == dtype)
+      return type.theirs;
+  return at::kFloat;
+}
+
 at::Tensor updraft::torch_adapter::tensorOver(const upd_tensor &view,
                                               const std::function<void(void *)> &release) {
-  at::ScalarType dtype = at::kFloat;
-  for (const TypePair &type : types)
-    if (type.ours == view.dtype)
-      dtype = type.theirs;
+  const at::ScalarType dtype = scalarTypeOf(view.dtype);
   at::IntArrayRef shape(view.shape, view.rank);
   if (!view.strides)
     return at::from_blob(view.data, shape, release, dtype);

@@ -15,6 +15,9 @@ namespace updraft::torch_adapter {
 /// resized. Throws if it is of another kind; `what` names it.
 upd_tensor viewOf(const at::Tensor &tensor, const char *what);
 
+/// torch's type of elements; a byte of what it has no type for.
+at::ScalarType scalarTypeOf(upd_dtype dtype);
+
 /// A tensor over memory of the library, which `release` gives up with the tensor's storage.
 at::Tensor tensorOver(const upd_tensor &view, const std::function<void(void *)> &release);
 

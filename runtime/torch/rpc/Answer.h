@@ -12,6 +12,11 @@
 
 namespace updraft::torch_adapter {
 
+/// What is Python's TimeoutError at the client.
+class TimeoutError : public std::runtime_error {
+  using runtime_error::runtime_error;
+};
+
 /// Throws the text with the name of Python's type before it, which the client restores.
 [[noreturn]] inline void fail(const char *type, const std::string &text) {
   throw std::runtime_error(std::string(type) + ": " + text);
@@ -29,6 +34,8 @@ template <typename Body> auto answering(const Body &body) -> decltype(body()) {
     fail("IndexError", error.what_without_backtrace());
   } catch (const c10::NotImplementedError &error) {
     fail("NotImplementedError", error.what_without_backtrace());
+  } catch (const TimeoutError &error) {
+    fail("TimeoutError", error.what());
   } catch (const c10::Error &error) {
     fail("RuntimeError", error.what_without_backtrace());
   } catch (const std::exception &error) {

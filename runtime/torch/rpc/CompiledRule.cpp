@@ -5,7 +5,8 @@
 #include "runtime/torch/Library.h"
 #include "runtime/torch/rpc/SourceFolder.h"
 
-#include <c10/util/Exception.h>
+#include <algorithm>
+#include <nlohmann/json.hpp>
 
 using namespace updraft::torch_adapter;
 
@@ -20,7 +21,6 @@ RulePointer updraft::torch_adapter::compileRule(const RuleChoices &choices,
   std::vector<upd_storage> storage{{"param", dtype}, {"grad", dtype}};
   for (const auto &[name, type] : choices.storage)
     storage.push_back({name.c_str(), type});
-
   upd_compile_options options{};
   options.struct_size = sizeof(options);
   options.rule = choices.rule.empty() ? nullptr : choices.rule.c_str();
@@ -31,8 +31,12 @@ RulePointer updraft::torch_adapter::compileRule(const RuleChoices &choices,
   options.numerics = choices.numerics.c_str();
   upd_rule *rule = nullptr;
   auto compile = [&](const std::string &filename) {
-    check(Library::get().upd_compile(source.data(), source.size(), filename.c_str(), &options,
-                                     &rule));
+    const Library &library = Library::get();
+    const upd_status status =
+        library.upd_compile(source.data(), source.size(), filename.c_str(), &options, &rule);
+    if (status == UPD_COMPILE_ERROR)
+      throw CompileError({__func__, __FILE__, __LINE__}, library.upd_last_error());
+    check(status);
   };
   if (choices.files.empty()) {
     compile(choices.filename);
@@ -41,8 +45,25 @@ RulePointer updraft::torch_adapter::compileRule(const RuleChoices &choices,
   const SourceFolder folder(choices.files);
   try {
     compile(folder.pathOf(choices.filename.substr(choices.filename.rfind('/') + 1)));
-  } catch (const c10::ValueError &error) {
-    TORCH_CHECK_VALUE(false, folder.withoutFolder(error.what_without_backtrace()));
+  } catch (const CompileError &error) {
+    throw CompileError({__func__, __FILE__, __LINE__},
+                       folder.withoutFolder(error.what_without_backtrace()));
   }
   return RulePointer(rule);
+}
+
+bool updraft::torch_adapter::reducesOverGroup(const upd_rule *rule) {
+  const auto isOfGroup = [](const nlohmann::json &entry) {
+    return entry.value("over", "") == "group";
+  };
+  const auto json = nlohmann::json::parse(Library::get().upd_rule_interface(rule));
+  const auto &states = json.at("states");
+  if (std::any_of(states.begin(), states.end(), isOfGroup))
+    return true;
+  for (const nlohmann::json &plan : json.at("plans"))
+    for (const nlohmann::json &step : plan.at("sequence"))
+      if (auto found = step.find("reductions");
+          found != step.end() && std::any_of(found->begin(), found->end(), isOfGroup))
+        return true;
+  return false;
 }

@@ -5,6 +5,8 @@
 
 #include "updraft-c/compiler.h"
 
+#include <c10/util/Exception.h>
+
 #include <memory>
 #include <string>
 #include <utility>
@@ -30,10 +32,18 @@ struct ReleaseRule {
 };
 using RulePointer = std::unique_ptr<upd_rule, ReleaseRule>;
 
+/// Nothing can be compiled of a rule's text for some settings: what the compiler says.
+class CompileError : public c10::ValueError {
+  using ValueError::ValueError;
+};
+
 /// Compiles a rule for parameters and gradients that are stored as `dtype`, or finds it in the
-/// cache. Throws the compiler's messages.
+/// cache. Throws CompileError, and what else the library says.
 RulePointer compileRule(const RuleChoices &choices, const std::string &source,
                         const Settings &settings, upd_dtype dtype);
+
+/// Whether a step of a parameter depends on others of its group.
+bool reducesOverGroup(const upd_rule *rule);
 
 } // namespace updraft::torch_adapter
 

@@ -87,7 +87,9 @@ private:
     if (auto sent = json.find("tensor"); sent != json.end())
       return tensors.at(sent->get<size_t>());
     if (auto rref = json.find("rref"); rref != json.end())
-      return ownedTensors({rref->at(0).get<int64_t>()}, {rref->at(1).get<int64_t>()}).front();
+      return ownedTensors({rref->at(0).get<int64_t>()}, {rref->at(1).get<int64_t>()}, usualWait(),
+                          {fmt::format("the argument `{}` of `{}`", argument, function)})
+          .front();
     refuse(type);
   }
 

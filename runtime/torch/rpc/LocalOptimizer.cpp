@@ -2,6 +2,7 @@
 
 #include "runtime/torch/rpc/LocalOptimizer.h"
 
+#include "runtime/base/DType.h"
 #include "runtime/dist/LockWait.h"
 #include "runtime/torch/TensorView.h"
 #include "runtime/torch/rpc/TensorLocks.h"
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <numeric>
 #include <optional>
 
@@ -18,16 +20,7 @@ using namespace updraft::torch_adapter;
 namespace dist = updraft::dist;
 using torch::distributed::autograd::ContextPtr;
 using torch::distributed::autograd::DistAutogradContainer;
-
-static std::string_view nameOf(upd_dtype dtype) {
-  switch (dtype) {
-#define UPD_DTYPE(constant, name, bytes)                                                           \
-  case constant:                                                                                   \
-    return name;
-#include "updraft-c/dtypes.def"
-  }
-  return "?";
-}
+using updraft::runtime::nameOf;
 
 /// How it is stored; a complex one as pairs.
 static upd_dtype storageOf(const at::Tensor &param) {
@@ -61,14 +54,57 @@ LocalOptimizer::LocalOptimizer(const OptimizerRequest &request, std::vector<at::
       TORCH_CHECK_VALUE(param.is_leaf(), "parameter ", numbers.back(),
                         " is not a leaf of autograd: it is the result of an operation, and "
                         "gets no gradient; give the tensor that it was made from");
+      TORCH_CHECK(!param.is_complex() || request.complexRefusal.empty(), request.complexRefusal);
       byType[group][storageOf(param)].push_back(i);
       ranges.push_back(memoryOf(param));
     }
   requireApart(ranges, numbers);
   locks = dist::StorageLocks(memoryOf(params));
-  for (size_t group = 0; group < request.groups.size(); ++group)
+  for (size_t group = 0; group < request.groups.size(); ++group) {
+    const size_t first = buckets.size();
     for (const auto &[dtype, members] : byType[group])
       addBucket(request, group, dtype, members);
+    requireTogether(request.groups[group], first);
+  }
+}
+
+void LocalOptimizer::requireTogether(const GroupRequest &group, size_t first) const {
+  const bool hasSeveralTypes = buckets.size() - first > 1;
+  if (first == buckets.size() || (!hasSeveralTypes && group.owners.size() < 2))
+    return;
+  const Bucket &one = buckets[first];
+  if (!reducesOverGroup(one.rule.get()))
+    return;
+  std::vector<std::string> dtypes;
+  for (size_t i = first; i < buckets.size(); ++i) {
+    const at::ScalarType type = params[buckets[i].params.front()].scalar_type();
+    dtypes.push_back(fmt::format("torch.{}", c10::getDtypeNames(type).first));
+  }
+  const std::string rule = fmt::format("the rule `{}` reduces over a whole group, and one has "
+                                       "parameters that are stepped apart",
+                                       Library::get().upd_rule_name(one.rule.get()));
+  TORCH_CHECK_NOT_IMPLEMENTED(!hasSeveralTypes, rule, " (",
+                              fmt::format("{}", fmt::join(dtypes, ", ")),
+                              "); give each kind a group of its own");
+  TORCH_CHECK_NOT_IMPLEMENTED(false, rule, " (on `",
+                              fmt::format("{}", fmt::join(group.owners, "`, `")),
+                              "`); give those of each worker a group of their own");
+}
+
+/// Calls `make` with one choice after the other, up to one that compiles. Of none, what is said of
+/// the last but one is thrown: the last is without the group's hyperparameters.
+template <typename Make>
+static void specialize(const std::vector<Settings> &choices, const Make &make) {
+  std::vector<CompileError> refusals;
+  for (const Settings &choice : choices) {
+    try {
+      return make(choice);
+    } catch (const CompileError &error) {
+      refusals.push_back(error);
+    }
+  }
+  TORCH_CHECK_VALUE(!refusals.empty(), "the request for an optimizer has no settings");
+  throw CompileError(refusals[refusals.size() < 2 ? 0 : refusals.size() - 2]);
 }
 
 void LocalOptimizer::addBucket(const OptimizerRequest &request, size_t number, upd_dtype dtype,
@@ -84,26 +120,18 @@ void LocalOptimizer::addBucket(const OptimizerRequest &request, size_t number, u
     tensors.push_back(params[bucket.params.back()]);
   }
   auto found = group.hypers.find(dtype);
-  TORCH_CHECK_VALUE(found != group.hypers.end(),
+  auto choices = group.choices.find(dtype);
+  TORCH_CHECK_VALUE(found != group.hypers.end() && choices != group.choices.end(),
                     "the request for an optimizer has no hyperparameters for ", nameOf(dtype));
   std::vector<double> values;
   for (const auto &[name, value] : found->second)
     values.push_back(value);
-  auto make = [&](const Settings &settings) {
+  specialize(choices->second, [&](const Settings &settings) {
     bucket.rule = compileRule(request.rule, group.source, settings, dtype);
     bucket.stepper =
         c10::make_intrusive<GroupStepper>(bucket.rule.get(), tensors, values, group.sparseRefusal,
                                           group.denseRefusal, group.sparseAsDense);
-  };
-  try {
-    make(group.settings);
-  } catch (const c10::ValueError &) {
-    // A flag may follow from hyperparameters: compiled for the values that there are.
-    Settings all = group.settings;
-    for (const auto &[name, value] : found->second)
-      all.emplace_back(name, fmt::format("{}", value));
-    make(all);
-  }
+  });
   bucket.stepper->setRandom(group.seed, bucket.numbers);
   bucket.states = StoredStates(bucket.rule.get());
   buckets.push_back(std::move(bucket));
@@ -214,8 +242,8 @@ static std::map<int64_t, StatesByName> byNumber(const c10::Dict<std::string, at:
   return result;
 }
 
-/// Refuses a state of a whole group that is not the same for all: those of several workers were
-/// each of a part.
+/// Refuses a state of a whole group that is not the same for all: those of several groups were each
+/// of one.
 static void requireSame(const std::string &name, const std::vector<int64_t> &numbers,
                         const std::map<int64_t, StatesByName> &all) {
   std::optional<std::pair<int64_t, at::Tensor>> first;
@@ -227,12 +255,9 @@ static void requireSame(const std::string &name, const std::vector<int64_t> &num
     if (!first)
       first = {number, state};
     TORCH_CHECK_VALUE(first->second.equal(state), "the state `", name,
-                      "` is one for the whole "
-                      "group of a worker, and that of parameter ",
-                      first->first,
-                      " is not that of "
-                      "parameter ",
-                      number, "; restore onto as many workers as it was saved from");
+                      "` is one for the whole group, and that of parameter ", first->first,
+                      " is not that of parameter ", number,
+                      "; load them into groups as they were saved from");
   }
 }
 

@@ -67,6 +67,9 @@ private:
 
   void takeHypers(const std::vector<double> &hypers);
   void prepare(const std::vector<std::vector<at::Tensor>> &grads);
+  /// Refuses a group that is stepped in parts, here or on several workers, by a rule that reduces
+  /// over all of it. Its buckets are those from `first` on.
+  void requireTogether(const GroupRequest &group, size_t first) const;
   void addBucket(const OptimizerRequest &request, size_t group, upd_dtype dtype,
                  const std::vector<size_t> &members);
 

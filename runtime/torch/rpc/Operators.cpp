@@ -37,7 +37,7 @@ std::string make(int64_t number, const std::string &request, const Params &param
   std::string parts;
   const LocalOptimizers::Outcome outcome = optimizers().add(number, [&] {
     const OptimizerRequest parsed = OptimizerRequest::parse(request);
-    auto made = std::make_shared<LocalOptimizer>(parsed, params());
+    auto made = std::make_shared<LocalOptimizer>(parsed, params(parsed));
     // One that is gone has applied nothing that anyone could still ask for.
     if (const auto replaced = parsed.replaces ? optimizers().get(*parsed.replaces) : nullptr)
       made->replace(*replaced);
@@ -53,13 +53,17 @@ std::string make(int64_t number, const std::string &request, const Params &param
 
 std::string create(int64_t number, const std::string &request,
                    const std::vector<int64_t> &createdOn, const std::vector<int64_t> &localIds) {
-  return answering(
-      [&] { return make(number, request, [&] { return ownedTensors(createdOn, localIds); }); });
+  return answering([&] {
+    return make(number, request, [&](const OptimizerRequest &parsed) {
+      return ownedTensors(createdOn, localIds, parsed.wait, parsed.paramNames());
+    });
+  });
 }
 
 std::string createHere(int64_t number, const std::string &request,
                        const std::vector<at::Tensor> &params) {
-  return answering([&] { return make(number, request, [&] { return params; }); });
+  return answering(
+      [&] { return make(number, request, [&](const OptimizerRequest &) { return params; }); });
 }
 
 int64_t step(int64_t number, int64_t context, int64_t before, const std::vector<double> &hypers) {

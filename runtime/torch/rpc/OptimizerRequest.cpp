@@ -2,17 +2,21 @@
 
 #include "runtime/torch/rpc/OptimizerRequest.h"
 
+#include "runtime/base/DType.h"
+
 #include <c10/util/Exception.h>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
 using namespace updraft::torch_adapter;
+namespace runtime = updraft::runtime;
 // Keeps the order of hyperparameters.
 using Json = nlohmann::ordered_json;
 
+/// A request may ask for what is no type of memory, so that parseDType has too few.
 static upd_dtype dtypeOf(const std::string &text) {
 #define UPD_DTYPE(constant, name, bytes)                                                           \
-  if (text == (name))                                                                              \
+  if (runtime::isStorageRequest(constant) && text == (name))                                       \
     return constant;
 #include "updraft-c/dtypes.def"
   TORCH_CHECK_VALUE(false, "there is no storage type `", text, "`");
@@ -26,12 +30,21 @@ static double numberOf(const std::string &text) {
   return value;
 }
 
+static Settings parseSettings(const Json &json) {
+  Settings settings;
+  for (const auto &[name, value] : json.items())
+    settings.emplace_back(name, value.get<std::string>());
+  return settings;
+}
+
 static GroupRequest parseGroup(const Json &json) {
   GroupRequest group;
   json.at("params").get_to(group.params);
   json.at("numbers").get_to(group.numbers);
-  for (const auto &[name, value] : json.at("settings").items())
-    group.settings.emplace_back(name, value.get<std::string>());
+  json.at("owners").get_to(group.owners);
+  for (const auto &[dtype, choices] : json.at("choices").items())
+    for (const Json &choice : choices)
+      group.choices[dtypeOf(dtype)].push_back(parseSettings(choice));
   for (const auto &[dtype, values] : json.at("hypers").items()) {
     auto &hypers = group.hypers[dtypeOf(dtype)]; // which a rule may have none of
     for (const auto &[name, value] : values.items())
@@ -59,6 +72,8 @@ OptimizerRequest OptimizerRequest::parse(const std::string &text) {
       rule.storage.emplace_back(name, dtypeOf(dtype.get<std::string>()));
     for (const auto &[name, text] : json.at("files").items())
       rule.files.emplace_back(name, text.get<std::string>());
+    json.at("complex_refusal").get_to(request.complexRefusal);
+    json.at("wait").get_to(request.wait);
     if (const Json &replaces = json.at("replaces"); !replaces.is_null())
       request.replaces = replaces.get<int64_t>();
     json.at("count_versions").get_to(request.countVersions);
@@ -69,4 +84,15 @@ OptimizerRequest OptimizerRequest::parse(const std::string &text) {
     TORCH_CHECK_VALUE(false, "the request for an optimizer is damaged: ", error.what());
     __builtin_unreachable();
   }
+}
+
+std::vector<std::string> OptimizerRequest::paramNames() const {
+  std::map<int64_t, int64_t> numbers; // by place
+  for (const GroupRequest &group : groups)
+    for (size_t i = 0; i < group.params.size(); ++i)
+      numbers.emplace(group.params[i], group.numbers[i]);
+  std::vector<std::string> names;
+  for (const auto &[place, number] : numbers)
+    names.push_back("parameter " + std::to_string(number));
+  return names;
 }

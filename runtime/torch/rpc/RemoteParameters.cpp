@@ -2,8 +2,16 @@
 
 #include "runtime/torch/rpc/RemoteParameters.h"
 
+#include "runtime/torch/rpc/Answer.h"
+
 #include <torch/csrc/distributed/rpc/rref_context.h>
 #include <torch/csrc/distributed/rpc/rref_impl.h>
+
+#include <chrono>
+#include <fmt/format.h>
+#include <future>
+#include <memory>
+#include <optional>
 
 using namespace updraft::torch_adapter;
 namespace rpc = torch::distributed::rpc;
@@ -14,7 +22,7 @@ RRefNumber updraft::torch_adapter::numberOf(const c10::IValue &value) {
   return {id.createdOn_, id.localId_};
 }
 
-static at::Tensor tensorOf(const c10::IValue &value, size_t place) {
+static at::Tensor tensorOf(const c10::IValue &value, const std::string &name) {
   if (value.isTensor())
     return value.toTensor();
   if (value.isPyObject()) {
@@ -22,27 +30,68 @@ static at::Tensor tensorOf(const c10::IValue &value, size_t place) {
     try {
       return object->toIValue(c10::TensorType::get()).toTensor();
     } catch (const std::exception &) {
-      TORCH_CHECK_TYPE(false, "parameter ", place, " is a reference to ", object->toStr(),
-                       ", which is no tensor");
+      TORCH_CHECK_TYPE(false, name, " is a reference to ", object->toStr(), ", which is no tensor");
     }
   }
-  TORCH_CHECK_TYPE(false, "parameter ", place, " is a reference to ", value.tagKind(),
-                   ", which is no tensor");
+  TORCH_CHECK_TYPE(false, name, " is a reference to ", value.tagKind(), ", which is no tensor");
   __builtin_unreachable();
 }
 
-std::vector<at::Tensor> updraft::torch_adapter::ownedTensors(const std::vector<int64_t> &createdOn,
-                                                             const std::vector<int64_t> &localIds) {
-  TORCH_CHECK_VALUE(createdOn.size() == localIds.size(), "there are ", createdOn.size(),
-                    " workers for ", localIds.size(), " references");
+namespace {
+/// Waits for futures, which have no wait with a limit of their own.
+class Waiting {
+public:
+  /// 0: there is no limit.
+  explicit Waiting(double seconds) : seconds(seconds) {
+    // Longer than this is for ever, too, which a clock could not count.
+    constexpr double longest = 1e8;
+    if (seconds > 0 && seconds < longest)
+      deadline = std::chrono::steady_clock::now() +
+                 std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                     std::chrono::duration<double>(seconds));
+  }
+
+  void wait(rpc::JitFuture &future, const std::string &name) const {
+    if (deadline && !future.completed()) {
+      // The future may complete when nobody waits any more.
+      auto done = std::make_shared<std::promise<void>>();
+      future.addCallback([done](rpc::JitFuture &) { done->set_value(); }, /*uses_future=*/false);
+      if (done->get_future().wait_until(*deadline) == std::future_status::timeout)
+        throw TimeoutError(fmt::format("{} has not come within {} s: what makes it on "
+                                       "this worker has not ended, or was never asked for",
+                                       name, seconds));
+    }
+    future.waitAndThrow();
+  }
+
+private:
+  double seconds;
+  std::optional<std::chrono::steady_clock::time_point> deadline;
+};
+} // namespace
+
+std::vector<at::Tensor>
+updraft::torch_adapter::ownedTensors(const std::vector<int64_t> &createdOn,
+                                     const std::vector<int64_t> &localIds, double seconds,
+                                     const std::vector<std::string> &names) {
+  TORCH_CHECK_VALUE(createdOn.size() == localIds.size() && createdOn.size() == names.size(),
+                    "there are ", createdOn.size(), " workers for ", localIds.size(),
+                    " references to ", names.size(), " parameters");
+  const Waiting waiting(seconds);
   std::vector<at::Tensor> tensors;
   for (size_t i = 0; i < createdOn.size(); ++i) {
     const rpc::RRefId id(static_cast<rpc::worker_id_t>(createdOn[i]),
                          static_cast<rpc::local_id_t>(localIds[i]));
-    auto future = rpc::RRefContext::getInstance().getOwnerRRef(id);
-    future->waitAndThrow();
-    auto owner = c10::static_intrusive_pointer_cast<rpc::OwnerRRef>(future->constValue().toRRef());
-    tensors.push_back(tensorOf(owner->getValue(), i));
+    auto known = rpc::RRefContext::getInstance().getOwnerRRef(id);
+    waiting.wait(*known, names[i]);
+    auto owner = c10::static_intrusive_pointer_cast<rpc::OwnerRRef>(known->constValue().toRRef());
+    waiting.wait(*owner->getFuture(), names[i]);
+    tensors.push_back(tensorOf(owner->getValue(), names[i]));
   }
   return tensors;
+}
+
+double updraft::torch_adapter::usualWait() {
+  const std::chrono::duration<double> limit = rpc::RpcAgent::getCurrentRpcAgent()->getRpcTimeout();
+  return 0.75 * limit.count();
 }

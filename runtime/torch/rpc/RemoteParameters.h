@@ -7,6 +7,7 @@
 #include <ATen/core/ivalue.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace updraft::torch_adapter {
@@ -21,10 +22,16 @@ struct RRefNumber {
 RRefNumber numberOf(const c10::IValue &rref);
 
 /// The tensors that this worker owns under those numbers. Waits for those that are still being
-/// made. Python's objects are asked for the tensor that they are, under Python's lock. Throws
-/// TypeError for a reference to anything else, by its place in the list.
+/// made, for `seconds` in all; 0 waits without limit. Python's objects are asked for the tensor
+/// that they are, under Python's lock. Messages call them by
+/// `names`. Throws TimeoutError for a reference whose tensor does not come, and
+/// TypeError for one to anything else.
 std::vector<at::Tensor> ownedTensors(const std::vector<int64_t> &createdOn,
-                                     const std::vector<int64_t> &localIds);
+                                     const std::vector<int64_t> &localIds, double seconds,
+                                     const std::vector<std::string> &names);
+
+/// How long a request that does not say so waits: most of what this worker's own calls may take.
+double usualWait();
 
 } // namespace updraft::torch_adapter
 

@@ -2,36 +2,22 @@
 
 #include "runtime/torch/rpc/StoredStates.h"
 
+#include "runtime/base/DType.h"
 #include "runtime/torch/TensorView.h"
 
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/empty_strided.h>
 
-#include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 using namespace updraft::torch_adapter;
+namespace runtime = updraft::runtime;
 
 static constexpr const char *stepCount = "step";
 
 static std::string scalesOf(const std::string &state) { return state + ".scale"; }
-
-static std::optional<at::ScalarType> typeOf(upd_dtype dtype) {
-  switch (dtype) {
-  case UPD_F32:
-    return at::kFloat;
-  case UPD_F64:
-    return at::kDouble;
-  case UPD_BF16:
-    return at::kBFloat16;
-  case UPD_F16:
-    return at::kHalf;
-  default:
-    return std::nullopt;
-  }
-}
 
 bool StoredStates::State::isOf(const at::Tensor &param) const {
   return kind.empty() || (kind == "matrix") == (param.dim() >= 2);
@@ -46,7 +32,7 @@ StoredStates::StoredStates(const upd_rule *compiled) {
     State state;
     state.name = entry.at("name").get<std::string>();
     state.dtype = library.upd_rule_state_dtype(compiled, index++);
-    state.isBlocked = entry.at("dtype").get<std::string>().starts_with("q8_");
+    state.isBlocked = runtime::isBlocked(state.dtype);
     state.isOfGroup = entry.value("over", "") == "group";
     state.kind = entry.value("for", "");
     states.push_back(std::move(state));
@@ -92,11 +78,7 @@ static void loadStepCount(GroupStepper &stepper, int64_t param, int64_t number,
                           const at::Tensor &given) {
   TORCH_CHECK_VALUE(given.numel() == 1, "the state `step` of parameter ", number, " has ",
                     given.numel(), " elements; it is one number");
-  const double count = given.item().toDouble();
-  TORCH_CHECK_VALUE(count >= 0 && count <= 0x1p53 && count == std::floor(count),
-                    "the step count of parameter ", number, " is ", count,
-                    "; it is a whole number from 0 to 2^53");
-  stepper.setStepCount(param, static_cast<int64_t>(count));
+  stepper.setStepCount(param, asStepCount(given.item().toDouble(), number));
 }
 
 void StoredStates::load(GroupStepper &stepper, int64_t param, int64_t number,
@@ -132,8 +114,9 @@ void StoredStates::load(GroupStepper &stepper, int64_t param, int64_t number,
       stepper.bindBlocks(param, state.name, state.dtype, value, scales->second);
       continue;
     }
-    if (std::optional<at::ScalarType> type = typeOf(state.dtype); type && !value.is_complex())
-      value = value.to(*type);
+    if (const at::ScalarType type = scalarTypeOf(state.dtype);
+        at::isFloatingType(type) && !value.is_complex())
+      value = value.to(type);
     at::Tensor own = same ? at::empty_strided(tensor.sizes(), tensor.strides(), value.options())
                           : at::empty_like(value, at::MemoryFormat::Contiguous);
     own.copy_(value);

@@ -259,3 +259,47 @@ def test_a_step_takes_as_many_hyperparameters_as_the_rules_have():
                 f"worker have {len(given)}"
             ), caught.value
     assert torch.equal(rrefs[0].to_here(), before)
+
+
+@on_client
+def test_a_rule_over_a_group_steps_it_whole():
+    """No part of it by itself, of one dtype or on one worker, without a word."""
+    rrefs = parameters("worker1", (3,))
+    double = parameters("worker1", (4,), dtype=torch.float64)
+    elsewhere = parameters("worker2", (2,))
+    refuses(
+        NotImplementedError,
+        "no optimizer was made on `worker1`: the rule `Prodigy` reduces over a whole group, and "
+        "one has parameters that are stepped apart (torch.float32, torch.float64); give each kind "
+        "a group of its own",
+        DistributedOptimizer,
+        "Prodigy",
+        [*rrefs, *double],
+    )
+    with pytest.raises(NotImplementedError) as caught:
+        DistributedOptimizer("Prodigy", [*rrefs, *elsewhere])
+    refusal = (
+        "the rule `Prodigy` reduces over a whole group, and one has parameters that are stepped "
+        "apart (on `worker1`, `worker2`); give those of each worker a group of their own"
+    )
+    assert str(caught.value) == "; ".join(
+        f"no optimizer was made on `{name}`: {refusal}" for name in ("worker1", "worker2")
+    ), caught.value
+    # A group each, and a rule that reduces over no group.
+    groups = [{"params": some} for some in (rrefs, double, elsewhere)]
+    DistributedOptimizer("Prodigy", groups)
+    DistributedOptimizer(torch.optim.AdamW, [*rrefs, *double, *elsewhere])
+
+
+@on_client
+def test_complex_parameters_are_refused_as_here():
+    params = parameters("worker1", (2, 2), dtype=torch.complex64)
+    for kind in (torch.optim.Adafactor, torch.optim.SparseAdam):
+        refuses(
+            RuntimeError,
+            f"no optimizer was made on `worker1`: {kind.__name__} does not support complex "
+            "parameters",
+            DistributedOptimizer,
+            kind,
+            params,
+        )

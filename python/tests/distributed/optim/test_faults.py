@@ -1,6 +1,7 @@
 """Workers that do not answer in time, or are gone."""
 
 import os
+import threading
 import time
 
 import pytest
@@ -10,7 +11,7 @@ import torch.distributed.rpc as rpc
 from clients import on_client
 from remote_models import backward, give_up_locks, gradients, hold_locks, parameters
 
-from updraft.distributed.optim import DistributedOptimizer, Options
+from updraft.distributed.optim import DistributedOptimizer, Options, compiled_execution
 from updraft.distributed.optim.remote import RemoteOptimizer
 
 
@@ -94,3 +95,37 @@ def test_what_was_late_is_not_done_twice_by_what_takes_its_place():
         optimizer.load_state_dict(optimizer.state_dict())
         optimizer.step(context)
     assert torch.equal(rrefs[0].to_here(), start - held)
+
+
+_wanted = threading.Event()
+
+
+def late_parameter():
+    """Made when `make_it` is called on this worker."""
+    _wanted.wait()
+    return torch.nn.Parameter(torch.ones(2))
+
+
+def make_it():
+    _wanted.set()
+
+
+@on_client
+def test_a_parameter_that_does_not_come_is_named():
+    rrefs = [*parameters("worker1", (3,)), rpc.remote("worker1", late_parameter)]
+    original = compiled_execution.get_rpc_timeout
+    compiled_execution.get_rpc_timeout = lambda: 1.0
+    try:
+        with pytest.raises(TimeoutError) as caught:
+            DistributedOptimizer(torch.optim.SGD, rrefs)
+    finally:
+        compiled_execution.get_rpc_timeout = original
+    text = str(caught.value)
+    assert text == (
+        "no optimizer was made on `worker1`: parameter 1 has not come within 0.75 s: what makes it "
+        "on this worker has not ended, or was never asked for"
+    ), text
+    waiting = threading.Timer(0.5, lambda: rpc.rpc_sync("worker1", make_it))
+    waiting.start()
+    DistributedOptimizer(torch.optim.SGD, rrefs)
+    waiting.join()

@@ -12,9 +12,10 @@ from updraft.distributed.optim.request import request
 def choices(given, **options):
     optimizer = maker(given)([torch.nn.Parameter(torch.zeros(1, 1))], **options)
     readers = HyperReaders(optimizer.correspondence)
-    (group,) = json.loads(request(optimizer, readers, [([0], [0])], optimizer.param_groups, True))[
-        "groups"
-    ]
+    text = request(
+        optimizer, readers, [([0], [0])], optimizer.param_groups, [["worker1"]], True, 0.0
+    )
+    (group,) = json.loads(text)["groups"]
     return group["choices"]["f32"]
 
 

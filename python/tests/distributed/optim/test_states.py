@@ -227,9 +227,8 @@ def test_states_of_a_group():
     refuses(
         loading,
         saved,
-        "states are not loaded on `worker2`: the state `d` is one for the whole group of a worker, "
-        "and that of parameter 0 is not that of parameter 2; restore onto as many workers as it "
-        "was saved from",
+        "states are not loaded on `worker2`: the state `d` is one for the whole group, and that of "
+        "parameter 0 is not that of parameter 2; load them into groups as they were saved from",
     )
 
 

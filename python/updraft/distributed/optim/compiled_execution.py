@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from torch._C._distributed_rpc import get_rpc_timeout
+
 from ...optim.compiled import CompiledStep
 from ...optim.correspondence import Group
 from .hypers import HyperReaders
@@ -52,13 +54,19 @@ class CompiledExecution:
         replaced: RemoteOptimizer | None,
     ) -> Any:
         members = [remote.members_of(group) for group in range(len(groups))]
+        owners = [
+            [*dict.fromkeys(rref.owner_name() for rref in group["params"])] for group in groups
+        ]
         return remote.create(
             request(
                 self._optimizer,
                 self._hypers,
                 members,
                 groups,
+                owners,
                 self._count_versions,
+                # What is left is for compiling, and for the answer.
+                0.75 * get_rpc_timeout(),
                 None if replaced is None else replaced.number,
             )
         )

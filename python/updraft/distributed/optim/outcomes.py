@@ -7,12 +7,19 @@ from typing import Any
 
 import torch
 
-# Before the text of an error, by runtime/torch/rpc/Operators.cpp.
-_TYPED = re.compile(r"\A(ValueError|TypeError|IndexError|NotImplementedError|RuntimeError): ")
+# Before the text of an error, by runtime/torch/rpc/Answer.h.
 _TYPES: dict[str, type[Exception]] = {
     kind.__name__: kind
-    for kind in (ValueError, TypeError, IndexError, NotImplementedError, RuntimeError)
+    for kind in (
+        ValueError,
+        TypeError,
+        IndexError,
+        NotImplementedError,
+        TimeoutError,
+        RuntimeError,
+    )
 }
+_TYPED = re.compile(rf"\A({'|'.join(_TYPES)}): ")
 
 
 # What torch makes of an error in a Python function, the type of which it does not always keep.

@@ -22,10 +22,9 @@ def _described(correspondence: Correspondence, readers: HyperReaders, group: Gro
     """What is of a group, whichever worker has its parameters, and the source of its rule."""
     definition = correspondence.definition
     sparse = correspondence.sparse_of(group)
-    source, settings = definition._chosen_text(correspondence.read_settings(group))
+    source, _ = definition._chosen_text(correspondence.read_settings(group))
     hypers = {storage: readers.read(group, storage) for storage in FLOATS}
     return source.text.decode(), {
-        "settings": _literals(settings),
         # Those that hyperparameters are among do not change the text.
         "choices": {
             storage: [
@@ -51,7 +50,9 @@ def request(
     readers: HyperReaders,
     members: Sequence[tuple[Sequence[int], Sequence[int]]],
     groups: Sequence[Group],
+    owners: Sequence[Sequence[str]],
     count_versions: bool,
+    wait: float,
     replaces: int | None = None,
 ) -> str:
     """Returns the text for one worker.
@@ -60,17 +61,25 @@ def request(
         optimizer: an optimizer of the same class, by which groups are read.
         members: of each group, the places of its parameters in the worker's list, and their
             indices among all of the optimizer.
+        owners: of each group, the names of the workers that have parameters of it.
+        count_versions: whether autograd is told of steps.
+        wait: seconds, for parameters that are still being made; 0 waits without limit.
         replaces: the number of an optimizer on the worker whose place this one takes.
     """
     correspondence = optimizer.correspondence
     definition = correspondence.definition
     imports = Imports()
     packed: list[dict[str, Any]] = []
-    for group, (places, indices) in zip(groups, members, strict=True):
+    for group, (places, indices), workers in zip(groups, members, owners, strict=True):
         text, described = _described(correspondence, readers, group)
-        source = imports.bundled(text, definition._filename)
         packed.append(
-            described | {"source": source, "params": list(places), "numbers": list(indices)}
+            described
+            | {
+                "source": imports.bundled(text, definition._filename),
+                "params": list(places),
+                "numbers": list(indices),
+                "owners": list(workers),
+            }
         )
     return json.dumps(
         {
@@ -82,7 +91,9 @@ def request(
                 name: _STORAGE_NAMES[dtypes.number(dtype)]
                 for name, dtype in correspondence.storage.items()
             },
+            "complex_refusal": correspondence.complex or "",
             "count_versions": count_versions,
+            "wait": wait,
             "replaces": replaces,
             "groups": packed,
         }
