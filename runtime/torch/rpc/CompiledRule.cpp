@@ -3,6 +3,7 @@
 #include "runtime/torch/rpc/CompiledRule.h"
 
 #include "runtime/torch/Library.h"
+#include "runtime/torch/rpc/ImportedNames.h"
 #include "runtime/torch/rpc/SourceFolder.h"
 
 #include <algorithm>
@@ -11,6 +12,16 @@
 using namespace updraft::torch_adapter;
 
 void ReleaseRule::operator()(upd_rule *rule) const { Library::get().upd_rule_release(rule); }
+
+/// Refuses an import of what did not come with the rule: that would be read from this worker's
+/// disk.
+static void requireSent(const RuleChoices &choices, const std::string &text) {
+  for (const std::string &name : importedNames(text)) {
+    const bool isSent = std::any_of(choices.files.begin(), choices.files.end(),
+                                    [&](const auto &file) { return file.first == name; });
+    TORCH_CHECK_VALUE(isSent, "cannot read `", name, "`: it did not come with the rule");
+  }
+}
 
 RulePointer updraft::torch_adapter::compileRule(const RuleChoices &choices,
                                                 const std::string &source, const Settings &settings,
@@ -21,6 +32,11 @@ RulePointer updraft::torch_adapter::compileRule(const RuleChoices &choices,
   std::vector<upd_storage> storage{{"param", dtype}, {"grad", dtype}};
   for (const auto &[name, type] : choices.storage)
     storage.push_back({name.c_str(), type});
+
+  requireSent(choices, source);
+  for (const auto &[name, text] : choices.files)
+    requireSent(choices, text);
+
   upd_compile_options options{};
   options.struct_size = sizeof(options);
   options.rule = choices.rule.empty() ? nullptr : choices.rule.c_str();

@@ -10,7 +10,7 @@
 namespace updraft::torch_adapter {
 
 /// A folder of this process with files that came with a request; it goes with the object. A request
-/// names files, not paths: nothing else of the disk is touched.
+/// names files, not paths: nothing else of the disk is written.
 class SourceFolder {
 public:
   /// Throws ValueError for a name that is no plain file name, RuntimeError where the disk refuses.

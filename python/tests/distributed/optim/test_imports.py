@@ -119,6 +119,36 @@ def test_names_of_files_are_no_paths(folder):
     )
 
 
+@on_client
+def test_nothing_but_what_was_sent_is_imported(folder):
+    """Not what lies on the worker's disk, wherever the import stands."""
+    path = write(folder / "rules")
+    (folder / "outside.upd").write_text("fn outside(x) { return x }\n")
+    for name in (str(folder / "outside.upd"), "../outside.upd", "functions.upd"):
+        for text in (f'import "{name}"', f'fn near(x) {{ return x }} import // of it\n "{name}"'):
+
+            def reaching(request, text=text):
+                contents = json.loads(request)
+                files = contents["files"]
+                (middle,) = (file for file in files if file.startswith("middle-"))
+                files[middle] += text
+                return json.dumps(contents)
+
+            with requests(reaching), pytest.raises(ValueError) as caught:
+                DistributedOptimizer(path, parameters("worker1", (5,)))
+            assert str(caught.value) == (
+                f"no optimizer was made on `worker1`: cannot read `{name}`: it did not come with "
+                "the rule"
+            )
+
+    # An import in a comment, or in a string, is none.
+    def harmless(request):
+        return request.replace("// what it needs", '// what it needs: import \\"it.upd\\"')
+
+    with requests(harmless):
+        DistributedOptimizer(path, parameters("worker1", (5,)))
+
+
 def test_names_say_what_is_in_files(tmp_path):
     path = write(tmp_path / "one")
     one, other = Imports(), Imports()

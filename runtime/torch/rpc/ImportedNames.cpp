@@ -1,0 +1,45 @@
+//===- ImportedNames.cpp - What the text of a rule imports ------------------------------------===//
+
+#include "runtime/torch/rpc/ImportedNames.h"
+
+#include <algorithm>
+#include <cctype>
+
+using namespace updraft;
+
+static bool isOfName(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+/// The string that begins with the quote at `at`, which is moved behind it. It ends with its line.
+static std::string takeString(std::string_view text, size_t &at) {
+  std::string value;
+  for (++at; at < text.size() && text[at] != '"' && text[at] != '\n'; ++at) {
+    if (text[at] == '\\' && at + 1 < text.size() && text[at + 1] != '\n')
+      ++at;
+    value += text[at];
+  }
+  at = std::min(at + 1, text.size());
+  return value;
+}
+
+std::vector<std::string> torch_adapter::importedNames(std::string_view text) {
+  std::vector<std::string> names;
+  bool isImport = false; // the last word
+  for (size_t at = 0; at < text.size();) {
+    if (std::isspace(static_cast<unsigned char>(text[at]))) {
+      ++at;
+    } else if (text.substr(at).starts_with("//")) {
+      at = std::min(text.find('\n', at), text.size());
+    } else if (text[at] == '"') {
+      std::string value = takeString(text, at);
+      if (isImport)
+        names.push_back(std::move(value));
+      isImport = false;
+    } else {
+      const size_t begin = at++;
+      while (isOfName(text[begin]) && at < text.size() && isOfName(text[at]))
+        ++at;
+      isImport = text.substr(begin, at - begin) == "import";
+    }
+  }
+  return names;
+}
