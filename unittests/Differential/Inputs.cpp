@@ -2,7 +2,7 @@
 
 #include "Inputs.h"
 
-#include <cmath>
+#include <bit>
 #include <limits>
 
 using namespace updraft;
@@ -64,12 +64,19 @@ double specialValue(const Edges &edges, uint64_t choice) {
   }
 }
 
+/// A magnitude from 2^-14 to 4, made of the lowest 56 bits. The library's distributions would take
+/// a fifth of the time of all tests.
+double ordinaryValue(uint64_t bits) {
+  const uint64_t mantissa = bits & ((uint64_t(1) << 52) - 1);
+  const uint64_t exponent = 1024 - (bits >> 52) % 16;
+  return std::bit_cast<double>(exponent << 52 | mantissa);
+}
+
 } // namespace
 
 void updraft::differential::fillElements(reference::StorageFormat format, void *data, int64_t count,
                                          std::mt19937_64 &random, bool specials) {
   const Edges edges = edgesOf(format);
-  std::normal_distribution<double> ordinary(0, 1);
   for (int64_t i = 0; i < count; ++i) {
     const uint64_t choice = random();
     if (format == reference::StorageFormat::I8) {
@@ -77,10 +84,10 @@ void updraft::differential::fillElements(reference::StorageFormat format, void *
       continue;
     }
     double value;
-    if (specials && choice % 8 == 0)
-      value = specialValue(edges, choice >> 8);
+    if (specials && (choice >> 56) % 8 == 0)
+      value = specialValue(edges, choice);
     else
-      value = std::ldexp(ordinary(random), -int((choice >> 8) % 16));
+      value = ordinaryValue(choice);
     reference::storeElement(format, data, i, choice >> 63 ? -value : value);
   }
 }
