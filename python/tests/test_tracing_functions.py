@@ -33,7 +33,7 @@ def test_there_is_each_of_the_language():
     assert sorted(ours) == sorted(_updraft.functions())
 
 
-@pytest.mark.parametrize("name", [*OURS, *OTHERS])
+@pytest.mark.parametrize("name", [*OURS, *sorted(OTHERS)])
 def test_each_is_at_hand_and_described(name):
     function = getattr(functions, name)
     assert getattr(updraft, name) is function
