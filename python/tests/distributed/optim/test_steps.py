@@ -1,5 +1,7 @@
 """The distributed optimizer against torch's local ones, on other workers and on the client."""
 
+import unittest
+
 import torch
 import torch.distributed.autograd as dist_autograd
 import torch.distributed.rpc as rpc
@@ -56,6 +58,16 @@ def test_steps_as_local_optimizers_do():
             params = copies(rrefs)
             optimizer = DistributedOptimizer(kind, rrefs, **options)
             step_beside(optimizer, local(params, **options), rrefs, params, 4, within=within)
+
+
+@on_client
+def test_what_takes_the_place_of_a_class_is_logged():
+    [rref] = parameters("worker1", (3,))
+    logs = unittest.TestCase().assertLogs("updraft.distributed.optim", "INFO")
+    with logs as logged:
+        DistributedOptimizer(torch.optim.AdamW, [rref])
+    [record] = logged.records
+    assert record.getMessage() == "torch.optim.adamw.AdamW is stepped by updraft.optim.AdamW"
 
 
 @on_client

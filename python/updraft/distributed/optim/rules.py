@@ -1,5 +1,6 @@
 """How what a distributed optimizer was given is stepped."""
 
+import logging
 import warnings
 from collections.abc import Hashable, Sequence
 from typing import Any
@@ -15,6 +16,8 @@ from .functional import FunctionalOptimizer
 from .kinds import maker
 from .options import Options
 from .registry import functional_optim_map
+
+_log = logging.getLogger(__name__)
 
 
 def registered(given: Any) -> Any:
@@ -50,7 +53,7 @@ def execution_of(
 ) -> Execution:
     """Returns how what a distributed optimizer was given is stepped on workers.
 
-    Warns where that is in Python.
+    Warns where that is in Python, and logs which class has taken the place of another.
 
     Raises:
         TypeError: there is no compiled rule for a class, and `options.strict` asks for one; or it
@@ -72,7 +75,13 @@ def execution_of(
             raise
         _warn(str(error), chosen.__name__, options)
         return EagerExecution(chosen, groups, args, kwargs, is_functional)
+    if isinstance(given, type) and isinstance(kind, type) and kind is not given:
+        _log.info("%s is stepped by %s", _full_name(given), _full_name(kind))
     return CompiledExecution(kind, groups, args, kwargs, options.concurrency == "checked")
+
+
+def _full_name(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _warn(reason: str, name: str, options: Options) -> None:
