@@ -271,7 +271,7 @@ def parsed() -> argparse.Namespace:
         choices=["hogwild", "checked"],
         default="hogwild",
         help="whether a backward may read what another trainer has stepped; if not, the batch is "
-        "done again",
+        "done again, and with torch 2.15 the end fails (docs/distributed.md says why)",
     )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
