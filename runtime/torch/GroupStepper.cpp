@@ -133,7 +133,7 @@ static at::Tensor gradOf(const at::Tensor &param) {
 }
 
 /// Takes a gradient that is not as usual.
-void GroupStepper::takeGradient(size_t index, at::Tensor grad) {
+void GroupStepper::takeGradient(size_t index, const at::Tensor &grad) {
   table.setAbsent(index);
   if (!grad.defined())
     return;

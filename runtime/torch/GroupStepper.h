@@ -109,7 +109,7 @@ private:
   void drop();
   bool hasOtherCount(size_t index) const;
   void readCounts();
-  void takeGradient(size_t index, at::Tensor grad);
+  void takeGradient(size_t index, const at::Tensor &grad);
   void readAhead(size_t begin, size_t end) const;
   bool afterStep(size_t index, bool countVersions);
   size_t checked(int64_t param) const;

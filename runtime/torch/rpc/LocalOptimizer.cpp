@@ -161,6 +161,7 @@ void LocalOptimizer::prepare(const std::vector<std::vector<at::Tensor>> &grads) 
 
 void LocalOptimizer::takeHypers(const std::vector<double> &hypers) {
   std::vector<size_t> counts;
+  counts.reserve(buckets.size());
   for (const Bucket &bucket : buckets)
     counts.push_back(Library::get().upd_rule_hyper_count(bucket.rule.get()));
   const size_t count = std::accumulate(counts.begin(), counts.end(), size_t(0));

@@ -92,6 +92,7 @@ std::vector<std::string> OptimizerRequest::paramNames() const {
     for (size_t i = 0; i < group.params.size(); ++i)
       numbers.emplace(group.params[i], group.numbers[i]);
   std::vector<std::string> names;
+  names.reserve(numbers.size());
   for (const auto &[place, number] : numbers)
     names.push_back("parameter " + std::to_string(number));
   return names;
