@@ -9,6 +9,7 @@ these. The images come with scikit-learn.
 
 import argparse
 import contextlib
+import functools
 import io
 import itertools
 import sys
@@ -30,6 +31,7 @@ SIZES = (64, 128, 128, 10)
 REPORT_INTERVAL = 10
 
 
+@functools.cache
 def digits(seed: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Returns images and labels, in an order that chance has made."""
     from sklearn.datasets import load_digits  # type: ignore
