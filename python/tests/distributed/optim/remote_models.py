@@ -140,3 +140,18 @@ def in_threads(count, body):
 
 def open_contexts():
     return int(dist_autograd._get_debug_info()["num_autograd_contexts"])
+
+
+def copies(rrefs):
+    """Parameters here with the values of those on workers."""
+    return [torch.nn.Parameter(rref.to_here().detach().clone()) for rref in rrefs]
+
+
+def step_both(optimizer, local, rrefs, params, factor=1):
+    """Steps with the gradients that workers have, and a local optimizer with the same."""
+    with dist_autograd.context() as context:
+        backward(context, rrefs, factor)
+        for param, grad in zip(params, gradients(context, rrefs), strict=True):
+            param.grad = grad
+        optimizer.step(context)
+    local.step()

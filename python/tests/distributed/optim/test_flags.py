@@ -5,7 +5,15 @@ import torch
 import torch.distributed.autograd as dist_autograd
 import torch.distributed.rpc as rpc
 from clients import on_client
-from remote_models import backward, give_up_locks, gradients, hold_locks, parameters
+from remote_models import (
+    backward,
+    copies,
+    give_up_locks,
+    gradients,
+    hold_locks,
+    parameters,
+    step_both,
+)
 
 import updraft
 import updraft.optim
@@ -14,17 +22,8 @@ from updraft.distributed.optim import DistributedOptimizer, Options
 MOMENTA = (0.0, 0.9, 0.9, 0.5, 0.0, 0.9)
 
 
-def copies(rrefs):
-    return [torch.nn.Parameter(rref.to_here().detach().clone()) for rref in rrefs]
-
-
-def step_both(optimizer, local, rrefs, params):
-    with dist_autograd.context() as context:
-        backward(context, rrefs)
-        for param, grad in zip(params, gradients(context, rrefs), strict=True):
-            param.grad = grad
-        optimizer.step(context)
-    local.step()
+def step_and_compare(optimizer, local, rrefs, params):
+    step_both(optimizer, local, rrefs, params)
     for rref, param in zip(rrefs, params, strict=True):
         assert torch.equal(rref.to_here(), param)
 
@@ -60,19 +59,19 @@ def test_momentum_comes_and_goes_as_in_a_local_optimizer():
         for momentum in MOMENTA:
             for each in (optimizer, local):
                 each.param_groups[1]["momentum"] = momentum
-            step_both(optimizer, local, rrefs, params)
+            step_and_compare(optimizer, local, rrefs, params)
             same_states(optimizer, local)
             remotes |= {remote.number for remote in optimizer.remote_optimizers}
         # Made anew where there was no momentum before, or is none then.
         assert len(remotes) == 2 * 4, remotes
         # What is not in use is saved, too, and goes on elsewhere.
         optimizer.param_groups[1]["momentum"] = local.param_groups[1]["momentum"] = 0.0
-        step_both(optimizer, local, rrefs, params)
+        step_and_compare(optimizer, local, rrefs, params)
         again = DistributedOptimizer(given, groups(rrefs), lr=0.5)
         again.load_state_dict(optimizer.state_dict())
         same_states(again, local)
         again.param_groups[1]["momentum"] = local.param_groups[1]["momentum"] = 0.9
-        step_both(again, local, rrefs, params)
+        step_and_compare(again, local, rrefs, params)
         same_states(again, local)
 
 
@@ -87,7 +86,7 @@ def test_schedules_of_momentum():
         for each in (optimizer, local)
     ]
     for _ in range(5):
-        step_both(optimizer, local, rrefs, params)
+        step_and_compare(optimizer, local, rrefs, params)
         for schedule in schedules:
             schedule.step()
 
@@ -100,7 +99,7 @@ def test_options_of_a_class():
     local = updraft.optim.AdamW(params)
     for maximize in (False, True):
         optimizer.param_groups[0]["maximize"] = local.param_groups[0]["maximize"] = maximize
-        step_both(optimizer, local, rrefs, params)
+        step_and_compare(optimizer, local, rrefs, params)
         same_states(optimizer, local)
     # There is no such state of the first steps: nothing is stepped, and all goes on without.
     optimizer.param_groups[0]["amsgrad"] = True
@@ -112,7 +111,7 @@ def test_options_of_a_class():
     for rref, value in zip(rrefs, before, strict=True):
         assert torch.equal(rref.to_here(), value)
     optimizer.param_groups[0]["amsgrad"] = False
-    step_both(optimizer, local, rrefs, params)
+    step_and_compare(optimizer, local, rrefs, params)
     same_states(optimizer, local)
 
 

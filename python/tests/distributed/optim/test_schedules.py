@@ -1,9 +1,8 @@
 """torch's schedules of a distributed optimizer, beside the same of a local one."""
 
 import torch
-import torch.distributed.autograd as dist_autograd
 from clients import on_client
-from remote_models import backward, gradients, parameters
+from remote_models import copies, parameters, step_both
 from torch.optim import lr_scheduler
 
 import updraft.optim
@@ -37,19 +36,14 @@ def groups(of):
 def test_schedules_are_those_of_a_local_optimizer():
     for name, schedule in SCHEDULES.items():
         rrefs = [*parameters("worker1", (6,)), *parameters("worker2", (2, 2))]
-        params = [torch.nn.Parameter(rref.to_here().detach().clone()) for rref in rrefs]
+        params = copies(rrefs)
         options = {"lr": 0.1, "momentum": 0.5}
         remote = DistributedOptimizer(torch.optim.SGD, groups(rrefs), **options)
         local = updraft.optim.SGD(groups(params), **options)
         both = [remote, local]
         schedules = [schedule(each) for each in both]
         for step in range(STEPS):
-            with dist_autograd.context() as context:
-                backward(context, rrefs, 1 + step)
-                for param, grad in zip(params, gradients(context, rrefs), strict=True):
-                    param.grad = grad
-                remote.step(context)
-            local.step()
+            step_both(remote, local, rrefs, params, 1 + step)
             for each in schedules:
                 each.step(*([1.0] if name == "plateau" else []))
             rates = [[(g["lr"], g["momentum"]) for g in each.param_groups] for each in both]

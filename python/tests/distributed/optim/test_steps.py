@@ -6,7 +6,7 @@ import torch
 import torch.distributed.autograd as dist_autograd
 import torch.distributed.rpc as rpc
 from clients import on_client
-from remote_models import attributes, backward, gradients, parameters, set_grad
+from remote_models import attributes, backward, copies, gradients, parameters, set_grad, step_both
 
 import updraft
 import updraft.optim
@@ -31,19 +31,10 @@ NEAR = {"rtol": 1e-5, "atol": 1e-6}
 EXACT = {"rtol": 0, "atol": 0}
 
 
-def copies(rrefs):
-    return [torch.nn.Parameter(rref.to_here().detach().clone()) for rref in rrefs]
-
-
 def step_beside(optimizer, local, rrefs, params, steps, after=lambda: None, within=EXACT):
     """Steps with the gradients that workers have here, too, and compares."""
     for step in range(steps):
-        with dist_autograd.context() as context:
-            backward(context, rrefs, 1 + step)
-            for param, grad in zip(params, gradients(context, rrefs), strict=True):
-                param.grad = grad
-            optimizer.step(context)
-        local.step()
+        step_both(optimizer, local, rrefs, params, 1 + step)
         after()
     for rref, param in zip(rrefs, params, strict=True):
         torch.testing.assert_close(rref.to_here(), param.detach(), **within)
@@ -130,12 +121,7 @@ def test_several_owners_one_of_them_the_client():
     local = updraft.optim.AdamW(params)
     names = [remote.owner().name for remote in optimizer.remote_optimizers]
     assert names == ["worker1", "worker2", "client"]
-    with dist_autograd.context() as context:
-        backward(context, rrefs)
-        for param, grad in zip(params, gradients(context, rrefs), strict=True):
-            param.grad = grad
-        optimizer.step(context)
-    local.step()
+    step_both(optimizer, local, rrefs, params)
     for rref, param in zip(rrefs, params, strict=True):
         torch.testing.assert_close(rref.to_here(), param.detach(), **EXACT)
 
