@@ -2,6 +2,7 @@
 
 #include "tools/options/RuleOptions.h"
 
+#include "tools/options/NameValue.h"
 #include "updraft/Driver/StatusError.h"
 #include "updraft/Frontend/Parser.h"
 #include "llvm/ADT/StringExtras.h"
@@ -11,18 +12,9 @@ using namespace updraft;
 void RuleOptions::addTo(CLI::App &app) {
   app.add_option("FILE", file, "Rule file (.upd)");
   app.add_option("--rule", rule, "Rule to take, if the file has several");
-  app.add_option("--set", settings, "name=value: a static flag, or the default of a hyperparameter")
-      ->type_name("NAME=VALUE")
-      ->delimiter(',')
-      ->allow_extra_args(false); // the next argument is the file's
-  app.add_option(
-         "--storage", storage,
-         "name=TYPE: how param, grad, a state, or every state is stored: f32, f64, bf16 or\n"
-         "f16; all but grad also as bf16_stochastic or bf16_corrected; a state also as\n"
-         "q8_linear or q8_companded")
-      ->type_name("NAME=TYPE")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+  addNameValues(app, "--set", settings,
+                "name=value: a static flag, or the default of a hyperparameter", "NAME=VALUE");
+  addStorage(app, storage);
   app.add_option("--numerics", numerics, "ieee, torch or fast: how arithmetic rounds")
       ->type_name("MODE")
       ->capture_default_str();
@@ -30,11 +22,10 @@ void RuleOptions::addTo(CLI::App &app) {
 
 static llvm::Expected<std::pair<std::string, std::string>> split(llvm::StringRef option,
                                                                  llvm::StringRef text) {
-  auto [name, value] = text.split('=');
-  if (name.empty() || value.empty())
-    return makeError(UPD_INVALID_ARGUMENT,
-                     ("`" + option + " " + text + "` is not of the form name=value").str());
-  return std::pair(name.str(), value.str());
+  if (auto parts = splitNameValue(text))
+    return std::move(*parts);
+  return makeError(UPD_INVALID_ARGUMENT,
+                   ("`" + option + " " + text + "` is not of the form name=value").str());
 }
 
 llvm::Expected<CompileRequest> RuleOptions::makeRequest(llvm::StringRef target) const {

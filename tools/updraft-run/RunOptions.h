@@ -3,6 +3,8 @@
 #ifndef UPDRAFT_TOOLS_RUN_RUNOPTIONS_H
 #define UPDRAFT_TOOLS_RUN_RUNOPTIONS_H
 
+#include "Storage.h"
+
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -15,6 +17,7 @@ struct RunOptions {
   std::string rule; // empty: the file's only one
   std::string numerics = "ieee";
   std::vector<std::pair<std::string, std::string>> settings;
+  Storage storage; // of what the input does not have
   std::string input;
   std::string output;
   int64_t steps = 1;

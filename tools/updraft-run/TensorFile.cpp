@@ -2,7 +2,9 @@
 
 #include "TensorFile.h"
 
+#include "runtime/base/DType.h"
 #include "runtime/base/Safetensors.h"
+#include "runtime/cpu/OptimizerFileNames.h"
 
 #include <fmt/format.h>
 
@@ -39,6 +41,7 @@ std::optional<Role> roleOf(std::string_view name) {
   return std::nullopt;
 }
 
+/// Without codes of blocks, whose bytes do not tell which they are.
 std::optional<upd_dtype> dtypeOf(SafetensorsType type) {
   for (upd_dtype dtype : {UPD_F32, UPD_F64, UPD_BF16, UPD_F16, UPD_I8})
     if (safetensorsType(dtype) == type)
@@ -46,17 +49,45 @@ std::optional<upd_dtype> dtypeOf(SafetensorsType type) {
   return std::nullopt;
 }
 
+Status readElements(const SafetensorsFile &file, const SafetensorsEntry &entry, upd_dtype dtype,
+                    Tensor &tensor) {
+  tensor.dtype = dtype;
+  tensor.shape = entry.shape;
+  tensor.bytes.resize(entry.end - entry.begin);
+  return file.read(entry, 0, tensor.bytes.data(), tensor.bytes.size());
+}
+
 Status readTensor(const SafetensorsFile &file, const SafetensorsEntry &entry, Role::Kind kind,
                   Tensor &tensor) {
   auto dtype = dtypeOf(entry.type);
   if (!dtype || (dtype == UPD_I8 && kind != Role::State))
-    return invalidArgument(fmt::format("`{}` in `{}` is {}; the types are F32, F64, BF16, F16{}",
-                                       entry.name, file.path(), nameOf(entry.type),
-                                       kind == Role::State ? ", and I8 for corrections" : ""));
-  tensor.dtype = *dtype;
-  tensor.shape = entry.shape;
-  tensor.bytes.resize(entry.end - entry.begin);
-  return file.read(entry, 0, tensor.bytes.data(), tensor.bytes.size());
+    return invalidArgument(
+        fmt::format("`{}` in `{}` is {}; the types are F32, F64, BF16, F16{}", entry.name,
+                    file.path(), nameOf(entry.type),
+                    kind == Role::State ? ", I8 for corrections, and U8 for codes of blocks" : ""));
+  return readElements(file, entry, *dtype, tensor);
+}
+
+Status readCodes(const SafetensorsFile &file, const SafetensorsEntry &entry,
+                 const std::string &state, Tensor &tensor) {
+  const std::string key = fmt::format("{}{}", storageKey, state);
+  const auto found = file.metadata().find(key);
+  for (upd_dtype dtype : {UPD_Q8_LINEAR, UPD_Q8_COMPANDED})
+    if (found != file.metadata().end() && found->second == nameOf(dtype))
+      return readElements(file, entry, dtype, tensor);
+  return invalidArgument(fmt::format(
+      "`{}` in `{}` is U8, which is for the codes of a state in blocks, but the "
+      "metadata `{}` {}; it is `{}` or `{}`",
+      entry.name, file.path(), key,
+      found == file.metadata().end() ? "is missing" : fmt::format("is `{}`", found->second),
+      nameOf(UPD_Q8_LINEAR), nameOf(UPD_Q8_COMPANDED)));
+}
+
+Status readScales(const SafetensorsFile &file, const SafetensorsEntry &entry, Tensor &tensor) {
+  if (entry.type != SafetensorsType::F32)
+    return invalidArgument(fmt::format("`{}` in `{}` is {}, but scales are F32", entry.name,
+                                       file.path(), nameOf(entry.type)));
+  return readElements(file, entry, UPD_F32, tensor);
 }
 
 /// A step count is a whole number in a scalar of type F32 (as PyTorch writes it), F64 or I64.
@@ -101,8 +132,14 @@ Status addTensor(const SafetensorsFile &file, const SafetensorsEntry &entry, Par
   case Role::Grad:
     return readTensor(file, entry, role->kind, parameter.grad.emplace());
   case Role::State:
-    if (role->state == "step")
+    if (role->state == stepName)
       return readStep(file, entry, parameter.step);
+    if (std::string_view name = role->state; name.ends_with(scaleSuffix)) {
+      name.remove_suffix(scaleSuffix.size());
+      return readScales(file, entry, parameter.scales[std::string(name)]);
+    }
+    if (entry.type == SafetensorsType::U8)
+      return readCodes(file, entry, role->state, parameter.states[role->state]);
     return readTensor(file, entry, role->kind, parameter.states[role->state]);
   }
   return {};
@@ -121,6 +158,22 @@ Status checkCorrections(const std::string &path, const std::string &name,
   return {};
 }
 
+/// Codes and scales are there together.
+Status checkScales(const std::string &path, const std::string &name, const Parameter &parameter) {
+  for (const auto &[state, tensor] : parameter.states)
+    if (isBlocked(tensor.dtype) && !parameter.scales.contains(state))
+      return invalidArgument(fmt::format("`{}` has the codes `state/{}/{}`, but not their scales, "
+                                         "`state/{}/{}{}`",
+                                         path, name, state, name, state, scaleSuffix));
+  for (const auto &[state, tensor] : parameter.scales)
+    if (const auto codes = parameter.states.find(state);
+        codes == parameter.states.end() || !isBlocked(codes->second.dtype))
+      return invalidArgument(fmt::format("`{}` has the scales `state/{}/{}{}`, but not their "
+                                         "codes, `state/{}/{}` of type U8",
+                                         path, name, state, scaleSuffix, name, state));
+  return {};
+}
+
 SafetensorsWriter::Source sourceOf(const std::vector<char> &bytes) {
   return [&bytes](SafetensorsSink &sink) { return sink.write(bytes.data(), bytes.size()); };
 }
@@ -135,6 +188,18 @@ void addStep(SafetensorsWriter &writer, std::string name, int64_t step) {
   writer.add(std::move(name), fits ? SafetensorsType::F32 : SafetensorsType::I64, {}, source);
 }
 } // namespace
+
+void Tensor::take(const upd_tensor &view) {
+  dtype = view.dtype;
+  shape.assign(view.shape, view.shape + view.rank);
+  size_t elements = 1;
+  for (int64_t size : shape)
+    elements *= static_cast<size_t>(size);
+  const bool isOwn = view.data == bytes.data() && !bytes.empty();
+  bytes.resize(elements * sizeOf(dtype));
+  if (!isOwn && !bytes.empty())
+    std::memcpy(bytes.data(), view.data, bytes.size());
+}
 
 std::optional<std::string> Parameter::correctedBy(const std::string &state) const {
   constexpr std::string_view suffix = "_correction";
@@ -162,8 +227,9 @@ Status updraft::run::readParameters(const std::string &path, Parameters &result)
       return invalidArgument(fmt::format(
           "`{}` has a gradient or a state for `{}`, but no `param/{}`", path, name, name));
   for (const auto &[name, parameter] : result)
-    if (Status status = checkCorrections(path, name, parameter); !status.ok())
-      return status;
+    for (auto check : {checkCorrections, checkScales})
+      if (Status status = check(path, name, parameter); !status.ok())
+        return status;
   if (result.empty())
     return invalidArgument(fmt::format("`{}` has no tensor; give param/NAME and grad/NAME", path));
   return {};
@@ -174,9 +240,16 @@ Status updraft::run::writeParameters(const std::string &path, const Parameters &
   for (const auto &[name, parameter] : parameters) {
     writer.add("param/" + name, safetensorsType(parameter.param.dtype), parameter.param.shape,
                sourceOf(parameter.param.bytes));
-    for (const auto &[state, tensor] : parameter.states)
+    for (const auto &[state, tensor] : parameter.states) {
       writer.add("state/" + name + "/" + state, safetensorsType(tensor.dtype), tensor.shape,
                  sourceOf(tensor.bytes));
+      if (isBlocked(tensor.dtype))
+        writer.setMetadata(fmt::format("{}{}", storageKey, state),
+                           std::string(nameOf(tensor.dtype)));
+    }
+    for (const auto &[state, tensor] : parameter.scales)
+      writer.add(fmt::format("state/{}/{}{}", name, state, scaleSuffix),
+                 safetensorsType(tensor.dtype), tensor.shape, sourceOf(tensor.bytes));
     if (parameter.step > 0)
       addStep(writer, "state/" + name + "/step", parameter.step);
   }

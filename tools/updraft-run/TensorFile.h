@@ -24,6 +24,9 @@ struct Tensor {
     return {bytes.data(), shape.data(), nullptr, static_cast<int32_t>(shape.size()),
             dtype,        UPD_CPU,      0,       0};
   }
+
+  /// Becomes a copy of a view, which may be one of the tensor itself.
+  void take(const upd_tensor &view);
 };
 
 /// All that belongs to one parameter.
@@ -31,6 +34,7 @@ struct Parameter {
   Tensor param;
   std::optional<Tensor> grad;
   std::map<std::string, Tensor> states;
+  std::map<std::string, Tensor> scales; // of states in blocks, by their names; F32
   int64_t step = 0;
 
   /// What a state of bytes is the correction of, "param" or a state in BF16; none if nothing.
@@ -40,8 +44,10 @@ struct Parameter {
 /// By name, in the order of names.
 using Parameters = std::map<std::string, Parameter>;
 
-/// Reads `param/NAME`, `grad/NAME`, `state/NAME/STATE` and the scalar `state/NAME/step`. Any other
-/// tensor is refused: a misspelt name must not pass for an absent one.
+/// Reads `param/NAME`, `grad/NAME`, `state/NAME/STATE` and the scalar `state/NAME/step`. A state in
+/// blocks is its codes, with their kind in the metadata, and `state/NAME/STATE.scale`, as an
+/// optimizer saves it. Any other tensor is refused: a misspelt name must not pass for an absent
+/// one.
 runtime::Status readParameters(const std::string &path, Parameters &result);
 
 /// Writes parameters, states and step counts under the same names.

@@ -2,25 +2,33 @@
 
 #include "Run.h"
 #include "TensorFile.h"
+#include "runtime/base/DType.h"
 #include "tools/options/ExitCode.h"
+#include "tools/options/NameValue.h"
 #include "updraft-c/compiler.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <new>
+#include <string_view>
 
 using namespace updraft::run;
+using updraft::runtime::invalidArgument;
 using updraft::runtime::Status;
 
 namespace {
 constexpr const char *footer = R"(
 Names of tensors: param/NAME, grad/NAME, state/NAME/STATE, and the step count state/NAME/step, a scalar.
-States that are missing start from their initial value. A parameter without gradient is left alone.
+States that are missing start from their initial value, and are stored as --storage or the rule says.
+A parameter without gradient is left alone.
 
 Examples:
   updraft-run adamw.upd --in model.safetensors --out after.safetensors
   updraft-run sgd.upd --in in.safetensors --out out.safetensors --steps 10 --set momentum=0.9,lr=0.1
+  updraft-run adamw.upd --in in.safetensors --out out.safetensors --storage state=q8_companded
 
 Exit codes: 0 success, 1 error in the rule, the request or the tensors, 2 a file could not be read or
 written, 3 a defect of Updraft, 100 and above an error in the command line.)";
@@ -30,6 +38,42 @@ struct Counts {
   size_t stepped = 0;
   size_t leftAlone = 0;
 };
+
+Status splitAll(const char *option, const std::vector<std::string> &texts,
+                std::vector<std::pair<std::string, std::string>> &result) {
+  for (const std::string &text : texts) {
+    auto parts = updraft::splitNameValue(text);
+    if (!parts)
+      return invalidArgument(fmt::format("`{} {}` is not of the form name=value", option, text));
+    result.push_back(std::move(*parts));
+  }
+  return {};
+}
+
+/// Storage types may be asked for that no tensor has.
+Status readStorage(const std::vector<std::string> &texts, Storage &storage) {
+  static constexpr std::pair<std::string_view, upd_dtype> types[] = {
+#define UPD_DTYPE(constant, name, bytes) {name, constant},
+#define UPD_MEMORY_DTYPE(constant, name, bytes)
+#include "updraft-c/dtypes.def"
+  };
+  std::vector<std::pair<std::string, std::string>> pairs;
+  if (Status status = splitAll("--storage", texts, pairs); !status.ok())
+    return status;
+  for (const auto &[name, text] : pairs) {
+    const auto *type = std::find_if(std::begin(types), std::end(types),
+                                    [&](const auto &known) { return known.first == text; });
+    if (type == std::end(types)) {
+      std::vector<std::string_view> names;
+      for (const auto &known : types)
+        names.push_back(known.first);
+      return invalidArgument(fmt::format("unknown storage type `{}`; the types are `{}`", text,
+                                         fmt::join(names, "`, `")));
+    }
+    storage.insert_or_assign(name, type->second);
+  }
+  return {};
+}
 
 Status runTool(const RunOptions &options, Counts &counts) {
   Parameters parameters;
@@ -48,7 +92,7 @@ int main(int argc, char **argv) {
   app.footer(footer);
   app.set_version_flag("--version", upd_version());
   RunOptions options;
-  std::vector<std::string> settings;
+  std::vector<std::string> settings, storage;
   app.add_option("FILE", options.ruleFile, "Rule file (.upd)")->required();
   app.add_option("--rule", options.rule, "Rule to take, if the file has several");
   app.add_option("--in", options.input, "Tensors to start from")->required();
@@ -56,29 +100,22 @@ int main(int argc, char **argv) {
   app.add_option("--steps", options.steps, "How often to apply the rule, with the same gradients")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 53))
       ->capture_default_str();
-  app.add_option("--set", settings,
-                 "name=value: a hyperparameter or a static flag; several with commas")
-      ->type_name("NAME=VALUE")
-      ->delimiter(',')
-      ->allow_extra_args(false); // the next argument may be the file
+  updraft::addNameValues(app, "--set", settings, "name=value: a hyperparameter or a static flag",
+                         "NAME=VALUE");
+  updraft::addStorage(app, storage);
   app.add_option("--numerics", options.numerics, "ieee, torch or fast: how arithmetic rounds")
       ->type_name("MODE")
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
 
-  for (const std::string &setting : settings) {
-    size_t equals = setting.find('=');
-    if (equals == 0 || equals == std::string::npos || equals + 1 == setting.size()) {
-      fmt::print(stderr, "error: `--set {}` is not of the form name=value\n", setting);
-      return 1;
-    }
-    options.settings.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
-  }
-
   Counts counts;
   Status status;
   try {
-    status = runTool(options, counts);
+    status = splitAll("--set", settings, options.settings);
+    if (status.ok())
+      status = readStorage(storage, options.storage);
+    if (status.ok())
+      status = runTool(options, counts);
   } catch (const std::bad_alloc &) {
     status = Status(UPD_OUT_OF_MEMORY, "not enough memory for the tensors");
   }

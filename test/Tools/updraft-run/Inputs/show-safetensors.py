@@ -1,4 +1,5 @@
-"""Prints the tensors of a safetensors file, one a line, by name: name, type, shape, elements.
+"""Prints the tensors of a safetensors file, one a line, by name: name, type, shape, elements; and
+its metadata.
 
 usage: show-safetensors.py FILE
 """
@@ -8,7 +9,14 @@ import sys
 
 import safetensors_file
 
-FORMATS = {"F32": ("f", 4), "F64": ("d", 8), "I64": ("q", 8), "F16": ("e", 2), "I8": ("b", 1)}
+FORMATS = {
+    "F32": ("f", 4),
+    "F64": ("d", 8),
+    "I64": ("q", 8),
+    "F16": ("e", 2),
+    "I8": ("b", 1),
+    "U8": ("B", 1),
+}
 
 
 def decode(dtype, data):
@@ -20,7 +28,10 @@ def decode(dtype, data):
 
 
 def main():
-    for name, (entry, data) in sorted(safetensors_file.read(sys.argv[1]).items()):
+    tensors = safetensors_file.read(sys.argv[1])
+    for key, text in tensors.pop(safetensors_file.METADATA, ({}, b""))[0].items():
+        print("metadata", key, text)
+    for name, (entry, data) in sorted(tensors.items()):
         values = decode(entry["dtype"], data)
         print(
             name,

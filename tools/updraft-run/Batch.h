@@ -1,0 +1,69 @@
+//===- Batch.h - Parameters that are stepped together -------------------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_TOOLS_RUN_BATCH_H
+#define UPDRAFT_TOOLS_RUN_BATCH_H
+
+#include "RunOptions.h"
+#include "Storage.h"
+#include "TensorFile.h"
+#include "runtime/base/RuleInterface.h"
+#include "updraft-c/optimizer.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace updraft::run {
+
+/// Parameters that are stored alike, which are one group, with the rule compiled for them and an
+/// optimizer.
+class Batch {
+public:
+  Batch() = default;
+  Batch(const Batch &) = delete;
+  Batch &operator=(const Batch &) = delete;
+  ~Batch();
+
+  /// Whether the parameter was added: its tensors are stored like those that are there. `number`
+  /// stands for it in its random numbers.
+  bool add(const std::string &name, Parameter &parameter, uint64_t number);
+
+  runtime::Status compile(const RunOptions &options);
+  /// Makes the optimizer, and gives it what the file has.
+  runtime::Status prepare();
+  runtime::Status step();
+  /// Copies the states that the optimizer made, and the step counts.
+  runtime::Status collect();
+
+  const runtime::RuleInterface &interface() const { return description; }
+  bool hasGradients() const;
+  /// An update depends on other parameters of the group.
+  bool isByGroup() const;
+  /// Where a tensor is stored in another way than the one of a parameter of another batch:
+  /// "`param` is f32 for `a` and bf16 for `b`".
+  std::string differenceFrom(const Batch &other) const;
+
+private:
+  runtime::Status compile(const RunOptions &options, const Storage &request);
+  std::optional<upd_dtype> storageOfState(const std::string &name) const;
+  runtime::Status create();
+  runtime::Status restore(size_t i);
+  runtime::Status appendScales(size_t i, const std::string &state, Tensor &codes);
+  runtime::Status checkStates(size_t i);
+
+  Storage storage; // what the file settles for one of them or more
+  runtime::RuleInterface description;
+  std::map<std::string, const Tensor *> groupStates;
+  std::vector<const std::string *> names;
+  std::vector<Parameter *> parameters;
+  std::vector<uint64_t> numbers;
+  std::vector<upd_tensor> grads;
+  upd_rule *rule = nullptr;
+  upd_optimizer *optimizer = nullptr;
+};
+
+} // namespace updraft::run
+
+#endif // UPDRAFT_TOOLS_RUN_BATCH_H

@@ -1,0 +1,51 @@
+//===- Storage.cpp - How the tensors of a file are stored -------------------------------------===//
+
+#include "Storage.h"
+
+#include "runtime/base/DType.h"
+
+#include <fmt/format.h>
+
+using namespace updraft::run;
+using namespace updraft::runtime;
+
+/// A correction is a state that no request names: it is there because of what it corrects.
+Storage updraft::run::storageOf(const Parameter &parameter) {
+  Storage storage{{"param", parameter.param.dtype}};
+  if (parameter.grad)
+    storage.emplace("grad", parameter.grad->dtype);
+  for (const auto &[name, tensor] : parameter.states)
+    if (tensor.dtype != UPD_I8)
+      storage.emplace(name, tensor.dtype);
+  for (const auto &[name, tensor] : parameter.states)
+    if (tensor.dtype == UPD_I8)
+      storage[*parameter.correctedBy(name)] = UPD_BF16_CORRECTED;
+  return storage;
+}
+
+const std::string *updraft::run::findDifference(const Storage &some, const Storage &others) {
+  for (const auto &[name, dtype] : some)
+    if (auto other = others.find(name); other != others.end() && other->second != dtype)
+      return &name;
+  return nullptr;
+}
+
+Status updraft::run::checkRequest(const Storage &request, const std::string &name,
+                                  const Parameter &parameter) {
+  for (const auto &[tensor, dtype] : storageOf(parameter)) {
+    const auto wanted = request.find(tensor);
+    if (wanted == request.end() || wanted->second == dtype)
+      continue;
+    const bool isRounding =
+        wanted->second == UPD_BF16_STOCHASTIC || wanted->second == UPD_BF16_CORRECTED;
+    if (isRounding && dtype == UPD_BF16)
+      continue;
+    const bool isState = tensor != "param" && tensor != "grad";
+    return invalidArgument(fmt::format(
+        "`--storage {}={}` does not fit `{}{}{}{}`, which is {} in the file; convert it, or leave "
+        "the option out",
+        tensor, nameOf(wanted->second), isState ? "state/" : tensor, isState ? "" : "/", name,
+        isState ? "/" + tensor : "", nameOf(dtype)));
+  }
+  return {};
+}
