@@ -16,7 +16,11 @@ int main(int argc, char **argv) {
   CLI::App app("Language server for rule files (.upd): an editor starts it and speaks the Language "
                "Server Protocol with it over stdin and stdout.");
   app.footer("\nThe log goes to stderr. docs/tools.md tells how editors are set up.\n\n"
-             "Exit codes: 0 after `shutdown` and `exit`, 1 if the connection ended otherwise.");
+             "Examples:\n"
+             "  updraft-lsp                        as an editor starts it\n"
+             "  updraft-lsp --verbose 2>log.txt    with every message in a file\n\n"
+             "Exit codes: 0 after `shutdown` and `exit`, 1 if the connection ended otherwise,\n"
+             "100 and above an error in the command line.");
   app.set_version_flag("--version", versionString().str());
   bool verbose = false;
   app.add_flag("--verbose", verbose, "Log every message");

@@ -33,8 +33,9 @@ int main(int argc, char **argv) {
   return mlir::asMainReturnCode(mlir::MlirOptMain(
       argc, argv,
       "Updraft's passes, one by one\n\n"
+      "Examples:\n"
       "  updraft-opt --updraft-simplify --updraft-schedule rule.mlir\n"
       "  updraft-opt --updraft-plan-pipeline --mlir-print-ir-after-all rule.mlir\n\n"
-      "Exit status: 0 done; 1 the input, an option or a pass failed, with a message.\n",
+      "Exit codes: 0 done, 1 the input, an option or a pass failed, with a message.\n",
       registry));
 }

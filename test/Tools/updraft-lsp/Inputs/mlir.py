@@ -20,6 +20,10 @@ updraft.rule @R compute f32 {
 """
 
 
+def completed(client, uri, place):
+    return {item["label"] for item in client.ask("completion", uri, place)["items"]}
+
+
 def main():
     uri = "file:///r.mlir"
     with Client(sys.argv[1]) as client:
@@ -28,6 +32,16 @@ def main():
         equal(found["range"]["start"], at(RULE, "%rate = arith"))
         hover = client.ask("hover", uri, at(RULE, "updraft.hyper"))
         assert "updraft.hyper" in hover["contents"]["value"], hover
+        # Operations where one begins, and values where one is used.
+        begun = RULE.replace("  updraft.next %next", "  updraft.\n  updraft.next %next")
+        client.open(uri, begun, "mlir")
+        operations = completed(client, uri, at(begun, "updraft.\n", len("updraft.")))
+        assert {"state", "reduce", "next"} <= operations, sorted(operations)
+        assert "mulf" not in operations, sorted(operations)
+        begun = RULE.replace("updraft.next %next", "updraft.next %")
+        client.open(uri, begun, "mlir")
+        values = completed(client, uri, at(begun, "updraft.next %", len("updraft.next %")))
+        assert {"%param", "%change", "%next"} <= values, sorted(values)
         broken = RULE.replace("%rate, %grad", "%rate, %lr")
         assert "different type" in client.open(uri, broken, "mlir")[0]["message"]
         (wrong,) = client.open(uri, RULE.replace("stored f32", "stored i7", 1), "mlir")
