@@ -1,5 +1,6 @@
 # Pinned dependencies. Each mismatch says which package to install.
 set(UPDRAFT_LLVM_VERSION 22.1)
+include("${CMAKE_CURRENT_LIST_DIR}/UpdraftFindDependency.cmake")
 
 find_package(MLIR CONFIG QUIET PATHS /usr/lib/llvm-22/lib/cmake/mlir)
 if(NOT MLIR_FOUND)
@@ -23,19 +24,6 @@ separate_arguments(updraft_llvm_definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}"
 add_definitions(${updraft_llvm_definitions})
 set(LLVM_RUNTIME_OUTPUT_INTDIR "${PROJECT_BINARY_DIR}/bin")
 set(LLVM_LIBRARY_OUTPUT_INTDIR "${PROJECT_BINARY_DIR}/lib")
-
-# find_dependency(NAME VERSION PACKAGE): a config package with the Debian name to install.
-function(updraft_find_dependency name version package)
-  find_package(${name} ${version} QUIET)
-  if(NOT ${name}_FOUND)
-    message(FATAL_ERROR "${name} ${version} or later not found; install ${package}, or run tools/setup")
-  endif()
-endfunction()
-
-macro(updraft_require name version package)
-  updraft_find_dependency(${name} ${version} ${package})
-  find_package(${name} ${version} REQUIRED)
-endmacro()
 
 find_package(Threads REQUIRED)
 updraft_require(fmt 9.1 libfmt-dev)
