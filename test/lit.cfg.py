@@ -1,5 +1,6 @@
 """lit configuration: which files are tests, and the tools their RUN lines use."""
 
+import glob
 import os
 
 import lit.formats
@@ -11,6 +12,9 @@ config.suffixes = [".mlir", ".upd", ".test"]
 config.excludes = ["Inputs", "CMakeLists.txt"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.updraft_obj_root, "test")
+
+if glob.glob(os.path.join(config.updraft_obj_root, "python", "updraft", "_updraft*.so")):
+    config.available_features.add("python-module")
 
 # Tests must not read or fill the user's cache.
 config.environment["UPDRAFT_CACHE_DIR"] = os.path.join(config.test_exec_root, "cache")
@@ -34,6 +38,16 @@ llvm_config.add_tool_substitutions(
     [config.updraft_tools_dir],
 )
 llvm_config.add_tool_substitutions(
-    ["FileCheck", "not", "count", "split-file", "llvm-dwarfdump", "llvm-objdump", "llvm-readobj"],
+    [
+        "FileCheck",
+        "not",
+        "count",
+        "split-file",
+        "llvm-dwarfdump",
+        "llvm-nm",
+        "llvm-objdump",
+        "llvm-readelf",
+        "llvm-readobj",
+    ],
     [config.llvm_tools_dir],
 )
