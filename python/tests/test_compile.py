@@ -1,7 +1,9 @@
 """Compiling rules and looking at them."""
 
+import hashlib
 import pathlib
 import re
+import struct
 
 import numpy
 import pytest
@@ -132,6 +134,63 @@ print(updraft.compile({SGD!r}, cache_dir={str(tmp_path)!r}).origin)
 """
     assert run_python(program) == "compiled"
     assert run_python(program) == "disk"
+
+
+MAGIC = b"updcach1"
+
+
+def sealed(key, interface, code):
+    """An entry of the cache with the right checksum, whatever is in it."""
+    checksum = hashlib.sha256(key.encode() + interface + code).digest()
+    return MAGIC + checksum + struct.pack("<QQ", len(interface), len(code)) + interface + code
+
+
+def unsealed(entry):
+    """What an entry of the cache holds: the rule's interface, and an object."""
+    start = len(MAGIC) + 32
+    interface, code = struct.unpack_from("<QQ", entry, start)
+    assert len(entry) == start + 16 + interface + code
+    return entry[start + 16 : -code], entry[-code:]
+
+
+DAMAGE = {
+    "a flipped bit": lambda key, entry: entry[:-100] + bytes([entry[-100] ^ 4]) + entry[-99:],
+    "the end is missing": lambda key, entry: entry[: len(entry) // 2],
+    "nothing": lambda key, entry: b"",
+    "another key's": lambda key, entry: sealed("0" * len(key), *unsealed(entry)),
+    "sealed garbage": lambda key, entry: sealed(key, unsealed(entry)[0], b"no object" * 100),
+    "half an object, sealed": lambda key, entry: sealed(
+        key, unsealed(entry)[0], unsealed(entry)[1][: len(unsealed(entry)[1]) // 2]
+    ),
+    "an object that lacks functions, sealed": lambda key, entry: sealed(
+        key, unsealed(entry)[0], unsealed(entry)[1].replace(b"_prologue", b"_prolog__")
+    ),
+    "no interface, sealed": lambda key, entry: sealed(key, b"{", unsealed(entry)[1]),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_entry_is_compiled_afresh(damage, tmp_path, run_python):
+    """In a process of its own each time, which then finds the new entry on the disk."""
+    cache = tmp_path / "cache"
+    program = f"""
+import numpy
+import updraft
+rule = updraft.compile({SGD!r}, cache_dir={str(cache)!r})
+weights = numpy.ones(3, dtype="float32")
+updraft.Optimizer(rule, [weights]).step([weights.copy()])
+print(rule.origin, weights.tolist())
+"""
+    compiled = run_python(program)
+    assert compiled.startswith("compiled [0.89")
+    (path,) = cache.iterdir()
+    entry = path.read_bytes()
+    assert sealed(path.stem, *unsealed(entry)) == entry
+    path.write_bytes(DAMAGE[damage](path.stem, entry))
+    assert path.read_bytes() != entry
+    assert run_python(program) == compiled
+    assert path.read_bytes() == entry
+    assert run_python(program) == compiled.replace("compiled", "disk")
 
 
 def test_source_may_be_bytes():
