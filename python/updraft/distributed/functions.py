@@ -44,6 +44,12 @@ class _Arguments:
                 f"{place} refers to a tensor of `{owner}`, and the function is called on "
                 f"`{self.worker}`; call it where its parameters are, or send the value: `to_here()`"
             )
+        if value.is_owner():
+            # One that no other worker has is known to nobody but itself, by no number.
+            tensor = value.local_value()
+            if not isinstance(tensor, torch.Tensor):
+                raise TypeError(f"{place} is a reference to {tensor!r}, which is no tensor")
+            return self.packed(place, tensor)
         return {"rref": list(operators.reference(value))}
 
 
@@ -119,6 +125,19 @@ def call(
     Raises:
         TypeError, ValueError: there is no such function, or it does not take such arguments.
         RuntimeError: the worker has not answered.
+
+    Example:
+        >>> weight, inputs = torch.nn.Parameter(torch.eye(2)), torch.tensor([3.0, 4.0])
+        >>> there = torch.distributed.rpc.RRef(weight)
+        >>> with torch.distributed.autograd.context() as context:
+        ...     output = updraft.distributed.call("worker0", "linear", inputs, there)
+        ...     torch.distributed.autograd.backward(context, [output[1]])
+        ...     gradients = torch.distributed.autograd.get_gradients(context)
+        >>> output.detach()
+        tensor([3., 4.])
+        >>> gradients[weight]
+        tensor([[0., 0.],
+                [3., 4.]])
     """
     from .optim.outcomes import gathered
 
