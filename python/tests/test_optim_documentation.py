@@ -10,7 +10,6 @@ import subprocess
 import sys
 
 import pytest
-import torch
 
 import updraft
 from updraft import optim
@@ -63,21 +62,18 @@ def test_docstring(name):
     """Its example works, and no argument is left out."""
     cls = getattr(optim, name)
     text = inspect.getdoc(cls)
-    tests = doctest.DocTestFinder(recurse=False).find(cls, name, globs={"LBFGS": optim.LBFGS})
-    if name == "LBFGS":
-        tests[0].globs["torch"] = torch
-    else:
-        arguments = text.partition("\nArgs:\n")[2].partition("\nShape:\n")[0]
-        described = re.findall(
-            r"^    (\w+)(?: \(.*\))? ?:", arguments.replace("\n        ", " "), re.M
-        )
-        assert described
-        parameters = set(inspect.signature(cls).parameters)
-        assert parameters <= set(described)
-        assert "\nRaises:\n    ValueError: unless `" in text
-        # The equation of what becomes of the parameter, in every rule's own file.
-        assert re.search(r"^  +[pyx]'? +=|^  p'", text, re.M)
-    results = doctest.DocTestRunner().run(tests[0])
+    (test,) = doctest.DocTestFinder(recurse=False).find(cls, name, globs={})
+    arguments = text.partition("\nArgs:\n")[2].partition("\nShape:\n")[0]
+    described = re.findall(r"^    (\w+)(?: \(.*\))? ?:", arguments.replace("\n        ", " "), re.M)
+    assert described
+    parameters = set(inspect.signature(cls).parameters)
+    assert parameters <= set(described)
+    assert "\nRaises:\n    ValueError: unless `" in text
+    # The equation of what becomes of the parameter, in every rule's own file.
+    assert re.search(r"^  +[pyx]'? +=|^  p'", text, re.M)
+    # Where it is from.
+    assert re.search(r"\b(19|20)\d\d\b", text)
+    results = doctest.DocTestRunner().run(test)
     assert results.attempted > 3
     assert results.failed == 0
 

@@ -160,6 +160,20 @@ class MetaOptimizer:
         rule: a rule, such as `updraft.load("AdamW")`; or the name of one of the package, or a file.
         set: static arguments of the rule.
         hypers: values of hyperparameters: numbers, or tensors through which gradients shall flow.
+
+    Raises:
+        TypeError: `module` is none; a hyperparameter is neither a number nor a tensor.
+        InvalidArgumentError: the rule has no such hyperparameter.
+
+    >>> import torch, updraft
+    >>> model = torch.nn.Linear(1, 1, bias=False)
+    >>> rate = torch.tensor(0.25, requires_grad=True)
+    >>> inner = updraft.MetaOptimizer(model, "SGD", lr=rate)
+    >>> inner.step(inner(torch.ones(1)).sum())
+    >>> (model.weight - inner.params["weight"]).item()
+    0.25
+    >>> torch.autograd.grad(inner(torch.ones(1)).sum(), rate)
+    (tensor(-1.),)
     """
 
     def __init__(

@@ -12,11 +12,11 @@ from typing import TypeAlias
 
 import torch
 import torch.distributed.autograd as dist_autograd
-from torch.distributed.autograd import context
+from torch.distributed.autograd import context, is_available
 
 from .errors import DistributedError
 
-__all__ = ["backward", "context", "get_gradients", "grad"]
+__all__ = ["backward", "context", "get_gradients", "grad", "is_available"]
 
 TensorOrTensors: TypeAlias = torch.Tensor | Iterable[torch.Tensor]
 

@@ -47,6 +47,13 @@ def hold_parameter(
 
     Raises:
         ValueError: there is one of that name with another shape or type.
+
+    Example:
+        >>> bias = updraft.distributed.hold_parameter("worker0", "bias", torch.zeros(3))
+        >>> bias.to_here()
+        tensor([0., 0., 0.], requires_grad=True)
+        >>> "bias" in updraft.distributed.held_parameters("worker0")
+        True
     """
     from .optim import operators
 

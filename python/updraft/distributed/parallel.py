@@ -50,6 +50,13 @@ def parallelize_async(
         partitioner: as in `remote_async_call`.
         reducer: as there. With neither it nor a partitioner, batches are cut and results averaged.
         timeout: as there.
+
+    Example:
+        >>> @updraft.distributed.parallelize_async()
+        ... def loss(batch):
+        ...     return batch.square().mean()
+        >>> loss(torch.tensor([1.0, 2.0, 4.0])).wait()  # doctest: +SKIP
+        tensor(7.)
     """
     return _parallelizing(remote_async_call, partitioner, reducer, timeout)
 

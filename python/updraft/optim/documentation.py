@@ -116,6 +116,18 @@ _EXAMPLE = """\
 >>> optimizer.zero_grad()
 """
 _EXAMPLES = {
+    "LBFGS": """\
+>>> weights = torch.nn.Parameter(torch.tensor([3.0, -2.0]))
+>>> optimizer = LBFGS([weights], line_search_fn="strong_wolfe")
+>>> def closure():
+...     optimizer.zero_grad()
+...     loss = (weights**2).sum()
+...     loss.backward()
+...     return loss
+>>> before = optimizer.step(closure).item()
+>>> before, round(closure().item(), 6)
+(13.0, 0.0)
+""",
     "SparseAdam": """\
 >>> table = torch.nn.Embedding(100, 4, sparse=True)
 >>> optimizer = SparseAdam(table.parameters(), lr=0.01)
@@ -133,7 +145,7 @@ _EXAMPLES = {
 }
 
 
-def _document(cls: type, path: str, beginning: str) -> str:
+def _document(cls: type, path: str, beginning: str, raises: str) -> str:
     signature = cls.__dict__.get("__signature__")
     arguments = _arguments_of_torch(cls) if signature is None else _arguments(signature)
     name = cls.__name__
@@ -143,7 +155,7 @@ def _document(cls: type, path: str, beginning: str) -> str:
         *comment(path),
         _section("Args", arguments),
         _section("Shape", _shapes(name, path)),
-        _section("Raises", _requirements(path)),
+        _section("Raises", raises or _requirements(path)),
         _section("Example", example),
     ]
     return "\n\n".join(paragraph.strip("\n") for paragraph in paragraphs if paragraph)
@@ -155,11 +167,13 @@ class Docstring:
     Args:
         path: returns the file.
         beginning: what stands before its comment.
+        raises: the section of errors, where they are not the requirements of the file.
     """
 
-    def __init__(self, path: Callable[[], str], beginning: str = "") -> None:
+    def __init__(self, path: Callable[[], str], beginning: str = "", raises: str = "") -> None:
         self._path = path
         self._beginning = beginning
+        self._raises = raises
 
     def __get__(self, instance: Any, owner: type) -> str:
-        return _document(owner, self._path(), self._beginning)
+        return _document(owner, self._path(), self._beginning, self._raises)

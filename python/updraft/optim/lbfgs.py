@@ -8,11 +8,31 @@ from ..definition import FileDefinition
 from ..shipped import part_path
 from .adapter import GroupStepper
 from .buckets import STORAGE
+from .documentation import Docstring
 
 _MOVE = FileDefinition(part_path("move"), None, {})
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 # Torch's operation for each parameter costs as much as the one call for fewer.
 _FEWEST = 8
+
+_BEGINNING = """\
+`torch.optim.LBFGS`, whose moves are compiled from `rules/parts/move.upd`.
+
+Liu and Nocedal, "On the limited memory BFGS method for large scale optimization", Mathematical
+Programming 45, 1989. The search is torch's, and takes up to `max_iter` moves in a step, each along
+
+  d = -H g
+
+where H is the inverse Hessian that follows from the last `history_size` moves s and differences y
+of gradients, from the oldest to the newest; it starts from (s . y) / (y . y) of the newest:
+
+  H' = (1 - r s y^T) H (1 - r y s^T) + r s s^T        r = 1 / (s . y)
+
+The length t of a move is `lr`, of the first min(1, 1 / sum |g|) lr; with
+`line_search_fn="strong_wolfe"` a search finds it."""
+_RAISES = """\
+ValueError: unless `lr >= 0`, and there is one parameter group.
+RuntimeError: of a step, unless `line_search_fn` is None or "strong_wolfe"."""
 
 
 class _Move:
@@ -63,21 +83,7 @@ class _Move:
 
 
 class LBFGS(torch.optim.LBFGS):
-    """`torch.optim.LBFGS`, whose moves are compiled from `rules/parts/move.upd`.
-
-    Arguments are those of torch's class.
-
-    >>> weights = torch.nn.Parameter(torch.tensor([3.0, -2.0]))
-    >>> optimizer = LBFGS([weights], line_search_fn="strong_wolfe")
-    >>> def closure():
-    ...     optimizer.zero_grad()
-    ...     loss = (weights**2).sum()
-    ...     loss.backward()
-    ...     return loss
-    >>> before = optimizer.step(closure).item()
-    >>> before, round(closure().item(), 6)
-    (13.0, 0.0)
-    """
+    __doc__ = Docstring(lambda: part_path("move"), _BEGINNING, _RAISES)  # type: ignore[assignment]
 
     _move: _Move | None = None
 

@@ -53,6 +53,17 @@ class DistributedOptimizer(torch.optim.Optimizer):
         TypeError: `params_rref` has something else than references to tensors.
         ValueError: it is empty or has a parameter twice; a parameter is no leaf of autograd; what
             the class says to its arguments.
+
+    Example:
+        >>> from updraft.distributed.optim import DistributedOptimizer
+        >>> weight = torch.distributed.rpc.RRef(torch.nn.Parameter(torch.ones(1, 2)))
+        >>> optimizer = DistributedOptimizer(torch.optim.SGD, [weight], lr=0.25)
+        >>> with torch.distributed.autograd.context() as context:
+        ...     output = updraft.distributed.call("worker0", "linear", torch.ones(2), weight)
+        ...     torch.distributed.autograd.backward(context, [output.sum()])
+        ...     optimizer.step(context)
+        >>> weight.to_here().detach()
+        tensor([[0.7500, 0.7500]])
     """
 
     param_groups: list[Group]

@@ -107,6 +107,21 @@ class FunctionalOptimizer:
 
     Any thread may step; one waits for the other. Hyperparameters are in `param_group`, and read at
     each step. `state` has the states by parameters.
+
+    Raises:
+        TypeError: `params` has something else than tensors.
+        ValueError: it is empty or has a parameter twice; `differentiable` is asked for; what the
+            class says to its arguments.
+
+    Example:
+        >>> from updraft.distributed.optim import FunctionalOptimizer
+        >>> class FunctionalSignum(FunctionalOptimizer):
+        ...     optimizer_class = "Signum"
+        >>> weight, bias = torch.ones(2), torch.ones(1)
+        >>> functional = FunctionalSignum([weight, bias], lr=0.25, momentum=0)
+        >>> functional.step([torch.tensor([3.0, -0.5]), None])
+        >>> weight, bias
+        (tensor([0.7500, 1.2500]), tensor([1.]))
     """
 
     #: A class of `torch.optim` or `updraft.optim`, or a rule: a function with `@updraft.rule`, a

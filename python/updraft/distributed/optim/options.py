@@ -16,6 +16,16 @@ class Options:
         timeout: seconds for each step; None is what `init_rpc` was given.
         allow_repeated_steps: whether a context may be applied again on purpose. A request that is
             repeated after a timeout never applies one twice.
+
+    Raises:
+        ValueError: `concurrency` or `timeout` is none of these.
+
+    Example:
+        >>> from updraft.distributed.optim import DistributedOptimizer, Options
+        >>> weight = torch.distributed.rpc.RRef(torch.nn.Parameter(torch.ones(2)))
+        >>> options = Options(concurrency="hogwild", timeout=30)
+        >>> DistributedOptimizer(torch.optim.SGD, [weight], options=options).options
+        Options(concurrency='hogwild', strict=False, timeout=30, allow_repeated_steps=False)
     """
 
     concurrency: str = "checked"

@@ -23,6 +23,12 @@ def parameter_rrefs(*modules: Any) -> "list[PyRRef[Any]]":
 
     Args:
         modules: references to modules of any workers, or modules of this one.
+
+    Example:
+        >>> from updraft.distributed.optim import parameter_rrefs
+        >>> there = torch.distributed.rpc.remote("worker0", torch.nn.Linear, args=(3, 2))
+        >>> len(parameter_rrefs(there, torch.nn.Linear(2, 1)))
+        4
     """
     found: list[PyRRef[Any]] = []
     for module in modules:
@@ -40,7 +46,20 @@ def _values(rrefs: "list[PyRRef[Any]]") -> list[torch.Tensor]:
 
 
 def collect_parameters(rrefs: "Iterable[PyRRef[Any]]") -> list[torch.Tensor]:
-    """Returns copies of the parameters that references are to, fetched from all workers at once."""
+    """Returns copies of the parameters that references are to, fetched from all workers at once.
+
+    Args:
+        rrefs: references to tensors of any workers.
+
+    Raises:
+        RuntimeError: a worker has not answered; the error names each of them.
+
+    Example:
+        >>> from updraft.distributed.optim import collect_parameters, parameter_rrefs
+        >>> rrefs = parameter_rrefs(torch.nn.Linear(3, 2))
+        >>> [param.shape for param in collect_parameters(rrefs)]
+        [torch.Size([2, 3]), torch.Size([2])]
+    """
     rrefs = list(rrefs)
     by_worker: dict[str, list[int]] = {}
     for number, rref in enumerate(rrefs):

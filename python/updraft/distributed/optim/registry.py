@@ -37,6 +37,15 @@ def register_functional_optim(key: Any, optim: Any, overwrite: bool = False) -> 
 
     Raises:
         ValueError: there is one for `key`, and `overwrite` is not given.
+
+    Example:
+        >>> from updraft.distributed.optim import FunctionalLion, as_functional_optim
+        >>> from updraft.distributed.optim import register_functional_optim
+        >>> class Lion(torch.optim.Optimizer):
+        ...     pass
+        >>> register_functional_optim(Lion, FunctionalLion)
+        >>> type(as_functional_optim(Lion)) is FunctionalLion
+        True
     """
     known = functional_optim_map.get(key)
     if known is not None and known is not optim and not overwrite:
@@ -59,6 +68,14 @@ def as_functional_optim(optim_cls: Any, *args: Any, **kwargs: Any) -> Any:
 
     Raises:
         ValueError: there is none for it.
+
+    Example:
+        >>> from updraft.distributed.optim import as_functional_optim
+        >>> functional = as_functional_optim(torch.optim.SGD, lr=0.5)
+        >>> param = torch.ones(2)
+        >>> functional.step_param(param, torch.ones(2))
+        >>> param
+        tensor([0.5000, 0.5000])
     """
     kind = functional_optim_map.get(optim_cls)
     if kind is None:

@@ -24,6 +24,13 @@ class RemoteOptimizer:
     Args:
         worker: the worker.
         timeout: seconds for each step, as of `operators.call`.
+
+    Example:
+        >>> from updraft.distributed.optim import DistributedOptimizer
+        >>> weight = torch.distributed.rpc.RRef(torch.nn.Parameter(torch.ones(2)))
+        >>> optimizer = DistributedOptimizer(torch.optim.SGD, [weight])
+        >>> [remote.owner().name for remote in optimizer.remote_optimizers]
+        ['worker0']
     """
 
     worker: WorkerInfo
