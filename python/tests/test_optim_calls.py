@@ -8,6 +8,8 @@ from torch.optim.optimizer import (
 )
 
 from updraft import optim
+from updraft.optim import buckets
+from updraft.optim.adapter import GroupStepper
 
 from .torch_training import assert_close, parameters, set_gradients
 
@@ -112,19 +114,48 @@ def test_profilers_see_steps():
     assert "Optimizer.step#SGD.step" in {event.key for event in profile.key_averages()}
 
 
-def test_one_step_for_each_call_of_compiled_code():
+class CountingStepper:
+    """Calls the operator that steps, and counts."""
+
+    calls = 0
+
+    def __init__(self, *arguments):
+        self.stepper = GroupStepper(*arguments)
+
+    def __getattr__(self, name):
+        return getattr(self.stepper, name)
+
+    def step(self):
+        CountingStepper.calls += 1
+        return self.stepper.step()
+
+
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+@pytest.mark.parametrize(
+    ("name", "options"), [("SGD", {}), ("SGD", {"momentum": 0.9}), ("AdamW", {})]
+)
+def test_one_step_for_each_call_of_compiled_code(name, options, backend, monkeypatch):
     """What torch.compile traces is run more than once on the first call; a step must not be."""
-    (param,) = parameters(shapes=[(3,)])
-    optimizer = optim.AdamW([param], lr=0.1)
+    monkeypatch.setattr(buckets, "GroupStepper", CountingStepper)
+    torch.compiler.reset()
+    trained = []
+    for compiled in (False, True):
+        (param,) = parameters(shapes=[(3,)])
+        optimizer = getattr(optim, name)([param], lr=0.1, **options)
 
-    @torch.compile(backend="eager")
-    def train(x):
-        optimizer.zero_grad()
-        (param * x).sum().backward()
-        optimizer.step()
+        def train(x, optimizer=optimizer, param=param):
+            optimizer.zero_grad()
+            (param * x).square().sum().backward()
+            optimizer.step()
 
-    counts = []
-    for _ in range(3):
-        train(torch.ones(3))
-        counts.append(optimizer.state[param]["step"].item())
-    assert counts == [1, 2, 3]
+        call = torch.compile(train, backend=backend) if compiled else train
+        counts, steps = [], []
+        for number in range(4):
+            before = CountingStepper.calls
+            call(torch.full((3,), 1.0 + number))
+            counts.append(CountingStepper.calls - before)
+            steps.append(param.detach().clone())
+        assert counts == [1, 1, 1, 1]
+        trained.append(steps)
+    for plain, through in zip(*trained, strict=True):
+        torch.testing.assert_close(through, plain)

@@ -1,5 +1,6 @@
 """What becomes other between steps: parameters and their memory, groups, states, step counts."""
 
+import collections
 import copy
 import math
 
@@ -8,7 +9,7 @@ import torch
 
 from updraft import optim
 
-from .torch_training import assert_close, parameters, set_gradients
+from .torch_training import assert_close, assert_same_states, parameters, set_gradients
 
 
 def test_versions_tell_autograd_of_the_change():
@@ -66,13 +67,15 @@ def test_states_that_are_changed_from_outside():
     assert_close(theirs, ours, 8)
 
 
-@pytest.mark.parametrize("assign", ["setdefault", "__ior__", "__setitem__", "update"])
+@pytest.mark.parametrize("assign", ["setdefault", "__ior__", "__setitem__", "update", "state"])
 def test_states_are_noticed_however_they_are_given(assign):
     (param,) = parameters(shapes=[(9,)])
     optimizer = optim.SGD([param], lr=0.5, momentum=0.5)
     given = {"momentum_buffer": torch.ones(9)}
     if assign in ("setdefault", "__setitem__"):
         getattr(optimizer.state, assign)(param, given)
+    elif assign == "state":
+        optimizer.state = {param: given}
     else:
         getattr(optimizer.state, assign)({param: given})
     before = param.detach().clone()
@@ -82,6 +85,25 @@ def test_states_are_noticed_however_they_are_given(assign):
     optimizer.state[param]["momentum_buffer"] = torch.zeros(9)
     optimizer.step()
     assert torch.allclose(param, before - 0.25)
+
+
+def test_states_that_are_assigned_whole():
+    """In training, where torch's optimizer is given the same; also none at all."""
+    theirs, ours = (parameters(shapes=[(9,), (4, 2)]) for _ in range(2))
+    optimizers = torch.optim.AdamW(theirs, foreach=False), optim.AdamW(ours)
+    for step in range(8):
+        for params, optimizer in zip((theirs, ours), optimizers, strict=True):
+            if step in (2, 6):
+                optimizer.state = collections.defaultdict(dict)
+            if step == 4:
+                optimizer.state = {
+                    param: {name: value.clone() + 1 for name, value in state.items()}
+                    for param, state in optimizer.state.items()
+                }
+            set_gradients(params, step)
+            optimizer.step()
+    assert_close(theirs, ours, 8)
+    assert_same_states(*optimizers)
 
 
 def test_memory_that_is_replaced():

@@ -10,6 +10,7 @@ from torch.testing._internal.two_tensor import TwoTensor
 
 import updraft
 from updraft import optim
+from updraft.optim.adapter import GroupStepper
 
 from .test_against_torch import CASES
 from .torch_training import (
@@ -121,6 +122,27 @@ def test_wrapper_subclasses(case):
     for state, before in zip(optimizer.state.values(), kept, strict=True):
         assert list(state) == list(before)
         assert all(value is before[name] for name, value in state.items())
+
+
+@pytest.mark.parametrize("what", ["parameter", "gradient", "state"])
+def test_the_operator_refuses_wrapper_subclasses(what):
+    """Whoever calls it: they have no memory that a compiled step could write to."""
+    values = torch.ones(3)
+    wrapper = TwoTensor(values.clone(), values.clone())
+    rule = updraft.load("SGD").compile(set={"momentum": 0.9})
+    hypers = [*rule.hypers.values()]
+    with pytest.raises(TypeError) as caught:
+        param = wrapper if what == "parameter" else torch.nn.Parameter(values.clone())
+        stepper = GroupStepper(rule._compiled.address, [param], hypers, "", "", False)
+        if what == "state":
+            stepper.bind_state(0, "momentum_buffer", wrapper)
+        param.grad = wrapper
+        stepper.step()
+    assert str(caught.value).splitlines()[0] == (
+        f"a {what} is a wrapper subclass of Tensor, whose memory is not its own"
+    )
+    if what != "parameter":
+        assert param.equal(values)
 
 
 def swapped(optimizer, params):

@@ -1,5 +1,7 @@
 """Parameters that are shared out over processes: `fully_shard`, whose parameters are DTensors."""
 
+from unittest import mock
+
 import torch
 import torch.distributed.checkpoint as checkpoint
 from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
@@ -35,6 +37,32 @@ def fully_sharded(folder):
 
 def test_fully_sharded(in_processes):
     in_processes(fully_sharded)
+
+
+def clipped(folder):
+    """The norm is that of all processes' parts, by one reduction of a step."""
+    models, norms = (sharded(), sharded()), ([], [])
+    theirs = torch.optim.AdamW(models[0].parameters(), lr=0.1)
+
+    def clip(*_):
+        norm = torch.nn.utils.clip_grad_norm_(models[0].parameters(), 0.1)
+        norms[0].append(norm.full_tensor())
+
+    theirs.register_step_pre_hook(clip)
+    train(models[0], theirs)
+    ours = optim.with_clipping(optim.AdamW(models[1].parameters(), lr=0.1), 0.1)
+    ours.register_step_post_hook(lambda *_: norms[1].append(ours.last_grad_norm))
+    reduce = torch.distributed.all_reduce
+    with mock.patch.object(torch.distributed, "all_reduce", wraps=reduce) as reduced:
+        train(models[1], ours, 5)
+    assert reduced.call_count == 5
+    assert_close(*norms)
+    assert all(norm > 0.1 for norm in norms[0])
+    assert_close(*([p.full_tensor().detach() for p in model.parameters()] for model in models))
+
+
+def test_clipped(in_processes):
+    in_processes(clipped)
 
 
 def matrices_fully_sharded(folder):

@@ -1,6 +1,7 @@
 """What a distributed optimizer refuses, and what is so after errors."""
 
 import warnings
+from unittest import mock
 
 import pytest
 import torch
@@ -8,8 +9,9 @@ import torch.distributed.autograd as dist_autograd
 import torch.distributed.rpc as rpc
 from clients import on_client
 from remote_models import backward, move, parameters
+from torch.testing._internal.two_tensor import TwoTensor
 
-from updraft.distributed.optim import DistributedOptimizer, Options
+from updraft.distributed.optim import DistributedOptimizer, Options, RemoteOptimizer
 
 
 def refuses(kind, text, function, *args, **kwargs):
@@ -70,7 +72,11 @@ def test_options():
         rrefs,
         lr=-1,
     )
-    with pytest.raises(TypeError, match="unexpected keyword argument 'beta'"):
+    # By the class here: no worker is asked, and so none is named.
+    with (
+        mock.patch.object(RemoteOptimizer, "create", side_effect=AssertionError),
+        pytest.raises(TypeError, match=r"SGD.* got an unexpected keyword argument 'beta'$"),
+    ):
         DistributedOptimizer(torch.optim.SGD, rrefs, beta=1)
     refuses(
         ValueError,
@@ -91,7 +97,16 @@ def test_contexts():
         optimizer.step,
         None,
     )
-    refuses(RuntimeError, ("Could not find autograd context with id: 77"), optimizer.step, 77)
+    calls = mock.patch.object(
+        RemoteOptimizer, "call", autospec=True, side_effect=RemoteOptimizer.call
+    )
+    with calls as called:
+        refuses(RuntimeError, ("Could not find autograd context with id: 77"), optimizer.step, 77)
+        assert not called.called
+        with dist_autograd.context() as context:
+            backward(context, rrefs)
+            optimizer.step(context)
+        assert called.call_count == 1
 
 
 @on_client
@@ -289,6 +304,24 @@ def test_a_rule_over_a_group_steps_it_whole():
     groups = [{"params": some} for some in (rrefs, double, elsewhere)]
     DistributedOptimizer("Prodigy", groups)
     DistributedOptimizer(torch.optim.AdamW, [*rrefs, *double, *elsewhere])
+
+
+def two_values():
+    return torch.nn.Parameter(TwoTensor(torch.ones(3), torch.ones(3)))
+
+
+@on_client
+def test_wrapper_subclasses_are_refused():
+    """Their memory is not their own."""
+    wrapper = rpc.remote("worker1", two_values)
+    refuses(
+        TypeError,
+        "no optimizer was made on `worker1`: a parameter is a wrapper subclass of Tensor, whose "
+        "memory is not its own",
+        DistributedOptimizer,
+        torch.optim.SGD,
+        [*parameters("worker1", (3,)), wrapper],
+    )
 
 
 @on_client

@@ -52,6 +52,17 @@ def test_steps_as_local_optimizers_do():
 
 
 @on_client
+def test_arguments_by_order_are_those_of_the_class():
+    """Learning rate, momentum and dampening; betas behind the learning rate."""
+    for kind, args in ((torch.optim.SGD, (0.1, 0.9, 0.5)), (torch.optim.Adam, (0.1, (0.5, 0.6)))):
+        rrefs = parameters("worker1", (5, 3))
+        params = copies(rrefs)
+        optimizer = DistributedOptimizer(kind, rrefs, *args, weight_decay=0.1)
+        local = getattr(updraft.optim, kind.__name__)(params, *args, weight_decay=0.1)
+        step_beside(optimizer, local, rrefs, params, 4)
+
+
+@on_client
 def test_what_takes_the_place_of_a_class_is_logged():
     [rref] = parameters("worker1", (3,))
     logs = unittest.TestCase().assertLogs("updraft.distributed.optim", "INFO")
