@@ -1,28 +1,50 @@
 //===- MemoryTest.cpp - A step needs no memory that grows with the parameters -----------------===//
+// The most that the process has in memory during a step, above what it had before and the states
+// that the step makes.
 
 #include "updraft-c/optimizer.h"
 
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <fstream>
+#include <memory>
+#include <numeric>
+#include <sstream>
 #include <string>
 #include <vector>
 
 namespace {
-constexpr const char *source = R"(
-rule TwoStates(lr = 0.1) {
-  state a = 0
-  state b = 1
-  update(param, grad, step) {
-    let c = a + sqrt(abs(grad)) / (1 - 0.5 ^ step)
-    let d = b * c + param
-    next a = c
-    next b = d
-    next param = param - lr * d
-  }
-}
-)";
+struct MemoryCase {
+  const char *name;
+  const char *file;           // of rules/
+  const char *rule = nullptr; // a chain; null: the rule of the file
+  std::vector<int64_t> shape = {16 << 20};
+  double stateBytes;                     // that the first step makes, per element
+  std::vector<upd_storage> storage = {}; // where it is not f32
+  int64_t listedRows = 0;                // the last ones; 0: the gradients are of all elements
+};
+
+const MemoryCase cases[] = {
+    {.name = "AdamW", .file = "adamw", .stateBytes = 8},
+    {.name = "ClippedAdamW",
+     .file = "adamw",
+     .rule = "clip_by_global_norm(1) |> AdamW",
+     .stateBytes = 8},
+    {.name = "LAMB", .file = "lamb", .stateBytes = 8},
+    {.name = "AdafactorOfAMatrix", .file = "adafactor", .shape = {4096, 4096}, .stateBytes = 0},
+    {.name = "AdamWInBlocks",
+     .file = "adamw",
+     .stateBytes = 2 * (1 + 4.0 / 256),
+     .storage = {{"state", UPD_Q8_COMPANDED}}},
+    // States are made for all rows, but memory only of those that are not zeros.
+    {.name = "RowsOfSparseAdam",
+     .file = "sparse_adam",
+     .shape = {1 << 18, 64},
+     .stateBytes = 8.0 / 8,
+     .listedRows = 1 << 15},
+};
+
+void PrintTo(const MemoryCase &memoryCase, std::ostream *out) { *out << memoryCase.name; }
 
 /// In bytes; "VmRSS" is what the process has in memory now, "VmHWM" the most it ever had.
 int64_t memoryOf(const std::string &field) {
@@ -34,38 +56,79 @@ int64_t memoryOf(const std::string &field) {
   return -1;
 }
 
-/// How far above what it holds afterwards, and before, the process went while `body` ran.
-template <typename Body> int64_t excessOf(Body &&body, int64_t kept) {
+/// How far above what it held before the process went while `body` ran.
+template <typename Body> int64_t growthDuring(Body &&body) {
   std::ofstream("/proc/self/clear_refs") << "5"; // the peak starts anew
-  int64_t before = memoryOf("VmRSS");
+  const int64_t before = memoryOf("VmRSS");
   body();
-  return memoryOf("VmHWM") - before - kept;
+  return memoryOf("VmHWM") - before;
 }
 
-TEST(Memory, AStepHasNoTemporaryOfAParametersSize) {
-  constexpr int64_t elements = 16 << 20;
-  constexpr int64_t tensorBytes = elements * 4;
-  constexpr int64_t slack = tensorBytes / 16;
-  std::vector<float> param(elements, 1.0f), grad(elements, 0.5f);
-  upd_tensor params{param.data(), &elements, nullptr, 1, UPD_F32, UPD_CPU, 0, 0};
-  upd_tensor grads{grad.data(), &elements, nullptr, 1, UPD_F32, UPD_CPU, 0, 0};
+std::string textOf(const MemoryCase &memoryCase) {
+  std::stringstream text;
+  text << std::ifstream(std::string(UPDRAFT_RULES_DIR "/") + memoryCase.file + ".upd").rdbuf();
+  return text.str();
+}
 
-  upd_compile_options options{};
-  options.struct_size = sizeof(options);
-  options.cache_dir = "";
+upd_tensor view(std::vector<float> &data, const std::vector<int64_t> &shape) {
+  return {data.data(), shape.data(), nullptr, int32_t(shape.size()), UPD_F32, UPD_CPU, 0, 0};
+}
+
+class Memory : public testing::TestWithParam<MemoryCase> {
+protected:
+  void TearDown() override {
+    upd_optimizer_release(optimizer);
+    upd_rule_release(rule);
+  }
+
+  void make(upd_tensor params) {
+    const std::string source = textOf(GetParam());
+    upd_compile_options options{};
+    options.struct_size = sizeof(options);
+    options.cache_dir = "";
+    options.rule = GetParam().rule;
+    options.storage = GetParam().storage.data();
+    options.storage_count = GetParam().storage.size();
+    ASSERT_EQ(upd_compile(source.data(), source.size(), nullptr, &options, &rule), UPD_OK)
+        << upd_last_error();
+    upd_group group{&params, nullptr, 1, nullptr, 0};
+    ASSERT_EQ(upd_optimizer_create(rule, &group, 1, nullptr, &optimizer), UPD_OK)
+        << upd_last_error();
+  }
+
   upd_rule *rule = nullptr;
-  ASSERT_EQ(upd_compile(source, std::strlen(source), nullptr, &options, &rule), UPD_OK)
-      << upd_last_error();
-  upd_group group{&params, nullptr, 1, nullptr, 0};
   upd_optimizer *optimizer = nullptr;
-  ASSERT_EQ(upd_optimizer_create(rule, &group, 1, nullptr, &optimizer), UPD_OK) << upd_last_error();
+};
 
-  auto step = [&] {
-    ASSERT_EQ(upd_optimizer_step(optimizer, &grads, 1), UPD_OK) << upd_last_error();
+TEST_P(Memory, AStepHasNoTemporaryOfAParametersSize) {
+  const std::vector<int64_t> &shape = GetParam().shape;
+  const int64_t elements =
+      std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies());
+  const int64_t slack = elements / 4; // a 16th of the parameter
+  std::vector<int64_t> rows(GetParam().listedRows), gradShape = shape;
+  if (!rows.empty()) {
+    gradShape[0] = GetParam().listedRows;
+    std::iota(rows.begin(), rows.end(), shape[0] - gradShape[0]);
+  }
+  std::vector<float> param(elements, 1.0f), grad(elements / shape[0] * gradShape[0], 0.5f);
+  const upd_tensor grads = view(grad, gradShape);
+  const upd_row_grad rowGrads{0, rows.data(), rows.size(), grads, 0};
+  ASSERT_NO_FATAL_FAILURE(make(view(param, shape)));
+
+  const auto step = [&] {
+    const upd_status status = rows.empty()
+                                  ? upd_optimizer_step(optimizer, &grads, 1)
+                                  : upd_optimizer_step_rows(optimizer, nullptr, 0, &rowGrads, 1);
+    ASSERT_EQ(status, UPD_OK) << upd_last_error();
   };
-  EXPECT_LT(excessOf(step, 2 * tensorBytes), slack) << "the first step, which makes two states";
-  EXPECT_LT(excessOf(step, 0), slack) << "a later step";
-  upd_optimizer_release(optimizer);
-  upd_rule_release(rule);
+  const int64_t first = growthDuring(step);
+  const auto states = int64_t(GetParam().stateBytes * double(elements));
+  EXPECT_LT(first, states + slack) << "the first step, which makes the states";
+  EXPECT_GT(first, states - slack) << "the first step, which makes the states";
+  EXPECT_LT(growthDuring(step), slack) << "a later step";
+  EXPECT_NE(param.back(), 1.0f);
 }
+
+INSTANTIATE_TEST_SUITE_P(OfRules, Memory, testing::ValuesIn(cases),
+                         [](const auto &info) { return std::string(info.param.name); });
 } // namespace

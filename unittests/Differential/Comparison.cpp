@@ -104,8 +104,10 @@ private:
   std::vector<Interpreter> interpreters;
   const Interpreter &interpreter;
   std::vector<double> hypers;
-  /// The interpreter's states over the group, by name.
+  /// The interpreter's states over the group, by name; what they are before a first step that is
+  /// not skipped does not count.
   std::map<std::string, std::vector<char>> groupStates;
+  bool groupHasState = false;
   std::vector<Parameter> parameters;
   OptimizerHandle optimizer;
   std::mt19937_64 random;
@@ -204,21 +206,22 @@ AssertionResult Comparison::step(int step) {
       std::vector<char> *memory = &stream.interpreted;
       bool fresh = i >= 2 && !parameter.hasState;
       if (declared.over == Extent::group) {
-        auto [entry, inserted] = groupStates.try_emplace(declared.name, stream.interpreted);
-        memory = &entry->second;
-        fresh = inserted;
+        memory = &groupStates.try_emplace(declared.name, stream.interpreted).first->second;
+        fresh = !groupHasState;
       }
       if (fresh)
         stream.memory.fill(memory->data(), initial[i - 2]);
       stream.before = *memory;
       tensor.buffers.push_back(memory->data());
     }
-    parameter.hasState = true;
     stepped.push_back(&parameter);
   }
   const std::vector<bool> skipped = reference::stepGroup({hypers, ruleCase.seed}, steps);
-  for (auto [parameter, wasSkipped] : llvm::zip(stepped, skipped))
+  for (auto [parameter, wasSkipped] : llvm::zip(stepped, skipped)) {
     parameter->step += !wasSkipped;
+    parameter->hasState |= !wasSkipped;
+    groupHasState |= !wasSkipped;
+  }
   for (const auto &[index, parameter] : llvm::enumerate(parameters))
     if (AssertionResult same = compare(parameter, index, step); !same)
       return same;
@@ -241,7 +244,7 @@ AssertionResult Comparison::compare(Parameter &parameter, size_t index, int step
       upd_tensor state;
       const upd_status status = upd_optimizer_state(
           optimizer.get(), index, parameter.rule->streams()[stream].name.c_str(), &state);
-      if (ofGroup && !groupStates.contains(parameter.rule->streams()[stream].name))
+      if (ofGroup && !groupHasState)
         continue;
       if (!parameter.hasState) {
         if (status != UPD_NOT_FOUND && !ofGroup)
@@ -343,6 +346,8 @@ std::vector<TensorShape> updraft::differential::blockTensors() {
 
 std::string updraft::differential::describe(const RuleCase &ruleCase) {
   std::string text = ruleCase.filename;
+  if (!ruleCase.rule.empty())
+    text += " as " + ruleCase.rule;
   if (ruleCase.target != "host")
     text += " for " + ruleCase.target;
   if (ruleCase.numerics != "ieee")

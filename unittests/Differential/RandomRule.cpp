@@ -2,6 +2,8 @@
 
 #include "RandomRule.h"
 
+#include "TransformTable.h"
+
 #include <random>
 
 using namespace updraft::differential;
@@ -25,9 +27,11 @@ private:
   std::string scalar(unsigned depth);
   std::string tensor(unsigned depth);
   std::string condition(unsigned depth, bool ofScalars);
+  /// Beside an operand that is a tensor.
   std::string operand(unsigned depth) {
-    return chance(30) ? scalar(depth) : tensor(depth); // beside an operand that is a tensor
+    return chance(30) ? scalar(depth) : chance(6) ? reduction(depth) : tensor(depth);
   }
+  std::string reduction(unsigned depth);
   std::string update();
 
   Choices &choices;
@@ -36,6 +40,7 @@ private:
   std::vector<std::string> tensors;
   std::vector<std::string> states;
   std::vector<std::string> functions; // of two operands
+  unsigned reductions = 0;
 };
 
 /// Often a value that invites a simplification.
@@ -145,6 +150,18 @@ std::string Generator::tensor(unsigned depth) {
   }
 }
 
+/// Few of them, since each may take a pass of its own. What is computed from tensors may be a
+/// scalar where a flag is known, and is not reduced by itself.
+std::string Generator::reduction(unsigned depth) {
+  if (reductions == 3)
+    return tensor(depth);
+  ++reductions;
+  return pick<std::string>({"sum(", "mean(", "norm(", "rms(", "max(", "group_sum(", "group_max(",
+                            "global_norm("}) +
+         pick<std::string>({"param", "grad"}) + pick<std::string>({" * ", " + ", " - "}) +
+         tensor(depth) + ")";
+}
+
 std::string Generator::update() {
   std::string text = "  update(param, grad, step, first) {\n";
   tensors = {"param", "grad"};
@@ -223,6 +240,10 @@ RuleCase Generator::make() {
     for (bool aligned : {true, false})
       ruleCase.tensors.push_back({count, aligned});
   ruleCase.source = std::move(text);
+  if (below(4) == 3)
+    ruleCase.rule = around(transformChains[below(std::size(transformChains))], "Random");
+  // Where a special value in one element is in all of them, mostly without.
+  ruleCase.ordinary = (reductions > 0 || !ruleCase.rule.empty()) && below(4) != 0;
   return ruleCase;
 }
 

@@ -1,7 +1,8 @@
 //===- RandomRule.h - Rules nobody would write --------------------------------------*- C++ -*-===//
 // Makes the text of a valid rule from a row of choices: states, hyperparameters, flags, user
-// functions, and expressions over everything that the language has for tensors and scalars. The
-// same choices give the same rule on every machine.
+// functions, expressions over everything that the language has for tensors and scalars, some
+// reductions; sometimes in a chain with a transform of the library. The same choices give the same
+// rule on every machine.
 
 #ifndef UPDRAFT_UNITTESTS_DIFFERENTIAL_RANDOMRULE_H
 #define UPDRAFT_UNITTESTS_DIFFERENTIAL_RANDOMRULE_H

@@ -3,6 +3,7 @@
 // failure is found again by its number.
 
 #include "RandomRule.h"
+#include "TransformTable.h"
 
 #include "updraft/Frontend/Format.h"
 #include "updraft/Frontend/Frontend.h"
@@ -33,6 +34,19 @@ TEST(RandomRule, IsTheSameForTheSameSeed) {
     sources.insert(randomRule(seed).source);
   }
   EXPECT_EQ(sources.size(), 50u);
+}
+
+TEST(RandomRule, ReducesAndStandsInEveryChain) {
+  std::set<std::string> chains;
+  unsigned reducing = 0;
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    const RuleCase ruleCase = randomRule(seed);
+    chains.insert(ruleCase.rule);
+    reducing += llvm::StringRef(ruleCase.source).contains("norm(") ||
+                llvm::StringRef(ruleCase.source).contains("sum(");
+  }
+  EXPECT_EQ(chains.size(), std::size(transformChains) + 1); // or alone
+  EXPECT_GE(reducing, 40u);
 }
 
 std::string ast(const std::string &source) {

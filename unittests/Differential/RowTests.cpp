@@ -191,7 +191,7 @@ TEST_P(Rows, StepAsInterpretedOnAnyNumberOfThreads) {
     ruleCase.source = rowCase.source;
     ruleCase.filename = "rows.upd";
     if (ruleCase.source.find('{') == std::string::npos)
-      ruleCase = RuleVariant{rowCase.source, {}, {}, {}}.instantiate({});
+      ruleCase = RuleVariant{rowCase.source, {}, {}}.instantiate({});
     ruleCase.settings = rowCase.settings;
     ruleCase.storage = {{"param", dtype}, {"grad", dtype}};
     llvm::Expected<RuleHandle> compiled = compile(ruleCase);

@@ -20,7 +20,6 @@ struct RuleEntry {
   std::string file;
   std::vector<Axis> axes;
   std::vector<HyperChange> changes;
-  std::vector<std::string> states;
   bool allStorageTypes = false;
   int steps = 5;
 };
@@ -36,151 +35,92 @@ const std::vector<RuleEntry> &table() {
        {{"momentum=0", "momentum=0.9", "momentum=0.9 dampening=0.3", "momentum=0.9 nesterov=true"},
         weightDecay,
         maximize},
-       {{1, "lr", 0.1}, {3, "lr", 0.037}},
-       {},
-       false},
+       {{1, "lr", 0.1}, {3, "lr", 0.037}}},
       {"adam",
        {{"amsgrad=false", "amsgrad=true"},
         {"weight_decay=0", "weight_decay=0.05", "weight_decay=0.05 decoupled_weight_decay=true"},
         maximize},
-       adamChanges,
-       {"exp_avg", "exp_avg_sq"},
-       false},
-      {"adamw",
-       {{"amsgrad=false", "amsgrad=true"}, weightDecay, maximize},
-       adamChanges,
-       {"exp_avg", "exp_avg_sq"},
-       true},
+       adamChanges},
+      {"adamw", {{"amsgrad=false", "amsgrad=true"}, weightDecay, maximize}, adamChanges, true},
       {"rmsprop",
        {{"centered=false", "centered=true"}, {"momentum=0", "momentum=0.9"}, weightDecay, maximize},
-       {{2, "lr", 0.02}, {3, "alpha", 0.9}, {4, "eps", 1e-4}},
-       {},
-       false},
+       {{2, "lr", 0.02}, {3, "alpha", 0.9}, {4, "eps", 1e-4}}},
       {"adagrad",
        {{"lr_decay=0", "lr_decay=0.1"},
         {"initial_accumulator_value=0", "initial_accumulator_value=0.1"},
         weightDecay,
         maximize},
-       {{2, "lr", 0.02}, {3, "eps", 1e-4}},
-       {},
-       false},
-      {"sparse_adam", {maximize}, adamChanges, {}, false},
+       {{2, "lr", 0.02}, {3, "eps", 1e-4}}},
+      {"sparse_adam", {maximize}, adamChanges},
       {"rowwise_adagrad",
        {{"lr_decay=0", "lr_decay=0.1 initial_accumulator_value=0.1"}, weightDecay, maximize},
-       {{2, "lr", 0.02}, {3, "eps", 1e-4}},
-       {},
-       false},
+       {{2, "lr", 0.02}, {3, "eps", 1e-4}}},
       {"qhm",
        {{"weight_decay_type=grad", "weight_decay_type=direct"}, weightDecay, maximize},
-       {{2, "lr", 0.02}, {3, "momentum", 0.8}, {4, "nu", 0.5}},
-       {},
-       false},
-      {"lion",
-       {weightDecay, maximize},
-       {{2, "lr", 0.02}, {3, "beta1", 0.8}, {4, "beta2", 0.9}},
-       {},
-       false},
-      {"adamax", {weightDecay, maximize}, adamChanges, {}, false},
-      {"adadelta",
-       {weightDecay, maximize},
-       {{2, "lr", 0.5}, {3, "rho", 0.8}, {4, "eps", 1e-4}},
-       {},
-       false},
+       {{2, "lr", 0.02}, {3, "momentum", 0.8}, {4, "nu", 0.5}}},
+      {"lion", {weightDecay, maximize}, {{2, "lr", 0.02}, {3, "beta1", 0.8}, {4, "beta2", 0.9}}},
+      {"adamax", {weightDecay, maximize}, adamChanges},
+      {"adadelta", {weightDecay, maximize}, {{2, "lr", 0.5}, {3, "rho", 0.8}, {4, "eps", 1e-4}}},
       // Steps 1 to 5 are not rectified; with beta2 0.5 none is.
       {"radam",
        {{"weight_decay=0", "weight_decay=0.05", "weight_decay=0.05 decoupled_weight_decay=true"},
         {"beta2=0.999", "beta2=0.5"},
         maximize},
        {{2, "lr", 0.02}, {3, "beta1", 0.8}, {5, "eps", 1e-4}},
-       {},
        false,
        9},
       {"rprop",
        {maximize},
-       {{2, "lr", 0.02}, {3, "etaplus", 1.5}, {4, "etaminus", 0.3}, {5, "step_size_max", 0.02}},
-       {},
-       false},
-      {"adabelief",
-       {{"amsgrad=false", "amsgrad=true"}, weightDecay, maximize},
-       adamChanges,
-       {"exp_avg", "exp_avg_var"},
-       false},
+       {{2, "lr", 0.02}, {3, "etaplus", 1.5}, {4, "etaminus", 0.3}, {5, "step_size_max", 0.02}}},
+      {"adabelief", {{"amsgrad=false", "amsgrad=true"}, weightDecay, maximize}, adamChanges},
       {"yogi",
        {{"bias_correction=false", "bias_correction=true"}, weightDecay, maximize},
-       adamChanges,
-       {},
-       false},
+       adamChanges},
       {"signum",
        {{"momentum=0", "momentum=0.9"}, weightDecay, maximize},
-       {{2, "lr", 0.02}, {4, "weight_decay", 0.1}},
-       {},
-       false},
+       {{2, "lr", 0.02}, {4, "weight_decay", 0.1}}},
       {"qhadam",
        {{"weight_decay=0", "weight_decay=0.05", "weight_decay=0.05 decoupled_weight_decay=true"},
         {"nu2=1", "nu2=0.7"},
         maximize},
-       {{2, "lr", 0.02}, {3, "beta1", 0.8}, {4, "nu1", 0.5}, {5, "eps", 1e-4}},
-       {},
-       false},
+       {{2, "lr", 0.02}, {3, "beta1", 0.8}, {4, "nu1", 0.5}, {5, "eps", 1e-4}}},
       {"adan",
        {{"no_prox=false", "no_prox=true"}, weightDecay, maximize},
-       {{2, "lr", 0.02}, {3, "beta1", 0.8}, {4, "beta2", 0.7}, {5, "beta3", 0.9}},
-       {},
-       false},
+       {{2, "lr", 0.02}, {3, "beta1", 0.8}, {4, "beta2", 0.7}, {5, "beta3", 0.9}}},
       {"ademamix",
        {{"alpha_warmup=0 beta3_warmup=0", "alpha_warmup=4 beta3_warmup=3"}, weightDecay, maximize},
-       {{2, "lr", 0.02}, {3, "beta1", 0.8}, {4, "alpha", 5}, {5, "beta3", 0.99}},
-       {},
-       false},
+       {{2, "lr", 0.02}, {3, "beta1", 0.8}, {4, "alpha", 5}, {5, "beta3", 0.99}}},
       {"mars",
        {{"clipped=false", "clipped=true"}, weightDecay, maximize},
-       {{2, "lr", 0.02}, {3, "beta1", 0.8}, {4, "gamma", 0.1}, {5, "eps", 1e-4}},
-       {},
-       false},
+       {{2, "lr", 0.02}, {3, "beta1", 0.8}, {4, "gamma", 0.1}, {5, "eps", 1e-4}}},
       {"sophia",
        {{"weight_decay=0", "weight_decay=0.2"}, maximize},
-       {{2, "lr", 0.02}, {3, "beta1", 0.8}, {4, "gamma", 0.1}, {5, "eps", 1e-4}},
-       {},
-       false},
+       {{2, "lr", 0.02}, {3, "beta1", 0.8}, {4, "gamma", 0.1}, {5, "eps", 1e-4}}},
       {"nadam",
        {{"weight_decay=0", "weight_decay=0.05", "weight_decay=0.05 decoupled_weight_decay=true"},
         maximize},
-       adamChanges,
-       {},
-       false},
+       adamChanges},
       // With t0 2 the averaging begins at the third step.
       {"asgd",
        {{"t0=2", "t0=1e6"}, weightDecay, maximize},
-       {{2, "lr", 0.02}, {3, "lambd", 0.1}, {4, "alpha", 0.5}},
-       {},
-       false},
+       {{2, "lr", 0.02}, {3, "lambd", 0.1}, {4, "alpha", 0.5}}},
       {"adafactor",
        {weightDecay, maximize},
-       {{2, "lr", 0.5}, {3, "beta2_decay", -0.5}, {4, "eps2", 0.1}, {5, "d", 2}},
-       {},
-       false},
-      {"lamb", {weightDecay, maximize}, adamChanges, {}, false},
+       {{2, "lr", 0.5}, {3, "beta2_decay", -0.5}, {4, "eps2", 0.1}, {5, "d", 2}}},
+      {"lamb", {weightDecay, maximize}, adamChanges},
       {"lars",
        {weightDecay, maximize},
-       {{2, "lr", 1}, {3, "momentum", 0.5}, {4, "trust_coefficient", 0.02}},
-       {},
-       false},
-      {"novograd", {weightDecay, maximize}, adamChanges, {}, false},
+       {{2, "lr", 1}, {3, "momentum", 0.5}, {4, "trust_coefficient", 0.02}}},
+      {"novograd", {weightDecay, maximize}, adamChanges},
       {"schedule_free_sgd",
        {{"warmup_steps=0", "warmup_steps=3"}, weightDecay, maximize},
-       {{2, "lr", 0.02}, {3, "momentum", 0.8}},
-       {},
-       false},
+       {{2, "lr", 0.02}, {3, "momentum", 0.8}}},
       {"schedule_free_adamw",
        {{"warmup_steps=0", "warmup_steps=3"}, weightDecay, maximize},
-       adamChanges,
-       {},
-       false},
+       adamChanges},
       {"prodigy",
        {{"d0=1e-6", "d0=1e-2"}, weightDecay, maximize},
-       {{2, "lr", 0.5}, {3, "beta1", 0.8}, {4, "growth_rate", 1.5}, {5, "d_coef", 0.5}},
-       {},
-       false},
+       {{2, "lr", 0.5}, {3, "beta1", 0.8}, {4, "growth_rate", 1.5}, {5, "d_coef", 0.5}}},
   };
   return entries;
 }
@@ -223,7 +163,7 @@ std::vector<RuleVariant> updraft::differential::variantsOf(const std::string &fi
   for (const RuleEntry &entry : table()) {
     if (entry.file != file)
       continue;
-    variants.push_back({file, {}, entry.changes, entry.states, entry.allStorageTypes, entry.steps});
+    variants.push_back({file, {}, entry.changes, entry.allStorageTypes, entry.steps});
     for (const Axis &axis : entry.axes) {
       std::vector<RuleVariant> extended;
       for (const RuleVariant &variant : variants)
@@ -253,13 +193,6 @@ std::vector<StorageChoice> updraft::differential::storageChoices(const RuleVaria
         if (variant.allStorageTypes || state == (param + grad) % 4)
           choices.push_back(
               {{"param", types[param]}, {"grad", types[grad]}, {"state", types[state]}});
-  if (variant.states.size() == 2)
-    for (int i = 0; i < 4; ++i)
-      choices.push_back({{"param", types[i]},
-                         {"grad", types[(i + 2) % 4]},
-                         {"state", UPD_F32},
-                         {variant.states[0], types[(i + 1) % 4]},
-                         {variant.states[1], types[(i + 3) % 4]}});
   const upd_dtype stochastic = UPD_BF16_STOCHASTIC, corrected = UPD_BF16_CORRECTED;
   choices.push_back({{"param", stochastic}, {"grad", UPD_BF16}, {"state", stochastic}});
   choices.push_back({{"param", corrected}, {"grad", UPD_BF16}, {"state", UPD_F32}});
@@ -267,4 +200,21 @@ std::vector<StorageChoice> updraft::differential::storageChoices(const RuleVaria
   choices.push_back({{"param", corrected}, {"grad", UPD_F64}, {"state", stochastic}});
   choices.push_back({{"param", stochastic}, {"grad", UPD_F16}, {"state", corrected}});
   return choices;
+}
+
+std::vector<StorageChoice> updraft::differential::mixedStorage(const RuleVariant &variant,
+                                                               llvm::ArrayRef<std::string> states) {
+  constexpr upd_dtype floats[] = {UPD_F32, UPD_BF16, UPD_F16, UPD_F64};
+  constexpr upd_dtype all[] = {UPD_F32,           UPD_BF16_STOCHASTIC, UPD_Q8_LINEAR,
+                               UPD_BF16,          UPD_Q8_COMPANDED,    UPD_F16,
+                               UPD_BF16_CORRECTED};
+  constexpr upd_dtype params[] = {UPD_F32, UPD_BF16, UPD_BF16_STOCHASTIC, UPD_BF16_CORRECTED};
+  const size_t index = variant.index;
+  StorageChoice ofFloats = {{"param", floats[index / 2 % 4]}, {"grad", floats[index / 3 % 4]}};
+  StorageChoice ofAll = {{"param", params[index % 4]}, {"grad", floats[index / 4 % 2]}};
+  for (auto [i, state] : llvm::enumerate(states)) {
+    ofFloats.emplace_back(state, floats[(index + i) % 4]);
+    ofAll.emplace_back(state, all[(3 * index + i) % 7]);
+  }
+  return {ofFloats, ofAll};
 }

@@ -5,6 +5,8 @@
 
 #include "RuleCase.h"
 
+#include "llvm/ADT/ArrayRef.h"
+
 namespace updraft::differential {
 
 /// A rule with its flags and hyperparameters settled; the storage types are open.
@@ -12,7 +14,6 @@ struct RuleVariant {
   std::string file;                  // under rules/
   std::vector<std::string> settings; // "amsgrad=true"
   std::vector<HyperChange> changes;
-  std::vector<std::string> states; // that are given types of their own
   bool allStorageTypes = false;
   int steps = 5;
   size_t index = 0;
@@ -31,9 +32,13 @@ std::vector<RuleVariant> variantsOf(const std::string &file);
 using StorageChoice = std::vector<std::pair<std::string, upd_dtype>>;
 
 /// The storage types to test a variant with: all of param, grad and state, or so many that every
-/// pair of types of two of them occurs; then states of different types, and those that say how
-/// values are rounded.
+/// pair of types of two of them occurs; then those that say how values are rounded.
 std::vector<StorageChoice> storageChoices(const RuleVariant &variant);
+
+/// Two mixes in which no two states of these names have the same type: of floating-point types, and
+/// with those in blocks and those that say how values are rounded. They change with the variant.
+std::vector<StorageChoice> mixedStorage(const RuleVariant &variant,
+                                        llvm::ArrayRef<std::string> states);
 
 } // namespace updraft::differential
 

@@ -2,6 +2,7 @@
 // One test per rule and combination of flags and settings, each over many storage types.
 
 #include "RuleTable.h"
+#include "Sides.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -66,6 +67,23 @@ TEST_P(Rules, StepAsInterpretedWithStatesInBlocks) {
                                 {"state", companded ? UPD_Q8_COMPANDED : UPD_Q8_LINEAR}});
     ruleCase.ordinary = odd == companded;
     ruleCase.tensors = blockTensors();
+    ASSERT_TRUE(compiledEqualsInterpreted(ruleCase));
+  }
+}
+
+TEST_P(Rules, StepAsInterpretedWithStatesOfDifferentTypes) {
+  llvm::Expected<updraft::reference::Interpreter> rule = interpret(GetParam().instantiate({}));
+  ASSERT_TRUE(bool(rule)) << llvm::toString(rule.takeError());
+  std::vector<std::string> states;
+  for (const updraft::reference::Stream &stream : llvm::drop_begin(rule->streams(), 2))
+    if (stream.over == updraft::Extent::element)
+      states.push_back(stream.name);
+  if (states.size() < 2)
+    return; // the tests above have all there is
+  for (const StorageChoice &storage : mixedStorage(GetParam(), states)) {
+    RuleCase ruleCase = GetParam().instantiate(storage);
+    ruleCase.ordinary = GetParam().index % 2;
+    ruleCase.tensors = {{1, true}, {17, false}, {257, false}, {1003, true}, {771, false, {3, 257}}};
     ASSERT_TRUE(compiledEqualsInterpreted(ruleCase));
   }
 }

@@ -46,6 +46,21 @@ TEST_P(Targets, StepShippedRulesAsInterpreted) {
   }
 }
 
+// Rows, columns and reductions are in passes of their own.
+TEST_P(Targets, StepRulesWithReductionsAsInterpreted) {
+  for (const char *file : {"adafactor", "lamb", "prodigy", "novograd"}) {
+    const std::vector<RuleVariant> variants = variantsOf(file);
+    for (const StorageChoice &storage : storageChoices(variants.back())) {
+      RuleCase ruleCase = variants.back().instantiate(storage);
+      ruleCase.target = GetParam();
+      ruleCase.ordinary = true;
+      ruleCase.tensors = {{17, false}, {1003, true}};
+      llvm::append_range(ruleCase.tensors, matrices());
+      ASSERT_TRUE(compiledEqualsInterpreted(ruleCase));
+    }
+  }
+}
+
 TEST_P(Targets, StepStatesInBlocksAsInterpreted) {
   for (upd_dtype state : {UPD_Q8_LINEAR, UPD_Q8_COMPANDED})
     for (upd_dtype param : {UPD_F32, UPD_F64}) {
