@@ -84,6 +84,19 @@ UPD_EXPORT upd_status upd_optimizer_step_rows(upd_optimizer *optimizer, const up
                                               size_t grad_count, const upd_row_grad *row_grads,
                                               size_t row_grad_count);
 
+/* The halves of upd_optimizer_step_rows, for a caller that steps several optimizers, all or none:
+ * whatever is refused is refused by the first, which writes no parameter and no state; nothing that
+ * the first has accepted is refused by the second. Gradients and indices stay where they are, and
+ * as they are, until the second has returned; the arrays that list them need not.
+ * A step that is not applied needs no undoing: parameters without states keep the memory that was
+ * made for them until they step. It is given up by preparing another or by a step, refused ones
+ * too, and by what sets or loads hyperparameters, states, step counts, seeds or numbers.
+ * upd_optimizer_apply is refused where no step is prepared. */
+UPD_EXPORT upd_status upd_optimizer_prepare_rows(upd_optimizer *optimizer, const upd_tensor *grads,
+                                                 size_t grad_count, const upd_row_grad *row_grads,
+                                                 size_t row_grad_count);
+UPD_EXPORT upd_status upd_optimizer_apply(upd_optimizer *optimizer);
+
 /* Setting takes effect with the next step, and never compiles. */
 UPD_EXPORT upd_status upd_optimizer_get_hyper(const upd_optimizer *optimizer, size_t group,
                                               const char *name, double *value);

@@ -82,6 +82,18 @@ upd_status upd_optimizer_step_rows(upd_optimizer *optimizer, const upd_tensor *g
   });
 }
 
+upd_status upd_optimizer_prepare_rows(upd_optimizer *optimizer, const upd_tensor *grads,
+                                      size_t grad_count, const upd_row_grad *row_grads,
+                                      size_t row_grad_count) {
+  return change(optimizer, [&](runtime::Optimizer &o) {
+    return o.prepareRows(grads, grad_count, row_grads, row_grad_count);
+  });
+}
+
+upd_status upd_optimizer_apply(upd_optimizer *optimizer) {
+  return change(optimizer, [](runtime::Optimizer &o) { return o.apply(); });
+}
+
 upd_status upd_optimizer_get_hyper(const upd_optimizer *optimizer, size_t group, const char *name,
                                    double *value) {
   return query(optimizer, "value, where the result goes,", value,

@@ -37,19 +37,26 @@ public:
   const RuleInterface &interface() const { return kernels->interface; }
   const std::string &paramName(size_t param) const { return names[param]; }
 
-  Status step(const upd_tensor *grads, size_t gradCount) { return step(grads, gradCount, {}); }
+  Status step(const upd_tensor *grads, size_t gradCount);
   Status stepRows(const upd_tensor *grads, size_t gradCount, const upd_row_grad *rowGrads,
                   size_t rowGradCount);
+  /// The halves of stepRows.
+  Status prepareRows(const upd_tensor *grads, size_t gradCount, const upd_row_grad *rowGrads,
+                     size_t rowGradCount);
+  Status apply();
 
   Status getHyper(size_t group, const char *name, double &value) const {
     return hypers.get(group, name, value);
   }
   Status setHyper(size_t group, const char *name, double value) {
     const upd_hyper hyper{name, value};
-    return hypers.set(group, &hyper, 1);
+    return setHypers(group, &hyper, 1);
   }
   Status setHypers(size_t group, const upd_hyper *values, size_t count) {
-    return hypers.set(group, values, count);
+    Status status = hypers.set(group, values, count);
+    if (status.ok())
+      prepared = Prepared::Nothing;
+    return status;
   }
 
   Status getStep(size_t param, int64_t &step) const;
@@ -80,6 +87,8 @@ private:
   };
   /// Where a state of a parameter stands.
   enum class StateOrigin : uint8_t { None, Own, Bound };
+  /// What `apply` finds. Its plan is discarded until then.
+  enum class Prepared : uint8_t { Nothing, Rows, PlanAndRows };
   struct Loaded;
   /// What a look at a gradient needs, apart from what else is known of its parameter: a step reads
   /// it for each of them.
@@ -109,8 +118,11 @@ private:
   Status checkNames() const;
   Status checkParamsApart();
 
-  // The step. `besideSizes` is as for StepPlan::clear.
-  Status step(const upd_tensor *grads, size_t gradCount, const std::vector<int64_t> &besideSizes);
+  // The step, within the default floating-point environment. `besideSizes` is as for
+  // StepPlan::clear.
+  Status preparePlan(const upd_tensor *grads, size_t gradCount,
+                     const std::vector<int64_t> &besideSizes);
+  void applyPlan();
   GradientScan scanGradients(const upd_tensor *grads, size_t begin, size_t end) const;
   GradientScan scanGradients(const upd_tensor *grads) const;
   Status checkGradients(const upd_tensor *grads, bool &samePlan);
@@ -121,17 +133,24 @@ private:
   void buildPlan(const upd_tensor *grads, const std::vector<int64_t> &besideSizes);
   template <typename Body> void forNewStates(Body body);
   template <typename Body> void forNewGroupStates(Body body);
-  Status createStates(bool &fresh);
+  Status createStates();
   void acceptStates();
+  /// Has the next step look at everything anew; one that is prepared is given up.
+  void discardPlan() {
+    plan.discard();
+    prepared = Prepared::Nothing;
+  }
 
-  // The step of some rows.
+  // The step of some rows, likewise.
+  Status prepareStep(const upd_tensor *grads, size_t gradCount, const upd_row_grad *rowGrads,
+                     size_t rowGradCount);
+  void applyStep();
   Status checkRowGradient(const upd_row_grad &rowGrad) const;
   Status checkRowIndices(const upd_row_grad &rowGrad) const;
   Status checkRowValues(const upd_row_grad &rowGrad) const;
-  void addRowsRun(const upd_row_grad &rowGrad, const std::vector<int64_t> &groupSizes,
-                  std::deque<RowsRun> &runs) const;
+  void addRowsRun(const upd_row_grad &rowGrad, const std::vector<int64_t> &groupSizes);
   void setRowStates(RowsRun &run) const;
-  Status createRowStates(std::deque<RowsRun> &runs, const InitialValues &initial);
+  Status createRowStates(const InitialValues &initial);
   void commitRowStep(RowsRun &run);
 
   // Memory of states. What keepArena appends to has room after either of the others.
@@ -222,6 +241,12 @@ private:
   std::vector<uint32_t> changedGrads;      // parameters whose gradient is not that one
 
   StepPlan plan;
+
+  // Of the step that is prepared.
+  Prepared prepared = Prepared::Nothing;
+  bool lackedStates = false;    // some tensors of the plan get theirs
+  bool freshStates = false;     // their memory holds zeros
+  std::deque<RowsRun> rowsRuns; // of the parameters with gradients of rows
 };
 
 } // namespace updraft::runtime

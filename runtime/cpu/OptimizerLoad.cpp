@@ -364,7 +364,7 @@ void Optimizer::commit(Loaded &loaded) noexcept {
   steps.swap(loaded.steps);
   planSteps = 0;
   gradsChecked = false;
-  plan.discard();
+  discardPlan();
 }
 
 Status Optimizer::load(const std::string &path) {

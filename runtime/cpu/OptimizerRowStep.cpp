@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <utility>
 
 using namespace updraft::runtime;
 
@@ -149,15 +150,14 @@ Status Optimizer::checkRowGradient(const upd_row_grad &rowGrad) const {
   return checkBoundStates(rowGrad.param);
 }
 
-void Optimizer::addRowsRun(const upd_row_grad &rowGrad, const std::vector<int64_t> &groupSizes,
-                           std::deque<RowsRun> &runs) const {
+void Optimizer::addRowsRun(const upd_row_grad &rowGrad, const std::vector<int64_t> &groupSizes) {
   const size_t param = rowGrad.param;
   const Param &found = params[param];
   RowsRun &run =
-      runs.emplace_back(kernels, found.plan, static_cast<uint32_t>(param),
-                        PrologueRows::Key{found.group, isFirst(param), stepsOf(param)}, found.shape,
-                        groupSizes, rowsOf(rowGrad, found.layout), rowGrad.indices,
-                        static_cast<int64_t>(rowGrad.index_count), rowGrad.values.data);
+      rowsRuns.emplace_back(kernels, found.plan, static_cast<uint32_t>(param),
+                            PrologueRows::Key{found.group, isFirst(param), stepsOf(param)},
+                            found.shape, groupSizes, rowsOf(rowGrad, found.layout), rowGrad.indices,
+                            static_cast<int64_t>(rowGrad.index_count), rowGrad.values.data);
   run.setStream(StreamIndex::Param, found.data);
   if (hasStates(param))
     setRowStates(run);
@@ -177,10 +177,10 @@ void Optimizer::setRowStates(RowsRun &run) const {
 
 /// Memory for the states of the parameters that have none and are not skipped, and their initial
 /// values. They count as there once the step is done.
-Status Optimizer::createRowStates(std::deque<RowsRun> &runs, const InitialValues &initial) {
+Status Optimizer::createRowStates(const InitialValues &initial) {
   constexpr size_t valuesPerPart = 64 * 1024;
   auto forNew = [&](auto body) {
-    for (RowsRun &run : runs)
+    for (RowsRun &run : rowsRuns)
       for (size_t j = 0; j < stateCount() && !run.isSkipped(); ++j)
         if (isOwn(run.param(), j) && stateOrigins[slotOf(run.param(), j)] == StateOrigin::None)
           body(run, j, slotOf(run.param(), j), alignedBytes(stateBytes(run.param(), j)));
@@ -228,8 +228,11 @@ void Optimizer::commitRowStep(RowsRun &run) {
   ++steps[param];
 }
 
-Status Optimizer::stepRows(const upd_tensor *grads, size_t gradCount, const upd_row_grad *rowGrads,
-                           size_t rowGradCount) {
+/// Leaves `rowsRuns` ready to run, and the plan if there are gradients of whole parameters.
+Status Optimizer::prepareStep(const upd_tensor *grads, size_t gradCount,
+                              const upd_row_grad *rowGrads, size_t rowGradCount) {
+  prepared = Prepared::Nothing;
+  rowsRuns.clear();
   if (rowGradCount != 0 && !rowGrads)
     return invalidArgument(
         fmt::format("row_grads is null, but row_grad_count is {}", rowGradCount));
@@ -261,23 +264,28 @@ Status Optimizer::stepRows(const upd_tensor *grads, size_t gradCount, const upd_
     if (hasGradient(i))
       groupSizes[params[i].group] += params[i].shape.elements();
 
-  std::deque<RowsRun> runs;
   for (size_t i = 0; i < rowGradCount; ++i)
-    addRowsRun(rowGrads[i], groupSizes, runs);
-  DefaultFloatEnvironment environment;
+    addRowsRun(rowGrads[i], groupSizes);
   InitialValues initial;
-  if (std::any_of(runs.begin(), runs.end(), [](RowsRun &run) { return run.isFirst(); }))
+  if (std::any_of(rowsRuns.begin(), rowsRuns.end(), [](RowsRun &run) { return run.isFirst(); }))
     initial.evaluate(*kernels, hypers);
-  for (RowsRun &run : runs)
+  for (RowsRun &run : rowsRuns)
     run.start(initial, hypers, pool);
-  if (Status status = createRowStates(runs, initial); !status.ok())
+  if (Status status = createRowStates(initial); !status.ok())
     return status;
-  if (grads || gradCount != 0)
-    if (Status status = step(grads, gradCount, listedSizes); !status.ok())
+  const bool hasPlan = grads || gradCount != 0;
+  if (hasPlan)
+    if (Status status = preparePlan(grads, gradCount, listedSizes); !status.ok())
       return status;
+  prepared = hasPlan ? Prepared::PlanAndRows : Prepared::Rows;
+  return {};
+}
 
-  // From here on nothing fails.
-  for (RowsRun &run : runs) {
+/// Nothing fails.
+void Optimizer::applyStep() {
+  if (std::exchange(prepared, Prepared::Nothing) == Prepared::PlanAndRows)
+    applyPlan();
+  for (RowsRun &run : rowsRuns) {
     if (run.isSkipped())
       continue;
     if (run.isFirst())
@@ -285,5 +293,29 @@ Status Optimizer::stepRows(const upd_tensor *grads, size_t gradCount, const upd_
     run.run(pool);
     commitRowStep(run);
   }
+  rowsRuns.clear();
+}
+
+Status Optimizer::stepRows(const upd_tensor *grads, size_t gradCount, const upd_row_grad *rowGrads,
+                           size_t rowGradCount) {
+  DefaultFloatEnvironment environment;
+  if (Status status = prepareStep(grads, gradCount, rowGrads, rowGradCount); !status.ok())
+    return status;
+  applyStep();
+  return {};
+}
+
+Status Optimizer::prepareRows(const upd_tensor *grads, size_t gradCount,
+                              const upd_row_grad *rowGrads, size_t rowGradCount) {
+  DefaultFloatEnvironment environment;
+  return prepareStep(grads, gradCount, rowGrads, rowGradCount);
+}
+
+Status Optimizer::apply() {
+  if (prepared == Prepared::Nothing)
+    return invalidArgument("no step is prepared: none was, it was refused or applied, or the "
+                           "optimizer has changed since");
+  DefaultFloatEnvironment environment;
+  applyStep();
   return {};
 }

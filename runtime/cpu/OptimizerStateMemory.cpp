@@ -59,9 +59,8 @@ void Optimizer::keepArena(StateArena arena) {
 }
 
 /// Memory for the states of those that have none and are not skipped so far, all in one piece.
-/// `fresh`: it all holds zeros, and none is left from a step that was skipped.
-Status Optimizer::createStates(bool &fresh) {
-  fresh = true;
+/// It is fresh if it all holds zeros, and none is left from a step that was skipped or given up.
+Status Optimizer::createStates() {
   auto bytesOf = [&](size_t param, size_t state) {
     constexpr size_t scalarBytes = sizeof(double);
     return isScalar(interface().states[state].over) ? scalarBytes
@@ -70,7 +69,7 @@ Status Optimizer::createStates(bool &fresh) {
   size_t total = 0;
   auto count = [&](size_t slot, size_t bytes) {
     if (statePointers[slot])
-      fresh = false;
+      freshStates = false;
     else
       total += bytes;
   };

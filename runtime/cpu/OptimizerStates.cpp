@@ -100,7 +100,7 @@ bool Optimizer::usesRandom() const {
 void Optimizer::setSeed(uint64_t value) {
   foldSteps();
   seed = value;
-  plan.discard();
+  discardPlan();
 }
 
 Status Optimizer::setParamNumbers(const uint64_t *numbers, size_t count) {
@@ -111,7 +111,7 @@ Status Optimizer::setParamNumbers(const uint64_t *numbers, size_t count) {
                                        count, params.size()));
   foldSteps();
   paramNumbers.assign(numbers, numbers + count);
-  plan.discard();
+  discardPlan();
   return {};
 }
 
@@ -171,7 +171,7 @@ Status Optimizer::setStep(size_t param, int64_t step) {
     return invalidArgument(fmt::format("{} is no step count; it is from 0 to 2^53", step));
   foldSteps();
   steps[param] = step;
-  plan.discard();
+  discardPlan();
   return {};
 }
 
@@ -275,6 +275,6 @@ Status Optimizer::bindState(size_t param, const char *name, const upd_tensor &te
   statePointers[slot] = tensor.data;
   stateOrigins[slot] = StateOrigin::Bound;
   gradsChecked = false;
-  plan.discard();
+  discardPlan();
   return {};
 }

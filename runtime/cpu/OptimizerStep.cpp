@@ -174,8 +174,9 @@ void Optimizer::buildPlan(const upd_tensor *grads, const std::vector<int64_t> &b
   }
 }
 
-Status Optimizer::step(const upd_tensor *grads, size_t gradCount,
-                       const std::vector<int64_t> &besideSizes) {
+/// Leaves the plan ready to run, and discarded: what is not applied is started anew.
+Status Optimizer::preparePlan(const upd_tensor *grads, size_t gradCount,
+                              const std::vector<int64_t> &besideSizes) {
   if (gradCount != params.size())
     return invalidArgument(fmt::format(
         "there {} for {}; an absent one has null data and rank -1",
@@ -194,27 +195,29 @@ Status Optimizer::step(const upd_tensor *grads, size_t gradCount,
   if (!samePlan || plan.besideSizes() != besideSizes)
     buildPlan(grads, besideSizes);
   plan.discard();
-  DefaultFloatEnvironment environment;
   plan.start(hypers, pool);
-  const bool newStates = plan.lacksStates();
-  bool fresh = true;
-  if (newStates)
-    if (Status status = createStates(fresh); !status.ok())
+  lackedStates = plan.lacksStates();
+  freshStates = true;
+  if (lackedStates)
+    if (Status status = createStates(); !status.ok())
       return status;
-
-  // From here on nothing fails.
-  plan.accept();
   for (uint32_t i : changedGrads) {
     expectedGrads[i].checked = grads[i].data;
     plan.runs()[params[i].plan].setStream(plan.positionOf(i), StreamIndex::Grad, grads[i].data);
   }
-  plan.run(hypers, pool, fresh);
-  if (newStates)
+  return {};
+}
+
+/// Nothing fails.
+void Optimizer::applyPlan() {
+  plan.accept();
+  plan.run(hypers, pool, freshStates);
+  if (lackedStates)
     acceptStates();
   if (!plan.hasSkipped()) {
     ++planSteps;
     plan.advance();
-    return {};
+    return;
   }
   foldSteps();
   for (const PlanRun &run : plan.runs())
@@ -222,5 +225,13 @@ Status Optimizer::step(const upd_tensor *grads, size_t gradCount,
       if (!run.isSkipped(i))
         ++steps[run.tensors()[i].param];
   plan.discard();
+}
+
+Status Optimizer::step(const upd_tensor *grads, size_t gradCount) {
+  prepared = Prepared::Nothing;
+  DefaultFloatEnvironment environment;
+  if (Status status = preparePlan(grads, gradCount, {}); !status.ok())
+    return status;
+  applyPlan();
   return {};
 }

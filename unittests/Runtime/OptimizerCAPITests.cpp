@@ -62,6 +62,18 @@ TEST(OptimizerCAPI, Steps) {
             "Invalid learning rate: -1.0");
 }
 
+TEST(OptimizerCAPI, StepsInHalves) {
+  Fixture f;
+  const upd_tensor grad = f.g.view();
+  ASSERT_EQ(upd_optimizer_prepare_rows(f.optimizer, &grad, 1, nullptr, 0), UPD_OK);
+  EXPECT_EQ(f.w.data[0], 1);
+  ASSERT_EQ(upd_optimizer_apply(f.optimizer), UPD_OK);
+  EXPECT_EQ(f.w.data[0], 1 - 0.1f * 2);
+  EXPECT_EQ(refusal(upd_optimizer_apply(f.optimizer)),
+            "no step is prepared: none was, it was refused or applied, or the optimizer has "
+            "changed since");
+}
+
 TEST(OptimizerCAPI, RefusesNull) {
   Fixture f;
   upd_optimizer *made = f.optimizer;
@@ -74,6 +86,10 @@ TEST(OptimizerCAPI, RefusesNull) {
   double value;
   int64_t step;
   EXPECT_EQ(refusal(upd_optimizer_step(none, &tensor, 1)), "optimizer is null");
+  EXPECT_EQ(refusal(upd_optimizer_prepare_rows(none, &tensor, 1, nullptr, 0)), "optimizer is null");
+  EXPECT_EQ(refusal(upd_optimizer_prepare_rows(f.optimizer, nullptr, 1, nullptr, 0)),
+            "grads is null, but grad_count is 1");
+  EXPECT_EQ(refusal(upd_optimizer_apply(none)), "optimizer is null");
   EXPECT_EQ(refusal(upd_optimizer_get_hyper(none, 0, "lr", &value)), "optimizer is null");
   EXPECT_EQ(refusal(upd_optimizer_set_hyper(none, 0, "lr", 1)), "optimizer is null");
   EXPECT_EQ(refusal(upd_optimizer_set_hypers(none, 0, nullptr, 0)), "optimizer is null");
