@@ -42,7 +42,7 @@ static void prefetch(const std::vector<at::Tensor> &tensors, size_t begin, size_
 
 GroupStepper::GroupStepper(upd_rule *rule, std::vector<at::Tensor> tensors,
                            std::vector<double> initial, std::string sparse, std::string dense,
-                           bool sparseAsDense)
+                           bool sparseAsDense, const std::vector<int64_t> &numbers)
     : params(std::move(tensors)), table(params), sparseRefusal(std::move(sparse)),
       denseRefusal(std::move(dense)), sparseAsDense(sparseAsDense), known(params.size()),
       counts(params.size()), stateOrigins(params.size()), reached(params.size()) {
@@ -56,8 +56,15 @@ GroupStepper::GroupStepper(upd_rule *rule, std::vector<at::Tensor> tensors,
   values.reserve(initial.size());
   for (size_t i = 0; i < initial.size(); ++i)
     values.push_back({hyperNames[i], initial[i]});
+  std::vector<std::string> texts;
+  std::vector<const char *> names;
+  for (int64_t number : numbers)
+    texts.push_back(std::to_string(number));
+  for (const std::string &text : texts)
+    names.push_back(text.c_str());
   upd_group group{};
   group.params = table.params();
+  group.names = names.empty() ? nullptr : names.data();
   group.param_count = table.size();
   group.hypers = values.data();
   group.hyper_count = values.size();
@@ -65,6 +72,8 @@ GroupStepper::GroupStepper(upd_rule *rule, std::vector<at::Tensor> tensors,
   check(library.upd_optimizer_create(rule, &group, 1, intraOpPool(), &optimizer));
   handle = std::make_shared<Handle>(optimizer);
   hypers = std::move(initial);
+  // Each is there once at most, so that a step needs no memory for it.
+  fresh.reserve(params.size());
 }
 
 size_t GroupStepper::checked(int64_t param) const {
@@ -207,8 +216,8 @@ void GroupStepper::drop() {
 }
 
 /// Takes references to gradients, which last until the step is done: another thread may replace
-/// `.grad`. `grads` null: those that `.grad` has. Returns false, with nothing taken, if a parameter
-/// or a state has moved.
+/// `.grad`. `grads` null: those that `.grad` has. Then makes the library ready to step. Returns
+/// false, with nothing taken, if a parameter or a state has moved.
 bool GroupStepper::take(const at::Tensor *grads) {
   auto undo = c10::make_scope_exit([this] { drop(); });
   struct Found {
@@ -252,10 +261,13 @@ bool GroupStepper::take(const at::Tensor *grads) {
     if (table.isUnusual(i))
       takeGradient(i, grads ? grads[i] : gradOf(params[i]));
   }
+  check(Library::get().upd_optimizer_prepare_rows(handle->optimizer, table.grads(), table.size(),
+                                                  rowGrads.data(), rowGrads.size()));
   undo.release();
   return true;
 }
 
+/// Nothing is refused any more: what could be was by `take`.
 int64_t GroupStepper::applyTaken(bool countVersions) {
   auto forget = c10::make_scope_exit([this] {
     held.clear();
@@ -263,8 +275,7 @@ int64_t GroupStepper::applyTaken(bool countVersions) {
     table.forgetUnusual();
   });
   auto undo = c10::make_scope_exit([this] { table.drop(0, table.size()); });
-  check(Library::get().upd_optimizer_step_rows(handle->optimizer, table.grads(), table.size(),
-                                               rowGrads.data(), rowGrads.size()));
+  check(Library::get().upd_optimizer_apply(handle->optimizer));
   check(Library::get().upd_optimizer_get_steps(handle->optimizer, reached.data(), reached.size()));
 
   std::atomic<bool> anyFresh = false;
@@ -338,7 +349,9 @@ bool GroupStepper::afterStep(size_t index, bool countVersions) {
 
 std::vector<int64_t> GroupStepper::takeFresh() {
   std::lock_guard lock(mutex);
-  return std::exchange(fresh, {});
+  std::vector<int64_t> result = fresh;
+  fresh.clear();
+  return result;
 }
 
 /// A state that someone else has as well: its version counts, too, and it may get other memory.

@@ -26,9 +26,10 @@ public:
   /// The optimizer keeps `rule` alive. All parameters have its storage type, and the order of
   /// hyperparameters is its own. `sparseRefusal` is what is said to a sparse gradient; empty: it is
   /// taken, by its rows or, with `sparseAsDense`, as the dense one. `denseRefusal` is the same for
-  /// another one.
+  /// another one. Messages call parameters by `numbers`; none: by their places.
   GroupStepper(upd_rule *rule, std::vector<at::Tensor> params, std::vector<double> hypers,
-               std::string sparseRefusal, std::string denseRefusal, bool sparseAsDense);
+               std::string sparseRefusal, std::string denseRefusal, bool sparseAsDense,
+               const std::vector<int64_t> &numbers = {});
 
   /// What random numbers depend on beside the element and the step: a seed, all 64 bits of it, and
   /// the number of each parameter among those of all groups.
@@ -54,9 +55,9 @@ public:
   /// stepping between them.
   ///
   /// Returns whether parameters and states are where they were; if not, or where it throws, there
-  /// is nothing to apply.
+  /// is nothing to apply. States of first steps have their memory when it returns.
   bool prepare(const std::vector<at::Tensor> &grads);
-  /// `countVersions`: parameters and states are known to autograd as changed.
+  /// Refuses nothing. `countVersions`: parameters and states are known to autograd as changed.
   int64_t apply(bool countVersions);
   /// In place of `apply`.
   void abandon();

@@ -24,7 +24,8 @@ namespace updraft::torch_adapter {
   F(upd_rule_hyper_name)                                                                           \
   F(upd_optimizer_create)                                                                          \
   F(upd_optimizer_release)                                                                         \
-  F(upd_optimizer_step_rows)                                                                       \
+  F(upd_optimizer_prepare_rows)                                                                    \
+  F(upd_optimizer_apply)                                                                           \
   F(upd_optimizer_set_hypers)                                                                      \
   F(upd_optimizer_get_steps)                                                                       \
   F(upd_optimizer_set_step)                                                                        \

@@ -22,9 +22,10 @@ using torch::distributed::autograd::ContextPtr;
 using torch::distributed::autograd::DistAutogradContainer;
 using updraft::runtime::nameOf;
 
-/// How it is stored; a complex one as pairs.
-static upd_dtype storageOf(const at::Tensor &param) {
-  return viewOf(realOf(param.detach()), "a parameter").dtype;
+/// How it is stored; a complex one as pairs. Throws, with its number, for one that no step is
+/// compiled for.
+static upd_dtype storageOf(const at::Tensor &param, int64_t number) {
+  return viewOf(realOf(param.detach()), fmt::format("parameter {}", number).c_str()).dtype;
 }
 
 /// Refuses parameters of which one step would be taken twice.
@@ -55,7 +56,7 @@ LocalOptimizer::LocalOptimizer(const OptimizerRequest &request, std::vector<at::
                         " is not a leaf of autograd: it is the result of an operation, and "
                         "gets no gradient; give the tensor that it was made from");
       TORCH_CHECK(!param.is_complex() || request.complexRefusal.empty(), request.complexRefusal);
-      byType[group][storageOf(param)].push_back(i);
+      byType[group][storageOf(param, numbers.back())].push_back(i);
       ranges.push_back(memoryOf(param));
     }
   requireApart(ranges, numbers);
@@ -130,7 +131,7 @@ void LocalOptimizer::addBucket(const OptimizerRequest &request, size_t number, u
     bucket.rule = compileRule(request.rule, group.source, settings, dtype);
     bucket.stepper =
         c10::make_intrusive<GroupStepper>(bucket.rule.get(), tensors, values, group.sparseRefusal,
-                                          group.denseRefusal, group.sparseAsDense);
+                                          group.denseRefusal, group.sparseAsDense, bucket.numbers);
   });
   bucket.stepper->setRandom(group.seed, bucket.numbers);
   bucket.states = StoredStates(bucket.rule.get());
@@ -144,7 +145,8 @@ std::string LocalOptimizer::parts() const {
   return result;
 }
 
-/// Makes all buckets ready to step, or none.
+/// Makes all buckets ready to step, or none: what they refuse, for this step or the memory of
+/// states, is refused here.
 void LocalOptimizer::prepare(const std::vector<std::vector<at::Tensor>> &grads) {
   size_t ready = 0;
   try {
@@ -153,10 +155,14 @@ void LocalOptimizer::prepare(const std::vector<std::vector<at::Tensor>> &grads) 
                   "a parameter has other memory than when the optimizer was made; make another "
                   "optimizer after `.data` of a parameter was set");
   } catch (...) {
-    for (size_t i = 0; i < ready; ++i)
-      buckets[i].stepper->abandon();
+    abandon(ready);
     throw;
   }
+}
+
+void LocalOptimizer::abandon(size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    buckets[i].stepper->abandon();
 }
 
 void LocalOptimizer::takeHypers(const std::vector<double> &hypers) {
@@ -208,9 +214,13 @@ int64_t LocalOptimizer::step(int64_t number, int64_t before, const std::vector<d
   {
     dist::StorageLocks::Guard exclusive(locks, places);
     prepare(grads);
-    // From here on it counts as applied: whatever goes wrong, a second try would apply a part
-    // twice.
-    progress->applied.set(number, context, before + 1);
+    // What needs memory comes before the first write, behind which nothing is refused.
+    try {
+      progress->applied.set(number, context, before + 1);
+    } catch (...) {
+      abandon(buckets.size());
+      throw;
+    }
     for (Bucket &bucket : buckets)
       bucket.stepper->apply(countVersions);
   }

@@ -22,6 +22,10 @@ def refuses(kind, text, function, *args, **kwargs):
         raise AssertionError(f"{found} in place of {(kind, text)}")
 
 
+def on_no_device():
+    return torch.nn.Parameter(torch.empty(2, device="meta"))
+
+
 @on_client
 def test_parameters():
     rrefs = parameters("worker1", (3,))
@@ -58,6 +62,17 @@ def test_parameters():
         DistributedOptimizer,
         sgd,
         [*rrefs, result],
+    )
+    elsewhere = rpc.remote("worker1", on_no_device)
+    refuses(
+        NotImplementedError,
+        (
+            "no optimizer was made on `worker1`: parameter 1 is on meta; the step is compiled for "
+            "the CPU"
+        ),
+        DistributedOptimizer,
+        sgd,
+        [*rrefs, elsewhere],
     )
 
 
@@ -316,7 +331,7 @@ def test_wrapper_subclasses_are_refused():
     wrapper = rpc.remote("worker1", two_values)
     refuses(
         TypeError,
-        "no optimizer was made on `worker1`: a parameter is a wrapper subclass of Tensor, whose "
+        "no optimizer was made on `worker1`: parameter 1 is a wrapper subclass of Tensor, whose "
         "memory is not its own",
         DistributedOptimizer,
         torch.optim.SGD,

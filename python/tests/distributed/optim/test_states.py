@@ -264,7 +264,7 @@ def test_damaged_states_are_refused():
         optimizer,
         damaged(2, "exp_avg", torch.zeros(16)),
         "states are not loaded on `worker2`: the states of parameter 2 are not those of the rule: "
-        "state `exp_avg` of parameter `0` is [16], but the parameter is [17]; give a tensor of the "
+        "state `exp_avg` of parameter `2` is [16], but the parameter is [17]; give a tensor of the "
         "same shape and strides",
     )
     refuses(

@@ -1,0 +1,107 @@
+"""Steps that a worker refuses for one of its parameters: they write nothing, and do not count."""
+
+import contextlib
+
+import pytest
+import torch
+import torch.distributed.autograd as dist_autograd
+import torch.distributed.rpc as rpc
+from clients import on_client
+from remote_models import backward, move, ones, parameters
+
+from updraft.distributed.optim import DistributedOptimizer
+
+
+class OwnMemory(torch.autograd.Function):
+    """Gives a parameter its own memory as its gradient."""
+
+    @staticmethod
+    def forward(ctx, param):
+        ctx.param = param
+        return param.sum()
+
+    @staticmethod
+    def backward(ctx, _):
+        return ctx.param.detach()
+
+
+def of_own_memory(rrefs, factor):
+    """Of which the last parameter has such a gradient, and each element of the others 1."""
+    *others, last = [rref.local_value() for rref in rrefs]
+    return (sum(param.sum() for param in others).float() + OwnMemory.apply(last).float()) * factor
+
+
+def apart(rrefs):
+    """A group for each parameter."""
+    return [{"params": [rref]} for rref in rrefs]
+
+
+REFUSAL = (
+    "nothing was stepped on `worker1`: gradient of parameter `1` overlaps parameter `1`; a step "
+    "only reads gradients, so give it memory of its own"
+)
+
+
+@contextlib.contextmanager
+def refused(optimizer, rrefs):
+    """A context of which steps were refused, and wrote nothing."""
+    before = [rref.to_here().clone() for rref in rrefs]
+    with dist_autograd.context() as context:
+        backward(context, rrefs, of=of_own_memory)
+        for _ in range(2):
+            with pytest.raises(ValueError) as caught:
+                optimizer.step(context)
+            assert str(caught.value) == REFUSAL, caught.value
+            for rref, start in zip(rrefs, before, strict=True):
+                assert torch.equal(rref.to_here(), start)
+        yield context
+
+
+def step_elsewhere(optimizer, context, rref):
+    """Ends the cause, for the gradient is where the parameter was, and steps."""
+    rpc.rpc_sync(rref.owner(), move, args=(rref,))
+    # Made anew, it knows what those before have applied.
+    optimizer.load_state_dict(optimizer.state_dict())
+    optimizer.step(context)
+
+
+@on_client
+def test_in_two_groups():
+    rrefs = parameters("worker1", (3,), (4,))
+    start = rrefs[0].to_here().clone()
+    optimizer = DistributedOptimizer(torch.optim.SGD, apart(rrefs), lr=1.0)
+    with refused(optimizer, rrefs) as context:
+        step_elsewhere(optimizer, context, rrefs[1])
+        with pytest.raises(RuntimeError, match="are applied already; step once in each context"):
+            optimizer.step(context)
+    assert torch.equal(rrefs[0].to_here(), start - 1)
+    assert torch.equal(rrefs[1].to_here(), torch.zeros(4))
+
+
+@on_client
+def test_in_two_dtypes():
+    rrefs = [*parameters("worker1", (3,)), *parameters("worker1", (4,), dtype=torch.float64)]
+    start = rrefs[0].to_here().clone()
+    optimizer = DistributedOptimizer(torch.optim.SGD, rrefs, lr=1.0)
+    with refused(optimizer, rrefs) as context:
+        step_elsewhere(optimizer, context, rrefs[1])
+    assert torch.equal(rrefs[0].to_here(), start - 1)
+    assert torch.equal(rrefs[1].to_here(), torch.zeros(4, dtype=torch.float64))
+
+
+@on_client
+def test_no_states_are_made():
+    rrefs = parameters("worker1", (3,), (4,))
+    local = torch.nn.Parameter(rrefs[0].to_here().clone())
+    here = torch.optim.AdamW([local], lr=0.1)
+    optimizer = DistributedOptimizer(torch.optim.AdamW, apart(rrefs), lr=0.1)
+    with refused(optimizer, rrefs):
+        assert optimizer.state_dict()["state"] == {}
+    for _ in range(2):
+        with dist_autograd.context() as context:
+            backward(context, rrefs[:1], of=ones)
+            optimizer.step(context)
+        local.grad = torch.ones(3)
+        here.step()
+    assert optimizer.state_dict()["state"].keys() == {0}
+    torch.testing.assert_close(rrefs[0].to_here(), local)
