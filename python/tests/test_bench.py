@@ -22,32 +22,55 @@ def run(*arguments):
     return subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
 
 
-def rows_of(tmp_path, *works):
+STEPS = ["python-adamw-1x50M", "python-adamw-10000x64-fresh", "python-adamw-1x1"]
+# torch.compile takes part.
+COMPILED = "python-rmsprop-160x160k"
+PROCESSES = ["python-import", "python-first-step", "python-memory"]
+DISTRIBUTED = "distributed-adagrad-50x10k"
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """What is printed and the folder of what is written, of all works here: each run of the tool
+    starts interpreters that import torch.
+    """
     pytest.importorskip("torch")
-    result = run("--json", tmp_path / "rows.json", "--svg", tmp_path / "rows.svg", *works)
+    folder = tmp_path_factory.mktemp("bench")
+    files = "--json", folder / "rows.json", "--svg", folder / "rows.svg"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("UPDRAFT_CACHE_DIR", str(folder / "cache"))
+        result = run(*files, *STEPS, COMPILED, *PROCESSES, DISTRIBUTED)
     assert result.returncode == 0, result.stdout + result.stderr
-    rows = json.loads((tmp_path / "rows.json").read_text())
-    for row in rows:
-        printed = (line.split() for line in result.stdout.splitlines())
-        assert any(
-            [row["work"], *row["impl"].split()] == line[: 1 + len(row["impl"].split())]
-            for line in printed
-        )
-    picture = xml.dom.minidom.parse(str(tmp_path / "rows.svg"))
-    drawn = [node.firstChild.data for node in picture.getElementsByTagName("text")]
-    for row in rows:
-        peer = row.get("figure", {}).get("is") == "x as long as updraft"
-        assert not peer or f"{row['work']} {row['impl']}" in drawn
-    return rows, result.stdout
+    return result.stdout, folder
+
+
+@pytest.fixture
+def rows(measured):
+    return json.loads((measured[1] / "rows.json").read_text())
+
+
+def of_work(rows, work):
+    return [row for row in rows if row["work"] == f"quick:{work}"]
 
 
 def implementations(rows, work):
-    return [row["impl"] for row in rows if row["work"] == f"quick:{work}"]
+    return [row["impl"] for row in of_work(rows, work)]
 
 
-def test_steps(tmp_path):
-    works = ["python-adamw-1x50M", "python-adamw-10000x64-fresh", "python-adamw-1x1"]
-    rows, _ = rows_of(tmp_path, *works)
+def test_every_row_is_printed_and_every_peer_drawn(measured, rows):
+    shown, folder = measured
+    printed = [line.split() for line in shown.splitlines()]
+    picture = xml.dom.minidom.parse(str(folder / "rows.svg"))
+    drawn = [node.firstChild.data for node in picture.getElementsByTagName("text")]
+    for row in rows:
+        words = [row["work"], *row["impl"].split()]
+        assert any(words == line[: len(words)] for line in printed)
+        peer = row.get("figure", {}).get("is") == "x as long as updraft"
+        assert not peer or f"{row['work']} {row['impl']}" in drawn
+
+
+def test_steps(rows):
+    works = STEPS
     peers = ["torch for-loop", "torch foreach", "torch fused"]
     direct = ["C ABI", "over C ABI"]
     assert [name for name in implementations(rows, works[0]) if name != "optax"] == [
@@ -62,16 +85,15 @@ def test_steps(tmp_path):
         *peers,
         *direct,
     ]
-    for row in rows:
+    for row in (row for work in works for row in of_work(rows, work)):
         assert row["impl"] == "over C ABI" or 0 < row["min_ms"] <= row["median_ms"]
         if row["impl"] in peers:
             assert row["figure"]["is"] == "x as long as updraft"
             assert row["figure"]["value"] > 0
 
 
-def test_torch_compile_is_a_peer(tmp_path):
-    rows, _ = rows_of(tmp_path, "python-rmsprop-160x160k")
-    names = implementations(rows, "python-rmsprop-160x160k")
+def test_torch_compile_is_a_peer(rows):
+    names = implementations(rows, COMPILED)
     assert [name for name in names if name != "optax"] == [
         "updraft",
         "torch for-loop",
@@ -80,16 +102,16 @@ def test_torch_compile_is_a_peer(tmp_path):
     ]
 
 
-def test_what_is_required_is_shown(tmp_path):
-    rows, shown = rows_of(tmp_path, "python-import", "python-first-step", "python-memory")
-    (imported,) = (row for row in rows if row["work"] == "quick:python-import")
+def test_what_is_required_is_shown(measured, rows):
+    shown, _ = measured
+    (imported,) = of_work(rows, "python-import")
     figure = imported["figure"]
     assert figure["at_most"] == 150
     assert figure["reached"] == (figure["value"] <= 150)
     assert f"ms without torch, at most 150: {'reached' if figure['reached'] else 'missed'}" in shown
-    (first,) = (row for row in rows if row["work"] == "quick:python-first-step")
+    (first,) = of_work(rows, "python-first-step")
     assert first["figure"]["at_most"] == pytest.approx(30 + 3e-3 * 4)
-    memory = {row["impl"]: row["figure"]["value"] for row in rows if "memory" in row["work"]}
+    memory = {row["impl"]: row["figure"]["value"] for row in of_work(rows, "python-memory")}
     # torch's implementation with foreach makes temporaries of the parameter's size.
     assert memory["torch AdamW"] > 0.5 > memory["updraft AdamW"]
 
@@ -105,9 +127,8 @@ def test_a_python_without_torch_is_an_error(tmp_path):
     assert "error: the Python peer failed at `hello`: no answer" in result.stderr
 
 
-def test_distributed_steps(tmp_path):
-    rows, _ = rows_of(tmp_path, "distributed-adagrad-50x10k")
-    assert implementations(rows, "distributed-adagrad-50x10k") == [
+def test_distributed_steps(rows):
+    assert implementations(rows, DISTRIBUTED) == [
         "updraft",
         "torch functional",
         "torch eager",

@@ -1,6 +1,7 @@
 """A world that is only said to be there, and worlds of processes."""
 
 import os
+import pathlib
 import subprocess
 import sys
 
@@ -38,20 +39,25 @@ def loopback():
     return dict(os.environ, GLOO_SOCKET_IFNAME="lo", TP_SOCKET_IFNAME="lo", OMP_NUM_THREADS="1")
 
 
+def run(environment, *command):
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", *command],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        env=environment,
+    )
+
+
 @pytest.fixture(scope="session")
 def torchrun(loopback):
     """Runs a program in processes that torchrun starts; after the limit they are ended."""
+    start = "-m", "torch.distributed.run", "--standalone"
+    return lambda count, *command: run(loopback, *start, f"--nproc-per-node={count}", *command)
 
-    def run(count, *command):
-        return subprocess.run(
-            [
-                *(sys.executable, "-W", "ignore", "-m", "torch.distributed.run"),
-                *("--standalone", f"--nproc-per-node={count}", *command),
-            ],
-            capture_output=True,
-            text=True,
-            timeout=LIMIT,
-            env=loopback,
-        )
 
-    return run
+@pytest.fixture(scope="session")
+def forked(loopback):
+    """Runs a program in processes as torchrun does, but that torch is imported once."""
+    start = str(pathlib.Path(__file__).with_name("forked.py"))
+    return lambda count, *command: run(loopback, start, str(count), *command)

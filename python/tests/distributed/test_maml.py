@@ -3,9 +3,9 @@
 import re
 
 
-def test_maml(torchrun):
-    ran = torchrun(
-        *(2, "-m", "updraft.distributed.examples.maml"),
+def test_maml(forked):
+    ran = forked(
+        *(2, "--with=sklearn.datasets", "-m", "updraft.distributed.examples.maml"),
         *("--check", "--steps", "40", "--log-interval", "20"),
     )
     assert ran.returncode == 0, ran.stderr

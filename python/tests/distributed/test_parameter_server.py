@@ -17,8 +17,18 @@ IMAGES = 1437  # for training
     [([], 3), (["--servers", "2", "--optimizer", "RMSprop"], 2)],
     ids=["one server", "two servers"],
 )
-def test_training(torchrun, options, trainers):
-    ran = torchrun(4, "-m", MODULE, "--epochs", "2", "--log-interval", "20", *options)
+def test_training(forked, options, trainers):
+    ran = forked(
+        4,
+        "--with=sklearn.datasets",
+        "-m",
+        MODULE,
+        "--epochs",
+        "2",
+        "--log-interval",
+        "20",
+        *options,
+    )
     assert ran.returncode == 0, ran.stderr
     qualities = re.findall(r"trained: loss (\S+), (\S+)% of new images right$", ran.stdout, re.M)
     (loss_before, right_before), (loss, right) = [map(float, quality) for quality in qualities]

@@ -1,6 +1,7 @@
 """Workers on two machines, which here are two network namespaces with a link between them."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -41,15 +42,15 @@ def machines():
             ip("netns", "delete", name)
 
 
-def test_two_machines(machines):
-    """One worker on each, started as `docs/distributed.md` says, with the addresses of the link."""
+def printed_by(machines, *program):
+    """What a program prints with one worker on each, started as `docs/distributed.md` says."""
     agents = [
         subprocess.Popen(
             [
                 *("ip", "netns", "exec", name, sys.executable, "-W", "ignore"),
                 *("-m", "torch.distributed.run", "--nnodes=2", f"--node-rank={rank}"),
                 *("--nproc-per-node=1", "--master-addr=10.77.0.1", "--master-port=29500"),
-                *("-m", "updraft.distributed.examples.maml", "--check", "--steps", "1"),
+                *("-m", *program),
             ],
             env=dict(
                 os.environ, TP_SOCKET_IFNAME=name, GLOO_SOCKET_IFNAME=name, OMP_NUM_THREADS="1"
@@ -67,7 +68,24 @@ def test_two_machines(machines):
             agent.terminate()
             agent.wait()
     assert [agent.returncode for agent in agents] == [0, 0], "\n".join(errors)
-    first, *_ = printed[0].splitlines()
+    # The second worker has nothing to say.
+    assert printed[1] == ""
+    return printed[0]
+
+
+def test_calls_with_gradients(machines):
+    program = "updraft.distributed.examples.maml"
+    first, *_ = printed_by(machines, program, "--check", "--steps", "1").splitlines()
     assert first.startswith("largest difference from gradients of one process: ")
     assert float(first.rpartition(" ")[2]) <= 1e-6
-    assert printed[1] == ""
+
+
+def test_steps_of_parameters_on_the_other_machine(machines):
+    """One trainer and one server."""
+    program = "updraft.distributed.examples.parameter_server"
+    said = printed_by(machines, program, "--epochs", "1")
+    qualities = re.findall(r"trained: loss (\S+), (\S+)% of new images right$", said, re.M)
+    (loss_before, _), (loss, right) = [map(float, quality) for quality in qualities]
+    assert loss < loss_before / 2
+    assert right > 80
+    assert re.search(r"^90 steps of 1 trainers in ", said, re.M)

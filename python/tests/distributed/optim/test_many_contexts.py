@@ -11,8 +11,8 @@ ELEMENTS = 10_000
 
 
 @pytest.fixture(scope="module")
-def found(torchrun):
-    ran = torchrun(
+def found(forked):
+    ran = forked(
         *(3, str(PROGRAM), "--contexts", str(CONTEXTS), "--size", str(ELEMENTS)),
         *("--threads", str(THREADS), "--contexts-of-thread", str(OF_THREAD)),
     )
