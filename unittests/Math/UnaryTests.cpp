@@ -19,7 +19,9 @@ struct Function {
   Exact<float> (*exactOfF32)(Exact<float>);
   Exact<double> (*exactOfF64)(Exact<double>);
   double boundF32, boundF64;
-  double reach; // beyond it nothing happens any more
+  double reach;         // beyond it nothing happens any more
+  float worst;          // of all f32, as EveryF32 finds it
+  double worstRange[2]; // of f64, by the same reasons
 };
 
 void PrintTo(const Function &function, std::ostream *os) { *os << function.name; }
@@ -28,12 +30,14 @@ class Unary : public testing::TestWithParam<Function> {
 protected:
   static constexpr int64_t chunk = 1 << 20;
 
-  /// Adds the errors on the floats of patterns first, first + stride, ….
-  static LargestError<float> measure(uint64_t first, uint64_t stride) {
+  /// The largest error on the floats of patterns first, first + stride, …, to the chunk with
+  /// `last`.
+  static LargestError<float> measure(uint64_t first, uint64_t stride,
+                                     uint64_t last = std::numeric_limits<uint32_t>::max()) {
     CompiledFunction<float> compiled(std::string(GetParam().name) + "(grad)");
     LargestError<float> largest;
     std::vector<float> inputs(chunk), results(chunk);
-    for (uint64_t at = first; at < uint64_t(1) << 32; at += stride * chunk) {
+    for (uint64_t at = first; at <= last; at += stride * chunk) {
       for (int64_t i = 0; i < chunk; ++i)
         inputs[i] = std::bit_cast<float>(static_cast<uint32_t>(at + i * stride));
       compiled.apply(results, inputs);
@@ -50,6 +54,14 @@ TEST_P(Unary, F32) {
   EXPECT_LE(largest.units, GetParam().boundF32) << largest.describe();
 }
 
+TEST_P(Unary, F32AroundTheWorst) {
+  const uint64_t worst = std::bit_cast<uint32_t>(GetParam().worst);
+  const LargestError<float> largest = measure(worst - chunk / 2, 1, worst);
+  RecordProperty("largest", largest.describe());
+  EXPECT_LE(largest.units, GetParam().boundF32) << largest.describe();
+  EXPECT_GT(largest.units, GetParam().boundF32 - 0.02) << "the bound is too high";
+}
+
 TEST_P(Unary, DISABLED_EveryF32) {
   const LargestError<float> largest = measure(0, 1);
   RecordProperty("largest", largest.describe());
@@ -64,15 +76,18 @@ TEST_P(Unary, F64) {
   std::mt19937_64 random(1);
   std::uniform_real_distribution<double> inReach(-GetParam().reach, GetParam().reach);
   std::uniform_real_distribution<double> exponent(-30, 8);
+  std::uniform_real_distribution<double> nearWorst(GetParam().worstRange[0],
+                                                   GetParam().worstRange[1]);
   LargestError<double> largest;
   std::vector<double> inputs(chunk), results(chunk);
-  for (int round = 0; round < 3; ++round) {
+  for (int round = 0; round < 4; ++round) {
     for (double &input : inputs) {
-      // Any bits; values around 1; values that matter.
+      // Any bits; values around 1; values that matter; those with the largest errors.
       input = round == 0 ? std::bit_cast<double>(random())
               : round == 1
                   ? std::exp2(exponent(random)) * (random() & 1 ? 1 : -1) + (random() & 1 ? 1 : 0)
-                  : inReach(random);
+              : round == 2 ? inReach(random)
+                           : nearWorst(random);
     }
     compiled.apply(results, inputs);
     for (int64_t i = 0; i < chunk; ++i)
@@ -95,10 +110,15 @@ TEST_P(Unary, SpecialValues) {
 
 std::string nameOf(const testing::TestParamInfo<Function> &info) { return info.param.name; }
 
-INSTANTIATE_TEST_SUITE_P(Functions, Unary,
-                         testing::Values(Function{"exp", std::exp, std::exp, 0.76, 0.76, 750},
-                                         Function{"log", std::log, std::log, 0.8, 0.8, 1e300},
-                                         Function{"tanh", std::tanh, std::tanh, 0.95, 1.05, 20}),
-                         nameOf);
+// Errors are largest, of exp, where results are the largest denormals; of log, just below the
+// square root of 1/2, and of tanh, just above a quarter of ln 2, where the power of two taken out
+// changes.
+INSTANTIATE_TEST_SUITE_P(
+    Functions, Unary,
+    testing::Values(
+        Function{"exp", std::exp, std::exp, 0.8, 0.81, 750, -0x1.5e8856p+6, {-709.1, -708.4}},
+        Function{"log", std::log, std::log, 0.84, 0.88, 1e300, 0x1.689942p-1, {0.699, 0.708}},
+        Function{"tanh", std::tanh, std::tanh, 1.04, 1.2, 20, 0x1.62fe68p-3, {0.1732, 0.1737}}),
+    nameOf);
 
 } // namespace
