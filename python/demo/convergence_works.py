@@ -67,7 +67,9 @@ class SparseAdam(torch.optim.SparseAdam):
             param.grad = grad
 
 
-BF16_STATES = {"state": "bf16"}
+def bf16_state_works(rule, settings):
+    for state in ("bf16", "bf16_stochastic"):
+        yield Work(rule, settings, {"state": state}, f"with {state} states")
 
 
 def narrow_works(rule, settings):
@@ -85,7 +87,7 @@ WORKS = [
     *narrow_works("sgd", {"lr": 0.05, "momentum": 0.9}),
     Work("adam", {"lr": 1e-3}),
     Work("adamw", {"lr": 1e-3}),
-    Work("adamw", {"lr": 1e-3}, BF16_STATES, "with bf16 states"),
+    *bf16_state_works("adamw", {"lr": 1e-3}),
     *narrow_works("adamw", {"lr": 1e-3}),
     Work("rmsprop", {"lr": 1e-3}),
     Work("adagrad", {"lr": 1e-2}),

@@ -10,6 +10,9 @@
 #include <nanobind/stl/string.h>
 
 NB_MODULE(_updraft, module) {
+  // What somebody still holds when the interpreter ends is not ours to complain of, in the output
+  // of a program that only uses the package.
+  nanobind::set_leak_warnings(false);
   module.def("version", [] { return upd_version(); });
   module.def("environment", &updraft::python::environment);
   updraft::python::bindLanguage(module);

@@ -1,6 +1,8 @@
 """What needs a fresh process: import order beside torch and triton, lifetime, the GIL."""
 
 import itertools
+import subprocess
+import sys
 
 import pytest
 
@@ -174,3 +176,13 @@ assert optimizer.step_count(0) == 400
 print("done")
 """
     assert run_python(program) == "done"
+
+
+def test_what_is_held_to_the_end_is_not_told_of():
+    program = f"""
+import ctypes, updraft
+{USE}
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(rule))
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")

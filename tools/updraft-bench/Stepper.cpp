@@ -107,7 +107,8 @@ Stepper::Stepper(const StepSetup &setup)
   make(upd_rule_grad_dtype(rule), 1e-2f, gradShape, grads);
 
   upd_group group{params.data(), nullptr, params.size(), nullptr, 0};
-  check(upd_optimizer_create(rule, &group, 1, nullptr, &optimizer));
+  check(upd_optimizer_create(rule, &group, 1, this->setup.pool ? &*this->setup.pool : nullptr,
+                             &optimizer));
   step();
 }
 

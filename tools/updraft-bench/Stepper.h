@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,7 @@ struct StepSetup {
   std::string rule = {}; // of the file, or a chain; empty: the only one
   int64_t listed = 0;    // so many of the rows have a gradient, others in every step; 0: all
   std::string numerics = "ieee";
+  std::optional<upd_pool> pool = {}; // where it runs, if not on the process's threads
 };
 
 /// Parameters and gradients filled with small numbers, and an optimizer over them that has taken a

@@ -44,6 +44,7 @@ struct Work {
 std::vector<Work> stepWorks();
 std::vector<Work> rowWorks();
 std::vector<Work> compileWorks();
+std::vector<Work> threadWorks();
 std::vector<Work> pythonStepWorks();
 std::vector<Work> pythonProcessWorks();
 std::vector<Work> distributedWorks();

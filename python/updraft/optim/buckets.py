@@ -77,6 +77,26 @@ def _compile(
     )
 
 
+class CompiledRules:
+    """Rules for several buckets that are made at the same time: of the same, one is compiled."""
+
+    def __init__(self) -> None:
+        self._rules: dict[tuple[Any, ...], Rule] = {}
+
+    def compile(
+        self,
+        correspondence: Correspondence,
+        settings: dict[str, Any],
+        dtype: torch.dtype,
+        scaled: bool,
+    ) -> Rule:
+        """Returns the rule of a correspondence for parameters of a dtype."""
+        key = (id(correspondence.rule), tuple(settings.items()), dtype, scaled)
+        if key not in self._rules:
+            self._rules[key] = _compile(correspondence, settings, dtype, scaled)
+        return self._rules[key]
+
+
 def _is_count(value: Any) -> bool:
     """Whether a step count is a tensor as it is kept; files have numbers, and other dtypes."""
     return (
@@ -94,7 +114,8 @@ _FRESH, _MOVED = 1, 2
 class Bucket:
     """The parameters of a group that have the same dtype.
 
-    `numbers` are those of the parameters among all of the optimizer's, for random numbers.
+    `numbers` are those of the parameters among all of the optimizer's, for random numbers. Buckets
+    that are made at the same time may share `rules`.
     """
 
     def __init__(
@@ -105,9 +126,11 @@ class Bucket:
         group: Group,
         states: OptimizerState,
         scaled: bool,
+        rules: CompiledRules | None = None,
     ) -> None:
         self.params = params
         self.numbers = numbers
+        compiled = rules or CompiledRules()
         self.dtype = dtype = params[0].dtype
         self.places = correspondence.hypers
         self.read_hypers = [reader(place) for place in correspondence.hypers.values()]
@@ -118,7 +141,7 @@ class Bucket:
         refusals = "" if as_dense else sparse or "", correspondence.dense or ""
 
         def make(settings: dict[str, Any]) -> None:
-            self.rule = _compile(correspondence, settings, dtype, scaled)
+            self.rule = compiled.compile(correspondence, settings, dtype, scaled)
             self.stepped = self._tensors(params)
             self.stepper = GroupStepper(
                 self.rule._compiled.address, self.stepped, initial, *refusals, as_dense

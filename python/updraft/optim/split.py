@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from .buckets import Bucket
+from .buckets import Bucket, CompiledRules
 from .compiled import CompiledStep
 from .correspondence import Correspondence, Group
 from .stand_ins import LocalBucket, StandIn, distributed_like, is_wrapper, local_part
@@ -42,6 +42,7 @@ class SplitStep(CompiledStep):
         self, group: Group, members: Iterable[tuple[int, torch.Tensor]], scaled: bool
     ) -> list[SteppedPart]:
         members = list(members)
+        rules = CompiledRules()
         scratch: dict[torch.dtype, torch.Tensor] = {}
         for _, param in members:
             if is_wrapper(param):
@@ -55,7 +56,7 @@ class SplitStep(CompiledStep):
         return [
             _TorchSplitBucket(self, param, number, group)
             if is_wrapper(param)
-            else _SplitBucket(self, param, number, scratch[param.dtype], group, scaled)
+            else _SplitBucket(self, param, number, scratch[param.dtype], group, scaled, rules)
             for number, param in members
         ]
 
@@ -85,6 +86,7 @@ class _SplitBucket:
         scratch: torch.Tensor,
         group: Group,
         scaled: bool,
+        rules: CompiledRules,
     ) -> None:
         self.params = [param]
         self.numbers = [number]
@@ -94,7 +96,7 @@ class _SplitBucket:
         self.direction = scratch[: like.numel()].as_strided(like.shape, like.stride())
 
         def bucket(rule: Correspondence, scaled: bool, stepped: torch.Tensor) -> Bucket:
-            return _Given(stepped, rule, [param], [number], group, optimizer.state, scaled)
+            return _Given(stepped, rule, [param], [number], group, optimizer.state, scaled, rules)
 
         self.before = bucket(optimizer.correspondence, scaled, self.direction)
         # It has no states, and the scale is gone by then.
