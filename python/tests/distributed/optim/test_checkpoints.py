@@ -9,13 +9,7 @@ PROGRAM = pathlib.Path(__file__).with_name("checkpoints.py")
 def test_from_two_workers_to_one_and_to_three(forked, tmp_path):
     found = {}
     for way, workers in (("save", 3), ("load", 2), ("load", 4)):
-        ran = forked(
-            workers,
-            "--with=torch.distributed.checkpoint",
-            str(PROGRAM),
-            way,
-            str(tmp_path / "saved"),
-        )
+        ran = forked(workers, str(PROGRAM), way, str(tmp_path / "saved"))
         assert ran.returncode == 0, ran.stderr
         found[way, workers] = json.loads(ran.stdout.splitlines()[-1])
     assert found["save", 3] == found["load", 2] == found["load", 4]
