@@ -1,13 +1,25 @@
-"""A process of the world of `process_world.py`: `member.py STORE RANK WORLD FAULTS`."""
+"""The processes of the world of `process_world.py`: `member.py STORE WORLD FAULTS`.
 
+This one is the client; the workers are forked off it, when it has imported torch.
+"""
+
+import ctypes
 import importlib
 import json
 import os
 import pathlib
+import signal
 import sys
 import traceback
 
+# With what optimizers import when the first one is made.
 import torch.distributed.rpc as rpc
+
+import updraft.distributed.optim  # noqa: F401
+
+PR_SET_PDEATHSIG = 1
+# Whether a process has ended, which stays to be asked again.
+ENDED = os.WEXITED | os.WNOHANG | os.WNOWAIT
 
 
 def agent(store, faults):
@@ -23,17 +35,28 @@ def agent(store, faults):
     return backend, options
 
 
-def main(store, rank, world, faults):
-    answers = os.fdopen(os.dup(1), "w")
-    # What is printed does not get among the answers.
-    os.dup2(2, 1)
+def join(store, rank, world, faults):
     name = "client" if rank == 0 else f"worker{rank}"
     backend, options = agent(store, faults)
     rpc.init_rpc(name, backend, rank=rank, world_size=world, rpc_backend_options=options)
-    if rank > 0:
-        rpc.shutdown()
-        return
-    answer(answers, None)
+
+
+def main(store, world, faults):
+    workers = []
+    for rank in range(1, world):
+        worker = os.fork()
+        if worker == 0:
+            # A worker whose client is killed does not stay.
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            join(store, rank, world, faults)
+            rpc.shutdown()
+            return
+        workers.append(worker)
+    answers = os.fdopen(os.dup(1), "w")
+    # What is printed does not get among the answers.
+    os.dup2(2, 1)
+    join(store, 0, world, faults)
+    answer(answers, workers, None)
     for line in sys.stdin:
         task = json.loads(line)
         try:
@@ -43,13 +66,15 @@ def main(store, rank, world, faults):
             complaint = None
         except BaseException:
             complaint = traceback.format_exc()
-        answer(answers, complaint)
+        answer(answers, workers, complaint)
 
 
-def answer(answers, complaint):
-    answers.write(json.dumps(complaint) + "\n")
+def answer(answers, workers, complaint):
+    """Says what went wrong, and whether the world is still whole."""
+    whole = all(os.waitid(os.P_PID, worker, ENDED) is None for worker in workers)
+    answers.write(json.dumps([complaint, whole]) + "\n")
     answers.flush()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), json.loads(sys.argv[4]))
+    main(sys.argv[1], int(sys.argv[2]), json.loads(sys.argv[3]))

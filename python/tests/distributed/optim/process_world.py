@@ -29,16 +29,14 @@ class World:
             PYTHONPATH=os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")]),
         )
         program = [sys.executable, "-W", "ignore", str(HERE / "member.py"), str(folder / "store")]
-        self.members = [
-            subprocess.Popen(
-                [*program, str(rank), str(WORLD), json.dumps(faults)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-                env=environment,
-            )
-            for rank in range(WORLD)
-        ]
+        self.client = subprocess.Popen(
+            [*program, str(WORLD), json.dumps(faults)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        self.whole = True
         self.answer()
 
     def run(self, path, name, folder, given):
@@ -49,23 +47,23 @@ class World:
             "folder": str(folder),
             "given": given,
         }
-        self.members[0].stdin.write(json.dumps(task) + "\n")
-        self.members[0].stdin.flush()
+        self.client.stdin.write(json.dumps(task) + "\n")
+        self.client.stdin.flush()
         return self.answer()
 
     def answer(self):
-        client = self.members[0].stdout
-        ready, _, _ = select.select([client], [], [], TIMEOUT)
-        line = client.readline() if ready else ""
+        answers = self.client.stdout
+        ready, _, _ = select.select([answers], [], [], TIMEOUT)
+        line = answers.readline() if ready else ""
         if not line:
             self.stop()
             return "the client has ended" if ready else "the client has not answered in time"
-        return json.loads(line)
+        complaint, self.whole = json.loads(line)
+        return complaint
 
     def stop(self):
-        for member in self.members:
-            member.kill()
-            member.wait()
+        self.client.kill()
+        self.client.wait()
 
     def alive(self):
-        return all(member.poll() is None for member in self.members)
+        return self.whole and self.client.poll() is None
