@@ -20,7 +20,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 /// Pairs of a base and an exponent: any bits; results over the whole range; bases near 1 with large
-/// exponents; small integers.
+/// exponents; results that are the largest denormals; small integers.
 template <typename Real>
 void fill(std::vector<Real> &x, std::vector<Real> &y, int round, std::mt19937_64 &random) {
   using Limits = std::numeric_limits<Real>;
@@ -48,6 +48,11 @@ void fill(std::vector<Real> &x, std::vector<Real> &y, int round, std::mt19937_64
       y[i] = static_cast<Real>(unit(random) * Limits::max_exponent * 0.7 /
                                std::max(std::fabs(std::log(std::fabs(double(x[i])))), 1e-20));
       break;
+    case 3:
+      x[i] = static_cast<Real>(std::exp2(unit(random) * (Limits::max_exponent - 1)));
+      y[i] = static_cast<Real>((Limits::min_exponent - 1.5 + unit(random) / 2) /
+                               std::log2(double(x[i])));
+      break;
     default:
       x[i] = static_cast<Real>(int(random() % 41) - 20);
       y[i] = static_cast<Real>((int(random() % 81) - 40) / 2.0);
@@ -60,7 +65,7 @@ template <typename Real> LargestError<Real> measure() {
   std::mt19937_64 random(2);
   LargestError<Real> largest;
   std::vector<Real> x(chunk), y(chunk), results(chunk);
-  for (int round = 0; round < 4; ++round) {
+  for (int round = 0; round < 5; ++round) {
     fill(x, y, round, random);
     results = x;
     compiled.apply(results, y);
