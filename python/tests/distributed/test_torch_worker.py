@@ -159,6 +159,22 @@ def test_a_client_that_goes_away(start):
     assert f"error: lost the world at localhost:{port}: " in err
 
 
+def test_a_client_that_dies_within_a_context(start):
+    """And has no store: the worker serves another as before."""
+    port = free_port()
+    worker = start(port, 0, PROGRAM, "--name=ps", WORLD_SIZE="3")
+    dying, surviving = [
+        start(port, rank, sys.executable, CLIENT, what, WORLD_SIZE="3")
+        for rank, what in ((1, "die within a context"), (2, "survive"))
+    ]
+    assert surviving.stdout.readline() == "joined\n"
+    code, _, err = outcome(dying)
+    assert code == 0, err
+    out, err = surviving.communicate("go on\n", timeout=LIMIT)
+    assert (surviving.returncode, out) == (0, "stepped\n"), err
+    assert worker.poll() is None
+
+
 def test_a_worker_that_is_stopped(start):
     port = free_port()
     worker = start(port, 1, PROGRAM, "--name=ps")

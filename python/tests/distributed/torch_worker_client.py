@@ -20,7 +20,7 @@ from torch.nn import functional
 
 import updraft
 from updraft import distributed
-from updraft.distributed.optim import DistributedOptimizer
+from updraft.distributed.optim import DistributedOptimizer, collect_parameters, parameter_rrefs
 
 PS = "ps"
 
@@ -92,6 +92,97 @@ def check_training_equals_local_adamw():
 
 def check_training_equals_local_torch():
     train_both("sgd", torch.optim.SGD, torch.optim.SGD, lr=0.05, momentum=0.9, nesterov=True)
+
+
+def step_both(remote, rrefs, local, params):
+    """Steps two times there and here with the same gradients; asserts that no bit is different."""
+    for factor in (1.0, -0.25):
+        inputs = torch.tensor([[0.5, -2.0, 1.5]]) * factor
+        with dist_autograd.context() as context:
+            outputs = [distributed.call(PS, "linear", inputs, rref) for rref in rrefs]
+            dist_autograd.backward(context, [torch.cat(outputs, 1).sum()])
+            remote.step(context)
+        local.zero_grad()
+        torch.cat([functional.linear(inputs, param) for param in params], 1).sum().backward()
+        local.step()
+        for rref, param in zip(rrefs, params, strict=True):
+            assert torch.equal(rref.to_here(), param)
+
+
+def held(prefix):
+    """Two parameters there, and the same here."""
+    torch.manual_seed(2)
+    params = [torch.nn.Parameter(torch.randn(rows, 3)) for rows in (2, 4)]
+    rrefs = [
+        distributed.hold_parameter(PS, f"{prefix}.{number}", param)
+        for number, param in enumerate(params)
+    ]
+    return rrefs, params
+
+
+def check_states_go_there_and_back():
+    rrefs, params = held("states")
+    kind, options = updraft.optim.AdamW, {"lr": 0.05, "weight_decay": 0.1}
+    remote, local = DistributedOptimizer(kind, rrefs, **options), kind(params, **options)
+    assert remote.state_dict()["state"] == {}
+    step_both(remote, rrefs, local, params)
+    saved, expected = remote.state_dict(), local.state_dict()
+    assert saved["state"].keys() == expected["state"].keys()
+    for number, states in expected["state"].items():
+        assert [*saved["state"][number]] == [*states]
+        for name, value in states.items():
+            assert torch.equal(saved["state"][number][name], value), name
+    # From there, and from here.
+    for given in (saved, expected):
+        other = DistributedOptimizer(kind, rrefs, lr=1.0)
+        other.load_state_dict(given)
+        again = kind(params, lr=1.0)
+        again.load_state_dict(expected)
+        step_both(other, rrefs, again, params)
+
+
+def check_states_that_are_refused():
+    rrefs, _ = held("refused")
+    optimizer = DistributedOptimizer(updraft.optim.AdamW, rrefs)
+    saved = optimizer.state_dict()
+    saved["state"] = {1: {"step": torch.tensor(3.0), "exp_avg": torch.zeros(4, 3)}}
+    fails(
+        ValueError,
+        "states are not loaded on `ps`: parameter 1 has no state `exp_avg_sq`; the rule `AdamW` "
+        "steps with all of its states or with none",
+        optimizer.load_state_dict,
+        saved,
+    )
+    assert optimizer.state_dict()["state"] == {}
+
+
+def check_a_flag_that_changes():
+    rrefs, params = held("flag")
+    remote = DistributedOptimizer(torch.optim.SGD, rrefs, lr=0.05)
+    local = torch.optim.SGD(params, lr=0.05)
+    for momentum in (0.0, 0.9, 0.0, 0.9):
+        for optimizer in (remote, local):
+            optimizer.param_groups[0]["momentum"] = momentum
+        step_both(remote, rrefs, local, params)
+
+
+def check_parameters_are_collected():
+    rrefs, params = held("collected")
+    here = torch.nn.Linear(2, 3)
+    own = parameter_rrefs(here)
+    found = collect_parameters([rrefs[1], *own, rrefs[0]])
+    for value, expected in zip(found, [params[1], *here.parameters(), params[0]], strict=True):
+        assert torch.equal(value, expected)
+        assert not value.requires_grad
+    found[0].zero_()
+    assert torch.equal(rrefs[1].to_here(), params[1])
+    fails(
+        NotImplementedError,
+        r"there are no parameters of a module on `ps`: this worker has no Python and cannot call "
+        r"Python functions; call one that is .*",
+        parameter_rrefs,
+        rrefs[0],
+    )
 
 
 def check_a_rule_is_compiled_there():
@@ -370,6 +461,29 @@ def share():
     assert distributed.lock_wait(PS) >= 0
 
 
+def within_a_context(finish):
+    """Makes gradients of a parameter that two clients share, for what finishes the context."""
+    rref = distributed.hold_parameter(PS, "survivor", torch.zeros(2, 4))
+    optimizer = DistributedOptimizer(torch.optim.SGD, [rref], lr=1.0)
+    with dist_autograd.context() as context:
+        outputs = distributed.call(PS, "linear", torch.ones(1, 4), rref)
+        dist_autograd.backward(context, [outputs.sum()])
+        finish(optimizer, context)
+    return rref
+
+
+def survive():
+    """Steps what the other client has left, when it has ended."""
+    print("joined", flush=True)
+    sys.stdin.readline()
+    for _ in range(3):
+        rref = within_a_context(DistributedOptimizer.step)
+    assert torch.equal(rref.to_here(), torch.full((2, 4), -3.0))
+    print("stepped", flush=True)
+    # The other cannot leave with this one.
+    os._exit(0)
+
+
 def join():
     rank = int(os.environ["RANK"])
     rpc.init_rpc(
@@ -405,6 +519,11 @@ if __name__ == "__main__":
         except RuntimeError as error:
             print(type(error).__name__, flush=True)
         os._exit(0)
+    if sys.argv[1:] == ["die within a context"]:
+        # It is open on the worker as well.
+        within_a_context(lambda optimizer, context: os._exit(0))
+    if sys.argv[1:] == ["survive"]:
+        survive()
     if sys.argv[1:] == ["share"]:
         share()
     results = run_checks() if not sys.argv[1:] else {}

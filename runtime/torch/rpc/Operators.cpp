@@ -82,6 +82,17 @@ int64_t loadStates(int64_t number, const c10::Dict<std::string, at::Tensor> &sta
   });
 }
 
+std::vector<at::Tensor> copies(const std::vector<int64_t> &createdOn,
+                               const std::vector<int64_t> &localIds,
+                               const std::vector<int64_t> &numbers) {
+  return answering([&] {
+    std::vector<std::string> names;
+    for (int64_t number : numbers)
+      names.push_back("parameter " + std::to_string(number));
+    return copiesOf(ownedTensors(createdOn, localIds, usualWait(), names));
+  });
+}
+
 int64_t release(int64_t number) {
   return answering([&] {
     optimizers().release(number);
@@ -105,6 +116,8 @@ TORCH_LIBRARY_FRAGMENT(aten, library) {
   library.def("_updraft_1_load_states(int optimizer, Dict(str, Tensor) states, str[] optional) "
               "-> int",
               loadStates);
+  library.def("_updraft_1_copies(int[] created_on, int[] local_ids, int[] numbers) -> Tensor[]",
+              copies);
   library.def("_updraft_1_release(int optimizer) -> int", release);
   library.def("_updraft_1_lock_wait() -> int", updraft::dist::lockWait);
 }

@@ -3,7 +3,9 @@
 #include "runtime/torch/rpc/RemoteParameters.h"
 
 #include "runtime/torch/rpc/Answer.h"
+#include "runtime/torch/rpc/TensorLocks.h"
 
+#include <c10/core/GradMode.h>
 #include <torch/csrc/distributed/rpc/rref_context.h>
 #include <torch/csrc/distributed/rpc/rref_impl.h>
 
@@ -11,9 +13,11 @@
 #include <fmt/format.h>
 #include <future>
 #include <memory>
+#include <numeric>
 #include <optional>
 
 using namespace updraft::torch_adapter;
+namespace dist = updraft::dist;
 namespace rpc = torch::distributed::rpc;
 
 RRefNumber updraft::torch_adapter::numberOf(const c10::IValue &value) {
@@ -89,6 +93,19 @@ updraft::torch_adapter::ownedTensors(const std::vector<int64_t> &createdOn,
     tensors.push_back(tensorOf(owner->getValue(), names[i]));
   }
   return tensors;
+}
+
+std::vector<at::Tensor> updraft::torch_adapter::copiesOf(const std::vector<at::Tensor> &tensors) {
+  c10::NoGradGuard unrecorded;
+  std::vector<size_t> all(tensors.size());
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<at::Tensor> copies;
+  copies.reserve(tensors.size());
+  const dist::StorageLocks locks(memoryOf(tensors));
+  const dist::StorageLocks::Guard exclusive(locks, all);
+  for (const at::Tensor &tensor : tensors)
+    copies.push_back(tensor.detach().clone());
+  return copies;
 }
 
 double updraft::torch_adapter::usualWait() {

@@ -30,6 +30,9 @@ std::vector<at::Tensor> ownedTensors(const std::vector<int64_t> &createdOn,
                                      const std::vector<int64_t> &localIds, double seconds,
                                      const std::vector<std::string> &names);
 
+/// Copies, which no step changes, of what all of them are at one time.
+std::vector<at::Tensor> copiesOf(const std::vector<at::Tensor> &tensors);
+
 /// How long a request that does not say so waits: most of what this worker's own calls may take.
 double usualWait();
 

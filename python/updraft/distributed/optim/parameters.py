@@ -7,7 +7,9 @@ import torch
 import torch.distributed.rpc as rpc
 from torch._C._distributed_rpc import PyRRef
 
-from .outcomes import gathered
+from ..backend import has_joined
+from . import operators
+from .outcomes import begun, gathered
 
 
 def _references(module: torch.nn.Module) -> "list[PyRRef[Any]]":
@@ -22,7 +24,8 @@ def parameter_rrefs(*modules: Any) -> "list[PyRRef[Any]]":
     """Returns references to all parameters of modules, for `DistributedOptimizer`.
 
     Args:
-        modules: references to modules of any workers, or modules of this one.
+        modules: references to modules of any workers, or modules of this one. A worker without
+            Python has none: `updraft.distributed.parameter` makes references to what it holds.
 
     Example:
         >>> from updraft.distributed.optim import parameter_rrefs
@@ -35,7 +38,9 @@ def parameter_rrefs(*modules: Any) -> "list[PyRRef[Any]]":
         if isinstance(module, torch.nn.Module):
             found += _references(module)
         elif isinstance(module, PyRRef):
-            found += rpc.rpc_sync(module.owner(), _references_of, args=(module,))
+            name = module.owner_name()
+            future = rpc.rpc_async(name, _references_of, args=(module,))
+            found += gathered({name: future}, "there are no parameters of a module on")[name]
         else:
             raise TypeError(f"a module is {type(module)}; give modules, or references to modules")
     return found
@@ -43,6 +48,18 @@ def parameter_rrefs(*modules: Any) -> "list[PyRRef[Any]]":
 
 def _values(rrefs: "list[PyRRef[Any]]") -> list[torch.Tensor]:
     return [rref.local_value().detach() for rref in rrefs]
+
+
+def _values_of(name: str, rrefs: "list[PyRRef[Any]]", numbers: list[int]) -> Any:
+    """Asks a worker for the values of its parameters; the future has them."""
+    if not has_joined() or name == rpc.get_worker_info().name:
+        return rpc.rpc_async(name, _values, args=(rrefs,))
+    # A worker of such a world may have no Python.
+    references = [operators.reference(rref) for rref in rrefs]
+    created_on = [worker for worker, _ in references]
+    local_ids = [local_id for _, local_id in references]
+    owner = rrefs[0].owner()
+    return operators.call(owner, "copies", created_on, local_ids, numbers, timeout=-1.0)
 
 
 def collect_parameters(rrefs: "Iterable[PyRRef[Any]]") -> list[torch.Tensor]:
@@ -66,7 +83,7 @@ def collect_parameters(rrefs: "Iterable[PyRRef[Any]]") -> list[torch.Tensor]:
         by_worker.setdefault(rref.owner_name(), []).append(number)
     answers = gathered(
         {
-            name: rpc.rpc_async(name, _values, args=([rrefs[number] for number in numbers],))
+            name: begun(_values_of, name, [rrefs[number] for number in numbers], numbers)
             for name, numbers in by_worker.items()
         },
         "there are no parameters from",
@@ -74,5 +91,5 @@ def collect_parameters(rrefs: "Iterable[PyRRef[Any]]") -> list[torch.Tensor]:
     values: dict[int, torch.Tensor] = {}
     for name, numbers in by_worker.items():
         # What is this worker's own comes as it is.
-        values |= zip(numbers, (value.clone() for value in answers[name]), strict=True)
+        values |= zip(numbers, (value.detach().clone() for value in answers[name]), strict=True)
     return [values[number] for number in range(len(rrefs))]
