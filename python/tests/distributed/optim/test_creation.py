@@ -1,7 +1,12 @@
 """Optimizers are made on all workers at the same time, or on none."""
 
+import contextlib
+import json
+import os
+import pathlib
 import secrets
 import threading
+import time
 import warnings
 
 import pytest
@@ -10,7 +15,8 @@ import torch.distributed.rpc as rpc
 from clients import on_client
 from remote_models import parameters
 
-from updraft.distributed.optim import DistributedOptimizer
+from updraft import _updraft
+from updraft.distributed.optim import DistributedOptimizer, Options, eager_optimizer
 from updraft.distributed.optim.remote import RemoteOptimizer
 
 _made = threading.Event()
@@ -42,11 +48,9 @@ def test_all_at_the_same_time():
         DistributedOptimizer(Meeting, [*parameters("worker1", (3,)), *parameters("worker2", (3,))])
 
 
-@on_client
-def test_all_that_fail_are_named_and_nothing_stays():
-    good = parameters("worker1", (3,))
-    bad = rpc.remote("worker2", torch.add, args=(torch.ones(2, requires_grad=True), 1))
-    here = rpc.RRef(torch.ones(2, requires_grad=True) + 1)
+@contextlib.contextmanager
+def recorded():
+    """Collects the numbers of the optimizers that are asked for."""
     numbers = []
     original = secrets.randbits
 
@@ -56,10 +60,18 @@ def test_all_that_fail_are_named_and_nothing_stays():
 
     secrets.randbits = recorded
     try:
-        with pytest.raises(ValueError, match="is not a leaf") as caught:
-            DistributedOptimizer(torch.optim.SGD, [here, *good, bad])
+        yield numbers
     finally:
         secrets.randbits = original
+
+
+@on_client
+def test_all_that_fail_are_named_and_nothing_stays():
+    good = parameters("worker1", (3,))
+    bad = rpc.remote("worker2", torch.add, args=(torch.ones(2, requires_grad=True), 1))
+    here = rpc.RRef(torch.ones(2, requires_grad=True) + 1)
+    with recorded() as numbers, pytest.raises(ValueError, match="is not a leaf") as caught:
+        DistributedOptimizer(torch.optim.SGD, [here, *good, bad])
     text = str(caught.value)
     assert "no optimizer was made on `worker2`: parameter 2 is not a leaf" in text, text
     assert "no optimizer was made on `client`: parameter 0 is not a leaf" in text, text
@@ -78,3 +90,81 @@ def test_all_that_fail_are_named_and_nothing_stays():
                     break
             else:
                 raise AssertionError("an optimizer has stayed")
+
+
+class FailsOnOne(torch.optim.Optimizer):
+    """Is made on `worker2`, and then fails on `worker1`."""
+
+    def __init__(self, params, *, dies=False):
+        super().__init__(params, {})
+        here = rpc.get_worker_info().name
+        if here == "worker2":
+            _made.set()
+        if here == "worker1":
+            assert rpc.rpc_sync("worker2", wait_until_made, timeout=60)
+            if dies:
+                os._exit(1)
+            raise RuntimeError("it is made on all workers but this one")
+
+    def step(self):
+        """Steps nothing."""
+
+
+def forget_that_it_was_made():
+    _made.clear()
+
+
+def is_made(number):
+    return eager_optimizer._optimizers.known(number) is not None
+
+
+def made_on_none(text, **options):
+    """Asserts that a class that fails on one worker does so with a text, and stays on none."""
+    rpc.rpc_sync("worker2", forget_that_it_was_made)
+    rrefs = [*parameters("worker1", (3,)), *parameters("worker2", (3,))]
+    with warnings.catch_warnings(), recorded() as numbers, pytest.raises(RuntimeError) as caught:
+        warnings.simplefilter("ignore")
+        DistributedOptimizer(FailsOnOne, rrefs, **options, options=Options(timeout=30.0))
+    assert str(caught.value).startswith(text), caught.value
+    assert "worker2" not in str(caught.value)
+    assert len(numbers) == 2
+    # A release is not waited for.
+    end = time.monotonic() + 60
+    while any(rpc.rpc_sync("worker2", is_made, args=(number,)) for number in numbers):
+        assert time.monotonic() < end
+
+
+@on_client
+def test_a_class_in_python_that_fails_on_one_worker_stays_on_none():
+    made_on_none("no optimizer was made on `worker1`: it is made on all workers but this one")
+
+
+@on_client
+def test_a_worker_that_dies_in_a_constructor_is_named_and_the_others_keep_nothing():
+    made_on_none("no optimizer was made on `worker1`: ", dies=True)
+
+
+def files_of_the_cache():
+    """The files of compiled rules, and what tells that one was written anew."""
+    folder = pathlib.Path(json.loads(_updraft.environment())["cache"]["folder"])
+    return {
+        str(path): (path.stat().st_ino, path.stat().st_size)
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+@on_client
+def test_a_rule_is_compiled_once(folder):
+    # Of which there is no other.
+    path = folder / "once.upd"
+    factor = secrets.randbits(40)
+    path.write_text(f"rule Once() {{ update(param, grad) {{ next param = param * {factor} }} }}")
+    rrefs = parameters("worker1", (3,), (3,))
+    before = rpc.rpc_sync("worker1", files_of_the_cache)
+    DistributedOptimizer(path, rrefs[:1])
+    after_one = rpc.rpc_sync("worker1", files_of_the_cache)
+    assert after_one.keys() > before.keys()
+    for _ in range(3):
+        DistributedOptimizer(path, rrefs[1:])
+    assert rpc.rpc_sync("worker1", files_of_the_cache) == after_one

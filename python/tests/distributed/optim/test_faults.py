@@ -3,16 +3,30 @@
 import os
 import threading
 import time
+import unittest
 
 import pytest
 import torch
 import torch.distributed.autograd as dist_autograd
 import torch.distributed.rpc as rpc
 from clients import on_client
-from remote_models import backward, give_up_locks, gradients, hold_locks, parameters
+from remote_models import (
+    backward,
+    give_up_locks,
+    gradients,
+    hold_locks,
+    ones,
+    open_contexts,
+    parameters,
+)
 
 from updraft.distributed.optim import DistributedOptimizer, Options, compiled_execution
 from updraft.distributed.optim.remote import RemoteOptimizer
+
+
+def logged():
+    """Collects what the optimizer logs, of which there is something."""
+    return unittest.TestCase().assertLogs("updraft.distributed.optim", "DEBUG")
 
 
 @on_client
@@ -30,7 +44,13 @@ def test_a_step_that_was_late_is_not_done_twice():
         assert text.startswith("it is not known whether there was a step on `worker1`: "), text
         assert text.endswith("; what was asked for is done on `worker2`"), text
         rpc.rpc_sync("worker1", give_up_locks)
-        optimizer.step(context)
+        with logged() as logs:
+            optimizer.step(context)
+    assert logs.output == [
+        "WARNING:updraft.distributed.optim.distributed_optimizer:"
+        f"context {context} was applied before on `worker1`, `worker2`, which this step has left "
+        "as it was"
+    ], logs.output
     for rref, start, grad in zip(rrefs, before, held, strict=True):
         assert torch.equal(rref.to_here(), start - grad)
 
@@ -57,6 +77,92 @@ def test_a_worker_that_is_gone_is_named_and_the_others_step():
         assert torch.equal(rrefs[1].to_here(), before - held)
     with pytest.raises(RuntimeError, match="`worker1`"):
         DistributedOptimizer(torch.optim.SGD, rrefs, options=Options(timeout=5.0))
+
+
+@on_client
+def test_a_worker_that_dies_in_a_step_is_named_and_the_others_finish():
+    timeout = 60.0
+    rrefs = [*parameters("worker1", (3,)), *parameters("worker2", (4,))]
+    before = rrefs[1].to_here().clone()
+    optimizer = DistributedOptimizer(
+        torch.optim.SGD, rrefs, lr=1.0, options=Options(timeout=timeout)
+    )
+    with dist_autograd.context() as context:
+        backward(context, rrefs)
+        held = gradients(context, rrefs)[1]
+        rpc.rpc_sync("worker1", hold_locks, args=(rrefs[0],))
+        texts = []
+
+        def step():
+            with pytest.raises(RuntimeError) as caught:
+                optimizer.step(context)
+            texts.append(str(caught.value))
+
+        stepping = threading.Thread(target=step)
+        begin = time.monotonic()
+        stepping.start()
+        # Requests of a client to a worker arrive in their order, and that of the other comes later.
+        while torch.equal(rrefs[1].to_here(), before):
+            assert time.monotonic() < begin + timeout / 2
+        assert stepping.is_alive()
+        rpc.rpc_async("worker1", end)
+        stepping.join(timeout / 2)
+        (text,) = texts
+        assert text.startswith("it is not known whether there was a step on `worker1`: "), text
+        assert text.endswith("; what was asked for is done on `worker2`"), text
+        assert torch.equal(rrefs[1].to_here(), before - held)
+        with pytest.raises(RuntimeError, match=r"^it is not known .* `worker1`: ") as caught:
+            optimizer.step(context)
+        assert str(caught.value).endswith("; what was asked for is done on `worker2`")
+        assert torch.equal(rrefs[1].to_here(), before - held)
+
+
+def die_within_contexts(rref):
+    """Ends this process, which has stepped a parameter in one context, and not yet in another."""
+    optimizer = DistributedOptimizer(torch.optim.SGD, [rref], lr=1.0)
+    all_ready = threading.Barrier(3)
+
+    def stay(steps):
+        with dist_autograd.context() as context:
+            backward(context, [rref], of=ones)
+            if steps:
+                optimizer.step(context)
+            all_ready.wait(30)
+            threading.Event().wait()
+
+    for steps in (True, False):
+        threading.Thread(target=stay, args=(steps,), daemon=True).start()
+    all_ready.wait(30)
+    os._exit(1)
+
+
+def wait_for_contexts(count):
+    """Waits until as many are open on `worker1`."""
+    end_at = time.monotonic() + 60
+    while (found := rpc.rpc_sync("worker1", open_contexts)) != count:
+        assert time.monotonic() < end_at, found
+        time.sleep(0.1)
+
+
+@on_client
+def test_a_client_that_dies_within_contexts_leaves_others_exact():
+    (rref,) = parameters("worker1", (3,))
+    before = rref.to_here().clone()
+    optimizer = DistributedOptimizer(torch.optim.SGD, [rref], lr=1.0)
+    wait_for_contexts(0)
+    with dist_autograd.context() as begun_before:
+        backward(begun_before, [rref], of=ones)
+        # Another client of the same worker, which hosts nothing that a third needs.
+        with pytest.raises(RuntimeError):
+            rpc.rpc_sync("worker2", die_within_contexts, args=(rref,))
+        optimizer.step(begun_before)
+    for _ in range(5):
+        with dist_autograd.context() as context:
+            backward(context, [rref], of=ones)
+            optimizer.step(context)
+    torch.testing.assert_close(rref.to_here(), before - (1 + 1 + 5), rtol=0, atol=1e-6)
+    # A client closes what it has opened; there stay those of the one that is gone.
+    wait_for_contexts(2)
 
 
 @on_client

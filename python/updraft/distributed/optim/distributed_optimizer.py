@@ -1,6 +1,7 @@
 """An optimizer of parameters that lie on other workers."""
 
 import contextlib
+import logging
 import threading
 import warnings
 import weakref
@@ -15,7 +16,7 @@ from torch._C._distributed_rpc import PyRRef
 from ...optim.correspondence import Group
 from .contexts import ContextTable, Turns
 from .options import Options
-from .outcomes import gathered
+from .outcomes import ALREADY_APPLIED, gathered
 from .references import require_references
 from .registry import functional_optim_map
 from .remote import RemoteOptimizer, made_remotes
@@ -29,6 +30,8 @@ from .state_dicts import (
     split_states,
     unpacked_states,
 )
+
+_log = logging.getLogger(__name__)
 
 
 class DistributedOptimizer(torch.optim.Optimizer):
@@ -209,7 +212,8 @@ class DistributedOptimizer(torch.optim.Optimizer):
         """Applies the gradients of a context, on every worker that has some.
 
         Returns when every worker has answered. A worker applies a context once: after an error a
-        step may be tried again, and does what was not done.
+        step may be tried again, and does what was not done; it logs a warning that names the
+        workers on which it was done before.
 
         Raises:
             TypeError: `context_id` is no number.
@@ -247,6 +251,13 @@ class DistributedOptimizer(torch.optim.Optimizer):
                 unknown="it is not known whether there was a step on",
                 partly="a step began and failed, so that what it has done is not known, on",
                 done="what was asked for is done on",
+            )
+        before_now = [f"`{name}`" for name, count in counts.items() if count == ALREADY_APPLIED]
+        if before_now:
+            _log.warning(
+                "context %d was applied before on %s, which this step has left as it was",
+                context_id,
+                ", ".join(before_now),
             )
         if any(counts.values()):
             self._applied[context_id] = before + 1

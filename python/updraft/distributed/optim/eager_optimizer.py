@@ -14,10 +14,8 @@ from ...optim.adapter import StorageLocks
 from ...optim.stand_ins import local_part
 from .contexts import ContextTable
 from .eager_steppers import EagerStepper, FunctionalStepper, OptimizerStepper
-from .outcomes import PartlyAppliedError
+from .outcomes import ALREADY_APPLIED, PartlyAppliedError
 
-#: What a step returns instead of a number of parameters.
-ALREADY_APPLIED = -1
 # Of numbers that are released before they are made, how many are remembered.
 _RELEASED = 1 << 14
 

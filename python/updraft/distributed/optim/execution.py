@@ -72,7 +72,7 @@ class Execution(Protocol):
 
     def step(self, remote: RemoteOptimizer, arguments: Any, context_id: int, before: int) -> Any:
         """Applies a context that was applied `before` times; the future has the number of
-        parameters that were stepped, or -1 if it was applied more often.
+        parameters that were stepped, or `ALREADY_APPLIED` if it was applied more often.
         """
 
     def states(self, remote: RemoteOptimizer) -> Any:

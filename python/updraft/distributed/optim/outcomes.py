@@ -26,6 +26,10 @@ _TYPED = re.compile(rf"\A({'|'.join(_TYPES)}): ")
 _PYTHON = re.compile(r"\A(?:\w+: )?On WorkerInfo\([^)]*\):\n(\w+)\((.*)\)\nTraceback ", re.DOTALL)
 
 
+#: What a step returns where its context was applied already, in place of a number of parameters.
+ALREADY_APPLIED = -1
+
+
 class PartlyAppliedError(RuntimeError):
     """A step began and failed: nobody knows what it has written. The text is that of its error."""
 
