@@ -53,9 +53,10 @@ def _require_together(buckets: list[SteppedPart]) -> None:
 _CONSTANTS = (float, int, str, NoneType)
 
 
-def _is_constant(value: Any) -> bool:
+def is_constant(value: Any) -> bool:
+    """Whether a value of a parameter group never changes, and is to a rule what equals it."""
     if isinstance(value, tuple):
-        return all(map(_is_constant, value))
+        return all(map(is_constant, value))
     return isinstance(value, _CONSTANTS)
 
 
@@ -109,7 +110,7 @@ class _CompiledGroup:
     def take(self, group: Group, factor: float | None) -> None:
         """Remembers the group as one whose hyperparameters the buckets have accepted."""
         others = (value for key, value in group.items() if key != "params")
-        comparable = factor is None and all(map(_is_constant, others))
+        comparable = factor is None and all(map(is_constant, others))
         self.taken = group | {"params": self.params} if comparable else None
 
     def matches(self, first: int, group: Group, generation: int, scaled: bool) -> bool:

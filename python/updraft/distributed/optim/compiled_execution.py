@@ -1,16 +1,38 @@
 """Steps of optimizers whose rule is compiled."""
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
 from torch._C._distributed_rpc import get_rpc_timeout
 
-from ...optim.compiled import CompiledStep
+from ...optim.compiled import CompiledStep, is_constant
 from ...optim.correspondence import Group
 from .hypers import HyperReaders
 from .references import stand_ins
 from .remote import RemoteOptimizer
 from .request import request
+
+
+class _KnownGroups:
+    """Parameter groups as they were when they were looked at."""
+
+    def __init__(self, groups: Sequence[Group]) -> None:
+        self._groups = [dict(group) for group in groups]
+        #: Whether no value can change but for another that takes its place.
+        self.are_constant = all(
+            is_constant(value)
+            for group in groups
+            for name, value in group.items()
+            if name != "params"
+        )
+
+    def are(self, groups: Sequence[Group]) -> bool:
+        """Whether groups have the very same values: the usual case, and told at little cost."""
+        return self.are_constant and all(
+            [*mine] == [*group] and not any(map(operator.is_not, mine.values(), group.values()))
+            for mine, group in zip(self._groups, groups, strict=True)
+        )
 
 
 class CompiledExecution:
@@ -33,6 +55,10 @@ class CompiledExecution:
         self._hypers = HyperReaders(self._optimizer.correspondence)
         #: What the template steps each group with, now and when the workers' were made.
         self._rules = self._made_of = self._optimizer.accepted_rules()
+        #: Those with which the workers' optimizers can step.
+        self._followed: _KnownGroups | None = None
+        #: Those of the last step, its optimizers, and what they were given.
+        self._given: tuple[_KnownGroups, list[RemoteOptimizer], list[Any]] | None = None
 
     @property
     def defaults(self) -> dict[str, Any]:
@@ -75,11 +101,18 @@ class CompiledExecution:
         remote.set_buckets(answer)
 
     def follows(self, groups: Sequence[Group]) -> bool:
+        if self._followed is not None and self._followed.are(groups):
+            return True
+        # What raises leaves none.
+        self._followed = None
         # As a local optimizer does: it compiles anew where a flag has changed.
         for mine, group in zip(self._optimizer.param_groups, groups, strict=True):
             mine.update({name: value for name, value in group.items() if name != "params"})
         self._rules = self._optimizer.accepted_rules()
-        return all(rule is made for rule, made in zip(self._rules, self._made_of, strict=True))
+        if any(rule is not made for rule, made in zip(self._rules, self._made_of, strict=True)):
+            return False
+        self._followed = _KnownGroups(groups)
+        return True
 
     def made_for(self, groups: Sequence[Group]) -> None:
         self.follows(groups)
@@ -92,14 +125,20 @@ class CompiledExecution:
     def step_arguments(
         self, remotes: Sequence[RemoteOptimizer], groups: Sequence[Group]
     ) -> list[Any]:
+        if self._given is not None:
+            known, known_remotes, given = self._given
+            if known.are(groups) and known_remotes == remotes:
+                return given
         buckets = {bucket for remote in remotes for bucket in remote.buckets}
         values = {
             (group, storage): [*self._hypers.read(groups[group], storage).values()]
             for group, storage in buckets
         }
-        return [
+        given = [
             [value for bucket in remote.buckets for value in values[bucket]] for remote in remotes
         ]
+        self._given = _KnownGroups(groups), [*remotes], given
+        return given
 
     def step(self, remote: RemoteOptimizer, arguments: Any, context_id: int, before: int) -> Any:
         return remote.call("step", context_id, before, arguments, timeout=remote.timeout)

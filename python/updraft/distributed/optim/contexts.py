@@ -1,18 +1,17 @@
 """What is of each context: values, such as how often one was applied, and turns."""
 
 import contextlib
-import itertools
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from torch._C._distributed_autograd import _is_valid_context
+from torch._C._distributed_autograd import _get_debug_info, _is_valid_context
 
 Value = TypeVar("Value")
 
-# More than the one that may be added, so that those of contexts that are gone get fewer.
-_LOOKS = 4
+# That many are kept without a look at them.
+_FEW = 64
 
 
 def _is_open(context_id: int) -> bool:
@@ -31,7 +30,9 @@ class ContextTable(Generic[Value]):
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        #: The newest is the last.
         self._values: dict[int, Value] = {}
+        self._limit = _FEW
 
     def get(self, context_id: int, default: Value) -> Value:
         with self._lock:
@@ -39,12 +40,24 @@ class ContextTable(Generic[Value]):
 
     def __setitem__(self, context_id: int, value: Value) -> None:
         with self._lock:
+            self._values.pop(context_id, None)
             self._values[context_id] = value
-            # Dicts go from the oldest entry, behind which those are put that were looked at.
-            for known in [*itertools.islice(self._values, _LOOKS)]:
-                of_known = self._values.pop(known)
-                if _is_open(known):
-                    self._values[known] = of_known
+            if len(self._values) > self._limit:
+                self._forget_closed()
+
+    def _forget_closed(self) -> None:
+        """Each look at all is paid for by as many that were added since the last one."""
+        # That one is closed torch says by an exception, which takes longer than all else here: the
+        # newest are looked at first, and when as many are open as there are, the others are closed.
+        open_contexts = int(_get_debug_info()["num_autograd_contexts"])
+        still_open: list[int] = []
+        for known in reversed(self._values):
+            if len(still_open) == open_contexts:
+                break
+            if _is_open(known):
+                still_open.append(known)
+        self._values = {known: self._values[known] for known in reversed(still_open)}
+        self._limit = 2 * len(self._values) + _FEW
 
     def __len__(self) -> int:
         return len(self._values)
