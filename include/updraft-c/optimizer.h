@@ -86,8 +86,9 @@ UPD_EXPORT upd_status upd_optimizer_step_rows(upd_optimizer *optimizer, const up
 
 /* The halves of upd_optimizer_step_rows, for a caller that steps several optimizers, all or none:
  * whatever is refused is refused by the first, which writes no parameter and no state; nothing that
- * the first has accepted is refused by the second. Gradients and indices stay where they are, and
- * as they are, until the second has returned; the arrays that list them need not.
+ * the first has accepted is refused by the second. Parameters, states, gradients and indices
+ * stay where they are, and as they are, until the second has returned; the arrays that list them
+ * need not.
  * A step that is not applied needs no undoing: parameters without states keep the memory that was
  * made for them until they step. It is given up by preparing another or by a step, refused ones
  * too, and by what sets or loads hyperparameters, states, step counts, seeds or numbers.

@@ -277,6 +277,9 @@ Status Optimizer::prepareStep(const upd_tensor *grads, size_t gradCount,
   if (hasPlan)
     if (Status status = preparePlan(grads, gradCount, listedSizes); !status.ok())
       return status;
+  for (RowsRun &run : rowsRuns)
+    if (run.isFirst() && !run.isSkipped())
+      setRowStates(run);
   prepared = hasPlan ? Prepared::PlanAndRows : Prepared::Rows;
   return {};
 }
@@ -288,8 +291,6 @@ void Optimizer::applyStep() {
   for (RowsRun &run : rowsRuns) {
     if (run.isSkipped())
       continue;
-    if (run.isFirst())
-      setRowStates(run);
     run.run(pool);
     commitRowStep(run);
   }

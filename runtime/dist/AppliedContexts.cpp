@@ -15,11 +15,13 @@ int64_t AppliedContexts::count(int64_t number, const std::shared_ptr<const void>
 
 void AppliedContexts::set(int64_t number, const std::shared_ptr<const void> &context,
                           int64_t count) {
-  auto [found, isNew] = byNumber.try_emplace(number);
+  // What needs memory comes before the first change.
+  std::list<Entry> added{{number, context, count}};
+  auto [found, isNew] = byNumber.try_emplace(number, added.begin());
   if (isNew)
-    found->second = entries.insert(entries.end(), {number, context, count});
+    entries.splice(entries.end(), added);
   else
-    *found->second = {number, context, count};
+    *found->second = std::move(added.front());
   forgetSome();
 }
 

@@ -42,15 +42,19 @@ static void prefetch(const std::vector<at::Tensor> &tensors, size_t begin, size_
 
 GroupStepper::GroupStepper(upd_rule *rule, std::vector<at::Tensor> tensors,
                            std::vector<double> initial, std::string sparse, std::string dense,
-                           bool sparseAsDense, const std::vector<int64_t> &numbers)
-    : params(std::move(tensors)), table(params), sparseRefusal(std::move(sparse)),
-      denseRefusal(std::move(dense)), sparseAsDense(sparseAsDense), known(params.size()),
-      counts(params.size()), stateOrigins(params.size()), reached(params.size()) {
+                           bool sparseAsDense, std::vector<int64_t> numbered)
+    : params(std::move(tensors)), numbers(std::move(numbered)), table(params),
+      sparseRefusal(std::move(sparse)), denseRefusal(std::move(dense)),
+      sparseAsDense(sparseAsDense), known(params.size()), counts(params.size()),
+      stateOrigins(params.size()), reached(params.size()) {
   const Library &library = Library::get();
   for (size_t i = 0; i < library.upd_rule_hyper_count(rule); ++i)
     hyperNames.push_back(library.upd_rule_hyper_name(rule, i));
   TORCH_CHECK_VALUE(initial.size() == hyperNames.size(), "there are ", initial.size(),
                     " hyperparameters; the rule has ", hyperNames.size());
+
+  TORCH_CHECK_VALUE(numbers.empty() || numbers.size() == params.size(), "there are ",
+                    numbers.size(), " numbers for ", params.size(), " parameters");
 
   std::vector<upd_hyper> values;
   values.reserve(initial.size());
@@ -130,7 +134,7 @@ void GroupStepper::readCounts() {
   for (size_t i = 0; i < params.size(); ++i) {
     if (!hasOtherCount(i))
       continue;
-    const int64_t count = asStepCount(countOf(counts[i]), static_cast<int64_t>(i));
+    const int64_t count = asStepCount(countOf(counts[i]), numberOf(i));
     check(Library::get().upd_optimizer_set_step(handle->optimizer, i, count));
     known[i] = count;
   }
@@ -148,9 +152,9 @@ void GroupStepper::takeGradient(size_t index, const at::Tensor &grad) {
     return;
   if (grad.is_sparse() && !sparseAsDense) {
     TORCH_CHECK(sparseRefusal.empty(), sparseRefusal);
-    TORCH_CHECK_VALUE(grad.sizes() == params[index].sizes(), "the gradient of parameter ", index,
-                      " is ", grad.sizes(), ", but the parameter is ", params[index].sizes(),
-                      "; give a tensor of the same shape");
+    TORCH_CHECK_VALUE(grad.sizes() == params[index].sizes(), "the gradient of parameter ",
+                      numberOf(index), " is ", grad.sizes(), ", but the parameter is ",
+                      params[index].sizes(), "; give a tensor of the same shape");
     SparseRows rows = sparseRowsOf(grad, table.sizes(index), table.strides(index));
     rowGrads.push_back(rows.of(index));
     held.push_back(std::move(rows.indices));

@@ -29,7 +29,7 @@ public:
   /// another one. Messages call parameters by `numbers`; none: by their places.
   GroupStepper(upd_rule *rule, std::vector<at::Tensor> params, std::vector<double> hypers,
                std::string sparseRefusal, std::string denseRefusal, bool sparseAsDense,
-               const std::vector<int64_t> &numbers = {});
+               std::vector<int64_t> numbers = {});
 
   /// What random numbers depend on beside the element and the step: a seed, all 64 bits of it, and
   /// the number of each parameter among those of all groups.
@@ -114,11 +114,16 @@ private:
   void readAhead(size_t begin, size_t end) const;
   bool afterStep(size_t index, bool countVersions);
   size_t checked(int64_t param) const;
+  /// What messages call a parameter by.
+  int64_t numberOf(size_t index) const {
+    return numbers.empty() ? static_cast<int64_t>(index) : numbers[index];
+  }
   void show(size_t index, const at::Tensor &state);
   bool hasMovedState(size_t index) const;
 
   std::mutex mutable mutex;
   std::vector<at::Tensor> params; ///< as the caller gave them
+  std::vector<int64_t> numbers;   ///< of parameters; none: their places
   GradientTable table;
   std::shared_ptr<Handle> handle; ///< shared with the tensors over its states
   std::vector<const char *> hyperNames;

@@ -8,7 +8,9 @@
 #include <ATen/TensorIterator.h>
 #include <ATen/ops/from_blob.h>
 
+#include <exception>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 namespace {
@@ -16,11 +18,21 @@ namespace {
 void run(void *, int32_t count, void (*task)(void *context, int32_t index), void *context) {
   if (count == 1)
     return task(context, 0);
-  std::vector<int32_t> numbers(count);
-  std::iota(numbers.begin(), numbers.end(), 0);
-  at::Tensor elements = at::from_blob(numbers.data(), {count}, at::kInt);
-  auto iterator = at::TensorIterator::borrowing_nullary_op(elements);
-  iterator.for_each(
+  std::vector<int32_t> numbers;
+  at::Tensor elements;
+  std::optional<at::TensorIterator> iterator;
+  try {
+    numbers.resize(static_cast<size_t>(count));
+    std::iota(numbers.begin(), numbers.end(), 0);
+    elements = at::from_blob(numbers.data(), {count}, at::kInt);
+    iterator.emplace(at::TensorIterator::borrowing_nullary_op(elements));
+  } catch (const std::exception &) {
+    // A step that has begun does not fail for want of memory.
+    for (int32_t i = 0; i < count; ++i)
+      task(context, i);
+    return;
+  }
+  iterator->for_each(
       [&](char **data, const int64_t *strides, int64_t size) {
         for (int64_t i = 0; i < size; ++i)
           task(context, *reinterpret_cast<int32_t *>(data[0] + i * strides[0]));

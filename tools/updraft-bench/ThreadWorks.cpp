@@ -19,7 +19,7 @@
 using namespace updraft::bench;
 
 namespace {
-/// Of what one core takes, what two may: at least so many times less.
+/// At least so many times as fast on two cores as on one.
 constexpr double fasterOnTwo = 1.6;
 
 /// CPUs that this process may use.

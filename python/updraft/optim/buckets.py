@@ -81,7 +81,8 @@ class CompiledRules:
     """Rules for several buckets that are made at the same time: of the same, one is compiled."""
 
     def __init__(self) -> None:
-        self._rules: dict[tuple[Any, ...], Rule] = {}
+        #: Beside each what it was made of, which keeps the number that stands for that.
+        self._rules: dict[tuple[Any, ...], tuple[Any, Rule]] = {}
 
     def compile(
         self,
@@ -91,10 +92,18 @@ class CompiledRules:
         scaled: bool,
     ) -> Rule:
         """Returns the rule of a correspondence for parameters of a dtype."""
-        key = (id(correspondence.rule), tuple(settings.items()), dtype, scaled)
+        key = (
+            id(correspondence.rule),
+            repr(settings),
+            repr(correspondence.storage),
+            correspondence.numerics,
+            dtype,
+            scaled,
+        )
         if key not in self._rules:
-            self._rules[key] = _compile(correspondence, settings, dtype, scaled)
-        return self._rules[key]
+            made = _compile(correspondence, settings, dtype, scaled)
+            self._rules[key] = (correspondence.rule, made)
+        return self._rules[key][1]
 
 
 def _is_count(value: Any) -> bool:

@@ -7,6 +7,7 @@
 #include "runtime/torch/TensorView.h"
 #include "runtime/torch/rpc/TensorLocks.h"
 
+#include <c10/util/ScopeExit.h>
 #include <torch/csrc/distributed/autograd/context/container.h>
 
 #include <algorithm>
@@ -149,19 +150,16 @@ std::string LocalOptimizer::parts() const {
 /// states, is refused here.
 void LocalOptimizer::prepare(const std::vector<std::vector<at::Tensor>> &grads) {
   size_t ready = 0;
-  try {
-    for (; ready < buckets.size(); ++ready)
-      TORCH_CHECK(buckets[ready].stepper->prepare(grads[ready]),
-                  "a parameter has other memory than when the optimizer was made; make another "
-                  "optimizer after `.data` of a parameter was set");
-  } catch (...) {
-    abandon(ready);
-    throw;
-  }
+  auto undo = c10::make_scope_exit([&] { abandon(0, ready); });
+  for (; ready < buckets.size(); ++ready)
+    TORCH_CHECK(buckets[ready].stepper->prepare(grads[ready]),
+                "a parameter has other memory than when the optimizer was made; make another "
+                "optimizer after `.data` of a parameter was set");
+  undo.release();
 }
 
-void LocalOptimizer::abandon(size_t count) {
-  for (size_t i = 0; i < count; ++i)
+void LocalOptimizer::abandon(size_t begin, size_t end) {
+  for (size_t i = begin; i < end; ++i)
     buckets[i].stepper->abandon();
 }
 
@@ -214,15 +212,12 @@ int64_t LocalOptimizer::step(int64_t number, int64_t before, const std::vector<d
   {
     dist::StorageLocks::Guard exclusive(locks, places);
     prepare(grads);
+    size_t applied = 0;
+    const auto rest = c10::make_scope_exit([&] { abandon(applied, buckets.size()); });
     // What needs memory comes before the first write, behind which nothing is refused.
-    try {
-      progress->applied.set(number, context, before + 1);
-    } catch (...) {
-      abandon(buckets.size());
-      throw;
-    }
-    for (Bucket &bucket : buckets)
-      bucket.stepper->apply(countVersions);
+    progress->applied.set(number, context, before + 1);
+    for (; applied < buckets.size(); ++applied)
+      buckets[applied].stepper->apply(countVersions);
   }
   return static_cast<int64_t>(places.size());
 }

@@ -67,8 +67,8 @@ private:
 
   void takeHypers(const std::vector<double> &hypers);
   void prepare(const std::vector<std::vector<at::Tensor>> &grads);
-  /// Of the first buckets, as many as are ready.
-  void abandon(size_t count);
+  /// Of the buckets that are ready, those from `begin` to before `end`.
+  void abandon(size_t begin, size_t end);
   /// Refuses a group that is stepped in parts, here or on several workers, by a rule that reduces
   /// over all of it. Its buckets are those from `first` on.
   void requireTogether(const GroupRequest &group, size_t first) const;
