@@ -1,7 +1,8 @@
 """Runs a program in the processes of a world: `forked.py COUNT [--with=MODULE…] PROGRAM…`.
 
-PROGRAM is a file or `-m MODULE`, with arguments. It is as with torchrun, except that the processes
-are forked off one that has imported torch already, which takes longer than most programs here.
+PROGRAM is a file or `-m MODULE`, with arguments. The processes find each other as with torchrun,
+but the first of them has the store, and all are forked off one that has imported torch already,
+which takes longer than most programs here.
 """
 
 import ctypes
@@ -10,8 +11,9 @@ import os
 import pathlib
 import runpy
 import signal
-import socket
 import sys
+
+from ports import free_port
 
 # With what optimizers import when the first one is made.
 import updraft.distributed.optim  # noqa: F401
@@ -19,14 +21,8 @@ import updraft.distributed.optim  # noqa: F401
 _PR_SET_PDEATHSIG = 1
 
 
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
 def be_member(rank, count, port):
-    """Sets in a process what torchrun does."""
+    """Sets in a process what it is to find the others by."""
     # Where the first process is killed, nobody stays.
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     numbers = {"RANK": rank, "WORLD_SIZE": count, "LOCAL_RANK": rank, "LOCAL_WORLD_SIZE": count}
@@ -35,15 +31,21 @@ def be_member(rank, count, port):
 
 
 def wait_for(children):
-    """Waits for all to end, and returns the exit code; when one fails, the others are ended."""
+    """Waits for all to end, and returns the exit code; when one fails, the others end soon."""
+
+    def end(*_):
+        for child in children:
+            os.kill(child, signal.SIGKILL)
+
     failed = False
+    signal.signal(signal.SIGALRM, end)
     while children:
         child, status = os.wait()
         children.remove(child)
         if status and not failed:
             failed = True
-            for other in children:
-                os.kill(other, signal.SIGKILL)
+            # Until then another may say what is wrong, where this one lost its connection to it.
+            signal.alarm(5)
     return int(failed)
 
 

@@ -6,11 +6,12 @@ import os
 import pathlib
 import re
 import signal
-import socket
 import subprocess
 import sys
 
 import pytest
+
+from .ports import free_port
 
 pytest.importorskip("torch")
 
@@ -68,12 +69,6 @@ def start_in_module(cache):
             return process
 
         yield start
-
-
-def free_port():
-    with socket.socket() as server:
-        server.bind(("localhost", 0))
-        return server.getsockname()[1]
 
 
 def outcome(process):
