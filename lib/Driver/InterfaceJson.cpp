@@ -39,6 +39,29 @@ ordered_json statesJson(PlanOp plan, PlanOp matrix) {
   return states;
 }
 
+/// The extent beyond which an element's update depends on nothing: that of what is reduced or
+/// counted, or the group if that has a state. Rows, columns and batches are of one tensor.
+Extent dependsOn(PlanOp plan, PlanOp matrix) {
+  Extent result = Extent::element;
+  auto include = [&](Extent over) {
+    if (result != Extent::group)
+      result = over == Extent::group ? Extent::group : Extent::tensor;
+  };
+  for (PlanOp each : {plan, matrix})
+    if (each)
+      each.walk([&](Operation *op) {
+        if (auto size = dyn_cast<SizeOp>(op))
+          include(size.getOver());
+        else if (auto pass = dyn_cast<PassOp>(op))
+          for (auto reduction : pass.getReductionRange())
+            include(reduction.getOver());
+      });
+  for (const PlanState &state : statesOf(plan, matrix))
+    if (state.over == Extent::group)
+      include(state.over);
+  return result;
+}
+
 ordered_json messagesOf(PlanOp plan) {
   auto messages = ordered_json::array();
   for (auto validate : plan.getBody().getOps<ValidateOp>())
@@ -156,6 +179,8 @@ std::string updraft::interfaceJson(PlanOp plan, llvm::StringRef numerics,
     if (stream.getName() == "param" || stream.getName() == "grad")
       json[stream.getName().str()] = typeName(stream.getType().getStorage());
   json["states"] = statesJson(plan, matrix);
+  if (const Extent extent = dependsOn(plan, matrix); extent != Extent::element)
+    json["depends_on"] = stringifyExtent(extent).str();
   json["hypers"] = hypersOf(plan);
   json["messages"] = messagesOf(plan);
   if (ordered_json derived = derivedJson(imported, json["messages"]); !derived.empty())

@@ -83,6 +83,18 @@ def run_steps(mesh, name, options, kind):
 CLIPPED_SGD = updraft.chain(
     updraft.transforms.clip_by_global_norm(max_norm=1.0), updraft.load("SGD")(momentum=0.9)
 )
+
+
+@updraft.rule
+def by_sizes(param, grad, lr=0.1):
+    return param - lr * grad * updraft.sqrt(updraft.size())
+
+
+@updraft.rule
+def by_group_size(param, grad, lr=0.1):
+    return param - lr * grad * updraft.sqrt(updraft.group_size())
+
+
 REDUCING = [
     "Adafactor",
     "AdaBelief",
@@ -92,6 +104,8 @@ REDUCING = [
     "Prodigy",
     "RowwiseAdagrad",
     CLIPPED_SGD,
+    by_sizes,
+    by_group_size,
 ]
 
 

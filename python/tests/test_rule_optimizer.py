@@ -272,13 +272,23 @@ def test_a_group_that_is_reduced_has_one_dtype():
     with pytest.raises(updraft.UnsupportedError) as error:
         updraft.optimizer(chain, params)
     assert str(error.value) == (
-        "the rule `clip_by_global_norm_SGD` reduces over a whole group, and one has parameters "
+        "the rule `clip_by_global_norm_SGD` depends on a whole group, and one has parameters "
         "that are stepped apart (torch.float32, torch.bfloat16); give each kind a group of its "
         "own, or clip with `updraft.optim.with_clipping`"
     )
     optimizer = updraft.optimizer(chain, [{"params": params[:1]}, {"params": params[1:]}])
     set_gradients(params, 0)
     optimizer.step()
+
+
+def test_a_group_that_is_counted_has_one_dtype():
+    @updraft.rule
+    def mean(param, grad, lr=1.0):
+        return param - lr * grad / updraft.group_size()
+
+    params = parameters()[:1] + parameters(torch.bfloat16)[1:]
+    with pytest.raises(updraft.UnsupportedError, match="`mean` depends on a whole group, and one"):
+        updraft.optimizer(mean, params)
 
 
 def test_options_that_are_refused():

@@ -47,6 +47,12 @@ StateInterface readState(InterfaceReader &reader, const Json &json) {
   return state;
 }
 
+Extent readDependence(InterfaceReader &reader, const Json &json) {
+  static constexpr const char *words[] = {"element", "tensor", "group"};
+  static constexpr Extent extents[] = {Extent::Element, Extent::Tensor, Extent::Group};
+  return extents[reader.word(json, "depends_on", words, false)];
+}
+
 RuleInterface read(InterfaceReader &reader, const Json &json) {
   RuleInterface result;
   const uint32_t version = reader.count(json, "format", ~uint32_t(0));
@@ -71,6 +77,7 @@ RuleInterface read(InterfaceReader &reader, const Json &json) {
     result.states.push_back(readState(reader, state));
     checkUnique(reader, "state", result.states.back().name, stateNames);
   }
+  result.dependsOn = readDependence(reader, json);
   for (const Json &message : reader.array(json, "messages")) {
     if (!message.is_string())
       reader.fail("`messages` holds what is not a string");

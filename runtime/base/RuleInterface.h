@@ -57,8 +57,9 @@ struct RuleInterface {
   upd_dtype param = UPD_F32;
   upd_dtype grad = UPD_F32;
   std::vector<StateInterface> states;
-  std::vector<std::string> messages; // of the requirements, in the order of `validate`'s results
-  std::vector<PlanInterface> plans;  // one for all tensors, or one for each class
+  Extent dependsOn = Extent::Element; // what an element's update does: Element, Tensor or Group
+  std::vector<std::string> messages;  // of the requirements, in the order of `validate`'s results
+  std::vector<PlanInterface> plans;   // one for all tensors, or one for each class
 
   std::vector<StreamInterface> streamsOf(const PlanInterface &plan) const;
   /// The numbers of the states over a tensor or group that the plan has.

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 using namespace updraft::run;
 using namespace updraft::runtime;
@@ -42,11 +43,10 @@ bool Batch::hasGradients() const {
                      [](const Parameter *parameter) { return parameter->grad.has_value(); });
 }
 
-bool Batch::isByGroup() const {
-  return std::any_of(description.states.begin(), description.states.end(),
-                     [](const StateInterface &state) { return state.over == Extent::Group; }) ||
-         std::any_of(description.plans.begin(), description.plans.end(),
-                     [](const PlanInterface &plan) { return !plan.groupReductions().empty(); });
+bool Batch::writesStates() const {
+  return hasGradients() ||
+         std::any_of(parameters.begin(), parameters.end(),
+                     [](const Parameter *parameter) { return !parameter->states.empty(); });
 }
 
 std::string Batch::differenceFrom(const Batch &other) const {
@@ -114,9 +114,12 @@ std::optional<upd_dtype> Batch::storageOfState(const std::string &name) const {
                                                                                : state->dtype;
 }
 
-Status Batch::prepare() {
+Status Batch::prepare(std::optional<uint64_t> seed) {
   if (Status status = create(); !status.ok())
     return status;
+  if (seed)
+    if (Status status = statusOf(upd_optimizer_set_seed(optimizer, *seed)); !status.ok())
+      return status;
   for (size_t i = 0; i < parameters.size(); ++i)
     if (Status status = restore(i); !status.ok())
       return status;

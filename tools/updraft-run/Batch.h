@@ -32,15 +32,17 @@ public:
 
   runtime::Status compile(const RunOptions &options);
   /// Makes the optimizer, and gives it what the file has.
-  runtime::Status prepare();
+  runtime::Status prepare(std::optional<uint64_t> seed);
   runtime::Status step();
   /// Copies the states that the optimizer made, and the step counts.
   runtime::Status collect();
 
   const runtime::RuleInterface &interface() const { return description; }
   bool hasGradients() const;
+  /// Some of the parameters have states, or get them.
+  bool writesStates() const;
   /// An update depends on other parameters of the group.
-  bool isByGroup() const;
+  bool isByGroup() const { return description.dependsOn == runtime::Extent::Group; }
   /// Where a tensor is stored in another way than the one of a parameter of another batch:
   /// "`param` is f32 for `a` and bf16 for `b`".
   std::string differenceFrom(const Batch &other) const;

@@ -31,7 +31,7 @@ static void fill(std::list<Batch> &batches, Parameters &parameters) {
   }
 }
 
-/// What a rule reduces over a group would be something else for each of several.
+/// What a rule reduces over a group, or counts of it, would be something else for each of several.
 static Status checkTogether(const std::list<Batch> &batches) {
   if (batches.size() < 2 || !std::next(batches.begin())->hasGradients())
     return {};
@@ -39,7 +39,7 @@ static Status checkTogether(const std::list<Batch> &batches) {
   if (found == batches.end())
     return {};
   return Status(UPD_UNSUPPORTED,
-                fmt::format("the rule `{}` reduces over a whole group, and the file has parameters "
+                fmt::format("the rule `{}` depends on a whole group, and the file has parameters "
                             "that are stepped apart ({}); store them alike, or give each kind a "
                             "file of its own",
                             found->interface().name,
@@ -51,7 +51,7 @@ static Status checkCodes(const std::list<Batch> &batches) {
   std::map<std::string, upd_dtype> codes;
   for (const Batch &batch : batches)
     for (const StateInterface &state : batch.interface().states) {
-      if (!isBlocked(state.dtype))
+      if (!isBlocked(state.dtype) || !batch.writesStates())
         continue;
       const upd_dtype other = codes.try_emplace(state.name, state.dtype).first->second;
       if (other != state.dtype)
@@ -63,7 +63,17 @@ static Status checkCodes(const std::list<Batch> &batches) {
   return {};
 }
 
-Status updraft::run::run(const RunOptions &options, Parameters &parameters) {
+/// States are of the rule that made them, even where another has some of the same names.
+static Status checkRule(const RunOptions &options, const FileContents &contents,
+                        const std::string &rule) {
+  if (contents.rule.empty() || contents.rule == rule)
+    return {};
+  return invalidArgument(
+      fmt::format("`{}` is of rule `{}`, not `{}`", options.input, contents.rule, rule));
+}
+
+Status updraft::run::run(const RunOptions &options, FileContents &contents) {
+  Parameters &parameters = contents.parameters;
   for (const auto &[name, parameter] : parameters)
     if (Status status = checkRequest(options.storage, name, parameter); !status.ok())
       return status;
@@ -72,12 +82,15 @@ Status updraft::run::run(const RunOptions &options, Parameters &parameters) {
   for (Batch &batch : batches)
     if (Status status = batch.compile(options); !status.ok())
       return status;
+  const std::string &rule = batches.front().interface().name;
+  if (Status status = checkRule(options, contents, rule); !status.ok())
+    return status;
   if (Status status = checkTogether(batches); !status.ok())
     return status;
   if (Status status = checkCodes(batches); !status.ok())
     return status;
   for (Batch &batch : batches)
-    if (Status status = batch.prepare(); !status.ok())
+    if (Status status = batch.prepare(contents.seed); !status.ok())
       return status;
   for (int64_t step = 0; step < options.steps; ++step)
     for (Batch &batch : batches)
@@ -86,5 +99,6 @@ Status updraft::run::run(const RunOptions &options, Parameters &parameters) {
   for (Batch &batch : batches)
     if (Status status = batch.collect(); !status.ok())
       return status;
+  contents.rule = rule;
   return {};
 }

@@ -9,8 +9,8 @@
 namespace updraft::run {
 
 /// Steps the parameters in place. Those whose tensors are stored alike share one compiled rule; all
-/// are validated before the first is written.
-runtime::Status run(const RunOptions &options, Parameters &parameters);
+/// are validated before the first is written. The contents are then of the rule.
+runtime::Status run(const RunOptions &options, FileContents &contents);
 
 } // namespace updraft::run
 

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <string_view>
@@ -174,6 +175,23 @@ Status checkScales(const std::string &path, const std::string &name, const Param
   return {};
 }
 
+Status readMetadata(const SafetensorsFile &file, FileContents &result) {
+  const auto &metadata = file.metadata();
+  if (const auto rule = metadata.find(std::string(ruleKey)); rule != metadata.end())
+    result.rule = rule->second;
+  const auto seed = metadata.find(std::string(seedKey));
+  if (seed == metadata.end())
+    return {};
+  const std::string &text = seed->second;
+  auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), result.seed.emplace());
+  if (error == std::errc() && end == text.data() + text.size())
+    return {};
+  return invalidArgument(fmt::format("the metadata `{}` of `{}` is no number from 0 to 2^64 - 1: "
+                                     "`{}`",
+                                     seedKey, file.path(), text));
+}
+
 SafetensorsWriter::Source sourceOf(const std::vector<char> &bytes) {
   return [&bytes](SafetensorsSink &sink) { return sink.write(bytes.data(), bytes.size()); };
 }
@@ -215,10 +233,13 @@ std::optional<std::string> Parameter::correctedBy(const std::string &state) cons
   return name;
 }
 
-Status updraft::run::readParameters(const std::string &path, Parameters &result) {
+Status updraft::run::readContents(const std::string &path, FileContents &contents) {
   SafetensorsFile file;
   if (Status status = SafetensorsFile::open(path, file); !status.ok())
     return status;
+  if (Status status = readMetadata(file, contents); !status.ok())
+    return status;
+  Parameters &result = contents.parameters;
   for (const SafetensorsEntry &entry : file.tensors())
     if (Status status = addTensor(file, entry, result); !status.ok())
       return status;
@@ -235,9 +256,12 @@ Status updraft::run::readParameters(const std::string &path, Parameters &result)
   return {};
 }
 
-Status updraft::run::writeParameters(const std::string &path, const Parameters &parameters) {
+Status updraft::run::writeContents(const std::string &path, const FileContents &contents) {
   SafetensorsWriter writer;
-  for (const auto &[name, parameter] : parameters) {
+  writer.setMetadata(std::string(ruleKey), contents.rule);
+  if (contents.seed)
+    writer.setMetadata(std::string(seedKey), std::to_string(*contents.seed));
+  for (const auto &[name, parameter] : contents.parameters) {
     writer.add("param/" + name, safetensorsType(parameter.param.dtype), parameter.param.shape,
                sourceOf(parameter.param.bytes));
     for (const auto &[state, tensor] : parameter.states) {

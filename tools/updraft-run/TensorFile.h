@@ -44,14 +44,20 @@ struct Parameter {
 /// By name, in the order of names.
 using Parameters = std::map<std::string, Parameter>;
 
+struct FileContents {
+  Parameters parameters;
+  std::string rule;             // that they were stepped by; empty if the file does not say
+  std::optional<uint64_t> seed; // of its random numbers, if the file says
+};
+
 /// Reads `param/NAME`, `grad/NAME`, `state/NAME/STATE` and the scalar `state/NAME/step`. A state in
 /// blocks is its codes, with their kind in the metadata, and `state/NAME/STATE.scale`, as an
 /// optimizer saves it. Any other tensor is refused: a misspelt name must not pass for an absent
-/// one.
-runtime::Status readParameters(const std::string &path, Parameters &result);
+/// one. Of an optimizer's metadata the hyperparameters are left out.
+runtime::Status readContents(const std::string &path, FileContents &result);
 
-/// Writes parameters, states and step counts under the same names.
-runtime::Status writeParameters(const std::string &path, const Parameters &parameters);
+/// Writes parameters, states and step counts under the same names, and the metadata.
+runtime::Status writeContents(const std::string &path, const FileContents &contents);
 
 } // namespace updraft::run
 

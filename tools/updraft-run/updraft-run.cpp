@@ -9,6 +9,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -76,14 +77,14 @@ Status readStorage(const std::vector<std::string> &texts, Storage &storage) {
 }
 
 Status runTool(const RunOptions &options, Counts &counts) {
-  Parameters parameters;
-  if (Status status = readParameters(options.input, parameters); !status.ok())
+  FileContents contents;
+  if (Status status = readContents(options.input, contents); !status.ok())
     return status;
-  if (Status status = run(options, parameters); !status.ok())
+  if (Status status = run(options, contents); !status.ok())
     return status;
-  for (const auto &[name, parameter] : parameters)
+  for (const auto &[name, parameter] : contents.parameters)
     ++(parameter.grad ? counts.stepped : counts.leftAlone);
-  return writeParameters(options.output, parameters);
+  return writeContents(options.output, contents);
 }
 } // namespace
 

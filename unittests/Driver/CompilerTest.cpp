@@ -94,6 +94,20 @@ TEST(Compiler, SaysWhichFlagsFollowFromHyperparameters) {
   EXPECT_THAT(interfaceOf(sgd, {{"buffered", "true"}}), Not(HasSubstr("derived")));
 }
 
+TEST(Compiler, SaysWhatAnUpdateDependsOn) {
+  CompileRequest request = requestOf("sgd.upd");
+  auto interfaceWith = [&](const std::string &factor) {
+    request.source = "rule R(lr = 1) { update(param, grad) { next param = param - lr * grad * " +
+                     factor + " } }\n";
+    return interfaceOf(request, {});
+  };
+  EXPECT_THAT(interfaceWith("2"), Not(HasSubstr("depends_on")));
+  for (const char *factor : {"size()", "sum(grad)", "(if matrix then rows() else 1)"})
+    EXPECT_THAT(interfaceWith(factor), HasSubstr(R"("depends_on":"tensor")")) << factor;
+  for (const char *factor : {"group_size()", "group_sum(grad)", "size() * group_size()"})
+    EXPECT_THAT(interfaceWith(factor), HasSubstr(R"("depends_on":"group")")) << factor;
+}
+
 // A requirement that holds for all values is left out, and moves the numbers of those behind it.
 TEST(Compiler, CountsTheRequirementsThatAreLeft) {
   CompileRequest request = requestOf("sgd.upd");

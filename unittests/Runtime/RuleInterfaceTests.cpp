@@ -117,6 +117,19 @@ TEST(RuleInterface, StatesMayStartFromTheStep) {
   EXPECT_TRUE(interface.states[0].fromStep);
 }
 
+TEST(RuleInterface, UpdatesMayDependOnOtherElements) {
+  RuleInterface interface;
+  ASSERT_TRUE(RuleInterface::parse(adamw, interface).ok());
+  EXPECT_EQ(interface.dependsOn, Extent::Element);
+  for (auto [word, extent] :
+       {std::pair("tensor", Extent::Tensor), std::pair("group", Extent::Group)}) {
+    std::string text = adamw;
+    text.insert(1, std::string(R"("depends_on": ")") + word + R"(", )");
+    ASSERT_TRUE(RuleInterface::parse(text, interface).ok());
+    EXPECT_EQ(interface.dependsOn, extent);
+  }
+}
+
 TEST(RuleInterface, DefaultsMayBeInfinite) {
   for (double infinity : {INFINITY, -INFINITY}) {
     std::string text = adamw;
@@ -169,6 +182,8 @@ TEST(RuleInterface, RefusesDamage) {
             "state `exp_avg` is over a batch");
   EXPECT_EQ(problemOf("\"dtype\": \"f32\"}", "\"dtype\": \"f32\", \"from_step\": 1}"),
             "`from_step` is neither true nor false");
+  EXPECT_EQ(problemOf("\"grad\": \"bf16\"", "\"grad\": \"bf16\", \"depends_on\": \"row\""),
+            "`depends_on` is `row`, not `element`, `tensor` or `group`");
 }
 
 TEST(RuleInterface, RefusesDamagedPlans) {

@@ -38,12 +38,12 @@ class _Members:
 
 
 def _require_together(buckets: list[SteppedPart]) -> None:
-    """Refuses to step a group in parts by a rule that reduces over all of it."""
+    """Refuses to step a group in parts by a rule that depends on all of it."""
     compiled = [bucket for bucket in buckets if isinstance(bucket, Bucket | TorchBucket)]
     if len(compiled) > 1 and any(RuleInterface(bucket.rule).by_group for bucket in compiled):
         dtypes = ", ".join(dict.fromkeys(str(bucket.dtype) for bucket in compiled))
         raise UnsupportedError(
-            f"the rule `{compiled[0].rule.name}` reduces over a whole group, and one has "
+            f"the rule `{compiled[0].rule.name}` depends on a whole group, and one has "
             f"parameters that are stepped apart ({dtypes}); give each kind a group of its own, or "
             "clip with `updraft.optim.with_clipping`"
         )

@@ -12,7 +12,7 @@ class RuleInterface:
         element_states: the names of the states of single elements.
         group_states: the names of the states of a whole group.
         by_rows: whether rows, columns or batches count, so that their order in memory does.
-        reduces: whether an element's update depends on other elements.
+        reduces: whether an element's update depends on other elements, or on how many there are.
         by_group: whether it depends on those of other parameters of the group.
     """
 
@@ -25,7 +25,6 @@ class RuleInterface:
         self.by_rows = not {"row", "column"}.isdisjoint(places.values()) or any(
             step["loop"] != "flat" for step in passes
         )
-        self.reduces = self.by_rows or any(step["reductions"] for step in passes)
-        self.by_group = bool(self.group_states) or any(
-            reduction["over"] == "group" for step in passes for reduction in step["reductions"]
-        )
+        depends_on = contents.get("depends_on", "element")
+        self.reduces = self.by_rows or depends_on != "element"
+        self.by_group = depends_on == "group"

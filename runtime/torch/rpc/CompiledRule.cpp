@@ -68,18 +68,7 @@ RulePointer updraft::torch_adapter::compileRule(const RuleChoices &choices,
   return RulePointer(rule);
 }
 
-bool updraft::torch_adapter::reducesOverGroup(const upd_rule *rule) {
-  const auto isOfGroup = [](const nlohmann::json &entry) {
-    return entry.value("over", "") == "group";
-  };
+bool updraft::torch_adapter::dependsOnGroup(const upd_rule *rule) {
   const auto json = nlohmann::json::parse(Library::get().upd_rule_interface(rule));
-  const auto &states = json.at("states");
-  if (std::any_of(states.begin(), states.end(), isOfGroup))
-    return true;
-  for (const nlohmann::json &plan : json.at("plans"))
-    for (const nlohmann::json &step : plan.at("sequence"))
-      if (auto found = step.find("reductions");
-          found != step.end() && std::any_of(found->begin(), found->end(), isOfGroup))
-        return true;
-  return false;
+  return json.value("depends_on", "") == "group";
 }

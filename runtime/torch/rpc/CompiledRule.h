@@ -43,7 +43,7 @@ RulePointer compileRule(const RuleChoices &choices, const std::string &source,
                         const Settings &settings, upd_dtype dtype);
 
 /// Whether a step of a parameter depends on others of its group.
-bool reducesOverGroup(const upd_rule *rule);
+bool dependsOnGroup(const upd_rule *rule);
 
 } // namespace updraft::torch_adapter
 

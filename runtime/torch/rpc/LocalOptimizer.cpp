@@ -75,14 +75,14 @@ void LocalOptimizer::requireTogether(const GroupRequest &group, size_t first) co
   if (first == buckets.size() || (!hasSeveralTypes && group.owners.size() < 2))
     return;
   const Bucket &one = buckets[first];
-  if (!reducesOverGroup(one.rule.get()))
+  if (!dependsOnGroup(one.rule.get()))
     return;
   std::vector<std::string> dtypes;
   for (size_t i = first; i < buckets.size(); ++i) {
     const at::ScalarType type = params[buckets[i].params.front()].scalar_type();
     dtypes.push_back(fmt::format("torch.{}", c10::getDtypeNames(type).first));
   }
-  const std::string rule = fmt::format("the rule `{}` reduces over a whole group, and one has "
+  const std::string rule = fmt::format("the rule `{}` depends on a whole group, and one has "
                                        "parameters that are stepped apart",
                                        Library::get().upd_rule_name(one.rule.get()));
   TORCH_CHECK_NOT_IMPLEMENTED(!hasSeveralTypes, rule, " (",

@@ -11,6 +11,7 @@ from clients import on_client
 from remote_models import backward, move, parameters
 from torch.testing._internal.two_tensor import TwoTensor
 
+import updraft
 from updraft.distributed.optim import DistributedOptimizer, Options, RemoteOptimizer
 
 
@@ -291,6 +292,11 @@ def test_a_step_takes_as_many_hyperparameters_as_the_rules_have():
     assert torch.equal(rrefs[0].to_here(), before)
 
 
+@updraft.rule
+def mean(param, grad, lr=1.0):
+    return param - lr * grad / updraft.group_size()
+
+
 @on_client
 def test_a_rule_over_a_group_steps_it_whole():
     """No part of it by itself, of one dtype or on one worker, without a word."""
@@ -299,7 +305,7 @@ def test_a_rule_over_a_group_steps_it_whole():
     elsewhere = parameters("worker2", (2,))
     refuses(
         NotImplementedError,
-        "no optimizer was made on `worker1`: the rule `Prodigy` reduces over a whole group, and "
+        "no optimizer was made on `worker1`: the rule `Prodigy` depends on a whole group, and "
         "one has parameters that are stepped apart (torch.float32, torch.float64); give each kind "
         "a group of its own",
         DistributedOptimizer,
@@ -309,12 +315,14 @@ def test_a_rule_over_a_group_steps_it_whole():
     with pytest.raises(NotImplementedError) as caught:
         DistributedOptimizer("Prodigy", [*rrefs, *elsewhere])
     refusal = (
-        "the rule `Prodigy` reduces over a whole group, and one has parameters that are stepped "
+        "the rule `Prodigy` depends on a whole group, and one has parameters that are stepped "
         "apart (on `worker1`, `worker2`); give those of each worker a group of their own"
     )
     assert str(caught.value) == "; ".join(
         f"no optimizer was made on `{name}`: {refusal}" for name in ("worker1", "worker2")
     ), caught.value
+    with pytest.raises(NotImplementedError, match="the rule `mean` depends on a whole group"):
+        DistributedOptimizer(mean, [*rrefs, *elsewhere])
     # A group each, and a rule that reduces over no group.
     groups = [{"params": some} for some in (rrefs, double, elsewhere)]
     DistributedOptimizer("Prodigy", groups)
