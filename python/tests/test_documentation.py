@@ -14,9 +14,7 @@ import pytest
 
 import updraft
 import updraft.optim
-from updraft import (
-    _updraft,
-)
+from updraft import _updraft
 
 PACKAGE = pathlib.Path(updraft.__file__).parent
 

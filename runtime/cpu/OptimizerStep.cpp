@@ -174,7 +174,8 @@ void Optimizer::buildPlan(const upd_tensor *grads, const std::vector<int64_t> &b
   }
 }
 
-/// Leaves the plan ready to run, and discarded: what is not applied is started anew.
+/// Leaves the plan ready to run, and discarded, until it is accepted: what is not applied is
+/// started anew.
 Status Optimizer::preparePlan(const upd_tensor *grads, size_t gradCount,
                               const std::vector<int64_t> &besideSizes) {
   if (gradCount != params.size())

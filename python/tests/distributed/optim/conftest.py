@@ -12,12 +12,11 @@ from process_world import World
 
 @pytest.fixture(scope="session")
 def worlds():
-    """Those of each kind, in a list, so that another may take the place of one."""
+    """The one of each kind."""
     started = {}
     yield started
-    for some in started.values():
-        for world in some:
-            world.stop()
+    for world in started.values():
+        world.stop()
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +28,12 @@ def faults():
 @pytest.fixture
 def process_world(worlds, faults, tmp_path):
     """The world that there is, or a new one where a test has broken it."""
-    some = worlds.setdefault(str(faults), [])
-    if not some or not some[-1].alive():
-        some.append(World(tmp_path, faults))
-    return some[-1]
+    kind = str(faults)
+    world = worlds.get(kind)
+    if world is not None and not world.alive():
+        # What is left of it would take processor time.
+        world.stop()
+        world = None
+    if world is None:
+        world = worlds[kind] = World(tmp_path, faults)
+    return world
