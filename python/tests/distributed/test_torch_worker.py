@@ -85,6 +85,8 @@ def world(start_in_module):
     client = start_in_module(port, 0, sys.executable, CLIENT)
     code, out, err = outcome(client)
     assert code == 0, err
+    # Or leaving would have waited for them in vain.
+    assert "pending UserRRefs" not in err
     return json.loads(out.splitlines()[-1]), (port, *outcome(worker))
 
 

@@ -20,6 +20,10 @@ def _references_of(module: "PyRRef[Any]") -> "list[PyRRef[Any]]":
     return _references(module.local_value())
 
 
+def _nothing() -> None:
+    """Is called to see whether Python is."""
+
+
 def parameter_rrefs(*modules: Any) -> "list[PyRRef[Any]]":
     """Returns references to all parameters of modules, for `DistributedOptimizer`.
 
@@ -39,8 +43,13 @@ def parameter_rrefs(*modules: Any) -> "list[PyRRef[Any]]":
             found += _references(module)
         elif isinstance(module, PyRRef):
             name = module.owner_name()
+            failed = "there are no parameters of a module on"
+            if has_joined():
+                # Of a call that is refused, the worker would never say that it has the reference,
+                # and leaving the world waits for that.
+                gathered({name: rpc.rpc_async(name, _nothing)}, failed)
             future = rpc.rpc_async(name, _references_of, args=(module,))
-            found += gathered({name: future}, "there are no parameters of a module on")[name]
+            found += gathered({name: future}, failed)[name]
         else:
             raise TypeError(f"a module is {type(module)}; give modules, or references to modules")
     return found
