@@ -164,7 +164,9 @@ void PlanRun::combine(const Walk &walk, uint32_t passIndex) {
                double *values = all + static_cast<size_t>(before) * slots;
                for (size_t slot = 0; slot < slots; ++slot) {
                  const auto [kind, ofGroup, index] = reductions[slot];
-                 const double value = combineValues(kind, values + slot, leaves, slots);
+                 // Where no tensor has elements, there is no memory either.
+                 double *first = leaves == 0 ? nullptr : values + slot;
+                 const double value = combineValues(kind, first, leaves, slots);
                  if (ofGroup)
                    groupParts[position * groupReductions.size() + index] = value;
                  else
