@@ -4,6 +4,7 @@
 // the units that compute wait. Cut in two, with the halves of two iterations side by side, the
 // chains are half as long.
 
+#include "StreamAccess.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -35,8 +36,8 @@ Cost costOf(Operation &op) {
   };
   bool isDouble = isOf(op.getResultTypes(), [](Type type) { return type.isF64(); });
   return TypeSwitch<Operation *, Cost>(&op)
-      .Case<arith::ConstantOp, arith::BitcastOp, vector::BitCastOp, LLVM::GEPOp, LLVM::StoreOp>(
-          [](auto) { return Cost{0}; })
+      .Case<arith::ConstantOp, arith::BitcastOp, vector::BitCastOp, LLVM::GEPOp, LLVM::StoreOp,
+            LLVM::Prefetch>([](auto) { return Cost{0}; })
       .Case([](LLVM::LoadOp) { return Cost{8}; })
       .Case([&](arith::DivFOp) { return isDouble ? Cost{13, 5} : Cost{11, 3}; })
       .Case([&](math::SqrtOp) { return isDouble ? Cost{20, 9} : Cost{15, 5}; })
@@ -125,18 +126,9 @@ bool LoopHalves::isCounted() {
   return count.has_value();
 }
 
-// `base[number]`, or `base[origin + number]`.
 bool LoopHalves::isOwnElement(Value address, Type type) {
-  auto pointer = address.getDefiningOp<LLVM::GEPOp>();
-  if (!pointer || !loop.isDefinedOutsideOfLoop(pointer.getBase()) ||
-      pointer.getElemType() != getElementTypeOrSelf(type) || lanesOf(type) != step ||
-      pointer.getRawConstantIndices().size() != 1 || pointer.getDynamicIndices().size() != 1)
-    return false;
-  Value index = pointer.getDynamicIndices().front();
-  if (auto sum = index.getDefiningOp<arith::AddIOp>())
-    if (loop.isDefinedOutsideOfLoop(sum.getLhs()))
-      index = sum.getRhs();
-  return index == loop.getInductionVar();
+  std::optional<StreamAddress> found = StreamAddress::match(address, loop);
+  return found && found->element == getElementTypeOrSelf(type) && lanesOf(type) == step;
 }
 
 // What both halves can be made of: vectors that cross as they are, and numbers that each half makes
@@ -198,6 +190,8 @@ bool LoopHalves::isIndependent() {
       Type type = store.getValue().getType();
       if (!isPlainAccess(store, type) || !isOwnElement(store.getAddr(), type))
         return false;
+    } else if (isa<LLVM::Prefetch>(op)) {
+      continue;
     } else if (!isSplittable(op)) {
       return false;
     }
@@ -207,7 +201,7 @@ bool LoopHalves::isIndependent() {
 
 // How many the values of `op` take. What `cut` need not carry is not in flight for long.
 unsigned LoopHalves::registersOf(Operation &op) const {
-  if (isRemade(op) || isa<arith::BitcastOp, vector::BitCastOp>(op))
+  if (isRemade(op) || isa<arith::BitcastOp, vector::BitCastOp, LLVM::Prefetch>(op))
     return 0;
   Type type = isa<LLVM::StoreOp>(op) ? op.getOperand(0).getType() : op.getResult(0).getType();
   unsigned bits = getElementTypeOrSelf(type).getIntOrFloatBitWidth() * lanesOf(type);
@@ -246,7 +240,8 @@ static bool isOfFunction(Value address) {
   return !!address.getDefiningOp<LLVM::AllocaOp>();
 }
 
-// The store by which the first half keeps a value for longer.
+// The store by which the first half keeps a value for longer: in memory of the function, of which
+// no two addresses that the loop is given are of the same elements.
 LLVM::StoreOp LoopHalves::keptBy(Value value) const {
   for (Operation *user : value.getUsers())
     if (auto store = dyn_cast<LLVM::StoreOp>(user);
@@ -263,8 +258,9 @@ bool LoopHalves::isAgain(Operation &op) const {
 // What is computed late at no loss crosses as what it is made of, if that is no more.
 void LoopHalves::moveToSecond(unsigned cycle) {
   auto isMovable = [&](Operation &op) {
-    return !second.contains(&op) && !isRemade(op) && !isa<LLVM::LoadOp, LLVM::StoreOp>(op) &&
-           !combinations.contains(&op) && costOf(op).divider == 0 && latency - rest[&op] >= cycle &&
+    return !second.contains(&op) && !isRemade(op) &&
+           !isa<LLVM::LoadOp, LLVM::StoreOp, LLVM::Prefetch>(op) && !combinations.contains(&op) &&
+           costOf(op).divider == 0 && latency - rest[&op] >= cycle &&
            llvm::all_of(op.getUsers(), [&](Operation *user) { return second.contains(user); });
   };
   // With all that nothing else needs.
@@ -301,7 +297,7 @@ void LoopHalves::findCarried() {
 void LoopHalves::cutAt(unsigned cycle) {
   second.clear();
   for (Operation &op : body.without_terminator()) {
-    if (isRemade(op) || isa<LLVM::LoadOp>(op) || combinations.contains(&op))
+    if (isRemade(op) || isa<LLVM::LoadOp, LLVM::Prefetch>(op) || combinations.contains(&op))
       continue;
     bool isSecond = start[&op] >= cycle;
     if (auto store = dyn_cast<LLVM::StoreOp>(op); store && count)
@@ -520,6 +516,8 @@ struct PipelineLoopsPass : impl::PipelineLoopsPassBase<PipelineLoopsPass> {
         continue;
       bool isCounted = halves.isCounted();
       if (!halves.cut(maxCarried))
+        continue;
+      if (isCounted && !splitCounted)
         continue;
       if (!isCounted)
         halves.rewrite();

@@ -31,7 +31,17 @@ void buildLoopsPipeline(mlir::OpPassManager &manager, const CPUTarget &target) {
   options.maskRemainder = target.maskRemainder;
   manager.addPass(createConvertPlanToLoopsPass(options));
   manager.addPass(createOutlineMathPass());
-  manager.addPass(createPipelineLoopsPass({.vectorBits = target.vectorBits}));
+  if (target.vectorBits < 512) {
+    manager.addPass(createPipelineLoopsPass({.vectorBits = target.vectorBits}));
+    return;
+  }
+  // With wide vectors there are few operations between two lines of a stream, so that a CPU waits
+  // for the next one, or for its divider. It keeps more in flight; and what two loops pass on by
+  // memory is more than they gain.
+  manager.addPass(createPrefetchStreamsPass());
+  manager.addPass(createInvertDivisorsPass());
+  manager.addPass(createPipelineLoopsPass(
+      {.vectorBits = target.vectorBits, .window = 192, .splitCounted = false}));
 }
 
 void buildLLVMDialectPipeline(mlir::OpPassManager &manager) {

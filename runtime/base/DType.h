@@ -68,6 +68,15 @@ inline std::optional<upd_dtype> parseDType(std::string_view text) {
   return std::nullopt;
 }
 
+/// One of a request.
+inline std::optional<upd_dtype> parseStorageRequest(std::string_view text) {
+#define UPD_DTYPE(constant, name, bytes)                                                           \
+  if (isStorageRequest(constant) && text == (name))                                                \
+    return constant;
+#include "updraft-c/dtypes.def"
+  return std::nullopt;
+}
+
 /// Writes `value`, rounded to the nearest value of `dtype`, ties to even, to `element`. A byte
 /// takes the nearest integer that it holds. Not for block-quantised types.
 void storeRounded(upd_dtype dtype, double value, void *element);

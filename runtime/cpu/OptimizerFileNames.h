@@ -4,7 +4,9 @@
 #ifndef UPDRAFT_RUNTIME_CPU_OPTIMIZERFILENAMES_H
 #define UPDRAFT_RUNTIME_CPU_OPTIMIZERFILENAMES_H
 
+#include <charconv>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace updraft::runtime {
@@ -17,6 +19,14 @@ constexpr std::string_view scaleSuffix = ".scale";
 constexpr std::string_view storageKey = "updraft.storage.";
 constexpr std::string_view ruleKey = "updraft.rule";
 constexpr std::string_view seedKey = "updraft.seed";
+/// A seed as the metadata has it; none if the text is no number from 0 to 2^64 - 1.
+inline std::optional<uint64_t> parseSeed(std::string_view text) {
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size())
+    return std::nullopt;
+  return value;
+}
 constexpr std::string_view groupKey = "updraft.group.";
 
 /// Up to here every count is a float.

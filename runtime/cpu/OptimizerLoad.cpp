@@ -85,12 +85,11 @@ static Status readSeed(const SafetensorsFile &file, uint64_t &seed) {
   auto found = file.metadata().find(std::string(seedKey));
   if (found == file.metadata().end())
     return {};
-  const std::string &text = found->second;
-  uint64_t value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size())
-    return refuse(file, fmt::format("its seed is no number from 0 to 2^64 - 1: `{}`", text));
-  seed = value;
+  const std::optional<uint64_t> value = parseSeed(found->second);
+  if (!value)
+    return refuse(file,
+                  fmt::format("its seed is no number from 0 to 2^64 - 1: `{}`", found->second));
+  seed = *value;
   return {};
 }
 

@@ -1,5 +1,5 @@
 //===- LimitKernel.cpp - What moving the bytes costs ------------------------------------------===//
-// Plain loops over the streams of a step, vectorised by the compiler. The written streams are
+// Loops over the streams of a step, with what they load next on its way. The written streams are
 // combined with those that are only read under a mask that is zero at run time, so that neither
 // load nor store can be left out and no value changes.
 
@@ -29,28 +29,56 @@ template <typename T> T *at(const LimitStream &stream, int64_t element) {
 /// A place for what is only read, so that it is read.
 thread_local volatile uint32_t sink;
 
+/// How many elements are touched at once, and how far ahead they are prefetched.
+constexpr int64_t lanes = 16, distance = 512;
+
+template <typename T>
+using Lanes = T __attribute__((vector_size(lanes * sizeof(T)), aligned(sizeof(T)), may_alias));
+
+template <typename T> Lanes<T> &lanesAt(T *stream, int64_t element) {
+  return *reinterpret_cast<Lanes<T> *>(stream + element);
+}
+
+template <typename T> void prefetch(const T *stream, int64_t element) {
+  __builtin_prefetch(stream + element + distance);
+}
+
 /// Streams of f32 that are only read.
 template <size_t... R>
 [[gnu::always_inline]] inline void readEach(const LimitStream *streams, int64_t begin, int64_t n,
                                             std::index_sequence<R...>) {
-  const uint32_t *const read[] = {at<uint32_t>(streams[R], begin)...};
+  uint32_t *const read[] = {at<uint32_t>(streams[R], begin)...};
+  Lanes<uint32_t> all{};
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    (prefetch(read[R], i), ...);
+    all ^= (lanesAt(read[R], i) ^ ...);
+  }
   uint32_t x = 0;
-  for (int64_t i = 0; i < n; ++i)
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    x ^= all[lane];
+  for (; i < n; ++i)
     x ^= (read[R][i] ^ ...);
   sink = x;
 }
 
-/// The body of a kernel over f32 streams: those only read, then the written ones.
-template <size_t... R, size_t... W>
+/// The body of a kernel over streams of one type: those only read, then the written ones.
+template <typename T, size_t... R, size_t... W>
 [[gnu::always_inline]] inline void touchEach(const LimitStream *streams, int64_t begin, int64_t n,
-                                             uint32_t zero, std::index_sequence<R...>,
+                                             T zero, std::index_sequence<R...>,
                                              std::index_sequence<W...>) {
-  const uint32_t *const read[] = {at<uint32_t>(streams[R], begin)...};
-  uint32_t *const written[] = {at<uint32_t>(streams[sizeof...(R) + W], begin)...};
-#pragma clang loop vectorize(assume_safety)
-  for (int64_t i = 0; i < n; ++i) {
-    uint32_t x = (read[R][i] ^ ...) & zero;
-    ((written[W][i] ^= x), ...);
+  T *const read[] = {at<T>(streams[R], begin)...};
+  T *const written[] = {at<T>(streams[sizeof...(R) + W], begin)...};
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    (prefetch(read[R], i), ...);
+    (prefetch(written[W], i), ...);
+    const Lanes<T> x = (lanesAt(read[R], i) ^ ...) & zero;
+    ((lanesAt(written[W], i) ^= x), ...);
+  }
+  for (; i < n; ++i) {
+    const T x = static_cast<T>((read[R][i] ^ ...) & zero);
+    ((written[W][i] = static_cast<T>(written[W][i] ^ x)), ...);
   }
 }
 
@@ -69,8 +97,8 @@ UPDRAFT_READ(4)
 #define UPDRAFT_TOUCH(read, written)                                                               \
   UPDRAFT_CLONES void touch##read##x##written(const LimitStream *streams, int64_t begin,           \
                                               int64_t n, uint32_t zero) {                          \
-    touchEach(streams, begin, n, zero, std::make_index_sequence<read>(),                           \
-              std::make_index_sequence<written>());                                                \
+    touchEach<uint32_t>(streams, begin, n, zero, std::make_index_sequence<read>(),                 \
+                        std::make_index_sequence<written>());                                      \
   }
 UPDRAFT_TOUCH(1, 1)
 UPDRAFT_TOUCH(1, 2)
@@ -125,26 +153,31 @@ UPDRAFT_CLONES void touchPieces(const LimitStream *streams, size_t count, int64_
     }
 }
 
-UPDRAFT_CLONES void touchMixed(const uint16_t *__restrict g, uint16_t *__restrict p,
-                               uint32_t *__restrict a, uint32_t *__restrict b, int64_t n,
+/// bf16 gradient and parameter, two f32 states.
+UPDRAFT_CLONES void touchMixed(const LimitStream *streams, int64_t begin, int64_t n,
                                uint32_t zero) {
-  for (int64_t i = 0; i < n; ++i) {
-    uint32_t x = g[i] & zero;
-    p[i] ^= static_cast<uint16_t>(x);
+  uint16_t *const g = at<uint16_t>(streams[0], begin), *const p = at<uint16_t>(streams[1], begin);
+  uint32_t *const a = at<uint32_t>(streams[2], begin), *const b = at<uint32_t>(streams[3], begin);
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    prefetch(g, i), prefetch(p, i), prefetch(a, i), prefetch(b, i);
+    const Lanes<uint16_t> x = lanesAt(g, i) & static_cast<uint16_t>(zero);
+    const auto y = __builtin_convertvector(x, Lanes<uint32_t>);
+    lanesAt(p, i) ^= x;
+    lanesAt(a, i) ^= y;
+    lanesAt(b, i) ^= y;
+  }
+  for (; i < n; ++i) {
+    const uint32_t x = g[i] & zero;
+    p[i] = static_cast<uint16_t>(p[i] ^ x);
     a[i] ^= x;
     b[i] ^= x;
   }
 }
 
-UPDRAFT_CLONES void touch16x3(const uint16_t *__restrict g, uint16_t *__restrict p,
-                              uint16_t *__restrict a, uint16_t *__restrict b, int64_t n,
-                              uint16_t zero) {
-  for (int64_t i = 0; i < n; ++i) {
-    uint16_t x = g[i] & zero;
-    p[i] ^= x;
-    a[i] ^= x;
-    b[i] ^= x;
-  }
+UPDRAFT_CLONES void touch16x3(const LimitStream *streams, int64_t begin, int64_t n, uint32_t zero) {
+  touchEach<uint16_t>(streams, begin, n, static_cast<uint16_t>(zero), std::make_index_sequence<1>(),
+                      std::make_index_sequence<3>());
 }
 
 /// The streams that are only read first.
@@ -161,11 +194,9 @@ void touch(const std::vector<LimitStream> &s, int64_t begin, int64_t n, uint32_t
     if (Touch kernel = touches[read - 1][written])
       return kernel(s.data(), begin, n, zero);
   if (read == 1 && bytes == std::vector{2, 2, 4, 4})
-    touchMixed(at<uint16_t>(s[0], begin), at<uint16_t>(s[1], begin), at<uint32_t>(s[2], begin),
-               at<uint32_t>(s[3], begin), n, zero);
+    touchMixed(s.data(), begin, n, zero);
   else if (read == 1 && bytes == std::vector{2, 2, 2, 2})
-    touch16x3(at<uint16_t>(s[0], begin), at<uint16_t>(s[1], begin), at<uint16_t>(s[2], begin),
-              at<uint16_t>(s[3], begin), n, static_cast<uint16_t>(zero));
+    touch16x3(s.data(), begin, n, zero);
   else
     touchPieces(s.data(), s.size(), begin, n, zero);
 }

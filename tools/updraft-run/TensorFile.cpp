@@ -182,14 +182,12 @@ Status readMetadata(const SafetensorsFile &file, FileContents &result) {
   const auto seed = metadata.find(std::string(seedKey));
   if (seed == metadata.end())
     return {};
-  const std::string &text = seed->second;
-  auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), result.seed.emplace());
-  if (error == std::errc() && end == text.data() + text.size())
+  result.seed = parseSeed(seed->second);
+  if (result.seed)
     return {};
   return invalidArgument(fmt::format("the metadata `{}` of `{}` is no number from 0 to 2^64 - 1: "
                                      "`{}`",
-                                     seedKey, file.path(), text));
+                                     seedKey, file.path(), seed->second));
 }
 
 SafetensorsWriter::Source sourceOf(const std::vector<char> &bytes) {

@@ -53,8 +53,8 @@ Status splitAll(const char *option, const std::vector<std::string> &texts,
 
 /// Storage types may be asked for that no tensor has.
 Status readStorage(const std::vector<std::string> &texts, Storage &storage) {
-  static constexpr std::pair<std::string_view, upd_dtype> types[] = {
-#define UPD_DTYPE(constant, name, bytes) {name, constant},
+  static constexpr std::string_view names[] = {
+#define UPD_DTYPE(constant, name, bytes) name,
 #define UPD_MEMORY_DTYPE(constant, name, bytes)
 #include "updraft-c/dtypes.def"
   };
@@ -62,16 +62,11 @@ Status readStorage(const std::vector<std::string> &texts, Storage &storage) {
   if (Status status = splitAll("--storage", texts, pairs); !status.ok())
     return status;
   for (const auto &[name, text] : pairs) {
-    const auto *type = std::find_if(std::begin(types), std::end(types),
-                                    [&](const auto &known) { return known.first == text; });
-    if (type == std::end(types)) {
-      std::vector<std::string_view> names;
-      for (const auto &known : types)
-        names.push_back(known.first);
+    const auto type = updraft::runtime::parseStorageRequest(text);
+    if (!type)
       return invalidArgument(fmt::format("unknown storage type `{}`; the types are `{}`", text,
                                          fmt::join(names, "`, `")));
-    }
-    storage.insert_or_assign(name, type->second);
+    storage.insert_or_assign(name, *type);
   }
   return {};
 }

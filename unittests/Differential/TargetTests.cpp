@@ -34,31 +34,32 @@ protected:
   }
 };
 
-TEST_P(Targets, StepShippedRulesAsInterpreted) {
-  for (const char *file : {"sgd", "adamw", "rmsprop", "lion"}) {
+/// The last variant of each rule, in every storage, as `shape` says.
+static void stepRules(std::initializer_list<const char *> files, const char *target,
+                      llvm::function_ref<void(RuleCase &)> shape) {
+  for (const char *file : files) {
     const std::vector<RuleVariant> variants = variantsOf(file);
     for (const StorageChoice &storage : storageChoices(variants.back())) {
       RuleCase ruleCase = variants.back().instantiate(storage);
-      ruleCase.target = GetParam();
-      ruleCase.tensors = smallTensors();
+      ruleCase.target = target;
+      shape(ruleCase);
       ASSERT_TRUE(compiledEqualsInterpreted(ruleCase));
     }
   }
 }
 
+TEST_P(Targets, StepShippedRulesAsInterpreted) {
+  stepRules({"sgd", "adamw", "rmsprop", "lion"}, GetParam(),
+            [](RuleCase &ruleCase) { ruleCase.tensors = smallTensors(); });
+}
+
 // Rows, columns and reductions are in passes of their own.
 TEST_P(Targets, StepRulesWithReductionsAsInterpreted) {
-  for (const char *file : {"adafactor", "lamb", "prodigy", "novograd"}) {
-    const std::vector<RuleVariant> variants = variantsOf(file);
-    for (const StorageChoice &storage : storageChoices(variants.back())) {
-      RuleCase ruleCase = variants.back().instantiate(storage);
-      ruleCase.target = GetParam();
-      ruleCase.ordinary = true;
-      ruleCase.tensors = {{17, false}, {1003, true}};
-      llvm::append_range(ruleCase.tensors, matrices());
-      ASSERT_TRUE(compiledEqualsInterpreted(ruleCase));
-    }
-  }
+  stepRules({"adafactor", "lamb", "prodigy", "novograd"}, GetParam(), [](RuleCase &ruleCase) {
+    ruleCase.ordinary = true;
+    ruleCase.tensors = {{17, false}, {1003, true}};
+    llvm::append_range(ruleCase.tensors, matrices());
+  });
 }
 
 TEST_P(Targets, StepStatesInBlocksAsInterpreted) {

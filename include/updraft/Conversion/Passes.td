@@ -54,6 +54,99 @@ def OutlineMathPass : Pass<"updraft-outline-math", "::mlir::ModuleOp"> {
   ];
 }
 
+def PrefetchStreamsPass : Pass<"updraft-prefetch-streams", "::mlir::ModuleOp"> {
+  let summary = "Prefetch what a loop over vectors loads some iterations later";
+  let description = [{
+    One prefetch in each iteration for each stream that the loop loads from, `distance` elements
+    ahead. Behind the end of a stream the next tensor's or row's begins, as a rule; but of a stream
+    that is shorter than the distance, only its own last vector is prefetched.
+
+    Before:
+
+    ```mlir
+    scf.for %i = %begin to %end step %c16 : i64 {
+      %0 = llvm.getelementptr inbounds %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+      %1 = llvm.load %0 {alignment = 4 : i64} : !llvm.ptr -> vector<16xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    %length = arith.subi %end, %begin : i64
+    %short = arith.cmpi slt, %length, %c512 : i64
+    %2 = arith.subi %end, %c16 : i64
+    %last = arith.select %short, %2, %largest : i64
+    scf.for %i = %begin to %end step %c16 : i64 {
+      %0 = llvm.getelementptr inbounds %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+      %3 = arith.addi %i, %c512 : i64
+      %4 = arith.minsi %3, %last : i64
+      %5 = llvm.getelementptr %p[%4] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+      "llvm.intr.prefetch"(%5) <{cache = 1 : i32, hint = 3 : i32, rw = 0 : i32}> : (!llvm.ptr) -> ()
+      %1 = llvm.load %0 {alignment = 4 : i64} : !llvm.ptr -> vector<16xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"];
+  let options = [
+    Option<"distance", "distance", "unsigned", /*default=*/"512",
+           "elements from a load to its prefetch">
+  ];
+  let statistics = [
+    Statistic<"prefetchedStreams", "prefetched-streams", "Streams of loops that are prefetched">
+  ];
+}
+
+def InvertDivisorsPass : Pass<"updraft-invert-divisors", "::mlir::ModuleOp"> {
+  let summary = "Divide square roots by a scalar with its reciprocal, to the same bits";
+  let description = [{
+    A vector of f32 roots over a scalar, as an optimizer's bias correction has it, takes a CPU's one
+    divider as long as all else in the loop takes the other units. The product with the divisor's
+    reciprocal is next to the quotient, and the exact remainder says which is the nearest. For that
+    the divisor has to be from 2^-24 to 2^24; for any other there is the loop as it was.
+
+    Before:
+
+    ```mlir
+    %d = vector.broadcast %s : f32 to vector<16xf32>
+    scf.for %i = %begin to %end step %c16 : i64 {
+      %root = math.sqrt %x : vector<16xf32>
+      %0 = arith.divf %root, %d : vector<16xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    %d = vector.broadcast %s : f32 to vector<16xf32>
+    %large = arith.cmpf oge, %s, %least : f32
+    %small = arith.cmpf ole, %s, %largest : f32
+    %ordinary = arith.andi %large, %small : i1
+    %1 = arith.divf %one, %s : f32
+    %2 = arith.negf %s : f32
+    %inverse = vector.broadcast %1 : f32 to vector<16xf32>
+    %negative = vector.broadcast %2 : f32 to vector<16xf32>
+    scf.if %ordinary {
+      scf.for %i = %begin to %end step %c16 : i64 {
+        %root = math.sqrt %x : vector<16xf32>
+        %3 = arith.mulf %root, %inverse : vector<16xf32>
+        %4 = math.fma %negative, %3, %root : vector<16xf32>
+        %5 = math.fma %4, %inverse, %3 : vector<16xf32>
+        %6 = arith.cmpf one, %4, %zero : vector<16xf32>
+        %7 = arith.select %6, %5, %3 : vector<16xi1>, vector<16xf32>
+      }
+    } else {
+      // The loop that divides.
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+  let statistics = [
+    Statistic<"invertedDivisors", "inverted-divisors", "Divisions that became products">
+  ];
+}
+
 def PipelineLoopsPass : Pass<"updraft-pipeline-loops", "::mlir::ModuleOp"> {
   let summary = "Compute the second half of an iteration beside the first half of the next";
   let description = [{
@@ -134,7 +227,9 @@ def PipelineLoopsPass : Pass<"updraft-pipeline-loops", "::mlir::ModuleOp"> {
     Option<"window", "window", "unsigned", /*default=*/"140",
            "how many results of vector operations the CPU keeps in flight">,
     Option<"maxCarried", "max-carried", "unsigned", /*default=*/"6",
-           "how many vectors may cross from one half to the other">
+           "how many vectors may cross from one half to the other">,
+    Option<"splitCounted", "split-counted", "bool", /*default=*/"true",
+           "cut a loop over a known number of elements into two loops">
   ];
   let statistics = [
     Statistic<"pipelinedLoops", "pipelined-loops", "Loops that were cut in two">

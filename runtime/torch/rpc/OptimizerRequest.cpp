@@ -7,20 +7,17 @@
 #include <c10/util/Exception.h>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 using namespace updraft::torch_adapter;
 namespace runtime = updraft::runtime;
 // Keeps the order of hyperparameters.
 using Json = nlohmann::ordered_json;
 
-/// A request may ask for what is no type of memory, so that parseDType has too few.
 static upd_dtype dtypeOf(const std::string &text) {
-#define UPD_DTYPE(constant, name, bytes)                                                           \
-  if (runtime::isStorageRequest(constant) && text == (name))                                       \
-    return constant;
-#include "updraft-c/dtypes.def"
-  TORCH_CHECK_VALUE(false, "there is no storage type `", text, "`");
-  __builtin_unreachable();
+  const std::optional<upd_dtype> dtype = runtime::parseStorageRequest(text);
+  TORCH_CHECK_VALUE(dtype, "there is no storage type `", text, "`");
+  return *dtype;
 }
 
 static double numberOf(const std::string &text) {

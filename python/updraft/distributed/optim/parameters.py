@@ -38,16 +38,18 @@ def parameter_rrefs(*modules: Any) -> "list[PyRRef[Any]]":
         4
     """
     found: list[PyRRef[Any]] = []
+    with_python: set[str] = set()
     for module in modules:
         if isinstance(module, torch.nn.Module):
             found += _references(module)
         elif isinstance(module, PyRRef):
             name = module.owner_name()
             failed = "there are no parameters of a module on"
-            if has_joined():
+            if has_joined() and name not in with_python:
                 # Of a call that is refused, the worker would never say that it has the reference,
                 # and leaving the world waits for that.
                 gathered({name: rpc.rpc_async(name, _nothing)}, failed)
+                with_python.add(name)
             future = rpc.rpc_async(name, _references_of, args=(module,))
             found += gathered({name: future}, failed)[name]
         else:

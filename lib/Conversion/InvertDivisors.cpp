@@ -1,0 +1,156 @@
+//===- InvertDivisors.cpp - Division by a scalar, by its reciprocal ---------------------------===//
+// A CPU has one unit that divides, and with wide vectors it is what a step waits for. A quotient by
+// the same divisor in every iteration can be had from the divisor's reciprocal, to the same bits:
+// by an exact remainder (N. Brisebarre, J.-M. Muller, S. Raina, "Accelerating correctly rounded
+// floating-point division when the divisor is known in advance", 2004). The tests of the target go
+// through all f32 divisors.
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "updraft/Conversion/Passes.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace updraft {
+#define GEN_PASS_DEF_INVERTDIVISORSPASS
+#include "updraft/Conversion/Passes.h.inc"
+
+namespace {
+
+/// What is the same for all divisions by one scalar.
+struct Divisor {
+  Value isOrdinary;        ///< for roots, nothing overflows, and remainders lose no bits
+  Value inverse, negative; ///< vectors
+};
+
+/// Roots of f32 are from 2^-75 to 2^64. With a divisor from 2^-24 to 2^24, the last bit of a
+/// remainder is at least 2^-122, and no product is too large.
+constexpr float largestDivisor = 0x1p24f;
+
+Divisor makeDivisor(vector::BroadcastOp divisor) {
+  OpBuilder builder(divisor->getContext());
+  builder.setInsertionPointAfter(divisor);
+  Location loc = divisor.getLoc();
+  Value scalar = divisor.getSource();
+  auto constant = [&](float value) -> Value {
+    return arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(value));
+  };
+  auto broadcast = [&](Value value) -> Value {
+    return vector::BroadcastOp::create(builder, loc, divisor.getType(), value);
+  };
+  auto compare = [&](arith::CmpFPredicate predicate, float bound) -> Value {
+    return arith::CmpFOp::create(builder, loc, predicate, scalar, constant(bound));
+  };
+  Value isOrdinary =
+      arith::AndIOp::create(builder, loc, compare(arith::CmpFPredicate::OGE, 1 / largestDivisor),
+                            compare(arith::CmpFPredicate::OLE, largestDivisor));
+  Value inverse = arith::DivFOp::create(builder, loc, constant(1), scalar);
+  Value negative = arith::NegFOp::create(builder, loc, scalar);
+  return {isOrdinary, broadcast(inverse), broadcast(negative)};
+}
+
+/// The quotient of roots and an ordinary divisor.
+Value divide(OpBuilder &builder, Location loc, Value roots, const Divisor &divisor) {
+  Value estimate = arith::MulFOp::create(builder, loc, roots, divisor.inverse);
+  Value remainder = math::FmaOp::create(builder, loc, divisor.negative, estimate, roots);
+  Value nearest = math::FmaOp::create(builder, loc, remainder, divisor.inverse, estimate);
+  // An infinite root has no remainder, and by one that is zero -0 would lose its sign.
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(roots.getType()));
+  Value hasRemainder =
+      arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::ONE, remainder, zero);
+  return arith::SelectOp::create(builder, loc, hasRemainder, nearest, estimate);
+}
+
+/// The divisor of all elements, if `division` is one of f32 roots.
+vector::BroadcastOp divisorOfRoots(arith::DivFOp division, scf::ForOp loop) {
+  auto divisor = division.getRhs().getDefiningOp<vector::BroadcastOp>();
+  bool isOfRoots = divisor && isa<Float32Type>(divisor.getSource().getType()) &&
+                   loop.isDefinedOutsideOfLoop(divisor) &&
+                   division.getLhs().getDefiningOp<math::SqrtOp>();
+  return isOfRoots ? divisor : vector::BroadcastOp();
+}
+
+/// Makes two loops of one: the first for ordinary divisors, and the second as it was.
+class LoopVersions {
+public:
+  LoopVersions(scf::ForOp loop, llvm::DenseMap<Operation *, Divisor> &divisors)
+      : loop(loop), divisors(divisors) {}
+
+  /// How many divisions became products.
+  unsigned run();
+
+private:
+  Value areOrdinary(OpBuilder &builder, ArrayRef<arith::DivFOp> divisions);
+  const Divisor &divisorOf(arith::DivFOp division);
+
+  scf::ForOp loop;
+  llvm::DenseMap<Operation *, Divisor> &divisors;
+};
+
+const Divisor &LoopVersions::divisorOf(arith::DivFOp division) {
+  auto broadcast = division.getRhs().getDefiningOp<vector::BroadcastOp>();
+  auto [entry, isNew] = divisors.try_emplace(broadcast);
+  if (isNew)
+    entry->second = makeDivisor(broadcast);
+  return entry->second;
+}
+
+Value LoopVersions::areOrdinary(OpBuilder &builder, ArrayRef<arith::DivFOp> divisions) {
+  llvm::SmallSetVector<Value, 2> conditions;
+  for (arith::DivFOp division : divisions)
+    conditions.insert(divisorOf(division).isOrdinary);
+  Value all = conditions.front();
+  for (Value condition : llvm::drop_begin(conditions))
+    all = arith::AndIOp::create(builder, loop.getLoc(), all, condition);
+  return all;
+}
+
+unsigned LoopVersions::run() {
+  SmallVector<arith::DivFOp> divisions;
+  for (auto division : loop.getBody()->getOps<arith::DivFOp>())
+    if (divisorOfRoots(division, loop))
+      divisions.push_back(division);
+  if (divisions.empty())
+    return 0;
+  OpBuilder builder(loop);
+  auto versions = scf::IfOp::create(builder, loop.getLoc(), loop.getResultTypes(),
+                                    areOrdinary(builder, divisions), /*withElseRegion=*/true);
+  loop.replaceAllUsesWith(versions);
+  auto append = [&](Region &region, scf::ForOp version) {
+    OpBuilder inside = OpBuilder::atBlockEnd(&region.front());
+    scf::YieldOp::create(inside, loop.getLoc(), version.getResults());
+  };
+  Block &otherwise = versions.getElseRegion().front(), &then = versions.getThenRegion().front();
+  for (Block *block : {&then, &otherwise})
+    if (block->mightHaveTerminator())
+      block->getTerminator()->erase();
+  auto dividing = cast<scf::ForOp>(OpBuilder::atBlockEnd(&otherwise).clone(*loop));
+  append(versions.getElseRegion(), dividing);
+  loop->moveBefore(&then, then.end());
+  append(versions.getThenRegion(), loop);
+  for (arith::DivFOp division : divisions) {
+    OpBuilder inLoop(division);
+    division.replaceAllUsesWith(
+        divide(inLoop, division.getLoc(), division.getLhs(), divisorOf(division)));
+    division.erase();
+  }
+  return divisions.size();
+}
+
+struct InvertDivisorsPass : impl::InvertDivisorsPassBase<InvertDivisorsPass> {
+  using InvertDivisorsPassBase::InvertDivisorsPassBase;
+
+  void runOnOperation() override {
+    SmallVector<scf::ForOp> loops;
+    getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    llvm::DenseMap<Operation *, Divisor> divisors;
+    for (scf::ForOp loop : loops)
+      invertedDivisors += LoopVersions(loop, divisors).run();
+  }
+};
+
+} // namespace
+} // namespace updraft

@@ -1,0 +1,110 @@
+//===- PrefetchStreams.cpp - What a loop over vectors reads next is on its way ----------------===//
+// A CPU fetches ahead by itself, but of few streams, and none across a page; and what it can begin
+// early is bound by the operations between two loads of a stream. A step has up to eight streams.
+
+#include "StreamAccess.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "updraft/Conversion/Passes.h"
+
+using namespace mlir;
+
+namespace updraft {
+#define GEN_PASS_DEF_PREFETCHSTREAMSPASS
+#include "updraft/Conversion/Passes.h.inc"
+
+namespace {
+
+/// A loop over elements, and the place from which its streams are prefetched.
+class Prefetcher {
+public:
+  Prefetcher(scf::ForOp loop, int64_t distance) : loop(loop), distance(distance) {}
+
+  /// How many streams there are.
+  unsigned run();
+
+private:
+  scf::ForOp loopOverStream();
+  Value makeConstant(OpBuilder &builder, int64_t value) {
+    return arith::ConstantOp::create(builder, loop.getLoc(), builder.getI64IntegerAttr(value));
+  }
+  Value ahead(OpBuilder &builder);
+  Value aheadInStream(OpBuilder &builder);
+  Value placeAhead(OpBuilder &builder, const StreamAddress &address);
+
+  scf::ForOp loop;
+  int64_t distance;
+  Value numberAhead, inStream; ///< made when needed
+};
+
+// The loop over the whole stream, of which this one may go over a block.
+scf::ForOp Prefetcher::loopOverStream() {
+  scf::ForOp outermost = loop;
+  for (auto outer = loop->getParentOfType<scf::ForOp>();
+       outer && outermost.getLowerBound() == outer.getInductionVar();
+       outer = outer->getParentOfType<scf::ForOp>())
+    outermost = outer;
+  return outermost;
+}
+
+Value Prefetcher::ahead(OpBuilder &builder) {
+  if (!numberAhead)
+    numberAhead = arith::AddIOp::create(builder, loop.getLoc(), loop.getInductionVar(),
+                                        makeConstant(builder, distance));
+  return numberAhead;
+}
+
+// Behind the end of a tensor the next one begins, as a rule, and is prefetched from its beginning.
+// But of a tensor that is shorter than the distance, nothing else would be: it may be a row among
+// others that no step is taken of.
+Value Prefetcher::aheadInStream(OpBuilder &builder) {
+  if (inStream)
+    return inStream;
+  scf::ForOp whole = loopOverStream();
+  OpBuilder before(loop);
+  Location loc = loop.getLoc();
+  Value end = whole.getUpperBound();
+  Value length = arith::SubIOp::create(before, loc, end, whole.getLowerBound());
+  Value isShort = arith::CmpIOp::create(before, loc, arith::CmpIPredicate::slt, length,
+                                        makeConstant(before, distance));
+  Value last = arith::SelectOp::create(before, loc, isShort,
+                                       arith::SubIOp::create(before, loc, end, loop.getStep()),
+                                       makeConstant(before, std::numeric_limits<int64_t>::max()));
+  inStream = arith::MinSIOp::create(builder, loc, ahead(builder), last);
+  return inStream;
+}
+
+Value Prefetcher::placeAhead(OpBuilder &builder, const StreamAddress &address) {
+  // Where there is an origin, the stream goes on behind the loop: in the next row.
+  Value index = address.origin
+                    ? arith::AddIOp::create(builder, loop.getLoc(), address.origin, ahead(builder))
+                    : aheadInStream(builder);
+  // Not `inbounds`: it may be behind the end.
+  return LLVM::GEPOp::create(builder, loop.getLoc(), address.stream.getType(), address.element,
+                             address.stream, ArrayRef(LLVM::GEPArg(index)));
+}
+
+unsigned Prefetcher::run() {
+  llvm::SmallDenseSet<Value> streams;
+  for (auto load : llvm::to_vector(loop.getBody()->getOps<LLVM::LoadOp>())) {
+    std::optional<StreamAddress> address = StreamAddress::match(load.getAddr(), loop);
+    if (!address || !isa<VectorType>(load.getType()) || !streams.insert(address->stream).second)
+      continue;
+    OpBuilder builder(load);
+    constexpr uint32_t toRead = 0, keepInAllCaches = 3, isData = 1;
+    LLVM::Prefetch::create(builder, load.getLoc(), placeAhead(builder, *address), toRead,
+                           keepInAllCaches, isData);
+  }
+  return streams.size();
+}
+
+struct PrefetchStreamsPass : impl::PrefetchStreamsPassBase<PrefetchStreamsPass> {
+  using PrefetchStreamsPassBase::PrefetchStreamsPassBase;
+
+  void runOnOperation() override {
+    getOperation().walk(
+        [&](scf::ForOp loop) { prefetchedStreams += Prefetcher(loop, distance).run(); });
+  }
+};
+
+} // namespace
+} // namespace updraft

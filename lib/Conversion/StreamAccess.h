@@ -1,0 +1,25 @@
+//===- StreamAccess.h - How a loop over elements reaches its streams ----------------*- C++ -*-===//
+
+#ifndef UPDRAFT_LIB_CONVERSION_STREAMACCESS_H
+#define UPDRAFT_LIB_CONVERSION_STREAMACCESS_H
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <optional>
+
+namespace updraft {
+
+/// The address of an element of the iteration: `stream[number]` or `stream[origin + number]`, where
+/// `number` is the loop's.
+struct StreamAddress {
+  mlir::Value stream;
+  mlir::Value origin; ///< null in the first form
+  mlir::Type element;
+
+  static std::optional<StreamAddress> match(mlir::Value address, mlir::scf::ForOp loop);
+};
+
+} // namespace updraft
+
+#endif // UPDRAFT_LIB_CONVERSION_STREAMACCESS_H
