@@ -1,7 +1,6 @@
 //===- OptimizerRowStep.cpp - A step of some rows ---------------------------------------------===//
 
 #include "runtime/base/DType.h"
-#include "runtime/cpu/FloatEnvironment.h"
 #include "runtime/cpu/Optimizer.h"
 #include "runtime/cpu/PoolParts.h"
 
@@ -226,97 +225,4 @@ void Optimizer::commitRowStep(RowsRun &run) {
     plan.discard();
   }
   ++steps[param];
-}
-
-/// Leaves `rowsRuns` ready to run, and the plan if there are gradients of whole parameters.
-Status Optimizer::prepareStep(const upd_tensor *grads, size_t gradCount,
-                              const upd_row_grad *rowGrads, size_t rowGradCount) {
-  prepared = Prepared::Nothing;
-  rowsRuns.clear();
-  if (rowGradCount != 0 && !rowGrads)
-    return invalidArgument(
-        fmt::format("row_grads is null, but row_grad_count is {}", rowGradCount));
-  auto hasGradient = [&](size_t param) {
-    return grads && param < gradCount && !(grads[param].rank == -1 && !grads[param].data);
-  };
-  std::vector<size_t> listed;
-  for (size_t i = 0; i < rowGradCount; ++i) {
-    if (Status status = checkRowGradient(rowGrads[i]); !status.ok())
-      return status;
-    const size_t param = rowGrads[i].param;
-    listed.push_back(param);
-    if (hasGradient(param))
-      return invalidArgument(fmt::format("parameter `{}` has a gradient and a gradient of rows; "
-                                         "give one of them",
-                                         names[param]));
-  }
-  std::sort(listed.begin(), listed.end());
-  if (const auto twice = std::adjacent_find(listed.begin(), listed.end()); twice != listed.end())
-    return invalidArgument(
-        fmt::format("parameter `{}` has two gradients of rows; give one", names[*twice]));
-
-  // A group's size is that of all of its parameters that take part, each as a whole.
-  std::vector<int64_t> listedSizes(listed.empty() ? 0 : groupCount());
-  for (const size_t param : listed)
-    listedSizes[params[param].group] += params[param].shape.elements();
-  std::vector<int64_t> groupSizes = listedSizes;
-  for (size_t i = 0; i < params.size() && !listed.empty(); ++i)
-    if (hasGradient(i))
-      groupSizes[params[i].group] += params[i].shape.elements();
-
-  for (size_t i = 0; i < rowGradCount; ++i)
-    addRowsRun(rowGrads[i], groupSizes);
-  InitialValues initial;
-  if (std::any_of(rowsRuns.begin(), rowsRuns.end(), [](RowsRun &run) { return run.isFirst(); }))
-    initial.evaluate(*kernels, hypers);
-  for (RowsRun &run : rowsRuns)
-    run.start(initial, hypers, pool);
-  if (Status status = createRowStates(initial); !status.ok())
-    return status;
-  const bool hasPlan = grads || gradCount != 0;
-  if (hasPlan)
-    if (Status status = preparePlan(grads, gradCount, listedSizes); !status.ok())
-      return status;
-  for (RowsRun &run : rowsRuns)
-    if (run.isFirst() && !run.isSkipped())
-      setRowStates(run);
-  prepared = hasPlan ? Prepared::PlanAndRows : Prepared::Rows;
-  return {};
-}
-
-/// Nothing fails.
-void Optimizer::applyStep() {
-  if (std::exchange(prepared, Prepared::Nothing) == Prepared::PlanAndRows)
-    applyPlan();
-  for (RowsRun &run : rowsRuns) {
-    if (run.isSkipped())
-      continue;
-    run.run(pool);
-    commitRowStep(run);
-  }
-  rowsRuns.clear();
-}
-
-Status Optimizer::stepRows(const upd_tensor *grads, size_t gradCount, const upd_row_grad *rowGrads,
-                           size_t rowGradCount) {
-  DefaultFloatEnvironment environment;
-  if (Status status = prepareStep(grads, gradCount, rowGrads, rowGradCount); !status.ok())
-    return status;
-  applyStep();
-  return {};
-}
-
-Status Optimizer::prepareRows(const upd_tensor *grads, size_t gradCount,
-                              const upd_row_grad *rowGrads, size_t rowGradCount) {
-  DefaultFloatEnvironment environment;
-  return prepareStep(grads, gradCount, rowGrads, rowGradCount);
-}
-
-Status Optimizer::apply() {
-  if (prepared == Prepared::Nothing)
-    return invalidArgument("no step is prepared: none was, it was refused or applied, or the "
-                           "optimizer has changed since");
-  DefaultFloatEnvironment environment;
-  applyStep();
-  return {};
 }
