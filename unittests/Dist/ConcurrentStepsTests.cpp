@@ -1,11 +1,10 @@
 //===- ConcurrentStepsTests.cpp - Locks, the applied table and steps together -----------------===//
-// What a worker's optimizers do with a context, without torch: gradients from a container that all
-// share, a table under the optimizer's lock, the locks of memory, and the two halves of a step.
+// What a worker's optimizers do with a context, as they do it, but for torch: gradients come from a
+// container that all share, and are applied by the step engine itself.
 
 #include "FakeRules.h"
 #include "runtime/cpu/ThreadPool.h"
-#include "runtime/dist/AppliedContexts.h"
-#include "runtime/dist/LockWait.h"
+#include "runtime/dist/ContextStep.h"
 #include "runtime/dist/NumberedObjects.h"
 #include "runtime/dist/StorageLocks.h"
 
@@ -77,27 +76,40 @@ public:
     for (size_t i = 0; i < buckets.size(); ++i)
       if (!(*context)[i].data.empty())
         places.push_back(i);
-    dist::lockCounted(mutex);
-    const std::lock_guard guard(mutex, std::adopt_lock);
-    if (applied.count(number, context) > before || places.empty())
+    try {
+      return Step(*this, number, context, before).run(progress, locks, places) > 0;
+    } catch (const Refusal &) {
       return false;
-    const dist::StorageLocks::Guard exclusive(locks, places);
-    for (size_t i = 0; i < buckets.size(); ++i) {
-      Tensor &grad = (*context)[i];
-      const upd_tensor view = grad.data.empty() ? absentGradient() : grad.view();
-      // Nothing is written of either if one is refused.
-      if (!buckets[i]->prepareRows(&view, 1, nullptr, 0).ok())
-        return false;
     }
-    applied.set(number, context, before + 1);
-    for (const std::unique_ptr<Optimizer> &bucket : buckets)
-      EXPECT_TRUE(bucket->apply().ok());
-    return true;
   }
 
 private:
-  std::mutex mutex;
-  dist::AppliedContexts applied;
+  struct Refusal {};
+
+  class Step : public dist::ContextStep {
+  public:
+    Step(Worker &worker, int64_t number, std::shared_ptr<Context> context, int64_t before)
+        : ContextStep(number, context, before), buckets(worker.buckets), grads(*context) {}
+
+  private:
+    void takeHypers() override {
+      for (const std::unique_ptr<Optimizer> &bucket : buckets)
+        EXPECT_TRUE(bucket->setHyper(0, "lr", 1.0).ok());
+    }
+    size_t bucketCount() const override { return buckets.size(); }
+    void prepare(size_t bucket) override {
+      const upd_tensor view = grads[bucket].data.empty() ? absentGradient() : grads[bucket].view();
+      if (!buckets[bucket]->prepareRows(&view, 1, nullptr, 0).ok())
+        throw Refusal();
+    }
+    void apply(size_t bucket) override { EXPECT_TRUE(buckets[bucket]->apply().ok()); }
+    void abandon(size_t) override {} // the engine forgets it when it prepares again
+
+    std::vector<std::unique_ptr<Optimizer>> &buckets;
+    Context &grads; // which the step keeps
+  };
+
+  dist::StepProgress progress;
   dist::StorageLocks locks;
   std::vector<std::unique_ptr<Optimizer>> buckets;
 };

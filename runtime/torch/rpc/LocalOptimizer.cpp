@@ -3,17 +3,16 @@
 #include "runtime/torch/rpc/LocalOptimizer.h"
 
 #include "runtime/base/DType.h"
-#include "runtime/dist/LockWait.h"
 #include "runtime/torch/TensorView.h"
 #include "runtime/torch/rpc/TensorLocks.h"
 
-#include <c10/util/ScopeExit.h>
 #include <torch/csrc/distributed/autograd/context/container.h>
 
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <mutex>
 #include <numeric>
 #include <optional>
 
@@ -146,23 +145,6 @@ std::string LocalOptimizer::parts() const {
   return result;
 }
 
-/// Makes all buckets ready to step, or none: what they refuse, for this step or the memory of
-/// states, is refused here.
-void LocalOptimizer::prepare(const std::vector<std::vector<at::Tensor>> &grads) {
-  size_t ready = 0;
-  auto undo = c10::make_scope_exit([&] { abandon(0, ready); });
-  for (; ready < buckets.size(); ++ready)
-    TORCH_CHECK(buckets[ready].stepper->prepare(grads[ready]),
-                "a parameter has other memory than when the optimizer was made; make another "
-                "optimizer after `.data` of a parameter was set");
-  undo.release();
-}
-
-void LocalOptimizer::abandon(size_t begin, size_t end) {
-  for (size_t i = begin; i < end; ++i)
-    buckets[i].stepper->abandon();
-}
-
 void LocalOptimizer::takeHypers(const std::vector<double> &hypers) {
   std::vector<size_t> counts;
   counts.reserve(buckets.size());
@@ -179,47 +161,55 @@ void LocalOptimizer::takeHypers(const std::vector<double> &hypers) {
   }
 }
 
-int64_t LocalOptimizer::step(int64_t number, int64_t before, const std::vector<double> &hypers) {
-  // The container refuses a context that it does not know, which here is no error.
-  DistAutogradContainer &container = DistAutogradContainer::getInstance();
-  ContextPtr context;
-  try {
-    context = container.retrieveContext(number);
-  } catch (const c10::Error &) {
-    return 0;
-  }
-  // Dropped when no lock is held: to drop the last reference to a tensor may wait for Python.
-  const c10::Dict<at::Tensor, at::Tensor> held = context->getGradients();
-  std::vector<std::vector<at::Tensor>> grads; // of each bucket
-  std::vector<size_t> places;
-  for (const Bucket &bucket : buckets) {
-    std::vector<at::Tensor> &some = grads.emplace_back();
-    for (size_t place : bucket.params) {
-      auto found = held.find(params[place]);
-      some.push_back(found == held.end() ? at::Tensor() : found->value());
-      if (found != held.end())
-        places.push_back(place);
+class LocalOptimizer::Step : public dist::ContextStep {
+public:
+  Step(LocalOptimizer &optimizer, int64_t number, const ContextPtr &context, int64_t before,
+       const std::vector<double> &hypers)
+      : ContextStep(number, context, before), optimizer(optimizer), hypers(hypers),
+        held(context->getGradients()) {
+    for (const Bucket &bucket : optimizer.buckets) {
+      std::vector<at::Tensor> &some = grads.emplace_back();
+      for (size_t place : bucket.params) {
+        auto found = held.find(optimizer.params[place]);
+        some.push_back(found == held.end() ? at::Tensor() : found->value());
+        if (found != held.end())
+          places.push_back(place);
+      }
     }
   }
 
-  dist::lockCounted(progress->mutex);
-  const std::lock_guard guard(progress->mutex, std::adopt_lock);
-  if (progress->applied.count(number, context) > before)
-    return alreadyApplied;
-  takeHypers(hypers);
-  if (places.empty())
-    return 0;
-  {
-    dist::StorageLocks::Guard exclusive(locks, places);
-    prepare(grads);
-    size_t applied = 0;
-    const auto rest = c10::make_scope_exit([&] { abandon(applied, buckets.size()); });
-    // What needs memory comes before the first write, behind which nothing is refused.
-    progress->applied.set(number, context, before + 1);
-    for (; applied < buckets.size(); ++applied)
-      buckets[applied].stepper->apply(countVersions);
+  int64_t run() { return ContextStep::run(*optimizer.progress, optimizer.locks, places); }
+
+private:
+  GroupStepper &stepper(size_t bucket) { return *optimizer.buckets[bucket].stepper; }
+
+  void takeHypers() override { optimizer.takeHypers(hypers); }
+  size_t bucketCount() const override { return optimizer.buckets.size(); }
+  void prepare(size_t bucket) override {
+    TORCH_CHECK(stepper(bucket).prepare(grads[bucket]),
+                "a parameter has other memory than when the optimizer was made; make another "
+                "optimizer after `.data` of a parameter was set");
   }
-  return static_cast<int64_t>(places.size());
+  void apply(size_t bucket) override { stepper(bucket).apply(optimizer.countVersions); }
+  void abandon(size_t bucket) override { stepper(bucket).abandon(); }
+
+  LocalOptimizer &optimizer;
+  const std::vector<double> &hypers;
+  // Dropped when no lock is held: to drop the last reference to a tensor may wait for Python.
+  c10::Dict<at::Tensor, at::Tensor> held;
+  std::vector<std::vector<at::Tensor>> grads; // of each bucket
+  std::vector<size_t> places;
+};
+
+int64_t LocalOptimizer::step(int64_t number, int64_t before, const std::vector<double> &hypers) {
+  // The container refuses a context that it does not know, which here is no error.
+  ContextPtr context;
+  try {
+    context = DistAutogradContainer::getInstance().retrieveContext(number);
+  } catch (const c10::Error &) {
+    return 0;
+  }
+  return Step(*this, number, context, before, hypers).run();
 }
 
 c10::Dict<std::string, at::Tensor> LocalOptimizer::states() {

@@ -5,7 +5,7 @@
 #ifndef UPDRAFT_RUNTIME_TORCH_RPC_LOCALOPTIMIZER_H
 #define UPDRAFT_RUNTIME_TORCH_RPC_LOCALOPTIMIZER_H
 
-#include "runtime/dist/AppliedContexts.h"
+#include "runtime/dist/ContextStep.h"
 #include "runtime/dist/StorageLocks.h"
 #include "runtime/torch/GroupStepper.h"
 #include "runtime/torch/rpc/OptimizerRequest.h"
@@ -15,7 +15,6 @@
 #include <ATen/core/Tensor.h>
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -36,13 +35,11 @@ public:
   /// hyperparameters: "0:f32 0:bf16 2:f32". Groups are counted in the request.
   std::string parts() const;
 
-  /// What a step returns instead of a number of parameters.
-  static constexpr int64_t alreadyApplied = -1;
-
   /// Applies the gradients that the context has here; returns how many parameters were stepped. A
   /// context that this worker has not heard of has none. If it was applied more than `before` times
-  /// already, nothing is done. `hypers` are those of every group and storage type, one behind the
-  /// other, no more and no fewer. An error is thrown before anything is written.
+  /// already, nothing is done, and ContextStep::alreadyApplied returned. `hypers` are those of
+  /// every group and storage type, one behind the other, no more and no fewer. An error is thrown
+  /// before anything is written.
   int64_t step(int64_t context, int64_t before, const std::vector<double> &hypers);
 
   /// The states by NUMBER/NAME: copies, which no step changes.
@@ -65,23 +62,16 @@ private:
     c10::intrusive_ptr<GroupStepper> stepper;
   };
 
+  class Step;
+
   void takeHypers(const std::vector<double> &hypers);
-  void prepare(const std::vector<std::vector<at::Tensor>> &grads);
-  /// Of the buckets that are ready, those from `begin` to before `end`.
-  void abandon(size_t begin, size_t end);
   /// Refuses a group that is stepped in parts, here or on several workers, by a rule that reduces
   /// over all of it. Its buckets are those from `first` on.
   void requireTogether(const GroupRequest &group, size_t first) const;
   void addBucket(const OptimizerRequest &request, size_t group, upd_dtype dtype,
                  const std::vector<size_t> &members);
 
-  /// What an optimizer shares with those that take its place.
-  struct Progress {
-    std::mutex mutex; ///< of steps, states and `applied`
-    dist::AppliedContexts applied;
-  };
-
-  std::shared_ptr<Progress> progress = std::make_shared<Progress>();
+  std::shared_ptr<dist::StepProgress> progress = std::make_shared<dist::StepProgress>();
   // What follows stays as it was made.
   std::vector<at::Tensor> params;
   dist::StorageLocks locks;

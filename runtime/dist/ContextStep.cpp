@@ -1,0 +1,29 @@
+//===- ContextStep.cpp - A step of what a context has on a worker -----------------------------===//
+
+#include "runtime/dist/ContextStep.h"
+
+#include "runtime/dist/LockWait.h"
+
+using namespace updraft::dist;
+
+int64_t ContextStep::run(StepProgress &progress, const StorageLocks &locks,
+                         const std::vector<size_t> &places) {
+  lockCounted(progress.mutex);
+  const std::lock_guard guard(progress.mutex, std::adopt_lock);
+  if (progress.applied.count(number, context) > before)
+    return alreadyApplied;
+  takeHypers();
+  if (places.empty())
+    return 0;
+  {
+    const StorageLocks::Guard exclusive(locks, places);
+    Prepared prepared{*this};
+    for (; prepared.end < bucketCount(); ++prepared.end)
+      prepare(prepared.end);
+    // What needs memory comes before the first write, behind which nothing is refused.
+    progress.applied.set(number, context, before + 1);
+    for (; prepared.begin < prepared.end; ++prepared.begin)
+      apply(prepared.begin);
+  }
+  return static_cast<int64_t>(places.size());
+}
