@@ -21,3 +21,20 @@ updraft::dist::findOverlap(const std::vector<MemoryRange> &ranges) {
       return std::minmax({places[i - 1], places[i]});
   return std::nullopt;
 }
+
+ApartRanges::ApartRanges(const std::vector<MemoryRange> &ranges) {
+  for (size_t i = 0; i < ranges.size(); ++i)
+    if (ranges[i].size() != 0)
+      sorted.emplace_back(ranges[i], i);
+  std::sort(sorted.begin(), sorted.end(), [](const auto &left, const auto &right) {
+    return left.first.begin < right.first.begin;
+  });
+}
+
+std::optional<size_t> ApartRanges::find(const MemoryRange &range) const {
+  const auto found = std::upper_bound(
+      sorted.begin(), sorted.end(), range.begin,
+      [](uintptr_t address, const auto &entry) { return address < entry.first.end; });
+  return found != sorted.end() && found->first.overlaps(range) ? std::optional(found->second)
+                                                               : std::nullopt;
+}

@@ -29,6 +29,20 @@ struct MemoryRange {
 /// The places of two ranges of the list that overlap, the smaller first, if there are any.
 std::optional<std::pair<size_t, size_t>> findOverlap(const std::vector<MemoryRange> &ranges);
 
+/// Ranges of which no two overlap. Looking up takes the logarithm of their number.
+class ApartRanges {
+public:
+  ApartRanges() = default;
+  explicit ApartRanges(const std::vector<MemoryRange> &ranges);
+
+  bool empty() const { return sorted.empty(); }
+  /// The place in the list of a range that overlaps this one, if there is any.
+  std::optional<size_t> find(const MemoryRange &range) const;
+
+private:
+  std::vector<std::pair<MemoryRange, size_t>> sorted;
+};
+
 } // namespace updraft::dist
 
 #endif // UPDRAFT_RUNTIME_DIST_MEMORYRANGE_H

@@ -202,6 +202,16 @@ bool GroupStepper::prepare(const std::vector<at::Tensor> &grads) {
   return take(grads.data());
 }
 
+void GroupStepper::forPrepared(
+    const std::function<void(int64_t number, const upd_tensor &grad)> &look) const {
+  std::lock_guard lock(mutex);
+  for (size_t i = 0; i < table.size(); ++i)
+    if (table.isTaken(i))
+      look(numberOf(i), table.grads()[i]);
+  for (const upd_row_grad &rows : rowGrads)
+    look(numberOf(rows.param), rows.values);
+}
+
 int64_t GroupStepper::apply(bool countVersions) {
   std::lock_guard lock(mutex);
   return applyTaken(countVersions);

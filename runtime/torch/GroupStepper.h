@@ -11,6 +11,7 @@
 #include <ATen/core/Tensor.h>
 #include <torch/custom_class.h>
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -57,6 +58,9 @@ public:
   /// Returns whether parameters and states are where they were; if not, or where it throws, there
   /// is nothing to apply. States of first steps have their memory when it returns.
   bool prepare(const std::vector<at::Tensor> &grads);
+  /// Calls `look` with each gradient that `prepare` has taken, as the step will read it, and what
+  /// messages call its parameter by.
+  void forPrepared(const std::function<void(int64_t number, const upd_tensor &grad)> &look) const;
   /// Refuses nothing. `countVersions`: parameters and states are known to autograd as changed.
   int64_t apply(bool countVersions);
   /// In place of `apply`.

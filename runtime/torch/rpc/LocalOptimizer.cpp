@@ -6,12 +6,14 @@
 #include "runtime/torch/TensorView.h"
 #include "runtime/torch/rpc/TensorLocks.h"
 
+#include <c10/util/ScopeExit.h>
 #include <torch/csrc/distributed/autograd/context/container.h>
 
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <functional>
 #include <mutex>
 #include <numeric>
 #include <optional>
@@ -21,6 +23,7 @@ namespace dist = updraft::dist;
 using torch::distributed::autograd::ContextPtr;
 using torch::distributed::autograd::DistAutogradContainer;
 using updraft::runtime::nameOf;
+using updraft::runtime::sizeOf;
 
 /// How it is stored; a complex one as pairs. Throws, with its number, for one that no step is
 /// compiled for.
@@ -44,7 +47,6 @@ LocalOptimizer::LocalOptimizer(const OptimizerRequest &request, std::vector<at::
     : params(std::move(tensors)), countVersions(request.countVersions) {
   std::vector<std::map<upd_dtype, std::vector<size_t>>> byType(request.groups.size());
   std::vector<dist::MemoryRange> ranges;
-  std::vector<int64_t> numbers;
   for (size_t group = 0; group < request.groups.size(); ++group)
     for (size_t i = 0; i < request.groups[group].params.size(); ++i) {
       const int64_t place = request.groups[group].params[i];
@@ -67,6 +69,9 @@ LocalOptimizer::LocalOptimizer(const OptimizerRequest &request, std::vector<at::
       addBucket(request, group, dtype, members);
     requireTogether(request.groups[group], first);
   }
+  // One bucket refuses by itself what is in memory of its parameters.
+  if (buckets.size() > 1)
+    memory = dist::ApartRanges(ranges);
 }
 
 void LocalOptimizer::requireTogether(const GroupRequest &group, size_t first) const {
@@ -161,6 +166,29 @@ void LocalOptimizer::takeHypers(const std::vector<double> &hypers) {
   }
 }
 
+void LocalOptimizer::requireOwnMemory(const Bucket &bucket) const {
+  bucket.stepper->forPrepared([&](int64_t number, const upd_tensor &grad) {
+    const int64_t elements =
+        std::accumulate(grad.shape, grad.shape + grad.rank, int64_t(1), std::multiplies());
+    const auto owner = memory.find({grad.data, static_cast<size_t>(elements) * sizeOf(grad.dtype)});
+    TORCH_CHECK_VALUE(!owner, "gradient of parameter `", number, "` overlaps parameter `",
+                      numbers[*owner],
+                      "`; a step only reads gradients, so give it memory of its own");
+  });
+}
+
+void LocalOptimizer::prepare(size_t bucket, const std::vector<at::Tensor> &grads) {
+  GroupStepper &stepper = *buckets[bucket].stepper;
+  TORCH_CHECK(stepper.prepare(grads),
+              "a parameter has other memory than when the optimizer was made; make another "
+              "optimizer after `.data` of a parameter was set");
+  if (memory.empty())
+    return;
+  auto undo = c10::make_scope_exit([&] { stepper.abandon(); });
+  requireOwnMemory(buckets[bucket]);
+  undo.release();
+}
+
 class LocalOptimizer::Step : public dist::ContextStep {
 public:
   Step(LocalOptimizer &optimizer, int64_t number, const ContextPtr &context, int64_t before,
@@ -185,11 +213,7 @@ private:
 
   void takeHypers() override { optimizer.takeHypers(hypers); }
   size_t bucketCount() const override { return optimizer.buckets.size(); }
-  void prepare(size_t bucket) override {
-    TORCH_CHECK(stepper(bucket).prepare(grads[bucket]),
-                "a parameter has other memory than when the optimizer was made; make another "
-                "optimizer after `.data` of a parameter was set");
-  }
+  void prepare(size_t bucket) override { optimizer.prepare(bucket, grads[bucket]); }
   void apply(size_t bucket) override { stepper(bucket).apply(optimizer.countVersions); }
   void abandon(size_t bucket) override { stepper(bucket).abandon(); }
 

@@ -6,6 +6,7 @@
 #define UPDRAFT_RUNTIME_TORCH_RPC_LOCALOPTIMIZER_H
 
 #include "runtime/dist/ContextStep.h"
+#include "runtime/dist/MemoryRange.h"
 #include "runtime/dist/StorageLocks.h"
 #include "runtime/torch/GroupStepper.h"
 #include "runtime/torch/rpc/OptimizerRequest.h"
@@ -65,6 +66,10 @@ private:
   class Step;
 
   void takeHypers(const std::vector<double> &hypers);
+  /// Makes a bucket ready to step from gradients of its parameters.
+  void prepare(size_t bucket, const std::vector<at::Tensor> &grads);
+  /// Refuses a gradient, of a bucket that is ready, in memory of a parameter of any bucket.
+  void requireOwnMemory(const Bucket &bucket) const;
   /// Refuses a group that is stepped in parts, here or on several workers, by a rule that reduces
   /// over all of it. Its buckets are those from `first` on.
   void requireTogether(const GroupRequest &group, size_t first) const;
@@ -76,6 +81,9 @@ private:
   std::vector<at::Tensor> params;
   dist::StorageLocks locks;
   std::vector<Bucket> buckets;
+  /// All parameters, if they are in several buckets, and their numbers.
+  dist::ApartRanges memory;
+  std::vector<int64_t> numbers;
   bool countVersions;
 };
 
