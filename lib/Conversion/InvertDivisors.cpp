@@ -1,14 +1,15 @@
 //===- InvertDivisors.cpp - Division by a scalar, by its reciprocal ---------------------------===//
 // A CPU has one unit that divides, and with wide vectors it is what a step waits for. A quotient by
-// the same divisor in every iteration can be had from the divisor's reciprocal, to the same bits:
-// by an exact remainder (N. Brisebarre, J.-M. Muller, S. Raina, "Accelerating correctly rounded
-// floating-point division when the divisor is known in advance", 2004). The tests of the target go
-// through all f32 divisors.
+// the same divisor in every iteration can be had from the divisor's reciprocal, to the same bits,
+// by a remainder: the method is that of N. Brisebarre, J.-M. Muller and S. Raina, "Accelerating
+// correctly rounded floating-point division when the divisor is known in advance", 2004, and
+// QuotientTest goes through all quotients of f32 that could be rounded otherwise.
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
 #include "updraft/Conversion/Passes.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -22,7 +23,7 @@ namespace {
 
 /// What is the same for all divisions by one scalar.
 struct Divisor {
-  Value isOrdinary;        ///< for roots, nothing overflows, and remainders lose no bits
+  Value isOrdinary;        ///< for roots, nothing overflows, and nothing is denormal
   Value inverse, negative; ///< vectors
 };
 
@@ -73,24 +74,10 @@ vector::BroadcastOp divisorOfRoots(arith::DivFOp division, scf::ForOp loop) {
   return isOfRoots ? divisor : vector::BroadcastOp();
 }
 
-/// Makes two loops of one: the first for ordinary divisors, and the second as it was.
-class LoopVersions {
-public:
-  LoopVersions(scf::ForOp loop, llvm::DenseMap<Operation *, Divisor> &divisors)
-      : loop(loop), divisors(divisors) {}
+/// Divisors by their broadcasts, which stay where they are.
+using Divisors = llvm::DenseMap<vector::BroadcastOp, Divisor>;
 
-  /// How many divisions became products.
-  unsigned run();
-
-private:
-  Value areOrdinary(OpBuilder &builder, ArrayRef<arith::DivFOp> divisions);
-  const Divisor &divisorOf(arith::DivFOp division);
-
-  scf::ForOp loop;
-  llvm::DenseMap<Operation *, Divisor> &divisors;
-};
-
-const Divisor &LoopVersions::divisorOf(arith::DivFOp division) {
+const Divisor &divisorOf(arith::DivFOp division, Divisors &divisors) {
   auto broadcast = division.getRhs().getDefiningOp<vector::BroadcastOp>();
   auto [entry, isNew] = divisors.try_emplace(broadcast);
   if (isNew)
@@ -98,17 +85,20 @@ const Divisor &LoopVersions::divisorOf(arith::DivFOp division) {
   return entry->second;
 }
 
-Value LoopVersions::areOrdinary(OpBuilder &builder, ArrayRef<arith::DivFOp> divisions) {
+Value areOrdinary(OpBuilder &builder, Location loc, ArrayRef<arith::DivFOp> divisions,
+                  Divisors &divisors) {
   llvm::SmallSetVector<Value, 2> conditions;
   for (arith::DivFOp division : divisions)
-    conditions.insert(divisorOf(division).isOrdinary);
+    conditions.insert(divisorOf(division, divisors).isOrdinary);
   Value all = conditions.front();
   for (Value condition : llvm::drop_begin(conditions))
-    all = arith::AndIOp::create(builder, loop.getLoc(), all, condition);
+    all = arith::AndIOp::create(builder, loc, all, condition);
   return all;
 }
 
-unsigned LoopVersions::run() {
+/// Makes two loops of one: the first for ordinary divisors, the second as it was. Returns how many
+/// divisions became products.
+unsigned invertDivisors(scf::ForOp loop, Divisors &divisors) {
   SmallVector<arith::DivFOp> divisions;
   for (auto division : loop.getBody()->getOps<arith::DivFOp>())
     if (divisorOfRoots(division, loop))
@@ -116,27 +106,24 @@ unsigned LoopVersions::run() {
   if (divisions.empty())
     return 0;
   OpBuilder builder(loop);
-  auto versions = scf::IfOp::create(builder, loop.getLoc(), loop.getResultTypes(),
-                                    areOrdinary(builder, divisions), /*withElseRegion=*/true);
-  loop.replaceAllUsesWith(versions);
-  auto append = [&](Region &region, scf::ForOp version) {
-    OpBuilder inside = OpBuilder::atBlockEnd(&region.front());
-    scf::YieldOp::create(inside, loop.getLoc(), version.getResults());
+  Location loc = loop.getLoc();
+  auto cloneLoop = [&](IRMapping &map) {
+    return [&](OpBuilder &nested, Location) {
+      scf::YieldOp::create(nested, loc, nested.clone(*loop, map)->getResults());
+    };
   };
-  Block &otherwise = versions.getElseRegion().front(), &then = versions.getThenRegion().front();
-  for (Block *block : {&then, &otherwise})
-    if (block->mightHaveTerminator())
-      block->getTerminator()->erase();
-  auto dividing = cast<scf::ForOp>(OpBuilder::atBlockEnd(&otherwise).clone(*loop));
-  append(versions.getElseRegion(), dividing);
-  loop->moveBefore(&then, then.end());
-  append(versions.getThenRegion(), loop);
-  for (arith::DivFOp division : divisions) {
+  IRMapping inverted, dividing;
+  auto versions = scf::IfOp::create(builder, loc, areOrdinary(builder, loc, divisions, divisors),
+                                    cloneLoop(inverted), cloneLoop(dividing));
+  for (arith::DivFOp original : divisions) {
+    auto division = cast<arith::DivFOp>(inverted.lookup(original.getOperation()));
     OpBuilder inLoop(division);
     division.replaceAllUsesWith(
-        divide(inLoop, division.getLoc(), division.getLhs(), divisorOf(division)));
+        divide(inLoop, division.getLoc(), division.getLhs(), divisorOf(original, divisors)));
     division.erase();
   }
+  loop.replaceAllUsesWith(versions);
+  loop.erase();
   return divisions.size();
 }
 
@@ -144,11 +131,9 @@ struct InvertDivisorsPass : impl::InvertDivisorsPassBase<InvertDivisorsPass> {
   using InvertDivisorsPassBase::InvertDivisorsPassBase;
 
   void runOnOperation() override {
-    SmallVector<scf::ForOp> loops;
-    getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
-    llvm::DenseMap<Operation *, Divisor> divisors;
-    for (scf::ForOp loop : loops)
-      invertedDivisors += LoopVersions(loop, divisors).run();
+    Divisors divisors;
+    getOperation().walk<WalkOrder::PostOrder>(
+        [&](scf::ForOp loop) { invertedDivisions += invertDivisors(loop, divisors); });
   }
 };
 

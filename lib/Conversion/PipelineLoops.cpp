@@ -515,9 +515,7 @@ struct PipelineLoopsPass : impl::PipelineLoopsPassBase<PipelineLoopsPass> {
       if (!halves.isIndependent() || !halves.waits(window))
         continue;
       bool isCounted = halves.isCounted();
-      if (!halves.cut(maxCarried))
-        continue;
-      if (isCounted && !splitCounted)
+      if ((isCounted && !splitCounted) || !halves.cut(maxCarried))
         continue;
       if (!isCounted)
         halves.rewrite();

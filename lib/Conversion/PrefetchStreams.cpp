@@ -19,7 +19,7 @@ class Prefetcher {
 public:
   Prefetcher(scf::ForOp loop, int64_t distance) : loop(loop), distance(distance) {}
 
-  /// How many streams there are.
+  /// Prefetches each stream once, wherever else the loop loads from it; returns how many there are.
   unsigned run();
 
 private:
@@ -53,9 +53,9 @@ Value Prefetcher::ahead(OpBuilder &builder) {
   return numberAhead;
 }
 
-// Behind the end of a tensor the next one begins, as a rule, and is prefetched from its beginning.
-// But of a tensor that is shorter than the distance, nothing else would be: it may be a row among
-// others that no step is taken of.
+// Past the end of a stream usually lies that of the next tensor. But one that is shorter than the
+// distance would never be prefetched itself, so that the place is at most its last vector; and its
+// neighbour may be a row that this step leaves out.
 Value Prefetcher::aheadInStream(OpBuilder &builder) {
   if (inStream)
     return inStream;
@@ -87,7 +87,9 @@ unsigned Prefetcher::run() {
   llvm::SmallDenseSet<Value> streams;
   for (auto load : llvm::to_vector(loop.getBody()->getOps<LLVM::LoadOp>())) {
     std::optional<StreamAddress> address = StreamAddress::match(load.getAddr(), loop);
-    if (!address || !isa<VectorType>(load.getType()) || !streams.insert(address->stream).second)
+    auto type = dyn_cast<VectorType>(load.getType());
+    if (!address || !type || type.getElementType() != address->element ||
+        !streams.insert(address->stream).second)
       continue;
     OpBuilder builder(load);
     constexpr uint32_t toRead = 0, keepInAllCaches = 3, isData = 1;
@@ -101,8 +103,10 @@ struct PrefetchStreamsPass : impl::PrefetchStreamsPassBase<PrefetchStreamsPass> 
   using PrefetchStreamsPassBase::PrefetchStreamsPassBase;
 
   void runOnOperation() override {
-    getOperation().walk(
-        [&](scf::ForOp loop) { prefetchedStreams += Prefetcher(loop, distance).run(); });
+    getOperation().walk([&](scf::ForOp loop) {
+      if (loop.getInductionVar().getType().isInteger(64))
+        prefetchedStreams += Prefetcher(loop, distance).run();
+    });
   }
 };
 

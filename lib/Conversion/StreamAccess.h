@@ -11,12 +11,13 @@
 namespace updraft {
 
 /// The address of an element of the iteration: `stream[number]` or `stream[origin + number]`, where
-/// `number` is the loop's.
+/// `number` is the loop's induction variable.
 struct StreamAddress {
   mlir::Value stream;
   mlir::Value origin; ///< null in the first form
   mlir::Type element;
 
+  /// None if `address` is of neither form.
   static std::optional<StreamAddress> match(mlir::Value address, mlir::scf::ForOp loop);
 };
 

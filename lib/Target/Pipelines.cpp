@@ -31,17 +31,19 @@ void buildLoopsPipeline(mlir::OpPassManager &manager, const CPUTarget &target) {
   options.maskRemainder = target.maskRemainder;
   manager.addPass(createConvertPlanToLoopsPass(options));
   manager.addPass(createOutlineMathPass());
-  if (target.vectorBits < 512) {
-    manager.addPass(createPipelineLoopsPass({.vectorBits = target.vectorBits}));
-    return;
+  PipelineLoopsPassOptions pipelining;
+  pipelining.vectorBits = target.vectorBits;
+  if (target.vectorBits >= 512) {
+    // There are few operations between two lines of a stream, so that a CPU waits for the next one,
+    // or for its divider.
+    manager.addPass(createPrefetchStreamsPass());
+    manager.addPass(createInvertDivisorsPass());
+    // CPUs with such vectors have at least 192 registers for them in flight; and what two loops
+    // pass on by memory is more than they gain.
+    pipelining.window = 192;
+    pipelining.splitCounted = false;
   }
-  // With wide vectors there are few operations between two lines of a stream, so that a CPU waits
-  // for the next one, or for its divider. It keeps more in flight; and what two loops pass on by
-  // memory is more than they gain.
-  manager.addPass(createPrefetchStreamsPass());
-  manager.addPass(createInvertDivisorsPass());
-  manager.addPass(createPipelineLoopsPass(
-      {.vectorBits = target.vectorBits, .window = 192, .splitCounted = false}));
+  manager.addPass(createPipelineLoopsPass(pipelining));
 }
 
 void buildLLVMDialectPipeline(mlir::OpPassManager &manager) {

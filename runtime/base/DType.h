@@ -68,7 +68,7 @@ inline std::optional<upd_dtype> parseDType(std::string_view text) {
   return std::nullopt;
 }
 
-/// One of a request.
+/// The type that a request names; some, as `bf16_stochastic`, no tensor in memory has.
 inline std::optional<upd_dtype> parseStorageRequest(std::string_view text) {
 #define UPD_DTYPE(constant, name, bytes)                                                           \
   if (isStorageRequest(constant) && text == (name))                                                \

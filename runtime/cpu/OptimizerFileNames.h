@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <system_error>
 
 namespace updraft::runtime {
 
@@ -19,6 +20,7 @@ constexpr std::string_view scaleSuffix = ".scale";
 constexpr std::string_view storageKey = "updraft.storage.";
 constexpr std::string_view ruleKey = "updraft.rule";
 constexpr std::string_view seedKey = "updraft.seed";
+
 /// A seed as the metadata has it; none if the text is no number from 0 to 2^64 - 1.
 inline std::optional<uint64_t> parseSeed(std::string_view text) {
   uint64_t value = 0;
@@ -27,6 +29,7 @@ inline std::optional<uint64_t> parseSeed(std::string_view text) {
     return std::nullopt;
   return value;
 }
+
 constexpr std::string_view groupKey = "updraft.group.";
 
 /// Up to here every count is a float.

@@ -1,6 +1,14 @@
 // A loop of a known number of elements becomes two: what crosses is kept in memory of the function.
 // RUN: updraft-opt %s --split-input-file \
 // RUN:     --updraft-pipeline-loops="vector-bits=256 window=5" | FileCheck %s
+// RUN: updraft-opt %s --split-input-file \
+// RUN:     --updraft-pipeline-loops="vector-bits=256 window=5 split-counted=false" \
+// RUN:   | FileCheck %s --check-prefix=WHOLE
+
+// WHOLE-LABEL:   func.func @kept(
+// WHOLE-COUNT-1:   scf.for
+// WHOLE-NOT:       scf.for
+// WHOLE-LABEL:   func.func
 
 // The root is kept in any case; the stream is loaded again for the sum, and `shifted` is for the
 // second loop alone.

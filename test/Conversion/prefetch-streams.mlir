@@ -115,3 +115,17 @@ func.func @blocks(%p: !llvm.ptr, %begin: i64, %end: i64) {
   }
   return
 }
+
+// Of another width of numbers than those of elements nothing is known.
+// CHECK-LABEL: func.func @narrow(
+// CHECK-NOT:     prefetch
+// CHECK:         return
+func.func @narrow(%p: !llvm.ptr, %begin: i32, %end: i32) {
+  %c8 = arith.constant 8 : i32
+  scf.for %i = %begin to %end step %c8 : i32 {
+    %0 = llvm.getelementptr inbounds %p[%i] : (!llvm.ptr, i32) -> !llvm.ptr, f32
+    %x = llvm.load %0 {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
+    llvm.store %x, %0 {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
+  }
+  return
+}

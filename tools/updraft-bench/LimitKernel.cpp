@@ -39,6 +39,10 @@ template <typename T> Lanes<T> &lanesAt(T *stream, int64_t element) {
   return *reinterpret_cast<Lanes<T> *>(stream + element);
 }
 
+template <typename T> const Lanes<T> &lanesAt(const T *stream, int64_t element) {
+  return *reinterpret_cast<const Lanes<T> *>(stream + element);
+}
+
 template <typename T> void prefetch(const T *stream, int64_t element) {
   __builtin_prefetch(stream + element + distance);
 }
@@ -47,7 +51,7 @@ template <typename T> void prefetch(const T *stream, int64_t element) {
 template <size_t... R>
 [[gnu::always_inline]] inline void readEach(const LimitStream *streams, int64_t begin, int64_t n,
                                             std::index_sequence<R...>) {
-  uint32_t *const read[] = {at<uint32_t>(streams[R], begin)...};
+  const uint32_t *const read[] = {at<uint32_t>(streams[R], begin)...};
   Lanes<uint32_t> all{};
   int64_t i = 0;
   for (; i + lanes <= n; i += lanes) {
@@ -67,7 +71,7 @@ template <typename T, size_t... R, size_t... W>
 [[gnu::always_inline]] inline void touchEach(const LimitStream *streams, int64_t begin, int64_t n,
                                              T zero, std::index_sequence<R...>,
                                              std::index_sequence<W...>) {
-  T *const read[] = {at<T>(streams[R], begin)...};
+  const T *const read[] = {at<T>(streams[R], begin)...};
   T *const written[] = {at<T>(streams[sizeof...(R) + W], begin)...};
   int64_t i = 0;
   for (; i + lanes <= n; i += lanes) {
@@ -156,7 +160,8 @@ UPDRAFT_CLONES void touchPieces(const LimitStream *streams, size_t count, int64_
 /// bf16 gradient and parameter, two f32 states.
 UPDRAFT_CLONES void touchMixed(const LimitStream *streams, int64_t begin, int64_t n,
                                uint32_t zero) {
-  uint16_t *const g = at<uint16_t>(streams[0], begin), *const p = at<uint16_t>(streams[1], begin);
+  const uint16_t *const g = at<uint16_t>(streams[0], begin);
+  uint16_t *const p = at<uint16_t>(streams[1], begin);
   uint32_t *const a = at<uint32_t>(streams[2], begin), *const b = at<uint32_t>(streams[3], begin);
   int64_t i = 0;
   for (; i + lanes <= n; i += lanes) {

@@ -11,8 +11,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <iterator>
 #include <new>
 #include <string_view>
 

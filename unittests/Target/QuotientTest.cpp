@@ -111,10 +111,13 @@ TEST(QuotientTest, OfRootsHasTheBitsOfADivision) {
   }
 }
 
-/// Of significands X and Y as integers, the quotient's lies between two floats, X / Y = M + r with
-/// an integer M of 24 bits; near the middle of them, |(2M + 1)Y - 2X| is small. What the correction
-/// is off by, in units of 1 / 2Y, is less than 5, so that no X / Y farther from the middle is
-/// rounded to the wrong side.
+/// A quotient can only be rounded otherwise if it is next to the middle of two floats. Of
+/// significands X and Y, integers of 24 bits, X * 2^s / Y = M + r with an integer M of 24 bits,
+/// where s is 23 if X >= Y, and else 24; so k = X * 2^(s + 1) - (2M + 1)Y is the distance from the
+/// middle, in units of 1 / 2Y of the last place. It is not 0: 2^(s + 1) has more twos than Y. The
+/// estimate is off by less than 1.5 in the last place, of which the reciprocal's error makes less
+/// than 3 units, and the rounding of the remainder, which may need 25 bits, makes 2: beyond |k| = 5
+/// nothing can differ.
 TEST(QuotientTest, ProductsAndRemaindersGiveEveryQuotient) {
   constexpr uint64_t least = uint64_t(1) << 23, most = uint64_t(1) << 24;
   auto quotient = [](float x, float y) {
@@ -127,7 +130,7 @@ TEST(QuotientTest, ProductsAndRemaindersGiveEveryQuotient) {
     const uint64_t odd = y >> zeros;
     if (odd == 1)
       continue; // a power of two, whose reciprocal is exact
-    // X = k / 2^shift modulo the odd part of Y, where X * 2^shift - (2M + 1)Y = k.
+    // With s + 1 as `shift`, X = k / 2^shift modulo the odd part of Y.
     for (int shift : {24, 25}) {
       uint64_t inverse = 1, power = (odd + 1) / 2 % odd;
       for (int exponent = shift - zeros; exponent != 0; exponent >>= 1) {

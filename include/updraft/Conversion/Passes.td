@@ -58,8 +58,8 @@ def PrefetchStreamsPass : Pass<"updraft-prefetch-streams", "::mlir::ModuleOp"> {
   let summary = "Prefetch what a loop over vectors loads some iterations later";
   let description = [{
     One prefetch in each iteration for each stream that the loop loads from, `distance` elements
-    ahead. Behind the end of a stream the next tensor's or row's begins, as a rule; but of a stream
-    that is shorter than the distance, only its own last vector is prefetched.
+    ahead of its first load. Behind the end of a stream the next tensor's or row's begins, as a rule;
+    but of a stream that is shorter than the distance, only its own last vector is prefetched.
 
     Before:
 
@@ -102,8 +102,8 @@ def InvertDivisorsPass : Pass<"updraft-invert-divisors", "::mlir::ModuleOp"> {
   let description = [{
     A vector of f32 roots over a scalar, as an optimizer's bias correction has it, takes a CPU's one
     divider as long as all else in the loop takes the other units. The product with the divisor's
-    reciprocal is next to the quotient, and the exact remainder says which is the nearest. For that
-    the divisor has to be from 2^-24 to 2^24; for any other there is the loop as it was.
+    reciprocal is next to the quotient, and the remainder says which is the nearest. For that the
+    divisor has to be from 2^-24 to 2^24; for any other there is the loop as it was.
 
     Before:
 
@@ -143,7 +143,7 @@ def InvertDivisorsPass : Pass<"updraft-invert-divisors", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
   let statistics = [
-    Statistic<"invertedDivisors", "inverted-divisors", "Divisions that became products">
+    Statistic<"invertedDivisions", "inverted-divisions", "Divisions that became products">
   ];
 }
 
@@ -204,7 +204,7 @@ def PipelineLoopsPass : Pass<"updraft-pipeline-loops", "::mlir::ModuleOp"> {
     in the first half.
 
     Where the number of elements is a constant, the halves become two loops, one after the other,
-    neither of which is long. What crosses is kept in memory of the function: where the loop stores
+    neither of which is long; without `split-counted` such loops stay as they are. What crosses is kept in memory of the function: where the loop stores
     it there anyway, or in a buffer. Streams are written in the second loop alone, which loads from
     them again, and does all that the first one has no need of.
 
