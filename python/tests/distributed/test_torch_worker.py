@@ -172,6 +172,20 @@ def test_a_client_that_dies_within_a_context(start):
     assert worker.poll() is None
 
 
+def test_a_worker_that_dies_in_a_step_is_named_and_the_others_finish(start):
+    port = free_port()
+    options = ["--load", FUNCTIONS, "--rpc-threads=4"]
+    dying, surviving = [
+        start(port, rank, PROGRAM, f"--name=ps{rank}", *options, WORLD_SIZE="3") for rank in (1, 2)
+    ]
+    client = start(port, 0, sys.executable, CLIENT, "step while one dies", WORLD_SIZE="3")
+    assert client.stdout.readline() == "stepping\n", client.stderr.read()
+    assert surviving.poll() is None
+    dying.kill()
+    code, out, err = outcome(client)
+    assert (code, out) == (0, "told\n"), err
+
+
 def test_a_worker_that_is_stopped(start):
     port = free_port()
     worker = start(port, 1, PROGRAM, "--name=ps")

@@ -4,6 +4,7 @@ Run as a program it joins, does everything that is named `check_…`, leaves, an
 come to, as JSON: null, or the text of an error.
 """
 
+import concurrent.futures
 import copy
 import json
 import os
@@ -20,7 +21,12 @@ from torch.nn import functional
 
 import updraft
 from updraft import distributed
-from updraft.distributed.optim import DistributedOptimizer, collect_parameters, parameter_rrefs
+from updraft.distributed.optim import (
+    DistributedOptimizer,
+    Options,
+    collect_parameters,
+    parameter_rrefs,
+)
 
 PS = "ps"
 
@@ -281,7 +287,8 @@ def check_arguments_that_are_refused():
     for kind, text, args, kwargs in [
         (
             ValueError,
-            "this worker has no function `f`; it has `embedding`, `linear`, `spread`, `tower`",
+            "this worker has no function `f`; it has `embedding`, `hold_locks`, `linear`, "
+            "`spread`, `tower`",
             ["f"],
             {},
         ),
@@ -484,6 +491,40 @@ def survive():
     os._exit(0)
 
 
+def step_while_one_dies():
+    """Steps parameters of two workers, of which the test ends the first in that."""
+    timeout = 60.0
+    names = ["ps1", "ps2"]
+    rrefs = [distributed.hold_parameter(name, "stepped", torch.zeros(2, 4)) for name in names]
+    optimizer = DistributedOptimizer(
+        torch.optim.SGD, rrefs, lr=1.0, options=Options(timeout=timeout)
+    )
+    inputs, stepped = torch.ones(1, 4), torch.full((2, 4), -1.0)
+    there = "it is not known whether there was a step on `ps1`: "
+    elsewhere = "; what was asked for is done on `ps2`"
+    with dist_autograd.context() as context:
+        outputs = [distributed.call(rref.owner(), "linear", inputs, rref) for rref in rrefs]
+        dist_autograd.backward(context, [sum(outputs).sum()])
+        assert distributed.call("ps1", "hold_locks", rrefs[0])
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            begin = time.monotonic()
+            step = pool.submit(optimizer.step, context)
+            while not torch.equal(rrefs[1].to_here(), stepped):
+                assert time.monotonic() < begin + timeout / 2
+            # Requests are begun in the order in which they come: the step waits for the locks now.
+            distributed.held_parameters("ps1")
+            assert not step.done()
+            print("stepping", flush=True)
+            error = str(step.exception(timeout / 2))
+            assert error.startswith(there), error
+            assert error.endswith(elsewhere), error
+        fails(RuntimeError, f"{there}.*{elsewhere}", optimizer.step, context)
+        assert torch.equal(rrefs[1].to_here(), stepped)
+    print("told", flush=True)
+    # The one that has died cannot leave with this one.
+    os._exit(0)
+
+
 def join():
     rank = int(os.environ["RANK"])
     rpc.init_rpc(
@@ -524,6 +565,8 @@ if __name__ == "__main__":
         within_a_context(lambda optimizer, context: os._exit(0))
     if sys.argv[1:] == ["survive"]:
         survive()
+    if sys.argv[1:] == ["step while one dies"]:
+        step_while_one_dies()
     if sys.argv[1:] == ["share"]:
         share()
     results = run_checks() if not sys.argv[1:] else {}

@@ -24,7 +24,18 @@ spread(const std::vector<at::Tensor> &ends, const at::Scalar &factor, double lim
   return {offset ? low + *offset : low, ends[1] * factor, said.str()};
 }
 
+/// Lets no step write the parameter, as long as the process lives.
+static bool holdLocks(const at::Tensor &param) {
+  const auto type = torch::getCustomClass("__torch__.torch.classes.updraft.StorageLocks");
+  static std::vector<c10::IValue> held;
+  held.emplace_back(c10::ivalue::Object::create(type, 1));
+  type->getMethod("__init__")({held.back(), std::vector<at::Tensor>{param}});
+  type->getMethod("lock")({held.back()});
+  return true;
+}
+
 TORCH_LIBRARY_FRAGMENT(updraft_functions, library) {
+  library.def("hold_locks(Tensor param) -> bool", holdLocks);
   library.def("spread(Tensor[] ends, Scalar factor, float limit, int[] numbers, str text, "
               "Tensor? offset) -> (Tensor, Tensor, str)",
               spread);
