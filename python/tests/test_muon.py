@@ -22,7 +22,7 @@ from .torch_training import (
 )
 
 STEPS = 30
-SHAPES = [(40, 29), (13, 64), (1, 5), (7, 7), (16, 2)]
+SHAPES = [(40, 29), (13, 64), (1, 5), (7, 7), (7, 7), (13, 64), (7, 7), (16, 2)]
 OPTIONS = [
     {},
     {"lr": 0.1, "nesterov": False, "weight_decay": 0.0},
@@ -66,6 +66,14 @@ def test_thirty_steps(options, dtype):
     assert_same(theirs, ours)
     assert_same_states(reference, optimizer)
     assert repr(optimizer) == repr(reference)
+
+
+def test_more_matrices_of_a_shape_than_are_stepped_together():
+    theirs, ours = (matrices(shapes=[(300, 300)] * 5) for _ in range(2))
+    reference, optimizer = torch.optim.Muon(theirs, lr=0.1), optim.Muon(ours, lr=0.1)
+    step_alike((reference, optimizer), 3)
+    assert_same(theirs, ours)
+    assert_same_states(reference, optimizer)
 
 
 def test_bf16_rounds_once():
@@ -163,6 +171,7 @@ def test_memory_that_is_replaced():
         for params, optimizer in zip((theirs, ours), optimizers, strict=True):
             if step == 2:
                 params[0].data = torch.ones(40, 29)
+                params[4].data = torch.ones(7, 7)
             set_gradients(params, step)
             optimizer.step()
     assert_same(theirs, ours)

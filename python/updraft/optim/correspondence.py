@@ -48,6 +48,8 @@ class Correspondence:
         complex: what torch says to complex parameters; None if they are taken as pairs.
         numerics: how arithmetic rounds.
         storage: storage types of what is not stored like the parameter.
+        settled: whether no flag follows from hyperparameters, once `settings` are known; a rule
+            that is given by its name is such. To find out compiles its defaults.
     """
 
     rule: RuleDefinition | str
@@ -59,6 +61,7 @@ class Correspondence:
     complex: str | None = None
     numerics: str = "torch"
     storage: Mapping[str, Any] = field(default_factory=dict)
+    settled: bool = False
 
     def sparse_of(self, group: Group) -> str | None:
         """What a sparse gradient is taken as in a group: `sparse` for it."""
@@ -103,8 +106,7 @@ def setting_choices(
     """
     settings = correspondence.read_settings(group)
     deciding = {}
-    # Of a rule of torch's, the settings have them.
-    if isinstance(correspondence.rule, RuleDefinition):
+    if isinstance(correspondence.rule, RuleDefinition) and not correspondence.settled:
         deciding = deciding_values(correspondence.rule, hypers)
     return [deciding | settings, dict(hypers) | settings, settings]
 

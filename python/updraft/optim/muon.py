@@ -21,6 +21,7 @@ class Muon(SplitStep, torch.optim.Muon):
         states=("momentum_buffer",),
         sparse="Muon does not support sparse gradients",
         complex="Muon does not support complex parameters",
+        settled=True,
     )
     update = Correspondence(
         rule=FileDefinition(part_path("muon"), "MuonUpdate", {}),
@@ -28,12 +29,11 @@ class Muon(SplitStep, torch.optim.Muon):
         settings={},
         states=(),
         sparse=None,
+        settled=True,
     )
 
     @classmethod
-    def _update_of(cls, param: torch.Tensor) -> Correspondence:
-        shape = param.shape
-
+    def _update_of(cls, shape: torch.Size) -> Correspondence:
         def ratio(group: Group, dtype: torch.dtype) -> float:
             return _adjust_lr(1.0, group["adjust_lr_fn"], shape)
 

@@ -1,7 +1,9 @@
 """Steps of two rules around a function of torch: what a rule cannot say, products of matrices."""
 
 import abc
+from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -27,8 +29,8 @@ class SplitStep(CompiledStep):
 
     @classmethod
     @abc.abstractmethod
-    def _update_of(cls, param: torch.Tensor) -> Correspondence:
-        """Returns `update` for a parameter, of which what is stepped may be a part."""
+    def _update_of(cls, shape: torch.Size) -> Correspondence:
+        """Returns `update` for parameters of a shape, of which what is stepped may be a part."""
 
     @staticmethod
     @abc.abstractmethod
@@ -41,31 +43,66 @@ class SplitStep(CompiledStep):
     def _make_buckets(
         self, group: Group, members: Iterable[tuple[int, torch.Tensor]], scaled: bool
     ) -> list[SteppedPart]:
-        members = list(members)
-        rules = CompiledRules()
-        scratch: dict[torch.dtype, torch.Tensor] = {}
-        for _, param in members:
+        whole = []
+        buckets: list[SteppedPart] = []
+        for number, param in members:
             if is_wrapper(param):
-                continue
-            local = local_part(param)
-            known = scratch.get(param.dtype)
-            if known is None or known.numel() < local.numel():
-                scratch[param.dtype] = torch.empty(
-                    local.numel(), dtype=local.dtype, device=local.device
-                )
-        return [
-            _TorchSplitBucket(self, param, number, group)
-            if is_wrapper(param)
-            else _SplitBucket(self, param, number, scratch[param.dtype], group, scaled, rules)
-            for number, param in members
-        ]
+                buckets.append(_TorchSplitBucket(self, param, number, group))
+            else:
+                whole.append((number, param))
+        batches = _batches(whole)
+        sizes: dict[_Kind, int] = defaultdict(int)
+        for batch in batches:
+            size = sum(local_part(param).numel() for param in batch.params)
+            sizes[batch.kind] = max(sizes[batch.kind], size)
+        scratch = {
+            (dtype, device): torch.empty(size, dtype=dtype, device=device)
+            for (dtype, device), size in sizes.items()
+        }
+        rules = CompiledRules()
+        for batch in batches:
+            memory = scratch[batch.kind]
+            buckets.append(_SplitBucket(self, batch, memory, group, scaled, rules))
+        return buckets
+
+
+#: The most elements that are stepped together, so that their directions stay in a cache; one
+#: parameter may have more.
+_BATCH = 1 << 18
+
+
+_Kind = tuple[torch.dtype, torch.device]
+
+
+@dataclass
+class _Batch:
+    """Parameters of one kind and shape that are stepped together."""
+
+    kind: _Kind
+    params: list[torch.Tensor] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+
+
+def _batches(members: Iterable[tuple[int, torch.Tensor]]) -> list[_Batch]:
+    """Puts parameters into batches, which are the same on all ranks that have parts of them."""
+    batches: list[_Batch] = []
+    last: dict[tuple[_Kind, torch.Size], _Batch] = {}
+    for number, param in members:
+        kind, shape = (param.dtype, param.device), param.shape
+        batch = last.get((kind, shape))
+        if batch is None or (len(batch.params) + 1) * param.numel() > _BATCH:
+            batch = last[kind, shape] = _Batch(kind)
+            batches.append(batch)
+        batch.params.append(param)
+        batch.numbers.append(number)
+    return batches
 
 
 class _Given(LocalBucket):
-    """A bucket of one parameter that steps another tensor for it."""
+    """A bucket that steps other tensors for its parameters."""
 
-    def __init__(self, tensor: torch.Tensor, *arguments: Any) -> None:
-        self.given = [tensor]
+    def __init__(self, tensors: list[torch.Tensor], *arguments: Any) -> None:
+        self.given = tensors
         super().__init__(*arguments)
 
     def _tensors(self, params: list[torch.Tensor]) -> list[torch.Tensor]:
@@ -73,7 +110,7 @@ class _Given(LocalBucket):
 
 
 class _SplitBucket:
-    """One parameter. Its direction is in memory that all parameters of the group use in turn.
+    """A batch. Its directions are in memory that all batches of the kind use in turn.
 
     Of a DTensor, the rules step this rank's part, and the function gets the whole direction.
     """
@@ -81,26 +118,31 @@ class _SplitBucket:
     def __init__(
         self,
         optimizer: SplitStep,
-        param: torch.Tensor,
-        number: int,
+        batch: _Batch,
         scratch: torch.Tensor,
         group: Group,
         scaled: bool,
         rules: CompiledRules,
     ) -> None:
-        self.params = [param]
-        self.numbers = [number]
+        self.params = params = batch.params
+        self.numbers = batch.numbers
         self._between = optimizer._between
-        self.target = StandIn(param, by_rows=False)
-        like = self.target.tensor
-        self.direction = scratch[: like.numel()].as_strided(like.shape, like.stride())
+        self.targets = [StandIn(param, by_rows=False) for param in params]
+        self.directions = []
+        offset = 0
+        for target in self.targets:
+            like = target.tensor
+            self.directions.append(scratch.as_strided(like.shape, like.stride(), offset))
+            offset += like.numel()
 
-        def bucket(rule: Correspondence, scaled: bool, stepped: torch.Tensor) -> Bucket:
-            return _Given(stepped, rule, [param], [number], group, optimizer.state, scaled, rules)
+        def bucket(rule: Correspondence, scaled: bool, stepped: list[torch.Tensor]) -> Bucket:
+            states = optimizer.state
+            return _Given(stepped, rule, params, self.numbers, group, states, scaled, rules)
 
-        self.before = bucket(optimizer.correspondence, scaled, self.direction)
+        self.before = bucket(optimizer.correspondence, scaled, self.directions)
         # It has no states, and the scale is gone by then.
-        self.after = bucket(optimizer._update_of(param), False, like)
+        update = optimizer._update_of(params[0].shape)
+        self.after = bucket(update, False, [target.tensor for target in self.targets])
 
     def accept(self, group: Group, factor: float | None) -> None:
         """Like that of `Bucket`."""
@@ -108,41 +150,46 @@ class _SplitBucket:
         self.before.accept(group, factor)
         self.after.accept(group, None)
 
-    def _make(self) -> None:
-        """Makes of the direction what the update takes."""
-        param = self.target.param
-        if self.target.distributed:
-            whole = distributed_like(param, self.direction)
+    def _make(self, target: StandIn, direction: torch.Tensor) -> None:
+        """Makes of a direction what the update takes."""
+        param = target.param
+        if target.distributed:
+            whole = distributed_like(param, direction)
             made = self._between(whole, self.group)
             made = made.redistribute(placements=param.placements).to_local()
         else:
-            made = self._between(self.direction, self.group)
-        if made is not self.direction:
-            self.direction.copy_(made)
+            made = self._between(direction, self.group)
+        if made is not direction:
+            direction.copy_(made)
 
     @torch.no_grad()
     def step(self, states: OptimizerState) -> bool:
-        """Steps the parameter if it has a gradient; False if it has other memory than before."""
-        target = self.target
-        grad = target.gradient()
-        if grad is None:
-            return True
-        if target.has_moved():
+        """Steps the parameters that have a gradient; False if one has other memory than before."""
+        if any(target.has_moved() for target in self.targets):
             return False
+        taken = []
         try:
-            self.direction.grad = grad
+            for target, direction in zip(self.targets, self.directions, strict=True):
+                grad = target.gradient()
+                if grad is not None:
+                    taken.append((target, direction))
+                    direction.grad = grad
             if not self.before.step(states):
                 return False
         finally:
-            self.direction.grad = None
-        self._make()
-        target.load()
+            for _, direction in taken:
+                direction.grad = None
         try:
-            target.tensor.grad = self.direction
+            for target, direction in taken:
+                self._make(target, direction)
+                target.load()
+                target.tensor.grad = direction
             self.after.step(states)
         finally:
-            target.tensor.grad = None
-        target.store()
+            for target, _ in taken:
+                target.tensor.grad = None
+        for target, _ in taken:
+            target.store()
         return True
 
 
@@ -163,7 +210,7 @@ class _TorchSplitBucket:
             return TorchBucket(rule, [param], [number], group, False, [stepped])
 
         self.before = bucket(optimizer.correspondence, self.direction)
-        self.after = bucket(optimizer._update_of(param), self.target)
+        self.after = bucket(optimizer._update_of(param.shape), self.target)
 
     def accept(self, group: Group, factor: float | None) -> None:
         """Like that of `Bucket`."""
