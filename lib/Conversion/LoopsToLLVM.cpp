@@ -56,6 +56,8 @@ struct ConvertLoopsToLLVMPass : impl::ConvertLoopsToLLVMPassBase<ConvertLoopsToL
     // LLVM folds what there is to fold.
     ConversionConfig config;
     config.foldingMode = DialectConversionFoldingMode::Never;
+    // None of the patterns fails once it has changed something, so that nothing is to be kept.
+    config.allowPatternRollback = false;
     if (failed(applyPartialConversion(getOperation(), target, patterns, config)))
       signalPassFailure();
   }

@@ -7,6 +7,7 @@
 #include "InterfaceJson.h"
 #include "Reproducer.h"
 #include "SecondHalf.h"
+#include "SideTask.h"
 #include "Updraft/IR/UpdraftDialect.h"
 #include "Updraft/Transforms/Passes.h"
 #include "Updraft/Transforms/Pipelines.h"
@@ -104,6 +105,18 @@ public:
           return success();
         }) {}
   ~Compilation() { cached.dump = nullptr; }
+
+  /// Begins to make what code is generated with, which takes milliseconds the first time, beside
+  /// what comes before that.
+  void prepareGenerator() {
+    if (tools.generator)
+      return;
+    preparation.emplace([this] {
+      // Who needs it says why there is none.
+      if (llvm::Error error = makeGenerator())
+        llvm::consumeError(std::move(error));
+    });
+  }
 
   /// Text to `updraft.rule`.
   llvm::Error import(const Program &program) {
@@ -211,11 +224,16 @@ private:
     if (request.inspection.lineTables)
       if (llvm::Error error = run(cached.toLineTables, "llvm"))
         return error;
-    if (tools.generator)
-      return llvm::Error::success();
+    preparation.reset();
+    return tools.generator ? llvm::Error::success() : makeGenerator();
+  }
+
+  llvm::Error makeGenerator() {
     auto created = CodeGenerator::create(request.target);
     if (!created)
       return created.takeError();
+    if (llvm::Error error = (*created)->prepareObjects())
+      return error;
     tools.generator = std::move(*created);
     return llvm::Error::success();
   }
@@ -297,6 +315,7 @@ private:
   std::string interface;
   llvm::LLVMContext llvmContext; // outlives the module
   std::unique_ptr<llvm::Module> llvmModule;
+  std::optional<SideTask> preparation; // of the generator; waited for before the rest goes
 };
 
 Compiler::Compiler() = default;
@@ -324,6 +343,7 @@ llvm::Expected<std::shared_ptr<const Program>> Compiler::parse(const CompileRequ
 llvm::Expected<CompiledRule> Compiler::compile(const Program &program,
                                                const CompileRequest &request) {
   Compilation compilation(getCached(), request);
+  compilation.prepareGenerator();
   if (llvm::Error error = compilation.import(program))
     return error;
   if (llvm::Error error = compilation.schedule())

@@ -160,13 +160,19 @@ void CodeGenerator::optimize(llvm::Module &module) {
       passes.run(function, functions);
 }
 
+llvm::Error CodeGenerator::prepareObjects() {
+  if (objects)
+    return llvm::Error::success();
+  auto created = ObjectEmitter::create(*machine);
+  if (!created)
+    return created.takeError();
+  objects = std::move(*created);
+  return llvm::Error::success();
+}
+
 llvm::Expected<llvm::SmallVector<char, 0>> CodeGenerator::emitObject(llvm::Module &module) {
-  if (!objects) {
-    auto created = ObjectEmitter::create(*machine);
-    if (!created)
-      return created.takeError();
-    objects = std::move(*created);
-  }
+  if (llvm::Error error = prepareObjects())
+    return error;
   return objects->emit(module);
 }
 

@@ -29,6 +29,9 @@ public:
 
   const CPUTarget &target() const { return cpuTarget; }
 
+  /// Makes what the first object needs, which else that one waits for.
+  llvm::Error prepareObjects();
+
   /// LLVM IR of a module in the LLVM dialect, with this CPU's triple, layout and attributes. The
   /// module's MLIR context must have been made with `registerTargetDialects`.
   llvm::Expected<std::unique_ptr<llvm::Module>> translate(mlir::ModuleOp module,
