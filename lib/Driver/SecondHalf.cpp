@@ -7,14 +7,30 @@
 
 using namespace updraft;
 
+static llvm::Error prepare(const CPUTarget &target, std::unique_ptr<CodeGenerator> &generator) {
+  if (generator)
+    return llvm::Error::success();
+  auto created = CodeGenerator::create(target);
+  if (!created)
+    return created.takeError();
+  generator = std::move(*created);
+  return generator->prepareObjects();
+}
+
 llvm::Expected<std::unique_ptr<SecondHalf>>
 SecondHalf::start(mlir::ModuleOp module, const CodeGenerator &translator,
                   std::unique_ptr<CodeGenerator> &generator) {
   auto half = std::make_unique<SecondHalf>();
-  auto translated = translator.translate(module, half->context);
-  if (!translated)
-    return translated.takeError();
-  half->llvmModule = std::move(*translated);
+  {
+    // It takes as long as translating; what fails here is said by `generate`.
+    std::optional<SideTask> preparation;
+    if (!generator)
+      preparation.emplace([&] { llvm::consumeError(prepare(translator.target(), generator)); });
+    auto translated = translator.translate(module, half->context);
+    if (!translated)
+      return translated.takeError();
+    half->llvmModule = std::move(*translated);
+  }
   half->task.emplace([half = half.get(), &target = translator.target(), &generator] {
     half->object.emplace(half->generate(target, generator));
   });
@@ -23,12 +39,8 @@ SecondHalf::start(mlir::ModuleOp module, const CodeGenerator &translator,
 
 llvm::Expected<llvm::SmallVector<char, 0>>
 SecondHalf::generate(const CPUTarget &target, std::unique_ptr<CodeGenerator> &generator) {
-  if (!generator) {
-    auto created = CodeGenerator::create(target);
-    if (!created)
-      return created.takeError();
-    generator = std::move(*created);
-  }
+  if (llvm::Error error = prepare(target, generator))
+    return error;
   generator->optimize(*llvmModule);
   return generator->emitObject(*llvmModule);
 }
