@@ -189,8 +189,8 @@ def test_the_root_is_the_exception():
     values = torch.rand(4096, generator=torch.Generator().manual_seed(1))
     if (values.sqrt().numpy() == numpy.sqrt(values.numpy())).all():
         pytest.skip("the root of this torch is correctly rounded on this machine")
-    case = of_table(ROUNDED_ROOT)[0]
-    assert first_difference(case, "torch") is not None
+    # Where few roots are off, most rules' parameters round the difference away.
+    assert any(first_difference(case, "torch") for case in of_table(ROUNDED_ROOT))
 
 
 @pytest.mark.parametrize("case", of_table(STOCK)[:1], ids=str)

@@ -213,7 +213,7 @@ def test_types_in_one_group(info):
 
     def mixed():
         return [
-            torch.nn.Parameter(param.detach().to(dtype))
+            torch.nn.Parameter(param.detach().to(dtype, copy=True))
             for param, dtype in zip(parameters(info) * 2, dtypes, strict=False)
         ]
 
