@@ -59,8 +59,8 @@ func.func @streams(%p: !llvm.ptr, %q: !llvm.ptr, %r: !llvm.ptr, %begin: i64, %en
   return
 }
 
-// Rows follow each other: behind the end of one the next is prefetched. Memory of the function is
-// prefetched too, which streams push out of the first cache, but not what every iteration loads.
+// Rows follow each other: behind the end of one the next is prefetched. Memory of the function counts
+// as a stream, but not what every iteration loads.
 // CHECK-LABEL: func.func @rows(
 // CHECK:         scf.for %[[ROW:.*]] =
 // CHECK:           %[[ORIGIN:.*]] = arith.muli %[[ROW]]
