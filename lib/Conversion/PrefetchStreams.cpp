@@ -6,6 +6,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "updraft/Conversion/Passes.h"
 
+#include <limits>
+
 using namespace mlir;
 
 namespace updraft {

@@ -225,18 +225,10 @@ private:
       if (llvm::Error error = run(cached.toLineTables, "llvm"))
         return error;
     preparation.reset();
-    return tools.generator ? llvm::Error::success() : makeGenerator();
+    return makeGenerator();
   }
 
-  llvm::Error makeGenerator() {
-    auto created = CodeGenerator::create(request.target);
-    if (!created)
-      return created.takeError();
-    if (llvm::Error error = (*created)->prepareObjects())
-      return error;
-    tools.generator = std::move(*created);
-    return llvm::Error::success();
-  }
+  llvm::Error makeGenerator() { return CodeGenerator::makeReady(tools.generator, request.target); }
 
   llvm::Error translate() {
     auto translated = tools.generator->translate(*module, llvmContext);

@@ -7,16 +7,6 @@
 
 using namespace updraft;
 
-static llvm::Error prepare(const CPUTarget &target, std::unique_ptr<CodeGenerator> &generator) {
-  if (generator)
-    return llvm::Error::success();
-  auto created = CodeGenerator::create(target);
-  if (!created)
-    return created.takeError();
-  generator = std::move(*created);
-  return generator->prepareObjects();
-}
-
 llvm::Expected<std::unique_ptr<SecondHalf>>
 SecondHalf::start(mlir::ModuleOp module, const CodeGenerator &translator,
                   std::unique_ptr<CodeGenerator> &generator) {
@@ -25,7 +15,8 @@ SecondHalf::start(mlir::ModuleOp module, const CodeGenerator &translator,
     // It takes as long as translating; what fails here is said by `generate`.
     std::optional<SideTask> preparation;
     if (!generator)
-      preparation.emplace([&] { llvm::consumeError(prepare(translator.target(), generator)); });
+      preparation.emplace(
+          [&] { llvm::consumeError(CodeGenerator::makeReady(generator, translator.target())); });
     auto translated = translator.translate(module, half->context);
     if (!translated)
       return translated.takeError();
@@ -39,7 +30,7 @@ SecondHalf::start(mlir::ModuleOp module, const CodeGenerator &translator,
 
 llvm::Expected<llvm::SmallVector<char, 0>>
 SecondHalf::generate(const CPUTarget &target, std::unique_ptr<CodeGenerator> &generator) {
-  if (llvm::Error error = prepare(target, generator))
+  if (llvm::Error error = CodeGenerator::makeReady(generator, target))
     return error;
   generator->optimize(*llvmModule);
   return generator->emitObject(*llvmModule);

@@ -112,6 +112,19 @@ llvm::Expected<std::unique_ptr<CodeGenerator>> CodeGenerator::create(const CPUTa
   return std::unique_ptr<CodeGenerator>(new CodeGenerator(target, std::move(machine)));
 }
 
+llvm::Error CodeGenerator::makeReady(std::unique_ptr<CodeGenerator> &generator,
+                                     const CPUTarget &target) {
+  if (generator)
+    return llvm::Error::success();
+  auto created = create(target);
+  if (!created)
+    return created.takeError();
+  if (llvm::Error error = (*created)->prepareObjects())
+    return error;
+  generator = std::move(*created);
+  return llvm::Error::success();
+}
+
 llvm::Expected<std::unique_ptr<llvm::Module>>
 CodeGenerator::translate(mlir::ModuleOp module, llvm::LLVMContext &context) const {
   std::unique_ptr<llvm::Module> result = mlir::translateModuleToLLVMIR(module, context);

@@ -204,9 +204,10 @@ def PipelineLoopsPass : Pass<"updraft-pipeline-loops", "::mlir::ModuleOp"> {
     in the first half.
 
     Where the number of elements is a constant, the halves become two loops, one after the other,
-    neither of which is long; without `split-counted` such loops stay as they are. What crosses is kept in memory of the function: where the loop stores
-    it there anyway, or in a buffer. Streams are written in the second loop alone, which loads from
-    them again, and does all that the first one has no need of.
+    neither of which is long; without `split-counted` such loops stay as they are. What crosses is
+    kept in memory of the function: where the loop stores it there anyway, or in a buffer. Streams are
+    written in the second loop alone, which loads from them again, and does all that the first one has
+    no need of.
 
     ```mlir
     %whole = arith.andi %c256, %multiple_of_8 : i64

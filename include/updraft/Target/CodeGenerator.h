@@ -25,12 +25,11 @@ class CodeGenerator {
 public:
   /// Fails if this LLVM does not have the target.
   static llvm::Expected<std::unique_ptr<CodeGenerator>> create(const CPUTarget &target);
+  /// Makes `generator`, if there is none, with what its first object would otherwise wait for.
+  static llvm::Error makeReady(std::unique_ptr<CodeGenerator> &generator, const CPUTarget &target);
   ~CodeGenerator();
 
   const CPUTarget &target() const { return cpuTarget; }
-
-  /// Makes what the first object needs, which else that one waits for.
-  llvm::Error prepareObjects();
 
   /// LLVM IR of a module in the LLVM dialect, with this CPU's triple, layout and attributes. The
   /// module's MLIR context must have been made with `registerTargetDialects`.
@@ -46,6 +45,7 @@ public:
   llvm::Expected<std::string> emitAssembly(llvm::Module &module);
 
 private:
+  llvm::Error prepareObjects();
   class ObjectEmitter;
 
   CodeGenerator(const CPUTarget &target, std::unique_ptr<llvm::TargetMachine> machine);
