@@ -22,8 +22,12 @@ def opaque(step: Callable[..., Any]) -> Callable[..., Any]:
     return disabled
 
 
-def hooked(step: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns `step` with its hooks, as `torch.optim.Optimizer.profile_hook_step` does."""
+def hooked(step: Callable[..., Any], takes_closure: bool = True) -> Callable[..., Any]:
+    """Returns `step` with its hooks, as `torch.optim.Optimizer.profile_hook_step` does.
+
+    Args:
+        takes_closure: whether an argument may be a function, which can do anything.
+    """
     wrapped = torch.optim.Optimizer.profile_hook_step(step)
     direct = getattr(step, "direct", step)
 
@@ -34,8 +38,7 @@ def hooked(step: Callable[..., Any]) -> Callable[..., Any]:
             torch.compiler.is_dynamo_compiling()
             or get_eval_frame_callback() is not None
             # A closure may add hooks, or begin to profile.
-            or args
-            or kwargs
+            or (takes_closure and (args or kwargs))
             or self._optimizer_step_pre_hooks
             or self._optimizer_step_post_hooks
             or _global_optimizer_pre_hooks

@@ -7,6 +7,7 @@ import warnings
 import weakref
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import torch
@@ -14,6 +15,7 @@ from torch._C._distributed_autograd import _is_valid_context
 from torch._C._distributed_rpc import PyRRef
 
 from ...optim.correspondence import Group
+from ...optim.step_hooks import hooked
 from .contexts import ContextTable, Turns
 from .options import Options
 from .outcomes import ALREADY_APPLIED, gathered
@@ -207,6 +209,9 @@ class DistributedOptimizer(torch.optim.Optimizer):
         with self._in_use.alone():
             states = packed_states(self._execution, self.remote_optimizers)
             self._make_anew(groups, merged_states(states, self._unused_states))
+
+    # What torch wraps the step of a class in.
+    profile_hook_step = staticmethod(partial(hooked, takes_closure=False))
 
     def step(self, context_id: int) -> None:  # type: ignore[override]
         """Applies the gradients of a context, on every worker that has some.
