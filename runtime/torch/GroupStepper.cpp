@@ -25,7 +25,7 @@ using namespace updraft::torch_adapter;
 using updraft::runtime::forParts;
 
 /// What is less is not worth a thread's waking up.
-constexpr size_t paramsPerPart = 2000;
+constexpr size_t paramsPerPart = 500;
 /// How many parameters are looked at together, so that their cache misses overlap.
 constexpr size_t block = 16;
 
