@@ -65,7 +65,7 @@ void PassBuilder::makeBlockMemory() {
     if (!stream.blocks)
       continue;
     BlockAccess &block = blocks[stream.stream];
-    Type i32 = builder.getI32Type(), vector = laneType(i32, shape.lanes);
+    Type i32 = builder.getI32Type(), vector = laneType(i32, vectorLanes);
     block.values = allocate(builder.getF32Type(), 2 * quantBlockElements);
     if (hasRoots(stream))
       block.roots = allocate(builder.getF32Type(), 2 * quantBlockElements);
@@ -159,7 +159,7 @@ SmallVector<Value> PassBuilder::computeBlock(const BlockBounds &bounds,
     }
     return known;
   };
-  if (shape.lanes == 1)
+  if (vectorLanes == 1)
     return finish(computeAnyBlock(bounds, before, origin));
   OpBuilder::InsertionGuard guard(builder);
   Value whole = canComputeWhole(bounds, before);
@@ -227,7 +227,7 @@ SmallVector<BlockedStorage::Encoding>
 PassBuilder::computeWholeBlock(const BlockBounds &bounds, ArrayRef<BlockedStorage::Encoding> before,
                                const LoopOrigin &origin) {
   OpBuilder::InsertionGuard guard(builder);
-  const unsigned lanes = shape.lanes;
+  const unsigned lanes = vectorLanes;
   Value lastStart =
       arith::SubIOp::create(builder, loc, bounds.start, constantI64(quantBlockElements));
   BlockedStorage::Extremes none = noExtremes(lanes);
@@ -303,8 +303,8 @@ void PassBuilder::startBlock(Value block, Value start) {
         loadElements(builder, name, f32, elementPointer(builder, loc, f32, stream.scales, block));
     BlockAccess &access = blocks[stream.stream];
     access.scalar = stream.blocks->decodingOf(builder, loc, scale);
-    access.vector = {splat(access.scalar.bias, shape.lanes),
-                     splat(access.scalar.unit, shape.lanes)};
+    access.vector = {splat(access.scalar.bias, vectorLanes),
+                     splat(access.scalar.unit, vectorLanes)};
   }
   for (const StreamAccess &stream : writes) {
     if (!stream.blocks)
@@ -340,7 +340,7 @@ void PassBuilder::storeCodes(ArrayRef<BlockedStorage::Encoding> encodings, Value
   for (auto [stream, encoding] : llvm::zip_equal(codedWrites(), encodings)) {
     auto store = [&](bool ofRoots) {
       CodedBlock block = codedBlock(*stream, encoding, ofRoots, lower, lower);
-      forElements(lower, upper, shape.lanes, [&](Value number, unsigned lanes, Value mask) {
+      forElements(lower, upper, vectorLanes, [&](Value number, unsigned lanes, Value mask) {
         storeCodesAt(block, loadKept(block, number, lanes), number, mask, origin);
       });
     };
@@ -365,7 +365,7 @@ PassBuilder::CodedBlock PassBuilder::codedBlock(const StreamAccess &stream,
   CodedBlock block = {&stream, ofRoots, encoding, encoding};
   for (Value *part : {&block.vector.codePerValue, &block.vector.offset, &block.vector.codeBits,
                       &block.vector.least})
-    *part = splat(*part, shape.lanes);
+    *part = splat(*part, vectorLanes);
   block.kept = keptFrom(ofRoots ? access.roots : access.values, start, first);
   Value offset = arith::SubIOp::create(builder, loc, start, first);
   block.codes = shiftedPointer(builder, loc, builder.getI8Type(), stream.base, offset);
@@ -403,7 +403,7 @@ void PassBuilder::storeCodesAt(const CodedBlock &block, Value kept, Value number
 // blocks. As many as fit go into one vector of bytes.
 void PassBuilder::storeOrdinaryCodesAt(ArrayRef<CodedBlock> coded, ArrayRef<Value> numbers,
                                        Value number, const LoopOrigin &origin) {
-  const int64_t lanes = shape.lanes;
+  const int64_t lanes = vectorLanes;
   while (!coded.empty()) {
     const size_t count = std::min<size_t>(coded.size(), bytesPerLane);
     Value least = coded.front().vector.least;

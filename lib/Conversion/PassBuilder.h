@@ -7,35 +7,16 @@
 #define UPDRAFT_LIB_CONVERSION_PASSBUILDER_H
 
 #include "Accumulators.h"
-#include "BlockedStorage.h"
 #include "KernelFunctions.h"
-#include "Philox.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "updraft/Conversion/StorageConversion.h"
+#include "PassAccess.h"
 
 namespace updraft {
-
-/// A stream of the pass: what is in it, and where it starts.
-struct StreamAccess {
-  mlir::Value stream;               ///< of the plan
-  const StorageConversion *storage; ///< of each element, or null
-  std::optional<BlockedStorage> blocks = {};
-  mlir::Value base = {};   ///< the address of its first value or code, in the tensor at hand
-  mlir::Value scales = {}; ///< of the first block's scale
-
-  Extent over() const { return mlir::cast<StreamType>(stream.getType()).getOver(); }
-};
 
 /// A reduction of the pass. Those of a column have their lanes in the stream.
 struct ReductionAccess {
   ReductionAttr reduction;
   std::optional<StreamAccess> stream;   ///< over rows, columns or batches: where the results go
   std::optional<LaneAccumulator> lanes; ///< over all but columns
-};
-
-/// A value that is the same for many elements, and as a vector of them.
-struct Uniform {
-  mlir::Value scalar, vector;
 };
 
 /// What a block of a stream needs: values of the block at hand, and memory of the function.
@@ -54,27 +35,16 @@ struct BlockAccess {
   BlockedStorage::Extremes carried;
 };
 
-/// Where the loop over elements stands: what to add to its number. Null is 0.
-struct LoopOrigin {
-  mlir::Value element; ///< in streams that have the extent of the pass
-  mlir::Value column;  ///< in streams over columns
-  mlir::Value sum;     ///< in the sums of columns
-  mlir::Value scale;   ///< in the scales of blocks
-};
-
-class PassBuilder {
+class PassBuilder : PassAccess {
 public:
   PassBuilder(const mlir::OpBuilder &outer, const PlanInterface &interface, PassOp pass,
               LoopShape shape);
   mlir::LogicalResult build(unsigned index);
 
 private:
-  // PassFunction.cpp: the arguments of the function.
-  mlir::LogicalResult findStreams();
-  mlir::FailureOr<StreamAccess> findStream(mlir::Value stream);
-  void loadScalars(mlir::Value row);
-  void loadBases(mlir::Value pointers);
-  void loadSite(mlir::Value sites, mlir::Value number);
+  // PassFunction.cpp: the function, and its streams.
+  mlir::LogicalResult findAllStreams();
+  llvm::SmallVector<StreamAccess *> allStreams();
   bool canPairElements();
 
   // PassLoops.cpp: what is around a sequence of elements.
@@ -84,7 +54,6 @@ private:
   mlir::Value blockLoop(mlir::Value begin, mlir::Value end, mlir::Value partials);
   void batchLoop(mlir::Value begin, mlir::Value end);
   void rowLoop(mlir::Value batch, mlir::Value firstRow, mlir::Value block);
-  void loadUniforms(Extent over, mlir::Value index);
   void resetColumnSums(mlir::Value start);
   void storeTotals(mlir::Value index);
   mlir::Value storePartials(mlir::Value partials);
@@ -164,39 +133,15 @@ private:
                     mlir::Value mask);
   void reduceAt(mlir::ValueRange values, mlir::Value number, const LoopOrigin &origin,
                 mlir::Value mask);
-  mlir::Value randomBits(RandomOp op, mlir::Value index, unsigned lanes);
-  llvm::SmallVector<mlir::Value> uniformArguments(unsigned lanes) const;
 
-  mlir::Value constantI64(int64_t value) {
-    return mlir::arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(value));
-  }
-  mlir::Value add(mlir::Value origin, mlir::Value number) {
-    return origin ? mlir::arith::AddIOp::create(builder, loc, origin, number).getResult() : number;
-  }
-  mlir::Value multiply(mlir::Value left, mlir::Value right) {
-    return mlir::arith::MulIOp::create(builder, loc, left, right);
-  }
-  mlir::Value splat(mlir::Value scalar, unsigned lanes);
-  mlir::Value addressOf(const StreamAccess &stream, mlir::Value index);
-
-  mlir::OpBuilder builder;
-  const PlanInterface &interface;
-  PassOp pass;
-  mlir::Location loc;
-  LoopShape shape;
-  mlir::Type i64;
+  bool maskRemainder;             ///< by masked accesses, else one at a time
   bool byRows;                    ///< a loop over blocks of rows, not over a flat sequence
   bool byBatches;                 ///< one over batches, and over the rows or columns of each
   bool pairs = false;             ///< vectors hold the elements of even number, and those of odd
   unsigned elementsPerVector = 1; ///< in one iteration of the vector loop
 
-  llvm::SmallVector<StreamAccess> reads, writes;   ///< temporaries that it makes are written last
   llvm::DenseMap<mlir::Value, BlockAccess> blocks; ///< by stream
   llvm::SmallVector<ReductionAccess> reductions;
-  llvm::SmallVector<Uniform> scalars;
-  llvm::DenseMap<mlir::Value, Uniform> uniforms; ///< by stream, in the row or batch at hand
-  RandomSite site;                               ///< of the tensor at hand
-  mlir::Value rows, columns;                     ///< of the tensor at hand
   mlir::Value laneGroups; ///< that the leaf at hand, or a row, has values for
 };
 

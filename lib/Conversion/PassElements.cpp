@@ -29,7 +29,7 @@ void PassBuilder::forElements(Value lower, Value upper, unsigned perVector, Elem
   Value whole = arith::AndIOp::create(builder, loc, length, constantI64(-int64_t(perVector)));
   Value middle = arith::AddIOp::create(builder, loc, lower, whole);
   elementsIn(lower, middle, constantI64(perVector), perVector, body);
-  if (shape.maskRemainder)
+  if (maskRemainder)
     maskedRemainder(middle, arith::SubIOp::create(builder, loc, length, whole), perVector, body);
   else
     elementsIn(middle, upper, constantI64(1), 1, body);
@@ -54,11 +54,6 @@ void PassBuilder::maskedRemainder(Value start, Value count, unsigned lanes, Elem
   Value mask =
       arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, lane, splat(count32, lanes));
   body(start, lanes, mask);
-}
-
-SmallVector<Value> PassBuilder::uniformArguments(unsigned lanes) const {
-  return llvm::map_to_vector(
-      scalars, [&](const Uniform &scalar) { return lanes == 1 ? scalar.scalar : scalar.vector; });
 }
 
 // The values of `stream` for an iteration, as `type`.
@@ -127,19 +122,10 @@ void PassBuilder::reduceAt(ValueRange values, Value number, const LoopOrigin &or
   }
 }
 
-Value PassBuilder::randomBits(RandomOp op, Value index, unsigned lanes) {
-  if (lanes > 1) {
-    auto laneNumbers = llvm::to_vector(llvm::seq<int64_t>(0, lanes));
-    Value lane = arith::ConstantOp::create(builder, loc, builder.getI64VectorAttr(laneNumbers));
-    index = arith::AddIOp::create(builder, loc, splat(index, lanes), lane);
-  }
-  return philoxBits(builder, loc, site, index, op.getStream());
-}
-
 // Twice as many elements, in two vectors; in a flat sequence of bf16 only.
 void PassBuilder::computePairsAt(Value number, Value mask) {
-  SmallVector<Value> evenArguments = uniformArguments(shape.lanes), oddArguments(evenArguments);
-  Type type = laneType(builder.getI16Type(), 2 * shape.lanes);
+  SmallVector<Value> evenArguments = uniformArguments(vectorLanes), oddArguments(evenArguments);
+  Type type = laneType(builder.getI16Type(), 2 * vectorLanes);
   for (const StreamAccess &stream : reads) {
     Value stored =
         loadElements(builder, stream.stream.getLoc(), type, addressOf(stream, number), mask);
@@ -147,8 +133,8 @@ void PassBuilder::computePairsAt(Value number, Value mask) {
     evenArguments.push_back(even);
     oddArguments.push_back(odd);
   }
-  SmallVector<Value> evens = cloneBody(builder, pass, evenArguments, shape.lanes, {});
-  SmallVector<Value> odds = cloneBody(builder, pass, oddArguments, shape.lanes, {});
+  SmallVector<Value> evens = cloneBody(builder, pass, evenArguments, vectorLanes, {});
+  SmallVector<Value> odds = cloneBody(builder, pass, oddArguments, vectorLanes, {});
   // Arithmetic gives the NaN of an operand, or the default one; only bits can make up another.
   bool shortNaNs = pass.getBody().front().getOps<arith::BitcastOp>().empty();
   for (auto [even, odd, stream] : llvm::zip_equal(evens, odds, writes)) {

@@ -60,9 +60,9 @@ BlockedStorage::Extremes PassBuilder::findExtremes(const StreamAccess &stream, V
                                                    Value upper) {
   Type f32 = builder.getF32Type(), i32 = builder.getI32Type();
   const BlockAccess &block = blocks.find(stream.stream)->second;
-  storeExtremes(noExtremes(shape.lanes), block.extremes);
+  storeExtremes(noExtremes(vectorLanes), block.extremes);
   storeExtremes(noExtremes(1), block.scalarExtremes);
-  forElements(lower, upper, shape.lanes, [&](Value number, unsigned lanes, Value mask) {
+  forElements(lower, upper, vectorLanes, [&](Value number, unsigned lanes, Value mask) {
     Type type = laneType(i32, lanes);
     Value low = loadElements(builder, loc, type,
                              shiftedPointer(builder, loc, f32, block.valuesHere, number));
@@ -76,10 +76,10 @@ BlockedStorage::Extremes PassBuilder::findExtremes(const StreamAccess &stream, V
     storeExtremes(withBits(loadExtremes(memory, type), low, high), memory);
   });
   BlockedStorage::Extremes single = loadExtremes(block.scalarExtremes, i32);
-  if (shape.lanes == 1)
+  if (vectorLanes == 1)
     return single;
   BlockedStorage::Extremes extremes =
-      reduced(loadExtremes(block.extremes, laneType(i32, shape.lanes)));
+      reduced(loadExtremes(block.extremes, laneType(i32, vectorLanes)));
   return {arith::MaxSIOp::create(builder, loc, extremes.positive, single.positive),
           arith::MaxUIOp::create(builder, loc, extremes.negative, single.negative),
           arith::MinUIOp::create(builder, loc, extremes.smallest, single.smallest)};
@@ -95,7 +95,7 @@ BlockedStorage::Extremes PassBuilder::extremesWithRoots(const StreamAccess &stre
                          ValueRange{extremes.positive, extremes.negative, extremes.smallest});
   };
   Value below = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, found.negative,
-                                      noExtremes(shape.lanes).negative);
+                                      noExtremes(vectorLanes).negative);
   Value some = vector::ReductionOp::create(builder, loc, vector::CombiningKind::OR, below);
   Type i32 = builder.getI32Type();
   auto branch = scf::IfOp::create(builder, loc, TypeRange{i32, i32, i32}, some,

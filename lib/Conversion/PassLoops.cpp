@@ -36,7 +36,8 @@ void PassBuilder::tensorLoop(ValueRange arguments) {
   number.setLoc(named(loc, "n"));
   Value streamCount = constantI64(interface.streamCount());
   loadBases(
-      elementPointer(builder, loc, pointers.getType(), pointers, multiply(number, streamCount)));
+      elementPointer(builder, loc, pointers.getType(), pointers, multiply(number, streamCount)),
+      allStreams());
   loadSite(arguments[5], number);
 
   Value range = elementPointer(builder, loc, i64, ranges, multiply(number, constantI64(2)));
@@ -67,7 +68,7 @@ Value PassBuilder::leafLoop(Value begin, Value end, Value partials) {
   Value full = arith::AddIOp::create(builder, loc, leaf, leafSize);
   Value leafEnd = arith::MinSIOp::create(builder, named(loc, "leaf_end"), full, end);
   laneGroups =
-      liveLaneGroups(builder, loc, arith::SubIOp::create(builder, loc, leafEnd, leaf), shape.lanes);
+      liveLaneGroups(builder, loc, arith::SubIOp::create(builder, loc, leafEnd, leaf), vectorLanes);
   rangeLoop(leaf, leafEnd, {});
   scf::YieldOp::create(builder, loc, storePartials(loop.getRegionIterArg(0)));
   return loop.getResult(0);
@@ -76,7 +77,7 @@ Value PassBuilder::leafLoop(Value begin, Value end, Value partials) {
 Value PassBuilder::blockLoop(Value begin, Value end, Value partials) {
   OpBuilder::InsertionGuard guard(builder);
   if (llvm::any_of(reductions, [](const ReductionAccess &access) { return !!access.lanes; }))
-    laneGroups = liveLaneGroups(builder, loc, columns, shape.lanes);
+    laneGroups = liveLaneGroups(builder, loc, columns, vectorLanes);
   auto loop = scf::ForOp::create(builder, loc, begin, end, constantI64(1),
                                  partials ? ValueRange(partials) : ValueRange());
   builder.setInsertionPointToStart(loop.getBody());
@@ -99,7 +100,7 @@ Value PassBuilder::blockLoop(Value begin, Value end, Value partials) {
 void PassBuilder::batchLoop(Value begin, Value end) {
   OpBuilder::InsertionGuard guard(builder);
   Value count = pass.getOver() == Extent::row ? rows : columns;
-  laneGroups = liveLaneGroups(builder, loc, count, shape.lanes);
+  laneGroups = liveLaneGroups(builder, loc, count, vectorLanes);
   auto loop = scf::ForOp::create(builder, loc, begin, end, constantI64(1));
   builder.setInsertionPointToStart(loop.getBody());
   Value batch = loop.getInductionVar();
@@ -132,20 +133,6 @@ void PassBuilder::rowLoop(Value batch, Value firstRow, Value block) {
   loadUniforms(Extent::row, row);
   rangeLoop(constantI64(0), columns, origin);
   storeTotals(row);
-}
-
-// The values of one row or batch.
-void PassBuilder::loadUniforms(Extent over, Value index) {
-  auto blockArguments = pass.getBody().getArguments().drop_front(scalars.size());
-  for (auto [stream, argument] : llvm::zip_equal(reads, blockArguments)) {
-    if (stream.over() != over)
-      continue;
-    Location name = stream.stream.getLoc();
-    Value stored = loadElements(builder, name, stream.storage->memoryType(builder.getContext()),
-                                addressOf(stream, index));
-    Value value = stream.storage->widen(builder, name, stored, argument.getType());
-    uniforms[stream.stream] = {value, splat(value, shape.lanes)};
-  }
 }
 
 // The sums of a block's columns, from value `start` of their streams on.

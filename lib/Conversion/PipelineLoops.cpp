@@ -4,7 +4,7 @@
 // the units that compute wait. Cut in two, with the halves of two iterations side by side, the
 // chains are half as long.
 
-#include "StreamAccess.h"
+#include "StreamAddress.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -2,7 +2,7 @@
 // A CPU fetches ahead by itself, but of few streams, and none across a page; and what it can begin
 // early is bound by the operations between two loads of a stream. A step has up to eight streams.
 
-#include "StreamAccess.h"
+#include "StreamAddress.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "updraft/Conversion/Passes.h"
 

@@ -1,7 +1,7 @@
-//===- StreamAccess.cpp - How a loop over elements reaches its streams ------------------------===//
+//===- StreamAddress.cpp - How a loop over elements reaches its streams -----------------------===//
 // The forms in which KernelMemory makes addresses.
 
-#include "StreamAccess.h"
+#include "StreamAddress.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

@@ -1,7 +1,7 @@
-//===- StreamAccess.h - How a loop over elements reaches its streams ----------------*- C++ -*-===//
+//===- StreamAddress.h - How a loop over elements reaches its streams ---------------*- C++ -*-===//
 
-#ifndef UPDRAFT_LIB_CONVERSION_STREAMACCESS_H
-#define UPDRAFT_LIB_CONVERSION_STREAMACCESS_H
+#ifndef UPDRAFT_LIB_CONVERSION_STREAMADDRESS_H
+#define UPDRAFT_LIB_CONVERSION_STREAMADDRESS_H
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -23,4 +23,4 @@ struct StreamAddress {
 
 } // namespace updraft
 
-#endif // UPDRAFT_LIB_CONVERSION_STREAMACCESS_H
+#endif // UPDRAFT_LIB_CONVERSION_STREAMADDRESS_H

@@ -1,0 +1,148 @@
+//===- PassAccess.cpp - How a pass reaches the kernel's arguments
+//------------------------------===//
+
+#include "PassAccess.h"
+
+#include "KernelMemory.h"
+#include "ValueNames.h"
+#include "VectorBody.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "updraft-c/kernel.h"
+
+using namespace mlir;
+
+namespace updraft {
+
+PassAccess::PassAccess(const OpBuilder &outer, const PlanInterface &interface, PassOp pass,
+                       unsigned vectorLanes)
+    : builder(outer), interface(interface), pass(pass), loc(unnamed(pass.getLoc())),
+      vectorLanes(vectorLanes), i64(builder.getI64Type()) {}
+
+FailureOr<StreamAccess> PassAccess::findStream(Value stream) {
+  Type storage = cast<StreamType>(stream.getType()).getStorage();
+  if (const StorageConversion *conversion = StorageConversion::find(storage))
+    return StreamAccess{stream, conversion};
+  if (auto blocked = dyn_cast<BlockedType>(storage))
+    return StreamAccess{stream, nullptr, BlockedStorage(blocked.getQuantisation())};
+  return pass.emitOpError() << "has a stream of " << storage
+                            << ", a CPU stores `f32`, `f64`, `bf16`, `f16`, `i8` and blocks";
+}
+
+LogicalResult PassAccess::findStreams(ValueRange streams, SmallVectorImpl<StreamAccess> &result) {
+  for (Value stream : streams) {
+    FailureOr<StreamAccess> access = findStream(stream);
+    if (failed(access))
+      return failure();
+    result.push_back(*access);
+  }
+  return success();
+}
+
+void PassAccess::loadScalars(Value row) {
+  for (auto [scalar, argument] : llvm::zip(pass.getScalars(), pass.getBody().getArguments())) {
+    auto index = static_cast<int32_t>(interface.rowIndex.lookup(scalar));
+    Value address = elementPointer(builder, loc, interface.compute, row, index);
+    Value value = loadElements(builder, argument.getLoc(), interface.compute, address);
+    if (scalar.getType().isInteger(1)) {
+      Value zero =
+          arith::ConstantOp::create(builder, loc, builder.getFloatAttr(interface.compute, 0));
+      value = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, value, zero);
+    }
+    scalars.push_back({value, {}});
+  }
+  for (Uniform &scalar : scalars)
+    scalar.vector = splat(scalar.scalar, vectorLanes);
+}
+
+// The name of a stream, as its address is printed with.
+static std::string nameOf(Value stream) {
+  auto op = stream.getDefiningOp<StreamOp>();
+  return op ? op.getName().str() : "temporary";
+}
+
+// The addresses of a tensor's streams, once for those that are read and written.
+void PassAccess::loadBases(Value pointers, ArrayRef<StreamAccess *> streams) {
+  Type pointer = pointers.getType();
+  auto loadAt = [&](unsigned index, const std::string &name) {
+    return loadElements(
+        builder, named(loc, name), pointer,
+        elementPointer(builder, loc, pointer, pointers, static_cast<int32_t>(index)));
+  };
+  llvm::DenseMap<Value, std::pair<Value, Value>> bases;
+  for (StreamAccess *access : streams) {
+    auto &[base, scales] = bases[access->stream];
+    if (!base)
+      base = loadAt(interface.streamIndex.lookup(access->stream), nameOf(access->stream) + "_data");
+    if (access->blocks && !scales)
+      scales =
+          loadAt(interface.scaleIndex.lookup(access->stream), nameOf(access->stream) + "_scales");
+    access->base = base;
+    access->scales = scales;
+  }
+}
+
+// What the pass uses of the `upd_site` of tensor `number`.
+void PassAccess::loadSite(Value sites, Value number) {
+  bool isRandom = !pass.getBody().front().getOps<RandomOp>().empty();
+  bool isMatrix = pass.runsByRows() || pass.runsByBatches();
+  if (!isRandom && !isMatrix)
+    return;
+  static_assert(sizeof(upd_site) % sizeof(int64_t) == 0);
+  Value fields = constantI64(sizeof(upd_site) / sizeof(int64_t));
+  Value base = elementPointer(builder, loc, i64, sites, multiply(number, fields));
+  auto load = [&](StringRef name, size_t offset) {
+    auto index = static_cast<int32_t>(offset / sizeof(int64_t));
+    return loadElements(builder, named(loc, name), i64,
+                        elementPointer(builder, loc, i64, base, index));
+  };
+  if (isRandom)
+    site = {load("seed", offsetof(upd_site, seed)), load("step", offsetof(upd_site, step)),
+            load("tensor", offsetof(upd_site, tensor))};
+  if (isMatrix) {
+    rows = load("rows", offsetof(upd_site, rows));
+    columns = load("columns", offsetof(upd_site, columns));
+  }
+}
+
+// The values of one row or batch.
+void PassAccess::loadUniforms(Extent over, Value index) {
+  auto blockArguments = pass.getBody().getArguments().drop_front(scalars.size());
+  for (auto [stream, argument] : llvm::zip_equal(reads, blockArguments)) {
+    if (stream.over() != over)
+      continue;
+    Location name = stream.stream.getLoc();
+    Value stored = loadElements(builder, name, stream.storage->memoryType(builder.getContext()),
+                                addressOf(stream, index));
+    Value value = stream.storage->widen(builder, name, stored, argument.getType());
+    uniforms[stream.stream] = {value, splat(value, vectorLanes)};
+  }
+}
+
+SmallVector<Value> PassAccess::uniformArguments(unsigned lanes) const {
+  return llvm::map_to_vector(
+      scalars, [&](const Uniform &scalar) { return lanes == 1 ? scalar.scalar : scalar.vector; });
+}
+
+Value PassAccess::randomBits(RandomOp op, Value index, unsigned lanes) {
+  if (lanes > 1) {
+    auto laneNumbers = llvm::to_vector(llvm::seq<int64_t>(0, lanes));
+    Value lane = arith::ConstantOp::create(builder, loc, builder.getI64VectorAttr(laneNumbers));
+    index = arith::AddIOp::create(builder, loc, splat(index, lanes), lane);
+  }
+  return philoxBits(builder, loc, site, index, op.getStream());
+}
+
+Value PassAccess::splat(Value scalar, unsigned lanes) {
+  if (lanes == 1)
+    return scalar;
+  return vector::BroadcastOp::create(builder, scalar.getLoc(), laneType(scalar.getType(), lanes),
+                                     scalar);
+}
+
+Value PassAccess::addressOf(const StreamAccess &stream, Value index) {
+  Type element =
+      stream.storage ? stream.storage->memoryType(builder.getContext()) : Type(builder.getI8Type());
+  return elementPointer(builder, loc, element, stream.base, index);
+}
+
+} // namespace updraft
