@@ -63,7 +63,8 @@ def needs_stand_in(param: torch.Tensor) -> bool:
     return not as_usual or (type(param) not in _PLAIN and is_distributed(param))
 
 
-def _layout(tensor: torch.Tensor) -> tuple[int, torch.Size, tuple[int, ...]]:
+def memory_layout(tensor: torch.Tensor) -> tuple[int, torch.Size, tuple[int, ...]]:
+    """Where a tensor has its elements: another, once `.data` was set."""
     return tensor.data_ptr(), tensor.shape, tensor.stride()
 
 
@@ -88,7 +89,7 @@ class StandIn:
         self.param = param
         self.distributed = is_distributed(param)
         self.local = self._local()
-        self.known = _layout(self.local)
+        self.known = memory_layout(self.local)
         self.copied = (
             not is_dense(self.local)
             or self.local.is_neg()
@@ -104,7 +105,7 @@ class StandIn:
 
     def has_moved(self) -> bool:
         """Whether the parameter has other memory than before."""
-        return self._local() is not self.local or _layout(self.local) != self.known
+        return self._local() is not self.local or memory_layout(self.local) != self.known
 
     def gradient(self) -> torch.Tensor | None:
         """The gradient of what is stood in for."""

@@ -147,6 +147,16 @@ def test_parameters_whose_memory_changes():
     assert param.tolist() == [9, 9, 9]
 
 
+def test_parameters_whose_order_in_memory_changes():
+    param = torch.nn.Parameter(torch.zeros(2, 2))
+    functional = distributed.FunctionalSGD([param], lr=1.0)
+    gradient = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    functional.step([torch.zeros(2, 2)])
+    param.data = param.data.t()
+    functional.step([gradient])
+    assert torch.equal(param, -gradient)
+
+
 def test_threads_lose_no_step():
     param = torch.nn.Parameter(torch.zeros(1000))
     functional = distributed.FunctionalSGD([param], lr=1.0)
@@ -209,8 +219,10 @@ def test_gradients_are_checked():
     assert_same(functional.param_group["params"], parameters())
     prodigy = distributed.FunctionalProdigy(parameters())
     message = "^the step reduces over all parameters, and `step_param` has one; call `step`$"
-    with pytest.raises(updraft.UnsupportedError, match=message):
-        prodigy.step_param(prodigy.param_group["params"][0], torch.ones(4, 3))
+    for _ in range(2):
+        with pytest.raises(updraft.UnsupportedError, match=message):
+            prodigy.step_param(prodigy.param_group["params"][0], torch.ones(4, 3))
+    assert_same(prodigy.param_group["params"], parameters())
 
 
 def test_classes_of_ones_own():

@@ -11,7 +11,7 @@ import torch
 from torch._C._distributed_autograd import get_gradients
 
 from ...optim.adapter import StorageLocks
-from ...optim.stand_ins import local_part
+from ...optim.stand_ins import local_part, memory_layout
 from .contexts import ContextTable
 from .eager_steppers import EagerStepper, FunctionalStepper, OptimizerStepper
 from .outcomes import ALREADY_APPLIED, PartlyAppliedError
@@ -26,7 +26,7 @@ def _locked(params: Sequence[torch.Tensor]) -> Iterator[None]:
     tensors = [local_part(param) for param in params]
 
     def memory() -> list[Any]:
-        return [(tensor.data_ptr(), tensor.shape, tensor.stride()) for tensor in tensors]
+        return [memory_layout(tensor) for tensor in tensors]
 
     while True:
         known = memory()

@@ -9,12 +9,11 @@ import torch
 
 from ...errors import UnsupportedError
 from ...optim.compiled import CompiledStep
+from ...optim.correspondence import Group
 from ...optim.rule_interface import RuleInterface
-from ...optim.stand_ins import is_distributed, local_part
+from ...optim.stand_ins import is_distributed, local_part, memory_layout
 from .distinct import require_distinct
 from .kinds import maker
-
-Group = dict[str, Any]
 
 
 class _Stepper:
@@ -31,7 +30,7 @@ class _Stepper:
             if is_distributed(param):
                 if param._local_tensor.data_ptr() != own._local_tensor.data_ptr():
                     own._local_tensor = param._local_tensor.detach()
-            elif param.data_ptr() != own.data_ptr() or param.shape != own.shape:
+            elif memory_layout(param) != memory_layout(own):
                 own.data = param.data
 
     def step(self, group: Group, gradients: Sequence[torch.Tensor | None]) -> None:
@@ -156,21 +155,22 @@ class FunctionalOptimizer:
         self._steppers: dict[torch.Tensor, tuple[_Stepper, int]] = {}
         self.state = _States(self._steppers)
         # Without parameters, the arguments are checked by one that is thrown away.
-        made = self._stepper(params) if params else _Stepper(self._make, [torch.zeros(1)])
-        self._whole: _Stepper | None = made if params else None
+        made = _Stepper(self._make, params or [torch.zeros(1)])
+        self._whole: _Stepper | None = None
+        if params:
+            self._whole = made
+            self._take(made)
         self.defaults: dict[str, Any] = vars(made.optimizer)["defaults"]
         self.param_group: Group = made.optimizer.param_groups[0] | {"params": params}
         self.param_groups = [self.param_group]
 
-    def _stepper(self, params: list[torch.Tensor]) -> _Stepper:
-        """Makes what steps some parameters together, with the states that they have."""
-        stepper = _Stepper(self._make, params)
-        for place, param in enumerate(params):
+    def _take(self, stepper: _Stepper) -> None:
+        """Has a stepper go on from the states that its parameters have."""
+        for place, param in enumerate(stepper.params):
             state = self.state.get(param) if param in self._steppers else None
             if state is not None:
                 stepper.optimizer.state[stepper.own[place]] = dict(state)
             self._steppers[param] = stepper, place
-        return stepper
 
     def step(self, gradients: Sequence[torch.Tensor | None]) -> None:
         """Steps every parameter of the list whose gradient is not None.
@@ -189,7 +189,8 @@ class FunctionalOptimizer:
                 return
             whole = self._whole
             if whole is None or any(self._steppers[param][0] is not whole for param in params):
-                whole = self._whole = self._stepper(list(params))
+                whole = self._whole = _Stepper(self._make, list(params))
+                self._take(whole)
             whole.step(self.param_group, gradients)
 
     def step_param(self, param: torch.Tensor, grad: torch.Tensor | None) -> None:
@@ -203,8 +204,9 @@ class FunctionalOptimizer:
         with self._lock:
             stepper = self._steppers[param][0] if param in self._steppers else None
             if stepper is None or len(stepper.params) > 1:
-                stepper = self._stepper([param])
+                stepper = _Stepper(self._make, [param])
                 stepper.require_alone()
+                self._take(stepper)
             stepper.step(self.param_group, [grad])
 
     def __repr__(self) -> str:
