@@ -28,3 +28,15 @@ def test_a_reference_to_something_else(in_world):
     message = r"^argument 1 of `linear` is a reference to 3, which is no tensor$"
     with pytest.raises(TypeError, match=message):
         in_world(main)
+
+
+@rpc.functions.async_execution
+def added_later(tensor):
+    return rpc.rpc_async("worker0", torch.add, args=(tensor, 1))
+
+
+def test_a_function_that_answers_later(in_world):
+    def main():
+        return distributed.call("worker0", added_later, torch.ones(2))
+
+    assert in_world(main).equal(torch.full((2,), 2.0))

@@ -96,7 +96,8 @@ def call_async(
     )
     # Operators of torch as well: a call of an operator records nothing if no argument requires a
     # gradient, and the worker's parameters get none.
-    return rpc.api._invoke_rpc_python_udf(to, pickled, tensors, limit, False)
+    is_async = hasattr(function, "_wrapped_async_rpc_function")
+    return rpc.api._invoke_rpc_python_udf(to, pickled, tensors, limit, is_async)
 
 
 def call(
