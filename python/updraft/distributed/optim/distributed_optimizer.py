@@ -94,6 +94,8 @@ class DistributedOptimizer(torch.optim.Optimizer):
         self._changing = threading.Lock()
         #: Shared by those who use the remote optimizers.
         self._in_use = SharedLock()
+        #: Of those who have torch pack states.
+        self._packing = threading.RLock()
         #: States of flags that are not set now.
         self._unused_states: States = {}
         self._warned = False
@@ -139,12 +141,16 @@ class DistributedOptimizer(torch.optim.Optimizer):
         """
         with self._in_use.shared():
             states = packed_states(self._execution, self.remote_optimizers)
+            merged = merged_states(states, self._unused_states)
+        # A hook may ask for another.
+        with self._packing:
+            before = self.state
             # Torch packs what is not keyed by tensors as it is.
-            self.state = defaultdict(dict, merged_states(states, self._unused_states))
-        try:
-            return super().state_dict()
-        finally:
-            self.state = defaultdict(dict)
+            self.state = defaultdict(dict, merged)
+            try:
+                return super().state_dict()
+            finally:
+                self.state = before
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Loads what `state_dict` returned, of this class or a local one.
