@@ -337,6 +337,24 @@ def test_hooks_see_what_is_saved_and_loaded():
 
 
 @on_client
+def test_a_hook_may_ask_for_the_states_too():
+    rrefs = parameters("worker1", (3,))
+    optimizer = DistributedOptimizer(torch.optim.SGD, rrefs, momentum=0.5)
+    step(optimizer, rrefs)
+    saved = optimizer.state_dict()
+    asked = []
+
+    def ask(_):
+        if not asked:
+            asked.append(None)
+            asked[0] = optimizer.state_dict()
+
+    optimizer.register_state_dict_pre_hook(ask)
+    assert_same_state(optimizer.state_dict(), saved)
+    assert_same_state(asked[0], saved)
+
+
+@on_client
 def test_distributed_checkpoint(folder):
     first, second = on_two_workers()
     two = DistributedOptimizer(torch.optim.AdamW, [*first, *second], lr=0.5)
@@ -408,3 +426,32 @@ def test_classes_that_step_in_python():
     step(two, first, second)
     step(one, rrefs)
     assert_same(collect_parameters(rrefs), collect_parameters([*second, *first]))
+
+
+class Remembering(torch.optim.SGD):
+    """Has states that are no tensors."""
+
+    @torch.no_grad()
+    def step(self):
+        for param in self.param_groups[0]["params"]:
+            state = self.state[param]
+            steps = state.get("steps", 0)
+            assert type(steps) is int
+            kept = [*state.get("kept", ()), param.clone()]
+            state.update(steps=steps + 1, early=steps == 0, kept=kept, nothing=None)
+
+
+@on_client
+def test_states_that_are_no_tensors():
+    rrefs = parameters("worker1", (3,))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        optimizer = DistributedOptimizer(Remembering, rrefs)
+    step(optimizer, rrefs)
+    saved = optimizer.state_dict()
+    optimizer.load_state_dict(saved)
+    loaded = optimizer.state_dict()["state"][0]
+    assert_same(loaded.pop("kept"), saved["state"][0].pop("kept"))
+    assert loaded == saved["state"][0] == {"steps": 1, "early": True, "nothing": None}
+    step(optimizer, rrefs)
+    assert optimizer.state_dict()["state"][0]["steps"] == 2

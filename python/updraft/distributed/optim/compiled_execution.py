@@ -1,9 +1,10 @@
 """Steps of optimizers whose rule is compiled."""
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import torch
 from torch._C._distributed_rpc import get_rpc_timeout
 
 from ...optim.compiled import CompiledStep, is_constant
@@ -33,6 +34,16 @@ class _KnownGroups:
             [*mine] == [*group] and not any(map(operator.is_not, mine.values(), group.values()))
             for mine, group in zip(self._groups, groups, strict=True)
         )
+
+
+def _as_tensor(index: int, name: str, value: Any) -> torch.Tensor:
+    if isinstance(value, bool) or not isinstance(value, torch.Tensor | int | float):
+        raise TypeError(
+            f"the state `{name}` of parameter {index} is {type(value)}; it is a tensor or a number"
+        )
+    if not isinstance(value, torch.Tensor):
+        return torch.tensor(float(value))
+    return value.detach().to_dense() if value.is_sparse else value.detach()
 
 
 class CompiledExecution:
@@ -159,6 +170,13 @@ class CompiledExecution:
             if shown:
                 packed[index] = self._optimizer.packed_state(shown)
         return packed
+
+    def unpacked(self, index: int, state: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            name: _as_tensor(index, name, value)
+            for name, value in state.items()
+            if value is not None
+        }
 
     def load_states(self, remote: RemoteOptimizer, states: dict[int, dict[str, Any]]) -> Any:
         flat = {

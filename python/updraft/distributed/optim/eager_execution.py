@@ -1,6 +1,6 @@
 """Steps of classes that have no compiled rule: in Python, on each worker."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch.distributed.rpc as rpc
@@ -112,6 +112,9 @@ class EagerExecution:
     def packed(self, remote: RemoteOptimizer, answer: Any) -> dict[int, dict[str, Any]]:
         indices = self._indices(remote)
         return {index: state for index, state in zip(indices, answer, strict=True) if state}
+
+    def unpacked(self, index: int, state: Mapping[str, Any]) -> dict[str, Any]:
+        return dict(state)
 
     def load_states(self, remote: RemoteOptimizer, states: dict[int, dict[str, Any]]) -> Any:
         own = {

@@ -1,6 +1,6 @@
 """What makes and steps the remote optimizers of a distributed one."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import torch
@@ -80,6 +80,13 @@ class Execution(Protocol):
 
     def packed(self, remote: RemoteOptimizer, answer: Any) -> dict[int, dict[str, Any]]:
         """Returns the states by the indices of parameters, as a `state_dict` has them."""
+
+    def unpacked(self, index: int, state: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns the states of a parameter in a `state_dict` as `load_states` takes them.
+
+        Raises:
+            TypeError: one is nothing that a state can be.
+        """
 
     def load_states(self, remote: RemoteOptimizer, states: dict[int, dict[str, Any]]) -> Any:
         """Gives an optimizer that was just made the states of its parameters."""

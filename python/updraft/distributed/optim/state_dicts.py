@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import torch
-
 from .execution import Execution
 from .outcomes import gathered
 from .remote import RemoteOptimizer
@@ -27,16 +25,6 @@ def packed_states(execution: Execution, remotes: Iterable[RemoteOptimizer]) -> S
     return dict(sorted(states.items()))
 
 
-def _as_tensor(index: int, name: str, value: Any) -> torch.Tensor:
-    if isinstance(value, bool) or not isinstance(value, torch.Tensor | int | float):
-        raise TypeError(
-            f"the state `{name}` of parameter {index} is {type(value)}; it is a tensor or a number"
-        )
-    if not isinstance(value, torch.Tensor):
-        return torch.tensor(float(value))
-    return value.detach().to_dense() if value.is_sparse else value.detach()
-
-
 def unpacked_states(execution: Execution, state_dict: Mapping[str, Any]) -> States:
     """Returns the states of a `state_dict` by the indices that parameters have here.
 
@@ -51,11 +39,7 @@ def unpacked_states(execution: Execution, state_dict: Mapping[str, Any]) -> Stat
         if key not in indices:
             raise ValueError(f"there are states of parameter {key!r}, which no group has")
         index = indices[key]
-        state = {
-            name: _as_tensor(index, name, value)
-            for name, value in given.items()
-            if value is not None
-        }
+        state = execution.unpacked(index, given)
         for name in state:
             if names is not None and name not in names:
                 raise ValueError(
