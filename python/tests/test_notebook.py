@@ -11,6 +11,7 @@ import pytest
 
 import updraft
 from updraft import notebook
+from updraft.tracing import names
 
 GRAMMAR = (
     pathlib.Path(__file__)
@@ -145,9 +146,9 @@ def test_words_of_the_language():
         for pattern in patterns["keyword"]["patterns"]
         for word in re.search(r"\(\?:(.*)\)", pattern["match"])[1].split("|")
     }
-    assert set(notebook.KEYWORDS) == words
+    assert words == names.KEYWORDS
     inputs = re.search(r"\(\?:(.*)\)", patterns["input"]["match"])[1].split("|")
-    assert set(notebook.INPUTS) == set(inputs)
+    assert set(inputs) == names.RESERVED
 
 
 @pytest.mark.parametrize(

@@ -7,23 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .tracing.names import KEYWORDS, RESERVED
+
 if TYPE_CHECKING:
     from .compiler import Rule
     from .definition import RuleDefinition
-
-KEYWORDS = (
-    *("if", "then", "else", "when", "require", "return", "skip", "hold", "true", "false"),
-    *("fn", "rule", "transform", "state", "over", "let", "next", "static", "update", "finish"),
-    "import",
-)
-INPUTS = ("param", "grad", "step", "first", "new_param", "matrix", "numerics")
 
 _TOKEN = re.compile(
     r"(?P<comment>//[^\n]*)"
     r'|(?P<string>"(?:\\.|[^"\\\n])*"?)'
     r"|(?P<number>(?:\b[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\b)"
-    rf"|(?P<keyword>\b(?:{'|'.join(KEYWORDS)})\b)"
-    rf"|(?P<input>\b(?:{'|'.join(INPUTS)})\b)"
+    rf"|(?P<keyword>\b(?:{'|'.join(sorted(KEYWORDS))})\b)"
+    rf"|(?P<input>\b(?:{'|'.join(sorted(RESERVED))})\b)"
     r"|(?P<call>\b[A-Za-z_][A-Za-z0-9_]*(?=\s*\())"
 )
 # Colours that can be read on white and on black.
