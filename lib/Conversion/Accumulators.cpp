@@ -32,7 +32,7 @@ Value reductionIdentity(OpBuilder &builder, Location loc, ReductionKind kind, Ty
   return arith::ConstantOp::create(builder, loc, type, identity);
 }
 
-static Value combine(OpBuilder &builder, Location loc, ReductionKind kind, Value left,
+Value combineReduced(OpBuilder &builder, Location loc, ReductionKind kind, Value left,
                      Value right) {
   if (kind == ReductionKind::max)
     return arith::MaximumFOp::create(builder, loc, left, right);
@@ -42,7 +42,7 @@ static Value combine(OpBuilder &builder, Location loc, ReductionKind kind, Value
 void accumulate(OpBuilder &builder, Location loc, ReductionKind kind, Value values, Value pointer,
                 Value mask) {
   Value before = loadElements(builder, loc, values.getType(), pointer, mask);
-  Value after = combine(builder, loc, kind, before, values);
+  Value after = combineReduced(builder, loc, kind, before, values);
   storeElements(builder, loc, after, pointer, mask);
 }
 
@@ -159,7 +159,7 @@ private:
                                          llvm::to_vector(llvm::seq(first, first + count)));
       };
       Value low = part(0), high = part(count);
-      sums = combine(builder, loc, kind, low, high);
+      sums = combineReduced(builder, loc, kind, low, high);
     }
     return vector::ExtractOp::create(builder, loc, sums, 0);
   }

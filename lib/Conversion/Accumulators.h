@@ -17,6 +17,10 @@ namespace updraft {
 mlir::Value reductionIdentity(mlir::OpBuilder &builder, mlir::Location loc, ReductionKind kind,
                               mlir::Type type);
 
+/// Of an f64 each, or a vector of it.
+mlir::Value combineReduced(mlir::OpBuilder &builder, mlir::Location loc, ReductionKind kind,
+                           mlir::Value left, mlir::Value right);
+
 /// Combines `values`, an f64 or a vector of it, into the f64s at `pointer`; only the lanes of
 /// `mask`, if there is one.
 void accumulate(mlir::OpBuilder &builder, mlir::Location loc, ReductionKind kind,

@@ -28,8 +28,10 @@ Value shiftedPointer(OpBuilder &builder, Location loc, Type element, Value base,
   return LLVM::GEPOp::create(builder, loc, base.getType(), element, base, ArrayRef(index));
 }
 
-Value loadElements(OpBuilder &builder, Location loc, Type type, Value pointer, Value mask) {
-  unsigned alignment = elementBytes(type);
+Value loadElements(OpBuilder &builder, Location loc, Type type, Value pointer, Value mask,
+                   unsigned alignment) {
+  if (alignment == 0)
+    alignment = elementBytes(type);
   if (!mask)
     return LLVM::LoadOp::create(builder, loc, type, pointer, alignment);
   Value zero = arith::ConstantOp::create(builder, unnamed(loc), type, builder.getZeroAttr(type));
@@ -37,8 +39,10 @@ Value loadElements(OpBuilder &builder, Location loc, Type type, Value pointer, V
                                     builder.getI32IntegerAttr(alignment), UnitAttr());
 }
 
-void storeElements(OpBuilder &builder, Location loc, Value value, Value pointer, Value mask) {
-  unsigned alignment = elementBytes(value.getType());
+void storeElements(OpBuilder &builder, Location loc, Value value, Value pointer, Value mask,
+                   unsigned alignment) {
+  if (alignment == 0)
+    alignment = elementBytes(value.getType());
   if (mask)
     LLVM::MaskedStoreOp::create(builder, loc, value, pointer, mask, alignment);
   else

@@ -23,11 +23,9 @@ static void addStreams(PlanInterface &interface, Block &body) {
       interface.scaleIndex.insert({stream.getResult(), interface.streamCount()});
 }
 
-// The results of `prologue`, from row slot `nextSlot` on.
-static LogicalResult addRow(PlanInterface &interface, PrologueOp prologue, Value skip,
-                            unsigned &nextSlot) {
+static LogicalResult addRow(PlanInterface &interface, PrologueOp prologue, Value skip) {
   for (auto [index, value] : llvm::enumerate(prologue.getResults())) {
-    unsigned slot = nextSlot++;
+    unsigned slot = interface.rowScalarCount++;
     if (interface.nextScalars.contains(value))
       continue;
     if (value.getType() != interface.compute && !value.getType().isInteger(1))
@@ -66,7 +64,6 @@ FailureOr<PlanInterface> PlanInterface::of(PlanOp plan) {
       result.hyperIndex.insert({hyper.getResult(), index});
   unsigned hyperCount = 0;
   addStreams(result, body);
-  unsigned nextSlot = 1;
   for (Operation &op : body) {
     LogicalResult added =
         TypeSwitch<Operation *, LogicalResult>(&op)
@@ -78,7 +75,7 @@ FailureOr<PlanInterface> PlanInterface::of(PlanOp plan) {
               insertNext(result.scalarIndex, scalar.getResult());
               return success();
             })
-            .Case([&](PrologueOp prologue) { return addRow(result, prologue, skip, nextSlot); })
+            .Case([&](PrologueOp prologue) { return addRow(result, prologue, skip); })
             .Case([&](PassOp pass) {
               addResults(result, pass);
               return success();

@@ -23,6 +23,7 @@ struct PlanInterface {
   llvm::DenseMap<mlir::Value, unsigned> scalarIndex;  ///< of a scalar state before the step
   llvm::DenseMap<mlir::Value, unsigned> reducedIndex; ///< of a reduction over a tensor or group
   llvm::DenseMap<mlir::Value, unsigned> rowIndex;     ///< 0 is the skip flag
+  unsigned rowScalarCount = 1;                        ///< values in a row
   /// The state whose value after the step a prologue's result is; such a result is in no row.
   llvm::DenseMap<mlir::Value, ScalarOp> nextScalars;
 

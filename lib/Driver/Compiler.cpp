@@ -16,6 +16,7 @@
 #include "updraft/Driver/StatusError.h"
 #include "updraft/Frontend/Frontend.h"
 #include "updraft/Target/CodeGenerator.h"
+#include "updraft/Target/PTXEmitter.h"
 #include "updraft/Target/Pipelines.h"
 #include "updraft/Target/SplitModule.h"
 #include "updraft/Target/TorchSource.h"
@@ -38,15 +39,17 @@ static constexpr size_t minOperationsOfTwoThreads = 1000;
 struct Compiler::Cached {
   Cached()
       : context(makeRegistry(), MLIRContext::Threading::DISABLED), toTorch(&context),
-        toPlan(&context), toLLVM(&context), toLineTables(&context) {
+        toPlan(&context), toLLVM(&context), toLineTables(&context), toNVVM(&context) {
     toTorch.addPass(createExpandStoragePass());
     toTorch.addPass(createSimplifyPass());
     buildSchedulePipeline(toPlan);
     buildLLVMDialectPipeline(toLLVM);
     toLineTables.addPass(LLVM::createDIScopeForLLVMFuncOpPass());
-    for (PassManager *passes : {&toTorch, &toPlan, &toLLVM, &toLineTables})
+    buildNVVMPipeline(toNVVM);
+    for (PassManager *passes : {&toTorch, &toPlan, &toLLVM, &toLineTables, &toNVVM})
       passes->addInstrumentation(std::make_unique<DumpAfterPasses>(dump));
-    skipVerification(toLLVM);
+    for (PassManager *passes : {&toLLVM, &toNVVM})
+      skipVerification(*passes);
   }
 
   /// What is made once for each target.
@@ -78,6 +81,18 @@ struct Compiler::Cached {
 #endif
   }
 
+  PassManager &forTarget(const GPUTarget &target) {
+    std::unique_ptr<PassManager> &made = toKernels[target.name];
+    if (!made) {
+      made = std::make_unique<PassManager>(&context);
+      made->addPass(createExpandMathPass());
+      buildKernelsPipeline(*made, target);
+      made->addInstrumentation(std::make_unique<DumpAfterPasses>(dump));
+      skipVerification(*made);
+    }
+    return *made;
+  }
+
   static DialectRegistry makeRegistry() {
     DialectRegistry registry;
     registry.insert<UpdraftDialect>();
@@ -90,8 +105,10 @@ struct Compiler::Cached {
   PassManager toPlan;
   PassManager toLLVM;
   PassManager toLineTables;
+  PassManager toNVVM;
   Dump *dump = nullptr; // of the rule that is being compiled
   llvm::StringMap<std::unique_ptr<ForTarget>> targets;
+  llvm::StringMap<std::unique_ptr<PassManager>> toKernels; // by target
 };
 
 /// One rule on its way through the stages; each function goes one further.
@@ -162,6 +179,16 @@ public:
   }
 
   llvm::Error lowerToLoops() { return run(tools.toLoops, "loops"); }
+
+  llvm::Error lowerToKernels() {
+    PassManager &toKernels = cached.forTarget(*request.gpu);
+    return run(toKernels, "gpu");
+  }
+  llvm::Error lowerToNVVM() { return run(cached.toNVVM, "nvvm"); }
+
+  llvm::Expected<std::string> ptx() {
+    return emitPTX(*module->getOps<gpu::GPUModuleOp>().begin(), *request.gpu);
+  }
 
   /// To LLVM IR.
   llvm::Error lowerToLLVM() {
@@ -348,7 +375,29 @@ llvm::Expected<CompiledRule> Compiler::compile(const Program &program,
   return CompiledRule{compilation.takeInterface(), std::move(*object)};
 }
 
+/// Refuses a stage that the target has not.
+static llvm::Error checkStage(const CompileRequest &request, Stage stage) {
+  llvm::StringRef name = stageNames()[static_cast<size_t>(stage)];
+  if (isOfGPU(stage) && !request.gpu)
+    return makeError(UPD_INVALID_ARGUMENT,
+                     ("the stage `" + name +
+                      "` is one of GPUs, and the "
+                      "target is a CPU; give --target=nvptx:sm_90, or another "
+                      "GPU")
+                         .str());
+  if (isOfCPU(stage) && request.gpu)
+    return makeError(UPD_INVALID_ARGUMENT,
+                     ("the stage `" + name +
+                      "` is one of CPUs, and the "
+                      "target is `" +
+                      request.gpu->name + "`, which has `gpu`, `nvvm` and `ptx`")
+                         .str());
+  return llvm::Error::success();
+}
+
 llvm::Error Compiler::emit(const CompileRequest &request, Stage stage, llvm::raw_ostream &os) {
+  if (llvm::Error error = checkStage(request, stage))
+    return error;
   auto program = parse(request);
   if (!program)
     return program.takeError();
@@ -357,21 +406,24 @@ llvm::Error Compiler::emit(const CompileRequest &request, Stage stage, llvm::raw
     return llvm::Error::success();
   }
   Compilation compilation(getCached(), request);
-  using Step = llvm::Error (Compilation::*)();
   if (llvm::Error error = compilation.import(**program))
     return error;
   if (stage == Stage::Torch)
     return compilation.printTorch(os);
-  const std::pair<Stage, Step> steps[] = {{Stage::Schedule, &Compilation::schedule},
-                                          {Stage::Loops, &Compilation::lowerToLoops},
-                                          {Stage::LLVM, &Compilation::lowerToLLVM}};
-  for (auto [reached, step] : steps)
+  using Step = llvm::Error (Compilation::*)();
+  static const std::pair<Stage, Step> ofCPU[] = {{Stage::Schedule, &Compilation::schedule},
+                                                 {Stage::Loops, &Compilation::lowerToLoops},
+                                                 {Stage::LLVM, &Compilation::lowerToLLVM}};
+  static const std::pair<Stage, Step> ofGPU[] = {{Stage::Schedule, &Compilation::schedule},
+                                                 {Stage::Kernels, &Compilation::lowerToKernels},
+                                                 {Stage::NVVM, &Compilation::lowerToNVVM}};
+  for (auto [reached, step] : isOfGPU(stage) ? llvm::ArrayRef(ofGPU) : llvm::ArrayRef(ofCPU))
     if (reached <= stage)
       if (llvm::Error error = (compilation.*step)())
         return error;
   if (llvm::Error error = compilation.checkDump())
     return error;
-  if (stage < Stage::LLVM) {
+  if (stage < Stage::LLVM || stage == Stage::Kernels || stage == Stage::NVVM) {
     compilation.printModule(os);
     return llvm::Error::success();
   }
@@ -379,7 +431,9 @@ llvm::Error Compiler::emit(const CompileRequest &request, Stage stage, llvm::raw
     compilation.printLLVM(os);
     return llvm::Error::success();
   }
-  auto bytes = stage == Stage::Asm ? compilation.assembly() : compilation.object();
+  auto bytes = stage == Stage::PTX   ? compilation.ptx()
+               : stage == Stage::Asm ? compilation.assembly()
+                                     : compilation.object();
   if (!bytes)
     return bytes.takeError();
   os << *bytes;

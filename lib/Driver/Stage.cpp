@@ -8,7 +8,8 @@ using namespace updraft;
 
 llvm::ArrayRef<llvm::StringRef> updraft::stageNames() {
   static constexpr llvm::StringRef names[] = {"ast",   "updraft", "torch", "schedule",
-                                              "loops", "llvm",    "asm",   "obj"};
+                                              "loops", "llvm",    "asm",   "obj",
+                                              "gpu",   "nvvm",    "ptx"};
   return names;
 }
 

@@ -3,39 +3,22 @@
 
 #include "updraft/Target/CodeGenerator.h"
 
+#include "OptimizeModule.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Target/TargetOptions.h"
-#include "llvm/Transforms/InstCombine/InstCombine.h"
-#include "llvm/Transforms/Scalar/EarlyCSE.h"
-#include "llvm/Transforms/Scalar/LICM.h"
-#include "llvm/Transforms/Scalar/LoopPassManager.h"
-#include "llvm/Transforms/Scalar/SROA.h"
-#include "llvm/Transforms/Scalar/SimplifyCFG.h"
-#include "llvm/Transforms/Utils/LCSSA.h"
-#include "llvm/Transforms/Utils/LoopSimplify.h"
 
 #include <mutex>
 #include <utility>
 
 namespace updraft {
 namespace {
-
-// Strength reduction finds nothing in loops that have their final form, and analysing them for it
-// is an eighth of the time of a compilation. LLVM has no other switch for it.
-void disableLoopStrengthReduction() {
-  auto &options = llvm::cl::getRegisteredOptions();
-  if (auto found = options.find("disable-lsr"); found != options.end())
-    found->second->addOccurrence(/*pos=*/0, "disable-lsr", "true");
-}
 
 // Only the targets that `CPUTarget` names: registering all of LLVM's takes milliseconds.
 void initializeTargets() {
@@ -145,33 +128,7 @@ CodeGenerator::translate(mlir::ModuleOp module, llvm::LLVMContext &context) cons
   return result;
 }
 
-void CodeGenerator::optimize(llvm::Module &module) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager cgscc;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(machine.get());
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(cgscc);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, cgscc, modules);
-
-  llvm::FunctionPassManager passes;
-  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
-  passes.addPass(llvm::EarlyCSEPass());
-  passes.addPass(llvm::InstCombinePass());
-  passes.addPass(llvm::SimplifyCFGPass());
-  passes.addPass(llvm::LoopSimplifyPass());
-  passes.addPass(llvm::LCSSAPass());
-  passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
-                                                       /*UseMemorySSA=*/true));
-  passes.addPass(llvm::EarlyCSEPass());
-  passes.addPass(llvm::SimplifyCFGPass());
-  for (llvm::Function &function : module)
-    if (!function.isDeclaration() && !function.hasOptNone())
-      passes.run(function, functions);
-}
+void CodeGenerator::optimize(llvm::Module &module) { optimizeModule(module, *machine); }
 
 llvm::Error CodeGenerator::prepareObjects() {
   if (objects)

@@ -7,22 +7,29 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "updraft/Conversion/Passes.h"
 
 namespace updraft {
 
 void registerTargetDialects(mlir::DialectRegistry &registry) {
   registry.insert<UpdraftDialect, mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect,
-                  mlir::func::FuncDialect, mlir::LLVM::LLVMDialect, mlir::math::MathDialect,
-                  mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
+                  mlir::func::FuncDialect, mlir::gpu::GPUDialect, mlir::LLVM::LLVMDialect,
+                  mlir::math::MathDialect, mlir::NVVM::NVVMDialect, mlir::scf::SCFDialect,
+                  mlir::vector::VectorDialect>();
   mlir::registerBuiltinDialectTranslation(registry);
+  mlir::registerGPUDialectTranslation(registry);
   mlir::registerLLVMDialectTranslation(registry);
+  mlir::registerNVVMDialectTranslation(registry);
 }
 
 void buildLoopsPipeline(mlir::OpPassManager &manager, const CPUTarget &target) {
@@ -44,6 +51,16 @@ void buildLoopsPipeline(mlir::OpPassManager &manager, const CPUTarget &target) {
     pipelining.splitCounted = false;
   }
   manager.addPass(createPipelineLoopsPass(pipelining));
+}
+
+void buildKernelsPipeline(mlir::OpPassManager &manager, const GPUTarget &target) {
+  ConvertPlanToGPUPassOptions options;
+  options.accessBits = target.accessBits;
+  manager.addPass(createConvertPlanToGPUPass(options));
+}
+
+void buildNVVMPipeline(mlir::OpPassManager &manager) {
+  manager.addNestedPass<mlir::gpu::GPUModuleOp>(createConvertGPUToNVVMPass());
 }
 
 void buildLLVMDialectPipeline(mlir::OpPassManager &manager) {

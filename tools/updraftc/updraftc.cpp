@@ -26,6 +26,7 @@ Examples:
   updraftc adamw.upd --emit=asm --target=x86-64-v3 --set amsgrad=true
   updraftc adamw.upd --storage param=bf16,grad=bf16,state=f32 --explain
   updraftc adamw.upd --emit=updraft --locations
+  updraftc adamw.upd --target=nvptx:sm_90     prints kernels for a GPU as PTX
   updraftc adamw.upd --dump-ir-to=dump        the module after every pass, in numbered files
   updraftc cache list
 A FILE of - is the standard input.
@@ -82,7 +83,8 @@ llvm::Error compile(const Options &options) {
     if (error || options.emit.empty())
       return error;
   }
-  std::optional<Stage> stage = parseStage(options.emit.empty() ? "obj" : options.emit);
+  std::string last = request->gpu ? "ptx" : "obj";
+  std::optional<Stage> stage = parseStage(options.emit.empty() ? last : options.emit);
   std::string output = options.output;
   if (output.empty() && stage == Stage::Obj && options.rule.file == "-")
     return makeError(UPD_INVALID_ARGUMENT,
@@ -101,9 +103,13 @@ int main(int argc, char **argv) {
 
   Options options;
   options.rule.addTo(app);
-  app.add_option("--emit", options.emit, "Stage: " + llvm::join(stageNames(), ", ") + " (default)")
+  app.add_option("--emit", options.emit,
+                 "Stage: " + llvm::join(stageNames(), ", ") + "; default: obj, of a GPU ptx")
       ->check(CLI::IsMember(std::vector<std::string>(stageNames().begin(), stageNames().end())));
-  app.add_option("--target", options.target, "CPU: host (default), x86-64-v3, x86-64-v4, aarch64");
+  app.add_option(
+      "--target", options.target,
+      "CPU: host (default), x86-64-v3, x86-64-v4, aarch64; or GPU: nvptx:sm_80, nvptx:sm_90, "
+      "nvptx:sm_100");
   app.add_option("-o,--output", options.output,
                  "File to write; - is the standard output (default: FILE.o for objects, else -)");
   app.add_flag("--explain", options.explain,

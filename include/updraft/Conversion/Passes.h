@@ -3,6 +3,7 @@
 #ifndef UPDRAFT_CONVERSION_PASSES_H
 #define UPDRAFT_CONVERSION_PASSES_H
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/Pass.h"
 
 namespace updraft {

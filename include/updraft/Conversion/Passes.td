@@ -248,4 +248,32 @@ def ConvertLoopsToLLVMPass : Pass<"convert-updraft-loops-to-llvm", "::mlir::Modu
   let dependentDialects = ["::mlir::cf::ControlFlowDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
+def ConvertPlanToGPUPass : Pass<"convert-updraft-plan-to-gpu", "::mlir::ModuleOp"> {
+  let summary = "Lower each plan to kernels for a GPU";
+  let description = [{
+    A kernel for each prologue and each pass, in a `gpu.module`; `updraft-c/gpu_kernel.h` says what
+    they are called with. The functions that a step does not call stay on the host. A block goes
+    through a chunk of a tensor, where a pass reduces a warp; in the latter the exchanges between
+    its threads are the upper levels of the reduction tree, so that results are those of a CPU.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"];
+  let options = [
+    Option<"accessBits", "access-bits", "unsigned", /*default=*/"128",
+           "width of a thread's loads and stores in bits: 128 or 256">
+  ];
+}
+
+def ConvertGPUToNVVMPass : Pass<"convert-updraft-gpu-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Lower kernels to the NVVM and LLVM dialects, in one conversion";
+  let description = [{
+    As `convert-updraft-loops-to-llvm` does on a CPU: arithmetic keeps its IEEE meaning. Roots and
+    quotients are rounded to nearest, and no library is called.
+  }];
+  let dependentDialects = ["::mlir::cf::ControlFlowDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::NVVM::NVVMDialect"];
+}
+
 #endif // UPDRAFT_CONVERSION_PASSES_TD

@@ -5,7 +5,9 @@
 
 #include "updraft/Frontend/Frontend.h"
 #include "updraft/Target/CPUTarget.h"
+#include "updraft/Target/GPUTarget.h"
 
+#include <optional>
 #include <string>
 
 namespace updraft {
@@ -25,6 +27,7 @@ struct CompileRequest {
   std::shared_ptr<const SourceMap> origins;
   RuleRequest rule;
   CPUTarget target;
+  std::optional<GPUTarget> gpu; // runs the steps; what is left to the host is for `target`
   Inspection inspection;
 };
 

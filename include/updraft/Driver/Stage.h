@@ -11,8 +11,11 @@
 namespace updraft {
 
 /// In the order in which a rule passes through them; see docs/architecture.md. Torch is one that
-/// ends there: nothing is made of its text.
-enum class Stage { Ast, Updraft, Torch, Schedule, Loops, LLVM, Asm, Obj };
+/// ends there: nothing is made of its text. From Loops on they are of CPUs, from Kernels on of GPUs.
+enum class Stage { Ast, Updraft, Torch, Schedule, Loops, LLVM, Asm, Obj, Kernels, NVVM, PTX };
+
+inline bool isOfCPU(Stage stage) { return stage >= Stage::Loops && stage <= Stage::Obj; }
+inline bool isOfGPU(Stage stage) { return stage >= Stage::Kernels; }
 
 /// The names of the stages, indexed by Stage: "ast", "updraft", …
 llvm::ArrayRef<llvm::StringRef> stageNames();

@@ -1,6 +1,7 @@
 //===- Pipelines.h - The passes from a plan to the LLVM dialect ---------------------*- C++ -*-===//
-// The stages `loops` and `llvm`, as functions that add their passes to a pass manager. Build a pass
-// manager once and run it on many modules: collecting the patterns costs more than one run.
+// The stages `loops` and `llvm`, of a GPU `gpu` and `nvvm`, as functions that add their passes to a
+// pass manager. Build a pass manager once and run it on many modules: collecting the patterns costs
+// more than one run.
 
 #ifndef UPDRAFT_TARGET_PIPELINES_H
 #define UPDRAFT_TARGET_PIPELINES_H
@@ -8,11 +9,12 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Pass/PassManager.h"
 #include "updraft/Target/CPUTarget.h"
+#include "updraft/Target/GPUTarget.h"
 
 namespace updraft {
 
-/// Adds every dialect, and every translation to LLVM IR, that the two pipelines and `CodeGenerator`
-/// need.
+/// Adds every dialect, and every translation to LLVM IR, that the pipelines and generators of
+/// code need.
 void registerTargetDialects(mlir::DialectRegistry &registry);
 
 /// From `updraft.plan` to functions with loops over vectors of `target`'s width.
@@ -20,6 +22,12 @@ void buildLoopsPipeline(mlir::OpPassManager &manager, const CPUTarget &target);
 
 /// From those functions to the LLVM dialect.
 void buildLLVMDialectPipeline(mlir::OpPassManager &manager);
+
+/// From `updraft.plan` to kernels in the GPU dialect, beside what stays on the host.
+void buildKernelsPipeline(mlir::OpPassManager &manager, const GPUTarget &target);
+
+/// From those kernels to the NVVM and LLVM dialects. What is on the host stays as it is.
+void buildNVVMPipeline(mlir::OpPassManager &manager);
 
 } // namespace updraft
 

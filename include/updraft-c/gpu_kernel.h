@@ -1,0 +1,59 @@
+/*===- updraft-c/gpu_kernel.h - The interface of code compiled for GPUs -----------*- C -*-===*
+ * A rule that is compiled for a GPU has, in place of the prologues and passes of
+ * updraft-c/kernel.h, one kernel each, in one module. Names, numbering and meaning are the same, so
+ * that the same JSON describes both; R_initial and R_validate stay on the host.
+ *
+ *   R_prologue0(const upd_gpu_tensor *tensors, int64_t count)
+ *   R_pass0(const upd_gpu_chunk *chunks, int64_t count, void *const *streams, const void *rows,
+ *           double *partials, const upd_site *sites)
+ *
+ * Every pointer is to memory of the device. All kernels run in one dimension, in blocks of
+ * UPD_GPU_THREADS threads, and on any number of blocks: who is through with a part takes the next.
+ *===---------------------------------------------------------------------------------------===*/
+#ifndef UPDRAFT_C_GPU_KERNEL_H
+#define UPDRAFT_C_GPU_KERNEL_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+  UPD_GPU_THREADS = 256,     /* in a block */
+  UPD_GPU_WARP_THREADS = 32, /* that go through one chunk of a pass with reductions */
+  UPD_GPU_ALIGNMENT = 32     /* in bytes, of the streams of a chunk that is marked as aligned */
+};
+
+/* What a prologue is evaluated with for one tensor, by one thread. */
+typedef struct upd_gpu_tensor {
+  const double *hyper;
+  const double *per_tensor;
+  const double *reduced;
+  const double *scalars;
+  void *row;
+  double *next_scalars;
+} upd_gpu_tensor;
+
+/* A part of one tensor: up to UPD_LEAF_ELEMENTS elements from a multiple of that on. */
+typedef struct upd_gpu_chunk {
+  int64_t begin;
+  int64_t end;
+  int32_t tensor;  /* its number in the tables */
+  int32_t aligned; /* nonzero if every stream of the tensor starts at UPD_GPU_ALIGNMENT */
+} upd_gpu_chunk;
+
+/* The arguments of a pass:
+ *   chunks    `count` of them. A block goes through one, or through eight at once where the pass
+ *             has reductions.
+ *   streams   of tensor t, as in upd_pass_function, from entry t * the plan's number of streams
+ *   rows      of tensor t, from value t * the plan's `row_scalars`. Where a row says that the step
+ *             is skipped, nothing is done
+ *   partials  of chunk c, one value per reduction over a tensor or group, from c * their number
+ *   sites     one per tensor
+ */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,29 @@
+//===- GPUTarget.h - What a GPU is to the compiler ----------------------------------*- C++ -*-===//
+// The GPUs that Updraft makes code for, by name.
+
+#ifndef UPDRAFT_TARGET_GPUTARGET_H
+#define UPDRAFT_TARGET_GPUTARGET_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <string>
+
+namespace updraft {
+
+/// An architecture of NVIDIA's GPUs: a plain value.
+struct GPUTarget {
+  std::string name;          ///< as given to `named`
+  std::string architecture;  ///< "sm_90"
+  std::string features;      ///< LLVM's feature string: the version of PTX, "+ptx80"
+  unsigned accessBits = 128; ///< of one load or store
+
+  /// "nvptx:sm_80", "nvptx:sm_90" or "nvptx:sm_100". The error for another name lists these.
+  static llvm::Expected<GPUTarget> named(llvm::StringRef name);
+  /// Whether `name` is meant for `named`, and not for `CPUTarget::named`.
+  static bool isName(llvm::StringRef name) { return name.starts_with("nvptx"); }
+};
+
+} // namespace updraft
+
+#endif // UPDRAFT_TARGET_GPUTARGET_H

@@ -1,0 +1,66 @@
+//===- PlanToGPU.cpp - From a plan to the kernels of a GPU ------------------------------------===//
+// Replaces the plans of a module by the host functions of updraft-c/kernel.h that a step does not
+// call, and a `gpu.module` with the kernels of updraft-c/gpu_kernel.h.
+
+#include "../KernelFunctions.h"
+#include "GPUKernels.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "updraft/Conversion/Passes.h"
+
+using namespace mlir;
+
+namespace updraft {
+#define GEN_PASS_DEF_CONVERTPLANTOGPUPASS
+#include "updraft/Conversion/Passes.h.inc"
+
+namespace {
+
+struct ConvertPlanToGPUPass : impl::ConvertPlanToGPUPassBase<ConvertPlanToGPUPass> {
+  using ConvertPlanToGPUPassBase::ConvertPlanToGPUPassBase;
+
+  void runOnOperation() override {
+    auto plans = llvm::to_vector(getOperation().getOps<PlanOp>());
+    if (plans.empty())
+      return;
+    OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
+    auto kernels = gpu::GPUModuleOp::create(builder, getOperation().getLoc(), "kernels");
+    // A plan looks at the one that it accompanies.
+    for (PlanOp plan : plans)
+      if (failed(convert(plan, kernels)))
+        return signalPassFailure();
+    for (PlanOp plan : plans)
+      plan.erase();
+  }
+
+  LogicalResult convert(PlanOp plan, gpu::GPUModuleOp kernels) {
+    if (accessBits != 128 && accessBits != 256)
+      return plan.emitOpError() << "cannot be lowered to accesses of " << accessBits.getValue()
+                                << " bits, must be 128 or 256";
+    FailureOr<PlanInterface> interface = PlanInterface::of(plan);
+    if (failed(interface))
+      return failure();
+    OpBuilder host(plan);
+    if (!plan.getMatrix()) {
+      buildInitialFunction(host, *interface);
+      buildValidateFunction(host, *interface);
+    }
+    OpBuilder builder = OpBuilder::atBlockEnd(kernels.getBody());
+    auto prologues = llvm::to_vector(plan.getBody().getOps<PrologueOp>());
+    for (auto [index, prologue] : llvm::enumerate(prologues))
+      buildPrologueKernel(builder, *interface, prologue, index);
+    if (prologues.empty())
+      buildPrologueKernel(builder, *interface, {}, 0);
+    for (auto [index, pass] : llvm::enumerate(plan.getBody().getOps<PassOp>()))
+      if (failed(buildPassKernel(builder, *interface, pass, index, accessBits / 8)))
+        return failure();
+    return success();
+  }
+};
+
+} // namespace
+} // namespace updraft

@@ -1,0 +1,99 @@
+//===- ScalarCode.cpp - The regions of a plan that compute scalars ----------------------------===//
+
+#include "ScalarCode.h"
+
+#include "KernelMemory.h"
+#include "ValueNames.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "updraft-c/kernel.h"
+#include "updraft/Conversion/StorageConversion.h"
+
+using namespace mlir;
+
+namespace updraft {
+
+ScalarCode::ScalarCode(OpBuilder &builder, const PlanInterface &interface,
+                       const ScalarArguments &arguments)
+    : builder(builder), interface(interface), loc(unnamed(interface.plan.getLoc())),
+      arguments(arguments) {}
+
+Value ScalarCode::loadF64(Location name, Value base, unsigned index) {
+  Type f64 = builder.getF64Type();
+  return loadElements(builder, name, f64,
+                      elementPointer(builder, loc, f64, base, static_cast<int32_t>(index)));
+}
+
+static unsigned factOf(SizeOp size) {
+  switch (size.getOver()) {
+  case Extent::row:
+    return UPD_TENSOR_COLUMNS;
+  case Extent::column:
+    return UPD_TENSOR_ROWS;
+  case Extent::group:
+    return UPD_TENSOR_GROUP_SIZE;
+  default:
+    return UPD_TENSOR_SIZE;
+  }
+}
+
+Value ScalarCode::load(Value planValue) {
+  Location name = planValue.getLoc();
+  Operation *op = planValue.getDefiningOp();
+  if (isa<HyperOp>(op))
+    return loadF64(name, arguments.hyper, interface.hyperIndex.lookup(planValue));
+  if (isa<StepOp>(op))
+    return loadF64(name, arguments.perTensor, UPD_TENSOR_STEP);
+  if (auto size = dyn_cast<SizeOp>(op))
+    return loadF64(name, arguments.perTensor, factOf(size));
+  if (isa<PassOp>(op))
+    return loadF64(name, arguments.reduced, interface.reducedIndex.lookup(planValue));
+  if (isa<ScalarOp>(op))
+    return loadF64(name, arguments.scalars, interface.scalarIndex.lookup(planValue));
+  // FirstOp: the dialect has no other scalar of a plan.
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getF64FloatAttr(0));
+  return arith::CmpFOp::create(builder, name, arith::CmpFPredicate::UNE,
+                               loadF64(loc, arguments.perTensor, UPD_TENSOR_FIRST), zero);
+}
+
+Value ScalarCode::valueOf(Value planValue) {
+  if (Value known = values.lookup(planValue))
+    return known;
+  return values[planValue] = load(planValue);
+}
+
+void ScalarCode::store(Type element, Value value, Value base, unsigned index) {
+  storeElements(builder, loc, value,
+                elementPointer(builder, loc, element, base, static_cast<int32_t>(index)));
+}
+
+// As it is after it was stored.
+static Value roundToStorage(OpBuilder &builder, Location loc, Value value, Type storage) {
+  const StorageConversion *conversion = StorageConversion::find(storage);
+  return conversion->widen(builder, loc, conversion->narrow(builder, loc, value),
+                           builder.getF64Type());
+}
+
+void ScalarCode::runPrologue(PrologueOp prologue, unsigned index) {
+  Type compute = interface.compute;
+  if (index == 0) {
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getFloatAttr(compute, 0));
+    store(compute, zero, arguments.row, 0);
+  }
+  if (!prologue)
+    return;
+  SmallVector<Value> yielded = inlineBody(prologue);
+  for (auto [result, value] : llvm::zip_equal(prologue.getResults(), yielded)) {
+    if (ScalarOp scalar = interface.nextScalars.lookup(result)) {
+      Value rounded = roundToStorage(builder, loc, value, scalar.getStorage());
+      store(builder.getF64Type(), rounded, arguments.nextScalars,
+            interface.scalarIndex.lookup(scalar.getResult()));
+      continue;
+    }
+    Value stored = value;
+    if (value.getType().isInteger(1))
+      stored = arith::UIToFPOp::create(builder, loc, compute, value);
+    store(compute, stored, arguments.row, interface.rowIndex.lookup(result));
+  }
+}
+
+} // namespace updraft

@@ -1,0 +1,55 @@
+//===- ScalarCode.h - The regions of a plan that compute scalars --------------------*- C++ -*-===//
+// Prologues, initial values and requirements, inlined where their operands are in memory.
+
+#ifndef UPDRAFT_LIB_CONVERSION_SCALARCODE_H
+#define UPDRAFT_LIB_CONVERSION_SCALARCODE_H
+
+#include "PlanInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace updraft {
+
+/// The arguments of a prologue of updraft-c/kernel.h; other functions have the first ones.
+struct ScalarArguments {
+  mlir::Value hyper, perTensor = {}, reduced = {}, scalars = {}, row = {}, nextScalars = {};
+};
+
+/// Makes operations at the end of a block, where each value of the plan is loaded once.
+class ScalarCode {
+public:
+  ScalarCode(mlir::OpBuilder &builder, const PlanInterface &interface,
+             const ScalarArguments &arguments);
+
+  /// Clones the body of `op`, and returns what it yields.
+  template <typename Op> llvm::SmallVector<mlir::Value> inlineBody(Op op) {
+    mlir::IRMapping map;
+    mlir::Block &body = op.getBody().front();
+    for (auto [inner, outer] : llvm::zip_equal(body.getArguments(), op.getInputs()))
+      map.map(inner, valueOf(outer));
+    for (mlir::Operation &inner : body.without_terminator())
+      builder.clone(inner, map);
+    return llvm::map_to_vector(body.getTerminator()->getOperands(),
+                               [&](mlir::Value value) { return map.lookup(value); });
+  }
+
+  /// What prologue `index` of the plan writes; `prologue` is null for a plan that has none.
+  void runPrologue(PrologueOp prologue, unsigned index);
+
+  void store(mlir::Type element, mlir::Value value, mlir::Value base, unsigned index);
+
+private:
+  mlir::Value loadF64(mlir::Location name, mlir::Value base, unsigned index);
+  mlir::Value load(mlir::Value planValue);
+  mlir::Value valueOf(mlir::Value planValue);
+
+  mlir::OpBuilder &builder;
+  const PlanInterface &interface;
+  mlir::Location loc;
+  ScalarArguments arguments;
+  llvm::DenseMap<mlir::Value, mlir::Value> values;
+};
+
+} // namespace updraft
+
+#endif // UPDRAFT_LIB_CONVERSION_SCALARCODE_H

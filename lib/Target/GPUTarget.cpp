@@ -1,0 +1,29 @@
+//===- GPUTarget.cpp - What a GPU is to the compiler ------------------------------------------===//
+
+#include "updraft/Target/GPUTarget.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace updraft {
+
+// The oldest version of PTX that has the architecture, and of sm_100 accesses of 256 bits.
+static llvm::ArrayRef<GPUTarget> knownTargets() {
+  static const GPUTarget targets[] = {{"nvptx:sm_80", "sm_80", "+ptx80", 128},
+                                      {"nvptx:sm_90", "sm_90", "+ptx80", 128},
+                                      {"nvptx:sm_100", "sm_100", "+ptx88", 256}};
+  return targets;
+}
+
+llvm::Expected<GPUTarget> GPUTarget::named(llvm::StringRef name) {
+  for (const GPUTarget &target : knownTargets())
+    if (name == target.name)
+      return target;
+  auto names = llvm::map_range(knownTargets(),
+                               [](const GPUTarget &target) { return "`" + target.name + "`"; });
+  return llvm::createStringError(
+      llvm::formatv("unknown target `{0}`; the GPUs are {1}", name, llvm::join(names, ", ")).str());
+}
+
+} // namespace updraft
