@@ -13,6 +13,7 @@ import re
 import sys
 import time
 import traceback
+import warnings
 
 import torch
 import torch.distributed.autograd as dist_autograd
@@ -361,6 +362,15 @@ def check_python_functions_are_refused():
     fails(RuntimeError, NO_PYTHON, distributed.call, PS, len, [])
     with dist_autograd.context():
         fails(RuntimeError, NO_PYTHON, rpc.rpc_sync, PS, len, args=([],))
+
+
+def check_steps_in_python_are_refused():
+    rref = distributed.hold_parameter(PS, "searched", torch.ones(2, 2))
+    for kind in (torch.optim.LBFGS, torch.optim.Muon):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            refused = rf"no optimizer was made on `ps`: {NO_PYTHON}"
+            fails(NotImplementedError, refused, DistributedOptimizer, kind, [rref], lr=1.0)
 
 
 def check_python_objects_are_refused():

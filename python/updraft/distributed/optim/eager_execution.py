@@ -8,6 +8,7 @@ import torch.distributed.rpc as rpc
 from ...optim.correspondence import Group
 from . import eager_optimizer
 from .eager_steppers import functional_options
+from .interpreters import asked_for_python
 from .outcomes import begun
 from .references import stand_ins
 from .remote import RemoteOptimizer
@@ -52,6 +53,11 @@ class EagerExecution:
         groups: Sequence[Group],
         replaced: RemoteOptimizer | None,
     ) -> Any:
+        has_python = asked_for_python(remote.worker)
+        try:
+            has_python.wait()
+        except Exception:
+            return has_python
         kind, args, kwargs = self._request
         members = [remote.members_of(group)[0] for group in range(len(groups))]
         request = eager_optimizer.EagerRequest(

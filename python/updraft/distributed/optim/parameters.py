@@ -9,6 +9,7 @@ from torch._C._distributed_rpc import PyRRef
 
 from ..backend import has_joined
 from . import operators
+from .interpreters import asked_for_python
 from .outcomes import begun, gathered
 
 
@@ -18,10 +19,6 @@ def _references(module: torch.nn.Module) -> "list[PyRRef[Any]]":
 
 def _references_of(module: "PyRRef[Any]") -> "list[PyRRef[Any]]":
     return _references(module.local_value())
-
-
-def _nothing() -> None:
-    """Is called to see whether Python is."""
 
 
 def parameter_rrefs(*modules: Any) -> "list[PyRRef[Any]]":
@@ -45,10 +42,8 @@ def parameter_rrefs(*modules: Any) -> "list[PyRRef[Any]]":
         elif isinstance(module, PyRRef):
             name = module.owner_name()
             failed = "there are no parameters of a module on"
-            if has_joined() and name not in with_python:
-                # Of a call that is refused, the worker would never say that it has the reference,
-                # and leaving the world waits for that.
-                gathered({name: rpc.rpc_async(name, _nothing)}, failed)
+            if name not in with_python:
+                gathered({name: asked_for_python(name)}, failed)
                 with_python.add(name)
             future = rpc.rpc_async(name, _references_of, args=(module,))
             found += gathered({name: future}, failed)[name]
