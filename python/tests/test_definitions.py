@@ -203,6 +203,21 @@ def test_flags_that_follow_from_hyperparameters():
         updraft.Optimizer(sgd, groups, momentum=0.5)
 
 
+def test_a_flag_that_takes_other_hyperparameters_than_the_defaults():
+    @updraft.rule
+    def scaled(param, grad, lr=1.0, scale=0.0, scales=False):
+        updraft.require((scale > 0) | (not scales), "Invalid scale: {scale}")
+        return param - lr * (scale * grad if scales else grad)
+
+    weights = numpy.zeros(1, "float32")
+    optimizer = updraft.Optimizer(scaled, [weights], scales=True, scale=0.5)
+    optimizer.step([numpy.ones(1, "float32")])
+    assert weights[0] == -0.5
+    for hypers in ({}, {"scale": -1}, {"lr": 2}):
+        with pytest.raises(updraft.CompileError, match="Invalid scale: 0"):
+            updraft.Optimizer(scaled, [weights], scales=True, **hypers)
+
+
 def test_the_rules_of_the_package():
     names = {
         line.split("(")[0].removeprefix("rule ")

@@ -159,6 +159,32 @@ def test_flags_that_follow_from_hyperparameters(name):
     assert "momentum_buffer" in inner.state["params"]["weight"]
 
 
+def test_a_flag_that_takes_other_hyperparameters_than_the_defaults():
+    nesterov = updraft.load("SGD").to_torch(set={"nesterov": True})
+    both = updraft.load("SGD").to_torch(set={"nesterov": True, "momentum": 0.9})
+    ones = [torch.ones(3)]
+    for hypers in ({"momentum": 0.9, "lr": 0.25}, {"momentum": 0.9}, {"momentum": 0.5}):
+        found, _ = nesterov(ones, ones, **hypers)
+        expected, _ = both(ones, ones, **hypers)
+        assert torch.equal(found[0], expected[0])
+    with pytest.raises(updraft.CompileError, match="Nesterov momentum requires a momentum"):
+        updraft.load("SGD").to_torch(set={"nesterov": True})(ones, ones)
+
+
+def test_meta_optimizer_takes_static_arguments():
+    module = torch.nn.Linear(3, 1, bias=False)
+    hypers = {"lr": 0.1, "momentum": 0.9, "nesterov": True}
+    inner = updraft.MetaOptimizer(module, "SGD", **hypers)
+    expected = torch.nn.Parameter(module.weight.detach().clone())
+    optimizer = torch.optim.SGD([expected], **hypers)
+    for _ in range(3):
+        inner.step(inner(torch.ones(3)).square().sum())
+        optimizer.zero_grad()
+        (expected @ torch.ones(3)).square().sum().backward()
+        optimizer.step()
+    torch.testing.assert_close(inner.params["weight"], expected)
+
+
 def test_no_operation_is_in_place():
     for name in updraft.shipped_rules():
         text = updraft.load(name).to_torch_source()
@@ -188,6 +214,12 @@ def test_what_is_refused():
     assert str(error.value) == (
         "`SGD` has no hyperparameter `rate`; there are `lr`, `momentum`, `dampening`, "
         "`weight_decay`"
+    )
+    with pytest.raises(updraft.InvalidArgumentError) as error:
+        step(tensors, tensors, nesterov=True)
+    assert str(error.value) == (
+        "`nesterov` is a static argument of `SGD`, which no call changes; give it to `to_torch`: "
+        "`set={'nesterov': …}`"
     )
     with pytest.raises(updraft.InvalidArgumentError) as error:
         step(tensors, [])

@@ -68,7 +68,15 @@ def _compile_for(
         # Values that nothing can be compiled for are refused when they are set.
         with contextlib.suppress(CompileError):
             return rule.compile(set=statics | deciding, storage=storage)
-    return rule.compile(set=statics, storage=storage)
+    try:
+        return rule.compile(set=statics, storage=storage)
+    except CompileError:
+        # A requirement may take a flag with these values alone, and not with the defaults.
+        known = {name: value for name, value in hypers.items() if name in rule.hypers}
+        if statics and known:
+            with contextlib.suppress(CompileError):
+                return rule.compile(set=statics | dict(_values(rule, known)), storage=storage)
+        raise
 
 
 class Rows:

@@ -1,5 +1,6 @@
 """Steps as pure functions of torch tensors, which autograd follows."""
 
+import contextlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -7,7 +8,7 @@ from typing import Any, NamedTuple
 from .compiler import Rule
 from .definition import RuleDefinition, definition_of
 from .derived_flags import DerivedFlags
-from .errors import InvalidArgumentError
+from .errors import CompileError, InvalidArgumentError
 from .step_arguments import (
     StateNames,
     require_containers,
@@ -34,14 +35,18 @@ class _Module(NamedTuple):
 
 
 class _Modules:
-    """What a rule is for parameters of one dtype: a module for each choice of flags."""
+    """What a rule is for parameters of one dtype: a module for each choice of flags.
 
-    def __init__(self, first: _Module) -> None:
-        self.hypers = first.rule.hypers
+    Args:
+        hypers: the defaults, where the first module has other ones.
+    """
+
+    def __init__(self, first: _Module, hypers: Mapping[str, float]) -> None:
+        self.hypers = first.rule.hypers | hypers
         self.deciding = first.flags.hypers
         self.modules = [first]
         # The values of `deciding` in the last call, and its module.
-        self.last = {name: self.hypers[name] for name in self.deciding}, first
+        self.last = {name: first.rule.hypers[name] for name in self.deciding}, first
 
 
 def _no_hyper(rule: str, name: str, known: Iterable[str]) -> InvalidArgumentError:
@@ -123,11 +128,17 @@ class TorchStep:
     def _module(self, dtype: Any, given: dict[str, Any]) -> tuple[_Module, dict[str, Any]]:
         """The printed module for parameters of `dtype`, and all hyperparameters."""
         if dtype not in self._compiled:
-            self._compiled[dtype] = _Modules(self._compile(dtype, {}))
+            self._compiled[dtype] = self._first(dtype, given)
         known = self._compiled[dtype]
         unknown = given.keys() - known.hypers.keys()
         if unknown:
-            raise _no_hyper(self._definition.name, min(unknown), known.hypers)
+            name = min(unknown)
+            if name in self._definition.statics:
+                raise InvalidArgumentError(
+                    f"`{name}` is a static argument of `{self._definition.name}`, which no call "
+                    f"changes; give it to `to_torch`: `set={{{name!r}: …}}`"
+                )
+            raise _no_hyper(self._definition.name, name, known.hypers)
         require_hypers(given)
         hypers = known.hypers | given
         values = {name: number_of(hypers[name]) for name in known.deciding}
@@ -140,9 +151,20 @@ class TorchStep:
             known.last = values, module
         return known.last[1], hypers
 
+    def _first(self, dtype: Any, given: Mapping[str, Any]) -> _Modules:
+        """What the rule is for its defaults or, if its flags are refused with these, for a call."""
+        with contextlib.suppress(CompileError):
+            return _Modules(self._compile(dtype, {}), {})
+        defaults = self._definition.hypers
+        require_hypers(given)
+        values = {name: number_of(value) for name, value in given.items() if name in defaults}
+        first = self._compile(dtype, values)
+        set_before = self._settings or {}
+        return _Modules(first, {name: set_before.get(name, defaults[name]) for name in values})
+
     def _compile(self, dtype: Any, values: Mapping[str, float]) -> _Module:
         storage = {"param": dtype, "grad": dtype, **(self._storage or {})}
-        settings = {**values, **(self._settings or {})} if values else self._settings
+        settings = {**(self._settings or {}), **values} if values else self._settings
         rule = self._definition.compile(set=settings, storage=storage)
         names: dict[str, Any] = {}
         exec(compile(rule.emit("torch"), f"<{rule.name} in torch>", "exec"), names)
@@ -159,7 +181,8 @@ class MetaOptimizer:
         module: a `torch.nn.Module`.
         rule: a rule, such as `updraft.load("AdamW")`; or the name of one of the package, or a file.
         set: static arguments of the rule.
-        hypers: values of hyperparameters: numbers, or tensors through which gradients shall flow.
+        hypers: values of hyperparameters: numbers, or tensors through which gradients shall flow;
+            and of static arguments.
 
     Raises:
         TypeError: `module` is none; a hyperparameter is neither a number nor a tensor.
@@ -186,6 +209,7 @@ class MetaOptimizer:
     ) -> None:
         require_module(module)
         definition = definition_of(rule)
+        chosen = {name: hypers.pop(name) for name in definition.statics if name in hypers}
         for name in hypers:
             if name not in definition.hypers:
                 raise _no_hyper(definition.name, name, definition.hypers)
@@ -194,7 +218,7 @@ class MetaOptimizer:
         self.hypers = hypers
         self.params: dict[str, Any] = dict(module.named_parameters())
         self.state: dict[str, Any] = {}
-        self._step = definition.to_torch(set=set)
+        self._step = definition.to_torch(set={**(set or {}), **chosen})
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Calls the module with the parameters as they are now."""
