@@ -124,6 +124,7 @@ TORCH_LIBRARY_FRAGMENT(aten, library) {
 
 TORCH_LIBRARY_FRAGMENT(updraft, library) {
   library.def("create_here(int optimizer, str request, Tensor[] params) -> str", createHere);
+  library.def("copies_here(Tensor[] params) -> Tensor[]", copiesOf);
   library.def("rref_id(RRef(Tensor) rref) -> int[]",
               torch::CppFunction::makeFromBoxedFunction<&rrefId>());
 }

@@ -1,6 +1,7 @@
 """The states of distributed optimizers: other numbers of workers, local optimizers, and damage."""
 
 import copy
+import threading
 import warnings
 
 import pytest
@@ -9,7 +10,15 @@ import torch.distributed.autograd as dist_autograd
 import torch.distributed.checkpoint as checkpoint
 import torch.distributed.rpc as rpc
 from clients import on_client
-from remote_models import backward, fill, gradients, loss, parameters
+from remote_models import (
+    backward,
+    fill,
+    give_up_locks,
+    gradients,
+    hold_locks,
+    loss,
+    parameters,
+)
 
 import updraft
 from updraft import optim
@@ -399,6 +408,28 @@ def test_references_to_the_parameters_of_modules():
         found = gradients(context, rrefs[:2])
         optimizer.step(context)
     assert_same(collect_parameters(rrefs[:2]), [v - g for v, g in zip(values, found, strict=False)])
+
+
+@on_client
+def test_parameters_are_those_between_steps():
+    there = parameters("worker1", (3,))[0]
+    here = rpc.RRef(torch.nn.Parameter(torch.ones(2)))
+    found = []
+
+    def collect():
+        found.append(collect_parameters([there, here]))
+
+    collect()
+    for locked in (there, here):
+        known = len(found)
+        rpc.rpc_sync(locked.owner(), hold_locks, args=(locked,))
+        collecting = threading.Thread(target=collect)
+        collecting.start()
+        collecting.join(0.5)
+        assert len(found) == known
+        rpc.rpc_sync(locked.owner(), give_up_locks)
+        collecting.join()
+        assert_same(found[-1], found[0])
 
 
 class Own(torch.optim.SGD):

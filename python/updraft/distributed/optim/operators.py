@@ -3,6 +3,7 @@
 torch's RPC runs an operator of the namespace `aten` on the worker with no Python on the way.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -20,6 +21,8 @@ from ..backend import has_joined
 _VERSION = 1
 #: Takes the tensors themselves, of the worker that this is.
 create_here = torch.ops.updraft.create_here
+#: As `copies`, of the tensors themselves.
+copies_here = torch.ops.updraft.copies_here
 #: Calls a function on a worker, and has gradients recorded in any case.
 call_recorded = torch.ops.updraft.call_recorded
 _rref_id = torch.ops.updraft.rref_id
@@ -48,6 +51,17 @@ def reference(rref: "PyRRef[Any]") -> tuple[int, int]:
     """Returns what names a remote reference on its owner."""
     created_on, local_id = _rref_id(rref)
     return created_on, local_id
+
+
+def references(rrefs: "Iterable[PyRRef[Any]]") -> tuple[list[int], list[int]]:
+    """Returns what names remote references on their owner, as operators take them."""
+    pairs = [reference(rref) for rref in rrefs]
+    return [created_on for created_on, _ in pairs], [local_id for _, local_id in pairs]
+
+
+def is_here(worker: WorkerInfo) -> bool:
+    """Whether a worker is this one, to which references may have no number."""
+    return bool(worker.name == rpc.get_worker_info().name)
 
 
 def load() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 import torch.distributed.rpc as rpc
-from torch._C._distributed_rpc import PyRRef
+from torch._C._distributed_rpc import PyRRef, WorkerInfo
 
 from ..backend import has_joined
 from . import operators
@@ -52,24 +52,20 @@ def parameter_rrefs(*modules: Any) -> "list[PyRRef[Any]]":
     return found
 
 
-def _values(rrefs: "list[PyRRef[Any]]") -> list[torch.Tensor]:
-    return [rref.local_value().detach() for rref in rrefs]
-
-
-def _values_of(name: str, rrefs: "list[PyRRef[Any]]", numbers: list[int]) -> Any:
-    """Asks a worker for the values of its parameters; the future has them."""
-    if not has_joined() or name == rpc.get_worker_info().name:
-        return rpc.rpc_async(name, _values, args=(rrefs,))
-    # A worker of such a world may have no Python.
-    references = [operators.reference(rref) for rref in rrefs]
-    created_on = [worker for worker, _ in references]
-    local_ids = [local_id for _, local_id in references]
-    owner = rrefs[0].owner()
-    return operators.call(owner, "copies", created_on, local_ids, numbers, timeout=-1.0)
+def _copies(worker: WorkerInfo, rrefs: "list[PyRRef[Any]]", numbers: list[int]) -> Any:
+    """Asks a worker for copies of its parameters; the future has them."""
+    if not operators.is_here(worker):
+        named = operators.references(rrefs)
+        return operators.call(worker, "copies", *named, numbers, timeout=-1.0)
+    copied: torch.futures.Future[list[torch.Tensor]] = torch.futures.Future()
+    copied.set_result(operators.copies_here([rref.local_value() for rref in rrefs]))
+    return copied
 
 
 def collect_parameters(rrefs: "Iterable[PyRRef[Any]]") -> list[torch.Tensor]:
     """Returns copies of the parameters that references are to, fetched from all workers at once.
+
+    Those of one worker are what they were together between two steps.
 
     Args:
         rrefs: references to tensors of any workers.
@@ -87,15 +83,26 @@ def collect_parameters(rrefs: "Iterable[PyRRef[Any]]") -> list[torch.Tensor]:
     by_worker: dict[str, list[int]] = {}
     for number, rref in enumerate(rrefs):
         by_worker.setdefault(rref.owner_name(), []).append(number)
+    workers = {name: rrefs[numbers[0]].owner() for name, numbers in by_worker.items()}
+    # What is copied here keeps this thread from asking others.
+    others_first = sorted(workers, key=lambda name: operators.is_here(workers[name]))
+    gathered(
+        {name: begun(operators.load_on, workers[name]) for name in others_first},
+        "Updraft does not load on",
+    )
     answers = gathered(
         {
-            name: begun(_values_of, name, [rrefs[number] for number in numbers], numbers)
-            for name, numbers in by_worker.items()
+            name: begun(
+                _copies,
+                workers[name],
+                [rrefs[number] for number in by_worker[name]],
+                by_worker[name],
+            )
+            for name in others_first
         },
         "there are no parameters from",
     )
     values: dict[int, torch.Tensor] = {}
     for name, numbers in by_worker.items():
-        # What is this worker's own comes as it is.
-        values |= zip(numbers, (value.detach().clone() for value in answers[name]), strict=True)
+        values |= zip(numbers, answers[name], strict=True)
     return [values[number] for number in range(len(rrefs))]

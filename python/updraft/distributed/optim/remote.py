@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import torch
-import torch.distributed.rpc as rpc
 from torch._C._distributed_rpc import PyRRef, WorkerInfo
 
 from . import operators
@@ -56,17 +55,14 @@ class RemoteOptimizer:
     @property
     def is_here(self) -> bool:
         """Whether the worker is this one."""
-        return bool(self.worker.name == rpc.get_worker_info().name)
+        return operators.is_here(self.worker)
 
     def create(self, request: str) -> Any:
         """Makes it on its worker; returns a future of what `set_buckets` takes."""
         if self.is_here:
             # References that no other worker has are known to nobody but themselves.
             return begun(self._create_here, request)
-        references = [operators.reference(rref) for rref in self.rrefs]
-        created_on = [worker for worker, _ in references]
-        local_ids = [local_id for _, local_id in references]
-        return self.call("create", request, created_on, local_ids)
+        return self.call("create", request, *operators.references(self.rrefs))
 
     def _create_here(self, request: str) -> Any:
         made: torch.futures.Future[str] = torch.futures.Future()
