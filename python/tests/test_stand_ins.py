@@ -76,6 +76,23 @@ def test_rows_and_columns_of_memory_in_any_order(case):
     assert [param.stride() for param in theirs] == [param.stride() for param in ours]
 
 
+def test_states_in_blocks_of_memory_in_any_order():
+    def make(layout):
+        (param,) = parameters(shapes=[(40, 3, 5, 2)])
+        return param.detach().contiguous(memory_format=layout).requires_grad_()
+
+    params = make(torch.contiguous_format), make(torch.channels_last)
+    storage = {"exp_avg": "q8_linear", "exp_avg_sq": "q8_companded"}
+    optimizers = [updraft.optimizer("AdamW", [param], storage=storage) for param in params]
+    for step in range(3):
+        for param, optimizer in zip(params, optimizers, strict=True):
+            set_gradients([param], step)
+            optimizer.step()
+            # From where the states are to where they are loaded.
+            optimizer.load_state_dict(optimizer.state_dict())
+    assert torch.equal(*params)
+
+
 def test_expanded_parameters_are_refused_as_in_torch():
     for module in (torch.optim, optim):
         param = torch.ones(3, 1).expand(3, 4).detach().requires_grad_()

@@ -11,7 +11,8 @@ class RuleInterface:
     Attributes:
         element_states: the names of the states of single elements.
         group_states: the names of the states of a whole group.
-        by_rows: whether rows, columns or batches count, so that their order in memory does.
+        by_rows: whether rows, columns or batches count.
+        in_order: whether the order of elements in memory counts: by rows, or for states in blocks.
         reduces: whether an element's update depends on other elements, or on how many there are.
         by_group: whether it depends on those of other parameters of the group.
     """
@@ -25,6 +26,7 @@ class RuleInterface:
         self.by_rows = not {"row", "column"}.isdisjoint(places.values()) or any(
             step["loop"] != "flat" for step in passes
         )
+        self.in_order = self.by_rows or len(rule.stored_states) > len(rule.states)
         depends_on = contents.get("depends_on", "element")
         self.reduces = self.by_rows or depends_on != "element"
         self.by_group = depends_on == "group"

@@ -127,7 +127,7 @@ class _SplitBucket:
         self.params = params = batch.params
         self.numbers = batch.numbers
         self._between = optimizer._between
-        self.targets = [StandIn(param, by_rows=False) for param in params]
+        self.targets = [StandIn(param, in_order=False) for param in params]
         self.directions = []
         offset = 0
         for target in self.targets:

@@ -85,7 +85,7 @@ class StandIn:
     Nothing in C++ refers to the parameter itself.
     """
 
-    def __init__(self, param: torch.Tensor, by_rows: bool) -> None:
+    def __init__(self, param: torch.Tensor, in_order: bool) -> None:
         self.param = param
         self.distributed = is_distributed(param)
         self.local = self._local()
@@ -93,7 +93,7 @@ class StandIn:
         self.copied = (
             not is_dense(self.local)
             or self.local.is_neg()
-            or (by_rows and not self.local.is_contiguous())
+            or (in_order and not self.local.is_contiguous())
         )
         if self.copied:
             self.tensor = torch.empty(self.local.shape, dtype=param.dtype, device=self.local.device)
@@ -182,16 +182,23 @@ class LocalBucket(Bucket):
 
 
 class StandInBucket(LocalBucket):
-    """Parameters of a group, some of which are DTensors, have gaps, or may be swapped."""
+    """Parameters of a group, some of which are DTensors, have gaps, or may be swapped.
+
+    Where none is, the parameters themselves are stepped.
+    """
 
     #: Whether the rule changes parameters.
     writes = True
 
     def _tensors(self, params: list[torch.Tensor]) -> list[torch.Tensor]:
         interface = RuleInterface(self.rule)
-        self.stand_ins = [StandIn(param, interface.by_rows) for param in params]
+        self.stand_ins = [StandIn(param, interface.in_order) for param in params]
         if interface.reduces:
             self._require_whole(interface, params)
+        if not swapping() and not any(each.copied or each.distributed for each in self.stand_ins):
+            # Those in another order than row by row make no difference to the rule.
+            self.stand_ins = []
+            return params
         return [stand_in.tensor for stand_in in self.stand_ins]
 
     def _require_whole(self, interface: RuleInterface, params: list[torch.Tensor]) -> None:
