@@ -9,6 +9,7 @@ from torch.distributed import rpc
 
 import updraft
 from updraft import distributed
+from updraft.distributed import backend
 
 
 def running():
@@ -152,3 +153,11 @@ def test_rpc_of_others(place, monkeypatch):
         match=r"^this torch is built without RPC; install one that has it$",
     ):
         main()
+
+
+def test_one_backend_after_another(place):
+    """What is true of all members of a world is not of those of the next one."""
+    for chosen in (rpc.BackendType.UPDRAFT, rpc.BackendType.TENSORPIPE):
+        joined = distributed.auto_init_rpc(backend=chosen)(backend.has_joined)()
+        assert joined == (chosen is rpc.BackendType.UPDRAFT)
+        assert not backend.has_joined()

@@ -25,13 +25,13 @@ _LEFT = "updraft_left"
 _LINGER = 5.0
 
 
-#: The names under which this process has joined worlds of this backend.
-_worlds: list[str] = []
+#: That of the last such world which this process has joined.
+_agent: Any = None
 
 
 def has_joined() -> bool:
     """Whether this process is a member of such a world. All members know Updraft's operators."""
-    return bool(_worlds)
+    return rpc.api._is_current_rpc_agent_set() and rpc.api._get_current_rpc_agent() is _agent
 
 
 def _make_options(rpc_timeout: float, init_method: str, **kwargs: Any) -> Any:
@@ -39,6 +39,8 @@ def _make_options(rpc_timeout: float, init_method: str, **kwargs: Any) -> Any:
 
 
 def _leave(store: Any, is_host: bool, world_size: int) -> None:
+    global _agent
+    _agent = None
     # The host may be gone, and there is nobody to tell.
     with contextlib.suppress(RuntimeError):
         store.set_timeout(timedelta(seconds=_LINGER))
@@ -51,6 +53,7 @@ def _leave(store: Any, is_host: bool, world_size: int) -> None:
 def _join(
     store: Any, name: str, rank: int, world_size: int | None, rpc_backend_options: Any
 ) -> Any:
+    global _agent
     if world_size is None:
         raise UnsupportedError(
             f"a world of the backend {NAME} has a fixed size; give `world_size` to `init_rpc`"
@@ -63,8 +66,7 @@ def _join(
     # Nobody could load them here later.
     from .optim import operators  # noqa: F401
 
-    _worlds.append(name)
-    agent = rpc.TensorPipeAgent(store, name, rank, world_size, rpc_backend_options, {}, [])
+    _agent = agent = rpc.TensorPipeAgent(store, name, rank, world_size, rpc_backend_options, {}, [])
     # Starts to answer, which some that have joined may already wait for.
     rpc.api._init_rpc_states(agent)
     # From here on only `shutdown` waits for others: as long as it takes. 0 would be over at once.

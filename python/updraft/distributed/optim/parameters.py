@@ -7,7 +7,6 @@ import torch
 import torch.distributed.rpc as rpc
 from torch._C._distributed_rpc import PyRRef, WorkerInfo
 
-from ..backend import has_joined
 from . import operators
 from .interpreters import asked_for_python
 from .outcomes import begun, gathered
