@@ -4,10 +4,7 @@ A context may be used for several backward passes; each counts once. Threads tha
 context take turns.
 """
 
-import contextlib
-import threading
-import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 import torch
@@ -15,30 +12,14 @@ import torch.distributed.autograd as dist_autograd
 from torch.distributed.autograd import context, is_available
 
 from .errors import DistributedError
+from .turns import Turns
 
 __all__ = ["backward", "context", "get_gradients", "grad", "is_available"]
 
 TensorOrTensors: TypeAlias = torch.Tensor | Iterable[torch.Tensor]
 
-
-class _Turn:
-    """What the threads that use one context take turns with."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-
-
-# A context's entry is there for as long as a thread uses it.
-_turns: weakref.WeakValueDictionary[int, _Turn] = weakref.WeakValueDictionary()
-_entering = threading.Lock()
-
-
-@contextlib.contextmanager
-def _turn(context_id: int) -> Iterator[None]:
-    with _entering:
-        turn = _turns.setdefault(context_id, _Turn())
-    with turn.lock:
-        yield
+# Of the threads that use one context.
+_turns = Turns()
 
 
 def get_gradients(context_id: int) -> dict[torch.Tensor, torch.Tensor]:
@@ -51,7 +32,7 @@ def get_gradients(context_id: int) -> dict[torch.Tensor, torch.Tensor]:
         ...     updraft.distributed.autograd.get_gradients(context_id)[weight]
         tensor([3., 3.])
     """
-    with _turn(context_id):
+    with _turns.of(context_id):
         gradients: dict[torch.Tensor, torch.Tensor] = dist_autograd.get_gradients(context_id)
         return gradients
 
@@ -159,7 +140,7 @@ def backward(
     """
     roots = _roots(tensors)
     leaves = None if inputs is None else _leaves(inputs)
-    with _turn(autograd_ctx_id), torch.no_grad():
+    with _turns.of(autograd_ctx_id), torch.no_grad():
         added = _run_pass(autograd_ctx_id, roots, retain_graph)
         for leaf in added if leaves is None else dict.fromkeys(leaves):
             if leaf not in added:
@@ -196,7 +177,7 @@ def grad(
     """
     roots = _roots(outputs)
     leaves: Sequence[torch.Tensor] = _leaves(inputs)
-    with _turn(autograd_ctx_id):
+    with _turns.of(autograd_ctx_id):
         added = _run_pass(autograd_ctx_id, roots, retain_graph)
     for index, leaf in enumerate(leaves):
         if leaf not in added and not allow_unused:

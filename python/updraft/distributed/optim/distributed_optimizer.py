@@ -16,7 +16,8 @@ from torch._C._distributed_rpc import PyRRef
 
 from ...optim.correspondence import Group
 from ...optim.step_hooks import hooked
-from .contexts import ContextTable, Turns
+from ..turns import Turns
+from .contexts import ContextTable
 from .options import Options
 from .outcomes import ALREADY_APPLIED, gathered
 from .references import require_references

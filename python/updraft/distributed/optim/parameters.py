@@ -10,6 +10,7 @@ from torch._C._distributed_rpc import PyRRef, WorkerInfo
 from . import operators
 from .interpreters import asked_for_python
 from .outcomes import begun, gathered
+from .remote import loaded_on
 
 
 def _references(module: torch.nn.Module) -> "list[PyRRef[Any]]":
@@ -83,12 +84,6 @@ def collect_parameters(rrefs: "Iterable[PyRRef[Any]]") -> list[torch.Tensor]:
     for number, rref in enumerate(rrefs):
         by_worker.setdefault(rref.owner_name(), []).append(number)
     workers = {name: rrefs[numbers[0]].owner() for name, numbers in by_worker.items()}
-    # What is copied here keeps this thread from asking others.
-    others_first = sorted(workers, key=lambda name: operators.is_here(workers[name]))
-    gathered(
-        {name: begun(operators.load_on, workers[name]) for name in others_first},
-        "Updraft does not load on",
-    )
     answers = gathered(
         {
             name: begun(
@@ -97,7 +92,7 @@ def collect_parameters(rrefs: "Iterable[PyRRef[Any]]") -> list[torch.Tensor]:
                 [rrefs[number] for number in by_worker[name]],
                 by_worker[name],
             )
-            for name in others_first
+            for name in loaded_on(workers.values())
         },
         "there are no parameters from",
     )

@@ -1,7 +1,7 @@
 """The optimizers that a distributed one has on its workers."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +81,15 @@ class RemoteOptimizer:
         return begun(operators.call, self.worker, name, self.number, *args, timeout=timeout)
 
 
+def loaded_on(workers: Iterable[WorkerInfo]) -> list[str]:
+    """Has workers know the operators. Returns their names, this one's last: what is done here keeps
+    the thread from asking others.
+    """
+    others_first = sorted(workers, key=operators.is_here)
+    asked = {worker.name: begun(operators.load_on, worker) for worker in others_first}
+    return [*gathered(asked, "Updraft does not load on")]
+
+
 def made_remotes(
     execution: "Execution",
     groups: Sequence[dict[str, Any]],
@@ -104,17 +113,11 @@ def made_remotes(
             remote.rrefs.append(rref)
             index += 1
     before = {remote.worker.name: remote for remote in replaced}
-    # What is made here keeps this thread from asking others.
-    others_first = sorted(by_name, key=lambda name: by_name[name].is_here)
     try:
-        gathered(
-            {name: begun(operators.load_on, by_name[name].worker) for name in others_first},
-            "Updraft does not load on",
-        )
         answers = gathered(
             {
                 name: execution.create(by_name[name], groups, before.get(name))
-                for name in others_first
+                for name in loaded_on(remote.worker for remote in by_name.values())
             },
             "no optimizer was made on",
         )
