@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from updraft import info
 from updraft.optim import adapter
 
 
@@ -11,7 +12,7 @@ def version():
 
 
 def test_is_for_this_torch():
-    assert version() in adapter.built_for()
+    assert version() in info.adapters()
     assert torch.ops.updraft.torch_version().split(".")[:2] == version().split(".")
 
 
@@ -19,22 +20,15 @@ def test_another_torch(monkeypatch):
     monkeypatch.setattr(torch, "__version__", "1.99.0+cpu")
     with pytest.raises(ImportError) as refused:
         adapter.load()
-    versions = " and ".join(adapter.built_for())
+    versions = " and ".join(info.adapters())
     assert str(refused.value) == (
         f"this build of Updraft is for torch {versions}, and this is torch 1.99.0+cpu; "
         "build Updraft again beside this torch"
     )
 
 
-def test_versions_are_in_order(monkeypatch, tmp_path):
-    for name in ("2.9", "2.15", "2.11"):
-        (tmp_path / f"libupdraft_torch-{name}.so").touch()
-    monkeypatch.setattr(adapter, "_PACKAGE", tmp_path)
-    assert adapter.built_for() == ["2.9", "2.11", "2.15"]
-
-
 def test_built_without_torch(monkeypatch, tmp_path):
-    monkeypatch.setattr(adapter, "_PACKAGE", tmp_path)
+    monkeypatch.setattr(info._updraft, "__file__", str(tmp_path / "_updraft.so"))
     with pytest.raises(ImportError) as refused:
         adapter.load()
     assert str(refused.value) == (
@@ -47,7 +41,7 @@ def test_built_without_torch(monkeypatch, tmp_path):
 def test_a_library_that_does_not_load(monkeypatch, tmp_path):
     library = tmp_path / f"libupdraft_torch-{version()}.so"
     library.write_text("no library")
-    monkeypatch.setattr(adapter, "_PACKAGE", tmp_path)
+    monkeypatch.setattr(info._updraft, "__file__", str(tmp_path / "_updraft.so"))
     with pytest.raises(ImportError) as refused:
         adapter.load()
     text = str(refused.value)

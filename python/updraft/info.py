@@ -36,11 +36,26 @@ def installed(package: str) -> str | None:
         return None
 
 
+def adapter_path(version: str) -> Path:
+    """The file that the adapter for a version of torch, as `2.15`, has or would have."""
+    return Path(_updraft.__file__).parent / f"libupdraft_torch-{version}.so"
+
+
 def adapters() -> list[str]:
     """The versions of torch, in order, that there are adapters for; torch need not be installed."""
-    folder, prefix = Path(_updraft.__file__).parent, "libupdraft_torch-"
-    versions = (path.stem.removeprefix(prefix) for path in folder.glob(f"{prefix}*.so"))
+    any_version = adapter_path("*")
+    prefix = any_version.stem.removesuffix("*")
+    found = any_version.parent.glob(any_version.name)
+    versions = (path.stem.removeprefix(prefix) for path in found)
     return sorted(versions, key=lambda version: [int(part) for part in version.split(".")])
+
+
+def other_torch(versions: Sequence[str], torch: str) -> str:
+    """What is said where adapters are for other versions of torch than the one that is there."""
+    return (
+        f"this build of Updraft is for torch {' and '.join(versions)}, and this is torch {torch}; "
+        "build Updraft again beside this torch"
+    )
 
 
 def collect() -> dict[str, Any]:

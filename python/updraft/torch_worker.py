@@ -10,7 +10,7 @@ import sys
 from importlib import util
 from pathlib import Path
 
-from .info import adapters, installed
+from .info import adapters, installed, other_torch
 
 _PACKAGE = Path(__file__).resolve().parent
 _UNUSABLE = 2  # the worker's own exit code where a library does not load
@@ -27,10 +27,7 @@ def _problem() -> str | None:
     if torch is None:
         return f"the worker is for torch {' and '.join(versions)}, and there is none"
     if ".".join(torch.split(".")[:2]) not in versions:
-        return (
-            f"this build of Updraft is for torch {' and '.join(versions)}, and this is torch "
-            f"{torch}; build Updraft again beside this torch"
-        )
+        return other_torch(versions, torch)
     return None
 
 

@@ -2,20 +2,11 @@
 
 import ctypes
 from collections.abc import Callable
-from pathlib import Path
 
 import torch
 
 from .. import _updraft
-
-_PACKAGE = Path(__file__).resolve().parent.parent
-_PREFIX = "libupdraft_torch-"
-
-
-def built_for() -> list[str]:
-    """Returns the versions of torch, as `2.15`, that this build of Updraft has adapters for."""
-    names = (path.stem.removeprefix(_PREFIX) for path in _PACKAGE.glob(f"{_PREFIX}*.so"))
-    return sorted(names, key=lambda version: [int(part) for part in version.split(".")])
+from ..info import adapter_path, adapters, other_torch
 
 
 def load() -> ctypes.PyDLL:
@@ -25,14 +16,11 @@ def load() -> ctypes.PyDLL:
         ImportError: there is none, or it does not load.
     """
     version = ".".join(torch.__version__.split(".")[:2])
-    library = _PACKAGE / f"{_PREFIX}{version}.so"
+    library = adapter_path(version)
     if not library.exists():
-        versions = built_for()
+        versions = adapters()
         if versions:
-            raise ImportError(
-                f"this build of Updraft is for torch {' and '.join(versions)}, and this is torch "
-                f"{torch.__version__}; build Updraft again beside this torch"
-            )
+            raise ImportError(other_torch(versions, torch.__version__))
         raise ImportError(
             f"this build of Updraft has no adapter for torch {torch.__version__}: there was no "
             "torch where it was built; install torch first, then `pip install --no-build-isolation "
