@@ -73,7 +73,8 @@ def test_groups_of_another_class_are_refused():
         optimizer.step()
     assert str(error.value) == (
         "the hyperparameter `beta1` is `beta1` of a parameter group, and one has `lr` = 0.1, "
-        "`betas` = (0.9, 0.99), `weight_decay` = 0.0"
+        "`betas` = (0.9, 0.99), `weight_decay` = 0.0; load a `state_dict` into an optimizer of the "
+        "class that it is from"
     )
     with pytest.raises(updraft.InvalidArgumentError) as error:
         optim.Lion(params, betas=(0.9,))

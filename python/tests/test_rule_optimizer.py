@@ -199,6 +199,10 @@ def test_every_rule_has_a_class(name):
     assert name in dir(updraft.optim)
 
 
+def test_a_rule_that_torch_has_too_is_listed_once():
+    assert dir(updraft.optim).count("AdamW") == 1
+
+
 def test_functions_and_chains():
     @updraft.rule
     def halving(param, grad, lr=0.5):

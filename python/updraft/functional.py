@@ -42,7 +42,7 @@ class _Modules:
     """
 
     def __init__(self, first: _Module, hypers: Mapping[str, float]) -> None:
-        self.hypers = first.rule.hypers | hypers
+        self.hypers = {**first.rule.hypers, **hypers}
         self.deciding = first.flags.hypers
         self.modules = [first]
         # The values of `deciding` in the last call, and its module.

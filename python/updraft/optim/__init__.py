@@ -71,4 +71,4 @@ def __getattr__(name: str) -> "type[ShippedOptimizer]":
 def __dir__() -> list[str]:
     from ..shipped import shipped_rules
 
-    return [*__all__, *shipped_rules()]
+    return sorted({*__all__, *shipped_rules()})

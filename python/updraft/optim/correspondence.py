@@ -136,12 +136,14 @@ def require_hypers(places: Mapping[str, Place], group: Group, dtype: torch.dtype
         try:
             reader(place)(group, dtype)
         except (LookupError, TypeError):
-            entry = f"`{place}`"
+            entry, key = f"`{place}`", place
             if isinstance(place, tuple):
-                entry = f"element {place[1]} of `{place[0]}`"
+                entry, key = f"element {place[1]} of `{place[0]}`", place[0]
+            another = "; load a `state_dict` into an optimizer of the class that it is from"
             raise InvalidArgumentError(
                 f"the hyperparameter `{name}` is {entry} of a parameter group, and one has "
                 + ", ".join(f"`{key}` = {value}" for key, value in group.items() if key != "params")
+                + ("" if key in group else another)
             ) from None
 
 
