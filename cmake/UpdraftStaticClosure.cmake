@@ -43,7 +43,7 @@ endfunction()
 function(updraft_link_statically module library exports)
   updraft_static_closure("${library}" files shared)
   llvm_map_components_to_libnames(llvm_libraries
-    AArch64 Core ExecutionEngine OrcJIT Passes Support Target TargetParser X86)
+    AArch64 Core ExecutionEngine NVPTX OrcJIT Passes Support Target TargetParser X86)
   # lld finds symbols in archives whatever their order.
   target_link_libraries(${module} PRIVATE ${files} ${shared} ${llvm_libraries})
   target_sources(${module} PRIVATE "${PROJECT_SOURCE_DIR}/cmake/static-fmt.cpp")
