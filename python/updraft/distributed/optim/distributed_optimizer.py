@@ -73,6 +73,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
     """
 
     param_groups: list[Group]
+    state: defaultdict[Any, Any]
     remote_optimizers: list[RemoteOptimizer]
     #: Whether steps are given gradients, as compiled ones are, and `.grad` is left alone.
     is_functional_optim: bool = True
