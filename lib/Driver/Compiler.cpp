@@ -13,6 +13,7 @@
 #include "Updraft/Transforms/Pipelines.h"
 #include "Updraft/Transforms/SharedReductions.h"
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
+#include "updraft/Conversion/GPUSupport.h"
 #include "updraft/Driver/StatusError.h"
 #include "updraft/Frontend/Frontend.h"
 #include "updraft/Target/CodeGenerator.h"
@@ -181,6 +182,10 @@ public:
   llvm::Error lowerToLoops() { return run(tools.toLoops, "loops"); }
 
   llvm::Error lowerToKernels() {
+    for (auto plan : module->getOps<PlanOp>())
+      for (auto pass : plan.getBody().getOps<PassOp>())
+        if (const char *reason = whyNotOnGPU(pass))
+          return makeError(UPD_UNSUPPORTED, "the rule `" + ruleName + "` " + reason);
     PassManager &toKernels = cached.forTarget(*request.gpu);
     return run(toKernels, "gpu");
   }

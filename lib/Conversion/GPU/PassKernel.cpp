@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "updraft-c/gpu_kernel.h"
 #include "updraft-c/kernel.h"
+#include "updraft/Conversion/GPUSupport.h"
 
 using namespace mlir;
 
@@ -21,19 +22,27 @@ namespace updraft {
 namespace {
 
 constexpr unsigned reducedPerThread = UPD_LANES / UPD_GPU_WARP_THREADS;
+constexpr unsigned computedTogether = 2;
+constexpr unsigned mostBytesLoaded = 128; // in registers, by a thread at once
 
 // How many elements a thread has in a vector: four of a reduction, else those of one access to its
-// widest stream.
+// widest stream, but no more than it has registers for.
 unsigned vectorLanesOf(PassOp pass, unsigned accessBytes) {
   if (!pass.getResults().empty())
     return reducedPerThread;
-  unsigned widest = 1;
+  unsigned widest = 1, bytes = 0;
   for (ValueRange streams : {ValueRange(pass.getReads()), ValueRange(pass.getWrites())})
-    for (Value stream : streams)
-      if (const auto *storage =
-              StorageConversion::find(cast<StreamType>(stream.getType()).getStorage()))
-        widest = std::max(widest, elementBytes(storage->memoryType(pass.getContext())));
-  return accessBytes / widest;
+    for (Value stream : streams) {
+      Type storage = cast<StreamType>(stream.getType()).getStorage();
+      if (const StorageConversion *conversion = StorageConversion::find(storage))
+        widest = std::max(widest, elementBytes(conversion->memoryType(pass.getContext())));
+    }
+  for (Value argument : pass.getBody().getArguments().take_back(pass.getReads().size()))
+    bytes += elementBytes(argument.getType());
+  unsigned lanes = accessBytes / widest;
+  while (lanes > 1 && lanes * bytes > mostBytesLoaded)
+    lanes /= 2;
+  return lanes;
 }
 
 class PassKernelBuilder : PassAccess {
@@ -46,13 +55,13 @@ public:
   LogicalResult build(unsigned index);
 
 private:
-  LogicalResult checkSupported();
   void chunkLoop(gpu::GPUFuncOp kernel);
   void chunkAt(Value number, gpu::GPUFuncOp kernel);
   void update(Value begin, Value end, Value aligned);
   SmallVector<Value> reduce(Value begin, Value end, Value aligned);
   SmallVector<Value> elementLoop(Value lower, Value upper, unsigned perThread, bool aligned);
   SmallVector<Value> remainder(Value lower, Value upper, ValueRange carried);
+  SmallVector<Value> bodyOf(ValueRange arguments, Value number, unsigned lanes);
   SmallVector<Value> computeAt(Value number, unsigned lanes, Value mask, ValueRange carried,
                                bool aligned);
   Value accumulate(ReductionAttr reduction, Value before, Value value, Value mask);
@@ -76,20 +85,21 @@ private:
 
 } // namespace
 
-LogicalResult PassKernelBuilder::checkSupported() {
+const char *whyNotOnGPU(PassOp pass) {
   if (pass.runsByRows() || pass.runsByBatches() || pass.getOver() != Extent::element)
-    return pass.emitOpError("works on rows and columns, which is not lowered to GPUs");
-  for (const SmallVector<StreamAccess> *streams : {&reads, &writes})
-    for (const StreamAccess &stream : *streams)
-      if (stream.blocks)
-        return pass.emitOpError("has a stream in blocks, a GPU stores `f32`, `f64`, `bf16`, `f16` "
-                                "and `i8`");
-  return checkVectorizable(pass);
+    return "works on rows and columns, which kernels for GPUs do not yet";
+  for (ValueRange streams : {ValueRange(pass.getReads()), ValueRange(pass.getWrites())})
+    for (Value stream : streams)
+      if (isa<BlockedType>(cast<StreamType>(stream.getType()).getStorage()))
+        return "has states in blocks; a GPU stores `f32`, `f64`, `bf16`, `f16` and `i8`";
+  return nullptr;
 }
 
 LogicalResult PassKernelBuilder::build(unsigned index) {
-  if (failed(findStreams(pass.getReads(), reads)) ||
-      failed(findStreams(pass.getWrites(), writes)) || failed(checkSupported()))
+  if (const char *reason = whyNotOnGPU(pass))
+    return pass.emitOpError(reason);
+  if (failed(checkVectorizable(pass)) || failed(findStreams(pass.getReads(), reads)) ||
+      failed(findStreams(pass.getWrites(), writes)))
     return failure();
   Type pointer = globalPointer(builder.getContext());
   auto kernel = startKernel(builder, interface, "_pass" + Twine(index),
@@ -243,6 +253,34 @@ SmallVector<Value> PassKernelBuilder::remainder(Value lower, Value upper, ValueR
   return branch.getResults();
 }
 
+// The results of the body for a vector of elements, a few at a time: so a thread needs registers
+// for what is between them of a few only.
+SmallVector<Value> PassKernelBuilder::bodyOf(ValueRange arguments, Value number, unsigned lanes) {
+  const unsigned part = std::min(lanes, computedTogether);
+  SmallVector<Value> results;
+  for (unsigned first = 0; first < lanes; first += part) {
+    auto partOf = [&](Value value) -> Value {
+      if (part == lanes)
+        return value;
+      return vector::ShuffleOp::create(
+          builder, loc, value, value,
+          llvm::to_vector(llvm::seq<int64_t>(first, first + int64_t(part))));
+    };
+    Value at = first == 0 ? number : add(number, constantI64(first));
+    SmallVector<Value> some = cloneBody(builder, pass, llvm::map_to_vector(arguments, partOf), part,
+                                        [&](RandomOp op) { return randomBits(op, at, part); });
+    if (first == 0) {
+      results = some;
+      continue;
+    }
+    for (auto [before, value] : llvm::zip_equal(results, some))
+      before =
+          vector::ShuffleOp::create(builder, loc, before, value,
+                                    llvm::to_vector(llvm::seq<int64_t>(0, first + int64_t(part))));
+  }
+  return results;
+}
+
 // Returns the lanes in `carried` with what the elements from `number` on add.
 SmallVector<Value> PassKernelBuilder::computeAt(Value number, unsigned lanes, Value mask,
                                                 ValueRange carried, bool aligned) {
@@ -255,8 +293,7 @@ SmallVector<Value> PassKernelBuilder::computeAt(Value number, unsigned lanes, Va
                                 aligned ? alignmentOf(memory) : 0);
     arguments.push_back(stream.storage->widen(builder, name, stored, argument.getType()));
   }
-  SmallVector<Value> results = cloneBody(
-      builder, pass, arguments, lanes, [&](RandomOp op) { return randomBits(op, number, lanes); });
+  SmallVector<Value> results = bodyOf(arguments, number, lanes);
   // In the order of the operands of `updraft.store`.
   ArrayRef<Value> values(results);
   for (auto [stream, value] : llvm::zip_equal(writes, values.take_front(writes.size()))) {

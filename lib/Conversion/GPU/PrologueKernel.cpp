@@ -4,6 +4,7 @@
 #include "../ScalarCode.h"
 #include "../ValueNames.h"
 #include "GPUKernels.h"
+#include "Updraft/Transforms/ExpandMath.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "updraft-c/gpu_kernel.h"
@@ -81,6 +82,7 @@ void buildPrologueKernel(OpBuilder &builder, const PlanInterface &interface, Pro
               load("row", offsetof(upd_gpu_tensor, row)),
               load("next_scalars", offsetof(upd_gpu_tensor, next_scalars))})
       .runPrologue(prologue, index);
+  expandFunctions(kernel);
 }
 
 } // namespace updraft

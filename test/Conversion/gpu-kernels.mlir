@@ -1,0 +1,68 @@
+// Kernels of a plan: a thread for each tensor's prologue, a block for each chunk of a pass.
+// RUN: updraft-opt %s --convert-updraft-plan-to-gpu --mlir-use-nameloc-as-prefix | FileCheck %s
+// RUN: updraft-opt %s --convert-updraft-plan-to-gpu="access-bits=256" | FileCheck %s --check-prefix=WIDE
+// RUN: not updraft-opt %s --convert-updraft-plan-to-gpu="access-bits=64" 2>&1 | FileCheck %s --check-prefix=BITS
+// BITS: 'updraft.plan' op cannot be lowered to accesses of 64 bits, must be 128 or 256
+
+// What a step does not call stays on the host.
+// CHECK: func.func @SGD_initial(
+// CHECK: func.func @SGD_validate(
+// CHECK: gpu.module @kernels {
+
+// CHECK-LABEL: gpu.func @SGD_prologue0(
+// CHECK-SAME:      %tensors: !llvm.ptr<1>, %count: i64) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+// CHECK:         %thread = arith.index_cast %thread_id_x
+// CHECK:         %block = arith.index_cast %block_id_x
+// CHECK:         %blocks = arith.index_cast %grid_dim_x
+// CHECK:         %[[BEFORE:.*]] = arith.muli %block, %c256_i64
+// CHECK:         %[[FIRST:.*]] = arith.addi %[[BEFORE]], %thread
+// CHECK:         %[[ALL:.*]] = arith.muli %blocks, %c256_i64
+// CHECK:         scf.for %t = %[[FIRST]] to %count step %[[ALL]]
+// CHECK:           %hyper = llvm.load
+// CHECK:           %row = llvm.load
+// CHECK:           %[[LR:.*]] = llvm.load {{.*}} : !llvm.ptr<1> -> f64
+// CHECK:           %[[RATE:.*]] = arith.truncf %[[LR]] : f64 to f32
+// CHECK:           llvm.store %[[RATE]]
+
+// CHECK-LABEL: gpu.func @SGD_pass0(
+// CHECK-SAME:      %chunks: !llvm.ptr<1>, %count: i64, %streams: !llvm.ptr<1>, %rows: !llvm.ptr<1>, %partials: !llvm.ptr<1>, %sites: !llvm.ptr<1>)
+// CHECK:         scf.for %chunk = %block to %count step %blocks
+// CHECK:           %begin = llvm.load
+// CHECK:           %end = llvm.load
+// CHECK:           %tensor = llvm.load
+// CHECK:           %aligned = llvm.load
+//                  A step that is skipped is none.
+// CHECK:           %skip = llvm.load
+// CHECK:           %[[TAKEN:.*]] = arith.cmpf ueq, %skip, %{{.*}} : f32
+// CHECK:           scf.if %[[TAKEN]] {
+// CHECK:             %param_data = llvm.load
+// CHECK:             %grad_data = llvm.load
+//                    Whole vectors where memory is aligned, and single elements.
+// CHECK:             %middle = arith.addi %begin
+// CHECK:             scf.for %i = {{.*}} to %middle step %c1024_i64
+// CHECK:               llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+// CHECK:               llvm.store %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<1>
+// CHECK:             scf.for %i = {{.*}} to %end step %c256_i64
+// CHECK:               llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+// CHECK:               llvm.store %{{.*}} {alignment = 4 : i64} : f32, !llvm.ptr<1>
+
+// WIDE: llvm.load %{{.*}} {alignment = 32 : i64} : !llvm.ptr<1> -> vector<8xf32>
+// WIDE: llvm.store %{{.*}} {alignment = 32 : i64} : vector<8xf32>, !llvm.ptr<1>
+updraft.plan @SGD compute f32 {
+  %lr = updraft.hyper "lr" = 0.1
+  %param = updraft.stream "param" : <f32>
+  %grad = updraft.stream "grad" : <f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  %rate = updraft.prologue(%lr) : (f64) -> f32 {
+  ^bb0(%l: f64):
+    %0 = arith.truncf %l : f64 to f32
+    updraft.yield %0 : f32
+  }
+  updraft.pass scalars(%rate : f32) reads(%param, %grad : !updraft.stream<f32>, !updraft.stream<f32>) writes(%param : !updraft.stream<f32>) {
+  ^bb0(%r: f32, %p: f32, %g: f32):
+    %0 = arith.mulf %r, %g : f32
+    %1 = arith.subf %p, %0 : f32
+    updraft.store %1 : f32
+  }
+}

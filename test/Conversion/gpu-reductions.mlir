@@ -1,0 +1,56 @@
+// A pass that reduces: a warp for each leaf, four lanes of the tree in each of its threads.
+// RUN: updraft-opt %s --convert-updraft-plan-to-gpu --mlir-use-nameloc-as-prefix | FileCheck %s
+
+// CHECK-LABEL: gpu.func @Norm_pass0(
+// CHECK:         %lane = arith.andi %thread, %c31_i64
+// CHECK:         %warp = arith.shrui %thread, %c5_i64
+// CHECK:         %[[OTHERS:.*]] = arith.muli %block, %c8_i64
+// CHECK:         %[[FIRST:.*]] = arith.addi %[[OTHERS]], %warp
+// CHECK:         scf.for %chunk = %[[FIRST]] to %count
+// CHECK:           %[[WHOLE:.*]] = scf.if %{{.*}} -> (vector<4xf64>) {
+// CHECK:             scf.for %i = {{.*}} step %c128_i64 iter_args(%[[SUM:.*]] = %{{.*}}) -> (vector<4xf64>)
+// CHECK:               llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+// CHECK:               arith.addf %[[SUM]], %{{.*}} : vector<4xf64>
+// CHECK:           } else {
+// CHECK:               llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<1> -> vector<4xf32>
+//                  What is left belongs to the lanes of the next thread.
+// CHECK:           %[[NEXT:.*]] = arith.andi %{{.*}}, %c31_i64
+// CHECK:           arith.cmpi eq, %[[NEXT]], %lane
+// CHECK:           %[[ALL:.*]] = scf.if %{{.*}} -> (vector<4xf64>) {
+// CHECK:             llvm.intr.masked.load
+// CHECK:             arith.addf %[[WHOLE]], %{{.*}} : vector<4xf64>
+//                  64, 32, …, 4 lanes apart: other threads; then this one's own.
+// CHECK:           vector.extract %[[ALL]][0]
+// CHECK-COUNT-8:   gpu.shuffle  xor %{{.*}}, %c16_i32{{[_0-9]*}}, %c32_i32
+// CHECK-COUNT-8:   gpu.shuffle  xor %{{.*}}, %c8_i32{{[_0-9]*}},
+// CHECK-COUNT-8:   gpu.shuffle  xor %{{.*}}, %c4_i32{{[_0-9]*}},
+// CHECK-COUNT-8:   gpu.shuffle  xor %{{.*}}, %c2_i32{{[_0-9]*}},
+// CHECK-COUNT-8:   gpu.shuffle  xor %{{.*}}, %c1_i32{{[_0-9]*}},
+// CHECK-NOT:       gpu.shuffle
+// CHECK:           %[[MINE:.*]] = arith.cmpi eq, %lane, %c0_i64
+// CHECK:           scf.if %[[MINE]] {
+// CHECK:             llvm.store %{{.*}} : f64, !llvm.ptr<1>
+updraft.plan @Norm compute f32 {
+  %param = updraft.stream "param" : <f32>
+  %grad = updraft.stream "grad" : <f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  %square = updraft.pass reads(%grad : !updraft.stream<f32>) reduces [#updraft.reduction<sum over tensor>] -> f64 {
+  ^bb0(%g: f32):
+    %0 = arith.extf %g : f32 to f64
+    %1 = arith.mulf %0, %0 : f64
+    updraft.store reduce(%1)
+  }
+  %root = updraft.prologue(%square) : (f64) -> f32 {
+  ^bb0(%s: f64):
+    %0 = math.sqrt %s : f64
+    %1 = arith.truncf %0 : f64 to f32
+    updraft.yield %1 : f32
+  }
+  updraft.pass scalars(%root : f32) reads(%param, %grad : !updraft.stream<f32>, !updraft.stream<f32>) writes(%param : !updraft.stream<f32>) {
+  ^bb0(%r: f32, %p: f32, %g: f32):
+    %0 = arith.divf %g, %r : f32
+    %1 = arith.subf %p, %0 : f32
+    updraft.store %1 : f32
+  }
+}
