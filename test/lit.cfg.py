@@ -2,6 +2,7 @@
 
 import glob
 import os
+import shutil
 
 import lit.formats
 from lit.llvm import llvm_config
@@ -15,6 +16,12 @@ config.test_exec_root = os.path.join(config.updraft_obj_root, "test")
 
 if glob.glob(os.path.join(config.updraft_obj_root, "python", "updraft", "_updraft*.so")):
     config.available_features.add("python-module")
+
+# Where the CUDA toolkit puts itself, if it is in no PATH.
+ptxas = shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")
+if ptxas:
+    config.available_features.add("ptxas")
+    config.substitutions.append(("%ptxas", ptxas))
 
 # Tests must not read or fill the user's cache.
 config.environment["UPDRAFT_CACHE_DIR"] = os.path.join(config.test_exec_root, "cache")

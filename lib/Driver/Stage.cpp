@@ -7,9 +7,8 @@
 using namespace updraft;
 
 llvm::ArrayRef<llvm::StringRef> updraft::stageNames() {
-  static constexpr llvm::StringRef names[] = {"ast",   "updraft", "torch", "schedule",
-                                              "loops", "llvm",    "asm",   "obj",
-                                              "gpu",   "nvvm",    "ptx"};
+  static constexpr llvm::StringRef names[] = {
+      "ast", "updraft", "torch", "schedule", "loops", "llvm", "asm", "obj", "gpu", "nvvm", "ptx"};
   return names;
 }
 

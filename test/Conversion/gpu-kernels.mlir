@@ -38,11 +38,11 @@
 // CHECK:             %param_data = llvm.load
 // CHECK:             %grad_data = llvm.load
 //                    Whole vectors where memory is aligned, and single elements.
-// CHECK:             %middle = arith.addi %begin
-// CHECK:             scf.for %i = {{.*}} to %middle step %c1024_i64
+// CHECK:             %middle = arith.select %{{.*}}, %{{.*}}, %c0_i32
+// CHECK:             scf.for %i = {{.*}} to %middle step %c1024_i32
 // CHECK:               llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
 // CHECK:               llvm.store %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<1>
-// CHECK:             scf.for %i = {{.*}} to %end step %c256_i64
+// CHECK:             scf.for %i = {{.*}} to %length step %c256_i32
 // CHECK:               llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<1> -> f32
 // CHECK:               llvm.store %{{.*}} {alignment = 4 : i64} : f32, !llvm.ptr<1>
 

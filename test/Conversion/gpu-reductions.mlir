@@ -2,19 +2,19 @@
 // RUN: updraft-opt %s --convert-updraft-plan-to-gpu --mlir-use-nameloc-as-prefix | FileCheck %s
 
 // CHECK-LABEL: gpu.func @Norm_pass0(
-// CHECK:         %lane = arith.andi %thread, %c31_i64
+// CHECK:         %lane = arith.andi %member, %c31_i32
 // CHECK:         %warp = arith.shrui %thread, %c5_i64
 // CHECK:         %[[OTHERS:.*]] = arith.muli %block, %c8_i64
 // CHECK:         %[[FIRST:.*]] = arith.addi %[[OTHERS]], %warp
 // CHECK:         scf.for %chunk = %[[FIRST]] to %count
 // CHECK:           %[[WHOLE:.*]] = scf.if %{{.*}} -> (vector<4xf64>) {
-// CHECK:             scf.for %i = {{.*}} step %c128_i64 iter_args(%[[SUM:.*]] = %{{.*}}) -> (vector<4xf64>)
+// CHECK:             scf.for %i = {{.*}} step %c128_i32 iter_args(%[[SUM:.*]] = %{{.*}}) -> (vector<4xf64>)
 // CHECK:               llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
 // CHECK:               arith.addf %[[SUM]], %{{.*}} : vector<4xf64>
 // CHECK:           } else {
 // CHECK:               llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<1> -> vector<4xf32>
 //                  What is left belongs to the lanes of the next thread.
-// CHECK:           %[[NEXT:.*]] = arith.andi %{{.*}}, %c31_i64
+// CHECK:           %[[NEXT:.*]] = arith.andi %{{.*}}, %c31_i32
 // CHECK:           arith.cmpi eq, %[[NEXT]], %lane
 // CHECK:           %[[ALL:.*]] = scf.if %{{.*}} -> (vector<4xf64>) {
 // CHECK:             llvm.intr.masked.load
@@ -27,7 +27,7 @@
 // CHECK-COUNT-8:   gpu.shuffle  xor %{{.*}}, %c2_i32{{[_0-9]*}},
 // CHECK-COUNT-8:   gpu.shuffle  xor %{{.*}}, %c1_i32{{[_0-9]*}},
 // CHECK-NOT:       gpu.shuffle
-// CHECK:           %[[MINE:.*]] = arith.cmpi eq, %lane, %c0_i64
+// CHECK:           %[[MINE:.*]] = arith.cmpi eq, %lane, %c0_i32
 // CHECK:           scf.if %[[MINE]] {
 // CHECK:             llvm.store %{{.*}} : f64, !llvm.ptr<1>
 updraft.plan @Norm compute f32 {

@@ -11,7 +11,8 @@
 namespace updraft {
 
 /// In the order in which a rule passes through them; see docs/architecture.md. Torch is one that
-/// ends there: nothing is made of its text. From Loops on they are of CPUs, from Kernels on of GPUs.
+/// ends there: nothing is made of its text. From Loops on they are of CPUs, from Kernels on of
+/// GPUs.
 enum class Stage { Ast, Updraft, Torch, Schedule, Loops, LLVM, Asm, Obj, Kernels, NVVM, PTX };
 
 inline bool isOfCPU(Stage stage) { return stage >= Stage::Loops && stage <= Stage::Obj; }

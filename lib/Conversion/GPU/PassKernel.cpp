@@ -57,8 +57,9 @@ public:
 private:
   void chunkLoop(gpu::GPUFuncOp kernel);
   void chunkAt(Value number, gpu::GPUFuncOp kernel);
-  void update(Value begin, Value end, Value aligned);
-  SmallVector<Value> reduce(Value begin, Value end, Value aligned);
+  // In 32 bits: an element's number in the chunk.
+  void update(Value length, Value aligned);
+  SmallVector<Value> reduce(Value length, Value aligned);
   SmallVector<Value> elementLoop(Value lower, Value upper, unsigned perThread, bool aligned);
   SmallVector<Value> remainder(Value lower, Value upper, ValueRange carried);
   SmallVector<Value> bodyOf(ValueRange arguments, Value number, unsigned lanes);
@@ -69,6 +70,10 @@ private:
   Value exchanged(Value value, int32_t distance);
   Value totalOf(ReductionKind kind, Value lanes);
 
+  Value constantI32(int64_t value) {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getI32IntegerAttr(static_cast<int32_t>(value)));
+  }
   SmallVector<Value> identities();
   bool reduces() { return !pass.getResults().empty(); }
   unsigned alignmentOf(Type vector) {
@@ -79,6 +84,7 @@ private:
 
   unsigned accessBytes;
   ThreadPlace place;
+  Value chunkBegin;     ///< the number of its first element in the tensor
   Value member;         ///< the number of this thread among those that go through a chunk together
   unsigned members = 0; ///< how many these are
 };
@@ -118,14 +124,14 @@ LogicalResult PassKernelBuilder::build(unsigned index) {
 void PassKernelBuilder::chunkLoop(gpu::GPUFuncOp kernel) {
   OpBuilder::InsertionGuard guard(builder);
   place = ThreadPlace::of(builder, loc);
-  member = place.thread;
+  member =
+      arith::TruncIOp::create(builder, named(loc, "member"), builder.getI32Type(), place.thread);
   members = UPD_GPU_THREADS;
   Value first = place.block, stride = place.blocks;
   if (reduces()) {
     members = UPD_GPU_WARP_THREADS;
     Value warps = constantI64(UPD_GPU_THREADS / members);
-    member =
-        arith::AndIOp::create(builder, named(loc, "lane"), place.thread, constantI64(members - 1));
+    member = arith::AndIOp::create(builder, named(loc, "lane"), member, constantI32(members - 1));
     Value warp = arith::ShRUIOp::create(builder, named(loc, "warp"), place.thread,
                                         constantI64(llvm::Log2_32(members)));
     first = arith::AddIOp::create(builder, loc, multiply(place.block, warps), warp);
@@ -145,7 +151,7 @@ void PassKernelBuilder::chunkAt(Value number, gpu::GPUFuncOp kernel) {
     return loadElements(builder, named(loc, name), type,
                         elementPointer(builder, loc, byte, chunk, static_cast<int32_t>(offset)));
   };
-  Value begin = load("begin", i64, offsetof(upd_gpu_chunk, begin));
+  chunkBegin = load("begin", i64, offsetof(upd_gpu_chunk, begin));
   Value end = load("end", i64, offsetof(upd_gpu_chunk, end));
   Value tensor = arith::ExtUIOp::create(builder, loc, i64,
                                         load("tensor", i32, offsetof(upd_gpu_chunk, tensor)));
@@ -173,10 +179,14 @@ void PassKernelBuilder::chunkAt(Value number, gpu::GPUFuncOp kernel) {
   loadSite(kernel.getArgument(5), tensor);
   Value zero32 = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0));
   Value aligned = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, flag, zero32);
+  for (StreamAccess *stream : all)
+    stream->base = addressOf(*stream, chunkBegin);
+  Value length = arith::TruncIOp::create(builder, named(loc, "length"), i32,
+                                         arith::SubIOp::create(builder, loc, end, chunkBegin));
   if (reduces())
-    storePartials(number, reduce(begin, end, aligned), kernel.getArgument(4));
+    storePartials(number, reduce(length, aligned), kernel.getArgument(4));
   else
-    update(begin, end, aligned);
+    update(length, aligned);
 }
 
 SmallVector<Value> PassKernelBuilder::identities() {
@@ -188,39 +198,38 @@ SmallVector<Value> PassKernelBuilder::identities() {
 
 // The elements of a chunk that is only written: whole vectors where streams are aligned, and single
 // elements.
-void PassKernelBuilder::update(Value begin, Value end, Value aligned) {
-  Value length = arith::SubIOp::create(builder, loc, end, begin);
-  Value whole = arith::AndIOp::create(builder, loc, length, constantI64(-int64_t(vectorLanes)));
-  Value inVectors = arith::SelectOp::create(builder, loc, aligned, whole, constantI64(0));
-  Value middle = arith::AddIOp::create(builder, named(loc, "middle"), begin, inVectors);
-  elementLoop(begin, middle, vectorLanes, /*aligned=*/true);
-  elementLoop(middle, end, 1, /*aligned=*/false);
+void PassKernelBuilder::update(Value length, Value aligned) {
+  Value whole = arith::AndIOp::create(builder, loc, length, constantI32(-int64_t(vectorLanes)));
+  Value zero = constantI32(0);
+  Value middle = arith::SelectOp::create(builder, named(loc, "middle"), aligned, whole, zero);
+  elementLoop(zero, middle, vectorLanes, /*aligned=*/true);
+  elementLoop(middle, length, 1, /*aligned=*/false);
 }
 
 // Returns this thread's lanes of each reduction over the chunk.
-SmallVector<Value> PassKernelBuilder::reduce(Value begin, Value end, Value aligned) {
-  Value length = arith::SubIOp::create(builder, loc, end, begin);
-  Value whole = arith::AndIOp::create(builder, loc, length, constantI64(-int64_t(vectorLanes)));
-  Value middle = arith::AddIOp::create(builder, named(loc, "middle"), begin, whole);
+SmallVector<Value> PassKernelBuilder::reduce(Value length, Value aligned) {
+  Value middle = arith::AndIOp::create(builder, named(loc, "middle"), length,
+                                       constantI32(-int64_t(vectorLanes)));
   SmallVector<Type> types(pass.getResults().size(),
                           VectorType::get(vectorLanes, builder.getF64Type()));
   auto branch = scf::IfOp::create(builder, loc, types, aligned, /*withElseRegion=*/true);
   for (bool isAligned : {true, false}) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(isAligned ? branch.thenBlock() : branch.elseBlock());
-    scf::YieldOp::create(builder, loc, elementLoop(begin, middle, vectorLanes, isAligned));
+    scf::YieldOp::create(builder, loc, elementLoop(constantI32(0), middle, vectorLanes, isAligned));
   }
-  return remainder(middle, end, branch.getResults());
+  return remainder(middle, length, branch.getResults());
 }
 
-// Elements [lower, upper), so many at a time by each thread; returns its lanes of each reduction.
+// Elements [lower, upper) of the chunk, so many at a time by each thread; returns its lanes of each
+// reduction.
 SmallVector<Value> PassKernelBuilder::elementLoop(Value lower, Value upper, unsigned perThread,
                                                   bool aligned) {
   OpBuilder::InsertionGuard guard(builder);
-  Value offset = perThread == 1 ? member : multiply(member, constantI64(perThread));
+  Value offset = perThread == 1 ? member : multiply(member, constantI32(perThread));
   Value first = arith::AddIOp::create(builder, loc, lower, offset);
   auto loop = scf::ForOp::create(builder, loc, first, upper,
-                                 constantI64(int64_t(members) * perThread), identities());
+                                 constantI32(int64_t(members) * perThread), identities());
   builder.setInsertionPointToStart(loop.getBody());
   loop.getInductionVar().setLoc(named(loc, "i"));
   SmallVector<Value> carried =
@@ -235,14 +244,14 @@ SmallVector<Value> PassKernelBuilder::remainder(Value lower, Value upper, ValueR
   OpBuilder::InsertionGuard guard(builder);
   Value some = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, lower, upper);
   Value vectors =
-      arith::ShRUIOp::create(builder, loc, lower, constantI64(llvm::Log2_32(vectorLanes)));
-  Value next = arith::AndIOp::create(builder, loc, vectors, constantI64(members - 1));
+      arith::ShRUIOp::create(builder, loc, lower, constantI32(llvm::Log2_32(vectorLanes)));
+  Value next = arith::AndIOp::create(builder, loc, vectors, constantI32(members - 1));
   Value mine = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, next, member);
   Value taken = arith::AndIOp::create(builder, loc, some, mine);
   auto branch = scf::IfOp::create(builder, loc, carried.getTypes(), taken, /*withElseRegion=*/true);
   builder.setInsertionPointToStart(branch.thenBlock());
-  auto numbers = llvm::to_vector(llvm::seq<int64_t>(0, vectorLanes));
-  Value lane = arith::ConstantOp::create(builder, loc, builder.getI64VectorAttr(numbers));
+  auto numbers = llvm::to_vector(llvm::seq<int32_t>(0, static_cast<int32_t>(vectorLanes)));
+  Value lane = arith::ConstantOp::create(builder, loc, builder.getI32VectorAttr(numbers));
   Value left = arith::SubIOp::create(builder, loc, upper, lower);
   Value mask = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, lane,
                                      splat(left, vectorLanes));
@@ -266,9 +275,13 @@ SmallVector<Value> PassKernelBuilder::bodyOf(ValueRange arguments, Value number,
           builder, loc, value, value,
           llvm::to_vector(llvm::seq<int64_t>(first, first + int64_t(part))));
     };
-    Value at = first == 0 ? number : add(number, constantI64(first));
-    SmallVector<Value> some = cloneBody(builder, pass, llvm::map_to_vector(arguments, partOf), part,
-                                        [&](RandomOp op) { return randomBits(op, at, part); });
+    auto random = [&](RandomOp op) {
+      Value inTensor = arith::AddIOp::create(builder, loc, chunkBegin,
+                                             arith::ExtUIOp::create(builder, loc, i64, number));
+      return randomBits(op, first == 0 ? inTensor : add(inTensor, constantI64(first)), part);
+    };
+    SmallVector<Value> some =
+        cloneBody(builder, pass, llvm::map_to_vector(arguments, partOf), part, random);
     if (first == 0) {
       results = some;
       continue;
@@ -357,7 +370,7 @@ void PassKernelBuilder::storePartials(Value number, ValueRange carried, Value pa
     totals.push_back(totalOf(reduction.getKind(), lanes));
   OpBuilder::InsertionGuard guard(builder);
   Value isFirst =
-      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, member, constantI64(0));
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, member, constantI32(0));
   auto branch = scf::IfOp::create(builder, loc, isFirst, /*withElseRegion=*/false);
   builder.setInsertionPointToStart(branch.thenBlock());
   Type f64 = builder.getF64Type();

@@ -4,15 +4,14 @@ import pathlib
 import subprocess
 import sys
 
-compiler, rules, folder = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
-#: Of those that work on rows and columns.
-WITHOUT = {"adafactor", "rowwise_adagrad"}
+from rules_with_kernels import rules_with_kernels
+
+compiler, rules, folder = sys.argv[1:]
 STORAGE = (None, "param=bf16,grad=bf16,state=f32", "param=bf16,grad=bf16,state=bf16_stochastic")
-for rule in sorted(rules.glob("*.upd")):
+for rule in rules_with_kernels(rules):
     for number, storage in enumerate(STORAGE):
-        if rule.stem in WITHOUT:
-            continue
-        command = [compiler, rule, "--target=nvptx:sm_90", "-o", folder / f"{rule.stem}{number}.ptx"]
+        text = pathlib.Path(folder, f"{rule.stem}{number}.ptx")
+        command = [compiler, rule, "--target=nvptx:sm_90", "-o", text]
         if storage:
             command += ["--storage", storage]
         subprocess.run(command, check=True)

@@ -1,0 +1,32 @@
+"""Assembles the kernels of every rule: assemble-ptx.py UPDRAFTC PTXAS RULES FOLDER.
+
+Prints for each the most registers that one needs, and fails if one needs local memory.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+from rules_with_kernels import rules_with_kernels
+
+compiler, assembler, rules, folder = sys.argv[1:]
+with_kernels = rules_with_kernels(rules)
+for architecture in ("sm_80", "sm_90", "sm_100"):
+    for rule in with_kernels:
+        text = pathlib.Path(folder, f"{rule.stem}-{architecture}.ptx")
+        subprocess.run([compiler, rule, f"--target=nvptx:{architecture}", "-o", text], check=True)
+        said = subprocess.run(
+            [assembler, "-v", f"-arch={architecture}", text, "-o", text.with_suffix(".cubin")],
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stderr
+        local = [int(size) for size in re.findall(r"(\d+) bytes (?:stack frame|spill)", said)]
+        registers = [int(count) for count in re.findall(r"Used (\d+) registers", said)]
+        if not registers or not local:
+            sys.exit(f"{assembler} says nothing of registers or local memory:\n{said}")
+        if any(local):
+            sys.exit(f"{rule.stem} needs local memory on {architecture}:\n{said}")
+        print(f"{architecture} {rule.stem}: at most {max(registers)} registers")
+print(f"{len(with_kernels)} rules have kernels, none with local memory")
