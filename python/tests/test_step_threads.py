@@ -1,6 +1,7 @@
 """Threads of Python beside a step of `updraft.optim`."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -52,3 +53,15 @@ def test_steps_of_several_threads():
     for thread in threads:
         thread.join()
     assert all((param == -0.5 * 2001).all() for param in params)
+
+
+def test_first_steps_of_several_threads():
+    """All of them find that there is nothing compiled yet, and no state."""
+    with ThreadPoolExecutor(4) as threads:
+        for _ in range(20):
+            param = torch.nn.Parameter(torch.zeros(8))
+            param.grad = torch.ones(8)
+            optimizer = optim.SGD([param], lr=0.5, momentum=1.0)
+            for step in [threads.submit(optimizer.step) for _ in range(4)]:
+                step.result()
+            assert (param == -0.5 * (1 + 2 + 3 + 4)).all()

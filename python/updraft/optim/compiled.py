@@ -1,6 +1,7 @@
 """The step of a `torch.optim.Optimizer`, compiled."""
 
 import math
+import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -153,6 +154,8 @@ class CompiledStep:
     param_groups: list[Group]
     _generation: Generation
     _compiled: list[_CompiledGroup]
+    #: Of the threads that step, which may find something to be compiled at the same time.
+    _stepping: threading.Lock
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -171,6 +174,7 @@ class CompiledStep:
         if "_generation" not in self.__dict__:
             self._generation = Generation()
             self._compiled = []
+            self._stepping = threading.Lock()
         self._generation.number += 1
         self.__dict__["state"] = OptimizerState(self._generation, states)
 
@@ -361,18 +365,19 @@ class CompiledStep:
         factor = None if scale is None else 1 / scale.item()
         scaled = scale is not None or self.max_grad_norm is not None
         states = self.__dict__["state"]
-        compiled, changed = self._compile(scaled)
-        if self.max_grad_norm is not None:
-            factor = self._clip(compiled, 1.0 if factor is None else factor)
-        # What is refused is refused before anything is stepped.
-        self._accept(compiled, changed, factor, scaled)
-        for group, entry in zip(self.param_groups, compiled, strict=True):
-            position = 0
-            while position < len(entry.buckets):
-                if entry.buckets[position].step(states):
-                    position += 1
-                else:
-                    self._remake(entry.buckets, position, group, factor, scaled)
+        with self._stepping:
+            compiled, changed = self._compile(scaled)
+            if self.max_grad_norm is not None:
+                factor = self._clip(compiled, 1.0 if factor is None else factor)
+            # What is refused is refused before anything is stepped.
+            self._accept(compiled, changed, factor, scaled)
+            for group, entry in zip(self.param_groups, compiled, strict=True):
+                position = 0
+                while position < len(entry.buckets):
+                    if entry.buckets[position].step(states):
+                        position += 1
+                    else:
+                        self._remake(entry.buckets, position, group, factor, scaled)
         return loss
 
     def _accept(
