@@ -28,6 +28,8 @@ void Library::load(const std::string &path) {
     refuse(path, dlerror());
   if (handle && opened != handle)
     refuse(path, "this process uses another one already");
+  if (handle) // whose functions other threads may be reading
+    return;
   Library found;
 #define UPDRAFT_FIND(name)                                                                         \
   found.name = reinterpret_cast<decltype(found.name)>(dlsym(opened, #name));                       \

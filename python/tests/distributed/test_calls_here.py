@@ -40,3 +40,19 @@ def test_a_function_that_answers_later(in_world):
         return distributed.call("worker0", added_later, torch.ones(2))
 
     assert in_world(main).equal(torch.full((2,), 2.0))
+
+
+def test_integers_that_torch_cannot_hold(in_world):
+    message = r"^`same` has failed on `worker0`: the argument `x` of `same` is int, and something"
+
+    def main():
+        with torch.library._scoped_library("updraft_functions", "FRAGMENT") as library:
+            library.define("same(int x) -> int")
+            library.impl("same", lambda x: x, "CompositeImplicitAutograd")
+            for held in (-(2**63), 2**63 - 1):
+                assert distributed.call("worker0", "same", held) == held
+            for larger in (2**63, 2**64):
+                with pytest.raises(TypeError, match=message):
+                    distributed.call("worker0", "same", larger)
+
+    in_world(main)

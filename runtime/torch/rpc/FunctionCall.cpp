@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 using namespace updraft::torch_adapter;
 using Json = nlohmann::json;
@@ -33,6 +34,12 @@ static c10::OperatorHandle findFunction(const std::string &name) {
   TORCH_CHECK_VALUE(found, "this worker has no function `", name, "`; it has ",
                     fmt::format("{}", fmt::join(functionNames(), ", ")));
   return *found;
+}
+
+/// Whether it is one that torch's integers hold.
+static bool isInteger(const Json &json) {
+  return json.is_number_unsigned() ? std::in_range<int64_t>(json.get<uint64_t>())
+                                   : json.is_number_integer();
 }
 
 namespace {
@@ -98,7 +105,7 @@ private:
       return std::strtod(json.at("float").get<std::string>().c_str(), nullptr);
     if (!json.is_number())
       refuse(type);
-    if (json.is_number_integer() && !asFloat)
+    if (isInteger(json) && !asFloat)
       return json.get<int64_t>();
     return json.get<double>();
   }
@@ -121,7 +128,7 @@ private:
     }
     case c10::TypeKind::IntType:
     case c10::TypeKind::SymIntType:
-      if (!json.is_number_integer())
+      if (!isInteger(json))
         refuse(*type);
       return json.get<int64_t>();
     case c10::TypeKind::FloatType:
