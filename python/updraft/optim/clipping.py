@@ -13,7 +13,7 @@ from .buckets import Bucket
 from .correspondence import Correspondence
 from .idle import is_idle
 from .rule_interface import RuleInterface
-from .stand_ins import StandInBucket, is_distributed, is_wrapper, needs_stand_in, swapping
+from .stand_ins import StandInBucket, is_distributed, is_wrapper, need_stand_ins
 from .states import Generation, OptimizerState
 
 _NORM = Correspondence(
@@ -82,7 +82,7 @@ class GradientNorm:
             (
                 spread,
                 _BucketNorm(
-                    _NormOfParts if swapping() or any(map(needs_stand_in, members)) else Bucket,
+                    _NormOfParts if need_stand_ins(members) else Bucket,
                     members,
                 ),
             )

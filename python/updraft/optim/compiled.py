@@ -23,7 +23,7 @@ from .stand_ins import (
     StandInBucket,
     WholeParametersError,
     is_wrapper,
-    needs_stand_in,
+    need_stand_ins,
     swapping,
 )
 from .states import Generation, OptimizerState
@@ -298,8 +298,7 @@ class CompiledStep:
     def _make_compiled(self, group: Group, members: _Members, scaled: bool) -> list[SteppedPart]:
         if not members.params:
             return []
-        stand_ins = swapping() or any(map(needs_stand_in, members.params))
-        kind = StandInBucket if stand_ins else Bucket
+        kind = StandInBucket if need_stand_ins(members.params) else Bucket
         return [
             kind(self.correspondence, members.params, members.numbers, group, self.state, scaled)
         ]

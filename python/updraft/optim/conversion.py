@@ -21,7 +21,12 @@ _KEPT = (
 )
 
 
-def _counterpart(kind: type) -> type[torch.optim.Optimizer]:
+def counterpart(kind: type) -> type[torch.optim.Optimizer]:
+    """Returns the compiled class for one of torch, or torch's for a compiled one.
+
+    Raises:
+        TypeError: there is none.
+    """
     if issubclass(kind, CompiledStep | LBFGS):
         for base in kind.__mro__:
             if getattr(torch.optim, base.__name__, None) is base is not torch.optim.Optimizer:
@@ -58,7 +63,7 @@ def convert(optimizer: torch.optim.Optimizer) -> torch.optim.Optimizer:
     >>> type(convert(convert(adam))) is torch.optim.Adam
     True
     """
-    target = _counterpart(type(optimizer))
+    target = counterpart(type(optimizer))
     if getattr(optimizer, "max_grad_norm", None) is not None:
         raise TypeError(
             f"`{type(optimizer).__name__}` clips gradients, which that of torch does not; set its "

@@ -1,6 +1,7 @@
 """Parameters that a compiled step cannot take as they are, and what it takes for them."""
 
 import functools
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -57,8 +58,12 @@ def distributed_like(param: torch.Tensor, local: torch.Tensor) -> torch.Tensor:
 swapping = torch.__future__.get_swap_module_params_on_conversion
 
 
-def needs_stand_in(param: torch.Tensor) -> bool:
-    """Whether a compiled step may not be able to take a parameter as it is."""
+def need_stand_ins(params: Iterable[torch.Tensor]) -> bool:
+    """Whether a compiled step may not be able to take parameters as they are."""
+    return swapping() or any(map(_needs_stand_in, params))
+
+
+def _needs_stand_in(param: torch.Tensor) -> bool:
     as_usual = param.is_contiguous() and not param.is_neg()
     return not as_usual or (type(param) not in _PLAIN and is_distributed(param))
 

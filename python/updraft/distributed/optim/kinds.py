@@ -6,7 +6,7 @@ from typing import Any
 
 from ...definition import RuleDefinition
 from ...optim.compiled import CompiledStep
-from ...optim.conversion import _counterpart
+from ...optim.conversion import counterpart
 from ...torch_optimizer import optimizer
 
 
@@ -21,5 +21,5 @@ def maker(given: Any) -> Any:
     if isinstance(given, type) and issubclass(given, CompiledStep):
         return given
     if isinstance(given, type):
-        return _counterpart(given)
+        return counterpart(given)
     raise TypeError(f"the optimizer is {given!r}; give a class, or a rule")
