@@ -94,6 +94,13 @@ def test_an_optimizer_takes_it_as_it_is():
         one_step(momentum, rate=1)
 
 
+def test_a_parameter_of_another_type_is_refused_by_its_number():
+    for rule in (updraft.load("SGD"), updraft.load("SGD").compile()):
+        with pytest.raises(updraft.UnsupportedError) as error:
+            updraft.Optimizer(rule, [numpy.ones(3, "int32")])
+        assert str(error.value).startswith("parameter 0 has dtype `int32`; the storage types are ")
+
+
 def test_compile_takes_it_too():
     rule = updraft.compile(momentum, set={"nesterov": True, "lr": 1}, storage={"state": "bf16"})
     assert rule.hypers == {"lr": 1.0, "mu": 0.9}

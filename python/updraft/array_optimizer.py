@@ -12,6 +12,7 @@ from . import _updraft
 from .compiler import Rule, path_text
 from .definition import RuleDefinition
 from .derived_flags import deciding_values
+from .dtypes import is_storage_type
 from .errors import CompileError, FileMissingError, InvalidArgumentError, NotFoundError
 from .seed import require_seed
 
@@ -44,13 +45,15 @@ def _count(number: int, what: str) -> str:
 
 
 def _storage_of(groups: list[dict[str, Any]]) -> dict[str, Any]:
-    """The type of the first parameter, for it and its gradient."""
+    """The type of the first parameter, for it and its gradient; none that cannot be stored: such a
+    parameter is refused by its number when it is read.
+    """
     for group in groups:
         members = group.get("params", ())
         for param in members if isinstance(members, list | tuple) else ():
             dtype = getattr(param, "dtype", None)
             if dtype is not None:
-                return {"param": dtype, "grad": dtype}
+                return {"param": dtype, "grad": dtype} if is_storage_type(dtype) else {}
     return {}
 
 

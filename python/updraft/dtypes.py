@@ -44,6 +44,19 @@ def canonical_name(dtype: Any) -> str:
     return name
 
 
+def is_storage_type(dtype: Any) -> bool:
+    """Whether there is a storage type for a dtype.
+
+    >>> is_storage_type("int8")
+    False
+    """
+    try:
+        canonical_name(dtype)
+    except InvalidArgumentError:
+        return False
+    return True
+
+
 def numpy_bfloat16() -> Any:
     """Returns ml_dtypes' bfloat16 as numpy's dtype, or None where it is not installed."""
     try:
