@@ -154,8 +154,8 @@ class CompiledStep:
     param_groups: list[Group]
     _generation: Generation
     _compiled: list[_CompiledGroup]
-    #: Of the threads that step, which may find something to be compiled at the same time.
-    _stepping: threading.Lock
+    #: Held by a step, and by what it must not see half done. A hook or a tensor may step again.
+    _stepping: threading.RLock  # type: ignore[valid-type]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -174,7 +174,7 @@ class CompiledStep:
         if "_generation" not in self.__dict__:
             self._generation = Generation()
             self._compiled = []
-            self._stepping = threading.Lock()
+            self._stepping = threading.RLock()
         self._generation.number += 1
         self.__dict__["state"] = OptimizerState(self._generation, states)
 
@@ -198,6 +198,10 @@ class CompiledStep:
 
         States keep the dtype that they are stored in, where torch has them in the parameter's.
         """
+        with self._stepping:
+            self._load(state_dict)
+
+    def _load(self, state_dict: dict[str, Any]) -> None:
         # What hooks have made of it: this one is the last.
         loading = [state_dict]
         hook = self.register_load_state_dict_pre_hook(  # type: ignore[attr-defined]
@@ -238,10 +242,10 @@ class CompiledStep:
 
         For `torch.utils.swap_tensors`, which refuses a tensor that anything else refers to.
         """
-        # States that nobody has looked at are with what holds the references.
-        self.__dict__["state"].fill()
-        # Another list: a step in another thread goes on with the one that it has.
-        self._compiled = []
+        with self._stepping:
+            # States that nobody has looked at are with what holds the references.
+            self.__dict__["state"].fill()
+            self._compiled = []
 
     def _correspondences(self) -> tuple[Correspondence, ...]:
         """All rules that a step applies."""
@@ -363,14 +367,15 @@ class CompiledStep:
             return loss
         factor = None if scale is None else 1 / scale.item()
         scaled = scale is not None or self.max_grad_norm is not None
-        states = self.__dict__["state"]
         with self._stepping:
+            states = self.__dict__["state"]
             compiled, changed = self._compile(scaled)
             if self.max_grad_norm is not None:
                 factor = self._clip(compiled, 1.0 if factor is None else factor)
             # What is refused is refused before anything is stepped.
             self._accept(compiled, changed, factor, scaled)
-            for group, entry in zip(self.param_groups, compiled, strict=True):
+            # Another thread may add a group meanwhile.
+            for group, entry in zip(self.param_groups, compiled, strict=False):
                 position = 0
                 while position < len(entry.buckets):
                     if entry.buckets[position].step(states):
@@ -405,8 +410,9 @@ class CompiledStep:
         Raises:
             ValueError: the rule refuses the hyperparameters.
         """
-        compiled, changed = self._compile(scaled=False)
-        self._accept(compiled, changed, None, scaled=False)
+        with self._stepping:
+            compiled, changed = self._compile(scaled=False)
+            self._accept(compiled, changed, None, scaled=False)
         buckets = [bucket for entry in compiled for bucket in entry.buckets]
         return [bucket.rule for bucket in buckets if isinstance(bucket, Bucket | TorchBucket)]
 

@@ -4,6 +4,7 @@ A compiled step holds the states of all parameters. Whether someone has put othe
 place is one comparison of numbers per step then, not a look at every parameter.
 """
 
+import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
@@ -76,20 +77,35 @@ class OptimizerState(defaultdict[torch.Tensor, Any]):
         super().__init__(lambda: ParameterState(generation))
         self.generation = generation
         self.sources: list[StateSource] = []
+        # Who finds neither a source nor this set relies on all that was made being here.
+        self.filling = False
+        self.entering = threading.RLock()
         self.update(values)
 
     def expect(self, source: "StateSource") -> None:
         """Enters what `source` has, now or when somebody looks."""
-        if source not in self.sources:
-            self.sources.append(source)
+        with self.entering:
+            if source not in self.sources:
+                self.sources.append(source)
         # Of the dicts that are here, one may be in someone's hands.
         if dict.__len__(self):
             self.fill()
 
     def fill(self) -> None:
         """Enters all that has been made. This is no change."""
-        # Another thread's step may expect one meanwhile.
-        sources, self.sources = self.sources, []
+        if not self.sources and not self.filling:
+            return
+        with self.entering:
+            if self.filling:
+                return
+            self.filling = True
+            try:
+                self._take(self.sources)
+            finally:
+                self.filling = False
+
+    def _take(self, sources: list[StateSource]) -> None:
+        self.sources = []
         for source in sources:
             for param, made in source.take_states():
                 state = dict.get(self, param)
