@@ -186,3 +186,97 @@ def test_release_while_a_step_runs():
     optimizer.step()
     for param, after in zip(params, before, strict=True):
         assert torch.allclose(param, after)
+
+
+def of_integers(count):
+    count.data = torch.tensor(2)
+
+
+def negated_lazily(count):
+    count.data = torch._neg_view(torch.tensor(-2.0))
+
+
+@pytest.mark.parametrize("change", [of_integers, negated_lazily])
+def test_a_count_is_made_another_tensor(change):
+    params, alone = (parameters(shapes=SHAPES) for _ in range(2))
+    optimizer, reference = optim.Adam(params), optim.Adam(alone)
+    for step in range(4):
+        if step == 2:
+            change(optimizer.state[params[0]]["step"])
+        for some, each in ((params, optimizer), (alone, reference)):
+            set_gradients(some, step)
+            each.step()
+    assert all(map(torch.equal, params, alone))
+    assert optimizer.state[params[0]]["step"] == 4
+
+
+def step_behind(change):
+    """Steps a compiled optimizer behind a change, by which parameters stay as they are."""
+    params = parameters(shapes=SHAPES)
+    optimizer = optim.Adam(params)
+    set_gradients(params, 0)
+    optimizer.step()
+    change(optimizer, params[0])
+    before = [param.detach().clone() for param in params]
+    try:
+        optimizer.step()
+    finally:
+        assert all(map(torch.equal, params, before))
+
+
+def test_a_count_without_elements():
+    with pytest.raises(ValueError, match="only one element tensors"):
+        step_behind(lambda optimizer, param: optimizer.state[param]["step"].resize_(0))
+
+
+def test_states_without_a_count():
+    with pytest.raises(
+        ValueError,
+        match="parameter 0 has the state `exp_avg` but no `step`; give it all of its states",
+    ):
+        step_behind(lambda optimizer, param: optimizer.state[param].pop("step"))
+
+
+def test_a_state_that_is_made_smaller_where_it_is():
+    with pytest.raises(ValueError, match=r"state `exp_avg` of parameter `0` is \[2\]"):
+        step_behind(lambda optimizer, param: optimizer.state[param]["exp_avg"].resize_(2))
+
+
+def test_states_that_are_negated_lazily():
+    def negate(optimizer, params):
+        for state in optimizer.state.values():
+            state["exp_avg"] = torch._neg_view(-state["exp_avg"])
+
+    in_both(negate)
+
+
+@pytest.mark.parametrize("name, shape", [("Adam", (9,)), ("Muon", (4, 2))])
+def test_a_parameter_whose_elements_are_the_same(name, shape):
+    params = parameters(shapes=[shape, shape])
+    optimizer = getattr(optim, name)(params)
+    set_gradients(params, 0)
+    optimizer.step()
+    params[1].data = torch.ones(1).expand(shape)
+    before = copy.deepcopy(optimizer.state_dict()["state"]), params[0].detach().clone()
+    with pytest.raises(RuntimeError, match="more than one element of the written-to"):
+        optimizer.step()
+    assert torch.equal(params[0], before[1])
+    for number, state in before[0].items():
+        for key, value in state.items():
+            assert torch.equal(value, optimizer.state_dict()["state"][number][key])
+    params[1].grad = None
+    optimizer.step()
+
+
+@pytest.mark.parametrize("offset", [0, 4])
+def test_a_parameter_in_memory_that_is_gone(offset):
+    storage = torch.ones(13)
+    param = torch.nn.Parameter(storage[offset : offset + 9])
+    param.grad = torch.ones(9)
+    optimizer = optim.Adam([param])
+    optimizer.step()
+    storage.untyped_storage().resize_(0)
+    with pytest.raises(ValueError, match="parameter `0` has 9 elements, but its data is null"):
+        optimizer.step()
+    param.grad = None
+    optimizer.step()

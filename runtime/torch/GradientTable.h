@@ -21,10 +21,11 @@ inline void prefetchTensor(const at::TensorImpl *tensor) {
   __builtin_prefetch(bytes + sizeof(at::TensorImpl) - 1);
 }
 
-/// Where the elements begin: as TensorImpl::data, which calls what it need not.
+/// Where the elements begin: as TensorImpl::data, which calls what it need not. Null where there is
+/// no memory, as of a storage of no bytes.
 inline const void *dataOf(const at::TensorImpl &tensor) {
   const void *start = tensor.unsafe_storage().data();
-  if (tensor.numel() == 0)
+  if (tensor.numel() == 0 || !start)
     return nullptr;
   return static_cast<const char *>(start) +
          tensor.dtype().itemsize() * static_cast<size_t>(tensor.storage_offset());

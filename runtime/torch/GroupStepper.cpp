@@ -114,8 +114,17 @@ int64_t updraft::torch_adapter::asStepCount(double count, int64_t param) {
   return static_cast<int64_t>(count);
 }
 
+/// Whether what was a step count cannot be read as one: `.data = …` gives a tensor another type, no
+/// elements, or those of a lazily negated one.
+bool GroupStepper::hasMovedCount(size_t index) const {
+  const at::Tensor &count = counts[index];
+  return count.defined() &&
+         ((count.scalar_type() != at::kFloat && count.scalar_type() != at::kDouble) ||
+          count.is_neg() || !dataOf(*count.unsafeGetTensorImpl()));
+}
+
 static double countOf(const at::Tensor &count) {
-  const void *data = count.unsafeGetTensorImpl()->data();
+  const void *data = dataOf(*count.unsafeGetTensorImpl());
   return count.scalar_type() == at::kDouble ? *static_cast<const double *>(data)
                                             : *static_cast<const float *>(data);
 }
@@ -239,13 +248,15 @@ bool GroupStepper::take(const at::Tensor *grads) {
   } found;
   auto look = [&](size_t begin, size_t end) {
     const GradientTable::Found taken = table.take(begin, end, grads);
-    bool counted = false;
+    bool counted = false, moved = taken.moved;
     for (size_t i = begin; i < end && anyCounts; ++i) {
       if ((i - begin) % block == 0)
         prefetch(counts, i, std::min(i + block, end), true);
-      counted |= hasOtherCount(i);
+      if (hasMovedCount(i))
+        moved = true;
+      else
+        counted |= hasOtherCount(i);
     }
-    bool moved = taken.moved;
     for (size_t i = begin; i < end && !shown.empty(); ++i) {
       if ((i - begin) % block == 0)
         for (const std::vector<at::Tensor> &states : shown)
@@ -375,17 +386,23 @@ void GroupStepper::show(size_t index, const at::Tensor &state) {
     ++place;
   if (place == shown.size()) {
     shown.emplace_back(params.size());
-    shownData.emplace_back(params.size());
+    shownPlaces.emplace_back(params.size());
   }
   shown[place][index] = state;
-  shownData[place][index] = dataOf(*state.unsafeGetTensorImpl());
+  shownPlaces[place][index] = placeOf(state);
 }
 
-/// Whether a state was given other memory, as `state.data = …` and `share_memory_()` do.
+GroupStepper::Place GroupStepper::placeOf(const at::Tensor &state) {
+  const at::TensorImpl &impl = *state.unsafeGetTensorImpl();
+  return {dataOf(impl), impl.numel()};
+}
+
+/// Whether a state was given other memory, as `state.data = …` and `share_memory_()` do, or another
+/// size in the same, as `resize_` may.
 bool GroupStepper::hasMovedState(size_t index) const {
   for (size_t place = 0; place < shown.size(); ++place)
     if (const at::Tensor &state = shown[place][index];
-        state.defined() && dataOf(*state.unsafeGetTensorImpl()) != shownData[place][index])
+        state.defined() && placeOf(state) != shownPlaces[place][index])
       return true;
   return false;
 }

@@ -112,6 +112,7 @@ private:
   bool take(const at::Tensor *grads);
   int64_t applyTaken(bool countVersions);
   void drop();
+  bool hasMovedCount(size_t index) const;
   bool hasOtherCount(size_t index) const;
   void readCounts();
   void takeGradient(size_t index, const at::Tensor &grad);
@@ -141,7 +142,13 @@ private:
   std::vector<at::Tensor> counts; ///< 0-d floats; undefined where nobody has one
   /// States that others have, too: of each parameter the first, the second and so on.
   std::vector<std::vector<at::Tensor>> shown;
-  std::vector<std::vector<const void *>> shownData; ///< where they were
+  struct Place {
+    const void *data;
+    int64_t elements;
+    bool operator==(const Place &) const = default;
+  };
+  static Place placeOf(const at::Tensor &state);
+  std::vector<std::vector<Place>> shownPlaces; ///< where they were
   std::vector<StateOrigin> stateOrigins;
   bool anyCounts = false;
 

@@ -2,6 +2,8 @@
 
 #include "runtime/torch/TensorView.h"
 
+#include "runtime/torch/GradientTable.h"
+
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/view_as_real.h>
 
@@ -34,6 +36,9 @@ upd_tensor updraft::torch_adapter::viewOf(const at::Tensor &tensor, const char *
     if (type.theirs == tensor.scalar_type()) {
       view.dtype = type.ours;
       view.data = tensor.data_ptr();
+      // An offset into no memory is not null.
+      if (!dataOf(*tensor.unsafeGetTensorImpl()))
+        view.data = nullptr;
       view.shape = tensor.sizes().data();
       view.strides = tensor.strides().data();
       view.rank = static_cast<int32_t>(tensor.dim());

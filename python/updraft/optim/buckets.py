@@ -113,6 +113,7 @@ def _is_count(value: Any) -> bool:
         and value.dim() == 0
         and value.dtype in (torch.float32, torch.float64)
         and value.device.type == "cpu"
+        and not value.is_neg()
     )
 
 
@@ -211,6 +212,8 @@ class Bucket:
         for name in self.states:
             given = state.get(name)
             if given is None:
+                if name == "step":
+                    self._require_no_other(number, state)
                 continue
             if name == "step":
                 if not _is_count(given):
@@ -236,6 +239,15 @@ class Bucket:
                 dict.__setitem__(state, name, self._shown(number, name, value))
             self.stepper.bind_state(number, name, value)
 
+    def _require_no_other(self, number: int, state: dict[str, Any]) -> None:
+        """Refuses states without a step count, which would begin anew."""
+        for name in self.states:
+            if state.get(name) is not None:
+                raise InvalidArgumentError(
+                    f"parameter {self.numbers[number]} has the state `{name}` but no `step`; give "
+                    "it all of its states, or none"
+                )
+
     def _share(self, bound: list[dict[str, Any]]) -> None:
         """Gives all parameters the tensor of a state of the whole group that was bound last."""
         for name in RuleInterface(self.rule).group_states:
@@ -248,6 +260,7 @@ class Bucket:
         # torch's momentum of sparse gradients is sparse.
         if value.is_sparse:
             value = value.to_dense()
+        value = value.resolve_conj().resolve_neg()
         # A file may have it in another type.
         wanted = _STATE_TYPES[self.rule.states[name]]
         if value.dtype != wanted and not value.is_complex():

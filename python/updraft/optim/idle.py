@@ -21,7 +21,7 @@ def is_idle(param: torch.Tensor) -> bool:
         or param.dtype not in STORAGE
         or param.device.type != "cpu"
         or param.layout != torch.strided
-        or (param.data_ptr() == 0 and param.numel() > 0)
+        or (param.untyped_storage().data_ptr() == 0 and param.numel() > 0)
     )
 
 

@@ -172,6 +172,7 @@ class _SplitBucket:
             for target, direction in zip(self.targets, self.directions, strict=True):
                 grad = target.gradient()
                 if grad is not None:
+                    target.require_writable()
                     taken.append((target, direction))
                     direction.grad = grad
             if not self.before.step(states):

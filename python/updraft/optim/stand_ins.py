@@ -100,6 +100,8 @@ class StandIn:
             or self.local.is_neg()
             or (in_order and not self.local.is_contiguous())
         )
+        # As of an expanded tensor, which torch refuses to write.
+        self.overlaps = torch._debug_has_internal_overlap(self.local) == 1
         if self.copied:
             self.tensor = torch.empty(self.local.shape, dtype=param.dtype, device=self.local.device)
         else:
@@ -123,6 +125,14 @@ class StandIn:
         local = grad._local_tensor
         # A collective may be under way.
         return local if type(local) is torch.Tensor else grad.to_local()
+
+    def require_writable(self) -> None:
+        """Refuses what `store` could not write, before anything is stepped."""
+        if self.overlaps:
+            raise RuntimeError(
+                "unsupported operation: more than one element of the written-to tensor refers to a "
+                "single memory location. Please clone() the tensor before performing the operation."
+            )
 
     def load(self) -> None:
         """Takes over what the parameter is."""
@@ -222,6 +232,7 @@ class StandInBucket(LocalBucket):
                 if grad is not None:
                     taken.append(stand_in)
                     if self.writes:
+                        stand_in.require_writable()
                         stand_in.load()
                     stand_in.tensor.grad = grad
             if not super().step(states):
