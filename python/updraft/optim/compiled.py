@@ -155,7 +155,7 @@ class CompiledStep:
     _generation: Generation
     _compiled: list[_CompiledGroup]
     #: Held by a step, and by what it must not see half done. A hook or a tensor may step again.
-    _stepping: threading.RLock  # type: ignore[valid-type]
+    _stepping: threading.RLock
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
