@@ -35,6 +35,7 @@ std::string updraft::cacheKey(const Program &program, const CompileRequest &requ
   SequenceHash hash;
   hash.add(buildId());
   hash.add(request.target.key());
+  hash.add(request.gpu ? request.gpu->name : "");
   hash.add(request.rule.numerics);
   hash.add(program.files().size());
   for (const auto &file : program.files())

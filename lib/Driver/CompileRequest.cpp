@@ -9,6 +9,21 @@
 using namespace updraft;
 namespace fs = llvm::sys::fs;
 
+llvm::Error CompileRequest::setTarget(llvm::StringRef name) {
+  if (GPUTarget::isName(name)) {
+    auto found = GPUTarget::named(name);
+    if (!found)
+      return makeError(UPD_INVALID_ARGUMENT, llvm::toString(found.takeError()));
+    gpu = std::move(*found);
+    name = "host";
+  }
+  auto cpu = CPUTarget::named(name);
+  if (!cpu)
+    return makeError(UPD_INVALID_ARGUMENT, llvm::toString(cpu.takeError()));
+  target = std::move(*cpu);
+  return llvm::Error::success();
+}
+
 llvm::Expected<std::string> updraft::readRuleFile(llvm::StringRef path) {
   auto failure = [&](llvm::Error error) {
     std::error_code code = llvm::errorToErrorCode(std::move(error));

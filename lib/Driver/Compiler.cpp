@@ -40,16 +40,18 @@ static constexpr size_t minOperationsOfTwoThreads = 1000;
 struct Compiler::Cached {
   Cached()
       : context(makeRegistry(), MLIRContext::Threading::DISABLED), toTorch(&context),
-        toPlan(&context), toLLVM(&context), toLineTables(&context), toNVVM(&context) {
+        toPlan(&context), toLLVM(&context), toLineTables(&context), toNVVM(&context),
+        toEmulator(&context) {
     toTorch.addPass(createExpandStoragePass());
     toTorch.addPass(createSimplifyPass());
     buildSchedulePipeline(toPlan);
     buildLLVMDialectPipeline(toLLVM);
     toLineTables.addPass(LLVM::createDIScopeForLLVMFuncOpPass());
     buildNVVMPipeline(toNVVM);
-    for (PassManager *passes : {&toTorch, &toPlan, &toLLVM, &toLineTables, &toNVVM})
+    buildEmulatorPipeline(toEmulator);
+    for (PassManager *passes : {&toTorch, &toPlan, &toLLVM, &toLineTables, &toNVVM, &toEmulator})
       passes->addInstrumentation(std::make_unique<DumpAfterPasses>(dump));
-    for (PassManager *passes : {&toLLVM, &toNVVM})
+    for (PassManager *passes : {&toLLVM, &toNVVM, &toEmulator})
       skipVerification(*passes);
   }
 
@@ -107,6 +109,7 @@ struct Compiler::Cached {
   PassManager toLLVM;
   PassManager toLineTables;
   PassManager toNVVM;
+  PassManager toEmulator;
   Dump *dump = nullptr; // of the rule that is being compiled
   llvm::StringMap<std::unique_ptr<ForTarget>> targets;
   llvm::StringMap<std::unique_ptr<PassManager>> toKernels; // by target
@@ -179,7 +182,13 @@ public:
     return llvm::Error::success();
   }
 
-  llvm::Error lowerToLoops() { return run(tools.toLoops, "loops"); }
+  llvm::Error lowerToLoops() {
+    if (!request.gpu)
+      return run(tools.toLoops, "loops");
+    if (llvm::Error error = lowerToKernels())
+      return error;
+    return run(cached.toEmulator, "loops");
+  }
 
   llvm::Error lowerToKernels() {
     for (auto plan : module->getOps<PlanOp>())
@@ -390,13 +399,16 @@ static llvm::Error checkStage(const CompileRequest &request, Stage stage) {
                       "target is a CPU; give --target=nvptx:sm_90, or another "
                       "GPU")
                          .str());
-  if (isOfCPU(stage) && request.gpu)
-    return makeError(UPD_INVALID_ARGUMENT,
-                     ("the stage `" + name +
-                      "` is one of CPUs, and the "
-                      "target is `" +
-                      request.gpu->name + "`, which has `gpu`, `nvvm` and `ptx`")
-                         .str());
+  if (!request.gpu)
+    return llvm::Error::success();
+  const bool isEmulated = request.gpu->isEmulated;
+  if (isEmulated ? stage > Stage::Kernels : isOfCPU(stage))
+    return makeError(
+        UPD_INVALID_ARGUMENT,
+        ("the target `" + request.gpu->name + "` has no stage `" + name +
+         "`; from `schedule` on it has " +
+         (isEmulated ? "`gpu`, `loops`, `llvm`, `asm` and `obj`" : "`gpu`, `nvvm` and `ptx`"))
+            .str());
   return llvm::Error::success();
 }
 

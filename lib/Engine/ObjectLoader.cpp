@@ -4,6 +4,7 @@
 
 #include "updraft/Engine/ObjectLoader.h"
 
+#include "runtime/emulator/Emulator.h"
 #include "updraft/Driver/StatusError.h"
 #include "llvm/BinaryFormat/Magic.h"
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
@@ -34,8 +35,8 @@ struct ObjectLoader::Linker {
 };
 
 namespace {
-/// What compiled code may call: the C maths functions of host functions, and what a code generator
-/// makes of loops that copy or fill.
+/// What compiled code may call: the C maths functions of host functions, what a code generator makes
+/// of loops that copy or fill, and the emulator.
 SymbolMap callableSymbols(ExecutionSession &session) {
   SymbolMap symbols;
   auto add = [&](const char *name, auto *function) {
@@ -63,6 +64,13 @@ SymbolMap callableSymbols(ExecutionSession &session) {
   add("fma", static_cast<double (*)(double, double, double)>(std::fma));
   add("memcpy", &std::memcpy);
   add("memset", &std::memset);
+  add("updraft_emulator_thread", &updraft_emulator_thread);
+  add("updraft_emulator_block", &updraft_emulator_block);
+  add("updraft_emulator_blocks", &updraft_emulator_blocks);
+  add("updraft_emulator_exchange", &updraft_emulator_exchange);
+  add("updraft_emulator_check", &updraft_emulator_check);
+  add("updraft_emulator_prologue", &updraft_emulator_prologue);
+  add("updraft_emulator_pass", &updraft_emulator_pass);
   return symbols;
 }
 

@@ -12,7 +12,9 @@ namespace updraft {
 static llvm::ArrayRef<GPUTarget> knownTargets() {
   static const GPUTarget targets[] = {{"nvptx:sm_80", "sm_80", "+ptx80", 128},
                                       {"nvptx:sm_90", "sm_90", "+ptx80", 128},
-                                      {"nvptx:sm_100", "sm_100", "+ptx88", 256}};
+                                      {"nvptx:sm_100", "sm_100", "+ptx88", 256},
+                                      {"emulator", "", "", 128, true},
+                                      {"emulator:256", "", "", 256, true}};
   return targets;
 }
 

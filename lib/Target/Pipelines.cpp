@@ -63,6 +63,10 @@ void buildNVVMPipeline(mlir::OpPassManager &manager) {
   manager.addNestedPass<mlir::gpu::GPUModuleOp>(createConvertGPUToNVVMPass());
 }
 
+void buildEmulatorPipeline(mlir::OpPassManager &manager) {
+  manager.addPass(createConvertGPUToEmulatorPass());
+}
+
 void buildLLVMDialectPipeline(mlir::OpPassManager &manager) {
   manager.addPass(createConvertLoopsToLLVMPass());
 }

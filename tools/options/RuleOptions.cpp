@@ -56,17 +56,8 @@ llvm::Expected<CompileRequest> RuleOptions::makeRequest(llvm::StringRef target) 
                                                  llvm::join(storageTypeNames(), "`, `") + "`");
     request.rule.storage.emplace_back(parts->first, *dtype);
   }
-  if (GPUTarget::isName(target)) {
-    auto gpu = GPUTarget::named(target);
-    if (!gpu)
-      return makeError(UPD_INVALID_ARGUMENT, llvm::toString(gpu.takeError()));
-    request.gpu = std::move(*gpu);
-    target = "host";
-  }
-  auto cpu = CPUTarget::named(target);
-  if (!cpu)
-    return makeError(UPD_INVALID_ARGUMENT, llvm::toString(cpu.takeError()));
-  request.target = std::move(*cpu);
+  if (llvm::Error error = request.setTarget(target))
+    return error;
   return request;
 }
 

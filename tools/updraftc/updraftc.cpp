@@ -83,7 +83,7 @@ llvm::Error compile(const Options &options) {
     if (error || options.emit.empty())
       return error;
   }
-  std::string last = request->gpu ? "ptx" : "obj";
+  const char *last = request->gpu && !request->gpu->isEmulated ? "ptx" : "obj";
   std::optional<Stage> stage = parseStage(options.emit.empty() ? last : options.emit);
   std::string output = options.output;
   if (output.empty() && stage == Stage::Obj && options.rule.file == "-")

@@ -32,7 +32,7 @@ struct RuleCase {
   std::string source;
   std::string filename;
   std::string rule;            // empty: the file's only one
-  std::string target = "host"; // as CPUTarget::named knows it; this machine must run it
+  std::string target = "host"; // as CompileRequest knows it; this machine must run it
   std::vector<std::pair<std::string, std::string>> settings;
   std::vector<std::pair<std::string, upd_dtype>> storage;
   std::vector<HyperChange> changes;

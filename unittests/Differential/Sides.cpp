@@ -65,14 +65,12 @@ static RuleRequest requestOf(const RuleCase &ruleCase) {
 
 /// The C API knows this machine only.
 static llvm::Expected<RuleHandle> compileForTarget(const RuleCase &ruleCase) {
-  llvm::Expected<CPUTarget> target = CPUTarget::named(ruleCase.target);
-  if (!target)
-    return target.takeError();
   CompileRequest request;
+  if (llvm::Error error = request.setTarget(ruleCase.target))
+    return error;
   request.source = ruleCase.source;
   request.filename = ruleCase.filename;
   request.rule = requestOf(ruleCase);
-  request.target = std::move(*target);
   llvm::Expected<Session::Loaded> loaded = Session::get().load(request, DiskCache());
   if (!loaded)
     return loaded.takeError();

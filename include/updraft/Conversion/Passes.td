@@ -276,4 +276,16 @@ def ConvertGPUToNVVMPass : Pass<"convert-updraft-gpu-to-nvvm", "::mlir::gpu::GPU
                            "::mlir::NVVM::NVVMDialect"];
 }
 
+def ConvertGPUToEmulatorPass : Pass<"convert-updraft-gpu-to-emulator", "::mlir::ModuleOp"> {
+  let summary = "Make functions of a host of kernels, which emulate them";
+  let description = [{
+    A kernel becomes a function that is run once for each thread, and the prologue or pass of
+    `updraft-c/kernel.h` that launches it: whoever can step with code for a CPU can step with
+    emulated kernels. What a thread asks of a GPU are calls of `runtime/emulator`, which also looks
+    at each address that is loaded from or stored to.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+                           "::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect"];
+}
+
 #endif // UPDRAFT_CONVERSION_PASSES_TD

@@ -29,6 +29,9 @@ struct CompileRequest {
   CPUTarget target;
   std::optional<GPUTarget> gpu; // runs the steps; what is left to the host is for `target`
   Inspection inspection;
+
+  /// A name that `CPUTarget` or `GPUTarget` knows.
+  llvm::Error setTarget(llvm::StringRef name);
 };
 
 /// The bytes of a rule file; "-" is the standard input. Reads no more than one byte beyond the

@@ -12,7 +12,7 @@ namespace updraft {
 
 /// In the order in which a rule passes through them; see docs/architecture.md. Torch is one that
 /// ends there: nothing is made of its text. From Loops on they are of CPUs, from Kernels on of
-/// GPUs.
+/// GPUs; an emulated GPU has Kernels before Loops.
 enum class Stage { Ast, Updraft, Torch, Schedule, Loops, LLVM, Asm, Obj, Kernels, NVVM, PTX };
 
 inline bool isOfCPU(Stage stage) { return stage >= Stage::Loops && stage <= Stage::Obj; }

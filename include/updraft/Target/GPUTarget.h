@@ -11,17 +11,22 @@
 
 namespace updraft {
 
-/// An architecture of NVIDIA's GPUs: a plain value.
+/// An architecture of NVIDIA's GPUs, or what stands for one: a plain value.
 struct GPUTarget {
   std::string name;          ///< as given to `named`
   std::string architecture;  ///< "sm_90"
   std::string features;      ///< LLVM's feature string: the version of PTX, "+ptx80"
   unsigned accessBits = 128; ///< of one load or store
+  bool isEmulated = false;   ///< the kernels run on the host
 
-  /// "nvptx:sm_80", "nvptx:sm_90" or "nvptx:sm_100". The error for another name lists these.
+  /// "nvptx:sm_80", "nvptx:sm_90", "nvptx:sm_100", or "emulator" and "emulator:256" for kernels
+  /// with accesses of 128 and 256 bits that run on the host. The error for another name lists
+  /// these.
   static llvm::Expected<GPUTarget> named(llvm::StringRef name);
   /// Whether `name` is meant for `named`, and not for `CPUTarget::named`.
-  static bool isName(llvm::StringRef name) { return name.starts_with("nvptx"); }
+  static bool isName(llvm::StringRef name) {
+    return name.starts_with("nvptx") || name.starts_with("emulator");
+  }
 };
 
 } // namespace updraft

@@ -29,6 +29,9 @@ void buildKernelsPipeline(mlir::OpPassManager &manager, const GPUTarget &target)
 /// From those kernels to the NVVM and LLVM dialects. What is on the host stays as it is.
 void buildNVVMPipeline(mlir::OpPassManager &manager);
 
+/// From kernels to functions of the host that emulate them.
+void buildEmulatorPipeline(mlir::OpPassManager &manager);
+
 } // namespace updraft
 
 #endif // UPDRAFT_TARGET_PIPELINES_H

@@ -16,6 +16,12 @@ mlir::gpu::GPUFuncOp startKernel(mlir::OpBuilder &builder, const PlanInterface &
                                  const llvm::Twine &suffix,
                                  llvm::ArrayRef<std::pair<llvm::StringRef, mlir::Type>> arguments);
 
+/// What a pass was made with, for those who launch it: the bytes of an element of each stream, of a
+/// row, and how many partial results a chunk has.
+constexpr llvm::StringLiteral streamBytesAttr = "updraft.stream_bytes";
+constexpr llvm::StringLiteral rowBytesAttr = "updraft.row_bytes";
+constexpr llvm::StringLiteral partialCountAttr = "updraft.partial_count";
+
 /// A pointer to the device's memory.
 mlir::Type globalPointer(mlir::MLIRContext *context);
 

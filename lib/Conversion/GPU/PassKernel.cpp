@@ -55,6 +55,7 @@ public:
   LogicalResult build(unsigned index);
 
 private:
+  void describe(gpu::GPUFuncOp kernel);
   void chunkLoop(gpu::GPUFuncOp kernel);
   void chunkAt(Value number, gpu::GPUFuncOp kernel);
   // In 32 bits: an element's number in the chunk.
@@ -115,9 +116,23 @@ LogicalResult PassKernelBuilder::build(unsigned index) {
                              {"rows", pointer},
                              {"partials", pointer},
                              {"sites", pointer}});
+  describe(kernel);
   chunkLoop(kernel);
   gpu::ReturnOp::create(builder, loc);
   return success();
+}
+
+void PassKernelBuilder::describe(gpu::GPUFuncOp kernel) {
+  SmallVector<int64_t> bytes(interface.streamCount());
+  for (auto [stream, index] : interface.streamIndex) {
+    Type storage = cast<StreamType>(stream.getType()).getStorage();
+    if (const StorageConversion *conversion = StorageConversion::find(storage))
+      bytes[index] = elementBytes(conversion->memoryType(builder.getContext()));
+  }
+  kernel->setAttr(streamBytesAttr, builder.getDenseI64ArrayAttr(bytes));
+  kernel->setAttr(rowBytesAttr, builder.getI64IntegerAttr(interface.rowScalarCount *
+                                                          elementBytes(interface.compute)));
+  kernel->setAttr(partialCountAttr, builder.getI64IntegerAttr(pass.getResults().size()));
 }
 
 // A block or a warp takes every so many chunks.

@@ -1,0 +1,221 @@
+//===- GPUToEmulator.cpp - From kernels to functions that emulate them ------------------------===//
+// A kernel becomes a function of its arguments that one thread of a GPU runs, and asks the emulator
+// who it is. The functions of updraft-c/kernel.h that go with it launch it there.
+
+#include "../KernelMemory.h"
+#include "GPUKernels.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "updraft/Conversion/Passes.h"
+
+using namespace mlir;
+
+namespace updraft {
+#define GEN_PASS_DEF_CONVERTGPUTOEMULATORPASS
+#include "updraft/Conversion/Passes.h.inc"
+
+namespace {
+
+/// One module, and the functions of the emulator that it calls.
+class EmulatedModule {
+public:
+  explicit EmulatedModule(ModuleOp module)
+      : module(module), context(module.getContext()), builder(context),
+        pointer(LLVM::LLVMPointerType::get(context)), i32(builder.getI32Type()),
+        i64(builder.getI64Type()) {}
+
+  LogicalResult convert(gpu::GPUFuncOp kernel);
+
+private:
+  func::FuncOp emulator(StringRef name, TypeRange inputs, TypeRange results);
+  func::FuncOp threadFunction(gpu::GPUFuncOp kernel);
+  LogicalResult replaceGPUOperations(func::FuncOp function);
+  void checkAccesses(func::FuncOp function);
+  LogicalResult launchFunction(gpu::GPUFuncOp kernel, func::FuncOp function);
+  Value streamBytes(gpu::GPUFuncOp kernel, ArrayRef<int64_t> bytes);
+  Value constantI64(int64_t value) {
+    return arith::ConstantOp::create(builder, loc(), builder.getI64IntegerAttr(value));
+  }
+  Location loc() { return module.getLoc(); }
+
+  ModuleOp module;
+  MLIRContext *context;
+  OpBuilder builder;
+  Type pointer, i32, i64;
+};
+
+} // namespace
+
+func::FuncOp EmulatedModule::emulator(StringRef name, TypeRange inputs, TypeRange results) {
+  std::string symbol = ("updraft_emulator_" + name).str();
+  if (auto known = module.lookupSymbol<func::FuncOp>(symbol))
+    return known;
+  OpBuilder atStart = OpBuilder::atBlockBegin(module.getBody());
+  auto function =
+      func::FuncOp::create(atStart, loc(), symbol, builder.getFunctionType(inputs, results));
+  function.setPrivate();
+  return function;
+}
+
+// The kernel's body, as a function of the addresses of its arguments.
+func::FuncOp EmulatedModule::threadFunction(gpu::GPUFuncOp kernel) {
+  builder.setInsertionPointToEnd(module.getBody());
+  auto function =
+      func::FuncOp::create(builder, kernel.getLoc(), (kernel.getName() + "_kernel").str(),
+                           builder.getFunctionType({pointer}, {}));
+  function.setPrivate();
+  function.getBody().takeBody(kernel.getBody());
+  Block &body = function.getBody().front();
+  Value arguments = body.insertArgument(0u, pointer, kernel.getLoc());
+  builder.setInsertionPointToStart(&body);
+  for (int32_t index = 0; body.getNumArguments() > 1; ++index) {
+    BlockArgument argument = body.getArgument(1);
+    Value address =
+        loadElements(builder, kernel.getLoc(), pointer,
+                     elementPointer(builder, kernel.getLoc(), pointer, arguments, index));
+    argument.replaceAllUsesWith(
+        loadElements(builder, argument.getLoc(), argument.getType(), address));
+    body.eraseArgument(1);
+  }
+  return function;
+}
+
+LogicalResult EmulatedModule::replaceGPUOperations(func::FuncOp function) {
+  SmallVector<Operation *> found;
+  function.walk([&](Operation *op) {
+    if (isa_and_nonnull<gpu::GPUDialect>(op->getDialect()))
+      found.push_back(op);
+  });
+  for (Operation *op : found) {
+    builder.setInsertionPoint(op);
+    auto call = [&](StringRef name, ValueRange operands, Type result) -> Value {
+      return func::CallOp::create(builder, op->getLoc(),
+                                  emulator(name, operands.getTypes(), result), operands)
+          .getResult(0);
+    };
+    auto place = [&](StringRef name) {
+      op->replaceAllUsesWith(ValueRange(arith::IndexCastOp::create(
+          builder, op->getLoc(), builder.getIndexType(), call(name, {}, i64))));
+    };
+    if (isa<gpu::ReturnOp>(op)) {
+      func::ReturnOp::create(builder, op->getLoc());
+    } else if (auto shuffle = dyn_cast<gpu::ShuffleOp>(op);
+               shuffle && shuffle.getMode() == gpu::ShuffleMode::XOR &&
+               shuffle.getValue().getType() == i32 && shuffle.getValid().use_empty()) {
+      Value other = call("exchange", {shuffle.getValue(), shuffle.getOffset()}, i32);
+      shuffle.getShuffleResult().replaceAllUsesWith(other);
+    } else if (isa<gpu::ThreadIdOp>(op)) {
+      place("thread");
+    } else if (isa<gpu::BlockIdOp>(op)) {
+      place("block");
+    } else if (isa<gpu::GridDimOp>(op)) {
+      place("blocks");
+    } else {
+      return op->emitOpError("is not emulated");
+    }
+    op->erase();
+  }
+  return success();
+}
+
+// What is loaded or stored must be in memory that the launch has named.
+void EmulatedModule::checkAccesses(func::FuncOp function) {
+  function.walk([&](Operation *op) {
+    Value address, mask;
+    Type type;
+    if (auto load = dyn_cast<LLVM::LoadOp>(op))
+      address = load.getAddr(), type = load.getType();
+    else if (auto store = dyn_cast<LLVM::StoreOp>(op))
+      address = store.getAddr(), type = store.getValue().getType();
+    else if (auto masked = dyn_cast<LLVM::MaskedLoadOp>(op))
+      address = masked.getData(), type = masked.getType(), mask = masked.getMask();
+    else if (auto masked = dyn_cast<LLVM::MaskedStoreOp>(op))
+      address = masked.getData(), type = masked.getValue().getType(), mask = masked.getMask();
+    if (!address || address.getType() != globalPointer(context))
+      return;
+    builder.setInsertionPoint(op);
+    auto vector = dyn_cast<VectorType>(type);
+    Value bytes = constantI64(elementBytes(type) * (vector && !mask ? vector.getNumElements() : 1));
+    if (mask) {
+      // The lanes of a mask are the first ones.
+      Type counts = VectorType::get(vector.getShape(), i64);
+      Value lanes = vector::ReductionOp::create(
+          builder, op->getLoc(), vector::CombiningKind::ADD,
+          arith::ExtUIOp::create(builder, op->getLoc(), counts, mask).getResult());
+      bytes = arith::MulIOp::create(builder, op->getLoc(), bytes, lanes);
+    }
+    func::CallOp::create(builder, op->getLoc(),
+                         emulator("check", {address.getType(), i64}, TypeRange()),
+                         ValueRange{address, bytes});
+  });
+}
+
+Value EmulatedModule::streamBytes(gpu::GPUFuncOp kernel, ArrayRef<int64_t> bytes) {
+  OpBuilder atEnd = OpBuilder::atBlockEnd(module.getBody());
+  auto type = LLVM::LLVMArrayType::get(i64, bytes.size());
+  auto values = DenseElementsAttr::get(
+      RankedTensorType::get({static_cast<int64_t>(bytes.size())}, i64), bytes);
+  auto global = LLVM::GlobalOp::create(atEnd, kernel.getLoc(), type, /*isConstant=*/true,
+                                       LLVM::Linkage::Internal,
+                                       (kernel.getName() + "_stream_bytes").str(), values);
+  return LLVM::AddressOfOp::create(builder, kernel.getLoc(), global);
+}
+
+// R_prologue0 or R_pass0, with the arguments that these have on a CPU.
+LogicalResult EmulatedModule::launchFunction(gpu::GPUFuncOp kernel, func::FuncOp function) {
+  auto streams = kernel->getAttrOfType<DenseI64ArrayAttr>(streamBytesAttr);
+  auto rowBytes = kernel->getAttrOfType<IntegerAttr>(rowBytesAttr);
+  auto partials = kernel->getAttrOfType<IntegerAttr>(partialCountAttr);
+  SmallVector<Type> inputs(6, pointer);
+  if (streams)
+    inputs[3] = i64;
+  builder.setInsertionPointToEnd(module.getBody());
+  auto launch = func::FuncOp::create(builder, kernel.getLoc(), kernel.getName(),
+                                     builder.getFunctionType(inputs, {}));
+  builder.setInsertionPointToStart(launch.addEntryBlock());
+  SmallVector<Value> operands{func::ConstantOp::create(
+      builder, kernel.getLoc(), function.getFunctionType(), function.getName())};
+  if (streams) {
+    if (!rowBytes || !partials)
+      return kernel.emitOpError("has no sizes of its rows and partial results");
+    operands.append({streamBytes(kernel, streams), constantI64(streams.size()),
+                     constantI64(rowBytes.getInt()), constantI64(partials.getInt())});
+  }
+  llvm::append_range(operands, launch.getArguments());
+  func::CallOp::create(
+      builder, kernel.getLoc(),
+      emulator(streams ? "pass" : "prologue", ValueRange(operands).getTypes(), TypeRange()),
+      operands);
+  func::ReturnOp::create(builder, kernel.getLoc());
+  return success();
+}
+
+LogicalResult EmulatedModule::convert(gpu::GPUFuncOp kernel) {
+  func::FuncOp function = threadFunction(kernel);
+  if (failed(replaceGPUOperations(function)))
+    return failure();
+  checkAccesses(function);
+  return launchFunction(kernel, function);
+}
+
+namespace {
+struct ConvertGPUToEmulatorPass : impl::ConvertGPUToEmulatorPassBase<ConvertGPUToEmulatorPass> {
+  using ConvertGPUToEmulatorPassBase::ConvertGPUToEmulatorPassBase;
+
+  void runOnOperation() override {
+    EmulatedModule emulated(getOperation());
+    for (auto kernels : llvm::make_early_inc_range(getOperation().getOps<gpu::GPUModuleOp>())) {
+      for (auto kernel : kernels.getOps<gpu::GPUFuncOp>())
+        if (failed(emulated.convert(kernel)))
+          return signalPassFailure();
+      kernels.erase();
+    }
+  }
+};
+} // namespace
+
+} // namespace updraft

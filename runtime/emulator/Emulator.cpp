@@ -1,0 +1,123 @@
+//===- Emulator.cpp - Kernels for a GPU, run on the host --------------------------------------===//
+
+#include "runtime/emulator/Emulator.h"
+
+#include "runtime/emulator/Block.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+using namespace updraft::emulator;
+
+namespace {
+/// Few, so that a block has several chunks, and more than one.
+constexpr int64_t blockCount = 3;
+
+struct Memory {
+  uintptr_t begin, end;
+};
+
+/// A kernel with the memory that it may touch.
+class Launch {
+public:
+  void allow(const void *data, int64_t bytes) {
+    const auto begin = reinterpret_cast<uintptr_t>(data);
+    if (data && bytes > 0)
+      memory.push_back({begin, begin + static_cast<uintptr_t>(bytes)});
+  }
+
+  void run(updraft_emulator_kernel kernel, std::vector<void *> arguments) {
+    static thread_local Block block;
+    Launch *const before = current;
+    current = this;
+    for (number = 0; number < blockCount; ++number)
+      if (!block.run([&] { kernel(arguments.data()); }, static_cast<uint64_t>(number)))
+        fail("threads of a warp wait for others that have ended");
+    current = before;
+  }
+
+  void check(const void *address, int64_t bytes) const {
+    const auto begin = reinterpret_cast<uintptr_t>(address);
+    const auto end = begin + static_cast<uintptr_t>(bytes);
+    if (std::none_of(memory.begin(), memory.end(),
+                     [&](const Memory &some) { return some.begin <= begin && end <= some.end; }))
+      fail("an access is outside of the memory that the kernel was given");
+  }
+
+  int64_t number = 0; ///< of the block at hand
+  static thread_local Launch *current;
+
+private:
+  [[noreturn]] static void fail(const char *what) {
+    std::fprintf(stderr, "updraft emulator: %s, in thread %lld of block %lld\n", what,
+                 static_cast<long long>(Block::current().thread()),
+                 static_cast<long long>(current->number));
+    std::abort();
+  }
+
+  std::vector<Memory> memory;
+};
+
+thread_local Launch *Launch::current = nullptr;
+} // namespace
+
+int64_t updraft_emulator_thread() { return Block::current().thread(); }
+int64_t updraft_emulator_block() { return Launch::current->number; }
+int64_t updraft_emulator_blocks() { return blockCount; }
+int32_t updraft_emulator_exchange(int32_t value, int32_t distance) {
+  return Block::current().exchange(value, distance);
+}
+void updraft_emulator_check(const void *address, int64_t bytes) {
+  Launch::current->check(address, bytes);
+}
+
+void updraft_emulator_prologue(updraft_emulator_kernel kernel, const double *hyper,
+                               const double *perTensor, const double *reduced,
+                               const double *scalars, void *row, double *nextScalars) {
+  upd_gpu_tensor tensor{hyper, perTensor, reduced, scalars, row, nextScalars};
+  // How long these are is for the callers to know; what is read of them is not checked.
+  constexpr int64_t any = int64_t(1) << 20;
+  Launch launch;
+  launch.allow(&tensor, sizeof(tensor));
+  for (const void *data : {static_cast<const void *>(hyper), static_cast<const void *>(perTensor),
+                           static_cast<const void *>(reduced), static_cast<const void *>(scalars),
+                           static_cast<const void *>(row), static_cast<const void *>(nextScalars)})
+    launch.allow(data, any);
+  void *tensors = &tensor;
+  int64_t count = 1;
+  launch.run(kernel, {&tensors, &count});
+}
+
+void updraft_emulator_pass(updraft_emulator_kernel kernel, const int64_t *streamBytes,
+                           int64_t streamCount, int64_t rowBytes, int64_t partialCount,
+                           const void *row, void *const *streams, const upd_range *ranges,
+                           int64_t count, double *partials, const upd_site *sites) {
+  Launch launch;
+  std::vector<upd_gpu_chunk> chunks;
+  std::vector<char> rows(static_cast<size_t>(count * rowBytes));
+  for (int64_t tensor = 0; tensor < count; ++tensor) {
+    std::memcpy(rows.data() + tensor * rowBytes, row, static_cast<size_t>(rowBytes));
+    const upd_range range = ranges[tensor];
+    bool aligned = true;
+    for (int64_t i = 0; i < streamCount; ++i) {
+      const char *data = static_cast<const char *>(streams[tensor * streamCount + i]);
+      aligned = aligned && reinterpret_cast<uintptr_t>(data) % UPD_GPU_ALIGNMENT == 0;
+      launch.allow(data + range.begin * streamBytes[i], (range.end - range.begin) * streamBytes[i]);
+    }
+    for (int64_t begin = range.begin; begin < range.end; begin += UPD_LEAF_ELEMENTS)
+      chunks.push_back({begin, std::min<int64_t>(begin + UPD_LEAF_ELEMENTS, range.end),
+                        static_cast<int32_t>(tensor), aligned ? 1 : 0});
+  }
+  auto chunkCount = static_cast<int64_t>(chunks.size());
+  launch.allow(chunks.data(), chunkCount * static_cast<int64_t>(sizeof(upd_gpu_chunk)));
+  launch.allow(streams, count * streamCount * static_cast<int64_t>(sizeof(void *)));
+  launch.allow(rows.data(), count * rowBytes);
+  launch.allow(partials, chunkCount * partialCount * static_cast<int64_t>(sizeof(double)));
+  launch.allow(sites, count * static_cast<int64_t>(sizeof(upd_site)));
+  void *chunkData = chunks.data(), *rowData = rows.data();
+  auto *streamData = const_cast<void **>(streams);
+  auto *siteData = const_cast<upd_site *>(sites);
+  launch.run(kernel, {&chunkData, &chunkCount, &streamData, &rowData, &partials, &siteData});
+}

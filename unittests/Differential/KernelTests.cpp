@@ -1,0 +1,63 @@
+//===- KernelTests.cpp - Kernels for GPUs, on the emulator ------------------------------------===//
+// What a GPU would run, with accesses of either width, must have the bits of the interpreter.
+
+#include "RandomRule.h"
+#include "RuleTable.h"
+
+#include "llvm/ADT/StringSet.h"
+
+#include <filesystem>
+
+using namespace updraft::differential;
+
+namespace {
+
+/// The rules that have kernels: all but those that work on rows and columns.
+std::vector<std::string> rulesWithKernels() {
+  static const llvm::StringSet<> without = {"adafactor", "rowwise_adagrad"};
+  std::vector<std::string> rules;
+  for (const auto &entry : std::filesystem::directory_iterator(UPDRAFT_RULES_DIR))
+    if (entry.path().extension() == ".upd" && !without.contains(entry.path().stem().string()))
+      rules.push_back(entry.path().stem());
+  llvm::sort(rules);
+  return rules;
+}
+
+class Kernels : public testing::TestWithParam<std::string> {};
+
+// The last variant, in some storage types, with accesses of 128 and of 256 bits. Tensors have no
+// element, one, less than a vector, whole ones and a rest, and more than a chunk; some start
+// anywhere.
+TEST_P(Kernels, StepAsInterpreted) {
+  const RuleVariant variant = variantsOf(GetParam()).back();
+  const std::vector<StorageChoice> choices = storageChoices(variant);
+  for (size_t number = 0; number < 4; ++number) {
+    RuleCase ruleCase = variant.instantiate(choices[number * choices.size() / 4]);
+    ruleCase.target = number % 2 == 0 ? "emulator" : "emulator:256";
+    ruleCase.ordinary = number % 4 < 2;
+    ruleCase.tensors = smallTensors();
+    ruleCase.tensors.push_back({8192 + 130, number % 4 < 2});
+    ASSERT_TRUE(compiledEqualsInterpreted(ruleCase));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Emulated, Kernels, testing::ValuesIn(rulesWithKernels()),
+                         [](const testing::TestParamInfo<std::string> &info) {
+                           return info.param;
+                         });
+
+TEST(RandomKernels, StepAsInterpreted) {
+  size_t stepped = 0;
+  for (uint64_t seed = 5000; seed < 5040; ++seed) {
+    RuleCase ruleCase = randomRule(seed);
+    ruleCase.target = seed % 2 == 0 ? "emulator" : "emulator:256";
+    const testing::AssertionResult result = compiledEqualsInterpreted(ruleCase);
+    if (!result && llvm::StringRef(result.message()).contains("kernels for GPUs do not"))
+      continue;
+    ASSERT_TRUE(result) << ruleCase.source;
+    ++stepped;
+  }
+  EXPECT_GT(stepped, 10u);
+}
+
+} // namespace
