@@ -35,8 +35,8 @@ struct ObjectLoader::Linker {
 };
 
 namespace {
-/// What compiled code may call: the C maths functions of host functions, what a code generator makes
-/// of loops that copy or fill, and the emulator.
+/// What compiled code may call: the C maths functions of host functions, what a code generator
+/// makes of loops that copy or fill, and the emulator.
 SymbolMap callableSymbols(ExecutionSession &session) {
   SymbolMap symbols;
   auto add = [&](const char *name, auto *function) {

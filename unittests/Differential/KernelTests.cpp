@@ -48,11 +48,12 @@ INSTANTIATE_TEST_SUITE_P(Emulated, Kernels, testing::ValuesIn(rulesWithKernels()
 
 TEST(RandomKernels, StepAsInterpreted) {
   size_t stepped = 0;
-  for (uint64_t seed = 5000; seed < 5040; ++seed) {
+  for (uint64_t seed = 5000; seed < 5100; ++seed) {
     RuleCase ruleCase = randomRule(seed);
     ruleCase.target = seed % 2 == 0 ? "emulator" : "emulator:256";
     const testing::AssertionResult result = compiledEqualsInterpreted(ruleCase);
-    if (!result && llvm::StringRef(result.message()).contains("kernels for GPUs do not"))
+    const llvm::StringRef message = result.message();
+    if (message.contains("kernels for GPUs do not") || message.contains("a GPU stores"))
       continue;
     ASSERT_TRUE(result) << ruleCase.source;
     ++stepped;
