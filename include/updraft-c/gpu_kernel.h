@@ -35,7 +35,17 @@ typedef struct upd_gpu_tensor {
   double *next_scalars;
 } upd_gpu_tensor;
 
-/* A part of one tensor: up to UPD_LEAF_ELEMENTS elements from a multiple of that on. */
+/* What a pass goes through, by `loop` of the JSON, and what has a value in a stream. */
+typedef enum upd_gpu_loop { UPD_GPU_FLAT, UPD_GPU_MATRIX, UPD_GPU_BATCH } upd_gpu_loop;
+typedef enum upd_gpu_extent {
+  UPD_GPU_ELEMENTS,
+  UPD_GPU_ROWS,
+  UPD_GPU_COLUMNS,
+  UPD_GPU_BATCHES
+} upd_gpu_extent;
+
+/* A part of one tensor. Of a flat pass: up to UPD_LEAF_ELEMENTS of what it is over, from a multiple
+ * of that on. Of a matrix pass one block, and of a pass by batches one batch, as in upd_range. */
 typedef struct upd_gpu_chunk {
   int64_t begin;
   int64_t end;
@@ -45,7 +55,7 @@ typedef struct upd_gpu_chunk {
 
 /* The arguments of a pass:
  *   chunks    `count` of them. A block goes through one, or through eight at once where the pass
- *             has reductions.
+ *             has reductions, rows or batches
  *   streams   of tensor t, as in upd_pass_function, from entry t * the plan's number of streams
  *   rows      of tensor t, from value t * the plan's `row_scalars`. Where a row says that the step
  *             is skipped, nothing is done

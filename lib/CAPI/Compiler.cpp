@@ -185,10 +185,12 @@ upd_status upd_emit(const char *source, size_t length, const char *filename,
     *text = nullptr;
     std::optional<Stage> stage = parseStage(stageName);
     bool isExplained = llvm::StringRef(stageName) == "explain";
-    if (!isExplained && (!stage || *stage == Stage::Obj))
+    // What an object follows is text, and of a CPU.
+    if (!isExplained && (!stage || *stage >= Stage::Obj))
       return fail(UPD_INVALID_ARGUMENT,
                   std::string("unknown stage `") + stageName + "`; the stages are " +
-                      llvm::join(stageNames().drop_back(), ", ") + ", explain");
+                      llvm::join(stageNames().take_front(static_cast<size_t>(Stage::Obj)), ", ") +
+                      ", explain");
     auto request = makeRequest(source, length, filename, options);
     if (!request)
       return failWith(request.takeError());

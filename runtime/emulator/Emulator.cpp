@@ -12,8 +12,8 @@
 using namespace updraft::emulator;
 
 namespace {
-/// Few, so that a block has several chunks, and more than one.
-constexpr int64_t blockCount = 3;
+/// Few, so that blocks and warps have several chunks.
+constexpr int64_t mostBlocks = 3;
 
 struct Memory {
   uintptr_t begin, end;
@@ -28,7 +28,8 @@ public:
       memory.push_back({begin, begin + static_cast<uintptr_t>(bytes)});
   }
 
-  void run(updraft_emulator_kernel kernel, std::vector<void *> arguments) {
+  void run(updraft_emulator_kernel kernel, std::vector<void *> arguments, int64_t blocks) {
+    blockCount = blocks;
     static thread_local Block block;
     Launch *const before = current;
     current = this;
@@ -46,7 +47,7 @@ public:
       fail("an access is outside of the memory that the kernel was given");
   }
 
-  int64_t number = 0; ///< of the block at hand
+  int64_t number = 0, blockCount = 0; ///< of the block at hand, and how many there are
   static thread_local Launch *current;
 
 private:
@@ -65,7 +66,7 @@ thread_local Launch *Launch::current = nullptr;
 
 int64_t updraft_emulator_thread() { return Block::current().thread(); }
 int64_t updraft_emulator_block() { return Launch::current->number; }
-int64_t updraft_emulator_blocks() { return blockCount; }
+int64_t updraft_emulator_blocks() { return Launch::current->blockCount; }
 int32_t updraft_emulator_exchange(int32_t value, int32_t distance) {
   return Block::current().exchange(value, distance);
 }
@@ -87,28 +88,68 @@ void updraft_emulator_prologue(updraft_emulator_kernel kernel, const double *hyp
     launch.allow(data, any);
   void *tensors = &tensor;
   int64_t count = 1;
-  launch.run(kernel, {&tensors, &count});
+  launch.run(kernel, {&tensors, &count}, 1);
+}
+
+/// The values of a stream that a range of a tensor has.
+static upd_range valuesIn(upd_range range, int64_t loop, int64_t extent, const upd_site *site) {
+  if (loop == UPD_GPU_FLAT)
+    return range;
+  const int64_t rows = site->rows, columns = site->columns;
+  upd_range batches = range, ofRows = {range.begin * rows, range.end * rows}, sums = range;
+  if (loop == UPD_GPU_MATRIX) {
+    const int64_t perBatch = (rows + UPD_BLOCK_ROWS - 1) / UPD_BLOCK_ROWS;
+    const auto firstRow = [&](int64_t block) {
+      return block / perBatch * rows + std::min(block % perBatch * UPD_BLOCK_ROWS, rows);
+    };
+    const auto lastRow = [&](int64_t block) {
+      return block / perBatch * rows + std::min((block % perBatch + 1) * UPD_BLOCK_ROWS, rows);
+    };
+    batches = {range.begin / perBatch, (range.end - 1) / perBatch + 1};
+    ofRows = {firstRow(range.begin), lastRow(range.end - 1)};
+    // Those of columns may be one sequence for each batch, or one for each block.
+    sums = {std::min(batches.begin, range.begin), std::max(batches.end, range.end)};
+  }
+  switch (extent) {
+  case UPD_GPU_ROWS:
+    return ofRows;
+  case UPD_GPU_COLUMNS:
+    return {sums.begin * columns, sums.end * columns};
+  case UPD_GPU_BATCHES:
+    return batches;
+  default:
+    return {ofRows.begin * columns, ofRows.end * columns};
+  }
 }
 
 void updraft_emulator_pass(updraft_emulator_kernel kernel, const int64_t *streamBytes,
-                           int64_t streamCount, int64_t rowBytes, int64_t partialCount,
-                           const void *row, void *const *streams, const upd_range *ranges,
-                           int64_t count, double *partials, const upd_site *sites) {
+                           const int64_t *streamExtents, int64_t streamCount, int64_t loop,
+                           int64_t rowBytes, int64_t partialCount, const void *row,
+                           void *const *streams, const upd_range *ranges, int64_t count,
+                           double *partials, const upd_site *sites) {
   Launch launch;
   std::vector<upd_gpu_chunk> chunks;
   std::vector<char> rows(static_cast<size_t>(count * rowBytes));
+  const int64_t perChunk = loop == UPD_GPU_FLAT ? UPD_LEAF_ELEMENTS : 1;
   for (int64_t tensor = 0; tensor < count; ++tensor) {
     std::memcpy(rows.data() + tensor * rowBytes, row, static_cast<size_t>(rowBytes));
     const upd_range range = ranges[tensor];
+    if (range.begin == range.end)
+      continue;
     bool aligned = true;
     for (int64_t i = 0; i < streamCount; ++i) {
       const char *data = static_cast<const char *>(streams[tensor * streamCount + i]);
       aligned = aligned && reinterpret_cast<uintptr_t>(data) % UPD_GPU_ALIGNMENT == 0;
-      launch.allow(data + range.begin * streamBytes[i], (range.end - range.begin) * streamBytes[i]);
+      if (!data)
+        continue;
+      const upd_range values =
+          valuesIn(range, loop, streamExtents[i], sites ? sites + tensor : nullptr);
+      launch.allow(data + values.begin * streamBytes[i],
+                   (values.end - values.begin) * streamBytes[i]);
     }
-    for (int64_t begin = range.begin; begin < range.end; begin += UPD_LEAF_ELEMENTS)
-      chunks.push_back({begin, std::min<int64_t>(begin + UPD_LEAF_ELEMENTS, range.end),
-                        static_cast<int32_t>(tensor), aligned ? 1 : 0});
+    for (int64_t begin = range.begin; begin < range.end; begin += perChunk)
+      chunks.push_back({begin, std::min(begin + perChunk, range.end), static_cast<int32_t>(tensor),
+                        aligned ? 1 : 0});
   }
   auto chunkCount = static_cast<int64_t>(chunks.size());
   launch.allow(chunks.data(), chunkCount * static_cast<int64_t>(sizeof(upd_gpu_chunk)));
@@ -119,5 +160,6 @@ void updraft_emulator_pass(updraft_emulator_kernel kernel, const int64_t *stream
   void *chunkData = chunks.data(), *rowData = rows.data();
   auto *streamData = const_cast<void **>(streams);
   auto *siteData = const_cast<upd_site *>(sites);
-  launch.run(kernel, {&chunkData, &chunkCount, &streamData, &rowData, &partials, &siteData});
+  launch.run(kernel, {&chunkData, &chunkCount, &streamData, &rowData, &partials, &siteData},
+             std::clamp<int64_t>(chunkCount / 2, 1, mostBlocks));
 }

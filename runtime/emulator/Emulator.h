@@ -32,12 +32,14 @@ void updraft_emulator_prologue(updraft_emulator_kernel kernel, const double *hyp
                                const double *perTensor, const double *reduced,
                                const double *scalars, void *row, double *nextScalars);
 
-/// Launches that of a pass with what a pass for a CPU is called with. `streamBytes`: of an element
-/// of each of `streamCount` streams.
+/// Launches that of a pass with what a pass for a CPU is called with. `streamBytes` and
+/// `streamExtents`: of a value of each of `streamCount` streams, and what has one; `loop` is an
+/// upd_gpu_loop.
 void updraft_emulator_pass(updraft_emulator_kernel kernel, const int64_t *streamBytes,
-                           int64_t streamCount, int64_t rowBytes, int64_t partialCount,
-                           const void *row, void *const *streams, const upd_range *ranges,
-                           int64_t count, double *partials, const upd_site *sites);
+                           const int64_t *streamExtents, int64_t streamCount, int64_t loop,
+                           int64_t rowBytes, int64_t partialCount, const void *row,
+                           void *const *streams, const upd_range *ranges, int64_t count,
+                           double *partials, const upd_site *sites);
 }
 
 #endif // UPDRAFT_RUNTIME_EMULATOR_EMULATOR_H

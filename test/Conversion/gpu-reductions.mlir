@@ -19,13 +19,19 @@
 // CHECK:           %[[ALL:.*]] = scf.if %{{.*}} -> (vector<4xf64>) {
 // CHECK:             llvm.intr.masked.load
 // CHECK:             arith.addf %[[WHOLE]], %{{.*}} : vector<4xf64>
-//                  64, 32, …, 4 lanes apart: other threads; then this one's own.
-// CHECK:           vector.extract %[[ALL]][0]
-// CHECK-COUNT-8:   gpu.shuffle  xor %{{.*}}, %c16_i32{{[_0-9]*}}, %c32_i32
-// CHECK-COUNT-8:   gpu.shuffle  xor %{{.*}}, %c8_i32{{[_0-9]*}},
-// CHECK-COUNT-8:   gpu.shuffle  xor %{{.*}}, %c4_i32{{[_0-9]*}},
-// CHECK-COUNT-8:   gpu.shuffle  xor %{{.*}}, %c2_i32{{[_0-9]*}},
-// CHECK-COUNT-8:   gpu.shuffle  xor %{{.*}}, %c1_i32{{[_0-9]*}},
+//                  Lanes that are 64 and 32 apart, half of them in each of two threads; 16, 8 and 4; and
+//                  this thread's own, 2 and 1 apart, which others have by now.
+// CHECK:           %[[LOW:.*]] = vector.extract %[[ALL]][0]
+// CHECK:           %[[HIGH:.*]] = vector.extract %[[ALL]][2]
+// CHECK:           arith.select %{{.*}}, %[[HIGH]], %[[LOW]] : f64
+// CHECK:           arith.select %{{.*}}, %[[LOW]], %[[HIGH]] : f64
+// CHECK-COUNT-4:   gpu.shuffle  xor %{{.*}}, %c16_i32{{[_0-9]*}}, %c32_i32
+// CHECK-COUNT-2:   gpu.shuffle  xor %{{.*}}, %c8_i32{{[_0-9]*}},
+// CHECK-COUNT-2:   gpu.shuffle  xor %{{.*}}, %c4_i32{{[_0-9]*}},
+// CHECK-COUNT-2:   gpu.shuffle  xor %{{.*}}, %c2_i32{{[_0-9]*}},
+// CHECK-COUNT-2:   gpu.shuffle  xor %{{.*}}, %c1_i32{{[_0-9]*}},
+// CHECK-COUNT-2:   gpu.shuffle  xor %{{.*}}, %c16_i32{{[_0-9]*}},
+// CHECK-COUNT-2:   gpu.shuffle  xor %{{.*}}, %c8_i32{{[_0-9]*}},
 // CHECK-NOT:       gpu.shuffle
 // CHECK:           %[[MINE:.*]] = arith.cmpi eq, %lane, %c0_i32
 // CHECK:           scf.if %[[MINE]] {

@@ -27,11 +27,13 @@
 // CHECK-LABEL: func.func @R_pass0(%arg0: !llvm.ptr, %arg1: !llvm.ptr, %arg2: !llvm.ptr, %arg3: i64, %arg4: !llvm.ptr, %arg5: !llvm.ptr)
 // CHECK:         %[[KERNEL:.*]] = constant @R_pass0_kernel
 // CHECK:         %[[SIZES:.*]] = llvm.mlir.addressof @R_pass0_stream_bytes
-// CHECK:         call @updraft_emulator_pass(%[[KERNEL]], %[[SIZES]], %{{.*}}, %{{.*}}, %{{.*}}, %arg0, %arg1, %arg2, %arg3, %arg4, %arg5)
+// CHECK:         %[[EXTENTS:.*]] = llvm.mlir.addressof @R_pass0_stream_extents
+// CHECK:         call @updraft_emulator_pass(%[[KERNEL]], %[[SIZES]], %[[EXTENTS]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %arg0, %arg1, %arg2, %arg3, %arg4, %arg5)
 // CHECK:       llvm.mlir.global internal constant @R_pass0_stream_bytes(dense<[4, 2]> : tensor<2xi64>)
 gpu.module @kernels {
   gpu.func @R_pass0(%data: !llvm.ptr<1>) kernel attributes {
-      updraft.stream_bytes = array<i64: 4, 2>, updraft.row_bytes = 8 : i64, updraft.partial_count = 1 : i64} {
+      updraft.stream_bytes = array<i64: 4, 2>, updraft.stream_extents = array<i64: 0, 1>, updraft.loop = 1 : i64,
+      updraft.row_bytes = 8 : i64, updraft.partial_count = 1 : i64} {
     %thread = gpu.thread_id x
     %0 = arith.index_cast %thread : index to i64
     %1 = llvm.getelementptr %data[%0] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32

@@ -253,13 +253,13 @@ def ConvertPlanToGPUPass : Pass<"convert-updraft-plan-to-gpu", "::mlir::ModuleOp
   let description = [{
     A kernel for each prologue and each pass, in a `gpu.module`; `updraft-c/gpu_kernel.h` says what
     they are called with. The functions that a step does not call stay on the host. A block goes
-    through a chunk of a tensor, where a pass reduces a warp; in the latter the exchanges between
-    its threads are the upper levels of the reduction tree, so that results are those of a CPU.
+    through a chunk of a tensor, where a pass reduces or goes by rows a warp; in the latter the exchanges
+    between its threads are the upper levels of the reduction tree, so that results are those of a CPU.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::gpu::GPUDialect",
-    "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
-    "::mlir::vector::VectorDialect"];
+    "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect", "::mlir::NVVM::NVVMDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
   let options = [
     Option<"accessBits", "access-bits", "unsigned", /*default=*/"128",
            "width of a thread's loads and stores in bits: 128 or 256">

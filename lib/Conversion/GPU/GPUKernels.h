@@ -16,9 +16,12 @@ mlir::gpu::GPUFuncOp startKernel(mlir::OpBuilder &builder, const PlanInterface &
                                  const llvm::Twine &suffix,
                                  llvm::ArrayRef<std::pair<llvm::StringRef, mlir::Type>> arguments);
 
-/// What a pass was made with, for those who launch it: the bytes of an element of each stream, of a
-/// row, and how many partial results a chunk has.
+/// What a pass was made with, for those who launch it: the bytes of a value of each stream and what
+/// has one (upd_gpu_extent), the bytes of a row, how many partial results a chunk has, and what the
+/// pass goes through (upd_gpu_loop).
 constexpr llvm::StringLiteral streamBytesAttr = "updraft.stream_bytes";
+constexpr llvm::StringLiteral streamExtentsAttr = "updraft.stream_extents";
+constexpr llvm::StringLiteral loopAttr = "updraft.loop";
 constexpr llvm::StringLiteral rowBytesAttr = "updraft.row_bytes";
 constexpr llvm::StringLiteral partialCountAttr = "updraft.partial_count";
 

@@ -36,7 +36,7 @@ private:
   LogicalResult replaceGPUOperations(func::FuncOp function);
   void checkAccesses(func::FuncOp function);
   LogicalResult launchFunction(gpu::GPUFuncOp kernel, func::FuncOp function);
-  Value streamBytes(gpu::GPUFuncOp kernel, ArrayRef<int64_t> bytes);
+  Value constants(gpu::GPUFuncOp kernel, StringRef suffix, ArrayRef<int64_t> numbers);
   Value constantI64(int64_t value) {
     return arith::ConstantOp::create(builder, loc(), builder.getI64IntegerAttr(value));
   }
@@ -154,20 +154,23 @@ void EmulatedModule::checkAccesses(func::FuncOp function) {
   });
 }
 
-Value EmulatedModule::streamBytes(gpu::GPUFuncOp kernel, ArrayRef<int64_t> bytes) {
+Value EmulatedModule::constants(gpu::GPUFuncOp kernel, StringRef suffix,
+                                ArrayRef<int64_t> numbers) {
   OpBuilder atEnd = OpBuilder::atBlockEnd(module.getBody());
-  auto type = LLVM::LLVMArrayType::get(i64, bytes.size());
+  auto type = LLVM::LLVMArrayType::get(i64, numbers.size());
   auto values = DenseElementsAttr::get(
-      RankedTensorType::get({static_cast<int64_t>(bytes.size())}, i64), bytes);
-  auto global = LLVM::GlobalOp::create(atEnd, kernel.getLoc(), type, /*isConstant=*/true,
-                                       LLVM::Linkage::Internal,
-                                       (kernel.getName() + "_stream_bytes").str(), values);
+      RankedTensorType::get({static_cast<int64_t>(numbers.size())}, i64), numbers);
+  auto global =
+      LLVM::GlobalOp::create(atEnd, kernel.getLoc(), type, /*isConstant=*/true,
+                             LLVM::Linkage::Internal, (kernel.getName() + suffix).str(), values);
   return LLVM::AddressOfOp::create(builder, kernel.getLoc(), global);
 }
 
 // R_prologue0 or R_pass0, with the arguments that these have on a CPU.
 LogicalResult EmulatedModule::launchFunction(gpu::GPUFuncOp kernel, func::FuncOp function) {
   auto streams = kernel->getAttrOfType<DenseI64ArrayAttr>(streamBytesAttr);
+  auto extents = kernel->getAttrOfType<DenseI64ArrayAttr>(streamExtentsAttr);
+  auto loop = kernel->getAttrOfType<IntegerAttr>(loopAttr);
   auto rowBytes = kernel->getAttrOfType<IntegerAttr>(rowBytesAttr);
   auto partials = kernel->getAttrOfType<IntegerAttr>(partialCountAttr);
   SmallVector<Type> inputs(6, pointer);
@@ -180,10 +183,12 @@ LogicalResult EmulatedModule::launchFunction(gpu::GPUFuncOp kernel, func::FuncOp
   SmallVector<Value> operands{func::ConstantOp::create(
       builder, kernel.getLoc(), function.getFunctionType(), function.getName())};
   if (streams) {
-    if (!rowBytes || !partials)
-      return kernel.emitOpError("has no sizes of its rows and partial results");
-    operands.append({streamBytes(kernel, streams), constantI64(streams.size()),
-                     constantI64(rowBytes.getInt()), constantI64(partials.getInt())});
+    if (!extents || extents.size() != streams.size() || !loop || !rowBytes || !partials)
+      return kernel.emitOpError("does not say what its streams, rows and partial results are");
+    operands.append({constants(kernel, "_stream_bytes", streams),
+                     constants(kernel, "_stream_extents", extents), constantI64(streams.size()),
+                     constantI64(loop.getInt()), constantI64(rowBytes.getInt()),
+                     constantI64(partials.getInt())});
   }
   llvm::append_range(operands, launch.getArguments());
   func::CallOp::create(

@@ -1,14 +1,12 @@
-"""Writes the PTX of every rule that has kernels: emit-ptx.py UPDRAFTC RULES FOLDER."""
+"""Writes the PTX of every rule: emit-ptx.py UPDRAFTC RULES FOLDER."""
 
 import pathlib
 import subprocess
 import sys
 
-from rules_with_kernels import rules_with_kernels
-
 compiler, rules, folder = sys.argv[1:]
 STORAGE = (None, "param=bf16,grad=bf16,state=f32", "param=bf16,grad=bf16,state=bf16_stochastic")
-for rule in rules_with_kernels(rules):
+for rule in sorted(pathlib.Path(rules).glob("*.upd")):
     for number, storage in enumerate(STORAGE):
         text = pathlib.Path(folder, f"{rule.stem}{number}.ptx")
         command = [compiler, rule, "--target=nvptx:sm_90", "-o", text]

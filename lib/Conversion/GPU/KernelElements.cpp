@@ -1,0 +1,201 @@
+//===- KernelElements.cpp - The elements of a sequence, by threads that share it --------------===//
+
+#include "../Accumulators.h"
+#include "../ValueNames.h"
+#include "../VectorBody.h"
+#include "PassKernel.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace updraft {
+
+constexpr unsigned computedTogether = 2;
+
+// Begins a sequence: addresses of its elements are from here on.
+void PassKernel::enter(const LoopOrigin &origin) {
+  firstElement = origin.element;
+  bases.clear();
+  for (StreamAccess *stream : allStreams()) {
+    if (stream->over() == pass.getOver())
+      bases[stream->stream] = addressOf(*stream, origin.element);
+    else if (stream->over() == Extent::column)
+      bases[stream->stream] = addressOf(*stream, origin.column);
+  }
+  for (const KernelReduction &reduction : reductions)
+    if (!reduction.hasLanes())
+      bases[reduction.stream->stream] = addressOf(*reduction.stream, origin.sum);
+}
+
+Value PassKernel::here(const StreamAccess &stream, Value number) {
+  StreamAccess access = stream;
+  access.base = bases.lookup(stream.stream);
+  return addressOf(access, number);
+}
+
+// A sequence that is only updated: whole vectors where streams are aligned, and single elements.
+void PassKernel::update(Value length, Value aligned) {
+  Value whole = arith::AndIOp::create(builder, loc, length, constantI32(-int64_t(vectorLanes)));
+  Value zero = constantI32(0);
+  Value middle = arith::SelectOp::create(builder, named(loc, "middle"), aligned, whole, zero);
+  vectorLoop(zero, middle, vectorLanes, {}, [&](Value number, ValueRange) {
+    return computeAt(number, vectorLanes, {}, {}, /*aligned=*/true);
+  });
+  vectorLoop(middle, length, 1, {}, [&](Value number, ValueRange) {
+    return computeAt(number, 1, {}, {}, /*aligned=*/false);
+  });
+}
+
+SmallVector<Value> PassKernel::compute(Value length, Value aligned, ValueRange carried) {
+  return walk(length, aligned, carried,
+              [&](Value number, Value mask, ValueRange before, bool isAligned) {
+                return computeAt(number, vectorLanes, mask, before, isAligned);
+              });
+}
+
+// Vectors of a sequence; `aligned` may be null. Returns what the body has made of `carried`.
+SmallVector<Value> PassKernel::walk(Value length, Value aligned, ValueRange carried, Vectors body) {
+  Value middle = arith::AndIOp::create(builder, named(loc, "middle"), length,
+                                       constantI32(-int64_t(vectorLanes)));
+  auto loop = [&](bool isAligned) {
+    return vectorLoop(
+        constantI32(0), middle, vectorLanes, carried,
+        [&](Value number, ValueRange before) { return body(number, {}, before, isAligned); });
+  };
+  if (!aligned)
+    return remainder(middle, length, loop(false), body);
+  auto branch = scf::IfOp::create(builder, loc, carried.getTypes(), aligned,
+                                  /*withElseRegion=*/true);
+  for (bool isAligned : {true, false}) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(isAligned ? branch.thenBlock() : branch.elseBlock());
+    SmallVector<Value> results = loop(isAligned);
+    if (!carried.empty())
+      scf::YieldOp::create(builder, loc, results);
+  }
+  return remainder(middle, length, branch.getResults(), body);
+}
+
+// Elements [lower, upper), `perThread` at a time by each thread.
+SmallVector<Value>
+PassKernel::vectorLoop(Value lower, Value upper, unsigned perThread, ValueRange carried,
+                       llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  OpBuilder::InsertionGuard guard(builder);
+  Value offset = perThread == 1 ? member : multiply(member, constantI32(perThread));
+  Value first = arith::AddIOp::create(builder, loc, lower, offset);
+  auto loop = scf::ForOp::create(builder, loc, first, upper,
+                                 constantI32(int64_t(members) * perThread), carried);
+  builder.setInsertionPointToStart(loop.getBody());
+  loop.getInductionVar().setLoc(named(loc, "i"));
+  SmallVector<Value> results = body(loop.getInductionVar(), loop.getRegionIterArgs());
+  if (!carried.empty())
+    scf::YieldOp::create(builder, loc, results);
+  return loop.getResults();
+}
+
+// What is left of a sequence is less than a vector, which would be the next thread's.
+SmallVector<Value> PassKernel::remainder(Value lower, Value upper, ValueRange carried,
+                                         Vectors body) {
+  OpBuilder::InsertionGuard guard(builder);
+  Value some = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, lower, upper);
+  Value vectors =
+      arith::ShRUIOp::create(builder, loc, lower, constantI32(llvm::Log2_32(vectorLanes)));
+  Value next = arith::AndIOp::create(builder, loc, vectors, constantI32(members - 1));
+  Value mine = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, next, member);
+  Value taken = arith::AndIOp::create(builder, loc, some, mine);
+  auto branch = scf::IfOp::create(builder, loc, carried.getTypes(), taken, !carried.empty());
+  builder.setInsertionPointToStart(branch.thenBlock());
+  auto numbers = llvm::to_vector(llvm::seq<int32_t>(0, static_cast<int32_t>(vectorLanes)));
+  Value lane = arith::ConstantOp::create(builder, loc, builder.getI32VectorAttr(numbers));
+  Value left = arith::SubIOp::create(builder, loc, upper, lower);
+  Value mask = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, lane,
+                                     splat(left, vectorLanes));
+  SmallVector<Value> results = body(lower, mask, carried, /*aligned=*/false);
+  if (carried.empty())
+    return {};
+  scf::YieldOp::create(builder, loc, results);
+  builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(builder, loc, carried);
+  return branch.getResults();
+}
+
+// The results of the body for a vector of elements, a few at a time: so a thread needs registers
+// for what is between them of a few only.
+SmallVector<Value> PassKernel::bodyOf(ValueRange arguments, Value number, unsigned lanes) {
+  const unsigned part = std::min(lanes, computedTogether);
+  SmallVector<Value> results;
+  for (unsigned first = 0; first < lanes; first += part) {
+    auto partOf = [&](Value value) -> Value {
+      if (part == lanes)
+        return value;
+      return vector::ShuffleOp::create(
+          builder, loc, value, value,
+          llvm::to_vector(llvm::seq<int64_t>(first, first + int64_t(part))));
+    };
+    auto random = [&](RandomOp op) {
+      Value inTensor = add(firstElement, arith::ExtUIOp::create(builder, loc, i64, number));
+      return randomBits(op, first == 0 ? inTensor : add(inTensor, constantI64(first)), part);
+    };
+    SmallVector<Value> some =
+        cloneBody(builder, pass, llvm::map_to_vector(arguments, partOf), part, random);
+    if (first == 0) {
+      results = some;
+      continue;
+    }
+    for (auto [before, value] : llvm::zip_equal(results, some))
+      before =
+          vector::ShuffleOp::create(builder, loc, before, value,
+                                    llvm::to_vector(llvm::seq<int64_t>(0, first + int64_t(part))));
+  }
+  return results;
+}
+
+Value PassKernel::loadOperand(const StreamAccess &stream, Type type, Value number, unsigned lanes,
+                              Value mask, bool aligned) {
+  if (stream.over() != pass.getOver() && stream.over() != Extent::column) {
+    const Uniform &value = uniforms.find(stream.stream)->second;
+    return lanes == 1 ? value.scalar : value.vector;
+  }
+  Location name = stream.stream.getLoc();
+  Type memory = laneType(stream.storage->memoryType(builder.getContext()), lanes);
+  Value stored = loadElements(builder, name, memory, here(stream, number), mask,
+                              aligned ? alignmentOf(memory) : 0);
+  return stream.storage->widen(builder, name, stored, type);
+}
+
+SmallVector<Value> PassKernel::computeAt(Value number, unsigned lanes, Value mask,
+                                         ValueRange carried, bool aligned) {
+  SmallVector<Value> arguments = uniformArguments(lanes);
+  auto blockArguments = pass.getBody().getArguments().drop_front(arguments.size());
+  for (auto [stream, argument] : llvm::zip_equal(reads, blockArguments))
+    arguments.push_back(loadOperand(stream, argument.getType(), number, lanes, mask, aligned));
+  SmallVector<Value> results = bodyOf(arguments, number, lanes);
+  // In the order of the operands of `updraft.store`: writes, reductions, temporaries.
+  ArrayRef<Value> values(results);
+  const size_t written = pass.getWrites().size();
+  SmallVector<Value> after;
+  for (auto [access, value] :
+       llvm::zip_equal(reductions, values.slice(written, reductions.size()))) {
+    ReductionKind kind = access.reduction.getKind();
+    if (!access.hasLanes()) {
+      accumulate(builder, loc, kind, value, here(*access.stream, number), mask);
+      continue;
+    }
+    Value added = value;
+    if (mask)
+      added = arith::SelectOp::create(builder, loc, mask, value,
+                                      reductionIdentity(builder, loc, kind, value.getType()));
+    after.push_back(combineReduced(builder, loc, kind, carried[after.size()], added));
+  }
+  SmallVector<Value> stored(values.take_front(written));
+  llvm::append_range(stored, values.drop_front(written + reductions.size()));
+  for (auto [stream, value] : llvm::zip_equal(writes, stored)) {
+    Value narrow = stream.storage->narrow(builder, loc, value);
+    storeElements(builder, loc, narrow, here(stream, number), mask,
+                  aligned ? alignmentOf(narrow.getType()) : 0);
+  }
+  return after;
+}
+
+} // namespace updraft

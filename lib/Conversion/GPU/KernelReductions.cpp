@@ -1,0 +1,115 @@
+//===- KernelReductions.cpp - From the lanes of a warp to results -----------------------------===//
+
+#include "../Accumulators.h"
+#include "PassKernel.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "updraft-c/gpu_kernel.h"
+
+using namespace mlir;
+
+namespace updraft {
+
+SmallVector<const KernelReduction *> PassKernel::laneReductions() const {
+  SmallVector<const KernelReduction *> result;
+  for (const KernelReduction &reduction : reductions)
+    if (reduction.hasLanes())
+      result.push_back(&reduction);
+  return result;
+}
+
+SmallVector<Value> PassKernel::identities() {
+  Type type = VectorType::get(vectorLanes, builder.getF64Type());
+  return llvm::map_to_vector(laneReductions(), [&](const KernelReduction *it) {
+    return reductionIdentity(builder, loc, it->reduction.getKind(), type);
+  });
+}
+
+// The value of the thread whose number differs in the bit of `distance`.
+Value PassKernel::exchanged(Value value, int32_t distance) {
+  Type i32 = builder.getI32Type();
+  Value bits = arith::BitcastOp::create(builder, loc, i64, value);
+  auto exchange = [&](Value half) -> Value {
+    Value low = arith::TruncIOp::create(builder, loc, i32, half);
+    auto shuffled =
+        gpu::ShuffleOp::create(builder, loc, low, constantI32(distance),
+                               constantI32(UPD_GPU_WARP_THREADS), gpu::ShuffleMode::XOR);
+    return arith::ExtUIOp::create(builder, loc, i64, shuffled.getShuffleResult());
+  };
+  Value low = exchange(bits);
+  Value high = exchange(arith::ShRUIOp::create(builder, loc, bits, constantI64(32)));
+  Value joined = arith::OrIOp::create(builder, loc, low,
+                                      arith::ShLIOp::create(builder, loc, high, constantI64(32)));
+  return arith::BitcastOp::create(builder, loc, builder.getF64Type(), joined);
+}
+
+// The total of a warp's lanes, in each of its threads. Their trees are apart up to the four lanes
+// of a thread: at each of the first two levels a thread gives half of its values away for the same
+// ones of the other thread, and goes on with one.
+Value PassKernel::totalOf(ReductionKind kind, Value lanes) {
+  SmallVector<Value> values;
+  for (int64_t i = 0; i < vectorLanes; ++i)
+    values.push_back(vector::ExtractOp::create(builder, loc, lanes, i));
+  int32_t distance = UPD_GPU_WARP_THREADS / 2;
+  SmallVector<int32_t> apart; // of the threads that have the lanes of one
+  for (; values.size() > 1; distance /= 2) {
+    Value bit = arith::AndIOp::create(builder, loc, member, constantI32(distance));
+    Value isUpper =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, bit, constantI32(0));
+    const size_t half = values.size() / 2;
+    for (size_t i = 0; i < half; ++i) {
+      Value low = values[i], high = values[i + half];
+      Value kept = arith::SelectOp::create(builder, loc, isUpper, high, low);
+      Value given = arith::SelectOp::create(builder, loc, isUpper, low, high);
+      values[i] = combineReduced(builder, loc, kind, kept, exchanged(given, distance));
+    }
+    values.truncate(half);
+    apart.push_back(distance);
+  }
+  Value total = values.front();
+  auto combineAcross = [&](int32_t threads) {
+    total = combineReduced(builder, loc, kind, total, exchanged(total, threads));
+  };
+  for (; distance >= 1; distance /= 2)
+    combineAcross(distance);
+  llvm::for_each(apart, combineAcross);
+  return total;
+}
+
+// Of a chunk: one value per reduction over a tensor or group.
+void PassKernel::storePartials(ValueRange carried, Value partials) {
+  SmallVector<Value> totals, addresses;
+  for (auto [access, lanes] : llvm::zip_equal(laneReductions(), carried))
+    if (access->isPartial()) {
+      addresses.push_back(elementPointer(builder, loc, builder.getF64Type(), partials,
+                                         static_cast<int32_t>(addresses.size())));
+      totals.push_back(totalOf(access->reduction.getKind(), lanes));
+    }
+  storeAlone(totals, addresses);
+}
+
+// Of one row or batch.
+void PassKernel::storeTotals(ValueRange carried, Value index) {
+  SmallVector<Value> totals, addresses;
+  for (auto [access, lanes] : llvm::zip_equal(laneReductions(), carried))
+    if (!access->isPartial()) {
+      addresses.push_back(addressOf(*access->stream, index));
+      totals.push_back(totalOf(access->reduction.getKind(), lanes));
+    }
+  storeAlone(totals, addresses);
+}
+
+// All threads have the values, one stores them.
+void PassKernel::storeAlone(ValueRange values, ArrayRef<Value> addresses) {
+  if (values.empty())
+    return;
+  OpBuilder::InsertionGuard guard(builder);
+  Value isFirst =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, member, constantI32(0));
+  auto branch = scf::IfOp::create(builder, loc, isFirst, /*withElseRegion=*/false);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  for (auto [value, address] : llvm::zip_equal(values, addresses))
+    storeElements(builder, loc, value, address);
+}
+
+} // namespace updraft

@@ -1,0 +1,99 @@
+//===- KernelRows.cpp - The rows of a block, and the rows or columns of a batch ---------------===//
+
+#include "../Accumulators.h"
+#include "../ValueNames.h"
+#include "PassKernel.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "updraft-c/kernel.h"
+
+using namespace mlir;
+
+namespace updraft {
+
+void PassKernel::blockOfRows(Value block, Value aligned, Value partials) {
+  Type i32 = builder.getI32Type();
+  Value blockRows = constantI64(UPD_BLOCK_ROWS);
+  Value rounded = arith::AddIOp::create(builder, loc, rows, constantI64(UPD_BLOCK_ROWS - 1));
+  Value blocksPerBatch = arith::DivUIOp::create(builder, loc, rounded, blockRows);
+  Value batch = arith::DivUIOp::create(builder, named(loc, "batch"), block, blocksPerBatch);
+  Value firstBlock = multiply(batch, blocksPerBatch);
+  Value firstRow = multiply(arith::SubIOp::create(builder, loc, block, firstBlock), blockRows);
+  Value full = arith::AddIOp::create(builder, loc, firstRow, blockRows);
+  Value rowEnd = arith::MinSIOp::create(builder, named(loc, "row_end"), full, rows);
+  Value batchStart = multiply(batch, rows);
+  Value length = arith::TruncIOp::create(builder, named(loc, "length"), i32, columns);
+  // A row is aligned where all of them are.
+  Value rest = arith::AndIOp::create(builder, loc, length, constantI32(vectorLanes - 1));
+  Value isWhole =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, rest, constantI32(0));
+  Value rowsAligned = arith::AndIOp::create(builder, loc, aligned, isWhole);
+  loadUniforms(Extent::batch, batch);
+  LoopOrigin origin;
+  origin.column = multiply(batch, columns);
+  origin.sum = multiply(block, columns);
+  resetColumnSums(origin.sum, length);
+
+  SmallVector<Value> ofTensor;
+  SmallVector<Value> none = identities();
+  for (auto [access, identity] : llvm::zip_equal(laneReductions(), none))
+    if (access->isPartial())
+      ofTensor.push_back(identity);
+  auto loop = scf::ForOp::create(builder, loc, firstRow, rowEnd, constantI64(1), ofTensor);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    loop.getInductionVar().setLoc(named(loc, "r"));
+    Value row = arith::AddIOp::create(builder, loc, batchStart, loop.getInductionVar());
+    origin.element = multiply(row, columns);
+    loadUniforms(Extent::row, row);
+    enter(origin);
+    SmallVector<Value> carried(none);
+    auto before = loop.getRegionIterArgs().begin();
+    for (auto [access, lanes] : llvm::zip_equal(laneReductions(), carried))
+      if (access->isPartial())
+        lanes = *before++;
+    SmallVector<Value> results = compute(length, rowsAligned, carried);
+    storeTotals(results, row);
+    SmallVector<Value> next;
+    for (auto [access, lanes] : llvm::zip_equal(laneReductions(), results))
+      if (access->isPartial())
+        next.push_back(lanes);
+    if (!next.empty())
+      scf::YieldOp::create(builder, loc, next);
+  }
+  SmallVector<Value> carried(none);
+  auto total = loop.getResults().begin();
+  for (auto [access, lanes] : llvm::zip_equal(laneReductions(), carried))
+    if (access->isPartial())
+      lanes = *total++;
+  storePartials(carried, partials);
+}
+
+// The reductions of such a pass are over batches.
+void PassKernel::batch(Value number) {
+  Value count = pass.getOver() == Extent::row ? rows : columns;
+  loadUniforms(Extent::batch, number);
+  LoopOrigin origin;
+  origin.element = multiply(number, count);
+  enter(origin);
+  Value length =
+      arith::TruncIOp::create(builder, named(loc, "length"), builder.getI32Type(), count);
+  storeTotals(compute(length, /*aligned=*/{}, identities()), number);
+}
+
+// Of a block: each thread those of its own columns.
+void PassKernel::resetColumnSums(Value start, Value length) {
+  for (const KernelReduction &access : reductions) {
+    if (access.hasLanes())
+      continue;
+    Type type = VectorType::get(vectorLanes, builder.getF64Type());
+    bases[access.stream->stream] = addressOf(*access.stream, start);
+    walk(length, {}, {}, [&](Value number, Value mask, ValueRange, bool) -> SmallVector<Value> {
+      Value identity = reductionIdentity(builder, loc, access.reduction.getKind(), type);
+      storeElements(builder, loc, identity, here(*access.stream, number), mask);
+      return {};
+    });
+  }
+}
+
+} // namespace updraft

@@ -1,0 +1,104 @@
+//===- PassKernel.h - Makes the kernel of one pass ----------------------------------*- C++ -*-===//
+// Threads that go through a chunk together have vectors of elements next to each other. A pass that
+// only updates elements has a block for each chunk, with vectors as wide as its accesses. Any other
+// has a warp, and four elements in a vector: the lanes of the reduction tree of docs/dialect.md are
+// then the elements of the warp's vectors, and every level of the tree above them an exchange
+// between its threads. A warp goes through rows one after the other, as the tree has them, and each
+// of its threads has the same columns in all of them.
+
+#ifndef UPDRAFT_LIB_CONVERSION_GPU_PASSKERNEL_H
+#define UPDRAFT_LIB_CONVERSION_GPU_PASSKERNEL_H
+
+#include "../KernelMemory.h"
+#include "../PassAccess.h"
+#include "GPUKernels.h"
+
+namespace updraft {
+
+/// A reduction of a pass. Those over rows, columns and batches have a stream for their results;
+/// those over columns are summed up there.
+struct KernelReduction {
+  ReductionAttr reduction;
+  std::optional<StreamAccess> stream;
+
+  bool isPartial() const { return !stream; }
+  bool hasLanes() const { return reduction.getOver() != Extent::column; }
+};
+
+class PassKernel : PassAccess {
+public:
+  PassKernel(const mlir::OpBuilder &outer, const PlanInterface &interface, PassOp pass,
+             unsigned accessBytes);
+  mlir::LogicalResult build(unsigned index);
+
+private:
+  // PassKernel.cpp: the kernel, and what it loads for a chunk.
+  mlir::LogicalResult findAllStreams();
+  void describe(mlir::gpu::GPUFuncOp kernel);
+  void chunkLoop(mlir::gpu::GPUFuncOp kernel);
+  void chunkAt(mlir::Value number, mlir::gpu::GPUFuncOp kernel);
+  llvm::SmallVector<StreamAccess *> allStreams();
+
+  // KernelElements.cpp: a sequence of elements. Numbers in it have 32 bits.
+  /// Returns this thread's lanes of the reductions with the elements from `number` on added: a
+  /// vector of them, or those of its lanes that the mask has.
+  using Vectors = llvm::function_ref<llvm::SmallVector<mlir::Value>(
+      mlir::Value number, mlir::Value mask, mlir::ValueRange carried, bool aligned)>;
+  void enter(const LoopOrigin &origin);
+  void update(mlir::Value length, mlir::Value aligned);
+  llvm::SmallVector<mlir::Value> walk(mlir::Value length, mlir::Value aligned,
+                                      mlir::ValueRange carried, Vectors body);
+  llvm::SmallVector<mlir::Value> compute(mlir::Value length, mlir::Value aligned,
+                                         mlir::ValueRange carried);
+  llvm::SmallVector<mlir::Value> vectorLoop(
+      mlir::Value lower, mlir::Value upper, unsigned perThread, mlir::ValueRange carried,
+      llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
+  llvm::SmallVector<mlir::Value> remainder(mlir::Value lower, mlir::Value upper,
+                                           mlir::ValueRange carried, Vectors body);
+  llvm::SmallVector<mlir::Value> bodyOf(mlir::ValueRange arguments, mlir::Value number,
+                                        unsigned lanes);
+  llvm::SmallVector<mlir::Value> computeAt(mlir::Value number, unsigned lanes, mlir::Value mask,
+                                           mlir::ValueRange carried, bool aligned);
+  mlir::Value loadOperand(const StreamAccess &stream, mlir::Type type, mlir::Value number,
+                          unsigned lanes, mlir::Value mask, bool aligned);
+  mlir::Value here(const StreamAccess &stream, mlir::Value number);
+
+  // KernelRows.cpp: the rows of a block, and the rows or columns of a batch.
+  void blockOfRows(mlir::Value block, mlir::Value aligned, mlir::Value partials);
+  void batch(mlir::Value number);
+  void resetColumnSums(mlir::Value start, mlir::Value length);
+
+  // KernelReductions.cpp: from the lanes of a warp to results.
+  llvm::SmallVector<mlir::Value> identities();
+  mlir::Value exchanged(mlir::Value value, int32_t distance);
+  mlir::Value totalOf(ReductionKind kind, mlir::Value lanes);
+  void storePartials(mlir::ValueRange carried, mlir::Value partials);
+  void storeTotals(mlir::ValueRange carried, mlir::Value index);
+  void storeAlone(mlir::ValueRange values, llvm::ArrayRef<mlir::Value> addresses);
+  /// Those that have lanes, in order: what a loop carries.
+  llvm::SmallVector<const KernelReduction *> laneReductions() const;
+
+  mlir::Value constantI32(int64_t value) {
+    return mlir::arith::ConstantOp::create(builder, loc,
+                                           builder.getI32IntegerAttr(static_cast<int32_t>(value)));
+  }
+  unsigned alignmentOf(mlir::Type vector) {
+    auto type = mlir::dyn_cast<mlir::VectorType>(vector);
+    unsigned bytes = elementBytes(vector) * (type ? type.getNumElements() : 1);
+    return std::min(bytes, accessBytes);
+  }
+
+  unsigned accessBytes;
+  bool byRows, byBatches;
+  bool byWarps; ///< a warp for each chunk, not a block
+  llvm::SmallVector<KernelReduction> reductions;
+  ThreadPlace place;
+  mlir::Value member;   ///< the number of this thread among those that go through a chunk together
+  unsigned members = 0; ///< how many these are
+  llvm::DenseMap<mlir::Value, mlir::Value> bases; ///< by stream: of the sequence at hand
+  mlir::Value firstElement;                       ///< of the sequence at hand, in the tensor
+};
+
+} // namespace updraft
+
+#endif // UPDRAFT_LIB_CONVERSION_GPU_PASSKERNEL_H
