@@ -144,7 +144,7 @@ Status Optimizer::checkBoundStates(size_t param) const {
   if (bound == stateCount())
     return {};
   return invalidArgument(
-      fmt::format("parameter `{}` has state `{}` but not `{}`; bind all of its states, or none",
+      fmt::format("parameter `{}` has state `{}` but not `{}`; give it all of its states, or none",
                   names[param], interface().states[bound].name, interface().states[missing].name));
 }
 

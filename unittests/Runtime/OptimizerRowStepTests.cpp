@@ -317,7 +317,7 @@ TEST(OptimizerRowStep, RefusesPartlyBoundStates) {
   ASSERT_EQ(textOf(optimizer->bindState(0, "size", size.view())), "ok");
   const std::vector<int64_t> indices = {1};
   EXPECT_EQ(stepText(*optimizer, rowGrad(0, indices, g.view())),
-            "parameter `0` has state `size` but not `last`; bind all of its states, or none");
+            "parameter `0` has state `size` but not `last`; give it all of its states, or none");
 }
 
 TEST(OptimizerRowStep, RefusesRulesThatLookAtMore) {

@@ -101,7 +101,7 @@ TEST(OptimizerState, AllBoundOrNone) {
   ASSERT_EQ(textOf(optimizer->bindState(0, "size", size.view())), "ok");
   const upd_tensor grad = g.view(), none = absentGradient();
   EXPECT_EQ(textOf(optimizer->step(&grad, 1)),
-            "parameter `0` has state `size` but not `last`; bind all of its states, or none");
+            "parameter `0` has state `size` but not `last`; give it all of its states, or none");
   EXPECT_EQ(w.data, std::vector<float>(2, 1));
   EXPECT_EQ(textOf(optimizer->step(&none, 1)), "ok");
   std::vector<uint16_t> last(2, 0x3f80);

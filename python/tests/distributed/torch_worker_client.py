@@ -239,6 +239,15 @@ def check_the_first_value_stays():
 
 
 def check_parameters_that_are_refused():
+    fails(
+        ValueError,
+        r"no parameter was made on `ps`: a parameter came with an empty name; give one to ask for "
+        r"it by",
+        distributed.hold_parameter,
+        PS,
+        "",
+        torch.zeros(2),
+    )
     distributed.hold_parameter(PS, "taken", torch.zeros(2))
     fails(
         ValueError,

@@ -27,6 +27,8 @@ static void requireSameKind(const std::string &name, const at::Tensor &held,
 }
 
 bool HeldParameters::hold(const std::string &name, const at::Tensor &value) {
+  TORCH_CHECK_VALUE(!name.empty(),
+                    "a parameter came with an empty name; give one to ask for it by");
   TORCH_CHECK_VALUE(at::isFloatingType(value.scalar_type()) ||
                         at::isComplexType(value.scalar_type()),
                     "the parameter `", name, "` has type ", value.scalar_type(),

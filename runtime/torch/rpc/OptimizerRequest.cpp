@@ -71,6 +71,8 @@ OptimizerRequest OptimizerRequest::parse(const std::string &text) {
       rule.files.emplace_back(name, text.get<std::string>());
     json.at("complex_refusal").get_to(request.complexRefusal);
     json.at("wait").get_to(request.wait);
+    TORCH_CHECK_VALUE(request.wait >= 0, "the request for an optimizer waits ", request.wait,
+                      " seconds for its parameters; give 0, for ever, or more");
     if (const Json &replaces = json.at("replaces"); !replaces.is_null())
       request.replaces = replaces.get<int64_t>();
     json.at("count_versions").get_to(request.countVersions);

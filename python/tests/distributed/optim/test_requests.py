@@ -27,3 +27,22 @@ def test_what_flags_follow_from_is_set_first():
     assert nothing == {}
     first, _, _ = choices("SGD", lr=0.5)
     assert first == {}
+
+
+"""Requests for an optimizer that no client of this package makes."""
+
+import pytest
+import torch
+from torch.distributed import rpc
+
+from updraft.distributed.optim import DistributedOptimizer, compiled_execution
+
+
+def test_a_wait_that_is_none(in_world):
+    def main():
+        compiled_execution.get_rpc_timeout = lambda: -4.0
+        DistributedOptimizer(torch.optim.SGD, [rpc.RRef(torch.nn.Parameter(torch.ones(1)))], lr=0.1)
+
+    message = r"the request for an optimizer waits -3 seconds for its parameters; give 0, for ever"
+    with pytest.raises(ValueError, match=message):
+        in_world(main)
