@@ -2,8 +2,11 @@
 
 import json
 
+import pytest
 import torch
+from torch.distributed import rpc
 
+from updraft.distributed.optim import DistributedOptimizer, compiled_execution
 from updraft.distributed.optim.hypers import HyperReaders
 from updraft.distributed.optim.kinds import maker
 from updraft.distributed.optim.request import request
@@ -29,16 +32,7 @@ def test_what_flags_follow_from_is_set_first():
     assert first == {}
 
 
-"""Requests for an optimizer that no client of this package makes."""
-
-import pytest
-import torch
-from torch.distributed import rpc
-
-from updraft.distributed.optim import DistributedOptimizer, compiled_execution
-
-
-def test_a_wait_that_is_none(in_world):
+def test_a_wait_below_zero_is_refused(in_world):
     def main():
         compiled_execution.get_rpc_timeout = lambda: -4.0
         DistributedOptimizer(torch.optim.SGD, [rpc.RRef(torch.nn.Parameter(torch.ones(1)))], lr=0.1)
