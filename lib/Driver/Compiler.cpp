@@ -395,9 +395,8 @@ static llvm::Error checkStage(const CompileRequest &request, Stage stage) {
   if (isOfGPU(stage) && !request.gpu)
     return makeError(UPD_INVALID_ARGUMENT,
                      ("the stage `" + name +
-                      "` is one of GPUs, and the "
-                      "target is a CPU; give --target=nvptx:sm_90, or another "
-                      "GPU")
+                      "` is one of GPUs, and the target is a CPU; give --target=nvptx:sm_90, or "
+                      "another GPU")
                          .str());
   if (!request.gpu)
     return llvm::Error::success();
