@@ -67,6 +67,13 @@ void buildValidateFunction(OpBuilder &builder, const PlanInterface &interface) {
   func::ReturnOp::create(builder, loc, result);
 }
 
+SmallVector<PrologueOp> prologuesOf(PlanOp plan) {
+  auto prologues = llvm::to_vector(plan.getBody().getOps<PrologueOp>());
+  if (prologues.empty())
+    prologues.push_back({});
+  return prologues;
+}
+
 void buildPrologueFunction(OpBuilder &builder, const PlanInterface &interface, PrologueOp prologue,
                            unsigned index) {
   OpBuilder::InsertionGuard guard(builder);

@@ -14,6 +14,9 @@ namespace updraft {
 void buildInitialFunction(mlir::OpBuilder &builder, const PlanInterface &interface);
 void buildValidateFunction(mlir::OpBuilder &builder, const PlanInterface &interface);
 
+/// The prologues of a plan; null, alone, if it has none.
+llvm::SmallVector<PrologueOp> prologuesOf(PlanOp plan);
+
 /// R_prologue`index`. A plan that has no prologue gets one that says that no step is skipped:
 /// `prologue` is null.
 void buildPrologueFunction(mlir::OpBuilder &builder, const PlanInterface &interface,

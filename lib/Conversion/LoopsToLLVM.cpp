@@ -2,23 +2,11 @@
 // One conversion with the patterns of all dialects that the loops use. Several passes would walk
 // and match everything once each.
 
-#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
-#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
-#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
+#include "ToLLVM.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
-#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
-#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/MathToLibm/MathToLibm.h"
-#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
-#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/Transforms/DialectConversion.h"
 #include "updraft/Conversion/Passes.h"
 
 using namespace mlir;
@@ -37,30 +25,19 @@ struct ConvertLoopsToLLVMPass : impl::ConvertLoopsToLLVMPassBase<ConvertLoopsToL
   LogicalResult initialize(MLIRContext *context) override {
     converter = std::make_shared<LLVMTypeConverter>(context);
     RewritePatternSet set(context);
-    populateSCFToControlFlowConversionPatterns(set);
-    cf::populateControlFlowToLLVMConversionPatterns(*converter, set);
-    populateFuncToLLVMConversionPatterns(*converter, set);
-    arith::populateArithToLLVMConversionPatterns(*converter, set);
-    populateMathToLLVMConversionPatterns(*converter, set, /*approximateLog1p=*/false,
-                                         /*benefit=*/2);
+    populateToLLVMPatterns(*converter, set);
     populateMathToLibmConversionPatterns(set);
     // Vectors would be taken apart, which fails in one conversion with that of what it leaves.
     llvm::erase_if(set.getNativePatterns(), [](const std::unique_ptr<RewritePattern> &pattern) {
       return pattern->getDebugName().contains("VecOpToScalarOp");
     });
-    populateVectorToLLVMConversionPatterns(*converter, set);
     patterns = FrozenRewritePatternSet(std::move(set));
     return success();
   }
 
   void runOnOperation() override {
     LLVMConversionTarget target(getContext());
-    target.addIllegalDialect<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
-                             math::MathDialect, scf::SCFDialect, vector::VectorDialect>();
-    // LLVM folds what there is to fold.
-    ConversionConfig config;
-    config.foldingMode = DialectConversionFoldingMode::Never;
-    if (failed(applyPartialConversion(getOperation(), target, patterns, config)))
+    if (failed(convertToLLVM(getOperation(), patterns, target)))
       signalPassFailure();
   }
 

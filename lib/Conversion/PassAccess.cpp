@@ -16,7 +16,8 @@ namespace updraft {
 PassAccess::PassAccess(const OpBuilder &outer, const PlanInterface &interface, PassOp pass,
                        unsigned vectorLanes)
     : builder(outer), interface(interface), pass(pass), loc(unnamed(pass.getLoc())),
-      vectorLanes(vectorLanes), i64(builder.getI64Type()) {}
+      vectorLanes(vectorLanes), i64(builder.getI64Type()), byRows(pass.runsByRows()),
+      byBatches(pass.runsByBatches()) {}
 
 FailureOr<StreamAccess> PassAccess::findStream(Value stream) {
   Type storage = cast<StreamType>(stream.getType()).getStorage();
@@ -28,14 +29,40 @@ FailureOr<StreamAccess> PassAccess::findStream(Value stream) {
                             << ", a CPU stores `f32`, `f64`, `bf16`, `f16`, `i8` and blocks";
 }
 
-LogicalResult PassAccess::findStreams(ValueRange streams, SmallVectorImpl<StreamAccess> &result) {
-  for (Value stream : streams) {
-    FailureOr<StreamAccess> access = findStream(stream);
-    if (failed(access))
+LogicalResult PassAccess::findStreams() {
+  auto findAll = [&](ValueRange streams, SmallVectorImpl<StreamAccess> &result) {
+    for (Value stream : streams) {
+      FailureOr<StreamAccess> access = findStream(stream);
+      if (failed(access))
+        return failure();
+      result.push_back(*access);
+    }
+    return success();
+  };
+  if (failed(findAll(pass.getReads(), reads)) || failed(findAll(pass.getWrites(), writes)) ||
+      failed(findAll(pass.getTemporaries(), writes)))
+    return failure();
+  for (auto [reduction, result] : llvm::zip(pass.getReductionRange(), pass.getResults())) {
+    ReductionAccess &access = reductions.emplace_back(ReductionAccess{reduction, {}});
+    if (!isa<StreamType>(result.getType()))
+      continue;
+    FailureOr<StreamAccess> stream = findStream(result);
+    if (failed(stream))
       return failure();
-    result.push_back(*access);
+    access.stream = *stream;
   }
   return success();
+}
+
+SmallVector<StreamAccess *> PassAccess::allStreams() {
+  SmallVector<StreamAccess *> all;
+  for (SmallVector<StreamAccess> *streams : {&reads, &writes})
+    for (StreamAccess &stream : *streams)
+      all.push_back(&stream);
+  for (ReductionAccess &access : reductions)
+    if (access.stream)
+      all.push_back(&*access.stream);
+  return all;
 }
 
 void PassAccess::loadScalars(Value row) {
@@ -61,7 +88,7 @@ static std::string nameOf(Value stream) {
 }
 
 // The addresses of a tensor's streams, once for those that are read and written.
-void PassAccess::loadBases(Value pointers, ArrayRef<StreamAccess *> streams) {
+void PassAccess::loadBases(Value pointers) {
   Type pointer = pointers.getType();
   auto loadAt = [&](unsigned index, const std::string &name) {
     return loadElements(
@@ -69,7 +96,7 @@ void PassAccess::loadBases(Value pointers, ArrayRef<StreamAccess *> streams) {
         elementPointer(builder, loc, pointer, pointers, static_cast<int32_t>(index)));
   };
   llvm::DenseMap<Value, std::pair<Value, Value>> bases;
-  for (StreamAccess *access : streams) {
+  for (StreamAccess *access : allStreams()) {
     auto &[base, scales] = bases[access->stream];
     if (!base)
       base = loadAt(interface.streamIndex.lookup(access->stream), nameOf(access->stream) + "_data");
@@ -84,7 +111,7 @@ void PassAccess::loadBases(Value pointers, ArrayRef<StreamAccess *> streams) {
 // What the pass uses of the `upd_site` of tensor `number`.
 void PassAccess::loadSite(Value sites, Value number) {
   bool isRandom = !pass.getBody().front().getOps<RandomOp>().empty();
-  bool isMatrix = pass.runsByRows() || pass.runsByBatches();
+  bool isMatrix = byRows || byBatches;
   if (!isRandom && !isMatrix)
     return;
   static_assert(sizeof(upd_site) % sizeof(int64_t) == 0);

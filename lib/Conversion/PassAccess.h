@@ -29,6 +29,16 @@ struct Uniform {
   mlir::Value scalar, vector;
 };
 
+/// A reduction of a pass. One over rows, columns or batches has a stream for its results; that of a
+/// column is summed up there, any other in lanes.
+struct ReductionAccess {
+  ReductionAttr reduction;
+  std::optional<StreamAccess> stream;
+
+  bool isPartial() const { return !stream; }
+  bool hasLanes() const { return reduction.getOver() != Extent::column; }
+};
+
 /// Where the loop over elements stands: what to add to its number. Null is 0.
 struct LoopOrigin {
   mlir::Value element; ///< in streams that have the extent of the pass
@@ -42,15 +52,15 @@ protected:
   PassAccess(const mlir::OpBuilder &outer, const PlanInterface &interface, PassOp pass,
              unsigned vectorLanes);
 
-  /// Reports a stream of a type that no target stores.
-  mlir::FailureOr<StreamAccess> findStream(mlir::Value stream);
-  mlir::LogicalResult findStreams(mlir::ValueRange streams,
-                                  llvm::SmallVectorImpl<StreamAccess> &result);
+  /// Finds what the pass reads, writes and reduces. Reports a stream of a type that no target
+  /// stores.
+  mlir::LogicalResult findStreams();
+  llvm::SmallVector<StreamAccess *> allStreams();
   /// The kernel's `row`.
   void loadScalars(mlir::Value row);
   /// `pointers`: the entries of the tensor at hand in the kernel's `streams`. Each address is
   /// loaded once, though a stream may be read and written.
-  void loadBases(mlir::Value pointers, llvm::ArrayRef<StreamAccess *> streams);
+  void loadBases(mlir::Value pointers);
   /// What the pass uses of entry `number` of the kernel's `sites`.
   void loadSite(mlir::Value sites, mlir::Value number);
   /// The values of one row or batch, in the streams over these.
@@ -76,11 +86,17 @@ protected:
   mlir::Location loc;
   unsigned vectorLanes; ///< elements in a vector of the compute type
   mlir::Type i64;
+  bool byRows;    ///< over blocks of rows, not over a flat sequence
+  bool byBatches; ///< over batches, and over the rows or columns of each
   llvm::SmallVector<StreamAccess> reads, writes; ///< temporaries that it makes are written last
+  llvm::SmallVector<ReductionAccess> reductions;
   llvm::SmallVector<Uniform> scalars;
   llvm::DenseMap<mlir::Value, Uniform> uniforms; ///< by stream, in the row or batch at hand
   RandomSite site;                               ///< of the tensor at hand
   mlir::Value rows, columns;                     ///< of the tensor at hand
+
+private:
+  mlir::FailureOr<StreamAccess> findStream(mlir::Value stream);
 };
 
 } // namespace updraft

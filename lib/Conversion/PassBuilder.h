@@ -12,13 +12,6 @@
 
 namespace updraft {
 
-/// A reduction of the pass. Those of a column have their lanes in the stream.
-struct ReductionAccess {
-  ReductionAttr reduction;
-  std::optional<StreamAccess> stream;   ///< over rows, columns or batches: where the results go
-  std::optional<LaneAccumulator> lanes; ///< over all but columns
-};
-
 /// What a block of a stream needs: values of the block at hand, and memory of the function.
 struct BlockAccess {
   // Reading.
@@ -42,9 +35,6 @@ public:
   mlir::LogicalResult build(unsigned index);
 
 private:
-  // PassFunction.cpp: the function, and its streams.
-  mlir::LogicalResult findAllStreams();
-  llvm::SmallVector<StreamAccess *> allStreams();
   bool canPairElements();
 
   // PassLoops.cpp: what is around a sequence of elements.
@@ -135,13 +125,12 @@ private:
                 mlir::Value mask);
 
   bool maskRemainder;             ///< by masked accesses, else one at a time
-  bool byRows;                    ///< a loop over blocks of rows, not over a flat sequence
-  bool byBatches;                 ///< one over batches, and over the rows or columns of each
   bool pairs = false;             ///< vectors hold the elements of even number, and those of odd
   unsigned elementsPerVector = 1; ///< in one iteration of the vector loop
 
   llvm::DenseMap<mlir::Value, BlockAccess> blocks; ///< by stream
-  llvm::SmallVector<ReductionAccess> reductions;
+  /// Of each reduction, but for those that have none.
+  llvm::SmallVector<std::optional<LaneAccumulator>> lanes;
   mlir::Value laneGroups; ///< that the leaf at hand, or a row, has values for
 };
 

@@ -113,9 +113,9 @@ void PassBuilder::reduceAt(ValueRange values, Value number, const LoopOrigin &or
   if (reductions.empty())
     return;
   Value lane = arith::AndIOp::create(builder, loc, number, constantI64(UPD_LANES - 1));
-  for (auto [value, access] : llvm::zip_equal(values, reductions)) {
-    if (access.lanes)
-      access.lanes->add(builder, loc, lane, value, mask);
+  for (auto [value, access, sums] : llvm::zip_equal(values, reductions, lanes)) {
+    if (sums)
+      sums->add(builder, loc, lane, value, mask);
     else
       accumulate(builder, loc, access.reduction.getKind(), value,
                  addressOf(*access.stream, add(origin.sum, number)), mask);

@@ -16,11 +16,10 @@ namespace updraft {
 
 PassBuilder::PassBuilder(const OpBuilder &outer, const PlanInterface &interface, PassOp pass,
                          LoopShape shape)
-    : PassAccess(outer, interface, pass, shape.lanes), maskRemainder(shape.maskRemainder),
-      byRows(pass.runsByRows()), byBatches(pass.runsByBatches()) {}
+    : PassAccess(outer, interface, pass, shape.lanes), maskRemainder(shape.maskRemainder) {}
 
 LogicalResult PassBuilder::build(unsigned index) {
-  if (failed(checkVectorizable(pass)) || failed(findAllStreams()))
+  if (failed(checkVectorizable(pass)) || failed(findStreams()))
     return failure();
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
   std::string name = (interface.plan.getSymName() + "_pass" + Twine(index)).str();
@@ -33,42 +32,16 @@ LogicalResult PassBuilder::build(unsigned index) {
   pairs = canPairElements();
   elementsPerVector = pairs ? 2 * vectorLanes : vectorLanes;
   auto module = function->getParentOfType<ModuleOp>();
-  for (ReductionAccess &access : reductions)
-    if (access.reduction.getOver() != Extent::column)
-      access.lanes.emplace(builder, loc, module, access.reduction.getKind());
+  for (const ReductionAccess &access : reductions) {
+    std::optional<LaneAccumulator> &sums = lanes.emplace_back();
+    if (access.hasLanes())
+      sums.emplace(builder, loc, module, access.reduction.getKind());
+  }
   makeBlockMemory();
   loadScalars(function.getArgument(0));
   tensorLoop(function.getArguments());
   func::ReturnOp::create(builder, loc);
   return success();
-}
-
-LogicalResult PassBuilder::findAllStreams() {
-  if (failed(findStreams(pass.getReads(), reads)) ||
-      failed(findStreams(pass.getWrites(), writes)) ||
-      failed(findStreams(pass.getTemporaries(), writes)))
-    return failure();
-  for (auto [reduction, result] : llvm::zip(pass.getReductionRange(), pass.getResults())) {
-    ReductionAccess &access = reductions.emplace_back(ReductionAccess{reduction, {}, {}});
-    if (!isa<StreamType>(result.getType()))
-      continue;
-    FailureOr<StreamAccess> stream = findStream(result);
-    if (failed(stream))
-      return failure();
-    access.stream = *stream;
-  }
-  return success();
-}
-
-SmallVector<StreamAccess *> PassBuilder::allStreams() {
-  SmallVector<StreamAccess *> all;
-  for (SmallVector<StreamAccess> *streams : {&reads, &writes})
-    for (StreamAccess &stream : *streams)
-      all.push_back(&stream);
-  for (ReductionAccess &access : reductions)
-    if (access.stream)
-      all.push_back(&*access.stream);
-  return all;
 }
 
 // bf16 elements are cheapest to convert two at a time, the even and the odd ones of a vector; that

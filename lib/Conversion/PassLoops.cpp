@@ -13,8 +13,6 @@ using namespace mlir;
 
 namespace updraft {
 
-static bool isPartial(const ReductionAccess &access) { return !access.stream; }
-
 // Elements [lower, upper), of a leaf, a row or any range.
 void PassBuilder::rangeLoop(Value lower, Value upper, const LoopOrigin &origin) {
   if (blocks.empty())
@@ -28,7 +26,7 @@ void PassBuilder::tensorLoop(ValueRange arguments) {
   OpBuilder::InsertionGuard guard(builder);
   Value pointers = arguments[1], ranges = arguments[2], count = arguments[3];
   SmallVector<Value> carried;
-  if (llvm::any_of(reductions, isPartial))
+  if (llvm::any_of(reductions, [](const ReductionAccess &access) { return access.isPartial(); }))
     carried.push_back(arguments[4]);
   auto loop = scf::ForOp::create(builder, loc, constantI64(0), count, constantI64(1), carried);
   builder.setInsertionPointToStart(loop.getBody());
@@ -36,8 +34,7 @@ void PassBuilder::tensorLoop(ValueRange arguments) {
   number.setLoc(named(loc, "n"));
   Value streamCount = constantI64(interface.streamCount());
   loadBases(
-      elementPointer(builder, loc, pointers.getType(), pointers, multiply(number, streamCount)),
-      allStreams());
+      elementPointer(builder, loc, pointers.getType(), pointers, multiply(number, streamCount)));
   loadSite(arguments[5], number);
 
   Value range = elementPointer(builder, loc, i64, ranges, multiply(number, constantI64(2)));
@@ -76,7 +73,7 @@ Value PassBuilder::leafLoop(Value begin, Value end, Value partials) {
 
 Value PassBuilder::blockLoop(Value begin, Value end, Value partials) {
   OpBuilder::InsertionGuard guard(builder);
-  if (llvm::any_of(reductions, [](const ReductionAccess &access) { return !!access.lanes; }))
+  if (llvm::any_of(reductions, [](const ReductionAccess &access) { return access.hasLanes(); }))
     laneGroups = liveLaneGroups(builder, loc, columns, vectorLanes);
   auto loop = scf::ForOp::create(builder, loc, begin, end, constantI64(1),
                                  partials ? ValueRange(partials) : ValueRange());
@@ -138,7 +135,7 @@ void PassBuilder::rowLoop(Value batch, Value firstRow, Value block) {
 // The sums of a block's columns, from value `start` of their streams on.
 void PassBuilder::resetColumnSums(Value start) {
   for (const ReductionAccess &access : reductions) {
-    if (access.lanes)
+    if (access.hasLanes())
       continue;
     OpBuilder::InsertionGuard guard(builder);
     auto loop = scf::ForOp::create(builder, loc, constantI64(0), columns, constantI64(1));
@@ -152,9 +149,9 @@ void PassBuilder::resetColumnSums(Value start) {
 
 // Of one row or batch.
 void PassBuilder::storeTotals(Value index) {
-  for (const ReductionAccess &access : reductions)
-    if (access.lanes && access.stream)
-      storeElements(builder, loc, access.lanes->take(builder, loc, laneGroups),
+  for (auto [access, sums] : llvm::zip_equal(reductions, lanes))
+    if (sums && access.stream)
+      storeElements(builder, loc, sums->take(builder, loc, laneGroups),
                     addressOf(*access.stream, index));
 }
 
@@ -162,9 +159,9 @@ void PassBuilder::storeTotals(Value index) {
 Value PassBuilder::storePartials(Value partials) {
   Type f64 = builder.getF64Type();
   int32_t index = 0;
-  for (const ReductionAccess &access : reductions)
-    if (isPartial(access))
-      storeElements(builder, loc, access.lanes->take(builder, loc, laneGroups),
+  for (auto [access, sums] : llvm::zip_equal(reductions, lanes))
+    if (access.isPartial())
+      storeElements(builder, loc, sums->take(builder, loc, laneGroups),
                     elementPointer(builder, loc, f64, partials, index++));
   return elementPointer(builder, loc, f64, partials, index);
 }

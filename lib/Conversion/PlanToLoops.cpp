@@ -49,11 +49,8 @@ struct ConvertPlanToLoopsPass : impl::ConvertPlanToLoopsPassBase<ConvertPlanToLo
       buildInitialFunction(builder, *interface);
       buildValidateFunction(builder, *interface);
     }
-    auto prologues = llvm::to_vector(plan.getBody().getOps<PrologueOp>());
-    for (auto [index, prologue] : llvm::enumerate(prologues))
+    for (auto [index, prologue] : llvm::enumerate(prologuesOf(plan)))
       buildPrologueFunction(builder, *interface, prologue, index);
-    if (prologues.empty())
-      buildPrologueFunction(builder, *interface, {}, 0);
     for (auto [index, pass] : llvm::enumerate(plan.getBody().getOps<PassOp>()))
       if (failed(buildPassFunction(builder, *interface, pass, index, shape)))
         return failure();

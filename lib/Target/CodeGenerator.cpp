@@ -4,15 +4,13 @@
 #include "updraft/Target/CodeGenerator.h"
 
 #include "OptimizeModule.h"
+#include "TargetMachine.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
-#include "llvm/MC/TargetRegistry.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
-#include "llvm/Target/TargetOptions.h"
 
 #include <mutex>
 #include <utility>
@@ -32,7 +30,6 @@ void initializeTargets() {
     LLVMInitializeAArch64Target();
     LLVMInitializeAArch64TargetMC();
     LLVMInitializeAArch64AsmPrinter();
-    disableLoopStrengthReduction();
   });
 }
 
@@ -75,24 +72,11 @@ CodeGenerator::~CodeGenerator() = default;
 
 llvm::Expected<std::unique_ptr<CodeGenerator>> CodeGenerator::create(const CPUTarget &target) {
   initializeTargets();
-  llvm::Triple triple(target.triple);
-  std::string error;
-  const llvm::Target *llvmTarget = llvm::TargetRegistry::lookupTarget(triple, error);
-  if (!llvmTarget)
-    return llvm::createStringError(
-        llvm::formatv("cannot make code for target `{0}`: {1}", target.name, error).str());
-  llvm::TargetOptions options;
-  // Contraction happens where a rule says `fma`, nowhere else.
-  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  std::unique_ptr<llvm::TargetMachine> machine(llvmTarget->createTargetMachine(
-      triple, target.cpu, target.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
-      llvm::CodeGenOptLevel::Default));
+  auto machine = makeTargetMachine(target.name, target.triple, target.cpu, target.features,
+                                   llvm::CodeModel::Small);
   if (!machine)
-    return llvm::createStringError(
-        llvm::formatv("cannot make code for target `{0}`: LLVM refuses the triple `{1}`",
-                      target.name, target.triple)
-            .str());
-  return std::unique_ptr<CodeGenerator>(new CodeGenerator(target, std::move(machine)));
+    return machine.takeError();
+  return std::unique_ptr<CodeGenerator>(new CodeGenerator(target, std::move(*machine)));
 }
 
 llvm::Error CodeGenerator::makeReady(std::unique_ptr<CodeGenerator> &generator,

@@ -4,7 +4,6 @@
 
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
@@ -16,14 +15,6 @@
 #include "llvm/Transforms/Utils/LoopSimplify.h"
 
 namespace updraft {
-
-// Strength reduction finds nothing in loops that have their final form, and analysing them for it
-// is an eighth of the time of a compilation. LLVM has no other switch for it.
-void disableLoopStrengthReduction() {
-  auto &options = llvm::cl::getRegisteredOptions();
-  if (auto found = options.find("disable-lsr"); found != options.end())
-    found->second->addOccurrence(/*pos=*/0, "disable-lsr", "true");
-}
 
 void optimizeModule(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::LoopAnalysisManager loops;

@@ -14,10 +14,6 @@ namespace updraft {
 /// unrolled.
 void optimizeModule(llvm::Module &module, llvm::TargetMachine &machine);
 
-/// Keeps code generators from one pass that such loops have no use for; for the whole process. Not
-/// while another thread generates code.
-void disableLoopStrengthReduction();
-
 } // namespace updraft
 
 #endif // UPDRAFT_LIB_TARGET_OPTIMIZEMODULE_H

@@ -3,6 +3,7 @@
 // rule together. Every bit of the parameters and states is the interpreter's.
 
 #include "GroupRun.h"
+#include "RuleTable.h"
 #include "TransformTable.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -27,16 +28,6 @@ std::string words(const std::string &chain) {
     if (std::isalpha(static_cast<unsigned char>(c)) || c == '_')
       name += c;
   return name;
-}
-
-/// The names of the files in rules/, without the ending, in order.
-std::vector<std::string> ruleFiles() {
-  std::vector<std::string> files;
-  for (const auto &entry : std::filesystem::directory_iterator(UPDRAFT_RULES_DIR))
-    if (entry.path().extension() == ".upd")
-      files.push_back(entry.path().stem());
-  llvm::sort(files);
-  return files;
 }
 
 /// The chain around the rule of a file.

@@ -4,20 +4,9 @@
 #include "RandomRule.h"
 #include "RuleTable.h"
 
-#include <filesystem>
-
 using namespace updraft::differential;
 
 namespace {
-
-std::vector<std::string> rules() {
-  std::vector<std::string> rules;
-  for (const auto &entry : std::filesystem::directory_iterator(UPDRAFT_RULES_DIR))
-    if (entry.path().extension() == ".upd")
-      rules.push_back(entry.path().stem());
-  llvm::sort(rules);
-  return rules;
-}
 
 class Kernels : public testing::TestWithParam<std::string> {};
 
@@ -38,7 +27,7 @@ TEST_P(Kernels, StepAsInterpreted) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Emulated, Kernels, testing::ValuesIn(rules()),
+INSTANTIATE_TEST_SUITE_P(Emulated, Kernels, testing::ValuesIn(ruleFiles()),
                          [](const testing::TestParamInfo<std::string> &info) {
                            return info.param;
                          });

@@ -7,6 +7,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <cctype>
+#include <filesystem>
 
 using namespace updraft::differential;
 
@@ -128,6 +129,15 @@ const std::vector<RuleEntry> &table() {
 const std::string rulesFolder = UPDRAFT_RULES_DIR;
 
 } // namespace
+
+std::vector<std::string> updraft::differential::ruleFiles() {
+  std::vector<std::string> files;
+  for (const auto &entry : std::filesystem::directory_iterator(UPDRAFT_RULES_DIR))
+    if (entry.path().extension() == ".upd")
+      files.push_back(entry.path().stem());
+  llvm::sort(files);
+  return files;
+}
 
 std::string RuleVariant::name() const {
   std::string text = file + "_";

@@ -29,6 +29,9 @@ std::vector<RuleVariant> allVariants();
 /// Those of one rule.
 std::vector<RuleVariant> variantsOf(const std::string &file);
 
+/// The names of the files in rules/, without the ending, in order.
+std::vector<std::string> ruleFiles();
+
 using StorageChoice = std::vector<std::pair<std::string, upd_dtype>>;
 
 /// The storage types to test a variant with: all of param, grad and state, or so many that every

@@ -23,7 +23,7 @@ void PassKernel::enter(const LoopOrigin &origin) {
     else if (stream->over() == Extent::column)
       bases[stream->stream] = addressOf(*stream, origin.column);
   }
-  for (const KernelReduction &reduction : reductions)
+  for (const ReductionAccess &reduction : reductions)
     if (!reduction.hasLanes())
       bases[reduction.stream->stream] = addressOf(*reduction.stream, origin.sum);
 }

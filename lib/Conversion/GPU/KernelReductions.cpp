@@ -10,9 +10,9 @@ using namespace mlir;
 
 namespace updraft {
 
-SmallVector<const KernelReduction *> PassKernel::laneReductions() const {
-  SmallVector<const KernelReduction *> result;
-  for (const KernelReduction &reduction : reductions)
+SmallVector<const ReductionAccess *> PassKernel::laneReductions() const {
+  SmallVector<const ReductionAccess *> result;
+  for (const ReductionAccess &reduction : reductions)
     if (reduction.hasLanes())
       result.push_back(&reduction);
   return result;
@@ -20,7 +20,7 @@ SmallVector<const KernelReduction *> PassKernel::laneReductions() const {
 
 SmallVector<Value> PassKernel::identities() {
   Type type = VectorType::get(vectorLanes, builder.getF64Type());
-  return llvm::map_to_vector(laneReductions(), [&](const KernelReduction *it) {
+  return llvm::map_to_vector(laneReductions(), [&](const ReductionAccess *it) {
     return reductionIdentity(builder, loc, it->reduction.getKind(), type);
   });
 }

@@ -83,7 +83,7 @@ void PassKernel::batch(Value number) {
 
 // Of a block: each thread those of its own columns.
 void PassKernel::resetColumnSums(Value start, Value length) {
-  for (const KernelReduction &access : reductions) {
+  for (const ReductionAccess &access : reductions) {
     if (access.hasLanes())
       continue;
     Type type = VectorType::get(vectorLanes, builder.getF64Type());

@@ -46,8 +46,7 @@ static unsigned vectorLanesOf(PassOp pass, unsigned accessBytes) {
 PassKernel::PassKernel(const OpBuilder &outer, const PlanInterface &interface, PassOp pass,
                        unsigned accessBytes)
     : PassAccess(outer, interface, pass, vectorLanesOf(pass, accessBytes)),
-      accessBytes(accessBytes), byRows(pass.runsByRows()), byBatches(pass.runsByBatches()),
-      byWarps(isByWarps(pass)) {}
+      accessBytes(accessBytes), byWarps(isByWarps(pass)) {}
 
 const char *whyNotOnGPU(PassOp pass) {
   for (ValueRange streams : {ValueRange(pass.getReads()), ValueRange(pass.getWrites())})
@@ -66,7 +65,7 @@ static void allowRegisters(gpu::GPUFuncOp kernel) {
 LogicalResult PassKernel::build(unsigned index) {
   if (const char *reason = whyNotOnGPU(pass))
     return pass.emitOpError(reason);
-  if (failed(checkVectorizable(pass)) || failed(findAllStreams()))
+  if (failed(checkVectorizable(pass)) || failed(findStreams()))
     return failure();
   Type pointer = globalPointer(builder.getContext());
   auto kernel = startKernel(builder, interface, "_pass" + Twine(index),
@@ -82,34 +81,6 @@ LogicalResult PassKernel::build(unsigned index) {
   chunkLoop(kernel);
   gpu::ReturnOp::create(builder, loc);
   return success();
-}
-
-LogicalResult PassKernel::findAllStreams() {
-  if (failed(findStreams(pass.getReads(), reads)) ||
-      failed(findStreams(pass.getWrites(), writes)) ||
-      failed(findStreams(pass.getTemporaries(), writes)))
-    return failure();
-  for (auto [reduction, result] : llvm::zip(pass.getReductionRange(), pass.getResults())) {
-    KernelReduction &access = reductions.emplace_back(KernelReduction{reduction, {}});
-    if (!isa<StreamType>(result.getType()))
-      continue;
-    FailureOr<StreamAccess> stream = findStream(result);
-    if (failed(stream))
-      return failure();
-    access.stream = *stream;
-  }
-  return success();
-}
-
-SmallVector<StreamAccess *> PassKernel::allStreams() {
-  SmallVector<StreamAccess *> all;
-  for (SmallVector<StreamAccess> *streams : {&reads, &writes})
-    for (StreamAccess &stream : *streams)
-      all.push_back(&stream);
-  for (KernelReduction &reduction : reductions)
-    if (reduction.stream)
-      all.push_back(&*reduction.stream);
-  return all;
 }
 
 void PassKernel::describe(gpu::GPUFuncOp kernel) {
@@ -129,7 +100,7 @@ void PassKernel::describe(gpu::GPUFuncOp kernel) {
                                                           elementBytes(interface.compute)));
   kernel->setAttr(partialCountAttr,
                   builder.getI64IntegerAttr(llvm::count_if(
-                      reductions, [](const KernelReduction &it) { return it.isPartial(); })));
+                      reductions, [](const ReductionAccess &it) { return it.isPartial(); })));
   kernel->setAttr(loopAttr, builder.getI64IntegerAttr(byRows      ? UPD_GPU_MATRIX
                                                       : byBatches ? UPD_GPU_BATCH
                                                                   : UPD_GPU_FLAT));
@@ -138,7 +109,7 @@ void PassKernel::describe(gpu::GPUFuncOp kernel) {
 // A block or a warp takes every so many chunks.
 void PassKernel::chunkLoop(gpu::GPUFuncOp kernel) {
   OpBuilder::InsertionGuard guard(builder);
-  place = ThreadPlace::of(builder, loc);
+  ThreadPlace place = ThreadPlace::of(builder, loc);
   member =
       arith::TruncIOp::create(builder, named(loc, "member"), builder.getI32Type(), place.thread);
   members = UPD_GPU_THREADS;
@@ -185,8 +156,7 @@ void PassKernel::chunkAt(Value number, gpu::GPUFuncOp kernel) {
   loadScalars(row);
   Value streams = kernel.getArgument(2);
   loadBases(elementPointer(builder, loc, streams.getType(), streams,
-                           multiply(tensor, constantI64(interface.streamCount()))),
-            allStreams());
+                           multiply(tensor, constantI64(interface.streamCount()))));
   loadSite(kernel.getArgument(5), tensor);
   Value aligned =
       arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, flag, constantI32(0));

@@ -15,16 +15,6 @@
 
 namespace updraft {
 
-/// A reduction of a pass. Those over rows, columns and batches have a stream for their results;
-/// those over columns are summed up there.
-struct KernelReduction {
-  ReductionAttr reduction;
-  std::optional<StreamAccess> stream;
-
-  bool isPartial() const { return !stream; }
-  bool hasLanes() const { return reduction.getOver() != Extent::column; }
-};
-
 class PassKernel : PassAccess {
 public:
   PassKernel(const mlir::OpBuilder &outer, const PlanInterface &interface, PassOp pass,
@@ -33,11 +23,9 @@ public:
 
 private:
   // PassKernel.cpp: the kernel, and what it loads for a chunk.
-  mlir::LogicalResult findAllStreams();
   void describe(mlir::gpu::GPUFuncOp kernel);
   void chunkLoop(mlir::gpu::GPUFuncOp kernel);
   void chunkAt(mlir::Value number, mlir::gpu::GPUFuncOp kernel);
-  llvm::SmallVector<StreamAccess *> allStreams();
 
   // KernelElements.cpp: a sequence of elements. Numbers in it have 32 bits.
   /// Returns this thread's lanes of the reductions with the elements from `number` on added: a
@@ -68,7 +56,7 @@ private:
   void batch(mlir::Value number);
   void resetColumnSums(mlir::Value start, mlir::Value length);
 
-  // KernelReductions.cpp: from the lanes of a warp to results.
+  // ReductionAccesss.cpp: from the lanes of a warp to results.
   llvm::SmallVector<mlir::Value> identities();
   mlir::Value exchanged(mlir::Value value, int32_t distance);
   mlir::Value totalOf(ReductionKind kind, mlir::Value lanes);
@@ -76,7 +64,7 @@ private:
   void storeTotals(mlir::ValueRange carried, mlir::Value index);
   void storeAlone(mlir::ValueRange values, llvm::ArrayRef<mlir::Value> addresses);
   /// Those that have lanes, in order: what a loop carries.
-  llvm::SmallVector<const KernelReduction *> laneReductions() const;
+  llvm::SmallVector<const ReductionAccess *> laneReductions() const;
 
   mlir::Value constantI32(int64_t value) {
     return mlir::arith::ConstantOp::create(builder, loc,
@@ -89,10 +77,7 @@ private:
   }
 
   unsigned accessBytes;
-  bool byRows, byBatches;
-  bool byWarps; ///< a warp for each chunk, not a block
-  llvm::SmallVector<KernelReduction> reductions;
-  ThreadPlace place;
+  bool byWarps;         ///< a warp for each chunk, not a block
   mlir::Value member;   ///< the number of this thread among those that go through a chunk together
   unsigned members = 0; ///< how many these are
   llvm::DenseMap<mlir::Value, mlir::Value> bases; ///< by stream: of the sequence at hand

@@ -51,11 +51,8 @@ struct ConvertPlanToGPUPass : impl::ConvertPlanToGPUPassBase<ConvertPlanToGPUPas
       buildValidateFunction(host, *interface);
     }
     OpBuilder builder = OpBuilder::atBlockEnd(kernels.getBody());
-    auto prologues = llvm::to_vector(plan.getBody().getOps<PrologueOp>());
-    for (auto [index, prologue] : llvm::enumerate(prologues))
+    for (auto [index, prologue] : llvm::enumerate(prologuesOf(plan)))
       buildPrologueKernel(builder, *interface, prologue, index);
-    if (prologues.empty())
-      buildPrologueKernel(builder, *interface, {}, 0);
     for (auto [index, pass] : llvm::enumerate(plan.getBody().getOps<PassOp>()))
       if (failed(buildPassKernel(builder, *interface, pass, index, accessBits / 8)))
         return failure();
