@@ -6,6 +6,7 @@ from torch.distributed import autograd as dist_autograd
 from torch.distributed import rpc
 
 from updraft import distributed
+from updraft.distributed.optim import DistributedOptimizer, collect_parameters
 
 
 def test_a_reference_that_nobody_else_has(in_world):
@@ -19,6 +20,26 @@ def test_a_reference_that_nobody_else_has(in_world):
     output, gradient = in_world(main)
     assert output.equal(torch.ones(2))
     assert gradient.equal(torch.ones(2, 2))
+
+
+def test_a_reference_in_a_world_after_another(place):
+    def main():
+        weight = torch.nn.Parameter(torch.eye(2))
+        assert collect_parameters([rpc.RRef(weight)])[0].equal(weight)
+        optimizer = DistributedOptimizer(torch.optim.SGD, [rpc.RRef(weight)], lr=0.5)
+        assert [remote.owner().name for remote in optimizer.remote_optimizers] == [here()]
+        with dist_autograd.context() as context:
+            output = distributed.call(here(), "linear", torch.ones(2), rpc.RRef(weight))
+            dist_autograd.backward(context, [output.sum()])
+            optimizer.step(context)
+        return weight.detach()
+
+    def here():
+        return rpc.get_worker_info().name
+
+    for name in "first", "second":
+        weight = distributed.auto_init_rpc(worker_name_format=lambda name=name, **_: name)(main)()
+        assert weight.equal(torch.eye(2) - 0.5)
 
 
 def test_a_reference_to_something_else(in_world):

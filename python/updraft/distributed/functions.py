@@ -38,7 +38,7 @@ class _Arguments:
     def _reference(self, place: str, value: Any) -> Any:
         from .optim import operators
 
-        owner = value.owner().name
+        owner = value.owner_name()
         if owner != self.worker:
             raise ValueError(
                 f"{place} refers to a tensor of `{owner}`, and the function is called on "

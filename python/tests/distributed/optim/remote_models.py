@@ -1,6 +1,8 @@
 """What workers are asked to do in tests."""
 
+import contextlib
 import ctypes
+import os
 import threading
 import traceback
 
@@ -25,6 +27,17 @@ def parameters(worker, *shapes, **options):
     for rref in rrefs:
         rref.to_here()
     return rrefs
+
+
+@contextlib.contextmanager
+def ending(worker):
+    """Within it the process of a worker, a child of this one, ends, and it returns after that.
+
+    Others see its connections close before it has ended; see `World.alive`.
+    """
+    process = rpc.rpc_sync(worker, os.getpid)
+    yield
+    os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
 
 
 def loss(rrefs, factor):

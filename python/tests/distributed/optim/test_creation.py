@@ -13,7 +13,7 @@ import pytest
 import torch
 import torch.distributed.rpc as rpc
 from clients import on_client
-from remote_models import parameters
+from remote_models import ending, parameters
 
 from updraft import _updraft
 from updraft.distributed.optim import DistributedOptimizer, Options, eager_optimizer
@@ -141,7 +141,8 @@ def test_a_class_in_python_that_fails_on_one_worker_stays_on_none():
 
 @on_client
 def test_a_worker_that_dies_in_a_constructor_is_named_and_the_others_keep_nothing():
-    made_on_none("no optimizer was made on `worker1`: ", dies=True)
+    with ending("worker1"):
+        made_on_none("no optimizer was made on `worker1`: ", dies=True)
 
 
 def files_of_the_cache():

@@ -12,6 +12,7 @@ import torch.distributed.rpc as rpc
 from clients import on_client
 from remote_models import (
     backward,
+    ending,
     give_up_locks,
     gradients,
     hold_locks,
@@ -67,7 +68,7 @@ def test_a_worker_that_is_gone_is_named_and_the_others_step():
     with dist_autograd.context() as context:
         backward(context, rrefs)
         held = gradients(context, rrefs)[1]
-        with pytest.raises(RuntimeError):
+        with ending("worker1"), pytest.raises(RuntimeError):
             rpc.rpc_sync("worker1", end)
         with pytest.raises(RuntimeError) as caught:
             optimizer.step(context)
@@ -153,7 +154,7 @@ def test_a_client_that_dies_within_contexts_leaves_others_exact():
     with dist_autograd.context() as begun_before:
         backward(begun_before, [rref], of=ones)
         # Another client of the same worker, which hosts nothing that a third needs.
-        with pytest.raises(RuntimeError):
+        with ending("worker2"), pytest.raises(RuntimeError):
             rpc.rpc_sync("worker2", die_within_contexts, args=(rref,))
         optimizer.step(begun_before)
     for _ in range(5):

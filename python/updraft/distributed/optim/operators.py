@@ -59,6 +59,14 @@ def references(rrefs: "Iterable[PyRRef[Any]]") -> tuple[list[int], list[int]]:
     return [created_on for created_on, _ in pairs], [local_id for _, local_id in pairs]
 
 
+def owner(rref: "PyRRef[Any]") -> WorkerInfo:
+    """Returns the worker that a reference's value is on.
+
+    As `rref.owner()`, which goes by the names of the process's first world for ever.
+    """
+    return rpc.get_worker_info(rref.owner_name())
+
+
 def is_here(worker: WorkerInfo) -> bool:
     """Whether a worker is this one, to which references may have no number."""
     return bool(worker.name == rpc.get_worker_info().name)

@@ -83,7 +83,7 @@ def collect_parameters(rrefs: "Iterable[PyRRef[Any]]") -> list[torch.Tensor]:
     by_worker: dict[str, list[int]] = {}
     for number, rref in enumerate(rrefs):
         by_worker.setdefault(rref.owner_name(), []).append(number)
-    workers = {name: rrefs[numbers[0]].owner() for name, numbers in by_worker.items()}
+    workers = {name: rpc.get_worker_info(name) for name in by_worker}
     answers = gathered(
         {
             name: begun(

@@ -107,7 +107,7 @@ def made_remotes(
     index = 0
     for place, group in enumerate(groups):
         for rref in group["params"]:
-            worker = rref.owner()
+            worker = operators.owner(rref)
             remote = by_name.setdefault(worker.name, RemoteOptimizer(worker, timeout))
             remote.members.append((place, index))
             remote.rrefs.append(rref)
