@@ -70,6 +70,9 @@ typedef struct upd_compile_options {
   const char *numerics;          /* null: "ieee"; or "torch", "fast" (docs/numerics.md) */
   const char *cache_dir;         /* null: the default; "": no cache on disk */
   const upd_source_map *origins; /* null: the source was written as it is */
+  /* Those that the rule is needed for. Where it has a variant for matrices and another one for
+   * vectors, only one is compiled, which takes less time, and its states are the rule's. */
+  upd_tensors tensors;
 } upd_compile_options;
 
 /* Compiles a rule of `source`, for this machine's CPU. `filename` names it in messages, and imports

@@ -57,6 +57,13 @@ typedef enum upd_dtype {
   UPD_I8 = 8               /* corrections only: no request */
 } upd_dtype;
 
+/* Tensors by their number of dimensions, which decides what a rule that mentions `matrix` does. */
+typedef enum upd_tensors {
+  UPD_ALL_TENSORS = 0,
+  UPD_VECTORS = 1, /* of less than two dimensions */
+  UPD_MATRICES = 2 /* of two or more */
+} upd_tensors;
+
 /* Elements that share a scale; the last block of a tensor or row may be shorter. */
 enum { UPD_QUANT_BLOCK = 256 };
 

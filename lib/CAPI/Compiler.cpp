@@ -63,6 +63,11 @@ llvm::Error readOptions(const upd_compile_options &options, CompileRequest &requ
   }
   if (options.numerics)
     request.rule.numerics = options.numerics;
+  const int tensors = runtime::numberOf(options.tensors);
+  if (tensors < UPD_ALL_TENSORS || tensors > UPD_MATRICES)
+    return makeError(UPD_INVALID_ARGUMENT, "unknown tensors " + std::to_string(tensors) +
+                                               "; the values are those of upd_tensors");
+  request.rule.tensors = options.tensors;
   if (options.origins) {
     auto origins = capi::readOrigins(*options.origins, request.source.size());
     if (!origins)

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "updraft/Conversion/Passes.h"
+#include "updraft/Conversion/StateList.h"
 
 using namespace mlir;
 
@@ -44,8 +45,7 @@ struct ConvertPlanToLoopsPass : impl::ConvertPlanToLoopsPassBase<ConvertPlanToLo
       shape.maskRemainder = false;
 
     OpBuilder builder(plan);
-    // A plan for matrices accompanies one for vectors, which has these.
-    if (!plan.getMatrix()) {
+    if (hasRuleFunctions(plan)) {
       buildInitialFunction(builder, *interface);
       buildValidateFunction(builder, *interface);
     }

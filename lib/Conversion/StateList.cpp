@@ -61,4 +61,9 @@ PlanOp matrixPlanOf(PlanOp plan) {
   return {};
 }
 
+bool hasRuleFunctions(PlanOp plan) {
+  return !plan.getMatrix() ||
+         llvm::hasSingleElement(plan->getParentOfType<ModuleOp>().getOps<PlanOp>());
+}
+
 } // namespace updraft

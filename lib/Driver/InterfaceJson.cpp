@@ -163,6 +163,13 @@ private:
   unsigned scales = 0; // streams of them, between the states and the temporaries
 };
 
+/// What the first plan is for.
+StringRef tensorsOf(PlanOp plan, PlanOp matrix, const ImportedRule &imported) {
+  if (plan.getMatrix())
+    return "matrix";
+  return matrix || imported.tensors == UPD_VECTORS ? "vector" : "any";
+}
+
 } // namespace
 
 std::string updraft::interfaceJson(PlanOp plan, llvm::StringRef numerics,
@@ -185,7 +192,7 @@ std::string updraft::interfaceJson(PlanOp plan, llvm::StringRef numerics,
   json["messages"] = messagesOf(plan);
   if (ordered_json derived = derivedJson(imported, json["messages"]); !derived.empty())
     json["derived"] = std::move(derived);
-  json["plans"] = ordered_json::array({PlanJson(plan).make(matrix ? "vector" : "any")});
+  json["plans"] = ordered_json::array({PlanJson(plan).make(tensorsOf(plan, matrix, imported))});
   if (matrix)
     json["plans"].push_back(PlanJson(matrix).make("matrix"));
   return json.dump(-1, ' ', /*ensure_ascii=*/false, ordered_json::error_handler_t::replace);

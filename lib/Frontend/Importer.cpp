@@ -4,6 +4,7 @@
 
 #include "Requirements.h"
 #include "StageImporter.h"
+#include "Usage.h"
 
 #include "Updraft/IR/UpdraftOps.h"
 #include "Updraft/Transforms/Stages.h"
@@ -167,7 +168,28 @@ bool reduceAlike(mlir::ModuleOp module) {
   return kinds.size() < 2 || kinds[0] == kinds[1];
 }
 
+/// Drops the rule that is for none of the tensors. Returns those that are left.
+upd_tensors keepOnly(mlir::ModuleOp module, upd_tensors tensors) {
+  auto rules = llvm::to_vector(module.getOps<RuleOp>());
+  if (rules.size() < 2 || tensors == UPD_ALL_TENSORS)
+    return UPD_ALL_TENSORS;
+  auto [ofVectors, ofMatrices] = std::pair(rules[0], rules[1]);
+  if (tensors == UPD_VECTORS) {
+    ofMatrices.erase();
+  } else {
+    ofMatrices.setSymName(ofVectors.getSymName());
+    ofVectors.erase();
+  }
+  return tensors;
+}
+
 } // namespace
+
+bool updraft::mayHaveMatrixRule(const Program &program) {
+  return llvm::any_of(program.parsed, [](const auto &file) {
+    return llvm::any_of(file->rules, [](const auto &rule) { return mentionsMatrix(rule); });
+  });
+}
 
 std::optional<ImportedRule> updraft::importRule(mlir::MLIRContext &context, const Program &program,
                                                 const RuleRequest &request,
@@ -180,8 +202,10 @@ std::optional<ImportedRule> updraft::importRule(mlir::MLIRContext &context, cons
   if (!resolved)
     return std::nullopt;
   size_t before = diagnostics.diagnostics().size();
-  ImportedRule imported{
-      mlir::ModuleOp::create(builder, constants.location(resolved->rule->name)), {}, {}};
+  ImportedRule imported{mlir::ModuleOp::create(builder, constants.location(resolved->rule->name)),
+                        {},
+                        {},
+                        UPD_ALL_TENSORS};
   for (bool isMatrix : {false, true})
     if (!isMatrix || resolved->hasMatrixRule)
       imported.derived = RuleImporter(context, *resolved, request.numerics, isMatrix, diagnostics)
@@ -191,6 +215,7 @@ std::optional<ImportedRule> updraft::importRule(mlir::MLIRContext &context, cons
                        resolved->rule->name.text);
   if (diagnostics.diagnostics().size() != before)
     return std::nullopt;
+  imported.tensors = keepOnly(*imported.module, request.tensors);
   for (const ResolvedStage &stage : resolved->stages)
     for (const ResolvedParameter &parameter : stage.parameters)
       if (parameter.declaration->isStatic)

@@ -17,9 +17,11 @@ CompileOptions::CompileOptions(std::optional<std::string> rule,
                                std::vector<std::pair<std::string, std::string>> settings,
                                std::vector<std::pair<std::string, int>> storage,
                                std::optional<std::string> numerics,
-                               std::optional<std::string> cacheDir, std::optional<Origins> origins)
+                               std::optional<std::string> cacheDir, upd_tensors tensors,
+                               std::optional<Origins> origins)
     : rule(std::move(rule)), settings(std::move(settings)), storage(std::move(storage)),
-      numerics(std::move(numerics)), cacheDir(std::move(cacheDir)), origins(std::move(origins)) {}
+      numerics(std::move(numerics)), cacheDir(std::move(cacheDir)), tensors(tensors),
+      origins(std::move(origins)) {}
 
 const upd_compile_options &CompileOptions::get() {
   settingPointers.clear();
@@ -37,6 +39,7 @@ const upd_compile_options &CompileOptions::get() {
   options.storage_count = storagePointers.size();
   options.numerics = numerics ? numerics->c_str() : nullptr;
   options.cache_dir = cacheDir ? cacheDir->c_str() : nullptr;
+  options.tensors = tensors;
   options.origins = origins ? &map : nullptr;
   if (!origins)
     return options;
@@ -133,7 +136,7 @@ void updraft::python::bindRule(nb::module_ &module) {
           [](Rule *self, nb::bytes source, std::string filename, std::optional<std::string> rule,
              std::vector<std::pair<std::string, std::string>> settings,
              std::vector<std::pair<std::string, int>> storage, std::optional<std::string> numerics,
-             std::optional<std::string> cacheDir,
+             std::optional<std::string> cacheDir, int tensors,
              std::vector<std::pair<nb::bytes, nb::bytes>> files, std::vector<Origins::Span> spans) {
             std::optional<Origins> origins;
             if (!spans.empty())
@@ -141,14 +144,15 @@ void updraft::python::bindRule(nb::module_ &module) {
             for (const auto &[path, text] : files)
               if (origins)
                 origins->files.emplace_back(bytesOf(path), bytesOf(text));
-            new (self)
-                Rule(bytesOf(source), std::move(filename),
-                     CompileOptions(std::move(rule), std::move(settings), std::move(storage),
-                                    std::move(numerics), std::move(cacheDir), std::move(origins)));
+            new (self) Rule(bytesOf(source), std::move(filename),
+                            CompileOptions(std::move(rule), std::move(settings), std::move(storage),
+                                           std::move(numerics), std::move(cacheDir),
+                                           static_cast<upd_tensors>(tensors), std::move(origins)));
           },
           nb::arg("source"), nb::arg("filename"), nb::arg("rule").none(), nb::arg("settings"),
           nb::arg("storage"), nb::arg("numerics").none(), nb::arg("cache_dir").none(),
-          nb::arg("origin_files") = nb::list(), nb::arg("origin_spans") = nb::list())
+          nb::arg("tensors"), nb::arg("origin_files") = nb::list(),
+          nb::arg("origin_spans") = nb::list())
       .def_prop_ro("name", [](const Rule &rule) { return upd_rule_name(rule.get()); })
       .def_prop_ro("origin", &Rule::origin)
       .def_prop_ro("interface", [](const Rule &rule) { return upd_rule_interface(rule.get()); })

@@ -32,7 +32,7 @@ public:
                  std::vector<std::pair<std::string, std::string>> settings,
                  std::vector<std::pair<std::string, int>> storage,
                  std::optional<std::string> numerics, std::optional<std::string> cacheDir,
-                 std::optional<Origins> origins);
+                 upd_tensors tensors, std::optional<Origins> origins);
 
   /// Valid until the next call or move.
   const upd_compile_options &get();
@@ -43,6 +43,7 @@ private:
   std::vector<std::pair<std::string, int>> storage;
   std::optional<std::string> numerics;
   std::optional<std::string> cacheDir;
+  upd_tensors tensors;
   std::optional<Origins> origins;
 
   std::vector<upd_setting> settingPointers;

@@ -213,3 +213,68 @@ def test_dumps_the_rule_after_every_pass(tmp_path, monkeypatch):
     assert names[0] == "01-import.mlir"
     assert names[-1].endswith("-code.s")
     assert '"lr" = 7.5' in (folder / "01-import.mlir").read_text()
+
+
+FACTORED = """
+rule Factored(lr = 0.1) {
+  state rows over row = 0 when matrix
+  state seen          = 1 when !matrix
+  update(param, grad) {
+    let row = if matrix then row_sum(grad) + rows else 0
+    let sum = if matrix then 0 else grad + seen
+    next rows = row when matrix
+    next seen = sum when !matrix
+    next param = param - lr * (if matrix then row else sum)
+  }
+}
+"""
+
+
+def test_only_for_the_tensors_that_there_are():
+    matrix, vector = numpy.ones((2, 3)), numpy.ones(3)
+    stepped = []
+    for of_matrices, of_vectors in (("all", "all"), ("matrices", "vectors")):
+        for array, tensors in (matrix.copy(), of_matrices), (vector.copy(), of_vectors):
+            storage = {"param": "f64", "grad": "f64"}
+            rule = updraft.compile(FACTORED, storage=storage, tensors=tensors)
+            optimizer = updraft.Optimizer(rule, [array])
+            for _ in range(2):
+                optimizer.step([numpy.ones_like(array)])
+            stepped.append((list(rule.states), array.tolist()))
+    both = ["seen", "rows"]
+    assert [states for states, _ in stepped] == [both, both, ["rows"], ["seen"]]
+    assert stepped[0][1] == stepped[2][1] and stepped[1][1] == stepped[3][1]
+    assert stepped[0][1][0][0] == pytest.approx(1 - 0.1 * 3 - 0.1 * 6)
+
+
+def test_tensors_that_a_rule_is_not_for():
+    for tensors, array, text in (
+        (
+            "matrices",
+            numpy.ones(3, "f4"),
+            "has 1 dimension, but rule `Factored` is for tensors of two or more",
+        ),
+        (
+            "vectors",
+            numpy.ones((3, 3), "f4"),
+            "has 2 dimensions, but rule `Factored` is for tensors of less than two",
+        ),
+    ):
+        rule = updraft.compile(FACTORED, tensors=tensors)
+        with pytest.raises(updraft.InvalidArgumentError, match=text):
+            updraft.Optimizer(rule, [array])
+    message = r"^`tensors` is 'all of them'; give 'all', 'vectors', 'matrices'$"
+    with pytest.raises(updraft.InvalidArgumentError, match=message):
+        updraft.compile(FACTORED, tensors="all of them")
+
+
+def test_the_cache_tells_tensors_apart_where_that_matters(tmp_path):
+    def origins(text):
+        return [
+            updraft.compile(text, cache_dir=tmp_path, tensors=tensors).origin
+            for tensors in ("all", "vectors", "matrices", "matrices")
+        ]
+
+    comment = f"// {tmp_path}\n"
+    assert origins(comment + FACTORED) == ["compiled", "compiled", "compiled", "memory"]
+    assert origins(comment + SGD) == ["compiled", "memory", "memory", "memory"]

@@ -29,6 +29,7 @@ class Rule:
         storage: list[tuple[str, int]],
         numerics: str | None,
         cache_dir: str | None,
+        tensors: int,
         origin_files: list[tuple[bytes, bytes]] = ...,
         origin_spans: list[tuple[int, int, int, int, int, bool]] = ...,
     ) -> None: ...

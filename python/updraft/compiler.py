@@ -173,6 +173,8 @@ def _static_value(text: str) -> Any:
         return text
 
 
+# Those of upd_tensors.
+_TENSORS = {"all": 0, "vectors": 1, "matrices": 2}
 Origins = tuple[list[tuple[bytes, bytes]], list[tuple[int, int, int, int, int, bool]]]
 
 
@@ -185,6 +187,7 @@ def compile_source(
     storage: Mapping[str, Any] | None,
     numerics: str,
     cache_dir: str | os.PathLike[str] | None,
+    tensors: str,
     origins: Origins = ([], []),
 ) -> Rule:
     """Compiles a text; `origins` are the files and spans that it was made from."""
@@ -194,9 +197,21 @@ def compile_source(
     settings = [(name, setting_literal(name, value)) for name, value in _items("set", set)]
     types = [(name, dtypes.number(dtype)) for name, dtype in _items("storage", storage)]
     cache = None if cache_dir is None else path_text(cache_dir)
+    if tensors not in _TENSORS:
+        raise InvalidArgumentError(
+            f"`tensors` is {tensors!r}; give " + ", ".join(repr(known) for known in _TENSORS)
+        )
     return Rule(
         _updraft.Rule(
-            source, path_text(filename), rule, settings, types, numerics, cache, *origins
+            source,
+            path_text(filename),
+            rule,
+            settings,
+            types,
+            numerics,
+            cache,
+            _TENSORS[tensors],
+            *origins,
         ),
         source,
     )
@@ -211,6 +226,7 @@ def compile(
     storage: Mapping[str, Any] | None = None,
     numerics: str = "ieee",
     cache_dir: str | os.PathLike[str] | None = None,
+    tensors: str = "all",
 ) -> Rule:
     """Compiles a rule for this machine's CPU, or takes it from the cache.
 
@@ -227,6 +243,9 @@ def compile(
             `torch.optim` on the CPU, "fast" has fewer operations within stated errors.
         cache_dir: where compiled code is kept between processes; "" keeps none; None is the
             default place.
+        tensors: those that it is needed for: "all", "vectors" with less than two dimensions, or
+            "matrices" with two or more. A rule with a variant for each then has only that one, and
+            its states, which takes less time to compile.
 
     Raises:
         CompileError: the text is in error, and the message shows where; or it has no such rule.
@@ -244,7 +263,9 @@ def compile(
                 raise InvalidArgumentError(
                     f"`rule` is for text; give `{source.name}`, or `updraft.chain(…)`, by itself"
                 )
-            return source.compile(set=set, storage=storage, numerics=numerics, cache_dir=cache_dir)
+            return source.compile(
+                set=set, storage=storage, numerics=numerics, cache_dir=cache_dir, tensors=tensors
+            )
         raise TypeError(
             f"the source is {type(source)}; give the text of a rule, or a path to `compile_file`"
         )
@@ -258,6 +279,7 @@ def compile(
         storage=storage,
         numerics=numerics,
         cache_dir=cache_dir,
+        tensors=tensors,
     )
 
 
@@ -278,6 +300,7 @@ def compile_file(
     storage: Mapping[str, Any] | None = None,
     numerics: str = "ieee",
     cache_dir: str | os.PathLike[str] | None = None,
+    tensors: str = "all",
 ) -> Rule:
     """Compiles a rule of a file; see `compile`.
 
@@ -294,6 +317,7 @@ def compile_file(
         storage=storage,
         numerics=numerics,
         cache_dir=cache_dir,
+        tensors=tensors,
     )
 
 

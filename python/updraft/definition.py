@@ -93,6 +93,7 @@ class RuleDefinition(abc.ABC):
         storage: Mapping[str, Any] | None = None,
         numerics: str = "ieee",
         cache_dir: str | os.PathLike[str] | None = None,
+        tensors: str = "all",
     ) -> Rule:
         """Compiles the rule for this machine's CPU, or takes it from the cache.
 
@@ -107,6 +108,7 @@ class RuleDefinition(abc.ABC):
             storage=storage,
             numerics=numerics,
             cache_dir=cache_dir,
+            tensors=tensors,
             origins=source.origins(),
         )
 

@@ -36,8 +36,8 @@ updraft.plan @R compute f32 matrix {
 }
 
 // A plan for matrices accompanies one for vectors, which has the functions of both.
-// CHECK-NOT: @R_initial
-// CHECK-NOT: @R_validate
+// CHECK-LABEL: func.func @R_initial(
+// CHECK-LABEL: func.func @R_validate(
 // CHECK-LABEL: func.func @R_prologue0
 //
 // Of five streams the third and fourth are the sums of rows and columns; a site has five fields, of

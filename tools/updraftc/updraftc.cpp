@@ -34,6 +34,9 @@ A FILE of - is the standard input.
 Exit codes: 0 success, 1 error in the rule or the request, 2 a file could not be read or written,
 3 a defect of Updraft, 100 and above an error in the command line.)";
 
+const std::map<std::string, upd_tensors> tensorsByName = {
+    {"all", UPD_ALL_TENSORS}, {"vectors", UPD_VECTORS}, {"matrices", UPD_MATRICES}};
+
 struct Options {
   RuleOptions rule;
   std::string emit;
@@ -41,6 +44,7 @@ struct Options {
   std::string output;
   bool explain = false;
   unsigned vectorBits = 0;
+  std::string tensors = "all";
   Inspection inspection;
 };
 
@@ -76,6 +80,7 @@ llvm::Error compile(const Options &options) {
   request->inspection = options.inspection;
   if (options.vectorBits)
     request->target.vectorBits = options.vectorBits;
+  request->rule.tensors = tensorsByName.at(options.tensors);
   Compiler compiler;
   if (options.explain) {
     llvm::Error error = writeTo(options.output.empty() ? "-" : options.output,
@@ -110,6 +115,9 @@ int main(int argc, char **argv) {
       "--target", options.target,
       "CPU: host (default), x86-64-v3, x86-64-v4, aarch64; or GPU: nvptx:sm_80, nvptx:sm_90, "
       "nvptx:sm_100");
+  app.add_option("--tensors", options.tensors,
+                 "all (default), vectors or matrices: those that the rule is needed for")
+      ->check(CLI::IsMember(tensorsByName));
   app.add_option("-o,--output", options.output,
                  "File to write; - is the standard output (default: FILE.o for objects, else -)");
   app.add_flag("--explain", options.explain,

@@ -177,6 +177,12 @@ TEST(CompilerCAPI, BadArgumentsAreRefused) {
   EXPECT_THAT(upd_last_error(), HasSubstr("set it to sizeof(upd_compile_options)"));
 
   options = withoutCache();
+  const int tensors = 3;
+  std::memcpy(&options.tensors, &tensors, sizeof(tensors));
+  EXPECT_EQ(compile(momentum, options, handle), UPD_INVALID_ARGUMENT);
+  EXPECT_STREQ(upd_last_error(), "unknown tensors 3; the values are those of upd_tensors");
+
+  options = withoutCache();
   options.numerics = "sloppy";
   EXPECT_EQ(compile(momentum, options, handle), UPD_INVALID_ARGUMENT);
   EXPECT_STREQ(upd_last_error(),

@@ -31,6 +31,10 @@ llvm::SmallVector<PlanState> statesOf(PlanOp first, PlanOp matrix);
 /// The plan for matrices that accompanies `plan` in its module, or null.
 PlanOp matrixPlanOf(PlanOp plan);
 
+/// Whether the functions of its rule, which are not of one plan, are made with it: with one for
+/// matrices where there is none for vectors.
+bool hasRuleFunctions(PlanOp plan);
+
 } // namespace updraft
 
 #endif // UPDRAFT_CONVERSION_STATELIST_H

@@ -21,6 +21,9 @@ std::shared_ptr<const Program> parseProgram(llvm::StringRef text, llvm::StringRe
 std::shared_ptr<const Program> parseProgram(std::shared_ptr<const SourceFile> source,
                                             DiagnosticEngine &diagnostics);
 
+/// Whether a rule that the program has or imports may be one for matrices and another for vectors.
+bool mayHaveMatrixRule(const Program &program);
+
 struct RuleRequest {
   /// Empty: the file's only rule.
   std::string rule;
@@ -33,6 +36,8 @@ struct RuleRequest {
   std::vector<std::pair<std::string, upd_dtype>> storage;
   /// One of numericsModes(); what `numerics` is worth in the rule.
   std::string numerics = "ieee";
+  /// Those that it is needed for.
+  upd_tensors tensors = UPD_ALL_TENSORS;
 };
 
 /// A static flag that was not set, and follows from hyperparameters: the rule is for those of their
@@ -46,12 +51,14 @@ struct DerivedFlag {
 };
 
 struct ImportedRule {
-  /// Holds one `updraft.rule`.
+  /// Holds one `updraft.rule`, or one for vectors and then one for matrices.
   mlir::OwningOpRef<mlir::ModuleOp> module;
   /// Every static flag with its value, in order of declaration; a string without quotes.
   std::vector<std::pair<std::string, std::string>> statics;
   /// In order of declaration.
   std::vector<DerivedFlag> derived;
+  /// Those that it is for; all, if it has a rule for each of them, or one that is for all.
+  upd_tensors tensors = UPD_ALL_TENSORS;
 };
 
 /// Imports one rule. The context needs no dialect loaded; the ones used are loaded here.

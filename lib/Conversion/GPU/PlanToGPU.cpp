@@ -12,6 +12,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "updraft/Conversion/Passes.h"
+#include "updraft/Conversion/StateList.h"
 
 using namespace mlir;
 
@@ -46,7 +47,7 @@ struct ConvertPlanToGPUPass : impl::ConvertPlanToGPUPassBase<ConvertPlanToGPUPas
     if (failed(interface))
       return failure();
     OpBuilder host(plan);
-    if (!plan.getMatrix()) {
+    if (hasRuleFunctions(plan)) {
       buildInitialFunction(host, *interface);
       buildValidateFunction(host, *interface);
     }

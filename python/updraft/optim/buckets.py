@@ -63,7 +63,11 @@ def require_storage(correspondence: Correspondence, dtype: torch.dtype) -> None:
 
 
 def _compile(
-    correspondence: Correspondence, settings: dict[str, Any], dtype: torch.dtype, scaled: bool
+    correspondence: Correspondence,
+    settings: dict[str, Any],
+    dtype: torch.dtype,
+    scaled: bool,
+    tensors: str,
 ) -> Rule:
     require_storage(correspondence, dtype)
     definition = correspondence.definition
@@ -74,7 +78,16 @@ def _compile(
         set=settings,
         storage=storage | dict(correspondence.storage),
         numerics=correspondence.numerics,
+        tensors=tensors,
     )
+
+
+def _kind_of(params: list[torch.Tensor]) -> str:
+    """What a rule for these is compiled for; complex ones are stepped as pairs."""
+    are_matrices = {param.dim() + param.is_complex() >= 2 for param in params}
+    if len(are_matrices) > 1:
+        return "all"
+    return "matrices" if True in are_matrices else "vectors"
 
 
 class CompiledRules:
@@ -90,8 +103,9 @@ class CompiledRules:
         settings: dict[str, Any],
         dtype: torch.dtype,
         scaled: bool,
+        tensors: str,
     ) -> Rule:
-        """Returns the rule of a correspondence for parameters of a dtype."""
+        """Returns the rule of a correspondence for parameters of a dtype; see `updraft.compile`."""
         key = (
             id(correspondence.rule),
             repr(settings),
@@ -99,9 +113,10 @@ class CompiledRules:
             correspondence.numerics,
             dtype,
             scaled,
+            tensors,
         )
         if key not in self._rules:
-            made = _compile(correspondence, settings, dtype, scaled)
+            made = _compile(correspondence, settings, dtype, scaled, tensors)
             self._rules[key] = (correspondence.rule, made)
         return self._rules[key][1]
 
@@ -151,7 +166,7 @@ class Bucket:
         refusals = "" if as_dense else sparse or "", correspondence.dense or ""
 
         def make(settings: dict[str, Any]) -> None:
-            self.rule = compiled.compile(correspondence, settings, dtype, scaled)
+            self.rule = compiled.compile(correspondence, settings, dtype, scaled, _kind_of(params))
             self.stepped = self._tensors(params)
             self.stepper = GroupStepper(
                 self.rule._compiled.address, self.stepped, initial, *refusals, as_dense
