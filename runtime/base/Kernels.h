@@ -7,6 +7,8 @@
 #include "runtime/base/RuleInterface.h"
 #include "updraft-c/kernel.h"
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,6 +21,15 @@ struct PlanFunctions {
   std::vector<upd_pass_function> passes;
 };
 
+/// A kernel as the emulator runs it: a function of the addresses of the kernel's arguments.
+using EmulatedKernel = void (*)(void **arguments);
+
+/// The kernels of a rule that was compiled for a GPU (updraft-c/gpu_kernel.h), in one of two forms.
+struct GPUKernels {
+  std::string ptx;
+  std::map<std::string, EmulatedKernel, std::less<>> emulated; ///< by name
+};
+
 /// Immutable once made, and so shared between threads. No function is null; `plans` are those of
 /// the interface.
 struct Kernels {
@@ -27,6 +38,7 @@ struct Kernels {
   upd_initial_function initial = nullptr;
   upd_validate_function validate = nullptr;
   std::vector<PlanFunctions> plans;
+  GPUKernels gpu;
   /// Keeps the memory of the functions.
   std::shared_ptr<const void> code;
 };

@@ -1,0 +1,67 @@
+//===- Device.h - What kernels run on -----------------------------------------------*- C++ -*-===//
+// A GPU, or what stands for one. Memory is the device's own, and only kernels and the functions
+// here touch it. Any thread may use a device, with streams of its own.
+
+#ifndef UPDRAFT_RUNTIME_GPU_DEVICE_H
+#define UPDRAFT_RUNTIME_GPU_DEVICE_H
+
+#include "runtime/base/Kernels.h"
+#include "runtime/base/Status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace updraft::gpu {
+
+/// A queue of the caller's: what is given to it runs in order, beside the host. On CUDA a CUstream;
+/// null is the default one.
+using Stream = void *;
+
+/// A function of a loaded module.
+using Kernel = const void *;
+
+/// Kernels that are loaded. Outlives what was launched from it.
+class Module {
+public:
+  virtual ~Module() = default;
+  /// UPD_NOT_FOUND if it has no kernel of that name.
+  virtual runtime::Status find(const std::string &name, Kernel &kernel) = 0;
+};
+
+class Device {
+public:
+  virtual ~Device() = default;
+
+  /// As its maker calls it.
+  virtual std::string name() const = 0;
+  /// How many blocks of UPD_GPU_THREADS threads keep it busy.
+  virtual int64_t fullBlocks() const = 0;
+
+  /// Memory aligned to 256 bytes, with whatever it holds. UPD_OUT_OF_MEMORY if there is not enough.
+  virtual runtime::Status allocate(size_t bytes, void **memory) = 0;
+  /// Null is allowed. What uses the memory must be through.
+  virtual void release(void *memory) noexcept = 0;
+
+  virtual runtime::Status zero(void *memory, size_t bytes, Stream stream) = 0;
+  /// `from` may change when this returns.
+  virtual runtime::Status write(void *memory, const void *from, size_t bytes, Stream stream) = 0;
+  /// Waits until `to` has been written.
+  virtual runtime::Status read(void *to, const void *memory, size_t bytes, Stream stream) = 0;
+  virtual runtime::Status wait(Stream stream) = 0;
+
+  /// The kernels of a rule that was compiled for this kind of device.
+  virtual runtime::Status load(const runtime::GPUKernels &kernels,
+                               std::shared_ptr<Module> &module) = 0;
+  /// The kernels of the engine, runtime/gpu/EngineKernels.h.
+  virtual runtime::Status loadEngine(std::shared_ptr<Module> &module) = 0;
+  /// Runs a kernel in so many blocks. `arguments` has the address of each argument, which is read
+  /// before this returns. Says nothing of what goes wrong in the kernel.
+  virtual runtime::Status launch(Kernel kernel, int64_t blocks, void **arguments,
+                                 Stream stream) = 0;
+};
+
+} // namespace updraft::gpu
+
+#endif // UPDRAFT_RUNTIME_GPU_DEVICE_H
