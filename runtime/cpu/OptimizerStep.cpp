@@ -46,7 +46,7 @@ Optimizer::GradientScan Optimizer::scanGradients(const upd_tensor *grads, size_t
 /// Many gradients are looked at by all threads: what a step reads to check 10,000 small ones is not
 /// much less than what it reads to apply them.
 Optimizer::GradientScan Optimizer::scanGradients(const upd_tensor *grads) const {
-  constexpr size_t gradsPerPart = 2048;
+  constexpr size_t gradsPerPart = 500;
   constexpr size_t maxParts = 64;
   const size_t parts = std::min({params.size() / gradsPerPart, maxParts,
                                  static_cast<size_t>(std::max(pool.thread_count(pool.pool), 1))});
