@@ -17,11 +17,14 @@ config.test_exec_root = os.path.join(config.updraft_obj_root, "test")
 if glob.glob(os.path.join(config.updraft_obj_root, "python", "updraft", "_updraft*.so")):
     config.available_features.add("python-module")
 
-# Where the CUDA toolkit puts itself, if it is in no PATH.
-ptxas = shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")
-if ptxas:
-    config.available_features.add("ptxas")
-    config.substitutions.append(("%ptxas", ptxas))
+# tools/setup puts them beside the interpreter; the CUDA toolkit into a folder that is in no PATH.
+cuda_folders = [os.path.dirname(config.python_executable), "/usr/local/cuda/bin"]
+for tool in ("ptxas", "nvdisasm"):
+    path = shutil.which(tool) or shutil.which(tool, path=os.pathsep.join(cuda_folders))
+    if path:
+        config.available_features.add(tool)
+        config.substitutions.append(("%" + tool, path))
+        config.environment["UPDRAFT_" + tool.upper()] = path
 
 # Tests must not read or fill the user's cache.
 config.environment["UPDRAFT_CACHE_DIR"] = os.path.join(config.test_exec_root, "cache")
