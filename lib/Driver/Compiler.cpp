@@ -2,6 +2,7 @@
 
 #include "updraft/Driver/Compiler.h"
 
+#include "CUDATools.h"
 #include "Dump.h"
 #include "Explain.h"
 #include "InterfaceJson.h"
@@ -203,6 +204,21 @@ public:
   llvm::Expected<std::string> ptx() {
     return emitPTX(*module->getOps<gpu::GPUModuleOp>().begin(), *request.gpu);
   }
+  llvm::Expected<std::string> cubin() {
+    auto text = ptx();
+    if (!text)
+      return text.takeError();
+    auto assembled = assemblePTX(*text, *request.gpu);
+    if (!assembled)
+      return assembled.takeError();
+    return std::move(assembled->cubin);
+  }
+  llvm::Expected<std::string> sass() {
+    auto bytes = cubin();
+    if (!bytes)
+      return bytes.takeError();
+    return disassemble(*bytes);
+  }
 
   /// To LLVM IR.
   llvm::Error lowerToLLVM() {
@@ -402,12 +418,12 @@ static llvm::Error checkStage(const CompileRequest &request, Stage stage) {
     return llvm::Error::success();
   const bool isEmulated = request.gpu->isEmulated;
   if (isEmulated ? stage > Stage::Kernels : isOfCPU(stage))
-    return makeError(
-        UPD_INVALID_ARGUMENT,
-        ("the target `" + request.gpu->name + "` has no stage `" + name +
-         "`; from `schedule` on it has " +
-         (isEmulated ? "`gpu`, `loops`, `llvm`, `asm` and `obj`" : "`gpu`, `nvvm` and `ptx`"))
-            .str());
+    return makeError(UPD_INVALID_ARGUMENT,
+                     ("the target `" + request.gpu->name + "` has no stage `" + name +
+                      "`; from `schedule` on it has " +
+                      (isEmulated ? "`gpu`, `loops`, `llvm`, `asm` and `obj`"
+                                  : "`gpu`, `nvvm`, `ptx`, `cubin` and `sass`"))
+                         .str());
   return llvm::Error::success();
 }
 
@@ -447,9 +463,11 @@ llvm::Error Compiler::emit(const CompileRequest &request, Stage stage, llvm::raw
     compilation.printLLVM(os);
     return llvm::Error::success();
   }
-  auto bytes = stage == Stage::PTX   ? compilation.ptx()
-               : stage == Stage::Asm ? compilation.assembly()
-                                     : compilation.object();
+  auto bytes = stage == Stage::PTX     ? compilation.ptx()
+               : stage == Stage::Cubin ? compilation.cubin()
+               : stage == Stage::SASS  ? compilation.sass()
+               : stage == Stage::Asm   ? compilation.assembly()
+                                       : compilation.object();
   if (!bytes)
     return bytes.takeError();
   os << *bytes;

@@ -7,8 +7,9 @@
 using namespace updraft;
 
 llvm::ArrayRef<llvm::StringRef> updraft::stageNames() {
-  static constexpr llvm::StringRef names[] = {
-      "ast", "updraft", "torch", "schedule", "loops", "llvm", "asm", "obj", "gpu", "nvvm", "ptx"};
+  static constexpr llvm::StringRef names[] = {"ast",  "updraft", "torch", "schedule", "loops",
+                                              "llvm", "asm",     "obj",   "gpu",      "nvvm",
+                                              "ptx",  "cubin",   "sass"};
   return names;
 }
 
@@ -17,4 +18,8 @@ std::optional<Stage> updraft::parseStage(llvm::StringRef name) {
   if (found == stageNames().end())
     return std::nullopt;
   return static_cast<Stage>(found - stageNames().begin());
+}
+
+llvm::StringRef updraft::binarySuffix(Stage stage) {
+  return stage == Stage::Obj ? ".o" : stage == Stage::Cubin ? ".cubin" : "";
 }

@@ -27,6 +27,7 @@ Examples:
   updraftc adamw.upd --storage param=bf16,grad=bf16,state=f32 --explain
   updraftc adamw.upd --emit=updraft --locations
   updraftc adamw.upd --target=nvptx:sm_90     prints kernels for a GPU as PTX
+  updraftc adamw.upd --target=nvptx:sm_90 --emit=cubin    writes adamw.cubin
   updraftc adamw.upd --dump-ir-to=dump        the module after every pass, in numbered files
   updraftc cache list
 A FILE of - is the standard input.
@@ -91,11 +92,12 @@ llvm::Error compile(const Options &options) {
   const char *last = request->gpu && !request->gpu->isEmulated ? "ptx" : "obj";
   std::optional<Stage> stage = parseStage(options.emit.empty() ? last : options.emit);
   std::string output = options.output;
-  if (output.empty() && stage == Stage::Obj && options.rule.file == "-")
+  llvm::StringRef suffix = binarySuffix(*stage);
+  if (output.empty() && !suffix.empty() && options.rule.file == "-")
     return makeError(UPD_INVALID_ARGUMENT,
                      "the rule comes from the standard input; name the object with -o");
   if (output.empty())
-    output = stage == Stage::Obj ? llvm::sys::path::stem(options.rule.file).str() + ".o" : "-";
+    output = suffix.empty() ? "-" : (llvm::sys::path::stem(options.rule.file) + suffix).str();
   return writeTo(output, [&](auto &os) { return compiler.emit(*request, *stage, os); });
 }
 } // namespace
@@ -119,7 +121,8 @@ int main(int argc, char **argv) {
                  "all (default), vectors or matrices: those that the rule is needed for")
       ->check(CLI::IsMember(tensorsByName));
   app.add_option("-o,--output", options.output,
-                 "File to write; - is the standard output (default: FILE.o for objects, else -)");
+                 "File to write; - is the standard output (default: FILE.o for objects,\n"
+                 "FILE.cubin for those of a GPU, else -)");
   app.add_flag("--explain", options.explain,
                "Print what a step costs: passes, bytes, flops, hoisted scalars");
   app.add_flag("--locations", options.inspection.printLocations,

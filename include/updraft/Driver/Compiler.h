@@ -29,7 +29,8 @@ public:
   /// Compiles a rule of `program`, which is `parse(request)`.
   llvm::Expected<CompiledRule> compile(const Program &program, const CompileRequest &request);
 
-  /// Prints what the request is after a stage; for Stage::Obj the bytes of the object.
+  /// Prints what the request is after a stage; for Stage::Obj and Stage::Cubin the bytes
+  /// of the machine code. Those from Stage::Cubin on run programs of the CUDA toolkit.
   llvm::Error emit(const CompileRequest &request, Stage stage, llvm::raw_ostream &os);
 
   /// Prints the cost of a step.
