@@ -1,0 +1,89 @@
+//===- CudaDevice.h - An NVIDIA GPU -------------------------------------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_RUNTIME_CUDA_CUDADEVICE_H
+#define UPDRAFT_RUNTIME_CUDA_CUDADEVICE_H
+
+#include "runtime/cuda/Driver.h"
+#include "runtime/cuda/ModuleCache.h"
+#include "runtime/cuda/StagingMemory.h"
+#include "runtime/gpu/Device.h"
+
+#include <map>
+#include <mutex>
+
+namespace updraft::cuda {
+
+struct DeviceOptions {
+  /// Where cubins are kept between processes: `gpu` in the folder of compiled rules. Empty:
+  /// nowhere.
+  std::string cacheFolder;
+  uint64_t cacheBytes = 0;
+  /// PTX of the kernels in runtime/gpu/EngineKernels.h.
+  std::string enginePtx;
+};
+
+/// One of CUDA's devices, in its primary context, which torch and the CUDA runtime use too. The
+/// context that is current in the calling thread stays so, and a capture of another stream is not
+/// disturbed. On a stream that is being captured `zero` and `launch` are recorded; `write`, `read`
+/// and `wait` refuse with UPD_UNSUPPORTED, and leave the capture as it is. What is written before
+/// a capture has its memory when the graph runs.
+class CudaDevice : public gpu::Device, public std::enable_shared_from_this<CudaDevice> {
+public:
+  /// The device with that number among those that CUDA_VISIBLE_DEVICES leaves. There is one object
+  /// for each, which lives as long as the process; its options are those of the first call.
+  /// UPD_UNSUPPORTED as from Driver::load, UPD_INVALID_ARGUMENT if there is no such device.
+  static runtime::Status open(int ordinal, const DeviceOptions &options,
+                              std::shared_ptr<CudaDevice> &device);
+  /// A device of its own, of a driver that outlives it.
+  static runtime::Status make(const Driver &driver, int ordinal, const DeviceOptions &options,
+                              std::shared_ptr<CudaDevice> &device);
+  ~CudaDevice() override;
+  CudaDevice(const CudaDevice &) = delete;
+
+  /// As the driver calls it: "NVIDIA H200".
+  std::string name() const override { return target.name; }
+  int64_t fullBlocks() const override { return blocks; }
+  int computeMajor() const { return target.major; }
+  int computeMinor() const { return target.minor; }
+
+  runtime::Status allocate(size_t bytes, void **memory) override;
+  void release(void *memory) noexcept override;
+  runtime::Status zero(void *memory, size_t bytes, gpu::Stream stream) override;
+  runtime::Status write(void *memory, const void *from, size_t bytes, gpu::Stream stream) override;
+  runtime::Status read(void *to, const void *memory, size_t bytes, gpu::Stream stream) override;
+  runtime::Status wait(gpu::Stream stream) override;
+
+  /// Modules with the same PTX are one, as long as one of them lives.
+  runtime::Status load(const runtime::GPUKernels &kernels,
+                       std::shared_ptr<gpu::Module> &module) override;
+  runtime::Status loadEngine(std::shared_ptr<gpu::Module> &module) override;
+  runtime::Status launch(gpu::Kernel kernel, int64_t blocks, void **arguments,
+                         gpu::Stream stream) override;
+
+private:
+  class Scope;
+  class CudaModule;
+
+  CudaDevice(const Driver &driver, DeviceNumber number) : driver(driver), number(number) {}
+  runtime::Status start(const DeviceOptions &options);
+  runtime::Status loadPtx(const std::string &ptx, std::shared_ptr<gpu::Module> &module);
+  /// Refuses if the stream is being captured.
+  runtime::Status checkNotCaptured(Queue *stream, const std::string &what,
+                                   const char *reason) const;
+
+  const Driver &driver;
+  DeviceNumber number;
+  Context *context = nullptr;
+  Target target{};
+  int64_t blocks = 1;
+  std::string enginePtx;
+  std::unique_ptr<StagingMemory> staging;
+  std::unique_ptr<ModuleCache> code;
+
+  std::mutex modulesMutex;
+  std::map<std::string, std::weak_ptr<CudaModule>, std::less<>> modules; ///< by PTX
+};
+
+} // namespace updraft::cuda
+
+#endif // UPDRAFT_RUNTIME_CUDA_CUDADEVICE_H

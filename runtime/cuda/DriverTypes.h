@@ -1,0 +1,61 @@
+//===- DriverTypes.h - What the CUDA driver's functions take and return -------------*- C++ -*-===//
+// The few types and constants of the driver's C interface that are used, with its values: Updraft
+// builds without CUDA's headers.
+
+#ifndef UPDRAFT_RUNTIME_CUDA_DRIVERTYPES_H
+#define UPDRAFT_RUNTIME_CUDA_DRIVERTYPES_H
+
+#include <cstddef>
+#include <cstdint>
+
+namespace updraft::cuda {
+
+/// CUresult. Any other value may come, too.
+enum Result : int {
+  success = 0,
+  errorOutOfMemory = 2,
+  errorNotInitialized = 3,
+  errorNoDevice = 100,
+  errorNoBinaryForGpu = 209,
+  errorUnsupportedPtxVersion = 222,
+  errorNotFound = 500,
+  errorNotReady = 600,
+  errorIllegalAddress = 700,
+  errorAssert = 710,
+  errorHardwareStack = 714, ///< from here to errorLaunchFailed: what a kernel did
+  errorLaunchFailed = 719,
+  errorCaptureUnsupported = 900, ///< from here to errorCaptureWrongThread: captures
+  errorCaptureWrongThread = 908
+};
+
+using DeviceNumber = int; ///< CUdevice
+using DevicePointer = unsigned long long;
+struct Context;  ///< what a CUcontext points to
+struct Image;    ///< CUmodule
+struct Function; ///< CUfunction
+struct Queue;    ///< CUstream
+struct Event;    ///< CUevent
+struct Link;     ///< CUlinkState
+
+/// CUdevice_attribute.
+enum Attribute : int {
+  multiprocessorCount = 16,
+  threadsPerMultiprocessor = 39,
+  computeCapabilityMajor = 75,
+  computeCapabilityMinor = 76
+};
+
+/// CUjit_option, CUjitInputType.
+enum LinkOption : int { errorLogBuffer = 5, errorLogBufferBytes = 6 };
+enum LinkInput : int { inputPtx = 1 };
+
+/// CUstreamCaptureStatus, CUstreamCaptureMode.
+enum CaptureStatus : int { notCapturing = 0 };
+enum CaptureMode : int { captureGlobal = 0, captureThreadLocal = 1, captureRelaxed = 2 };
+
+inline constexpr unsigned eventDisableTiming = 2; ///< CU_EVENT_DISABLE_TIMING
+inline constexpr unsigned hostMemoryPortable = 1; ///< CU_MEMHOSTALLOC_PORTABLE
+
+} // namespace updraft::cuda
+
+#endif // UPDRAFT_RUNTIME_CUDA_DRIVERTYPES_H
