@@ -5,6 +5,7 @@
 #include "CUDATools.h"
 #include "Dump.h"
 #include "Explain.h"
+#include "ExplainKernels.h"
 #include "InterfaceJson.h"
 #include "Reproducer.h"
 #include "SecondHalf.h"
@@ -201,9 +202,7 @@ public:
   }
   llvm::Error lowerToNVVM() { return run(cached.toNVVM, "nvvm"); }
 
-  llvm::Expected<std::string> ptx() {
-    return emitPTX(*module->getOps<gpu::GPUModuleOp>().begin(), *request.gpu);
-  }
+  llvm::Expected<std::string> ptx() { return emitPTX(kernels(), *request.gpu); }
   llvm::Expected<std::string> cubin() {
     auto text = ptx();
     if (!text)
@@ -271,6 +270,7 @@ public:
   /// Whether the dump, if one is wanted, could be written.
   llvm::Error checkDump() { return dump->takeError(); }
 
+  gpu::GPUModuleOp kernels() { return *module->getOps<gpu::GPUModuleOp>().begin(); }
   auto getPlans() { return module->getOps<PlanOp>(); }
   std::string takeInterface() { return std::move(interface); }
 
@@ -485,5 +485,11 @@ llvm::Error Compiler::explain(const CompileRequest &request, llvm::raw_ostream &
     return error;
   for (PlanOp plan : compilation.getPlans())
     explainPlan(plan, os);
-  return llvm::Error::success();
+  if (!request.gpu || request.gpu->isEmulated)
+    return llvm::Error::success();
+  if (llvm::Error error = compilation.lowerToKernels())
+    return error;
+  if (llvm::Error error = compilation.lowerToNVVM())
+    return error;
+  return explainKernels(compilation.kernels(), *request.gpu, os);
 }

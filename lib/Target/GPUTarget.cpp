@@ -10,9 +10,9 @@ namespace updraft {
 
 // The oldest version of PTX that has the architecture, and of sm_100 accesses of 256 bits.
 static llvm::ArrayRef<GPUTarget> knownTargets() {
-  static const GPUTarget targets[] = {{"nvptx:sm_80", "sm_80", "+ptx80", 128},
-                                      {"nvptx:sm_90", "sm_90", "+ptx80", 128},
-                                      {"nvptx:sm_100", "sm_100", "+ptx88", 256},
+  static const GPUTarget targets[] = {{"nvptx:sm_80", "sm_80", "+ptx80", 128, false, 164 * 1024},
+                                      {"nvptx:sm_90", "sm_90", "+ptx80", 128, false, 228 * 1024},
+                                      {"nvptx:sm_100", "sm_100", "+ptx88", 256, false, 228 * 1024},
                                       {"emulator", "", "", 128, true},
                                       {"emulator:256", "", "", 256, true}};
   return targets;

@@ -33,7 +33,7 @@ public:
   /// of the machine code. Those from Stage::Cubin on run programs of the CUDA toolkit.
   llvm::Error emit(const CompileRequest &request, Stage stage, llvm::raw_ostream &os);
 
-  /// Prints the cost of a step.
+  /// Prints the cost of a step; for a GPU also what kernels need of it, by ptxas if there is one.
   llvm::Error explain(const CompileRequest &request, llvm::raw_ostream &os);
 
 private:

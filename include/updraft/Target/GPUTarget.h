@@ -18,6 +18,7 @@ struct GPUTarget {
   std::string features;      ///< LLVM's feature string: the version of PTX, "+ptx80"
   unsigned accessBits = 128; ///< of one load or store
   bool isEmulated = false;   ///< the kernels run on the host
+  unsigned sharedBytes = 0;  ///< of a multiprocessor; 0 where the host is one
 
   /// "nvptx:sm_80", "nvptx:sm_90", "nvptx:sm_100", or "emulator" and "emulator:256" for kernels
   /// with accesses of 128 and 256 bits that run on the host. The error for another name lists
