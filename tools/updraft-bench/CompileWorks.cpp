@@ -2,6 +2,7 @@
 // The first compilation of a process is measured in a fresh process each round, which prints its
 // own time: what counts is the call, not the start of the program.
 
+#include "PTXCompilation.h"
 #include "Probe.h"
 #include "Stepper.h"
 #include "Work.h"
@@ -95,6 +96,28 @@ std::vector<Row> runCompile(const BenchOptions &options) {
               options.quick ? 1e-9 : 5e-2);
 }
 
+/// For a GPU, which need not be there: LLVM makes the PTX in the process.
+std::vector<Row> runCompilePTX(const BenchOptions &options) {
+  const std::string file = options.rulesDir + "/adamw.upd";
+  auto first = [&](int count) {
+    double total = 0;
+    for (int i = 0; i < count; ++i)
+      total += probe(fmt::format("'{}' --ptx-probe '{}'", options.self, file))[0];
+    return total / count * 1e-3;
+  };
+  auto next = [&, made = 0](int count) mutable {
+    double total = 0;
+    for (int i = 0; i < count; ++i)
+      total += compilePTXMs(file, fmt::format("{}", 1e-3 + 1e-9 * ++made));
+    return total / count * 1e-3;
+  };
+  std::vector<Row> rows =
+      race("compile-ptx-adamw", {{"first", "f32", first}, {"next", "f32", next}},
+           options.quick ? 3 : 21, options.quick ? 1e-9 : 5e-2);
+  rows[0].figure = Figure{"ms", rows[0].medianMs, 30, /*atLeast=*/false};
+  return rows;
+}
+
 /// Every rule of the folder.
 std::vector<Row> runCompileAll(const BenchOptions &options) {
   std::vector<std::string> rules;
@@ -118,8 +141,14 @@ int updraft::bench::compileProbe(const std::string &ruleFile, const std::string 
   return 0;
 }
 
+int updraft::bench::ptxProbe(const std::string &ruleFile) {
+  fmt::print("{}\n", compilePTXMs(ruleFile));
+  return 0;
+}
+
 std::vector<Work> updraft::bench::compileWorks() {
   return {
       {"compile-adamw", "compile adamw: first in a process, next, from the disk cache", runCompile},
+      {"compile-ptx-adamw", "compile adamw to PTX: first in a process, next", runCompilePTX},
       {"compile-rules", "compile every shipped rule: first in a process, next", runCompileAll}};
 }

@@ -52,6 +52,8 @@ std::vector<Work> distributedWorks();
 /// The body of the fresh process that compileWorks starts: compiles `ruleFile` with the cache in
 /// `cacheDir` (may be empty) and prints the milliseconds.
 int compileProbe(const std::string &ruleFile, const std::string &cacheDir);
+/// The same for PTX.
+int ptxProbe(const std::string &ruleFile);
 
 } // namespace updraft::bench
 

@@ -34,7 +34,7 @@ Exit codes: 0 success, 1 a work failed, 100 and above an error in the command li
 struct Options {
   BenchOptions bench;
   std::vector<std::string> works;
-  std::string json, svg, python, jax, probeFile, probeCache;
+  std::string json, svg, python, jax, probeFile, probeCache, ptxProbeFile;
 };
 
 std::vector<Work> allWorks() {
@@ -85,6 +85,7 @@ void addOptions(CLI::App &app, Options &options) {
       ->capture_default_str();
   app.add_option("--compile-probe", options.probeFile, "")->group("");
   app.add_option("--probe-cache", options.probeCache, "")->group("");
+  app.add_option("--ptx-probe", options.ptxProbeFile, "")->group("");
 }
 
 int run(const Options &options, const std::vector<Work> &works) {
@@ -118,6 +119,8 @@ int main(int argc, char **argv) {
   try {
     if (!options.probeFile.empty())
       return compileProbe(options.probeFile, options.probeCache);
+    if (!options.ptxProbeFile.empty())
+      return ptxProbe(options.ptxProbeFile);
     options.bench.self = std::filesystem::read_symlink("/proc/self/exe");
     const std::vector<Work> works = chosenWorks(options.works);
     BenchOptions &bench = options.bench;
