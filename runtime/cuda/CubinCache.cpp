@@ -115,13 +115,8 @@ std::optional<std::string> CubinCache::lookup(const std::string &source) const {
   if (cubin)
     ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0);
   else
-    remove(source);
+    ::unlink(path.c_str());
   return cubin;
-}
-
-void CubinCache::remove(const std::string &source) const {
-  if (folderIsTrusted())
-    ::unlink(pathOf(source).c_str());
 }
 
 void CubinCache::store(const std::string &source, const std::string &cubin) const {

@@ -22,7 +22,6 @@ public:
 
   std::optional<std::string> lookup(const std::string &source) const;
   void store(const std::string &source, const std::string &cubin) const;
-  void remove(const std::string &source) const;
 
 private:
   std::string pathOf(const std::string &source) const;

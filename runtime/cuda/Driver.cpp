@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <string_view>
+#include <type_traits>
 #include <unistd.h>
 
 using namespace updraft::cuda;
@@ -83,7 +85,10 @@ std::string Driver::textOf(Result error) const {
     return fmt::format("CUDA's error {}", static_cast<int>(error));
   if (getErrorString(error, &text) != success || !text)
     return name;
-  return fmt::format("{}, {}", name, text);
+  std::string_view sentence = text;
+  while (sentence.ends_with('.'))
+    sentence.remove_suffix(1);
+  return fmt::format("{}, {}", name, sentence);
 }
 
 static upd_status codeOf(Result error) {
@@ -92,10 +97,18 @@ static upd_status codeOf(Result error) {
   if (error == errorNotFound)
     return UPD_NOT_FOUND;
   const bool isCapture = error >= errorCaptureUnsupported && error <= errorCaptureWrongThread;
-  if (isCapture || error == errorNoDevice || error == errorNoBinaryForGpu ||
-      error == errorUnsupportedPtxVersion)
+  if (isCapture)
     return UPD_UNSUPPORTED;
-  return UPD_INTERNAL_ERROR;
+  switch (error) {
+  case errorDeviceUnavailable:
+  case errorNoDevice:
+  case errorNoBinaryForGpu:
+  case errorJitCompilerNotFound:
+  case errorUnsupportedPtxVersion:
+    return UPD_UNSUPPORTED;
+  default:
+    return UPD_INTERNAL_ERROR;
+  }
 }
 
 static bool isOfEarlierKernel(Result error) {

@@ -15,8 +15,10 @@ enum Result : int {
   success = 0,
   errorOutOfMemory = 2,
   errorNotInitialized = 3,
+  errorDeviceUnavailable = 46, ///< another process has it for itself
   errorNoDevice = 100,
   errorNoBinaryForGpu = 209,
+  errorJitCompilerNotFound = 221,
   errorUnsupportedPtxVersion = 222,
   errorNotFound = 500,
   errorNotReady = 600,

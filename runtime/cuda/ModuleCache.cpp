@@ -42,7 +42,7 @@ Status ModuleCache::compile(const std::string &ptx, std::string &cubin) const {
     return {};
   std::string text = status.message();
   if (result == errorUnsupportedPtxVersion)
-    text += "; a newer driver may";
+    text += "; a newer driver may take it";
   if (const std::string log = logText(errors); !log.empty())
     text += "\n" + log;
   return {status.code(), std::move(text)};
@@ -60,7 +60,6 @@ Status ModuleCache::load(const std::string &ptx, std::unique_ptr<LoadedImage> &i
       image = std::make_unique<LoadedImage>(driver, loaded);
       return {};
     }
-    cubins.remove(source);
   }
   std::string cubin;
   if (Status status = compile(ptx, cubin); !status.ok())

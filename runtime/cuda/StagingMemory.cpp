@@ -14,34 +14,44 @@ StagingMemory::~StagingMemory() {
   }
 }
 
-void StagingMemory::destroy(const Buffer &buffer) {
+void StagingMemory::destroy(const Buffer &buffer) const {
   if (buffer.copied)
     (void)driver.eventDestroy(buffer.copied);
   if (buffer.memory)
     (void)driver.hostFree(buffer.memory);
 }
 
-/// Takes one from `buffers`, or makes it.
-Result StagingMemory::acquire(Buffer &buffer) {
-  const bool mayMake = buffers.size() < mostBuffers;
-  // The first is the one whose copy began first, so that the others are not through before it
-  // unless their stream is another.
-  if (!buffers.empty()) {
-    buffer = buffers.front();
-    const Result result =
-        mayMake ? driver.eventQuery(buffer.copied) : driver.eventSynchronize(buffer.copied);
-    if (result == success)
-      buffers.pop_front();
-    if (result != errorNotReady)
-      return result;
-    buffer = {};
-  }
+Result StagingMemory::make(Buffer &buffer) const {
+  buffer = {};
   Result result = driver.hostAlloc(&buffer.memory, bufferBytes, hostMemoryPortable);
   if (result == success)
     result = driver.eventCreate(&buffer.copied, eventDisableTiming);
   if (result != success)
     destroy(buffer);
   return result;
+}
+
+/// Takes one that is free from `buffers`, or makes it.
+Result StagingMemory::acquire(Buffer &buffer) {
+  const bool isFull = buffers.size() == mostBuffers;
+  // Behind one that is in use are others that are free only where streams differ.
+  const size_t asked = isFull ? buffers.size() : std::min<size_t>(buffers.size(), 1);
+  size_t found = 0;
+  Result result = errorNotReady;
+  for (; found < asked; ++found)
+    if (result = driver.eventQuery(buffers[found].copied); result != errorNotReady)
+      break;
+  if (result == errorNotReady && !isFull)
+    return make(buffer);
+  if (result == errorNotReady) {
+    found = 0;
+    result = driver.eventSynchronize(buffers[0].copied);
+  }
+  if (result != success)
+    return result;
+  buffer = buffers[found];
+  buffers.erase(buffers.begin() + static_cast<std::ptrdiff_t>(found));
+  return success;
 }
 
 Result StagingMemory::copy(DevicePointer to, const void *from, size_t bytes, Queue *stream) {

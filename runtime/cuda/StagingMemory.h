@@ -7,8 +7,8 @@
 
 #include "runtime/cuda/Driver.h"
 
-#include <deque>
 #include <mutex>
+#include <vector>
 
 namespace updraft::cuda {
 
@@ -16,8 +16,8 @@ namespace updraft::cuda {
 /// and when it ends.
 class StagingMemory {
 public:
-  static constexpr size_t bufferBytes = size_t(1) << 20;
-  static constexpr size_t mostBuffers = 8;
+  static constexpr size_t bufferBytes = size_t(256) << 10;
+  static constexpr size_t mostBuffers = 32;
 
   explicit StagingMemory(const Driver &driver) : driver(driver) {}
   ~StagingMemory();
@@ -33,11 +33,12 @@ private:
     Event *copied = nullptr; ///< is reached when the memory is free
   };
   Result acquire(Buffer &buffer);
-  void destroy(const Buffer &buffer);
+  Result make(Buffer &buffer) const;
+  void destroy(const Buffer &buffer) const;
 
   const Driver &driver;
   std::mutex mutex;
-  std::deque<Buffer> buffers; ///< the one that was used last at the end
+  std::vector<Buffer> buffers; ///< in the order in which they were used
 };
 
 } // namespace updraft::cuda

@@ -3,6 +3,8 @@
 #include "StandIn.h"
 
 #include <cstdlib>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace updraft::cuda;
 using updraft::runtime::Status;
@@ -97,6 +99,23 @@ TEST_F(CUDAError, HasTheDriversText) {
   const Status unknown = driver->check(Result(9999), "cannot do it");
   EXPECT_EQ(unknown.code(), UPD_INTERNAL_ERROR);
   EXPECT_EQ(unknown.message(), "cannot do it: CUDA's error 9999");
+}
+
+TEST_F(CUDAError, IsAboutAFork) {
+  EXPECT_EQ(driver->check(errorNotInitialized, "cannot wait").message(),
+            "cannot wait: CUDA_ERROR_NOT_INITIALIZED, initialization error");
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string text = driver->check(errorNotInitialized, "cannot wait").message();
+    _exit(text == "cannot wait: CUDA_ERROR_NOT_INITIALIZED, initialization error; this process was "
+                  "forked from one that uses CUDA, which does not survive that: start processes "
+                  "with `spawn`"
+              ? 0
+              : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(CUDAError, MayBeOfAnEarlierKernel) {

@@ -94,6 +94,8 @@ static int end(int result) {
 static int enqueue(void *to, const void *from, unsigned char value, size_t bytes, void *stream) {
   if (waiting_count == MOST || bytes == 0)
     return INVALID_VALUE;
+  if (state.captured && stream == state.captured)
+    return OK;
   waiting[waiting_count++] = (operation){to, from, value, bytes, stream, ++last_number};
   return OK;
 }
