@@ -34,6 +34,8 @@ llvm_config.with_environment("PATH", config.updraft_tools_dir, append_path=True)
 config.substitutions.append(("%rules", os.path.join(config.updraft_src_root, "rules")))
 config.substitutions.append(("%python", config.python_executable))
 config.substitutions.append(("%obj_root", config.updraft_obj_root))
+engine_ptx = os.path.join(config.updraft_obj_root, "runtime", "gpu", "EngineKernels.ptx")
+config.substitutions.append(("%engine_ptx", engine_ptx))
 
 llvm_config.add_tool_substitutions(
     [

@@ -25,7 +25,8 @@ enum {
   UPD_GPU_ALIGNMENT = 32     /* in bytes, of the streams of a chunk that is marked as aligned */
 };
 
-/* What a prologue is evaluated with for one tensor, by one thread. */
+/* What a prologue is evaluated with for one tensor, by one thread; nothing is done where the row
+ * says that the step is skipped, so before the first prologue the flag is to be 0. */
 typedef struct upd_gpu_tensor {
   const double *hyper;
   const double *per_tensor;

@@ -180,7 +180,8 @@ public:
     if (plans.empty())
       return internalError("schedule", "");
     ruleName = (*plans.begin()).getSymName().str();
-    interface = interfaceJson(*plans.begin(), request.rule.numerics, imported);
+    interface = interfaceJson(*plans.begin(), request.rule.numerics,
+                              request.gpu ? request.gpu->name : "", imported);
     return llvm::Error::success();
   }
 

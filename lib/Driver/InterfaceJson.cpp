@@ -172,13 +172,15 @@ StringRef tensorsOf(PlanOp plan, PlanOp matrix, const ImportedRule &imported) {
 
 } // namespace
 
-std::string updraft::interfaceJson(PlanOp plan, llvm::StringRef numerics,
+std::string updraft::interfaceJson(PlanOp plan, llvm::StringRef numerics, llvm::StringRef gpu,
                                    const ImportedRule &imported) {
   PlanOp matrix = matrixPlanOf(plan);
   ordered_json json{{"format", 3},
                     {"name", plan.getSymName().str()},
                     {"compute", typeName(plan.getCompute())},
                     {"numerics", numerics.str()}};
+  if (!gpu.empty())
+    json["gpu"] = gpu.str();
   json["statics"] = ordered_json::object();
   for (const auto &[name, value] : imported.statics)
     json["statics"][name] = value;

@@ -11,8 +11,10 @@
 namespace updraft {
 
 /// The object that accompanies machine code, as docs/architecture.md has it. `plan` stands for the
-/// plan for matrices beside it in its module, too. Of the imported rule, the flags count.
-std::string interfaceJson(PlanOp plan, llvm::StringRef numerics, const ImportedRule &imported);
+/// plan for matrices beside it in its module, too. Of the imported rule, the flags and
+/// tensors count. `gpu` is empty for code of a CPU.
+std::string interfaceJson(PlanOp plan, llvm::StringRef numerics, llvm::StringRef gpu,
+                          const ImportedRule &imported);
 
 } // namespace updraft
 

@@ -151,6 +151,14 @@ ObjectLoader::load(const CompiledRule &rule) {
         return error;
     return llvm::Error::success();
   };
+  auto resolveKernels = [&](const std::string &start, size_t count) -> llvm::Error {
+    for (size_t i = 0; i < count; ++i) {
+      const std::string kernel = start + std::to_string(i);
+      if (llvm::Error error = resolve(kernel + "_kernel", kernels->gpu.emulated[kernel]))
+        return error;
+    }
+    return llvm::Error::success();
+  };
   if (llvm::Error error = resolve(name + "_initial", kernels->initial))
     return error;
   if (llvm::Error error = resolve(name + "_validate", kernels->validate))
@@ -161,6 +169,12 @@ ObjectLoader::load(const CompiledRule &rule) {
             resolveAll(plan.prefix + "_prologue", plan.prologues, functions.prologues))
       return error;
     if (llvm::Error error = resolveAll(plan.prefix + "_pass", plan.passes.size(), functions.passes))
+      return error;
+    if (!llvm::StringRef(kernels->interface.gpu).starts_with("emulator"))
+      continue;
+    if (llvm::Error error = resolveKernels(plan.prefix + "_prologue", plan.prologues))
+      return error;
+    if (llvm::Error error = resolveKernels(plan.prefix + "_pass", plan.passes.size()))
       return error;
   }
   kernels->description = rule.interfaceJson;

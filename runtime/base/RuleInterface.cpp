@@ -64,6 +64,8 @@ RuleInterface read(InterfaceReader &reader, const Json &json) {
   if (result.compute != UPD_F32 && result.compute != UPD_F64)
     reader.fail("`compute` is neither `f32` nor `f64`");
   result.numerics = reader.text(json, "numerics");
+  if (json.contains("gpu"))
+    result.gpu = reader.text(json, "gpu");
   readStatics(reader, json, result);
 
   std::set<std::string> hyperNames, stateNames;

@@ -52,6 +52,7 @@ struct RuleInterface {
   std::string name;
   upd_dtype compute = UPD_F32; // f32 or f64
   std::string numerics;
+  std::string gpu; // the target that it was compiled for; empty: a CPU
   std::vector<std::pair<std::string, std::string>> statics; // flag, value as written
   std::vector<HyperInterface> hypers;
   upd_dtype param = UPD_F32;

@@ -48,9 +48,8 @@ inline uint16_t encode16(double value, Format16 format) {
   const uint64_t half = uint64_t(1) << (dropped - 1);
   kept += rest > half || (rest == half && (kept & 1)) ? 1 : 0;
   // The leading one adds one to the exponent's field, and so does a carry.
-  return sign | static_cast<uint16_t>((static_cast<uint64_t>(exponent - 1)
-                                       << format.fractionBits) +
-                                      kept);
+  return sign |
+         static_cast<uint16_t>((static_cast<uint64_t>(exponent - 1) << format.fractionBits) + kept);
 }
 
 inline double decode16(uint16_t bits, Format16 format) {
@@ -60,7 +59,9 @@ inline double decode16(uint16_t bits, Format16 format) {
   const uint64_t sign = static_cast<uint64_t>(bits & 0x8000) << 48;
   uint64_t result;
   double value;
-  if (field == 0) {
+  if (field == largest && fraction != 0) {
+    result = uint64_t(0x7ff8) << 48;
+  } else if (field == 0) {
     // A whole number of the smallest value, which is a power of two.
     const auto smallest = static_cast<uint64_t>(1023 + 1 - format.bias - format.fractionBits) << 52;
     __builtin_memcpy(&value, &smallest, sizeof(value));

@@ -32,6 +32,7 @@ bool Block::run(const std::function<void()> &thread, uint64_t seed) {
   function = &thread;
   currentBlock = this;
   warps.assign(warps.size(), Warp());
+  arrived = 0;
   for (size_t i = 0; i < fibres.size(); ++i) {
     Fibre &fibre = fibres[i];
     fibre.ended = false;
@@ -72,4 +73,15 @@ int32_t Block::exchange(int32_t value, int32_t distance) {
   while (warp.exchanges == exchange)
     yield();
   return values[lane ^ static_cast<size_t>(distance)];
+}
+
+void Block::barrier() {
+  const uint64_t passed = barriers;
+  if (++arrived == fibres.size()) {
+    arrived = 0;
+    ++barriers;
+    ++progress;
+  }
+  while (barriers == passed)
+    yield();
 }

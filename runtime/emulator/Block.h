@@ -27,6 +27,7 @@ public:
   int64_t thread() const { return running; }
 
   int32_t exchange(int32_t value, int32_t distance);
+  void barrier();
 
 private:
   struct Fibre {
@@ -50,6 +51,8 @@ private:
   std::vector<Warp> warps;
   std::unique_ptr<char[]> stacks;
   int64_t running = 0;
+  size_t arrived = 0;    ///< at the barrier
+  uint64_t barriers = 0; ///< that all threads have passed
   uint64_t progress = 0; ///< counts what lets some thread go on
 };
 

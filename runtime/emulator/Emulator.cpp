@@ -3,80 +3,31 @@
 #include "runtime/emulator/Emulator.h"
 
 #include "runtime/emulator/Block.h"
+#include "runtime/emulator/Launch.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 using namespace updraft::emulator;
 
-namespace {
 /// Few, so that blocks and warps have several chunks.
-constexpr int64_t mostBlocks = 3;
-
-struct Memory {
-  uintptr_t begin, end;
-};
-
-/// A kernel with the memory that it may touch.
-class Launch {
-public:
-  void allow(const void *data, int64_t bytes) {
-    const auto begin = reinterpret_cast<uintptr_t>(data);
-    if (data && bytes > 0)
-      memory.push_back({begin, begin + static_cast<uintptr_t>(bytes)});
-  }
-
-  void run(updraft_emulator_kernel kernel, std::vector<void *> arguments, int64_t blocks) {
-    blockCount = blocks;
-    static thread_local Block block;
-    Launch *const before = current;
-    current = this;
-    for (number = 0; number < blockCount; ++number)
-      if (!block.run([&] { kernel(arguments.data()); }, static_cast<uint64_t>(number)))
-        fail("threads of a warp wait for others that have ended");
-    current = before;
-  }
-
-  void check(const void *address, int64_t bytes) const {
-    const auto begin = reinterpret_cast<uintptr_t>(address);
-    const auto end = begin + static_cast<uintptr_t>(bytes);
-    if (std::none_of(memory.begin(), memory.end(),
-                     [&](const Memory &some) { return some.begin <= begin && end <= some.end; }))
-      fail("an access is outside of the memory that the kernel was given");
-  }
-
-  int64_t number = 0, blockCount = 0; ///< of the block at hand, and how many there are
-  static thread_local Launch *current;
-
-private:
-  [[noreturn]] static void fail(const char *what) {
-    std::fprintf(stderr, "updraft emulator: %s, in thread %lld of block %lld\n", what,
-                 static_cast<long long>(Block::current().thread()),
-                 static_cast<long long>(current->number));
-    std::abort();
-  }
-
-  std::vector<Memory> memory;
-};
-
-thread_local Launch *Launch::current = nullptr;
-} // namespace
+static constexpr int64_t mostBlocks = 3;
 
 int64_t updraft_emulator_thread() { return Block::current().thread(); }
-int64_t updraft_emulator_block() { return Launch::current->number; }
-int64_t updraft_emulator_blocks() { return Launch::current->blockCount; }
+int64_t updraft_emulator_block() { return Launch::current().block(); }
+int64_t updraft_emulator_blocks() { return Launch::current().blocks(); }
 int32_t updraft_emulator_exchange(int32_t value, int32_t distance) {
   return Block::current().exchange(value, distance);
 }
+void updraft_emulator_barrier() { Block::current().barrier(); }
 void updraft_emulator_check(const void *address, int64_t bytes) {
-  Launch::current->check(address, bytes);
+  Launch::current().check(address, bytes);
 }
 
-void updraft_emulator_prologue(updraft_emulator_kernel kernel, const double *hyper,
-                               const double *perTensor, const double *reduced,
+void updraft_emulator_prologue(updraft_emulator_kernel kernel, int64_t flagBytes,
+                               const double *hyper, const double *perTensor, const double *reduced,
                                const double *scalars, void *row, double *nextScalars) {
+  std::memset(row, 0, static_cast<size_t>(flagBytes));
   upd_gpu_tensor tensor{hyper, perTensor, reduced, scalars, row, nextScalars};
   // How long these are is for the callers to know; what is read of them is not checked.
   constexpr int64_t any = int64_t(1) << 20;
@@ -88,7 +39,8 @@ void updraft_emulator_prologue(updraft_emulator_kernel kernel, const double *hyp
     launch.allow(data, any);
   void *tensors = &tensor;
   int64_t count = 1;
-  launch.run(kernel, {&tensors, &count}, 1);
+  void *arguments[] = {&tensors, &count};
+  launch.run(kernel, arguments, 1);
 }
 
 /// The values of a stream that a range of a tensor has.
@@ -160,6 +112,6 @@ void updraft_emulator_pass(updraft_emulator_kernel kernel, const int64_t *stream
   void *chunkData = chunks.data(), *rowData = rows.data();
   auto *streamData = const_cast<void **>(streams);
   auto *siteData = const_cast<upd_site *>(sites);
-  launch.run(kernel, {&chunkData, &chunkCount, &streamData, &rowData, &partials, &siteData},
-             std::clamp<int64_t>(chunkCount / 2, 1, mostBlocks));
+  void *arguments[] = {&chunkData, &chunkCount, &streamData, &rowData, &partials, &siteData};
+  launch.run(kernel, arguments, std::clamp<int64_t>(chunkCount / 2, 1, mostBlocks));
 }

@@ -24,12 +24,15 @@ int64_t updraft_emulator_blocks(void);
 /// What the thread of the warp whose number differs in the bits of `distance` gives in its call.
 /// All threads of the warp call it.
 int32_t updraft_emulator_exchange(int32_t value, int32_t distance);
+/// All threads of the block call it, and return when the last one has.
+void updraft_emulator_barrier(void);
 /// To be called before an access.
 void updraft_emulator_check(const void *address, int64_t bytes);
 
-/// Launches the kernel of a prologue (updraft-c/gpu_kernel.h) for one tensor.
-void updraft_emulator_prologue(updraft_emulator_kernel kernel, const double *hyper,
-                               const double *perTensor, const double *reduced,
+/// Launches the kernel of a prologue (updraft-c/gpu_kernel.h) for one tensor that is not skipped;
+/// `flagBytes` of its row say so.
+void updraft_emulator_prologue(updraft_emulator_kernel kernel, int64_t flagBytes,
+                               const double *hyper, const double *perTensor, const double *reduced,
                                const double *scalars, void *row, double *nextScalars);
 
 /// Launches that of a pass with what a pass for a CPU is called with. `streamBytes` and

@@ -10,7 +10,7 @@
 // CHECK: gpu.module @kernels {
 
 // CHECK-LABEL: gpu.func @SGD_prologue0(
-// CHECK-SAME:      %tensors: !llvm.ptr<1>, %count: i64) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+// CHECK-SAME:      %tensors: !llvm.ptr<1>, %count: i64) kernel attributes {known_block_size = array<i32: 256, 1, 1>, updraft.flag_bytes = 4 : i64} {
 // CHECK:         %thread = arith.index_cast %thread_id_x
 // CHECK:         %block = arith.index_cast %block_id_x
 // CHECK:         %blocks = arith.index_cast %grid_dim_x
@@ -18,11 +18,15 @@
 // CHECK:         %[[FIRST:.*]] = arith.addi %[[BEFORE]], %thread
 // CHECK:         %[[ALL:.*]] = arith.muli %blocks, %c256_i64
 // CHECK:         scf.for %t = %[[FIRST]] to %count step %[[ALL]]
-// CHECK:           %hyper = llvm.load
+// A tensor that is skipped is left alone.
 // CHECK:           %row = llvm.load
-// CHECK:           %[[LR:.*]] = llvm.load {{.*}} : !llvm.ptr<1> -> f64
-// CHECK:           %[[RATE:.*]] = arith.truncf %[[LR]] : f64 to f32
-// CHECK:           llvm.store %[[RATE]]
+// CHECK:           %skip = llvm.load %row {{.*}} : !llvm.ptr<1> -> f32
+// CHECK:           %[[KEPT:.*]] = arith.cmpf oeq, %skip, %{{.*}} : f32
+// CHECK:           scf.if %[[KEPT]] {
+// CHECK:             %hyper = llvm.load
+// CHECK:             %[[LR:.*]] = llvm.load {{.*}} : !llvm.ptr<1> -> f64
+// CHECK:             %[[RATE:.*]] = arith.truncf %[[LR]] : f64 to f32
+// CHECK:             llvm.store %[[RATE]]
 
 // CHECK-LABEL: gpu.func @SGD_pass0(
 // CHECK-SAME:      %chunks: !llvm.ptr<1>, %count: i64, %streams: !llvm.ptr<1>, %rows: !llvm.ptr<1>, %partials: !llvm.ptr<1>, %sites: !llvm.ptr<1>)

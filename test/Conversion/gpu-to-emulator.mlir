@@ -5,7 +5,7 @@
 // CHECK-DAG: func.func private @updraft_emulator_exchange(i32, i32) -> i32
 // CHECK-DAG: func.func private @updraft_emulator_check(!llvm.ptr<1>, i64)
 // CHECK-NOT: gpu.
-// CHECK-LABEL: func.func private @R_pass0_kernel(%arg0: !llvm.ptr)
+// CHECK-LABEL: func.func @R_pass0_kernel(%arg0: !llvm.ptr)
 // CHECK:         %[[FIRST:.*]] = llvm.load %{{.*}} : !llvm.ptr -> !llvm.ptr
 // CHECK:         %[[DATA:.*]] = llvm.load %[[FIRST]] {{.*}} : !llvm.ptr -> !llvm.ptr<1>
 // CHECK:         %[[THREAD:.*]] = call @updraft_emulator_thread() : () -> i64

@@ -79,14 +79,14 @@ void fuzzInterface(std::string_view input) {
 std::vector<std::string> interfaceWords() {
   std::vector<std::string> words;
   for (const char *name :
-       {"format",     "name",      "compute",     "numerics", "statics", "hypers",    "default",
-        "param",      "grad",      "states",      "dtype",    "over",    "for",       "messages",
-        "plans",      "prefix",    "row_scalars", "rows_by",  "random",  "prologues", "temporaries",
-        "sequence",   "prologue",  "pass",        "loop",     "reads",   "writes",    "makes",
-        "reductions", "kind",      "into",        "step",     "tensor",  "flat",      "matrix",
-        "vector",     "any",       "element",     "row",      "column",  "group",     "sum",
-        "max",        "inf",       "-inf",        "ieee",     "f32",     "f64",       "bf16",
-        "f16",        "depends_on"})
+       {"format",      "name",       "compute",   "numerics",    "gpu",     "statics", "hypers",
+        "default",     "param",      "grad",      "states",      "dtype",   "over",    "for",
+        "messages",    "plans",      "prefix",    "row_scalars", "rows_by", "random",  "prologues",
+        "temporaries", "sequence",   "prologue",  "pass",        "loop",    "reads",   "writes",
+        "makes",       "reductions", "kind",      "into",        "step",    "tensor",  "flat",
+        "matrix",      "vector",     "any",       "element",     "row",     "column",  "group",
+        "sum",         "max",        "inf",       "-inf",        "ieee",    "f32",     "f64",
+        "bf16",        "f16",        "depends_on"})
     words.push_back("\"" + std::string(name) + "\"");
   for (const char *word : {"true", "false", "null", "[]", "{}", "4294967296", "-1", "1e999"})
     words.push_back(word);

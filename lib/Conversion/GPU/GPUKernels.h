@@ -24,6 +24,8 @@ constexpr llvm::StringLiteral streamExtentsAttr = "updraft.stream_extents";
 constexpr llvm::StringLiteral loopAttr = "updraft.loop";
 constexpr llvm::StringLiteral rowBytesAttr = "updraft.row_bytes";
 constexpr llvm::StringLiteral partialCountAttr = "updraft.partial_count";
+/// Of a prologue, the bytes of the flag that its row begins with.
+constexpr llvm::StringLiteral flagBytesAttr = "updraft.flag_bytes";
 
 /// A pointer to the device's memory.
 mlir::Type globalPointer(mlir::MLIRContext *context);

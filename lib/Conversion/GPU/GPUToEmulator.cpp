@@ -67,7 +67,6 @@ func::FuncOp EmulatedModule::threadFunction(gpu::GPUFuncOp kernel) {
   auto function =
       func::FuncOp::create(builder, kernel.getLoc(), (kernel.getName() + "_kernel").str(),
                            builder.getFunctionType({pointer}, {}));
-  function.setPrivate();
   function.getBody().takeBody(kernel.getBody());
   Block &body = function.getBody().front();
   Value arguments = body.insertArgument(0u, pointer, kernel.getLoc());
@@ -173,6 +172,7 @@ LogicalResult EmulatedModule::launchFunction(gpu::GPUFuncOp kernel, func::FuncOp
   auto loop = kernel->getAttrOfType<IntegerAttr>(loopAttr);
   auto rowBytes = kernel->getAttrOfType<IntegerAttr>(rowBytesAttr);
   auto partials = kernel->getAttrOfType<IntegerAttr>(partialCountAttr);
+  auto flagBytes = kernel->getAttrOfType<IntegerAttr>(flagBytesAttr);
   SmallVector<Type> inputs(6, pointer);
   if (streams)
     inputs[3] = i64;
@@ -189,6 +189,10 @@ LogicalResult EmulatedModule::launchFunction(gpu::GPUFuncOp kernel, func::FuncOp
                      constants(kernel, "_stream_extents", extents), constantI64(streams.size()),
                      constantI64(loop.getInt()), constantI64(rowBytes.getInt()),
                      constantI64(partials.getInt())});
+  } else if (flagBytes) {
+    operands.push_back(constantI64(flagBytes.getInt()));
+  } else {
+    return kernel.emitOpError("does not say how long the flag of a row is");
   }
   llvm::append_range(operands, launch.getArguments());
   func::CallOp::create(

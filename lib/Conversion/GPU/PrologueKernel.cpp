@@ -49,6 +49,7 @@ void buildPrologueKernel(OpBuilder &builder, const PlanInterface &interface, Pro
   Type i64 = builder.getI64Type(), pointer = globalPointer(builder.getContext());
   auto kernel = startKernel(builder, interface, "_prologue" + Twine(index),
                             {{"tensors", pointer}, {"count", i64}});
+  kernel->setAttr(flagBytesAttr, builder.getI64IntegerAttr(elementBytes(interface.compute)));
   Location loc = kernel.getLoc();
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(value));
@@ -74,12 +75,18 @@ void buildPrologueKernel(OpBuilder &builder, const PlanInterface &interface, Pro
     return loadElements(builder, named(loc, name), pointer,
                         elementPointer(builder, loc, pointer, entry, field));
   };
+  Value row = load("row", offsetof(upd_gpu_tensor, row));
+  Value flag = loadElements(builder, named(loc, "skip"), interface.compute, row);
+  Value isRun = arith::CmpFOp::create(
+      builder, loc, arith::CmpFPredicate::OEQ, flag,
+      arith::ConstantOp::create(builder, loc, builder.getFloatAttr(interface.compute, 0)));
+  auto ifRun = scf::IfOp::create(builder, loc, isRun, /*withElseRegion=*/false);
+  builder.setInsertionPointToStart(ifRun.thenBlock());
   ScalarCode(builder, interface,
              {load("hyper", offsetof(upd_gpu_tensor, hyper)),
               load("per_tensor", offsetof(upd_gpu_tensor, per_tensor)),
               load("reduced", offsetof(upd_gpu_tensor, reduced)),
-              load("scalars", offsetof(upd_gpu_tensor, scalars)),
-              load("row", offsetof(upd_gpu_tensor, row)),
+              load("scalars", offsetof(upd_gpu_tensor, scalars)), row,
               load("next_scalars", offsetof(upd_gpu_tensor, next_scalars))})
       .runPrologue(prologue, index);
   expandFunctions(kernel);

@@ -1,0 +1,116 @@
+//===- EmulatedDevice.cpp - A device whose kernels run on the host ----------------------------===//
+
+#include "runtime/emulator/EmulatedDevice.h"
+
+#include "runtime/emulator/Launch.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <fmt/format.h>
+
+using namespace updraft::emulator;
+using namespace updraft::runtime;
+
+#define ENGINE_KERNELS(KERNEL)                                                                     \
+  KERNEL(updraft_begin)                                                                            \
+  KERNEL(updraft_read_hypers)                                                                      \
+  KERNEL(updraft_combine)                                                                          \
+  KERNEL(updraft_combine_columns)                                                                  \
+  KERNEL(updraft_combine_groups)                                                                   \
+  KERNEL(updraft_commit)                                                                           \
+  KERNEL(updraft_commit_groups)                                                                    \
+  KERNEL(updraft_fill)
+
+#define DECLARE(name) extern "C" void name##_kernel(void **arguments);
+ENGINE_KERNELS(DECLARE)
+#undef DECLARE
+
+namespace {
+constexpr size_t alignment = 256;
+
+class EmulatedModule final : public updraft::gpu::Module {
+public:
+  explicit EmulatedModule(GPUKernels kernels) : kernels(std::move(kernels)) {}
+
+  Status find(const std::string &name, updraft::gpu::Kernel &kernel) override {
+    const auto found = kernels.emulated.find(name);
+    if (found == kernels.emulated.end())
+      return notFound(fmt::format("there is no emulated kernel `{}`", name));
+    kernel = reinterpret_cast<updraft::gpu::Kernel>(found->second);
+    return {};
+  }
+
+private:
+  GPUKernels kernels;
+};
+} // namespace
+
+EmulatedDevice::~EmulatedDevice() {
+  for (const auto &[memory, bytes] : allocations)
+    std::free(memory);
+}
+
+Status EmulatedDevice::allocate(size_t bytes, void **memory) {
+  *memory = std::aligned_alloc(alignment, (bytes + alignment) / alignment * alignment);
+  if (!*memory)
+    return {UPD_OUT_OF_MEMORY, fmt::format("cannot allocate {} bytes on the emulator", bytes)};
+  // What nobody has written is not zero by chance.
+  std::memset(*memory, 0xa5, bytes);
+  std::lock_guard lock(mutex);
+  allocations.emplace(*memory, bytes);
+  return {};
+}
+
+void EmulatedDevice::release(void *memory) noexcept {
+  {
+    std::lock_guard lock(mutex);
+    allocations.erase(memory);
+  }
+  std::free(memory);
+}
+
+Status EmulatedDevice::zero(void *memory, size_t bytes, gpu::Stream stream) {
+  if (bytes != 0)
+    std::memset(memory, 0, bytes);
+  return {};
+}
+
+Status EmulatedDevice::write(void *memory, const void *from, size_t bytes, gpu::Stream stream) {
+  if (bytes != 0)
+    std::memcpy(memory, from, bytes);
+  return {};
+}
+
+Status EmulatedDevice::read(void *to, const void *memory, size_t bytes, gpu::Stream stream) {
+  if (bytes != 0)
+    std::memcpy(to, memory, bytes);
+  return {};
+}
+
+Status EmulatedDevice::load(const GPUKernels &kernels, std::shared_ptr<gpu::Module> &module) {
+  if (kernels.emulated.empty())
+    return {UPD_UNSUPPORTED, "the rule was not compiled for the emulator"};
+  module = std::make_shared<EmulatedModule>(kernels);
+  return {};
+}
+
+Status EmulatedDevice::loadEngine(std::shared_ptr<gpu::Module> &module) {
+  GPUKernels kernels;
+#define ADD(name) kernels.emulated.emplace(#name, name##_kernel);
+  ENGINE_KERNELS(ADD)
+#undef ADD
+  module = std::make_shared<EmulatedModule>(std::move(kernels));
+  return {};
+}
+
+Status EmulatedDevice::launch(gpu::Kernel kernel, int64_t blocks, void **arguments,
+                              gpu::Stream stream) {
+  Launch launch;
+  {
+    std::lock_guard lock(mutex);
+    for (const auto &[memory, bytes] : allocations)
+      launch.allow(memory, static_cast<int64_t>(bytes));
+  }
+  launch.run(reinterpret_cast<EmulatedKernel>(const_cast<void *>(kernel)), arguments, blocks);
+  return {};
+}

@@ -1,0 +1,43 @@
+//===- EmulatedDevice.h - A device whose kernels run on the host --------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_RUNTIME_EMULATOR_EMULATEDDEVICE_H
+#define UPDRAFT_RUNTIME_EMULATOR_EMULATEDDEVICE_H
+
+#include "runtime/gpu/Device.h"
+
+#include <map>
+#include <mutex>
+
+namespace updraft::emulator {
+
+/// What is given to a stream is done at once. Kernels may touch what was allocated here, and
+/// nothing else; those of the engine are not checked. For rules that were compiled for the target
+/// `emulator`.
+class EmulatedDevice final : public gpu::Device {
+public:
+  ~EmulatedDevice() override;
+
+  std::string name() const override { return "emulator"; }
+  int64_t fullBlocks() const override { return 3; } // few, so that each has several chunks
+
+  runtime::Status allocate(size_t bytes, void **memory) override;
+  void release(void *memory) noexcept override;
+  runtime::Status zero(void *memory, size_t bytes, gpu::Stream stream) override;
+  runtime::Status write(void *memory, const void *from, size_t bytes, gpu::Stream stream) override;
+  runtime::Status read(void *to, const void *memory, size_t bytes, gpu::Stream stream) override;
+  runtime::Status wait(gpu::Stream stream) override { return {}; }
+
+  runtime::Status load(const runtime::GPUKernels &kernels,
+                       std::shared_ptr<gpu::Module> &module) override;
+  runtime::Status loadEngine(std::shared_ptr<gpu::Module> &module) override;
+  runtime::Status launch(gpu::Kernel kernel, int64_t blocks, void **arguments,
+                         gpu::Stream stream) override;
+
+private:
+  std::mutex mutex;
+  std::map<void *, size_t> allocations; ///< with their bytes
+};
+
+} // namespace updraft::emulator
+
+#endif // UPDRAFT_RUNTIME_EMULATOR_EMULATEDDEVICE_H

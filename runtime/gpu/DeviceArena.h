@@ -1,0 +1,63 @@
+//===- DeviceArena.h - Many tables in one piece of a device's memory ----------------*- C++ -*-===//
+
+#ifndef UPDRAFT_RUNTIME_GPU_DEVICEARENA_H
+#define UPDRAFT_RUNTIME_GPU_DEVICEARENA_H
+
+#include "runtime/gpu/Device.h"
+
+#include <memory>
+#include <vector>
+
+namespace updraft::gpu {
+
+/// Where an array lies in an arena.
+template <typename T> struct Table {
+  size_t offset = 0;
+  size_t count = 0;
+};
+
+/// Reserved first, then allocated as a whole; kept for the next use if that needs no more.
+class DeviceArena {
+public:
+  /// Tables that the host fills have a copy there.
+  enum class Use : uint8_t { Filled, Scratch };
+
+  DeviceArena(std::shared_ptr<Device> device, Use use) : device(std::move(device)), use(use) {}
+  ~DeviceArena() { device->release(memory); }
+  DeviceArena(const DeviceArena &) = delete;
+  DeviceArena &operator=(const DeviceArena &) = delete;
+
+  /// Forgets all tables.
+  void clear() { bytes = 0; }
+  template <typename T> Table<T> reserve(size_t count) {
+    return {reserveBytes(count * sizeof(T)), count};
+  }
+  runtime::Status allocate();
+
+  template <typename T> T *host(Table<T> table) {
+    return reinterpret_cast<T *>(copy.data() + table.offset);
+  }
+  template <typename T> T *at(Table<T> table, size_t index = 0) const {
+    return reinterpret_cast<T *>(static_cast<char *>(memory) + table.offset) + index;
+  }
+
+  /// From the host's copy: everything, or a table.
+  runtime::Status upload(Stream stream);
+  template <typename T> runtime::Status upload(Table<T> table, Stream stream) {
+    return device->write(at(table), host(table), table.count * sizeof(T), stream);
+  }
+  runtime::Status zero(Stream stream) { return device->zero(memory, bytes, stream); }
+
+private:
+  size_t reserveBytes(size_t count);
+
+  std::shared_ptr<Device> device;
+  Use use;
+  void *memory = nullptr;
+  size_t bytes = 0, capacity = 0;
+  std::vector<char> copy;
+};
+
+} // namespace updraft::gpu
+
+#endif // UPDRAFT_RUNTIME_GPU_DEVICEARENA_H

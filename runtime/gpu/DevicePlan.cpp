@@ -1,0 +1,379 @@
+//===- DevicePlan.cpp - One plan of a rule, applied to its tensors on a device ----------------===//
+
+#include "runtime/gpu/DevicePlan.h"
+
+#include "runtime/base/DType.h"
+
+#include <algorithm>
+#include <string>
+
+using namespace updraft::gpu;
+using updraft::runtime::Extent;
+using updraft::runtime::PassDomain;
+using updraft::runtime::PassInterface;
+using updraft::runtime::ReductionInterface;
+using updraft::runtime::sizeOf;
+using updraft::runtime::Status;
+using updraft::runtime::StreamInterface;
+
+DevicePlan::DevicePlan(std::shared_ptr<const runtime::Kernels> kernelsToUse, size_t planIndex)
+    : kernels(std::move(kernelsToUse)), plan(kernels->interface.plans[planIndex]),
+      interfaces(kernels->interface.streamsOf(plan)),
+      scalars(kernels->interface.scalarStatesOf(plan)) {
+  hasSites = plan.usesRandom;
+  for (const PassInterface &pass : plan.passes) {
+    Launch &launch = passes.emplace_back();
+    launch.domain = PassDomain::kindOf(pass);
+    launch.byWarps = !pass.reductions.empty() || pass.isMatrix || pass.isBatches;
+    hasSites |= launch.domain != Domain::Elements;
+    std::vector<ScalarReduction> &ofPass = reductions.emplace_back();
+    for (const ReductionInterface &reduction : pass.reductions) {
+      launch.ownStreams |= reduction.over == Extent::Column;
+      if (!isScalar(reduction.over))
+        continue;
+      const bool ofGroup = reduction.over == Extent::Group;
+      ofPass.push_back({reduction.kind == ReductionInterface::Kind::Max, ofGroup,
+                        static_cast<uint32_t>(ofGroup ? groupReductions.size() : reducedCount)});
+      if (ofGroup)
+        groupReductions.push_back(static_cast<uint32_t>(reducedCount));
+      ++reducedCount;
+    }
+    launch.slots = ofPass.size();
+  }
+}
+
+Status DevicePlan::load(Module &module) {
+  prologues.resize(plan.prologues);
+  for (size_t i = 0; i < prologues.size(); ++i)
+    if (Status status = module.find(plan.prefix + "_prologue" + std::to_string(i), prologues[i]);
+        !status.ok())
+      return status;
+  for (size_t i = 0; i < passes.size(); ++i)
+    if (Status status = module.find(plan.prefix + "_pass" + std::to_string(i), passes[i].kernel);
+        !status.ok())
+      return status;
+  return {};
+}
+
+void DevicePlan::clear() {
+  list.clear();
+  streams.clear();
+  scalarData.clear();
+}
+
+uint32_t DevicePlan::add(const SteppedTensor &tensor) {
+  list.push_back(tensor);
+  streams.resize(streams.size() + interfaces.size(), nullptr);
+  scalarData.resize(scalarData.size() + scalars.size(), nullptr);
+  return static_cast<uint32_t>(list.size() - 1);
+}
+
+void DevicePlan::setStream(size_t position, size_t stream, void *data) {
+  void *&entry = streams[position * interfaces.size() + stream];
+  streamsChanged |= entry != data;
+  entry = data;
+}
+
+size_t DevicePlan::rowBytes() const { return plan.rowScalars * sizeOf(kernels->interface.compute); }
+
+//===----------------------------------------------------------------------------------------===//
+// Tables
+//===----------------------------------------------------------------------------------------===//
+
+std::vector<upd_gpu_chunk> DevicePlan::chunksOf(Domain kind) const {
+  PassDomain domain(kind);
+  std::vector<upd_gpu_chunk> result;
+  const int64_t perChunk = domain.hasUnits() ? 1 : UPD_LEAF_ELEMENTS;
+  for (size_t position = 0; position < list.size(); ++position) {
+    domain.add(list[position].shape);
+    const auto first = streams.begin() + static_cast<ptrdiff_t>(position * interfaces.size());
+    const bool aligned =
+        std::all_of(first, first + static_cast<ptrdiff_t>(interfaces.size()), [](void *data) {
+          return reinterpret_cast<uintptr_t>(data) % UPD_GPU_ALIGNMENT == 0;
+        });
+    const upd_range *range = domain.range(position);
+    for (int64_t begin = range->begin; begin < range->end; begin += perChunk)
+      result.push_back({begin, std::min(begin + perChunk, range->end),
+                        static_cast<int32_t>(position), aligned ? 1 : 0});
+  }
+  return result;
+}
+
+void DevicePlan::reserve(DeviceArena &tables, DeviceArena &scratch) {
+  const size_t count = list.size();
+  begunTensors = tables.reserve<BegunTensor>(count);
+  prologueTensors = tables.reserve<upd_gpu_tensor>(count);
+  facts = tables.reserve<double>(count * UPD_TENSOR_FACTS);
+  sites = tables.reserve<upd_site>(hasSites ? count : 0);
+  scalarTable = tables.reserve<ScalarState>(scalarData.size());
+  streamTable = tables.reserve<void *>(streams.size());
+
+  rows = scratch.reserve<char>(count * rowBytes());
+  scalarValues = scratch.reserve<double>(scalarData.size());
+  nextScalarValues = scratch.reserve<double>(scalarData.size());
+  reduced = scratch.reserve<double>(count * reducedCount);
+  groupParts = scratch.reserve<double>(count * groupReductions.size());
+  temporaries.clear();
+  columnBlocks.clear();
+  for (const SteppedTensor &tensor : list)
+    for (const runtime::TemporaryInterface &temporary : plan.temporaries) {
+      const auto values = static_cast<size_t>(tensor.shape.count(temporary.over));
+      temporaries.push_back(scratch.reserve<char>(values * sizeOf(temporary.dtype)));
+      const auto blocks = static_cast<size_t>(tensor.shape.blocks() * tensor.shape.columns);
+      columnBlocks.push_back(
+          scratch.reserve<double>(temporary.over == Extent::Column ? blocks : 0));
+    }
+
+  chunks.clear();
+  for (size_t i = 0; i < passes.size(); ++i) {
+    Launch &launch = passes[i];
+    if (!chunks.contains(launch.domain))
+      chunks[launch.domain] = tables.reserve<upd_gpu_chunk>(chunksOf(launch.domain).size());
+    launch.streams = launch.ownStreams ? tables.reserve<void *>(streams.size()) : streamTable;
+    launch.partials = scratch.reserve<double>(chunks[launch.domain].count * launch.slots);
+    size_t parts = 0, columns = 0;
+    PassDomain domain(launch.domain);
+    for (size_t position = 0; position < count; ++position) {
+      domain.add(list[position].shape);
+      const int64_t leaves = domain.leavesBefore(position + 1) - domain.leavesBefore(position);
+      parts += leaves > leavesOfPart ? static_cast<size_t>((leaves - 1) / leavesOfPart + 1) : 0;
+    }
+    for (const ReductionInterface &reduction : plan.passes[i].reductions)
+      columns += reduction.over == Extent::Column ? count : 0;
+    launch.parts = tables.reserve<Combination>(parts * launch.slots);
+    launch.wholes = tables.reserve<Combination>(count * launch.slots);
+    launch.columns = tables.reserve<ColumnCombination>(columns);
+  }
+}
+
+void DevicePlan::fill(DeviceArena &tables, const DeviceArena &scratch, const double *hypers,
+                      const std::vector<int64_t> &groupSizes, uint64_t seed) {
+  const size_t firstTemporary = interfaces.size() - plan.temporaries.size();
+  for (size_t position = 0; position < list.size(); ++position)
+    for (size_t i = 0; i < plan.temporaries.size(); ++i)
+      streams[position * interfaces.size() + firstTemporary + i] =
+          scratch.at(temporaries[position * plan.temporaries.size() + i]);
+  fillStreams(tables, scratch);
+  fillChunks(tables);
+  fillTensors(tables, scratch, hypers, groupSizes, seed);
+  fillCombinations(tables, scratch);
+  streamsChanged = false;
+}
+
+void DevicePlan::fillStreams(DeviceArena &tables, const DeviceArena &scratch) {
+  std::copy(streams.begin(), streams.end(), tables.host(streamTable));
+  const size_t firstTemporary = interfaces.size() - plan.temporaries.size();
+  for (size_t i = 0; i < passes.size(); ++i) {
+    if (!passes[i].ownStreams)
+      continue;
+    void **own = tables.host(passes[i].streams);
+    std::copy(streams.begin(), streams.end(), own);
+    for (const ReductionInterface &reduction : plan.passes[i].reductions)
+      for (size_t position = 0; position < list.size() && reduction.over == Extent::Column;
+           ++position)
+        own[position * interfaces.size() + reduction.into] = scratch.at(
+            columnBlocks[position * plan.temporaries.size() + reduction.into - firstTemporary]);
+  }
+}
+
+void DevicePlan::fillChunks(DeviceArena &tables) {
+  for (const auto &[domain, table] : chunks) {
+    const std::vector<upd_gpu_chunk> all = chunksOf(domain);
+    std::copy(all.begin(), all.end(), tables.host(table));
+  }
+}
+
+void DevicePlan::fillTensors(DeviceArena &tables, const DeviceArena &scratch, const double *hypers,
+                             const std::vector<int64_t> &groupSizes, uint64_t seed) {
+  const size_t hyperCount = kernels->interface.hypers.size();
+  for (size_t i = 0; i < list.size(); ++i) {
+    const SteppedTensor &tensor = list[i];
+    double *own = tables.host(facts) + i * UPD_TENSOR_FACTS;
+    own[UPD_TENSOR_FIRST] = tensor.isFirst ? 1 : 0;
+    own[UPD_TENSOR_SIZE] = static_cast<double>(tensor.shape.elements());
+    own[UPD_TENSOR_ROWS] = static_cast<double>(tensor.shape.rows);
+    own[UPD_TENSOR_COLUMNS] = static_cast<double>(tensor.shape.columns);
+    own[UPD_TENSOR_GROUP_SIZE] = static_cast<double>(groupSizes[tensor.group]);
+    if (hasSites)
+      tables.host(sites)[i] = {seed, 0, tensor.number, tensor.shape.rows, tensor.shape.columns};
+    for (size_t j = 0; j < scalars.size(); ++j) {
+      const runtime::StateInterface &state = kernels->interface.states[scalars[j]];
+      tables.host(scalarTable)[i * scalars.size() + j] = {
+          scalarData[i * scalars.size() + j], state.dtype, state.over == Extent::Tensor ? 1 : 0};
+    }
+    char *row = scratch.at(rows, i * rowBytes());
+    double *before = scratch.at(scalarValues, i * scalars.size());
+    double *after = scratch.at(nextScalarValues, i * scalars.size());
+    tables.host(begunTensors)[i] = {tables.at(facts, i * UPD_TENSOR_FACTS),
+                                    hasSites ? tables.at(sites, i) : nullptr,
+                                    tensor.steps,
+                                    tensor.stepsType,
+                                    kernels->interface.compute,
+                                    row,
+                                    tables.at(scalarTable, i * scalars.size()),
+                                    before,
+                                    after,
+                                    static_cast<int64_t>(scalars.size())};
+    tables.host(prologueTensors)[i] = {hypers + tensor.group * hyperCount,
+                                       tables.at(facts, i * UPD_TENSOR_FACTS),
+                                       scratch.at(reduced, i * reducedCount),
+                                       before,
+                                       row,
+                                       after};
+  }
+}
+
+void DevicePlan::fillCombinations(DeviceArena &tables, const DeviceArena &scratch) {
+  const size_t firstTemporary = interfaces.size() - plan.temporaries.size();
+  for (size_t i = 0; i < passes.size(); ++i) {
+    const Launch &launch = passes[i];
+    Combination *part = tables.host(launch.parts), *whole = tables.host(launch.wholes);
+    ColumnCombination *column = tables.host(launch.columns);
+    PassDomain domain(launch.domain);
+    const auto stride = static_cast<int64_t>(launch.slots);
+    for (size_t position = 0; position < list.size(); ++position) {
+      const runtime::TensorShape &shape = list[position].shape;
+      domain.add(shape);
+      const int64_t before = domain.leavesBefore(position);
+      const int64_t leaves = domain.leavesBefore(position + 1) - before;
+      for (size_t slot = 0; slot < launch.slots; ++slot) {
+        const auto [isMax, ofGroup, index] = reductions[i][slot];
+        double *values =
+            scratch.at(launch.partials, static_cast<size_t>(before) * launch.slots + slot);
+        double *result = ofGroup ? scratch.at(groupParts, position * groupReductions.size() + index)
+                                 : scratch.at(reduced, position * reducedCount + index);
+        if (leaves <= leavesOfPart) {
+          *whole++ = {values, leaves, stride, result, isMax};
+          continue;
+        }
+        for (int64_t begin = 0; begin < leaves; begin += leavesOfPart)
+          *part++ = {values + begin * stride, std::min(leavesOfPart, leaves - begin), stride,
+                     nullptr, isMax};
+        *whole++ = {values, (leaves - 1) / leavesOfPart + 1, stride * leavesOfPart, result, isMax};
+      }
+      for (const ReductionInterface &reduction : plan.passes[i].reductions) {
+        if (reduction.over != Extent::Column)
+          continue;
+        const size_t index = position * plan.temporaries.size() + reduction.into - firstTemporary;
+        *column++ = {scratch.at(columnBlocks[index]),
+                     reinterpret_cast<double *>(scratch.at(temporaries[index])),
+                     shape.batches,
+                     shape.blocksPerBatch(),
+                     shape.columns,
+                     reduction.kind == ReductionInterface::Kind::Max};
+      }
+    }
+  }
+}
+
+GroupMember DevicePlan::groupMember(const DeviceArena &scratch, size_t position,
+                                    size_t reduction) const {
+  return {scratch.at(groupParts, position * groupReductions.size() + reduction),
+          scratch.at(reduced, position * reducedCount + groupReductions[reduction]),
+          scratch.at(rows, position * rowBytes()), kernels->interface.compute};
+}
+
+GroupCandidate DevicePlan::groupCandidate(const DeviceArena &scratch, size_t position,
+                                          size_t scalar) const {
+  return {scratch.at(nextScalarValues, position * scalars.size() + scalar),
+          scratch.at(rows, position * rowBytes()), kernels->interface.compute};
+}
+
+Status DevicePlan::update(const Step &step) {
+  if (!streamsChanged)
+    return {};
+  fillStreams(step.tables, step.scratch);
+  fillChunks(step.tables);
+  streamsChanged = false;
+  if (Status status = step.tables.upload(streamTable, step.stream); !status.ok())
+    return status;
+  for (const Launch &launch : passes)
+    if (launch.ownStreams)
+      if (Status status = step.tables.upload(launch.streams, step.stream); !status.ok())
+        return status;
+  for (const auto &[domain, table] : chunks)
+    if (Status status = step.tables.upload(table, step.stream); !status.ok())
+      return status;
+  return {};
+}
+
+//===----------------------------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------------------------===//
+
+/// A kernel that takes a table and its length.
+template <typename T>
+static Status launchOver(const DevicePlan::Step &step, Kernel kernel, Table<T> table,
+                         size_t perBlock) {
+  if (table.count == 0)
+    return {};
+  T *items = step.tables.at(table);
+  auto count = static_cast<int64_t>(table.count);
+  void *arguments[] = {&items, &count};
+  const auto blocks = static_cast<int64_t>((table.count + perBlock - 1) / perBlock);
+  return step.device.launch(kernel, std::min(blocks, step.device.fullBlocks()), arguments,
+                            step.stream);
+}
+
+Status DevicePlan::begin(const Step &step, const float *foundInf) const {
+  if (list.empty())
+    return {};
+  BegunTensor *all = step.tables.at(begunTensors);
+  auto count = static_cast<int64_t>(list.size());
+  void *arguments[] = {&all, &count, &foundInf};
+  const int64_t blocks = (count + UPD_GPU_THREADS - 1) / UPD_GPU_THREADS;
+  return step.device.launch(step.engine.begin, std::min(blocks, step.device.fullBlocks()),
+                            arguments, step.stream);
+}
+
+Status DevicePlan::commit(const Step &step) const {
+  return launchOver(step, step.engine.commit, begunTensors, UPD_GPU_THREADS);
+}
+
+Status DevicePlan::launchPass(const Step &step, const Launch &launch) {
+  const Table<upd_gpu_chunk> chunkTable = chunks.at(launch.domain);
+  if (chunkTable.count != 0) {
+    upd_gpu_chunk *all = step.tables.at(chunkTable);
+    auto count = static_cast<int64_t>(chunkTable.count);
+    void **streamData = step.tables.at(launch.streams);
+    char *rowData = step.scratch.at(rows);
+    double *partialData = step.scratch.at(launch.partials);
+    upd_site *siteData = step.tables.at(sites);
+    void *arguments[] = {&all, &count, &streamData, &rowData, &partialData, &siteData};
+    constexpr int64_t warps = UPD_GPU_THREADS / UPD_GPU_WARP_THREADS;
+    const int64_t blocks = launch.byWarps ? (count + warps - 1) / warps : count;
+    if (Status status = step.device.launch(
+            launch.kernel, std::min(blocks, step.device.fullBlocks()), arguments, step.stream);
+        !status.ok())
+      return status;
+  }
+  if (Status status = launchOver(step, step.engine.combine, launch.parts, 1); !status.ok())
+    return status;
+  if (Status status = launchOver(step, step.engine.combine, launch.wholes, 1); !status.ok())
+    return status;
+  if (launch.columns.count == 0)
+    return {};
+  ColumnCombination *columns = step.tables.at(launch.columns);
+  auto count = static_cast<int64_t>(launch.columns.count);
+  void *arguments[] = {&columns, &count};
+  return step.device.launch(step.engine.combineColumns, step.device.fullBlocks(), arguments,
+                            step.stream);
+}
+
+Status DevicePlan::run(const Step &step) {
+  for (; nextStage < plan.sequence.size(); ++nextStage) {
+    const runtime::StageInterface &stage = plan.sequence[nextStage];
+    if (!stage.isPass && groupReductionsRun != groupReductionsCombined)
+      return {};
+    Status status =
+        stage.isPass ? launchPass(step, passes[stage.index])
+                     : launchOver(step, prologues[stage.index], prologueTensors, UPD_GPU_THREADS);
+    if (!status.ok())
+      return status;
+    if (stage.isPass)
+      groupReductionsRun += static_cast<size_t>(
+          std::count_if(reductions[stage.index].begin(), reductions[stage.index].end(),
+                        [](const ScalarReduction &reduction) { return reduction.ofGroup; }));
+  }
+  return {};
+}

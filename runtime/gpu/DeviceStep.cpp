@@ -1,0 +1,264 @@
+//===- DeviceStep.cpp - A step of all parameters on a device ----------------------------------===//
+
+#include "runtime/gpu/DeviceStep.h"
+
+#include <algorithm>
+
+using namespace updraft::gpu;
+using updraft::runtime::Extent;
+using updraft::runtime::ReductionInterface;
+using updraft::runtime::StateInterface;
+using updraft::runtime::Status;
+
+Status EngineKernels::load(Device &device, EngineKernels &kernels) {
+  if (Status status = device.loadEngine(kernels.module); !status.ok())
+    return status;
+  const std::pair<const char *, Kernel *> all[] = {
+      {"updraft_begin", &kernels.begin},
+      {"updraft_read_hypers", &kernels.readHypers},
+      {"updraft_combine", &kernels.combine},
+      {"updraft_combine_columns", &kernels.combineColumns},
+      {"updraft_combine_groups", &kernels.combineGroups},
+      {"updraft_commit", &kernels.commit},
+      {"updraft_commit_groups", &kernels.commitGroups},
+      {"updraft_fill", &kernels.fill}};
+  for (const auto &[name, kernel] : all)
+    if (Status status = kernels.module->find(name, *kernel); !status.ok())
+      return status;
+  return {};
+}
+
+DeviceStep::DeviceStep(std::shared_ptr<Device> deviceToUse,
+                       std::shared_ptr<const runtime::Kernels> kernelsToUse)
+    : device(std::move(deviceToUse)), kernels(std::move(kernelsToUse)),
+      groupReductions(kernels->interface.plans[0].groupReductions()),
+      tables(device, DeviceArena::Use::Filled), scratch(device, DeviceArena::Use::Scratch) {
+  for (size_t i = 0; i < kernels->interface.plans.size(); ++i)
+    planList.emplace_back(kernels, i);
+  const std::vector<StateInterface> &states = kernels->interface.states;
+  for (uint32_t i = 0; i < states.size(); ++i)
+    if (states[i].over == Extent::Group)
+      groupStates.push_back(i);
+}
+
+Status DeviceStep::create(std::shared_ptr<Device> device,
+                          std::shared_ptr<const runtime::Kernels> kernels,
+                          std::unique_ptr<DeviceStep> &result) {
+  std::unique_ptr<DeviceStep> step(new DeviceStep(std::move(device), std::move(kernels)));
+  if (Status status = step->device->load(step->kernels->gpu, step->module); !status.ok())
+    return status;
+  if (Status status = EngineKernels::load(*step->device, step->engine); !status.ok())
+    return status;
+  for (DevicePlan &plan : step->planList)
+    if (Status status = plan.load(*step->module); !status.ok())
+      return status;
+  result = std::move(step);
+  return {};
+}
+
+void DeviceStep::clear(size_t groups) {
+  groupCount = groups;
+  sources.clear();
+  for (DevicePlan &plan : planList)
+    plan.clear();
+}
+
+//===----------------------------------------------------------------------------------------===//
+// Tables
+//===----------------------------------------------------------------------------------------===//
+
+Status DeviceStep::finish(const std::vector<double> &hypers, uint64_t seed, Stream stream) {
+  groupSizes.assign(groupCount, 0);
+  for (const DevicePlan &plan : planList)
+    for (const SteppedTensor &tensor : plan.tensors())
+      groupSizes[tensor.group] += tensor.shape.elements();
+  tables.clear();
+  scratch.clear();
+  hyperTable = tables.reserve<double>(hypers.size());
+  sourceTable = tables.reserve<HyperSource>(hypers.size());
+  for (DevicePlan &plan : planList)
+    plan.reserve(tables, scratch);
+  orderGroups();
+  reserveGroups();
+  if (Status status = tables.allocate(); !status.ok())
+    return status;
+  if (Status status = scratch.allocate(); !status.ok())
+    return status;
+  std::copy(hypers.begin(), hypers.end(), tables.host(hyperTable));
+  for (DevicePlan &plan : planList)
+    plan.fill(tables, scratch, tables.at(hyperTable), groupSizes, seed);
+  fillGroups();
+  if (Status status = tables.upload(stream); !status.ok())
+    return status;
+  // A pass may come before the first prologue.
+  return scratch.zero(stream);
+}
+
+void DeviceStep::orderGroups() {
+  members.assign(groupCount, {});
+  if (groupReductions.empty() && groupStates.empty())
+    return;
+  for (uint32_t i = 0; i < planList.size(); ++i)
+    for (uint32_t position = 0; position < planList[i].tensors().size(); ++position)
+      members[planList[i].tensors()[position].group].push_back({i, position});
+  auto paramOf = [&](const Member &member) {
+    return planList[member.plan].tensors()[member.position].param;
+  };
+  for (std::vector<Member> &ofGroup : members)
+    std::sort(ofGroup.begin(), ofGroup.end(),
+              [&](const Member &a, const Member &b) { return paramOf(a) < paramOf(b); });
+}
+
+void DeviceStep::reserveGroups() {
+  memberTables.clear();
+  combinations.clear();
+  size_t most = 0;
+  for (size_t i = 0; i < groupReductions.size(); ++i) {
+    for (const std::vector<Member> &ofGroup : members) {
+      memberTables.push_back(tables.reserve<GroupMember>(ofGroup.size()));
+      most = std::max(most, ofGroup.size());
+    }
+    combinations.push_back(tables.reserve<GroupCombination>(groupCount));
+  }
+  groupScratch = scratch.reserve<double>(most * groupCount);
+  candidates.clear();
+  for (size_t i = 0; i < groupStates.size(); ++i)
+    for (const std::vector<Member> &ofGroup : members)
+      candidates.push_back(tables.reserve<GroupCandidate>(ofGroup.size()));
+  groupCommits = tables.reserve<GroupCommit>(groupStates.size() * groupCount);
+}
+
+void DeviceStep::fillGroups() {
+  const size_t most = groupCount == 0 ? 0 : groupScratch.count / groupCount;
+  for (size_t i = 0; i < groupReductions.size(); ++i)
+    for (size_t group = 0; group < groupCount; ++group) {
+      const Table<GroupMember> table = memberTables[i * groupCount + group];
+      for (size_t j = 0; j < table.count; ++j) {
+        const auto [plan, position] = members[group][j];
+        tables.host(table)[j] = planList[plan].groupMember(scratch, position, i);
+      }
+      tables.host(combinations[i])[group] = {tables.at(table), static_cast<int64_t>(table.count),
+                                             scratch.at(groupScratch, group * most),
+                                             groupReductions[i] == ReductionInterface::Kind::Max};
+    }
+  for (size_t i = 0; i < groupStates.size(); ++i)
+    for (size_t group = 0; group < groupCount; ++group) {
+      const Table<GroupCandidate> table = candidates[i * groupCount + group];
+      GroupCommit &commit = tables.host(groupCommits)[i * groupCount + group];
+      commit = {tables.at(table), 0, nullptr, kernels->interface.states[groupStates[i]].dtype};
+      for (const auto [plan, position] : members[group]) {
+        const std::vector<uint32_t> &scalars = planList[plan].scalarStates();
+        const auto scalar = std::find(scalars.begin(), scalars.end(), groupStates[i]);
+        if (scalar == scalars.end())
+          continue;
+        const auto index = static_cast<size_t>(scalar - scalars.begin());
+        tables.host(table)[commit.count++] =
+            planList[plan].groupCandidate(scratch, position, index);
+        commit.to = planList[plan].scalar(position, index);
+      }
+    }
+}
+
+Status DeviceStep::setHypers(size_t group, const double *values, Stream stream) {
+  const size_t count = kernels->interface.hypers.size();
+  double *own = tables.host(hyperTable) + group * count;
+  if (std::equal(own, own + count, values))
+    return {};
+  std::copy(values, values + count, own);
+  return device->write(tables.at(hyperTable, group * count), own, count * sizeof(double), stream);
+}
+
+void DeviceStep::setHyperSource(size_t group, size_t hyper, const void *data, upd_dtype dtype) {
+  double *to = tables.at(hyperTable, group * kernels->interface.hypers.size() + hyper);
+  const HyperSource source{to, data, dtype};
+  const auto same = std::find_if(sources.begin(), sources.end(),
+                                 [&](const HyperSource &other) { return other.to == to; });
+  if (same == sources.end())
+    sources.push_back(source);
+  else if (same->from == data && same->dtype == dtype)
+    return;
+  else
+    *same = source;
+  sourcesChanged = true;
+}
+
+//===----------------------------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------------------------===//
+
+static int64_t blocksFor(size_t threads) {
+  return static_cast<int64_t>((threads + UPD_GPU_THREADS - 1) / UPD_GPU_THREADS);
+}
+
+Status DeviceStep::launch(Kernel kernel, void **arguments, int64_t blocks, Stream stream) {
+  return device->launch(kernel, std::min(blocks, device->fullBlocks()), arguments, stream);
+}
+
+Status DeviceStep::readHypers(Stream stream) {
+  if (sources.empty())
+    return {};
+  if (sourcesChanged) {
+    std::copy(sources.begin(), sources.end(), tables.host(sourceTable));
+    if (Status status = tables.upload(sourceTable, stream); !status.ok())
+      return status;
+    sourcesChanged = false;
+  }
+  HyperSource *all = tables.at(sourceTable);
+  auto count = static_cast<int64_t>(sources.size());
+  void *arguments[] = {&all, &count};
+  return launch(engine.readHypers, arguments, blocksFor(sources.size()), stream);
+}
+
+Status DeviceStep::run(const float *foundInf, Stream stream) {
+  const DevicePlan::Step step{*device, engine, tables, scratch, stream};
+  if (Status status = readHypers(stream); !status.ok())
+    return status;
+  for (DevicePlan &plan : planList) {
+    if (Status status = plan.update(step); !status.ok())
+      return status;
+    plan.restart();
+    if (Status status = plan.begin(step, foundInf); !status.ok())
+      return status;
+  }
+  for (combined = 0;;) {
+    bool atEnd = true;
+    for (DevicePlan &plan : planList) {
+      if (plan.tensors().empty())
+        continue;
+      if (Status status = plan.run(step); !status.ok())
+        return status;
+      atEnd &= plan.isAtEnd();
+    }
+    if (atEnd)
+      break;
+    // A plan waits for no more than it has run itself, so the one that has run the fewest goes on.
+    if (Status status = combineGroups(stream); !status.ok())
+      return status;
+  }
+  for (DevicePlan &plan : planList)
+    if (Status status = plan.commit(step); !status.ok())
+      return status;
+  if (groupCommits.count == 0)
+    return {};
+  GroupCommit *commits = tables.at(groupCommits);
+  auto count = static_cast<int64_t>(groupCommits.count);
+  void *arguments[] = {&commits, &count};
+  return launch(engine.commitGroups, arguments, count, stream);
+}
+
+Status DeviceStep::combineGroups(Stream stream) {
+  size_t ready = groupReductions.size();
+  for (const DevicePlan &plan : planList)
+    if (!plan.tensors().empty())
+      ready = std::min(ready, plan.groupReductionsDone());
+  for (; combined < ready; ++combined) {
+    GroupCombination *all = tables.at(combinations[combined]);
+    auto count = static_cast<int64_t>(groupCount);
+    void *arguments[] = {&all, &count};
+    if (Status status = launch(engine.combineGroups, arguments, count, stream); !status.ok())
+      return status;
+  }
+  for (DevicePlan &plan : planList)
+    plan.setCombined(combined);
+  return {};
+}

@@ -1,0 +1,182 @@
+//===- EngineKernels.cpp - The kernels of runtime/gpu/EngineKernels.h -------------------------===//
+// Freestanding: also compiled to PTX.
+
+#include "runtime/gpu/EngineKernels.h"
+
+#include "runtime/base/ScalarStorage.h"
+#include "runtime/gpu/KernelThread.h"
+
+using namespace updraft::gpu;
+using updraft::runtime::loadScalar;
+using updraft::runtime::storeScalar;
+
+namespace {
+bool isSkipped(const void *row, upd_dtype compute) { return loadScalar(compute, row) != 0; }
+
+/// As the CPU's: a NaN is larger than any number, and 0 larger than -0.
+double combined(double a, double b, bool isMax) {
+  if (!isMax)
+    return a + b;
+  if (a != a || b != b)
+    return __builtin_nan("");
+  return a > b || (a == b && !__builtin_signbit(a)) ? a : b;
+}
+
+double identity(bool isMax) { return isMax ? -__builtin_inf() : 0.0; }
+
+/// By all threads of a block: pairs (0, 1), (2, 3), …, an odd last value passes up.
+void combineInBlock(double *values, int64_t count, int64_t stride, bool isMax) {
+  for (int64_t distance = 1; distance < count; distance *= 2) {
+    for (int64_t left = threadOfBlock() * 2 * distance; left + distance < count;
+         left += int64_t(UPD_GPU_THREADS) * 2 * distance)
+      values[left * stride] =
+          combined(values[left * stride], values[(left + distance) * stride], isMax);
+    barrier();
+  }
+}
+
+template <typename Body> void forEachOfGrid(int64_t count, Body body) {
+  for (int64_t i = threadOfGrid(); i < count; i += threadsOfGrid())
+    body(i);
+}
+
+/// The same for all threads of a block.
+template <typename Body> void forEachOfBlocks(int64_t count, Body body) {
+  for (int64_t i = blockOfGrid(); i < count; i += blocksOfGrid())
+    body(i);
+}
+} // namespace
+
+UPD_GPU_KERNEL updraft_begin(const BegunTensor *tensors, int64_t count, const float *foundInf) {
+  forEachOfGrid(count, [=](int64_t i) {
+    const BegunTensor &tensor = tensors[i];
+    const double step = loadScalar(tensor.stepsType, tensor.steps) + 1;
+    tensor.facts[UPD_TENSOR_STEP] = step;
+    if (tensor.site)
+      tensor.site->step = static_cast<uint64_t>(step);
+    for (int64_t j = 0; j < tensor.stateCount; ++j)
+      tensor.scalars[j] = tensor.nextScalars[j] =
+          loadScalar(tensor.states[j].dtype, tensor.states[j].data);
+    storeScalar(tensor.compute, foundInf && *foundInf != 0 ? 1 : 0, tensor.row);
+  });
+}
+
+UPD_GPU_KERNEL updraft_read_hypers(const HyperSource *sources, int64_t count) {
+  forEachOfGrid(count,
+                [=](int64_t i) { *sources[i].to = loadScalar(sources[i].dtype, sources[i].from); });
+}
+
+UPD_GPU_KERNEL updraft_combine(const Combination *combinations, int64_t count) {
+  forEachOfBlocks(count, [=](int64_t i) {
+    const Combination &job = combinations[i];
+    combineInBlock(job.values, job.count, job.stride, job.isMax);
+    if (job.result && threadOfBlock() == 0)
+      *job.result = job.count == 0 ? identity(job.isMax) : job.values[0];
+  });
+}
+
+UPD_GPU_KERNEL updraft_combine_columns(const ColumnCombination *combinations, int64_t count) {
+  for (int64_t number = 0; number < count; ++number) {
+    const ColumnCombination &job = combinations[number];
+    forEachOfGrid(job.batches * job.columns, [&](int64_t i) {
+      const int64_t batch = i / job.columns, column = i % job.columns;
+      double *values = job.values + batch * job.blocks * job.columns + column;
+      for (int64_t distance = 1; distance < job.blocks; distance *= 2)
+        for (int64_t left = 0; left + distance < job.blocks; left += 2 * distance)
+          values[left * job.columns] = combined(values[left * job.columns],
+                                                values[(left + distance) * job.columns], job.isMax);
+      job.result[i] = job.blocks == 0 ? identity(job.isMax) : values[0];
+    });
+  }
+}
+
+UPD_GPU_SHARED int64_t taken[UPD_GPU_THREADS + 1];
+
+UPD_GPU_KERNEL updraft_combine_groups(const GroupCombination *combinations, int64_t count) {
+  forEachOfBlocks(count, [=](int64_t i) {
+    const GroupCombination &job = combinations[i];
+    const int64_t thread = threadOfBlock();
+    const int64_t each = (job.count + UPD_GPU_THREADS - 1) / UPD_GPU_THREADS;
+    const int64_t begin = thread * each < job.count ? thread * each : job.count;
+    const int64_t end = begin + each < job.count ? begin + each : job.count;
+    int64_t mine = 0;
+    for (int64_t j = begin; j < end; ++j)
+      mine += isSkipped(job.members[j].row, job.members[j].compute) ? 0 : 1;
+    taken[thread + 1] = mine;
+    barrier();
+    if (thread == 0) {
+      taken[0] = 0;
+      for (int j = 0; j < UPD_GPU_THREADS; ++j)
+        taken[j + 1] += taken[j];
+    }
+    barrier();
+    int64_t place = taken[thread];
+    for (int64_t j = begin; j < end; ++j)
+      if (!isSkipped(job.members[j].row, job.members[j].compute))
+        job.scratch[place++] = *job.members[j].part;
+    const int64_t parts = taken[UPD_GPU_THREADS];
+    barrier();
+    combineInBlock(job.scratch, parts, 1, job.isMax);
+    const double result = parts == 0 ? identity(job.isMax) : job.scratch[0];
+    for (int64_t j = begin; j < end; ++j)
+      *job.members[j].result = result;
+    barrier();
+  });
+}
+
+UPD_GPU_KERNEL updraft_commit(const BegunTensor *tensors, int64_t count) {
+  forEachOfGrid(count, [=](int64_t i) {
+    const BegunTensor &tensor = tensors[i];
+    if (isSkipped(tensor.row, tensor.compute))
+      return;
+    storeScalar(tensor.stepsType, tensor.facts[UPD_TENSOR_STEP], tensor.steps);
+    tensor.facts[UPD_TENSOR_FIRST] = 0;
+    for (int64_t j = 0; j < tensor.stateCount; ++j)
+      if (tensor.states[j].isOfTensor)
+        storeScalar(tensor.states[j].dtype, tensor.nextScalars[j], tensor.states[j].data);
+  });
+}
+
+UPD_GPU_SHARED int64_t firstOfThreads[UPD_GPU_THREADS];
+
+UPD_GPU_KERNEL updraft_commit_groups(const GroupCommit *commits, int64_t count) {
+  forEachOfBlocks(count, [=](int64_t i) {
+    const GroupCommit &job = commits[i];
+    const int64_t thread = threadOfBlock();
+    int64_t first = job.count;
+    for (int64_t j = thread; j < job.count && first == job.count; j += UPD_GPU_THREADS)
+      if (!isSkipped(job.candidates[j].row, job.candidates[j].compute))
+        first = j;
+    firstOfThreads[thread] = first;
+    barrier();
+    if (thread == 0) {
+      for (int j = 0; j < UPD_GPU_THREADS; ++j)
+        first = firstOfThreads[j] < first ? firstOfThreads[j] : first;
+      if (first < job.count)
+        storeScalar(job.dtype, *job.candidates[first].next, job.to);
+    }
+    barrier();
+  });
+}
+
+UPD_GPU_KERNEL updraft_fill(void *data, int64_t count, uint64_t bits, int32_t bytes) {
+  forEachOfGrid(count, [=](int64_t i) {
+    if (bytes == 8)
+      static_cast<uint64_t *>(data)[i] = bits;
+    else if (bytes == 4)
+      static_cast<uint32_t *>(data)[i] = static_cast<uint32_t>(bits);
+    else if (bytes == 2)
+      static_cast<uint16_t *>(data)[i] = static_cast<uint16_t>(bits);
+    else
+      static_cast<uint8_t *>(data)[i] = static_cast<uint8_t>(bits);
+  });
+}
+
+UPD_EMULATED_KERNEL(updraft_begin)
+UPD_EMULATED_KERNEL(updraft_read_hypers)
+UPD_EMULATED_KERNEL(updraft_combine)
+UPD_EMULATED_KERNEL(updraft_combine_columns)
+UPD_EMULATED_KERNEL(updraft_combine_groups)
+UPD_EMULATED_KERNEL(updraft_commit)
+UPD_EMULATED_KERNEL(updraft_commit_groups)
+UPD_EMULATED_KERNEL(updraft_fill)

@@ -1,0 +1,107 @@
+//===- EngineKernels.h - What is around the kernels of a rule -----------------------*- C++ -*-===//
+// A step on a device is begin, then the rule's prologues and passes with combine* behind a pass
+// that has reductions, then commit*. These kernels are the same for all rules. All pointers are to
+// memory of the device. They run in blocks of UPD_GPU_THREADS threads, on any number of blocks.
+//   updraft_begin(const BegunTensor *, int64_t count, const float *foundInf)
+//   updraft_read_hypers(const HyperSource *, int64_t count)
+//   updraft_combine(const Combination *, int64_t count)
+//   updraft_combine_columns(const ColumnCombination *, int64_t count)
+//   updraft_combine_groups(const GroupCombination *, int64_t count)
+//   updraft_commit(const BegunTensor *, int64_t count)
+//   updraft_commit_groups(const GroupCommit *, int64_t count)
+//   updraft_fill(void *, int64_t count, uint64_t bits, int32_t bytes)
+
+#ifndef UPDRAFT_RUNTIME_GPU_ENGINEKERNELS_H
+#define UPDRAFT_RUNTIME_GPU_ENGINEKERNELS_H
+
+#include "updraft-c/kernel.h"
+#include "updraft-c/types.h"
+
+#include <stdint.h>
+
+namespace updraft::gpu {
+
+/// A state that is a number.
+struct ScalarState {
+  void *data;
+  upd_dtype dtype;
+  int32_t isOfTensor; ///< else of its group
+};
+
+/// One tensor of a step. begin sets the step count and what `first` is in `facts` and `site`, loads
+/// the scalar states, and has the row skipped if `foundInf` is there and not 0. commit counts the
+/// step and stores the states of the tensor, unless the row was skipped.
+struct BegunTensor {
+  double *facts;       ///< UPD_TENSOR_FACTS
+  upd_site *site;      ///< null if the plan has none
+  void *steps;         ///< how many were taken
+  upd_dtype stepsType; ///< f32 or f64
+  upd_dtype compute;   ///< of the row: f32 or f64
+  void *row;
+  const ScalarState *states;
+  double *scalars;     ///< one for each, before the step
+  double *nextScalars; ///< and after it
+  int64_t stateCount;
+};
+
+/// A hyperparameter that is read where the device has it.
+struct HyperSource {
+  double *to;
+  const void *from;
+  upd_dtype dtype;
+};
+
+/// `count` values that are `stride` apart become one, in place and at `result` unless that is null:
+/// the upper part of the reduction tree of docs/numerics.md. Of no values it is the identity.
+struct Combination {
+  double *values;
+  int64_t count;
+  int64_t stride;
+  double *result;
+  int32_t isMax; ///< else a sum
+};
+
+/// For each batch, `blocks` values of each column become one. `result` has those of all batches.
+struct ColumnCombination {
+  double *values; ///< of block 0, then block 1, …
+  double *result;
+  int64_t batches;
+  int64_t blocks; ///< of a batch
+  int64_t columns;
+  int32_t isMax;
+};
+
+/// What a tensor gives for a reduction over its group, and where it gets the result.
+struct GroupMember {
+  const double *part;
+  double *result;
+  const void *row;
+  upd_dtype compute;
+};
+
+/// The tensors of a group that are not skipped become one, in the order of `members`.
+struct GroupCombination {
+  const GroupMember *members;
+  int64_t count;
+  double *scratch; ///< `count` values
+  int32_t isMax;
+};
+
+/// What a tensor has as the next value of a state of its group.
+struct GroupCandidate {
+  const double *next;
+  const void *row;
+  upd_dtype compute;
+};
+
+/// Stores the next value of a state of a group: that of the first tensor that is not skipped.
+struct GroupCommit {
+  const GroupCandidate *candidates;
+  int64_t count;
+  void *to;
+  upd_dtype dtype;
+};
+
+} // namespace updraft::gpu
+
+#endif // UPDRAFT_RUNTIME_GPU_ENGINEKERNELS_H

@@ -1,0 +1,61 @@
+//===- KernelThread.h - Who a thread of a kernel is ---------------------------------*- C++ -*-===//
+// The same source is code for NVIDIA's GPUs and for the emulator.
+
+#ifndef UPDRAFT_RUNTIME_GPU_KERNELTHREAD_H
+#define UPDRAFT_RUNTIME_GPU_KERNELTHREAD_H
+
+#include "updraft-c/gpu_kernel.h"
+
+#include <stdint.h>
+
+#if defined(__NVPTX__)
+/// A kernel by its name, with its arguments.
+#define UPD_GPU_KERNEL extern "C" __attribute__((nvptx_kernel)) void
+/// Memory that the threads of a block share.
+#define UPD_GPU_SHARED static __attribute__((address_space(3)))
+#define UPD_EMULATED_KERNEL(name)
+#else
+#include "runtime/emulator/Emulator.h"
+#define UPD_GPU_KERNEL extern "C" void
+#define UPD_GPU_SHARED static thread_local
+/// What the emulator calls.
+#define UPD_EMULATED_KERNEL(name)                                                                  \
+  extern "C" void name##_kernel(void **arguments) { updraft::gpu::callWith(name, arguments); }
+#endif
+
+namespace updraft::gpu {
+
+#if defined(__NVPTX__)
+inline int64_t threadOfBlock() { return __nvvm_read_ptx_sreg_tid_x(); }
+inline int64_t blockOfGrid() { return __nvvm_read_ptx_sreg_ctaid_x(); }
+inline int64_t blocksOfGrid() { return __nvvm_read_ptx_sreg_nctaid_x(); }
+/// Waits for all threads of the block.
+inline void barrier() { __nvvm_bar_sync(0); }
+#else
+inline int64_t threadOfBlock() { return updraft_emulator_thread(); }
+inline int64_t blockOfGrid() { return updraft_emulator_block(); }
+inline int64_t blocksOfGrid() { return updraft_emulator_blocks(); }
+inline void barrier() { updraft_emulator_barrier(); }
+
+template <typename A, typename B> void callWith(void (*kernel)(A, B), void **arguments) {
+  kernel(*static_cast<A *>(arguments[0]), *static_cast<B *>(arguments[1]));
+}
+template <typename A, typename B, typename C>
+void callWith(void (*kernel)(A, B, C), void **arguments) {
+  kernel(*static_cast<A *>(arguments[0]), *static_cast<B *>(arguments[1]),
+         *static_cast<C *>(arguments[2]));
+}
+template <typename A, typename B, typename C, typename D>
+void callWith(void (*kernel)(A, B, C, D), void **arguments) {
+  kernel(*static_cast<A *>(arguments[0]), *static_cast<B *>(arguments[1]),
+         *static_cast<C *>(arguments[2]), *static_cast<D *>(arguments[3]));
+}
+#endif
+
+/// The number of the thread in the grid, and how many there are.
+inline int64_t threadOfGrid() { return blockOfGrid() * UPD_GPU_THREADS + threadOfBlock(); }
+inline int64_t threadsOfGrid() { return blocksOfGrid() * UPD_GPU_THREADS; }
+
+} // namespace updraft::gpu
+
+#endif // UPDRAFT_RUNTIME_GPU_KERNELTHREAD_H
