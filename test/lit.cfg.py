@@ -17,10 +17,10 @@ config.test_exec_root = os.path.join(config.updraft_obj_root, "test")
 if glob.glob(os.path.join(config.updraft_obj_root, "python", "updraft", "_updraft*.so")):
     config.available_features.add("python-module")
 
-# tools/setup puts them beside the interpreter; the CUDA toolkit into a folder that is in no PATH.
-cuda_folders = [os.path.dirname(config.python_executable), "/usr/local/cuda/bin"]
+# Those of tools/setup, which are pinned, before those of the machine.
+cuda_folders = (os.path.dirname(config.python_executable), None, "/usr/local/cuda/bin")
 for tool in ("ptxas", "nvdisasm"):
-    path = shutil.which(tool) or shutil.which(tool, path=os.pathsep.join(cuda_folders))
+    path = next(filter(None, (shutil.which(tool, path=folder) for folder in cuda_folders)), None)
     if path:
         config.available_features.add(tool)
         config.substitutions.append(("%" + tool, path))
