@@ -30,7 +30,8 @@ double compileMs(const std::string &ruleFile, const std::string &cacheDir,
                               0,
                               nullptr,
                               cacheDir.c_str(),
-                              nullptr};
+                              nullptr,
+                              UPD_ALL_TENSORS};
   upd_rule *rule = nullptr;
   auto start = std::chrono::steady_clock::now();
   check(upd_compile_file(ruleFile.c_str(), &options, &rule));

@@ -81,7 +81,8 @@ Stepper::Stepper(const StepSetup &setup)
                               storage.size(),
                               setup.numerics.c_str(),
                               "",
-                              nullptr};
+                              nullptr,
+                              UPD_ALL_TENSORS};
   check(upd_compile_file(setup.ruleFile.c_str(), &options, &rule));
 
   // One block for all parameters and one for all gradients, each tensor on its own cache lines.
