@@ -220,6 +220,20 @@ public:
     return disassemble(*bytes);
   }
 
+  /// Leaves what runs on the host; an object of that has the kernels as text.
+  llvm::Error lowerToHost() {
+    if (llvm::Error error = lowerToKernels())
+      return error;
+    if (llvm::Error error = lowerToNVVM())
+      return error;
+    auto text = ptx();
+    if (!text)
+      return text.takeError();
+    kernelText = std::move(*text);
+    kernels().erase();
+    return llvm::Error::success();
+  }
+
   /// To LLVM IR.
   llvm::Error lowerToLLVM() {
     if (llvm::Error error = lowerToLLVMDialect())
@@ -293,7 +307,7 @@ private:
     if (!translated)
       return translated.takeError();
     llvmModule = std::move(*translated);
-    addInterface();
+    addTexts();
     dump->write("translate.ll", [this](auto &os) { printLLVM(os); });
     tools.generator->optimize(*llvmModule);
     dump->write("optimize.ll", [this](auto &os) { printLLVM(os); });
@@ -334,11 +348,16 @@ private:
     return dump->takeError();
   }
 
-  /// The description travels in the object too, for those who link it by hand.
-  void addInterface() {
-    llvm::Constant *text = llvm::ConstantDataArray::getString(llvmContext, interface);
-    new llvm::GlobalVariable(*llvmModule, text->getType(), /*isConstant=*/true,
-                             llvm::GlobalValue::ExternalLinkage, text, ruleName + "_interface");
+  /// The description travels in the object too, for those who link it by hand; so do kernels.
+  void addTexts() {
+    addText("_interface", interface);
+    if (!kernelText.empty())
+      addText("_ptx", kernelText);
+  }
+  void addText(const char *suffix, const std::string &text) {
+    llvm::Constant *value = llvm::ConstantDataArray::getString(llvmContext, text);
+    new llvm::GlobalVariable(*llvmModule, value->getType(), /*isConstant=*/true,
+                             llvm::GlobalValue::ExternalLinkage, value, ruleName + suffix);
   }
 
   llvm::Error internalError(llvm::StringRef stage, const std::string &reproducer) {
@@ -363,6 +382,7 @@ private:
   OwningOpRef<ModuleOp> module;
   std::string ruleName;
   std::string interface;
+  std::string kernelText;        // PTX
   llvm::LLVMContext llvmContext; // outlives the module
   std::unique_ptr<llvm::Module> llvmModule;
   std::optional<SideTask> preparation; // of the generator; waited for before the rest goes
@@ -398,7 +418,8 @@ llvm::Expected<CompiledRule> Compiler::compile(const Program &program,
     return error;
   if (llvm::Error error = compilation.schedule())
     return error;
-  if (llvm::Error error = compilation.lowerToLoops())
+  const bool isForGPU = request.gpu && !request.gpu->isEmulated;
+  if (llvm::Error error = isForGPU ? compilation.lowerToHost() : compilation.lowerToLoops())
     return error;
   auto object = compilation.generate();
   if (!object)

@@ -163,14 +163,23 @@ ObjectLoader::load(const CompiledRule &rule) {
     return error;
   if (llvm::Error error = resolve(name + "_validate", kernels->validate))
     return error;
+  const bool isEmulated = llvm::StringRef(kernels->interface.gpu).starts_with("emulator");
+  if (!kernels->interface.gpu.empty() && !isEmulated) {
+    const char *ptx = nullptr;
+    if (llvm::Error error = resolve(name + "_ptx", ptx))
+      return error;
+    kernels->gpu.ptx = ptx;
+  }
   for (const runtime::PlanInterface &plan : kernels->interface.plans) {
+    if (!kernels->gpu.ptx.empty())
+      continue;
     runtime::PlanFunctions &functions = kernels->plans.emplace_back();
     if (llvm::Error error =
             resolveAll(plan.prefix + "_prologue", plan.prologues, functions.prologues))
       return error;
     if (llvm::Error error = resolveAll(plan.prefix + "_pass", plan.passes.size(), functions.passes))
       return error;
-    if (!llvm::StringRef(kernels->interface.gpu).starts_with("emulator"))
+    if (!isEmulated)
       continue;
     if (llvm::Error error = resolveKernels(plan.prefix + "_prologue", plan.prologues))
       return error;

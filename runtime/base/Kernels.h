@@ -31,7 +31,7 @@ struct GPUKernels {
 };
 
 /// Immutable once made, and so shared between threads. No function is null; `plans` are those of
-/// the interface.
+/// the interface, or none where kernels as PTX stand in for them.
 struct Kernels {
   RuleInterface interface;
   std::string description; ///< the interface as the compiler wrote it: JSON

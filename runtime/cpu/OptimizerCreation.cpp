@@ -15,6 +15,16 @@ using namespace updraft::runtime;
 Optimizer::Optimizer(std::shared_ptr<const Kernels> kernelsToUse, const upd_pool &poolToUse)
     : kernels(std::move(kernelsToUse)), pool(poolToUse), hypers(kernels), plan(kernels) {}
 
+/// What was compiled for a GPU alone has no functions for this.
+static Status checkTarget(const Kernels &kernels) {
+  if (!kernels.plans.empty())
+    return {};
+  return {UPD_UNSUPPORTED,
+          fmt::format("rule `{}` was compiled for `{}`, and has no code for this CPU; compile it "
+                      "again, for the CPU",
+                      kernels.interface.name, kernels.interface.gpu)};
+}
+
 Status Optimizer::create(std::shared_ptr<const Kernels> kernels, const upd_group *groups,
                          size_t groupCount, const upd_pool *pool,
                          std::unique_ptr<Optimizer> &result) {
@@ -22,6 +32,8 @@ Status Optimizer::create(std::shared_ptr<const Kernels> kernels, const upd_group
     return invalidArgument(fmt::format("groups is null, but group_count is {}", groupCount));
   if (pool && (!pool->run || !pool->thread_count))
     return invalidArgument("run or thread_count of the pool is null; give both, or no pool");
+  if (Status status = checkTarget(*kernels); !status.ok())
+    return status;
   std::unique_ptr<Optimizer> optimizer(
       new Optimizer(std::move(kernels), pool ? *pool : ThreadPool::processHandle()));
   if (Status status = optimizer->addGroups(groups, groupCount); !status.ok())

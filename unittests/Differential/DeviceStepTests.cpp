@@ -11,8 +11,12 @@
 #include "runtime/emulator/EmulatedDevice.h"
 #include "runtime/gpu/DeviceStep.h"
 
+#include "updraft/Driver/CacheKey.h"
+#include "updraft/Driver/Compiler.h"
+#include "updraft/Engine/ObjectLoader.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 
 #include <cmath>
 #include <random>
@@ -362,6 +366,43 @@ TEST(DeviceStep, CombinesLargeTensorsInParts) {
   Sides sides(ruleCase, {{{513 * 8192 + 5}, 0}, {{17}, 1}});
   ASSERT_TRUE(sides.make());
   ASSERT_TRUE(sides.step());
+}
+
+// From the compiler, then from a cache on disk.
+TEST(DeviceStepRule, ForAGPUHasItsKernelsAsText) {
+  llvm::SmallString<64> folder;
+  ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("updraft-kernels", folder));
+  CompileRequest request;
+  request.filename = UPDRAFT_RULES_DIR "/adamw.upd";
+  request.source = llvm::cantFail(readRuleFile(request.filename));
+  ASSERT_FALSE(request.setTarget("nvptx:sm_90"));
+  const DiskCache cache(folder.str().str(), 1 << 20);
+  Compiler compiler;
+  auto program = llvm::cantFail(compiler.parse(request));
+  cache.store(cacheKey(*program, request), llvm::cantFail(compiler.compile(*program, request)));
+  for (const DiskCache &from : {DiskCache(), cache}) {
+    std::unique_ptr<ObjectLoader> loader = llvm::cantFail(ObjectLoader::create());
+    const std::optional<CompiledRule> stored = from.lookup(cacheKey(*program, request));
+    auto kernels = llvm::cantFail(
+        loader->load(stored ? *stored : llvm::cantFail(compiler.compile(*program, request))));
+    EXPECT_EQ(kernels->interface.gpu, "nvptx:sm_90");
+    for (const char *part : {".target sm_90", ".entry AdamW_prologue0(", ".entry AdamW_pass0("})
+      EXPECT_TRUE(llvm::StringRef(kernels->gpu.ptx).contains(part)) << part;
+    double initial[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+    std::vector<double> hypers;
+    for (const runtime::HyperInterface &hyper : kernels->interface.hypers)
+      hypers.push_back(hyper.defaultValue);
+    EXPECT_EQ(kernels->validate(hypers.data()), -1);
+    kernels->initial(hypers.data(), initial);
+    EXPECT_EQ(initial[0], 0);
+
+    upd_rule rule{kernels, UPD_COMPILED};
+    upd_optimizer *optimizer = nullptr;
+    EXPECT_EQ(upd_optimizer_create(&rule, nullptr, 0, nullptr, &optimizer), UPD_UNSUPPORTED);
+    EXPECT_STREQ(upd_last_error(), "rule `AdamW` was compiled for `nvptx:sm_90`, and has no code "
+                                   "for this CPU; compile it again, for the CPU");
+  }
+  llvm::sys::fs::remove_directories(folder);
 }
 
 TEST(DeviceStep, OfRulesForCPUsIsRefused) {
