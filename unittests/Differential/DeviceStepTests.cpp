@@ -1,6 +1,7 @@
 //===- DeviceStepTests.cpp - Steps on a device beside steps on the CPU ------------------------===//
-// The same rule, compiled for the CPU and for the emulator, steps the same tensors: every bit of
-// every parameter and state must be the same after every step.
+// The same rule, compiled for the CPU and for a device, steps the same tensors: every bit of every
+// parameter and state must be the same after every step. The devices are the emulator and, where
+// there is one, a GPU.
 
 #include "RuleTable.h"
 #include "Sides.h"
@@ -8,8 +9,10 @@
 #include "runtime/base/DType.h"
 #include "runtime/cpu/GroupHypers.h"
 #include "runtime/cpu/InitialValues.h"
+#include "runtime/cuda/CudaDevice.h"
 #include "runtime/emulator/EmulatedDevice.h"
 #include "runtime/gpu/DeviceStep.h"
+#include "runtime/gpu/EnginePTX.h"
 
 #include "updraft/Driver/CacheKey.h"
 #include "updraft/Driver/Compiler.h"
@@ -42,11 +45,35 @@ std::vector<Tensor> tensorsOfTwoGroups() {
           {{2, 70, 3}, 1}, {{33}, 1, 1},          {{64, 17}, 1},    {{}, 1}};
 }
 
+/// What rules are stepped on, and the target that they are compiled for.
+struct SteppedOn {
+  std::shared_ptr<gpu::Device> device;
+  std::string target;
+  std::string whyNot; ///< there is no device
+};
+
+SteppedOn openDevice(const std::string &name) {
+  if (name == "emulator")
+    return {std::make_shared<emulator::EmulatedDevice>(), "emulator", ""};
+  std::shared_ptr<cuda::CudaDevice> device;
+  const runtime::Status status =
+      cuda::CudaDevice::open(0, {"", 0, std::string(gpu::enginePTX())}, device);
+  if (!status.ok())
+    return {nullptr, "", status.message()};
+  // Of the architectures that there are kernels for, the newest that it runs.
+  const int number = device->computeMajor() * 10 + device->computeMinor();
+  const char *target = number >= 100  ? "nvptx:sm_100"
+                       : number >= 90 ? "nvptx:sm_90"
+                                      : "nvptx:sm_80";
+  return {device, target, ""};
+}
+
 /// Both sides of a case.
 class Sides {
 public:
-  Sides(const RuleCase &ruleCase, std::vector<Tensor> tensors)
-      : ruleCase(ruleCase), tensors(std::move(tensors)), random(ruleCase.seed + 1) {}
+  Sides(const RuleCase &ruleCase, const SteppedOn &on, std::vector<Tensor> tensors)
+      : ruleCase(ruleCase), target(on.target), tensors(std::move(tensors)),
+        random(ruleCase.seed + 1), device(on.device) {}
 
   AssertionResult make();
   /// The CPU steps where nothing was found.
@@ -83,14 +110,15 @@ private:
   }
 
   const RuleCase &ruleCase;
+  std::string target;
   std::vector<Tensor> tensors;
   std::mt19937_64 random;
-  RuleHandle rule, emulated;
+  RuleHandle rule;
   std::shared_ptr<const runtime::Kernels> kernels;
   OptimizerHandle optimizer;
   std::vector<std::vector<char>> params, grads;
 
-  std::shared_ptr<emulator::EmulatedDevice> device = std::make_shared<emulator::EmulatedDevice>();
+  std::shared_ptr<gpu::Device> device;
   std::unique_ptr<gpu::DeviceStep> deviceStep;
   std::vector<double> hypers;
   std::vector<void *> deviceParams, deviceGrads, deviceSteps;
@@ -136,16 +164,15 @@ AssertionResult Sides::make() {
   if (!compiled)
     return AssertionFailure() << toString(compiled.takeError());
   rule = std::move(*compiled);
-  RuleCase onEmulator = ruleCase;
-  onEmulator.target = "emulator";
-  auto ofKernels = compile(onEmulator);
+  RuleCase onDevice = ruleCase;
+  onDevice.target = target;
+  auto ofKernels = compile(onDevice);
   if (!ofKernels) {
     const std::string message = toString(ofKernels.takeError());
     isRefused = llvm::StringRef(message).contains("a GPU stores");
     return AssertionFailure() << message;
   }
-  emulated = std::move(*ofKernels);
-  kernels = emulated->kernels;
+  kernels = (*ofKernels)->kernels;
   for (size_t i = 0; i < tensors.size(); ++i) {
     params.push_back(randomValues(elementsOf(i), interface().param));
     grads.push_back(randomValues(elementsOf(i), interface().grad));
@@ -313,14 +340,35 @@ AssertionResult Sides::compare() {
   return AssertionSuccess();
 }
 
-class DeviceSteps : public testing::TestWithParam<std::string> {};
+/// On a device.
+template <typename... More>
+class OnDevice : public testing::TestWithParam<std::tuple<const char *, More...>> {
+protected:
+  const SteppedOn on = openDevice(std::get<0>(this->GetParam()));
+};
+
+/// Those that are there.
+std::vector<const char *> devices() {
+  std::vector<const char *> names = {"emulator"};
+  if (openDevice("cuda").device)
+    names.push_back("cuda");
+  return names;
+}
+
+TEST(Devices, HaveAGPUAmongThem) {
+  const SteppedOn gpu = openDevice("cuda");
+  if (!gpu.device)
+    GTEST_SKIP() << gpu.whyNot;
+}
+
+class DeviceSteps : public OnDevice<std::string> {};
 
 TEST_P(DeviceSteps, HaveTheBitsOfTheCPU) {
-  const RuleVariant variant = variantsOf(GetParam()).back();
+  const RuleVariant variant = variantsOf(std::get<1>(GetParam())).back();
   const std::vector<StorageChoice> choices = storageChoices(variant);
   for (size_t number = 0; number < 3; ++number) {
     const RuleCase ruleCase = variant.instantiate(choices[number * choices.size() / 3]);
-    Sides sides(ruleCase, tensorsOfTwoGroups());
+    Sides sides(ruleCase, on, tensorsOfTwoGroups());
     const AssertionResult made = sides.make();
     if (sides.isRefused)
       continue;
@@ -334,26 +382,33 @@ TEST_P(DeviceSteps, HaveTheBitsOfTheCPU) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Emulated, DeviceSteps, testing::ValuesIn(ruleFiles()),
-                         [](const testing::TestParamInfo<std::string> &info) {
-                           return info.param;
+INSTANTIATE_TEST_SUITE_P(All, DeviceSteps,
+                         testing::Combine(testing::ValuesIn(devices()),
+                                          testing::ValuesIn(ruleFiles())),
+                         [](const auto &info) {
+                           return std::get<0>(info.param) + ("_" + std::get<1>(info.param));
                          });
+
+class DeviceStep : public OnDevice<> {};
+
+INSTANTIATE_TEST_SUITE_P(All, DeviceStep, testing::Combine(testing::ValuesIn(devices())),
+                         [](const auto &info) { return std::get<0>(info.param); });
 
 RuleCase caseOf(const std::string &file) { return variantsOf(file).front().instantiate({}); }
 
-TEST(DeviceStep, IsSkippedWhereTheDeviceHasFoundInfinities) {
+TEST_P(DeviceStep, IsSkippedWhereTheDeviceHasFoundInfinities) {
   for (const char *file : {"adamw", "adafactor", "prodigy"}) {
     const RuleCase ruleCase = caseOf(file);
-    Sides sides(ruleCase, tensorsOfTwoGroups());
+    Sides sides(ruleCase, on, tensorsOfTwoGroups());
     ASSERT_TRUE(sides.make());
     for (const float found : {1, 0, 1, 0})
       ASSERT_TRUE(sides.step(found));
   }
 }
 
-TEST(DeviceStep, ReadsHyperparametersFromTheDevice) {
+TEST_P(DeviceStep, ReadsHyperparametersFromTheDevice) {
   const RuleCase ruleCase = caseOf("adamw");
-  Sides sides(ruleCase, tensorsOfTwoGroups());
+  Sides sides(ruleCase, on, tensorsOfTwoGroups());
   ASSERT_TRUE(sides.make());
   ASSERT_TRUE(sides.setHyperOnDevice("lr", 0.25f));
   ASSERT_TRUE(sides.step());
@@ -361,9 +416,9 @@ TEST(DeviceStep, ReadsHyperparametersFromTheDevice) {
   ASSERT_TRUE(sides.step());
 }
 
-TEST(DeviceStep, CombinesLargeTensorsInParts) {
+TEST_P(DeviceStep, CombinesLargeTensorsInParts) {
   const RuleCase ruleCase = caseOf("lamb");
-  Sides sides(ruleCase, {{{513 * 8192 + 5}, 0}, {{17}, 1}});
+  Sides sides(ruleCase, on, {{{513 * 8192 + 5}, 0}, {{17}, 1}});
   ASSERT_TRUE(sides.make());
   ASSERT_TRUE(sides.step());
 }
@@ -405,7 +460,7 @@ TEST(DeviceStepRule, ForAGPUHasItsKernelsAsText) {
   llvm::sys::fs::remove_directories(folder);
 }
 
-TEST(DeviceStep, OfRulesForCPUsIsRefused) {
+TEST(DeviceStepRule, ForCPUsIsRefused) {
   const RuleCase ruleCase = caseOf("adamw");
   auto rule = compile(ruleCase);
   ASSERT_TRUE(static_cast<bool>(rule));
