@@ -80,27 +80,34 @@ size_t DevicePlan::rowBytes() const { return plan.rowScalars * sizeOf(kernels->i
 // Tables
 //===----------------------------------------------------------------------------------------===//
 
+bool DevicePlan::findAligned() {
+  std::vector<char> found;
+  found.reserve(list.size());
+  for (auto first = streams.begin(); first != streams.end(); first += streamCount())
+    found.push_back(std::all_of(first, first + streamCount(), [](void *data) {
+      return reinterpret_cast<uintptr_t>(data) % UPD_GPU_ALIGNMENT == 0;
+    }));
+  std::swap(aligned, found);
+  return aligned != found;
+}
+
 std::vector<upd_gpu_chunk> DevicePlan::chunksOf(Domain kind) const {
   PassDomain domain(kind);
   std::vector<upd_gpu_chunk> result;
   const int64_t perChunk = domain.hasUnits() ? 1 : UPD_LEAF_ELEMENTS;
   for (size_t position = 0; position < list.size(); ++position) {
     domain.add(list[position].shape);
-    const auto first = streams.begin() + static_cast<ptrdiff_t>(position * interfaces.size());
-    const bool aligned =
-        std::all_of(first, first + static_cast<ptrdiff_t>(interfaces.size()), [](void *data) {
-          return reinterpret_cast<uintptr_t>(data) % UPD_GPU_ALIGNMENT == 0;
-        });
     const upd_range *range = domain.range(position);
     for (int64_t begin = range->begin; begin < range->end; begin += perChunk)
       result.push_back({begin, std::min(begin + perChunk, range->end),
-                        static_cast<int32_t>(position), aligned ? 1 : 0});
+                        static_cast<int32_t>(position), aligned[position]});
   }
   return result;
 }
 
 void DevicePlan::reserve(DeviceArena &tables, DeviceArena &scratch) {
   const size_t count = list.size();
+  aligned.assign(count, 0);
   begunTensors = tables.reserve<BegunTensor>(count);
   prologueTensors = tables.reserve<upd_gpu_tensor>(count);
   facts = tables.reserve<double>(count * UPD_TENSOR_FACTS);
@@ -153,6 +160,7 @@ void DevicePlan::fill(DeviceArena &tables, const DeviceArena &scratch, const dou
     for (size_t i = 0; i < plan.temporaries.size(); ++i)
       streams[position * interfaces.size() + firstTemporary + i] =
           scratch.at(temporaries[position * plan.temporaries.size() + i]);
+  findAligned();
   fillStreams(tables, scratch);
   fillChunks(tables);
   fillTensors(tables, scratch, hypers, groupSizes, seed);
@@ -283,7 +291,6 @@ Status DevicePlan::update(const Step &step) {
   if (!streamsChanged)
     return {};
   fillStreams(step.tables, step.scratch);
-  fillChunks(step.tables);
   streamsChanged = false;
   if (Status status = step.tables.upload(streamTable, step.stream); !status.ok())
     return status;
@@ -291,6 +298,9 @@ Status DevicePlan::update(const Step &step) {
     if (launch.ownStreams)
       if (Status status = step.tables.upload(launch.streams, step.stream); !status.ok())
         return status;
+  if (!findAligned())
+    return {};
+  fillChunks(step.tables);
   for (const auto &[domain, table] : chunks)
     if (Status status = step.tables.upload(table, step.stream); !status.ok())
       return status;

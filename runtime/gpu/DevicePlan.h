@@ -117,6 +117,10 @@ private:
   /// A tensor with more leaves is combined by more than one block: parts of so many, then those.
   static constexpr int64_t leavesOfPart = 512;
 
+  ptrdiff_t streamCount() const { return static_cast<ptrdiff_t>(interfaces.size()); }
+  /// Finds which tensors have all streams where the widest access may start, and whether that has
+  /// changed.
+  bool findAligned();
   std::vector<upd_gpu_chunk> chunksOf(Domain domain) const;
   void fillStreams(DeviceArena &tables, const DeviceArena &scratch);
   void fillChunks(DeviceArena &tables);
@@ -141,6 +145,7 @@ private:
   std::vector<void *> streams;
   std::vector<void *> scalarData;
   bool streamsChanged = false;
+  std::vector<char> aligned; ///< for each tensor
 
   Table<BegunTensor> begunTensors;
   Table<upd_gpu_tensor> prologueTensors;

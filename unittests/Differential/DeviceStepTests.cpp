@@ -84,6 +84,9 @@ public:
   /// The device reads it from its memory, while the CPU is told.
   AssertionResult setHyperOnDevice(const std::string &name, float value);
   void *onDevice(const void *data, size_t bytes, size_t offsetBytes = 0);
+  /// Has every gradient in other memory on the device, so many elements from where any access may
+  /// start.
+  void moveGradients(size_t offset);
 
   bool isRefused = false; ///< no kernels are made of such a rule
 
@@ -157,6 +160,15 @@ void *Sides::onDevice(const void *data, size_t bytes, size_t offsetBytes) {
   memory = static_cast<char *>(memory) + offsetBytes;
   EXPECT_TRUE(require(device->write(memory, data, bytes, nullptr)));
   return memory;
+}
+
+void Sides::moveGradients(size_t offset) {
+  const size_t bytes = runtime::sizeOf(interface().grad);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    deviceGrads[i] = onDevice(grads[i].data(), grads[i].size(), offset * bytes);
+    const auto [plan, position] = places[i];
+    deviceStep->plans()[plan].setStream(position, runtime::StreamIndex::Grad, deviceGrads[i]);
+  }
 }
 
 AssertionResult Sides::make() {
@@ -414,6 +426,18 @@ TEST_P(DeviceStep, ReadsHyperparametersFromTheDevice) {
   ASSERT_TRUE(sides.step());
   ASSERT_TRUE(sides.setHyperOnDevice("lr", 0.0625f));
   ASSERT_TRUE(sides.step());
+}
+
+TEST_P(DeviceStep, FollowsGradientsThatMove) {
+  for (const char *file : {"adamw", "adafactor"}) {
+    const RuleCase ruleCase = caseOf(file);
+    Sides sides(ruleCase, on, tensorsOfTwoGroups());
+    ASSERT_TRUE(sides.make());
+    for (const size_t offset : {0, 1, 0, 3}) {
+      sides.moveGradients(offset);
+      ASSERT_TRUE(sides.step());
+    }
+  }
 }
 
 TEST_P(DeviceStep, CombinesLargeTensorsInParts) {
