@@ -11,19 +11,8 @@
 using namespace updraft::emulator;
 using namespace updraft::runtime;
 
-#define ENGINE_KERNELS(KERNEL)                                                                     \
-  KERNEL(updraft_begin)                                                                            \
-  KERNEL(updraft_read_hypers)                                                                      \
-  KERNEL(updraft_combine)                                                                          \
-  KERNEL(updraft_combine_columns)                                                                  \
-  KERNEL(updraft_combine_groups)                                                                   \
-  KERNEL(updraft_commit)                                                                           \
-  KERNEL(updraft_commit_groups)                                                                    \
-  KERNEL(updraft_fill)
-
-#define DECLARE(name) extern "C" void name##_kernel(void **arguments);
-ENGINE_KERNELS(DECLARE)
-#undef DECLARE
+#define UPD_ENGINE_KERNEL(member, name) extern "C" void name##_kernel(void **arguments);
+#include "runtime/gpu/EngineKernels.def"
 
 namespace {
 constexpr size_t alignment = 256;
@@ -96,9 +85,8 @@ Status EmulatedDevice::load(const GPUKernels &kernels, std::shared_ptr<gpu::Modu
 
 Status EmulatedDevice::loadEngine(std::shared_ptr<gpu::Module> &module) {
   GPUKernels kernels;
-#define ADD(name) kernels.emulated.emplace(#name, name##_kernel);
-  ENGINE_KERNELS(ADD)
-#undef ADD
+#define UPD_ENGINE_KERNEL(member, name) kernels.emulated.emplace(#name, name##_kernel);
+#include "runtime/gpu/EngineKernels.def"
   module = std::make_shared<EmulatedModule>(std::move(kernels));
   return {};
 }

@@ -29,7 +29,8 @@ struct SteppedTensor {
 
 /// The kernels of the engine.
 struct EngineKernels {
-  Kernel begin, readHypers, combine, combineColumns, combineGroups, commit, commitGroups, fill;
+#define UPD_ENGINE_KERNEL(member, name) Kernel member = nullptr;
+#include "runtime/gpu/EngineKernels.def"
 
   static runtime::Status load(Device &device, EngineKernels &kernels);
   std::shared_ptr<Module> module;

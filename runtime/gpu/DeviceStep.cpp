@@ -13,18 +13,10 @@ using updraft::runtime::Status;
 Status EngineKernels::load(Device &device, EngineKernels &kernels) {
   if (Status status = device.loadEngine(kernels.module); !status.ok())
     return status;
-  const std::pair<const char *, Kernel *> all[] = {
-      {"updraft_begin", &kernels.begin},
-      {"updraft_read_hypers", &kernels.readHypers},
-      {"updraft_combine", &kernels.combine},
-      {"updraft_combine_columns", &kernels.combineColumns},
-      {"updraft_combine_groups", &kernels.combineGroups},
-      {"updraft_commit", &kernels.commit},
-      {"updraft_commit_groups", &kernels.commitGroups},
-      {"updraft_fill", &kernels.fill}};
-  for (const auto &[name, kernel] : all)
-    if (Status status = kernels.module->find(name, *kernel); !status.ok())
-      return status;
+#define UPD_ENGINE_KERNEL(member, name)                                                            \
+  if (Status status = kernels.module->find(#name, kernels.member); !status.ok())                   \
+    return status;
+#include "runtime/gpu/EngineKernels.def"
   return {};
 }
 

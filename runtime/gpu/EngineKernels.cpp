@@ -159,24 +159,5 @@ UPD_GPU_KERNEL updraft_commit_groups(const GroupCommit *commits, int64_t count) 
   });
 }
 
-UPD_GPU_KERNEL updraft_fill(void *data, int64_t count, uint64_t bits, int32_t bytes) {
-  forEachOfGrid(count, [=](int64_t i) {
-    if (bytes == 8)
-      static_cast<uint64_t *>(data)[i] = bits;
-    else if (bytes == 4)
-      static_cast<uint32_t *>(data)[i] = static_cast<uint32_t>(bits);
-    else if (bytes == 2)
-      static_cast<uint16_t *>(data)[i] = static_cast<uint16_t>(bits);
-    else
-      static_cast<uint8_t *>(data)[i] = static_cast<uint8_t>(bits);
-  });
-}
-
-UPD_EMULATED_KERNEL(updraft_begin)
-UPD_EMULATED_KERNEL(updraft_read_hypers)
-UPD_EMULATED_KERNEL(updraft_combine)
-UPD_EMULATED_KERNEL(updraft_combine_columns)
-UPD_EMULATED_KERNEL(updraft_combine_groups)
-UPD_EMULATED_KERNEL(updraft_commit)
-UPD_EMULATED_KERNEL(updraft_commit_groups)
-UPD_EMULATED_KERNEL(updraft_fill)
+#define UPD_ENGINE_KERNEL(member, name) UPD_EMULATED_KERNEL(name)
+#include "runtime/gpu/EngineKernels.def"

@@ -9,7 +9,6 @@
 //   updraft_combine_groups(const GroupCombination *, int64_t count)
 //   updraft_commit(const BegunTensor *, int64_t count)
 //   updraft_commit_groups(const GroupCommit *, int64_t count)
-//   updraft_fill(void *, int64_t count, uint64_t bits, int32_t bytes)
 
 #ifndef UPDRAFT_RUNTIME_GPU_ENGINEKERNELS_H
 #define UPDRAFT_RUNTIME_GPU_ENGINEKERNELS_H

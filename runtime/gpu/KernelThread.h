@@ -45,11 +45,6 @@ void callWith(void (*kernel)(A, B, C), void **arguments) {
   kernel(*static_cast<A *>(arguments[0]), *static_cast<B *>(arguments[1]),
          *static_cast<C *>(arguments[2]));
 }
-template <typename A, typename B, typename C, typename D>
-void callWith(void (*kernel)(A, B, C, D), void **arguments) {
-  kernel(*static_cast<A *>(arguments[0]), *static_cast<B *>(arguments[1]),
-         *static_cast<C *>(arguments[2]), *static_cast<D *>(arguments[3]));
-}
 #endif
 
 /// The number of the thread in the grid, and how many there are.
