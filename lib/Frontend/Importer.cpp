@@ -185,9 +185,17 @@ upd_tensors keepOnly(mlir::ModuleOp module, upd_tensors tensors) {
 
 } // namespace
 
-bool updraft::mayHaveMatrixRule(const Program &program) {
-  return llvm::any_of(program.parsed, [](const auto &file) {
-    return llvm::any_of(file->rules, [](const auto &rule) { return mentionsMatrix(rule); });
+bool updraft::mayHaveMatrixRule(const Program &program, StringRef requested) {
+  // Every file knows the stages of the library, and has those that it names.
+  const auto isNamed = [&](StringRef stage) {
+    return requested.contains(stage) || llvm::any_of(program.files(), [&](const auto &file) {
+             return StringRef(file->text()).contains(stage);
+           });
+  };
+  return llvm::any_of(program.parsed, [&](const auto &file) {
+    return llvm::any_of(file->stages, [&](const auto &stage) {
+      return isNamed(stage.getKey()) && mentionsMatrix(*stage.getValue());
+    });
   });
 }
 

@@ -278,3 +278,28 @@ def test_the_cache_tells_tensors_apart_where_that_matters(tmp_path):
     comment = f"// {tmp_path}\n"
     assert origins(comment + FACTORED) == ["compiled", "compiled", "compiled", "memory"]
     assert origins(comment + SGD) == ["compiled", "memory", "memory", "memory"]
+
+
+def test_the_cache_tells_tensors_apart_in_chains(tmp_path):
+    (tmp_path / "part.upd").write_text(
+        "transform by_rows() { update(grad) "
+        "{ next grad = if matrix then grad - row_mean(grad) else grad } }"
+    )
+    file = tmp_path / "rule.upd"
+    file.write_text(
+        f'// {tmp_path}\nimport "part.upd"\nrule Own = by_rows |> Plain\n'
+        "rule Library = centralize |> Plain\n"
+        "rule Plain(lr = 0.1) { update(param, grad) { next param = param - lr * grad } }\n"
+    )
+    for rule in "Own", "Library", "by_rows |> Plain", "centralize |> Plain":
+        origins = [
+            updraft.compile_file(file, rule=rule, cache_dir=tmp_path, tensors=tensors).origin
+            for tensors in ("vectors", "matrices", "all", "all")
+        ]
+        assert origins == ["compiled", "compiled", "compiled", "memory"]
+    text = "rule Plain(lr = 0.1) { update(param, grad) { next param = param - lr * grad } }"
+    text += f"// {tmp_path}"
+    for rule, second in (None, "memory"), ("centralize |> Plain", "compiled"):
+        updraft.compile(text, rule=rule, cache_dir=tmp_path, tensors="vectors")
+        other = updraft.compile(text, rule=rule, cache_dir=tmp_path, tensors="matrices")
+        assert other.origin == second

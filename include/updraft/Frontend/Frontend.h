@@ -21,8 +21,8 @@ std::shared_ptr<const Program> parseProgram(llvm::StringRef text, llvm::StringRe
 std::shared_ptr<const Program> parseProgram(std::shared_ptr<const SourceFile> source,
                                             DiagnosticEngine &diagnostics);
 
-/// Whether a rule that the program has or imports may be one for matrices and another for vectors.
-bool mayHaveMatrixRule(const Program &program);
+/// Whether a requested rule, or chain, may be one for matrices and another for vectors.
+bool mayHaveMatrixRule(const Program &program, llvm::StringRef requested);
 
 struct RuleRequest {
   /// Empty: the file's only rule.
