@@ -4,6 +4,7 @@ import copy
 import pickle
 
 import pytest
+import torch
 
 from updraft import optim
 
@@ -89,3 +90,17 @@ def test_versions_of_states():
     before = [value._version for value in state.values()]
     optimizer.step()
     assert all(v._version > old for v, old in zip(state.values(), before, strict=True))
+
+
+def test_states_that_only_tensors_of_other_dimensions_have():
+    factored, whole = ("row_var", "col_var"), ("variance",)
+    for shape, names, kind in ((12,), factored, "matrices"), ((4, 3), whole, "vectors"):
+        (param,) = parameters(shapes=[shape])
+        optimizer = optim.Adafactor([param])
+        state = optimizer.state[param]
+        state["step"] = torch.tensor(3.0)
+        state |= {name: torch.ones(4, 3) for name in names}
+        set_gradients([param], 0)
+        message = f"^parameter `0` has no state `{names[0]}`, which is for {kind} only$"
+        with pytest.raises(IndexError, match=message):
+            optimizer.step()

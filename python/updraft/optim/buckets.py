@@ -84,7 +84,8 @@ def _compile(
 
 def _kind_of(params: list[torch.Tensor]) -> str:
     """What a rule for these is compiled for; complex ones are stepped as pairs."""
-    are_matrices = {param.dim() + param.is_complex() >= 2 for param in params}
+    vector_dimensions = 0 if params[0].is_complex() else 1
+    are_matrices = {param.dim() > vector_dimensions for param in params}
     if len(are_matrices) > 1:
         return "all"
     return "matrices" if True in are_matrices else "vectors"
@@ -165,20 +166,28 @@ class Bucket:
         as_dense = sparse == AS_DENSE
         refusals = "" if as_dense else sparse or "", correspondence.dense or ""
 
+        tensors = _kind_of(params)
+
         def make(settings: dict[str, Any]) -> None:
-            self.rule = compiled.compile(correspondence, settings, dtype, scaled, _kind_of(params))
+            self.rule = compiled.compile(correspondence, settings, dtype, scaled, tensors)
             self.stepped = self._tensors(params)
             self.stepper = GroupStepper(
                 self.rule._compiled.address, self.stepped, initial, *refusals, as_dense
             )
 
         hypers = dict(zip(self.places, self.hypers(group, None), strict=True))
-        specialize(make, setting_choices(correspondence, group, hypers))
+        choices = setting_choices(correspondence, group, hypers)
+        specialize(make, choices)
+        self.states = correspondence.state_names(self.rule.stored_states)
+        if tensors != "all" and self._has_unknown_states(states):
+            # What only the other tensors have is refused by the rule for all of them.
+            tensors = "all"
+            specialize(make, choices)
+            self.states = correspondence.state_names(self.rule.stored_states)
         # Looking up the method takes a quarter of what calling it takes.
         self.take_step = self.stepper.step
         seed = require_seed(group.get("seed", 0))
         self.stepper.set_random(seed if seed < 1 << 63 else seed - (1 << 64), numbers)
-        self.states = correspondence.state_names(self.rule.stored_states)
         bound: list[dict[str, Any]] = []
         for number, param in enumerate(params if states else ()):
             state = dict.get(states, param)
@@ -187,6 +196,12 @@ class Bucket:
                 bound.append(state)
         if bound:
             self._share(bound)
+
+    def _has_unknown_states(self, states: OptimizerState) -> bool:
+        """Whether a parameter has a state that the rule, as it was compiled, does not have."""
+        known = set(self.states)
+        given = (dict.get(states, param) for param in (self.params if states else ()))
+        return any(state and not known.issuperset(state) for state in given)
 
     def _tensors(self, params: list[torch.Tensor]) -> list[torch.Tensor]:
         """What is stepped, by the gradients that it has."""
