@@ -55,7 +55,7 @@ public:
   uint32_t add(const SteppedTensor &tensor);
   /// The parameter, the gradient, or a state over elements, rows or columns.
   void setStream(size_t position, size_t stream, void *data);
-  /// Where the plan's scalar state number `scalar` lies.
+  /// Where the plan's scalar state number `scalar` lies. Before the tables are filled.
   void setScalar(size_t position, size_t scalar, void *data) {
     scalarData[position * scalars.size() + scalar] = data;
   }

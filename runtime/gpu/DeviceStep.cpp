@@ -80,6 +80,7 @@ Status DeviceStep::finish(const std::vector<double> &hypers, uint64_t seed, Stre
   for (DevicePlan &plan : planList)
     plan.fill(tables, scratch, tables.at(hyperTable), groupSizes, seed);
   fillGroups();
+  sourcesChanged = true;
   if (Status status = tables.upload(stream); !status.ok())
     return status;
   // A pass may come before the first prologue.
@@ -161,17 +162,9 @@ Status DeviceStep::setHypers(size_t group, const double *values, Stream stream) 
 }
 
 void DeviceStep::setHyperSource(size_t group, size_t hyper, const void *data, upd_dtype dtype) {
-  double *to = tables.at(hyperTable, group * kernels->interface.hypers.size() + hyper);
-  const HyperSource source{to, data, dtype};
-  const auto same = std::find_if(sources.begin(), sources.end(),
-                                 [&](const HyperSource &other) { return other.to == to; });
-  if (same == sources.end())
-    sources.push_back(source);
-  else if (same->from == data && same->dtype == dtype)
-    return;
-  else
-    *same = source;
-  sourcesChanged = true;
+  HyperSource &source = sources[group * kernels->interface.hypers.size() + hyper];
+  sourcesChanged |= source.from != data || source.dtype != dtype;
+  source = {nullptr, data, dtype};
 }
 
 //===----------------------------------------------------------------------------------------===//
@@ -190,7 +183,9 @@ Status DeviceStep::readHypers(Stream stream) {
   if (sources.empty())
     return {};
   if (sourcesChanged) {
-    std::copy(sources.begin(), sources.end(), tables.host(sourceTable));
+    HyperSource *next = tables.host(sourceTable);
+    for (const auto &[place, source] : sources)
+      *next++ = {tables.at(hyperTable, place), source.from, source.dtype};
     if (Status status = tables.upload(sourceTable, stream); !status.ok())
       return status;
     sourcesChanged = false;

@@ -19,7 +19,7 @@ public:
                                 std::shared_ptr<const runtime::Kernels> kernels,
                                 std::unique_ptr<DeviceStep> &result);
 
-  /// Starts over, for groups numbered below this.
+  /// Starts over, for groups numbered below this, without tensors and sources of hyperparameters.
   void clear(size_t groupCount);
   /// Plans in the order of the rule's interface; tensors and their memory are added there.
   std::deque<DevicePlan> &plans() { return planList; }
@@ -28,7 +28,8 @@ public:
 
   /// From the next step on.
   runtime::Status setHypers(size_t group, const double *values, Stream stream);
-  /// Reads a hyperparameter from the device's memory at each step: f32, f64, bf16 or f16.
+  /// Reads a hyperparameter from the device's memory at each step: f32, f64, bf16 or f16. Before
+  /// finish or after it.
   void setHyperSource(size_t group, size_t hyper, const void *data, upd_dtype dtype);
 
   /// Launches one step. Where `foundInf`, on the device, is there and not 0, nothing changes.
@@ -63,7 +64,8 @@ private:
   DeviceArena tables, scratch;
   Table<double> hyperTable;
   Table<HyperSource> sourceTable;
-  std::vector<HyperSource> sources;
+  /// By the place of the hyperparameter in `hyperTable`.
+  std::map<size_t, HyperSource> sources;
   bool sourcesChanged = false;
   std::vector<std::vector<Member>> members;          ///< of each group, in the order of parameters
   std::vector<Table<GroupMember>> memberTables;      ///< by reduction, then group

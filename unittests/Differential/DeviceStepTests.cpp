@@ -76,6 +76,9 @@ public:
         random(ruleCase.seed + 1), device(on.device) {}
 
   AssertionResult make();
+  /// Makes the tables anew, once without any tensor.
+  AssertionResult rebuild();
+  AssertionResult finish() { return require(deviceStep->finish(hypers, 77, nullptr)); }
   /// The CPU steps where nothing was found.
   AssertionResult step(float foundInf = 0);
   AssertionResult compare();
@@ -271,7 +274,30 @@ AssertionResult Sides::makeDeviceStep() {
     for (size_t j = 0; j < devicePlan.scalarStates().size(); ++j)
       devicePlan.setScalar(position, j, deviceStates[slot(i, devicePlan.scalarStates()[j])].first);
   }
-  return require(deviceStep->finish(hypers, 77, nullptr));
+  return finish();
+}
+
+AssertionResult Sides::rebuild() {
+  const std::deque<gpu::DevicePlan> before = deviceStep->plans();
+  deviceStep->clear(2);
+  if (AssertionResult made = finish(); !made)
+    return made;
+  if (AssertionResult run = require(deviceStep->run(nullptr, nullptr)); !run)
+    return run;
+  deviceStep->clear(2);
+  for (size_t i = 0; i < before.size(); ++i) {
+    gpu::DevicePlan &plan = deviceStep->plans()[i];
+    for (size_t position = 0; position < before[i].tensors().size(); ++position) {
+      gpu::SteppedTensor tensor = before[i].tensors()[position];
+      tensor.isFirst = false;
+      plan.add(tensor);
+      for (size_t j = 0; j < plan.streamInterfaces().size(); ++j)
+        plan.setStream(position, j, before[i].stream(position, j));
+      for (size_t j = 0; j < plan.scalarStates().size(); ++j)
+        plan.setScalar(position, j, before[i].scalar(position, j));
+    }
+  }
+  return finish();
 }
 
 AssertionResult Sides::setHyper(const std::string &name, double value) {
@@ -436,6 +462,43 @@ TEST_P(DeviceStep, FollowsGradientsThatMove) {
     for (const size_t offset : {0, 1, 0, 3}) {
       sides.moveGradients(offset);
       ASSERT_TRUE(sides.step());
+    }
+  }
+}
+
+TEST_P(DeviceStep, IsMadeAnewAndGradientsMove) {
+  for (const char *file : {"adafactor", "prodigy", "adamw"}) {
+    const RuleCase ruleCase = caseOf(file);
+    Sides sides(ruleCase, on, tensorsOfTwoGroups());
+    ASSERT_TRUE(sides.make());
+    ASSERT_TRUE(sides.step());
+    sides.moveGradients(1);
+    ASSERT_TRUE(sides.step());
+    ASSERT_TRUE(sides.rebuild());
+    ASSERT_TRUE(sides.step());
+    sides.moveGradients(0);
+    ASSERT_TRUE(sides.step());
+  }
+}
+
+TEST_P(DeviceStep, ReadsHyperparametersThatWereGivenBeforeItIsFinished) {
+  const RuleCase ruleCase = caseOf("adamw");
+  Sides sides(ruleCase, on, tensorsOfTwoGroups());
+  ASSERT_TRUE(sides.make());
+  ASSERT_TRUE(sides.setHyperOnDevice("lr", 0.25f));
+  ASSERT_TRUE(sides.finish());
+  ASSERT_TRUE(sides.step());
+}
+
+TEST_P(DeviceStep, HasGroupsWithoutTensors) {
+  for (const char *file : {"adafactor", "prodigy"}) {
+    const RuleCase ruleCase = caseOf(file);
+    for (const std::vector<Tensor> &tensors :
+         {std::vector<Tensor>{{{5}, 1}}, std::vector<Tensor>{{{4, 3}, 0}, {{0, 3}, 0}}}) {
+      Sides sides(ruleCase, on, tensors);
+      ASSERT_TRUE(sides.make());
+      for (int step = 0; step < 2; ++step)
+        ASSERT_TRUE(sides.step());
     }
   }
 }
