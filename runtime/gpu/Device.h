@@ -8,6 +8,7 @@
 #include "runtime/base/Kernels.h"
 #include "runtime/base/Status.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -60,6 +61,11 @@ public:
   /// before this returns. Says nothing of what goes wrong in the kernel.
   virtual runtime::Status launch(Kernel kernel, int64_t blocks, void **arguments,
                                  Stream stream) = 0;
+
+  /// As many blocks as go through `items`, or keep the device busy.
+  int64_t blocksFor(size_t items, size_t perBlock) const {
+    return std::min(static_cast<int64_t>((items + perBlock - 1) / perBlock), fullBlocks());
+  }
 };
 
 } // namespace updraft::gpu

@@ -21,6 +21,7 @@ DevicePlan::DevicePlan(std::shared_ptr<const runtime::Kernels> kernelsToUse, siz
       interfaces(kernels->interface.streamsOf(plan)),
       scalars(kernels->interface.scalarStatesOf(plan)) {
   hasSites = plan.usesRandom;
+  hasBlocks.resize(plan.temporaries.size());
   for (const PassInterface &pass : plan.passes) {
     Launch &launch = passes.emplace_back();
     launch.domain = PassDomain::kindOf(pass);
@@ -28,7 +29,10 @@ DevicePlan::DevicePlan(std::shared_ptr<const runtime::Kernels> kernelsToUse, siz
     hasSites |= launch.domain != Domain::Elements;
     std::vector<ScalarReduction> &ofPass = reductions.emplace_back();
     for (const ReductionInterface &reduction : pass.reductions) {
-      launch.ownStreams |= reduction.over == Extent::Column;
+      if (reduction.over == Extent::Column) {
+        launch.ownStreams = true;
+        hasBlocks[reduction.into - (interfaces.size() - plan.temporaries.size())] = 1;
+      }
       if (!isScalar(reduction.over))
         continue;
       const bool ofGroup = reduction.over == Extent::Group;
@@ -123,12 +127,12 @@ void DevicePlan::reserve(DeviceArena &tables, DeviceArena &scratch) {
   temporaries.clear();
   columnBlocks.clear();
   for (const SteppedTensor &tensor : list)
-    for (const runtime::TemporaryInterface &temporary : plan.temporaries) {
+    for (size_t i = 0; i < plan.temporaries.size(); ++i) {
+      const runtime::TemporaryInterface &temporary = plan.temporaries[i];
       const auto values = static_cast<size_t>(tensor.shape.count(temporary.over));
       temporaries.push_back(scratch.reserve<char>(values * sizeOf(temporary.dtype)));
       const auto blocks = static_cast<size_t>(tensor.shape.blocks() * tensor.shape.columns);
-      columnBlocks.push_back(
-          scratch.reserve<double>(temporary.over == Extent::Column ? blocks : 0));
+      columnBlocks.push_back(scratch.reserve<double>(hasBlocks[i] ? blocks : 0));
     }
 
   chunks.clear();
@@ -138,18 +142,22 @@ void DevicePlan::reserve(DeviceArena &tables, DeviceArena &scratch) {
       chunks[launch.domain] = tables.reserve<upd_gpu_chunk>(chunksOf(launch.domain).size());
     launch.streams = launch.ownStreams ? tables.reserve<void *>(streams.size()) : streamTable;
     launch.partials = scratch.reserve<double>(chunks[launch.domain].count * launch.slots);
-    size_t parts = 0, columns = 0;
+    size_t parts = 0, columns = 0; // of each reduction
     PassDomain domain(launch.domain);
     for (size_t position = 0; position < count; ++position) {
       domain.add(list[position].shape);
       const int64_t leaves = domain.leavesBefore(position + 1) - domain.leavesBefore(position);
       parts += leaves > leavesOfPart ? static_cast<size_t>((leaves - 1) / leavesOfPart + 1) : 0;
+      const runtime::TensorShape &shape = list[position].shape;
+      columns += static_cast<size_t>(shape.batches *
+                                     ((shape.columns + UPD_GPU_THREADS - 1) / UPD_GPU_THREADS));
     }
-    for (const ReductionInterface &reduction : plan.passes[i].reductions)
-      columns += reduction.over == Extent::Column ? count : 0;
+    const auto columnReductions = static_cast<size_t>(
+        std::count_if(plan.passes[i].reductions.begin(), plan.passes[i].reductions.end(),
+                      [](const auto &reduction) { return reduction.over == Extent::Column; }));
     launch.parts = tables.reserve<Combination>(parts * launch.slots);
     launch.wholes = tables.reserve<Combination>(count * launch.slots);
-    launch.columns = tables.reserve<ColumnCombination>(columns);
+    launch.columns = tables.reserve<ColumnCombination>(columns * columnReductions);
   }
 }
 
@@ -263,12 +271,17 @@ void DevicePlan::fillCombinations(DeviceArena &tables, const DeviceArena &scratc
         if (reduction.over != Extent::Column)
           continue;
         const size_t index = position * plan.temporaries.size() + reduction.into - firstTemporary;
-        *column++ = {scratch.at(columnBlocks[index]),
-                     reinterpret_cast<double *>(scratch.at(temporaries[index])),
-                     shape.batches,
-                     shape.blocksPerBatch(),
-                     shape.columns,
-                     reduction.kind == ReductionInterface::Kind::Max};
+        double *values = scratch.at(columnBlocks[index]);
+        auto *result = reinterpret_cast<double *>(scratch.at(temporaries[index]));
+        const int64_t blocks = shape.blocksPerBatch();
+        for (int64_t batch = 0; batch < shape.batches; ++batch)
+          for (int64_t first = 0; first < shape.columns; first += UPD_GPU_THREADS)
+            *column++ = {values + batch * blocks * shape.columns + first,
+                         result + batch * shape.columns + first,
+                         std::min<int64_t>(UPD_GPU_THREADS, shape.columns - first),
+                         blocks,
+                         shape.columns,
+                         reduction.kind == ReductionInterface::Kind::Max};
       }
     }
   }
@@ -320,8 +333,7 @@ static Status launchOver(const DevicePlan::Step &step, Kernel kernel, Table<T> t
   T *items = step.tables.at(table);
   auto count = static_cast<int64_t>(table.count);
   void *arguments[] = {&items, &count};
-  const auto blocks = static_cast<int64_t>((table.count + perBlock - 1) / perBlock);
-  return step.device.launch(kernel, std::min(blocks, step.device.fullBlocks()), arguments,
+  return step.device.launch(kernel, step.device.blocksFor(table.count, perBlock), arguments,
                             step.stream);
 }
 
@@ -331,8 +343,7 @@ Status DevicePlan::begin(const Step &step, const float *foundInf) const {
   BegunTensor *all = step.tables.at(begunTensors);
   auto count = static_cast<int64_t>(list.size());
   void *arguments[] = {&all, &count, &foundInf};
-  const int64_t blocks = (count + UPD_GPU_THREADS - 1) / UPD_GPU_THREADS;
-  return step.device.launch(step.engine.begin, std::min(blocks, step.device.fullBlocks()),
+  return step.device.launch(step.engine.begin, step.device.blocksFor(list.size(), UPD_GPU_THREADS),
                             arguments, step.stream);
 }
 
@@ -350,10 +361,10 @@ Status DevicePlan::launchPass(const Step &step, const Launch &launch) {
     double *partialData = step.scratch.at(launch.partials);
     upd_site *siteData = step.tables.at(sites);
     void *arguments[] = {&all, &count, &streamData, &rowData, &partialData, &siteData};
-    constexpr int64_t warps = UPD_GPU_THREADS / UPD_GPU_WARP_THREADS;
-    const int64_t blocks = launch.byWarps ? (count + warps - 1) / warps : count;
-    if (Status status = step.device.launch(
-            launch.kernel, std::min(blocks, step.device.fullBlocks()), arguments, step.stream);
+    const size_t perBlock = launch.byWarps ? UPD_GPU_THREADS / UPD_GPU_WARP_THREADS : 1;
+    if (Status status =
+            step.device.launch(launch.kernel, step.device.blocksFor(chunkTable.count, perBlock),
+                               arguments, step.stream);
         !status.ok())
       return status;
   }
@@ -361,13 +372,7 @@ Status DevicePlan::launchPass(const Step &step, const Launch &launch) {
     return status;
   if (Status status = launchOver(step, step.engine.combine, launch.wholes, 1); !status.ok())
     return status;
-  if (launch.columns.count == 0)
-    return {};
-  ColumnCombination *columns = step.tables.at(launch.columns);
-  auto count = static_cast<int64_t>(launch.columns.count);
-  void *arguments[] = {&columns, &count};
-  return step.device.launch(step.engine.combineColumns, step.device.fullBlocks(), arguments,
-                            step.stream);
+  return launchOver(step, step.engine.combineColumns, launch.columns, 1);
 }
 
 Status DevicePlan::run(const Step &step) {

@@ -136,6 +136,7 @@ private:
   std::vector<runtime::StreamInterface> interfaces;
   std::vector<uint32_t> scalars;
   bool hasSites = false;
+  std::vector<char> hasBlocks; ///< for each temporary: columns are reduced into it
   size_t reducedCount = 0;
   std::vector<uint32_t> groupReductions;                ///< their numbers among all
   std::vector<std::vector<ScalarReduction>> reductions; ///< of each pass

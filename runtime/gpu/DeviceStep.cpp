@@ -171,14 +171,6 @@ void DeviceStep::setHyperSource(size_t group, size_t hyper, const void *data, up
 // Launches
 //===----------------------------------------------------------------------------------------===//
 
-static int64_t blocksFor(size_t threads) {
-  return static_cast<int64_t>((threads + UPD_GPU_THREADS - 1) / UPD_GPU_THREADS);
-}
-
-Status DeviceStep::launch(Kernel kernel, void **arguments, int64_t blocks, Stream stream) {
-  return device->launch(kernel, std::min(blocks, device->fullBlocks()), arguments, stream);
-}
-
 Status DeviceStep::readHypers(Stream stream) {
   if (sources.empty())
     return {};
@@ -193,7 +185,8 @@ Status DeviceStep::readHypers(Stream stream) {
   HyperSource *all = tables.at(sourceTable);
   auto count = static_cast<int64_t>(sources.size());
   void *arguments[] = {&all, &count};
-  return launch(engine.readHypers, arguments, blocksFor(sources.size()), stream);
+  return device->launch(engine.readHypers, device->blocksFor(sources.size(), UPD_GPU_THREADS),
+                        arguments, stream);
 }
 
 Status DeviceStep::run(const float *foundInf, Stream stream) {
@@ -230,7 +223,8 @@ Status DeviceStep::run(const float *foundInf, Stream stream) {
   GroupCommit *commits = tables.at(groupCommits);
   auto count = static_cast<int64_t>(groupCommits.count);
   void *arguments[] = {&commits, &count};
-  return launch(engine.commitGroups, arguments, count, stream);
+  return device->launch(engine.commitGroups, device->blocksFor(groupCommits.count, 1), arguments,
+                        stream);
 }
 
 Status DeviceStep::combineGroups(Stream stream) {
@@ -242,7 +236,9 @@ Status DeviceStep::combineGroups(Stream stream) {
     GroupCombination *all = tables.at(combinations[combined]);
     auto count = static_cast<int64_t>(groupCount);
     void *arguments[] = {&all, &count};
-    if (Status status = launch(engine.combineGroups, arguments, count, stream); !status.ok())
+    if (Status status = device->launch(engine.combineGroups, device->blocksFor(groupCount, 1),
+                                       arguments, stream);
+        !status.ok())
       return status;
   }
   for (DevicePlan &plan : planList)

@@ -49,7 +49,6 @@ private:
   void fillGroups();
   runtime::Status readHypers(Stream stream);
   runtime::Status combineGroups(Stream stream);
-  runtime::Status launch(Kernel kernel, void **arguments, int64_t blocks, Stream stream);
 
   std::shared_ptr<Device> device;
   std::shared_ptr<const runtime::Kernels> kernels;

@@ -76,18 +76,18 @@ UPD_GPU_KERNEL updraft_combine(const Combination *combinations, int64_t count) {
 }
 
 UPD_GPU_KERNEL updraft_combine_columns(const ColumnCombination *combinations, int64_t count) {
-  for (int64_t number = 0; number < count; ++number) {
-    const ColumnCombination &job = combinations[number];
-    forEachOfGrid(job.batches * job.columns, [&](int64_t i) {
-      const int64_t batch = i / job.columns, column = i % job.columns;
-      double *values = job.values + batch * job.blocks * job.columns + column;
-      for (int64_t distance = 1; distance < job.blocks; distance *= 2)
-        for (int64_t left = 0; left + distance < job.blocks; left += 2 * distance)
-          values[left * job.columns] = combined(values[left * job.columns],
-                                                values[(left + distance) * job.columns], job.isMax);
-      job.result[i] = job.blocks == 0 ? identity(job.isMax) : values[0];
-    });
-  }
+  forEachOfBlocks(count, [=](int64_t i) {
+    const ColumnCombination &job = combinations[i];
+    const int64_t column = threadOfBlock();
+    if (column >= job.columns)
+      return;
+    double *values = job.values + column;
+    for (int64_t distance = 1; distance < job.blocks; distance *= 2)
+      for (int64_t left = 0; left + distance < job.blocks; left += 2 * distance)
+        values[left * job.stride] =
+            combined(values[left * job.stride], values[(left + distance) * job.stride], job.isMax);
+    job.result[column] = job.blocks == 0 ? identity(job.isMax) : values[0];
+  });
 }
 
 UPD_GPU_SHARED int64_t taken[UPD_GPU_THREADS + 1];

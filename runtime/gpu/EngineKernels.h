@@ -60,13 +60,14 @@ struct Combination {
   int32_t isMax; ///< else a sum
 };
 
-/// For each batch, `blocks` values of each column become one. `result` has those of all batches.
+/// Of up to UPD_GPU_THREADS columns next to each other, `blocks` values each, `stride` apart,
+/// become one.
 struct ColumnCombination {
-  double *values; ///< of block 0, then block 1, …
-  double *result;
-  int64_t batches;
-  int64_t blocks; ///< of a batch
+  double *values; ///< of the first column
+  double *result; ///< of the first column
   int64_t columns;
+  int64_t blocks;
+  int64_t stride;
   int32_t isMax;
 };
 

@@ -41,8 +41,8 @@ struct Tensor {
 
 /// A vector of more than a chunk, small ones, matrices of some blocks of rows, batches, no element.
 std::vector<Tensor> tensorsOfTwoGroups() {
-  return {{{5}, 0},        {{2 * 8192 + 130}, 0}, {{130, 5}, 0, 3}, {{0}, 0},
-          {{2, 70, 3}, 1}, {{33}, 1, 1},          {{64, 17}, 1},    {{}, 1}};
+  return {{{5}, 0},        {{2 * 8192 + 130}, 0}, {{130, 5}, 0, 3},  {{0}, 0},
+          {{2, 70, 3}, 1}, {{33}, 1, 1},          {{2, 70, 300}, 1}, {{}, 1}};
 }
 
 /// What rules are stepped on, and the target that they are compiled for.
