@@ -166,7 +166,7 @@ class Bucket:
         as_dense = sparse == AS_DENSE
         refusals = "" if as_dense else sparse or "", correspondence.dense or ""
 
-        tensors = _kind_of(params)
+        tensors = correspondence.tensors or _kind_of(params)
 
         def make(settings: dict[str, Any]) -> None:
             self.rule = compiled.compile(correspondence, settings, dtype, scaled, tensors)

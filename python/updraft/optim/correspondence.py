@@ -50,6 +50,8 @@ class Correspondence:
         storage: storage types of what is not stored like the parameter.
         settled: whether no flag follows from hyperparameters, once `settings` are known; a rule
             that is given by its name is such. To find out compiles its defaults.
+        tensors: what the rule is compiled for, as of `updraft.compile`; None for the parameters
+            that there are.
     """
 
     rule: RuleDefinition | str
@@ -62,6 +64,7 @@ class Correspondence:
     numerics: str = "torch"
     storage: Mapping[str, Any] = field(default_factory=dict)
     settled: bool = False
+    tensors: str | None = None
 
     def sparse_of(self, group: Group) -> str | None:
         """What a sparse gradient is taken as in a group: `sparse` for it."""

@@ -1,5 +1,6 @@
 """Steps of optimizers whose rule is compiled."""
 
+import dataclasses
 import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -62,6 +63,10 @@ class CompiledExecution:
     ) -> None:
         self.template: Any = kind(stand_ins(groups), *args, **kwargs)
         self._optimizer: CompiledStep = self.template
+        # Of the parameters on workers, which may be of other dimensions than those here.
+        self._optimizer.correspondence = dataclasses.replace(
+            self._optimizer.correspondence, tensors="all"
+        )
         self._count_versions = count_versions
         self._hypers = HyperReaders(self._optimizer.correspondence)
         #: What the template steps each group with, now and when the workers' were made.
