@@ -20,3 +20,21 @@ std::vector<ReductionInterface::Kind> PlanInterface::groupReductions() const {
         result.push_back(reduction.kind);
   return result;
 }
+
+ScalarReductions PlanInterface::scalarReductions() const {
+  ScalarReductions result;
+  for (const PassInterface &pass : passes) {
+    std::vector<ScalarReduction> &ofPass = result.ofPasses.emplace_back();
+    for (const ReductionInterface &reduction : pass.reductions) {
+      if (!isScalar(reduction.over))
+        continue;
+      const bool ofGroup = reduction.over == Extent::Group;
+      ofPass.push_back({reduction.kind, ofGroup,
+                        ofGroup ? static_cast<uint32_t>(result.overGroups.size()) : result.count});
+      if (ofGroup)
+        result.overGroups.push_back(result.count);
+      ++result.count;
+    }
+  }
+  return result;
+}

@@ -43,6 +43,20 @@ struct PassInterface {
   size_t scalarReductions() const;
 };
 
+/// A reduction with one value for a tensor or group.
+struct ScalarReduction {
+  ReductionInterface::Kind kind;
+  bool ofGroup;
+  uint32_t index; // among those over groups, or among those over both
+};
+
+/// Those of a plan, numbered over its passes.
+struct ScalarReductions {
+  std::vector<std::vector<ScalarReduction>> ofPasses;
+  std::vector<uint32_t> overGroups; // of those over groups, their numbers among all
+  uint32_t count = 0;
+};
+
 /// Memory of the plan for one value per row, column or batch.
 struct TemporaryInterface {
   upd_dtype dtype;
@@ -69,6 +83,7 @@ struct PlanInterface {
 
   /// The reductions over groups, of all passes in order.
   std::vector<ReductionInterface::Kind> groupReductions() const;
+  ScalarReductions scalarReductions() const;
 };
 
 } // namespace updraft::runtime

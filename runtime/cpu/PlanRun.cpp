@@ -19,26 +19,18 @@ PlanRun::PlanRun(std::shared_ptr<const Kernels> kernelsToUse, size_t planIndex)
   for (const StreamInterface &stream : interfaces)
     elementBytes += stream.over == Extent::Element ? static_cast<int64_t>(sizeOf(stream.dtype)) : 0;
   hasSites = plan.usesRandom;
-  uint32_t reductions = 0;
+  ScalarReductions numbered = plan.scalarReductions();
+  scalarReductions = std::move(numbered.ofPasses);
+  groupReductions = std::move(numbered.overGroups);
   for (const PassInterface &pass : plan.passes) {
     const PassDomain::Kind kind = PassDomain::kindOf(pass);
     hasSites |= kind != PassDomain::Kind::Elements;
     if (std::none_of(domains.begin(), domains.end(),
                      [&](const PassDomain &domain) { return domain.getKind() == kind; }))
       domains.emplace_back(kind);
-    std::vector<ScalarReduction> &ofPass = scalarReductions.emplace_back();
-    for (const ReductionInterface &reduction : pass.reductions) {
+    for (const ReductionInterface &reduction : pass.reductions)
       if (reduction.over == Extent::Column)
         temporaries.markColumns(reduction.into - (streamCount - plan.temporaries.size()));
-      if (!isScalar(reduction.over))
-        continue;
-      const bool ofGroup = reduction.over == Extent::Group;
-      ofPass.push_back({reduction.kind, ofGroup,
-                        ofGroup ? static_cast<uint32_t>(groupReductions.size()) : reductions});
-      if (ofGroup)
-        groupReductions.push_back(reductions);
-      ++reductions;
-    }
   }
 }
 

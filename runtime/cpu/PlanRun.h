@@ -103,13 +103,6 @@ private:
     PrologueRows::Difference rowsDifferBy = {}; // tensors with equal rows may share a call
   };
 
-  /// A reduction over tensors or groups.
-  struct ScalarReduction {
-    ReductionInterface::Kind kind;
-    bool ofGroup;
-    uint32_t index; // among those over groups, or among those over both
-  };
-
   PassDomain &domainOf(PassDomain::Kind kind);
   size_t sectionEnd() const;
   bool readsAgain(size_t end) const;

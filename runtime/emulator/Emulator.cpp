@@ -24,7 +24,7 @@ void updraft_emulator_check(const void *address, int64_t bytes) {
   Launch::current().check(address, bytes);
 }
 
-void updraft_emulator_prologue(updraft_emulator_kernel kernel, int64_t flagBytes,
+void updraft_emulator_prologue(updraft::runtime::EmulatedKernel kernel, int64_t flagBytes,
                                const double *hyper, const double *perTensor, const double *reduced,
                                const double *scalars, void *row, double *nextScalars) {
   std::memset(row, 0, static_cast<size_t>(flagBytes));
@@ -74,7 +74,7 @@ static upd_range valuesIn(upd_range range, int64_t loop, int64_t extent, const u
   }
 }
 
-void updraft_emulator_pass(updraft_emulator_kernel kernel, const int64_t *streamBytes,
+void updraft_emulator_pass(updraft::runtime::EmulatedKernel kernel, const int64_t *streamBytes,
                            const int64_t *streamExtents, int64_t streamCount, int64_t loop,
                            int64_t rowBytes, int64_t partialCount, const void *row,
                            void *const *streams, const upd_range *ranges, int64_t count,

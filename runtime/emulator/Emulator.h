@@ -7,14 +7,11 @@
 #ifndef UPDRAFT_RUNTIME_EMULATOR_EMULATOR_H
 #define UPDRAFT_RUNTIME_EMULATOR_EMULATOR_H
 
-#include "updraft-c/kernel.h"
+#include "runtime/base/Kernels.h"
 
 #include <cstdint>
 
 extern "C" {
-
-/// Of the addresses of its arguments.
-typedef void (*updraft_emulator_kernel)(void **arguments);
 
 // For threads of a kernel: the number of the thread in its block, of the block, and how many there
 // are.
@@ -31,14 +28,14 @@ void updraft_emulator_check(const void *address, int64_t bytes);
 
 /// Launches the kernel of a prologue (updraft-c/gpu_kernel.h) for one tensor that is not skipped;
 /// `flagBytes` of its row say so.
-void updraft_emulator_prologue(updraft_emulator_kernel kernel, int64_t flagBytes,
+void updraft_emulator_prologue(updraft::runtime::EmulatedKernel kernel, int64_t flagBytes,
                                const double *hyper, const double *perTensor, const double *reduced,
                                const double *scalars, void *row, double *nextScalars);
 
 /// Launches that of a pass with what a pass for a CPU is called with. `streamBytes` and
 /// `streamExtents`: of a value of each of `streamCount` streams, and what has one; `loop` is an
 /// upd_gpu_loop.
-void updraft_emulator_pass(updraft_emulator_kernel kernel, const int64_t *streamBytes,
+void updraft_emulator_pass(updraft::runtime::EmulatedKernel kernel, const int64_t *streamBytes,
                            const int64_t *streamExtents, int64_t streamCount, int64_t loop,
                            int64_t rowBytes, int64_t partialCount, const void *row,
                            void *const *streams, const upd_range *ranges, int64_t count,

@@ -68,6 +68,17 @@ public:
   }
 };
 
+/// Runs a kernel that takes an array and its length, unless that is 0.
+template <typename T>
+runtime::Status launchOver(Device &device, Kernel kernel, T *items, size_t count, size_t perBlock,
+                           Stream stream) {
+  if (count == 0)
+    return {};
+  auto length = static_cast<int64_t>(count);
+  void *arguments[] = {&items, &length};
+  return device.launch(kernel, device.blocksFor(count, perBlock), arguments, stream);
+}
+
 } // namespace updraft::gpu
 
 #endif // UPDRAFT_RUNTIME_GPU_DEVICE_H

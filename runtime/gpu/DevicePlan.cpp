@@ -22,27 +22,23 @@ DevicePlan::DevicePlan(std::shared_ptr<const runtime::Kernels> kernelsToUse, siz
       scalars(kernels->interface.scalarStatesOf(plan)) {
   hasSites = plan.usesRandom;
   hasBlocks.resize(plan.temporaries.size());
-  for (const PassInterface &pass : plan.passes) {
+  runtime::ScalarReductions numbered = plan.scalarReductions();
+  reductions = std::move(numbered.ofPasses);
+  groupReductions = std::move(numbered.overGroups);
+  reducedCount = numbered.count;
+  for (size_t i = 0; i < plan.passes.size(); ++i) {
+    const PassInterface &pass = plan.passes[i];
     Launch &launch = passes.emplace_back();
     launch.domain = PassDomain::kindOf(pass);
     launch.byWarps = !pass.reductions.empty() || pass.isMatrix || pass.isBatches;
+    launch.slots = reductions[i].size();
     hasSites |= launch.domain != Domain::Elements;
-    std::vector<ScalarReduction> &ofPass = reductions.emplace_back();
-    for (const ReductionInterface &reduction : pass.reductions) {
+    domains.try_emplace(launch.domain, launch.domain);
+    for (const ReductionInterface &reduction : pass.reductions)
       if (reduction.over == Extent::Column) {
         launch.ownStreams = true;
         hasBlocks[reduction.into - (interfaces.size() - plan.temporaries.size())] = 1;
       }
-      if (!isScalar(reduction.over))
-        continue;
-      const bool ofGroup = reduction.over == Extent::Group;
-      ofPass.push_back({reduction.kind == ReductionInterface::Kind::Max, ofGroup,
-                        static_cast<uint32_t>(ofGroup ? groupReductions.size() : reducedCount)});
-      if (ofGroup)
-        groupReductions.push_back(static_cast<uint32_t>(reducedCount));
-      ++reducedCount;
-    }
-    launch.slots = ofPass.size();
   }
 }
 
@@ -63,12 +59,16 @@ void DevicePlan::clear() {
   list.clear();
   streams.clear();
   scalarData.clear();
+  for (auto &[kind, domain] : domains)
+    domain.clear();
 }
 
 uint32_t DevicePlan::add(const SteppedTensor &tensor) {
   list.push_back(tensor);
   streams.resize(streams.size() + interfaces.size(), nullptr);
   scalarData.resize(scalarData.size() + scalars.size(), nullptr);
+  for (auto &[kind, domain] : domains)
+    domain.add(tensor.shape);
   return static_cast<uint32_t>(list.size() - 1);
 }
 
@@ -95,23 +95,8 @@ bool DevicePlan::findAligned() {
   return aligned != found;
 }
 
-std::vector<upd_gpu_chunk> DevicePlan::chunksOf(Domain kind) const {
-  PassDomain domain(kind);
-  std::vector<upd_gpu_chunk> result;
-  const int64_t perChunk = domain.hasUnits() ? 1 : UPD_LEAF_ELEMENTS;
-  for (size_t position = 0; position < list.size(); ++position) {
-    domain.add(list[position].shape);
-    const upd_range *range = domain.range(position);
-    for (int64_t begin = range->begin; begin < range->end; begin += perChunk)
-      result.push_back({begin, std::min(begin + perChunk, range->end),
-                        static_cast<int32_t>(position), aligned[position]});
-  }
-  return result;
-}
-
 void DevicePlan::reserve(DeviceArena &tables, DeviceArena &scratch) {
   const size_t count = list.size();
-  aligned.assign(count, 0);
   begunTensors = tables.reserve<BegunTensor>(count);
   prologueTensors = tables.reserve<upd_gpu_tensor>(count);
   facts = tables.reserve<double>(count * UPD_TENSOR_FACTS);
@@ -135,17 +120,16 @@ void DevicePlan::reserve(DeviceArena &tables, DeviceArena &scratch) {
       columnBlocks.push_back(scratch.reserve<double>(hasBlocks[i] ? blocks : 0));
     }
 
-  chunks.clear();
+  // A chunk is a leaf.
+  for (const auto &[kind, domain] : domains)
+    chunks[kind] = tables.reserve<upd_gpu_chunk>(static_cast<size_t>(domain.leaves()));
   for (size_t i = 0; i < passes.size(); ++i) {
     Launch &launch = passes[i];
-    if (!chunks.contains(launch.domain))
-      chunks[launch.domain] = tables.reserve<upd_gpu_chunk>(chunksOf(launch.domain).size());
+    const PassDomain &domain = domains.at(launch.domain);
     launch.streams = launch.ownStreams ? tables.reserve<void *>(streams.size()) : streamTable;
     launch.partials = scratch.reserve<double>(chunks[launch.domain].count * launch.slots);
     size_t parts = 0, columns = 0; // of each reduction
-    PassDomain domain(launch.domain);
     for (size_t position = 0; position < count; ++position) {
-      domain.add(list[position].shape);
       const int64_t leaves = domain.leavesBefore(position + 1) - domain.leavesBefore(position);
       parts += leaves > leavesOfPart ? static_cast<size_t>((leaves - 1) / leavesOfPart + 1) : 0;
       const runtime::TensorShape &shape = list[position].shape;
@@ -193,9 +177,15 @@ void DevicePlan::fillStreams(DeviceArena &tables, const DeviceArena &scratch) {
 }
 
 void DevicePlan::fillChunks(DeviceArena &tables) {
-  for (const auto &[domain, table] : chunks) {
-    const std::vector<upd_gpu_chunk> all = chunksOf(domain);
-    std::copy(all.begin(), all.end(), tables.host(table));
+  for (const auto &[kind, domain] : domains) {
+    const int64_t perChunk = domain.hasUnits() ? 1 : UPD_LEAF_ELEMENTS;
+    upd_gpu_chunk *next = tables.host(chunks[kind]);
+    for (size_t position = 0; position < list.size(); ++position) {
+      const upd_range *range = domain.range(position);
+      for (int64_t begin = range->begin; begin < range->end; begin += perChunk)
+        *next++ = {begin, std::min(begin + perChunk, range->end), static_cast<int32_t>(position),
+                   aligned[position]};
+    }
   }
 }
 
@@ -245,15 +235,15 @@ void DevicePlan::fillCombinations(DeviceArena &tables, const DeviceArena &scratc
     const Launch &launch = passes[i];
     Combination *part = tables.host(launch.parts), *whole = tables.host(launch.wholes);
     ColumnCombination *column = tables.host(launch.columns);
-    PassDomain domain(launch.domain);
+    const PassDomain &domain = domains.at(launch.domain);
     const auto stride = static_cast<int64_t>(launch.slots);
     for (size_t position = 0; position < list.size(); ++position) {
       const runtime::TensorShape &shape = list[position].shape;
-      domain.add(shape);
       const int64_t before = domain.leavesBefore(position);
       const int64_t leaves = domain.leavesBefore(position + 1) - before;
       for (size_t slot = 0; slot < launch.slots; ++slot) {
-        const auto [isMax, ofGroup, index] = reductions[i][slot];
+        const auto [kind, ofGroup, index] = reductions[i][slot];
+        const bool isMax = kind == ReductionInterface::Kind::Max;
         double *values =
             scratch.at(launch.partials, static_cast<size_t>(before) * launch.slots + slot);
         double *result = ofGroup ? scratch.at(groupParts, position * groupReductions.size() + index)
@@ -326,15 +316,9 @@ Status DevicePlan::update(const Step &step) {
 
 /// A kernel that takes a table and its length.
 template <typename T>
-static Status launchOver(const DevicePlan::Step &step, Kernel kernel, Table<T> table,
-                         size_t perBlock) {
-  if (table.count == 0)
-    return {};
-  T *items = step.tables.at(table);
-  auto count = static_cast<int64_t>(table.count);
-  void *arguments[] = {&items, &count};
-  return step.device.launch(kernel, step.device.blocksFor(table.count, perBlock), arguments,
-                            step.stream);
+static Status launchTable(const DevicePlan::Step &step, Kernel kernel, Table<T> table,
+                          size_t perBlock) {
+  return launchOver(step.device, kernel, step.tables.at(table), table.count, perBlock, step.stream);
 }
 
 Status DevicePlan::begin(const Step &step, const float *foundInf) const {
@@ -348,7 +332,7 @@ Status DevicePlan::begin(const Step &step, const float *foundInf) const {
 }
 
 Status DevicePlan::commit(const Step &step) const {
-  return launchOver(step, step.engine.commit, begunTensors, UPD_GPU_THREADS);
+  return launchTable(step, step.engine.commit, begunTensors, UPD_GPU_THREADS);
 }
 
 Status DevicePlan::launchPass(const Step &step, const Launch &launch) {
@@ -368,11 +352,11 @@ Status DevicePlan::launchPass(const Step &step, const Launch &launch) {
         !status.ok())
       return status;
   }
-  if (Status status = launchOver(step, step.engine.combine, launch.parts, 1); !status.ok())
+  if (Status status = launchTable(step, step.engine.combine, launch.parts, 1); !status.ok())
     return status;
-  if (Status status = launchOver(step, step.engine.combine, launch.wholes, 1); !status.ok())
+  if (Status status = launchTable(step, step.engine.combine, launch.wholes, 1); !status.ok())
     return status;
-  return launchOver(step, step.engine.combineColumns, launch.columns, 1);
+  return launchTable(step, step.engine.combineColumns, launch.columns, 1);
 }
 
 Status DevicePlan::run(const Step &step) {
@@ -382,13 +366,13 @@ Status DevicePlan::run(const Step &step) {
       return {};
     Status status =
         stage.isPass ? launchPass(step, passes[stage.index])
-                     : launchOver(step, prologues[stage.index], prologueTensors, UPD_GPU_THREADS);
+                     : launchTable(step, prologues[stage.index], prologueTensors, UPD_GPU_THREADS);
     if (!status.ok())
       return status;
     if (stage.isPass)
-      groupReductionsRun += static_cast<size_t>(
-          std::count_if(reductions[stage.index].begin(), reductions[stage.index].end(),
-                        [](const ScalarReduction &reduction) { return reduction.ofGroup; }));
+      groupReductionsRun += static_cast<size_t>(std::count_if(
+          reductions[stage.index].begin(), reductions[stage.index].end(),
+          [](const runtime::ScalarReduction &reduction) { return reduction.ofGroup; }));
   }
   return {};
 }

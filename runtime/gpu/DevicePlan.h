@@ -108,13 +108,6 @@ private:
     Table<Combination> parts, wholes; ///< first parts of large tensors, then all
     Table<ColumnCombination> columns;
   };
-  /// A reduction over tensors or groups.
-  struct ScalarReduction {
-    bool isMax;
-    bool ofGroup;
-    uint32_t index; ///< among those over groups, or among those over both
-  };
-
   /// A tensor with more leaves is combined by more than one block: parts of so many, then those.
   static constexpr int64_t leavesOfPart = 512;
 
@@ -122,7 +115,6 @@ private:
   /// Finds which tensors have all streams where the widest access may start, and whether that has
   /// changed.
   bool findAligned();
-  std::vector<upd_gpu_chunk> chunksOf(Domain domain) const;
   void fillStreams(DeviceArena &tables, const DeviceArena &scratch);
   void fillChunks(DeviceArena &tables);
   void fillTensors(DeviceArena &tables, const DeviceArena &scratch, const double *hypers,
@@ -138,14 +130,15 @@ private:
   bool hasSites = false;
   std::vector<char> hasBlocks; ///< for each temporary: columns are reduced into it
   size_t reducedCount = 0;
-  std::vector<uint32_t> groupReductions;                ///< their numbers among all
-  std::vector<std::vector<ScalarReduction>> reductions; ///< of each pass
+  std::vector<uint32_t> groupReductions;                         ///< their numbers among all
+  std::vector<std::vector<runtime::ScalarReduction>> reductions; ///< of each pass
   std::vector<Kernel> prologues;
   std::vector<Launch> passes;
 
   std::vector<SteppedTensor> list;
   std::vector<void *> streams;
   std::vector<void *> scalarData;
+  std::map<Domain, runtime::PassDomain> domains; ///< that passes run over
   bool streamsChanged = false;
   std::vector<char> aligned; ///< for each tensor
 
@@ -155,7 +148,7 @@ private:
   Table<upd_site> sites;
   Table<ScalarState> scalarTable;
   Table<void *> streamTable;
-  std::map<Domain, Table<upd_gpu_chunk>> chunks;
+  std::map<Domain, Table<upd_gpu_chunk>> chunks; ///< of each of `domains`
   Table<char> rows;
   Table<double> scalarValues, nextScalarValues, reduced, groupParts;
   std::vector<Table<char>> temporaries; ///< of each tensor, one after the other

@@ -172,9 +172,7 @@ void DeviceStep::setHyperSource(size_t group, size_t hyper, const void *data, up
 //===----------------------------------------------------------------------------------------===//
 
 Status DeviceStep::readHypers(Stream stream) {
-  if (sources.empty())
-    return {};
-  if (sourcesChanged) {
+  if (!sources.empty() && sourcesChanged) {
     HyperSource *next = tables.host(sourceTable);
     for (const auto &[place, source] : sources)
       *next++ = {tables.at(hyperTable, place), source.from, source.dtype};
@@ -182,11 +180,8 @@ Status DeviceStep::readHypers(Stream stream) {
       return status;
     sourcesChanged = false;
   }
-  HyperSource *all = tables.at(sourceTable);
-  auto count = static_cast<int64_t>(sources.size());
-  void *arguments[] = {&all, &count};
-  return device->launch(engine.readHypers, device->blocksFor(sources.size(), UPD_GPU_THREADS),
-                        arguments, stream);
+  return launchOver(*device, engine.readHypers, tables.at(sourceTable), sources.size(),
+                    UPD_GPU_THREADS, stream);
 }
 
 Status DeviceStep::run(const float *foundInf, Stream stream) {
@@ -218,13 +213,8 @@ Status DeviceStep::run(const float *foundInf, Stream stream) {
   for (DevicePlan &plan : planList)
     if (Status status = plan.commit(step); !status.ok())
       return status;
-  if (groupCommits.count == 0)
-    return {};
-  GroupCommit *commits = tables.at(groupCommits);
-  auto count = static_cast<int64_t>(groupCommits.count);
-  void *arguments[] = {&commits, &count};
-  return device->launch(engine.commitGroups, device->blocksFor(groupCommits.count, 1), arguments,
-                        stream);
+  return launchOver(*device, engine.commitGroups, tables.at(groupCommits), groupCommits.count, 1,
+                    stream);
 }
 
 Status DeviceStep::combineGroups(Stream stream) {
@@ -233,11 +223,9 @@ Status DeviceStep::combineGroups(Stream stream) {
     if (!plan.tensors().empty())
       ready = std::min(ready, plan.groupReductionsDone());
   for (; combined < ready; ++combined) {
-    GroupCombination *all = tables.at(combinations[combined]);
-    auto count = static_cast<int64_t>(groupCount);
-    void *arguments[] = {&all, &count};
-    if (Status status = device->launch(engine.combineGroups, device->blocksFor(groupCount, 1),
-                                       arguments, stream);
+    const Table<GroupCombination> groups = combinations[combined];
+    if (Status status =
+            launchOver(*device, engine.combineGroups, tables.at(groups), groups.count, 1, stream);
         !status.ok())
       return status;
   }
