@@ -73,9 +73,12 @@ typedef struct upd_compile_options {
   /* Those that the rule is needed for. Where it has a variant for matrices and another one for
    * vectors, only one is compiled, which takes less time, and its states are the rule's. */
   upd_tensors tensors;
+  /* What steps run on. Null: this machine's CPU. "cuda" or "cuda:1": the GPU of that number, which
+   * must be there. Or what updraftc calls --target, which need not: "nvptx:sm_90", "emulator". */
+  const char *target;
 } upd_compile_options;
 
-/* Compiles a rule of `source`, for this machine's CPU. `filename` names it in messages, and imports
+/* Compiles a rule of `source`. `filename` names it in messages, and imports
  * are looked for beside it. `options` may be null. */
 UPD_EXPORT upd_status upd_compile(const char *source, size_t length, const char *filename,
                                   const upd_compile_options *options, upd_rule **rule);

@@ -1,6 +1,13 @@
 /*===- updraft-c/optimizer.h - Applying a compiled rule to tensors ----------------*- C -*-===*
  * An optimizer applies one compiled rule to parameters in groups. One thread at a time may use an
  * optimizer; different optimizers are independent if their tensors are.
+ *
+ * Parameters are where the rule was compiled for: on the CPU, or on one GPU (or the emulator). On a
+ * GPU a step waits for nothing: it is given to a stream of the caller's (upd_optimizer_set_stream),
+ * and gradients stay where they are until the stream has run it. The driver's errors are reported
+ * by the call that meets them, which may be a later one. What cannot be done while a stream is being
+ * captured into a graph is refused with UPD_UNSUPPORTED: a step can, if one before it had the same
+ * gradients present, at any addresses that the graph's replays find them at.
  *===---------------------------------------------------------------------------------------===*/
 #ifndef UPDRAFT_C_OPTIMIZER_H
 #define UPDRAFT_C_OPTIMIZER_H
@@ -35,8 +42,8 @@ typedef struct upd_pool {
   void *pool;
 } upd_pool;
 
-/* Refused, before anything is written: a parameter with the wrong dtype or device, that is not
- * dense, is read-only, or overlaps another; with a rule that works on rows and columns one whose
+/* Refused, before anything is written: a parameter with the wrong dtype, on another device than
+ * the first or than the rule was compiled for, that is not dense, is read-only, or overlaps another; with a rule that works on rows and columns one whose
  * last two dimensions are not row-major; a hyperparameter that is unknown, NaN, or breaks a
  * requirement of the rule (its message). `pool` may be null: the library's own, with
  * UPDRAFT_NUM_THREADS threads or one per CPU that the process may use. */
@@ -98,6 +105,17 @@ UPD_EXPORT upd_status upd_optimizer_prepare_rows(upd_optimizer *optimizer, const
                                                  size_t row_grad_count);
 UPD_EXPORT upd_status upd_optimizer_apply(upd_optimizer *optimizer);
 
+/* Where what follows runs, on a GPU: a CUstream, as a cudaStream_t is; null, the default, is the
+ * default stream. It has to outlive its use. Whoever changes it has what was given to the old one
+ * done before what is given to the new one. Refused for parameters on the CPU. */
+UPD_EXPORT upd_status upd_optimizer_set_stream(upd_optimizer *optimizer, void *stream);
+
+/* A number, f32, where the parameters are: each step that finds it other than 0 changes nothing. A
+ * GPU looks at it when it runs the step; parameters have states then, of the values that states
+ * start from. It outlives its use. Null: steps are taken. */
+UPD_EXPORT upd_status upd_optimizer_set_found_inf(upd_optimizer *optimizer,
+                                                  const upd_tensor *found_inf);
+
 /* Setting takes effect with the next step, and never compiles. */
 UPD_EXPORT upd_status upd_optimizer_get_hyper(const upd_optimizer *optimizer, size_t group,
                                               const char *name, double *value);
@@ -108,13 +126,26 @@ UPD_EXPORT upd_status upd_optimizer_set_hyper(upd_optimizer *optimizer, size_t g
 UPD_EXPORT upd_status upd_optimizer_set_hypers(upd_optimizer *optimizer, size_t group,
                                                const upd_hyper *hypers, size_t hyper_count);
 
-/* The step count of a parameter: how many steps it has taken. */
+/* Has each step read a hyperparameter from a number where the parameters are: f32, f64, bf16 or
+ * f16. On the CPU a step is refused for a value that the rule refuses; a GPU, which reads it when it
+ * runs the step, takes any. It outlives its use. Null, setting the hyperparameter, and loading: it
+ * is not read any more. */
+UPD_EXPORT upd_status upd_optimizer_read_hyper(upd_optimizer *optimizer, size_t group,
+                                               const char *name, const upd_tensor *value);
+
+/* The step count of a parameter: how many steps it has taken. Asking a GPU waits for its stream. */
 UPD_EXPORT upd_status upd_optimizer_get_step(const upd_optimizer *optimizer, size_t param,
                                              int64_t *step);
 /* Those of all parameters, over all groups; `count` is how many there are. */
 UPD_EXPORT upd_status upd_optimizer_get_steps(const upd_optimizer *optimizer, int64_t *steps,
                                               size_t count);
 UPD_EXPORT upd_status upd_optimizer_set_step(upd_optimizer *optimizer, size_t param, int64_t step);
+
+/* Has a parameter's step count in the caller's memory, on the GPU that the parameter is on: a
+ * number, f32 or f64, which each step reads and counts up. Its value is the step count. It outlives
+ * the optimizer. Refused for parameters on the CPU. */
+UPD_EXPORT upd_status upd_optimizer_bind_step(upd_optimizer *optimizer, size_t param,
+                                              const upd_tensor *count);
 
 /* The seed of a rule's random numbers, which also depend on the parameter, its step count and the
  * element. 0 until it is set. Files of rules that use it have it. */

@@ -67,8 +67,9 @@ typedef enum upd_tensors {
 /* Elements that share a scale; the last block of a tensor or row may be shorter. */
 enum { UPD_QUANT_BLOCK = 256 };
 
-/* DLPack's numbers. */
-typedef enum upd_device { UPD_CPU = 1, UPD_CUDA = 2 } upd_device;
+/* DLPack's numbers. UPD_EMULATOR is memory of the process in which the CPU runs kernels for GPUs,
+ * slowly, looking at every access: for tests where there is no GPU. */
+typedef enum upd_device { UPD_CPU = 1, UPD_CUDA = 2, UPD_EMULATOR = 12 } upd_device;
 
 /* A view of memory that the caller owns. It must stay valid for as long as the object that it was
  * given to, unless that function says otherwise. */
