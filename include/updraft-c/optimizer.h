@@ -5,9 +5,10 @@
  * Parameters are where the rule was compiled for: on the CPU, or on one GPU (or the emulator). On a
  * GPU a step waits for nothing: it is given to a stream of the caller's (upd_optimizer_set_stream),
  * and gradients stay where they are until the stream has run it. The driver's errors are reported
- * by the call that meets them, which may be a later one. What cannot be done while a stream is being
- * captured into a graph is refused with UPD_UNSUPPORTED: a step can, if one before it had the same
- * gradients present, at any addresses that the graph's replays find them at.
+ * by the call that meets them, which may be a later one. While a stream is captured into a graph,
+ * only steps can be given to it: a step in a graph has tables of its own, from which it can be
+ * replayed beside other steps for as long as the optimizer is there. Whatever waits for the GPU is
+ * refused with UPD_UNSUPPORTED then.
  *===---------------------------------------------------------------------------------------===*/
 #ifndef UPDRAFT_C_OPTIMIZER_H
 #define UPDRAFT_C_OPTIMIZER_H
@@ -43,10 +44,11 @@ typedef struct upd_pool {
 } upd_pool;
 
 /* Refused, before anything is written: a parameter with the wrong dtype, on another device than
- * the first or than the rule was compiled for, that is not dense, is read-only, or overlaps another; with a rule that works on rows and columns one whose
- * last two dimensions are not row-major; a hyperparameter that is unknown, NaN, or breaks a
- * requirement of the rule (its message). `pool` may be null: the library's own, with
- * UPDRAFT_NUM_THREADS threads or one per CPU that the process may use. */
+ * the first or than the rule was compiled for, that is not dense, is read-only, or overlaps
+ * another; with a rule that works on rows and columns one whose last two dimensions are not
+ * row-major; a hyperparameter that is unknown, NaN, or breaks a requirement of the rule (its
+ * message). `pool` may be null: the library's own, with UPDRAFT_NUM_THREADS threads or one per CPU
+ * that the process may use. */
 UPD_EXPORT upd_status upd_optimizer_create(upd_rule *rule, const upd_group *groups,
                                            size_t group_count, const upd_pool *pool,
                                            upd_optimizer **optimizer);
@@ -111,8 +113,7 @@ UPD_EXPORT upd_status upd_optimizer_apply(upd_optimizer *optimizer);
 UPD_EXPORT upd_status upd_optimizer_set_stream(upd_optimizer *optimizer, void *stream);
 
 /* A number, f32, where the parameters are: each step that finds it other than 0 changes nothing. A
- * GPU looks at it when it runs the step; parameters have states then, of the values that states
- * start from. It outlives its use. Null: steps are taken. */
+ * GPU looks at it when it runs the step. It outlives its use. Null: steps are taken. */
 UPD_EXPORT upd_status upd_optimizer_set_found_inf(upd_optimizer *optimizer,
                                                   const upd_tensor *found_inf);
 
@@ -127,9 +128,9 @@ UPD_EXPORT upd_status upd_optimizer_set_hypers(upd_optimizer *optimizer, size_t 
                                                const upd_hyper *hypers, size_t hyper_count);
 
 /* Has each step read a hyperparameter from a number where the parameters are: f32, f64, bf16 or
- * f16. On the CPU a step is refused for a value that the rule refuses; a GPU, which reads it when it
- * runs the step, takes any. It outlives its use. Null, setting the hyperparameter, and loading: it
- * is not read any more. */
+ * f16. On the CPU a step is refused for a value that the rule refuses; a GPU, which reads it when
+ * it runs the step, takes any. It outlives its use. Null, setting the hyperparameter, and loading:
+ * it is not read any more. */
 UPD_EXPORT upd_status upd_optimizer_read_hyper(upd_optimizer *optimizer, size_t group,
                                                const char *name, const upd_tensor *value);
 
@@ -185,7 +186,7 @@ UPD_EXPORT upd_status upd_optimizer_bind_state(upd_optimizer *optimizer, size_t 
  * count as the scalar `state/NAME/step` (f32 as torch has it up to 2^24, then i64). Of a state
  * in blocks, `STATE` are the codes (U8) and `STATE.scale` the scales. Hyperparameters are in the
  * file's metadata, and are restored. Loading is all or nothing. */
-UPD_EXPORT upd_status upd_optimizer_save(const upd_optimizer *optimizer, const char *path);
+UPD_EXPORT upd_status upd_optimizer_save(upd_optimizer *optimizer, const char *path);
 UPD_EXPORT upd_status upd_optimizer_load(upd_optimizer *optimizer, const char *path);
 
 #ifdef __cplusplus

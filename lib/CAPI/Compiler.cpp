@@ -6,6 +6,7 @@
 #include "LastError.h"
 #include "Origins.h"
 #include "OwnedText.h"
+#include "Targets.h"
 #include "runtime/base/DType.h"
 #include "updraft/Driver/StatusError.h"
 #include "updraft/Driver/Version.h"
@@ -68,6 +69,13 @@ llvm::Error readOptions(const upd_compile_options &options, CompileRequest &requ
     return makeError(UPD_INVALID_ARGUMENT, "unknown tensors " + std::to_string(tensors) +
                                                "; the values are those of upd_tensors");
   request.rule.tensors = options.tensors;
+  if (options.target) {
+    auto target = capi::targetNamed(options.target);
+    if (!target)
+      return target.takeError();
+    if (llvm::Error error = request.setTarget(*target))
+      return error;
+  }
   if (options.origins) {
     auto origins = capi::readOrigins(*options.origins, request.source.size());
     if (!origins)

@@ -2,9 +2,11 @@
 
 #include "updraft-c/optimizer.h"
 
+#include "Devices.h"
 #include "Handles.h"
 #include "LastError.h"
-#include "runtime/cpu/Optimizer.h"
+#include "runtime/cpu/CpuOptimizer.h"
+#include "runtime/gpu/DeviceOptimizer.h"
 
 using namespace updraft;
 using capi::fail;
@@ -42,6 +44,36 @@ template <typename Handle, typename Body> static upd_status change(Handle *optim
   return query(optimizer, "optimizer", optimizer, std::forward<Body>(body));
 }
 
+/// Where a rule steps parameters: what it was compiled for, and of several GPUs the one that the
+/// first of its parameters is on. A rule for the emulator has code for the CPU, too.
+static runtime::TensorDevice deviceFor(const runtime::Kernels &kernels, const upd_group *groups,
+                                       size_t groupCount) {
+  if (kernels.interface.gpu.empty())
+    return {};
+  for (size_t i = 0; i < groupCount && groups; ++i)
+    if (groups[i].param_count != 0 && groups[i].params) {
+      const auto first = runtime::TensorDevice::of(groups[i].params[0]);
+      const int32_t wanted = kernels.gpu.ptx.empty() ? UPD_EMULATOR : UPD_CUDA;
+      if (first.kind == wanted || first.isCpu())
+        return first;
+      return {wanted, 0};
+    }
+  return {};
+}
+
+static runtime::Status create(std::shared_ptr<const runtime::Kernels> kernels,
+                              const upd_group *groups, size_t groupCount, const upd_pool *pool,
+                              std::unique_ptr<runtime::Optimizer> &result) {
+  const runtime::TensorDevice where = deviceFor(*kernels, groups, groupCount);
+  if (where.isCpu())
+    return runtime::CpuOptimizer::create(std::move(kernels), groups, groupCount, pool, result);
+  std::shared_ptr<gpu::Device> device;
+  if (runtime::Status status = capi::openDevice(where, device); !status.ok())
+    return status;
+  return gpu::DeviceOptimizer::create(std::move(device), where, std::move(kernels), groups,
+                                      groupCount, pool, result);
+}
+
 upd_status upd_optimizer_create(upd_rule *rule, const upd_group *groups, size_t group_count,
                                 const upd_pool *pool, upd_optimizer **optimizer) {
   return report([&] {
@@ -51,8 +83,7 @@ upd_status upd_optimizer_create(upd_rule *rule, const upd_group *groups, size_t 
     if (!rule)
       return nullArgument("rule");
     auto created = std::make_unique<upd_optimizer>();
-    runtime::Status status =
-        runtime::Optimizer::create(rule->kernels, groups, group_count, pool, created->optimizer);
+    runtime::Status status = create(rule->kernels, groups, group_count, pool, created->optimizer);
     if (status.ok())
       *optimizer = created.release();
     return status;
@@ -94,6 +125,25 @@ upd_status upd_optimizer_apply(upd_optimizer *optimizer) {
   return change(optimizer, [](runtime::Optimizer &o) { return o.apply(); });
 }
 
+upd_status upd_optimizer_set_stream(upd_optimizer *optimizer, void *stream) {
+  return change(optimizer, [&](runtime::Optimizer &o) { return o.setStream(stream); });
+}
+
+upd_status upd_optimizer_set_found_inf(upd_optimizer *optimizer, const upd_tensor *found_inf) {
+  return change(optimizer, [&](runtime::Optimizer &o) { return o.setFoundInf(found_inf); });
+}
+
+upd_status upd_optimizer_read_hyper(upd_optimizer *optimizer, size_t group, const char *name,
+                                    const upd_tensor *value) {
+  return change(optimizer, [&](runtime::Optimizer &o) { return o.readHyper(group, name, value); });
+}
+
+upd_status upd_optimizer_bind_step(upd_optimizer *optimizer, size_t param,
+                                   const upd_tensor *count) {
+  return query(optimizer, "count", count,
+               [&](runtime::Optimizer &o) { return o.bindStep(param, *count); });
+}
+
 upd_status upd_optimizer_get_hyper(const upd_optimizer *optimizer, size_t group, const char *name,
                                    double *value) {
   return query(optimizer, "value, where the result goes,", value,
@@ -113,12 +163,12 @@ upd_status upd_optimizer_set_hypers(upd_optimizer *optimizer, size_t group, cons
 
 upd_status upd_optimizer_get_step(const upd_optimizer *optimizer, size_t param, int64_t *step) {
   return query(optimizer, "step, where the result goes,", step,
-               [&](const runtime::Optimizer &o) { return o.getStep(param, *step); });
+               [&](runtime::Optimizer &o) { return o.getStep(param, *step); });
 }
 
 upd_status upd_optimizer_get_steps(const upd_optimizer *optimizer, int64_t *steps, size_t count) {
   return query(optimizer, "steps, where the results go,", steps,
-               [&](const runtime::Optimizer &o) { return o.getSteps(steps, count); });
+               [&](runtime::Optimizer &o) { return o.getSteps(steps, count); });
 }
 
 upd_status upd_optimizer_set_step(upd_optimizer *optimizer, size_t param, int64_t step) {
@@ -163,8 +213,8 @@ upd_status upd_optimizer_bind_state(upd_optimizer *optimizer, size_t param, cons
                [&](runtime::Optimizer &o) { return o.bindState(param, state, *tensor); });
 }
 
-upd_status upd_optimizer_save(const upd_optimizer *optimizer, const char *path) {
-  return query(optimizer, "path", path, [&](const runtime::Optimizer &o) { return o.save(path); });
+upd_status upd_optimizer_save(upd_optimizer *optimizer, const char *path) {
+  return query(optimizer, "path", path, [&](runtime::Optimizer &o) { return o.save(path); });
 }
 
 upd_status upd_optimizer_load(upd_optimizer *optimizer, const char *path) {

@@ -28,4 +28,21 @@ llvm::Expected<GPUTarget> GPUTarget::named(llvm::StringRef name) {
       llvm::formatv("unknown target `{0}`; the GPUs are {1}", name, llvm::join(names, ", ")).str());
 }
 
+llvm::Expected<GPUTarget> GPUTarget::forCapability(int major, int minor) {
+  // Ascending.
+  const GPUTarget *newest = nullptr;
+  for (const GPUTarget &target : knownTargets()) {
+    int number;
+    if (!llvm::StringRef(target.architecture).drop_front(3).getAsInteger(10, number) &&
+        number <= major * 10 + minor)
+      newest = &target;
+  }
+  if (newest)
+    return *newest;
+  return llvm::createStringError(
+      llvm::formatv("the GPU has compute capability {0}.{1}; there is code for 8.0 and later",
+                    major, minor)
+          .str());
+}
+
 } // namespace updraft

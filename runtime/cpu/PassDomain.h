@@ -5,7 +5,7 @@
 
 #include "runtime/base/PlanInterface.h"
 #include "runtime/cpu/StepPartition.h"
-#include "runtime/cpu/TensorShape.h"
+#include "runtime/optimizer/TensorShape.h"
 #include "updraft-c/optimizer.h"
 
 #include <vector>

@@ -6,12 +6,12 @@
 #define UPDRAFT_RUNTIME_CPU_PLANRUN_H
 
 #include "runtime/base/Kernels.h"
-#include "runtime/cpu/InitialValues.h"
 #include "runtime/cpu/PassDomain.h"
 #include "runtime/cpu/PlanTemporaries.h"
 #include "runtime/cpu/PrologueRows.h"
-#include "runtime/cpu/QuantBlocks.h"
 #include "runtime/cpu/TensorWindows.h"
+#include "runtime/optimizer/InitialValues.h"
+#include "runtime/optimizer/QuantBlocks.h"
 
 #include <memory>
 #include <vector>

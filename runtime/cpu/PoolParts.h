@@ -3,7 +3,7 @@
 #ifndef UPDRAFT_RUNTIME_CPU_POOLPARTS_H
 #define UPDRAFT_RUNTIME_CPU_POOLPARTS_H
 
-#include "runtime/cpu/FloatEnvironment.h"
+#include "runtime/optimizer/FloatEnvironment.h"
 #include "updraft-c/optimizer.h"
 
 #include <algorithm>

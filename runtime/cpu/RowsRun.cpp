@@ -3,7 +3,7 @@
 #include "runtime/cpu/RowsRun.h"
 
 #include "runtime/base/DType.h"
-#include "runtime/cpu/FloatEnvironment.h"
+#include "runtime/optimizer/FloatEnvironment.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -9,7 +9,7 @@
 #include "runtime/base/Kernels.h"
 #include "runtime/cpu/PassDomain.h"
 #include "runtime/cpu/PrologueRows.h"
-#include "runtime/cpu/StateArena.h"
+#include "runtime/optimizer/StateArena.h"
 
 #include <memory>
 #include <string>

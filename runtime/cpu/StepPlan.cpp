@@ -20,10 +20,9 @@ StepPlan::StepPlan(std::shared_ptr<const Kernels> kernelsToUse) : kernels(std::m
 
 void StepPlan::clear(size_t paramCount, size_t groupCount,
                      const std::vector<int64_t> &besideSizes) {
-  accepted = false;
+  clearPositions(paramCount);
   for (PlanRun &run : planRuns)
     run.clear();
-  positions.assign(paramCount, absent);
   beside = besideSizes;
   groupSizes = beside;
   groupSizes.resize(groupCount);
@@ -31,7 +30,7 @@ void StepPlan::clear(size_t paramCount, size_t groupCount,
 
 void StepPlan::add(uint32_t param, size_t plan, const TensorShape &shape,
                    const PrologueRows::Key &key) {
-  positions[param] = planRuns[plan].add(param, shape, key);
+  setPosition(param, planRuns[plan].add(param, shape, key));
   groupSizes[key.group] += shape.elements();
 }
 

@@ -7,9 +7,10 @@
 #define UPDRAFT_RUNTIME_CPU_STEPPLAN_H
 
 #include "runtime/base/Kernels.h"
-#include "runtime/cpu/GroupHypers.h"
-#include "runtime/cpu/InitialValues.h"
 #include "runtime/cpu/PlanRun.h"
+#include "runtime/optimizer/GroupHypers.h"
+#include "runtime/optimizer/InitialValues.h"
+#include "runtime/optimizer/PlannedParams.h"
 #include "updraft-c/optimizer.h"
 
 #include <deque>
@@ -18,10 +19,8 @@
 
 namespace updraft::runtime {
 
-class StepPlan {
+class StepPlan : public PlannedParams {
 public:
-  static constexpr uint32_t absent = ~uint32_t(0);
-
   explicit StepPlan(std::shared_ptr<const Kernels> kernels);
 
   /// Starts over, for parameters and groups numbered below these. `besideSizes` has for each group
@@ -33,19 +32,7 @@ public:
   /// `numbers` are those of the parameters in random numbers; empty if they are their indices.
   void finish(uint64_t seed, const std::vector<uint64_t> &numbers);
 
-  /// Whether the plan is that of the last step. What fails while a step is made ready leaves it
-  /// discarded.
-  bool usable() const { return accepted; }
-  void accept() { accepted = true; }
-  void discard() { accepted = false; }
-
   const std::vector<int64_t> &besideSizes() const { return beside; }
-  /// The position of a parameter in its list, or `absent`.
-  uint32_t positionOf(size_t param) const { return positions[param]; }
-  /// The same as a question, also before the first step.
-  bool contains(size_t param) const {
-    return param < positions.size() && positions[param] != absent;
-  }
   /// One for each plan of the rule.
   std::deque<PlanRun> &runs() { return planRuns; }
   const std::deque<PlanRun> &runs() const { return planRuns; }
@@ -75,11 +62,9 @@ private:
 
   std::shared_ptr<const Kernels> kernels;
   std::deque<PlanRun> planRuns;
-  std::vector<uint32_t> positions;
   std::vector<int64_t> groupSizes; // elements that take part
   std::vector<int64_t> beside;     // of those, elements that are not in the plan
   InitialValues initial;
-  bool accepted = false;
 
   // Of a rule with reductions or states over groups.
   std::vector<ReductionInterface::Kind> groupReductions;

@@ -162,6 +162,8 @@ CudaDevice::~CudaDevice() {
   {
     Scope scope(*this);
     staging.reset();
+    if (queue)
+      (void)driver.streamDestroy(queue);
   }
   (void)driver.primaryContextRelease(number);
 }
@@ -246,6 +248,30 @@ Status CudaDevice::wait(gpu::Stream stream) {
   if (Status status = checkNotCaptured(queueOf(stream), what, nothingRuns); !status.ok())
     return status;
   return driver.check(driver.streamSynchronize(queueOf(stream)), what);
+}
+
+Status CudaDevice::isCaptured(gpu::Stream stream, bool &captured) {
+  Scope scope(*this);
+  if (Status status = scope.status(); !status.ok())
+    return status;
+  CaptureStatus found = notCapturing;
+  const Result result = driver.streamIsCapturing(queueOf(stream), &found);
+  captured = found != notCapturing;
+  return result == success
+             ? Status()
+             : driver.check(result, fmt::format("cannot use a stream of {}", target.name));
+}
+
+Status CudaDevice::ownStream(gpu::Stream &stream) {
+  std::call_once(ownStreamMade, [&] {
+    Scope scope(*this);
+    ownStreamStatus = scope.status();
+    if (ownStreamStatus.ok())
+      ownStreamStatus = driver.check(driver.streamCreate(&queue, streamNonBlocking),
+                                     fmt::format("cannot make a stream on {}", target.name));
+  });
+  stream = queue;
+  return ownStreamStatus;
 }
 
 Status CudaDevice::loadPtx(const std::string &ptx, std::shared_ptr<gpu::Module> &module) {

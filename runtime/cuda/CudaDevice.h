@@ -52,6 +52,8 @@ public:
   runtime::Status write(void *memory, const void *from, size_t bytes, gpu::Stream stream) override;
   runtime::Status read(void *to, const void *memory, size_t bytes, gpu::Stream stream) override;
   runtime::Status wait(gpu::Stream stream) override;
+  runtime::Status isCaptured(gpu::Stream stream, bool &captured) override;
+  runtime::Status ownStream(gpu::Stream &stream) override;
 
   /// Modules with the same PTX are one, as long as one of them lives.
   runtime::Status load(const runtime::GPUKernels &kernels,
@@ -78,6 +80,9 @@ private:
   int64_t blocks = 1;
   std::string enginePtx;
   std::unique_ptr<StagingMemory> staging;
+  std::once_flag ownStreamMade;
+  runtime::Status ownStreamStatus;
+  Queue *queue = nullptr; ///< its own
   std::unique_ptr<ModuleCache> code;
 
   std::mutex modulesMutex;

@@ -55,6 +55,7 @@ enum LinkInput : int { inputPtx = 1 };
 enum CaptureStatus : int { notCapturing = 0 };
 enum CaptureMode : int { captureGlobal = 0, captureThreadLocal = 1, captureRelaxed = 2 };
 
+inline constexpr unsigned streamNonBlocking = 1;  ///< CU_STREAM_NON_BLOCKING
 inline constexpr unsigned eventDisableTiming = 2; ///< CU_EVENT_DISABLE_TIMING
 inline constexpr unsigned hostMemoryPortable = 1; ///< CU_MEMHOSTALLOC_PORTABLE
 

@@ -76,6 +76,11 @@ Status EmulatedDevice::read(void *to, const void *memory, size_t bytes, gpu::Str
   return {};
 }
 
+void EmulatedDevice::lend(std::vector<std::pair<const void *, size_t>> memory) {
+  std::lock_guard lock(mutex);
+  lent = std::move(memory);
+}
+
 Status EmulatedDevice::load(const GPUKernels &kernels, std::shared_ptr<gpu::Module> &module) {
   if (kernels.emulated.empty())
     return {UPD_UNSUPPORTED, "the rule was not compiled for the emulator"};
@@ -97,6 +102,8 @@ Status EmulatedDevice::launch(gpu::Kernel kernel, int64_t blocks, void **argumen
   {
     std::lock_guard lock(mutex);
     for (const auto &[memory, bytes] : allocations)
+      launch.allow(memory, static_cast<int64_t>(bytes));
+    for (const auto &[memory, bytes] : lent)
       launch.allow(memory, static_cast<int64_t>(bytes));
   }
   launch.run(reinterpret_cast<EmulatedKernel>(const_cast<void *>(kernel)), arguments, blocks);

@@ -10,9 +10,9 @@
 
 namespace updraft::emulator {
 
-/// What is given to a stream is done at once. Kernels may touch what was allocated here, and
-/// nothing else; those of the engine are not checked. For rules that were compiled for the target
-/// `emulator`.
+/// What is given to a stream is done at once. Kernels may touch what was allocated here, what is
+/// lent, and nothing else; those of the engine are not checked. For rules that were compiled for
+/// the target `emulator`.
 class EmulatedDevice final : public gpu::Device {
 public:
   ~EmulatedDevice() override;
@@ -27,6 +27,17 @@ public:
   runtime::Status read(void *to, const void *memory, size_t bytes, gpu::Stream stream) override;
   runtime::Status wait(gpu::Stream stream) override { return {}; }
 
+  runtime::Status isCaptured(gpu::Stream stream, bool &captured) override {
+    captured = false;
+    return {};
+  }
+  runtime::Status ownStream(gpu::Stream &stream) override {
+    stream = nullptr;
+    return {};
+  }
+  bool looksAtAccesses() const override { return true; }
+  void lend(std::vector<std::pair<const void *, size_t>> memory) override;
+
   runtime::Status load(const runtime::GPUKernels &kernels,
                        std::shared_ptr<gpu::Module> &module) override;
   runtime::Status loadEngine(std::shared_ptr<gpu::Module> &module) override;
@@ -36,6 +47,7 @@ public:
 private:
   std::mutex mutex;
   std::map<void *, size_t> allocations; ///< with their bytes
+  std::vector<std::pair<const void *, size_t>> lent;
 };
 
 } // namespace updraft::emulator

@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace updraft::gpu {
 
@@ -51,6 +53,17 @@ public:
   /// Waits until `to` has been written.
   virtual runtime::Status read(void *to, const void *memory, size_t bytes, Stream stream) = 0;
   virtual runtime::Status wait(Stream stream) = 0;
+
+  /// Whether what is given to the stream becomes part of a graph, and is not run now. It is refused
+  /// then to write, read or wait.
+  virtual runtime::Status isCaptured(Stream stream, bool &captured) = 0;
+  /// A stream of the device's own, which is never captured.
+  virtual runtime::Status ownStream(Stream &stream) = 0;
+
+  /// A device that looks at accesses is told which memory of the caller's kernels may touch, until
+  /// it is told anew.
+  virtual bool looksAtAccesses() const { return false; }
+  virtual void lend(std::vector<std::pair<const void *, size_t>> memory) {}
 
   /// The kernels of a rule that was compiled for this kind of device.
   virtual runtime::Status load(const runtime::GPUKernels &kernels,

@@ -195,7 +195,6 @@ void DevicePlan::fillTensors(DeviceArena &tables, const DeviceArena &scratch, co
   for (size_t i = 0; i < list.size(); ++i) {
     const SteppedTensor &tensor = list[i];
     double *own = tables.host(facts) + i * UPD_TENSOR_FACTS;
-    own[UPD_TENSOR_FIRST] = tensor.isFirst ? 1 : 0;
     own[UPD_TENSOR_SIZE] = static_cast<double>(tensor.shape.elements());
     own[UPD_TENSOR_ROWS] = static_cast<double>(tensor.shape.rows);
     own[UPD_TENSOR_COLUMNS] = static_cast<double>(tensor.shape.columns);
@@ -214,6 +213,7 @@ void DevicePlan::fillTensors(DeviceArena &tables, const DeviceArena &scratch, co
                                     hasSites ? tables.at(sites, i) : nullptr,
                                     tensor.steps,
                                     tensor.stepsType,
+                                    tensor.first,
                                     kernels->interface.compute,
                                     row,
                                     tables.at(scalarTable, i * scalars.size()),

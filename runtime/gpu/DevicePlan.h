@@ -6,9 +6,9 @@
 #define UPDRAFT_RUNTIME_GPU_DEVICEPLAN_H
 
 #include "runtime/cpu/PassDomain.h"
-#include "runtime/cpu/TensorShape.h"
 #include "runtime/gpu/DeviceArena.h"
 #include "runtime/gpu/EngineKernels.h"
+#include "runtime/optimizer/TensorShape.h"
 #include "updraft-c/gpu_kernel.h"
 
 #include <map>
@@ -21,10 +21,11 @@ struct SteppedTensor {
   uint32_t param; ///< by which tensors of a group are ordered
   uint32_t group;
   runtime::TensorShape shape;
-  bool isFirst;    ///< has no states yet
   uint64_t number; ///< stands for it in random numbers
-  void *steps;     ///< how many it has taken, on the device; counted there
+  /// On the device, which writes both: how many steps it has taken, and 1 before the first, then 0.
+  void *steps;
   upd_dtype stepsType;
+  double *first;
 };
 
 /// The kernels of the engine.

@@ -67,7 +67,7 @@ Status DeviceStep::finish(const std::vector<double> &hypers, uint64_t seed, Stre
   tables.clear();
   scratch.clear();
   hyperTable = tables.reserve<double>(hypers.size());
-  sourceTable = tables.reserve<HyperSource>(hypers.size());
+  sourceTable = tables.reserve<HyperSource>(sources.size());
   for (DevicePlan &plan : planList)
     plan.reserve(tables, scratch);
   orderGroups();
@@ -80,7 +80,9 @@ Status DeviceStep::finish(const std::vector<double> &hypers, uint64_t seed, Stre
   for (DevicePlan &plan : planList)
     plan.fill(tables, scratch, tables.at(hyperTable), groupSizes, seed);
   fillGroups();
-  sourcesChanged = true;
+  HyperSource *next = tables.host(sourceTable);
+  for (const auto &[place, source] : sources)
+    *next++ = {tables.at(hyperTable, place), source.from, source.dtype};
   if (Status status = tables.upload(stream); !status.ok())
     return status;
   // A pass may come before the first prologue.
@@ -162,31 +164,18 @@ Status DeviceStep::setHypers(size_t group, const double *values, Stream stream) 
 }
 
 void DeviceStep::setHyperSource(size_t group, size_t hyper, const void *data, upd_dtype dtype) {
-  HyperSource &source = sources[group * kernels->interface.hypers.size() + hyper];
-  sourcesChanged |= source.from != data || source.dtype != dtype;
-  source = {nullptr, data, dtype};
+  sources[group * kernels->interface.hypers.size() + hyper] = {nullptr, data, dtype};
 }
 
 //===----------------------------------------------------------------------------------------===//
 // Launches
 //===----------------------------------------------------------------------------------------===//
 
-Status DeviceStep::readHypers(Stream stream) {
-  if (!sources.empty() && sourcesChanged) {
-    HyperSource *next = tables.host(sourceTable);
-    for (const auto &[place, source] : sources)
-      *next++ = {tables.at(hyperTable, place), source.from, source.dtype};
-    if (Status status = tables.upload(sourceTable, stream); !status.ok())
-      return status;
-    sourcesChanged = false;
-  }
-  return launchOver(*device, engine.readHypers, tables.at(sourceTable), sources.size(),
-                    UPD_GPU_THREADS, stream);
-}
-
 Status DeviceStep::run(const float *foundInf, Stream stream) {
   const DevicePlan::Step step{*device, engine, tables, scratch, stream};
-  if (Status status = readHypers(stream); !status.ok())
+  if (Status status = launchOver(*device, engine.readHypers, tables.at(sourceTable),
+                                 sourceTable.count, UPD_GPU_THREADS, stream);
+      !status.ok())
     return status;
   for (DevicePlan &plan : planList) {
     if (Status status = plan.update(step); !status.ok())

@@ -23,13 +23,13 @@ public:
   void clear(size_t groupCount);
   /// Plans in the order of the rule's interface; tensors and their memory are added there.
   std::deque<DevicePlan> &plans() { return planList; }
-  /// Makes the tables. `hypers` are those of each group, side by side.
+  /// Makes the tables, and writes them. `hypers` are those of each group, side by side.
   runtime::Status finish(const std::vector<double> &hypers, uint64_t seed, Stream stream);
 
   /// From the next step on.
   runtime::Status setHypers(size_t group, const double *values, Stream stream);
   /// Reads a hyperparameter from the device's memory at each step: f32, f64, bf16 or f16. Before
-  /// finish or after it.
+  /// finish.
   void setHyperSource(size_t group, size_t hyper, const void *data, upd_dtype dtype);
 
   /// Launches one step. Where `foundInf`, on the device, is there and not 0, nothing changes.
@@ -47,7 +47,6 @@ private:
   void orderGroups();
   void reserveGroups();
   void fillGroups();
-  runtime::Status readHypers(Stream stream);
   runtime::Status combineGroups(Stream stream);
 
   std::shared_ptr<Device> device;
@@ -65,7 +64,6 @@ private:
   Table<HyperSource> sourceTable;
   /// By the place of the hyperparameter in `hyperTable`.
   std::map<size_t, HyperSource> sources;
-  bool sourcesChanged = false;
   std::vector<std::vector<Member>> members;          ///< of each group, in the order of parameters
   std::vector<Table<GroupMember>> memberTables;      ///< by reduction, then group
   std::vector<Table<GroupCombination>> combinations; ///< by reduction

@@ -45,13 +45,36 @@ template <typename Body> void forEachOfBlocks(int64_t count, Body body) {
   for (int64_t i = blockOfGrid(); i < count; i += blocksOfGrid())
     body(i);
 }
+
+/// By all threads of a block.
+template <typename Element> void fillInBlock(const Fill &job) {
+  auto *to = static_cast<Element *>(job.to);
+  for (int64_t i = threadOfBlock(); i < job.count; i += UPD_GPU_THREADS)
+    to[i] = static_cast<Element>(job.value);
+}
 } // namespace
+
+UPD_GPU_KERNEL updraft_fill(const Fill *fills, int64_t count) {
+  forEachOfBlocks(count, [=](int64_t i) {
+    switch (fills[i].bytes) {
+    case 1:
+      return fillInBlock<uint8_t>(fills[i]);
+    case 2:
+      return fillInBlock<uint16_t>(fills[i]);
+    case 4:
+      return fillInBlock<uint32_t>(fills[i]);
+    default:
+      return fillInBlock<uint64_t>(fills[i]);
+    }
+  });
+}
 
 UPD_GPU_KERNEL updraft_begin(const BegunTensor *tensors, int64_t count, const float *foundInf) {
   forEachOfGrid(count, [=](int64_t i) {
     const BegunTensor &tensor = tensors[i];
     const double step = loadScalar(tensor.stepsType, tensor.steps) + 1;
     tensor.facts[UPD_TENSOR_STEP] = step;
+    tensor.facts[UPD_TENSOR_FIRST] = *tensor.first;
     if (tensor.site)
       tensor.site->step = static_cast<uint64_t>(step);
     for (int64_t j = 0; j < tensor.stateCount; ++j)
@@ -130,7 +153,7 @@ UPD_GPU_KERNEL updraft_commit(const BegunTensor *tensors, int64_t count) {
     if (isSkipped(tensor.row, tensor.compute))
       return;
     storeScalar(tensor.stepsType, tensor.facts[UPD_TENSOR_STEP], tensor.steps);
-    tensor.facts[UPD_TENSOR_FIRST] = 0;
+    *tensor.first = 0;
     for (int64_t j = 0; j < tensor.stateCount; ++j)
       if (tensor.states[j].isOfTensor)
         storeScalar(tensor.states[j].dtype, tensor.nextScalars[j], tensor.states[j].data);

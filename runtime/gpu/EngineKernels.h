@@ -2,6 +2,7 @@
 // A step on a device is begin, then the rule's prologues and passes with combine* behind a pass
 // that has reductions, then commit*. These kernels are the same for all rules. All pointers are to
 // memory of the device. They run in blocks of UPD_GPU_THREADS threads, on any number of blocks.
+//   updraft_fill(const Fill *, int64_t count)
 //   updraft_begin(const BegunTensor *, int64_t count, const float *foundInf)
 //   updraft_read_hypers(const HyperSource *, int64_t count)
 //   updraft_combine(const Combination *, int64_t count)
@@ -20,6 +21,14 @@
 
 namespace updraft::gpu {
 
+/// `count` equal elements, of 1, 2, 4 or 8 bytes.
+struct Fill {
+  void *to;
+  int64_t count;
+  uint64_t value; ///< in its lowest bytes
+  int64_t bytes;
+};
+
 /// A state that is a number.
 struct ScalarState {
   void *data;
@@ -29,12 +38,14 @@ struct ScalarState {
 
 /// One tensor of a step. begin sets the step count and what `first` is in `facts` and `site`, loads
 /// the scalar states, and has the row skipped if `foundInf` is there and not 0. commit counts the
-/// step and stores the states of the tensor, unless the row was skipped.
+/// step, which is then no longer the first, and stores the states of the tensor, unless the row was
+/// skipped.
 struct BegunTensor {
   double *facts;       ///< UPD_TENSOR_FACTS
   upd_site *site;      ///< null if the plan has none
   void *steps;         ///< how many were taken
   upd_dtype stepsType; ///< f32 or f64
+  double *first;       ///< 1 before the first step, then 0
   upd_dtype compute;   ///< of the row: f32 or f64
   void *row;
   const ScalarState *states;

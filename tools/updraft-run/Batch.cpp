@@ -3,8 +3,8 @@
 #include "Batch.h"
 
 #include "runtime/base/DType.h"
-#include "runtime/cpu/OptimizerFileNames.h"
-#include "runtime/cpu/QuantBlocks.h"
+#include "runtime/optimizer/OptimizerFileNames.h"
+#include "runtime/optimizer/QuantBlocks.h"
 
 #include <algorithm>
 #include <cstring>

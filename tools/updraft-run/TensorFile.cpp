@@ -4,7 +4,7 @@
 
 #include "runtime/base/DType.h"
 #include "runtime/base/Safetensors.h"
-#include "runtime/cpu/OptimizerFileNames.h"
+#include "runtime/optimizer/OptimizerFileNames.h"
 
 #include <fmt/format.h>
 

@@ -24,7 +24,7 @@ typedef struct stand_in {
   int64_t argument_count; /* of kernels, 8 bytes each */
 
   /* What there is now, and what there has been. */
-  int64_t allocations, host_allocations, events, links, modules, retained;
+  int64_t allocations, host_allocations, streams, events, links, modules, retained;
   int64_t copies, compilations, launches;
 
   /* The launch that was last. */

@@ -1,14 +1,12 @@
 //===- DeviceStepTests.cpp - Steps on a device beside steps on the CPU ------------------------===//
-// The same rule, compiled for the CPU and for a device, steps the same tensors: every bit of every
-// parameter and state must be the same after every step. The devices are the emulator and, where
-// there is one, a GPU.
+// The same rule, compiled for the CPU and for a device, steps the same tensors by the C API: every
+// bit of every parameter and state must be the same after every step. The devices are the emulator
+// and, where there is one, a GPU.
 
 #include "RuleTable.h"
 #include "Sides.h"
 #include "lib/CAPI/Handles.h"
 #include "runtime/base/DType.h"
-#include "runtime/cpu/GroupHypers.h"
-#include "runtime/cpu/InitialValues.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/emulator/EmulatedDevice.h"
 #include "runtime/gpu/DeviceStep.h"
@@ -20,8 +18,10 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 
-#include <cmath>
+#include <cstring>
+#include <deque>
 #include <random>
 
 using namespace updraft;
@@ -36,7 +36,7 @@ namespace {
 struct Tensor {
   std::vector<int64_t> dimensions;
   size_t group;
-  size_t offset = 0; ///< of its memory, in elements
+  size_t offset = 0; ///< of its memory on the device, in elements
 };
 
 /// A vector of more than a chunk, small ones, matrices of some blocks of rows, batches, no element.
@@ -47,98 +47,109 @@ std::vector<Tensor> tensorsOfTwoGroups() {
 
 /// What rules are stepped on, and the target that they are compiled for.
 struct SteppedOn {
-  std::shared_ptr<gpu::Device> device;
+  std::shared_ptr<gpu::Device> device; ///< has the tensors
+  upd_device kind;
   std::string target;
   std::string whyNot; ///< there is no device
 };
 
 SteppedOn openDevice(const std::string &name) {
   if (name == "emulator")
-    return {std::make_shared<emulator::EmulatedDevice>(), "emulator", ""};
+    return {std::make_shared<emulator::EmulatedDevice>(), UPD_EMULATOR, "emulator", ""};
   std::shared_ptr<cuda::CudaDevice> device;
   const runtime::Status status =
       cuda::CudaDevice::open(0, {"", 0, std::string(gpu::enginePTX())}, device);
   if (!status.ok())
-    return {nullptr, "", status.message()};
-  // Of the architectures that there are kernels for, the newest that it runs.
-  const int number = device->computeMajor() * 10 + device->computeMinor();
-  const char *target = number >= 100  ? "nvptx:sm_100"
-                       : number >= 90 ? "nvptx:sm_90"
-                                      : "nvptx:sm_80";
-  return {device, target, ""};
+    return {nullptr, UPD_CUDA, "", status.message()};
+  return {
+      device, UPD_CUDA,
+      llvm::cantFail(GPUTarget::forCapability(device->computeMajor(), device->computeMinor())).name,
+      ""};
 }
+
+/// An optimizer, and the memory of its tensors.
+struct Side {
+  RuleHandle rule;
+  OptimizerHandle optimizer;
+  std::vector<void *> params, grads;
+};
 
 /// Both sides of a case.
 class Sides {
 public:
   Sides(const RuleCase &ruleCase, const SteppedOn &on, std::vector<Tensor> tensors)
-      : ruleCase(ruleCase), target(on.target), tensors(std::move(tensors)),
-        random(ruleCase.seed + 1), device(on.device) {}
+      : ruleCase(ruleCase), on(on), tensors(std::move(tensors)), random(ruleCase.seed + 1),
+        present(this->tensors.size(), true) {}
 
   AssertionResult make();
-  /// Makes the tables anew, once without any tensor.
-  AssertionResult rebuild();
-  AssertionResult finish() { return require(deviceStep->finish(hypers, 77, nullptr)); }
-  /// The CPU steps where nothing was found.
   AssertionResult step(float foundInf = 0);
+  /// Steps without comparing.
+  AssertionResult stepBoth(float foundInf = 0);
   AssertionResult compare();
   /// Of every group, on both sides.
   AssertionResult setHyper(const std::string &name, double value);
-  /// The device reads it from its memory, while the CPU is told.
-  AssertionResult setHyperOnDevice(const std::string &name, float value);
-  void *onDevice(const void *data, size_t bytes, size_t offsetBytes = 0);
+  /// Both sides read it from their memory.
+  AssertionResult setHyperInMemory(const std::string &name, float value);
+  /// Has the device count the steps of every tensor in memory of its own.
+  AssertionResult bindSteps();
   /// Has every gradient in other memory on the device, so many elements from where any access may
   /// start.
   void moveGradients(size_t offset);
+  void setPresent(size_t tensor, bool isPresent) { present[tensor] = isPresent; }
+  /// Saves each side and loads the file of the other.
+  AssertionResult exchangeFiles();
+  /// The device's states are the caller's from now on.
+  AssertionResult bindStates();
+  upd_optimizer *onDevice() { return device.optimizer.get(); }
+  upd_tensor gradientOnDevice(size_t tensor) const {
+    return view(tensor, device.grads[tensor], interface().grad, on.kind);
+  }
 
   bool isRefused = false; ///< no kernels are made of such a rule
 
 private:
-  const runtime::RuleInterface &interface() const { return kernels->interface; }
-  upd_tensor view(size_t tensor, void *data, upd_dtype dtype) const;
+  const runtime::RuleInterface &interface() const { return cpu.rule->kernels->interface; }
+  upd_tensor view(size_t tensor, void *data, upd_dtype dtype, upd_device kind) const;
+  upd_tensor number(const void *data, upd_device kind) const;
   size_t elementsOf(size_t tensor) const;
-  std::vector<char> randomValues(size_t count, upd_dtype dtype);
-  AssertionResult makeOptimizer();
-  AssertionResult makeDeviceStep();
-  size_t slot(size_t tensor, size_t state) const {
-    const size_t holder =
-        interface().states[state].over == runtime::Extent::Group
-            ? static_cast<size_t>(llvm::find_if(tensors,
-                                                [&](const Tensor &it) {
-                                                  return it.group == tensors[tensor].group;
-                                                }) -
-                                  tensors.begin())
-            : tensor;
-    return holder * interface().states.size() + state;
+  size_t bytesOf(size_t tensor, upd_dtype dtype) const {
+    return elementsOf(tensor) * runtime::sizeOf(dtype);
   }
+  std::vector<char> randomValues(size_t count, upd_dtype dtype);
+  void *allocate(size_t bytes, size_t offsetBytes = 0);
+  void *copyToDevice(const void *data, size_t bytes, size_t offsetBytes = 0);
+  AssertionResult makeOptimizer(Side &side, upd_device kind);
   static AssertionResult require(const runtime::Status &status) {
     return status.ok() ? AssertionSuccess() : AssertionFailure() << status.message();
   }
+  static AssertionResult require(upd_status status) {
+    return status == UPD_OK ? AssertionSuccess() : AssertionFailure() << upd_last_error();
+  }
 
   const RuleCase &ruleCase;
-  std::string target;
+  const SteppedOn &on;
   std::vector<Tensor> tensors;
   std::mt19937_64 random;
-  RuleHandle rule;
-  std::shared_ptr<const runtime::Kernels> kernels;
-  OptimizerHandle optimizer;
-  std::vector<std::vector<char>> params, grads;
-
-  std::shared_ptr<gpu::Device> device;
-  std::unique_ptr<gpu::DeviceStep> deviceStep;
-  std::vector<double> hypers;
-  std::vector<void *> deviceParams, deviceGrads, deviceSteps;
-  std::vector<std::pair<size_t, uint32_t>> places;     ///< plan and position of each tensor
-  std::vector<std::pair<void *, size_t>> deviceStates; ///< by slot
+  std::vector<bool> present; ///< tensors that have a gradient
+  std::deque<std::vector<char>> memory;
+  Side cpu, device;
 };
 
-upd_tensor Sides::view(size_t tensor, void *data, upd_dtype dtype) const {
+upd_tensor Sides::view(size_t tensor, void *data, upd_dtype dtype, upd_device kind) const {
   upd_tensor result = {};
   result.data = data;
   result.shape = tensors[tensor].dimensions.data();
   result.rank = static_cast<int32_t>(tensors[tensor].dimensions.size());
   result.dtype = dtype;
-  result.device = UPD_CPU;
+  result.device = kind;
+  return result;
+}
+
+upd_tensor Sides::number(const void *data, upd_device kind) const {
+  upd_tensor result = {};
+  result.data = const_cast<void *>(data);
+  result.dtype = UPD_F32;
+  result.device = kind;
   return result;
 }
 
@@ -157,221 +168,221 @@ std::vector<char> Sides::randomValues(size_t count, upd_dtype dtype) {
   return values;
 }
 
-void *Sides::onDevice(const void *data, size_t bytes, size_t offsetBytes) {
-  void *memory = nullptr;
-  EXPECT_TRUE(require(device->allocate(bytes + offsetBytes, &memory)));
-  memory = static_cast<char *>(memory) + offsetBytes;
-  EXPECT_TRUE(require(device->write(memory, data, bytes, nullptr)));
-  return memory;
+void *Sides::allocate(size_t bytes, size_t offsetBytes) {
+  void *data = nullptr;
+  EXPECT_TRUE(require(on.device->allocate(bytes + offsetBytes, &data)));
+  return static_cast<char *>(data) + offsetBytes;
+}
+
+void *Sides::copyToDevice(const void *data, size_t bytes, size_t offsetBytes) {
+  void *to = allocate(bytes, offsetBytes);
+  EXPECT_TRUE(require(on.device->write(to, data, bytes, nullptr)));
+  return to;
 }
 
 void Sides::moveGradients(size_t offset) {
-  const size_t bytes = runtime::sizeOf(interface().grad);
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    deviceGrads[i] = onDevice(grads[i].data(), grads[i].size(), offset * bytes);
-    const auto [plan, position] = places[i];
-    deviceStep->plans()[plan].setStream(position, runtime::StreamIndex::Grad, deviceGrads[i]);
-  }
+  const upd_dtype dtype = interface().grad;
+  for (size_t i = 0; i < tensors.size(); ++i)
+    device.grads[i] = allocate(bytesOf(i, dtype), offset * runtime::sizeOf(dtype));
 }
 
 AssertionResult Sides::make() {
   auto compiled = compile(ruleCase);
   if (!compiled)
     return AssertionFailure() << toString(compiled.takeError());
-  rule = std::move(*compiled);
-  RuleCase onDevice = ruleCase;
-  onDevice.target = target;
-  auto ofKernels = compile(onDevice);
+  cpu.rule = std::move(*compiled);
+  RuleCase forDevice = ruleCase;
+  forDevice.target = on.target;
+  auto ofKernels = compile(forDevice);
   if (!ofKernels) {
     const std::string message = toString(ofKernels.takeError());
     isRefused = llvm::StringRef(message).contains("a GPU stores");
     return AssertionFailure() << message;
   }
-  kernels = (*ofKernels)->kernels;
+  device.rule = std::move(*ofKernels);
   for (size_t i = 0; i < tensors.size(); ++i) {
-    params.push_back(randomValues(elementsOf(i), interface().param));
-    grads.push_back(randomValues(elementsOf(i), interface().grad));
+    const size_t offset = tensors[i].offset * runtime::sizeOf(interface().param);
+    memory.push_back(randomValues(elementsOf(i), interface().param));
+    cpu.params.push_back(memory.back().data());
+    device.params.push_back(copyToDevice(memory.back().data(), memory.back().size(), offset));
+    memory.emplace_back(bytesOf(i, interface().grad));
+    cpu.grads.push_back(memory.back().data());
+    device.grads.push_back(allocate(bytesOf(i, interface().grad),
+                                    tensors[i].offset * runtime::sizeOf(interface().grad)));
   }
-  AssertionResult made = makeOptimizer();
-  return made ? makeDeviceStep() : made;
+  if (AssertionResult made = makeOptimizer(cpu, UPD_CPU); !made)
+    return made;
+  return makeOptimizer(device, on.kind);
 }
 
-AssertionResult Sides::makeOptimizer() {
+AssertionResult Sides::makeOptimizer(Side &side, upd_device kind) {
   std::vector<std::vector<upd_tensor>> views(2);
   for (size_t i = 0; i < tensors.size(); ++i)
-    views[tensors[i].group].push_back(view(i, params[i].data(), interface().param));
+    views[tensors[i].group].push_back(view(i, side.params[i], interface().param, kind));
   std::vector<upd_group> groups(2);
   for (size_t i = 0; i < groups.size(); ++i) {
     groups[i].params = views[i].data();
     groups[i].param_count = views[i].size();
   }
   upd_optimizer *made = nullptr;
-  if (upd_optimizer_create(rule.get(), groups.data(), groups.size(), nullptr, &made) != UPD_OK)
+  if (upd_optimizer_create(side.rule.get(), groups.data(), groups.size(), nullptr, &made) != UPD_OK)
     return AssertionFailure() << upd_last_error();
-  optimizer.reset(made);
-  upd_optimizer_set_seed(made, 77);
-  return AssertionSuccess();
-}
-
-AssertionResult Sides::makeDeviceStep() {
-  if (AssertionResult made = require(gpu::DeviceStep::create(device, kernels, deviceStep)); !made)
-    return made;
-  runtime::GroupHypers groupHypers(kernels);
-  for (int group = 0; group < 2; ++group) {
-    if (AssertionResult added = require(groupHypers.addGroup(nullptr, 0)); !added)
-      return added;
-    const double *own = groupHypers.of(static_cast<size_t>(group));
-    hypers.insert(hypers.end(), own, own + interface().hypers.size());
-  }
-  runtime::InitialValues initial;
-  initial.evaluate(*kernels, groupHypers);
-
-  deviceStep->clear(2);
-  deviceStates.resize(tensors.size() * interface().states.size());
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    const Tensor &tensor = tensors[i];
-    const bool isMatrix = tensor.dimensions.size() >= 2;
-    size_t plan = 0;
-    while (plan < interface().plans.size() &&
-           interface().plans[plan].tensors != runtime::TensorClass::Any &&
-           (interface().plans[plan].tensors == runtime::TensorClass::Matrix) != isMatrix)
-      ++plan;
-    runtime::TensorShape shape{1, 1, static_cast<int64_t>(elementsOf(i))};
-    if (isMatrix) {
-      const size_t rank = tensor.dimensions.size();
-      shape = {1, tensor.dimensions[rank - 2], tensor.dimensions[rank - 1]};
-      for (size_t j = 0; j + 2 < rank; ++j)
-        shape.batches *= tensor.dimensions[j];
-    }
-    const double none = 0;
-    deviceSteps.push_back(onDevice(&none, sizeof(none)));
-    const auto offset = [&](upd_dtype dtype) { return tensor.offset * runtime::sizeOf(dtype); };
-    deviceParams.push_back(onDevice(params[i].data(), params[i].size(), offset(interface().param)));
-    deviceGrads.push_back(onDevice(grads[i].data(), grads[i].size(), offset(interface().grad)));
-
-    gpu::DevicePlan &devicePlan = deviceStep->plans()[plan];
-    const uint32_t position =
-        devicePlan.add({static_cast<uint32_t>(i), static_cast<uint32_t>(tensor.group), shape, true,
-                        i, deviceSteps.back(), UPD_F64});
-    places.emplace_back(plan, position);
-    for (size_t j = 0; j < interface().states.size(); ++j) {
-      const StateInterface &state = interface().states[j];
-      auto &[memory, bytes] = deviceStates[slot(i, j)];
-      if (memory || !state.isOf(interface().plans[plan].tensors))
-        continue;
-      const int64_t count = shape.count(state.over);
-      bytes = static_cast<size_t>(count) * runtime::sizeOf(state.dtype);
-      std::vector<char> values(bytes);
-      initial.fill(static_cast<uint32_t>(tensor.group), j, values.data(), 0, count);
-      memory = onDevice(values.data(), bytes);
-    }
-    devicePlan.setStream(position, runtime::StreamIndex::Param, deviceParams[i]);
-    devicePlan.setStream(position, runtime::StreamIndex::Grad, deviceGrads[i]);
-    const auto &streams = devicePlan.streamInterfaces();
-    for (size_t j = runtime::StreamIndex::FirstState; j < streams.size(); ++j)
-      if (streams[j].state != runtime::StreamInterface::none)
-        devicePlan.setStream(position, j, deviceStates[slot(i, streams[j].state)].first);
-    for (size_t j = 0; j < devicePlan.scalarStates().size(); ++j)
-      devicePlan.setScalar(position, j, deviceStates[slot(i, devicePlan.scalarStates()[j])].first);
-  }
-  return finish();
-}
-
-AssertionResult Sides::rebuild() {
-  const std::deque<gpu::DevicePlan> before = deviceStep->plans();
-  deviceStep->clear(2);
-  if (AssertionResult made = finish(); !made)
-    return made;
-  if (AssertionResult run = require(deviceStep->run(nullptr, nullptr)); !run)
-    return run;
-  deviceStep->clear(2);
-  for (size_t i = 0; i < before.size(); ++i) {
-    gpu::DevicePlan &plan = deviceStep->plans()[i];
-    for (size_t position = 0; position < before[i].tensors().size(); ++position) {
-      gpu::SteppedTensor tensor = before[i].tensors()[position];
-      tensor.isFirst = false;
-      plan.add(tensor);
-      for (size_t j = 0; j < plan.streamInterfaces().size(); ++j)
-        plan.setStream(position, j, before[i].stream(position, j));
-      for (size_t j = 0; j < plan.scalarStates().size(); ++j)
-        plan.setScalar(position, j, before[i].scalar(position, j));
-    }
-  }
-  return finish();
+  side.optimizer.reset(made);
+  return require(upd_optimizer_set_seed(made, 77));
 }
 
 AssertionResult Sides::setHyper(const std::string &name, double value) {
-  const size_t count = interface().hypers.size();
+  for (Side *side : {&cpu, &device})
+    for (size_t group = 0; group < 2; ++group)
+      if (AssertionResult set =
+              require(upd_optimizer_set_hyper(side->optimizer.get(), group, name.c_str(), value));
+          !set)
+        return set;
+  return AssertionSuccess();
+}
+
+AssertionResult Sides::setHyperInMemory(const std::string &name, float value) {
+  memory.emplace_back(sizeof(value));
+  std::memcpy(memory.back().data(), &value, sizeof(value));
+  const upd_tensor ofCpu = number(memory.back().data(), UPD_CPU);
+  const upd_tensor ofDevice = number(copyToDevice(&value, sizeof(value)), on.kind);
   for (size_t group = 0; group < 2; ++group) {
-    if (upd_optimizer_set_hyper(optimizer.get(), group, name.c_str(), value) != UPD_OK)
-      return AssertionFailure() << upd_last_error();
-    for (size_t i = 0; i < count; ++i)
-      if (interface().hypers[i].name == name)
-        hypers[group * count + i] = value;
-    if (AssertionResult set =
-            require(deviceStep->setHypers(group, hypers.data() + group * count, nullptr));
-        !set)
-      return set;
+    if (AssertionResult read =
+            require(upd_optimizer_read_hyper(cpu.optimizer.get(), group, name.c_str(), &ofCpu));
+        !read)
+      return read;
+    if (AssertionResult read =
+            require(upd_optimizer_read_hyper(onDevice(), group, name.c_str(), &ofDevice));
+        !read)
+      return read;
   }
   return AssertionSuccess();
 }
 
-AssertionResult Sides::setHyperOnDevice(const std::string &name, float value) {
-  void *memory = onDevice(&value, sizeof(value));
-  for (size_t group = 0; group < 2; ++group) {
-    if (upd_optimizer_set_hyper(optimizer.get(), group, name.c_str(), value) != UPD_OK)
-      return AssertionFailure() << upd_last_error();
-    for (size_t i = 0; i < interface().hypers.size(); ++i)
-      if (interface().hypers[i].name == name)
-        deviceStep->setHyperSource(group, i, memory, UPD_F32);
+AssertionResult Sides::bindSteps() {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    int64_t steps = 0;
+    if (AssertionResult got = require(upd_optimizer_get_step(onDevice(), i, &steps)); !got)
+      return got;
+    const auto count = static_cast<float>(steps);
+    const upd_tensor bound = number(copyToDevice(&count, sizeof(count)), on.kind);
+    if (AssertionResult bind = require(upd_optimizer_bind_step(onDevice(), i, &bound)); !bind)
+      return bind;
   }
+  return AssertionSuccess();
+}
+
+AssertionResult Sides::bindStates() {
+  for (size_t i = 0; i < tensors.size(); ++i)
+    for (const StateInterface &state : interface().states) {
+      upd_tensor found;
+      if (upd_optimizer_state(onDevice(), i, state.name.c_str(), &found) != UPD_OK)
+        continue;
+      size_t bytes = runtime::sizeOf(state.dtype);
+      for (int32_t j = 0; j < found.rank; ++j)
+        bytes *= static_cast<size_t>(found.shape[j]);
+      std::vector<char> values(bytes);
+      if (AssertionResult read =
+              require(on.device->read(values.data(), found.data, bytes, nullptr));
+          !read)
+        return read;
+      found.data = copyToDevice(values.data(), bytes);
+      if (AssertionResult bind =
+              require(upd_optimizer_bind_state(onDevice(), i, state.name.c_str(), &found));
+          !bind)
+        return bind;
+    }
+  return AssertionSuccess();
+}
+
+AssertionResult Sides::exchangeFiles() {
+  llvm::SmallString<64> folder;
+  if (llvm::sys::fs::createUniqueDirectory("updraft-devices", folder))
+    return AssertionFailure() << "no folder";
+  const std::string ofCpu = (folder + "/cpu").str(), ofDevice = (folder + "/device").str();
+  AssertionResult result = AssertionSuccess();
+  for (const upd_status status : {upd_optimizer_save(cpu.optimizer.get(), ofCpu.c_str()),
+                                  upd_optimizer_save(onDevice(), ofDevice.c_str()),
+                                  upd_optimizer_load(cpu.optimizer.get(), ofDevice.c_str()),
+                                  upd_optimizer_load(onDevice(), ofCpu.c_str())})
+    if (status != UPD_OK)
+      result = AssertionFailure() << upd_last_error();
+  auto contents = [](const std::string &path) {
+    return llvm::cantFail(llvm::errorOrToExpected(llvm::MemoryBuffer::getFile(path)))
+        ->getBuffer()
+        .str();
+  };
+  if (result && contents(ofCpu) != contents(ofDevice))
+    result = AssertionFailure() << describe(ruleCase) << ": the files differ";
+  llvm::sys::fs::remove_directories(folder);
+  return result;
+}
+
+AssertionResult Sides::stepBoth(float foundInf) {
+  upd_tensor absent = {};
+  absent.rank = -1;
+  std::vector<upd_tensor> ofCpu(tensors.size(), absent), ofDevice = ofCpu;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const std::vector<char> values = randomValues(elementsOf(i), interface().grad);
+    std::copy(values.begin(), values.end(), static_cast<char *>(cpu.grads[i]));
+    if (AssertionResult written =
+            require(on.device->write(device.grads[i], values.data(), values.size(), nullptr));
+        !written)
+      return written;
+    if (!present[i])
+      continue;
+    ofCpu[i] = view(i, cpu.grads[i], interface().grad, UPD_CPU);
+    ofDevice[i] = gradientOnDevice(i);
+  }
+  const upd_tensor foundOnCpu = number(&foundInf, UPD_CPU);
+  const upd_tensor foundOnDevice = number(copyToDevice(&foundInf, sizeof(foundInf)), on.kind);
+  for (const upd_status status :
+       {upd_optimizer_set_found_inf(cpu.optimizer.get(), &foundOnCpu),
+        upd_optimizer_set_found_inf(onDevice(), &foundOnDevice),
+        upd_optimizer_step(cpu.optimizer.get(), ofCpu.data(), ofCpu.size()),
+        upd_optimizer_step(onDevice(), ofDevice.data(), ofDevice.size()),
+        upd_optimizer_set_found_inf(cpu.optimizer.get(), nullptr)})
+    if (status != UPD_OK)
+      return AssertionFailure() << upd_last_error();
   return AssertionSuccess();
 }
 
 AssertionResult Sides::step(float foundInf) {
-  std::vector<upd_tensor> views;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    grads[i] = randomValues(elementsOf(i), interface().grad);
-    views.push_back(view(i, grads[i].data(), interface().grad));
-    if (AssertionResult written =
-            require(device->write(deviceGrads[i], grads[i].data(), grads[i].size(), nullptr));
-        !written)
-      return written;
-  }
-  if (foundInf == 0 && upd_optimizer_step(optimizer.get(), views.data(), views.size()) != UPD_OK)
-    return AssertionFailure() << upd_last_error();
-  const auto *found = static_cast<const float *>(onDevice(&foundInf, sizeof(foundInf)));
-  if (AssertionResult run = require(deviceStep->run(found, nullptr)); !run)
-    return run;
-  return compare();
+  AssertionResult stepped = stepBoth(foundInf);
+  return stepped ? compare() : stepped;
 }
 
 AssertionResult Sides::compare() {
-  auto differ = [&](const void *onHost, const void *memory, size_t bytes) {
+  auto differ = [&](const void *onHost, const void *data, size_t bytes) {
     std::vector<char> read(bytes);
-    EXPECT_TRUE(require(device->read(read.data(), memory, bytes, nullptr)));
+    EXPECT_TRUE(require(on.device->read(read.data(), data, bytes, nullptr)));
     return bytes != 0 && std::memcmp(read.data(), onHost, bytes) != 0;
   };
   for (size_t i = 0; i < tensors.size(); ++i) {
-    int64_t steps;
-    double onDevice;
-    upd_optimizer_get_step(optimizer.get(), i, &steps);
-    EXPECT_TRUE(require(device->read(&onDevice, deviceSteps[i], sizeof(onDevice), nullptr)));
-    if (static_cast<double>(steps) != onDevice)
+    int64_t steps, stepsOnDevice;
+    upd_optimizer_get_step(cpu.optimizer.get(), i, &steps);
+    if (AssertionResult got = require(upd_optimizer_get_step(onDevice(), i, &stepsOnDevice)); !got)
+      return got;
+    if (steps != stepsOnDevice)
       return AssertionFailure() << describe(ruleCase) << ": tensor " << i << " took " << steps
-                                << " steps, on the device " << onDevice;
-    if (differ(params[i].data(), deviceParams[i], params[i].size()))
+                                << " steps, on the device " << stepsOnDevice;
+    if (differ(cpu.params[i], device.params[i], bytesOf(i, interface().param)))
       return AssertionFailure() << describe(ruleCase) << ": tensor " << i << " differs";
-    for (size_t j = 0; j < interface().states.size(); ++j) {
-      const auto [memory, bytes] = deviceStates[slot(i, j)];
-      upd_tensor state;
-      const upd_status status =
-          upd_optimizer_state(optimizer.get(), i, interface().states[j].name.c_str(), &state);
-      // No step has been taken, or tensors of this class have none.
-      if (status != UPD_OK)
+    for (const StateInterface &state : interface().states) {
+      upd_tensor here, there;
+      const upd_status has = upd_optimizer_state(cpu.optimizer.get(), i, state.name.c_str(), &here);
+      const upd_status hasOnDevice = upd_optimizer_state(onDevice(), i, state.name.c_str(), &there);
+      if (has != hasOnDevice)
+        return AssertionFailure() << describe(ruleCase) << ": state `" << state.name
+                                  << "` of tensor " << i << " is there only on "
+                                  << (has == UPD_OK ? "the CPU" : "the device");
+      if (has != UPD_OK)
         continue;
-      if (differ(state.data, memory, bytes))
-        return AssertionFailure() << describe(ruleCase) << ": state `" << interface().states[j].name
+      size_t bytes = runtime::sizeOf(state.dtype);
+      for (int32_t j = 0; j < here.rank; ++j)
+        bytes *= static_cast<size_t>(here.shape[j]);
+      if (differ(here.data, there.data, bytes))
+        return AssertionFailure() << describe(ruleCase) << ": state `" << state.name
                                   << "` of tensor " << i << " differs";
     }
   }
@@ -444,13 +455,15 @@ TEST_P(DeviceStep, IsSkippedWhereTheDeviceHasFoundInfinities) {
   }
 }
 
-TEST_P(DeviceStep, ReadsHyperparametersFromTheDevice) {
+TEST_P(DeviceStep, ReadsHyperparametersFromMemory) {
   const RuleCase ruleCase = caseOf("adamw");
   Sides sides(ruleCase, on, tensorsOfTwoGroups());
   ASSERT_TRUE(sides.make());
-  ASSERT_TRUE(sides.setHyperOnDevice("lr", 0.25f));
+  ASSERT_TRUE(sides.setHyperInMemory("lr", 0.25f));
   ASSERT_TRUE(sides.step());
-  ASSERT_TRUE(sides.setHyperOnDevice("lr", 0.0625f));
+  ASSERT_TRUE(sides.setHyperInMemory("lr", 0.0625f));
+  ASSERT_TRUE(sides.step());
+  ASSERT_TRUE(sides.setHyper("lr", 0.5)); // is not read any more
   ASSERT_TRUE(sides.step());
 }
 
@@ -466,28 +479,62 @@ TEST_P(DeviceStep, FollowsGradientsThatMove) {
   }
 }
 
-TEST_P(DeviceStep, IsMadeAnewAndGradientsMove) {
+TEST_P(DeviceStep, FollowsGradientsThatComeAndGo) {
   for (const char *file : {"adafactor", "prodigy", "adamw"}) {
     const RuleCase ruleCase = caseOf(file);
     Sides sides(ruleCase, on, tensorsOfTwoGroups());
     ASSERT_TRUE(sides.make());
+    sides.setPresent(2, false);
+    ASSERT_TRUE(sides.step());
+    sides.setPresent(2, true);
+    sides.setPresent(0, false);
     ASSERT_TRUE(sides.step());
     sides.moveGradients(1);
-    ASSERT_TRUE(sides.step());
-    ASSERT_TRUE(sides.rebuild());
-    ASSERT_TRUE(sides.step());
-    sides.moveGradients(0);
+    sides.setPresent(0, true);
+    ASSERT_TRUE(sides.stepBoth()); // nothing is asked between these
+    for (size_t i = 0; i < 8; ++i)
+      sides.setPresent(i, false);
+    ASSERT_TRUE(sides.stepBoth());
+    sides.setPresent(6, true);
     ASSERT_TRUE(sides.step());
   }
 }
 
-TEST_P(DeviceStep, ReadsHyperparametersThatWereGivenBeforeItIsFinished) {
+TEST_P(DeviceStep, TakesStatesOfTheCaller) {
+  for (const char *file : {"adamw", "adafactor", "prodigy"}) {
+    const RuleCase ruleCase = caseOf(file);
+    Sides sides(ruleCase, on, tensorsOfTwoGroups());
+    ASSERT_TRUE(sides.make());
+    ASSERT_TRUE(sides.stepBoth());
+    ASSERT_TRUE(sides.bindStates());
+    ASSERT_TRUE(sides.step());
+  }
+}
+
+TEST_P(DeviceStep, CountsWhereTheCallerHasTheCount) {
   const RuleCase ruleCase = caseOf("adamw");
   Sides sides(ruleCase, on, tensorsOfTwoGroups());
   ASSERT_TRUE(sides.make());
-  ASSERT_TRUE(sides.setHyperOnDevice("lr", 0.25f));
-  ASSERT_TRUE(sides.finish());
   ASSERT_TRUE(sides.step());
+  ASSERT_TRUE(sides.bindSteps());
+  ASSERT_TRUE(sides.step());
+  ASSERT_TRUE(sides.exchangeFiles());
+  ASSERT_TRUE(sides.step(1));
+  ASSERT_TRUE(sides.step());
+}
+
+TEST_P(DeviceStep, SavesAndLoadsWhatTheCPUDoes) {
+  for (const char *file : {"adamw", "adafactor", "prodigy", "sgd"}) {
+    const RuleCase ruleCase = caseOf(file);
+    Sides sides(ruleCase, on, tensorsOfTwoGroups());
+    ASSERT_TRUE(sides.make());
+    ASSERT_TRUE(sides.exchangeFiles()); // before there is a state
+    sides.setPresent(4, false);
+    ASSERT_TRUE(sides.step());
+    ASSERT_TRUE(sides.exchangeFiles());
+    sides.setPresent(4, true);
+    ASSERT_TRUE(sides.step());
+  }
 }
 
 TEST_P(DeviceStep, HasGroupsWithoutTensors) {

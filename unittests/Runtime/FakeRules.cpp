@@ -155,7 +155,7 @@ std::unique_ptr<Optimizer> test::makeOptimizer(std::shared_ptr<const Kernels> ke
                                                const upd_pool *pool) {
   const upd_group group = groupOf(params);
   std::unique_ptr<Optimizer> optimizer;
-  Status status = Optimizer::create(std::move(kernels), &group, 1, pool, optimizer);
+  Status status = CpuOptimizer::create(std::move(kernels), &group, 1, pool, optimizer);
   EXPECT_TRUE(status.ok()) << status.message();
   return optimizer;
 }

@@ -5,7 +5,7 @@
 #define UPDRAFT_UNITTESTS_RUNTIME_FAKERULES_H
 
 #include "runtime/base/Kernels.h"
-#include "runtime/cpu/Optimizer.h"
+#include "runtime/cpu/CpuOptimizer.h"
 
 #include <memory>
 #include <string>

@@ -1,6 +1,6 @@
 //===- MemoryRangesTests.cpp - Which memory is whose ------------------------------------------===//
 
-#include "runtime/cpu/MemoryRanges.h"
+#include "runtime/optimizer/MemoryRanges.h"
 
 #include <gtest/gtest.h>
 #include <random>

@@ -74,6 +74,84 @@ TEST(OptimizerCAPI, StepsInHalves) {
             "changed since");
 }
 
+TEST(OptimizerCAPI, ChangesNothingWhereInfinitiesWereFound) {
+  Fixture f;
+  const upd_tensor grad = f.g.view();
+  float found = 1;
+  upd_tensor number{};
+  number.data = &found;
+  number.device = UPD_CPU;
+  ASSERT_EQ(upd_optimizer_set_found_inf(f.optimizer, &number), UPD_OK);
+  ASSERT_EQ(upd_optimizer_step(f.optimizer, &grad, 1), UPD_OK);
+  EXPECT_EQ(f.w.data[0], 1);
+  upd_tensor state;
+  EXPECT_EQ(upd_optimizer_state(f.optimizer, 0, "buf", &state), UPD_NOT_FOUND);
+  ASSERT_EQ(upd_optimizer_prepare_rows(f.optimizer, &grad, 1, nullptr, 0), UPD_OK);
+  ASSERT_EQ(upd_optimizer_apply(f.optimizer), UPD_OK);
+  EXPECT_EQ(f.w.data[0], 1);
+  found = 0;
+  ASSERT_EQ(upd_optimizer_step(f.optimizer, &grad, 1), UPD_OK);
+  EXPECT_EQ(f.w.data[0], 1 - 0.1f * 2);
+  found = 1;
+  ASSERT_EQ(upd_optimizer_set_found_inf(f.optimizer, nullptr), UPD_OK);
+  ASSERT_EQ(upd_optimizer_step(f.optimizer, &grad, 1), UPD_OK);
+  int64_t step;
+  ASSERT_EQ(upd_optimizer_get_step(f.optimizer, 0, &step), UPD_OK);
+  EXPECT_EQ(step, 2);
+}
+
+TEST(OptimizerCAPI, ReadsAHyperparameterAtEachStep) {
+  Fixture f;
+  const upd_tensor grad = f.g.view();
+  float lr = 0.25f;
+  upd_tensor number{};
+  number.data = &lr;
+  number.device = UPD_CPU;
+  ASSERT_EQ(upd_optimizer_read_hyper(f.optimizer, 0, "lr", &number), UPD_OK);
+  ASSERT_EQ(upd_optimizer_step(f.optimizer, &grad, 1), UPD_OK);
+  EXPECT_EQ(f.w.data[0], 1 - 0.25f * 2);
+  lr = -1;
+  EXPECT_EQ(refusal(upd_optimizer_step(f.optimizer, &grad, 1)), "Invalid learning rate: -1.0");
+  ASSERT_EQ(upd_optimizer_set_hyper(f.optimizer, 0, "lr", 0), UPD_OK);
+  ASSERT_EQ(upd_optimizer_step(f.optimizer, &grad, 1), UPD_OK); // it is not read any more
+  EXPECT_EQ(f.w.data[0], 1 - 0.25f * 2);
+}
+
+TEST(OptimizerCAPI, RefusesWhatIsReadAtEachStep) {
+  Fixture f;
+  float value[2] = {};
+  const int64_t shape[] = {2};
+  upd_tensor number{};
+  number.data = value;
+  number.device = UPD_CUDA;
+  number.device_index = 1;
+  EXPECT_EQ(
+      refusal(upd_optimizer_read_hyper(f.optimizer, 0, "lr", &number), UPD_UNSUPPORTED),
+      "hyperparameter `lr` is on cuda:1, but the rule is compiled for the CPU; copy it there");
+  EXPECT_EQ(refusal(upd_optimizer_set_found_inf(f.optimizer, &number), UPD_UNSUPPORTED),
+            "found_inf is on cuda:1, but the rule is compiled for the CPU; copy it there");
+  number.device = UPD_CPU;
+  EXPECT_EQ(refusal(upd_optimizer_read_hyper(f.optimizer, 0, "rate", &number), UPD_NOT_FOUND),
+            "rule `Momentum` has no hyperparameter `rate`; there are `lr`, `momentum`");
+  EXPECT_EQ(refusal(upd_optimizer_read_hyper(f.optimizer, 7, "lr", &number)),
+            "group 7 does not exist; the optimizer has 1");
+  number.dtype = UPD_I8;
+  EXPECT_EQ(refusal(upd_optimizer_read_hyper(f.optimizer, 0, "lr", &number)),
+            "hyperparameter `lr` is i8; it is read as f32, f64, bf16 or f16");
+  EXPECT_EQ(refusal(upd_optimizer_set_found_inf(f.optimizer, &number)),
+            "found_inf is not f32; give a float, as torch's GradScaler has it");
+  number.dtype = UPD_F32;
+  number.rank = 1;
+  number.shape = shape;
+  EXPECT_EQ(refusal(upd_optimizer_read_hyper(f.optimizer, 0, "lr", &number)),
+            "hyperparameter `lr` is no number; give a tensor of one element");
+  EXPECT_EQ(refusal(upd_optimizer_set_stream(f.optimizer, value)),
+            "the parameters are on the CPU, which has no streams");
+  EXPECT_EQ(refusal(upd_optimizer_bind_step(f.optimizer, 0, &number)),
+            "the parameters are on the CPU, where the optimizer has the step counts; set them with "
+            "upd_optimizer_set_step");
+}
+
 TEST(OptimizerCAPI, RefusesNull) {
   Fixture f;
   upd_optimizer *made = f.optimizer;
@@ -90,6 +168,12 @@ TEST(OptimizerCAPI, RefusesNull) {
   EXPECT_EQ(refusal(upd_optimizer_prepare_rows(f.optimizer, nullptr, 1, nullptr, 0)),
             "grads is null, but grad_count is 1");
   EXPECT_EQ(refusal(upd_optimizer_apply(none)), "optimizer is null");
+  EXPECT_EQ(refusal(upd_optimizer_set_stream(none, nullptr)), "optimizer is null");
+  EXPECT_EQ(refusal(upd_optimizer_set_found_inf(none, nullptr)), "optimizer is null");
+  EXPECT_EQ(refusal(upd_optimizer_read_hyper(none, 0, "lr", nullptr)), "optimizer is null");
+  EXPECT_EQ(refusal(upd_optimizer_read_hyper(f.optimizer, 0, nullptr, nullptr)),
+            "the name of a hyperparameter is null");
+  EXPECT_EQ(refusal(upd_optimizer_bind_step(f.optimizer, 0, nullptr)), "count is null");
   EXPECT_EQ(refusal(upd_optimizer_get_hyper(none, 0, "lr", &value)), "optimizer is null");
   EXPECT_EQ(refusal(upd_optimizer_set_hyper(none, 0, "lr", 1)), "optimizer is null");
   EXPECT_EQ(refusal(upd_optimizer_set_hypers(none, 0, nullptr, 0)), "optimizer is null");

@@ -14,7 +14,7 @@ namespace {
 std::string refusal(const std::vector<upd_group> &groups, upd_status expected) {
   std::unique_ptr<Optimizer> optimizer;
   Status status =
-      Optimizer::create(momentumRule(), groups.data(), groups.size(), nullptr, optimizer);
+      CpuOptimizer::create(momentumRule(), groups.data(), groups.size(), nullptr, optimizer);
   EXPECT_EQ(status.code(), expected);
   EXPECT_EQ(optimizer == nullptr, !status.ok());
   return textOf(status);
@@ -57,7 +57,7 @@ TEST(OptimizerCreation, RefusesTensors) {
   EXPECT_EQ(refusalOf(with([](upd_tensor &t) { t.dtype = static_cast<upd_dtype>(3 + 9); })),
             "parameter `1` has the unknown dtype 12; the values are those of upd_dtype");
   EXPECT_EQ(refusalOf(with([](upd_tensor &t) { t.device = UPD_CUDA; }), UPD_UNSUPPORTED),
-            "parameter `1` is on device type 2, but the rule is compiled for the CPU; copy it "
+            "parameter `1` is on cuda:0, but the rule is compiled for the CPU; copy it "
             "there");
   EXPECT_EQ(refusalOf(with([](upd_tensor &t) { t.read_only = 1; })),
             "parameter `1` is read-only, but a step writes it; give a copy that is not");
@@ -104,10 +104,10 @@ TEST(OptimizerCreation, RefusesNamesAndNulls) {
   EXPECT_EQ(refusal({group}, UPD_INVALID_ARGUMENT),
             "hypers of group 0 is null, but hyper_count is 3");
   std::unique_ptr<Optimizer> optimizer;
-  EXPECT_EQ(textOf(Optimizer::create(momentumRule(), nullptr, 2, nullptr, optimizer)),
+  EXPECT_EQ(textOf(CpuOptimizer::create(momentumRule(), nullptr, 2, nullptr, optimizer)),
             "groups is null, but group_count is 2");
   const upd_pool noPool{};
-  EXPECT_EQ(textOf(Optimizer::create(momentumRule(), nullptr, 0, &noPool, optimizer)),
+  EXPECT_EQ(textOf(CpuOptimizer::create(momentumRule(), nullptr, 0, &noPool, optimizer)),
             "run or thread_count of the pool is null; give both, or no pool");
 }
 

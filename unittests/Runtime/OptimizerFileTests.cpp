@@ -43,7 +43,7 @@ struct Model {
     const std::vector<upd_tensor> params = {w.view(), unused.view()};
     upd_group group = groupOf(params);
     group.names = names.data();
-    Status status = Optimizer::create(momentumRule(), &group, 1, nullptr, optimizer);
+    Status status = CpuOptimizer::create(momentumRule(), &group, 1, nullptr, optimizer);
     EXPECT_TRUE(status.ok()) << status.message();
   }
   void step() { EXPECT_EQ(textOf(optimizer->step(grads.data(), grads.size())), "ok"); }

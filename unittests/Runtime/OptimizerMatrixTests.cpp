@@ -48,7 +48,7 @@ std::vector<float> expectedMatrix(const std::vector<float> &grad, Shape shape, f
 }
 
 template <typename Value>
-std::vector<Value> stateOf(const Optimizer &optimizer, size_t param, const char *name,
+std::vector<Value> stateOf(Optimizer &optimizer, size_t param, const char *name,
                            const std::vector<int64_t> &shape) {
   upd_tensor state{};
   Status status = optimizer.state(param, name, state);
@@ -175,11 +175,11 @@ TEST(OptimizerMatrix, RefusesColumnsFirst) {
   const std::vector<upd_tensor> params = {v.view(), w.view()};
   const upd_group group = groupOf(params);
   std::unique_ptr<Optimizer> optimizer;
-  EXPECT_EQ(textOf(Optimizer::create(factoredRule(), &group, 1, nullptr, optimizer)),
+  EXPECT_EQ(textOf(CpuOptimizer::create(factoredRule(), &group, 1, nullptr, optimizer)),
             "parameter `1` is [2, 3] with strides [1, 2], but rule `Factored` works on rows and "
             "columns; give a tensor whose last two dimensions are row-major");
   // What works on elements alone takes any order.
-  EXPECT_EQ(textOf(Optimizer::create(clipRule(), &group, 1, nullptr, optimizer)), "ok");
+  EXPECT_EQ(textOf(CpuOptimizer::create(clipRule(), &group, 1, nullptr, optimizer)), "ok");
 }
 
 TEST(OptimizerMatrix, RefusesTensorsWithoutAPlan) {
@@ -190,6 +190,6 @@ TEST(OptimizerMatrix, RefusesTensorsWithoutAPlan) {
   const std::vector<upd_tensor> params = {w.view(), v.view()};
   const upd_group group = groupOf(params);
   std::unique_ptr<Optimizer> optimizer;
-  EXPECT_EQ(textOf(Optimizer::create(kernels, &group, 1, nullptr, optimizer)),
+  EXPECT_EQ(textOf(CpuOptimizer::create(kernels, &group, 1, nullptr, optimizer)),
             "parameter `1` has 1 dimension, but rule `Factored` is for tensors of two or more");
 }

@@ -20,7 +20,7 @@ std::string prepareText(Optimizer &optimizer, const std::vector<upd_tensor> &gra
   return textOf(optimizer.prepareRows(grads.data(), grads.size(), nullptr, 0));
 }
 
-int64_t stepsOf(const Optimizer &optimizer) {
+int64_t stepsOf(Optimizer &optimizer) {
   int64_t steps = -1;
   EXPECT_TRUE(optimizer.getStep(0, steps).ok());
   return steps;

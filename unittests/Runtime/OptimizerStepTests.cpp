@@ -41,7 +41,8 @@ TEST(OptimizerStep, GroupsHaveTheirOwnHyperparameters) {
   groups[1].hypers = &lr;
   groups[1].hyper_count = 1;
   std::unique_ptr<Optimizer> optimizer;
-  ASSERT_EQ(textOf(Optimizer::create(momentumRule(), groups.data(), 2, nullptr, optimizer)), "ok");
+  ASSERT_EQ(textOf(CpuOptimizer::create(momentumRule(), groups.data(), 2, nullptr, optimizer)),
+            "ok");
   const std::vector<upd_tensor> grads = {g.view(), g.view()};
   ASSERT_EQ(textOf(optimizer->step(grads.data(), 2)), "ok");
   EXPECT_EQ(a.data[0], 1 - 0.1f);
@@ -105,7 +106,8 @@ TEST(OptimizerStep, SkippedStepsLeaveNothing) {
   const std::vector<upd_tensor> first = {a.view()}, second = {b.view()};
   const std::vector<upd_group> groups = {groupOf(first), groupOf(second)};
   std::unique_ptr<Optimizer> optimizer;
-  ASSERT_EQ(textOf(Optimizer::create(skippingRule(), groups.data(), 2, nullptr, optimizer)), "ok");
+  ASSERT_EQ(textOf(CpuOptimizer::create(skippingRule(), groups.data(), 2, nullptr, optimizer)),
+            "ok");
   const std::vector<upd_tensor> grads = {g.view(), g.view()};
   ASSERT_EQ(textOf(optimizer->setHyper(1, "stop", 1)), "ok");
   ASSERT_EQ(textOf(optimizer->step(grads.data(), 2)), "ok");
@@ -145,7 +147,7 @@ TEST(OptimizerStep, RefusesGradients) {
             "gradient of parameter `1` is bf16, but the rule is compiled for f32 gradients; "
             "convert it, or compile the rule with this storage type");
   EXPECT_EQ(refusal([](upd_tensor &t) { t.device = UPD_CUDA; }, UPD_UNSUPPORTED),
-            "gradient of parameter `1` is on device type 2, but the rule is compiled for the CPU; "
+            "gradient of parameter `1` is on cuda:0, but the rule is compiled for the CPU; "
             "copy it there");
   EXPECT_EQ(refusal([&](upd_tensor &t) { t.shape = &three; }),
             "gradient of parameter `1` is [3], but the parameter is [4]; give a tensor of the same "

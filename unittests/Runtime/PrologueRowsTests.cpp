@@ -104,7 +104,7 @@ struct Model {
     }
     groups[1].hypers = &lr;
     groups[1].hyper_count = 1;
-    EXPECT_EQ(textOf(Optimizer::create(totalRule(), groups, 2, &handle, optimizer)), "ok");
+    EXPECT_EQ(textOf(CpuOptimizer::create(totalRule(), groups, 2, &handle, optimizer)), "ok");
   }
   Calls step() {
     calls = {};

@@ -1,8 +1,8 @@
 //===- TensorLayoutTests.cpp - Shapes and strides of dense tensors ----------------------------===//
 
 #include "FakeRules.h"
-#include "runtime/cpu/RowMajorRuns.h"
-#include "runtime/cpu/TensorLayout.h"
+#include "runtime/optimizer/RowMajorRuns.h"
+#include "runtime/optimizer/TensorLayout.h"
 
 #include <gtest/gtest.h>
 

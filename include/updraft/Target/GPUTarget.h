@@ -24,6 +24,9 @@ struct GPUTarget {
   /// with accesses of 128 and 256 bits that run on the host. The error for another name lists
   /// these.
   static llvm::Expected<GPUTarget> named(llvm::StringRef name);
+  /// Of the architectures above, the newest that runs on a GPU of this compute capability. An error
+  /// if it is older than all.
+  static llvm::Expected<GPUTarget> forCapability(int major, int minor);
   /// Whether `name` is meant for `named`, and not for `CPUTarget::named`.
   static bool isName(llvm::StringRef name) {
     return name.starts_with("nvptx") || name.starts_with("emulator");

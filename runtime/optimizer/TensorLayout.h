@@ -3,10 +3,11 @@
 // right for every dense tensor, whatever the order of its dimensions, as long as the tensors of one
 // parameter have the same layout.
 
-#ifndef UPDRAFT_RUNTIME_CPU_TENSORLAYOUT_H
-#define UPDRAFT_RUNTIME_CPU_TENSORLAYOUT_H
+#ifndef UPDRAFT_RUNTIME_OPTIMIZER_TENSORLAYOUT_H
+#define UPDRAFT_RUNTIME_OPTIMIZER_TENSORLAYOUT_H
 
 #include "runtime/base/Status.h"
+#include "runtime/optimizer/TensorDevice.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -63,11 +64,11 @@ std::string otherLayoutText(const std::string &subject, const upd_tensor &tensor
                             const TensorLayout &layout, const std::string &owner = "the parameter");
 
 /// Refuses what no kernel can run on: an unknown dtype, another dtype than `expected`, another
-/// device than the CPU, null data with elements, data that is not aligned to its elements.
+/// device than `device`, null data with elements, data that is not aligned to its elements.
 /// `subject` starts the messages, and `wanted` names what the rule has: "parameters".
-Status checkMemory(const upd_tensor &tensor, upd_dtype expected, int64_t elements,
-                   const std::string &subject, const std::string &wanted);
+Status checkMemory(const upd_tensor &tensor, const TensorDevice &device, upd_dtype expected,
+                   int64_t elements, const std::string &subject, const std::string &wanted);
 
 } // namespace updraft::runtime
 
-#endif // UPDRAFT_RUNTIME_CPU_TENSORLAYOUT_H
+#endif // UPDRAFT_RUNTIME_OPTIMIZER_TENSORLAYOUT_H

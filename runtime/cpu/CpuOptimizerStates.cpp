@@ -1,18 +1,16 @@
-//===- OptimizerStateMemory.cpp - Memory of new states ----------------------------------------===//
+//===- CpuOptimizerStates.cpp - Memory of new states ------------------------------------------===//
 // States get their memory before the first pass of their parameter's first step, and count as there
 // once that step is done: only then is it known that it was not skipped.
 
 #include "runtime/base/DType.h"
-#include "runtime/cpu/Optimizer.h"
-
-#include <fmt/format.h>
+#include "runtime/cpu/CpuOptimizer.h"
 
 using namespace updraft::runtime;
 
 /// Calls body(run, position, place, state) for each state of its own that a tensor lacks: those of
 /// streams, then scalars. One state of all parameters after the other: small tensors then lie in
 /// sequence, stream by stream, as the processor's prefetching likes them.
-template <typename Body> void Optimizer::forNewStates(Body body) {
+template <typename Body> void CpuOptimizer::forNewStates(Body body) {
   auto visit = [&](PlanRun &run, size_t place, size_t state) {
     if (isShared(state))
       return;
@@ -31,36 +29,16 @@ template <typename Body> void Optimizer::forNewStates(Body body) {
 }
 
 /// Calls body(slot) for each state over a group that is not there.
-template <typename Body> void Optimizer::forNewGroupStates(Body body) {
+template <typename Body> void CpuOptimizer::forNewGroupStates(Body body) {
   for (size_t j = 0; j < stateCount(); ++j)
     for (size_t i = 0; i < params.size() && isShared(j); ++i)
       if (holds(i, j) && stateOrigins[slotOf(i, j)] == StateOrigin::None)
         body(slotOf(i, j));
 }
 
-void Optimizer::reserveForArena() {
-  owned.reserve(1);
-  arenas.reserve(arenas.size() + 1);
-}
-
-Status Optimizer::allocateArena(size_t bytes, StateArena &arena) {
-  reserveForArena();
-  arena = StateArena::allocate(bytes);
-  if (bytes != 0 && !arena.data())
-    return {UPD_OUT_OF_MEMORY, fmt::format("no memory for {} bytes of states", bytes)};
-  return {};
-}
-
-void Optimizer::keepArena(StateArena arena) {
-  if (!arena.data())
-    return;
-  owned.insert({arena.data(), arena.size(), arenaOwner, static_cast<uint32_t>(arenas.size())});
-  arenas.push_back(std::move(arena));
-}
-
 /// Memory for the states of those that have none and are not skipped so far, all in one piece.
 /// It is fresh if it all holds zeros, and none is left from a step that was skipped or given up.
-Status Optimizer::createStates() {
+Status CpuOptimizer::createStates() {
   auto bytesOf = [&](size_t param, size_t state) {
     constexpr size_t scalarBytes = sizeof(double);
     return isScalar(interface().states[state].over) ? scalarBytes
@@ -108,19 +86,4 @@ Status Optimizer::createStates() {
                                statePointers[slotOf(tensor.param, run.scalarStates()[j])]);
   keepArena(std::move(arena));
   return {};
-}
-
-/// After a step: the new states of tensors that were not skipped are there.
-void Optimizer::acceptStates() {
-  for (const PlanRun &run : plan.runs())
-    for (size_t i = 0; i < run.tensors().size(); ++i) {
-      const size_t param = run.tensors()[i].param;
-      for (size_t j = 0; j < stateCount() && !run.isSkipped(i); ++j) {
-        StateOrigin &origin = stateOrigins[slotOf(param, j)];
-        // A state over a group is written by the plans that have it.
-        if (origin == StateOrigin::None &&
-            interface().states[j].isOf(interface().plans[params[param].plan].tensors))
-          origin = StateOrigin::Own;
-      }
-    }
 }

@@ -1,6 +1,6 @@
 //===- InitialValues.cpp - What states start from ---------------------------------------------===//
 
-#include "runtime/cpu/InitialValues.h"
+#include "runtime/optimizer/InitialValues.h"
 
 #include "runtime/base/DType.h"
 

@@ -1,9 +1,9 @@
 //===- RowMajorRuns.h - A dense tensor in the order of its indices ------------------*- C++ -*-===//
 
-#ifndef UPDRAFT_RUNTIME_CPU_ROWMAJORRUNS_H
-#define UPDRAFT_RUNTIME_CPU_ROWMAJORRUNS_H
+#ifndef UPDRAFT_RUNTIME_OPTIMIZER_ROWMAJORRUNS_H
+#define UPDRAFT_RUNTIME_OPTIMIZER_ROWMAJORRUNS_H
 
-#include "runtime/cpu/TensorLayout.h"
+#include "runtime/optimizer/TensorLayout.h"
 
 namespace updraft::runtime {
 
@@ -32,4 +32,4 @@ private:
 
 } // namespace updraft::runtime
 
-#endif // UPDRAFT_RUNTIME_CPU_ROWMAJORRUNS_H
+#endif // UPDRAFT_RUNTIME_OPTIMIZER_ROWMAJORRUNS_H

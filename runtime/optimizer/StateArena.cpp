@@ -1,6 +1,6 @@
 //===- StateArena.cpp - Memory for the states of many parameters ------------------------------===//
 
-#include "runtime/cpu/StateArena.h"
+#include "runtime/optimizer/StateArena.h"
 
 #include <cstdint>
 #include <limits>
@@ -16,47 +16,52 @@ static char *map(size_t bytes) {
   return memory == MAP_FAILED ? nullptr : static_cast<char *>(memory);
 }
 
+static void unmap(char *memory, size_t bytes) { munmap(memory, bytes); }
+
 StateArena StateArena::allocate(size_t bytes) {
-  StateArena arena;
   if (bytes == 0 || bytes > std::numeric_limits<size_t>::max() / 2)
-    return arena;
+    return {};
   if (bytes < 2 * hugePage) {
-    arena.memory = map(bytes);
-    arena.bytes = arena.memory ? bytes : 0;
+    char *memory = map(bytes);
+    if (!memory)
+      return {};
 #ifdef MADV_POPULATE_WRITE
     // Together pages take a small part of what a first step waits for each; Linux before 5.14
     // refuses it.
-    if (arena.memory)
-      madvise(arena.memory, bytes, MADV_POPULATE_WRITE);
+    madvise(memory, bytes, MADV_POPULATE_WRITE);
 #endif
-    return arena;
+    return {memory, bytes, unmap};
   }
   // Huge pages lie at multiples of their size: map one more, and give back what is outside.
   bytes = (bytes + hugePage - 1) / hugePage * hugePage;
   char *memory = map(bytes + hugePage);
   if (!memory)
-    return arena;
+    return {};
   const size_t before = (hugePage - reinterpret_cast<uintptr_t>(memory) % hugePage) % hugePage;
   if (before)
     munmap(memory, before);
   if (before != hugePage)
     munmap(memory + before + bytes, hugePage - before);
-  arena.memory = memory + before;
-  arena.bytes = bytes;
-  madvise(arena.memory, bytes, MADV_HUGEPAGE); // refused where the kernel has none: no matter
-  return arena;
+  memory += before;
+  madvise(memory, bytes, MADV_HUGEPAGE); // refused where the kernel has none: no matter
+  return {memory, bytes, unmap};
 }
 
+StateArena::StateArena(void *memory, size_t bytes, Release release)
+    : memory(static_cast<char *>(memory)), bytes(bytes), release(std::move(release)) {}
+
 StateArena::StateArena(StateArena &&other) noexcept
-    : memory(std::exchange(other.memory, nullptr)), bytes(std::exchange(other.bytes, 0)) {}
+    : memory(std::exchange(other.memory, nullptr)), bytes(std::exchange(other.bytes, 0)),
+      release(std::move(other.release)) {}
 
 StateArena &StateArena::operator=(StateArena &&other) noexcept {
   std::swap(memory, other.memory);
   std::swap(bytes, other.bytes);
+  std::swap(release, other.release);
   return *this;
 }
 
 StateArena::~StateArena() {
   if (memory)
-    munmap(memory, bytes);
+    release(memory, bytes);
 }

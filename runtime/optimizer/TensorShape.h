@@ -1,10 +1,10 @@
 //===- TensorShape.h - A tensor as rows and columns ---------------------------------*- C++ -*-===//
 
-#ifndef UPDRAFT_RUNTIME_CPU_TENSORSHAPE_H
-#define UPDRAFT_RUNTIME_CPU_TENSORSHAPE_H
+#ifndef UPDRAFT_RUNTIME_OPTIMIZER_TENSORSHAPE_H
+#define UPDRAFT_RUNTIME_OPTIMIZER_TENSORSHAPE_H
 
 #include "runtime/base/PlanInterface.h"
-#include "runtime/cpu/TensorLayout.h"
+#include "runtime/optimizer/TensorLayout.h"
 #include "updraft-c/kernel.h"
 
 namespace updraft::runtime {
@@ -55,4 +55,4 @@ struct TensorShape {
 
 } // namespace updraft::runtime
 
-#endif // UPDRAFT_RUNTIME_CPU_TENSORSHAPE_H
+#endif // UPDRAFT_RUNTIME_OPTIMIZER_TENSORSHAPE_H

@@ -1,6 +1,6 @@
 //===- TensorLayout.cpp - Shapes and strides of dense tensors ---------------------------------===//
 
-#include "runtime/cpu/TensorLayout.h"
+#include "runtime/optimizer/TensorLayout.h"
 
 #include "runtime/base/DType.h"
 
@@ -122,9 +122,10 @@ Status updraft::runtime::readLayout(const upd_tensor &tensor, const std::string 
   return {};
 }
 
-Status updraft::runtime::checkMemory(const upd_tensor &tensor, upd_dtype expected, int64_t elements,
+Status updraft::runtime::checkMemory(const upd_tensor &tensor, const TensorDevice &device,
+                                     upd_dtype expected, int64_t elements,
                                      const std::string &subject, const std::string &wanted) {
-  const int32_t dtype = numberOf(tensor.dtype), device = numberOf(tensor.device);
+  const int32_t dtype = numberOf(tensor.dtype);
   if (!isKnownDType(dtype))
     return invalidArgument(fmt::format("{} has the unknown dtype {}; the values are those of "
                                        "upd_dtype",
@@ -133,11 +134,12 @@ Status updraft::runtime::checkMemory(const upd_tensor &tensor, upd_dtype expecte
     return invalidArgument(fmt::format("{} is {}, but the rule is compiled for {} {}; convert it, "
                                        "or compile the rule with this storage type",
                                        subject, nameOf(tensor.dtype), nameOf(expected), wanted));
-  if (device != UPD_CPU)
+  if (!device.has(tensor))
     return {UPD_UNSUPPORTED,
-            fmt::format("{} is on device type {}, but the rule is compiled for the CPU; copy it "
-                        "there",
-                        subject, device)};
+            fmt::format("{} is on {}, but {} {}; copy it there", subject,
+                        TensorDevice::of(tensor).text(),
+                        device.isCpu() ? "the rule is compiled for" : "the optimizer works on",
+                        device.text())};
   if (elements == 0)
     return {};
   if (!tensor.data)

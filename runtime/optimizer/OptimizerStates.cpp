@@ -1,10 +1,11 @@
-//===- OptimizerStates.cpp - Step counts, and views of states ---------------------------------===//
+//===- OptimizerStates.cpp - States, and what else is set
+//--------------------------------------===//
 
 #include "runtime/base/DType.h"
 #include "runtime/base/MessageText.h"
-#include "runtime/cpu/FloatEnvironment.h"
-#include "runtime/cpu/Optimizer.h"
-#include "runtime/cpu/OptimizerFileNames.h"
+#include "runtime/optimizer/FloatEnvironment.h"
+#include "runtime/optimizer/Optimizer.h"
+#include "runtime/optimizer/OptimizerFileNames.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -88,10 +89,6 @@ bool Optimizer::hasStates(size_t param) const {
   return true;
 }
 
-bool Optimizer::isFirst(size_t param) const {
-  return ownsStates(param) ? !hasStates(param) : stepsOf(param) == 0;
-}
-
 bool Optimizer::usesRandom() const {
   return std::any_of(interface().plans.begin(), interface().plans.end(),
                      [](const PlanInterface &plan) { return plan.usesRandom; });
@@ -115,21 +112,6 @@ Status Optimizer::setParamNumbers(const uint64_t *numbers, size_t count) {
   return {};
 }
 
-int64_t Optimizer::stepsOf(size_t param) const {
-  // A plan that was discarded still counts, until its steps are folded in.
-  const bool inPlan = planSteps != 0 && plan.positionOf(param) != StepPlan::absent;
-  return steps[param] + (inPlan ? planSteps : 0);
-}
-
-void Optimizer::foldSteps() {
-  if (planSteps == 0)
-    return;
-  for (const PlanRun &run : plan.runs())
-    for (const PlanRun::Tensor &tensor : run.tensors())
-      steps[tensor.param] += planSteps;
-  planSteps = 0;
-}
-
 std::string Optimizer::ownerText(const MemoryRange &owner, const MemoryRange &intruder) const {
   if (owner.part == paramPart)
     return fmt::format("parameter `{}`", names[owner.owner]);
@@ -147,31 +129,17 @@ std::string Optimizer::ownerText(const MemoryRange &owner, const MemoryRange &in
   return "memory of the optimizer";
 }
 
-Status Optimizer::getStep(size_t param, int64_t &step) const {
-  if (Status status = checkParam(param); !status.ok())
-    return status;
-  step = stepsOf(param);
-  return {};
-}
-
-Status Optimizer::getSteps(int64_t *result, size_t count) const {
-  if (count != params.size())
-    return invalidArgument(fmt::format(
-        "{} step counts are asked for, but the number of parameters is {}", count, params.size()));
-  for (size_t i = 0; i < count; ++i)
-    result[i] = stepsOf(i);
-  return {};
-}
-
-Status Optimizer::setStep(size_t param, int64_t step) {
-  if (Status status = checkParam(param); !status.ok())
-    return status;
+Status Optimizer::checkStepCount(int64_t step) {
   // Beyond 2^53 the step count of a kernel, a double, no longer counts.
   if (step < 0 || step > int64_t(1) << 53)
     return invalidArgument(fmt::format("{} is no step count; it is from 0 to 2^53", step));
-  foldSteps();
-  steps[param] = step;
-  discardPlan();
+  return {};
+}
+
+Status Optimizer::checkAskedSteps(size_t count) const {
+  if (count != params.size())
+    return invalidArgument(fmt::format(
+        "{} step counts are asked for, but the number of parameters is {}", count, params.size()));
   return {};
 }
 
@@ -186,9 +154,11 @@ bool Optimizer::findScales(std::string_view name, size_t &index) const {
   return false;
 }
 
-Status Optimizer::state(size_t param, const char *name, upd_tensor &tensor) const {
+Status Optimizer::state(size_t param, const char *name, upd_tensor &tensor) {
   size_t index;
   if (Status status = checkParam(param); !status.ok())
+    return status;
+  if (Status status = settleStates(); !status.ok())
     return status;
   if (name && findScales(name, index))
     return viewState(param, index, true, tensor);
@@ -212,7 +182,8 @@ Status Optimizer::viewState(size_t param, size_t index, bool ofScales, upd_tenso
   tensor.strides = layout.strides;
   tensor.rank = layout.rank;
   tensor.dtype = ofScales ? UPD_F32 : interface().states[index].dtype;
-  tensor.device = UPD_CPU;
+  tensor.device = static_cast<upd_device>(device.kind);
+  tensor.device_index = device.index;
   return {};
 }
 
@@ -243,8 +214,8 @@ Status Optimizer::bindState(size_t param, const char *name, const upd_tensor &te
     return invalidArgument(otherLayoutText(
         subject, tensor, layout,
         interface().states[index].over == Extent::Element ? "the parameter" : "the state"));
-  if (Status status = checkMemory(tensor, interface().states[index].dtype, layout.elements, subject,
-                                  "states of this name");
+  if (Status status = checkMemory(tensor, device, interface().states[index].dtype, layout.elements,
+                                  subject, "states of this name");
       !status.ok())
     return status;
   if (tensor.read_only)
@@ -256,6 +227,8 @@ Status Optimizer::bindState(size_t param, const char *name, const upd_tensor &te
                                        "bytes, since scales follow them",
                                        subject));
 
+  if (Status status = settleStates(); !status.ok())
+    return status;
   const size_t slot = slotOf(param, index);
   const auto owner = static_cast<uint32_t>(slot / stateCount());
   const auto part = static_cast<uint32_t>(index);
@@ -274,7 +247,98 @@ Status Optimizer::bindState(size_t param, const char *name, const upd_tensor &te
   owned.insert(range);
   statePointers[slot] = tensor.data;
   stateOrigins[slot] = StateOrigin::Bound;
+  statesBound();
   gradsChecked = false;
   discardPlan();
+  return {};
+}
+
+Status Optimizer::allocateArena(size_t bytes, StateArena &arena) {
+  owned.reserve(1);
+  arenas.reserve(arenas.size() + 1);
+  if (bytes == 0)
+    return {};
+  return allocateStates(bytes, arena);
+}
+
+void Optimizer::keepArena(StateArena arena) {
+  if (!arena.data())
+    return;
+  owned.insert({arena.data(), arena.size(), arenaOwner, static_cast<uint32_t>(arenas.size())});
+  arenas.push_back(std::move(arena));
+}
+
+void Optimizer::acceptStates(size_t param) {
+  for (size_t j = 0; j < stateCount(); ++j) {
+    StateOrigin &origin = stateOrigins[slotOf(param, j)];
+    // A state over a group is written by the plans that have it.
+    if (origin == StateOrigin::None &&
+        interface().states[j].isOf(interface().plans[params[param].plan].tensors))
+      origin = StateOrigin::Own;
+  }
+}
+
+//===----------------------------------------------------------------------------------------===//
+// What is read at each step
+//===----------------------------------------------------------------------------------------===//
+
+Status Optimizer::checkNumber(const upd_tensor &tensor, const std::string &subject) const {
+  int64_t elements = 1;
+  for (int32_t i = 0; i < tensor.rank && tensor.shape; ++i)
+    elements *= tensor.shape[i];
+  if (tensor.rank < 0 || (tensor.rank != 0 && !tensor.shape) || elements != 1)
+    return invalidArgument(fmt::format("{} is no number; give a tensor of one element", subject));
+  return checkMemory(tensor, device, tensor.dtype, 1, subject, "a number");
+}
+
+Status Optimizer::setFoundInf(const upd_tensor *found) {
+  if (found) {
+    const std::string subject = "found_inf";
+    if (numberOf(found->dtype) != UPD_F32)
+      return invalidArgument("found_inf is not f32; give a float, as torch's GradScaler has it");
+    if (Status status = checkNumber(*found, subject); !status.ok())
+      return status;
+  }
+  foundInf = found ? static_cast<const float *>(found->data) : nullptr;
+  prepared = Prepared::Nothing;
+  return {};
+}
+
+Status Optimizer::setHypers(size_t group, const upd_hyper *values, size_t count) {
+  if (Status status = hypers.set(group, values, count); !status.ok())
+    return status;
+  prepared = Prepared::Nothing;
+  size_t dropped = 0;
+  for (size_t i = 0; i < count && !hyperSources.empty(); ++i)
+    dropped += std::erase_if(hyperSources, [&](const HyperSource &source) {
+      return source.group == group && hypers.hyperNames()[source.hyper] == values[i].name;
+    });
+  if (dropped != 0)
+    hyperSourcesChanged();
+  return {};
+}
+
+Status Optimizer::readHyper(size_t group, const char *name, const upd_tensor *value) {
+  size_t hyper;
+  if (Status status = hypers.find(group, name, hyper); !status.ok())
+    return status;
+  HyperSource source{group, hyper, nullptr, UPD_F32};
+  if (value) {
+    if (Status status = checkNumber(*value, fmt::format("hyperparameter `{}`", name)); !status.ok())
+      return status;
+    if (numberOf(value->dtype) > UPD_F16)
+      return invalidArgument(fmt::format("hyperparameter `{}` is {}; it is read as f32, f64, bf16 "
+                                         "or f16",
+                                         name, nameOf(value->dtype)));
+    source.data = value->data;
+    source.dtype = value->dtype;
+  }
+  std::erase_if(hyperSources, [&](const HyperSource &known) {
+    return known.group == group && known.hyper == hyper;
+  });
+  if (value)
+    hyperSources.push_back(source);
+  prepared = Prepared::Nothing;
+  hyperSourcesChanged();
   return {};
 }

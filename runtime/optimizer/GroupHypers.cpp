@@ -1,9 +1,9 @@
 //===- GroupHypers.cpp - Hyperparameters of parameter groups ----------------------------------===//
 
-#include "runtime/cpu/GroupHypers.h"
+#include "runtime/optimizer/GroupHypers.h"
 
 #include "runtime/base/MessageText.h"
-#include "runtime/cpu/FloatEnvironment.h"
+#include "runtime/optimizer/FloatEnvironment.h"
 
 #include <algorithm>
 #include <cmath>
@@ -40,6 +40,12 @@ Status GroupHypers::checkGroup(size_t group) const {
     return {};
   return invalidArgument(
       fmt::format("group {} does not exist; the optimizer has {}", group, groups));
+}
+
+Status GroupHypers::find(size_t group, const char *name, size_t &index) const {
+  if (Status status = checkGroup(group); !status.ok())
+    return status;
+  return find(name, index);
 }
 
 Status GroupHypers::validate(const double *group) const {

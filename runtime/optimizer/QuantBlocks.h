@@ -1,11 +1,11 @@
 //===- QuantBlocks.h - Where the blocks of a quantised state lie --------------------*- C++ -*-===//
 // Elements in memory order, or the columns of each row, in blocks that have one scale each.
 
-#ifndef UPDRAFT_RUNTIME_CPU_QUANTBLOCKS_H
-#define UPDRAFT_RUNTIME_CPU_QUANTBLOCKS_H
+#ifndef UPDRAFT_RUNTIME_OPTIMIZER_QUANTBLOCKS_H
+#define UPDRAFT_RUNTIME_OPTIMIZER_QUANTBLOCKS_H
 
 #include "runtime/base/PlanInterface.h"
-#include "runtime/cpu/TensorShape.h"
+#include "runtime/optimizer/TensorShape.h"
 #include "updraft-c/types.h"
 
 #include <cstddef>
@@ -44,4 +44,4 @@ private:
 
 } // namespace updraft::runtime
 
-#endif // UPDRAFT_RUNTIME_CPU_QUANTBLOCKS_H
+#endif // UPDRAFT_RUNTIME_OPTIMIZER_QUANTBLOCKS_H

@@ -1,8 +1,8 @@
 //===- OptimizerFileNames.h - What a file of states is made of ----------------------*- C++ -*-===//
 // The names in a safetensors file of docs/runtime.md, "Files".
 
-#ifndef UPDRAFT_RUNTIME_CPU_OPTIMIZERFILENAMES_H
-#define UPDRAFT_RUNTIME_CPU_OPTIMIZERFILENAMES_H
+#ifndef UPDRAFT_RUNTIME_OPTIMIZER_OPTIMIZERFILENAMES_H
+#define UPDRAFT_RUNTIME_OPTIMIZER_OPTIMIZERFILENAMES_H
 
 #include <charconv>
 #include <cstdint>
@@ -38,4 +38,4 @@ constexpr int64_t maxStep = int64_t(1) << 53;
 
 } // namespace updraft::runtime
 
-#endif // UPDRAFT_RUNTIME_CPU_OPTIMIZERFILENAMES_H
+#endif // UPDRAFT_RUNTIME_OPTIMIZER_OPTIMIZERFILENAMES_H

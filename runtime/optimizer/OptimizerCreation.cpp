@@ -1,8 +1,7 @@
 //===- OptimizerCreation.cpp - Making an optimizer, and what it refuses -----------------------===//
 
 #include "runtime/base/DType.h"
-#include "runtime/cpu/Optimizer.h"
-#include "runtime/cpu/ThreadPool.h"
+#include "runtime/optimizer/Optimizer.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -12,37 +11,15 @@
 
 using namespace updraft::runtime;
 
-Optimizer::Optimizer(std::shared_ptr<const Kernels> kernelsToUse, const upd_pool &poolToUse)
-    : kernels(std::move(kernelsToUse)), pool(poolToUse), hypers(kernels), plan(kernels) {}
+Optimizer::Optimizer(std::shared_ptr<const Kernels> kernelsToUse, TensorDevice deviceToUse,
+                     const upd_pool &poolToUse)
+    : kernels(std::move(kernelsToUse)), device(deviceToUse), pool(poolToUse), hypers(kernels) {}
 
-/// What was compiled for a GPU alone has no functions for this.
-static Status checkTarget(const Kernels &kernels) {
-  if (!kernels.plans.empty())
-    return {};
-  return {UPD_UNSUPPORTED,
-          fmt::format("rule `{}` was compiled for `{}`, and has no code for this CPU; compile it "
-                      "again, for the CPU",
-                      kernels.interface.name, kernels.interface.gpu)};
-}
-
-Status Optimizer::create(std::shared_ptr<const Kernels> kernels, const upd_group *groups,
-                         size_t groupCount, const upd_pool *pool,
-                         std::unique_ptr<Optimizer> &result) {
+Status Optimizer::checkArguments(const upd_group *groups, size_t groupCount, const upd_pool *pool) {
   if (groupCount != 0 && !groups)
     return invalidArgument(fmt::format("groups is null, but group_count is {}", groupCount));
   if (pool && (!pool->run || !pool->thread_count))
     return invalidArgument("run or thread_count of the pool is null; give both, or no pool");
-  if (Status status = checkTarget(*kernels); !status.ok())
-    return status;
-  std::unique_ptr<Optimizer> optimizer(
-      new Optimizer(std::move(kernels), pool ? *pool : ThreadPool::processHandle()));
-  if (Status status = optimizer->addGroups(groups, groupCount); !status.ok())
-    return status;
-  if (Status status = optimizer->checkNames(); !status.ok())
-    return status;
-  if (Status status = optimizer->checkParamsApart(); !status.ok())
-    return status;
-  result = std::move(optimizer);
   return {};
 }
 
@@ -53,7 +30,7 @@ Status Optimizer::addGroups(const upd_group *groups, size_t groupCount) {
     if (group.param_count != 0 && !group.params)
       return invalidArgument(
           fmt::format("params of group {} is null, but param_count is {}", i, group.param_count));
-    if (group.param_count > StepPlan::absent - 1 - total)
+    if (group.param_count > PlannedParams::absent - 1 - total)
       return invalidArgument("there are more than 2^32 - 2 parameters");
     total += group.param_count;
     for (size_t j = 0; j < group.param_count; ++j)
@@ -62,7 +39,7 @@ Status Optimizer::addGroups(const upd_group *groups, size_t groupCount) {
   }
   size_t next = 0;
   for (size_t i = 0; i < groupCount; ++i) {
-    firstParams.push_back(next);
+    groupStarts.push_back(next);
     next += groups[i].param_count;
   }
   params.reserve(total);
@@ -81,7 +58,6 @@ Status Optimizer::addGroups(const upd_group *groups, size_t groupCount) {
     }
   }
   addStateLayouts();
-  steps.resize(total);
   expectedGrads.resize(total);
   for (size_t i = 0; i < total; ++i) {
     const TensorLayout &layout = params[i].layout;
@@ -91,7 +67,9 @@ Status Optimizer::addGroups(const upd_group *groups, size_t groupCount) {
   changedGrads.reserve(total);
   statePointers.resize(total * stateCount());
   stateOrigins.resize(total * stateCount());
-  return {};
+  if (Status status = checkNames(); !status.ok())
+    return status;
+  return checkParamsApart();
 }
 
 Status Optimizer::addParam(const upd_tensor &tensor, const char *name, uint32_t group) {
@@ -101,7 +79,7 @@ Status Optimizer::addParam(const upd_tensor &tensor, const char *name, uint32_t 
   if (Status status = readLayout(tensor, subject, dimensions, layout); !status.ok())
     return status;
   if (Status status =
-          checkMemory(tensor, interface().param, layout.elements, subject, "parameters");
+          checkMemory(tensor, device, interface().param, layout.elements, subject, "parameters");
       !status.ok())
     return status;
   if (tensor.read_only)

@@ -1,10 +1,10 @@
 //===- InitialValues.h - What states start from -------------------------------------*- C++ -*-===//
 
-#ifndef UPDRAFT_RUNTIME_CPU_INITIALVALUES_H
-#define UPDRAFT_RUNTIME_CPU_INITIALVALUES_H
+#ifndef UPDRAFT_RUNTIME_OPTIMIZER_INITIALVALUES_H
+#define UPDRAFT_RUNTIME_OPTIMIZER_INITIALVALUES_H
 
 #include "runtime/base/Kernels.h"
-#include "runtime/cpu/GroupHypers.h"
+#include "runtime/optimizer/GroupHypers.h"
 
 #include <vector>
 
@@ -45,4 +45,4 @@ private:
 
 } // namespace updraft::runtime
 
-#endif // UPDRAFT_RUNTIME_CPU_INITIALVALUES_H
+#endif // UPDRAFT_RUNTIME_OPTIMIZER_INITIALVALUES_H

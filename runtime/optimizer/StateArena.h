@@ -1,25 +1,30 @@
 //===- StateArena.h - Memory for the states of many parameters ----------------------*- C++ -*-===//
 
-#ifndef UPDRAFT_RUNTIME_CPU_STATEARENA_H
-#define UPDRAFT_RUNTIME_CPU_STATEARENA_H
+#ifndef UPDRAFT_RUNTIME_OPTIMIZER_STATEARENA_H
+#define UPDRAFT_RUNTIME_OPTIMIZER_STATEARENA_H
 
 #include <cstddef>
+#include <functional>
 
 namespace updraft::runtime {
 
-/// Zeros, fresh from the system: a page takes memory, on the NUMA node of the thread, when it is
-/// first written. In huge pages where the system allows.
+/// A piece of memory, and how it is given back.
 class StateArena {
 public:
   /// Every state starts at a multiple of this many bytes.
   static constexpr size_t alignment = 64;
 
+  using Release = std::function<void(char *memory, size_t bytes)>;
+
   StateArena() = default;
+  StateArena(void *memory, size_t bytes, Release release);
   StateArena(StateArena &&other) noexcept;
   StateArena &operator=(StateArena &&other) noexcept;
   ~StateArena();
 
-  /// Without memory, the result has null data.
+  /// Zeros, fresh from the system: a page takes memory, on the NUMA node of the thread, when it is
+  /// first written. In huge pages where the system allows. Without memory, the result has null
+  /// data.
   static StateArena allocate(size_t bytes);
 
   /// Null if it has no bytes.
@@ -29,8 +34,9 @@ public:
 private:
   char *memory = nullptr;
   size_t bytes = 0;
+  Release release;
 };
 
 } // namespace updraft::runtime
 
-#endif // UPDRAFT_RUNTIME_CPU_STATEARENA_H
+#endif // UPDRAFT_RUNTIME_OPTIMIZER_STATEARENA_H

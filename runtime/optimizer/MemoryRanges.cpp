@@ -1,6 +1,6 @@
 //===- MemoryRanges.cpp - Which memory is whose -----------------------------------------------===//
 
-#include "runtime/cpu/MemoryRanges.h"
+#include "runtime/optimizer/MemoryRanges.h"
 
 #include <algorithm>
 #include <utility>

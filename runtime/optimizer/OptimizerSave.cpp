@@ -3,9 +3,9 @@
 #include "runtime/base/DType.h"
 #include "runtime/base/MessageText.h"
 #include "runtime/base/Safetensors.h"
-#include "runtime/cpu/Optimizer.h"
-#include "runtime/cpu/OptimizerFileNames.h"
-#include "runtime/cpu/RowMajorRuns.h"
+#include "runtime/optimizer/Optimizer.h"
+#include "runtime/optimizer/OptimizerFileNames.h"
+#include "runtime/optimizer/RowMajorRuns.h"
 
 #include <fmt/format.h>
 
@@ -31,7 +31,23 @@ static Status writeRowMajor(SafetensorsSink &sink, const void *data, const Tenso
   return {};
 }
 
-Status Optimizer::save(const std::string &path) const {
+/// Makes `data` memory that the host can read: where it is, or a copy.
+Status Optimizer::onHost(const void *&data, size_t bytes, std::vector<char> &copy) const {
+  if (device.isCpu())
+    return {};
+  copy.resize(bytes);
+  if (Status status = readMemory(copy.data(), data, bytes); !status.ok())
+    return status;
+  data = copy.data();
+  return {};
+}
+
+Status Optimizer::save(const std::string &path) {
+  if (Status status = settleStates(); !status.ok())
+    return status;
+  std::vector<int64_t> steps(paramCount());
+  if (Status status = getSteps(steps.data(), steps.size()); !status.ok())
+    return status;
   SafetensorsWriter writer;
   writer.setMetadata(std::string(ruleKey), interface().name);
   if (usesRandom())
@@ -49,7 +65,7 @@ Status Optimizer::save(const std::string &path) const {
 
   for (size_t i = 0; i < params.size(); ++i) {
     const bool saveStates = ownsStates(i) && hasStates(i);
-    const int64_t step = stepsOf(i);
+    const int64_t step = steps[i];
     if (!saveStates && step == 0)
       continue;
     const std::string prefix = fmt::format("{}{}/", statePrefix, names[i]);
@@ -62,17 +78,27 @@ Status Optimizer::save(const std::string &path) const {
       const TensorLayout layout = layoutOf(i, j);
       writer.add(prefix + state.name, safetensorsType(state.dtype),
                  {layout.shape, layout.shape + layout.rank},
-                 [layout, data, bytes = sizeOf(state.dtype)](SafetensorsSink &sink) {
-                   return writeRowMajor(sink, data, layout, bytes);
+                 [this, layout, data, bytes = sizeOf(state.dtype)](SafetensorsSink &sink) {
+                   std::vector<char> copy;
+                   const void *own = data;
+                   const size_t total = static_cast<size_t>(layout.elements) * bytes;
+                   if (Status status = onHost(own, total, copy); !status.ok())
+                     return status;
+                   return writeRowMajor(sink, own, layout, bytes);
                  });
       if (!isBlocked(state.dtype))
         continue;
       const TensorLayout &scales = scaleLayouts[i];
       const QuantBlocks blocks = blocksOf(i);
       writer.add(fmt::format("{}{}{}", prefix, state.name, scaleSuffix), SafetensorsType::F32,
-                 {scales.shape, scales.shape + scales.rank}, [data, blocks](SafetensorsSink &sink) {
-                   return sink.write(static_cast<const char *>(data) + blocks.scalesOffset(),
-                                     blocks.bytes() - blocks.scalesOffset());
+                 {scales.shape, scales.shape + scales.rank},
+                 [this, data, blocks](SafetensorsSink &sink) {
+                   std::vector<char> copy;
+                   const size_t total = blocks.bytes() - blocks.scalesOffset();
+                   const void *own = static_cast<const char *>(data) + blocks.scalesOffset();
+                   if (Status status = onHost(own, total, copy); !status.ok())
+                     return status;
+                   return sink.write(own, total);
                  });
     }
     if (step <= maxFloatStep)

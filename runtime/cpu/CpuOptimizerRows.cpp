@@ -1,7 +1,8 @@
-//===- OptimizerRowStep.cpp - A step of some rows ---------------------------------------------===//
+//===- CpuOptimizerRows.cpp - A step of some rows ---------------------------------------------===//
+
+#include "runtime/cpu/CpuOptimizer.h"
 
 #include "runtime/base/DType.h"
-#include "runtime/cpu/Optimizer.h"
 #include "runtime/cpu/PoolParts.h"
 
 #include <algorithm>
@@ -35,7 +36,7 @@ static bool hasRowsApart(const upd_row_grad &rowGrad, const TensorLayout &layout
   return true;
 }
 
-Status Optimizer::checkRowIndices(const upd_row_grad &rowGrad) const {
+Status CpuOptimizer::checkRowIndices(const upd_row_grad &rowGrad) const {
   const std::string &name = names[rowGrad.param];
   const int64_t rows = rowsOf(rowGrad, params[rowGrad.param].layout);
   if (rowGrad.index_count > static_cast<size_t>(rows))
@@ -64,7 +65,7 @@ Status Optimizer::checkRowIndices(const upd_row_grad &rowGrad) const {
   return {};
 }
 
-Status Optimizer::checkRowValues(const upd_row_grad &rowGrad) const {
+Status CpuOptimizer::checkRowValues(const upd_row_grad &rowGrad) const {
   const TensorLayout &layout = params[rowGrad.param].layout;
   const int32_t dims = indexDimsOf(rowGrad, layout);
   const int64_t rowElements = elementsOfRow(rowGrad, layout);
@@ -83,8 +84,8 @@ Status Optimizer::checkRowValues(const upd_row_grad &rowGrad) const {
     return invalidArgument(
         otherLayoutText(subject, rowGrad.values, expected,
                         shape[0] == 1 ? "one of 1 row" : fmt::format("one of {} rows", shape[0])));
-  if (Status status =
-          checkMemory(rowGrad.values, interface().grad, expected.elements, subject, "gradients");
+  if (Status status = checkMemory(rowGrad.values, device, interface().grad, expected.elements,
+                                  subject, "gradients");
       !status.ok())
     return status;
   const MemoryRange range(rowGrad.values.data,
@@ -97,7 +98,7 @@ Status Optimizer::checkRowValues(const upd_row_grad &rowGrad) const {
   return {};
 }
 
-Status Optimizer::checkRowGradient(const upd_row_grad &rowGrad) const {
+Status CpuOptimizer::checkRowGradient(const upd_row_grad &rowGrad) const {
   if (Status status = checkParam(rowGrad.param); !status.ok())
     return status;
   const Param &param = params[rowGrad.param];
@@ -149,7 +150,7 @@ Status Optimizer::checkRowGradient(const upd_row_grad &rowGrad) const {
   return checkBoundStates(rowGrad.param);
 }
 
-void Optimizer::addRowsRun(const upd_row_grad &rowGrad, const std::vector<int64_t> &groupSizes) {
+void CpuOptimizer::addRowsRun(const upd_row_grad &rowGrad, const std::vector<int64_t> &groupSizes) {
   const size_t param = rowGrad.param;
   const Param &found = params[param];
   RowsRun &run =
@@ -163,7 +164,7 @@ void Optimizer::addRowsRun(const upd_row_grad &rowGrad, const std::vector<int64_
 }
 
 /// All states of the parameter have memory.
-void Optimizer::setRowStates(RowsRun &run) const {
+void CpuOptimizer::setRowStates(RowsRun &run) const {
   const size_t param = run.param();
   for (size_t j = StreamIndex::FirstState; j < run.streamInterfaces().size(); ++j)
     if (const uint32_t state = run.streamInterfaces()[j].state; state != StreamInterface::none)
@@ -176,7 +177,7 @@ void Optimizer::setRowStates(RowsRun &run) const {
 
 /// Memory for the states of the parameters that have none and are not skipped, and their initial
 /// values. They count as there once the step is done.
-Status Optimizer::createRowStates(const InitialValues &initial) {
+Status CpuOptimizer::createRowStates(const InitialValues &initial) {
   constexpr size_t valuesPerPart = 64 * 1024;
   auto forNew = [&](auto body) {
     for (RowsRun &run : rowsRuns)
@@ -213,13 +214,10 @@ Status Optimizer::createRowStates(const InitialValues &initial) {
   return {};
 }
 
-void Optimizer::commitRowStep(RowsRun &run) {
+void CpuOptimizer::commitRowStep(RowsRun &run) {
   const size_t param = run.param();
   run.scalars().commitScalars();
-  for (size_t j = 0; j < stateCount(); ++j)
-    if (StateOrigin &origin = stateOrigins[slotOf(param, j)];
-        isOwn(param, j) && origin == StateOrigin::None)
-      origin = StateOrigin::Own;
+  acceptStates(param);
   if (plan.contains(param)) {
     foldSteps();
     plan.discard();

@@ -1,7 +1,7 @@
 //===- GroupHypers.h - Hyperparameters of parameter groups --------------------------*- C++ -*-===//
 
-#ifndef UPDRAFT_RUNTIME_CPU_GROUPHYPERS_H
-#define UPDRAFT_RUNTIME_CPU_GROUPHYPERS_H
+#ifndef UPDRAFT_RUNTIME_OPTIMIZER_GROUPHYPERS_H
+#define UPDRAFT_RUNTIME_OPTIMIZER_GROUPHYPERS_H
 
 #include "runtime/base/Kernels.h"
 #include "updraft-c/optimizer.h"
@@ -32,6 +32,9 @@ public:
 
   void swap(GroupHypers &other) noexcept;
 
+  /// The index of a hyperparameter of a group that is there.
+  Status find(size_t group, const char *name, size_t &index) const;
+
 private:
   Status find(const char *name, size_t &index) const;
   Status checkGroup(size_t group) const;
@@ -48,4 +51,4 @@ private:
 
 } // namespace updraft::runtime
 
-#endif // UPDRAFT_RUNTIME_CPU_GROUPHYPERS_H
+#endif // UPDRAFT_RUNTIME_OPTIMIZER_GROUPHYPERS_H

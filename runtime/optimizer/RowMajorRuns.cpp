@@ -1,6 +1,6 @@
 //===- RowMajorRuns.cpp - A dense tensor in the order of its indices --------------------------===//
 
-#include "runtime/cpu/RowMajorRuns.h"
+#include "runtime/optimizer/RowMajorRuns.h"
 
 #include <algorithm>
 

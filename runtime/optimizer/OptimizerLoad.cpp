@@ -1,13 +1,13 @@
 //===- OptimizerLoad.cpp - Loading the state of an optimizer ----------------------------------===//
 // Loading reads the whole file before anything changes: into the memory that the optimizer then
-// keeps where a parameter has no states yet, aside where it has some.
+// keeps where a parameter has no states yet and the host can write them, else aside.
 
 #include "runtime/base/DType.h"
 #include "runtime/base/MessageText.h"
 #include "runtime/base/Safetensors.h"
-#include "runtime/cpu/Optimizer.h"
-#include "runtime/cpu/OptimizerFileNames.h"
-#include "runtime/cpu/RowMajorRuns.h"
+#include "runtime/optimizer/Optimizer.h"
+#include "runtime/optimizer/OptimizerFileNames.h"
+#include "runtime/optimizer/RowMajorRuns.h"
 
 #include <algorithm>
 #include <charconv>
@@ -33,9 +33,10 @@ struct Optimizer::Loaded {
   std::vector<int64_t> steps;                    // by parameter
   std::vector<const SafetensorsEntry *> entries; // by slot; null: not in the file
   std::vector<const SafetensorsEntry *> scales;  // likewise, of states that have blocks
-  StateArena kept;                               // for states that are not there yet
-  StateArena aside;                              // for those that are
-  std::vector<char *> memory;                    // by slot, in one of the two
+  StateArena kept;                               // where states go that are not there yet
+  StateArena aside;                              // of the host, for a while
+  std::vector<char *> memory;                    // by slot, in one of the two: where a state is
+  std::vector<void *> final;                     // and where it goes
 };
 
 static Status refuse(const SafetensorsFile &file, const std::string &what) {
@@ -206,7 +207,7 @@ Status Optimizer::checkStorage(const SafetensorsFile &file) const {
   return {};
 }
 
-Status Optimizer::collect(const std::string &path, Loaded &loaded) const {
+Status Optimizer::collect(const std::string &path, Loaded &loaded) {
   if (Status status = SafetensorsFile::open(path, loaded.file); !status.ok())
     return status;
   const SafetensorsFile &file = loaded.file;
@@ -302,25 +303,33 @@ Status Optimizer::collect(const std::string &path, Loaded &loaded) const {
       return refuse(file, fmt::format("parameter `{}` lacks its step count", names[i]));
   }
 
+  // Where what the host cannot write goes at last.
+  auto isNew = [&](size_t slot) { return stateOrigins[slot] == StateOrigin::None; };
   size_t keptBytes = 0, asideBytes = 0;
   for (size_t i = 0; i < params.size(); ++i)
-    for (size_t j = 0; j < stateCount(); ++j)
-      if (holds(i, j) && loaded.entries[slotOf(i, j)])
-        (stateOrigins[slotOf(i, j)] == StateOrigin::None ? keptBytes : asideBytes) +=
-            alignedBytes(stateBytes(i, j));
-  loaded.kept = StateArena::allocate(keptBytes);
+    for (size_t j = 0; j < stateCount(); ++j) {
+      const size_t slot = slotOf(i, j);
+      if (!holds(i, j) || !loaded.entries[slot])
+        continue;
+      const size_t bytes = alignedBytes(stateBytes(i, j));
+      keptBytes += isNew(slot) ? bytes : 0;
+      asideBytes += isNew(slot) && device.isCpu() ? 0 : bytes;
+    }
   loaded.aside = StateArena::allocate(asideBytes);
-  if ((keptBytes && !loaded.kept.data()) || (asideBytes && !loaded.aside.data()))
-    return {UPD_OUT_OF_MEMORY,
-            fmt::format("no memory for {} bytes of states", keptBytes + asideBytes)};
+  if (asideBytes != 0 && !loaded.aside.data())
+    return {UPD_OUT_OF_MEMORY, fmt::format("no memory for {} bytes of states", asideBytes)};
+  if (Status status = allocateArena(keptBytes, loaded.kept); !status.ok())
+    return status;
   loaded.memory.assign(loaded.entries.size(), nullptr);
+  loaded.final.assign(loaded.entries.size(), nullptr);
   char *kept = loaded.kept.data(), *aside = loaded.aside.data();
   for (size_t i = 0; i < params.size(); ++i)
     for (size_t j = 0; j < stateCount(); ++j) {
       const size_t slot = slotOf(i, j);
       if (!holds(i, j) || !loaded.entries[slot] || stateBytes(i, j) == 0)
         continue;
-      char *&memory = stateOrigins[slot] == StateOrigin::None ? kept : aside;
+      loaded.final[slot] = isNew(slot) ? kept : statePointers[slot];
+      char *&memory = isNew(slot) && device.isCpu() ? kept : aside;
       loaded.memory[slot] = memory;
       if (Status status = readRowMajor(file, *loaded.entries[slot], memory, layoutOf(i, j));
           !status.ok())
@@ -333,11 +342,23 @@ Status Optimizer::collect(const std::string &path, Loaded &loaded) const {
           return status;
       }
       memory += alignedBytes(stateBytes(i, j));
+      if (isNew(slot) && !device.isCpu())
+        kept += alignedBytes(stateBytes(i, j));
     }
   return {};
 }
 
-void Optimizer::commit(Loaded &loaded) noexcept {
+/// Only a device fails here.
+Status Optimizer::commit(Loaded &loaded) {
+  for (size_t i = 0; i < params.size(); ++i)
+    for (size_t j = 0; j < stateCount(); ++j) {
+      const size_t slot = slotOf(i, j);
+      if (!holds(i, j) || loaded.memory[slot] == loaded.final[slot])
+        continue;
+      if (Status status = writeMemory(loaded.final[slot], loaded.memory[slot], stateBytes(i, j));
+          !status.ok())
+        return status;
+    }
   for (size_t i = 0; i < params.size(); ++i)
     for (size_t j = 0; j < stateCount(); ++j) {
       if (!holds(i, j))
@@ -351,26 +372,24 @@ void Optimizer::commit(Loaded &loaded) noexcept {
         statePointers[slot] = nullptr;
         stateOrigins[slot] = StateOrigin::None;
       } else if (stateOrigins[slot] == StateOrigin::None) {
-        statePointers[slot] = loaded.memory[slot];
+        statePointers[slot] = loaded.final[slot];
         stateOrigins[slot] = StateOrigin::Own;
-      } else if (loaded.memory[slot]) {
-        std::memcpy(statePointers[slot], loaded.memory[slot], stateBytes(i, j));
       }
     }
   keepArena(std::move(loaded.kept));
   hypers.swap(loaded.hypers);
+  hyperSources.clear();
   seed = loaded.seed;
-  steps.swap(loaded.steps);
-  planSteps = 0;
   gradsChecked = false;
   discardPlan();
+  return replaceSteps(std::move(loaded.steps));
 }
 
 Status Optimizer::load(const std::string &path) {
   Loaded loaded(kernels);
+  if (Status status = settleStates(); !status.ok())
+    return status;
   if (Status status = collect(path, loaded); !status.ok())
     return status;
-  reserveForArena();
-  commit(loaded);
-  return {};
+  return commit(loaded);
 }

@@ -1,8 +1,8 @@
 //===- MemoryRanges.h - Which memory is whose ---------------------------------------*- C++ -*-===//
 // The memory that a step writes, to refuse tensors that overlap it.
 
-#ifndef UPDRAFT_RUNTIME_CPU_MEMORYRANGES_H
-#define UPDRAFT_RUNTIME_CPU_MEMORYRANGES_H
+#ifndef UPDRAFT_RUNTIME_OPTIMIZER_MEMORYRANGES_H
+#define UPDRAFT_RUNTIME_OPTIMIZER_MEMORYRANGES_H
 
 #include <cstddef>
 #include <cstdint>
@@ -53,4 +53,4 @@ private:
 
 } // namespace updraft::runtime
 
-#endif // UPDRAFT_RUNTIME_CPU_MEMORYRANGES_H
+#endif // UPDRAFT_RUNTIME_OPTIMIZER_MEMORYRANGES_H

@@ -1,0 +1,30 @@
+//===- Devices.cpp - The devices that tensors of the C API are on -----------------------------===//
+
+#include "Devices.h"
+
+#include "runtime/emulator/EmulatedDevice.h"
+#include "runtime/gpu/EnginePTX.h"
+#include "updraft/Driver/DiskCache.h"
+
+using namespace updraft;
+
+runtime::Status capi::openCuda(int index, std::shared_ptr<cuda::CudaDevice> &device) {
+  const DiskCache cache = DiskCache::fromEnvironment();
+  const std::string &folder = cache.getFolder();
+  return cuda::CudaDevice::open(
+      index,
+      {folder.empty() ? "" : folder + "/gpu", cache.getMaxBytes(), std::string(gpu::enginePTX())},
+      device);
+}
+
+runtime::Status capi::openDevice(const runtime::TensorDevice &where,
+                                 std::shared_ptr<gpu::Device> &device) {
+  if (where.kind == UPD_EMULATOR) {
+    device = std::make_shared<emulator::EmulatedDevice>();
+    return {};
+  }
+  std::shared_ptr<cuda::CudaDevice> found;
+  runtime::Status status = openCuda(where.index, found);
+  device = std::move(found);
+  return status;
+}

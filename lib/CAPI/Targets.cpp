@@ -1,0 +1,32 @@
+//===- Targets.cpp - What upd_compile_options calls targets -----------------------------------===//
+
+#include "Targets.h"
+
+#include "Devices.h"
+#include "updraft/Driver/StatusError.h"
+#include "updraft/Target/GPUTarget.h"
+
+using namespace updraft;
+
+llvm::Expected<std::string> capi::targetNamed(llvm::StringRef name) {
+  llvm::StringRef rest = name;
+  if (!rest.consume_front("cuda")) {
+    if (name == "host" || GPUTarget::isName(name))
+      return name.str();
+    return makeError(UPD_INVALID_ARGUMENT,
+                     "unknown target `" + name.str() +
+                         "`; the targets are `host`, `cuda`, `cuda:1` (and so on), "
+                         "`nvptx:sm_90` and what else updraftc names for GPUs");
+  }
+  int index = 0;
+  if (!rest.empty() && (!rest.consume_front(":") || rest.getAsInteger(10, index) || index < 0))
+    return makeError(UPD_INVALID_ARGUMENT, "unknown target `" + name.str() +
+                                               "`; a GPU is `cuda`, or `cuda:1` with its number");
+  std::shared_ptr<cuda::CudaDevice> device;
+  if (runtime::Status status = openCuda(index, device); !status.ok())
+    return makeError(status.code(), status.message());
+  auto target = GPUTarget::forCapability(device->computeMajor(), device->computeMinor());
+  if (!target)
+    return makeError(UPD_UNSUPPORTED, device->name() + ": " + llvm::toString(target.takeError()));
+  return target->name;
+}

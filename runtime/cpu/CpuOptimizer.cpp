@@ -1,0 +1,316 @@
+//===- CpuOptimizer.cpp - An optimizer of tensors on the CPU ----------------------------------===//
+
+#include "runtime/cpu/CpuOptimizer.h"
+
+#include "runtime/base/DType.h"
+#include "runtime/cpu/ThreadPool.h"
+#include "runtime/optimizer/FloatEnvironment.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fmt/format.h>
+#include <utility>
+
+using namespace updraft::runtime;
+
+CpuOptimizer::CpuOptimizer(std::shared_ptr<const Kernels> kernelsToUse, const upd_pool &poolToUse)
+    : Optimizer(std::move(kernelsToUse), {}, poolToUse), plan(kernels) {}
+
+Status CpuOptimizer::create(std::shared_ptr<const Kernels> kernels, const upd_group *groups,
+                            size_t groupCount, const upd_pool *pool,
+                            std::unique_ptr<Optimizer> &result) {
+  if (Status status = checkArguments(groups, groupCount, pool); !status.ok())
+    return status;
+  // What was compiled for a GPU alone has no functions for this.
+  if (kernels->plans.empty())
+    return {UPD_UNSUPPORTED,
+            fmt::format("rule `{}` was compiled for `{}`, and has no code for this CPU; compile it "
+                        "again, for the CPU",
+                        kernels->interface.name, kernels->interface.gpu)};
+  std::unique_ptr<CpuOptimizer> optimizer(
+      new CpuOptimizer(std::move(kernels), pool ? *pool : ThreadPool::processHandle()));
+  if (Status status = optimizer->addGroups(groups, groupCount); !status.ok())
+    return status;
+  optimizer->steps.resize(optimizer->paramCount());
+  result = std::move(optimizer);
+  return {};
+}
+
+//===----------------------------------------------------------------------------------------===//
+// Memory and step counts
+//===----------------------------------------------------------------------------------------===//
+
+Status CpuOptimizer::allocateStates(size_t bytes, StateArena &memory) {
+  memory = StateArena::allocate(bytes);
+  if (bytes != 0 && !memory.data())
+    return {UPD_OUT_OF_MEMORY, fmt::format("no memory for {} bytes of states", bytes)};
+  return {};
+}
+
+Status CpuOptimizer::readMemory(void *to, const void *from, size_t bytes) const {
+  std::memcpy(to, from, bytes);
+  return {};
+}
+
+Status CpuOptimizer::writeMemory(void *to, const void *from, size_t bytes) {
+  std::memcpy(to, from, bytes);
+  return {};
+}
+
+Status CpuOptimizer::setStream(void *stream) {
+  return invalidArgument("the parameters are on the CPU, which has no streams");
+}
+
+Status CpuOptimizer::bindStep(size_t param, const upd_tensor &count) {
+  return invalidArgument("the parameters are on the CPU, where the optimizer has the step counts; "
+                         "set them with upd_optimizer_set_step");
+}
+
+bool CpuOptimizer::isFirst(size_t param) const {
+  return ownsStates(param) ? !hasStates(param) : stepsOf(param) == 0;
+}
+
+int64_t CpuOptimizer::stepsOf(size_t param) const {
+  // A plan that was discarded still counts, until its steps are folded in.
+  const bool inPlan = planSteps != 0 && plan.positionOf(param) != PlannedParams::absent;
+  return steps[param] + (inPlan ? planSteps : 0);
+}
+
+void CpuOptimizer::foldSteps() {
+  if (planSteps == 0)
+    return;
+  for (const PlanRun &run : plan.runs())
+    for (const PlanRun::Tensor &tensor : run.tensors())
+      steps[tensor.param] += planSteps;
+  planSteps = 0;
+}
+
+Status CpuOptimizer::replaceSteps(std::vector<int64_t> counts) {
+  steps = std::move(counts);
+  planSteps = 0;
+  return {};
+}
+
+Status CpuOptimizer::getStep(size_t param, int64_t &step) {
+  if (Status status = checkParam(param); !status.ok())
+    return status;
+  step = stepsOf(param);
+  return {};
+}
+
+Status CpuOptimizer::getSteps(int64_t *result, size_t count) {
+  if (Status status = checkAskedSteps(count); !status.ok())
+    return status;
+  for (size_t i = 0; i < count; ++i)
+    result[i] = stepsOf(i);
+  return {};
+}
+
+Status CpuOptimizer::setStep(size_t param, int64_t step) {
+  if (Status status = checkParam(param); !status.ok())
+    return status;
+  if (Status status = checkStepCount(step); !status.ok())
+    return status;
+  foldSteps();
+  steps[param] = step;
+  discardPlan();
+  return {};
+}
+
+//===----------------------------------------------------------------------------------------===//
+// The step
+//===----------------------------------------------------------------------------------------===//
+
+bool CpuOptimizer::hasFoundInf() const { return foundInf && *foundInf != 0; }
+
+/// Takes those that are read at each step.
+Status CpuOptimizer::readHypers() {
+  const std::vector<HyperSource> sources = hyperSources;
+  for (const HyperSource &source : sources) {
+    const upd_hyper value{hypers.hyperNames()[source.hyper].c_str(),
+                          loadExact(source.dtype, source.data)};
+    if (Status status = hypers.set(source.group, &value, 1); !status.ok())
+      return status;
+  }
+  return {};
+}
+
+void CpuOptimizer::buildPlan(const upd_tensor *grads, const std::vector<int64_t> &besideSizes) {
+  foldSteps();
+  plan.clear(params.size(), groupCount(), besideSizes);
+  for (size_t i = 0; i < params.size(); ++i)
+    if (!isAbsent(grads[i]))
+      plan.add(static_cast<uint32_t>(i), params[i].plan, params[i].shape,
+               {params[i].group, isFirst(i), steps[i]});
+  plan.finish(seed, paramNumbers);
+  for (PlanRun &run : plan.runs()) {
+    const std::vector<PlanRun::Tensor> &tensors = run.tensors();
+    const std::vector<StreamInterface> &streams = run.streamInterfaces();
+    for (size_t position = 0; position < tensors.size(); ++position) {
+      const size_t param = tensors[position].param;
+      run.setStream(position, StreamIndex::Param, params[param].data);
+      run.setStream(position, StreamIndex::Grad, grads[param].data);
+      for (size_t j = StreamIndex::FirstState; j < streams.size(); ++j)
+        if (streams[j].state != StreamInterface::none)
+          run.setStream(position, j, statePointers[slotOf(param, streams[j].state)]);
+      for (size_t j = 0; j < run.scalarStates().size(); ++j) {
+        const size_t slot = slotOf(param, run.scalarStates()[j]);
+        if (stateOrigins[slot] != StateOrigin::None)
+          run.rows().setScalar(tensors[position].row, j, statePointers[slot]);
+      }
+    }
+  }
+}
+
+/// Leaves the plan ready to run, and discarded, until it is accepted: what is not applied is
+/// started anew.
+Status CpuOptimizer::preparePlan(const upd_tensor *grads, size_t gradCount,
+                                 const std::vector<int64_t> &besideSizes) {
+  bool samePlan;
+  if (Status status = checkGradients(grads, gradCount, samePlan); !status.ok())
+    return status;
+
+  if (!samePlan || plan.besideSizes() != besideSizes)
+    buildPlan(grads, besideSizes);
+  plan.discard();
+  plan.start(hypers, pool);
+  lackedStates = plan.lacksStates();
+  freshStates = true;
+  if (lackedStates)
+    if (Status status = createStates(); !status.ok())
+      return status;
+  for (uint32_t i : movedGrads())
+    plan.runs()[params[i].plan].setStream(plan.positionOf(i), StreamIndex::Grad, grads[i].data);
+  acceptGradients(grads);
+  return {};
+}
+
+/// Nothing fails.
+void CpuOptimizer::applyPlan() {
+  plan.accept();
+  plan.run(hypers, pool, freshStates);
+  // The new states of tensors that were not skipped are there.
+  for (const PlanRun &run : plan.runs())
+    for (size_t i = 0; lackedStates && i < run.tensors().size(); ++i)
+      if (!run.isSkipped(i))
+        acceptStates(run.tensors()[i].param);
+  if (!plan.hasSkipped()) {
+    ++planSteps;
+    plan.advance();
+    return;
+  }
+  foldSteps();
+  for (const PlanRun &run : plan.runs())
+    for (size_t i = 0; i < run.tensors().size(); ++i)
+      if (!run.isSkipped(i))
+        ++steps[run.tensors()[i].param];
+  plan.discard();
+}
+
+Status CpuOptimizer::step(const upd_tensor *grads, size_t gradCount) {
+  prepared = Prepared::Nothing;
+  DefaultFloatEnvironment environment;
+  if (Status status = readHypers(); !status.ok())
+    return status;
+  if (Status status = preparePlan(grads, gradCount, {}); !status.ok())
+    return status;
+  if (!hasFoundInf())
+    applyPlan();
+  return {};
+}
+
+/// Leaves `rowsRuns` ready to run, and the plan if there are gradients of whole parameters.
+Status CpuOptimizer::prepareStep(const upd_tensor *grads, size_t gradCount,
+                                 const upd_row_grad *rowGrads, size_t rowGradCount) {
+  prepared = Prepared::Nothing;
+  rowsRuns.clear();
+  if (Status status = readHypers(); !status.ok())
+    return status;
+  if (rowGradCount != 0 && !rowGrads)
+    return invalidArgument(
+        fmt::format("row_grads is null, but row_grad_count is {}", rowGradCount));
+  auto hasGradient = [&](size_t param) {
+    return grads && param < gradCount && !isAbsent(grads[param]);
+  };
+  std::vector<size_t> listed;
+  for (size_t i = 0; i < rowGradCount; ++i) {
+    if (Status status = checkRowGradient(rowGrads[i]); !status.ok())
+      return status;
+    const size_t param = rowGrads[i].param;
+    listed.push_back(param);
+    if (hasGradient(param))
+      return invalidArgument(fmt::format("parameter `{}` has a gradient and a gradient of rows; "
+                                         "give one of them",
+                                         names[param]));
+  }
+  std::sort(listed.begin(), listed.end());
+  if (const auto twice = std::adjacent_find(listed.begin(), listed.end()); twice != listed.end())
+    return invalidArgument(
+        fmt::format("parameter `{}` has two gradients of rows; give one", names[*twice]));
+
+  // A group's size is that of all of its parameters that take part, each as a whole.
+  std::vector<int64_t> listedSizes(listed.empty() ? 0 : groupCount());
+  for (const size_t param : listed)
+    listedSizes[params[param].group] += params[param].shape.elements();
+  std::vector<int64_t> groupSizes = listedSizes;
+  for (size_t i = 0; i < params.size() && !listed.empty(); ++i)
+    if (hasGradient(i))
+      groupSizes[params[i].group] += params[i].shape.elements();
+
+  for (size_t i = 0; i < rowGradCount; ++i)
+    addRowsRun(rowGrads[i], groupSizes);
+  InitialValues initial;
+  if (std::any_of(rowsRuns.begin(), rowsRuns.end(), [](RowsRun &run) { return run.isFirst(); }))
+    initial.evaluate(*kernels, hypers);
+  for (RowsRun &run : rowsRuns)
+    run.start(initial, hypers, pool);
+  if (Status status = createRowStates(initial); !status.ok())
+    return status;
+  const bool hasPlan = grads || gradCount != 0;
+  if (hasPlan)
+    if (Status status = preparePlan(grads, gradCount, listedSizes); !status.ok())
+      return status;
+  for (RowsRun &run : rowsRuns)
+    if (run.isFirst() && !run.isSkipped())
+      setRowStates(run);
+  prepared = hasPlan ? Prepared::PlanAndRows : Prepared::Rows;
+  return {};
+}
+
+/// Nothing fails.
+void CpuOptimizer::applyStep() {
+  const bool isSkipped = hasFoundInf();
+  if (std::exchange(prepared, Prepared::Nothing) == Prepared::PlanAndRows && !isSkipped)
+    applyPlan();
+  for (RowsRun &run : rowsRuns) {
+    if (isSkipped || run.isSkipped())
+      continue;
+    run.run(pool);
+    commitRowStep(run);
+  }
+  rowsRuns.clear();
+}
+
+Status CpuOptimizer::stepRows(const upd_tensor *grads, size_t gradCount,
+                              const upd_row_grad *rowGrads, size_t rowGradCount) {
+  DefaultFloatEnvironment environment;
+  if (Status status = prepareStep(grads, gradCount, rowGrads, rowGradCount); !status.ok())
+    return status;
+  applyStep();
+  return {};
+}
+
+Status CpuOptimizer::prepareRows(const upd_tensor *grads, size_t gradCount,
+                                 const upd_row_grad *rowGrads, size_t rowGradCount) {
+  DefaultFloatEnvironment environment;
+  return prepareStep(grads, gradCount, rowGrads, rowGradCount);
+}
+
+Status CpuOptimizer::apply() {
+  if (prepared == Prepared::Nothing)
+    return invalidArgument("no step is prepared: none was, it was refused or applied, or the "
+                           "optimizer has changed since");
+  DefaultFloatEnvironment environment;
+  applyStep();
+  return {};
+}

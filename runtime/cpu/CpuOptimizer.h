@@ -1,0 +1,85 @@
+//===- CpuOptimizer.h - An optimizer of tensors on the CPU --------------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_RUNTIME_CPU_CPUOPTIMIZER_H
+#define UPDRAFT_RUNTIME_CPU_CPUOPTIMIZER_H
+
+#include "runtime/cpu/RowsRun.h"
+#include "runtime/cpu/StepPlan.h"
+#include "runtime/optimizer/Optimizer.h"
+
+#include <deque>
+
+namespace updraft::runtime {
+
+class CpuOptimizer final : public Optimizer {
+public:
+  /// `pool` may be null: the library's own.
+  static Status create(std::shared_ptr<const Kernels> kernels, const upd_group *groups,
+                       size_t groupCount, const upd_pool *pool, std::unique_ptr<Optimizer> &result);
+
+  Status step(const upd_tensor *grads, size_t gradCount) override;
+  Status stepRows(const upd_tensor *grads, size_t gradCount, const upd_row_grad *rowGrads,
+                  size_t rowGradCount) override;
+  Status prepareRows(const upd_tensor *grads, size_t gradCount, const upd_row_grad *rowGrads,
+                     size_t rowGradCount) override;
+  Status apply() override;
+
+  Status setStream(void *stream) override;
+  Status getStep(size_t param, int64_t &step) override;
+  Status getSteps(int64_t *result, size_t count) override;
+  Status setStep(size_t param, int64_t step) override;
+  Status bindStep(size_t param, const upd_tensor &count) override;
+
+private:
+  CpuOptimizer(std::shared_ptr<const Kernels> kernels, const upd_pool &pool);
+
+  PlannedParams &planned() override { return plan; }
+  void foldSteps() override;
+  Status replaceSteps(std::vector<int64_t> counts) override;
+  Status allocateStates(size_t bytes, StateArena &memory) override;
+  Status readMemory(void *to, const void *from, size_t bytes) const override;
+  Status writeMemory(void *to, const void *from, size_t bytes) override;
+  void hyperSourcesChanged() override {}
+
+  // The step, within the default floating-point environment. `besideSizes` is as for
+  // StepPlan::clear.
+  Status readHypers();
+  bool hasFoundInf() const;
+  Status preparePlan(const upd_tensor *grads, size_t gradCount,
+                     const std::vector<int64_t> &besideSizes);
+  void applyPlan();
+  void buildPlan(const upd_tensor *grads, const std::vector<int64_t> &besideSizes);
+  template <typename Body> void forNewStates(Body body);
+  template <typename Body> void forNewGroupStates(Body body);
+  Status createStates();
+
+  // The step of some rows, likewise.
+  Status prepareStep(const upd_tensor *grads, size_t gradCount, const upd_row_grad *rowGrads,
+                     size_t rowGradCount);
+  void applyStep();
+  Status checkRowGradient(const upd_row_grad &rowGrad) const;
+  Status checkRowIndices(const upd_row_grad &rowGrad) const;
+  Status checkRowValues(const upd_row_grad &rowGrad) const;
+  void addRowsRun(const upd_row_grad &rowGrad, const std::vector<int64_t> &groupSizes);
+  void setRowStates(RowsRun &run) const;
+  Status createRowStates(const InitialValues &initial);
+  void commitRowStep(RowsRun &run);
+
+  /// Before a step the parameter has no state; for a rule without states, has taken no step.
+  bool isFirst(size_t param) const;
+  int64_t stepsOf(size_t param) const;
+
+  std::vector<int64_t> steps; // without those that the plan has taken
+  int64_t planSteps = 0;      // taken by every tensor of the plan since it was made
+
+  StepPlan plan;
+
+  // Of the step that is prepared.
+  bool lackedStates = false;    // some tensors of the plan get theirs
+  bool freshStates = false;     // their memory holds zeros
+  std::deque<RowsRun> rowsRuns; // of the parameters with gradients of rows
+};
+
+} // namespace updraft::runtime
+
+#endif // UPDRAFT_RUNTIME_CPU_CPUOPTIMIZER_H

@@ -1,0 +1,97 @@
+//===- DeviceOptimizer.h - An optimizer of tensors on a device ----------------------*- C++ -*-===//
+// A step is given to a stream, and not waited for. So the host does not know whether it was taken:
+// step counts, and whether a step is a parameter's first, are in the device's memory, and read when
+// someone asks.
+
+#ifndef UPDRAFT_RUNTIME_GPU_DEVICEOPTIMIZER_H
+#define UPDRAFT_RUNTIME_GPU_DEVICEOPTIMIZER_H
+
+#include "runtime/gpu/DeviceStep.h"
+#include "runtime/optimizer/InitialValues.h"
+#include "runtime/optimizer/Optimizer.h"
+
+namespace updraft::gpu {
+
+class DeviceOptimizer final : public runtime::Optimizer {
+public:
+  /// `where` is what tensors of the C API call the device. `pool` may be null: the library's own.
+  static runtime::Status create(std::shared_ptr<Device> device, runtime::TensorDevice where,
+                                std::shared_ptr<const runtime::Kernels> kernels,
+                                const upd_group *groups, size_t groupCount, const upd_pool *pool,
+                                std::unique_ptr<runtime::Optimizer> &result);
+
+  runtime::Status step(const upd_tensor *grads, size_t gradCount) override;
+  /// No rows: UPD_UNSUPPORTED.
+  runtime::Status stepRows(const upd_tensor *grads, size_t gradCount, const upd_row_grad *rowGrads,
+                           size_t rowGradCount) override;
+  runtime::Status prepareRows(const upd_tensor *grads, size_t gradCount,
+                              const upd_row_grad *rowGrads, size_t rowGradCount) override;
+  runtime::Status apply() override;
+
+  runtime::Status setStream(void *queue) override;
+  runtime::Status getStep(size_t param, int64_t &step) override;
+  runtime::Status getSteps(int64_t *result, size_t count) override;
+  runtime::Status setStep(size_t param, int64_t step) override;
+  runtime::Status bindStep(size_t param, const upd_tensor &count) override;
+
+private:
+  /// What the device knows of how far the parameters are, in its memory: for each a step count,
+  /// then for each whether its first step is still to come.
+  struct Progress {
+    runtime::StateArena memory;
+    std::vector<int64_t> steps; ///< as the host knows them
+    std::vector<char> firsts;
+    bool isKnown = true;    ///< the host's is what the device has, or will have
+    bool isWritten = false; ///< the device has what the host has set
+  };
+  struct BoundCount {
+    void *data = nullptr; ///< null: in `progress`
+    upd_dtype dtype = UPD_F64;
+  };
+
+  DeviceOptimizer(std::shared_ptr<Device> device, runtime::TensorDevice where,
+                  std::shared_ptr<const runtime::Kernels> kernels, const upd_pool &pool);
+
+  runtime::PlannedParams &planned() override { return plan; }
+  runtime::Status settleStates() override;
+  runtime::Status replaceSteps(std::vector<int64_t> counts) override;
+  runtime::Status allocateStates(size_t bytes, runtime::StateArena &memory) override;
+  runtime::Status readMemory(void *to, const void *from, size_t bytes) const override;
+  runtime::Status writeMemory(void *to, const void *from, size_t bytes) override;
+  void hyperSourcesChanged() override { discardPlan(); }
+  void statesBound() override { progress.isWritten = false; }
+
+  runtime::Status prepare(const upd_tensor *grads, size_t gradCount);
+  /// Makes `to` the step of these gradients, and writes what it needs.
+  runtime::Status build(const upd_tensor *grads, DeviceStep &to, Stream setup);
+  runtime::Status createStates(const upd_tensor *grads, Stream setup);
+  runtime::Status fill(const std::vector<Fill> &fills, Stream setup);
+  void addTensor(size_t param, void *grad, DeviceStep &to);
+  runtime::Status updateStep(const upd_tensor *grads);
+  runtime::Status writeProgress(Stream setup);
+  runtime::Status readProgress();
+  runtime::Status writeCount(size_t param, Stream setup);
+  double *countOf(size_t param) const;
+  double *firstOf(size_t param) const;
+  void lendMemory(const upd_tensor *grads);
+
+  std::shared_ptr<Device> gpu;
+  EngineKernels engine;
+  Stream stream = nullptr;
+  runtime::PlannedParams plan;
+  std::unique_ptr<DeviceStep> current;
+  /// The one that is prepared: `current`, or one for a graph, which has it to the end.
+  DeviceStep *next = nullptr;
+  std::vector<std::unique_ptr<DeviceStep>> captured;
+  DeviceArena fills;
+
+  Progress progress;
+  std::vector<BoundCount> boundCounts; ///< by parameter
+  std::vector<uint32_t> firstParams;   ///< of the step that is prepared: those without states
+  std::vector<uint32_t> pending;       ///< a first step was given, and not asked for since
+  std::vector<char> isPending;         ///< by parameter
+};
+
+} // namespace updraft::gpu
+
+#endif // UPDRAFT_RUNTIME_GPU_DEVICEOPTIMIZER_H

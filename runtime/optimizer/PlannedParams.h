@@ -1,0 +1,45 @@
+//===- PlannedParams.h - The parameters that a step runs over -----------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_RUNTIME_OPTIMIZER_PLANNEDPARAMS_H
+#define UPDRAFT_RUNTIME_OPTIMIZER_PLANNEDPARAMS_H
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace updraft::runtime {
+
+/// Which parameters have a gradient in the plan of a step, and their positions in the list of the
+/// rule's plan for their class of tensors.
+class PlannedParams {
+public:
+  static constexpr uint32_t absent = ~uint32_t(0);
+
+  /// The position of a parameter in its list, or `absent`.
+  uint32_t positionOf(size_t param) const { return positions[param]; }
+  /// The same as a question, also before the first step.
+  bool contains(size_t param) const {
+    return param < positions.size() && positions[param] != absent;
+  }
+
+  /// Whether the plan is that of the last step. What fails while a step is made ready leaves it
+  /// discarded.
+  bool usable() const { return accepted; }
+  void accept() { accepted = true; }
+  void discard() { accepted = false; }
+
+  /// Starts over, without any of so many parameters.
+  void clearPositions(size_t paramCount) {
+    accepted = false;
+    positions.assign(paramCount, absent);
+  }
+  void setPosition(size_t param, uint32_t position) { positions[param] = position; }
+
+private:
+  std::vector<uint32_t> positions;
+  bool accepted = false;
+};
+
+} // namespace updraft::runtime
+
+#endif // UPDRAFT_RUNTIME_OPTIMIZER_PLANNEDPARAMS_H

@@ -1,0 +1,170 @@
+//===- DeviceTest.cpp - Targets and devices of the C API --------------------------------------===//
+
+#include "updraft-c/compiler.h"
+#include "updraft-c/optimizer.h"
+
+#include <cstring>
+#include <gtest/gtest.h>
+#include <string>
+
+namespace {
+
+const char rule[] = "rule Heavy(lr = 0.5) {\n"
+                    "  state mean = 0\n"
+                    "  update(param, grad) {\n"
+                    "    let m = mean / 2 + grad\n"
+                    "    next mean = m\n"
+                    "    next param = param - lr * m\n"
+                    "  }\n"
+                    "}\n";
+
+upd_status compileFor(const char *target, upd_rule **made) {
+  upd_compile_options options{};
+  options.struct_size = sizeof(options);
+  options.cache_dir = "";
+  options.target = target;
+  return upd_compile(rule, std::strlen(rule), "heavy.upd", &options, made);
+}
+
+std::string refusalOf(const char *target) {
+  upd_rule *made = nullptr;
+  const upd_status status = compileFor(target, &made);
+  EXPECT_NE(status, UPD_OK) << target;
+  EXPECT_EQ(made, nullptr);
+  return upd_last_error();
+}
+
+/// One parameter on the emulator.
+class OnEmulator : public testing::Test {
+protected:
+  OnEmulator() {
+    EXPECT_EQ(compileFor("emulator", &compiled), UPD_OK) << upd_last_error();
+    group.params = &param;
+    group.param_count = 1;
+  }
+  ~OnEmulator() override {
+    upd_optimizer_release(optimizer);
+    upd_rule_release(compiled);
+  }
+
+  upd_tensor view(float *data, upd_device device = UPD_EMULATOR) const {
+    upd_tensor tensor{};
+    tensor.data = data;
+    tensor.shape = shape;
+    tensor.rank = 1;
+    tensor.dtype = UPD_F32;
+    tensor.device = device;
+    return tensor;
+  }
+  upd_status create() { return upd_optimizer_create(compiled, &group, 1, nullptr, &optimizer); }
+
+  const int64_t shape[1] = {3};
+  float w[3] = {1, 2, 3}, g[3] = {1, 1, 1};
+  upd_tensor param = view(w);
+  upd_group group{};
+  upd_rule *compiled = nullptr;
+  upd_optimizer *optimizer = nullptr;
+};
+
+} // namespace
+
+TEST(Targets, ThatAreNone) {
+  EXPECT_EQ(refusalOf("aarch64"),
+            "unknown target `aarch64`; the targets are `host`, `cuda`, "
+            "`cuda:1` (and so on), `nvptx:sm_90` and what else updraftc names "
+            "for GPUs");
+  EXPECT_EQ(refusalOf("cuda:x"),
+            "unknown target `cuda:x`; a GPU is `cuda`, or `cuda:1` with its number");
+  EXPECT_EQ(refusalOf("nvptx:sm_1"),
+            "unknown target `nvptx:sm_1`; the GPUs are `nvptx:sm_80`, `nvptx:sm_90`, "
+            "`nvptx:sm_100`, `emulator`, `emulator:256`");
+}
+
+TEST(Targets, OfAGPUThatIsNotThere) {
+  upd_rule *made = nullptr;
+  const upd_status status = compileFor("cuda:4095", &made);
+  EXPECT_TRUE(status == UPD_UNSUPPORTED || status == UPD_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(upd_last_error()), "");
+  EXPECT_EQ(made, nullptr);
+}
+
+TEST(Targets, OfGPUsNeedNoGPU) {
+  upd_rule *made = nullptr;
+  ASSERT_EQ(compileFor("nvptx:sm_90", &made), UPD_OK) << upd_last_error();
+  EXPECT_NE(std::strstr(upd_rule_interface(made), "\"gpu\":\"nvptx:sm_90\""), nullptr)
+      << upd_rule_interface(made);
+  upd_rule_release(made);
+}
+
+TEST_F(OnEmulator, StepsWhereTheParametersAre) {
+  ASSERT_EQ(create(), UPD_OK) << upd_last_error();
+  const upd_tensor grad = view(g);
+  ASSERT_EQ(upd_optimizer_set_stream(optimizer, nullptr), UPD_OK);
+  ASSERT_EQ(upd_optimizer_prepare_rows(optimizer, &grad, 1, nullptr, 0), UPD_OK);
+  EXPECT_EQ(w[0], 1);
+  ASSERT_EQ(upd_optimizer_apply(optimizer), UPD_OK);
+  EXPECT_EQ(w[0], 0.5f);
+  EXPECT_EQ(upd_optimizer_apply(optimizer), UPD_INVALID_ARGUMENT);
+  upd_tensor state;
+  ASSERT_EQ(upd_optimizer_state(optimizer, 0, "mean", &state), UPD_OK);
+  EXPECT_EQ(state.device, UPD_EMULATOR);
+  EXPECT_EQ(static_cast<float *>(state.data)[2], 1);
+  ASSERT_EQ(upd_optimizer_set_step(optimizer, 0, 7), UPD_OK);
+  ASSERT_EQ(upd_optimizer_step(optimizer, &grad, 1), UPD_OK);
+  int64_t step;
+  ASSERT_EQ(upd_optimizer_get_step(optimizer, 0, &step), UPD_OK);
+  EXPECT_EQ(step, 8);
+}
+
+TEST_F(OnEmulator, RefusesTensorsThatAreElsewhere) {
+  ASSERT_EQ(create(), UPD_OK) << upd_last_error();
+  const upd_tensor grad = view(g, UPD_CPU);
+  EXPECT_EQ(upd_optimizer_step(optimizer, &grad, 1), UPD_UNSUPPORTED);
+  EXPECT_STREQ(upd_last_error(), "gradient of parameter `0` is on the CPU, but the optimizer works "
+                                 "on the emulator; copy it there");
+  upd_optimizer_release(optimizer);
+  float v[3];
+  const upd_tensor both[] = {view(w), view(v, UPD_CUDA)};
+  group.params = both;
+  group.param_count = 2;
+  EXPECT_EQ(create(), UPD_UNSUPPORTED);
+  EXPECT_STREQ(upd_last_error(), "parameter `1` is on cuda:0, but the optimizer works on the "
+                                 "emulator; copy it there");
+  EXPECT_EQ(optimizer, nullptr);
+}
+
+TEST_F(OnEmulator, HasNoGradientsOfRows) {
+  ASSERT_EQ(create(), UPD_OK) << upd_last_error();
+  const int64_t index = 0, one = 1;
+  upd_row_grad rows{};
+  rows.indices = &index;
+  rows.index_count = 1;
+  rows.values = view(g);
+  rows.values.shape = &one;
+  EXPECT_EQ(upd_optimizer_step_rows(optimizer, nullptr, 0, &rows, 1), UPD_UNSUPPORTED);
+  EXPECT_STREQ(upd_last_error(), "gradients of some rows are for parameters on the CPU, and these "
+                                 "are on the emulator; give gradients of whole parameters");
+  EXPECT_EQ(upd_optimizer_step_rows(optimizer, nullptr, 0, nullptr, 0), UPD_OK);
+  EXPECT_EQ(w[0], 1);
+}
+
+TEST_F(OnEmulator, RefusesStepCountsThatAreNone) {
+  ASSERT_EQ(create(), UPD_OK) << upd_last_error();
+  float count = 0.5;
+  upd_tensor number = view(&count);
+  number.rank = 0;
+  EXPECT_EQ(upd_optimizer_bind_step(optimizer, 1, &number), UPD_INVALID_ARGUMENT);
+  EXPECT_STREQ(upd_last_error(), "parameter 1 does not exist; the optimizer has 1");
+  EXPECT_EQ(upd_optimizer_bind_step(optimizer, 0, &number), UPD_INVALID_ARGUMENT);
+  EXPECT_STREQ(upd_last_error(),
+               "the step count of parameter `0` is 0.5; it is a whole number from "
+               "0 to 2^53");
+  number.dtype = UPD_BF16;
+  EXPECT_EQ(upd_optimizer_bind_step(optimizer, 0, &number), UPD_INVALID_ARGUMENT);
+  EXPECT_STREQ(upd_last_error(), "the step count of parameter `0` is neither f32 nor f64");
+  const upd_tensor grad = view(g);
+  ASSERT_EQ(upd_optimizer_step(optimizer, &grad, 1), UPD_OK);
+  int64_t step;
+  ASSERT_EQ(upd_optimizer_get_step(optimizer, 0, &step), UPD_OK);
+  EXPECT_EQ(step, 1);
+}
