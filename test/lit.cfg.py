@@ -36,6 +36,10 @@ config.substitutions.append(("%python", config.python_executable))
 config.substitutions.append(("%obj_root", config.updraft_obj_root))
 engine_ptx = os.path.join(config.updraft_obj_root, "runtime", "gpu", "EngineKernels.ptx")
 config.substitutions.append(("%engine_ptx", engine_ptx))
+gpu_suite = os.path.join(config.updraft_obj_root, "gpu-suite", "gpu-suite")
+config.substitutions.append(("%gpu_suite", gpu_suite))
+stand_in = os.path.join(config.updraft_obj_root, "unittests", "CUDA", "libstand_in_cuda.so")
+config.substitutions.append(("%stand_in_cuda", stand_in))
 
 llvm_config.add_tool_substitutions(
     [

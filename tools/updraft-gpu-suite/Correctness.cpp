@@ -1,0 +1,169 @@
+//===- Correctness.cpp - Steps on the device beside steps on the CPU --------------------------===//
+
+#include "Parts.h"
+#include "RuleCases.h"
+#include "Side.h"
+
+#include <atomic>
+#include <fmt/format.h>
+#include <thread>
+
+using namespace updraft::suite;
+using json = nlohmann::ordered_json;
+
+namespace {
+std::vector<TensorShape> shapesFor(const Options &options) {
+  std::vector<TensorShape> shapes = {{{0}},    {{1}},        {{31}, 1},    {{257}, 3},
+                                     {{5, 7}}, {{66, 9}, 1}, {{2, 3, 17}}, {{}}};
+  if (!options.quick)
+    for (const TensorShape &shape : {TensorShape{{8191}},
+                                     {{8193}, 1},
+                                     {{100003}, 2},
+                                     {{513, 1027}, 1},
+                                     {{3, 200, 130}},
+                                     {{64, 64, 3, 3}},
+                                     {{1 << 20}}})
+      shapes.push_back(shape);
+  return shapes;
+}
+
+/// Both sides, which do the same.
+struct Pair {
+  Pair(Device &device, const RuleRequest &request, const std::vector<TensorShape> &shapes,
+       size_t groups = 1)
+      : cpu(nullptr, request, shapes, groups), device(&device, request, shapes, groups) {}
+
+  template <typename Body> void both(Body body) {
+    body(cpu);
+    body(device);
+  }
+  void step(uint64_t seed, const std::string &when, const std::set<size_t> &absent = {}) {
+    both([&](Side &side) {
+      side.makeGradients(seed, absent);
+      side.step();
+    });
+    compare(cpu, device, when);
+  }
+
+  Side cpu, device;
+};
+
+json stepsAgree(Device &device, const RuleRequest &request,
+                const std::vector<TensorShape> &shapes) {
+  Pair pair(device, request, shapes);
+  pair.step(1, "step 1");
+  pair.step(2, "step 2, in which tensor 3 has no gradient", {3});
+  const bool hasLr = pair.cpu.hasHyper("lr");
+  const double lr = hasLr ? pair.cpu.defaultOf("lr") : 0;
+  pair.both([&](Side &side) {
+    if (hasLr)
+      side.setHyper(0, "lr", lr / 2);
+    side.setFoundInf(0);
+  });
+  pair.step(3, "step 3, with another lr");
+  pair.both([&](Side &side) { side.setFoundInf(1); });
+  pair.step(4, "step 4, which found_inf says to skip");
+  pair.both([&](Side &side) {
+    side.setFoundInf(0);
+    if (hasLr)
+      side.readHyper("lr", static_cast<float>(lr / 3));
+  });
+  pair.step(5, "step 5, with lr in memory");
+  return json::object();
+}
+
+/// Many small tensors, in two groups.
+json manyTensors(Device &device, const RuleRequest &request, int64_t count) {
+  std::vector<TensorShape> shapes;
+  for (int64_t i = 0; i < count; ++i)
+    shapes.push_back({{1 + i * 7 % 61}, i % 3});
+  Pair pair(device, request, shapes, 2);
+  pair.step(1, "step 1");
+  pair.both([](Side &side) { side.setHyper(1, "lr", 0.01); });
+  pair.step(2, "step 2, with another lr in group 1");
+  return {{"tensors", count}};
+}
+
+/// A step that was captured is launched with other gradients, lr and found_inf in the same memory.
+json graphReplays(Device &device, const RuleRequest &request,
+                  const std::vector<TensorShape> &shapes) {
+  Pair pair(device, request, shapes);
+  pair.device.bindStep(1);
+  pair.both([](Side &side) {
+    side.setFoundInf(0);
+    side.readHyper("lr", 0.01F);
+  });
+  pair.step(1, "the step before the capture");
+  std::unique_ptr<Graph> graph = device.capture([&] { pair.device.step(); });
+  const struct {
+    float lr, foundInf;
+  } replays[] = {{0.01F, 0}, {0.003F, 0}, {0.1F, 1}, {0.02F, 0}};
+  uint64_t number = 1;
+  for (const auto &[lr, foundInf] : replays) {
+    ++number;
+    pair.both([&, lr = lr, foundInf = foundInf](Side &side) {
+      side.setRead(lr);
+      side.setFoundInf(foundInf);
+      side.makeGradients(number);
+    });
+    pair.cpu.step();
+    graph->launch();
+    device.wait();
+    compare(pair.cpu, pair.device, fmt::format("replay {} of the graph", number - 1));
+  }
+  const auto steps = static_cast<double>(pair.cpu.steps()[1]);
+  if (pair.device.boundStep() != steps)
+    throw std::runtime_error(
+        fmt::format("the step count in memory is {}, not {}", pair.device.boundStep(), steps));
+  return json::object();
+}
+
+struct Test {
+  std::string name;
+  std::function<json()> body;
+};
+
+/// Each by whichever thread is free.
+void runAll(Device &device, const std::vector<Test> &tests, int jobs, Recorder &recorder) {
+  std::atomic<size_t> next = 0;
+  auto work = [&] {
+    for (size_t i = next++; i < tests.size(); i = next++)
+      recorder.run(tests[i].name, tests[i].body);
+  };
+  std::vector<std::thread> threads;
+  for (int i = 1; i < jobs; ++i)
+    threads.emplace_back([&] {
+      device.enterThread();
+      work();
+    });
+  work();
+  for (std::thread &thread : threads)
+    thread.join();
+}
+} // namespace
+
+void updraft::suite::runCorrectness(Device &device, const Options &options, Recorder &recorder) {
+  const std::vector<TensorShape> shapes = shapesFor(options);
+  std::vector<Test> tests;
+  for (const RuleCase &ruleCase : ruleCases(options))
+    tests.push_back({ruleCase.name, [&device, &shapes, ruleCase] {
+                       try {
+                         return stepsAgree(device, ruleCase.request, shapes);
+                       } catch (const Unsupported &reason) {
+                         if (ruleCase.isOptional)
+                           throw Skipped(reason.what());
+                         throw;
+                       }
+                     }});
+  runAll(device, tests, options.jobs, recorder);
+
+  const std::string file = fileOf(options, "adamw");
+  const RuleRequest adamW{file}, clipped{file, "clip_by_global_norm(max_norm = 1) |> AdamW"};
+  const int64_t count = options.quick ? 300 : 21'000;
+  for (const auto &[name, request] : {std::pair{"adamw", adamW}, {"clip |> adamw", clipped}}) {
+    recorder.run(fmt::format("{}, {} tensors", name, count),
+                 [&, &request = request] { return manyTensors(device, request, count); });
+    recorder.run(fmt::format("{}, replays of a graph", name),
+                 [&, &request = request] { return graphReplays(device, request, shapes); });
+  }
+}

@@ -1,0 +1,61 @@
+//===- EmulatorDevice.cpp - What stands for a GPU ---------------------------------------------===//
+// Memory of the process, in which the library runs kernels on the CPU: shows that the suite works
+// where there is no GPU. What it times means nothing.
+
+#include "Device.h"
+#include "Recorder.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+using namespace updraft::suite;
+
+namespace {
+class Emulator : public Device {
+public:
+  upd_device kind() const override { return UPD_EMULATOR; }
+  std::string target() const override { return "emulator"; }
+  std::string architecture() const override { return "nvptx:sm_90"; }
+  nlohmann::ordered_json description() const override {
+    return {{"kind", "emulator"}, {"name", "emulator"}};
+  }
+  size_t freeBytes() const override { return size_t(1) << 30; }
+  void *stream() const override { return nullptr; }
+  void enterThread() override {}
+
+  void *allocate(size_t bytes) override {
+    void *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+    if (!memory)
+      throw std::bad_alloc();
+    return memory;
+  }
+  void release(void *memory) noexcept override { std::free(memory); }
+  void write(void *memory, const void *from, size_t bytes) override {
+    std::memcpy(memory, from, bytes);
+  }
+  void read(void *to, const void *memory, size_t bytes) override { std::memcpy(to, memory, bytes); }
+  void wait() override {}
+
+  std::unique_ptr<Graph> capture(const std::function<void()> &) override {
+    throw Skipped("the emulator has no graphs");
+  }
+  double timeMs(const std::function<void()> &body) override {
+    const auto start = std::chrono::steady_clock::now();
+    body();
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+        .count();
+  }
+  void touch(const std::vector<TouchedStream> &streams, int64_t elements, int) override {
+    for (const TouchedStream &stream : streams)
+      if (stream.written)
+        for (int64_t i = 0; i < elements * stream.bytesPerElement; ++i)
+          static_cast<volatile char *>(stream.data)[i] =
+              static_cast<volatile char *>(stream.data)[i];
+  }
+  void launchNothing() override {}
+};
+} // namespace
+
+std::unique_ptr<Device> updraft::suite::openEmulator() { return std::make_unique<Emulator>(); }

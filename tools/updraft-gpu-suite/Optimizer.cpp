@@ -1,0 +1,44 @@
+//===- Optimizer.cpp - Rules and optimizers of the C API, owned -------------------------------===//
+
+#include "Optimizer.h"
+
+using namespace updraft::suite;
+
+void updraft::suite::check(upd_status status) {
+  if (status == UPD_UNSUPPORTED)
+    throw Unsupported(upd_last_error());
+  if (status != UPD_OK)
+    throw std::runtime_error(upd_last_error());
+}
+
+Rule updraft::suite::compile(const RuleRequest &request, const std::string &target,
+                             const char *cacheFolder) {
+  std::vector<upd_setting> settings;
+  for (const auto &[name, value] : request.settings)
+    settings.push_back({name.c_str(), value.c_str()});
+  std::vector<upd_storage> storage;
+  for (const auto &[name, dtype] : request.storage)
+    storage.push_back({name.c_str(), dtype});
+  upd_compile_options options{};
+  options.struct_size = sizeof(options);
+  options.rule = request.rule.empty() ? nullptr : request.rule.c_str();
+  options.settings = settings.data();
+  options.setting_count = settings.size();
+  options.storage = storage.data();
+  options.storage_count = storage.size();
+  options.cache_dir = cacheFolder;
+  options.target = target.empty() ? nullptr : target.c_str();
+  upd_rule *rule = nullptr;
+  check(upd_compile_file(request.file.c_str(), &options, &rule));
+  return {rule, upd_rule_release};
+}
+
+Optimizer updraft::suite::makeOptimizer(upd_rule *rule,
+                                        const std::vector<std::vector<upd_tensor>> &groups) {
+  std::vector<upd_group> described;
+  for (const std::vector<upd_tensor> &group : groups)
+    described.push_back({group.data(), nullptr, group.size(), nullptr, 0});
+  upd_optimizer *optimizer = nullptr;
+  check(upd_optimizer_create(rule, described.data(), described.size(), nullptr, &optimizer));
+  return {optimizer, upd_optimizer_release};
+}

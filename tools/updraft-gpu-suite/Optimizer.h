@@ -1,0 +1,41 @@
+//===- Optimizer.h - Rules and optimizers of the C API, owned -----------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_TOOLS_GPUSUITE_OPTIMIZER_H
+#define UPDRAFT_TOOLS_GPUSUITE_OPTIMIZER_H
+
+#include "updraft-c/optimizer.h"
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace updraft::suite {
+
+/// UPD_UNSUPPORTED, with the library's message.
+struct Unsupported : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Throws the library's message unless `status` is UPD_OK: a std::runtime_error, or Unsupported.
+void check(upd_status status);
+
+using Rule = std::unique_ptr<upd_rule, decltype(&upd_rule_release)>;
+using Optimizer = std::unique_ptr<upd_optimizer, decltype(&upd_optimizer_release)>;
+
+struct RuleRequest {
+  std::string file;
+  std::string rule = {}; // of the file, or a chain; empty: the only one
+  std::vector<std::pair<std::string, std::string>> settings = {};
+  std::vector<std::pair<std::string, upd_dtype>> storage = {};
+};
+
+/// `cacheFolder`: as upd_compile_options has it.
+Rule compile(const RuleRequest &request, const std::string &target,
+             const char *cacheFolder = nullptr);
+Optimizer makeOptimizer(upd_rule *rule, const std::vector<std::vector<upd_tensor>> &groups);
+
+} // namespace updraft::suite
+
+#endif // UPDRAFT_TOOLS_GPUSUITE_OPTIMIZER_H

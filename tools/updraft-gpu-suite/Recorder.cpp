@@ -1,0 +1,76 @@
+//===- Recorder.cpp - Results as they come ----------------------------------------------------===//
+
+#include "Recorder.h"
+
+#include <chrono>
+#include <fmt/format.h>
+
+using namespace updraft::suite;
+using json = nlohmann::ordered_json;
+
+Recorder::Recorder(std::string part, const std::string &path, bool hasFigures)
+    : part(std::move(part)), file(path, std::ios::app), hasFigures(hasFigures) {
+  if (!file)
+    throw std::runtime_error(fmt::format("cannot write `{}`", path));
+}
+
+void Recorder::write(const json &line, const std::string &text) {
+  std::scoped_lock lock(mutex);
+  file << line.dump() << std::endl;
+  fmt::print("{}\n", text);
+  std::fflush(stdout);
+}
+
+/// What one wants to see at once of a measurement.
+static std::string summaryOf(const json &values) {
+  std::string text;
+  for (const auto &[name, value] : values.items())
+    if (name.find("min_") != std::string::npos || name.find("max_") != std::string::npos)
+      continue;
+    else if (value.is_number_float())
+      text += fmt::format("  {} {:.4g}", name, value.get<double>());
+    else if (value.is_number())
+      text += fmt::format("  {} {}", name, value.get<int64_t>());
+  return text;
+}
+
+void Recorder::run(const std::string &name, const std::function<json()> &body) {
+  const auto start = std::chrono::steady_clock::now();
+  json line{{"part", part}, {"name", name}};
+  std::string status = "passed", text;
+  try {
+    json values = body();
+    text = summaryOf(values);
+    line.update(values);
+  } catch (const Skipped &reason) {
+    status = "skipped";
+    text = fmt::format(": {}", reason.what());
+    line["reason"] = reason.what();
+  } catch (const std::exception &error) {
+    status = "failed";
+    text = fmt::format(": {}", error.what());
+    line["reason"] = error.what();
+  }
+  line["status"] = status;
+  line["seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  write(line, fmt::format("{:<8} {} {}{}", status, part, name, text));
+}
+
+void Recorder::figure(const std::string &name, double value, const char *bound, double aim,
+                      bool reached) {
+  if (!hasFigures)
+    return;
+  std::string words = bound;
+  words.replace(words.find('_'), 1, " ");
+  write({{"figure", name}, {"value", value}, {bound, aim}, {"reached", reached}},
+        fmt::format("figure   {}: {:.3g}, {} {:g}: {}", name, value, words, aim,
+                    reached ? "reached" : "missed"));
+}
+
+void Recorder::figureAtLeast(const std::string &name, double value, double aim) {
+  figure(name, value, "at_least", aim, value >= aim);
+}
+
+void Recorder::figureAtMost(const std::string &name, double value, double aim) {
+  figure(name, value, "at_most", aim, value <= aim);
+}

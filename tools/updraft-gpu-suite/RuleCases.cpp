@@ -1,0 +1,118 @@
+//===- RuleCases.cpp - Which rules are compared -----------------------------------------------===//
+
+#include "RuleCases.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <sstream>
+
+using namespace updraft::suite;
+
+namespace {
+/// What a rule is compiled with beside its defaults; settings are separated by spaces.
+struct Variant {
+  const char *file;
+  const char *settings;
+  const char *chain = "";
+};
+
+constexpr Variant variants[] = {
+    {"sgd", "momentum=0.9"},
+    {"sgd", "momentum=0.9 nesterov=true weight_decay=0.05 maximize=true"},
+    {"adam", "amsgrad=true weight_decay=0.05"},
+    {"adamw", "amsgrad=true maximize=true"},
+    {"rmsprop", "centered=true momentum=0.9 weight_decay=0.05"},
+    {"adagrad", "lr_decay=0.1 initial_accumulator_value=0.1"},
+    {"qhm", "weight_decay_type=direct weight_decay=0.05"},
+    {"radam", "beta2=0.5 weight_decay=0.05 decoupled_weight_decay=true"},
+    {"adabelief", "amsgrad=true"},
+    {"yogi", "bias_correction=true"},
+    {"signum", "momentum=0.9"},
+    {"adan", "no_prox=true weight_decay=0.05"},
+    {"ademamix", "alpha_warmup=4 beta3_warmup=3"},
+    {"mars", "clipped=true"},
+    {"asgd", "t0=2"},
+    {"schedule_free_sgd", "warmup_steps=3"},
+    {"schedule_free_adamw", "warmup_steps=3"},
+    {"adamw", "", "clip_by_global_norm(max_norm = 1) |> AdamW"},
+    {"sgd", "momentum=0.9", "add_noise |> SGD"},
+    {"adamw", "", "accumulate(every = 2) |> AdamW"},
+    {"adamw", "", "centralize |> AdamW |> cautious"},
+    {"adamw", "", "AdamW |> ema_of_weights"},
+};
+
+struct Storage {
+  const char *name;
+  upd_dtype param, grad, state;
+  bool isQuick;
+};
+
+constexpr Storage storages[] = {
+    {"f32", UPD_F32, UPD_F32, UPD_F32, true},
+    {"bf16", UPD_BF16, UPD_BF16, UPD_BF16, false},
+    {"bf16+f32", UPD_BF16, UPD_BF16, UPD_F32, true},
+    {"f32+bf16", UPD_F32, UPD_BF16, UPD_BF16, false},
+    {"f16", UPD_F16, UPD_F16, UPD_F32, false},
+    {"f64", UPD_F64, UPD_F64, UPD_F64, false},
+    {"bf16_stochastic", UPD_BF16_STOCHASTIC, UPD_BF16, UPD_BF16_STOCHASTIC, false},
+    {"bf16_corrected", UPD_BF16_CORRECTED, UPD_BF16, UPD_F32, false},
+};
+
+bool isAsked(const Options &options, const std::string &rule) {
+  return options.only.empty() ||
+         std::find(options.only.begin(), options.only.end(), rule) != options.only.end();
+}
+} // namespace
+
+std::string updraft::suite::fileOf(const Options &options, const std::string &rule) {
+  return options.rulesFolder + "/" + rule + ".upd";
+}
+
+static std::vector<std::pair<std::string, std::string>> settingsOf(const Variant &variant) {
+  std::vector<std::pair<std::string, std::string>> settings;
+  std::istringstream words(variant.settings);
+  for (std::string word; words >> word;)
+    settings.emplace_back(word.substr(0, word.find('=')), word.substr(word.find('=') + 1));
+  return settings;
+}
+
+static void addCases(const Options &options, const Variant &variant, std::vector<RuleCase> &cases) {
+  if (!isAsked(options, variant.file))
+    return;
+  for (const Storage &storage : storages) {
+    if (options.quick && !storage.isQuick)
+      continue;
+    std::string name = *variant.chain ? variant.chain : variant.file;
+    for (const char *part : {variant.settings, storage.name})
+      if (*part)
+        name += fmt::format(" {}", part);
+    cases.push_back(
+        {name,
+         {fileOf(options, variant.file),
+          variant.chain,
+          settingsOf(variant),
+          {{"param", storage.param}, {"grad", storage.grad}, {"state", storage.state}}}});
+  }
+}
+
+std::vector<RuleCase> updraft::suite::ruleCases(const Options &options) {
+  std::vector<std::string> files;
+  for (const auto &entry : std::filesystem::directory_iterator(options.rulesFolder))
+    if (entry.path().extension() == ".upd")
+      files.push_back(entry.path().stem());
+  std::sort(files.begin(), files.end());
+  std::vector<RuleCase> cases;
+  for (const std::string &file : files)
+    addCases(options, {file.c_str(), ""}, cases);
+  for (const Variant &variant : variants)
+    addCases(options, variant, cases);
+  if (isAsked(options, "adamw"))
+    cases.push_back({"adamw q8",
+                     {fileOf(options, "adamw"),
+                      "",
+                      {},
+                      {{"exp_avg", UPD_Q8_LINEAR}, {"exp_avg_sq", UPD_Q8_COMPANDED}}},
+                     /*isOptional=*/true});
+  return cases;
+}

@@ -1,0 +1,26 @@
+//===- RuleCases.h - Which rules are compared ---------------------------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_TOOLS_GPUSUITE_RULECASES_H
+#define UPDRAFT_TOOLS_GPUSUITE_RULECASES_H
+
+#include "Optimizer.h"
+#include "Parts.h"
+
+namespace updraft::suite {
+
+struct RuleCase {
+  std::string name; // "sgd momentum=0.9 bf16"
+  RuleRequest request;
+  bool isOptional = false; // the library may say that it is unsupported on the device
+};
+
+/// Every rule of the folder with its defaults and with other flags, and chains of transforms, each
+/// with several storage types.
+std::vector<RuleCase> ruleCases(const Options &options);
+
+/// The path of a shipped rule.
+std::string fileOf(const Options &options, const std::string &rule);
+
+} // namespace updraft::suite
+
+#endif // UPDRAFT_TOOLS_GPUSUITE_RULECASES_H

@@ -1,0 +1,76 @@
+//===- TouchKernels.cpp - What moving the bytes costs -----------------------------------------===//
+// In-place kernels over the streams of a step, compiled to PTX: the written ones are combined with
+// those that are only read under a mask that is zero, so that neither loads nor stores can be left
+// out and no value changes. Streams are whole units of 16 bytes.
+
+#include "TouchKernels.h"
+
+using updraft::suite::TouchArguments;
+
+#define KERNEL extern "C" __attribute__((nvptx_kernel)) void
+#define GLOBAL __attribute__((address_space(1)))
+
+using Unit = unsigned __attribute__((vector_size(16)));
+
+static inline long firstOfThread() {
+  return static_cast<long>(__nvvm_read_ptx_sreg_ctaid_x()) * __nvvm_read_ptx_sreg_ntid_x() +
+         __nvvm_read_ptx_sreg_tid_x();
+}
+static inline long threads() {
+  return static_cast<long>(__nvvm_read_ptx_sreg_nctaid_x()) * __nvvm_read_ptx_sreg_ntid_x();
+}
+
+/// Streams that all have as many units: one that is read, so many that are written.
+template <int written, int unrolled> static inline void touch(const TouchArguments &arguments) {
+  const GLOBAL Unit *read = (const GLOBAL Unit *)arguments.data[0];
+  const unsigned zero = arguments.zero;
+  const long stride = threads();
+  long i = firstOfThread();
+  for (; i + (unrolled - 1) * stride < arguments.units; i += unrolled * stride) {
+    Unit in[unrolled], values[written][unrolled];
+#pragma unroll
+    for (int u = 0; u < unrolled; ++u) {
+      in[u] = read[i + u * stride] & zero;
+#pragma unroll
+      for (int w = 0; w < written; ++w)
+        values[w][u] = ((GLOBAL Unit *)arguments.data[1 + w])[i + u * stride];
+    }
+#pragma unroll
+    for (int u = 0; u < unrolled; ++u)
+#pragma unroll
+      for (int w = 0; w < written; ++w)
+        ((GLOBAL Unit *)arguments.data[1 + w])[i + u * stride] = values[w][u] ^ in[u];
+  }
+  for (; i < arguments.units; i += stride) {
+    const Unit in = read[i] & zero;
+#pragma unroll
+    for (int w = 0; w < written; ++w)
+      ((GLOBAL Unit *)arguments.data[1 + w])[i] ^= in;
+  }
+}
+
+/// One stream that is read and one that is written of two bytes an element, two of four.
+static inline void touchMixed(const TouchArguments &arguments) {
+  const GLOBAL Unit *read = (const GLOBAL Unit *)arguments.data[0];
+  GLOBAL Unit *half = (GLOBAL Unit *)arguments.data[1];
+  GLOBAL Unit *a = (GLOBAL Unit *)arguments.data[2], *b = (GLOBAL Unit *)arguments.data[3];
+  const long stride = threads();
+  for (long i = firstOfThread(); i < arguments.units; i += stride) {
+    const Unit in = read[i] & arguments.zero, h = half[i];
+    const Unit a0 = a[2 * i], a1 = a[2 * i + 1], b0 = b[2 * i], b1 = b[2 * i + 1];
+    half[i] = h ^ in;
+    a[2 * i] = a0 ^ in;
+    a[2 * i + 1] = a1 ^ in;
+    b[2 * i] = b0 ^ in;
+    b[2 * i + 1] = b1 ^ in;
+  }
+}
+
+KERNEL updraft_touch_1(TouchArguments arguments) { touch<1, 1>(arguments); }
+KERNEL updraft_touch_2(TouchArguments arguments) { touch<2, 1>(arguments); }
+KERNEL updraft_touch_3(TouchArguments arguments) { touch<3, 1>(arguments); }
+KERNEL updraft_touch_1_unrolled(TouchArguments arguments) { touch<1, 4>(arguments); }
+KERNEL updraft_touch_2_unrolled(TouchArguments arguments) { touch<2, 2>(arguments); }
+KERNEL updraft_touch_3_unrolled(TouchArguments arguments) { touch<3, 2>(arguments); }
+KERNEL updraft_touch_mixed(TouchArguments arguments) { touchMixed(arguments); }
+KERNEL updraft_touch_nothing(TouchArguments) {}

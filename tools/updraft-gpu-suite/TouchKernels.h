@@ -1,0 +1,27 @@
+//===- TouchKernels.h - The arguments of the limit's kernels ------------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_TOOLS_GPUSUITE_TOUCHKERNELS_H
+#define UPDRAFT_TOOLS_GPUSUITE_TOUCHKERNELS_H
+
+#ifndef __NVPTX__
+#include <string_view>
+#endif
+
+namespace updraft::suite {
+
+/// `data[0]` is read, the others are written in place. `units` of 16 bytes each; of touch_mixed,
+/// data[2] and data[3] have twice as many.
+struct TouchArguments {
+  void *data[4];
+  long units;
+  unsigned zero;
+};
+
+#ifndef __NVPTX__
+/// PTX of TouchKernels.cpp.
+std::string_view touchPTX();
+#endif
+
+} // namespace updraft::suite
+
+#endif // UPDRAFT_TOOLS_GPUSUITE_TOUCHKERNELS_H

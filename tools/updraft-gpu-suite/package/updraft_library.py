@@ -1,0 +1,200 @@
+"""Updraft's C API on tensors of torch, by ctypes: what peers.py needs of it, and nothing else.
+
+Tensors of the CPU are the emulator's, for tests where there is no GPU.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import POINTER, byref, c_char_p, c_double, c_int32, c_int64, c_size_t, c_void_p
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import torch
+
+# include/updraft-c/types.h
+F32, BF16 = 0, 2
+CUDA, EMULATOR = 2, 12
+
+
+class Setting(ctypes.Structure):
+    """Stands for upd_setting."""
+
+    _fields_ = [("name", c_char_p), ("value", c_char_p)]
+
+
+class Storage(ctypes.Structure):
+    """Stands for upd_storage."""
+
+    _fields_ = [("name", c_char_p), ("dtype", ctypes.c_int)]
+
+
+class CompileOptions(ctypes.Structure):
+    """Stands for upd_compile_options."""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("rule", c_char_p),
+        ("settings", POINTER(Setting)),
+        ("setting_count", c_size_t),
+        ("storage", POINTER(Storage)),
+        ("storage_count", c_size_t),
+        ("numerics", c_char_p),
+        ("cache_dir", c_char_p),
+        ("origins", c_void_p),
+        ("tensors", ctypes.c_int),
+        ("target", c_char_p),
+    ]
+
+
+class Tensor(ctypes.Structure):
+    """Stands for upd_tensor."""
+
+    _fields_ = [
+        ("data", c_void_p),
+        ("shape", POINTER(c_int64)),
+        ("strides", POINTER(c_int64)),
+        ("rank", c_int32),
+        ("dtype", ctypes.c_int),
+        ("device", ctypes.c_int),
+        ("device_index", c_int32),
+        ("read_only", c_int32),
+    ]
+
+
+class Group(ctypes.Structure):
+    """Stands for upd_group."""
+
+    _fields_ = [
+        ("params", POINTER(Tensor)),
+        ("names", c_void_p),
+        ("param_count", c_size_t),
+        ("hypers", c_void_p),
+        ("hyper_count", c_size_t),
+    ]
+
+
+class UpdraftError(Exception):
+    """What the library says of a call that failed."""
+
+
+class Library:
+    """The functions of libupdraft.so."""
+
+    def __init__(self, path: str, rules: str) -> None:
+        """Loads the library; the folder has its rules."""
+        self.functions = ctypes.CDLL(path)
+        self.functions.upd_last_error.restype = c_char_p
+        self.functions.upd_version.restype = c_char_p
+        self.rules = rules
+
+    @property
+    def version(self) -> str:
+        """With that of LLVM."""
+        return self.functions.upd_version().decode()
+
+    def check(self, status: int) -> None:
+        """Raises the library's message unless the status is UPD_OK."""
+        if status != 0:
+            raise UpdraftError(self.functions.upd_last_error().decode())
+
+
+def _described(tensors: Sequence[torch.Tensor], keep: list[object]) -> ctypes.Array[Tensor]:
+    import torch
+
+    array = (Tensor * len(tensors))()
+    for place, tensor in zip(array, tensors, strict=True):
+        shape = (c_int64 * tensor.dim())(*tensor.shape)
+        keep.append(shape)
+        place.data = tensor.data_ptr()
+        place.shape = ctypes.cast(shape, POINTER(c_int64))
+        place.rank = tensor.dim()
+        place.dtype = {torch.float32: F32, torch.bfloat16: BF16}[tensor.dtype]
+        place.device = CUDA if tensor.is_cuda else EMULATOR
+        place.device_index = tensor.device.index or 0
+    return array
+
+
+class Optimizer:
+    """Steps the parameters in place, and keeps them and their gradients alive."""
+
+    def __init__(
+        self,
+        library: Library,
+        rule: str,
+        params: Sequence[torch.Tensor],
+        grads: Sequence[torch.Tensor],
+        **settings: float,
+    ) -> None:
+        """Compiles the rule for the tensors' types; the settings are its flags and defaults."""
+        import torch
+
+        self.library = library
+        self.keep: list[object] = [*params, *grads]
+        stored = BF16 if params[0].dtype == torch.bfloat16 else F32
+        storage = (Storage * 3)(*((name, stored) for name in (b"param", b"grad", b"state")))
+        pairs = [(name.encode(), str(value).encode()) for name, value in settings.items()]
+        options = CompileOptions(
+            struct_size=ctypes.sizeof(CompileOptions),
+            settings=(Setting * len(pairs))(*pairs),
+            setting_count=len(pairs),
+            storage=storage,
+            storage_count=len(storage),
+            target=f"cuda:{params[0].device.index}".encode() if params[0].is_cuda else b"emulator",
+        )
+        functions = library.functions
+        rule_handle = c_void_p()
+        path = f"{library.rules}/{rule}.upd".encode()
+        library.check(functions.upd_compile_file(path, byref(options), byref(rule_handle)))
+        self.params = _described(params, self.keep)
+        self.grads = _described(grads, self.keep)
+        group = Group(params=self.params, param_count=len(params))
+        self.handle = c_void_p()
+        library.check(
+            functions.upd_optimizer_create(
+                rule_handle, byref(group), c_size_t(1), None, byref(self.handle)
+            )
+        )
+        functions.upd_rule_release(rule_handle)
+        self.count = c_size_t(len(params))
+        self.run = functions.upd_optimizer_step
+        if params[0].is_cuda:
+            self.use_stream(torch.cuda.current_stream())
+
+    def __del__(self) -> None:
+        """Gives the states' memory back."""
+        if getattr(self, "handle", None):
+            self.library.functions.upd_optimizer_release(self.handle)
+
+    def use_stream(self, stream: torch.cuda.Stream) -> None:
+        """Has steps run there."""
+        self.library.check(
+            self.library.functions.upd_optimizer_set_stream(
+                self.handle, c_void_p(stream.cuda_stream)
+            )
+        )
+
+    def read_lr(self, lr: torch.Tensor) -> None:
+        """Has steps read lr from a number on the device."""
+        self.keep.append(lr)
+        tensor = _described([lr], self.keep)
+        self.library.check(
+            self.library.functions.upd_optimizer_read_hyper(
+                self.handle, c_size_t(0), b"lr", byref(tensor[0])
+            )
+        )
+
+    def set(self, name: str, value: float) -> None:
+        """Sets a hyperparameter."""
+        self.library.check(
+            self.library.functions.upd_optimizer_set_hyper(
+                self.handle, c_size_t(0), name.encode(), c_double(value)
+            )
+        )
+
+    def step(self) -> None:
+        """Takes one step."""
+        if self.run(self.handle, self.grads, self.count) != 0:
+            raise UpdraftError(self.library.functions.upd_last_error().decode())

@@ -1,0 +1,233 @@
+//===- updraft-gpu-suite.cpp - Is a GPU's step right, and how fast is it ----------------------===//
+
+#include "Child.h"
+#include "Parts.h"
+#include "Summary.h"
+#include "updraft-c/compiler.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+using namespace updraft::suite;
+namespace fs = std::filesystem;
+
+namespace {
+constexpr const char *footer = R"(
+Parts: correctness (every rule beside the CPU, bit by bit; captured graphs), benchmarks (steps beside
+the limit of their bytes), compilation, peers (torch, Triton: needs a Python with torch), sanitizer
+(compute-sanitizer over a part of correctness). Each is a process of its own, and the file is written
+after each, so that what a crash or a time limit leaves can be read.
+
+Examples:
+  gpu-suite                             everything; writes gpu-suite.json
+  gpu-suite --parts=correctness --quick
+  gpu-suite --parts=peers --python=/opt/torch/bin/python3 --output=peers.json
+  gpu-suite --device=emulator --quick --only=adamw,lamb    where there is no GPU
+
+Exit codes: 0 nothing failed (what cannot be done here is skipped, with the reason), 1 something did,
+100 and above an error in the command line.)";
+
+struct CommandLine {
+  Options suite;
+  std::string device = "cuda", output = "gpu-suite.json", python = "python3";
+  std::vector<std::string> parts{"correctness", "benchmarks", "compilation", "peers", "sanitizer"};
+  int seconds = 900;
+  std::string part, lines; // what a child is called with
+};
+
+std::unique_ptr<Device> openDevice(const std::string &name) {
+  if (name == "emulator")
+    return openEmulator();
+  return openCuda(name == "cuda" ? 0 : std::stoi(name.substr(name.find(':') + 1)));
+}
+
+int runPart(const CommandLine &line) {
+  const std::unique_ptr<Device> device = openDevice(line.device);
+  const bool hasFigures = device->kind() == UPD_CUDA && !line.suite.quick;
+  Recorder recorder(line.part, line.lines, hasFigures);
+  if (line.part == "correctness")
+    runCorrectness(*device, line.suite, recorder);
+  else if (line.part == "benchmarks")
+    runBenchmarks(*device, line.suite, recorder);
+  else
+    runCompilation(*device, line.suite, recorder);
+  return 0;
+}
+
+/// Runs the parts, each as a process.
+class Suite {
+public:
+  explicit Suite(CommandLine line) : line(std::move(line)) {
+    self = fs::read_symlink("/proc/self/exe");
+    root = self.parent_path().parent_path();
+    char name[] = "/tmp/updraft-gpu-suite-XXXXXX";
+    if (!mkdtemp(name))
+      throw std::runtime_error("cannot make a folder in /tmp");
+    folder = name;
+  }
+  ~Suite() {
+    std::error_code ignored;
+    fs::remove_all(folder, ignored);
+  }
+
+  int run() {
+    fmt::print("{}\n", upd_version());
+    std::fflush(stdout);
+    try {
+      summary.setDevice(openDevice(line.device)->description());
+    } catch (const Skipped &reason) {
+      noDevice = reason.what();
+    }
+    for (const std::string &part : line.parts) {
+      runOne(part);
+      summary.write(line.output);
+    }
+    fmt::print("{}; {}\n", summary.text(), line.output);
+    return summary.count("failed") == 0 ? 0 : 1;
+  }
+
+private:
+  void skip(const std::string &part, const std::string &reason) {
+    summary.addResult(part, "whole part", "skipped", reason);
+  }
+
+  void runOne(const std::string &part) {
+    // What is compiled for the suite is neither taken from the user's cache nor left in it, and
+    // what a part measures is not there yet.
+    const char *cache = part == "compilation" ? "fresh-cache" : "cache";
+    setenv("UPDRAFT_CACHE_DIR", (folder / cache).c_str(), 1);
+    if (!noDevice.empty())
+      return skip(part, noDevice);
+    if (line.device == "emulator" && (part == "peers" || part == "sanitizer"))
+      return skip(part, "needs a GPU, and this is the emulator");
+    if (part == "peers")
+      return runPeers();
+    if (part == "sanitizer")
+      return runSanitizer();
+    const std::string lines = folder / part;
+    summary.addPart(part, lines, runChild(commandOf(part, lines, line.suite), line.seconds));
+  }
+
+  std::vector<std::string> commandOf(const std::string &part, const std::string &lines,
+                                     const Options &options) const {
+    std::vector<std::string> command{self,
+                                     "--part=" + part,
+                                     "--lines=" + lines,
+                                     "--device=" + line.device,
+                                     "--rules=" + options.rulesFolder,
+                                     fmt::format("--jobs={}", options.jobs)};
+    if (options.quick)
+      command.emplace_back("--quick");
+    for (const std::string &rule : options.only)
+      command.push_back("--only=" + rule);
+    return command;
+  }
+
+  void runPeers() {
+    const std::string python = findProgram(line.python);
+    if (python.empty())
+      return skip("peers", fmt::format("there is no `{}`; --python names one", line.python));
+    const std::string lines = folder / "peers";
+    std::vector<std::string> command{python,
+                                     root / "peers.py",
+                                     "--library=" + (root / "lib" / "libupdraft.so").string(),
+                                     "--rules=" + line.suite.rulesFolder,
+                                     "--lines=" + lines,
+                                     "--device=" + line.device};
+    if (line.suite.quick)
+      command.emplace_back("--quick");
+    summary.addPart("peers", lines, runChild(command, line.seconds));
+  }
+
+  void runSanitizer() {
+    const std::string program = findProgram("compute-sanitizer", {"/usr/local/cuda/bin"});
+    if (program.empty())
+      return skip("sanitizer", "there is no `compute-sanitizer`, which is in the CUDA toolkit");
+    for (const char *tool : {"memcheck", "racecheck", "initcheck", "synccheck"})
+      sanitize(program, tool);
+  }
+
+  /// A rule of one pass, one with reductions over tensors, and one over rows and columns.
+  void sanitize(const std::string &program, const std::string &tool) {
+    Options few = line.suite;
+    few.quick = true;
+    few.jobs = 1;
+    few.only = {"adamw", "lamb", "adafactor"};
+    const std::string log = folder / "sanitizer.log";
+    std::vector<std::string> command{program, "--tool",           tool, "--report-api-errors",
+                                     "no",    "--error-exitcode", "86"};
+    const std::vector<std::string> ours =
+        commandOf("correctness", folder / ("sanitizer-" + tool), few);
+    command.insert(command.end(), ours.begin(), ours.end());
+    const std::string ending = runChild(command, line.seconds, log);
+    std::ifstream file(log);
+    std::string text(std::istreambuf_iterator<char>(file), {});
+    if (text.find("Device not supported") != std::string::npos)
+      return summary.addResult("sanitizer", tool, "skipped",
+                               "compute-sanitizer does not support this device");
+    if (ending.empty() && text.find("SUMMARY") != std::string::npos)
+      return summary.addResult("sanitizer", tool, "passed", "");
+    if (ending.empty())
+      return summary.addResult("sanitizer", tool, "skipped",
+                               "compute-sanitizer ended without a summary of errors");
+    const size_t shown = 3000;
+    summary.addResult("sanitizer", tool, "failed",
+                      fmt::format("{}; the end of its log: {}", ending,
+                                  text.size() > shown ? text.substr(text.size() - shown) : text));
+  }
+
+  CommandLine line;
+  Summary summary;
+  fs::path self, root, folder;
+  std::string noDevice;
+};
+} // namespace
+
+int main(int argc, char **argv) {
+  CLI::App app("Steps of Updraft's rules on a GPU: whether they are right, and how fast they are.");
+  app.footer(footer);
+  app.set_version_flag("--version", upd_version());
+  CommandLine line;
+  const auto parts = line.parts;
+  line.suite.rulesFolder = fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "rules";
+  line.suite.jobs =
+      static_cast<int>(std::min(8U, std::max(1U, std::thread::hardware_concurrency())));
+  app.add_option("--device", line.device,
+                 "cuda, cuda:1, …, or emulator, which only shows that "
+                 "the suite works")
+      ->check(CLI::Validator(
+          [](const std::string &name) {
+            const bool isNumbered = name.starts_with("cuda:") && name.size() > 5 &&
+                                    name.size() < 9 &&
+                                    name.find_first_not_of("0123456789", 5) == std::string::npos;
+            return name == "cuda" || name == "emulator" || isNumbered
+                       ? std::string()
+                       : fmt::format("no device `{}`; there are cuda, cuda:N and emulator", name);
+          },
+          "NAME"))
+      ->capture_default_str();
+  app.add_option("--parts", line.parts, "Which parts, separated by commas")
+      ->delimiter(',')
+      ->check(CLI::IsMember(parts));
+  app.add_option("--output", line.output, "The JSON of all results")->capture_default_str();
+  app.add_flag("--quick", line.suite.quick, "Small sizes and few storage types");
+  app.add_option("--only", line.suite.only, "These rules, in correctness and compilation")
+      ->delimiter(',');
+  app.add_option("--jobs", line.suite.jobs, "Threads that compile")->capture_default_str();
+  app.add_option("--seconds", line.seconds, "After which a part is ended")->capture_default_str();
+  app.add_option("--python", line.python, "With torch, for peers")->capture_default_str();
+  app.add_option("--rules", line.suite.rulesFolder, "Folder of the shipped rules");
+  app.add_option("--part", line.part, "")->group("");
+  app.add_option("--lines", line.lines, "")->group("");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return line.part.empty() ? Suite(line).run() : runPart(line);
+  } catch (const std::exception &error) {
+    fmt::print(stderr, "error: {}\n", error.what());
+    return 1;
+  }
+}
