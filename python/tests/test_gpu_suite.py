@@ -1,10 +1,12 @@
 """The GPU suite's peers, as far as they need no GPU: tensors of the CPU are the emulator's."""
 
 import importlib
+import io
 import json
 import pathlib
 import subprocess
 import sys
+import time
 
 import pytest
 import torch
@@ -61,6 +63,51 @@ def test_the_library_says_what_is_wrong(suite):
     module = suite("updraft_library")
     with pytest.raises(module.UpdraftError, match=r"no_such_rule\.upd"):
         module.Optimizer(library(suite), "no_such_rule", [torch.ones(3)], [torch.ones(3)])
+
+
+class HostEvent:
+    """Stands for an event of CUDA where everything is done when a call returns."""
+
+    def __init__(self, enable_timing):
+        self.time = 0.0
+
+    def record(self):
+        self.time = time.perf_counter()
+
+    def synchronize(self):
+        pass
+
+    def elapsed_time(self, end):
+        return (end.time - self.time) * 1e3
+
+
+def test_peers_take_turns(suite, monkeypatch, capsys):
+    peers = suite("peers")
+    monkeypatch.setattr(torch.cuda, "Event", HostEvent)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: None)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (1 << 30, 1 << 30))
+    file = io.StringIO()
+    peers.compare_and_measure(library(suite), CPU, True, peers.Recorder(file, has_figures=True))
+    lines = [json.loads(line) for line in file.getvalue().splitlines()]
+    results = {line["name"]: line for line in lines if "name" in line}
+    assert {line["status"] for line in results.values()} == {"passed"}, capsys.readouterr().out
+    times = results["adamw f32, 4096 elements"]["times"]
+    assert {"updraft", "torch fused", "torch foreach"} <= set(times)
+    assert set(times["updraft"]) == {"median_ms", "min_ms", "max_ms", "host_us"}
+    # Triton has nothing to run on, and the others take part without it.
+    assert "triton" in results["adamw f32, 4096 elements"]["missing"]
+    figures = [line for line in lines if "figure" in line]
+    assert len(figures) == 6
+    assert all(figure["reached"] == (figure["value"] >= 1) for figure in figures)
+
+
+def test_failures_are_results(suite):
+    file = io.StringIO()
+    recorder = suite("peers").Recorder(file, has_figures=True)
+    assert recorder.run("breaks", lambda: {}["nothing"]) == {}
+    line = json.loads(file.getvalue())
+    assert (line["status"], line["reason"]) == ("failed", "KeyError: 'nothing'")
 
 
 def test_resnet50_has_its_parameters(suite):

@@ -194,7 +194,7 @@ def contestants_of(
     attempt("torch foreach", lambda: torch_step(work, params, foreach=True))
     if work.compiled:
         eager = torch_step(work, params, foreach=True)
-        attempt("torch.compile", lambda: torch.compile(eager))
+        attempt("torch.compile", lambda: torch.compile(lambda: eager()))
     if work.triton and work.optimizer == "AdamW":
 
         def triton_step() -> Step:
@@ -359,8 +359,16 @@ def run(arguments: argparse.Namespace, recorder: Recorder) -> None:
     recorder.write({"versions": versions})
     device = torch.device("cuda", int(arguments.device.partition(":")[2] or 0))
     torch.cuda.set_device(device)
-    quick = arguments.quick
     recorder.run("replays of a graph of torch", lambda: captured(library, device))
+    compare_and_measure(library, device, arguments.quick, recorder)
+
+
+def compare_and_measure(
+    library: Library, device: torch.device, quick: bool, recorder: Recorder
+) -> None:
+    """Runs all works."""
+    import torch
+
     for work in works(True):
         recorder.run(f"agrees with torch, {work.name}", lambda: agrees(work, library, device))  # noqa: B023
     for work in works(quick):
