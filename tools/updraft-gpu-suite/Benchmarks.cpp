@@ -168,22 +168,16 @@ private:
     recorder.run(fmt::format("{}, {}", rule, name), [&] {
       Stepper stepper(device, request, shapes);
       Stepper whole(device, request, {{{stepper.elements()}}});
-      std::unique_ptr<Graph> graph;
-      try {
-        graph = device.capture([&] { stepper.step(); });
-      } catch (const Skipped &) {
-      }
-      std::vector<Body> contestants{[&] { stepper.step(); }, [&] { whole.step(); }};
-      if (graph)
-        contestants.push_back([&] { graph->launch(); });
+      const std::unique_ptr<Graph> graph = device.capture([&] { stepper.step(); });
+      std::vector<Body> contestants{[&] { stepper.step(); }, [&] { whole.step(); },
+                                    [&] { graph->launch(); }};
       const size_t first = contestants.size();
       addLimits(device, whole, contestants);
       const std::vector<Times> times = race(device, contestants, options.quick);
       json values{{"tensors", shapes.size()}, {"elements", stepper.elements()}};
       put(values, "", times[0]);
       put(values, "one_tensor_", times[1]);
-      if (graph)
-        put(values, "graph_", times[2]);
+      put(values, "graph_", times[2]);
       put(values, "limit_", limitOf(times, first));
       // What the bytes take where there are many of them, and a launch.
       const double boundMs =

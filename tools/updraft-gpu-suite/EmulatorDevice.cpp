@@ -13,6 +13,16 @@
 using namespace updraft::suite;
 
 namespace {
+/// Has no graphs: a launch does what would have been captured.
+class CallAgain : public Graph {
+public:
+  explicit CallAgain(std::function<void()> body) : body(std::move(body)) {}
+  void launch() override { body(); }
+
+private:
+  std::function<void()> body;
+};
+
 class Emulator : public Device {
 public:
   upd_device kind() const override { return UPD_EMULATOR; }
@@ -38,8 +48,8 @@ public:
   void read(void *to, const void *memory, size_t bytes) override { std::memcpy(to, memory, bytes); }
   void wait() override {}
 
-  std::unique_ptr<Graph> capture(const std::function<void()> &) override {
-    throw Skipped("the emulator has no graphs");
+  std::unique_ptr<Graph> capture(const std::function<void()> &body) override {
+    return std::make_unique<CallAgain>(body);
   }
   double timeMs(const std::function<void()> &body) override {
     const auto start = std::chrono::steady_clock::now();
