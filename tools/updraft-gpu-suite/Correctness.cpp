@@ -5,8 +5,11 @@
 #include "Side.h"
 
 #include <atomic>
+#include <filesystem>
 #include <fmt/format.h>
+#include <fstream>
 #include <thread>
+#include <unistd.h>
 
 using namespace updraft::suite;
 using json = nlohmann::ordered_json;
@@ -82,6 +85,36 @@ json manyTensors(Device &device, const RuleRequest &request, int64_t count) {
   pair.both([](Side &side) { side.setHyper(1, "lr", 0.01); });
   pair.step(2, "step 2, with another lr in group 1");
   return {{"tensors", count}};
+}
+
+std::string contentsOf(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Both sides save the same file, which either loads in place of what it has.
+json filesAgree(Device &device, const RuleRequest &request,
+                const std::vector<TensorShape> &shapes) {
+  const std::string prefix =
+      (std::filesystem::temp_directory_path() / fmt::format("updraft-gpu-suite-{}-", getpid()));
+  const std::string ofCpu = prefix + "cpu.safetensors", ofDevice = prefix + "device.safetensors";
+  Pair pair(device, request, shapes);
+  pair.step(1, "step 1");
+  pair.step(2, "step 2, in which tensor 3 has no gradient", {3});
+  pair.cpu.save(ofCpu);
+  pair.device.save(ofDevice);
+  const std::string saved = contentsOf(ofCpu), savedOfDevice = contentsOf(ofDevice);
+  pair.step(3, "step 3");
+  pair.device.load(ofCpu);
+  pair.cpu.load(ofDevice);
+  std::filesystem::remove(ofCpu);
+  std::filesystem::remove(ofDevice);
+  if (saved != savedOfDevice)
+    throw std::runtime_error(fmt::format("the CPU's file of {} bytes and the device's of {} differ",
+                                         saved.size(), savedOfDevice.size()));
+  compare(pair.cpu, pair.device, "what was loaded");
+  pair.step(4, "the step after loading");
+  return {{"bytes", saved.size()}};
 }
 
 /// A step that was captured is launched with other gradients, lr and found_inf in the same memory.
@@ -163,6 +196,8 @@ void updraft::suite::runCorrectness(Device &device, const Options &options, Reco
   for (const auto &[name, request] : {std::pair{"adamw", adamW}, {"clip |> adamw", clipped}}) {
     recorder.run(fmt::format("{}, {} tensors", name, count),
                  [&, &request = request] { return manyTensors(device, request, count); });
+    recorder.run(fmt::format("{}, saved and loaded", name),
+                 [&, &request = request] { return filesAgree(device, request, shapes); });
     recorder.run(fmt::format("{}, replays of a graph", name),
                  [&, &request = request] { return graphReplays(device, request, shapes); });
   }

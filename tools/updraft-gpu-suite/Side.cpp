@@ -141,6 +141,14 @@ void Side::makeGradients(uint64_t seed, const std::set<size_t> &absent) {
 
 void Side::step() { check(upd_optimizer_step(optimizer.get(), grads.data(), grads.size())); }
 
+void Side::save(const std::string &path) const {
+  check(upd_optimizer_save(optimizer.get(), path.c_str()));
+}
+
+void Side::load(const std::string &path) {
+  check(upd_optimizer_load(optimizer.get(), path.c_str()));
+}
+
 std::vector<std::string> Side::states() const {
   std::vector<std::string> names;
   for (size_t i = 0; i < upd_rule_state_count(rule.get()); ++i) {

@@ -34,6 +34,9 @@ public:
   void makeGradients(uint64_t seed, const std::set<size_t> &absent = {});
   void step();
 
+  void save(const std::string &path) const;
+  void load(const std::string &path);
+
   size_t tensors() const { return shapes.size(); }
   const TensorShape &shape(size_t tensor) const { return shapes[tensor]; }
   std::vector<std::string> states() const;
