@@ -18,10 +18,10 @@ CompileOptions::CompileOptions(std::optional<std::string> rule,
                                std::vector<std::pair<std::string, int>> storage,
                                std::optional<std::string> numerics,
                                std::optional<std::string> cacheDir, upd_tensors tensors,
-                               std::optional<Origins> origins)
+                               std::optional<std::string> target, std::optional<Origins> origins)
     : rule(std::move(rule)), settings(std::move(settings)), storage(std::move(storage)),
       numerics(std::move(numerics)), cacheDir(std::move(cacheDir)), tensors(tensors),
-      origins(std::move(origins)) {}
+      target(std::move(target)), origins(std::move(origins)) {}
 
 const upd_compile_options &CompileOptions::get() {
   settingPointers.clear();
@@ -40,6 +40,7 @@ const upd_compile_options &CompileOptions::get() {
   options.numerics = numerics ? numerics->c_str() : nullptr;
   options.cache_dir = cacheDir ? cacheDir->c_str() : nullptr;
   options.tensors = tensors;
+  options.target = target ? target->c_str() : nullptr;
   options.origins = origins ? &map : nullptr;
   if (!origins)
     return options;
@@ -136,7 +137,7 @@ void updraft::python::bindRule(nb::module_ &module) {
           [](Rule *self, nb::bytes source, std::string filename, std::optional<std::string> rule,
              std::vector<std::pair<std::string, std::string>> settings,
              std::vector<std::pair<std::string, int>> storage, std::optional<std::string> numerics,
-             std::optional<std::string> cacheDir, int tensors,
+             std::optional<std::string> cacheDir, int tensors, std::optional<std::string> target,
              std::vector<std::pair<nb::bytes, nb::bytes>> files, std::vector<Origins::Span> spans) {
             std::optional<Origins> origins;
             if (!spans.empty())
@@ -147,11 +148,12 @@ void updraft::python::bindRule(nb::module_ &module) {
             new (self) Rule(bytesOf(source), std::move(filename),
                             CompileOptions(std::move(rule), std::move(settings), std::move(storage),
                                            std::move(numerics), std::move(cacheDir),
-                                           static_cast<upd_tensors>(tensors), std::move(origins)));
+                                           static_cast<upd_tensors>(tensors), std::move(target),
+                                           std::move(origins)));
           },
           nb::arg("source"), nb::arg("filename"), nb::arg("rule").none(), nb::arg("settings"),
           nb::arg("storage"), nb::arg("numerics").none(), nb::arg("cache_dir").none(),
-          nb::arg("tensors"), nb::arg("origin_files") = nb::list(),
+          nb::arg("tensors"), nb::arg("target").none(), nb::arg("origin_files") = nb::list(),
           nb::arg("origin_spans") = nb::list())
       .def_prop_ro("name", [](const Rule &rule) { return upd_rule_name(rule.get()); })
       .def_prop_ro("origin", &Rule::origin)

@@ -32,7 +32,8 @@ public:
                  std::vector<std::pair<std::string, std::string>> settings,
                  std::vector<std::pair<std::string, int>> storage,
                  std::optional<std::string> numerics, std::optional<std::string> cacheDir,
-                 upd_tensors tensors, std::optional<Origins> origins);
+                 upd_tensors tensors, std::optional<std::string> target,
+                 std::optional<Origins> origins);
 
   /// Valid until the next call or move.
   const upd_compile_options &get();
@@ -44,6 +45,7 @@ private:
   std::optional<std::string> numerics;
   std::optional<std::string> cacheDir;
   upd_tensors tensors;
+  std::optional<std::string> target;
   std::optional<Origins> origins;
 
   std::vector<upd_setting> settingPointers;

@@ -30,6 +30,7 @@ class Rule:
         numerics: str | None,
         cache_dir: str | None,
         tensors: int,
+        target: str | None,
         origin_files: list[tuple[bytes, bytes]] = ...,
         origin_spans: list[tuple[int, int, int, int, int, bool]] = ...,
     ) -> None: ...

@@ -188,10 +188,11 @@ def compile_source(
     numerics: str,
     cache_dir: str | os.PathLike[str] | None,
     tensors: str,
+    target: str | None,
     origins: Origins = ([], []),
 ) -> Rule:
     """Compiles a text; `origins` are the files and spans that it was made from."""
-    for what, given in (("rule", rule), ("numerics mode", numerics)):
+    for what, given in (("rule", rule), ("numerics mode", numerics), ("target", target)):
         if given is not None:
             _without_null(given, what)
     settings = [(name, setting_literal(name, value)) for name, value in _items("set", set)]
@@ -211,6 +212,7 @@ def compile_source(
             numerics,
             cache,
             _TENSORS[tensors],
+            target,
             *origins,
         ),
         source,
@@ -227,8 +229,9 @@ def compile(
     numerics: str = "ieee",
     cache_dir: str | os.PathLike[str] | None = None,
     tensors: str = "all",
+    target: str | None = None,
 ) -> Rule:
-    """Compiles a rule for this machine's CPU, or takes it from the cache.
+    """Compiles a rule, for this machine's CPU or a GPU, or takes it from the cache.
 
     Args:
         source: the text of a rule file, or its bytes in UTF-8; or a rule that is a function, such
@@ -246,6 +249,8 @@ def compile(
         tensors: those that it is needed for: "all", "vectors" with less than two dimensions, or
             "matrices" with two or more. A rule with a variant for each then has only that one, and
             its states, which takes less time to compile.
+        target: what steps run on: None for this machine's CPU, "cuda" or "cuda:1" for a GPU that is
+            there, "emulator", or what `updraftc` takes as `--target` for GPUs.
 
     Raises:
         CompileError: the text is in error, and the message shows where; or it has no such rule.
@@ -264,7 +269,12 @@ def compile(
                     f"`rule` is for text; give `{source.name}`, or `updraft.chain(…)`, by itself"
                 )
             return source.compile(
-                set=set, storage=storage, numerics=numerics, cache_dir=cache_dir, tensors=tensors
+                set=set,
+                storage=storage,
+                numerics=numerics,
+                cache_dir=cache_dir,
+                tensors=tensors,
+                target=target,
             )
         raise TypeError(
             f"the source is {type(source)}; give the text of a rule, or a path to `compile_file`"
@@ -280,6 +290,7 @@ def compile(
         numerics=numerics,
         cache_dir=cache_dir,
         tensors=tensors,
+        target=target,
     )
 
 
@@ -301,6 +312,7 @@ def compile_file(
     numerics: str = "ieee",
     cache_dir: str | os.PathLike[str] | None = None,
     tensors: str = "all",
+    target: str | None = None,
 ) -> Rule:
     """Compiles a rule of a file; see `compile`.
 
@@ -318,6 +330,7 @@ def compile_file(
         numerics=numerics,
         cache_dir=cache_dir,
         tensors=tensors,
+        target=target,
     )
 
 

@@ -94,8 +94,9 @@ class RuleDefinition(abc.ABC):
         numerics: str = "ieee",
         cache_dir: str | os.PathLike[str] | None = None,
         tensors: str = "all",
+        target: str | None = None,
     ) -> Rule:
-        """Compiles the rule for this machine's CPU, or takes it from the cache.
+        """Compiles the rule, or takes it from the cache.
 
         See `updraft.compile` for the arguments; `set` has static arguments, too.
         """
@@ -109,6 +110,7 @@ class RuleDefinition(abc.ABC):
             numerics=numerics,
             cache_dir=cache_dir,
             tensors=tensors,
+            target=target,
             origins=source.origins(),
         )
 

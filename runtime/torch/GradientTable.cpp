@@ -2,9 +2,7 @@
 
 #include "runtime/torch/GradientTable.h"
 
-#include "runtime/torch/TensorView.h"
-
-#include <ATen/EmptyTensor.h>
+#include <ATen/ops/empty.h>
 
 #include <algorithm>
 
@@ -13,8 +11,8 @@ using namespace updraft::torch_adapter;
 /// How many tensors are looked at together.
 static constexpr size_t block = 16;
 
-GradientTable::GradientTable(const std::vector<at::Tensor> &params)
-    : usualKeys(at::detail::empty_cpu({0}, at::kFloat).key_set()) {
+GradientTable::GradientTable(const std::vector<at::Tensor> &params, const StepDevice &on)
+    : usualKeys(at::empty({0}, at::TensorOptions(at::kFloat).device(on.device)).key_set()) {
   const size_t count = params.size();
   entries.reserve(count);
   paramViews.reserve(count);
@@ -22,7 +20,7 @@ GradientTable::GradientTable(const std::vector<at::Tensor> &params)
   std::vector<size_t> starts; // of each parameter's dimensions: as it is, then as pairs
   for (const at::Tensor &param : params) {
     const at::Tensor real = param.is_complex() ? realOf(param.detach()) : param;
-    paramViews.push_back(viewOf(real, "a parameter"));
+    paramViews.push_back(viewOf(real, "a parameter", on));
     paramMemory.push_back(param.storage());
     entries.push_back({param.unsafeGetTensorImpl(), param.const_data_ptr(), nullptr,
                        static_cast<int32_t>(param.dim()), param.dtype(), param.is_complex()});

@@ -5,6 +5,7 @@
 #ifndef UPDRAFT_RUNTIME_TORCH_GRADIENTTABLE_H
 #define UPDRAFT_RUNTIME_TORCH_GRADIENTTABLE_H
 
+#include "runtime/torch/TensorView.h"
 #include "updraft-c/types.h"
 
 #include <ATen/core/Tensor.h>
@@ -34,8 +35,8 @@ inline const void *dataOf(const at::TensorImpl &tensor) {
 class GradientTable {
 public:
   /// The parameters must outlive the table, which keeps their memory. Throws if one is no tensor
-  /// that a step can write.
-  explicit GradientTable(const std::vector<at::Tensor> &params);
+  /// on `on` that a step can write.
+  GradientTable(const std::vector<at::Tensor> &params, const StepDevice &on);
 
   size_t size() const { return entries.size(); }
   /// The parameters, complex ones as pairs: valid as long as the table.
@@ -94,7 +95,7 @@ private:
   std::vector<c10::Storage> paramMemory;
   std::vector<c10::Storage> gradMemory;
   std::vector<size_t> setByHand; ///< their views have to be as usual again
-  c10::DispatchKeySet usualKeys; ///< of a dense tensor on the CPU
+  c10::DispatchKeySet usualKeys; ///< of a dense tensor at the place
 };
 
 } // namespace updraft::torch_adapter

@@ -13,6 +13,8 @@
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/view_as_complex.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/util/ScopeExit.h>
 
 #include <algorithm>
@@ -42,9 +44,10 @@ static void prefetch(const std::vector<at::Tensor> &tensors, size_t begin, size_
 
 GroupStepper::GroupStepper(upd_rule *rule, std::vector<at::Tensor> tensors,
                            std::vector<double> initial, std::string sparse, std::string dense,
-                           bool sparseAsDense, std::vector<int64_t> numbered)
-    : params(std::move(tensors)), numbers(std::move(numbered)), table(params),
-      sparseRefusal(std::move(sparse)), denseRefusal(std::move(dense)),
+                           bool sparseAsDense, std::vector<int64_t> numbered, bool emulated)
+    : params(std::move(tensors)), numbers(std::move(numbered)),
+      on(params.empty() ? StepDevice{} : StepDevice::of(params.front(), emulated)),
+      table(params, on), sparseRefusal(std::move(sparse)), denseRefusal(std::move(dense)),
       sparseAsDense(sparseAsDense), known(params.size()), counts(params.size()),
       stateOrigins(params.size()), reached(params.size()) {
   const Library &library = Library::get();
@@ -78,6 +81,55 @@ GroupStepper::GroupStepper(upd_rule *rule, std::vector<at::Tensor> tensors,
   hypers = std::move(initial);
   // Each is there once at most, so that a step needs no memory for it.
   fresh.reserve(params.size());
+  readTensors.resize(hyperNames.size() + 1);
+  if (!on.isCpu())
+    makeCounts();
+}
+
+/// A GPU counts steps in tensors of torch.
+void GroupStepper::makeCounts() {
+  const at::Tensor all = at::zeros({static_cast<int64_t>(params.size())},
+                                   at::TensorOptions(at::kFloat).device(on.device));
+  for (size_t i = 0; i < params.size(); ++i) {
+    upd_tensor view{};
+    view.data = static_cast<float *>(all.mutable_data_ptr()) + i;
+    view.device = on.kind;
+    view.device_index = on.kind == UPD_CUDA ? on.device.index() : 0;
+    check(Library::get().upd_optimizer_bind_step(handle->optimizer, i, &view));
+    // A storage for each, so that one can be saved.
+    counts[i] = tensorOver(view, [all](void *) {}, on);
+    show(i, counts[i]);
+  }
+}
+
+void GroupStepper::setStream() {
+  if (on.kind != UPD_CUDA)
+    return;
+  const c10::impl::VirtualGuardImpl guard(on.device.type());
+  void *stream = guard.getStreamNativeHandle(guard.getStream(on.device));
+  check(Library::get().upd_optimizer_set_stream(handle->optimizer, stream));
+}
+
+void GroupStepper::readHyper(int64_t hyper, const std::optional<at::Tensor> &value) {
+  std::lock_guard lock(mutex);
+  TORCH_CHECK_INDEX(hyper >= 0 && hyper < static_cast<int64_t>(hyperNames.size()),
+                    "hyperparameter ", hyper, " does not exist; the rule has ", hyperNames.size());
+  const auto index = static_cast<size_t>(hyper);
+  upd_tensor view{};
+  if (value)
+    view = viewOf(*value, "a hyperparameter", on);
+  check(Library::get().upd_optimizer_read_hyper(handle->optimizer, 0, hyperNames[index],
+                                                value ? &view : nullptr));
+  readTensors[index] = value.value_or(at::Tensor());
+}
+
+void GroupStepper::setFoundInf(const std::optional<at::Tensor> &found) {
+  std::lock_guard lock(mutex);
+  upd_tensor view{};
+  if (found)
+    view = viewOf(*found, "found_inf", on);
+  check(Library::get().upd_optimizer_set_found_inf(handle->optimizer, found ? &view : nullptr));
+  readTensors.back() = found.value_or(at::Tensor());
 }
 
 size_t GroupStepper::checked(int64_t param) const {
@@ -161,6 +213,9 @@ void GroupStepper::takeGradient(size_t index, const at::Tensor &grad) {
     return;
   if (grad.is_sparse() && !sparseAsDense) {
     TORCH_CHECK(sparseRefusal.empty(), sparseRefusal);
+    TORCH_CHECK_NOT_IMPLEMENTED(on.isCpu(), "parameter ", numberOf(index), " is on ", on.device,
+                                " and has a sparse gradient, which steps on the CPU "
+                                "take; give a dense one");
     TORCH_CHECK_VALUE(grad.sizes() == params[index].sizes(), "the gradient of parameter ",
                       numberOf(index), " is ", grad.sizes(), ", but the parameter is ",
                       params[index].sizes(), "; give a tensor of the same shape");
@@ -188,7 +243,7 @@ void GroupStepper::takeGradient(size_t index, const at::Tensor &grad) {
     own = std::move(same);
     real = &own;
   }
-  upd_tensor view = viewOf(*real, "a gradient");
+  upd_tensor view = viewOf(*real, "a gradient", on);
   if (sameShape) {
     // Of the same layout by now.
     view.shape = table.sizes(index).data();
@@ -249,7 +304,7 @@ bool GroupStepper::take(const at::Tensor *grads) {
   auto look = [&](size_t begin, size_t end) {
     const GradientTable::Found taken = table.take(begin, end, grads);
     bool counted = false, moved = taken.moved;
-    for (size_t i = begin; i < end && anyCounts; ++i) {
+    for (size_t i = begin; i < end && anyCounts && on.isCpu(); ++i) {
       if ((i - begin) % block == 0)
         prefetch(counts, i, std::min(i + block, end), true);
       if (hasMovedCount(i))
@@ -286,6 +341,7 @@ bool GroupStepper::take(const at::Tensor *grads) {
     if (table.isUnusual(i))
       takeGradient(i, grads ? grads[i] : gradOf(params[i]));
   }
+  setStream();
   check(Library::get().upd_optimizer_prepare_rows(handle->optimizer, table.grads(), table.size(),
                                                   rowGrads.data(), rowGrads.size()));
   undo.release();
@@ -301,6 +357,8 @@ int64_t GroupStepper::applyTaken(bool countVersions) {
   });
   auto undo = c10::make_scope_exit([this] { table.drop(0, table.size()); });
   check(Library::get().upd_optimizer_apply(handle->optimizer));
+  if (!on.isCpu())
+    return afterDeviceStep(countVersions);
   check(Library::get().upd_optimizer_get_steps(handle->optimizer, reached.data(), reached.size()));
 
   std::atomic<bool> anyFresh = false;
@@ -330,6 +388,24 @@ static void bumpVersion(const at::Tensor &tensor) {
   // Those from inference mode have none.
   if (impl->version_counter().enabled())
     impl->bump_version();
+}
+
+/// What the device has skipped is known to nobody yet.
+int64_t GroupStepper::afterDeviceStep(bool countVersions) {
+  for (size_t i = 0; i < params.size(); ++i) {
+    if (!table.isTaken(i))
+      continue;
+    if (countVersions)
+      bumpVersion(params[i]);
+    for (const std::vector<at::Tensor> &states : shown)
+      if (countVersions && states[i].defined())
+        bumpVersion(states[i]);
+    if (stateOrigins[i] == StateOrigin::None) {
+      stateOrigins[i] = StateOrigin::Known;
+      fresh.push_back(static_cast<int64_t>(i));
+    }
+  }
+  return fresh.empty() ? Done : Fresh;
 }
 
 /// An atomic increment waits for its own cache misses: versions are read before, which overlap.
@@ -374,8 +450,17 @@ bool GroupStepper::afterStep(size_t index, bool countVersions) {
 
 std::vector<int64_t> GroupStepper::takeFresh() {
   std::lock_guard lock(mutex);
-  std::vector<int64_t> result = fresh;
-  fresh.clear();
+  std::vector<int64_t> result;
+  if (on.isCpu() || fresh.empty()) {
+    result = fresh;
+    fresh.clear();
+    return result;
+  }
+  check(Library::get().upd_optimizer_get_steps(handle->optimizer, reached.data(), reached.size()));
+  for (int64_t param : fresh)
+    if (reached[static_cast<size_t>(param)] != 0)
+      result.push_back(param);
+  std::erase_if(fresh, [&](int64_t param) { return reached[static_cast<size_t>(param)] != 0; });
   return result;
 }
 
@@ -390,6 +475,13 @@ void GroupStepper::show(size_t index, const at::Tensor &state) {
   }
   shown[place][index] = state;
   shownPlaces[place][index] = placeOf(state);
+}
+
+/// What is no state any more.
+void GroupStepper::hide(size_t index, const at::Tensor &state) {
+  for (std::vector<at::Tensor> &states : shown)
+    if (states[index].is_same(state))
+      states[index] = at::Tensor();
 }
 
 GroupStepper::Place GroupStepper::placeOf(const at::Tensor &state) {
@@ -424,7 +516,7 @@ std::vector<at::Tensor> GroupStepper::states(const std::vector<int64_t> &numbers
     const size_t index = checked(number);
     upd_tensor view;
     check(Library::get().upd_optimizer_state(handle->optimizer, number, name.c_str(), &view));
-    at::Tensor state = tensorOver(view, [kept = handle](void *) {});
+    at::Tensor state = tensorOver(view, [kept = handle](void *) {}, on);
     const bool pairs = params[index].is_complex() && state.sizes() == table.sizes(index);
     result.push_back(pairs ? at::view_as_complex(state) : std::move(state));
   }
@@ -443,7 +535,7 @@ at::Tensor GroupStepper::copyOfState(int64_t param, const std::string &name) con
   upd_tensor view;
   if (Library::get().upd_optimizer_state(handle->optimizer, param, name.c_str(), &view) != UPD_OK)
     return {};
-  at::Tensor state = tensorOver(view, [](void *) {}).clone();
+  at::Tensor state = tensorOver(view, [](void *) {}, on).clone();
   const bool pairs = params[index].is_complex() && state.sizes() == table.sizes(index);
   return pairs ? at::view_as_complex(state) : state;
 }
@@ -475,7 +567,7 @@ void GroupStepper::bindState(int64_t number, const std::string &name, const at::
   std::lock_guard lock(mutex);
   const size_t index = checked(number);
   at::Tensor real = realOf(state.detach());
-  upd_tensor view = viewOf(real, "a state");
+  upd_tensor view = viewOf(real, "a state", on);
   check(Library::get().upd_optimizer_bind_state(handle->optimizer, number, name.c_str(), &view));
   handle->bound.push_back(state.storage());
   show(index, state);
@@ -498,7 +590,7 @@ std::vector<at::Tensor> GroupStepper::bindBlocks(int64_t number, const std::stri
   at::Tensor ourScales = memory.slice(0, offset).view(at::kFloat).view(scales.sizes());
   ourCodes.copy_(codes);
   ourScales.copy_(scales);
-  upd_tensor view = viewOf(ourCodes, "a state");
+  upd_tensor view = viewOf(ourCodes, "a state", on);
   view.dtype = static_cast<upd_dtype>(dtype);
   check(Library::get().upd_optimizer_bind_state(handle->optimizer, number, name.c_str(), &view));
   handle->bound.push_back(memory.storage());
@@ -513,8 +605,16 @@ void GroupStepper::bindStepCount(int64_t number, const at::Tensor &count) {
   const size_t index = checked(number);
   // float64 where that is torch's default type.
   const bool isFloat = count.scalar_type() == at::kFloat || count.scalar_type() == at::kDouble;
-  TORCH_CHECK_VALUE(count.dim() == 0 && isFloat && count.is_cpu(),
-                    "a step count is a float32 or float64 scalar on the CPU");
+  TORCH_CHECK_VALUE(count.dim() == 0 && isFloat && count.device() == on.device,
+                    "a step count is a float32 or float64 scalar on ", on.device);
+  if (!on.isCpu()) {
+    const upd_tensor view = viewOf(count, "a step count", on);
+    check(Library::get().upd_optimizer_bind_step(handle->optimizer, number, &view));
+    hide(index, counts[index]);
+    counts[index] = count;
+    show(index, count);
+    return;
+  }
   counts[index] = count;
   anyCounts = true;
   known[index] = 0;

@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,9 +29,12 @@ public:
   /// hyperparameters is its own. `sparseRefusal` is what is said to a sparse gradient; empty: it is
   /// taken, by its rows or, with `sparseAsDense`, as the dense one. `denseRefusal` is the same for
   /// another one. Messages call parameters by `numbers`; none: by their places.
+  ///
+  /// Parameters are on the CPU, or all on one GPU, which the rule was compiled for; `emulated`: on
+  /// the CPU, as on a GPU. There a step waits for nothing, and runs on torch's current stream.
   GroupStepper(upd_rule *rule, std::vector<at::Tensor> params, std::vector<double> hypers,
                std::string sparseRefusal, std::string denseRefusal, bool sparseAsDense,
-               std::vector<int64_t> numbers = {});
+               std::vector<int64_t> numbers = {}, bool emulated = false);
 
   /// What random numbers depend on beside the element and the step: a seed, all 64 bits of it, and
   /// the number of each parameter among those of all groups.
@@ -38,6 +42,13 @@ public:
 
   /// Sets all hyperparameters; throws what the rule says to them, and keeps the old.
   void setHypers(const std::vector<double> &hypers);
+
+  /// Has each step read a hyperparameter, by its place in the rule's order, from a tensor of one
+  /// element where the parameters are. None: not any more.
+  void readHyper(int64_t hyper, const std::optional<at::Tensor> &value);
+  /// Has steps change nothing that find this float32 tensor, where the parameters are, other than
+  /// 0.
+  void setFoundInf(const std::optional<at::Tensor> &found);
 
   enum Outcome : int64_t {
     Done = 0,
@@ -66,7 +77,8 @@ public:
   /// In place of `apply`.
   void abandon();
 
-  /// The parameters, by number, that got their states in steps since the last call.
+  /// The parameters, by number, that got their states in steps since the last call. A GPU is waited
+  /// for; those whose first step it has skipped follow later.
   std::vector<int64_t> takeFresh();
 
   /// Whether `param` has a state of this name: one may be of matrices or vectors only.
@@ -79,8 +91,8 @@ public:
   /// A copy of a state, or of the step count, which is `step`; undefined where there is none.
   at::Tensor copyOfState(int64_t param, const std::string &name) const;
 
-  /// The step counts of `params`: float32 scalars, as torch has them. They are read at every step,
-  /// so that writing to one changes the count.
+  /// The step counts of `params`: float32 scalars, as torch has them, where the parameters are.
+  /// They are read at every step, so that writing to one changes the count.
   std::vector<at::Tensor> stepCounts(const std::vector<int64_t> &params);
 
   /// Uses a tensor as a state of a parameter, with its value.
@@ -91,7 +103,7 @@ public:
   std::vector<at::Tensor> bindBlocks(int64_t param, const std::string &name, int64_t dtype,
                                      const at::Tensor &codes, const at::Tensor &scales);
 
-  /// Uses a float32 or float64 scalar as a parameter's step count.
+  /// Uses a float32 or float64 scalar as a parameter's step count; where the parameters are.
   void bindStepCount(int64_t param, const at::Tensor &count);
 
   /// Sets a parameter's step count, which no tensor has.
@@ -109,7 +121,10 @@ private:
   /// Who knows of a parameter's states; New ones are of the step that runs.
   enum class StateOrigin : uint8_t { None, New, Known };
 
+  void makeCounts();
+  void setStream();
   bool take(const at::Tensor *grads);
+  int64_t afterDeviceStep(bool countVersions);
   int64_t applyTaken(bool countVersions);
   void drop();
   bool hasMovedCount(size_t index) const;
@@ -124,22 +139,25 @@ private:
     return numbers.empty() ? static_cast<int64_t>(index) : numbers[index];
   }
   void show(size_t index, const at::Tensor &state);
+  void hide(size_t index, const at::Tensor &state);
   bool hasMovedState(size_t index) const;
 
   std::mutex mutable mutex;
   std::vector<at::Tensor> params; ///< as the caller gave them
   std::vector<int64_t> numbers;   ///< of parameters; none: their places
+  StepDevice on;
   GradientTable table;
   std::shared_ptr<Handle> handle; ///< shared with the tensors over its states
   std::vector<const char *> hyperNames;
   std::vector<double> hypers;
+  std::vector<at::Tensor> readTensors; ///< by hyperparameter, and `found_inf`
   std::string sparseRefusal, denseRefusal;
   bool sparseAsDense;
   std::vector<int64_t> fresh;
 
   // By parameter.
-  std::vector<int64_t> known;     ///< step counts that the library knows
-  std::vector<at::Tensor> counts; ///< 0-d floats; undefined where nobody has one
+  std::vector<int64_t> known;     ///< step counts that the library knows; of the CPU
+  std::vector<at::Tensor> counts; ///< 0-d floats; undefined where nobody has one; of a GPU, all
   /// States that others have, too: of each parameter the first, the second and so on.
   std::vector<std::vector<at::Tensor>> shown;
   struct Place {

@@ -26,6 +26,10 @@ namespace updraft::torch_adapter {
   F(upd_optimizer_release)                                                                         \
   F(upd_optimizer_prepare_rows)                                                                    \
   F(upd_optimizer_apply)                                                                           \
+  F(upd_optimizer_set_stream)                                                                      \
+  F(upd_optimizer_set_found_inf)                                                                   \
+  F(upd_optimizer_read_hyper)                                                                      \
+  F(upd_optimizer_bind_step)                                                                       \
   F(upd_optimizer_set_hypers)                                                                      \
   F(upd_optimizer_get_steps)                                                                       \
   F(upd_optimizer_set_step)                                                                        \

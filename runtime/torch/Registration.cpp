@@ -16,12 +16,13 @@ void loadLibrary(const std::string &path) { Library::load(path); }
 /// `rule` is the address of a upd_rule.
 c10::intrusive_ptr<GroupStepper> makeStepper(int64_t rule, std::vector<at::Tensor> params,
                                              std::vector<double> hypers, std::string sparseRefusal,
-                                             std::string denseRefusal, bool sparseAsDense) {
+                                             std::string denseRefusal, bool sparseAsDense,
+                                             bool emulated) {
   // Operators take no pointers. NOLINTNEXTLINE(performance-no-int-to-ptr)
   auto *compiled = reinterpret_cast<upd_rule *>(static_cast<uintptr_t>(rule));
   return c10::make_intrusive<GroupStepper>(compiled, std::move(params), std::move(hypers),
                                            std::move(sparseRefusal), std::move(denseRefusal),
-                                           sparseAsDense);
+                                           sparseAsDense, std::vector<int64_t>(), emulated);
 }
 
 std::string torchVersion() { return TORCH_VERSION; }
@@ -37,6 +38,8 @@ TORCH_LIBRARY(updraft, library) {
   library.class_<GroupStepper>("GroupStepper")
       .def(torch::init(makeStepper))
       .def("set_hypers", &GroupStepper::setHypers)
+      .def("read_hyper", &GroupStepper::readHyper)
+      .def("set_found_inf", &GroupStepper::setFoundInf)
       .def("set_random", &GroupStepper::setRandom)
       .def("step", &GroupStepper::step)
       .def("take_fresh", &GroupStepper::takeFresh)

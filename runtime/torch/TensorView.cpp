@@ -22,15 +22,25 @@ constexpr TypePair types[] = {
 };
 } // namespace
 
-upd_tensor updraft::torch_adapter::viewOf(const at::Tensor &tensor, const char *what) {
+StepDevice StepDevice::of(const at::Tensor &tensor, bool emulated) {
+  const at::Device device = tensor.device();
+  if (emulated)
+    return {device, UPD_EMULATOR};
+  // What else there is, is refused where a view is taken.
+  return device.is_cuda() ? StepDevice{device, UPD_CUDA} : StepDevice{};
+}
+
+upd_tensor updraft::torch_adapter::viewOf(const at::Tensor &tensor, const char *what,
+                                          const StepDevice &on) {
   // A subclass that intercepts operators has data elsewhere, or none.
   TORCH_CHECK_TYPE(!tensor.key_set().has(c10::DispatchKey::Python), what,
                    " is a wrapper subclass of Tensor, whose memory is not its own");
   TORCH_CHECK_NOT_IMPLEMENTED(tensor.layout() == at::kStrided && !tensor.is_quantized() &&
                                   tensor.is_non_overlapping_and_dense(),
                               what, " must be a dense tensor, not ", tensor.toString());
-  TORCH_CHECK_NOT_IMPLEMENTED(tensor.device().is_cpu(), what, " is on ", tensor.device(),
-                              "; the step is compiled for the CPU");
+  TORCH_CHECK_NOT_IMPLEMENTED(tensor.device() == on.device, what, " is on ", tensor.device(),
+                              "; the step is compiled for ",
+                              on.isCpu() ? "the CPU" : on.device.str());
   upd_tensor view{};
   for (const TypePair &type : types)
     if (type.theirs == tensor.scalar_type()) {
@@ -42,7 +52,8 @@ upd_tensor updraft::torch_adapter::viewOf(const at::Tensor &tensor, const char *
       view.shape = tensor.sizes().data();
       view.strides = tensor.strides().data();
       view.rank = static_cast<int32_t>(tensor.dim());
-      view.device = UPD_CPU;
+      view.device = on.kind;
+      view.device_index = on.kind == UPD_CUDA ? on.device.index() : 0;
       return view;
     }
   TORCH_CHECK_NOT_IMPLEMENTED(false, what, " has the dtype ", tensor.scalar_type(),
@@ -57,12 +68,14 @@ at::ScalarType updraft::torch_adapter::scalarTypeOf(upd_dtype dtype) {
 }
 
 at::Tensor updraft::torch_adapter::tensorOver(const upd_tensor &view,
-                                              const std::function<void(void *)> &release) {
-  const at::ScalarType dtype = scalarTypeOf(view.dtype);
-  at::IntArrayRef shape(view.shape, view.rank);
-  if (!view.strides)
-    return at::from_blob(view.data, shape, release, dtype);
-  return at::from_blob(view.data, shape, at::IntArrayRef(view.strides, view.rank), release, dtype);
+                                              const std::function<void(void *)> &release,
+                                              const StepDevice &on) {
+  const auto options = at::TensorOptions(scalarTypeOf(view.dtype)).device(on.device);
+  auto maker = at::for_blob(view.data, at::IntArrayRef(view.shape, view.rank));
+  if (view.strides)
+    maker.strides(at::IntArrayRef(view.strides, view.rank));
+  // Without one, torch would ask CUDA where the memory is.
+  return maker.deleter(release).options(options).target_device(on.device).make_tensor();
 }
 
 at::Tensor updraft::torch_adapter::realOf(const at::Tensor &tensor) {

@@ -22,6 +22,7 @@ from .correspondence import (
     setting_choices,
     specialize,
 )
+from .devices import DeviceReadings, GradientScale, target_of
 from .rule_interface import RuleInterface
 from .states import OptimizerState
 
@@ -46,8 +47,9 @@ def scaled_by(grad, factor=1.0, divisor=1.0):  # type: ignore[no-untyped-def]
     return grad * (factor / divisor)
 
 
-def _scaling(factor: float) -> list[float]:
+def _scaling(factor: float | GradientScale) -> list[float]:
     """The hyperparameters of `scaled_by`, none of which may be NaN."""
+    factor = float(factor)
     return [0.0, 0.0] if math.isnan(factor) else [factor, 1.0]
 
 
@@ -68,6 +70,7 @@ def _compile(
     dtype: torch.dtype,
     scaled: bool,
     tensors: str,
+    target: str | None,
 ) -> Rule:
     require_storage(correspondence, dtype)
     definition = correspondence.definition
@@ -79,6 +82,7 @@ def _compile(
         storage=storage | dict(correspondence.storage),
         numerics=correspondence.numerics,
         tensors=tensors,
+        target=target,
     )
 
 
@@ -105,6 +109,7 @@ class CompiledRules:
         dtype: torch.dtype,
         scaled: bool,
         tensors: str,
+        target: str | None,
     ) -> Rule:
         """Returns the rule of a correspondence for parameters of a dtype; see `updraft.compile`."""
         key = (
@@ -115,20 +120,21 @@ class CompiledRules:
             dtype,
             scaled,
             tensors,
+            target,
         )
         if key not in self._rules:
-            made = _compile(correspondence, settings, dtype, scaled, tensors)
+            made = _compile(correspondence, settings, dtype, scaled, tensors, target)
             self._rules[key] = (correspondence.rule, made)
         return self._rules[key][1]
 
 
-def _is_count(value: Any) -> bool:
+def _is_count(value: Any, device: torch.device) -> bool:
     """Whether a step count is a tensor as it is kept; files have numbers, and other dtypes."""
     return (
         isinstance(value, torch.Tensor)
         and value.dim() == 0
         and value.dtype in (torch.float32, torch.float64)
-        and value.device.type == "cpu"
+        and value.device == device
         and not value.is_neg()
     )
 
@@ -138,7 +144,7 @@ _FRESH, _MOVED = 1, 2
 
 
 class Bucket:
-    """The parameters of a group that have the same dtype.
+    """The parameters of a group that have the same dtype, and are on the same device.
 
     `numbers` are those of the parameters among all of the optimizer's, for random numbers. Buckets
     that are made at the same time may share `rules`.
@@ -158,6 +164,10 @@ class Bucket:
         self.numbers = numbers
         compiled = rules or CompiledRules()
         self.dtype = dtype = params[0].dtype
+        self.target = target = target_of(params[0])
+        self.reads_on_device = target is not None
+        #: Where step counts are.
+        self.device = params[0].device
         self.places = correspondence.hypers
         self.read_hypers = [reader(place) for place in correspondence.hypers.values()]
         # The first hyperparameters of a chain are those of its first stage.
@@ -169,10 +179,15 @@ class Bucket:
         tensors = correspondence.tensors or _kind_of(params)
 
         def make(settings: dict[str, Any]) -> None:
-            self.rule = compiled.compile(correspondence, settings, dtype, scaled, tensors)
+            self.rule = compiled.compile(correspondence, settings, dtype, scaled, tensors, target)
             self.stepped = self._tensors(params)
             self.stepper = GroupStepper(
-                self.rule._compiled.address, self.stepped, initial, *refusals, as_dense
+                self.rule._compiled.address,
+                self.stepped,
+                initial,
+                *refusals,
+                as_dense,
+                target == "emulator",
             )
 
         hypers = dict(zip(self.places, self.hypers(group, None), strict=True))
@@ -184,6 +199,9 @@ class Bucket:
             tensors = "all"
             specialize(make, choices)
             self.states = correspondence.state_names(self.rule.stored_states)
+        self.readings = None
+        if target is not None:
+            self.readings = DeviceReadings(self.stepper, self.device, len(initial))
         # Looking up the method takes a quarter of what calling it takes.
         self.take_step = self.stepper.step
         seed = require_seed(group.get("seed", 0))
@@ -215,7 +233,7 @@ class Bucket:
         """A state as it is given to the user."""
         return state
 
-    def hypers(self, group: Group, factor: float | None) -> list[float]:
+    def hypers(self, group: Group, factor: float | GradientScale | None) -> list[float]:
         """Reads the hyperparameters, which may be tensors of one element."""
         try:
             values = [float(read(group, self.dtype)) for read in self.read_hypers]
@@ -224,12 +242,29 @@ class Bucket:
             raise
         return values if factor is None else [*_scaling(factor), *values]
 
-    def accept(self, group: Group, factor: float | None) -> None:
+    def _readings_of(self, group: Group, factor: float | GradientScale | None) -> list[Any]:
+        """The same, tensors as they are."""
+        values = [read(group, self.dtype) for read in self.read_hypers]
+        if factor is None:
+            return values
+        if isinstance(factor, GradientScale):
+            return [1.0, factor.tensor.to(self.device), *values]
+        return [*_scaling(factor), *values]
+
+    def accept(self, group: Group, factor: float | GradientScale | None) -> None:
         """Takes the hyperparameters that the group has now."""
-        values = self.hypers(group, factor)
+        if self.readings is None:
+            values = self.hypers(group, factor)
+        else:
+            values = self.readings.take(self._readings_of(group, factor), self.accepted)
         if values != self.accepted:
             self.stepper.set_hypers(values)
             self.accepted = values
+
+    def skip_where(self, found_inf: torch.Tensor | None) -> None:
+        """See `SteppedPart`."""
+        if self.readings is not None:
+            self.readings.skip_where(found_inf)
 
     def step(self, states: OptimizerState) -> bool:
         """Steps every parameter that has a gradient; False if one has other memory than before."""
@@ -246,8 +281,8 @@ class Bucket:
                     self._require_no_other(number, state)
                 continue
             if name == "step":
-                if not _is_count(given):
-                    given = torch.tensor(float(given), dtype=torch.float32, device="cpu")
+                if not _is_count(given, self.device):
+                    given = torch.tensor(float(given), dtype=torch.float32, device=self.device)
                     dict.__setitem__(state, name, given)
                 self.stepper.bind_step_count(number, given)
                 continue

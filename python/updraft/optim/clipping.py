@@ -11,6 +11,7 @@ from ..errors import InvalidArgumentError
 from ..shipped import part_path
 from .buckets import Bucket
 from .correspondence import Correspondence
+from .devices import target_of
 from .idle import is_idle
 from .rule_interface import RuleInterface
 from .stand_ins import StandInBucket, is_distributed, is_wrapper, need_stand_ins
@@ -26,6 +27,9 @@ _NORM = Correspondence(
 
 #: The mesh that parameters are spread over and its dimensions that split them; None for whole ones.
 Spread = tuple[Any, tuple[int, ...]] | None
+
+#: What is in one pass: those of one spread, dtype and device.
+_Kind = tuple[Spread, torch.dtype, torch.device, str | None]
 
 
 def _spread(param: torch.Tensor) -> Spread:
@@ -46,7 +50,7 @@ class _NormOfParts(StandInBucket):
 
 
 class _BucketNorm:
-    """The norm of gradients of one dtype."""
+    """The norm of gradients of one dtype, on one device."""
 
     def __init__(self, kind: type[Bucket], params: list[torch.Tensor]) -> None:
         self.states = OptimizerState(Generation(), {})
@@ -68,7 +72,7 @@ class GradientNorm:
     """The norm of the gradients of some parameters."""
 
     def __init__(self, params: Iterable[torch.Tensor]) -> None:
-        compiled: dict[tuple[Spread, torch.dtype], list[torch.Tensor]] = defaultdict(list)
+        compiled: dict[_Kind, list[torch.Tensor]] = defaultdict(list)
         self.wrappers: list[torch.Tensor] = []
         self.idle: list[torch.Tensor] = []
         for param in params:
@@ -77,7 +81,7 @@ class GradientNorm:
             elif is_wrapper(param):
                 self.wrappers.append(param)
             else:
-                compiled[_spread(param), param.dtype].append(param)
+                compiled[_spread(param), param.dtype, param.device, target_of(param)].append(param)
         self.parts = [
             (
                 spread,
@@ -86,7 +90,7 @@ class GradientNorm:
                     members,
                 ),
             )
-            for (spread, _), members in compiled.items()
+            for (spread, *_), members in compiled.items()
         ]
 
     def add_squares(self, totals: dict[Spread, float]) -> bool:

@@ -16,6 +16,7 @@ from ..errors import UnsupportedError
 from .buckets import Bucket
 from .clipping import GradientNorm, Spread, coefficient, require_max_norm, total_norm
 from .correspondence import Correspondence, Group, reader
+from .devices import GradientScale, target_of
 from .documentation import Docstring
 from .idle import IdleBucket, is_idle
 from .rule_interface import RuleInterface
@@ -30,6 +31,9 @@ from .states import Generation, OptimizerState
 from .step_hooks import hooked, opaque
 from .stepped_part import SteppedPart
 from .through_torch import TorchBucket
+
+#: What can be stepped together: those of one dtype, on one device.
+_Kind = tuple[torch.dtype, torch.device, str | None]
 
 
 @dataclass
@@ -108,7 +112,7 @@ class _CompiledGroup:
         except RuntimeError:  # Tensors that are not the same were compared.
             return False
 
-    def take(self, group: Group, factor: float | None) -> None:
+    def take(self, group: Group, factor: float | GradientScale | None) -> None:
         """Remembers the group as one whose hyperparameters the buckets have accepted."""
         others = (value for key, value in group.items() if key != "params")
         comparable = factor is None and all(map(is_constant, others))
@@ -259,25 +263,27 @@ class CompiledStep:
         Each comes with its number among all parameters of the optimizer.
         """
         in_graph = bool(group.get("differentiable"))
-        compiled: dict[torch.dtype, _Members] = defaultdict(_Members)
-        through_torch: dict[torch.dtype, _Members] = defaultdict(_Members)
+        compiled: dict[_Kind, _Members] = defaultdict(_Members)
+        through_torch: dict[_Kind, _Members] = defaultdict(_Members)
         idle = _Members()
         for number, param in members:
             if is_idle(param):
                 chosen = idle
             else:
-                chosen = (through_torch if in_graph or is_wrapper(param) else compiled)[param.dtype]
+                chosen = (through_torch if in_graph or is_wrapper(param) else compiled)[
+                    param.dtype, param.device, target_of(param)
+                ]
             chosen.numbers.append(number)
             chosen.params.append(param)
         buckets: list[SteppedPart] = [IdleBucket(idle.params, idle.numbers)] if idle.params else []
-        refusals: dict[torch.dtype, WholeParametersError] = {}
-        for dtype, some in compiled.items():
+        refusals: dict[_Kind, WholeParametersError] = {}
+        for kind, some in compiled.items():
             try:
                 buckets += self._make_compiled(group, some, scaled)
             except WholeParametersError as refusal:
                 # DTensor reduces over all ranks what is written as operations of torch.
-                refusals[dtype] = refusal
-                apart = through_torch[dtype]
+                refusals[kind] = refusal
+                apart = through_torch[kind]
                 rest = _Members()
                 for number, param, is_apart in zip(
                     some.numbers, some.params, refusal.apart, strict=True
@@ -286,15 +292,15 @@ class CompiledStep:
                     chosen.numbers.append(number)
                     chosen.params.append(param)
                 buckets += self._make_compiled(group, rest, scaled)
-        for dtype, some in through_torch.items():
+        for kind, some in through_torch.items():
             try:
                 bucket = TorchBucket(
                     self.correspondence, some.params, some.numbers, group, in_graph
                 )
             except UnsupportedError:
                 # Of a rule that there is no torch for.
-                if dtype in refusals:
-                    raise refusals[dtype] from None
+                if kind in refusals:
+                    raise refusals[kind] from None
                 raise
             buckets.append(bucket)
         return buckets
@@ -363,22 +369,30 @@ class CompiledStep:
                 loss = closure()
         # A GradScaler sets these for the time of the call.
         scale, found_inf = getattr(self, "grad_scale", None), getattr(self, "found_inf", None)
-        if found_inf is not None and found_inf.item():
+        if found_inf is not None and target_of(found_inf) is None and found_inf.item():
             return loss
-        factor = None if scale is None else 1 / scale.item()
+        factor = None if scale is None else GradientScale(scale)
         scaled = scale is not None or self.max_grad_norm is not None
         with self._stepping:
             states = self.__dict__["state"]
             compiled, changed = self._compile(scaled)
+            # One that is on a device is read there, where every part does.
+            if found_inf is not None and target_of(found_inf) is not None:
+                parts = (bucket for entry in compiled for bucket in entry.buckets)
+                if not all(part.reads_on_device for part in parts) and found_inf.item():
+                    return loss
             if self.max_grad_norm is not None:
-                factor = self._clip(compiled, 1.0 if factor is None else factor)
+                factor = self._clip(compiled, 1.0 if factor is None else float(factor))
             # What is refused is refused before anything is stepped.
             self._accept(compiled, changed, factor, scaled)
             # Another thread may add a group meanwhile.
             for group, entry in zip(self.param_groups, compiled, strict=False):
                 position = 0
                 while position < len(entry.buckets):
-                    if entry.buckets[position].step(states):
+                    bucket = entry.buckets[position]
+                    if bucket.reads_on_device:
+                        bucket.skip_where(found_inf)
+                    if bucket.step(states):
                         position += 1
                     else:
                         self._remake(entry.buckets, position, group, factor, scaled)
@@ -388,7 +402,7 @@ class CompiledStep:
         self,
         compiled: list[_CompiledGroup],
         changed: list[int],
-        factor: float | None,
+        factor: float | GradientScale | None,
         scaled: bool,
     ) -> None:
         """Takes the hyperparameters of some groups."""
@@ -421,7 +435,7 @@ class CompiledStep:
         buckets: list[SteppedPart],
         position: int,
         group: Group,
-        factor: float | None,
+        factor: float | GradientScale | None,
         scaled: bool,
     ) -> None:
         """Makes a bucket anew, of what its parameters and the group are now."""

@@ -5,6 +5,7 @@ from torch.nn.parameter import is_lazy
 
 from .buckets import STORAGE
 from .correspondence import Group
+from .devices import GradientScale
 from .stand_ins import is_distributed, is_wrapper
 from .states import OptimizerState
 
@@ -19,7 +20,7 @@ def is_idle(param: torch.Tensor) -> bool:
     return (
         is_lazy(param)
         or param.dtype not in STORAGE
-        or param.device.type != "cpu"
+        or param.device.type not in ("cpu", "cuda")
         or param.layout != torch.strided
         or (param.untyped_storage().data_ptr() == 0 and param.numel() > 0)
     )
@@ -32,8 +33,13 @@ class IdleBucket:
         self.params = params
         self.numbers = numbers
 
-    def accept(self, group: Group, factor: float | None) -> None:
+    reads_on_device = True
+
+    def accept(self, group: Group, factor: float | GradientScale | None) -> None:
         """Has no use for hyperparameters."""
+
+    def skip_where(self, found_inf: torch.Tensor | None) -> None:
+        """Never steps."""
 
     def step(self, states: OptimizerState) -> bool:
         """Does nothing; False if a parameter has a gradient."""

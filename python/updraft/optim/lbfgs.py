@@ -49,7 +49,9 @@ class _Move:
         self.rule = _MOVE.compile(
             storage=dict.fromkeys(("param", "grad"), STORAGE[dtype]), numerics="torch"
         )
-        self.stepper = GroupStepper(self.rule._compiled.address, self.targets, [0.0], "", "", False)
+        self.stepper = GroupStepper(
+            self.rule._compiled.address, self.targets, [0.0], "", "", False, False
+        )
 
     @staticmethod
     def can(params: list[torch.Tensor], direction: torch.Tensor) -> bool:

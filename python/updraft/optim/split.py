@@ -11,6 +11,7 @@ import torch
 from .buckets import Bucket, CompiledRules
 from .compiled import CompiledStep
 from .correspondence import Correspondence, Group
+from .devices import GradientScale
 from .stand_ins import LocalBucket, StandIn, distributed_like, is_wrapper, local_part
 from .states import OptimizerState
 from .stepped_part import SteppedPart
@@ -144,7 +145,17 @@ class _SplitBucket:
         update = optimizer._update_of(params[0].shape)
         self.after = bucket(update, False, [target.tensor for target in self.targets])
 
-    def accept(self, group: Group, factor: float | None) -> None:
+    @property
+    def reads_on_device(self) -> bool:
+        """See `SteppedPart`."""
+        return self.before.reads_on_device
+
+    def skip_where(self, found_inf: torch.Tensor | None) -> None:
+        """See `SteppedPart`."""
+        self.before.skip_where(found_inf)
+        self.after.skip_where(found_inf)
+
+    def accept(self, group: Group, factor: float | GradientScale | None) -> None:
         """Like that of `Bucket`."""
         self.group = group
         self.before.accept(group, factor)
@@ -213,7 +224,17 @@ class _TorchSplitBucket:
         self.before = bucket(optimizer.correspondence, self.direction)
         self.after = bucket(optimizer._update_of(param.shape), self.target)
 
-    def accept(self, group: Group, factor: float | None) -> None:
+    @property
+    def reads_on_device(self) -> bool:
+        """See `SteppedPart`."""
+        return self.before.reads_on_device
+
+    def skip_where(self, found_inf: torch.Tensor | None) -> None:
+        """See `SteppedPart`."""
+        self.before.skip_where(found_inf)
+        self.after.skip_where(found_inf)
+
+    def accept(self, group: Group, factor: float | GradientScale | None) -> None:
         """Like that of `Bucket`."""
         self.group = group
         self.before.accept(group, factor)

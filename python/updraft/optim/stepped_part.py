@@ -5,6 +5,7 @@ from typing import Protocol
 import torch
 
 from .correspondence import Group
+from .devices import GradientScale
 from .states import OptimizerState
 
 
@@ -14,12 +15,17 @@ class SteppedPart(Protocol):
     Attributes:
         params: the parameters, as the group has them.
         numbers: their numbers among all parameters of the optimizer.
+        reads_on_device: whether a step reads where the parameters are what makes it change nothing.
     """
 
     params: list[torch.Tensor]
     numbers: list[int]
 
-    def accept(self, group: Group, factor: float | None) -> None:
+    @property
+    def reads_on_device(self) -> bool:
+        """See the attributes above."""
+
+    def accept(self, group: Group, factor: float | GradientScale | None) -> None:
         """Takes what the group has now for the steps that follow; comes before the first of them.
 
         Args:
@@ -29,6 +35,9 @@ class SteppedPart(Protocol):
         Raises:
             ValueError: the rule, as it is compiled, refuses the hyperparameters.
         """
+
+    def skip_where(self, found_inf: torch.Tensor | None) -> None:
+        """Has the steps that follow change nothing that find this other than 0, if they read it."""
 
     def step(self, states: OptimizerState) -> bool:
         """Steps every parameter that has a gradient; `states` is told of those that are made.

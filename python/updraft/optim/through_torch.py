@@ -10,6 +10,7 @@ from .. import _updraft
 from ..functional import number_of
 from .buckets import require_storage
 from .correspondence import AS_DENSE, Correspondence, Group, reader, setting_choices, specialize
+from .devices import GradientScale
 from .rule_interface import RuleInterface
 from .stand_ins import distributed_like, is_distributed
 from .states import OptimizerState
@@ -47,6 +48,8 @@ class TorchBucket:
     tensors. Out of it, for subclasses that intercept operators, they stay the same ones. What a
     rule reduces of DTensors, they reduce over all ranks.
     """
+
+    reads_on_device = False
 
     def __init__(
         self,
@@ -91,7 +94,10 @@ class TorchBucket:
     def _hypers(self, group: Group) -> dict[str, Any]:
         return {name: read(group, self.dtype) for name, read in self.read_hypers.items()}
 
-    def accept(self, group: Group, factor: float | None) -> None:
+    def skip_where(self, found_inf: torch.Tensor | None) -> None:
+        """Reads nothing: whoever steps has to know."""
+
+    def accept(self, group: Group, factor: float | GradientScale | None) -> None:
         """Takes the hyperparameters that the group has now, and checks those not in the graph."""
         with torch.set_grad_enabled(self.in_graph):
             hypers = self._hypers(group)
@@ -99,7 +105,7 @@ class TorchBucket:
             values = [(name, number_of(value)) for name, value in hypers.items()]
             _updraft.Optimizer(self.rule._compiled, [([], [], values)])
         self.hypers = hypers
-        self.factor = factor
+        self.factor = None if factor is None else float(factor)
         self.sparse = self.correspondence.sparse_of(group)
 
     def step(self, states: OptimizerState) -> bool:

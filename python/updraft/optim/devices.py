@@ -1,0 +1,75 @@
+"""The devices that parameters are on, and what a step reads there."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+#: Whether a parameter on the CPU is stepped as one on a GPU, by the emulator: for tests.
+is_emulated: Callable[[torch.Tensor], bool] = lambda tensor: False  # noqa: E731
+
+
+def target_of(param: torch.Tensor) -> str | None:
+    """Returns what a rule is compiled for to step a parameter: see `updraft.compile`."""
+    if param.device.type == "cuda":
+        return str(param.device)
+    return "emulator" if is_emulated(param) else None
+
+
+class GradientScale:
+    """What gradients were multiplied by, as `torch.amp.GradScaler` has it.
+
+    As a number, it is what takes it out, which waits for the device that has it.
+    """
+
+    def __init__(self, scale: torch.Tensor) -> None:
+        self.tensor = scale
+
+    def __float__(self) -> float:
+        return 1 / float(self.tensor.item())
+
+
+class DeviceReadings:
+    """What the steps of a `GroupStepper` read where its parameters are, so that nothing waits."""
+
+    def __init__(self, stepper: Any, device: torch.device, count: int) -> None:
+        self.stepper = stepper
+        self.device = device
+        self.sources: list[torch.Tensor | None] = [None] * count
+        self.found_inf: torch.Tensor | None = None
+
+    def _here(self, value: Any) -> bool:
+        return (
+            isinstance(value, torch.Tensor)
+            and value.device == self.device
+            and value.numel() == 1
+            and value.is_floating_point()
+        )
+
+    def take(self, values: Sequence[Any], known: Sequence[float]) -> list[float]:
+        """Has tensors that are on the device read at each step, and returns the numbers; for a
+        tensor that known before.
+        """
+        numbers = []
+        for index, value in enumerate(values):
+            source = value.detach() if self._here(value) else None
+            numbers.append(float(value) if source is None else known[index])
+            before = self.sources[index]
+            same = source is not None and before is not None and _same_memory(source, before)
+            if source is not before and not same:
+                self.stepper.read_hyper(index, source)
+                self.sources[index] = source
+        return numbers
+
+    def skip_where(self, found_inf: torch.Tensor | None) -> None:
+        """Has the next steps change nothing that find this other than 0."""
+        if found_inf is None and self.found_inf is None:
+            return
+        if found_inf is not None:
+            found_inf = found_inf.detach().to(self.device, torch.float32)
+        self.stepper.set_found_inf(found_inf)
+        self.found_inf = found_inf
+
+
+def _same_memory(a: torch.Tensor, b: torch.Tensor) -> bool:
+    return a.data_ptr() == b.data_ptr() and a.dtype == b.dtype
