@@ -336,6 +336,14 @@ void DeviceOptimizer::addTensor(size_t param, void *grad, DeviceStep &to) {
     plan.setPosition(param, position);
 }
 
+/// Of its own, or of its group.
+bool DeviceOptimizer::lacksStates(size_t param) const {
+  for (size_t j = 0; j < stateCount(); ++j)
+    if (isOf(param, j) && stateOrigins[slotOf(param, j)] == StateOrigin::None)
+      return true;
+  return false;
+}
+
 Status DeviceOptimizer::build(const upd_tensor *grads, DeviceStep &to, Stream setup) {
   if (Status status = createStates(grads, setup); !status.ok())
     return status;
@@ -353,7 +361,7 @@ Status DeviceOptimizer::build(const upd_tensor *grads, DeviceStep &to, Stream se
     if (isAbsent(grads[i]))
       continue;
     addTensor(i, grads[i].data, to);
-    if (!isPending[i] && !hasStates(i))
+    if (!isPending[i] && lacksStates(i))
       firstParams.push_back(static_cast<uint32_t>(i));
   }
   for (const HyperSource &source : hyperSources)

@@ -66,6 +66,7 @@ private:
   runtime::Status build(const upd_tensor *grads, DeviceStep &to, Stream setup);
   runtime::Status createStates(const upd_tensor *grads, Stream setup);
   runtime::Status fill(const std::vector<Fill> &fills, Stream setup);
+  bool lacksStates(size_t param) const;
   void addTensor(size_t param, void *grad, DeviceStep &to);
   runtime::Status updateStep(const upd_tensor *grads);
   runtime::Status writeProgress(Stream setup);
