@@ -1,0 +1,257 @@
+"""Steps on a GPU, by the emulator, beside those on the CPU, bit for bit.
+
+What is stepped on the emulator is on the CPU for torch; only `updraft.optim.devices` knows.
+"""
+
+import copy
+import io
+
+import pytest
+import torch
+
+import updraft
+from updraft import optim
+from updraft.optim import devices
+
+from .test_clipping import test_thirty_steps as test_clipped_steps  # noqa: F401
+from .test_torch_table import (  # noqa: F401
+    test_layouts_of_groups,
+    test_steps_with_a_closure,
+    test_types_in_one_group,
+)
+from .torch_training import assert_same_states
+
+SHAPES = [(13, 11), (7,), (), (3, 5, 2), (0, 4)]
+MATRICES = [(13, 11), (7, 9)]
+
+
+@pytest.fixture(autouse=True)
+def emulated(monkeypatch):
+    """All parameters are stepped as on a GPU, but for those that a test says are not."""
+    on_cpu = set()
+    monkeypatch.setattr(devices, "is_emulated", lambda tensor: id(tensor) not in on_cpu)
+    return on_cpu
+
+
+def assert_same(given, expected):
+    torch.testing.assert_close(given, expected, rtol=0, atol=0, equal_nan=True)
+
+
+class Pair:
+    """The same optimizer of the same parameters, on the emulator and on the CPU."""
+
+    def __init__(self, on_cpu, make, shapes=SHAPES, dtype=torch.float32):
+        generator = torch.Generator().manual_seed(3)
+        values = [torch.randn(shape, generator=generator).to(dtype) for shape in shapes]
+        self.here = [torch.nn.Parameter(value.clone()) for value in values]
+        self.there = [torch.nn.Parameter(value) for value in values]
+        on_cpu.update(map(id, self.here))
+        self.on_cpu, self.on_device = make(self.here), make(self.there)
+        self.generator = generator
+
+    def set_gradients(self, scale=1.0):
+        for here, there in zip(self.here, self.there, strict=True):
+            grad = scale * torch.randn(here.shape, generator=self.generator)
+            here.grad, there.grad = grad.to(here.dtype), grad.to(here.dtype)
+
+    def step(self):
+        self.set_gradients()
+        self.on_cpu.step()
+        self.on_device.step()
+
+    def check(self):
+        for here, there in zip(self.here, self.there, strict=True):
+            assert_same(there, here)
+        mine, other = self.on_cpu.state_dict(), self.on_device.state_dict()
+        assert mine["state"].keys() == other["state"].keys()
+        for number, state in mine["state"].items():
+            assert state.keys() == other["state"][number].keys()
+            for name, value in state.items():
+                assert_same(other["state"][number][name], torch.as_tensor(value))
+
+
+CLASSES = sorted(
+    name
+    for name in optim.__all__
+    if isinstance(getattr(optim, name), type) and name not in ("LBFGS", "SparseAdam")
+)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["f32", "bf16"])
+@pytest.mark.parametrize("name", CLASSES)
+def test_classes(name, dtype, emulated):
+    shapes = MATRICES if name == "Muon" else SHAPES
+    pair = Pair(emulated, lambda params: getattr(optim, name)(params, lr=1e-2), shapes, dtype)
+    for _ in range(3):
+        pair.step()
+    pair.check()
+
+
+def test_states_are_looked_at_between_steps(emulated):
+    pair = Pair(emulated, optim.AdamW)
+    for _ in range(3):
+        pair.step()
+        pair.check()
+
+
+def test_gradients_that_come_and_go(emulated):
+    pair = Pair(emulated, optim.Adafactor)
+    for absent in (1, 0, 3):
+        pair.set_gradients()
+        pair.here[absent].grad = pair.there[absent].grad = None
+        pair.on_cpu.step()
+        pair.on_device.step()
+    pair.check()
+
+
+def test_a_tensor_as_learning_rate_is_read_in_each_step(emulated):
+    rates = [torch.tensor(0.1), torch.tensor(0.1)]
+    pair = Pair(emulated, lambda params: optim.AdamW(params, lr=rates.pop(), foreach=False))
+    for rate in (0.1, 0.02, 0.3):
+        for optimizer in (pair.on_cpu, pair.on_device):
+            optimizer.param_groups[0]["lr"].fill_(rate)
+        pair.step()
+        pair.check()
+    for optimizer in (pair.on_cpu, pair.on_device):
+        optimizer.param_groups[0]["lr"] = 0.25
+    pair.step()
+    pair.check()
+
+
+def test_schedulers(emulated):
+    pair = Pair(emulated, lambda params: optim.SGD(params, lr=0.5, momentum=0.9))
+    schedulers = [
+        torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=0.3, total_steps=6)
+        for optimizer in (pair.on_cpu, pair.on_device)
+    ]
+    for _ in range(5):
+        pair.step()
+        for scheduler in schedulers:
+            scheduler.step()
+    pair.check()
+
+
+@pytest.mark.parametrize("name", ["AdamW", "Adafactor", "SGD", "Prodigy"])
+def test_what_a_scaler_has_found_is_read_on_the_device(name, emulated):
+    pair = Pair(emulated, getattr(optim, name))
+    scale = torch.tensor(8.0)
+    for found in (1.0, 0.0, 1.0, 0.0, 0.0):
+        pair.set_gradients(8.0)
+        for optimizer in (pair.on_cpu, pair.on_device):
+            optimizer.grad_scale = scale
+            optimizer.found_inf = torch.tensor(found)
+            optimizer.step()
+            del optimizer.grad_scale, optimizer.found_inf
+        pair.check()
+        scale.mul_(1.0)
+    pair.step()
+    pair.check()
+
+
+def test_nothing_of_a_step_waits(emulated, monkeypatch):
+    pair = Pair(emulated, optim.AdamW)
+    # What is compiled for a scale is made with the first one.
+    pair.on_device.grad_scale = torch.tensor(2.0)
+    pair.step()
+
+    def refuse(*arguments):
+        raise AssertionError("a step waits")
+
+    pair.set_gradients()
+    pair.on_device.grad_scale = torch.tensor(2.0)
+    pair.on_device.found_inf = torch.tensor(0.0)
+    pair.on_device.param_groups[0]["lr"] = torch.tensor(0.5)
+    monkeypatch.setattr(torch.Tensor, "item", refuse)
+    monkeypatch.setattr(torch.Tensor, "__float__", refuse)
+    pair.on_device.step()
+
+
+def test_states_travel_between_devices_and_torch(emulated):
+    pair = Pair(emulated, optim.AdamW)
+    pair.step()
+    file = io.BytesIO()
+    torch.save(pair.on_device.state_dict(), file)
+    file.seek(0)
+    saved = torch.load(file)
+    pair.on_device.load_state_dict(pair.on_cpu.state_dict())
+    pair.on_cpu.load_state_dict(saved)
+    pair.step()
+    pair.check()
+    theirs = torch.optim.AdamW([torch.nn.Parameter(param.detach().clone()) for param in pair.here])
+    theirs.load_state_dict(pair.on_device.state_dict())
+    assert_same_states(theirs, pair.on_device)
+
+
+def test_states_and_counts_that_are_written(emulated):
+    pair = Pair(emulated, optim.AdamW)
+    pair.step()
+    for optimizer, params in ((pair.on_cpu, pair.here), (pair.on_device, pair.there)):
+        optimizer.state[params[0]]["step"].fill_(10)
+        optimizer.state[params[0]]["exp_avg"].mul_(2)
+        optimizer.state[params[1]] = {}
+        optimizer.state[params[2]]["step"] = torch.tensor(5.0)
+    pair.step()
+    pair.check()
+
+
+def test_copies_and_pickles(emulated):
+    pair = Pair(emulated, optim.AdamW)
+    pair.step()
+    duplicate = copy.deepcopy(pair.on_device)
+    assert_same_states(pair.on_cpu, duplicate)
+    pair.step()
+    pair.check()
+
+
+def test_both_devices_in_one_optimizer(emulated):
+    pair = Pair(emulated, optim.Adafactor)
+    emulated.update(id(param) for param in pair.there[::2])
+    for found in (0.0, 1.0, 0.0):
+        pair.set_gradients()
+        for optimizer in (pair.on_cpu, pair.on_device):
+            optimizer.found_inf = torch.tensor(found)
+            optimizer.step()
+            del optimizer.found_inf
+        pair.check()
+
+
+def test_rules_of_ones_own(emulated):
+    @updraft.rule
+    def heavy(param, grad, state, lr=0.1, mu=0.9):
+        velocity = mu * state.setdefault("velocity", 0) + grad
+        state["velocity"] = velocity
+        return param - lr * velocity
+
+    pair = Pair(emulated, lambda params: updraft.optimizer(heavy, params, lr=0.2))
+    for _ in range(3):
+        pair.step()
+    pair.check()
+
+
+def test_random_numbers_are_those_of_the_cpu(emulated):
+    def make(params):
+        storage = {"param": "bf16_stochastic"}
+        return updraft.optimizer(updraft.load("adamw"), params, storage=storage, seed=7)
+
+    pair = Pair(emulated, make, dtype=torch.bfloat16)
+    for _ in range(3):
+        pair.step()
+    pair.check()
+
+
+def test_sparse_gradients_are_refused(emulated):
+    param = torch.nn.Parameter(torch.zeros(3, 2))
+    optimizer = optim.SGD([param], lr=0.1)
+    param.grad = torch.sparse_coo_tensor([[1]], torch.ones(1, 2), (3, 2))
+    with pytest.raises(NotImplementedError) as refusal:
+        optimizer.step()
+    assert str(refusal.value).startswith(
+        "parameter 0 is on cpu and has a sparse gradient, which steps on the CPU take; give a "
+        "dense one"
+    )
+
+
+def test_states_in_blocks_are_refused(emulated):
+    param = torch.nn.Parameter(torch.zeros(3, 2))
+    with pytest.raises(updraft.UnsupportedError, match="a GPU stores"):
+        updraft.optimizer(updraft.load("adamw"), [param], storage={"state": "q8_linear"})
