@@ -100,28 +100,30 @@ double *DeviceOptimizer::countOf(size_t param) const {
 
 double *DeviceOptimizer::firstOf(size_t param) const { return countOf(params.size() + param); }
 
+/// Of all parameters, as the host knows them and their states.
 Status DeviceOptimizer::writeProgress(Stream setup) {
   const size_t count = params.size();
-  if (!progress.memory.data() && count != 0)
-    if (Status status = allocateStates(2 * count * sizeof(double), progress.memory); !status.ok())
-      return status;
   std::vector<double> values(2 * count);
   for (size_t i = 0; i < count; ++i) {
-    values[i] = static_cast<double>(progress.steps[i]);
     progress.firsts[i] = ownsStates(i) ? !hasStates(i) : progress.steps[i] == 0;
+    values[i] = static_cast<double>(progress.steps[i]);
     values[count + i] = progress.firsts[i];
   }
-  if (Status status =
-          gpu->write(progress.memory.data(), values.data(), values.size() * sizeof(double), setup);
-      !status.ok())
-    return status;
-  progress.isWritten = true;
-  return {};
+  return gpu->write(progress.memory.data(), values.data(), values.size() * sizeof(double), setup);
+}
+
+Status DeviceOptimizer::writeFirst(size_t param) {
+  progress.firsts[param] = ownsStates(param) ? !hasStates(param) : progress.steps[param] == 0;
+  if (!progress.memory.data())
+    return {};
+  const double first = progress.firsts[param];
+  return gpu->write(firstOf(param), &first, sizeof(first), stream);
 }
 
 Status DeviceOptimizer::readProgress() {
   const size_t count = params.size();
-  if (!progress.isKnown) {
+  // A graph counts whenever it is replayed.
+  if ((!progress.isKnown || !captured.empty()) && progress.memory.data()) {
     std::vector<double> values(2 * count);
     if (Status status =
             readMemory(values.data(), progress.memory.data(), values.size() * sizeof(double));
@@ -169,23 +171,27 @@ Status DeviceOptimizer::settleStates() {
 Status DeviceOptimizer::replaceSteps(std::vector<int64_t> counts) {
   progress.steps = std::move(counts);
   progress.isKnown = true;
-  progress.isWritten = false;
   pending.clear();
   std::fill(isPending.begin(), isPending.end(), 0);
   for (size_t i = 0; i < params.size(); ++i)
     if (boundCounts[i].data)
-      if (Status status = writeCount(i, stream); !status.ok())
+      if (Status status = writeCount(i); !status.ok())
         return status;
-  return {};
+  return progress.memory.data() ? writeProgress(stream) : Status();
 }
 
-/// To where the caller has it.
-Status DeviceOptimizer::writeCount(size_t param, Stream setup) {
-  const BoundCount &count = boundCounts[param];
+/// To where the device counts on.
+Status DeviceOptimizer::writeCount(size_t param) {
+  const BoundCount &bound = boundCounts[param];
+  if (!bound.data && !progress.memory.data())
+    return {};
+  const upd_dtype dtype = bound.data ? bound.dtype : UPD_F64;
   double element = 0;
-  storeRounded(count.dtype, static_cast<double>(progress.steps[param]), &element);
-  return gpu->write(count.data, &element, sizeOf(count.dtype), setup);
+  storeRounded(dtype, static_cast<double>(progress.steps[param]), &element);
+  return gpu->write(bound.data ? bound.data : countOf(param), &element, sizeOf(dtype), stream);
 }
+
+Status DeviceOptimizer::statesBound(size_t param) { return writeFirst(param); }
 
 Status DeviceOptimizer::getStep(size_t param, int64_t &step) {
   if (Status status = checkParam(param); !status.ok())
@@ -215,9 +221,10 @@ Status DeviceOptimizer::setStep(size_t param, int64_t step) {
   if (Status status = readProgress(); !status.ok())
     return status;
   progress.steps[param] = step;
-  progress.isWritten = false;
-  discardPlan();
-  return boundCounts[param].data ? writeCount(param, stream) : Status();
+  prepared = Prepared::Nothing;
+  if (Status status = writeCount(param); !status.ok())
+    return status;
+  return writeFirst(param);
 }
 
 Status DeviceOptimizer::bindStep(size_t param, const upd_tensor &count) {
@@ -236,9 +243,8 @@ Status DeviceOptimizer::bindStep(size_t param, const upd_tensor &count) {
     boundCounts[param] = before;
     return status;
   }
-  progress.isWritten = false;
   discardPlan();
-  return {};
+  return writeFirst(param);
 }
 
 //===----------------------------------------------------------------------------------------===//
@@ -347,11 +353,15 @@ bool DeviceOptimizer::lacksStates(size_t param) const {
 Status DeviceOptimizer::build(const upd_tensor *grads, DeviceStep &to, Stream setup) {
   if (Status status = createStates(grads, setup); !status.ok())
     return status;
-  if (!progress.isWritten) {
-    if (Status status = readProgress(); !status.ok())
+  if (!progress.memory.data()) {
+    if (Status status = allocateStates(2 * std::max<size_t>(params.size(), 1) * sizeof(double),
+                                       progress.memory);
+        !status.ok())
       return status;
-    if (Status status = writeProgress(setup); !status.ok())
+    if (Status status = writeProgress(setup); !status.ok()) {
+      progress.memory = {};
       return status;
+    }
   }
   to.clear(groupCount());
   if (&to == current.get())

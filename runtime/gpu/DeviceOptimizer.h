@@ -38,11 +38,10 @@ private:
   /// What the device knows of how far the parameters are, in its memory: for each a step count,
   /// then for each whether its first step is still to come.
   struct Progress {
-    runtime::StateArena memory;
+    runtime::StateArena memory; ///< from the first step on
     std::vector<int64_t> steps; ///< as the host knows them
     std::vector<char> firsts;
-    bool isKnown = true;    ///< the host's is what the device has, or will have
-    bool isWritten = false; ///< the device has what the host has set
+    bool isKnown = true; ///< the device's are the same
   };
   struct BoundCount {
     void *data = nullptr; ///< null: in `progress`
@@ -59,7 +58,7 @@ private:
   runtime::Status readMemory(void *to, const void *from, size_t bytes) const override;
   runtime::Status writeMemory(void *to, const void *from, size_t bytes) override;
   void hyperSourcesChanged() override { discardPlan(); }
-  void statesBound() override { progress.isWritten = false; }
+  runtime::Status statesBound(size_t param) override;
 
   runtime::Status prepare(const upd_tensor *grads, size_t gradCount);
   /// Makes `to` the step of these gradients, and writes what it needs.
@@ -70,8 +69,9 @@ private:
   void addTensor(size_t param, void *grad, DeviceStep &to);
   runtime::Status updateStep(const upd_tensor *grads);
   runtime::Status writeProgress(Stream setup);
+  runtime::Status writeFirst(size_t param);
   runtime::Status readProgress();
-  runtime::Status writeCount(size_t param, Stream setup);
+  runtime::Status writeCount(size_t param);
   double *countOf(size_t param) const;
   double *firstOf(size_t param) const;
   void lendMemory(const upd_tensor *grads);

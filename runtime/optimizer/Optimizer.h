@@ -124,7 +124,8 @@ protected:
   virtual Status readMemory(void *to, const void *from, size_t bytes) const = 0;
   virtual Status writeMemory(void *to, const void *from, size_t bytes) = 0;
   virtual void hyperSourcesChanged() = 0;
-  virtual void statesBound() {}
+  /// A state of a parameter is the caller's from now on.
+  virtual Status statesBound(size_t param) { return {}; }
 
   //===--------------------------------------------------------------------------------------===//
   // Gradients

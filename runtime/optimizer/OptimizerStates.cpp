@@ -247,10 +247,9 @@ Status Optimizer::bindState(size_t param, const char *name, const upd_tensor &te
   owned.insert(range);
   statePointers[slot] = tensor.data;
   stateOrigins[slot] = StateOrigin::Bound;
-  statesBound();
   gradsChecked = false;
   discardPlan();
-  return {};
+  return statesBound(param);
 }
 
 Status Optimizer::allocateArena(size_t bytes, StateArena &arena) {

@@ -1,0 +1,268 @@
+//===- GraphTests.cpp - Steps that are captured into graphs -----------------------------------===//
+// A device on which launches are recorded while a stream is captured, and run when the graph is
+// replayed; what a capture forbids fails there. Replays and other steps together must leave what
+// the same steps leave on the CPU.
+
+#include "RuleTable.h"
+#include "Sides.h"
+#include "lib/CAPI/Handles.h"
+#include "runtime/cpu/CpuOptimizer.h"
+#include "runtime/emulator/EmulatedDevice.h"
+#include "runtime/gpu/DeviceOptimizer.h"
+
+#include <cstring>
+#include <functional>
+
+using namespace updraft;
+using namespace updraft::differential;
+using runtime::Status;
+
+namespace {
+
+class CapturingDevice final : public gpu::Device {
+public:
+  std::string name() const override { return "a device that captures"; }
+  int64_t fullBlocks() const override { return emulated.fullBlocks(); }
+  Status allocate(size_t bytes, void **memory) override { return emulated.allocate(bytes, memory); }
+  void release(void *memory) noexcept override { emulated.release(memory); }
+  Status load(const runtime::GPUKernels &kernels, std::shared_ptr<gpu::Module> &module) override {
+    return rename(emulated.load(kernels, module), module);
+  }
+  Status loadEngine(std::shared_ptr<gpu::Module> &module) override {
+    return rename(emulated.loadEngine(module), module);
+  }
+  bool looksAtAccesses() const override { return true; }
+  void lend(std::vector<std::pair<const void *, size_t>> memory) override {
+    // A graph reads what was lent when it was captured.
+    lent.insert(lent.end(), memory.begin(), memory.end());
+    emulated.lend(lent);
+  }
+
+  Status zero(void *memory, size_t bytes, gpu::Stream stream) override {
+    Status status = refuse(stream, "zero");
+    return status.ok() ? emulated.zero(memory, bytes, stream) : status;
+  }
+  Status write(void *memory, const void *from, size_t bytes, gpu::Stream stream) override {
+    Status status = refuse(stream, "write");
+    return status.ok() ? emulated.write(memory, from, bytes, stream) : status;
+  }
+  Status read(void *to, const void *memory, size_t bytes, gpu::Stream stream) override {
+    Status status = refuse(stream, "read");
+    return status.ok() ? emulated.read(to, memory, bytes, stream) : status;
+  }
+  Status wait(gpu::Stream stream) override { return refuse(stream, "wait"); }
+  Status isCaptured(gpu::Stream stream, bool &captured) override {
+    captured = isCapturing && stream == nullptr;
+    return {};
+  }
+  Status ownStream(gpu::Stream &stream) override {
+    stream = this;
+    return {};
+  }
+  Status launch(gpu::Kernel kernel, int64_t blocks, void **arguments, gpu::Stream stream) override {
+    if (!isCapturing || stream != nullptr)
+      return emulated.launch(kernel, blocks, arguments, stream);
+    // Each argument is a pointer or a number of 64 bits.
+    std::vector<uint64_t> values(counts.at(kernel));
+    for (size_t i = 0; i < values.size(); ++i)
+      std::memcpy(&values[i], arguments[i], sizeof(values[i]));
+    graph.emplace_back([this, kernel, blocks, values = std::move(values)]() mutable {
+      std::vector<void *> addresses;
+      for (uint64_t &value : values)
+        addresses.push_back(&value);
+      return emulated.launch(kernel, blocks, addresses.data(), nullptr);
+    });
+    return {};
+  }
+
+  using Graph = std::vector<std::function<Status()>>;
+  void beginCapture() { isCapturing = true; }
+  Graph endCapture() {
+    isCapturing = false;
+    return std::exchange(graph, {});
+  }
+
+private:
+  /// A module that says how many arguments its kernels have.
+  class Counted final : public gpu::Module {
+  public:
+    Counted(std::shared_ptr<gpu::Module> module, CapturingDevice &device)
+        : module(std::move(module)), device(device) {}
+    Status find(const std::string &name, gpu::Kernel &kernel) override {
+      Status status = module->find(name, kernel);
+      const llvm::StringRef text(name);
+      device.counts[kernel] = text.contains("_pass") ? 6 : text == "updraft_begin" ? 3 : 2;
+      return status;
+    }
+
+  private:
+    std::shared_ptr<gpu::Module> module;
+    CapturingDevice &device;
+  };
+
+  Status rename(Status status, std::shared_ptr<gpu::Module> &module) {
+    if (status.ok())
+      module = std::make_shared<Counted>(module, *this);
+    return status;
+  }
+  Status refuse(gpu::Stream stream, const char *what) const {
+    if (isCapturing && stream == nullptr)
+      return {UPD_UNSUPPORTED, std::string("cannot ") + what + " while a graph is captured"};
+    return {};
+  }
+
+  emulator::EmulatedDevice emulated;
+  std::map<gpu::Kernel, size_t> counts;
+  std::vector<std::pair<const void *, size_t>> lent;
+  bool isCapturing = false;
+  Graph graph;
+};
+
+/// Two vectors and a matrix, stepped by both sides.
+class Graphs : public testing::TestWithParam<const char *> {
+protected:
+  void SetUp() override {
+    RuleCase ruleCase = variantsOf(GetParam()).front().instantiate({});
+    cpuRule = llvm::cantFail(compile(ruleCase));
+    ruleCase.target = "emulator";
+    deviceRule = llvm::cantFail(compile(ruleCase));
+    for (size_t i = 0; i < 3; ++i) {
+      here[i].assign(count, 1.0f + static_cast<float>(i));
+      there[i] = here[i];
+      for (std::vector<float> &grads : {std::ref(first[i]), std::ref(second[i])})
+        grads.assign(count, 0.5f);
+      cpuParams[i] = view(i, here[i], UPD_CPU);
+      deviceParams[i] = view(i, there[i], UPD_EMULATOR);
+    }
+    upd_group group{};
+    group.params = cpuParams;
+    group.param_count = 3;
+    ASSERT_TRUE(ok(runtime::CpuOptimizer::create(cpuRule->kernels, &group, 1, nullptr, cpu)));
+    group.params = deviceParams;
+    ASSERT_TRUE(ok(gpu::DeviceOptimizer::create(device, {UPD_EMULATOR, 0}, deviceRule->kernels,
+                                                &group, 1, nullptr, onDevice)));
+  }
+
+  static testing::AssertionResult ok(const Status &status) {
+    return status.ok() ? testing::AssertionSuccess()
+                       : testing::AssertionFailure() << status.message();
+  }
+  upd_tensor view(size_t param, std::vector<float> &data, upd_device kind) const {
+    upd_tensor tensor{};
+    tensor.data = data.data();
+    tensor.shape = param == 2 ? matrix : &vector;
+    tensor.rank = param == 2 ? 2 : 1;
+    tensor.device = kind;
+    return tensor;
+  }
+  /// Other gradients for every step.
+  void change(std::vector<float> *grads, float by) {
+    for (size_t i = 0; i < 3; ++i)
+      for (size_t j = 0; j < count; ++j)
+        grads[i][j] = by * static_cast<float>(j + 1) - static_cast<float>(i);
+  }
+  void stepCpu(std::vector<float> *grads) {
+    upd_tensor views[3];
+    for (size_t i = 0; i < 3; ++i)
+      views[i] = view(i, grads[i], UPD_CPU);
+    ASSERT_TRUE(ok(cpu->step(views, 3)));
+  }
+  Status stepDevice(std::vector<float> *grads) {
+    upd_tensor views[3];
+    for (size_t i = 0; i < 3; ++i)
+      views[i] = view(i, grads[i], UPD_EMULATOR);
+    return onDevice->step(views, 3);
+  }
+  void replay(CapturingDevice::Graph &graph) {
+    for (const std::function<Status()> &launch : graph)
+      ASSERT_TRUE(ok(launch()));
+  }
+  void compare() {
+    for (size_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(std::memcmp(here[i].data(), there[i].data(), count * sizeof(float)), 0) << i;
+      int64_t steps, deviceSteps;
+      ASSERT_TRUE(ok(cpu->getStep(i, steps)));
+      ASSERT_TRUE(ok(onDevice->getStep(i, deviceSteps)));
+      EXPECT_EQ(steps, deviceSteps);
+    }
+  }
+
+  static constexpr size_t count = 12;
+  const int64_t vector = count, matrix[2] = {3, 4};
+  std::shared_ptr<CapturingDevice> device = std::make_shared<CapturingDevice>();
+  RuleHandle cpuRule, deviceRule;
+  std::unique_ptr<runtime::Optimizer> cpu, onDevice;
+  std::vector<float> here[3], there[3], first[3], second[3];
+  upd_tensor cpuParams[3], deviceParams[3];
+};
+
+INSTANTIATE_TEST_SUITE_P(All, Graphs, testing::Values("adamw", "adafactor", "prodigy", "sgd"));
+
+} // namespace
+
+TEST_P(Graphs, AreReplayedBetweenOtherSteps) {
+  change(first, 0.25f);
+  stepCpu(first);
+  ASSERT_TRUE(ok(stepDevice(first)));
+
+  device->beginCapture();
+  ASSERT_TRUE(ok(stepDevice(first)));
+  CapturingDevice::Graph graph = device->endCapture();
+  compare(); // nothing has run
+
+  for (int round = 1; round < 4; ++round) {
+    change(first, 0.125f * static_cast<float>(round));
+    stepCpu(first);
+    replay(graph);
+    compare();
+    change(second, -0.25f * static_cast<float>(round));
+    stepCpu(second);
+    ASSERT_TRUE(ok(stepDevice(second)));
+    compare();
+  }
+}
+
+TEST_P(Graphs, HaveAFirstStepOfTheirOwn) {
+  change(first, 0.25f);
+  device->beginCapture();
+  ASSERT_TRUE(ok(stepDevice(first)));
+  CapturingDevice::Graph graph = device->endCapture();
+  for (int round = 0; round < 3; ++round) {
+    stepCpu(first);
+    replay(graph);
+    compare();
+  }
+}
+
+TEST_P(Graphs, ReadALearningRateThatChanges) {
+  float rate = 0.5f;
+  upd_tensor number{};
+  number.data = &rate;
+  for (auto [optimizer, kind] : {std::pair(cpu.get(), UPD_CPU), {onDevice.get(), UPD_EMULATOR}}) {
+    number.device = kind;
+    ASSERT_TRUE(ok(optimizer->readHyper(0, "lr", &number)));
+  }
+  change(first, 0.25f);
+  stepCpu(first);
+  ASSERT_TRUE(ok(stepDevice(first)));
+  device->beginCapture();
+  ASSERT_TRUE(ok(stepDevice(first)));
+  CapturingDevice::Graph graph = device->endCapture();
+  for (float next : {0.25f, 0.125f, 1.0f}) {
+    rate = next;
+    stepCpu(first);
+    replay(graph);
+    compare();
+  }
+}
+
+TEST_P(Graphs, CannotHaveWhatWaits) {
+  ASSERT_TRUE(ok(stepDevice(first)));
+  device->beginCapture();
+  int64_t step;
+  EXPECT_EQ(onDevice->getStep(0, step).message(), "cannot read while a graph is captured");
+  EXPECT_EQ(onDevice->setStep(0, 3).message(), "cannot read while a graph is captured");
+  device->endCapture();
+  ASSERT_TRUE(ok(onDevice->getStep(0, step)));
+  EXPECT_EQ(step, 1);
+}
