@@ -16,7 +16,7 @@ Recorder::Recorder(std::string part, const std::string &path, bool hasFigures)
 
 void Recorder::write(const json &line, const std::string &text) {
   std::scoped_lock lock(mutex);
-  file << line.dump() << std::endl;
+  file << line.dump(-1, ' ', false, json::error_handler_t::replace) << std::endl;
   fmt::print("{}\n", text);
   std::fflush(stdout);
 }

@@ -101,7 +101,8 @@ void Summary::write(const std::string &path) {
   document["summary"] = {
       {"passed", count("passed")}, {"failed", count("failed")}, {"skipped", count("skipped")}};
   std::ofstream file(path);
-  file << document.dump(2) << '\n';
+  // A log may have any bytes.
+  file << document.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
   if (!file.flush())
     throw std::runtime_error(fmt::format("cannot write `{}`", path));
 }

@@ -45,7 +45,7 @@ std::unique_ptr<Device> openDevice(const std::string &name) {
   return openCuda(name == "cuda" ? 0 : std::stoi(name.substr(name.find(':') + 1)));
 }
 
-int runPart(const CommandLine &line) {
+void runPart(const CommandLine &line) {
   const std::unique_ptr<Device> device = openDevice(line.device);
   // A part that runs again has its figures already.
   const bool hasFigures =
@@ -57,6 +57,17 @@ int runPart(const CommandLine &line) {
     runBenchmarks(*device, line.suite, recorder);
   else
     runCompilation(*device, line.suite, recorder);
+}
+
+/// What ends a part is a result, too.
+int runChildsPart(const CommandLine &line) {
+  try {
+    runPart(line);
+  } catch (const std::exception &error) {
+    Recorder(line.label, line.lines, false).run("whole part", [&]() -> nlohmann::ordered_json {
+      throw std::runtime_error(error.what());
+    });
+  }
   return 0;
 }
 
@@ -88,6 +99,10 @@ public:
       summary.setDevice(openDevice(line.device)->description());
     } catch (const Skipped &reason) {
       noDevice = reason.what();
+    } catch (const std::exception &error) {
+      summary.addResult("device", "opened", "failed", error.what());
+      line.parts.clear();
+      summary.write(line.output);
     }
     for (const std::string &part : line.parts) {
       runOne(part);
@@ -249,7 +264,7 @@ int main(int argc, char **argv) {
       return 100;
     }
   try {
-    return line.part.empty() ? Suite(line).run() : runPart(line);
+    return line.part.empty() ? Suite(line).run() : runChildsPart(line);
   } catch (const std::exception &error) {
     fmt::print(stderr, "error: {}\n", error.what());
     return 1;

@@ -72,8 +72,14 @@ EXPORT void stand_in_reset(void) {
   waiting_count = calls_of_failing = depth = capture_mode = 0;
 }
 
-/* For a process that asks for nothing else. */
-__attribute__((constructor)) static void start(void) { stand_in_reset(); }
+/* For a process that asks for nothing else, or by STAND_IN_FAILING for a function that fails. */
+__attribute__((constructor)) static void start(void) {
+  stand_in_reset();
+  const char *failing = getenv("STAND_IN_FAILING");
+  if (failing)
+    snprintf(state.failing, sizeof(state.failing), "%s", failing);
+  state.failure = 700;
+}
 
 static int begin(const char *symbol, int needs_context, int captures_forbid_it) {
   pthread_mutex_lock(&mutex);
