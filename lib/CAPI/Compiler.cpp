@@ -119,6 +119,11 @@ upd_origin toC(Origin origin) {
   return UPD_COMPILED;
 }
 
+/// Those that are text, and need no tool of NVIDIA's.
+constexpr Stage printedStages[] = {Stage::Ast,   Stage::Updraft, Stage::Torch, Stage::Schedule,
+                                   Stage::Loops, Stage::LLVM,    Stage::Asm,   Stage::Kernels,
+                                   Stage::NVVM,  Stage::PTX};
+
 const runtime::RuleInterface &interfaceOf(const upd_rule *rule) { return rule->kernels->interface; }
 } // namespace
 
@@ -198,12 +203,16 @@ upd_status upd_emit(const char *source, size_t length, const char *filename,
     *text = nullptr;
     std::optional<Stage> stage = parseStage(stageName);
     bool isExplained = llvm::StringRef(stageName) == "explain";
-    // What an object follows is text, and of a CPU.
-    if (!isExplained && (!stage || *stage >= Stage::Obj))
-      return fail(UPD_INVALID_ARGUMENT,
-                  std::string("unknown stage `") + stageName + "`; the stages are " +
-                      llvm::join(stageNames().take_front(static_cast<size_t>(Stage::Obj)), ", ") +
-                      ", explain");
+    if (!isExplained && (!stage || !llvm::is_contained(printedStages, *stage)))
+      return fail(
+          UPD_INVALID_ARGUMENT,
+          std::string("unknown stage `") + stageName + "`; the stages are " +
+              llvm::join(llvm::map_range(printedStages,
+                                         [](Stage printed) {
+                                           return stageNames()[static_cast<size_t>(printed)];
+                                         }),
+                         ", ") +
+              ", explain");
     auto request = makeRequest(source, length, filename, options);
     if (!request)
       return failWith(request.takeError());

@@ -131,7 +131,8 @@ class Rule:
 
     def emit(self, stage: str) -> str:
         """Returns the rule's text at one of `STAGES`: "ast", "updraft", "torch", "schedule",
-        "loops", "llvm" or "asm". Compiles afresh, so the text is that of this machine's CPU.
+        "loops", "llvm" or "asm"; of a rule for a GPU the last are "gpu", "nvvm" and "ptx". Compiles
+        afresh, for the same target.
         """
         return self._compiled.emit(stage)
 

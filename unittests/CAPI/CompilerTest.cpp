@@ -232,10 +232,17 @@ TEST(CompilerCAPI, EmitsEveryStage) {
     upd_string_release(text);
   }
   char *text = nullptr;
+  EXPECT_EQ(upd_emit(momentum, std::strlen(momentum), nullptr, &options, "obj", &text),
+            UPD_INVALID_ARGUMENT);
+  EXPECT_STREQ(upd_last_error(), "unknown stage `obj`; the stages are ast, updraft, torch, "
+                                 "schedule, loops, llvm, asm, gpu, nvvm, ptx, explain");
   EXPECT_EQ(upd_emit(momentum, std::strlen(momentum), nullptr, &options, "ptx", &text),
             UPD_INVALID_ARGUMENT);
-  EXPECT_STREQ(upd_last_error(), "unknown stage `ptx`; the stages are ast, updraft, torch, "
-                                 "schedule, loops, llvm, asm, explain");
+  EXPECT_THAT(upd_last_error(), HasSubstr("the stage `ptx` is one of GPUs"));
+  options.target = "nvptx:sm_90";
+  ASSERT_EQ(upd_emit(momentum, std::strlen(momentum), nullptr, &options, "ptx", &text), UPD_OK);
+  EXPECT_THAT(text, HasSubstr(".target sm_90"));
+  upd_string_release(text);
 }
 
 TEST(CompilerCAPI, ThreadsCompileAtOnce) {
