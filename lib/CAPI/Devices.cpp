@@ -10,11 +10,8 @@ using namespace updraft;
 
 runtime::Status capi::openCuda(int index, std::shared_ptr<cuda::CudaDevice> &device) {
   const DiskCache cache = DiskCache::fromEnvironment();
-  const std::string &folder = cache.getFolder();
   return cuda::CudaDevice::open(
-      index,
-      {folder.empty() ? "" : folder + "/gpu", cache.getMaxBytes(), std::string(gpu::enginePTX())},
-      device);
+      index, {cache.getKernelFolder(), cache.getMaxBytes(), std::string(gpu::enginePTX())}, device);
 }
 
 runtime::Status capi::openDevice(const runtime::TensorDevice &where,

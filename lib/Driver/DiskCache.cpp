@@ -29,6 +29,7 @@ namespace path = llvm::sys::path;
 namespace {
 constexpr llvm::StringLiteral entryMagic = "updcach1";
 constexpr llvm::StringLiteral entrySuffix = ".upc";
+constexpr llvm::StringLiteral kernelSuffix = ".cubin"; // of runtime/cuda/CubinCache.cpp
 constexpr size_t checksumBytes = 32;
 // Magic, checksum, length of the interface, length of the object.
 constexpr size_t headerBytes = entryMagic.size() + checksumBytes + 8 + 8;
@@ -96,11 +97,12 @@ struct StoredFile {
   llvm::sys::TimePoint<> lastUsed;
 };
 
-/// The entry files of a folder, most recently used first.
-std::vector<StoredFile> listFiles(llvm::StringRef folder, std::error_code &error) {
+/// The files of a folder that end so, most recently used first.
+std::vector<StoredFile> listFiles(llvm::StringRef folder, std::error_code &error,
+                                  llvm::StringRef suffix = entrySuffix) {
   std::vector<StoredFile> files;
   for (fs::directory_iterator it(folder, error), end; it != end && !error; it.increment(error)) {
-    if (path::extension(it->path()) != entrySuffix)
+    if (path::extension(it->path()) != suffix)
       continue;
     fs::file_status status;
     if (!fs::status(it->path(), status))
@@ -110,6 +112,14 @@ std::vector<StoredFile> listFiles(llvm::StringRef folder, std::error_code &error
              [](const StoredFile &a, const StoredFile &b) { return a.lastUsed > b.lastUsed; });
   return files;
 }
+
+/// Those of kernels; there may be no folder of them.
+std::vector<StoredFile> listKernels(const std::string &folder, std::error_code &error) {
+  if (error || !fs::exists(folder))
+    return {};
+  return listFiles(folder, error, kernelSuffix);
+}
+
 /// Removes what processes that were killed while they wrote an entry have left.
 void removeAbandoned(llvm::StringRef folder, std::error_code &error) {
   const auto limit = std::chrono::system_clock::now() - std::chrono::hours(1);
@@ -212,6 +222,9 @@ llvm::Expected<std::vector<DiskCache::Entry>> DiskCache::entries() const {
   for (const StoredFile &file : listFiles(folder, error))
     result.push_back({path::stem(file.path).str(), ruleNameOf(file.path), file.bytes,
                       llvm::sys::toTimeT(file.lastUsed)});
+  for (const StoredFile &file : listKernels(getKernelFolder(), error))
+    result.push_back(
+        {path::stem(file.path).str(), "kernels", file.bytes, llvm::sys::toTimeT(file.lastUsed)});
   if (error)
     return makeError(UPD_IO_ERROR,
                      "cannot read the cache folder `" + folder + "`: " + error.message());
@@ -223,7 +236,9 @@ llvm::Expected<unsigned> DiskCache::clear() const {
     return 0;
   std::error_code error;
   unsigned removed = 0;
-  for (const StoredFile &file : listFiles(folder, error)) {
+  std::vector<StoredFile> files = listFiles(folder, error);
+  llvm::append_range(files, listKernels(getKernelFolder(), error));
+  for (const StoredFile &file : files) {
     if (std::error_code failure = fs::remove(file.path))
       return makeError(UPD_IO_ERROR, "cannot remove `" + file.path + "`: " + failure.message());
     ++removed;

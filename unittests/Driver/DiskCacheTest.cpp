@@ -193,6 +193,25 @@ TEST_F(DiskCacheTest, ListsAndClears) {
   EXPECT_FALSE(cache.lookup("a"));
 }
 
+TEST_F(DiskCacheTest, ListsAndClearsKernels) {
+  DiskCache cache(folder.str().str(), 1 << 20);
+  cache.store("a", rule);
+  ASSERT_FALSE(llvm::sys::fs::create_directory(cache.getKernelFolder()));
+  const std::string kernels = cache.getKernelFolder() + "/k.cubin";
+  std::error_code error;
+  llvm::raw_fd_ostream(kernels, error) << "code";
+  auto entries = cache.entries();
+  ASSERT_TRUE(bool(entries));
+  ASSERT_EQ(entries->size(), 2u);
+  EXPECT_EQ((*entries)[1].key, "k");
+  EXPECT_EQ((*entries)[1].ruleName, "kernels");
+  EXPECT_EQ((*entries)[1].bytes, 4u);
+  auto removed = cache.clear();
+  ASSERT_TRUE(bool(removed));
+  EXPECT_EQ(*removed, 2u);
+  EXPECT_FALSE(llvm::sys::fs::exists(kernels));
+}
+
 TEST_F(DiskCacheTest, WritersAndReadersDoNotMeetHalfAnEntry) {
   DiskCache cache(folder.str().str(), 1 << 20);
   const CompiledRule large{rule.interfaceJson, std::string(100'000, 'x')};

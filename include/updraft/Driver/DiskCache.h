@@ -21,7 +21,7 @@ class DiskCache {
 public:
   struct Entry {
     std::string key;
-    std::string ruleName; // "?" if the entry is damaged
+    std::string ruleName; // "?" if the entry is damaged, "kernels" of a GPU's machine code
     uint64_t bytes;
     int64_t lastUsed; // seconds since 1970
   };
@@ -36,14 +36,16 @@ public:
   static DiskCache fromEnvironment();
 
   const std::string &getFolder() const { return folder; }
+  /// Where the machine code of kernels for GPUs is kept, which the runtime stores; empty: nowhere.
+  std::string getKernelFolder() const { return folder.empty() ? "" : folder + "/gpu"; }
   uint64_t getMaxBytes() const { return maxBytes; }
 
   std::optional<CompiledRule> lookup(llvm::StringRef key) const;
   void store(llvm::StringRef key, const CompiledRule &rule) const;
 
-  /// The entries, most recently used first.
+  /// The entries, then those of kernels; the most recently used first.
   llvm::Expected<std::vector<Entry>> entries() const;
-  /// Removes all entries, and says how many.
+  /// Removes all of them, and says how many.
   llvm::Expected<unsigned> clear() const;
 
 private:
