@@ -1,14 +1,19 @@
 //===- updraft-microbench.cpp - Where compile time and step overhead go -----------------------===//
-// Google Benchmark programs for one's own changes: the compiler up to each stage, and the cost of a
-// step on tensors too small to matter. What is reported to users is updraft-bench's.
+// Google Benchmark programs for one's own changes: the compiler up to each stage, the cost of a
+// step on tensors too small to matter, and what a step on a GPU costs the host. What is reported to
+// users is updraft-bench's.
 
+#include "IdleDevice.h"
 #include "Stepper.h"
+#include "lib/CAPI/Handles.h"
+#include "runtime/gpu/DeviceOptimizer.h"
 #include "updraft-c/compiler.h"
 
 #include <benchmark/benchmark.h>
 
 #include <fstream>
 #include <iterator>
+#include <stdexcept>
 #include <string>
 
 using namespace updraft::bench;
@@ -37,7 +42,59 @@ void stepSmallTensors(benchmark::State &state) {
   state.counters["ns/tensor"] = benchmark::Counter(
       state.range(0), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
+
+/// The driver's part apart. `moves`: every gradient is elsewhere in each step.
+void stepOnIdleDevice(benchmark::State &state, const std::string &name, bool moves) {
+  upd_compile_options options{};
+  options.struct_size = sizeof(options);
+  options.target = "nvptx:sm_90";
+  upd_rule *rule = nullptr;
+  check(upd_compile_file(rulePath(name).c_str(), &options, &rule));
+  const auto count = static_cast<size_t>(state.range(0));
+  const int64_t shape[] = {1000};
+  std::vector<upd_tensor> params(count), grads[2];
+  for (size_t i = 0; i < count; ++i) {
+    params[i].shape = shape;
+    params[i].rank = 1;
+    params[i].device = UPD_CUDA;
+    // Apart by more than they have, and never looked at.
+    params[i].data = reinterpret_cast<void *>((uintptr_t(1) << 40) + i * 8192);
+  }
+  for (size_t which = 0; which < 2; ++which) {
+    grads[which] = params;
+    for (upd_tensor &grad : grads[which])
+      grad.data = static_cast<char *>(grad.data) + (which + 1) * (uintptr_t(1) << 36);
+  }
+  upd_group group{};
+  group.params = params.data();
+  group.param_count = count;
+  auto device = std::make_shared<IdleDevice>();
+  std::unique_ptr<updraft::runtime::Optimizer> optimizer;
+  auto require = [](const updraft::runtime::Status &status) {
+    if (!status.ok())
+      throw std::runtime_error(status.message());
+  };
+  require(updraft::gpu::DeviceOptimizer::create(device, {UPD_CUDA, 0}, rule->kernels, &group, 1,
+                                                nullptr, optimizer));
+  size_t step = 0;
+  for (; step < 2; ++step)
+    require(optimizer->step(grads[step % 2].data(), count));
+  device->launches = 0;
+  size_t steps = 0;
+  for (auto _ : state) {
+    require(optimizer->step(grads[moves ? step++ % 2 : 0].data(), count));
+    ++steps;
+  }
+  state.counters["launches"] =
+      static_cast<double>(device->launches) / static_cast<double>(std::max<size_t>(steps, 1));
+  optimizer.reset();
+  upd_rule_release(rule);
+}
 } // namespace
+
+BENCHMARK_CAPTURE(stepOnIdleDevice, adamw, "adamw", false)->Arg(1)->Arg(161)->Arg(21000);
+BENCHMARK_CAPTURE(stepOnIdleDevice, adamw_moves, "adamw", true)->Arg(1)->Arg(161)->Arg(21000);
+BENCHMARK_CAPTURE(stepOnIdleDevice, lamb, "lamb", false)->Arg(161);
 
 BENCHMARK(stepSmallTensors)
     ->ArgsProduct({{1, 100, 10000}, {1, 16, 64, 1000}})
