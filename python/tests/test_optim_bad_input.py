@@ -174,6 +174,8 @@ def test_release_while_a_step_runs():
     optimizer.step()
 
     class Releasing:
+        reads_on_device = False
+
         def accept(self, *_):
             pass
 

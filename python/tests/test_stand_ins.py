@@ -150,7 +150,7 @@ def test_the_operator_refuses_wrapper_subclasses(what):
     hypers = [*rule.hypers.values()]
     with pytest.raises(TypeError) as caught:
         param = wrapper if what == "parameter" else torch.nn.Parameter(values.clone())
-        stepper = GroupStepper(rule._compiled.address, [param], hypers, "", "", False)
+        stepper = GroupStepper(rule._compiled.address, [param], hypers, "", "", False, False)
         if what == "state":
             stepper.bind_state(0, "momentum_buffer", wrapper)
         param.grad = wrapper

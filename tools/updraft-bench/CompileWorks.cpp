@@ -31,7 +31,8 @@ double compileMs(const std::string &ruleFile, const std::string &cacheDir,
                               nullptr,
                               cacheDir.c_str(),
                               nullptr,
-                              UPD_ALL_TENSORS};
+                              UPD_ALL_TENSORS,
+                              nullptr};
   upd_rule *rule = nullptr;
   auto start = std::chrono::steady_clock::now();
   check(upd_compile_file(ruleFile.c_str(), &options, &rule));

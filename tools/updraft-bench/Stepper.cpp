@@ -82,7 +82,8 @@ Stepper::Stepper(const StepSetup &setup)
                               setup.numerics.c_str(),
                               "",
                               nullptr,
-                              UPD_ALL_TENSORS};
+                              UPD_ALL_TENSORS,
+                              nullptr};
   check(upd_compile_file(setup.ruleFile.c_str(), &options, &rule));
 
   // One block for all parameters and one for all gradients, each tensor on its own cache lines.

@@ -112,7 +112,8 @@ void checkLoading(const std::string &path) {
   upd_group group = test::groupOf(params);
   group.names = names;
   std::unique_ptr<Optimizer> optimizer;
-  mustBeOk(CpuOptimizer::create(test::initialRule(), &group, 1, nullptr, optimizer), "no optimizer");
+  mustBeOk(CpuOptimizer::create(test::initialRule(), &group, 1, nullptr, optimizer),
+           "no optimizer");
   if (Status status = optimizer->load(path); !status.ok())
     return mustExplain(status);
   const ScratchFile scratch;

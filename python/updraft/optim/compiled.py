@@ -371,7 +371,7 @@ class CompiledStep:
         scale, found_inf = getattr(self, "grad_scale", None), getattr(self, "found_inf", None)
         if found_inf is not None and target_of(found_inf) is None and found_inf.item():
             return loss
-        factor = None if scale is None else GradientScale(scale)
+        factor: float | GradientScale | None = None if scale is None else GradientScale(scale)
         scaled = scale is not None or self.max_grad_norm is not None
         with self._stepping:
             states = self.__dict__["state"]
