@@ -100,7 +100,8 @@ UPD_EXPORT upd_status upd_optimizer_step_rows(upd_optimizer *optimizer, const up
  * need not.
  * A step that is not applied needs no undoing: parameters without states keep the memory that was
  * made for them until they step. It is given up by preparing another or by a step, refused ones
- * too, and by what sets or loads hyperparameters, states, step counts, seeds or numbers.
+ * too, by another stream, and by what sets or loads hyperparameters, states, step counts, seeds or
+ * numbers.
  * upd_optimizer_apply is refused where no step is prepared. */
 UPD_EXPORT upd_status upd_optimizer_prepare_rows(upd_optimizer *optimizer, const upd_tensor *grads,
                                                  size_t grad_count, const upd_row_grad *row_grads,

@@ -50,15 +50,15 @@ static runtime::TensorDevice deviceFor(const runtime::Kernels &kernels, const up
                                        size_t groupCount) {
   if (kernels.interface.gpu.empty())
     return {};
+  const int32_t wanted = kernels.gpu.ptx.empty() ? UPD_EMULATOR : UPD_CUDA;
   for (size_t i = 0; i < groupCount && groups; ++i)
     if (groups[i].param_count != 0 && groups[i].params) {
       const auto first = runtime::TensorDevice::of(groups[i].params[0]);
-      const int32_t wanted = kernels.gpu.ptx.empty() ? UPD_EMULATOR : UPD_CUDA;
       if (first.kind == wanted || first.isCpu())
         return first;
       return {wanted, 0};
     }
-  return {};
+  return {wanted, 0};
 }
 
 static runtime::Status create(std::shared_ptr<const runtime::Kernels> kernels,

@@ -123,16 +123,27 @@ Status CpuOptimizer::setStep(size_t param, int64_t step) {
 
 bool CpuOptimizer::hasFoundInf() const { return foundInf && *foundInf != 0; }
 
-/// Takes those that are read at each step.
+/// Takes those that are read at each step: all, or none if the rule refuses what a group has then.
 Status CpuOptimizer::readHypers() {
-  const std::vector<HyperSource> sources = hyperSources;
-  for (const HyperSource &source : sources) {
-    const upd_hyper value{hypers.hyperNames()[source.hyper].c_str(),
-                          loadExact(source.dtype, source.data)};
-    if (Status status = hypers.set(source.group, &value, 1); !status.ok())
-      return status;
-  }
-  return {};
+  if (hyperSources.empty())
+    return {};
+  auto take = [&](GroupHypers &to) {
+    std::vector<upd_hyper> values;
+    for (size_t group = 0; group < groupCount(); ++group) {
+      values.clear();
+      for (const HyperSource &source : hyperSources)
+        if (source.group == group)
+          values.push_back(
+              {hypers.hyperNames()[source.hyper].c_str(), loadExact(source.dtype, source.data)});
+      if (Status status = to.set(group, values.data(), values.size()); !status.ok())
+        return status;
+    }
+    return Status();
+  };
+  GroupHypers tried = hypers;
+  if (Status status = take(tried); !status.ok())
+    return status;
+  return take(hypers);
 }
 
 void CpuOptimizer::buildPlan(const upd_tensor *grads, const std::vector<int64_t> &besideSizes) {

@@ -7,6 +7,7 @@
 #include "runtime/optimizer/FloatEnvironment.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <fmt/format.h>
@@ -18,7 +19,7 @@ DeviceOptimizer::DeviceOptimizer(std::shared_ptr<Device> device, TensorDevice wh
                                  std::shared_ptr<const Kernels> kernelsToUse,
                                  const upd_pool &poolToUse)
     : Optimizer(std::move(kernelsToUse), where, poolToUse), gpu(std::move(device)),
-      fills(gpu, DeviceArena::Use::Filled) {}
+      fills(gpu, DeviceArena::Use::Filled), fillsOfGraphs(gpu, DeviceArena::Use::Filled) {}
 
 Status DeviceOptimizer::create(std::shared_ptr<Device> device, TensorDevice where,
                                std::shared_ptr<const Kernels> kernels, const upd_group *groups,
@@ -44,6 +45,9 @@ Status DeviceOptimizer::create(std::shared_ptr<Device> device, TensorDevice wher
 }
 
 Status DeviceOptimizer::setStream(void *queue) {
+  // What is prepared is for the stream that it was prepared on: this one may be captured.
+  if (queue != stream)
+    prepared = Prepared::Nothing;
   stream = queue;
   return {};
 }
@@ -123,32 +127,51 @@ Status DeviceOptimizer::writeFirst(size_t param) {
 Status DeviceOptimizer::readProgress() {
   const size_t count = params.size();
   // A graph counts whenever it is replayed.
-  if ((!progress.isKnown || !captured.empty()) && progress.memory.data()) {
-    std::vector<double> values(2 * count);
-    if (Status status =
-            readMemory(values.data(), progress.memory.data(), values.size() * sizeof(double));
-        !status.ok())
-      return status;
-    for (size_t i = 0; i < count; ++i) {
-      progress.steps[i] = static_cast<int64_t>(values[i]);
-      progress.firsts[i] = values[count + i] != 0;
-    }
-    progress.isKnown = true;
-  }
-  // Whoever bound these may have changed them.
+  if ((progress.isKnown && captured.empty()) || !progress.memory.data())
+    return {};
+  std::vector<double> values(2 * count);
+  if (Status status =
+          readMemory(values.data(), progress.memory.data(), values.size() * sizeof(double));
+      !status.ok())
+    return status;
   for (size_t i = 0; i < count; ++i) {
     if (!boundCounts[i].data)
+      progress.steps[i] = static_cast<int64_t>(values[i]);
+    progress.firsts[i] = values[count + i] != 0;
+  }
+  progress.isKnown = true;
+  return {};
+}
+
+/// Of the parameters [begin, end): whoever bound these may have changed them. Those that lie one
+/// after the other, as torch's do, are read at once: each read waits.
+Status DeviceOptimizer::readBoundCounts(size_t begin, size_t end) {
+  std::vector<char> elements;
+  while (begin < end) {
+    const BoundCount &first = boundCounts[begin];
+    if (!first.data) {
+      ++begin;
       continue;
-    double element = 0;
-    if (Status status = readMemory(&element, boundCounts[i].data, sizeOf(boundCounts[i].dtype));
-        !status.ok())
+    }
+    const size_t bytes = sizeOf(first.dtype);
+    auto continues = [&](size_t param) {
+      return boundCounts[param].dtype == first.dtype &&
+             boundCounts[param].data == static_cast<char *>(first.data) + (param - begin) * bytes;
+    };
+    size_t next = begin + 1;
+    while (next < end && continues(next))
+      ++next;
+    elements.resize((next - begin) * bytes);
+    if (Status status = readMemory(elements.data(), first.data, elements.size()); !status.ok())
       return status;
-    const double steps = loadExact(boundCounts[i].dtype, &element);
-    if (!(steps >= 0 && steps <= 0x1p53 && steps == std::floor(steps)))
-      return invalidArgument(fmt::format("the step count of parameter `{}` is {}; it is a whole "
-                                         "number from 0 to 2^53",
-                                         names[i], steps));
-    progress.steps[i] = static_cast<int64_t>(steps);
+    for (const char *element = elements.data(); begin < next; ++begin, element += bytes) {
+      const double steps = loadExact(boundCounts[begin].dtype, element);
+      if (!(steps >= 0 && steps <= 0x1p53 && steps == std::floor(steps)))
+        return invalidArgument(fmt::format("the step count of parameter `{}` is {}; it is a whole "
+                                           "number from 0 to 2^53",
+                                           names[begin], steps));
+      progress.steps[begin] = static_cast<int64_t>(steps);
+    }
   }
   return {};
 }
@@ -198,6 +221,8 @@ Status DeviceOptimizer::getStep(size_t param, int64_t &step) {
     return status;
   if (Status status = readProgress(); !status.ok())
     return status;
+  if (Status status = readBoundCounts(param, param + 1); !status.ok())
+    return status;
   step = progress.steps[param];
   return {};
 }
@@ -206,6 +231,8 @@ Status DeviceOptimizer::getSteps(int64_t *result, size_t count) {
   if (Status status = checkAskedSteps(count); !status.ok())
     return status;
   if (Status status = readProgress(); !status.ok())
+    return status;
+  if (Status status = readBoundCounts(0, count); !status.ok())
     return status;
   std::copy(progress.steps.begin(), progress.steps.end(), result);
   return {};
@@ -239,7 +266,7 @@ Status DeviceOptimizer::bindStep(size_t param, const upd_tensor &count) {
     return status;
   const BoundCount before = boundCounts[param];
   boundCounts[param] = {count.data, count.dtype};
-  if (Status status = readProgress(); !status.ok()) {
+  if (Status status = readBoundCounts(param, param + 1); !status.ok()) {
     boundCounts[param] = before;
     return status;
   }
@@ -254,20 +281,79 @@ Status DeviceOptimizer::bindStep(size_t param, const upd_tensor &count) {
 Status DeviceOptimizer::fill(const std::vector<Fill> &all, Stream setup) {
   if (all.empty())
     return {};
-  fills.clear();
-  const Table<Fill> table = fills.reserve<Fill>(all.size());
-  if (Status status = fills.allocate(); !status.ok())
+  // The other stream may still read what was written last.
+  DeviceArena &arena = setup == stream ? fills : fillsOfGraphs;
+  arena.clear();
+  const Table<Fill> table = arena.reserve<Fill>(all.size());
+  if (Status status = arena.allocate(); !status.ok())
     return status;
-  std::copy(all.begin(), all.end(), fills.host(table));
-  if (Status status = fills.upload(setup); !status.ok())
+  std::copy(all.begin(), all.end(), arena.host(table));
+  if (Status status = arena.upload(setup); !status.ok())
     return status;
-  return launchOver(*gpu, engine.fill, fills.at(table), table.count, 1, setup);
+  return launchOver(*gpu, engine.fill, arena.at(table), table.count, 1, setup);
+}
+
+/// Adds what fills a state with the value that it starts from.
+void DeviceOptimizer::addFills(size_t param, size_t state, void *data, const InitialValues &initial,
+                               std::vector<Fill> &to) const {
+  constexpr int64_t elementsOfFill = int64_t(1) << 16;
+  const StateInterface &found = interface().states[state];
+  const auto bytes = static_cast<int64_t>(sizeOf(found.dtype));
+  uint64_t value = 0;
+  initial.fill(params[param].group, state, &value, 0, 1);
+  const int64_t count = params[param].shape.count(found.over);
+  for (int64_t begin = 0; begin < count; begin += elementsOfFill)
+    to.push_back({static_cast<char *>(data) + begin * bytes,
+                  std::min(elementsOfFill, count - begin), value, bytes});
+}
+
+InitialValues DeviceOptimizer::initialValues() const {
+  InitialValues initial;
+  DefaultFloatEnvironment environment;
+  initial.evaluate(*kernels, hypers);
+  return initial;
+}
+
+/// States with memory from a step that was skipped, or not applied, start from what the
+/// hyperparameters are now, if that has changed. Whether it was skipped is waited for then.
+Status DeviceOptimizer::renewStates() {
+  if (!filledValues)
+    return {};
+  InitialValues initial = initialValues();
+  std::vector<char> changed; // by group and state
+  for (uint32_t i = 0; i < groupCount(); ++i)
+    for (size_t j = 0; j < stateCount(); ++j)
+      changed.push_back(std::bit_cast<uint64_t>(initial.value(i, j)) !=
+                        std::bit_cast<uint64_t>(filledValues->value(i, j)));
+  if (std::find(changed.begin(), changed.end(), 1) == changed.end())
+    return {};
+  auto isToRenew = [&](size_t param, size_t state) {
+    const size_t slot = slotOf(param, state);
+    return changed[params[param].group * stateCount() + state] && holds(param, state) &&
+           statePointers[slot] && stateOrigins[slot] == StateOrigin::None;
+  };
+  bool anyToRenew = false;
+  for (size_t i = 0; i < params.size() && !anyToRenew; ++i)
+    for (size_t j = 0; j < stateCount(); ++j)
+      anyToRenew |= isToRenew(i, j);
+  if (!anyToRenew)
+    return {};
+  if (Status status = settleStates(); !status.ok())
+    return status;
+  std::vector<Fill> wanted;
+  for (size_t j = 0; j < stateCount(); ++j)
+    for (size_t i = 0; i < params.size(); ++i)
+      if (isToRenew(i, j))
+        addFills(i, j, statePointers[slotOf(i, j)], initial, wanted);
+  if (Status status = fill(wanted, stream); !status.ok())
+    return status;
+  filledValues = std::move(initial);
+  return {};
 }
 
 /// Memory for the states of the parameters with a gradient that have none, all in one piece, with
 /// the values that they start from.
 Status DeviceOptimizer::createStates(const upd_tensor *grads, Stream setup) {
-  constexpr int64_t elementsOfFill = int64_t(1) << 16;
   struct Missing {
     size_t param, state;
   };
@@ -289,27 +375,13 @@ Status DeviceOptimizer::createStates(const upd_tensor *grads, Stream setup) {
   StateArena arena;
   if (Status status = allocateArena(total, arena); !status.ok())
     return status;
-  InitialValues initial;
-  {
-    DefaultFloatEnvironment environment;
-    initial.evaluate(*kernels, hypers);
-  }
+  InitialValues initial = initialValues();
   char *memory = arena.data();
   std::vector<Fill> wanted;
   for (const auto [param, state] : missing) {
-    char *data = memory;
+    if (!initial.isZero(params[param].group, state))
+      addFills(param, state, memory, initial, wanted);
     memory += alignedBytes(stateBytes(param, state));
-    const uint32_t group = params[param].group;
-    if (initial.isZero(group, state))
-      continue;
-    const StateInterface &found = interface().states[state];
-    const auto bytes = static_cast<int64_t>(sizeOf(found.dtype));
-    uint64_t value = 0;
-    initial.fill(group, state, &value, 0, 1);
-    const int64_t count = params[param].shape.count(found.over);
-    for (int64_t begin = 0; begin < count; begin += elementsOfFill)
-      wanted.push_back(
-          {data + begin * bytes, std::min(elementsOfFill, count - begin), value, bytes});
   }
   if (Status status = fill(wanted, setup); !status.ok())
     return status;
@@ -319,6 +391,9 @@ Status DeviceOptimizer::createStates(const upd_tensor *grads, Stream setup) {
     memory += alignedBytes(stateBytes(param, state));
   }
   keepArena(std::move(arena));
+  // Else those that steps outside of the graph have filled are to be renewed first.
+  if (!filledValues || setup == stream)
+    filledValues = std::move(initial);
   return {};
 }
 
@@ -420,6 +495,8 @@ Status DeviceOptimizer::prepare(const upd_tensor *grads, size_t gradCount) {
   } else {
     const bool isBuilt = samePlan;
     plan.discard();
+    if (Status status = renewStates(); !status.ok())
+      return status;
     if (Status status = isBuilt ? updateStep(grads) : build(grads, *current, stream); !status.ok())
       return status;
     acceptGradients(grads);
@@ -437,16 +514,17 @@ Status DeviceOptimizer::apply() {
   if (what != Prepared::Plan)
     return invalidArgument("no step is prepared: none was, it was refused or applied, or the "
                            "optimizer has changed since");
-  if (Status status = next->run(foundInf, stream); !status.ok())
-    return status;
-  if (next == current.get())
-    plan.accept();
+  // Also of a step that fails half-way.
   progress.isKnown = params.empty();
   for (uint32_t param : firstParams) {
     isPending[param] = 1;
     pending.push_back(param);
   }
   firstParams.clear();
+  if (Status status = next->run(foundInf, stream); !status.ok())
+    return status;
+  if (next == current.get())
+    plan.accept();
   return {};
 }
 

@@ -10,6 +10,8 @@
 #include "runtime/optimizer/InitialValues.h"
 #include "runtime/optimizer/Optimizer.h"
 
+#include <optional>
+
 namespace updraft::gpu {
 
 class DeviceOptimizer final : public runtime::Optimizer {
@@ -65,12 +67,17 @@ private:
   runtime::Status build(const upd_tensor *grads, DeviceStep &to, Stream setup);
   runtime::Status createStates(const upd_tensor *grads, Stream setup);
   runtime::Status fill(const std::vector<Fill> &fills, Stream setup);
+  void addFills(size_t param, size_t state, void *data, const runtime::InitialValues &initial,
+                std::vector<Fill> &to) const;
+  runtime::InitialValues initialValues() const;
+  runtime::Status renewStates();
   bool lacksStates(size_t param) const;
   void addTensor(size_t param, void *grad, DeviceStep &to);
   runtime::Status updateStep(const upd_tensor *grads);
   runtime::Status writeProgress(Stream setup);
   runtime::Status writeFirst(size_t param);
   runtime::Status readProgress();
+  runtime::Status readBoundCounts(size_t begin, size_t end);
   runtime::Status writeCount(size_t param);
   double *countOf(size_t param) const;
   double *firstOf(size_t param) const;
@@ -84,7 +91,8 @@ private:
   /// The one that is prepared: `current`, or one for a graph, which has it to the end.
   DeviceStep *next = nullptr;
   std::vector<std::unique_ptr<DeviceStep>> captured;
-  DeviceArena fills;
+  DeviceArena fills, fillsOfGraphs;
+  std::optional<runtime::InitialValues> filledValues; ///< what new states were filled with last
 
   Progress progress;
   std::vector<BoundCount> boundCounts; ///< by parameter

@@ -116,6 +116,30 @@ TEST_F(OnEmulator, StepsWhereTheParametersAre) {
   EXPECT_EQ(step, 8);
 }
 
+TEST_F(OnEmulator, MayHaveNoParameters) {
+  group.param_count = 0;
+  for (size_t groups : {size_t(0), size_t(1)}) {
+    ASSERT_EQ(upd_optimizer_create(compiled, &group, groups, nullptr, &optimizer), UPD_OK)
+        << upd_last_error();
+    EXPECT_EQ(upd_optimizer_set_stream(optimizer, nullptr), UPD_OK);
+    EXPECT_EQ(upd_optimizer_step(optimizer, nullptr, 0), UPD_OK) << upd_last_error();
+    upd_optimizer_release(optimizer);
+    optimizer = nullptr;
+  }
+}
+
+TEST_F(OnEmulator, GivesUpWhatIsPreparedForAnotherStream) {
+  ASSERT_EQ(create(), UPD_OK) << upd_last_error();
+  const upd_tensor grad = view(g);
+  ASSERT_EQ(upd_optimizer_prepare_rows(optimizer, &grad, 1, nullptr, 0), UPD_OK);
+  ASSERT_EQ(upd_optimizer_set_stream(optimizer, nullptr), UPD_OK); // the same
+  ASSERT_EQ(upd_optimizer_apply(optimizer), UPD_OK);
+  ASSERT_EQ(upd_optimizer_prepare_rows(optimizer, &grad, 1, nullptr, 0), UPD_OK);
+  ASSERT_EQ(upd_optimizer_set_stream(optimizer, &group), UPD_OK);
+  EXPECT_EQ(upd_optimizer_apply(optimizer), UPD_INVALID_ARGUMENT);
+  ASSERT_EQ(upd_optimizer_step(optimizer, &grad, 1), UPD_OK);
+}
+
 TEST_F(OnEmulator, RefusesTensorsThatAreElsewhere) {
   ASSERT_EQ(create(), UPD_OK) << upd_last_error();
   const upd_tensor grad = view(g, UPD_CPU);

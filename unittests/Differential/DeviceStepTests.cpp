@@ -587,7 +587,14 @@ TEST(DeviceStepRule, ForAGPUHasItsKernelsAsText) {
 
     upd_rule rule{kernels, UPD_COMPILED};
     upd_optimizer *optimizer = nullptr;
-    EXPECT_EQ(upd_optimizer_create(&rule, nullptr, 0, nullptr, &optimizer), UPD_UNSUPPORTED);
+    float element = 1;
+    upd_tensor param{};
+    param.data = &element;
+    param.device = UPD_CPU;
+    upd_group group{};
+    group.params = &param;
+    group.param_count = 1;
+    EXPECT_EQ(upd_optimizer_create(&rule, &group, 1, nullptr, &optimizer), UPD_UNSUPPORTED);
     EXPECT_STREQ(upd_last_error(), "rule `AdamW` was compiled for `nvptx:sm_90`, and has no code "
                                    "for this CPU; compile it again, for the CPU");
   }

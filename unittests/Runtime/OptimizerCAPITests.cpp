@@ -5,6 +5,7 @@
 #include "updraft-c/optimizer.h"
 
 #include <gtest/gtest.h>
+#include <limits>
 #include <stdexcept>
 
 using namespace updraft::runtime::test;
@@ -114,6 +115,25 @@ TEST(OptimizerCAPI, ReadsAHyperparameterAtEachStep) {
   EXPECT_EQ(refusal(upd_optimizer_step(f.optimizer, &grad, 1)), "Invalid learning rate: -1.0");
   ASSERT_EQ(upd_optimizer_set_hyper(f.optimizer, 0, "lr", 0), UPD_OK);
   ASSERT_EQ(upd_optimizer_step(f.optimizer, &grad, 1), UPD_OK); // it is not read any more
+  EXPECT_EQ(f.w.data[0], 1 - 0.25f * 2);
+}
+
+TEST(OptimizerCAPI, ReadsAllHyperparametersOrNone) {
+  Fixture f;
+  upd_tensor grad = f.g.view();
+  float lr = 0.25, momentum = std::numeric_limits<float>::quiet_NaN();
+  for (auto [name, data] : {std::pair("lr", &lr), {"momentum", &momentum}}) {
+    upd_tensor number{};
+    number.data = data;
+    number.device = UPD_CPU;
+    ASSERT_EQ(upd_optimizer_read_hyper(f.optimizer, 0, name, &number), UPD_OK);
+  }
+  EXPECT_EQ(refusal(upd_optimizer_step(f.optimizer, &grad, 1)), "hyperparameter `momentum` is NaN");
+  double value;
+  ASSERT_EQ(upd_optimizer_get_hyper(f.optimizer, 0, "lr", &value), UPD_OK);
+  EXPECT_EQ(value, 0.1);
+  momentum = 0;
+  ASSERT_EQ(upd_optimizer_step(f.optimizer, &grad, 1), UPD_OK);
   EXPECT_EQ(f.w.data[0], 1 - 0.25f * 2);
 }
 

@@ -1,0 +1,259 @@
+//===- DeviceOptimizerTests.cpp - What an optimizer asks of its device ------------------------===//
+// A device that counts calls and fails one of them: a step that is refused leaves everything as it
+// was, and what is asked for waits no more often than it has to.
+
+#include "RuleTable.h"
+#include "Sides.h"
+#include "lib/CAPI/Handles.h"
+#include "runtime/cpu/CpuOptimizer.h"
+#include "runtime/emulator/EmulatedDevice.h"
+#include "runtime/gpu/DeviceOptimizer.h"
+
+#include <cstring>
+
+using namespace updraft;
+using namespace updraft::differential;
+using runtime::Status;
+
+namespace {
+
+class WatchedDevice final : public gpu::Device {
+public:
+  std::string name() const override { return "a device that is watched"; }
+  int64_t fullBlocks() const override { return emulated.fullBlocks(); }
+  Status allocate(size_t bytes, void **memory) override {
+    Status status = count();
+    return status.ok() ? emulated.allocate(bytes, memory) : status;
+  }
+  void release(void *memory) noexcept override { emulated.release(memory); }
+  Status zero(void *memory, size_t bytes, gpu::Stream stream) override {
+    Status status = count();
+    return status.ok() ? emulated.zero(memory, bytes, stream) : status;
+  }
+  Status write(void *memory, const void *from, size_t bytes, gpu::Stream stream) override {
+    Status status = count();
+    return status.ok() ? emulated.write(memory, from, bytes, stream) : status;
+  }
+  Status read(void *to, const void *memory, size_t bytes, gpu::Stream stream) override {
+    ++reads;
+    Status status = count();
+    return status.ok() ? emulated.read(to, memory, bytes, stream) : status;
+  }
+  Status wait(gpu::Stream stream) override { return {}; }
+  Status isCaptured(gpu::Stream stream, bool &captured) override {
+    captured = false;
+    return {};
+  }
+  Status ownStream(gpu::Stream &stream) override {
+    stream = this;
+    return {};
+  }
+  Status load(const runtime::GPUKernels &kernels, std::shared_ptr<gpu::Module> &module) override {
+    return emulated.load(kernels, module);
+  }
+  Status loadEngine(std::shared_ptr<gpu::Module> &module) override {
+    return emulated.loadEngine(module);
+  }
+  bool looksAtAccesses() const override { return true; }
+  void lend(std::vector<std::pair<const void *, size_t>> memory) override {
+    emulated.lend(std::move(memory));
+  }
+  Status launch(gpu::Kernel kernel, int64_t blocks, void **arguments, gpu::Stream stream) override {
+    return emulated.launch(kernel, blocks, arguments, stream);
+  }
+
+  size_t reads = 0;
+  ptrdiff_t callsToFailure = -1; ///< negative: none fails
+
+private:
+  Status count() {
+    if (callsToFailure-- == 0)
+      return {UPD_OUT_OF_MEMORY, "the device is full"};
+    return {};
+  }
+
+  emulator::EmulatedDevice emulated;
+};
+
+testing::AssertionResult ok(const Status &status) {
+  return status.ok() ? testing::AssertionSuccess()
+                     : testing::AssertionFailure() << status.message();
+}
+
+/// Vectors of one shape on the CPU, and the same on the device.
+class DeviceStepReads : public testing::Test {
+protected:
+  void compileRule(const char *rule) {
+    RuleCase ruleCase = variantsOf(rule).front().instantiate({});
+    cpuRule = llvm::cantFail(compile(ruleCase));
+    ruleCase.target = "emulator";
+    deviceRule = llvm::cantFail(compile(ruleCase));
+  }
+  /// Starts anew.
+  void make(size_t count) {
+    device = std::make_shared<WatchedDevice>();
+    cpu.reset();
+    onDevice.reset();
+    for (auto &data : {std::ref(here), std::ref(there), std::ref(grads)})
+      data.get().assign(count, std::vector<float>(elements, 0.5f));
+    upd_group group{};
+    group.param_count = count;
+    std::vector<upd_tensor> params = views(here, UPD_CPU);
+    group.params = params.data();
+    ASSERT_TRUE(ok(runtime::CpuOptimizer::create(cpuRule->kernels, &group, 1, nullptr, cpu)));
+    params = views(there, UPD_EMULATOR);
+    group.params = params.data();
+    ASSERT_TRUE(ok(gpu::DeviceOptimizer::create(device, {UPD_EMULATOR, 0}, deviceRule->kernels,
+                                                &group, 1, nullptr, onDevice)));
+  }
+  std::vector<upd_tensor> views(std::vector<std::vector<float>> &all, upd_device kind) const {
+    std::vector<upd_tensor> result;
+    for (std::vector<float> &data : all) {
+      upd_tensor &tensor = result.emplace_back();
+      tensor.data = data.data();
+      tensor.shape = &elements;
+      tensor.rank = 1;
+      tensor.device = kind;
+    }
+    return result;
+  }
+  upd_tensor number(void *data, upd_device kind) const {
+    upd_tensor tensor{};
+    tensor.data = data;
+    tensor.device = kind;
+    return tensor;
+  }
+  Status stepDevice() {
+    const std::vector<upd_tensor> all = views(grads, UPD_EMULATOR);
+    return onDevice->step(all.data(), all.size());
+  }
+  void stepBoth() {
+    const std::vector<upd_tensor> all = views(grads, UPD_CPU);
+    ASSERT_TRUE(ok(cpu->step(all.data(), all.size())));
+    ASSERT_TRUE(ok(stepDevice()));
+  }
+  void compare() {
+    EXPECT_EQ(here, there);
+    std::vector<int64_t> steps(here.size()), deviceSteps(here.size());
+    ASSERT_TRUE(ok(cpu->getSteps(steps.data(), steps.size())));
+    ASSERT_TRUE(ok(onDevice->getSteps(deviceSteps.data(), deviceSteps.size())));
+    EXPECT_EQ(steps, deviceSteps);
+  }
+
+  const int64_t elements = 5;
+  std::shared_ptr<WatchedDevice> device;
+  RuleHandle cpuRule, deviceRule;
+  std::unique_ptr<runtime::Optimizer> cpu, onDevice;
+  std::vector<std::vector<float>> here, there, grads;
+};
+
+class DeviceStepCalls : public DeviceStepReads, public testing::WithParamInterface<const char *> {};
+
+INSTANTIATE_TEST_SUITE_P(All, DeviceStepCalls,
+                         testing::Values("adamw", "adafactor", "prodigy", "rprop", "sgd"));
+
+/// Rules with states that start from hyperparameters.
+class DeviceStepStarts : public DeviceStepCalls {};
+
+INSTANTIATE_TEST_SUITE_P(All, DeviceStepStarts, testing::Values("rprop", "prodigy"));
+
+} // namespace
+
+TEST_P(DeviceStepCalls, ThatFailLeaveEverythingAsItWas) {
+  compileRule(GetParam());
+  bool anyFailed = false;
+  for (int stepsBefore : {0, 2})
+    for (ptrdiff_t calls = 0;; ++calls) {
+      make(3);
+      for (int i = 0; i < stepsBefore; ++i)
+        stepBoth();
+      // Other memory, other hyperparameters.
+      grads.assign(3, std::vector<float>(elements, 0.25f));
+      for (runtime::Optimizer *optimizer : {cpu.get(), onDevice.get()})
+        ASSERT_TRUE(ok(optimizer->setHyper(0, "lr", 0.125)));
+      device->callsToFailure = calls;
+      const std::vector<std::vector<float>> before = there;
+      const Status status = stepDevice();
+      if (status.ok())
+        break;
+      device->callsToFailure = -1;
+      anyFailed = true;
+      EXPECT_EQ(status.message(), "the device is full");
+      EXPECT_EQ(there, before);
+      for (int i = 0; i < 2; ++i)
+        stepBoth();
+      compare();
+    }
+  EXPECT_TRUE(anyFailed);
+}
+
+TEST_P(DeviceStepStarts, AreThoseOfTheFirstStepThatIsTaken) {
+  const bool isRprop = std::string_view(GetParam()) == "rprop";
+  const char *hyper = isRprop ? "lr" : "d0", *state = isRprop ? "step_size" : "d";
+  compileRule(GetParam());
+  for (bool isAskedFor : {false, true}) {
+    make(3);
+    float found[2] = {1, 1};
+    const upd_tensor views[] = {number(&found[0], UPD_CPU), number(&found[1], UPD_EMULATOR)};
+    ASSERT_TRUE(ok(cpu->setFoundInf(&views[0])));
+    ASSERT_TRUE(ok(onDevice->setFoundInf(&views[1])));
+    for (double value : {0.25, 0.0625}) {
+      for (runtime::Optimizer *optimizer : {cpu.get(), onDevice.get()})
+        ASSERT_TRUE(ok(optimizer->setHyper(0, hyper, value)));
+      stepBoth();
+      if (upd_tensor tensor; isAskedFor) {
+        EXPECT_EQ(onDevice->state(0, state, tensor).code(), UPD_NOT_FOUND);
+      }
+    }
+    found[0] = found[1] = 0;
+    for (double value : {0.125, 0.5, 0.25}) {
+      for (runtime::Optimizer *optimizer : {cpu.get(), onDevice.get()})
+        ASSERT_TRUE(ok(optimizer->setHyper(0, hyper, value)));
+      stepBoth();
+      compare();
+    }
+  }
+}
+
+TEST_F(DeviceStepReads, StepCountsThatAreSideBySideAtOnce) {
+  constexpr size_t count = 40;
+  compileRule("adamw");
+  make(count);
+  std::vector<float> counts(count);
+  for (size_t i = 0; i < count; ++i)
+    ASSERT_TRUE(ok(onDevice->bindStep(i, number(&counts[i], UPD_EMULATOR))));
+  EXPECT_EQ(device->reads, count);
+  stepBoth();
+  device->reads = 0;
+  compare();
+  EXPECT_EQ(device->reads, 2u);
+
+  // Some elsewhere, and of another type.
+  double apart = 7;
+  upd_tensor view = number(&apart, UPD_EMULATOR);
+  view.dtype = UPD_F64;
+  ASSERT_TRUE(ok(onDevice->bindStep(3, view)));
+  counts[5] = 11;
+  int64_t steps[count];
+  ASSERT_TRUE(ok(onDevice->getSteps(steps, count)));
+  for (size_t i = 0; i < count; ++i)
+    EXPECT_EQ(steps[i], i == 3 ? 7 : i == 5 ? 11 : 1) << i;
+  counts[6] = 0.5;
+  EXPECT_EQ(onDevice->getSteps(steps, count).message(),
+            "the step count of parameter `6` is 0.5; it is a whole number from 0 to 2^53");
+}
+
+TEST_F(DeviceStepReads, WhatWasSkippedOnce) {
+  constexpr size_t count = 40;
+  compileRule("adamw");
+  make(count);
+  float found = 1;
+  const upd_tensor view = number(&found, UPD_EMULATOR);
+  ASSERT_TRUE(ok(onDevice->setFoundInf(&view)));
+  ASSERT_TRUE(ok(stepDevice()));
+  device->reads = 0;
+  upd_tensor state;
+  for (size_t i = 0; i < count; ++i)
+    EXPECT_EQ(onDevice->state(i, "exp_avg", state).code(), UPD_NOT_FOUND);
+  EXPECT_EQ(device->reads, 1u);
+}
