@@ -3,6 +3,7 @@
 #include "runtime/torch/GradientTable.h"
 
 #include <ATen/ops/empty.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <algorithm>
 
@@ -11,8 +12,14 @@ using namespace updraft::torch_adapter;
 /// How many tensors are looked at together.
 static constexpr size_t block = 16;
 
+/// Of tensors that no subclass or mode has anything to do with, whatever is active now.
+static c10::DispatchKeySet usualKeysOn(at::Device device) {
+  const c10::impl::ExcludeDispatchKeyGuard withoutModes(c10::python_ks);
+  return at::empty({0}, at::TensorOptions(at::kFloat).device(device)).key_set();
+}
+
 GradientTable::GradientTable(const std::vector<at::Tensor> &params, const StepDevice &on)
-    : usualKeys(at::empty({0}, at::TensorOptions(at::kFloat).device(on.device)).key_set()) {
+    : usualKeys(usualKeysOn(on.device)) {
   const size_t count = params.size();
   entries.reserve(count);
   paramViews.reserve(count);

@@ -88,6 +88,7 @@ GroupStepper::GroupStepper(upd_rule *rule, std::vector<at::Tensor> tensors,
 
 /// A GPU counts steps in tensors of torch.
 void GroupStepper::makeCounts() {
+  setStream();
   const at::Tensor all = at::zeros({static_cast<int64_t>(params.size())},
                                    at::TensorOptions(at::kFloat).device(on.device));
   for (size_t i = 0; i < params.size(); ++i) {
@@ -102,7 +103,9 @@ void GroupStepper::makeCounts() {
   }
 }
 
-void GroupStepper::setStream() {
+/// Before everything that reads or writes on a GPU, so that it follows what torch has given to the
+/// stream.
+void GroupStepper::setStream() const {
   if (on.kind != UPD_CUDA)
     return;
   const c10::impl::VirtualGuardImpl guard(on.device.type());
@@ -450,6 +453,7 @@ bool GroupStepper::afterStep(size_t index, bool countVersions) {
 
 std::vector<int64_t> GroupStepper::takeFresh() {
   std::lock_guard lock(mutex);
+  setStream();
   std::vector<int64_t> result;
   if (on.isCpu() || fresh.empty()) {
     result = fresh;
@@ -502,6 +506,7 @@ bool GroupStepper::hasMovedState(size_t index) const {
 bool GroupStepper::hasState(int64_t param, const std::string &name) const {
   std::lock_guard lock(mutex);
   checked(param);
+  setStream();
   upd_tensor view;
   return Library::get().upd_optimizer_state(handle->optimizer, param, name.c_str(), &view) ==
          UPD_OK;
@@ -512,6 +517,7 @@ std::vector<at::Tensor> GroupStepper::states(const std::vector<int64_t> &numbers
   std::lock_guard lock(mutex);
   std::vector<at::Tensor> result;
   result.reserve(numbers.size());
+  setStream();
   for (int64_t number : numbers) {
     const size_t index = checked(number);
     upd_tensor view;
@@ -568,6 +574,7 @@ void GroupStepper::bindState(int64_t number, const std::string &name, const at::
   const size_t index = checked(number);
   at::Tensor real = realOf(state.detach());
   upd_tensor view = viewOf(real, "a state", on);
+  setStream();
   check(Library::get().upd_optimizer_bind_state(handle->optimizer, number, name.c_str(), &view));
   handle->bound.push_back(state.storage());
   show(index, state);
@@ -591,6 +598,7 @@ std::vector<at::Tensor> GroupStepper::bindBlocks(int64_t number, const std::stri
   ourCodes.copy_(codes);
   ourScales.copy_(scales);
   upd_tensor view = viewOf(ourCodes, "a state", on);
+  setStream();
   view.dtype = static_cast<upd_dtype>(dtype);
   check(Library::get().upd_optimizer_bind_state(handle->optimizer, number, name.c_str(), &view));
   handle->bound.push_back(memory.storage());
@@ -609,6 +617,7 @@ void GroupStepper::bindStepCount(int64_t number, const at::Tensor &count) {
                     "a step count is a float32 or float64 scalar on ", on.device);
   if (!on.isCpu()) {
     const upd_tensor view = viewOf(count, "a step count", on);
+    setStream();
     check(Library::get().upd_optimizer_bind_step(handle->optimizer, number, &view));
     hide(index, counts[index]);
     counts[index] = count;
@@ -624,6 +633,7 @@ void GroupStepper::bindStepCount(int64_t number, const at::Tensor &count) {
 void GroupStepper::setStepCount(int64_t number, int64_t count) {
   std::lock_guard lock(mutex);
   const size_t index = checked(number);
+  setStream();
   check(Library::get().upd_optimizer_set_step(handle->optimizer, number, count));
   known[index] = count;
 }

@@ -122,7 +122,7 @@ private:
   enum class StateOrigin : uint8_t { None, New, Known };
 
   void makeCounts();
-  void setStream();
+  void setStream() const;
   bool take(const at::Tensor *grads);
   int64_t afterDeviceStep(bool countVersions);
   int64_t applyTaken(bool countVersions);
