@@ -148,6 +148,52 @@ def test_what_a_scaler_has_found_is_read_on_the_device(name, emulated):
     pair.check()
 
 
+@pytest.mark.parametrize("name", ["Rprop", "Prodigy", "Adagrad"])
+def test_first_steps_that_are_skipped(name, emulated):
+    hyper = "d0" if name == "Prodigy" else "lr"
+    pair = Pair(emulated, getattr(optim, name))
+    for value, found in ((0.1, 1.0), (0.2, 1.0), (0.05, 0.0), (0.3, 0.0)):
+        pair.set_gradients()
+        for optimizer in (pair.on_cpu, pair.on_device):
+            optimizer.param_groups[0][hyper] = value
+            optimizer.found_inf = torch.tensor(found)
+            optimizer.step()
+            del optimizer.found_inf
+    pair.check()
+
+
+def test_a_count_without_states_and_a_step_that_is_skipped(emulated):
+    pair = Pair(emulated, lambda params: optim.SGD(params, lr=0.1, momentum=0.9))
+    for optimizer, params in ((pair.on_cpu, pair.here), (pair.on_device, pair.there)):
+        for param in params:
+            optimizer.state[param] = {"momentum_buffer": None}
+    for found in (1.0, 0.0, 0.0):
+        pair.set_gradients()
+        for optimizer in (pair.on_cpu, pair.on_device):
+            optimizer.found_inf = torch.tensor(found)
+            optimizer.step()
+            del optimizer.found_inf
+        pair.on_device.state_dict()
+    pair.check()
+
+
+def test_clipping_is_not_refused_for_what_a_scaler_has_found(emulated):
+    pair = Pair(emulated, optim.AdamW)
+    for optimizer in (pair.on_cpu, pair.on_device):
+        optim.with_clipping(optimizer, 0.5, error_if_nonfinite=True)
+    for found in (0.0, 1.0, 0.0):
+        pair.set_gradients()
+        for optimizer, params in ((pair.on_cpu, pair.here), (pair.on_device, pair.there)):
+            if found:
+                params[0].grad.fill_(torch.inf)
+            optimizer.grad_scale = torch.tensor(4.0)
+            optimizer.found_inf = torch.tensor(found)
+            optimizer.step()
+            del optimizer.grad_scale, optimizer.found_inf
+        assert_same(pair.on_device.last_grad_norm, pair.on_cpu.last_grad_norm)
+        pair.check()
+
+
 def test_nothing_of_a_step_waits(emulated, monkeypatch):
     pair = Pair(emulated, optim.AdamW)
     # What is compiled for a scale is made with the first one.

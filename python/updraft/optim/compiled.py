@@ -376,10 +376,13 @@ class CompiledStep:
         with self._stepping:
             states = self.__dict__["state"]
             compiled, changed = self._compile(scaled)
-            # One that is on a device is read there, where every part does.
+            # One that is on a device is read there, where every part does. A norm waits anyway, and
+            # is refused where it is not finite.
             if found_inf is not None and target_of(found_inf) is not None:
                 parts = (bucket for entry in compiled for bucket in entry.buckets)
-                if not all(part.reads_on_device for part in parts) and found_inf.item():
+                waits = self.max_grad_norm is not None
+                waits = waits or not all(part.reads_on_device for part in parts)
+                if waits and found_inf.item():
                     return loss
             if self.max_grad_norm is not None:
                 factor = self._clip(compiled, 1.0 if factor is None else float(factor))
