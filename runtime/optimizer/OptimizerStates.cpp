@@ -1,5 +1,4 @@
-//===- OptimizerStates.cpp - States, and what else is set
-//--------------------------------------===//
+//===- OptimizerStates.cpp - States, and what else is set -------------------------------------===//
 
 #include "runtime/base/DType.h"
 #include "runtime/base/MessageText.h"
