@@ -112,8 +112,8 @@ UPD_EXPORT const char *upd_rule_state_name(const upd_rule *rule, size_t index);
 UPD_EXPORT upd_dtype upd_rule_state_dtype(const upd_rule *rule, size_t index);
 
 /* One stage of the rule as text: "ast", "updraft", "torch", "schedule"; of a CPU "loops", "llvm",
- * "asm"; of a GPU "gpu", "nvvm", "ptx"; or "explain", what a step costs. Compiles afresh. `*text` is freed with
- * upd_string_release. */
+ * "asm"; of a GPU "gpu", "nvvm", "ptx"; or "explain", what a step costs. Compiles afresh. `*text`
+ * is freed with upd_string_release. */
 UPD_EXPORT upd_status upd_emit(const char *source, size_t length, const char *filename,
                                const upd_compile_options *options, const char *stage, char **text);
 UPD_EXPORT void upd_string_release(char *text);
