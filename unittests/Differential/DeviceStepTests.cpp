@@ -467,6 +467,18 @@ TEST_P(DeviceStep, ReadsHyperparametersFromMemory) {
   ASSERT_TRUE(sides.step());
 }
 
+TEST_P(DeviceStep, HasTheBitsOfTheCPUInTheOtherModes) {
+  for (const char *numerics : {"torch", "fast"})
+    for (const char *file : {"adamw", "adafactor", "lamb", "sgd"}) {
+      RuleCase ruleCase = caseOf(file);
+      ruleCase.numerics = numerics;
+      Sides sides(ruleCase, on, tensorsOfTwoGroups());
+      ASSERT_TRUE(sides.make());
+      for (int step = 0; step < 3; ++step)
+        ASSERT_TRUE(sides.step());
+    }
+}
+
 TEST_P(DeviceStep, FollowsGradientsThatMove) {
   for (const char *file : {"adamw", "adafactor"}) {
     const RuleCase ruleCase = caseOf(file);

@@ -60,6 +60,7 @@ public:
     return {};
   }
   Status launch(gpu::Kernel kernel, int64_t blocks, void **arguments, gpu::Stream stream) override {
+    launched.push_back(names.at(kernel));
     if (!isCapturing || stream != nullptr)
       return emulated.launch(kernel, blocks, arguments, stream);
     // Each argument is a pointer or a number of 64 bits.
@@ -74,6 +75,9 @@ public:
     });
     return {};
   }
+
+  /// The names of kernels.
+  std::vector<std::string> launched;
 
   using Graph = std::vector<std::function<Status()>>;
   void beginCapture() { isCapturing = true; }
@@ -92,6 +96,7 @@ private:
       Status status = module->find(name, kernel);
       const llvm::StringRef text(name);
       device.counts[kernel] = text.contains("_pass") ? 6 : text == "updraft_begin" ? 3 : 2;
+      device.names[kernel] = name;
       return status;
     }
 
@@ -113,6 +118,7 @@ private:
 
   emulator::EmulatedDevice emulated;
   std::map<gpu::Kernel, size_t> counts;
+  std::map<gpu::Kernel, std::string> names;
   std::vector<std::pair<const void *, size_t>> lent;
   bool isCapturing = false;
   Graph graph;
@@ -265,4 +271,53 @@ TEST_P(Graphs, CannotHaveWhatWaits) {
   device->endCapture();
   ASSERT_TRUE(ok(onDevice->getStep(0, step)));
   EXPECT_EQ(step, 1);
+}
+
+/// The kernels of a rule in a step of so many vectors, which all have gradients; not the first
+/// step.
+static std::vector<std::string> kernelsOfAStep(const RuleCase &ruleCase, size_t count) {
+  RuleCase onEmulator = ruleCase;
+  onEmulator.target = "emulator";
+  const RuleHandle rule = llvm::cantFail(compile(onEmulator));
+  auto device = std::make_shared<CapturingDevice>();
+  const int64_t shape[] = {3};
+  std::vector<float> params(3 * count, 1.0f), grads(3 * count, 0.5f);
+  std::vector<upd_tensor> paramViews(count), gradViews(count);
+  for (size_t i = 0; i < count; ++i) {
+    paramViews[i].data = &params[3 * i];
+    paramViews[i].shape = shape;
+    paramViews[i].rank = 1;
+    paramViews[i].device = UPD_EMULATOR;
+    gradViews[i] = paramViews[i];
+    gradViews[i].data = &grads[3 * i];
+  }
+  upd_group group{};
+  group.params = paramViews.data();
+  group.param_count = count;
+  std::unique_ptr<runtime::Optimizer> optimizer;
+  Status status = gpu::DeviceOptimizer::create(device, {UPD_EMULATOR, 0}, rule->kernels, &group, 1,
+                                               nullptr, optimizer);
+  for (int step = 0; step < 2 && status.ok(); ++step) {
+    device->launched.clear();
+    status = optimizer->step(gradViews.data(), count);
+  }
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_NE(params.back(), 1.0f);
+  return device->launched;
+}
+
+TEST(DeviceStepLaunches, OneLaunchGoesOverTheDataOfAnyNumberOfTensors) {
+  const std::vector<std::string> expected = {"updraft_begin", "AdamW_prologue0", "AdamW_pass0",
+                                             "updraft_commit"};
+  const RuleCase ruleCase = variantsOf("adamw").front().instantiate({});
+  for (size_t count : {1, 21000})
+    EXPECT_EQ(kernelsOfAStep(ruleCase, count), expected);
+}
+
+TEST(DeviceStepLaunches, ClippingByTheNormOfAllTakesTwoLaunchesOverTheData) {
+  RuleCase ruleCase = variantsOf("adamw").front().instantiate({});
+  ruleCase.rule = "clip_by_global_norm(max_norm = 1) |> AdamW";
+  const std::vector<std::string> kernels = kernelsOfAStep(ruleCase, 100);
+  EXPECT_EQ(llvm::count_if(kernels, [](llvm::StringRef name) { return name.contains("_pass"); }),
+            2);
 }
