@@ -7,8 +7,10 @@
  * and gradients stay where they are until the stream has run it. The driver's errors are reported
  * by the call that meets them, which may be a later one. While a stream is captured into a graph,
  * only steps can be given to it: a step in a graph has tables of its own, from which it can be
- * replayed beside other steps for as long as the optimizer is there. Whatever waits for the GPU is
- * refused with UPD_UNSUPPORTED then.
+ * replayed beside other steps for as long as the optimizer is there. It keeps the gradients, the
+ * states, the hyperparameters and the seed that it was captured with: what is to change is read
+ * from where it is (upd_optimizer_read_hyper), and a graph is captured again after states were
+ * bound or loaded. Whatever waits for the GPU is refused with UPD_UNSUPPORTED then.
  *===---------------------------------------------------------------------------------------===*/
 #ifndef UPDRAFT_C_OPTIMIZER_H
 #define UPDRAFT_C_OPTIMIZER_H
@@ -130,8 +132,9 @@ UPD_EXPORT upd_status upd_optimizer_set_hypers(upd_optimizer *optimizer, size_t 
 
 /* Has each step read a hyperparameter from a number where the parameters are: f32, f64, bf16 or
  * f16. On the CPU a step is refused for a value that the rule refuses; a GPU, which reads it when
- * it runs the step, takes any. It outlives its use. Null, setting the hyperparameter, and loading:
- * it is not read any more. */
+ * it runs the step, takes any; there a state that starts from the hyperparameter starts from what
+ * was set. It outlives its use. Null, setting the hyperparameter, and loading: it is not read any
+ * more. */
 UPD_EXPORT upd_status upd_optimizer_read_hyper(upd_optimizer *optimizer, size_t group,
                                                const char *name, const upd_tensor *value);
 

@@ -163,10 +163,10 @@ def test_first_steps_that_are_skipped(name, emulated):
 
 
 def test_a_count_without_states_and_a_step_that_is_skipped(emulated):
-    pair = Pair(emulated, lambda params: optim.SGD(params, lr=0.1, momentum=0.9))
+    pair = Pair(emulated, optim.AdamW)
     for optimizer, params in ((pair.on_cpu, pair.here), (pair.on_device, pair.there)):
         for param in params:
-            optimizer.state[param] = {"momentum_buffer": None}
+            optimizer.state[param] = {"step": torch.tensor(5.0)}
     for found in (1.0, 0.0, 0.0):
         pair.set_gradients()
         for optimizer in (pair.on_cpu, pair.on_device):

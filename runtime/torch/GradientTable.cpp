@@ -19,7 +19,7 @@ static c10::DispatchKeySet usualKeysOn(at::Device device) {
 }
 
 GradientTable::GradientTable(const std::vector<at::Tensor> &params, const StepDevice &on)
-    : usualKeys(usualKeysOn(on.device)) {
+    : usualKeys(usualKeysOn(on.device)), device(on.device), isOnGpu(on.kind == UPD_CUDA) {
   const size_t count = params.size();
   entries.reserve(count);
   paramViews.reserve(count);
@@ -121,8 +121,9 @@ void GradientTable::takeBlock(size_t begin, size_t end, const at::Tensor *given,
     }
     upd_tensor &view = gradViews[i];
     const at::TensorImpl &tensor = *grad.unsafeGetTensorImpl();
-    if (tensor.key_set() != usualKeys || tensor.dtype() != entry.dtype || entry.complex ||
-        !hasLayout(tensor, entry)) {
+    // GPUs have the same keys.
+    if (tensor.key_set() != usualKeys || (isOnGpu && tensor.device() != device) ||
+        tensor.dtype() != entry.dtype || entry.complex || !hasLayout(tensor, entry)) {
       view.rank = unusual;
       found.unusual = true;
       continue;

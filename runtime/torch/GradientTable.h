@@ -96,6 +96,8 @@ private:
   std::vector<c10::Storage> gradMemory;
   std::vector<size_t> setByHand; ///< their views have to be as usual again
   c10::DispatchKeySet usualKeys; ///< of a dense tensor at the place
+  at::Device device;
+  bool isOnGpu;
 };
 
 } // namespace updraft::torch_adapter

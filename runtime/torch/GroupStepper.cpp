@@ -461,10 +461,11 @@ std::vector<int64_t> GroupStepper::takeFresh() {
     return result;
   }
   check(Library::get().upd_optimizer_get_steps(handle->optimizer, reached.data(), reached.size()));
-  for (int64_t param : fresh)
-    if (reached[static_cast<size_t>(param)] != 0)
-      result.push_back(param);
-  std::erase_if(fresh, [&](int64_t param) { return reached[static_cast<size_t>(param)] != 0; });
+  auto isTaken = [&](int64_t param) {
+    return reached[static_cast<size_t>(param)] != known[static_cast<size_t>(param)];
+  };
+  std::copy_if(fresh.begin(), fresh.end(), std::back_inserter(result), isTaken);
+  std::erase_if(fresh, isTaken);
   return result;
 }
 
@@ -619,6 +620,7 @@ void GroupStepper::bindStepCount(int64_t number, const at::Tensor &count) {
     const upd_tensor view = viewOf(count, "a step count", on);
     setStream();
     check(Library::get().upd_optimizer_bind_step(handle->optimizer, number, &view));
+    check(Library::get().upd_optimizer_get_step(handle->optimizer, number, &known[index]));
     hide(index, counts[index]);
     counts[index] = count;
     show(index, count);

@@ -156,7 +156,7 @@ private:
   std::vector<int64_t> fresh;
 
   // By parameter.
-  std::vector<int64_t> known;     ///< step counts that the library knows; of the CPU
+  std::vector<int64_t> known; ///< step counts that the library knows; of a GPU, before its steps
   std::vector<at::Tensor> counts; ///< 0-d floats; undefined where nobody has one; of a GPU, all
   /// States that others have, too: of each parameter the first, the second and so on.
   std::vector<std::vector<at::Tensor>> shown;

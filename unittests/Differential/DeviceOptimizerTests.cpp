@@ -59,11 +59,14 @@ public:
     emulated.lend(std::move(memory));
   }
   Status launch(gpu::Kernel kernel, int64_t blocks, void **arguments, gpu::Stream stream) override {
+    if (launchesToFailure-- == 0)
+      return {UPD_OUT_OF_MEMORY, "the device is full"};
     return emulated.launch(kernel, blocks, arguments, stream);
   }
 
   size_t reads = 0;
-  ptrdiff_t callsToFailure = -1; ///< negative: none fails
+  ptrdiff_t callsToFailure = -1;    ///< negative: none fails
+  ptrdiff_t launchesToFailure = -1; ///< likewise
 
 private:
   Status count() {
@@ -185,6 +188,27 @@ TEST_P(DeviceStepCalls, ThatFailLeaveEverythingAsItWas) {
       compare();
     }
   EXPECT_TRUE(anyFailed);
+}
+
+TEST_P(DeviceStepCalls, ThatFailAmongOthersAreCountedOrNot) {
+  compileRule(GetParam());
+  for (ptrdiff_t launches = 0;; ++launches) {
+    make(3);
+    device->launchesToFailure = launches;
+    if (stepDevice().ok())
+      break;
+    device->launchesToFailure = -1;
+    int64_t before[3], after[3];
+    ASSERT_TRUE(ok(onDevice->getSteps(before, 3)));
+    ASSERT_TRUE(ok(stepDevice()));
+    ASSERT_TRUE(ok(onDevice->getSteps(after, 3)));
+    for (size_t i = 0; i < 3; ++i)
+      EXPECT_EQ(after[i], before[i] + 1) << launches;
+    upd_tensor state;
+    for (const runtime::StateInterface &each : onDevice->interface().states)
+      if (each.tensors != runtime::TensorClass::Matrix)
+        EXPECT_TRUE(ok(onDevice->state(0, each.name.c_str(), state)));
+  }
 }
 
 TEST_P(DeviceStepStarts, AreThoseOfTheFirstStepThatIsTaken) {
