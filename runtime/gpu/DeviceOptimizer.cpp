@@ -4,13 +4,10 @@
 
 #include "runtime/base/DType.h"
 #include "runtime/cpu/ThreadPool.h"
-#include "runtime/optimizer/FloatEnvironment.h"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
-#include <cstring>
 #include <fmt/format.h>
+#include <utility>
 
 using namespace updraft::gpu;
 using namespace updraft::runtime;
@@ -52,33 +49,6 @@ Status DeviceOptimizer::setStream(void *queue) {
   return {};
 }
 
-//===----------------------------------------------------------------------------------------===//
-// Memory
-//===----------------------------------------------------------------------------------------===//
-
-Status DeviceOptimizer::allocateStates(size_t bytes, StateArena &memory) {
-  void *data = nullptr;
-  if (Status status = gpu->allocate(bytes, &data); !status.ok())
-    return status;
-  memory = StateArena(data, bytes, [kept = gpu](char *own, size_t) { kept->release(own); });
-  bool isCaptured = false;
-  if (Status status = gpu->isCaptured(stream, isCaptured); !status.ok())
-    return status;
-  Stream setup = stream;
-  if (isCaptured)
-    if (Status status = gpu->ownStream(setup); !status.ok())
-      return status;
-  return gpu->zero(data, bytes, setup);
-}
-
-Status DeviceOptimizer::readMemory(void *to, const void *from, size_t bytes) const {
-  return gpu->read(to, from, bytes, stream);
-}
-
-Status DeviceOptimizer::writeMemory(void *to, const void *from, size_t bytes) {
-  return gpu->write(to, from, bytes, stream);
-}
-
 /// For a device that looks at accesses.
 void DeviceOptimizer::lendMemory(const upd_tensor *grads) {
   std::vector<std::pair<const void *, size_t>> memory;
@@ -92,309 +62,6 @@ void DeviceOptimizer::lendMemory(const upd_tensor *grads) {
         memory.emplace_back(statePointers[slotOf(i, j)], stateBytes(i, j));
   }
   gpu->lend(std::move(memory));
-}
-
-//===----------------------------------------------------------------------------------------===//
-// Step counts
-//===----------------------------------------------------------------------------------------===//
-
-double *DeviceOptimizer::countOf(size_t param) const {
-  return reinterpret_cast<double *>(progress.memory.data()) + param;
-}
-
-double *DeviceOptimizer::firstOf(size_t param) const { return countOf(params.size() + param); }
-
-/// Of all parameters, as the host knows them and their states.
-Status DeviceOptimizer::writeProgress(Stream setup) {
-  const size_t count = params.size();
-  std::vector<double> values(2 * count);
-  for (size_t i = 0; i < count; ++i) {
-    progress.firsts[i] = ownsStates(i) ? !hasStates(i) : progress.steps[i] == 0;
-    values[i] = static_cast<double>(progress.steps[i]);
-    values[count + i] = progress.firsts[i];
-  }
-  return gpu->write(progress.memory.data(), values.data(), values.size() * sizeof(double), setup);
-}
-
-Status DeviceOptimizer::writeFirst(size_t param) {
-  progress.firsts[param] = ownsStates(param) ? !hasStates(param) : progress.steps[param] == 0;
-  if (!progress.memory.data())
-    return {};
-  const double first = progress.firsts[param];
-  return gpu->write(firstOf(param), &first, sizeof(first), stream);
-}
-
-Status DeviceOptimizer::readProgress() {
-  const size_t count = params.size();
-  // A graph counts whenever it is replayed.
-  if ((progress.isKnown && captured.empty()) || !progress.memory.data())
-    return {};
-  std::vector<double> values(2 * count);
-  if (Status status =
-          readMemory(values.data(), progress.memory.data(), values.size() * sizeof(double));
-      !status.ok())
-    return status;
-  for (size_t i = 0; i < count; ++i) {
-    if (!boundCounts[i].data)
-      progress.steps[i] = static_cast<int64_t>(values[i]);
-    progress.firsts[i] = values[count + i] != 0;
-  }
-  progress.isKnown = true;
-  return {};
-}
-
-/// Of the parameters [begin, end): whoever bound these may have changed them. Those that lie one
-/// after the other, as torch's do, are read at once: each read waits.
-Status DeviceOptimizer::readBoundCounts(size_t begin, size_t end) {
-  std::vector<char> elements;
-  while (begin < end) {
-    const BoundCount &first = boundCounts[begin];
-    if (!first.data) {
-      ++begin;
-      continue;
-    }
-    const size_t bytes = sizeOf(first.dtype);
-    auto continues = [&](size_t param) {
-      return boundCounts[param].dtype == first.dtype &&
-             boundCounts[param].data == static_cast<char *>(first.data) + (param - begin) * bytes;
-    };
-    size_t next = begin + 1;
-    while (next < end && continues(next))
-      ++next;
-    elements.resize((next - begin) * bytes);
-    if (Status status = readMemory(elements.data(), first.data, elements.size()); !status.ok())
-      return status;
-    for (const char *element = elements.data(); begin < next; ++begin, element += bytes) {
-      const double steps = loadExact(boundCounts[begin].dtype, element);
-      if (!(steps >= 0 && steps <= 0x1p53 && steps == std::floor(steps)))
-        return invalidArgument(fmt::format("the step count of parameter `{}` is {}; it is a whole "
-                                           "number from 0 to 2^53",
-                                           names[begin], steps));
-      progress.steps[begin] = static_cast<int64_t>(steps);
-    }
-  }
-  return {};
-}
-
-Status DeviceOptimizer::settleStates() {
-  if (pending.empty())
-    return {};
-  if (Status status = readProgress(); !status.ok())
-    return status;
-  std::erase_if(pending, [&](uint32_t param) {
-    if (progress.firsts[param])
-      return false;
-    acceptStates(param);
-    isPending[param] = 0;
-    return true;
-  });
-  return {};
-}
-
-Status DeviceOptimizer::replaceSteps(std::vector<int64_t> counts) {
-  progress.steps = std::move(counts);
-  progress.isKnown = true;
-  pending.clear();
-  std::fill(isPending.begin(), isPending.end(), 0);
-  for (size_t i = 0; i < params.size(); ++i)
-    if (boundCounts[i].data)
-      if (Status status = writeCount(i); !status.ok())
-        return status;
-  return progress.memory.data() ? writeProgress(stream) : Status();
-}
-
-/// To where the device counts on.
-Status DeviceOptimizer::writeCount(size_t param) {
-  const BoundCount &bound = boundCounts[param];
-  if (!bound.data && !progress.memory.data())
-    return {};
-  const upd_dtype dtype = bound.data ? bound.dtype : UPD_F64;
-  double element = 0;
-  storeRounded(dtype, static_cast<double>(progress.steps[param]), &element);
-  return gpu->write(bound.data ? bound.data : countOf(param), &element, sizeOf(dtype), stream);
-}
-
-Status DeviceOptimizer::statesBound(size_t param) { return writeFirst(param); }
-
-Status DeviceOptimizer::getStep(size_t param, int64_t &step) {
-  if (Status status = checkParam(param); !status.ok())
-    return status;
-  if (Status status = readProgress(); !status.ok())
-    return status;
-  if (Status status = readBoundCounts(param, param + 1); !status.ok())
-    return status;
-  step = progress.steps[param];
-  return {};
-}
-
-Status DeviceOptimizer::getSteps(int64_t *result, size_t count) {
-  if (Status status = checkAskedSteps(count); !status.ok())
-    return status;
-  if (Status status = readProgress(); !status.ok())
-    return status;
-  if (Status status = readBoundCounts(0, count); !status.ok())
-    return status;
-  std::copy(progress.steps.begin(), progress.steps.end(), result);
-  return {};
-}
-
-Status DeviceOptimizer::setStep(size_t param, int64_t step) {
-  if (Status status = checkParam(param); !status.ok())
-    return status;
-  if (Status status = checkStepCount(step); !status.ok())
-    return status;
-  if (Status status = settleStates(); !status.ok())
-    return status;
-  if (Status status = readProgress(); !status.ok())
-    return status;
-  progress.steps[param] = step;
-  prepared = Prepared::Nothing;
-  if (Status status = writeCount(param); !status.ok())
-    return status;
-  return writeFirst(param);
-}
-
-Status DeviceOptimizer::bindStep(size_t param, const upd_tensor &count) {
-  if (Status status = checkParam(param); !status.ok())
-    return status;
-  const std::string subject = fmt::format("the step count of parameter `{}`", names[param]);
-  if (numberOf(count.dtype) != UPD_F32 && numberOf(count.dtype) != UPD_F64)
-    return invalidArgument(fmt::format("{} is neither f32 nor f64", subject));
-  if (Status status = checkNumber(count, subject); !status.ok())
-    return status;
-  if (Status status = settleStates(); !status.ok())
-    return status;
-  const BoundCount before = boundCounts[param];
-  boundCounts[param] = {count.data, count.dtype};
-  if (Status status = readBoundCounts(param, param + 1); !status.ok()) {
-    boundCounts[param] = before;
-    return status;
-  }
-  discardPlan();
-  return writeFirst(param);
-}
-
-//===----------------------------------------------------------------------------------------===//
-// The step
-//===----------------------------------------------------------------------------------------===//
-
-Status DeviceOptimizer::fill(const std::vector<Fill> &all, Stream setup) {
-  if (all.empty())
-    return {};
-  // The other stream may still read what was written last.
-  DeviceArena &arena = setup == stream ? fills : fillsOfGraphs;
-  arena.clear();
-  const Table<Fill> table = arena.reserve<Fill>(all.size());
-  if (Status status = arena.allocate(); !status.ok())
-    return status;
-  std::copy(all.begin(), all.end(), arena.host(table));
-  if (Status status = arena.upload(setup); !status.ok())
-    return status;
-  return launchOver(*gpu, engine.fill, arena.at(table), table.count, 1, setup);
-}
-
-/// Adds what fills a state with the value that it starts from.
-void DeviceOptimizer::addFills(size_t param, size_t state, void *data, const InitialValues &initial,
-                               std::vector<Fill> &to) const {
-  constexpr int64_t elementsOfFill = int64_t(1) << 16;
-  const StateInterface &found = interface().states[state];
-  const auto bytes = static_cast<int64_t>(sizeOf(found.dtype));
-  uint64_t value = 0;
-  initial.fill(params[param].group, state, &value, 0, 1);
-  const int64_t count = params[param].shape.count(found.over);
-  for (int64_t begin = 0; begin < count; begin += elementsOfFill)
-    to.push_back({static_cast<char *>(data) + begin * bytes,
-                  std::min(elementsOfFill, count - begin), value, bytes});
-}
-
-InitialValues DeviceOptimizer::initialValues() const {
-  InitialValues initial;
-  DefaultFloatEnvironment environment;
-  initial.evaluate(*kernels, hypers);
-  return initial;
-}
-
-/// States with memory from a step that was skipped, or not applied, start from what the
-/// hyperparameters are now, if that has changed. Whether it was skipped is waited for then.
-Status DeviceOptimizer::renewStates() {
-  if (!filledValues)
-    return {};
-  InitialValues initial = initialValues();
-  std::vector<char> changed; // by group and state
-  for (uint32_t i = 0; i < groupCount(); ++i)
-    for (size_t j = 0; j < stateCount(); ++j)
-      changed.push_back(std::bit_cast<uint64_t>(initial.value(i, j)) !=
-                        std::bit_cast<uint64_t>(filledValues->value(i, j)));
-  if (std::find(changed.begin(), changed.end(), 1) == changed.end())
-    return {};
-  auto isToRenew = [&](size_t param, size_t state) {
-    const size_t slot = slotOf(param, state);
-    return changed[params[param].group * stateCount() + state] && holds(param, state) &&
-           statePointers[slot] && stateOrigins[slot] == StateOrigin::None;
-  };
-  bool anyToRenew = false;
-  for (size_t i = 0; i < params.size() && !anyToRenew; ++i)
-    for (size_t j = 0; j < stateCount(); ++j)
-      anyToRenew |= isToRenew(i, j);
-  if (!anyToRenew)
-    return {};
-  if (Status status = settleStates(); !status.ok())
-    return status;
-  std::vector<Fill> wanted;
-  for (size_t j = 0; j < stateCount(); ++j)
-    for (size_t i = 0; i < params.size(); ++i)
-      if (isToRenew(i, j))
-        addFills(i, j, statePointers[slotOf(i, j)], initial, wanted);
-  if (Status status = fill(wanted, stream); !status.ok())
-    return status;
-  filledValues = std::move(initial);
-  return {};
-}
-
-/// Memory for the states of the parameters with a gradient that have none, all in one piece, with
-/// the values that they start from.
-Status DeviceOptimizer::createStates(const upd_tensor *grads, Stream setup) {
-  struct Missing {
-    size_t param, state;
-  };
-  std::vector<Missing> missing;
-  size_t total = 0;
-  auto isListed = [&](size_t param, size_t state) {
-    return isShared(state) && !missing.empty() && missing.back().state == state &&
-           slotOf(missing.back().param, state) == slotOf(param, state);
-  };
-  for (size_t j = 0; j < stateCount(); ++j)
-    for (size_t i = 0; i < params.size(); ++i)
-      if (!isAbsent(grads[i]) && isOf(i, j) && !statePointers[slotOf(i, j)] &&
-          stateBytes(i, j) != 0 && !isListed(i, j)) {
-        missing.push_back({i, j});
-        total += alignedBytes(stateBytes(i, j));
-      }
-  if (missing.empty())
-    return {};
-  StateArena arena;
-  if (Status status = allocateArena(total, arena); !status.ok())
-    return status;
-  InitialValues initial = initialValues();
-  char *memory = arena.data();
-  std::vector<Fill> wanted;
-  for (const auto [param, state] : missing) {
-    if (!initial.isZero(params[param].group, state))
-      addFills(param, state, memory, initial, wanted);
-    memory += alignedBytes(stateBytes(param, state));
-  }
-  if (Status status = fill(wanted, setup); !status.ok())
-    return status;
-  memory = arena.data();
-  for (const auto [param, state] : missing) {
-    statePointers[slotOf(param, state)] = memory;
-    memory += alignedBytes(stateBytes(param, state));
-  }
-  keepArena(std::move(arena));
-  // Else those that steps outside of the graph have filled are to be renewed first.
-  if (!filledValues || setup == stream)
-    filledValues = std::move(initial);
-  return {};
 }
 
 void DeviceOptimizer::addTensor(size_t param, void *grad, DeviceStep &to) {
@@ -415,14 +82,6 @@ void DeviceOptimizer::addTensor(size_t param, void *grad, DeviceStep &to) {
     list.setScalar(position, j, statePointers[slotOf(param, list.scalarStates()[j])]);
   if (&to == current.get())
     plan.setPosition(param, position);
-}
-
-/// Of its own, or of its group.
-bool DeviceOptimizer::lacksStates(size_t param) const {
-  for (size_t j = 0; j < stateCount(); ++j)
-    if (isOf(param, j) && stateOrigins[slotOf(param, j)] == StateOrigin::None)
-      return true;
-  return false;
 }
 
 Status DeviceOptimizer::build(const upd_tensor *grads, DeviceStep &to, Stream setup) {
@@ -451,10 +110,7 @@ Status DeviceOptimizer::build(const upd_tensor *grads, DeviceStep &to, Stream se
   }
   for (const HyperSource &source : hyperSources)
     to.setHyperSource(source.group, source.hyper, source.data, source.dtype);
-  std::vector<double> values;
-  for (size_t i = 0; i < groupCount(); ++i)
-    values.insert(values.end(), hypers.of(i), hypers.of(i) + interface().hypers.size());
-  return to.finish(values, seed, setup);
+  return to.finish(allHypers(), seed, setup);
 }
 
 /// Of the same parameters as the last one.

@@ -45,6 +45,12 @@ private:
     std::vector<char> firsts;
     bool isKnown = true; ///< the device's are the same
   };
+  /// The values that states start from, with the hyperparameters of all groups that they follow
+  /// from.
+  struct Filled {
+    runtime::InitialValues values;
+    std::vector<double> hypers;
+  };
   struct BoundCount {
     void *data = nullptr; ///< null: in `progress`
     upd_dtype dtype = UPD_F64;
@@ -69,7 +75,9 @@ private:
   runtime::Status fill(const std::vector<Fill> &fills, Stream setup);
   void addFills(size_t param, size_t state, void *data, const runtime::InitialValues &initial,
                 std::vector<Fill> &to) const;
-  runtime::InitialValues initialValues() const;
+  /// Of all groups.
+  std::vector<double> allHypers() const;
+  Filled initialValues() const;
   runtime::Status renewStates();
   bool lacksStates(size_t param) const;
   void addTensor(size_t param, void *grad, DeviceStep &to);
@@ -92,7 +100,7 @@ private:
   DeviceStep *next = nullptr;
   std::vector<std::unique_ptr<DeviceStep>> captured;
   DeviceArena fills, fillsOfGraphs;
-  std::optional<runtime::InitialValues> filledValues; ///< what new states were filled with last
+  std::optional<Filled> filled; ///< what new states were filled with last
 
   Progress progress;
   std::vector<BoundCount> boundCounts; ///< by parameter

@@ -1,0 +1,171 @@
+//===- DeviceOptimizerCounts.cpp - Step counts in a device's memory ---------------------------===//
+
+#include "runtime/gpu/DeviceOptimizer.h"
+
+#include "runtime/base/DType.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+using namespace updraft::gpu;
+using namespace updraft::runtime;
+
+double *DeviceOptimizer::countOf(size_t param) const {
+  return reinterpret_cast<double *>(progress.memory.data()) + param;
+}
+
+double *DeviceOptimizer::firstOf(size_t param) const { return countOf(params.size() + param); }
+
+/// Of all parameters, as the host knows them and their states.
+Status DeviceOptimizer::writeProgress(Stream setup) {
+  const size_t count = params.size();
+  std::vector<double> values(2 * count);
+  for (size_t i = 0; i < count; ++i) {
+    progress.firsts[i] = ownsStates(i) ? !hasStates(i) : progress.steps[i] == 0;
+    values[i] = static_cast<double>(progress.steps[i]);
+    values[count + i] = progress.firsts[i];
+  }
+  return gpu->write(progress.memory.data(), values.data(), values.size() * sizeof(double), setup);
+}
+
+Status DeviceOptimizer::writeFirst(size_t param) {
+  progress.firsts[param] = ownsStates(param) ? !hasStates(param) : progress.steps[param] == 0;
+  if (!progress.memory.data())
+    return {};
+  const double first = progress.firsts[param];
+  return gpu->write(firstOf(param), &first, sizeof(first), stream);
+}
+
+Status DeviceOptimizer::readProgress() {
+  const size_t count = params.size();
+  // A graph counts whenever it is replayed.
+  if ((progress.isKnown && captured.empty()) || !progress.memory.data())
+    return {};
+  std::vector<double> values(2 * count);
+  if (Status status =
+          readMemory(values.data(), progress.memory.data(), values.size() * sizeof(double));
+      !status.ok())
+    return status;
+  for (size_t i = 0; i < count; ++i) {
+    if (!boundCounts[i].data)
+      progress.steps[i] = static_cast<int64_t>(values[i]);
+    progress.firsts[i] = values[count + i] != 0;
+  }
+  progress.isKnown = true;
+  return {};
+}
+
+/// Of the parameters [begin, end): whoever bound these may have changed them. Those that lie one
+/// after the other, as torch's do, are read at once: each read waits.
+Status DeviceOptimizer::readBoundCounts(size_t begin, size_t end) {
+  std::vector<char> elements;
+  while (begin < end) {
+    const BoundCount &first = boundCounts[begin];
+    if (!first.data) {
+      ++begin;
+      continue;
+    }
+    const size_t bytes = sizeOf(first.dtype);
+    auto continues = [&](size_t param) {
+      return boundCounts[param].dtype == first.dtype &&
+             boundCounts[param].data == static_cast<char *>(first.data) + (param - begin) * bytes;
+    };
+    size_t next = begin + 1;
+    while (next < end && continues(next))
+      ++next;
+    elements.resize((next - begin) * bytes);
+    if (Status status = readMemory(elements.data(), first.data, elements.size()); !status.ok())
+      return status;
+    for (const char *element = elements.data(); begin < next; ++begin, element += bytes) {
+      const double steps = loadExact(boundCounts[begin].dtype, element);
+      if (!(steps >= 0 && steps <= 0x1p53 && steps == std::floor(steps)))
+        return invalidArgument(fmt::format("the step count of parameter `{}` is {}; it is a whole "
+                                           "number from 0 to 2^53",
+                                           names[begin], steps));
+      progress.steps[begin] = static_cast<int64_t>(steps);
+    }
+  }
+  return {};
+}
+
+Status DeviceOptimizer::replaceSteps(std::vector<int64_t> counts) {
+  progress.steps = std::move(counts);
+  progress.isKnown = true;
+  pending.clear();
+  std::fill(isPending.begin(), isPending.end(), 0);
+  for (size_t i = 0; i < params.size(); ++i)
+    if (boundCounts[i].data)
+      if (Status status = writeCount(i); !status.ok())
+        return status;
+  return progress.memory.data() ? writeProgress(stream) : Status();
+}
+
+/// To where the device counts on.
+Status DeviceOptimizer::writeCount(size_t param) {
+  const BoundCount &bound = boundCounts[param];
+  if (!bound.data && !progress.memory.data())
+    return {};
+  const upd_dtype dtype = bound.data ? bound.dtype : UPD_F64;
+  double element = 0;
+  storeRounded(dtype, static_cast<double>(progress.steps[param]), &element);
+  return gpu->write(bound.data ? bound.data : countOf(param), &element, sizeOf(dtype), stream);
+}
+
+Status DeviceOptimizer::getStep(size_t param, int64_t &step) {
+  if (Status status = checkParam(param); !status.ok())
+    return status;
+  if (Status status = readProgress(); !status.ok())
+    return status;
+  if (Status status = readBoundCounts(param, param + 1); !status.ok())
+    return status;
+  step = progress.steps[param];
+  return {};
+}
+
+Status DeviceOptimizer::getSteps(int64_t *result, size_t count) {
+  if (Status status = checkAskedSteps(count); !status.ok())
+    return status;
+  if (Status status = readProgress(); !status.ok())
+    return status;
+  if (Status status = readBoundCounts(0, count); !status.ok())
+    return status;
+  std::copy(progress.steps.begin(), progress.steps.end(), result);
+  return {};
+}
+
+Status DeviceOptimizer::setStep(size_t param, int64_t step) {
+  if (Status status = checkParam(param); !status.ok())
+    return status;
+  if (Status status = checkStepCount(step); !status.ok())
+    return status;
+  if (Status status = settleStates(); !status.ok())
+    return status;
+  if (Status status = readProgress(); !status.ok())
+    return status;
+  progress.steps[param] = step;
+  prepared = Prepared::Nothing;
+  if (Status status = writeCount(param); !status.ok())
+    return status;
+  return writeFirst(param);
+}
+
+Status DeviceOptimizer::bindStep(size_t param, const upd_tensor &count) {
+  if (Status status = checkParam(param); !status.ok())
+    return status;
+  const std::string subject = fmt::format("the step count of parameter `{}`", names[param]);
+  if (numberOf(count.dtype) != UPD_F32 && numberOf(count.dtype) != UPD_F64)
+    return invalidArgument(fmt::format("{} is neither f32 nor f64", subject));
+  if (Status status = checkNumber(count, subject); !status.ok())
+    return status;
+  if (Status status = settleStates(); !status.ok())
+    return status;
+  const BoundCount before = boundCounts[param];
+  boundCounts[param] = {count.data, count.dtype};
+  if (Status status = readBoundCounts(param, param + 1); !status.ok()) {
+    boundCounts[param] = before;
+    return status;
+  }
+  discardPlan();
+  return writeFirst(param);
+}
