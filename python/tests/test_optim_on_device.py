@@ -301,3 +301,10 @@ def test_states_in_blocks_are_refused(emulated):
     param = torch.nn.Parameter(torch.zeros(3, 2))
     with pytest.raises(updraft.UnsupportedError, match="a GPU stores"):
         updraft.optimizer(updraft.load("adamw"), [param], storage={"state": "q8_linear"})
+
+
+def test_a_scale_of_another_device_is_brought_to_one_place():
+    readings = devices.DeviceReadings(None, torch.device("meta"), 0)
+    first = readings.brought(devices.GradientScale(torch.tensor(8.0)))
+    assert first.device.type == "meta"
+    assert readings.brought(devices.GradientScale(torch.tensor([4.0]))) is first

@@ -23,7 +23,10 @@ class CapturingDevice final : public gpu::Device {
 public:
   std::string name() const override { return "a device that captures"; }
   int64_t fullBlocks() const override { return emulated.fullBlocks(); }
-  Status allocate(size_t bytes, void **memory) override { return emulated.allocate(bytes, memory); }
+  Status allocate(size_t bytes, void **memory) override {
+    ++allocations;
+    return emulated.allocate(bytes, memory);
+  }
   void release(void *memory) noexcept override { emulated.release(memory); }
   Status load(const runtime::GPUKernels &kernels, std::shared_ptr<gpu::Module> &module) override {
     return rename(emulated.load(kernels, module), module);
@@ -78,6 +81,7 @@ public:
 
   /// The names of kernels.
   std::vector<std::string> launched;
+  size_t allocations = 0;
 
   using Graph = std::vector<std::function<Status()>>;
   void beginCapture() { isCapturing = true; }
@@ -281,7 +285,7 @@ static std::vector<std::string> kernelsOfAStep(const RuleCase &ruleCase, size_t 
   const RuleHandle rule = llvm::cantFail(compile(onEmulator));
   auto device = std::make_shared<CapturingDevice>();
   const int64_t shape[] = {3};
-  std::vector<float> params(3 * count, 1.0f), grads(3 * count, 0.5f);
+  std::vector<float> params(3 * count, 1.0f), grads(3 * count, 0.5f), otherGrads = grads;
   std::vector<upd_tensor> paramViews(count), gradViews(count);
   for (size_t i = 0; i < count; ++i) {
     paramViews[i].data = &params[3 * i];
@@ -297,9 +301,14 @@ static std::vector<std::string> kernelsOfAStep(const RuleCase &ruleCase, size_t 
   std::unique_ptr<runtime::Optimizer> optimizer;
   Status status = gpu::DeviceOptimizer::create(device, {UPD_EMULATOR, 0}, rule->kernels, &group, 1,
                                                nullptr, optimizer);
-  for (int step = 0; step < 2 && status.ok(); ++step) {
+  for (int step = 0; step < 3 && status.ok(); ++step) {
     device->launched.clear();
+    const size_t before = device->allocations;
     status = optimizer->step(gradViews.data(), count);
+    EXPECT_EQ(step == 0, device->allocations != before) << "step " << step;
+    // In other memory from now on.
+    for (size_t i = 0; i < count; ++i)
+      gradViews[i].data = &otherGrads[3 * i];
   }
   EXPECT_TRUE(status.ok()) << status.message();
   EXPECT_NE(params.back(), 1.0f);

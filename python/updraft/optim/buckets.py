@@ -248,7 +248,8 @@ class Bucket:
         if factor is None:
             return values
         if isinstance(factor, GradientScale):
-            return [1.0, factor.tensor.to(self.device), *values]
+            assert self.readings is not None
+            return [1.0, self.readings.brought(factor), *values]
         return [*_scaling(factor), *values]
 
     def accept(self, group: Group, factor: float | GradientScale | None) -> None:

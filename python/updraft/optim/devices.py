@@ -36,6 +36,7 @@ class DeviceReadings:
         self.stepper = stepper
         self.device = device
         self.sources: list[torch.Tensor | None] = [None] * count
+        self.scale: torch.Tensor | None = None
         self.found_inf: torch.Tensor | None = None
 
     def _here(self, value: Any) -> bool:
@@ -60,6 +61,14 @@ class DeviceReadings:
                 self.stepper.read_hyper(index, source)
                 self.sources[index] = source
         return numbers
+
+    def brought(self, scale: GradientScale) -> torch.Tensor:
+        """The scale, on the device: what another one has is copied to where it was before."""
+        if scale.tensor.device == self.device:
+            return scale.tensor
+        if self.scale is None:
+            self.scale = torch.empty((), device=self.device)
+        return self.scale.copy_(scale.tensor.detach().view(()), non_blocking=True)
 
     def skip_where(self, found_inf: torch.Tensor | None) -> None:
         """Has the next steps change nothing that find this other than 0."""
