@@ -183,6 +183,11 @@ protected:
       views[i] = view(i, grads[i], UPD_EMULATOR);
     return onDevice->step(views, 3);
   }
+  CapturingDevice::Graph captureStep(std::vector<float> *grads) {
+    device->beginCapture();
+    EXPECT_TRUE(ok(stepDevice(grads)));
+    return device->endCapture();
+  }
   void replay(CapturingDevice::Graph &graph) {
     for (const std::function<Status()> &launch : graph)
       ASSERT_TRUE(ok(launch()));
@@ -215,9 +220,7 @@ TEST_P(Graphs, AreReplayedBetweenOtherSteps) {
   stepCpu(first);
   ASSERT_TRUE(ok(stepDevice(first)));
 
-  device->beginCapture();
-  ASSERT_TRUE(ok(stepDevice(first)));
-  CapturingDevice::Graph graph = device->endCapture();
+  CapturingDevice::Graph graph = captureStep(first);
   compare(); // nothing has run
 
   for (int round = 1; round < 4; ++round) {
@@ -234,9 +237,7 @@ TEST_P(Graphs, AreReplayedBetweenOtherSteps) {
 
 TEST_P(Graphs, HaveAFirstStepOfTheirOwn) {
   change(first, 0.25f);
-  device->beginCapture();
-  ASSERT_TRUE(ok(stepDevice(first)));
-  CapturingDevice::Graph graph = device->endCapture();
+  CapturingDevice::Graph graph = captureStep(first);
   for (int round = 0; round < 3; ++round) {
     stepCpu(first);
     replay(graph);
@@ -255,9 +256,7 @@ TEST_P(Graphs, ReadALearningRateThatChanges) {
   change(first, 0.25f);
   stepCpu(first);
   ASSERT_TRUE(ok(stepDevice(first)));
-  device->beginCapture();
-  ASSERT_TRUE(ok(stepDevice(first)));
-  CapturingDevice::Graph graph = device->endCapture();
+  CapturingDevice::Graph graph = captureStep(first);
   for (float next : {0.25f, 0.125f, 1.0f}) {
     rate = next;
     stepCpu(first);

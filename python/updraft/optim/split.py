@@ -110,7 +110,30 @@ class _Given(LocalBucket):
         return self.given
 
 
-class _SplitBucket:
+class _Halves:
+    """The rules around the function, as one part of a step."""
+
+    before: SteppedPart
+    after: SteppedPart
+
+    @property
+    def reads_on_device(self) -> bool:
+        """See `SteppedPart`."""
+        return self.before.reads_on_device
+
+    def skip_where(self, found_inf: torch.Tensor | None) -> None:
+        """See `SteppedPart`."""
+        self.before.skip_where(found_inf)
+        self.after.skip_where(found_inf)
+
+    def accept(self, group: Group, factor: float | GradientScale | None) -> None:
+        """Like that of `Bucket`."""
+        self.group = group
+        self.before.accept(group, factor)
+        self.after.accept(group, None)
+
+
+class _SplitBucket(_Halves):
     """A batch. Its directions are in memory that all batches of the kind use in turn.
 
     Of a DTensor, the rules step this rank's part, and the function gets the whole direction.
@@ -144,22 +167,6 @@ class _SplitBucket:
         # It has no states, and the scale is gone by then.
         update = optimizer._update_of(params[0].shape)
         self.after = bucket(update, False, [target.tensor for target in self.targets])
-
-    @property
-    def reads_on_device(self) -> bool:
-        """See `SteppedPart`."""
-        return self.before.reads_on_device
-
-    def skip_where(self, found_inf: torch.Tensor | None) -> None:
-        """See `SteppedPart`."""
-        self.before.skip_where(found_inf)
-        self.after.skip_where(found_inf)
-
-    def accept(self, group: Group, factor: float | GradientScale | None) -> None:
-        """Like that of `Bucket`."""
-        self.group = group
-        self.before.accept(group, factor)
-        self.after.accept(group, None)
 
     def _make(self, target: StandIn, direction: torch.Tensor) -> None:
         """Makes of a direction what the update takes."""
@@ -205,7 +212,7 @@ class _SplitBucket:
         return True
 
 
-class _TorchSplitBucket:
+class _TorchSplitBucket(_Halves):
     """A parameter of a subclass that intercepts operators, in place of a `_SplitBucket` of it."""
 
     def __init__(
@@ -223,22 +230,6 @@ class _TorchSplitBucket:
 
         self.before = bucket(optimizer.correspondence, self.direction)
         self.after = bucket(optimizer._update_of(param.shape), self.target)
-
-    @property
-    def reads_on_device(self) -> bool:
-        """See `SteppedPart`."""
-        return self.before.reads_on_device
-
-    def skip_where(self, found_inf: torch.Tensor | None) -> None:
-        """See `SteppedPart`."""
-        self.before.skip_where(found_inf)
-        self.after.skip_where(found_inf)
-
-    def accept(self, group: Group, factor: float | GradientScale | None) -> None:
-        """Like that of `Bucket`."""
-        self.group = group
-        self.before.accept(group, factor)
-        self.after.accept(group, None)
 
     @torch.no_grad()
     def step(self, states: OptimizerState) -> bool:
