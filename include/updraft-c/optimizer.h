@@ -46,11 +46,11 @@ typedef struct upd_pool {
 } upd_pool;
 
 /* Refused, before anything is written: a parameter with the wrong dtype, on another device than
- * the first or than the rule was compiled for, that is not dense, is read-only, or overlaps
- * another; with a rule that works on rows and columns one whose last two dimensions are not
- * row-major; a hyperparameter that is unknown, NaN, or breaks a requirement of the rule (its
- * message). `pool` may be null: the library's own, with UPDRAFT_NUM_THREADS threads or one per CPU
- * that the process may use. */
+ * the first or than the rule was compiled for (one for the emulator has code for the CPU, too),
+ * that is not dense, is read-only, or overlaps another; with a rule that works on rows and columns
+ * one whose last two dimensions are not row-major; a hyperparameter that is unknown, NaN, or breaks
+ * a requirement of the rule (its message). `pool` may be null: the library's own, with
+ * UPDRAFT_NUM_THREADS threads or one per CPU that the process may use. */
 UPD_EXPORT upd_status upd_optimizer_create(upd_rule *rule, const upd_group *groups,
                                            size_t group_count, const upd_pool *pool,
                                            upd_optimizer **optimizer);
@@ -148,7 +148,8 @@ UPD_EXPORT upd_status upd_optimizer_set_step(upd_optimizer *optimizer, size_t pa
 
 /* Has a parameter's step count in the caller's memory, on the GPU that the parameter is on: a
  * number, f32 or f64, which each step reads and counts up. Its value is the step count. It outlives
- * the optimizer. Refused for parameters on the CPU. */
+ * the optimizer, and is no other parameter's. Refused: parameters on the CPU; a count that is
+ * read-only, overlaps a parameter or a state, or is no whole number. */
 UPD_EXPORT upd_status upd_optimizer_bind_step(upd_optimizer *optimizer, size_t param,
                                               const upd_tensor *count);
 

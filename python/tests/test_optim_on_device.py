@@ -308,3 +308,11 @@ def test_a_scale_of_another_device_is_brought_to_one_place():
     first = readings.brought(devices.GradientScale(torch.tensor(8.0)))
     assert first.device.type == "meta"
     assert readings.brought(devices.GradientScale(torch.tensor([4.0]))) is first
+
+
+def test_rules_of_whole_groups_are_for_one_device(emulated):
+    params = [torch.nn.Parameter(torch.zeros(3)) for _ in range(2)]
+    emulated.add(id(params[0]))
+    with pytest.raises(updraft.UnsupportedError) as refusal:
+        optim.Prodigy(params)
+    assert "stepped apart (torch.float32 on cpu, torch.float32 on emulator)" in str(refusal.value)

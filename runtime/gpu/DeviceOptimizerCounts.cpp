@@ -155,9 +155,17 @@ Status DeviceOptimizer::bindStep(size_t param, const upd_tensor &count) {
     return status;
   const std::string subject = fmt::format("the step count of parameter `{}`", names[param]);
   if (numberOf(count.dtype) != UPD_F32 && numberOf(count.dtype) != UPD_F64)
-    return invalidArgument(fmt::format("{} is neither f32 nor f64", subject));
+    return invalidArgument(
+        fmt::format("{} is neither f32 nor f64; give a number of one of these types", subject));
   if (Status status = checkNumber(count, subject); !status.ok())
     return status;
+  if (count.read_only)
+    return invalidArgument(
+        fmt::format("{} is read-only, but a step writes it; give a copy that is not", subject));
+  const MemoryRange range(count.data, sizeOf(count.dtype), static_cast<uint32_t>(param), 0);
+  if (const MemoryRange *owner = owned.find(range))
+    return invalidArgument(fmt::format("{} overlaps {}; give it memory of its own", subject,
+                                       ownerText(*owner, range)));
   if (Status status = settleStates(); !status.ok())
     return status;
   const BoundCount before = boundCounts[param];

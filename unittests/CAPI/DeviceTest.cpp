@@ -185,7 +185,19 @@ TEST_F(OnEmulator, RefusesStepCountsThatAreNone) {
                "0 to 2^53");
   number.dtype = UPD_BF16;
   EXPECT_EQ(upd_optimizer_bind_step(optimizer, 0, &number), UPD_INVALID_ARGUMENT);
-  EXPECT_STREQ(upd_last_error(), "the step count of parameter `0` is neither f32 nor f64");
+  EXPECT_STREQ(upd_last_error(),
+               "the step count of parameter `0` is neither f32 nor f64; give a number of "
+               "one of these types");
+  number.dtype = UPD_F32;
+  number.read_only = 1;
+  EXPECT_EQ(upd_optimizer_bind_step(optimizer, 0, &number), UPD_INVALID_ARGUMENT);
+  EXPECT_STREQ(upd_last_error(), "the step count of parameter `0` is read-only, but a step writes "
+                                 "it; give a copy that is not");
+  number.read_only = 0;
+  number.data = w;
+  EXPECT_EQ(upd_optimizer_bind_step(optimizer, 0, &number), UPD_INVALID_ARGUMENT);
+  EXPECT_STREQ(upd_last_error(), "the step count of parameter `0` overlaps parameter `0`; give it "
+                                 "memory of its own");
   const upd_tensor grad = view(g);
   ASSERT_EQ(upd_optimizer_step(optimizer, &grad, 1), UPD_OK);
   int64_t step;

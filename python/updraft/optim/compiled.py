@@ -46,11 +46,17 @@ def _require_together(buckets: list[SteppedPart]) -> None:
     """Refuses to step a group in parts by a rule that depends on all of it."""
     compiled = [bucket for bucket in buckets if isinstance(bucket, Bucket | TorchBucket)]
     if len(compiled) > 1 and any(RuleInterface(bucket.rule).by_group for bucket in compiled):
-        dtypes = ", ".join(dict.fromkeys(str(bucket.dtype) for bucket in compiled))
+        devices = {target_of(bucket.params[0]) for bucket in compiled}
+        kinds = [
+            str(bucket.dtype)
+            if len(devices) == 1
+            else f"{bucket.dtype} on {target_of(bucket.params[0]) or 'cpu'}"
+            for bucket in compiled
+        ]
         raise UnsupportedError(
             f"the rule `{compiled[0].rule.name}` depends on a whole group, and one has "
-            f"parameters that are stepped apart ({dtypes}); give each kind a group of its own, or "
-            "clip with `updraft.optim.with_clipping`"
+            f"parameters that are stepped apart ({', '.join(dict.fromkeys(kinds))}); give each "
+            "kind a group of its own, or clip with `updraft.optim.with_clipping`"
         )
 
 
