@@ -149,11 +149,10 @@ Status DeviceOptimizer::prepare(const upd_tensor *grads, size_t gradCount) {
     captured.push_back(std::move(made));
     next = captured.back().get();
   } else {
-    const bool isBuilt = samePlan;
     plan.discard();
     if (Status status = renewStates(); !status.ok())
       return status;
-    if (Status status = isBuilt ? updateStep(grads) : build(grads, *current, stream); !status.ok())
+    if (Status status = samePlan ? updateStep(grads) : build(grads, *current, stream); !status.ok())
       return status;
     acceptGradients(grads);
   }

@@ -109,9 +109,7 @@ Status GroupHypers::set(size_t group, const upd_hyper *given, size_t count) {
 
 Status GroupHypers::get(size_t group, const char *name, double &value) const {
   size_t index;
-  if (Status status = checkGroup(group); !status.ok())
-    return status;
-  if (Status status = find(name, index); !status.ok())
+  if (Status status = find(group, name, index); !status.ok())
     return status;
   value = of(group)[index];
   return {};
