@@ -20,6 +20,8 @@ static bool hasVectorInstructions(Operation &op) {
     return false;
   if (!isa<math::MathDialect>(op.getDialect()))
     return !isa<arith::RemFOp>(op);
+  if (auto root = dyn_cast<math::RsqrtOp>(op))
+    return root.getFastmath() == arith::FastMathFlags::afn; // of a GPU
   return isa<math::AbsFOp, math::AbsIOp, math::CeilOp, math::CopySignOp, math::CountLeadingZerosOp,
              math::CountTrailingZerosOp, math::CtPopOp, math::FloorOp, math::FmaOp, math::RoundOp,
              math::RoundEvenOp, math::SqrtOp, math::TruncOp>(op);

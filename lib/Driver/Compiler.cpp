@@ -16,6 +16,7 @@
 #include "Updraft/Transforms/SharedReductions.h"
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "updraft/Conversion/GPUSupport.h"
+#include "updraft/Conversion/Passes.h"
 #include "updraft/Driver/StatusError.h"
 #include "updraft/Frontend/Frontend.h"
 #include "updraft/Target/CodeGenerator.h"
@@ -90,6 +91,8 @@ struct Compiler::Cached {
     std::unique_ptr<PassManager> &made = toKernels[target.name];
     if (!made) {
       made = std::make_unique<PassManager>(&context);
+      if (!target.isEmulated)
+        made->addPass(createApproximatePass());
       made->addPass(createExpandMathPass());
       buildKernelsPipeline(*made, target);
       made->addInstrumentation(std::make_unique<DumpAfterPasses>(dump));

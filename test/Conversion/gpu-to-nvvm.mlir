@@ -1,4 +1,5 @@
-// Roots and fused operations are LLVM's, which NVPTX rounds to nearest; no library is called.
+// Roots and fused operations are LLVM's, which NVPTX rounds to nearest, but for what is marked; no
+// library is called.
 // RUN: updraft-opt %s --pass-pipeline="builtin.module(gpu.module(convert-updraft-gpu-to-nvvm))" | FileCheck %s
 
 // CHECK-LABEL: llvm.func @kernel(
@@ -23,6 +24,30 @@ gpu.module @kernels {
     %bits = arith.bitcast %quotient : f32 to i32
     %other, %valid = gpu.shuffle xor %bits, %one, %width : i32
     llvm.store %other, %1 : i32, !llvm.ptr<1>
+    gpu.return
+  }
+}
+
+// What updraft-approximate has marked, lane by lane; f64 has no such instructions.
+// CHECK-LABEL: llvm.func @approximations(
+// CHECK:         %[[ROOT:.*]] = llvm.call_intrinsic "llvm.nvvm.sqrt.approx.f"(%{{.*}}) : (f32) -> f32
+// CHECK:         %[[INVERSE:.*]] = llvm.call_intrinsic "llvm.nvvm.rsqrt.approx.f"(%[[ROOT]]) : (f32) -> f32
+// CHECK:         llvm.call_intrinsic "llvm.nvvm.div.full"(%[[INVERSE]], %{{.*}}) : (f32, f32) -> f32
+// CHECK:         %[[FIRST:.*]] = llvm.call_intrinsic "llvm.nvvm.div.full"
+// CHECK:         %[[PAIR:.*]] = llvm.insertelement %[[FIRST]], %{{.*}}[%{{.*}} : i32] : vector<2xf32>
+// CHECK:         %[[SECOND:.*]] = llvm.call_intrinsic "llvm.nvvm.div.full"
+// CHECK:         llvm.insertelement %[[SECOND]], %[[PAIR]][%{{.*}} : i32] : vector<2xf32>
+// CHECK:         llvm.fdiv {{.*}} : f64
+gpu.module @approximating {
+  gpu.func @approximations(%data: !llvm.ptr<1>, %x: f32, %pair: vector<2xf32>, %wide: f64) kernel {
+    %root = math.sqrt %x fastmath<afn> : f32
+    %inverse = math.rsqrt %root fastmath<afn> : f32
+    %quotient = arith.divf %inverse, %x fastmath<afn> : f32
+    llvm.store %quotient, %data : f32, !llvm.ptr<1>
+    %quotients = arith.divf %pair, %pair fastmath<afn> : vector<2xf32>
+    llvm.store %quotients, %data : vector<2xf32>, !llvm.ptr<1>
+    %exact = arith.divf %wide, %wide fastmath<afn> : f64
+    llvm.store %exact, %data : f64, !llvm.ptr<1>
     gpu.return
   }
 }

@@ -1,7 +1,7 @@
 // RUN: updraft-opt %s -updraft-relax -split-input-file | FileCheck %s
 
 // A division by a scalar: the reciprocal is computed in f64, and once.
-// CHECK-LABEL: updraft.rule @Reciprocal compute f32 {
+// CHECK-LABEL: updraft.rule @Reciprocal compute f32 fast {
 // CHECK:         %[[K:.*]] = updraft.hyper "k"
 // CHECK:         %[[P:.*]] = updraft.param
 // CHECK:         %[[G:.*]] = updraft.grad

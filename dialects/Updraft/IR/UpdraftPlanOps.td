@@ -18,7 +18,8 @@ def Updraft_PlanOp : Updraft_Op<"plan", [
 
     The first stream is `param`, the second `grad`, then the states, each a stream or a scalar, in
     the order of declaration. A plan whose rule changes nothing has no pass. With `matrix` it is for
-    tensors of two or more dimensions, and reductions of elements go by rows.
+    tensors of two or more dimensions, and reductions of elements go by rows. With `fast` it is of
+    such a rule.
 
     Constraints:
     - `plan_c1`: the body has only `updraft.hyper`, `updraft.step`, `updraft.first`, `updraft.size`,
@@ -57,9 +58,11 @@ def Updraft_PlanOp : Updraft_Op<"plan", [
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Updraft_Compute>:$compute,
-                       UnitAttr:$matrix);
+                       UnitAttr:$matrix, UnitAttr:$fast);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name `compute` $compute (`matrix` $matrix^)? attr-dict-with-keyword $body";
+  let assemblyFormat = [{
+    $sym_name `compute` $compute (`matrix` $matrix^)? (`fast` $fast^)? attr-dict-with-keyword $body
+  }];
   let hasRegionVerifier = 1;
 }
 

@@ -32,8 +32,8 @@ def Updraft_RuleOp : Updraft_Op<"rule", [
     last two are rows and columns; leading ones are batches, of one matrix each.
 
     Each operation rounds once, to nearest even: nothing is reassociated or contracted. With `fast`
-    the rule stands for all that `updraft-relax` may make of it, within the errors that
-    docs/numerics.md states; the rule that this pass leaves is `fast` no longer.
+    the rule stands for all that `updraft-relax`, and `updraft-approximate` on a GPU, may make of
+    it, within the errors that docs/numerics.md states.
 
     Constraints:
     - `rule_c1`: the parameter and the gradient have the compute type; operands and results of

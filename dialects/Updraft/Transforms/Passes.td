@@ -91,12 +91,12 @@ def ExpandStoragePass : Pass<"updraft-expand-storage", "::mlir::ModuleOp"> {
 def RelaxPass : Pass<"updraft-relax", "::mlir::ModuleOp"> {
   let summary = "Make the tensor arithmetic of rules cheaper, within stated errors";
   let description = [{
-    Acts on rules that are `fast`, and leaves them without that. A division by a scalar becomes a
-    multiplication by its reciprocal; scalars that a tensor is multiplied by one after the other are
-    multiplied before; quotients by the same tensor that are added to a sum one after the other are
-    divided once; a product whose only use is a sum or difference is fused with it. Scalars are
-    computed in f64, so each rewrite has the error that docs/numerics.md states, and the same bits
-    on every target. Square roots and divisions of tensors stay correctly rounded.
+    Acts on rules that are `fast`. A division by a scalar becomes a multiplication by its reciprocal;
+    scalars that a tensor is multiplied by one after the other are multiplied before; quotients by
+    the same tensor that are added to a sum one after the other are divided once; a product whose
+    only use is a sum or difference is fused with it. Scalars are computed in f64, so each rewrite
+    has the error that docs/numerics.md states, and the same bits on every target. Square roots and
+    divisions of tensors are left to `updraft-approximate`, which knows its target.
 
     Before:
 
@@ -118,7 +118,7 @@ def RelaxPass : Pass<"updraft-relax", "::mlir::ModuleOp"> {
     After:
 
     ```mlir
-    updraft.rule @Descent compute f32 {
+    updraft.rule @Descent compute f32 fast {
       %lr = updraft.hyper "lr" = 1.000000e-03
       %scale = updraft.hyper "scale" = 1.000000e+00
       %param = updraft.param stored f32 : f32

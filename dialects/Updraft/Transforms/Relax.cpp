@@ -85,10 +85,8 @@ struct RelaxPass : impl::RelaxPassBase<RelaxPass> {
     // Rules that do not match are refused when they are scheduled.
     (void)numberSharedReductions(getOperation());
     for (auto rule : getOperation().getOps<RuleOp>())
-      if (rule.getFast()) {
-        rule.setFast(false);
+      if (rule.getFast())
         relax(rule);
-      }
   }
 
   void relax(RuleOp rule) {

@@ -93,7 +93,7 @@ PlanOp Scheduler::run() {
   }
   builder.setInsertionPoint(rule);
   auto plan = PlanOp::create(builder, rule.getLoc(), rule.getSymName(), rule.getCompute(),
-                             rule.getMatrix());
+                             rule.getMatrix(), rule.getFast());
   builder.createBlock(&plan.getBody());
   createInterface();
   createInitial();

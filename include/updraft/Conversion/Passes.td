@@ -248,6 +248,41 @@ def ConvertLoopsToLLVMPass : Pass<"convert-updraft-loops-to-llvm", "::mlir::Modu
   let dependentDialects = ["::mlir::cf::ControlFlowDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
+def ApproximatePass : Pass<"updraft-approximate", "::mlir::ModuleOp"> {
+  let summary = "Leave f32 quotients and roots of passes to the approximations of a GPU";
+  let description = [{
+    Acts on the passes of plans that are `fast`, for GPUs of NVIDIA. A division or square root of f32
+    gets the flag `afn`, by which `convert-updraft-gpu-to-nvvm` knows it, and division by a root
+    becomes multiplication by its reciprocal. docs/numerics.md has the instructions and their errors.
+    Elementary functions, which need exact quotients, are expanded after this pass.
+
+    Before:
+
+    ```mlir
+    %0 = math.sqrt %variance : f32
+    %1 = arith.addf %0, %eps : f32
+    %2 = arith.divf %mean, %1 : f32
+    %3 = math.sqrt %norm : f32
+    %4 = arith.divf %2, %3 : f32
+    ```
+
+    After:
+
+    ```mlir
+    %0 = math.sqrt %variance fastmath<afn> : f32
+    %1 = arith.addf %0, %eps : f32
+    %2 = arith.divf %mean, %1 fastmath<afn> : f32
+    %3 = math.rsqrt %norm fastmath<afn> : f32
+    %4 = arith.mulf %2, %3 : f32
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+  let statistics = [
+    Statistic<"approximatedOperations", "approximated-operations",
+              "Quotients and roots that are approximated">
+  ];
+}
+
 def ConvertPlanToGPUPass : Pass<"convert-updraft-plan-to-gpu", "::mlir::ModuleOp"> {
   let summary = "Lower each plan to kernels for a GPU";
   let description = [{
@@ -270,7 +305,8 @@ def ConvertGPUToNVVMPass : Pass<"convert-updraft-gpu-to-nvvm", "::mlir::gpu::GPU
   let summary = "Lower kernels to the NVVM and LLVM dialects, in one conversion";
   let description = [{
     As `convert-updraft-loops-to-llvm` does on a CPU: arithmetic keeps its IEEE meaning. Roots and
-    quotients are rounded to nearest, and no library is called.
+    quotients are rounded to nearest, but for those of f32 that `updraft-approximate` has marked,
+    and no library is called.
   }];
   let dependentDialects = ["::mlir::cf::ControlFlowDialect", "::mlir::LLVM::LLVMDialect",
                            "::mlir::NVVM::NVVMDialect"];

@@ -1,15 +1,15 @@
-"""Writes the PTX of every rule: emit-ptx.py UPDRAFTC RULES FOLDER."""
+"""Writes the PTX of every rule: emit-ptx.py UPDRAFTC RULES FOLDER [OPTION...]."""
 
 import pathlib
 import subprocess
 import sys
 
-compiler, rules, folder = sys.argv[1:]
+compiler, rules, folder, *options = sys.argv[1:]
 STORAGE = (None, "param=bf16,grad=bf16,state=f32", "param=bf16,grad=bf16,state=bf16_stochastic")
 for rule in sorted(pathlib.Path(rules).glob("*.upd")):
     for number, storage in enumerate(STORAGE):
         text = pathlib.Path(folder, f"{rule.stem}{number}.ptx")
-        command = [compiler, rule, "--target=nvptx:sm_90", "-o", text]
+        command = [compiler, rule, "--target=nvptx:sm_90", "-o", text, *options]
         if storage:
             command += ["--storage", storage]
         subprocess.run(command, check=True)

@@ -1,0 +1,57 @@
+//===- Approximate.cpp - Quotients and roots as NVIDIA GPUs approximate them ------------------===//
+// Comes before elementary functions are expanded, whose stated errors are those of exact quotients.
+
+#include "Updraft/IR/UpdraftOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "updraft/Conversion/Passes.h"
+
+using namespace mlir;
+
+namespace updraft {
+#define GEN_PASS_DEF_APPROXIMATEPASS
+#include "updraft/Conversion/Passes.h.inc"
+
+namespace {
+
+#include "updraft/Conversion/Approximations.inc"
+
+bool isApproximate(Operation &op) {
+  auto arithmetic = dyn_cast<arith::ArithFastMathInterface>(op);
+  auto flags = arithmetic ? arithmetic.getFastMathFlagsAttr() : arith::FastMathFlagsAttr();
+  return flags && flags.getValue() == arith::FastMathFlags::afn;
+}
+
+struct ApproximatePass : impl::ApproximatePassBase<ApproximatePass> {
+  using ApproximatePassBase::ApproximatePassBase;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    RewritePatternSet set(context);
+    populateWithGenerated(set);
+    patterns = std::move(set);
+    return success();
+  }
+
+  void runOnOperation() override {
+    for (auto plan : getOperation().getOps<PlanOp>())
+      if (plan.getFast())
+        for (auto pass : plan.getBody().getOps<PassOp>())
+          approximate(pass);
+  }
+
+  void approximate(PassOp pass) {
+    GreedyRewriteConfig config;
+    config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)
+        .enableFolding(false)
+        .enableConstantCSE(false);
+    // What is left as it was is rounded to nearest.
+    (void)applyPatternsGreedily(pass.getBody(), patterns, config);
+    approximatedOperations += llvm::count_if(pass.getBody().front(), isApproximate);
+  }
+
+  FrozenRewritePatternSet patterns;
+};
+
+} // namespace
+} // namespace updraft
