@@ -1,5 +1,6 @@
 //===- Correctness.cpp - Steps on the device beside steps on the CPU --------------------------===//
 
+#include "Approximations.h"
 #include "Parts.h"
 #include "RuleCases.h"
 #include "Side.h"
@@ -156,6 +157,22 @@ struct Test {
   std::function<json()> body;
 };
 
+/// Of the mode `fast`, in which a device may approximate.
+void addFastTests(Device &device, const Options &options, std::vector<Test> &tests) {
+  for (const Approximation &approximation : approximations())
+    tests.push_back(
+        {fmt::format("fast {}", approximation.name), [&device, &options, &approximation] {
+           return isWithinBound(device, approximation, options.quick ? 1 << 14 : 1 << 22);
+         }});
+  Options few = options;
+  few.quick = true;
+  for (const RuleCase &ruleCase : ruleCases(few))
+    if (!ruleCase.isOptional)
+      tests.push_back({fmt::format("fast {}", ruleCase.name), [&device, few, ruleCase] {
+                         return fastStepsAgree(device, ruleCase.request, shapesFor(few));
+                       }});
+}
+
 /// Each by whichever thread is free.
 void runAll(Device &device, const std::vector<Test> &tests, int jobs, Recorder &recorder) {
   std::atomic<size_t> next = 0;
@@ -188,6 +205,7 @@ void updraft::suite::runCorrectness(Device &device, const Options &options, Reco
                          throw;
                        }
                      }});
+  addFastTests(device, options, tests);
   runAll(device, tests, options.jobs, recorder);
 
   const std::string file = fileOf(options, "adamw");

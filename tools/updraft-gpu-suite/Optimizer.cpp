@@ -26,10 +26,13 @@ Rule updraft::suite::compile(const RuleRequest &request, const std::string &targ
   options.setting_count = settings.size();
   options.storage = storage.data();
   options.storage_count = storage.size();
+  options.numerics = request.numerics;
   options.cache_dir = cacheFolder;
   options.target = target.empty() ? nullptr : target.c_str();
   upd_rule *rule = nullptr;
-  check(upd_compile_file(request.file.c_str(), &options, &rule));
+  check(request.file.empty()
+            ? upd_compile(request.source.data(), request.source.size(), "rule.upd", &options, &rule)
+            : upd_compile_file(request.file.c_str(), &options, &rule));
   return {rule, upd_rule_release};
 }
 

@@ -25,10 +25,12 @@ using Rule = std::unique_ptr<upd_rule, decltype(&upd_rule_release)>;
 using Optimizer = std::unique_ptr<upd_optimizer, decltype(&upd_optimizer_release)>;
 
 struct RuleRequest {
-  std::string file;
+  std::string file = {};
   std::string rule = {}; // of the file, or a chain; empty: the only one
   std::vector<std::pair<std::string, std::string>> settings = {};
   std::vector<std::pair<std::string, upd_dtype>> storage = {};
+  const char *numerics = nullptr; // as upd_compile_options has it
+  std::string source = {};        // of the rule, where there is no file
 };
 
 /// `cacheFolder`: as upd_compile_options has it.

@@ -88,6 +88,15 @@ static uint64_t mixed(uint64_t x) {
   return x ^ (x >> 31);
 }
 
+std::vector<char> updraft::suite::randomBits(int64_t bytes, uint64_t seed) {
+  std::vector<char> result(static_cast<size_t>(bytes));
+  for (size_t i = 0; i < result.size(); i += 8) {
+    const uint64_t random = mixed(seed * 0x100000001b3 + i);
+    std::memcpy(result.data() + i, &random, std::min<size_t>(8, result.size() - i));
+  }
+  return result;
+}
+
 std::vector<char> updraft::suite::randomValues(upd_dtype dtype, int64_t count, double scale,
                                                uint64_t seed) {
   const int64_t size = sizeOf(dtype);

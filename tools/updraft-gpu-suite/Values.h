@@ -27,6 +27,8 @@ int64_t sizeOf(upd_dtype dtype);
 /// Numbers of many magnitudes, zeros and denormals among them, which depend on `seed` alone.
 std::vector<char> randomValues(upd_dtype dtype, int64_t count, double scale, uint64_t seed);
 
+std::vector<char> randomBits(int64_t bytes, uint64_t seed);
+
 double loadValue(upd_dtype dtype, const char *from);
 
 /// The first difference of elements, and how many there are; empty if there is none. A NaN is equal
