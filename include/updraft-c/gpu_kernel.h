@@ -21,7 +21,7 @@ extern "C" {
 
 enum {
   UPD_GPU_THREADS = 256,     /* in a block */
-  UPD_GPU_WARP_THREADS = 32, /* that go through one chunk of a pass with reductions */
+  UPD_GPU_WARP_THREADS = 32, /* that go through one chunk of a pass as below */
   UPD_GPU_ALIGNMENT = 32     /* in bytes, of the streams of a chunk that is marked as aligned */
 };
 
@@ -42,7 +42,8 @@ typedef enum upd_gpu_extent {
   UPD_GPU_ELEMENTS,
   UPD_GPU_ROWS,
   UPD_GPU_COLUMNS,
-  UPD_GPU_BATCHES
+  UPD_GPU_BATCHES,
+  UPD_GPU_SCALES /* blocks of UPD_QUANT_BLOCK elements, in a row or in a tensor */
 } upd_gpu_extent;
 
 /* A part of one tensor. Of a flat pass: up to UPD_LEAF_ELEMENTS of what it is over, from a multiple
@@ -51,12 +52,13 @@ typedef struct upd_gpu_chunk {
   int64_t begin;
   int64_t end;
   int32_t tensor;  /* its number in the tables */
-  int32_t aligned; /* nonzero if every stream of the tensor starts at UPD_GPU_ALIGNMENT */
+  int32_t aligned; /* nonzero if every stream of the tensor, but for the scales of blocks, starts
+                      at UPD_GPU_ALIGNMENT */
 } upd_gpu_chunk;
 
 /* The arguments of a pass:
  *   chunks    `count` of them. A block goes through one, or through eight at once where the pass
- *             has reductions, rows or batches
+ *             has reductions, rows, batches or states in blocks
  *   streams   of tensor t, as in upd_pass_function, from entry t * the plan's number of streams
  *   rows      of tensor t, from value t * the plan's `row_scalars`. Where a row says that the step
  *             is skipped, nothing is done

@@ -80,6 +80,24 @@ protected:
   mlir::Value splat(mlir::Value scalar, unsigned lanes);
   mlir::Value addressOf(const StreamAccess &stream, mlir::Value index);
 
+  // PassAccessBlocks.cpp: blocks of elements that share a scale.
+  llvm::SmallVector<const StreamAccess *> codedWrites() const;
+  /// How many blocks `count` elements have.
+  mlir::Value quantBlocksIn(mlir::Value count);
+  mlir::Value scaleAddress(const StreamAccess &stream, mlir::Value block);
+  BlockedStorage::Decoding decodingOf(const StreamAccess &stream, mlir::Value block);
+  BlockedStorage::Decoding splat(const BlockedStorage::Decoding &decoding);
+  /// What is needed of it for vectors of values.
+  BlockedStorage::Encoding splat(BlockedStorage::Encoding encoding);
+  BlockedStorage::Extremes noExtremes(unsigned lanes);
+  /// With the bits of further values, two vectors that differ where there is none: 0, or all bits.
+  BlockedStorage::Extremes withBits(BlockedStorage::Extremes extremes, mlir::Value low,
+                                    mlir::Value high);
+  BlockedStorage::Extremes withBits(BlockedStorage::Extremes extremes, mlir::Value bits,
+                                    mlir::Value mask, unsigned lanes);
+  /// Of vectors that may lack one.
+  BlockedStorage::Extremes reduced(BlockedStorage::Extremes extremes);
+
   mlir::OpBuilder builder;
   const PlanInterface &interface;
   PassOp pass;

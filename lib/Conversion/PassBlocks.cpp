@@ -74,13 +74,6 @@ void PassBuilder::makeBlockMemory() {
   }
 }
 
-// How many blocks `count` elements have.
-Value PassBuilder::quantBlocksIn(Value count) {
-  Value rounded = arith::AddIOp::create(builder, loc, count, constantI64(quantBlockElements - 1));
-  return arith::ShRUIOp::create(builder, loc, rounded,
-                                constantI64(llvm::Log2_64(quantBlockElements)));
-}
-
 // What a loop over blocks carries of an encoding.
 static void append(SmallVectorImpl<Value> &values, const BlockedStorage::Encoding &encoding) {
   values.append({encoding.isSigned, encoding.isOrdinary, encoding.codePerValue, encoding.offset,
@@ -136,14 +129,6 @@ void PassBuilder::quantBlockLoop(Value lower, Value upper, const LoopOrigin &ori
   storeCodes(encodingsIn(loop.getResults()), last, upper, origin);
 }
 
-SmallVector<const StreamAccess *> PassBuilder::codedWrites() const {
-  SmallVector<const StreamAccess *> coded;
-  for (const StreamAccess &stream : writes)
-    if (stream.blocks)
-      coded.push_back(&stream);
-  return coded;
-}
-
 // The elements of a block, and the codes of the block before it, of which `before` is known.
 // Returns what is known of this one.
 SmallVector<Value> PassBuilder::computeBlock(const BlockBounds &bounds,
@@ -153,9 +138,7 @@ SmallVector<Value> PassBuilder::computeBlock(const BlockBounds &bounds,
     SmallVector<Value> known;
     for (auto [stream, encoding] : llvm::zip_equal(codedWrites(), encodings)) {
       append(known, encoding);
-      storeElements(
-          builder, loc, encoding.scale,
-          elementPointer(builder, loc, builder.getF32Type(), stream->scales, bounds.number));
+      storeElements(builder, loc, encoding.scale, scaleAddress(*stream, bounds.number));
     }
     return known;
   };
@@ -297,14 +280,9 @@ void PassBuilder::startBlock(Value block, Value start) {
   for (const StreamAccess &stream : reads) {
     if (!stream.blocks)
       continue;
-    Location name = stream.stream.getLoc();
-    Type f32 = builder.getF32Type();
-    Value scale =
-        loadElements(builder, name, f32, elementPointer(builder, loc, f32, stream.scales, block));
     BlockAccess &access = blocks[stream.stream];
-    access.scalar = stream.blocks->decodingOf(builder, loc, scale);
-    access.vector = {splat(access.scalar.bias, vectorLanes),
-                     splat(access.scalar.unit, vectorLanes)};
+    access.scalar = decodingOf(stream, block);
+    access.vector = splat(access.scalar);
   }
   for (const StreamAccess &stream : writes) {
     if (!stream.blocks)
@@ -362,10 +340,7 @@ PassBuilder::CodedBlock PassBuilder::codedBlock(const StreamAccess &stream,
                                                 const BlockedStorage::Encoding &encoding,
                                                 bool ofRoots, Value start, Value first) {
   const BlockAccess &access = blocks.find(stream.stream)->second;
-  CodedBlock block = {&stream, ofRoots, encoding, encoding};
-  for (Value *part : {&block.vector.codePerValue, &block.vector.offset, &block.vector.codeBits,
-                      &block.vector.least})
-    *part = splat(*part, vectorLanes);
+  CodedBlock block = {&stream, ofRoots, encoding, splat(encoding)};
   block.kept = keptFrom(ofRoots ? access.roots : access.values, start, first);
   Value offset = arith::SubIOp::create(builder, loc, start, first);
   block.codes = shiftedPointer(builder, loc, builder.getI8Type(), stream.base, offset);

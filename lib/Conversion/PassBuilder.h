@@ -51,7 +51,6 @@ private:
   // PassBlocks.cpp: blocks of elements that share a scale.
   void makeBlockMemory();
   void quantBlockLoop(mlir::Value lower, mlir::Value upper, const LoopOrigin &origin);
-  mlir::Value quantBlocksIn(mlir::Value count);
   bool hasRoots(const StreamAccess &stream);
   void startBlock(mlir::Value block, mlir::Value start);
   void keepBlockValues(const StreamAccess &stream, mlir::Value values, mlir::Value number);
@@ -60,7 +59,6 @@ private:
   struct BlockBounds {
     mlir::Value first, start, end, full, upper, number;
   };
-  llvm::SmallVector<const StreamAccess *> codedWrites() const;
   llvm::SmallVector<BlockedStorage::Encoding> encodingsIn(mlir::ValueRange values);
   llvm::SmallVector<mlir::Value> computeBlock(const BlockBounds &bounds,
                                               llvm::ArrayRef<BlockedStorage::Encoding> before,
@@ -93,13 +91,9 @@ private:
                             mlir::Value number, const LoopOrigin &origin);
 
   // PassExtremes.cpp: the extremes of a block of values.
-  BlockedStorage::Extremes noExtremes(unsigned lanes);
   void storeExtremes(const BlockedStorage::Extremes &extremes,
                      const BlockedStorage::Extremes &memory);
   BlockedStorage::Extremes loadExtremes(const BlockedStorage::Extremes &memory, mlir::Type type);
-  BlockedStorage::Extremes withBits(BlockedStorage::Extremes extremes, mlir::Value low,
-                                    mlir::Value high);
-  BlockedStorage::Extremes reduced(BlockedStorage::Extremes extremes);
   BlockedStorage::Extremes findExtremes(const StreamAccess &stream, mlir::Value lower,
                                         mlir::Value upper);
   BlockedStorage::Extremes extremesWithRoots(const StreamAccess &stream,

@@ -12,13 +12,6 @@ using namespace mlir;
 
 namespace updraft {
 
-BlockedStorage::Extremes PassBuilder::noExtremes(unsigned lanes) {
-  auto constant = [&](int32_t value) {
-    return splat(arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(value)), lanes);
-  };
-  return {constant(0), constant(0), constant(-1)};
-}
-
 void PassBuilder::storeExtremes(const BlockedStorage::Extremes &extremes,
                                 const BlockedStorage::Extremes &memory) {
   storeElements(builder, loc, extremes.positive, memory.positive);
@@ -33,28 +26,6 @@ BlockedStorage::Extremes PassBuilder::loadExtremes(const BlockedStorage::Extreme
           loadElements(builder, loc, type, memory.smallest)};
 }
 
-// With the bits of further values, two vectors that differ where there is none: 0, or all bits.
-BlockedStorage::Extremes PassBuilder::withBits(BlockedStorage::Extremes extremes, Value low,
-                                               Value high) {
-  if (extremes.positive)
-    extremes.positive = arith::MaxSIOp::create(builder, loc, extremes.positive, low);
-  extremes.negative = arith::MaxUIOp::create(builder, loc, extremes.negative, low);
-  extremes.smallest = arith::MinUIOp::create(builder, loc, extremes.smallest, high);
-  return extremes;
-}
-
-// Of vectors that may lack one.
-BlockedStorage::Extremes PassBuilder::reduced(BlockedStorage::Extremes extremes) {
-  auto reduce = [&](Value &value, vector::CombiningKind kind) {
-    if (value)
-      value = vector::ReductionOp::create(builder, loc, kind, value);
-  };
-  reduce(extremes.positive, vector::CombiningKind::MAXSI);
-  reduce(extremes.negative, vector::CombiningKind::MAXUI);
-  reduce(extremes.smallest, vector::CombiningKind::MINUI);
-  return extremes;
-}
-
 // Of the values of the block at hand.
 BlockedStorage::Extremes PassBuilder::findExtremes(const StreamAccess &stream, Value lower,
                                                    Value upper) {
@@ -64,16 +35,10 @@ BlockedStorage::Extremes PassBuilder::findExtremes(const StreamAccess &stream, V
   storeExtremes(noExtremes(1), block.scalarExtremes);
   forElements(lower, upper, vectorLanes, [&](Value number, unsigned lanes, Value mask) {
     Type type = laneType(i32, lanes);
-    Value low = loadElements(builder, loc, type,
-                             shiftedPointer(builder, loc, f32, block.valuesHere, number));
-    Value high = low;
-    if (mask) {
-      BlockedStorage::Extremes none = noExtremes(lanes);
-      high = arith::SelectOp::create(builder, loc, mask, low, none.smallest);
-      low = arith::SelectOp::create(builder, loc, mask, low, none.negative);
-    }
+    Value bits = loadElements(builder, loc, type,
+                              shiftedPointer(builder, loc, f32, block.valuesHere, number));
     const auto &memory = lanes == 1 ? block.scalarExtremes : block.extremes;
-    storeExtremes(withBits(loadExtremes(memory, type), low, high), memory);
+    storeExtremes(withBits(loadExtremes(memory, type), bits, mask, lanes), memory);
   });
   BlockedStorage::Extremes single = loadExtremes(block.scalarExtremes, i32);
   if (vectorLanes == 1)

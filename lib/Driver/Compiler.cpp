@@ -15,7 +15,6 @@
 #include "Updraft/Transforms/Pipelines.h"
 #include "Updraft/Transforms/SharedReductions.h"
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
-#include "updraft/Conversion/GPUSupport.h"
 #include "updraft/Conversion/Passes.h"
 #include "updraft/Driver/StatusError.h"
 #include "updraft/Frontend/Frontend.h"
@@ -197,10 +196,6 @@ public:
   }
 
   llvm::Error lowerToKernels() {
-    for (auto plan : module->getOps<PlanOp>())
-      for (auto pass : plan.getBody().getOps<PassOp>())
-        if (const char *reason = whyNotOnGPU(pass))
-          return makeError(UPD_UNSUPPORTED, "the rule `" + ruleName + "` " + reason);
     PassManager &toKernels = cached.forTarget(*request.gpu);
     return run(toKernels, "gpu");
   }

@@ -297,10 +297,24 @@ def test_sparse_gradients_are_refused(emulated):
     )
 
 
-def test_states_in_blocks_are_refused(emulated):
-    param = torch.nn.Parameter(torch.zeros(3, 2))
-    with pytest.raises(updraft.UnsupportedError, match="a GPU stores"):
-        updraft.optimizer(updraft.load("adamw"), [param], storage={"state": "q8_linear"})
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["f32", "bf16"])
+@pytest.mark.parametrize("name", ["adamw", "adafactor"])
+def test_states_in_blocks(name, dtype, emulated):
+    storage = {"state": "q8_linear"}
+    if name == "adamw":
+        storage["exp_avg_sq"] = "q8_companded"
+    rule = updraft.load(name)
+    shapes = [*SHAPES, (40, 300)]
+    pair = Pair(emulated, lambda p: updraft.optimizer(rule, p, storage=storage), shapes, dtype)
+    for _ in range(3):
+        pair.step()
+    pair.check()
+    saved = copy.deepcopy(pair.on_device.state_dict())
+    pair.on_device = updraft.optimizer(rule, pair.there, storage=storage)
+    pair.on_device.load_state_dict(saved)
+    for _ in range(2):
+        pair.step()
+        pair.check()
 
 
 def test_a_scale_of_another_device_is_brought_to_one_place():

@@ -43,10 +43,17 @@ void updraft_emulator_prologue(updraft::runtime::EmulatedKernel kernel, int64_t 
   launch.run(kernel, arguments, 1);
 }
 
+static int64_t blocksIn(int64_t elements) {
+  return (elements + UPD_QUANT_BLOCK - 1) / UPD_QUANT_BLOCK;
+}
+
 /// The values of a stream that a range of a tensor has.
 static upd_range valuesIn(upd_range range, int64_t loop, int64_t extent, const upd_site *site) {
-  if (loop == UPD_GPU_FLAT)
+  if (loop == UPD_GPU_FLAT) {
+    if (extent == UPD_GPU_SCALES)
+      return {blocksIn(range.begin), blocksIn(range.end)};
     return range;
+  }
   const int64_t rows = site->rows, columns = site->columns;
   upd_range batches = range, ofRows = {range.begin * rows, range.end * rows}, sums = range;
   if (loop == UPD_GPU_MATRIX) {
@@ -63,6 +70,8 @@ static upd_range valuesIn(upd_range range, int64_t loop, int64_t extent, const u
     sums = {std::min(batches.begin, range.begin), std::max(batches.end, range.end)};
   }
   switch (extent) {
+  case UPD_GPU_SCALES:
+    return {ofRows.begin * blocksIn(columns), ofRows.end * blocksIn(columns)};
   case UPD_GPU_ROWS:
     return ofRows;
   case UPD_GPU_COLUMNS:
@@ -91,7 +100,8 @@ void updraft_emulator_pass(updraft::runtime::EmulatedKernel kernel, const int64_
     bool aligned = true;
     for (int64_t i = 0; i < streamCount; ++i) {
       const char *data = static_cast<const char *>(streams[tensor * streamCount + i]);
-      aligned = aligned && reinterpret_cast<uintptr_t>(data) % UPD_GPU_ALIGNMENT == 0;
+      aligned = aligned && (streamExtents[i] == UPD_GPU_SCALES ||
+                            reinterpret_cast<uintptr_t>(data) % UPD_GPU_ALIGNMENT == 0);
       if (!data)
         continue;
       const upd_range values =

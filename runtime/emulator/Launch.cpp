@@ -48,6 +48,8 @@ void Launch::run(runtime::EmulatedKernel kernel, void **arguments, int64_t block
 }
 
 void Launch::check(const void *address, int64_t bytes) const {
+  if (bytes == 0)
+    return; // no lane of a mask
   const auto begin = reinterpret_cast<uintptr_t>(address);
   const auto next =
       std::upper_bound(memory.begin(), memory.end(), begin,

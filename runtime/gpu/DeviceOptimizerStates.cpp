@@ -80,14 +80,22 @@ Status DeviceOptimizer::fill(const std::vector<Fill> &all, Stream setup) {
 void DeviceOptimizer::addFills(size_t param, size_t state, void *data, const InitialValues &initial,
                                std::vector<Fill> &to) const {
   constexpr int64_t elementsOfFill = int64_t(1) << 16;
+  auto add = [&](void *memory, int64_t count, uint64_t value, int64_t bytes) {
+    for (int64_t begin = 0; begin < count; begin += elementsOfFill)
+      to.push_back({static_cast<char *>(memory) + begin * bytes,
+                    std::min(elementsOfFill, count - begin), value, bytes});
+  };
   const StateInterface &found = interface().states[state];
-  const auto bytes = static_cast<int64_t>(sizeOf(found.dtype));
+  const Param &own = params[param];
   uint64_t value = 0;
-  initial.fill(params[param].group, state, &value, 0, 1);
-  const int64_t count = params[param].shape.count(found.over);
-  for (int64_t begin = 0; begin < count; begin += elementsOfFill)
-    to.push_back({static_cast<char *>(data) + begin * bytes,
-                  std::min(elementsOfFill, count - begin), value, bytes});
+  initial.fill(own.group, state, &value, 0, 1);
+  add(data, own.shape.count(found.over), value, static_cast<int64_t>(sizeOf(found.dtype)));
+  if (!isBlocked(found.dtype))
+    return;
+  const QuantBlocks blocks = blocksOf(param);
+  uint64_t scale = 0;
+  initial.fillScales(own.group, state, &scale, 0, 1);
+  add(blocks.scalesOf(data), blocks.count(), scale, sizeof(float));
 }
 
 std::vector<double> DeviceOptimizer::allHypers() const {

@@ -21,6 +21,15 @@ DevicePlan::DevicePlan(std::shared_ptr<const runtime::Kernels> kernelsToUse, siz
       interfaces(kernels->interface.streamsOf(plan)),
       scalars(kernels->interface.scalarStatesOf(plan)) {
   hasSites = plan.usesRandom;
+  isScales.resize(interfaces.size());
+  for (const StreamInterface &stream : interfaces)
+    if (stream.scales != StreamInterface::none)
+      isScales[stream.scales] = 1;
+  auto hasQuantBlocks = [&](const std::vector<uint32_t> &indices) {
+    return std::any_of(indices.begin(), indices.end(), [&](uint32_t index) {
+      return interfaces[index].scales != StreamInterface::none;
+    });
+  };
   hasBlocks.resize(plan.temporaries.size());
   runtime::ScalarReductions numbered = plan.scalarReductions();
   reductions = std::move(numbered.ofPasses);
@@ -30,7 +39,8 @@ DevicePlan::DevicePlan(std::shared_ptr<const runtime::Kernels> kernelsToUse, siz
     const PassInterface &pass = plan.passes[i];
     Launch &launch = passes.emplace_back();
     launch.domain = PassDomain::kindOf(pass);
-    launch.byWarps = !pass.reductions.empty() || pass.isMatrix || pass.isBatches;
+    launch.byWarps = !pass.reductions.empty() || pass.isMatrix || pass.isBatches ||
+                     hasQuantBlocks(pass.reads) || hasQuantBlocks(pass.writes);
     launch.slots = reductions[i].size();
     hasSites |= launch.domain != Domain::Elements;
     domains.try_emplace(launch.domain, launch.domain);
@@ -76,6 +86,8 @@ void DevicePlan::setStream(size_t position, size_t stream, void *data) {
   void *&entry = streams[position * interfaces.size() + stream];
   streamsChanged |= entry != data;
   entry = data;
+  if (const uint32_t scales = interfaces[stream].scales; scales != StreamInterface::none)
+    streams[position * interfaces.size() + scales] = blocksOf(position).scalesOf(data);
 }
 
 size_t DevicePlan::rowBytes() const { return plan.rowScalars * sizeOf(kernels->interface.compute); }
@@ -87,10 +99,13 @@ size_t DevicePlan::rowBytes() const { return plan.rowScalars * sizeOf(kernels->i
 bool DevicePlan::findAligned() {
   std::vector<char> found;
   found.reserve(list.size());
-  for (auto first = streams.begin(); first != streams.end(); first += streamCount())
-    found.push_back(std::all_of(first, first + streamCount(), [](void *data) {
-      return reinterpret_cast<uintptr_t>(data) % UPD_GPU_ALIGNMENT == 0;
-    }));
+  for (size_t position = 0; position < list.size(); ++position) {
+    bool all = true;
+    for (size_t i = 0; i < interfaces.size(); ++i)
+      all &=
+          isScales[i] || reinterpret_cast<uintptr_t>(stream(position, i)) % UPD_GPU_ALIGNMENT == 0;
+    found.push_back(all);
+  }
   std::swap(aligned, found);
   return aligned != found;
 }

@@ -8,6 +8,7 @@
 #include "runtime/cpu/PassDomain.h"
 #include "runtime/gpu/DeviceArena.h"
 #include "runtime/gpu/EngineKernels.h"
+#include "runtime/optimizer/QuantBlocks.h"
 #include "runtime/optimizer/TensorShape.h"
 #include "updraft-c/gpu_kernel.h"
 
@@ -56,6 +57,9 @@ public:
   uint32_t add(const SteppedTensor &tensor);
   /// The parameter, the gradient, or a state over elements, rows or columns.
   void setStream(size_t position, size_t stream, void *data);
+  runtime::QuantBlocks blocksOf(size_t position) const {
+    return {list[position].shape, plan.tensors};
+  }
   /// Where the plan's scalar state number `scalar` lies. Before the tables are filled.
   void setScalar(size_t position, size_t scalar, void *data) {
     scalarData[position * scalars.size() + scalar] = data;
@@ -112,7 +116,6 @@ private:
   /// A tensor with more leaves is combined by more than one block: parts of so many, then those.
   static constexpr int64_t leavesOfPart = 512;
 
-  ptrdiff_t streamCount() const { return static_cast<ptrdiff_t>(interfaces.size()); }
   /// Finds which tensors have all streams where the widest access may start, and whether that has
   /// changed.
   bool findAligned();
@@ -127,6 +130,7 @@ private:
   std::shared_ptr<const runtime::Kernels> kernels;
   const runtime::PlanInterface &plan;
   std::vector<runtime::StreamInterface> interfaces;
+  std::vector<char> isScales; ///< for each stream
   std::vector<uint32_t> scalars;
   bool hasSites = false;
   std::vector<char> hasBlocks; ///< for each temporary: columns are reduced into it

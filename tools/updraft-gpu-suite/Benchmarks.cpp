@@ -128,6 +128,8 @@ private:
         {"sgd momentum f32", {fileOf(options, "sgd"), "", {{"momentum", "0.9"}}}, true},
         {"lion f32", {fileOf(options, "lion")}, true},
         {"adamw bf16+f32", {adamW, "", {}, storage(UPD_BF16, UPD_F32)}},
+        {"adamw f32+q8",
+         {adamW, "", {}, {{"exp_avg", UPD_Q8_LINEAR}, {"exp_avg_sq", UPD_Q8_COMPANDED}}}},
         {"adamw bf16_stochastic",
          {adamW,
           "",

@@ -2,11 +2,11 @@
 
 #include "Optimizer.h"
 
+#include <stdexcept>
+
 using namespace updraft::suite;
 
 void updraft::suite::check(upd_status status) {
-  if (status == UPD_UNSUPPORTED)
-    throw Unsupported(upd_last_error());
   if (status != UPD_OK)
     throw std::runtime_error(upd_last_error());
 }

@@ -6,19 +6,13 @@
 #include "updraft-c/optimizer.h"
 
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace updraft::suite {
 
-/// UPD_UNSUPPORTED, with the library's message.
-struct Unsupported : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-/// Throws the library's message unless `status` is UPD_OK: a std::runtime_error, or Unsupported.
+/// Throws the library's message as a std::runtime_error unless `status` is UPD_OK.
 void check(upd_status status);
 
 using Rule = std::unique_ptr<upd_rule, decltype(&upd_rule_release)>;

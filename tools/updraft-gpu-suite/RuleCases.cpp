@@ -57,6 +57,8 @@ constexpr Storage storages[] = {
     {"f64", UPD_F64, UPD_F64, UPD_F64, false},
     {"bf16_stochastic", UPD_BF16_STOCHASTIC, UPD_BF16, UPD_BF16_STOCHASTIC, false},
     {"bf16_corrected", UPD_BF16_CORRECTED, UPD_BF16, UPD_F32, false},
+    {"q8_linear", UPD_F32, UPD_F32, UPD_Q8_LINEAR, false},
+    {"bf16+q8_companded", UPD_BF16, UPD_BF16, UPD_Q8_COMPANDED, false},
 };
 
 bool isAsked(const Options &options, const std::string &rule) {
@@ -112,7 +114,6 @@ std::vector<RuleCase> updraft::suite::ruleCases(const Options &options) {
                      {fileOf(options, "adamw"),
                       "",
                       {},
-                      {{"exp_avg", UPD_Q8_LINEAR}, {"exp_avg_sq", UPD_Q8_COMPANDED}}},
-                     /*isOptional=*/true});
+                      {{"exp_avg", UPD_Q8_LINEAR}, {"exp_avg_sq", UPD_Q8_COMPANDED}}}});
   return cases;
 }

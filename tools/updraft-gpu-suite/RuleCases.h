@@ -11,7 +11,6 @@ namespace updraft::suite {
 struct RuleCase {
   std::string name; // "sgd momentum=0.9 bf16"
   RuleRequest request;
-  bool isOptional = false; // the library may say that it is unsupported on the device
 };
 
 /// Every rule of the folder with its defaults and with other flags, and chains of transforms, each

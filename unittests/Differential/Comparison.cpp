@@ -10,6 +10,7 @@
 
 #include "llvm/Support/raw_ostream.h"
 
+#include <cstdlib>
 #include <map>
 
 using namespace updraft;
@@ -342,6 +343,11 @@ std::vector<TensorShape> updraft::differential::blockTensors() {
           {1400, false, {2, 700}},
           {3072, true, {2, 3, 512}},
           {20700, false, {69, 300}}};
+}
+
+std::string updraft::differential::usualTarget() {
+  const char *named = std::getenv("UPDRAFT_DIFFERENTIAL_TARGET");
+  return named ? named : "host";
 }
 
 std::string updraft::differential::describe(const RuleCase &ruleCase) {

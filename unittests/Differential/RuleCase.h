@@ -28,11 +28,14 @@ struct TensorShape {
   std::vector<int64_t> dimensions = {}; // of `count` elements in all; empty: a vector
 };
 
+/// The host, or what UPDRAFT_DIFFERENTIAL_TARGET says in its place: the emulator.
+std::string usualTarget();
+
 struct RuleCase {
   std::string source;
   std::string filename;
-  std::string rule;            // empty: the file's only one
-  std::string target = "host"; // as CompileRequest knows it; this machine must run it
+  std::string rule;                   // empty: the file's only one
+  std::string target = usualTarget(); // as CompileRequest knows it; this machine must run it
   std::vector<std::pair<std::string, std::string>> settings;
   std::vector<std::pair<std::string, upd_dtype>> storage;
   std::vector<HyperChange> changes;

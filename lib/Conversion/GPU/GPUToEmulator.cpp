@@ -7,9 +7,12 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
+#include "updraft-c/gpu_kernel.h"
 #include "updraft/Conversion/Passes.h"
 
 using namespace mlir;
@@ -215,15 +218,25 @@ namespace {
 struct ConvertGPUToEmulatorPass : impl::ConvertGPUToEmulatorPassBase<ConvertGPUToEmulatorPass> {
   using ConvertGPUToEmulatorPassBase::ConvertGPUToEmulatorPassBase;
 
+  LogicalResult initialize(MLIRContext *context) override {
+    RewritePatternSet set(context);
+    populateGpuLowerSubgroupReduceToShufflePatterns(set, UPD_GPU_WARP_THREADS);
+    asExchanges = FrozenRewritePatternSet(std::move(set));
+    return success();
+  }
+
   void runOnOperation() override {
     EmulatedModule emulated(getOperation());
     for (auto kernels : llvm::make_early_inc_range(getOperation().getOps<gpu::GPUModuleOp>())) {
+      walkAndApplyPatterns(kernels, asExchanges);
       for (auto kernel : kernels.getOps<gpu::GPUFuncOp>())
         if (failed(emulated.convert(kernel)))
           return signalPassFailure();
       kernels.erase();
     }
   }
+
+  FrozenRewritePatternSet asExchanges;
 };
 } // namespace
 

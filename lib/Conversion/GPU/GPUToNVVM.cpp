@@ -69,6 +69,7 @@ struct ConvertGPUToNVVMPass : impl::ConvertGPUToNVVMPassBase<ConvertGPUToNVVMPas
     RewritePatternSet set(context);
     populateToLLVMPatterns(*converter, set);
     populateGpuToNVVMConversionPatterns(*converter, set);
+    populateGpuSubgroupReduceOpLoweringPattern(*converter, set);
     set.add<ApproximationPattern<arith::DivFOp>>(*converter, "llvm.nvvm.div.full");
     set.add<ApproximationPattern<math::SqrtOp>>(*converter, "llvm.nvvm.sqrt.approx.f");
     set.add<ApproximationPattern<math::RsqrtOp>>(*converter, "llvm.nvvm.rsqrt.approx.f");

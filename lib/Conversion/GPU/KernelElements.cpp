@@ -16,6 +16,7 @@ constexpr unsigned computedTogether = 2;
 // Begins a sequence: addresses of its elements are from here on.
 void PassKernel::enter(const LoopOrigin &origin) {
   firstElement = origin.element;
+  firstScale = origin.scale;
   bases.clear();
   for (StreamAccess *stream : allStreams()) {
     if (stream->over() == pass.getOver())
@@ -48,6 +49,8 @@ void PassKernel::update(Value length, Value aligned) {
 }
 
 SmallVector<Value> PassKernel::compute(Value length, Value aligned, ValueRange carried) {
+  if (firstScale)
+    return computeBlocks(length, aligned, carried);
   return walk(length, aligned, carried,
               [&](Value number, Value mask, ValueRange before, bool isAligned) {
                 return computeAt(number, vectorLanes, mask, before, isAligned);
@@ -63,18 +66,22 @@ SmallVector<Value> PassKernel::walk(Value length, Value aligned, ValueRange carr
         constantI32(0), middle, vectorLanes, carried,
         [&](Value number, ValueRange before) { return body(number, {}, before, isAligned); });
   };
+  return remainder(middle, length, eitherWay(aligned, carried.getTypes(), loop), body);
+}
+
+SmallVector<Value> PassKernel::eitherWay(Value aligned, TypeRange results,
+                                         llvm::function_ref<SmallVector<Value>(bool)> body) {
   if (!aligned)
-    return remainder(middle, length, loop(false), body);
-  auto branch = scf::IfOp::create(builder, loc, carried.getTypes(), aligned,
-                                  /*withElseRegion=*/true);
+    return body(false);
+  auto branch = scf::IfOp::create(builder, loc, results, aligned, /*withElseRegion=*/true);
   for (bool isAligned : {true, false}) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(isAligned ? branch.thenBlock() : branch.elseBlock());
-    SmallVector<Value> results = loop(isAligned);
-    if (!carried.empty())
-      scf::YieldOp::create(builder, loc, results);
+    SmallVector<Value> made = body(isAligned);
+    if (!results.empty())
+      scf::YieldOp::create(builder, loc, made);
   }
-  return remainder(middle, length, branch.getResults(), body);
+  return branch.getResults();
 }
 
 // Elements [lower, upper), `perThread` at a time by each thread.
@@ -106,18 +113,22 @@ SmallVector<Value> PassKernel::remainder(Value lower, Value upper, ValueRange ca
   Value taken = arith::AndIOp::create(builder, loc, some, mine);
   auto branch = scf::IfOp::create(builder, loc, carried.getTypes(), taken, !carried.empty());
   builder.setInsertionPointToStart(branch.thenBlock());
-  auto numbers = llvm::to_vector(llvm::seq<int32_t>(0, static_cast<int32_t>(vectorLanes)));
-  Value lane = arith::ConstantOp::create(builder, loc, builder.getI32VectorAttr(numbers));
-  Value left = arith::SubIOp::create(builder, loc, upper, lower);
-  Value mask = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, lane,
-                                     splat(left, vectorLanes));
-  SmallVector<Value> results = body(lower, mask, carried, /*aligned=*/false);
+  SmallVector<Value> results = body(lower, lanesBelow(lower, upper), carried, /*aligned=*/false);
   if (carried.empty())
     return {};
   scf::YieldOp::create(builder, loc, results);
   builder.setInsertionPointToStart(branch.elseBlock());
   scf::YieldOp::create(builder, loc, carried);
   return branch.getResults();
+}
+
+// Which lanes of the vector from `number` on have elements before `end`.
+Value PassKernel::lanesBelow(Value number, Value end) {
+  auto numbers = llvm::to_vector(llvm::seq<int32_t>(0, static_cast<int32_t>(vectorLanes)));
+  Value lane = arith::ConstantOp::create(builder, loc, builder.getI32VectorAttr(numbers));
+  Value left = arith::SubIOp::create(builder, loc, end, number);
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, lane,
+                               splat(left, vectorLanes));
 }
 
 // The results of the body for a vector of elements, a few at a time: so a thread needs registers
@@ -158,6 +169,12 @@ Value PassKernel::loadOperand(const StreamAccess &stream, Type type, Value numbe
     return lanes == 1 ? value.scalar : value.vector;
   }
   Location name = stream.stream.getLoc();
+  if (stream.blocks) {
+    Type codes = laneType(builder.getI8Type(), lanes);
+    Value stored = loadElements(builder, name, codes, here(stream, number), mask,
+                                aligned ? alignmentOf(codes) : 0);
+    return stream.blocks->widen(builder, name, stored, decodings.lookup(stream.stream), type);
+  }
   Type memory = laneType(stream.storage->memoryType(builder.getContext()), lanes);
   Value stored = loadElements(builder, name, memory, here(stream, number), mask,
                               aligned ? alignmentOf(memory) : 0);
@@ -190,7 +207,12 @@ SmallVector<Value> PassKernel::computeAt(Value number, unsigned lanes, Value mas
   }
   SmallVector<Value> stored(values.take_front(written));
   llvm::append_range(stored, values.drop_front(written + reductions.size()));
+  codedValues.clear();
   for (auto [stream, value] : llvm::zip_equal(writes, stored)) {
+    if (stream.blocks) {
+      codedValues.push_back(convertFloat(builder, loc, value, builder.getF32Type()));
+      continue;
+    }
     Value narrow = stream.storage->narrow(builder, loc, value);
     storeElements(builder, loc, narrow, here(stream, number), mask,
                   aligned ? alignmentOf(narrow.getType()) : 0);

@@ -45,6 +45,8 @@ void PassKernel::blockOfRows(Value block, Value aligned, Value partials) {
     loop.getInductionVar().setLoc(named(loc, "r"));
     Value row = arith::AddIOp::create(builder, loc, batchStart, loop.getInductionVar());
     origin.element = multiply(row, columns);
+    if (!interface.scaleIndex.empty())
+      origin.scale = multiply(row, quantBlocksIn(columns));
     loadUniforms(Extent::row, row);
     enter(origin);
     SmallVector<Value> carried(none);

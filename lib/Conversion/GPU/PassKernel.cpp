@@ -9,7 +9,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "updraft-c/gpu_kernel.h"
 #include "updraft-c/kernel.h"
-#include "updraft/Conversion/GPUSupport.h"
 
 using namespace mlir;
 
@@ -18,8 +17,16 @@ namespace updraft {
 constexpr unsigned lanesPerThread = unsigned(UPD_LANES) / UPD_GPU_WARP_THREADS;
 constexpr unsigned mostBytesLoaded = 128; // in registers, by a thread at once
 
+static bool hasBlocks(PassOp pass) {
+  auto isBlocked = [](Value stream) {
+    return isa<BlockedType>(cast<StreamType>(stream.getType()).getStorage());
+  };
+  return llvm::any_of(pass.getReads(), isBlocked) || llvm::any_of(pass.getWrites(), isBlocked);
+}
+
 static bool isByWarps(PassOp pass) {
-  return !pass.getReductions().empty() || pass.runsByRows() || pass.runsByBatches();
+  return !pass.getReductions().empty() || pass.runsByRows() || pass.runsByBatches() ||
+         hasBlocks(pass);
 }
 
 // How many elements a thread has in a vector where it updates them: those of one access to its
@@ -48,14 +55,6 @@ PassKernel::PassKernel(const OpBuilder &outer, const PlanInterface &interface, P
     : PassAccess(outer, interface, pass, vectorLanesOf(pass, accessBytes)),
       accessBytes(accessBytes), byWarps(isByWarps(pass)) {}
 
-const char *whyNotOnGPU(PassOp pass) {
-  for (ValueRange streams : {ValueRange(pass.getReads()), ValueRange(pass.getWrites())})
-    for (Value stream : streams)
-      if (isa<BlockedType>(cast<StreamType>(stream.getType()).getStorage()))
-        return "has states in blocks; a GPU stores `f32`, `f64`, `bf16`, `f16` and `i8`";
-  return nullptr;
-}
-
 // Left to itself, ptxas may take so few registers for such kernels that some values go to memory.
 static void allowRegisters(gpu::GPUFuncOp kernel) {
   Builder builder(kernel.getContext());
@@ -63,8 +62,6 @@ static void allowRegisters(gpu::GPUFuncOp kernel) {
 }
 
 LogicalResult PassKernel::build(unsigned index) {
-  if (const char *reason = whyNotOnGPU(pass))
-    return pass.emitOpError(reason);
   if (failed(checkVectorizable(pass)) || failed(findStreams()))
     return failure();
   Type pointer = globalPointer(builder.getContext());
@@ -93,6 +90,11 @@ void PassKernel::describe(gpu::GPUFuncOp kernel) {
                      : type.getOver() == Extent::column ? UPD_GPU_COLUMNS
                      : type.getOver() == Extent::batch  ? UPD_GPU_BATCHES
                                                         : UPD_GPU_ELEMENTS;
+  }
+  for (auto [stream, index] : interface.scaleIndex) {
+    bytes[interface.streamIndex.lookup(stream)] = 1;
+    bytes[index] = sizeof(float);
+    extents[index] = UPD_GPU_SCALES;
   }
   kernel->setAttr(streamBytesAttr, builder.getDenseI64ArrayAttr(bytes));
   kernel->setAttr(streamExtentsAttr, builder.getDenseI64ArrayAttr(extents));
@@ -169,6 +171,8 @@ void PassKernel::chunkAt(Value number, gpu::GPUFuncOp kernel) {
     return batch(begin);
   LoopOrigin origin;
   origin.element = begin;
+  if (hasBlocks(pass))
+    origin.scale = quantBlocksIn(begin);
   enter(origin);
   Value length = arith::TruncIOp::create(builder, named(loc, "length"), i32,
                                          arith::SubIOp::create(builder, loc, end, begin));

@@ -4,7 +4,7 @@
 // has a warp, and four elements in a vector: the lanes of the reduction tree of docs/dialect.md are
 // then the elements of the warp's vectors, and every level of the tree above them an exchange
 // between its threads. A warp goes through rows one after the other, as the tree has them, and each
-// of its threads has the same columns in all of them.
+// of its threads has the same columns in all of them. Blocks that share a scale are a warp's, too.
 
 #ifndef UPDRAFT_LIB_CONVERSION_GPU_PASSKERNEL_H
 #define UPDRAFT_LIB_CONVERSION_GPU_PASSKERNEL_H
@@ -38,11 +38,16 @@ private:
                                       mlir::ValueRange carried, Vectors body);
   llvm::SmallVector<mlir::Value> compute(mlir::Value length, mlir::Value aligned,
                                          mlir::ValueRange carried);
+  /// Makes `body` for aligned streams, and for others; once, if `aligned` is null.
+  llvm::SmallVector<mlir::Value>
+  eitherWay(mlir::Value aligned, mlir::TypeRange results,
+            llvm::function_ref<llvm::SmallVector<mlir::Value>(bool isAligned)> body);
   llvm::SmallVector<mlir::Value> vectorLoop(
       mlir::Value lower, mlir::Value upper, unsigned perThread, mlir::ValueRange carried,
       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
   llvm::SmallVector<mlir::Value> remainder(mlir::Value lower, mlir::Value upper,
                                            mlir::ValueRange carried, Vectors body);
+  mlir::Value lanesBelow(mlir::Value number, mlir::Value end);
   llvm::SmallVector<mlir::Value> bodyOf(mlir::ValueRange arguments, mlir::Value number,
                                         unsigned lanes);
   llvm::SmallVector<mlir::Value> computeAt(mlir::Value number, unsigned lanes, mlir::Value mask,
@@ -50,6 +55,15 @@ private:
   mlir::Value loadOperand(const StreamAccess &stream, mlir::Type type, mlir::Value number,
                           unsigned lanes, mlir::Value mask, bool aligned);
   mlir::Value here(const StreamAccess &stream, mlir::Value number);
+
+  // KernelBlocks.cpp: a sequence of blocks that share a scale.
+  llvm::SmallVector<mlir::Value> computeBlocks(mlir::Value length, mlir::Value aligned,
+                                               mlir::ValueRange carried);
+  llvm::SmallVector<mlir::Value> blockLoop(mlir::Value lower, mlir::Value upper, bool whole,
+                                           mlir::ValueRange carried, bool aligned);
+  llvm::SmallVector<mlir::Value> computeBlock(mlir::Value start, mlir::Value end,
+                                              mlir::ValueRange carried, bool aligned);
+  BlockedStorage::Extremes ofWarp(const BlockedStorage::Extremes &extremes);
 
   // KernelRows.cpp: the rows of a block, and the rows or columns of a batch.
   void blockOfRows(mlir::Value block, mlir::Value aligned, mlir::Value partials);
@@ -82,6 +96,9 @@ private:
   unsigned members = 0; ///< how many these are
   llvm::DenseMap<mlir::Value, mlir::Value> bases; ///< by stream: of the sequence at hand
   mlir::Value firstElement;                       ///< of the sequence at hand, in the tensor
+  mlir::Value firstScale;                         ///< likewise, of its blocks
+  llvm::DenseMap<mlir::Value, BlockedStorage::Decoding> decodings; ///< by stream, of the block
+  llvm::SmallVector<mlir::Value> codedValues; ///< of the vector at hand: what is to be coded, f32
 };
 
 } // namespace updraft

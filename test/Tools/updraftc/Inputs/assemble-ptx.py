@@ -1,6 +1,7 @@
-"""Assembles the kernels of every rule: assemble-ptx.py UPDRAFTC PTXAS RULES FOLDER.
+"""Assembles the kernels of every rule: assemble-ptx.py UPDRAFTC PTXAS RULES FOLDER [OPTION…].
 
-Prints for each the most registers that one needs, and fails if one needs local memory.
+Prints for each the most registers that one needs, and fails if one needs local memory. The options
+are the compiler's.
 """
 
 import pathlib
@@ -8,12 +9,14 @@ import re
 import subprocess
 import sys
 
-compiler, assembler, rules, folder = sys.argv[1:]
+compiler, assembler, rules, folder, *options = sys.argv[1:]
 files = sorted(pathlib.Path(rules).glob("*.upd"))
 for architecture in ("sm_80", "sm_90", "sm_100"):
     for rule in files:
         text = pathlib.Path(folder, f"{rule.stem}-{architecture}.ptx")
-        subprocess.run([compiler, rule, f"--target=nvptx:{architecture}", "-o", text], check=True)
+        subprocess.run(
+            [compiler, rule, *options, f"--target=nvptx:{architecture}", "-o", text], check=True
+        )
         said = subprocess.run(
             [assembler, "-v", f"-arch={architecture}", text, "-o", text.with_suffix(".cubin")],
             check=True,

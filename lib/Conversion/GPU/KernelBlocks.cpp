@@ -1,0 +1,103 @@
+//===- KernelBlocks.cpp - Blocks of elements that share a scale, by a warp --------------------===//
+// A thread has a few vectors of a block. Their next values stay in its registers until the extremes
+// of all of the warp's have given the scale.
+
+#include "../ValueNames.h"
+#include "../VectorBody.h"
+#include "PassKernel.h"
+#include "Updraft/IR/StorageSize.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "updraft-c/kernel.h"
+
+using namespace mlir;
+
+namespace updraft {
+
+static_assert(quantBlockElements % int64_t(UPD_LANES) == 0, "threads have vectors of a block");
+
+// Whole blocks, and what is left.
+SmallVector<Value> PassKernel::computeBlocks(Value length, Value aligned, ValueRange carried) {
+  Value whole =
+      arith::AndIOp::create(builder, named(loc, "whole"), length, constantI32(-quantBlockElements));
+  auto loop = [&](bool isAligned) {
+    return blockLoop(constantI32(0), whole, /*whole=*/true, carried, isAligned);
+  };
+  SmallVector<Value> results = eitherWay(aligned, carried.getTypes(), loop);
+  return blockLoop(whole, length, /*whole=*/false, results, /*aligned=*/false);
+}
+
+SmallVector<Value> PassKernel::blockLoop(Value lower, Value upper, bool whole, ValueRange carried,
+                                         bool aligned) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto loop =
+      scf::ForOp::create(builder, loc, lower, upper, constantI32(quantBlockElements), carried);
+  builder.setInsertionPointToStart(loop.getBody());
+  loop.getInductionVar().setLoc(named(loc, "quant_block"));
+  SmallVector<Value> results = computeBlock(loop.getInductionVar(), whole ? Value() : upper,
+                                            loop.getRegionIterArgs(), aligned);
+  if (!carried.empty())
+    scf::YieldOp::create(builder, loc, results);
+  return loop.getResults();
+}
+
+// The block from `start` on; up to `end`, if that may be less than a block.
+SmallVector<Value> PassKernel::computeBlock(Value start, Value end, ValueRange carried,
+                                            bool aligned) {
+  struct Part {
+    Value number, mask;
+    SmallVector<Value> values; // by stream that is coded
+  };
+  Value inSequence =
+      arith::ShRUIOp::create(builder, loc, start, constantI32(llvm::Log2_64(quantBlockElements)));
+  Value block = add(firstScale, arith::ExtUIOp::create(builder, loc, i64, inSequence));
+  for (const StreamAccess &stream : reads)
+    if (stream.blocks)
+      decodings[stream.stream] = splat(decodingOf(stream, block));
+  Value first =
+      arith::AddIOp::create(builder, loc, start, multiply(member, constantI32(vectorLanes)));
+  SmallVector<Value> reduced(carried);
+  SmallVector<Part> parts;
+  for (int64_t offset = 0; offset < quantBlockElements; offset += int64_t(UPD_LANES)) {
+    Value number = arith::AddIOp::create(builder, loc, first, constantI32(offset));
+    Value mask = end ? lanesBelow(number, end) : Value();
+    reduced = computeAt(number, vectorLanes, mask, reduced, aligned);
+    parts.push_back({number, mask, codedValues});
+  }
+
+  for (auto [i, stream] : llvm::enumerate(codedWrites())) {
+    BlockedStorage::Extremes extremes = noExtremes(vectorLanes);
+    Type bits = extremes.negative.getType();
+    for (const Part &part : parts)
+      extremes = withBits(extremes,
+                          arith::BitcastOp::create(builder, loc, bits, part.values[i]).getResult(),
+                          part.mask, vectorLanes);
+    BlockedStorage::Encoding encoding =
+        stream->blocks->encodingOf(builder, loc, ofWarp(PassAccess::reduced(extremes)));
+    BlockedStorage::Encoding ofLanes = splat(encoding);
+    for (const Part &part : parts) {
+      Value codes = stream->blocks->narrow(builder, loc, part.values[i], ofLanes);
+      storeElements(builder, loc, codes, here(*stream, part.number), part.mask,
+                    aligned ? alignmentOf(codes.getType()) : 0);
+    }
+    storeAlone(encoding.scale, scaleAddress(*stream, block));
+  }
+  return reduced;
+}
+
+// A GPU reduces signed numbers, which are ordered as unsigned ones are once these have their
+// highest bit the other way round.
+BlockedStorage::Extremes PassKernel::ofWarp(const BlockedStorage::Extremes &extremes) {
+  auto reduce = [&](Value value, gpu::AllReduceOperation kind) -> Value {
+    return gpu::SubgroupReduceOp::create(builder, loc, value, kind, /*uniform=*/true);
+  };
+  auto inverted = [&](Value value) -> Value {
+    return arith::XOrIOp::create(builder, loc, value, constantI32(INT32_MIN));
+  };
+  return {
+      reduce(extremes.positive, gpu::AllReduceOperation::MAXSI),
+      inverted(reduce(inverted(extremes.negative), gpu::AllReduceOperation::MAXSI)),
+      inverted(reduce(inverted(extremes.smallest), gpu::AllReduceOperation::MINSI)),
+  };
+}
+
+} // namespace updraft

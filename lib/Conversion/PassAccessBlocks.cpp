@@ -1,0 +1,84 @@
+//===- PassAccessBlocks.cpp - Blocks of elements that share a scale, on every target ----------===//
+
+#include "KernelMemory.h"
+#include "PassAccess.h"
+#include "Updraft/IR/StorageSize.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace updraft {
+
+SmallVector<const StreamAccess *> PassAccess::codedWrites() const {
+  SmallVector<const StreamAccess *> coded;
+  for (const StreamAccess &stream : writes)
+    if (stream.blocks)
+      coded.push_back(&stream);
+  return coded;
+}
+
+Value PassAccess::quantBlocksIn(Value count) {
+  Value rounded = arith::AddIOp::create(builder, loc, count, constantI64(quantBlockElements - 1));
+  return arith::ShRUIOp::create(builder, loc, rounded,
+                                constantI64(llvm::Log2_64(quantBlockElements)));
+}
+
+Value PassAccess::scaleAddress(const StreamAccess &stream, Value block) {
+  return elementPointer(builder, loc, builder.getF32Type(), stream.scales, block);
+}
+
+BlockedStorage::Decoding PassAccess::decodingOf(const StreamAccess &stream, Value block) {
+  Value scale = loadElements(builder, stream.stream.getLoc(), builder.getF32Type(),
+                             scaleAddress(stream, block));
+  return stream.blocks->decodingOf(builder, loc, scale);
+}
+
+BlockedStorage::Decoding PassAccess::splat(const BlockedStorage::Decoding &decoding) {
+  return {splat(decoding.bias, vectorLanes), splat(decoding.unit, vectorLanes)};
+}
+
+BlockedStorage::Encoding PassAccess::splat(BlockedStorage::Encoding encoding) {
+  for (Value *part :
+       {&encoding.codePerValue, &encoding.offset, &encoding.codeBits, &encoding.least})
+    *part = splat(*part, vectorLanes);
+  return encoding;
+}
+
+BlockedStorage::Extremes PassAccess::noExtremes(unsigned lanes) {
+  auto constant = [&](int32_t value) {
+    return splat(arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(value)), lanes);
+  };
+  return {constant(0), constant(0), constant(-1)};
+}
+
+BlockedStorage::Extremes PassAccess::withBits(BlockedStorage::Extremes extremes, Value low,
+                                              Value high) {
+  if (extremes.positive)
+    extremes.positive = arith::MaxSIOp::create(builder, loc, extremes.positive, low);
+  extremes.negative = arith::MaxUIOp::create(builder, loc, extremes.negative, low);
+  extremes.smallest = arith::MinUIOp::create(builder, loc, extremes.smallest, high);
+  return extremes;
+}
+
+BlockedStorage::Extremes PassAccess::withBits(BlockedStorage::Extremes extremes, Value bits,
+                                              Value mask, unsigned lanes) {
+  if (!mask)
+    return withBits(extremes, bits, bits);
+  BlockedStorage::Extremes none = noExtremes(lanes);
+  Value high = arith::SelectOp::create(builder, loc, mask, bits, none.smallest);
+  Value low = arith::SelectOp::create(builder, loc, mask, bits, none.negative);
+  return withBits(extremes, low, high);
+}
+
+BlockedStorage::Extremes PassAccess::reduced(BlockedStorage::Extremes extremes) {
+  auto reduce = [&](Value &value, vector::CombiningKind kind) {
+    if (value)
+      value = vector::ReductionOp::create(builder, loc, kind, value);
+  };
+  reduce(extremes.positive, vector::CombiningKind::MAXSI);
+  reduce(extremes.negative, vector::CombiningKind::MAXUI);
+  reduce(extremes.smallest, vector::CombiningKind::MINUI);
+  return extremes;
+}
+
+} // namespace updraft

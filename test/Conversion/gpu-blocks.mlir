@@ -1,0 +1,58 @@
+// States in blocks: a warp has one at a time, two vectors of it in each thread, and stores codes once it knows the
+// extremes of all.
+// RUN: updraft-opt %s --convert-updraft-plan-to-gpu --mlir-use-nameloc-as-prefix | FileCheck %s
+// RUN: updraft-opt %s --pass-pipeline="builtin.module(convert-updraft-plan-to-gpu,gpu.module(convert-updraft-gpu-to-nvvm))" | FileCheck %s --check-prefix=NVVM
+// RUN: updraft-opt %s --pass-pipeline="builtin.module(convert-updraft-plan-to-gpu,convert-updraft-gpu-to-emulator)" | FileCheck %s --check-prefix=EMULATOR
+
+// CHECK-LABEL: gpu.func @P_pass0(
+//                  The scales, of which there is one for 256 elements, are the last stream.
+// CHECK-SAME:      updraft.stream_bytes = array<i64: 4, 4, 1, 4>
+// CHECK-SAME:      updraft.stream_extents = array<i64: 0, 0, 0, 4>
+// CHECK:         %lane = arith.andi %member, %c31_i32
+// CHECK:         %whole = arith.andi %length, %c-256_i32
+// CHECK:         scf.if
+// CHECK:           scf.for %quant_block = {{.*}} to %whole step %c256_i32
+// CHECK:             llvm.load {{.*}} -> f32
+// CHECK:             llvm.load {{.*}} {alignment = 4 : i64} : !llvm.ptr<1> -> vector<4xi8>
+// CHECK:             arith.constant 128 : i32
+// CHECK:             llvm.load {{.*}} {alignment = 4 : i64} : !llvm.ptr<1> -> vector<4xi8>
+// CHECK:             vector.reduction <maxsi>
+// CHECK:             gpu.subgroup_reduce maxsi {{.*}} uniform
+// CHECK:             arith.xori
+// CHECK:             gpu.subgroup_reduce maxsi {{.*}} uniform
+// CHECK:             gpu.subgroup_reduce minsi {{.*}} uniform
+// CHECK:             arith.divf
+// CHECK-COUNT-2:     llvm.store {{.*}} {alignment = 4 : i64} : vector<4xi8>
+// CHECK:             %[[MINE:.*]] = arith.cmpi eq, %lane, %c0_i32
+// CHECK:             scf.if %[[MINE]]
+// CHECK:               llvm.store {{.*}} : f32
+// CHECK:         } else {
+// CHECK:             llvm.load {{.*}} {alignment = 1 : i64} : !llvm.ptr<1> -> vector<4xi8>
+//                What is left: a vector may have no element at all.
+// CHECK:         scf.for %quant_block{{.*}} = %whole to %length
+// CHECK:           %[[LEFT:.*]] = arith.subi %length
+// CHECK:           llvm.intr.masked.load {{.*}} -> vector<4xi8>
+// CHECK:           llvm.intr.masked.store {{.*}} : vector<4xi8>
+
+// NVVM: nvvm.redux.sync max
+// NVVM: nvvm.redux.sync max
+// NVVM: nvvm.redux.sync min
+
+// EMULATOR-NOT: gpu.
+// EMULATOR-COUNT-5: call @updraft_emulator_exchange
+updraft.plan @P compute f32 {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  %m = updraft.stream "m" : !updraft.stream<!updraft.blocked<linear>>
+  updraft.initial() {
+    %zero = arith.constant 0.0 : f64
+    updraft.yield %zero : f64
+  }
+  updraft.validate() messages [] { updraft.yield }
+  updraft.pass reads(%g, %m : !updraft.stream<f32>, !updraft.stream<!updraft.blocked<linear>>)
+      writes(%m : !updraft.stream<!updraft.blocked<linear>>) {
+  ^bb0(%grad: f32, %old: f32):
+    %new = arith.addf %grad, %old : f32
+    updraft.store %new : f32
+  }
+}
