@@ -34,12 +34,14 @@
 // CHECK:           llvm.intr.masked.load {{.*}} -> vector<4xi8>
 // CHECK:           llvm.intr.masked.store {{.*}} : vector<4xi8>
 
+//                Whoever stores a scale comes after all that load it.
+// NVVM: nvvm.bar.warp.sync
 // NVVM: nvvm.redux.sync max
 // NVVM: nvvm.redux.sync max
 // NVVM: nvvm.redux.sync min
 
 // EMULATOR-NOT: gpu.
-// EMULATOR-COUNT-5: call @updraft_emulator_exchange
+// EMULATOR-COUNT-10: call @updraft_emulator_exchange
 updraft.plan @P compute f32 {
   %p = updraft.stream "param" : !updraft.stream<f32>
   %g = updraft.stream "grad" : !updraft.stream<f32>

@@ -5,6 +5,7 @@
 #include "RuleCases.h"
 #include "Side.h"
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <fmt/format.h>

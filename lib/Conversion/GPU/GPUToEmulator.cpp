@@ -9,6 +9,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
@@ -42,6 +43,9 @@ private:
   Value constants(gpu::GPUFuncOp kernel, StringRef suffix, ArrayRef<int64_t> numbers);
   Value constantI64(int64_t value) {
     return arith::ConstantOp::create(builder, loc(), builder.getI64IntegerAttr(value));
+  }
+  Value constantI32(int32_t value) {
+    return arith::ConstantOp::create(builder, loc(), builder.getI32IntegerAttr(value));
   }
   Location loc() { return module.getLoc(); }
 
@@ -89,7 +93,7 @@ func::FuncOp EmulatedModule::threadFunction(gpu::GPUFuncOp kernel) {
 LogicalResult EmulatedModule::replaceGPUOperations(func::FuncOp function) {
   SmallVector<Operation *> found;
   function.walk([&](Operation *op) {
-    if (isa_and_nonnull<gpu::GPUDialect>(op->getDialect()))
+    if (isa_and_nonnull<gpu::GPUDialect>(op->getDialect()) || isa<NVVM::SyncWarpOp>(op))
       found.push_back(op);
   });
   for (Operation *op : found) {
@@ -110,6 +114,11 @@ LogicalResult EmulatedModule::replaceGPUOperations(func::FuncOp function) {
                shuffle.getValue().getType() == i32 && shuffle.getValid().use_empty()) {
       Value other = call("exchange", {shuffle.getValue(), shuffle.getOffset()}, i32);
       shuffle.getShuffleResult().replaceAllUsesWith(other);
+    } else if (isa<NVVM::SyncWarpOp>(op)) {
+      // An exchange with every thread, of a value that nothing needs.
+      Value value = constantI32(0);
+      for (int32_t distance = 1; distance < UPD_GPU_WARP_THREADS; distance *= 2)
+        value = call("exchange", {value, constantI32(distance)}, i32);
     } else if (isa<gpu::ThreadIdOp>(op)) {
       place("thread");
     } else if (isa<gpu::BlockIdOp>(op)) {

@@ -6,6 +6,7 @@
 #include "../VectorBody.h"
 #include "PassKernel.h"
 #include "Updraft/IR/StorageSize.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "updraft-c/kernel.h"
 
@@ -64,6 +65,10 @@ SmallVector<Value> PassKernel::computeBlock(Value start, Value end, ValueRange c
     parts.push_back({number, mask, codedValues});
   }
 
+  if (codedWrites().empty())
+    return reduced;
+  // Whoever stores a scale comes after all that load it.
+  NVVM::SyncWarpOp::create(builder, loc, constantI32(-1));
   for (auto [i, stream] : llvm::enumerate(codedWrites())) {
     BlockedStorage::Extremes extremes = noExtremes(vectorLanes);
     Type bits = extremes.negative.getType();
