@@ -124,6 +124,8 @@ constexpr Stage printedStages[] = {Stage::Ast,   Stage::Updraft, Stage::Torch, S
                                    Stage::Loops, Stage::LLVM,    Stage::Asm,   Stage::Kernels,
                                    Stage::NVVM,  Stage::PTX};
 
+bool isPrinted(Stage stage) { return llvm::is_contained(printedStages, stage); }
+
 const runtime::RuleInterface &interfaceOf(const upd_rule *rule) { return rule->kernels->interface; }
 } // namespace
 
@@ -203,7 +205,7 @@ upd_status upd_emit(const char *source, size_t length, const char *filename,
     *text = nullptr;
     std::optional<Stage> stage = parseStage(stageName);
     bool isExplained = llvm::StringRef(stageName) == "explain";
-    if (!isExplained && (!stage || !llvm::is_contained(printedStages, *stage)))
+    if (!isExplained && (!stage || !isPrinted(*stage)))
       return fail(
           UPD_INVALID_ARGUMENT,
           std::string("unknown stage `") + stageName + "`; the stages are " +
@@ -216,6 +218,9 @@ upd_status upd_emit(const char *source, size_t length, const char *filename,
     auto request = makeRequest(source, length, filename, options);
     if (!request)
       return failWith(request.takeError());
+    if (llvm::Error error =
+            isExplained ? llvm::Error::success() : checkStage(*request, *stage, isPrinted))
+      return failWith(std::move(error));
     std::string result;
     llvm::raw_string_ostream os(result);
     if (llvm::Error error = isExplained ? Session::get().explain(*request, os)

@@ -425,30 +425,37 @@ llvm::Expected<CompiledRule> Compiler::compile(const Program &program,
   return CompiledRule{compilation.takeInterface(), std::move(*object)};
 }
 
-/// Refuses a stage that the target has not.
-static llvm::Error checkStage(const CompileRequest &request, Stage stage) {
-  llvm::StringRef name = stageNames()[static_cast<size_t>(stage)];
+/// Those behind Stage::Schedule, in their order.
+static llvm::ArrayRef<Stage> stagesOf(const GPUTarget &gpu) {
+  static constexpr Stage ofEmulator[] = {Stage::Kernels, Stage::Loops, Stage::LLVM, Stage::Asm,
+                                         Stage::Obj};
+  static constexpr Stage ofGPU[] = {Stage::Kernels, Stage::NVVM, Stage::PTX, Stage::Cubin,
+                                    Stage::SASS};
+  return gpu.isEmulated ? llvm::ArrayRef(ofEmulator) : llvm::ArrayRef(ofGPU);
+}
+
+llvm::Error updraft::checkStage(const CompileRequest &request, Stage stage,
+                                llvm::function_ref<bool(Stage)> isOffered) {
+  auto quoted = [](Stage named) {
+    return "`" + stageNames()[static_cast<size_t>(named)].str() + "`";
+  };
   if (isOfGPU(stage) && !request.gpu)
     return makeError(UPD_INVALID_ARGUMENT,
-                     ("the stage `" + name +
-                      "` is one of GPUs, and the target is a CPU; give --target=nvptx:sm_90, or "
-                      "another GPU")
-                         .str());
-  if (!request.gpu)
+                     "the stage " + quoted(stage) +
+                         " is one of GPUs, and the target is a CPU; give a GPU as the target, such "
+                         "as `nvptx:sm_90`");
+  if (!request.gpu || stage <= Stage::Schedule || llvm::is_contained(stagesOf(*request.gpu), stage))
     return llvm::Error::success();
-  const bool isEmulated = request.gpu->isEmulated;
-  if (isEmulated ? stage > Stage::Kernels : isOfCPU(stage))
-    return makeError(UPD_INVALID_ARGUMENT,
-                     ("the target `" + request.gpu->name + "` has no stage `" + name +
-                      "`; from `schedule` on it has " +
-                      (isEmulated ? "`gpu`, `loops`, `llvm`, `asm` and `obj`"
-                                  : "`gpu`, `nvvm`, `ptx`, `cubin` and `sass`"))
-                         .str());
-  return llvm::Error::success();
+  auto offered = llvm::to_vector(
+      llvm::map_range(llvm::make_filter_range(stagesOf(*request.gpu), isOffered), quoted));
+  std::string last = offered.pop_back_val();
+  return makeError(UPD_INVALID_ARGUMENT, "the target `" + request.gpu->name + "` has no stage " +
+                                             quoted(stage) + "; from `schedule` on it has " +
+                                             llvm::join(offered, ", ") + " and " + last);
 }
 
 llvm::Error Compiler::emit(const CompileRequest &request, Stage stage, llvm::raw_ostream &os) {
-  if (llvm::Error error = checkStage(request, stage))
+  if (llvm::Error error = checkStage(request, stage, [](Stage) { return true; }))
     return error;
   auto program = parse(request);
   if (!program)

@@ -238,11 +238,27 @@ TEST(CompilerCAPI, EmitsEveryStage) {
                                  "schedule, loops, llvm, asm, gpu, nvvm, ptx, explain");
   EXPECT_EQ(upd_emit(momentum, std::strlen(momentum), nullptr, &options, "ptx", &text),
             UPD_INVALID_ARGUMENT);
-  EXPECT_THAT(upd_last_error(), HasSubstr("the stage `ptx` is one of GPUs"));
+  EXPECT_STREQ(upd_last_error(), "the stage `ptx` is one of GPUs, and the target is a CPU; give a "
+                                 "GPU as the target, such as `nvptx:sm_90`");
   options.target = "nvptx:sm_90";
   ASSERT_EQ(upd_emit(momentum, std::strlen(momentum), nullptr, &options, "ptx", &text), UPD_OK);
   EXPECT_THAT(text, HasSubstr(".target sm_90"));
   upd_string_release(text);
+  // What only updraftc writes is not named.
+  const struct {
+    const char *target, *stage, *message;
+  } refused[] = {{"nvptx:sm_90", "asm",
+                  "the target `nvptx:sm_90` has no stage `asm`; from `schedule` on it has "
+                  "`gpu`, `nvvm` and `ptx`"},
+                 {"emulator", "ptx",
+                  "the target `emulator` has no stage `ptx`; from `schedule` on it has `gpu`, "
+                  "`loops`, `llvm` and `asm`"}};
+  for (auto [target, stage, message] : refused) {
+    options.target = target;
+    EXPECT_EQ(upd_emit(momentum, std::strlen(momentum), nullptr, &options, stage, &text),
+              UPD_INVALID_ARGUMENT);
+    EXPECT_STREQ(upd_last_error(), message);
+  }
 }
 
 TEST(CompilerCAPI, ThreadsCompileAtOnce) {

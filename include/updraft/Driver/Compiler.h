@@ -7,11 +7,17 @@
 #include "updraft/Driver/CompiledRule.h"
 #include "updraft/Driver/DiskCache.h"
 #include "updraft/Driver/Stage.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
 
 #include <memory>
 
 namespace updraft {
+
+/// Refuses a stage that the target of `request` has not, and names those that it has and that are
+/// offered where the request comes from.
+llvm::Error checkStage(const CompileRequest &request, Stage stage,
+                       llvm::function_ref<bool(Stage)> isOffered);
 
 /// Runs the stages in order. Keeps what is costly to make (the MLIR context, the code generators)
 /// from one rule to the next. One thread at a time. All errors are StatusErrors whose message is
