@@ -3,8 +3,10 @@
 #include "Targets.h"
 
 #include "Devices.h"
+#include "updraft/Driver/CompileRequest.h"
 #include "updraft/Driver/StatusError.h"
 #include "updraft/Target/GPUTarget.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace updraft;
 
@@ -13,10 +15,13 @@ llvm::Expected<std::string> capi::targetNamed(llvm::StringRef name) {
   if (!rest.consume_front("cuda")) {
     if (name == "host" || GPUTarget::isName(name))
       return name.str();
-    return makeError(UPD_INVALID_ARGUMENT,
-                     "unknown target `" + name.str() +
-                         "`; the targets are `host`, `cuda`, `cuda:1` (and so on), "
-                         "`nvptx:sm_90` and what else updraftc names for GPUs");
+    std::vector<llvm::StringRef> known{"host", "cuda"};
+    llvm::append_range(known, GPUTarget::names());
+    return unknownTarget(name, known,
+                         makeError(UPD_INVALID_ARGUMENT,
+                                   "unknown target `" + name.str() +
+                                       "`; the targets are `host`, `cuda`, `cuda:1` (and so on), "
+                                       "`nvptx:sm_90` and what else updraftc names for GPUs"));
   }
   int index = 0;
   if (!rest.empty() && (!rest.consume_front(":") || rest.getAsInteger(10, index) || index < 0))

@@ -4,22 +4,39 @@
 
 #include "updraft/Driver/StatusError.h"
 #include "updraft/Frontend/Parser.h"
+#include "updraft/Support/Diagnostics.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 
 using namespace updraft;
 namespace fs = llvm::sys::fs;
 
+llvm::Error updraft::unknownTarget(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> known,
+                                   llvm::Error otherwise) {
+  // The number of another architecture is not misspelled.
+  llvm::StringRef number = name;
+  unsigned ignored;
+  const bool isArchitecture =
+      number.consume_front("nvptx:sm_") && !number.consumeInteger(10, ignored);
+  std::string hint = isArchitecture ? "" : didYouMean(name, known);
+  std::string listing = llvm::toString(std::move(otherwise));
+  return makeError(UPD_INVALID_ARGUMENT,
+                   hint.empty() ? listing : "unknown target `" + name.str() + "`" + hint);
+}
+
 llvm::Error CompileRequest::setTarget(llvm::StringRef name) {
+  std::vector<llvm::StringRef> known = CPUTarget::names();
+  llvm::append_range(known, GPUTarget::names());
   if (GPUTarget::isName(name)) {
     auto found = GPUTarget::named(name);
     if (!found)
-      return makeError(UPD_INVALID_ARGUMENT, llvm::toString(found.takeError()));
+      return unknownTarget(name, known, found.takeError());
     gpu = std::move(*found);
     name = "host";
   }
   auto cpu = CPUTarget::named(name);
   if (!cpu)
-    return makeError(UPD_INVALID_ARGUMENT, llvm::toString(cpu.takeError()));
+    return unknownTarget(name, known, cpu.takeError());
   target = std::move(*cpu);
   return llvm::Error::success();
 }

@@ -70,11 +70,16 @@ llvm::Expected<CPUTarget> CPUTarget::named(llvm::StringRef name) {
   for (const CPUTarget &target : knownTargets())
     if (name == target.name)
       return target;
-  std::string known = "`host`";
-  for (const CPUTarget &target : knownTargets())
-    known += ", `" + target.name + "`";
   return llvm::createStringError(
-      llvm::formatv("unknown target `{0}`; known are {1}", name, known).str());
+      llvm::formatv("unknown target `{0}`; known are `{1}`", name, llvm::join(names(), "`, `"))
+          .str());
+}
+
+std::vector<llvm::StringRef> CPUTarget::names() {
+  std::vector<llvm::StringRef> names{"host"};
+  for (const CPUTarget &target : knownTargets())
+    names.push_back(target.name);
+  return names;
 }
 
 std::string CPUTarget::key() const {

@@ -22,10 +22,16 @@ llvm::Expected<GPUTarget> GPUTarget::named(llvm::StringRef name) {
   for (const GPUTarget &target : knownTargets())
     if (name == target.name)
       return target;
-  auto names = llvm::map_range(knownTargets(),
-                               [](const GPUTarget &target) { return "`" + target.name + "`"; });
   return llvm::createStringError(
-      llvm::formatv("unknown target `{0}`; the GPUs are {1}", name, llvm::join(names, ", ")).str());
+      llvm::formatv("unknown target `{0}`; the GPUs are `{1}`", name, llvm::join(names(), "`, `"))
+          .str());
+}
+
+std::vector<llvm::StringRef> GPUTarget::names() {
+  std::vector<llvm::StringRef> names;
+  for (const GPUTarget &target : knownTargets())
+    names.push_back(target.name);
+  return names;
 }
 
 llvm::Expected<GPUTarget> GPUTarget::forCapability(int major, int minor) {

@@ -78,6 +78,10 @@ TEST(Targets, ThatAreNone) {
   EXPECT_EQ(refusalOf("nvptx:sm_1"),
             "unknown target `nvptx:sm_1`; the GPUs are `nvptx:sm_80`, `nvptx:sm_90`, "
             "`nvptx:sm_100`, `emulator`, `emulator:256`");
+  EXPECT_EQ(refusalOf("emulater"), "unknown target `emulater`; did you mean `emulator`?");
+  EXPECT_EQ(refusalOf("emulator:265"), "unknown target `emulator:265`; did you mean "
+                                       "`emulator:256`?");
+  EXPECT_EQ(refusalOf("CUDA"), "unknown target `CUDA`; did you mean `cuda`?");
 }
 
 TEST(Targets, OfAGPUThatIsNotThere) {

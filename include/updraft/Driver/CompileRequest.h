@@ -34,6 +34,10 @@ struct CompileRequest {
   llvm::Error setTarget(llvm::StringRef name);
 };
 
+/// The error for a target that is none: which of `known` may have been meant, or `otherwise`.
+llvm::Error unknownTarget(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> known,
+                          llvm::Error otherwise);
+
 /// The bytes of a rule file; "-" is the standard input. Reads no more than one byte beyond the
 /// longest file that the language allows, so a device that never ends is refused like a long file.
 /// UPD_NOT_FOUND if there is no such file, else UPD_IO_ERROR.

@@ -8,6 +8,7 @@
 #include "llvm/Support/Error.h"
 
 #include <string>
+#include <vector>
 
 namespace updraft {
 
@@ -25,6 +26,7 @@ struct CPUTarget {
 
   /// "host", "x86-64-v3", "x86-64-v4" or "aarch64". The error for another name lists these.
   static llvm::Expected<CPUTarget> named(llvm::StringRef name);
+  static std::vector<llvm::StringRef> names();
 
   /// Everything that decides about the machine code, as one line: for cache keys.
   std::string key() const;

@@ -8,6 +8,7 @@
 #include "llvm/Support/Error.h"
 
 #include <string>
+#include <vector>
 
 namespace updraft {
 
@@ -24,6 +25,7 @@ struct GPUTarget {
   /// with accesses of 128 and 256 bits that run on the host. The error for another name lists
   /// these.
   static llvm::Expected<GPUTarget> named(llvm::StringRef name);
+  static std::vector<llvm::StringRef> names();
   /// Of the architectures above, the newest that runs on a GPU of this compute capability. An error
   /// if it is older than all.
   static llvm::Expected<GPUTarget> forCapability(int major, int minor);
