@@ -14,7 +14,9 @@
 using namespace updraft::runtime;
 
 CpuOptimizer::CpuOptimizer(std::shared_ptr<const Kernels> kernelsToUse, const upd_pool &poolToUse)
-    : Optimizer(std::move(kernelsToUse), {}, poolToUse), plan(kernels) {}
+    : Optimizer(kernelsToUse, {UPD_CPU, 0, /*isOnlyOne=*/kernelsToUse->interface.gpu.empty()},
+                poolToUse),
+      plan(kernels) {}
 
 Status CpuOptimizer::create(std::shared_ptr<const Kernels> kernels, const upd_group *groups,
                             size_t groupCount, const upd_pool *pool,

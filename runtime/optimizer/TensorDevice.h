@@ -16,6 +16,7 @@ namespace updraft::runtime {
 struct TensorDevice {
   int32_t kind = UPD_CPU; ///< may come from outside: any number
   int32_t index = 0;
+  bool isOnlyOne = false; ///< the rule at hand has code for no other
 
   static TensorDevice of(const upd_tensor &tensor) {
     const int32_t kind = numberOf(tensor.device);
@@ -35,8 +36,15 @@ struct TensorDevice {
       return "cuda:" + std::to_string(index);
     case UPD_EMULATOR:
       return "the emulator";
+    // Others of DLPack's.
+    case 3:
+      return "the host, in pinned memory";
+    case 10:
+      return "a GPU of ROCm";
+    case 13:
+      return "the host and GPUs, in managed memory";
     default:
-      return "device type " + std::to_string(kind);
+      return "a device that Updraft does not know, type " + std::to_string(kind) + " of DLPack";
     }
   }
 };

@@ -134,11 +134,15 @@ Status updraft::runtime::checkMemory(const upd_tensor &tensor, const TensorDevic
     return invalidArgument(fmt::format("{} is {}, but the rule is compiled for {} {}; convert it, "
                                        "or compile the rule with this storage type",
                                        subject, nameOf(tensor.dtype), nameOf(expected), wanted));
+  if (numberOf(tensor.device) == 0)
+    return invalidArgument(fmt::format("{} is on no device, for `device` of its upd_tensor is not "
+                                       "set; set it to UPD_CPU, UPD_CUDA or UPD_EMULATOR",
+                                       subject));
   if (!device.has(tensor))
     return {UPD_UNSUPPORTED,
             fmt::format("{} is on {}, but {} {}; copy it there", subject,
                         TensorDevice::of(tensor).text(),
-                        device.isCpu() ? "the rule is compiled for" : "the optimizer works on",
+                        device.isOnlyOne ? "the rule is compiled for" : "the optimizer works on",
                         device.text())};
   if (elements == 0)
     return {};

@@ -161,6 +161,42 @@ TEST_F(OnEmulator, RefusesTensorsThatAreElsewhere) {
   EXPECT_EQ(optimizer, nullptr);
 }
 
+TEST_F(OnEmulator, MayWorkOnTheCPU) {
+  param = view(w, UPD_CPU);
+  ASSERT_EQ(create(), UPD_OK) << upd_last_error();
+  const upd_tensor grad = view(g);
+  EXPECT_EQ(upd_optimizer_step(optimizer, &grad, 1), UPD_UNSUPPORTED);
+  EXPECT_STREQ(upd_last_error(), "gradient of parameter `0` is on the emulator, but the optimizer "
+                                 "works on the CPU; copy it there");
+}
+
+TEST_F(OnEmulator, RefusesTensorsWithoutADevice) {
+  const upd_device none{}, pinned = static_cast<upd_device>(3), other = static_cast<upd_device>(8);
+  const char *noDevice =
+      "parameter `0` is on no device, for `device` of its upd_tensor is not set; "
+      "set it to UPD_CPU, UPD_CUDA or UPD_EMULATOR";
+  param = view(w, none);
+  EXPECT_EQ(create(), UPD_INVALID_ARGUMENT);
+  EXPECT_STREQ(upd_last_error(), noDevice);
+  param = view(w);
+  ASSERT_EQ(create(), UPD_OK) << upd_last_error();
+  upd_tensor grad = view(g, none);
+  EXPECT_EQ(upd_optimizer_step(optimizer, &grad, 1), UPD_INVALID_ARGUMENT);
+  EXPECT_STREQ(upd_last_error(), "gradient of parameter `0` is on no device, for `device` of its "
+                                 "upd_tensor is not set; set it to UPD_CPU, UPD_CUDA or "
+                                 "UPD_EMULATOR");
+  EXPECT_EQ(upd_optimizer_read_hyper(optimizer, 0, "lr", &grad), UPD_INVALID_ARGUMENT);
+  grad = view(g, pinned);
+  EXPECT_EQ(upd_optimizer_step(optimizer, &grad, 1), UPD_UNSUPPORTED);
+  EXPECT_STREQ(upd_last_error(), "gradient of parameter `0` is on the host, in pinned memory, but "
+                                 "the optimizer works on the emulator; copy it there");
+  grad = view(g, other);
+  EXPECT_EQ(upd_optimizer_step(optimizer, &grad, 1), UPD_UNSUPPORTED);
+  EXPECT_STREQ(upd_last_error(), "gradient of parameter `0` is on a device that Updraft does not "
+                                 "know, type 8 of DLPack, but the optimizer works on the emulator; "
+                                 "copy it there");
+}
+
 TEST_F(OnEmulator, HasNoGradientsOfRows) {
   ASSERT_EQ(create(), UPD_OK) << upd_last_error();
   const int64_t index = 0, one = 1;
