@@ -58,6 +58,16 @@ static size_t editDistance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+/// Whether two neighbours have changed places.
+static bool isTransposed(std::string_view a, std::string_view b) {
+  if (a.size() != b.size())
+    return false;
+  const size_t i =
+      static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin()).first - a.begin());
+  return i + 1 < a.size() && a[i] == b[i + 1] && a[i + 1] == b[i] &&
+         a.substr(i + 2) == b.substr(i + 2);
+}
+
 std::string updraft::runtime::nameHint(std::string_view name,
                                        const std::vector<std::string> &known) {
   constexpr size_t maxLength = 64, maxListed = 16;
@@ -66,7 +76,7 @@ std::string updraft::runtime::nameHint(std::string_view name,
   for (const std::string &candidate : known) {
     if (name.size() > maxLength || candidate.size() > maxLength)
       continue;
-    const size_t distance = editDistance(name, candidate);
+    const size_t distance = isTransposed(name, candidate) ? 1 : editDistance(name, candidate);
     // As far away as the name is long is not close.
     if (distance < least && distance < std::max(name.size(), candidate.size())) {
       least = distance;

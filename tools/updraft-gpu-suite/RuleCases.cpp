@@ -98,14 +98,18 @@ static void addCases(const Options &options, const Variant &variant, std::vector
   }
 }
 
-std::vector<RuleCase> updraft::suite::ruleCases(const Options &options) {
-  std::vector<std::string> files;
+std::vector<std::string> updraft::suite::shippedRules(const Options &options) {
+  std::vector<std::string> names;
   for (const auto &entry : std::filesystem::directory_iterator(options.rulesFolder))
     if (entry.path().extension() == ".upd")
-      files.push_back(entry.path().stem());
-  std::sort(files.begin(), files.end());
+      names.push_back(entry.path().stem());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<RuleCase> updraft::suite::ruleCases(const Options &options) {
   std::vector<RuleCase> cases;
-  for (const std::string &file : files)
+  for (const std::string &file : shippedRules(options))
     addCases(options, {file.c_str(), ""}, cases);
   for (const Variant &variant : variants)
     addCases(options, variant, cases);

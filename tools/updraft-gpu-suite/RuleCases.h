@@ -17,6 +17,9 @@ struct RuleCase {
 /// with several storage types.
 std::vector<RuleCase> ruleCases(const Options &options);
 
+/// The names of the files in the folder, sorted.
+std::vector<std::string> shippedRules(const Options &options);
+
 /// The path of a shipped rule.
 std::string fileOf(const Options &options, const std::string &rule);
 

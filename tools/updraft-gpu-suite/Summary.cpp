@@ -4,7 +4,9 @@
 
 #include "updraft-c/compiler.h"
 
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <ctime>
 #include <fmt/format.h>
 #include <fstream>
@@ -93,8 +95,10 @@ std::string Summary::text() const {
   int reached = 0;
   for (const json &figure : document["figures"])
     reached += figure["reached"] == true;
-  return fmt::format("{} passed, {} failed, {} skipped; {} of {} figures reached", count("passed"),
-                     count("failed"), count("skipped"), reached, document["figures"].size());
+  const size_t figures = document["figures"].size();
+  return fmt::format(
+      "{} passed, {} failed, {} skipped{}", count("passed"), count("failed"), count("skipped"),
+      figures == 0 ? "" : fmt::format("; {} of {} figures reached", reached, figures));
 }
 
 void Summary::write(const std::string &path) {
@@ -104,5 +108,5 @@ void Summary::write(const std::string &path) {
   // A log may have any bytes.
   file << document.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
   if (!file.flush())
-    throw std::runtime_error(fmt::format("cannot write `{}`", path));
+    throw std::runtime_error(fmt::format("cannot write `{}`: {}", path, std::strerror(errno)));
 }

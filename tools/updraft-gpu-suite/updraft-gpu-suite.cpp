@@ -2,12 +2,15 @@
 
 #include "Child.h"
 #include "Parts.h"
+#include "RuleCases.h"
 #include "Summary.h"
+#include "runtime/base/MessageText.h"
 #include "updraft-c/compiler.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
@@ -95,6 +98,8 @@ public:
   int run() {
     fmt::print("{}\n", upd_version());
     std::fflush(stdout);
+    // A file that cannot be written is not for the end of the first part to find.
+    summary.write(line.output);
     try {
       summary.setDevice(openDevice(line.device)->description());
     } catch (const Skipped &reason) {
@@ -258,12 +263,14 @@ int main(int argc, char **argv) {
   app.add_option("--label", line.label, "")->group("");
   app.add_option("--lines", line.lines, "")->group("");
   CLI11_PARSE(app, argc, argv);
-  for (const std::string &rule : line.suite.only)
-    if (!fs::exists(line.suite.rulesFolder + "/" + rule + ".upd")) {
-      fmt::print(stderr, "error: no rule `{}` in {}\n", rule, line.suite.rulesFolder);
-      return 100;
-    }
   try {
+    const std::vector<std::string> rules = shippedRules(line.suite);
+    for (const std::string &rule : line.suite.only)
+      if (std::find(rules.begin(), rules.end(), rule) == rules.end()) {
+        fmt::print(stderr, "error: no rule `{}` in {}{}\n", rule, line.suite.rulesFolder,
+                   updraft::runtime::nameHint(rule, rules));
+        return 100;
+      }
     return line.part.empty() ? Suite(line).run() : runChildsPart(line);
   } catch (const std::exception &error) {
     fmt::print(stderr, "error: {}\n", error.what());

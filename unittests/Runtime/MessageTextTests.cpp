@@ -37,6 +37,7 @@ TEST(MessageText, FillsInValues) {
 TEST(MessageText, Hints) {
   EXPECT_EQ(nameHint("lrr", {"lr", "eps"}), "; did you mean `lr`?");
   EXPECT_EQ(nameHint("weight_deca", {"lr", "weight_decay"}), "; did you mean `weight_decay`?");
+  EXPECT_EQ(nameHint("sdg", {"lion", "sgd"}), "; did you mean `sgd`?");
   EXPECT_EQ(nameHint("x", {"lr", "eps"}), "; there are `lr`, `eps`");
   EXPECT_EQ(nameHint("x", {"eps"}), "; there is `eps`");
   EXPECT_EQ(nameHint("x", {}), "");
