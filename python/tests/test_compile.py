@@ -59,6 +59,19 @@ def test_name_hypers_and_states(adamw):
     assert (adamw.param_dtype, adamw.grad_dtype) == ("f32", "f32")
     assert repr(adamw).startswith("<updraft rule AdamW(lr=0.001, ")
     assert repr(adamw).endswith("), param: f32, grad: f32, exp_avg: f32, exp_avg_sq: f32>")
+    assert adamw.target == "host"
+
+
+def test_a_rule_says_its_target():
+    sgd = updraft.compile(updraft.load("SGD"), target="emulator")
+    assert sgd.target == "emulator"
+    assert repr(sgd).endswith(", param: f32, grad: f32, for emulator>")
+    assert sgd.explain().splitlines()[0] == (
+        "SGD: 1 pass over data, 12 bytes moved per element, computed in f32, for emulator"
+    )
+    sgd = updraft.compile(updraft.load("SGD"), target="nvptx:sm_90")
+    assert repr(sgd).endswith(", for nvptx:sm_90>")
+    assert "for nvptx:sm_90\n" in sgd.explain()
 
 
 def test_rule_is_chosen_by_name():

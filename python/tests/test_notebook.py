@@ -87,6 +87,11 @@ def test_a_compiled_rule_in_markdown():
     assert shown.endswith(f"\n\n````upd\n{HOSTILE}\n````\n")
 
 
+def test_a_rule_for_a_gpu_says_so():
+    _, shown = shown_by(updraft.compile(HOSTILE, target="emulator"))
+    assert shown.startswith("**`Plain`** computed in f64, numerics ieee, for emulator\n")
+
+
 def test_values_are_text():
     page, shown = shown_by(hostile)
     assert repr("<i>|`*_\\") in page.within("td")

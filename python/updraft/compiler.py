@@ -129,6 +129,13 @@ class Rule:
         """Where the machine code came from: "compiled", "memory" or "disk"."""
         return self._compiled.origin
 
+    @property
+    def target(self) -> str:
+        """What steps run on: "host", or the GPU: "nvptx:sm_90", "emulator"."""
+        import json
+
+        return json.loads(self._compiled.interface).get("gpu") or "host"
+
     def emit(self, stage: str) -> str:
         """Returns the rule's text at one of `STAGES`: "ast", "updraft", "torch", "schedule",
         "loops", "llvm" or "asm"; of a rule for a GPU the last are "gpu", "nvvm" and "ptx". Compiles
@@ -152,7 +159,8 @@ class Rule:
         hypers = ", ".join(f"{name}={value:g}" for name, value in self.hypers.items())
         streams = {"param": self.param_dtype, "grad": self.grad_dtype}
         storage = ", ".join(f"{name}: {dtype}" for name, dtype in (streams | self.states).items())
-        return f"<updraft rule {self.name}({hypers}), {storage}>"
+        target = "" if self.target == "host" else f", for {self.target}"
+        return f"<updraft rule {self.name}({hypers}), {storage}{target}>"
 
     def _repr_html_(self) -> str:
         from .notebook import card_of_rule

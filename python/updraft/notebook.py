@@ -118,9 +118,10 @@ def card_of_definition(definition: "RuleDefinition") -> Card:
 def card_of_rule(rule: "Rule", source: str) -> Card:
     """What is shown of a compiled rule."""
     interface = json.loads(rule._compiled.interface)
+    target = "" if rule.target == "host" else f", for {rule.target}"
     return Card(
         name=rule.name,
-        remarks=f"computed in {interface['compute']}, numerics {interface['numerics']}",
+        remarks=f"computed in {interface['compute']}, numerics {interface['numerics']}{target}",
         hypers=rule.hypers,
         statics=rule.statics,
         storage={"param": rule.param_dtype, "grad": rule.grad_dtype} | rule.states,
