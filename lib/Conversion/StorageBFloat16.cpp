@@ -1,6 +1,7 @@
 //===- StorageBFloat16.cpp - bf16 in memory ---------------------------------------------------===//
-// bf16 is the upper half of an f32. It is converted by integer arithmetic: where processors have an
-// instruction for it, that flushes denormals, and elsewhere `arith.truncf` is a library call.
+// bf16 is the upper half of an f32. It is converted by integer arithmetic: where CPUs have an
+// instruction for it, that flushes denormals, and elsewhere `arith.truncf` is a library call. That
+// of GPUs keeps them.
 
 #include "StorageTypes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -50,6 +51,14 @@ public:
     Value upper =
         arith::ShRUIOp::create(builder, loc, rounded, integerLike(builder, loc, value, i32, 16));
     return arith::TruncIOp::create(builder, loc, withShapeOf(value, i16), upper);
+  }
+
+  Value narrowOnGPU(OpBuilder &builder, Location loc, Value value) const override {
+    if (getElementTypeOrSelf(value.getType()).isF64())
+      value = roundToOdd(builder, loc, value);
+    Value rounded = convertFloat(builder, loc, value, builder.getBF16Type());
+    return arith::BitcastOp::create(builder, loc, withShapeOf(value, builder.getI16Type()),
+                                    rounded);
   }
 };
 

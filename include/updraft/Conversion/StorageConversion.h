@@ -30,6 +30,12 @@ public:
   /// kept. To i8, what lies beyond its range becomes the nearest end of it, and NaN 0.
   virtual mlir::Value narrow(mlir::OpBuilder &builder, mlir::Location loc,
                              mlir::Value value) const = 0;
+
+  /// The same with what GPUs have instructions for. A NaN may have other bits.
+  virtual mlir::Value narrowOnGPU(mlir::OpBuilder &builder, mlir::Location loc,
+                                  mlir::Value value) const {
+    return narrow(builder, loc, value);
+  }
 };
 
 /// `element`, or the vector of it that has the shape of `value`.

@@ -15,6 +15,7 @@
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 #include "updraft-c/gpu_kernel.h"
 #include "updraft/Conversion/Passes.h"
+#include "updraft/Conversion/StorageConversion.h"
 
 using namespace mlir;
 
@@ -224,20 +225,31 @@ LogicalResult EmulatedModule::convert(gpu::GPUFuncOp kernel) {
 }
 
 namespace {
+// The host has no instruction that rounds to bf16 as those of GPUs do.
+LogicalResult roundToBFloat16(arith::TruncFOp op, PatternRewriter &rewriter) {
+  Type bf16 = rewriter.getBF16Type();
+  if (getElementTypeOrSelf(op.getType()) != bf16)
+    return failure();
+  Value bits = StorageConversion::find(bf16)->narrow(rewriter, op.getLoc(), op.getIn());
+  rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), bits);
+  return success();
+}
+
 struct ConvertGPUToEmulatorPass : impl::ConvertGPUToEmulatorPassBase<ConvertGPUToEmulatorPass> {
   using ConvertGPUToEmulatorPassBase::ConvertGPUToEmulatorPassBase;
 
   LogicalResult initialize(MLIRContext *context) override {
     RewritePatternSet set(context);
     populateGpuLowerSubgroupReduceToShufflePatterns(set, UPD_GPU_WARP_THREADS);
-    asExchanges = FrozenRewritePatternSet(std::move(set));
+    set.add(roundToBFloat16);
+    forHosts = FrozenRewritePatternSet(std::move(set));
     return success();
   }
 
   void runOnOperation() override {
     EmulatedModule emulated(getOperation());
     for (auto kernels : llvm::make_early_inc_range(getOperation().getOps<gpu::GPUModuleOp>())) {
-      walkAndApplyPatterns(kernels, asExchanges);
+      walkAndApplyPatterns(kernels, forHosts);
       for (auto kernel : kernels.getOps<gpu::GPUFuncOp>())
         if (failed(emulated.convert(kernel)))
           return signalPassFailure();
@@ -245,7 +257,7 @@ struct ConvertGPUToEmulatorPass : impl::ConvertGPUToEmulatorPassBase<ConvertGPUT
     }
   }
 
-  FrozenRewritePatternSet asExchanges;
+  FrozenRewritePatternSet forHosts;
 };
 } // namespace
 

@@ -213,7 +213,7 @@ SmallVector<Value> PassKernel::computeAt(Value number, unsigned lanes, Value mas
       codedValues.push_back(convertFloat(builder, loc, value, builder.getF32Type()));
       continue;
     }
-    Value narrow = stream.storage->narrow(builder, loc, value);
+    Value narrow = stream.storage->narrowOnGPU(builder, loc, value);
     storeElements(builder, loc, narrow, here(stream, number), mask,
                   aligned ? alignmentOf(narrow.getType()) : 0);
   }
