@@ -239,34 +239,19 @@ Status CpuOptimizer::prepareStep(const upd_tensor *grads, size_t gradCount,
   rowsRuns.clear();
   if (Status status = readHypers(); !status.ok())
     return status;
-  if (rowGradCount != 0 && !rowGrads)
-    return invalidArgument(
-        fmt::format("row_grads is null, but row_grad_count is {}", rowGradCount));
+  if (Status status = checkRowGradients(grads, gradCount, rowGrads, rowGradCount); !status.ok())
+    return status;
   auto hasGradient = [&](size_t param) {
     return grads && param < gradCount && !isAbsent(grads[param]);
   };
-  std::vector<size_t> listed;
-  for (size_t i = 0; i < rowGradCount; ++i) {
-    if (Status status = checkRowGradient(rowGrads[i]); !status.ok())
-      return status;
-    const size_t param = rowGrads[i].param;
-    listed.push_back(param);
-    if (hasGradient(param))
-      return invalidArgument(fmt::format("parameter `{}` has a gradient and a gradient of rows; "
-                                         "give one of them",
-                                         names[param]));
-  }
-  std::sort(listed.begin(), listed.end());
-  if (const auto twice = std::adjacent_find(listed.begin(), listed.end()); twice != listed.end())
-    return invalidArgument(
-        fmt::format("parameter `{}` has two gradients of rows; give one", names[*twice]));
-
   // A group's size is that of all of its parameters that take part, each as a whole.
-  std::vector<int64_t> listedSizes(listed.empty() ? 0 : groupCount());
-  for (const size_t param : listed)
-    listedSizes[params[param].group] += params[param].shape.elements();
+  std::vector<int64_t> listedSizes(rowGradCount == 0 ? 0 : groupCount());
+  for (size_t i = 0; i < rowGradCount; ++i) {
+    const Param &param = params[rowGrads[i].param];
+    listedSizes[param.group] += param.shape.elements();
+  }
   std::vector<int64_t> groupSizes = listedSizes;
-  for (size_t i = 0; i < params.size() && !listed.empty(); ++i)
+  for (size_t i = 0; i < params.size() && rowGradCount != 0; ++i)
     if (hasGradient(i))
       groupSizes[params[i].group] += params[i].shape.elements();
 

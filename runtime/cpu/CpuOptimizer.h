@@ -57,9 +57,7 @@ private:
   Status prepareStep(const upd_tensor *grads, size_t gradCount, const upd_row_grad *rowGrads,
                      size_t rowGradCount);
   void applyStep();
-  Status checkRowGradient(const upd_row_grad &rowGrad) const;
-  Status checkRowIndices(const upd_row_grad &rowGrad) const;
-  Status checkRowValues(const upd_row_grad &rowGrad) const;
+  Status checkIndexValues(const upd_row_grad &rowGrad) const override;
   void addRowsRun(const upd_row_grad &rowGrad, const std::vector<int64_t> &groupSizes);
   void setRowStates(RowsRun &run) const;
   Status createRowStates(const InitialValues &initial);

@@ -4,6 +4,7 @@
 
 #include "runtime/base/DType.h"
 #include "runtime/cpu/PoolParts.h"
+#include "runtime/optimizer/RowGradient.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -11,42 +12,9 @@
 
 using namespace updraft::runtime;
 
-/// How many first dimensions of the parameter count the rows: none of a scalar, which is one.
-static int32_t indexDimsOf(const upd_row_grad &rowGrad, const TensorLayout &layout) {
-  return std::min(std::max(rowGrad.index_dims, 1), layout.rank);
-}
-
-static int64_t rowsOf(const upd_row_grad &rowGrad, const TensorLayout &layout) {
-  int64_t rows = 1;
-  for (int32_t i = 0; i < indexDimsOf(rowGrad, layout); ++i)
-    rows *= layout.shape[i];
-  return rows;
-}
-
-static int64_t elementsOfRow(const upd_row_grad &rowGrad, const TensorLayout &layout) {
-  return layout.elements == 0 ? 0 : layout.elements / rowsOf(rowGrad, layout);
-}
-
-/// Whether each row is one run of memory.
-static bool hasRowsApart(const upd_row_grad &rowGrad, const TensorLayout &layout) {
-  const int64_t rowElements = elementsOfRow(rowGrad, layout);
-  for (int32_t i = 0; i < indexDimsOf(rowGrad, layout); ++i)
-    if (layout.shape[i] > 1 && layout.strides[i] < rowElements)
-      return false;
-  return true;
-}
-
-Status CpuOptimizer::checkRowIndices(const upd_row_grad &rowGrad) const {
+Status CpuOptimizer::checkIndexValues(const upd_row_grad &rowGrad) const {
   const std::string &name = names[rowGrad.param];
   const int64_t rows = rowsOf(rowGrad, params[rowGrad.param].layout);
-  if (rowGrad.index_count > static_cast<size_t>(rows))
-    return invalidArgument(fmt::format("there are {} indices for the {} rows of parameter `{}`; "
-                                       "give each row once",
-                                       rowGrad.index_count, rows, name));
-  if (rowGrad.index_count != 0 && !rowGrad.indices)
-    return invalidArgument(fmt::format("the indices of parameter `{}` are null, but index_count "
-                                       "is {}",
-                                       name, rowGrad.index_count));
   for (size_t i = 0; i < rowGrad.index_count; ++i) {
     const int64_t index = rowGrad.indices[i];
     if (index < 0 || index >= rows)
@@ -63,91 +31,6 @@ Status CpuOptimizer::checkRowIndices(const upd_row_grad &rowGrad) const {
                                          i, name, index, rowGrad.indices[i - 1]));
   }
   return {};
-}
-
-Status CpuOptimizer::checkRowValues(const upd_row_grad &rowGrad) const {
-  const TensorLayout &layout = params[rowGrad.param].layout;
-  const int32_t dims = indexDimsOf(rowGrad, layout);
-  const int64_t rowElements = elementsOfRow(rowGrad, layout);
-  std::vector<int64_t> shape{static_cast<int64_t>(rowGrad.index_count)}, strides{rowElements};
-  shape.insert(shape.end(), layout.shape + dims, layout.shape + layout.rank);
-  strides.insert(strides.end(), layout.strides + dims, layout.strides + layout.rank);
-  TensorLayout expected;
-  expected.shape = shape.data();
-  expected.strides = strides.data();
-  expected.rank = static_cast<int32_t>(shape.size());
-  expected.elements = shape[0] * rowElements;
-  for (int64_t i = expected.rank - 1, stride = 1; i >= 0; stride *= shape[i--])
-    expected.rowMajor &= strides[i] == stride || shape[i] == 1;
-  const std::string subject = fmt::format("gradient of parameter `{}`", names[rowGrad.param]);
-  if (!hasLayout(rowGrad.values, expected))
-    return invalidArgument(
-        otherLayoutText(subject, rowGrad.values, expected,
-                        shape[0] == 1 ? "one of 1 row" : fmt::format("one of {} rows", shape[0])));
-  if (Status status = checkMemory(rowGrad.values, device, interface().grad, expected.elements,
-                                  subject, "gradients");
-      !status.ok())
-    return status;
-  const MemoryRange range(rowGrad.values.data,
-                          static_cast<size_t>(expected.elements) * sizeOf(interface().grad),
-                          static_cast<uint32_t>(rowGrad.param), 0);
-  if (const MemoryRange *owner = range.empty() ? nullptr : owned.find(range))
-    return invalidArgument(fmt::format("{} overlaps {}; a step only reads gradients, so give it "
-                                       "memory of its own",
-                                       subject, ownerText(*owner, range)));
-  return {};
-}
-
-Status CpuOptimizer::checkRowGradient(const upd_row_grad &rowGrad) const {
-  if (Status status = checkParam(rowGrad.param); !status.ok())
-    return status;
-  const Param &param = params[rowGrad.param];
-  const std::string &name = names[rowGrad.param];
-  const PlanInterface &planOfParam = interface().plans[param.plan];
-  if (const std::string reason = RowsRun::refusal(interface(), planOfParam); !reason.empty())
-    return invalidArgument(fmt::format("rule `{}` cannot step some rows of parameter `{}`: {}; "
-                                       "give a gradient of the whole parameter",
-                                       interface().name, name, reason));
-  const TensorLayout &layout = param.layout;
-  if (rowGrad.index_dims < 0 || rowGrad.index_dims > std::max(layout.rank, 1))
-    return invalidArgument(fmt::format("index_dims of parameter `{}` is {}, but it has {} "
-                                       "dimensions; give how many of them count the rows",
-                                       name, rowGrad.index_dims, layout.rank));
-  if (RowsRun::needsMatrix(interface(), planOfParam)) {
-    if (layout.rank != 2)
-      return invalidArgument(fmt::format(
-          "parameter `{}` has {} dimensions, but rule `{}` works on the rows of matrices; give a "
-          "gradient of the whole parameter",
-          name, layout.rank, interface().name));
-    if (rowGrad.index_dims > 1)
-      return invalidArgument(fmt::format(
-          "the gradient of parameter `{}` has single elements, but rule `{}` works on the rows of "
-          "matrices; give whole rows",
-          name, interface().name));
-  }
-  if (layout.elements != 0 && !hasRowsApart(rowGrad, layout)) {
-    upd_tensor tensor{};
-    tensor.shape = layout.shape;
-    tensor.strides = layout.strides;
-    tensor.rank = layout.rank;
-    return invalidArgument(fmt::format("parameter `{}` is {}, so its rows are not apart in memory; "
-                                       "give a gradient of the whole parameter",
-                                       name, layoutText(tensor)));
-  }
-  // Only the rows of the first step would get such a value.
-  for (const StateInterface &state : interface().states)
-    if (state.fromStep && !isScalar(state.over) && state.isOf(planOfParam.tensors) &&
-        isFirst(rowGrad.param))
-      return invalidArgument(fmt::format(
-          "parameter `{}` has taken no step, and its state `{}` starts from the parameter, its "
-          "gradient or the step count, for all rows at once; give a gradient of the whole "
-          "parameter first",
-          name, state.name));
-  if (Status status = checkRowIndices(rowGrad); !status.ok())
-    return status;
-  if (Status status = checkRowValues(rowGrad); !status.ok())
-    return status;
-  return checkBoundStates(rowGrad.param);
 }
 
 void CpuOptimizer::addRowsRun(const upd_row_grad &rowGrad, const std::vector<int64_t> &groupSizes) {

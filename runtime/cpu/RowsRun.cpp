@@ -6,7 +6,6 @@
 #include "runtime/optimizer/FloatEnvironment.h"
 
 #include <algorithm>
-#include <fmt/format.h>
 #include <new>
 
 using namespace updraft::runtime;
@@ -16,49 +15,6 @@ using namespace updraft::runtime;
 static constexpr int64_t maxChunkRows = UPD_BLOCK_ROWS;
 /// What a chunk touches should fit the first cache.
 static constexpr size_t chunkBytes = size_t(32) << 10;
-
-std::string RowsRun::refusal(const RuleInterface &rule, const PlanInterface &plan) {
-  for (const PassInterface &pass : plan.passes) {
-    for (const ReductionInterface &reduction : pass.reductions)
-      switch (reduction.over) {
-      case Extent::Group:
-        return "it reduces over the whole group";
-      case Extent::Tensor:
-        return "it reduces over whole tensors";
-      case Extent::Batch:
-        return "it reduces over whole batches";
-      case Extent::Column:
-        return "it reduces over whole columns";
-      case Extent::Row:
-      case Extent::Element:
-        break;
-      }
-    if (pass.over == Extent::Column)
-      return "it has values over whole columns";
-  }
-  for (const StateInterface &state : rule.states)
-    if (state.isOf(plan.tensors) && (state.over == Extent::Group || state.over == Extent::Column))
-      return fmt::format("its state `{}` is one for {}", state.name,
-                         state.over == Extent::Group ? "the group" : "each column");
-  for (const StateInterface &state : rule.states)
-    if (state.isOf(plan.tensors) && isBlocked(state.dtype))
-      return fmt::format("its state `{}` is stored in blocks, which may have elements of several "
-                         "rows",
-                         state.name);
-  if (plan.usesRandom)
-    return "its random numbers depend on the place of an element in a whole tensor";
-  return {};
-}
-
-bool RowsRun::needsMatrix(const RuleInterface &rule, const PlanInterface &plan) {
-  if (plan.tensors == TensorClass::Vector)
-    return false;
-  const std::vector<StreamInterface> streams = rule.streamsOf(plan);
-  return std::any_of(streams.begin(), streams.end(),
-                     [](const StreamInterface &stream) { return stream.over == Extent::Row; }) ||
-         std::any_of(plan.passes.begin(), plan.passes.end(),
-                     [](const PassInterface &pass) { return pass.isMatrix; });
-}
 
 RowsRun::RowsRun(std::shared_ptr<const Kernels> kernelsToUse, size_t planIndex, uint32_t param,
                  const PrologueRows::Key &key, const TensorShape &shape,

@@ -1,5 +1,5 @@
 //===- RowsRun.h - One plan of a rule, applied to some rows of a parameter ----------*- C++ -*-===//
-// A row is what lies behind one index of the first dimensions. Kernels take rows for tensors: their
+// Kernels take rows for tensors: their
 // streams point into the parameter and its states, so nothing is copied, and time and memory
 // traffic depend on the rows that are listed alone.
 
@@ -12,19 +12,12 @@
 #include "runtime/optimizer/StateArena.h"
 
 #include <memory>
-#include <string>
 #include <vector>
 
 namespace updraft::runtime {
 
 class RowsRun {
 public:
-  /// Why the plan cannot be applied to some rows alone: "it reduces over whole tensors". Empty if
-  /// it can.
-  static std::string refusal(const RuleInterface &rule, const PlanInterface &plan);
-  /// The plan works on rows and columns: a row is one of a matrix, not of a tensor.
-  static bool needsMatrix(const RuleInterface &rule, const PlanInterface &plan);
-
   /// `gradient` has one row for each of the `count` indices, which ascend; both must outlive the
   /// run. `shape` is the whole parameter's, which has `rows` rows;
   /// `groupSizes` has the elements of each group that take part in the step.

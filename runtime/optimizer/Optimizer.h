@@ -126,6 +126,8 @@ protected:
   virtual void hyperSourcesChanged() = 0;
   /// A state of a parameter is the caller's from now on.
   virtual Status statesBound(size_t param) { return {}; }
+  /// Of rows: those that the host can look at. As many as the gradient says are there.
+  virtual Status checkIndexValues(const upd_row_grad &rowGrad) const { return {}; }
 
   //===--------------------------------------------------------------------------------------===//
   // Gradients
@@ -135,6 +137,9 @@ protected:
   /// Refuses what no step takes. `samePlan`: the plan of the last step fits.
   Status checkGradients(const upd_tensor *grads, size_t gradCount, bool &samePlan);
   Status checkBoundStates(size_t param) const;
+  /// Refuses gradients of rows that no step takes beside `grads`.
+  Status checkRowGradients(const upd_tensor *grads, size_t gradCount, const upd_row_grad *rowGrads,
+                           size_t rowGradCount);
   /// Gradients that are elsewhere than in the step before.
   const std::vector<uint32_t> &movedGrads() const { return changedGrads; }
   /// They are where they are expected from now on.
@@ -250,6 +255,9 @@ private:
   Status gradientError(size_t param, const upd_tensor &grad) const;
   Status checkOverlap(const upd_tensor *grads) const;
   Status checkBoundStates(const upd_tensor *grads) const;
+  Status checkRowGradient(const upd_row_grad &rowGrad);
+  Status checkRowIndices(const upd_row_grad &rowGrad) const;
+  Status checkRowValues(const upd_row_grad &rowGrad) const;
 
   /// `STATE.scale`, of a state that has blocks.
   bool findScales(std::string_view name, size_t &index) const;
