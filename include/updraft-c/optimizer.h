@@ -90,7 +90,10 @@ typedef struct upd_row_grad {
  * `index_dims` dimensions, or whose rows are not apart in memory; indices that are not in range and
  * ascending; a rule that reduces over tensors, batches, columns or groups, has states over columns
  * or groups or in blocks, or draws random numbers, as UPD_BF16_STOCHASTIC does; the first step of a
- * parameter, if a state starts from what the step finds (`state start = param`). */
+ * parameter, if a state starts from what the step finds (`state start = param`).
+ * On a GPU the indices are in its memory, and read when it runs the step: rows that are not in
+ * range or not after the one before are left out there, not refused. Refused while a graph is
+ * captured. */
 UPD_EXPORT upd_status upd_optimizer_step_rows(upd_optimizer *optimizer, const upd_tensor *grads,
                                               size_t grad_count, const upd_row_grad *row_grads,
                                               size_t row_grad_count);

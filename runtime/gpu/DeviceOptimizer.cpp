@@ -4,6 +4,7 @@
 
 #include "runtime/base/DType.h"
 #include "runtime/cpu/ThreadPool.h"
+#include "runtime/optimizer/RowGradient.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -37,6 +38,8 @@ Status DeviceOptimizer::create(std::shared_ptr<Device> device, TensorDevice wher
   optimizer->progress.firsts.resize(optimizer->paramCount(), 1);
   optimizer->boundCounts.resize(optimizer->paramCount());
   optimizer->isPending.resize(optimizer->paramCount());
+  optimizer->isListed.resize(optimizer->paramCount());
+  optimizer->rowPositions.resize(optimizer->paramCount());
   result = std::move(optimizer);
   return {};
 }
@@ -50,7 +53,8 @@ Status DeviceOptimizer::setStream(void *queue) {
 }
 
 /// For a device that looks at accesses.
-void DeviceOptimizer::lendMemory(const upd_tensor *grads) {
+void DeviceOptimizer::lendMemory(const upd_tensor *grads, const upd_row_grad *rowGrads,
+                                 size_t rowGradCount) {
   std::vector<std::pair<const void *, size_t>> memory;
   for (size_t i = 0; i < params.size(); ++i) {
     const auto elements = static_cast<size_t>(params[i].layout.elements);
@@ -61,6 +65,12 @@ void DeviceOptimizer::lendMemory(const upd_tensor *grads) {
       if (holds(i, j) && stateOrigins[slotOf(i, j)] == StateOrigin::Bound)
         memory.emplace_back(statePointers[slotOf(i, j)], stateBytes(i, j));
   }
+  for (size_t i = 0; i < rowGradCount; ++i) {
+    const int64_t elements = elementsOfRow(rowGrads[i], params[rowGrads[i].param].layout);
+    memory.emplace_back(rowGrads[i].values.data, rowGrads[i].index_count *
+                                                     static_cast<size_t>(elements) *
+                                                     sizeOf(interface().grad));
+  }
   gpu->lend(std::move(memory));
 }
 
@@ -68,10 +78,10 @@ void DeviceOptimizer::addTensor(size_t param, void *grad, DeviceStep &to) {
   const Param &own = params[param];
   DevicePlan &list = to.plans()[own.plan];
   const BoundCount &bound = boundCounts[param];
-  const uint32_t position = list.add({static_cast<uint32_t>(param), own.group, own.shape,
-                                      paramNumbers.empty() ? param : paramNumbers[param],
-                                      bound.data ? bound.data : countOf(param),
-                                      bound.data ? bound.dtype : UPD_F64, firstOf(param)});
+  const uint32_t position = list.add(
+      {static_cast<uint32_t>(param), own.group, own.shape,
+       paramNumbers.empty() ? param : paramNumbers[param], bound.data ? bound.data : countOf(param),
+       bound.data ? bound.dtype : UPD_F64, firstOf(param), isListed[param] != 0});
   list.setStream(position, StreamIndex::Param, own.data);
   list.setStream(position, StreamIndex::Grad, grad);
   const std::vector<StreamInterface> &streams = list.streamInterfaces();
@@ -80,7 +90,9 @@ void DeviceOptimizer::addTensor(size_t param, void *grad, DeviceStep &to) {
       list.setStream(position, j, statePointers[slotOf(param, streams[j].state)]);
   for (size_t j = 0; j < list.scalarStates().size(); ++j)
     list.setScalar(position, j, statePointers[slotOf(param, list.scalarStates()[j])]);
-  if (&to == current.get())
+  if (isListed[param])
+    rowPositions[param] = position;
+  else if (&to == current.get())
     plan.setPosition(param, position);
 }
 
@@ -102,7 +114,7 @@ Status DeviceOptimizer::build(const upd_tensor *grads, DeviceStep &to, Stream se
     plan.clearPositions(params.size());
   firstParams.clear();
   for (size_t i = 0; i < params.size(); ++i) {
-    if (isAbsent(grads[i]))
+    if (!takesPart(grads, i))
       continue;
     addTensor(i, grads[i].data, to);
     if (!isPending[i] && lacksStates(i))
@@ -124,14 +136,52 @@ Status DeviceOptimizer::updateStep(const upd_tensor *grads) {
   return {};
 }
 
-Status DeviceOptimizer::prepare(const upd_tensor *grads, size_t gradCount) {
+void DeviceOptimizer::listRows(const upd_row_grad *rowGrads, size_t rowGradCount) {
+  for (const uint32_t param : listed)
+    isListed[param] = 0;
+  listed.clear();
+  for (size_t i = 0; i < rowGradCount; ++i) {
+    listed.push_back(static_cast<uint32_t>(rowGrads[i].param));
+    isListed[rowGrads[i].param] = 1;
+  }
+  std::sort(listed.begin(), listed.end());
+}
+
+Status DeviceOptimizer::setRows(const upd_row_grad *rowGrads, size_t rowGradCount) {
+  std::vector<std::vector<SteppedRows>> rows(interface().plans.size());
+  for (size_t i = 0; i < rowGradCount; ++i) {
+    const upd_row_grad &own = rowGrads[i];
+    const Param &param = params[own.param];
+    rows[param.plan].push_back({rowPositions[own.param], rowsOf(own, param.layout),
+                                elementsOfRow(own, param.layout), own.indices,
+                                static_cast<int64_t>(own.index_count), own.values.data});
+  }
+  return current->setRows(rows, stream);
+}
+
+Status DeviceOptimizer::prepare(const upd_tensor *grads, size_t gradCount,
+                                const upd_row_grad *rowGrads, size_t rowGradCount) {
   prepared = Prepared::Nothing;
-  bool samePlan;
-  if (Status status = checkGradients(grads, gradCount, samePlan); !status.ok())
-    return status;
   bool isCaptured = false;
   if (Status status = gpu->isCaptured(stream, isCaptured); !status.ok())
     return status;
+  if (isCaptured && rowGradCount != 0)
+    return {UPD_UNSUPPORTED, "gradients of some rows are given while a graph is captured, but how "
+                             "many rows there are differs from replay to replay; give gradients "
+                             "of whole parameters, or step outside of the graph"};
+  if (Status status = checkRowGradients(grads, gradCount, rowGrads, rowGradCount); !status.ok())
+    return status;
+  if (!grads && gradCount == 0 && rowGradCount != 0) {
+    upd_tensor absent{};
+    absent.rank = -1;
+    absentGrads.resize(params.size(), absent);
+    grads = absentGrads.data();
+    gradCount = absentGrads.size();
+  }
+  bool samePlan;
+  if (Status status = checkGradients(grads, gradCount, samePlan); !status.ok())
+    return status;
+  listRows(rowGrads, rowGradCount);
   next = current.get();
   if (isCaptured) {
     // A graph has tables of its own, which nothing writes after this: steps outside of it, and what
@@ -152,12 +202,17 @@ Status DeviceOptimizer::prepare(const upd_tensor *grads, size_t gradCount) {
     plan.discard();
     if (Status status = renewStates(); !status.ok())
       return status;
+    samePlan = samePlan && listed == plannedRows;
     if (Status status = samePlan ? updateStep(grads) : build(grads, *current, stream); !status.ok())
       return status;
+    plannedRows = listed;
+    if (!listed.empty())
+      if (Status status = setRows(rowGrads, rowGradCount); !status.ok())
+        return status;
     acceptGradients(grads);
   }
   if (gpu->looksAtAccesses())
-    lendMemory(grads);
+    lendMemory(grads, rowGrads, rowGradCount);
   prepared = Prepared::Plan;
   return {};
 }
@@ -184,21 +239,15 @@ Status DeviceOptimizer::apply() {
 }
 
 Status DeviceOptimizer::step(const upd_tensor *grads, size_t gradCount) {
-  if (Status status = prepare(grads, gradCount); !status.ok())
+  if (Status status = prepare(grads, gradCount, nullptr, 0); !status.ok())
     return status;
   return apply();
 }
 
 Status DeviceOptimizer::prepareRows(const upd_tensor *grads, size_t gradCount,
                                     const upd_row_grad *rowGrads, size_t rowGradCount) {
-  prepared = Prepared::Nothing;
-  if (rowGradCount != 0)
-    return {UPD_UNSUPPORTED,
-            fmt::format("gradients of some rows are for parameters on the CPU, and these are on "
-                        "{}; give gradients of whole parameters",
-                        device.text())};
-  if (grads || gradCount != 0)
-    return prepare(grads, gradCount);
+  if (grads || gradCount != 0 || rowGradCount != 0)
+    return prepare(grads, gradCount, rowGrads, rowGradCount);
   prepared = Prepared::Rows; // none
   return {};
 }

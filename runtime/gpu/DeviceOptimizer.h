@@ -23,7 +23,8 @@ public:
                                 std::unique_ptr<runtime::Optimizer> &result);
 
   runtime::Status step(const upd_tensor *grads, size_t gradCount) override;
-  /// No rows: UPD_UNSUPPORTED.
+  /// The values of indices are not known to the host: rows that the parameter does not have, or
+  /// that do not ascend, are left out. UPD_UNSUPPORTED while a graph is captured.
   runtime::Status stepRows(const upd_tensor *grads, size_t gradCount, const upd_row_grad *rowGrads,
                            size_t rowGradCount) override;
   runtime::Status prepareRows(const upd_tensor *grads, size_t gradCount,
@@ -68,7 +69,8 @@ private:
   void hyperSourcesChanged() override { discardPlan(); }
   runtime::Status statesBound(size_t param) override;
 
-  runtime::Status prepare(const upd_tensor *grads, size_t gradCount);
+  runtime::Status prepare(const upd_tensor *grads, size_t gradCount, const upd_row_grad *rowGrads,
+                          size_t rowGradCount);
   /// Makes `to` the step of these gradients, and writes what it needs.
   runtime::Status build(const upd_tensor *grads, DeviceStep &to, Stream setup);
   runtime::Status createStates(const upd_tensor *grads, Stream setup);
@@ -80,7 +82,12 @@ private:
   Filled initialValues() const;
   runtime::Status renewStates();
   bool lacksStates(size_t param) const;
+  bool takesPart(const upd_tensor *grads, size_t param) const {
+    return !isAbsent(grads[param]) || isListed[param];
+  }
   void addTensor(size_t param, void *grad, DeviceStep &to);
+  void listRows(const upd_row_grad *rowGrads, size_t rowGradCount);
+  runtime::Status setRows(const upd_row_grad *rowGrads, size_t rowGradCount);
   runtime::Status updateStep(const upd_tensor *grads);
   runtime::Status writeProgress(Stream setup);
   runtime::Status writeFirst(size_t param);
@@ -89,7 +96,7 @@ private:
   runtime::Status writeCount(size_t param);
   double *countOf(size_t param) const;
   double *firstOf(size_t param) const;
-  void lendMemory(const upd_tensor *grads);
+  void lendMemory(const upd_tensor *grads, const upd_row_grad *rowGrads, size_t rowGradCount);
 
   std::shared_ptr<Device> gpu;
   EngineKernels engine;
@@ -101,6 +108,13 @@ private:
   std::vector<std::unique_ptr<DeviceStep>> captured;
   DeviceArena fills, fillsOfGraphs;
   std::optional<Filled> filled; ///< what new states were filled with last
+
+  // Parameters with gradients of some rows.
+  std::vector<uint32_t> listed;        ///< in the step that is prepared, in ascending order
+  std::vector<char> isListed;          ///< by parameter
+  std::vector<uint32_t> plannedRows;   ///< in `current`, likewise
+  std::vector<uint32_t> rowPositions;  ///< by parameter: of those, in their plans
+  std::vector<upd_tensor> absentGrads; ///< of all parameters; empty until it is needed
 
   Progress progress;
   std::vector<BoundCount> boundCounts; ///< by parameter

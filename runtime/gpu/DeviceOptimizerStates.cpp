@@ -165,7 +165,7 @@ Status DeviceOptimizer::createStates(const upd_tensor *grads, Stream setup) {
   };
   for (size_t j = 0; j < stateCount(); ++j)
     for (size_t i = 0; i < params.size(); ++i)
-      if (!isAbsent(grads[i]) && isOf(i, j) && !statePointers[slotOf(i, j)] &&
+      if (takesPart(grads, i) && isOf(i, j) && !statePointers[slotOf(i, j)] &&
           stateBytes(i, j) != 0 && !isListed(i, j)) {
         missing.push_back({i, j});
         total += alignedBytes(stateBytes(i, j));

@@ -78,7 +78,7 @@ uint32_t DevicePlan::add(const SteppedTensor &tensor) {
   streams.resize(streams.size() + interfaces.size(), nullptr);
   scalarData.resize(scalarData.size() + scalars.size(), nullptr);
   for (auto &[kind, domain] : domains)
-    domain.add(tensor.shape);
+    domain.add(tensor.byRows ? runtime::TensorShape{0, 0, 0} : tensor.shape);
   return static_cast<uint32_t>(list.size() - 1);
 }
 
@@ -129,7 +129,8 @@ void DevicePlan::reserve(DeviceArena &tables, DeviceArena &scratch) {
   for (const SteppedTensor &tensor : list)
     for (size_t i = 0; i < plan.temporaries.size(); ++i) {
       const runtime::TemporaryInterface &temporary = plan.temporaries[i];
-      const auto values = static_cast<size_t>(tensor.shape.count(temporary.over));
+      const int64_t own = tensor.byRows ? 0 : tensor.shape.count(temporary.over);
+      const auto values = static_cast<size_t>(own);
       temporaries.push_back(scratch.reserve<char>(values * sizeOf(temporary.dtype)));
       const auto blocks = static_cast<size_t>(tensor.shape.blocks() * tensor.shape.columns);
       columnBlocks.push_back(scratch.reserve<double>(hasBlocks[i] ? blocks : 0));
@@ -350,23 +351,38 @@ Status DevicePlan::commit(const Step &step) const {
   return launchTable(step, step.engine.commit, begunTensors, UPD_GPU_THREADS);
 }
 
-Status DevicePlan::launchPass(const Step &step, const Launch &launch) {
-  const Table<upd_gpu_chunk> chunkTable = chunks.at(launch.domain);
-  if (chunkTable.count != 0) {
-    upd_gpu_chunk *all = step.tables.at(chunkTable);
-    auto count = static_cast<int64_t>(chunkTable.count);
-    void **streamData = step.tables.at(launch.streams);
-    char *rowData = step.scratch.at(rows);
-    double *partialData = step.scratch.at(launch.partials);
-    upd_site *siteData = step.tables.at(sites);
-    void *arguments[] = {&all, &count, &streamData, &rowData, &partialData, &siteData};
-    const size_t perBlock = launch.byWarps ? UPD_GPU_THREADS / UPD_GPU_WARP_THREADS : 1;
-    if (Status status =
-            step.device.launch(launch.kernel, step.device.blocksFor(chunkTable.count, perBlock),
-                               arguments, step.stream);
+Status DevicePlan::launchChunks(const Step &step, const Launch &launch, upd_gpu_chunk *chunks,
+                                int64_t count, void **streams, char *rows, double *partials,
+                                upd_site *sites) {
+  if (count == 0)
+    return {};
+  void *arguments[] = {&chunks, &count, &streams, &rows, &partials, &sites};
+  const size_t perBlock = launch.byWarps ? UPD_GPU_THREADS / UPD_GPU_WARP_THREADS : 1;
+  return step.device.launch(launch.kernel,
+                            step.device.blocksFor(static_cast<size_t>(count), perBlock), arguments,
+                            step.stream);
+}
+
+Status DevicePlan::runRows(const Step &step, const RowTables &all) const {
+  for (const Launch &launch : passes) {
+    const bool byLeaves = launch.domain == Domain::Elements;
+    if (Status status = launchChunks(step, launch, byLeaves ? all.leafChunks : all.rowChunks,
+                                     byLeaves ? all.leaves : all.rows, all.streams, all.tensorRows,
+                                     nullptr, all.sites);
         !status.ok())
       return status;
   }
+  return {};
+}
+
+Status DevicePlan::launchPass(const Step &step, const Launch &launch) {
+  const Table<upd_gpu_chunk> chunkTable = chunks.at(launch.domain);
+  if (Status status = launchChunks(step, launch, step.tables.at(chunkTable),
+                                   static_cast<int64_t>(chunkTable.count),
+                                   step.tables.at(launch.streams), step.scratch.at(rows),
+                                   step.scratch.at(launch.partials), step.tables.at(sites));
+      !status.ok())
+    return status;
   if (Status status = launchTable(step, step.engine.combine, launch.parts, 1); !status.ok())
     return status;
   if (Status status = launchTable(step, step.engine.combine, launch.wholes, 1); !status.ok())

@@ -27,6 +27,7 @@ struct SteppedTensor {
   void *steps;
   upd_dtype stepsType;
   double *first;
+  bool byRows = false; ///< its gradient is of some rows, and passes run over these
 };
 
 /// The kernels of the engine.
@@ -49,6 +50,15 @@ public:
     Stream stream;
   };
 
+  /// Rows as tensors.
+  struct RowTables {
+    upd_gpu_chunk *leafChunks, *rowChunks; ///< one for each leaf of a row, one for each row
+    int64_t leaves, rows;
+    void **streams;
+    char *tensorRows;
+    upd_site *sites;
+  };
+
   DevicePlan(std::shared_ptr<const runtime::Kernels> kernels, size_t plan);
   runtime::Status load(Module &module);
 
@@ -65,6 +75,8 @@ public:
     scalarData[position * scalars.size() + scalar] = data;
   }
 
+  const runtime::PlanInterface &interface() const { return plan; }
+  upd_dtype compute() const { return kernels->interface.compute; }
   const std::vector<SteppedTensor> &tensors() const { return list; }
   const std::vector<runtime::StreamInterface> &streamInterfaces() const { return interfaces; }
   void *stream(size_t position, size_t index) const {
@@ -84,6 +96,17 @@ public:
   GroupMember groupMember(const DeviceArena &scratch, size_t position, size_t reduction) const;
   GroupCandidate groupCandidate(const DeviceArena &scratch, size_t position, size_t scalar) const;
 
+  /// What the prologues give a tensor, and how many bytes.
+  const char *row(const DeviceArena &scratch, size_t position) const {
+    return scratch.at(rows, position * rowBytes());
+  }
+  size_t rowBytes() const;
+  bool usesSites() const { return hasSites; }
+  /// Null if the plan has none.
+  const upd_site *site(const DeviceArena &tables, size_t position) const {
+    return hasSites ? tables.at(sites, position) : nullptr;
+  }
+
   /// Writes what has changed since the tables were filled.
   runtime::Status update(const Step &step);
 
@@ -94,6 +117,8 @@ public:
   /// Launches stages, to the end or until a prologue needs reductions over groups that were not
   /// combined yet.
   runtime::Status run(const Step &step);
+  /// Launches the passes over rows as tensors, when everything else has run.
+  runtime::Status runRows(const Step &step, const RowTables &tables) const;
   bool isAtEnd() const { return nextStage == plan.sequence.size(); }
   size_t groupReductionsDone() const { return groupReductionsRun; }
   void setCombined(size_t count) { groupReductionsCombined = count; }
@@ -125,7 +150,9 @@ private:
                    const std::vector<int64_t> &groupSizes, uint64_t seed);
   void fillCombinations(DeviceArena &tables, const DeviceArena &scratch);
   runtime::Status launchPass(const Step &step, const Launch &launch);
-  size_t rowBytes() const;
+  static runtime::Status launchChunks(const Step &step, const Launch &launch, upd_gpu_chunk *chunks,
+                                      int64_t count, void **streams, char *rows, double *partials,
+                                      upd_site *sites);
 
   std::shared_ptr<const runtime::Kernels> kernels;
   const runtime::PlanInterface &plan;

@@ -26,7 +26,7 @@ DeviceStep::DeviceStep(std::shared_ptr<Device> deviceToUse,
       groupReductions(kernels->interface.plans[0].groupReductions()),
       tables(device, DeviceArena::Use::Filled), scratch(device, DeviceArena::Use::Scratch) {
   for (size_t i = 0; i < kernels->interface.plans.size(); ++i)
-    planList.emplace_back(kernels, i);
+    rowsOfPlans.emplace_back(device, planList.emplace_back(kernels, i));
   const std::vector<StateInterface> &states = kernels->interface.states;
   for (uint32_t i = 0; i < states.size(); ++i)
     if (states[i].over == Extent::Group)
@@ -53,6 +53,8 @@ void DeviceStep::clear(size_t groups) {
   sources.clear();
   for (DevicePlan &plan : planList)
     plan.clear();
+  for (DeviceRows &rows : rowsOfPlans)
+    rows.clear();
 }
 
 //===----------------------------------------------------------------------------------------===//
@@ -154,6 +156,13 @@ void DeviceStep::fillGroups() {
     }
 }
 
+Status DeviceStep::setRows(const std::vector<std::vector<SteppedRows>> &rows, Stream stream) {
+  for (size_t i = 0; i < rowsOfPlans.size(); ++i)
+    if (Status status = rowsOfPlans[i].set(rows[i], tables, scratch, stream); !status.ok())
+      return status;
+  return {};
+}
+
 Status DeviceStep::setHypers(size_t group, const double *values, Stream stream) {
   const size_t count = kernels->interface.hypers.size();
   double *own = tables.host(hyperTable) + group * count;
@@ -199,6 +208,9 @@ Status DeviceStep::run(const float *foundInf, Stream stream) {
     if (Status status = combineGroups(stream); !status.ok())
       return status;
   }
+  for (const DeviceRows &rows : rowsOfPlans)
+    if (Status status = rows.run(step); !status.ok())
+      return status;
   for (DevicePlan &plan : planList)
     if (Status status = plan.commit(step); !status.ok())
       return status;

@@ -7,6 +7,7 @@
 #define UPDRAFT_RUNTIME_GPU_DEVICESTEP_H
 
 #include "runtime/gpu/DevicePlan.h"
+#include "runtime/gpu/DeviceRows.h"
 
 #include <deque>
 
@@ -25,6 +26,10 @@ public:
   std::deque<DevicePlan> &plans() { return planList; }
   /// Makes the tables, and writes them. `hypers` are those of each group, side by side.
   runtime::Status finish(const std::vector<double> &hypers, uint64_t seed, Stream stream);
+
+  /// For the next step, of tensors that are stepped by rows: those of each plan, in its order. What
+  /// was there before is gone.
+  runtime::Status setRows(const std::vector<std::vector<SteppedRows>> &rows, Stream stream);
 
   /// From the next step on.
   runtime::Status setHypers(size_t group, const double *values, Stream stream);
@@ -54,6 +59,7 @@ private:
   std::shared_ptr<Module> module;
   EngineKernels engine;
   std::deque<DevicePlan> planList;
+  std::deque<DeviceRows> rowsOfPlans;
   size_t groupCount = 0;
   std::vector<int64_t> groupSizes;
   std::vector<runtime::ReductionInterface::Kind> groupReductions;

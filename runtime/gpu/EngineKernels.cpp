@@ -89,6 +89,43 @@ UPD_GPU_KERNEL updraft_read_hypers(const HyperSource *sources, int64_t count) {
                 [=](int64_t i) { *sources[i].to = loadScalar(sources[i].dtype, sources[i].from); });
 }
 
+UPD_GPU_KERNEL updraft_place_rows(const PlacedRows *gradient, int64_t count) {
+  forEachOfGrid(count, [=](int64_t i) {
+    const PlacedRows &job = *gradient;
+    const int64_t number = i / job.leaves, leaf = i % job.leaves;
+    const int64_t index = job.indices[number];
+    const bool isTaken =
+        index >= 0 && index < job.rows && (number == 0 || index > job.indices[number - 1]);
+    const int64_t place = isTaken ? index : 0;
+    int32_t aligned = 1;
+    for (int64_t j = 0; j < job.streamCount; ++j) {
+      const RowStream &stream = job.streams[j];
+      char *data = stream.data + (stream.isIndexed ? place : number) * stream.bytes;
+      aligned &= reinterpret_cast<uintptr_t>(data) % UPD_GPU_ALIGNMENT == 0;
+      if (leaf == 0)
+        job.tensorStreams[number * job.streamCount + j] = data;
+    }
+    const auto tensor = static_cast<int32_t>(job.tensor + number);
+    const int64_t begin = leaf * UPD_LEAF_ELEMENTS, rest = job.elements - begin;
+    job.leafChunks[i] = {begin, begin + (rest < UPD_LEAF_ELEMENTS ? rest : UPD_LEAF_ELEMENTS),
+                         tensor, aligned};
+    if (leaf != 0)
+      return;
+    job.rowChunks[number] = {0, 1, tensor, aligned};
+    char *row = job.tensorRows + number * job.rowBytes;
+    for (int64_t j = 0; j < job.rowBytes; ++j)
+      row[j] = static_cast<const char *>(job.row)[j];
+    if (!isTaken)
+      storeScalar(job.compute, 1, row);
+    if (!job.site)
+      return;
+    upd_site site = *job.site;
+    site.rows = 1;
+    site.columns = job.elements;
+    job.tensorSites[number] = site;
+  });
+}
+
 UPD_GPU_KERNEL updraft_combine(const Combination *combinations, int64_t count) {
   forEachOfBlocks(count, [=](int64_t i) {
     const Combination &job = combinations[i];

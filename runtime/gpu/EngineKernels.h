@@ -1,10 +1,12 @@
 //===- EngineKernels.h - What is around the kernels of a rule -----------------------*- C++ -*-===//
 // A step on a device is begin, then the rule's prologues and passes with combine* behind a pass
-// that has reductions, then commit*. These kernels are the same for all rules. All pointers are to
+// that has reductions, then commit*. Of a gradient of some rows, place_rows and the passes over
+// what it places come before commit. These kernels are the same for all rules. All pointers are to
 // memory of the device. They run in blocks of UPD_GPU_THREADS threads, on any number of blocks.
 //   updraft_fill(const Fill *, int64_t count)
 //   updraft_begin(const BegunTensor *, int64_t count, const float *foundInf)
 //   updraft_read_hypers(const HyperSource *, int64_t count)
+//   updraft_place_rows(const PlacedRows *, int64_t count)
 //   updraft_combine(const Combination *, int64_t count)
 //   updraft_combine_columns(const ColumnCombination *, int64_t count)
 //   updraft_combine_groups(const GroupCombination *, int64_t count)
@@ -14,6 +16,7 @@
 #ifndef UPDRAFT_RUNTIME_GPU_ENGINEKERNELS_H
 #define UPDRAFT_RUNTIME_GPU_ENGINEKERNELS_H
 
+#include "updraft-c/gpu_kernel.h"
 #include "updraft-c/kernel.h"
 #include "updraft-c/types.h"
 
@@ -59,6 +62,36 @@ struct HyperSource {
   double *to;
   const void *from;
   upd_dtype dtype;
+};
+
+/// Where the rows of a stream are.
+struct RowStream {
+  char *data;
+  int64_t bytes;     ///< of a row
+  int32_t isIndexed; ///< the rows of the parameter, else as the gradient has them
+};
+
+/// Makes each row of a gradient of some rows a tensor of its own in the tables of the passes, and
+/// each leaf of a row a chunk; `count` is that of the leaves of all rows. A row that the parameter
+/// does not have, or with no larger index than the one before, is marked as skipped.
+struct PlacedRows {
+  const int64_t *indices;
+  int64_t rows;     ///< of the parameter
+  int64_t elements; ///< of a row
+  int64_t leaves;   ///< of a row
+  const RowStream *streams;
+  int64_t streamCount;
+  const void *row;      ///< what the prologues gave the parameter
+  const upd_site *site; ///< of the parameter; null if the plan has none
+  int64_t rowBytes;
+  upd_dtype compute; ///< of the row: f32 or f64
+  // What is written, from the first row on.
+  int32_t tensor; ///< its number in the tables
+  upd_gpu_chunk *leafChunks;
+  upd_gpu_chunk *rowChunks;
+  void **tensorStreams;
+  char *tensorRows;
+  upd_site *tensorSites;
 };
 
 /// `count` values that are `stride` apart become one, in place and at `result` unless that is null:

@@ -197,19 +197,59 @@ TEST_F(OnEmulator, RefusesTensorsWithoutADevice) {
                                  "copy it there");
 }
 
-TEST_F(OnEmulator, HasNoGradientsOfRows) {
+TEST_F(OnEmulator, StepsSomeRows) {
   ASSERT_EQ(create(), UPD_OK) << upd_last_error();
-  const int64_t index = 0, one = 1;
+  const int64_t indices[] = {2, 7}, one = 1;
   upd_row_grad rows{};
-  rows.indices = &index;
+  rows.indices = indices;
   rows.index_count = 1;
   rows.values = view(g);
   rows.values.shape = &one;
-  EXPECT_EQ(upd_optimizer_step_rows(optimizer, nullptr, 0, &rows, 1), UPD_UNSUPPORTED);
-  EXPECT_STREQ(upd_last_error(), "gradients of some rows are for parameters on the CPU, and these "
-                                 "are on the emulator; give gradients of whole parameters");
-  EXPECT_EQ(upd_optimizer_step_rows(optimizer, nullptr, 0, nullptr, 0), UPD_OK);
+  ASSERT_EQ(upd_optimizer_step_rows(optimizer, nullptr, 0, nullptr, 0), UPD_OK);
+  EXPECT_EQ(w[2], 3);
+  ASSERT_EQ(upd_optimizer_step_rows(optimizer, nullptr, 0, &rows, 1), UPD_OK) << upd_last_error();
+  EXPECT_EQ(w[2], 2.5f);
+  ASSERT_EQ(upd_optimizer_prepare_rows(optimizer, nullptr, 0, &rows, 1), UPD_OK);
+  EXPECT_EQ(w[2], 2.5f);
+  ASSERT_EQ(upd_optimizer_apply(optimizer), UPD_OK);
+  EXPECT_EQ(w[2], 1.75f);
+  // Nobody looks at the second before the step runs, which leaves it out.
+  const int64_t two = 2;
+  rows.index_count = 2;
+  rows.values.shape = &two;
+  ASSERT_EQ(upd_optimizer_step_rows(optimizer, nullptr, 0, &rows, 1), UPD_OK) << upd_last_error();
+  EXPECT_EQ(w[2], 0.875f);
   EXPECT_EQ(w[0], 1);
+  int64_t step = 0;
+  ASSERT_EQ(upd_optimizer_get_step(optimizer, 0, &step), UPD_OK);
+  EXPECT_EQ(step, 3);
+}
+
+TEST_F(OnEmulator, RefusesRowsThatItCannotRead) {
+  ASSERT_EQ(create(), UPD_OK) << upd_last_error();
+  const int64_t indices[] = {0, 1, 2, 3}, one = 1;
+  upd_row_grad rows{};
+  rows.index_count = 1;
+  rows.values = view(g);
+  rows.values.shape = &one;
+  auto refusal = [&] {
+    EXPECT_NE(upd_optimizer_step_rows(optimizer, nullptr, 0, &rows, 1), UPD_OK);
+    return std::string(upd_last_error());
+  };
+  EXPECT_EQ(refusal(), "the indices of parameter `0` are null, but index_count is 1");
+  rows.indices = reinterpret_cast<const int64_t *>(reinterpret_cast<const char *>(indices) + 4);
+  EXPECT_EQ(refusal(),
+            "the indices of parameter `0` are not aligned: they start at a multiple of 8 bytes");
+  rows.indices = indices;
+  rows.values.device = UPD_CPU;
+  EXPECT_EQ(refusal(), "gradient of parameter `0` is on the CPU, but the optimizer works on the "
+                       "emulator; copy it there");
+  rows.values.device = UPD_EMULATOR;
+  rows.values.data = w;
+  EXPECT_EQ(refusal(), "gradient of parameter `0` overlaps parameter `0`; a step only reads "
+                       "gradients, so give it memory of its own");
+  rows.index_count = 4;
+  EXPECT_EQ(refusal(), "there are 4 indices for the 3 rows of parameter `0`; give each row once");
 }
 
 TEST_F(OnEmulator, RefusesStepCountsThatAreNone) {

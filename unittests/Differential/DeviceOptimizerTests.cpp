@@ -139,6 +139,22 @@ protected:
     ASSERT_TRUE(ok(cpu->step(all.data(), all.size())));
     ASSERT_TRUE(ok(stepDevice()));
   }
+  /// One of some elements of the first vector, and one of all of the second.
+  Status stepRows(runtime::Optimizer &optimizer, upd_device kind,
+                  const std::vector<int64_t> &indices) {
+    std::vector<upd_tensor> all = views(grads, kind);
+    const auto count = static_cast<int64_t>(indices.size());
+    upd_row_grad rows{0, indices.data(), indices.size(), all[0], 0};
+    rows.values.shape = &count;
+    for (upd_tensor &tensor : all)
+      if (&tensor != &all[1])
+        tensor.data = nullptr, tensor.rank = -1;
+    return optimizer.stepRows(all.data(), all.size(), &rows, 1);
+  }
+  void stepRowsOfBoth(const std::vector<int64_t> &indices) {
+    ASSERT_TRUE(ok(stepRows(*cpu, UPD_CPU, indices)));
+    ASSERT_TRUE(ok(stepRows(*onDevice, UPD_EMULATOR, indices)));
+  }
   void compare() {
     EXPECT_EQ(here, there);
     std::vector<int64_t> steps(here.size()), deviceSteps(here.size());
@@ -192,6 +208,42 @@ TEST_P(DeviceStepCalls, ThatFailLeaveEverythingAsItWas) {
       compare();
     }
   EXPECT_TRUE(anyFailed);
+}
+
+TEST_F(DeviceStepReads, RowsThatFailLeaveEverythingAsItWas) {
+  for (const char *rule : {"adamw", "sgd"}) {
+    compileRule(rule);
+    bool anyFailed = false;
+    for (int stepsBefore : {0, 1, 2})
+      for (ptrdiff_t calls = 0;; ++calls) {
+        make(3);
+        for (int i = 0; i < stepsBefore; ++i)
+          i == 0 ? stepBoth() : stepRowsOfBoth({1, 2});
+        device->callsToFailure = calls;
+        const std::vector<std::vector<float>> before = there;
+        const Status status = stepRows(*onDevice, UPD_EMULATOR, {0, 2, 4});
+        if (status.ok())
+          break;
+        device->callsToFailure = -1;
+        anyFailed = true;
+        EXPECT_EQ(status.message(), "the device is full");
+        EXPECT_EQ(there, before);
+        stepBoth();
+        stepRowsOfBoth({0, 2, 4});
+        stepBoth();
+        compare();
+      }
+    EXPECT_TRUE(anyFailed);
+  }
+}
+
+TEST_F(DeviceStepReads, NothingInStepsOfRows) {
+  compileRule("adamw");
+  make(3);
+  for (const std::vector<int64_t> &indices : {std::vector<int64_t>{3}, {}, {0, 1, 4}, {2}})
+    stepRowsOfBoth(indices);
+  EXPECT_EQ(device->reads, 0u);
+  compare();
 }
 
 TEST_P(DeviceStepCalls, ThatFailAmongOthersAreCountedOrNot) {

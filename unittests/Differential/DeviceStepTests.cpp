@@ -5,12 +5,11 @@
 
 #include "RuleTable.h"
 #include "Sides.h"
+#include "SteppedOn.h"
 #include "lib/CAPI/Handles.h"
 #include "runtime/base/DType.h"
-#include "runtime/cuda/CudaDevice.h"
 #include "runtime/emulator/EmulatedDevice.h"
 #include "runtime/gpu/DeviceStep.h"
-#include "runtime/gpu/EnginePTX.h"
 
 #include "updraft/Driver/CacheKey.h"
 #include "updraft/Driver/Compiler.h"
@@ -43,28 +42,6 @@ struct Tensor {
 std::vector<Tensor> tensorsOfTwoGroups() {
   return {{{5}, 0},        {{2 * 8192 + 130}, 0}, {{130, 5}, 0, 3},  {{0}, 0},
           {{2, 70, 3}, 1}, {{33}, 1, 1},          {{2, 70, 300}, 1}, {{}, 1}};
-}
-
-/// What rules are stepped on, and the target that they are compiled for.
-struct SteppedOn {
-  std::shared_ptr<gpu::Device> device; ///< has the tensors
-  upd_device kind;
-  std::string target;
-  std::string whyNot; ///< there is no device
-};
-
-SteppedOn openDevice(const std::string &name) {
-  if (name == "emulator")
-    return {std::make_shared<emulator::EmulatedDevice>(), UPD_EMULATOR, "emulator", ""};
-  std::shared_ptr<cuda::CudaDevice> device;
-  const runtime::Status status =
-      cuda::CudaDevice::open(0, {"", 0, std::string(gpu::enginePTX())}, device);
-  if (!status.ok())
-    return {nullptr, UPD_CUDA, "", status.message()};
-  return {
-      device, UPD_CUDA,
-      llvm::cantFail(GPUTarget::forCapability(device->computeMajor(), device->computeMinor())).name,
-      ""};
 }
 
 /// An optimizer, and the memory of its tensors.
@@ -398,23 +375,8 @@ AssertionResult Sides::compare() {
   return AssertionSuccess();
 }
 
-/// On a device.
-template <typename... More>
-class OnDevice : public testing::TestWithParam<std::tuple<const char *, More...>> {
-protected:
-  const SteppedOn on = openDevice(std::get<0>(this->GetParam()));
-};
-
-/// Those that are there.
-std::vector<const char *> devices() {
-  std::vector<const char *> names = {"emulator"};
-  if (openDevice("cuda").device)
-    names.push_back("cuda");
-  return names;
-}
-
 TEST(Devices, HaveAGPUAmongThem) {
-  const SteppedOn gpu = openDevice("cuda");
+  const SteppedOn gpu = SteppedOn::open("cuda");
   if (!gpu.device)
     GTEST_SKIP() << gpu.whyNot;
 }
@@ -438,7 +400,7 @@ TEST_P(DeviceSteps, HaveTheBitsOfTheCPU) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, DeviceSteps,
-                         testing::Combine(testing::ValuesIn(devices()),
+                         testing::Combine(testing::ValuesIn(SteppedOn::names()),
                                           testing::ValuesIn(ruleFiles())),
                          [](const auto &info) {
                            return std::get<0>(info.param) + ("_" + std::get<1>(info.param));
@@ -446,7 +408,7 @@ INSTANTIATE_TEST_SUITE_P(All, DeviceSteps,
 
 class DeviceStep : public OnDevice<> {};
 
-INSTANTIATE_TEST_SUITE_P(All, DeviceStep, testing::Combine(testing::ValuesIn(devices())),
+INSTANTIATE_TEST_SUITE_P(All, DeviceStep, testing::Combine(testing::ValuesIn(SteppedOn::names())),
                          [](const auto &info) { return std::get<0>(info.param); });
 
 RuleCase caseOf(const std::string &file) { return variantsOf(file).front().instantiate({}); }

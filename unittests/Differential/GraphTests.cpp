@@ -213,6 +213,11 @@ protected:
 
 INSTANTIATE_TEST_SUITE_P(All, Graphs, testing::Values("adamw", "adafactor", "prodigy", "sgd"));
 
+/// Rules that step rows.
+class GraphsBesideRows : public Graphs {};
+
+INSTANTIATE_TEST_SUITE_P(All, GraphsBesideRows, testing::Values("adamw", "sgd"));
+
 } // namespace
 
 TEST_P(Graphs, AreReplayedBetweenOtherSteps) {
@@ -274,6 +279,40 @@ TEST_P(Graphs, CannotHaveWhatWaits) {
   device->endCapture();
   ASSERT_TRUE(ok(onDevice->getStep(0, step)));
   EXPECT_EQ(step, 1);
+}
+
+TEST_P(GraphsBesideRows, HaveNoGradientsOfRows) {
+  const int64_t indices[] = {0, 2, 5};
+  auto stepRows = [&](runtime::Optimizer &optimizer, size_t count, upd_device kind) {
+    const auto rows = static_cast<int64_t>(count);
+    upd_row_grad gradient{0, indices, count, view(0, first[0], kind), 0};
+    gradient.values.shape = &rows;
+    return optimizer.stepRows(nullptr, 0, &gradient, 1);
+  };
+  change(first, 0.25f);
+  ASSERT_TRUE(ok(stepRows(*cpu, 3, UPD_CPU)));
+  ASSERT_TRUE(ok(stepRows(*onDevice, 3, UPD_EMULATOR)));
+  device->beginCapture();
+  const Status status = stepRows(*onDevice, 3, UPD_EMULATOR);
+  EXPECT_EQ(status.code(), UPD_UNSUPPORTED);
+  EXPECT_EQ(status.message(),
+            "gradients of some rows are given while a graph is captured, but how many rows there "
+            "are differs from replay to replay; give gradients of whole parameters, or step "
+            "outside of the graph");
+  EXPECT_TRUE(device->endCapture().empty());
+  // What was captured is replayed beside steps of rows.
+  stepCpu(second);
+  ASSERT_TRUE(ok(stepDevice(second)));
+  CapturingDevice::Graph graph = captureStep(second);
+  for (const size_t count : {2, 3, 1}) {
+    const size_t before = device->allocations;
+    ASSERT_TRUE(ok(stepRows(*cpu, count, UPD_CPU)));
+    ASSERT_TRUE(ok(stepRows(*onDevice, count, UPD_EMULATOR)));
+    EXPECT_EQ(device->allocations, before); // no more rows than before
+    stepCpu(second);
+    replay(graph);
+    compare();
+  }
 }
 
 /// The kernels of a rule in a step of so many vectors, which all have gradients; not the first

@@ -1,0 +1,33 @@
+//===- SteppedOn.cpp - The devices that rules are stepped on ----------------------------------===//
+
+#include "SteppedOn.h"
+
+#include "runtime/cuda/CudaDevice.h"
+#include "runtime/emulator/EmulatedDevice.h"
+#include "runtime/gpu/EnginePTX.h"
+
+#include "updraft/Driver/Compiler.h"
+
+using namespace updraft;
+using namespace updraft::differential;
+
+SteppedOn SteppedOn::open(const std::string &name) {
+  if (name == "emulator")
+    return {std::make_shared<emulator::EmulatedDevice>(), UPD_EMULATOR, "emulator", ""};
+  std::shared_ptr<cuda::CudaDevice> device;
+  const runtime::Status status =
+      cuda::CudaDevice::open(0, {"", 0, std::string(gpu::enginePTX())}, device);
+  if (!status.ok())
+    return {nullptr, UPD_CUDA, "", status.message()};
+  return {
+      device, UPD_CUDA,
+      llvm::cantFail(GPUTarget::forCapability(device->computeMajor(), device->computeMinor())).name,
+      ""};
+}
+
+std::vector<const char *> SteppedOn::names() {
+  std::vector<const char *> names = {"emulator"};
+  if (open("cuda").device)
+    names.push_back("cuda");
+  return names;
+}

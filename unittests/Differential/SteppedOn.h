@@ -1,0 +1,38 @@
+//===- SteppedOn.h - The devices that rules are stepped on --------------------------*- C++ -*-===//
+// The emulator and, where there is one, a GPU.
+
+#ifndef UPDRAFT_UNITTESTS_DIFFERENTIAL_STEPPEDON_H
+#define UPDRAFT_UNITTESTS_DIFFERENTIAL_STEPPEDON_H
+
+#include "runtime/gpu/Device.h"
+#include "updraft-c/types.h"
+#include "gtest/gtest.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace updraft::differential {
+
+/// What rules are stepped on, and the target that they are compiled for.
+struct SteppedOn {
+  std::shared_ptr<gpu::Device> device; ///< has the tensors
+  upd_device kind;
+  std::string target;
+  std::string whyNot; ///< there is no device
+
+  static SteppedOn open(const std::string &name);
+  /// The names of those that are there.
+  static std::vector<const char *> names();
+};
+
+/// On a device.
+template <typename... More>
+class OnDevice : public testing::TestWithParam<std::tuple<const char *, More...>> {
+protected:
+  const SteppedOn on = SteppedOn::open(std::get<0>(this->GetParam()));
+};
+
+} // namespace updraft::differential
+
+#endif // UPDRAFT_UNITTESTS_DIFFERENTIAL_STEPPEDON_H
