@@ -67,7 +67,8 @@ class Pair:
         for number, state in mine["state"].items():
             assert state.keys() == other["state"][number].keys()
             for name, value in state.items():
-                assert_same(other["state"][number][name], torch.as_tensor(value))
+                stepped = torch.as_tensor(other["state"][number][name])
+                assert_same(stepped, torch.as_tensor(value))
 
 
 CLASSES = sorted(
@@ -285,16 +286,96 @@ def test_random_numbers_are_those_of_the_cpu(emulated):
     pair.check()
 
 
-def test_sparse_gradients_are_refused(emulated):
-    param = torch.nn.Parameter(torch.zeros(3, 2))
-    optimizer = optim.SGD([param], lr=0.1)
-    param.grad = torch.sparse_coo_tensor([[1]], torch.ones(1, 2), (3, 2))
-    with pytest.raises(NotImplementedError) as refusal:
-        optimizer.step()
-    assert str(refusal.value).startswith(
-        "parameter 0 is on cpu and has a sparse gradient, which steps on the CPU take; give a "
-        "dense one"
-    )
+SPARSE = [
+    ("SGD", {}),
+    ("SGD", {"momentum": 0.9, "maximize": True}),
+    ("Adagrad", {"lr_decay": 0.1, "initial_accumulator_value": 0.1}),
+    ("SparseAdam", {}),
+]
+
+
+def set_sparse_gradients(pair, dims, count=5):
+    """Of some places, of which some are there twice."""
+    for here, there in zip(pair.here, pair.there, strict=True):
+        sizes = here.shape[:dims]
+        places = [torch.randint(size, (count,), generator=pair.generator) for size in sizes]
+        values = torch.randn((count, *here.shape[dims:]), generator=pair.generator)
+        grad = torch.sparse_coo_tensor(torch.stack(places), values.to(here.dtype), here.shape)
+        here.grad, there.grad = grad, grad.clone()
+
+
+@pytest.mark.parametrize("dims", [1, 2])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["f32", "bf16"])
+@pytest.mark.parametrize("name, options", SPARSE, ids=str)
+def test_sparse_gradients(name, options, dtype, dims, emulated):
+    def make(params):
+        return getattr(optim, name)(params, lr=1e-2, **options)
+
+    pair = Pair(emulated, make, [(20, 4), (6, 5, 4), (3, 9000)], dtype)
+    for count in (5, 0, 9, 2):
+        set_sparse_gradients(pair, dims, count)
+        versions = [param._version for param in pair.there]
+        pair.on_cpu.step()
+        pair.on_device.step()
+        assert all(param._version > old for param, old in zip(pair.there, versions, strict=True))
+    pair.check()
+
+
+@pytest.mark.parametrize("order", ["turned", "last first"])
+def test_sparse_gradients_of_other_orders(order, emulated):
+    pair = Pair(emulated, lambda params: optim.SGD(params, lr=0.1), [(6, 5, 4)])
+    for param in (*pair.here, *pair.there):
+        turned = param.data.mT if order == "turned" else param.data.movedim(-1, 0)
+        turned = turned.contiguous()
+        param.data = turned.mT if order == "turned" else turned.movedim(0, -1)
+    for dims in (1, 2, 3):
+        set_sparse_gradients(pair, dims)
+        pair.on_cpu.step()
+        pair.on_device.step()
+        pair.check()
+
+
+def test_sparse_gradients_beside_dense_ones_come_and_go(emulated):
+    pair = Pair(emulated, optim.Adagrad, [(20, 4), (7, 3)])
+    for sparse in ((0,), (0, 1), (), (1,)):
+        pair.set_gradients()
+        whole = [(here.grad, there.grad) for here, there in zip(pair.here, pair.there, strict=True)]
+        set_sparse_gradients(pair, 1)
+        for index, grads in enumerate(whole):
+            if index not in sparse:
+                pair.here[index].grad, pair.there[index].grad = grads
+        pair.on_cpu.step()
+        pair.on_device.step()
+        pair.check()
+
+
+def test_an_embedding_has_sparse_gradients(emulated):
+    tables = [torch.nn.Embedding(30, 4, sparse=True) for _ in range(2)]
+    tables[1].load_state_dict(tables[0].state_dict())
+    emulated.add(id(tables[0].weight))
+    optimizers = [optim.SparseAdam(table.parameters(), lr=0.1) for table in tables]
+    for step in range(4):
+        words = torch.tensor([[step, 3, 3], [29, 7, step]])
+        for table, optimizer in zip(tables, optimizers, strict=True):
+            optimizer.zero_grad()
+            table(words).square().sum().backward()
+            optimizer.step()
+    assert_same(tables[1].weight, tables[0].weight)
+    here, there = (optimizer.state_dict()["state"][0] for optimizer in optimizers)
+    assert here.keys() == there.keys()
+    for name, value in here.items():
+        assert_same(torch.as_tensor(there[name]), torch.as_tensor(value))
+
+
+def test_a_scaler_skips_steps_of_sparse_gradients(emulated):
+    pair = Pair(emulated, lambda params: optim.SGD(params, lr=0.1), [(20, 4)])
+    for found in (1.0, 0.0):
+        set_sparse_gradients(pair, 1)
+        for optimizer in (pair.on_cpu, pair.on_device):
+            optimizer.grad_scale = torch.tensor(4.0)
+            optimizer.found_inf = torch.tensor(found)
+            optimizer.step()
+        pair.check()
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["f32", "bf16"])

@@ -216,14 +216,11 @@ void GroupStepper::takeGradient(size_t index, const at::Tensor &grad) {
     return;
   if (grad.is_sparse() && !sparseAsDense) {
     TORCH_CHECK(sparseRefusal.empty(), sparseRefusal);
-    TORCH_CHECK_NOT_IMPLEMENTED(on.isCpu(), "parameter ", numberOf(index), " is on ", on.device,
-                                " and has a sparse gradient, which steps on the CPU "
-                                "take; give a dense one");
     TORCH_CHECK_VALUE(grad.sizes() == params[index].sizes(), "the gradient of parameter ",
                       numberOf(index), " is ", grad.sizes(), ", but the parameter is ",
                       params[index].sizes(), "; give a tensor of the same shape");
     SparseRows rows = sparseRowsOf(grad, table.sizes(index), table.strides(index));
-    rowGrads.push_back(rows.of(index));
+    rowGrads.push_back(rows.of(index, on));
     held.push_back(std::move(rows.indices));
     held.push_back(std::move(rows.values));
     return;
@@ -395,9 +392,7 @@ static void bumpVersion(const at::Tensor &tensor) {
 
 /// What the device has skipped is known to nobody yet.
 int64_t GroupStepper::afterDeviceStep(bool countVersions) {
-  for (size_t i = 0; i < params.size(); ++i) {
-    if (!table.isTaken(i))
-      continue;
+  auto afterStepOf = [&](size_t i) {
     if (countVersions)
       bumpVersion(params[i]);
     for (const std::vector<at::Tensor> &states : shown)
@@ -407,7 +402,12 @@ int64_t GroupStepper::afterDeviceStep(bool countVersions) {
       stateOrigins[i] = StateOrigin::Known;
       fresh.push_back(static_cast<int64_t>(i));
     }
-  }
+  };
+  for (size_t i = 0; i < params.size(); ++i)
+    if (table.isTaken(i))
+      afterStepOf(i);
+  for (const upd_row_grad &rows : rowGrads)
+    afterStepOf(rows.param);
   return fresh.empty() ? Done : Fresh;
 }
 

@@ -2,8 +2,6 @@
 
 #include "runtime/torch/SparseRows.h"
 
-#include "runtime/torch/TensorView.h"
-
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty_strided.h>
 #include <ATen/ops/zeros.h>
@@ -14,9 +12,9 @@
 
 using namespace updraft::torch_adapter;
 
-upd_row_grad SparseRows::of(size_t param) const {
+upd_row_grad SparseRows::of(size_t param, const StepDevice &on) const {
   return {param, static_cast<const int64_t *>(indices.const_data_ptr()),
-          static_cast<size_t>(indices.numel()), viewOf(values, "a gradient"), indexDims};
+          static_cast<size_t>(indices.numel()), viewOf(values, "a gradient", on), indexDims};
 }
 
 /// The values of rows in the order of dimensions that the parameter has within a row.
@@ -54,6 +52,9 @@ SparseRows updraft::torch_adapter::sparseRowsOf(const at::Tensor &grad, at::IntA
   }
   if (c10::multiply_integers(sizes) == 0)
     places = places.slice(1, 0, 0), values = values.slice(0, 0, 0);
+
+  if (dims == 1 && strides[0] == c10::multiply_integers(sizes.slice(1)))
+    return {places[0].contiguous(), withStrides(values, strides[0], strides.slice(1)), 1};
 
   // Where each row begins, in elements.
   at::Tensor begins = at::zeros({values.size(0)}, places.options());

@@ -3,6 +3,7 @@
 #ifndef UPDRAFT_RUNTIME_TORCH_SPARSEROWS_H
 #define UPDRAFT_RUNTIME_TORCH_SPARSEROWS_H
 
+#include "runtime/torch/TensorView.h"
 #include "updraft-c/optimizer.h"
 
 #include <ATen/core/Tensor.h>
@@ -15,7 +16,7 @@ struct SparseRows {
   at::Tensor values;
   int32_t indexDims;
 
-  upd_row_grad of(size_t param) const;
+  upd_row_grad of(size_t param, const StepDevice &on) const;
 };
 
 /// The rows that a sparse gradient has of a dense parameter, which is `sizes` and `strides`,
