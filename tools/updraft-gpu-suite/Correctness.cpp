@@ -153,6 +153,22 @@ json graphReplays(Device &device, const RuleRequest &request,
   return json::object();
 }
 
+json rowsAgree(Device &device, const RuleRequest &request, const std::vector<TensorShape> &shapes) {
+  Pair pair(device, request, shapes);
+  for (uint64_t number = 1; number < 6; ++number) {
+    const bool isSkipped = number == 3;
+    pair.both([&](Side &side) {
+      side.setFoundInf(isSkipped ? 1 : 0);
+      side.makeRowGradients(number);
+      side.stepRows();
+    });
+    compare(pair.cpu, pair.device,
+            fmt::format("step {} of some rows{}", number,
+                        isSkipped ? ", which found_inf says to skip" : ""));
+  }
+  return json::object();
+}
+
 struct Test {
   std::string name;
   std::function<json()> body;
@@ -162,6 +178,11 @@ bool hasBlocks(const RuleRequest &request) {
   return std::any_of(request.storage.begin(), request.storage.end(), [](const auto &entry) {
     return entry.second == UPD_Q8_LINEAR || entry.second == UPD_Q8_COMPANDED;
   });
+}
+
+bool drawsRandomNumbers(const RuleRequest &request) {
+  return std::any_of(request.storage.begin(), request.storage.end(),
+                     [](const auto &entry) { return entry.second == UPD_BF16_STOCHASTIC; });
 }
 
 /// Of the mode `fast`, in which a device may approximate. Not of states in blocks: next to the
@@ -179,6 +200,27 @@ void addFastTests(Device &device, const Options &options, std::vector<Test> &tes
       tests.push_back({fmt::format("fast {}", ruleCase.name), [&device, few, ruleCase] {
                          return fastStepsAgree(device, ruleCase.request, shapesFor(few));
                        }});
+}
+
+/// Of rules that step some rows alone.
+void addRowTests(Device &device, const Options &options, std::vector<Test> &tests) {
+  std::vector<TensorShape> matrices = {{{40, 64}}, {{70, 1}, 1}, {{33, 129}, 3}, {{2, 8200}}};
+  if (!options.quick)
+    matrices.insert(matrices.end(), {{{100003, 64}}, {{5000, 768}, 1}, {{3, 200000}}});
+  std::vector<TensorShape> any = matrices;
+  any.insert(any.end(), {{{300}, 1}, {{20, 3, 50}}, {{}}});
+  for (const RuleCase &ruleCase : ruleCases(options)) {
+    const std::string rule = ruleCase.name.substr(0, ruleCase.name.find(' '));
+    const bool ofMatrices = rule == "rowwise_adagrad";
+    const bool isTaken = ofMatrices || rule == "sgd" || rule == "adagrad" || rule == "adamw" ||
+                         rule == "sparse_adam";
+    if (!isTaken || hasBlocks(ruleCase.request) || drawsRandomNumbers(ruleCase.request))
+      continue;
+    tests.push_back({fmt::format("{}, some rows", ruleCase.name),
+                     [&device, shapes = ofMatrices ? matrices : any, ruleCase] {
+                       return rowsAgree(device, ruleCase.request, shapes);
+                     }});
+  }
 }
 
 /// Each by whichever thread is free.
@@ -207,6 +249,7 @@ void updraft::suite::runCorrectness(Device &device, const Options &options, Reco
     tests.push_back({ruleCase.name, [&device, &shapes, ruleCase] {
                        return stepsAgree(device, ruleCase.request, shapes);
                      }});
+  addRowTests(device, options, tests);
   addFastTests(device, options, tests);
   runAll(device, tests, options.jobs, recorder);
 

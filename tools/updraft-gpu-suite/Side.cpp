@@ -141,6 +141,39 @@ void Side::makeGradients(uint64_t seed, const std::set<size_t> &absent) {
 
 void Side::step() { check(upd_optimizer_step(optimizer.get(), grads.data(), grads.size())); }
 
+void Side::makeRowGradients(uint64_t seed) {
+  makeGradients(seed);
+  indices.clear();
+  rowGrads.clear();
+  rowSizes.resize(shapes.size());
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    if (shapes[i].sizes.empty())
+      continue;
+    std::vector<int64_t> rows;
+    const std::vector<char> chances = randomBits(shapes[i].sizes[0], (seed << 32) + i);
+    for (int64_t row = 0; row < shapes[i].sizes[0]; ++row)
+      if (chances[static_cast<size_t>(row)] > -40)
+        rows.push_back(row);
+    std::vector<char> bytes(rows.size() * sizeof(int64_t));
+    if (!rows.empty())
+      std::memcpy(bytes.data(), rows.data(), bytes.size());
+    indices.push_back(std::make_unique<Memory>(device, bytes.size()));
+    write(indices.back()->data, bytes);
+    rowSizes[i] = shapes[i].sizes;
+    rowSizes[i][0] = static_cast<int64_t>(rows.size());
+    upd_tensor values = grads[i];
+    values.shape = rowSizes[i].data();
+    rowGrads.push_back(
+        {i, reinterpret_cast<const int64_t *>(indices.back()->data), rows.size(), values, 0});
+    grads[i] = {nullptr, nullptr, nullptr, -1, grads[i].dtype, grads[i].device, 0, 0};
+  }
+}
+
+void Side::stepRows() {
+  check(upd_optimizer_step_rows(optimizer.get(), grads.data(), grads.size(), rowGrads.data(),
+                                rowGrads.size()));
+}
+
 void Side::save(const std::string &path) const {
   check(upd_optimizer_save(optimizer.get(), path.c_str()));
 }

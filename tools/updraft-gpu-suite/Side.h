@@ -33,6 +33,9 @@ public:
   /// New gradients, of those that are not absent.
   void makeGradients(uint64_t seed, const std::set<size_t> &absent = {});
   void step();
+  /// New gradients, of some rows of each tensor that has any; and a step with them.
+  void makeRowGradients(uint64_t seed);
+  void stepRows();
 
   void save(const std::string &path) const;
   void load(const std::string &path);
@@ -65,6 +68,9 @@ private:
   std::vector<TensorShape> shapes;
   std::vector<std::unique_ptr<Memory>> memory;
   std::unique_ptr<Memory> lr, foundInf, boundCount;
+  std::vector<std::unique_ptr<Memory>> indices;
+  std::vector<std::vector<int64_t>> rowSizes; // of the values of `rowGrads`
+  std::vector<upd_row_grad> rowGrads;
   std::vector<upd_tensor> params, allGrads, grads;
   Rule rule;
   Optimizer optimizer;
