@@ -128,7 +128,7 @@ def test_a_python_without_torch_is_an_error(tmp_path):
 
 
 def test_distributed_steps(rows):
-    assert implementations(rows, DISTRIBUTED) == [
+    usual = [
         "updraft",
         "torch functional",
         "torch eager",
@@ -140,3 +140,4 @@ def test_distributed_steps(rows):
         "best, 1 spinning",
         "best, 3 spinning",
     ]
+    assert implementations(rows, DISTRIBUTED) == [*usual, *(f"{name}, uv" for name in usual)]

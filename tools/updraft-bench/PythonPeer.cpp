@@ -16,7 +16,8 @@ using namespace updraft::bench;
 
 extern char **environ;
 
-PythonPeer::PythonPeer(const std::string &python, const std::string &script, int threads) {
+PythonPeer::PythonPeer(const std::string &python, const std::string &script, int threads,
+                       const std::vector<std::string> &more) {
   int commands[2], answers[2];
   if (::pipe2(commands, O_CLOEXEC) || ::pipe2(answers, O_CLOEXEC))
     throw std::runtime_error("cannot make a pipe");
@@ -25,9 +26,12 @@ PythonPeer::PythonPeer(const std::string &python, const std::string &script, int
   posix_spawn_file_actions_adddup2(&actions, commands[0], 0);
   posix_spawn_file_actions_adddup2(&actions, answers[1], 1);
   std::string threadCount = std::to_string(threads);
-  const char *argv[] = {python.c_str(), script.c_str(), threadCount.c_str(), nullptr};
+  std::vector<const char *> argv = {python.c_str(), script.c_str(), threadCount.c_str()};
+  for (const std::string &argument : more)
+    argv.push_back(argument.c_str());
+  argv.push_back(nullptr);
   int failed = ::posix_spawnp(&process, python.c_str(), &actions, nullptr,
-                              const_cast<char **>(argv), environ);
+                              const_cast<char **>(argv.data()), environ);
   posix_spawn_file_actions_destroy(&actions);
   ::close(commands[0]);
   ::close(answers[1]);

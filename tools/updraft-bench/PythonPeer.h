@@ -28,8 +28,10 @@ struct PeerSetup {
 /// with others. Throws std::runtime_error where the process fails.
 class PythonPeer {
 public:
-  /// `script` is torch_peer.py or jax_peer.py, and `python` has what it imports.
-  PythonPeer(const std::string &python, const std::string &script, int threads);
+  /// `script` is one of `python/`, whose further arguments are `more`; `python` has what it
+  /// imports.
+  PythonPeer(const std::string &python, const std::string &script, int threads,
+             const std::vector<std::string> &more = {});
   ~PythonPeer();
   PythonPeer(const PythonPeer &) = delete;
   PythonPeer &operator=(const PythonPeer &) = delete;

@@ -55,8 +55,10 @@ Membership::Membership(const WorkerOptions &options)
 
   const auto id = static_cast<rpc::worker_id_t>(options.rank);
   torch::distributed::autograd::DistAutogradContainer::init(id);
-  rpc::TensorPipeRpcBackendOptions agentOptions(options.rpcThreads, std::nullopt, std::nullopt,
-                                                rpc::kDefaultRpcTimeoutSeconds, "env://");
+  rpc::TensorPipeRpcBackendOptions agentOptions(
+      options.rpcThreads,
+      options.transports.empty() ? std::nullopt : std::optional(options.transports), std::nullopt,
+      rpc::kDefaultRpcTimeoutSeconds, "env://");
   agent = std::make_shared<rpc::TensorPipeAgent>(
       store, options.name, id, options.worldSize, agentOptions,
       std::unordered_map<std::string, rpc::DeviceMap>(), std::vector<c10::Device>(),
@@ -64,6 +66,10 @@ Membership::Membership(const WorkerOptions &options)
   rpc::RpcAgent::setCurrentRpcAgent(agent);
   agent->setTypeResolver(std::make_shared<rpc::TypeResolver>(resolveType));
   agent->start();
+}
+
+std::vector<std::string> Membership::transports() {
+  return rpc::TensorPipeTransportRegistry()->Keys();
 }
 
 void Membership::waitForAll() {

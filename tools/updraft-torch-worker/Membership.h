@@ -15,6 +15,9 @@ namespace updraft::torch_worker {
 /// From joining to leaving; once in a process. What fails throws std::exception.
 class Membership {
 public:
+  /// The names of what members may talk by.
+  static std::vector<std::string> transports();
+
   /// Waits until all of the world have joined. From then on requests are served, by threads of the
   /// agent.
   explicit Membership(const WorkerOptions &options);

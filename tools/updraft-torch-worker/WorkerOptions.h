@@ -16,9 +16,10 @@ struct WorkerOptions {
   std::string storeHost = "localhost";
   uint16_t storePort = 29500;
   int rpcThreads = 16;
-  int computeThreads = 0; ///< 0: as torch has it
-  double timeout = 300;   ///< seconds, until all have joined
-  std::string library;    ///< libupdraft.so; empty: beside the program
+  std::vector<std::string> transports; ///< of TensorPipe; empty: all that it has
+  int computeThreads = 0;              ///< 0: as torch has it
+  double timeout = 300;                ///< seconds, until all have joined
+  std::string library;                 ///< libupdraft.so; empty: beside the program
   std::vector<std::string> loads;
 };
 

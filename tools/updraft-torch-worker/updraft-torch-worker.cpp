@@ -61,6 +61,14 @@ void addOptions(CLI::App &app, WorkerOptions &options, std::string &store) {
                  "Threads that answer requests; more than there are steps at a time, by 2")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
+  const std::vector<std::string> transports = Membership::transports();
+  app.add_option(
+         "--transports", options.transports,
+         "What requests come by, several separated by commas; all there are if it is left\n"
+         "out. With `uv`, sockets alone, the worker sleeps while nothing is asked; by shared\n"
+         "memory, between members of one machine, answers come sooner, and a thread polls")
+      ->delimiter(',')
+      ->check(CLI::IsMember(transports));
   app.add_option("--compute-threads", options.computeThreads,
                  "Threads of one operation; as torch chooses if it is left out")
       ->check(CLI::Range(1, 4096));

@@ -124,6 +124,15 @@ def test_functions_of_the_page_are_those_that_are_loaded():
     assert [part for part in parts if part not in text] == []
 
 
+def test_sockets_alone(start):
+    port = free_port()
+    worker = start(port, 1, PROGRAM, "--name=ps", "--transports=uv")
+    client = start(port, 0, sys.executable, CLIENT, "nothing")
+    code, _, err = outcome(client)
+    assert code == 0, err
+    assert outcome(worker)[0] == 0
+
+
 def test_the_worker_hosts_the_store(start):
     port = free_port()
     worker = start(port, 0, PROGRAM)
@@ -204,6 +213,7 @@ def test_a_worker_that_is_stopped(start):
     [
         (["--store=localhost"], 105, "--store: `localhost` is not of the form HOST:PORT"),
         (["--rank=2"], 105, "--rank: 2 is none of a world of 2"),
+        (["--transports=uv,mail"], 105, "--transports: mail not in {{ibv,shm,uv}}"),
         (["--rpc-threads=0"], 105, "--rpc-threads: Value 0 not in range"),
         (["--library=none.so"], 2, "error: cannot use `none.so` as Updraft's library: none.so: "),
         (["--load=none.so"], 2, "error: `none.so` does not load: none.so: "),

@@ -8,6 +8,8 @@ commands that there are besides the one that makes something:
 IMPL is `updraft`, `functional` or `eager` (torch's, with its own functional optimizers or without
 them), or `empty`, a call of an operator that does next to nothing. SPINNING is how many threads of
 the worker run Python all the while. A forward and a backward come before a step, and are not timed.
+
+usage: distributed_peer.py THREADS TRANSPORT; TensorPipe's TRANSPORT, or `any`
 """
 
 import json
@@ -137,18 +139,22 @@ def make(optimizer, implementation, grads, dtype, tensors, elements, arguments):
     return Distributed(optimizer_of, spinning, int(tensors), int(elements))
 
 
-def join(store, rank, threads):
+def join(store, rank, threads, transport):
     warnings.simplefilter("ignore")
     torch.set_num_threads(threads)
-    options = rpc.TensorPipeRpcBackendOptions(init_method=f"file://{store}", num_worker_threads=8)
+    options = rpc.TensorPipeRpcBackendOptions(
+        init_method=f"file://{store}",
+        num_worker_threads=8,
+        _transports=None if transport == "any" else [transport],
+    )
     name = WORKER if rank else "client"
     rpc.init_rpc(name, rank=rank, world_size=2, rpc_backend_options=options)
 
 
 def main():
-    threads = int(sys.argv[1])
-    if len(sys.argv) == 3:
-        join(sys.argv[2], 1, threads)
+    threads, transport = int(sys.argv[1]), sys.argv[2]
+    if len(sys.argv) == 4:
+        join(sys.argv[3], 1, threads, transport)
         rpc.shutdown()
         return
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
@@ -156,10 +162,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         store = os.path.join(folder, "store")  # noqa: PTH118
         worker = subprocess.Popen(
-            [sys.executable, __file__, str(threads), store], stdin=subprocess.DEVNULL
+            [sys.executable, __file__, *sys.argv[1:3], store], stdin=subprocess.DEVNULL
         )
         try:
-            join(store, 0, threads)
+            join(store, 0, threads, transport)
             made = []
             serve(lambda: "", {"make": make}, made)
             made.clear()
