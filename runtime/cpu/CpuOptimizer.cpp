@@ -13,12 +13,13 @@
 
 using namespace updraft::runtime;
 
-CpuOptimizer::CpuOptimizer(std::shared_ptr<const Kernels> kernelsToUse, const upd_pool &poolToUse)
+CpuOptimizer::CpuOptimizer(const std::shared_ptr<const Kernels> &kernelsToUse,
+                           const upd_pool &poolToUse)
     : Optimizer(kernelsToUse, {UPD_CPU, 0, /*isOnlyOne=*/kernelsToUse->interface.gpu.empty()},
                 poolToUse),
       plan(kernels) {}
 
-Status CpuOptimizer::create(std::shared_ptr<const Kernels> kernels, const upd_group *groups,
+Status CpuOptimizer::create(const std::shared_ptr<const Kernels> &kernels, const upd_group *groups,
                             size_t groupCount, const upd_pool *pool,
                             std::unique_ptr<Optimizer> &result) {
   if (Status status = checkArguments(groups, groupCount, pool); !status.ok())
@@ -30,7 +31,7 @@ Status CpuOptimizer::create(std::shared_ptr<const Kernels> kernels, const upd_gr
                         "again, for the CPU",
                         kernels->interface.name, kernels->interface.gpu)};
   std::unique_ptr<CpuOptimizer> optimizer(
-      new CpuOptimizer(std::move(kernels), pool ? *pool : ThreadPool::processHandle()));
+      new CpuOptimizer(kernels, pool ? *pool : ThreadPool::processHandle()));
   if (Status status = optimizer->addGroups(groups, groupCount); !status.ok())
     return status;
   optimizer->steps.resize(optimizer->paramCount());

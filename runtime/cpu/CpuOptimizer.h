@@ -14,7 +14,7 @@ namespace updraft::runtime {
 class CpuOptimizer final : public Optimizer {
 public:
   /// `pool` may be null: the library's own.
-  static Status create(std::shared_ptr<const Kernels> kernels, const upd_group *groups,
+  static Status create(const std::shared_ptr<const Kernels> &kernels, const upd_group *groups,
                        size_t groupCount, const upd_pool *pool, std::unique_ptr<Optimizer> &result);
 
   Status step(const upd_tensor *grads, size_t gradCount) override;
@@ -31,7 +31,7 @@ public:
   Status bindStep(size_t param, const upd_tensor &count) override;
 
 private:
-  CpuOptimizer(std::shared_ptr<const Kernels> kernels, const upd_pool &pool);
+  CpuOptimizer(const std::shared_ptr<const Kernels> &kernels, const upd_pool &pool);
 
   PlannedParams &planned() override { return plan; }
   void foldSteps() override;

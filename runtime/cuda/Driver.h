@@ -17,6 +17,7 @@ namespace updraft::cuda {
 /// The driver's functions, and its errors as statuses. Any thread.
 class Driver {
 public:
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a declaration
 #define UPDRAFT_CUDA_FUNCTION(name, symbol, parameters) Result(*name) parameters = nullptr;
 #include "runtime/cuda/DriverFunctions.def"
 

@@ -48,13 +48,13 @@ static int64_t blocksIn(int64_t elements) {
 }
 
 /// The values of a stream that a range of a tensor has.
-static upd_range valuesIn(upd_range range, int64_t loop, int64_t extent, const upd_site *site) {
+static upd_range valuesIn(upd_range range, int64_t loop, int64_t extent, const upd_site &site) {
   if (loop == UPD_GPU_FLAT) {
     if (extent == UPD_GPU_SCALES)
       return {blocksIn(range.begin), blocksIn(range.end)};
     return range;
   }
-  const int64_t rows = site->rows, columns = site->columns;
+  const int64_t rows = site.rows, columns = site.columns;
   upd_range batches = range, ofRows = {range.begin * rows, range.end * rows}, sums = range;
   if (loop == UPD_GPU_MATRIX) {
     const int64_t perBatch = (rows + UPD_BLOCK_ROWS - 1) / UPD_BLOCK_ROWS;
@@ -105,7 +105,7 @@ void updraft_emulator_pass(updraft::runtime::EmulatedKernel kernel, const int64_
       if (!data)
         continue;
       const upd_range values =
-          valuesIn(range, loop, streamExtents[i], sites ? sites + tensor : nullptr);
+          valuesIn(range, loop, streamExtents[i], sites ? sites[tensor] : upd_site{});
       launch.allow(data + values.begin * streamBytes[i],
                    (values.end - values.begin) * streamBytes[i]);
     }
