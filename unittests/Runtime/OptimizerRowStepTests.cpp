@@ -127,7 +127,7 @@ TEST(OptimizerRowStep, StatesStartWithTheirInitialValues) {
 TEST(OptimizerRowStep, NoRowsAreAStep) {
   TestTensor<float> w({4, 2}, 1), g({0, 2});
   auto optimizer = makeOptimizer(momentumRule(), {w.view()});
-  ASSERT_EQ(stepText(*optimizer, {.param = 0, .grad = g.view()}), "ok");
+  ASSERT_EQ(stepText(*optimizer, rowGrad(0, {}, g.view())), "ok");
   EXPECT_EQ(stepsOf(*optimizer, 0), 1);
   EXPECT_EQ(stateOf<float>(*optimizer, "buf")[0], 0);
   ASSERT_EQ(textOf(optimizer->stepRows(nullptr, 0, nullptr, 0)), "ok");
