@@ -7,6 +7,7 @@
 #include "updraft/Driver/StatusError.h"
 #include "updraft/Target/GPUTarget.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace updraft;
 
@@ -17,11 +18,12 @@ llvm::Expected<std::string> capi::targetNamed(llvm::StringRef name) {
       return name.str();
     std::vector<llvm::StringRef> known{"host", "cuda"};
     llvm::append_range(known, GPUTarget::names());
-    return unknownTarget(name, known,
-                         makeError(UPD_INVALID_ARGUMENT,
-                                   "unknown target `" + name.str() +
-                                       "`; the targets are `host`, `cuda`, `cuda:1` (and so on), "
-                                       "`nvptx:sm_90` and what else updraftc names for GPUs"));
+    return unknownTarget(
+        name, known,
+        makeError(UPD_INVALID_ARGUMENT,
+                  "unknown target `" + name.str() +
+                      "`; the targets are `host`, `cuda`, `cuda:1` (and so on), `" +
+                      llvm::join(GPUTarget::names(), "`, `") + "`"));
   }
   int index = 0;
   if (!rest.empty() && (!rest.consume_front(":") || rest.getAsInteger(10, index) || index < 0))

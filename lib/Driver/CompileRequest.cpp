@@ -6,6 +6,7 @@
 #include "updraft/Frontend/Parser.h"
 #include "updraft/Support/Diagnostics.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 
 using namespace updraft;
@@ -35,8 +36,13 @@ llvm::Error CompileRequest::setTarget(llvm::StringRef name) {
     name = "host";
   }
   auto cpu = CPUTarget::named(name);
-  if (!cpu)
-    return unknownTarget(name, known, cpu.takeError());
+  if (!cpu) {
+    llvm::consumeError(cpu.takeError());
+    return unknownTarget(name, known,
+                         makeError(UPD_INVALID_ARGUMENT, "unknown target `" + name.str() +
+                                                             "`; known are `" +
+                                                             llvm::join(known, "`, `") + "`"));
+  }
   target = std::move(*cpu);
   return llvm::Error::success();
 }

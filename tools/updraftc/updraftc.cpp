@@ -116,7 +116,7 @@ int main(int argc, char **argv) {
   app.add_option(
       "--target", options.target,
       "CPU: host (default), x86-64-v3, x86-64-v4, aarch64; or GPU: nvptx:sm_80, nvptx:sm_90, "
-      "nvptx:sm_100");
+      "nvptx:sm_100, or emulator, which runs a GPU's kernels on the CPU");
   app.add_option("--tensors", options.tensors,
                  "all (default), vectors or matrices: those that the rule is needed for")
       ->check(CLI::IsMember(tensorsByName));

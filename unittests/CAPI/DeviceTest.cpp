@@ -71,8 +71,8 @@ protected:
 TEST(Targets, ThatAreNone) {
   EXPECT_EQ(refusalOf("aarch64"),
             "unknown target `aarch64`; the targets are `host`, `cuda`, "
-            "`cuda:1` (and so on), `nvptx:sm_90` and what else updraftc names "
-            "for GPUs");
+            "`cuda:1` (and so on), `nvptx:sm_80`, `nvptx:sm_90`, `nvptx:sm_100`, `emulator`, "
+            "`emulator:256`");
   EXPECT_EQ(refusalOf("cuda:x"),
             "unknown target `cuda:x`; a GPU is `cuda`, or `cuda:1` with its number");
   EXPECT_EQ(refusalOf("nvptx:sm_1"),
