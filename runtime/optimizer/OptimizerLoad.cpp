@@ -195,14 +195,17 @@ static Status readRowMajor(const SafetensorsFile &file, const SafetensorsEntry &
   return {};
 }
 
+static constexpr std::string_view storageHint =
+    "compile it with the storage type that the state was saved with";
+
 /// The metadata of states that have blocks tells which code they have.
 Status Optimizer::checkStorage(const SafetensorsFile &file) const {
   for (const StateInterface &state : interface().states) {
     auto found = file.metadata().find(fmt::format("{}{}", storageKey, state.name));
     if (found != file.metadata().end() && found->second != nameOf(state.dtype))
       return refuse(file, fmt::format("its state `{}` is stored as `{}`, but the rule is compiled "
-                                      "for {}",
-                                      state.name, found->second, nameOf(state.dtype)));
+                                      "for {}; {}",
+                                      state.name, found->second, nameOf(state.dtype), storageHint));
   }
   return {};
 }
@@ -269,8 +272,12 @@ Status Optimizer::collect(const std::string &path, Loaded &loaded) {
       return refuse(file,
                     fmt::format("`{}` is no state of rule `{}`", entry.name, interface().name));
     if (entry.type != safetensorsType(state->dtype))
-      return refuse(file, fmt::format("`{}` is {}, but the rule is compiled for {}", entry.name,
-                                      nameOf(entry.type), nameOf(safetensorsType(state->dtype))));
+      return refuse(file,
+                    fmt::format("`{}` is {}, but the rule is compiled for {}; {}", entry.name,
+                                nameOf(entry.type),
+                                isBlocked(state->dtype) ? nameOf(state->dtype)
+                                                        : nameOf(safetensorsType(state->dtype)),
+                                storageHint));
     const auto index = static_cast<size_t>(state - states.begin());
     if (Status status = checkOf(param->second, index); !status.ok())
       return refuse(file, status.message());

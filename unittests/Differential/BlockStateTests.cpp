@@ -149,7 +149,8 @@ TEST_F(BlockStates, AreSavedAndLoaded) {
   EXPECT_EQ(upd_optimizer_load(optimizer.get(), path.c_str()), UPD_INVALID_ARGUMENT);
   EXPECT_EQ(upd_last_error(), "`" + path +
                                   "` does not fit the optimizer: its state `kept` is stored as "
-                                  "`q8_linear`, but the rule is compiled for q8_companded");
+                                  "`q8_linear`, but the rule is compiled for q8_companded; compile "
+                                  "it with the storage type that the state was saved with");
   std::filesystem::remove(path);
 }
 

@@ -187,10 +187,12 @@ TEST_F(OptimizerFile, RefusesWhatDoesNotFit) {
   EXPECT_EQ(
       refusal([&](SafetensorsWriter &w) { w.add("state/net/w/buf", Type::F32, {5, 3}, fifteen); }),
       "`state/net/w/buf` has another shape than its parameter");
-  EXPECT_EQ(refusal([&](SafetensorsWriter &w) {
-              w.add("state/net/w/buf", Type::F64, {3, 5}, valuesOf(std::vector<double>(15)));
-            }),
-            "`state/net/w/buf` is F64, but the rule is compiled for F32");
+  EXPECT_EQ(
+      refusal([&](SafetensorsWriter &w) {
+        w.add("state/net/w/buf", Type::F64, {3, 5}, valuesOf(std::vector<double>(15)));
+      }),
+      "`state/net/w/buf` is F64, but the rule is compiled for F32; compile it with the storage "
+      "type that the state was saved with");
   EXPECT_EQ(
       refusal([&](SafetensorsWriter &w) { w.add("state/net/w/buf", Type::F32, {3, 5}, fifteen); }),
       "parameter `net/w` lacks its step count");
