@@ -13,7 +13,7 @@
 using namespace updraft::bench;
 
 void updraft::bench::printHeading() {
-  fmt::print("{:<33} {:<17} {:<9} {:>11} {:>11} {:>9}\n", "work", "impl", "dtype", "min ms",
+  fmt::print("{:<35} {:<23} {:<9} {:>11} {:>11} {:>9}\n", "work", "impl", "dtype", "min ms",
              "median ms", "of limit");
 }
 
@@ -26,7 +26,7 @@ static std::string textOf(const Figure &figure) {
 }
 
 void updraft::bench::printRow(const Row &row) {
-  std::string line = fmt::format("{:<33} {:<17} {:<9} {:>11.4f} {:>11.4f} {:>9}", row.work,
+  std::string line = fmt::format("{:<35} {:<23} {:<9} {:>11.4f} {:>11.4f} {:>9}", row.work,
                                  row.impl, row.dtype, row.minMs, row.medianMs,
                                  row.ratioToLimit ? fmt::format("{:.3f}", *row.ratioToLimit) : "");
   if (row.figure)

@@ -3,6 +3,7 @@
 #include "PythonPeer.h"
 #include "Report.h"
 #include "Work.h"
+#include "runtime/base/MessageText.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "updraft-c/compiler.h"
 
@@ -27,6 +28,7 @@ Examples:
   updraft-bench --torch .venv/bin/python      with PyTorch's implementations beside it
   updraft-bench --json out.json adamw-1x50M compile-adamw
   updraft-bench python                        every work in Python, with what is required of it
+  updraft-bench distributed                   steps of a worker's parameters, and empty calls
   updraft-bench --quick                       small sizes: only shows that it works
 
 Exit codes: 0 success, 1 a work failed, 100 and above an error in the command line.)";
@@ -59,16 +61,22 @@ std::vector<Work> chosenWorks(const std::vector<std::string> &names) {
 }
 
 void addOptions(CLI::App &app, Options &options) {
-  std::string list = "Works to run (default: all but those in Python):";
+  std::string list = "Works to run (default: all but those in Python and distributed ones):";
   std::vector<std::string> names;
   for (const Work &work : allWorks()) {
     names.push_back(work.name);
     list += fmt::format("\n  {:<34}{}", work.name, work.description);
   }
-  for (const char *group : {"python", "distributed"})
+  for (const char *group : {"python", "distributed"}) {
     names.emplace_back(group);
-  list += fmt::format("\n  {:<34}{}", "python", "every work whose name begins with `python-`");
-  app.add_option("WORK", options.works, list)->check(CLI::IsMember(names))->type_name("");
+    list += fmt::format("\n  {:<34}every work whose name begins with `{}-`", group, group);
+  }
+  const auto isKnown = [names](const std::string &name) {
+    return std::find(names.begin(), names.end(), name) != names.end()
+               ? std::string()
+               : fmt::format("no work `{}`{}", name, updraft::runtime::nameHint(name, names));
+  };
+  app.add_option("WORK", options.works, list)->check(CLI::Validator(isKnown, ""))->type_name("");
   app.add_flag("--quick", options.bench.quick, "Small sizes and few rounds");
   app.add_option("--json", options.json, "Write the rows to this file");
   app.add_option("--svg", options.svg, "Draw the ratios to this file");
