@@ -256,7 +256,9 @@ int main(int argc, char **argv) {
   app.add_option("--jobs", line.suite.jobs, "Threads that compile")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
-  app.add_option("--seconds", line.seconds, "After which a part is ended")->capture_default_str();
+  app.add_option("--seconds", line.seconds, "After which a part is ended")
+      ->check(CLI::Range(1, 86'400))
+      ->capture_default_str();
   app.add_option("--python", line.python, "With torch, for peers")->capture_default_str();
   app.add_option("--rules", line.suite.rulesFolder, "Folder of the shipped rules");
   app.add_option("--part", line.part, "")->group("");
