@@ -10,8 +10,15 @@
 #include <torch/csrc/distributed/rpc/rref_context.h>
 #include <torch/csrc/jit/mobile/type_parser.h>
 
+#include <tensorpipe/transport/context.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <stdexcept>
 #include <string_view>
 #include <thread>
 
@@ -41,8 +48,27 @@ static c10::StrongTypePtr resolveType(const c10::QualifiedName &name) {
   return {nullptr, c10::parseType(name.qualifiedName())};
 }
 
+/// What the agent is given: nothing stands for all. By the last one others begin to talk to a
+/// member, so that it is sockets, which every member has.
+static std::optional<std::vector<std::string>> transportsOf(const WorkerOptions &options) {
+  if (options.transports.empty())
+    return std::nullopt;
+  std::vector<std::string> names = options.transports;
+  std::stable_partition(names.begin(), names.end(),
+                        [](const std::string &name) { return name != "uv"; });
+  const bool anyWorks = std::any_of(names.begin(), names.end(), [](const std::string &name) {
+    return rpc::TensorPipeTransportRegistry()->Create(name)->transport->isViable();
+  });
+  if (!anyWorks)
+    throw std::runtime_error(
+        fmt::format("this machine has none of the transports `{}`; `uv`, sockets, is everywhere",
+                    fmt::join(options.transports, "`, `")));
+  return names;
+}
+
 Membership::Membership(const WorkerOptions &options)
     : hostsStore(options.rank == 0 && !launcherHostsStore(options)), worldSize(options.worldSize) {
+  const std::optional<std::vector<std::string>> transports = transportsOf(options);
   const milliseconds timeout(static_cast<int64_t>(options.timeout * 1000));
   c10d::TCPStoreOptions storeOptions;
   storeOptions.port = options.storePort;
@@ -55,10 +81,8 @@ Membership::Membership(const WorkerOptions &options)
 
   const auto id = static_cast<rpc::worker_id_t>(options.rank);
   torch::distributed::autograd::DistAutogradContainer::init(id);
-  rpc::TensorPipeRpcBackendOptions agentOptions(
-      options.rpcThreads,
-      options.transports.empty() ? std::nullopt : std::optional(options.transports), std::nullopt,
-      rpc::kDefaultRpcTimeoutSeconds, "env://");
+  rpc::TensorPipeRpcBackendOptions agentOptions(options.rpcThreads, transports, std::nullopt,
+                                                rpc::kDefaultRpcTimeoutSeconds, "env://");
   agent = std::make_shared<rpc::TensorPipeAgent>(
       store, options.name, id, options.worldSize, agentOptions,
       std::unordered_map<std::string, rpc::DeviceMap>(), std::vector<c10::Device>(),

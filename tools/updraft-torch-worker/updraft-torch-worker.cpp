@@ -66,7 +66,8 @@ void addOptions(CLI::App &app, WorkerOptions &options, std::string &store) {
          "--transports", options.transports,
          "What requests come by, several separated by commas; all there are if it is left\n"
          "out. With `uv`, sockets alone, the worker sleeps while nothing is asked; by shared\n"
-         "memory, between members of one machine, answers come sooner, and a thread polls")
+         "memory, between members of one machine, answers come sooner, and a thread polls.\n"
+         "Without `uv`, members that lack the last one named cannot talk to the worker")
       ->delimiter(',')
       ->check(CLI::IsMember(transports));
   app.add_option("--compute-threads", options.computeThreads,

@@ -124,10 +124,11 @@ def test_functions_of_the_page_are_those_that_are_loaded():
     assert [part for part in parts if part not in text] == []
 
 
-def test_sockets_alone(start):
+@pytest.mark.parametrize("transports", ["uv", "uv,shm"])
+def test_a_client_with_sockets_alone(start, transports):
     port = free_port()
-    worker = start(port, 1, PROGRAM, "--name=ps", "--transports=uv")
-    client = start(port, 0, sys.executable, CLIENT, "nothing")
+    worker = start(port, 1, PROGRAM, "--name=ps", f"--transports={transports}")
+    client = start(port, 0, sys.executable, CLIENT, "ask", UPDRAFT_TEST_TRANSPORTS="uv")
     code, _, err = outcome(client)
     assert code == 0, err
     assert outcome(worker)[0] == 0
@@ -218,6 +219,15 @@ def test_a_worker_that_is_stopped(start):
         (["--library=none.so"], 2, "error: cannot use `none.so` as Updraft's library: none.so: "),
         (["--load=none.so"], 2, "error: `none.so` does not load: none.so: "),
         (["--timeout=1"], 1, "error: could not join the world at localhost:{port}: "),
+        pytest.param(
+            ["--transports=ibv"],
+            1,
+            "error: could not join the world at localhost:{port}: this machine has none of the "
+            "transports `ibv`; `uv`, sockets, is everywhere\n",
+            marks=pytest.mark.skipif(
+                pathlib.Path("/sys/class/infiniband").exists(), reason="the machine has InfiniBand"
+            ),
+        ),
     ],
 )
 def test_bad_command_lines(start, arguments, code, message):

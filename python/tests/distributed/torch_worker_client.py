@@ -546,11 +546,14 @@ def step_while_one_dies():
 
 def join():
     rank = int(os.environ["RANK"])
+    transports = os.environ.get("UPDRAFT_TEST_TRANSPORTS")
     rpc.init_rpc(
         "client" if os.environ["WORLD_SIZE"] == "2" else f"client{rank}",
         backend=rpc.BackendType.UPDRAFT,
         rank=rank,
         world_size=int(os.environ["WORLD_SIZE"]),
+        rpc_backend_options=transports
+        and rpc.TensorPipeRpcBackendOptions(_transports=transports.split(",")),
     )
 
 
@@ -588,6 +591,8 @@ if __name__ == "__main__":
         step_while_one_dies()
     if sys.argv[1:] == ["share"]:
         share()
+    if sys.argv[1:] == ["ask"]:
+        distributed.held_parameters(PS)
     results = run_checks() if not sys.argv[1:] else {}
     rpc.shutdown()
     print(json.dumps(results))
