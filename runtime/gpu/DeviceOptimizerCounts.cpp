@@ -143,11 +143,17 @@ Status DeviceOptimizer::setStep(size_t param, int64_t step) {
     return status;
   if (Status status = readProgress(); !status.ok())
     return status;
-  progress.steps[param] = step;
   prepared = Prepared::Nothing;
-  if (Status status = writeCount(param); !status.ok())
-    return status;
-  return writeFirst(param);
+  auto write = [&](int64_t count) {
+    progress.steps[param] = count;
+    Status status = writeCount(param);
+    return status.ok() ? writeFirst(param) : status;
+  };
+  const int64_t before = progress.steps[param];
+  Status status = write(step);
+  if (!status.ok())
+    write(before);
+  return status;
 }
 
 Status DeviceOptimizer::bindStep(size_t param, const upd_tensor &count) {

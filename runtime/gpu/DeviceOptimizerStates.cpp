@@ -17,7 +17,7 @@ Status DeviceOptimizer::allocateStates(size_t bytes, StateArena &memory) {
   void *data = nullptr;
   if (Status status = gpu->allocate(bytes, &data); !status.ok())
     return status;
-  memory = StateArena(data, bytes, [kept = gpu](char *own, size_t) { kept->release(own); });
+  StateArena made(data, bytes, [kept = gpu](char *own, size_t) { kept->release(own); });
   bool isCaptured = false;
   if (Status status = gpu->isCaptured(stream, isCaptured); !status.ok())
     return status;
@@ -25,7 +25,10 @@ Status DeviceOptimizer::allocateStates(size_t bytes, StateArena &memory) {
   if (isCaptured)
     if (Status status = gpu->ownStream(setup); !status.ok())
       return status;
-  return gpu->zero(data, bytes, setup);
+  if (Status status = gpu->zero(data, bytes, setup); !status.ok())
+    return status;
+  memory = std::move(made);
+  return {};
 }
 
 Status DeviceOptimizer::readMemory(void *to, const void *from, size_t bytes) const {

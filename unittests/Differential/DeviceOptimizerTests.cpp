@@ -27,7 +27,12 @@ public:
   int64_t fullBlocks() const override { return emulated.fullBlocks(); }
   Status allocate(size_t bytes, void **memory) override {
     Status status = count();
-    return status.ok() ? emulated.allocate(bytes, memory) : status;
+    if (status.ok())
+      status = emulated.allocate(bytes, memory);
+    // What nobody has written is a step count, too.
+    if (status.ok())
+      std::memset(*memory, 0x40, bytes);
+    return status;
   }
   void release(void *memory) noexcept override { emulated.release(memory); }
   Status zero(void *memory, size_t bytes, gpu::Stream stream) override {
@@ -205,6 +210,28 @@ TEST_P(DeviceStepCalls, ThatFailLeaveEverythingAsItWas) {
       EXPECT_EQ(there, before);
       for (int i = 0; i < 2; ++i)
         stepBoth();
+      compare();
+    }
+  EXPECT_TRUE(anyFailed);
+}
+
+TEST_P(DeviceStepCalls, ThatSetACountAndFailLeaveIt) {
+  compileRule(GetParam());
+  bool anyFailed = false;
+  for (int stepsBefore : {0, 2})
+    for (ptrdiff_t calls = 0;; ++calls) {
+      make(3);
+      for (int i = 0; i < stepsBefore; ++i)
+        stepBoth();
+      device->callsToFailure = calls;
+      const Status status = onDevice->setStep(1, 7);
+      device->callsToFailure = -1;
+      if (status.ok())
+        break;
+      anyFailed = true;
+      EXPECT_EQ(status.message(), "the device is full");
+      compare();
+      stepBoth();
       compare();
     }
   EXPECT_TRUE(anyFailed);
