@@ -44,7 +44,7 @@ struct function {
 };
 struct module {
   char *code;
-  struct function functions[8];
+  struct function functions[16];
   int count;
 };
 
@@ -387,7 +387,8 @@ EXPORT int cuModuleGetFunction(struct function **function, struct module *module
   BEGIN(cuModuleGetFunction, 1, 0);
   char entry[96];
   snprintf(entry, sizeof(entry), ".entry %s(", name);
-  if (!strstr(module->code, entry) || module->count == 8)
+  const int most = sizeof(module->functions) / sizeof(module->functions[0]);
+  if (!strstr(module->code, entry) || module->count == most)
     return end(NOT_FOUND);
   *function = &module->functions[module->count++];
   snprintf((*function)->name, sizeof((*function)->name), "%s", name);
