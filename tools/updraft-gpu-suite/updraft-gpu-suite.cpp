@@ -257,7 +257,7 @@ int main(int argc, char **argv) {
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
   app.add_option("--seconds", line.seconds, "After which a part is ended")
-      ->check(CLI::Range(1, 86'400))
+      ->check(CLI::Range(0, 86'400))
       ->capture_default_str();
   app.add_option("--python", line.python, "With torch, for peers")->capture_default_str();
   app.add_option("--rules", line.suite.rulesFolder, "Folder of the shipped rules");
