@@ -208,13 +208,13 @@ upd_status upd_emit(const char *source, size_t length, const char *filename,
     if (!isExplained && (!stage || !isPrinted(*stage)))
       return fail(
           UPD_INVALID_ARGUMENT,
-          std::string("unknown stage `") + stageName + "`; the stages are " +
+          std::string("unknown stage `") + stageName + "`; the stages are `" +
               llvm::join(llvm::map_range(printedStages,
                                          [](Stage printed) {
                                            return stageNames()[static_cast<size_t>(printed)];
                                          }),
-                         ", ") +
-              ", explain");
+                         "`, `") +
+              "`, `explain`");
     auto request = makeRequest(source, length, filename, options);
     if (!request)
       return failWith(request.takeError());

@@ -234,8 +234,9 @@ TEST(CompilerCAPI, EmitsEveryStage) {
   char *text = nullptr;
   EXPECT_EQ(upd_emit(momentum, std::strlen(momentum), nullptr, &options, "obj", &text),
             UPD_INVALID_ARGUMENT);
-  EXPECT_STREQ(upd_last_error(), "unknown stage `obj`; the stages are ast, updraft, torch, "
-                                 "schedule, loops, llvm, asm, gpu, nvvm, ptx, explain");
+  EXPECT_STREQ(upd_last_error(), "unknown stage `obj`; the stages are `ast`, `updraft`, `torch`, "
+                                 "`schedule`, `loops`, `llvm`, `asm`, `gpu`, `nvvm`, `ptx`, "
+                                 "`explain`");
   EXPECT_EQ(upd_emit(momentum, std::strlen(momentum), nullptr, &options, "ptx", &text),
             UPD_INVALID_ARGUMENT);
   EXPECT_STREQ(upd_last_error(), "the stage `ptx` is one of GPUs, and the target is a CPU; give a "
