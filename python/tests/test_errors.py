@@ -240,6 +240,15 @@ def test_unknown_names_are_key_errors(momentum):
     assert str(caught.value) == message
 
 
+def test_what_compiling_takes_is_no_hyperparameter():
+    with pytest.raises(updraft.NotFoundError) as caught:
+        updraft.Optimizer(updraft.load("Lion"), [], storage={"exp_avg": "q8_linear"})
+    assert str(caught.value) == (
+        "rule `Lion` has no hyperparameter `storage`; this is chosen when a rule is compiled, "
+        "`updraft.compile(…, storage=…)`"
+    )
+
+
 def test_static_flags_are_no_hyperparameters():
     text = SGD.replace("lr = 0.1", 'lr = 0.1, static nesterov = false, static mode = "soft"')
     text = text.replace("lr * grad", 'lr * (if nesterov || mode == "hard" then 2 * grad else grad)')

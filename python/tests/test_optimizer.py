@@ -189,6 +189,17 @@ def test_bound_state_is_used(momentum):
         optimizer.bind_state(0, "speed", ones(4))
 
 
+def test_states_in_blocks_are_not_bound():
+    rule = updraft.load("Lion").compile(storage={"state": "q8_linear"})
+    optimizer = updraft.Optimizer(rule, [ones(4)])
+    with pytest.raises(updraft.UnsupportedError) as caught:
+        optimizer.bind_state(0, "exp_avg", ones(4))
+    assert str(caught.value) == (
+        "state `exp_avg` is stored as q8_linear, whose codes and scales are one piece of memory; "
+        "write to the arrays of `state(0)`, or load a file"
+    )
+
+
 def test_seed_can_be_set(adamw):
     optimizer = updraft.Optimizer(adamw, [ones(3)])
     assert optimizer.seed == 0

@@ -13,7 +13,13 @@ from .compiler import Rule, path_text
 from .definition import RuleDefinition
 from .derived_flags import deciding_values
 from .dtypes import is_storage_type
-from .errors import CompileError, FileMissingError, InvalidArgumentError, NotFoundError
+from .errors import (
+    CompileError,
+    FileMissingError,
+    InvalidArgumentError,
+    NotFoundError,
+    UnsupportedError,
+)
 from .seed import require_seed
 
 
@@ -261,6 +267,12 @@ class Optimizer:
         if isinstance(rule, RuleDefinition):
             statics = {name: hypers.pop(name) for name in rule.statics if name in hypers}
             rule = _compile_for(rule, statics, hypers, groups)
+        for name in ("storage", "numerics", "target"):
+            if name in hypers and name not in rule.hypers:
+                raise NotFoundError(
+                    f"rule `{rule.name}` has no hyperparameter `{name}`; this is chosen when a "
+                    f"rule is compiled, `updraft.compile(…, {name}=…)`"
+                )
 
         described = []
         for group in groups:
@@ -362,7 +374,15 @@ class Optimizer:
         return {name: view for name, view in views.items() if view is not None}
 
     def bind_state(self, param: int, name: str, array: Any) -> None:
-        """Uses `array`'s memory for a state; its content becomes the state's value."""
+        """Uses `array`'s memory for a state; its content becomes the state's value. Not for one in
+        8-bit blocks.
+        """
+        storage = self._rule.states.get(name.removesuffix(".scale"), "")
+        if storage.startswith("q8_"):
+            raise UnsupportedError(
+                f"state `{name}` is stored as {storage}, whose codes and scales are one piece of "
+                f"memory; write to the arrays of `state({param})`, or load a file"
+            )
         self._optimizer.bind_state(self._position(param), name, array)
 
     @property
