@@ -92,8 +92,9 @@ typedef struct upd_row_grad {
  * or groups or in blocks, or draws random numbers, as UPD_BF16_STOCHASTIC does; the first step of a
  * parameter, if a state starts from what the step finds (`state start = param`).
  * On a GPU the indices are in its memory, and read when it runs the step: rows that are not in
- * range or not after the one before are left out there, not refused. Refused while a graph is
- * captured. */
+ * range or not after the one before are left out there, not refused; of a row that is listed again
+ * further on (5, 3, 5) two steps run at once, and it is left as one of them or parts of both.
+ * Refused while a graph is captured. */
 UPD_EXPORT upd_status upd_optimizer_step_rows(upd_optimizer *optimizer, const upd_tensor *grads,
                                               size_t grad_count, const upd_row_grad *row_grads,
                                               size_t row_grad_count);
