@@ -52,8 +52,8 @@ typedef struct upd_gpu_chunk {
   int64_t begin;
   int64_t end;
   int32_t tensor;  /* its number in the tables */
-  int32_t aligned; /* nonzero if every stream of the tensor, but for the scales of blocks, starts
-                      at UPD_GPU_ALIGNMENT */
+  int32_t aligned; /* nonzero if every stream of the tensor, but for the scales of blocks and for
+                      streams of one value, starts at UPD_GPU_ALIGNMENT */
 } upd_gpu_chunk;
 
 /* The arguments of a pass:

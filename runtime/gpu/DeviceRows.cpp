@@ -79,14 +79,15 @@ void DeviceRows::fill(const DeviceArena &planTables, const DeviceArena &planScra
       if (j >= firstTemporary) {
         const size_t before = (j - firstTemporary) * static_cast<size_t>(rowCount);
         ofTensor[j] = {reinterpret_cast<char *>(scratch.at(temporaries, before + row)),
-                       sizeof(double), 0};
+                       sizeof(double), 0, 0};
         continue;
       }
       const int64_t values = interfaces[j].over == Extent::Element ? own.elements : 1;
       const bool isGrad = j == StreamIndex::Grad;
       void *data = isGrad ? own.values : plan.stream(own.position, j);
       ofTensor[j] = {static_cast<char *>(data),
-                     values * static_cast<int64_t>(sizeOf(interfaces[j].dtype)), isGrad ? 0 : 1};
+                     values * static_cast<int64_t>(sizeOf(interfaces[j].dtype)), isGrad ? 0 : 1,
+                     values > 1};
     }
     tables.host(placed)[i] = {own.indices,
                               own.rows,

@@ -101,7 +101,7 @@ UPD_GPU_KERNEL updraft_place_rows(const PlacedRows *gradient, int64_t count) {
     for (int64_t j = 0; j < job.streamCount; ++j) {
       const RowStream &stream = job.streams[j];
       char *data = stream.data + (stream.isIndexed ? place : number) * stream.bytes;
-      aligned &= reinterpret_cast<uintptr_t>(data) % UPD_GPU_ALIGNMENT == 0;
+      aligned &= !stream.isVector || reinterpret_cast<uintptr_t>(data) % UPD_GPU_ALIGNMENT == 0;
       if (leaf == 0)
         job.tensorStreams[number * job.streamCount + j] = data;
     }

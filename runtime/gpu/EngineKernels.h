@@ -69,6 +69,7 @@ struct RowStream {
   char *data;
   int64_t bytes;     ///< of a row
   int32_t isIndexed; ///< the rows of the parameter, else as the gradient has them
+  int32_t isVector;  ///< a row has more than one value
 };
 
 /// Makes each row of a gradient of some rows a tensor of its own in the tables of the passes, and

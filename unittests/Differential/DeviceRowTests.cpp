@@ -8,6 +8,7 @@
 #include "SteppedOn.h"
 #include "lib/CAPI/Handles.h"
 #include "runtime/base/DType.h"
+#include "runtime/gpu/DevicePlan.h"
 
 #include <cstring>
 #include <deque>
@@ -373,6 +374,48 @@ TEST_P(DeviceRows, ComeAndGo) {
   ASSERT_NO_FATAL_FAILURE(step({{1, 0, {0, 8}}}));
   ASSERT_NO_FATAL_FAILURE(step({{2, 2, {0, 8}}, {0, 0, {29}}}));
   ASSERT_NO_FATAL_FAILURE(step({{0, 0, {29}}, {2, 1, {1}}}));
+}
+
+// A value of each row says nothing of where vectors may be loaded.
+TEST_P(DeviceRows, AreAlignedWhereTheirVectorsAre) {
+  gpu::EngineKernels engine;
+  ASSERT_TRUE(gpu::EngineKernels::load(*on.device, engine).ok());
+  auto allocate = [&](size_t bytes) {
+    void *memory = nullptr;
+    EXPECT_TRUE(on.device->allocate(bytes, &memory).ok());
+    return memory;
+  };
+  auto copy = [&](const auto &values) {
+    const size_t bytes = values.size() * sizeof(values[0]);
+    void *memory = allocate(bytes);
+    EXPECT_TRUE(on.device->write(memory, values.data(), bytes, nullptr).ok());
+    return memory;
+  };
+  constexpr int64_t rows = 4, elements = 64, leaves = 1;
+  const std::vector<int64_t> indices = {0, 1, 3};
+  auto *param = static_cast<char *>(allocate((rows * elements + 1) * sizeof(float)));
+  auto *state = static_cast<char *>(allocate(rows * sizeof(float)));
+  for (const bool isAligned : {true, false}) {
+    const std::vector<gpu::RowStream> streams = {
+        {param + (isAligned ? 0 : sizeof(float)), elements * sizeof(float), 1, 1},
+        {state, sizeof(float), 1, 0}};
+    const size_t count = indices.size();
+    auto *chunks = static_cast<upd_gpu_chunk *>(allocate(count * sizeof(upd_gpu_chunk)));
+    const std::vector<gpu::PlacedRows> job = {
+        {static_cast<const int64_t *>(copy(indices)), rows, elements, leaves,
+         static_cast<const gpu::RowStream *>(copy(streams)), static_cast<int64_t>(streams.size()),
+         copy(std::vector<float>{0}), nullptr, sizeof(float), UPD_F32, 0, chunks,
+         static_cast<upd_gpu_chunk *>(allocate(count * sizeof(upd_gpu_chunk))),
+         static_cast<void **>(allocate(count * streams.size() * sizeof(void *))),
+         static_cast<char *>(allocate(count * sizeof(float))), nullptr}};
+    ASSERT_TRUE(gpu::launchOver(*on.device, engine.placeRows, copy(job), count * leaves,
+                                UPD_GPU_THREADS, nullptr)
+                    .ok());
+    std::vector<upd_gpu_chunk> placed(count);
+    ASSERT_TRUE(on.device->read(placed.data(), chunks, count * sizeof(placed[0]), nullptr).ok());
+    for (const upd_gpu_chunk &chunk : placed)
+      EXPECT_EQ(chunk.aligned != 0, isAligned) << "of row " << chunk.tensor;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, DeviceRows, testing::Combine(testing::ValuesIn(SteppedOn::names())),
