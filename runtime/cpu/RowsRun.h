@@ -1,7 +1,6 @@
 //===- RowsRun.h - One plan of a rule, applied to some rows of a parameter ----------*- C++ -*-===//
-// Kernels take rows for tensors: their
-// streams point into the parameter and its states, so nothing is copied, and time and memory
-// traffic depend on the rows that are listed alone.
+// Kernels take rows for tensors: their streams point into the parameter and its states, so nothing
+// is copied, and time and memory traffic depend on the rows that are listed alone.
 
 #ifndef UPDRAFT_RUNTIME_CPU_ROWSRUN_H
 #define UPDRAFT_RUNTIME_CPU_ROWSRUN_H

@@ -44,7 +44,7 @@ public:
 
   /// Memory aligned to 256 bytes, with whatever it holds. UPD_OUT_OF_MEMORY if there is not enough.
   virtual runtime::Status allocate(size_t bytes, void **memory) = 0;
-  /// Null is allowed. What uses the memory must be through.
+  /// Null is allowed. Waits for what was launched and may use the memory.
   virtual void release(void *memory) noexcept = 0;
 
   virtual runtime::Status zero(void *memory, size_t bytes, Stream stream) = 0;

@@ -162,14 +162,14 @@ Status DeviceOptimizer::createStates(const upd_tensor *grads, Stream setup) {
   };
   std::vector<Missing> missing;
   size_t total = 0;
-  auto isListed = [&](size_t param, size_t state) {
+  auto isMissing = [&](size_t param, size_t state) {
     return isShared(state) && !missing.empty() && missing.back().state == state &&
            slotOf(missing.back().param, state) == slotOf(param, state);
   };
   for (size_t j = 0; j < stateCount(); ++j)
     for (size_t i = 0; i < params.size(); ++i)
       if (takesPart(grads, i) && isOf(i, j) && !statePointers[slotOf(i, j)] &&
-          stateBytes(i, j) != 0 && !isListed(i, j)) {
+          stateBytes(i, j) != 0 && !isMissing(i, j)) {
         missing.push_back({i, j});
         total += alignedBytes(stateBytes(i, j));
       }

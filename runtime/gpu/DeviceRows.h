@@ -25,9 +25,9 @@ struct SteppedRows {
 /// Those of the parameters of one plan.
 class DeviceRows {
 public:
-  DeviceRows(std::shared_ptr<Device> device, const DevicePlan &plan)
-      : device(std::move(device)), plan(plan), tables(this->device, DeviceArena::Use::Filled),
-        scratch(this->device, DeviceArena::Use::Scratch) {}
+  DeviceRows(const std::shared_ptr<Device> &device, const DevicePlan &plan)
+      : plan(plan), tables(device, DeviceArena::Use::Filled),
+        scratch(device, DeviceArena::Use::Scratch) {}
 
   void clear() { list.clear(); }
   /// Replaces what was there. Allocates where there are more rows than ever before; UPD_UNSUPPORTED
@@ -42,7 +42,6 @@ private:
   void reserve();
   void fill(const DeviceArena &planTables, const DeviceArena &planScratch);
 
-  std::shared_ptr<Device> device;
   const DevicePlan &plan;
   std::vector<SteppedRows> list; ///< those with elements
   int64_t rowCount = 0, leafCount = 0;

@@ -70,7 +70,7 @@ private:
   void batch(mlir::Value number);
   void resetColumnSums(mlir::Value start, mlir::Value length);
 
-  // ReductionAccesss.cpp: from the lanes of a warp to results.
+  // KernelReductions.cpp: from the lanes of a warp to results.
   llvm::SmallVector<mlir::Value> identities();
   mlir::Value exchanged(mlir::Value value, int32_t distance);
   mlir::Value totalOf(ReductionKind kind, mlir::Value lanes);
