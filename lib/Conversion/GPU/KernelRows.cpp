@@ -45,7 +45,7 @@ void PassKernel::blockOfRows(Value block, Value aligned, Value partials) {
     loop.getInductionVar().setLoc(named(loc, "r"));
     Value row = arith::AddIOp::create(builder, loc, batchStart, loop.getInductionVar());
     origin.element = multiply(row, columns);
-    if (!interface.scaleIndex.empty())
+    if (byQuantBlocks)
       origin.scale = multiply(row, quantBlocksIn(columns));
     loadUniforms(Extent::row, row);
     enter(origin);

@@ -53,7 +53,7 @@ static unsigned vectorLanesOf(PassOp pass, unsigned accessBytes) {
 PassKernel::PassKernel(const OpBuilder &outer, const PlanInterface &interface, PassOp pass,
                        unsigned accessBytes)
     : PassAccess(outer, interface, pass, vectorLanesOf(pass, accessBytes)),
-      accessBytes(accessBytes), byWarps(isByWarps(pass)) {}
+      accessBytes(accessBytes), byWarps(isByWarps(pass)), byQuantBlocks(hasBlocks(pass)) {}
 
 // Left to itself, ptxas may take so few registers for such kernels that some values go to memory.
 static void allowRegisters(gpu::GPUFuncOp kernel) {
@@ -171,7 +171,7 @@ void PassKernel::chunkAt(Value number, gpu::GPUFuncOp kernel) {
     return batch(begin);
   LoopOrigin origin;
   origin.element = begin;
-  if (hasBlocks(pass))
+  if (byQuantBlocks)
     origin.scale = quantBlocksIn(begin);
   enter(origin);
   Value length = arith::TruncIOp::create(builder, named(loc, "length"), i32,

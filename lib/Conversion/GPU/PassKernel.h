@@ -92,6 +92,7 @@ private:
 
   unsigned accessBytes;
   bool byWarps;         ///< a warp for each chunk, not a block
+  bool byQuantBlocks;   ///< a sequence is one of blocks that share a scale
   mlir::Value member;   ///< the number of this thread among those that go through a chunk together
   unsigned members = 0; ///< how many these are
   llvm::DenseMap<mlir::Value, mlir::Value> bases; ///< by stream: of the sequence at hand
