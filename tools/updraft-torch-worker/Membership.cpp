@@ -93,7 +93,9 @@ Membership::Membership(const WorkerOptions &options)
 }
 
 std::vector<std::string> Membership::transports() {
-  return rpc::TensorPipeTransportRegistry()->Keys();
+  std::vector<std::string> names = rpc::TensorPipeTransportRegistry()->Keys();
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 void Membership::waitForAll() {

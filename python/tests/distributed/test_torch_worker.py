@@ -134,6 +134,24 @@ def test_a_client_with_sockets_alone(start, transports):
     assert outcome(worker)[0] == 0
 
 
+def threads_of(process):
+    tasks = pathlib.Path(f"/proc/{process.pid}/task").iterdir()
+    return {task.joinpath("comm").read_text().strip() for task in tasks}
+
+
+@pytest.mark.parametrize("options, polls", [([], True), (["--transports=uv"], False)])
+def test_what_polls(start, options, polls):
+    port = free_port()
+    worker = start(port, 1, PROGRAM, "--name=ps", *options)
+    client = start(port, 0, sys.executable, CLIENT, "wait")
+    assert client.stdout.readline() == "joined\n"
+    threads = threads_of(worker)
+    assert "TP_UV_loop" in threads
+    assert ("TP_SHM_reactor" in threads) == polls
+    out, err = client.communicate("\n", timeout=LIMIT)
+    assert (client.returncode, out) == (0, ""), err
+
+
 def test_the_worker_hosts_the_store(start):
     port = free_port()
     worker = start(port, 0, PROGRAM)
