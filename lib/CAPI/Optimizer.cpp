@@ -66,7 +66,7 @@ static runtime::Status create(std::shared_ptr<const runtime::Kernels> kernels,
                               std::unique_ptr<runtime::Optimizer> &result) {
   const runtime::TensorDevice where = deviceFor(*kernels, groups, groupCount);
   if (where.isCpu())
-    return runtime::CpuOptimizer::create(std::move(kernels), groups, groupCount, pool, result);
+    return runtime::CpuOptimizer::create(kernels, groups, groupCount, pool, result);
   std::shared_ptr<gpu::Device> device;
   if (runtime::Status status = capi::openDevice(where, device); !status.ok())
     return status;

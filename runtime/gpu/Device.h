@@ -63,7 +63,8 @@ public:
   /// A device that looks at accesses is told which memory of the caller's kernels may touch, until
   /// it is told anew.
   virtual bool looksAtAccesses() const { return false; }
-  virtual void lend(std::vector<std::pair<const void *, size_t>> /*memory*/) {}
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): who looks keeps it
+  virtual void lend(std::vector<std::pair<const void *, size_t>> memory) {}
 
   /// The kernels of a rule that was compiled for this kind of device.
   virtual runtime::Status load(const runtime::GPUKernels &kernels,
