@@ -152,7 +152,7 @@ Status DeviceOptimizer::setStep(size_t param, int64_t step) {
   const int64_t before = progress.steps[param];
   Status status = write(step);
   if (!status.ok())
-    write(before);
+    (void)write(before); // what is told is why the other failed
   return status;
 }
 
