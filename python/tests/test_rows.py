@@ -141,7 +141,11 @@ def test_what_is_refused(momentum):
     refuse(TypeError, "the indices of gradient 0 are bool; give integers", [True, False], values)
     refuse(TypeError, "the indices of gradient 0 are float64; give integers", [1.0, 2.0], values)
     refuse(
-        invalid, "the indices of gradient 0 have 2 dimensions; give a list of rows", [[1]], values
+        invalid,
+        "the indices of gradient 0 have 2 dimensions; give a list of rows, numbered as they lie in "
+        "memory (see `updraft.Rows`)",
+        [[1]],
+        values,
     )
     refuse(invalid, "parameter 1 does not exist; the optimizer has 1", [1], values, param=1)
     with pytest.raises(invalid) as error:

@@ -168,7 +168,8 @@ def _index_array(indices: Any, what: str) -> Any:
         raise TypeError(f"the indices of {what} are {array.dtype}; give integers")
     if array.ndim != 1:
         raise InvalidArgumentError(
-            f"the indices of {what} have {_count(array.ndim, 'dimension')}; give a list of rows"
+            f"the indices of {what} have {_count(array.ndim, 'dimension')}; give a list of rows, "
+            "numbered as they lie in memory (see `updraft.Rows`)"
         )
     return numpy.ascontiguousarray(array, dtype="int64")
 
