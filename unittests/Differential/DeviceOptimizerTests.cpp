@@ -160,6 +160,31 @@ protected:
     ASSERT_TRUE(ok(stepRows(*cpu, UPD_CPU, indices)));
     ASSERT_TRUE(ok(stepRows(*onDevice, UPD_EMULATOR, indices)));
   }
+  /// Has each call to the device fail that `call` makes after so many steps, one after the other.
+  /// `start` makes these steps, and `after` goes on from what is left, in which no parameter has
+  /// changed.
+  void failAtEachCall(std::initializer_list<int> stepCounts,
+                      llvm::function_ref<void(int steps)> start, llvm::function_ref<Status()> call,
+                      llvm::function_ref<void()> after) {
+    bool anyFailed = false;
+    for (const int steps : stepCounts)
+      for (ptrdiff_t calls = 0;; ++calls) {
+        make(3);
+        start(steps);
+        const std::vector<std::vector<float>> before = there;
+        device->callsToFailure = calls;
+        const Status status = call();
+        device->callsToFailure = -1;
+        if (status.ok())
+          break;
+        anyFailed = true;
+        EXPECT_EQ(status.message(), "the device is full");
+        EXPECT_EQ(there, before);
+        after();
+        compare();
+      }
+    EXPECT_TRUE(anyFailed);
+  }
   void compare() {
     EXPECT_EQ(here, there);
     std::vector<int64_t> steps(here.size()), deviceSteps(here.size());
@@ -189,78 +214,50 @@ INSTANTIATE_TEST_SUITE_P(All, DeviceStepStarts, testing::Values("rprop", "prodig
 
 TEST_P(DeviceStepCalls, ThatFailLeaveEverythingAsItWas) {
   compileRule(GetParam());
-  bool anyFailed = false;
-  for (int stepsBefore : {0, 2})
-    for (ptrdiff_t calls = 0;; ++calls) {
-      make(3);
-      for (int i = 0; i < stepsBefore; ++i)
-        stepBoth();
-      // Other memory, other hyperparameters.
-      grads.assign(3, std::vector<float>(elements, 0.25f));
-      for (runtime::Optimizer *optimizer : {cpu.get(), onDevice.get()})
-        ASSERT_TRUE(ok(optimizer->setHyper(0, "lr", 0.125)));
-      device->callsToFailure = calls;
-      const std::vector<std::vector<float>> before = there;
-      const Status status = stepDevice();
-      if (status.ok())
-        break;
-      device->callsToFailure = -1;
-      anyFailed = true;
-      EXPECT_EQ(status.message(), "the device is full");
-      EXPECT_EQ(there, before);
-      for (int i = 0; i < 2; ++i)
-        stepBoth();
-      compare();
-    }
-  EXPECT_TRUE(anyFailed);
+  auto start = [&](int steps) {
+    for (int i = 0; i < steps; ++i)
+      stepBoth();
+    // Other memory, other hyperparameters.
+    grads.assign(3, std::vector<float>(elements, 0.25f));
+    for (runtime::Optimizer *optimizer : {cpu.get(), onDevice.get()})
+      ASSERT_TRUE(ok(optimizer->setHyper(0, "lr", 0.125)));
+  };
+  failAtEachCall(
+      {0, 2}, start, [&] { return stepDevice(); },
+      [&] {
+        for (int i = 0; i < 2; ++i)
+          stepBoth();
+      });
 }
 
 TEST_P(DeviceStepCalls, ThatSetACountAndFailLeaveIt) {
   compileRule(GetParam());
-  bool anyFailed = false;
-  for (int stepsBefore : {0, 2})
-    for (ptrdiff_t calls = 0;; ++calls) {
-      make(3);
-      for (int i = 0; i < stepsBefore; ++i)
-        stepBoth();
-      device->callsToFailure = calls;
-      const Status status = onDevice->setStep(1, 7);
-      device->callsToFailure = -1;
-      if (status.ok())
-        break;
-      anyFailed = true;
-      EXPECT_EQ(status.message(), "the device is full");
-      compare();
+  auto start = [&](int steps) {
+    for (int i = 0; i < steps; ++i)
       stepBoth();
-      compare();
-    }
-  EXPECT_TRUE(anyFailed);
+  };
+  failAtEachCall(
+      {0, 2}, start, [&] { return onDevice->setStep(1, 7); },
+      [&] {
+        compare();
+        stepBoth();
+      });
 }
 
 TEST_F(DeviceStepReads, RowsThatFailLeaveEverythingAsItWas) {
+  auto start = [&](int steps) {
+    for (int i = 0; i < steps; ++i)
+      i == 0 ? stepBoth() : stepRowsOfBoth({1, 2});
+  };
   for (const char *rule : {"adamw", "sgd"}) {
     compileRule(rule);
-    bool anyFailed = false;
-    for (int stepsBefore : {0, 1, 2})
-      for (ptrdiff_t calls = 0;; ++calls) {
-        make(3);
-        for (int i = 0; i < stepsBefore; ++i)
-          i == 0 ? stepBoth() : stepRowsOfBoth({1, 2});
-        device->callsToFailure = calls;
-        const std::vector<std::vector<float>> before = there;
-        const Status status = stepRows(*onDevice, UPD_EMULATOR, {0, 2, 4});
-        if (status.ok())
-          break;
-        device->callsToFailure = -1;
-        anyFailed = true;
-        EXPECT_EQ(status.message(), "the device is full");
-        EXPECT_EQ(there, before);
-        stepBoth();
-        stepRowsOfBoth({0, 2, 4});
-        stepBoth();
-        compare();
-      }
-    EXPECT_TRUE(anyFailed);
+    failAtEachCall(
+        {0, 1, 2}, start, [&] { return stepRows(*onDevice, UPD_EMULATOR, {0, 2, 4}); },
+        [&] {
+          stepBoth();
+          stepRowsOfBoth({0, 2, 4});
+          stepBoth();
+        });
   }
 }
 
