@@ -1,7 +1,6 @@
 """Steps of optimizers whose rule is compiled."""
 
 import dataclasses
-import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,7 +19,7 @@ class _KnownGroups:
     """Parameter groups as they were when they were looked at."""
 
     def __init__(self, groups: Sequence[Group]) -> None:
-        self._groups = [dict(group) for group in groups]
+        self._groups = [([*group], [*group.values()]) for group in groups]
         #: Whether no value can change but for another that takes its place.
         self.are_constant = all(
             is_constant(value)
@@ -31,10 +30,15 @@ class _KnownGroups:
 
     def are(self, groups: Sequence[Group]) -> bool:
         """Whether groups have the very same values: the usual case, and told at little cost."""
-        return self.are_constant and all(
-            [*mine] == [*group] and not any(map(operator.is_not, mine.values(), group.values()))
-            for mine, group in zip(self._groups, groups, strict=True)
-        )
+        if not self.are_constant:
+            return False
+        for (names, values), group in zip(self._groups, groups, strict=True):
+            if [*group] != names:
+                return False
+            for known, value in zip(values, group.values(), strict=True):
+                if known is not value:
+                    return False
+        return True
 
 
 def _as_tensor(index: int, name: str, value: Any) -> torch.Tensor:
@@ -138,13 +142,17 @@ class CompiledExecution:
         stored = self._rules[group].stored_states
         return frozenset(self._optimizer.correspondence.state_names(stored))
 
+    def same_arguments(
+        self, remotes: Sequence[RemoteOptimizer], groups: Sequence[Group]
+    ) -> list[Any] | None:
+        if self._given is None:
+            return None
+        known, known_remotes, given = self._given
+        return given if known_remotes == remotes and known.are(groups) else None
+
     def step_arguments(
         self, remotes: Sequence[RemoteOptimizer], groups: Sequence[Group]
     ) -> list[Any]:
-        if self._given is not None:
-            known, known_remotes, given = self._given
-            if known.are(groups) and known_remotes == remotes:
-                return given
         buckets = {bucket for remote in remotes for bucket in remote.buckets}
         values = {
             (group, storage): [*self._hypers.read(groups[group], storage).values()]

@@ -240,6 +240,34 @@ class DistributedOptimizer(torch.optim.Optimizer):
         with self._turns.of(context_id):
             self._step(context_id)
 
+    def _counts(self, context_id: int, before: int) -> dict[str, int]:
+        """Steps on all workers; returns what they answer."""
+        with self._in_use.shared():
+            arguments = self._execution.same_arguments(self.remote_optimizers, self.param_groups)
+            if arguments is not None:
+                return self._answers(arguments, context_id, before)
+        with contextlib.ExitStack() as using:
+            with self._changing:
+                groups = [dict(group) for group in self.param_groups]
+                self._follow(groups)
+                using.enter_context(self._in_use.shared())
+            # Where a group cannot be read, nothing is asked for.
+            arguments = self._execution.step_arguments(self.remote_optimizers, groups)
+            return self._answers(arguments, context_id, before)
+
+    def _answers(self, arguments: list[Any], context_id: int, before: int) -> dict[str, int]:
+        step = self._execution.step
+        return gathered(
+            {
+                remote.worker.name: step(remote, given, context_id, before)
+                for remote, given in zip(self.remote_optimizers, arguments, strict=True)
+            },
+            failed="nothing was stepped on",
+            unknown="it is not known whether there was a step on",
+            partly="a step began and failed, so that what it has done is not known, on",
+            done="what was asked for is done on",
+        )
+
     def _step(self, context_id: int) -> None:
         before = self._applied.get(context_id, 0)
         if before and not self.options.allow_repeated_steps:
@@ -247,24 +275,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
                 f"the gradients of context {context_id} are applied already; step once in each "
                 "context, or give `options=Options(allow_repeated_steps=True)`"
             )
-        with contextlib.ExitStack() as using:
-            with self._changing:
-                groups = [dict(group) for group in self.param_groups]
-                self._follow(groups)
-                using.enter_context(self._in_use.shared())
-            remotes = self.remote_optimizers
-            # Where a group cannot be read, nothing is asked for.
-            arguments = self._execution.step_arguments(remotes, groups)
-            counts = gathered(
-                {
-                    remote.worker.name: self._execution.step(remote, given, context_id, before)
-                    for remote, given in zip(remotes, arguments, strict=True)
-                },
-                failed="nothing was stepped on",
-                unknown="it is not known whether there was a step on",
-                partly="a step began and failed, so that what it has done is not known, on",
-                done="what was asked for is done on",
-            )
+        counts = self._counts(context_id, before)
         before_now = [f"`{name}`" for name, count in counts.items() if count == ALREADY_APPLIED]
         if before_now:
             _log.warning(

@@ -102,6 +102,11 @@ class EagerExecution:
     ) -> list[Any]:
         return [self._options(remote, groups) for remote in remotes]
 
+    def same_arguments(
+        self, remotes: Sequence[RemoteOptimizer], groups: Sequence[Group]
+    ) -> list[Any] | None:
+        return None
+
     def step(self, remote: RemoteOptimizer, arguments: Any, context_id: int, before: int) -> Any:
         return self._call(
             remote, eager_optimizer.step, context_id, before, arguments, timeout=remote.timeout

@@ -68,7 +68,14 @@ class Execution(Protocol):
     def step_arguments(
         self, remotes: Sequence[RemoteOptimizer], groups: Sequence[Group]
     ) -> list[Any]:
-        """Returns what each optimizer is to step with."""
+        """Returns what each optimizer is to step with, as of groups that `follows` was given."""
+
+    def same_arguments(
+        self, remotes: Sequence[RemoteOptimizer], groups: Sequence[Group]
+    ) -> list[Any] | None:
+        """Returns what `step_arguments` did last if it would again: for the same optimizers, and
+        with no value of the groups changed. None where telling that takes long.
+        """
 
     def step(self, remote: RemoteOptimizer, arguments: Any, context_id: int, before: int) -> Any:
         """Applies a context that was applied `before` times; the future has the number of

@@ -5,6 +5,19 @@ import threading
 from collections.abc import Iterator
 
 
+class _Share:
+    """What one of those has who share a lock, from `with` on."""
+
+    def __init__(self, lock: "SharedLock") -> None:
+        self._lock = lock
+
+    def __enter__(self) -> None:
+        self._lock.share()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.give_back()
+
+
 class SharedLock:
     """Any number of threads share it, or one has it alone, for which others then wait.
 
@@ -12,23 +25,30 @@ class SharedLock:
     """
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._sharing = 0
         #: Threads that have it alone or wait for that.
         self._alone = 0
         self._taken = False
+        self._share = _Share(self)
 
-    @contextlib.contextmanager
-    def shared(self) -> Iterator[None]:
+    def shared(self) -> _Share:
+        """Within it, nobody has the lock alone."""
+        return self._share
+
+    def share(self) -> None:
         """Waits until nobody has it alone, or wants to."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._alone == 0)
+        with self._lock:
+            if self._alone:
+                self._changed.wait_for(lambda: self._alone == 0)
             self._sharing += 1
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._sharing -= 1
+
+    def give_back(self) -> None:
+        """Ends what `share` began."""
+        with self._lock:
+            self._sharing -= 1
+            if self._alone:
                 self._changed.notify_all()
 
     @contextlib.contextmanager
