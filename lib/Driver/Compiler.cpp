@@ -511,7 +511,7 @@ llvm::Error Compiler::explain(const CompileRequest &request, llvm::raw_ostream &
   if (llvm::Error error = compilation.schedule())
     return error;
   for (PlanOp plan : compilation.getPlans())
-    explainPlan(plan, request.gpu ? request.gpu->name : "", os);
+    explainPlan(plan, request.rule.numerics, request.gpu ? request.gpu->name : "", os);
   if (!request.gpu || request.gpu->isEmulated)
     return llvm::Error::success();
   if (llvm::Error error = compilation.lowerToKernels())

@@ -146,15 +146,17 @@ void explainPrologue(PrologueOp prologue, llvm::raw_ostream &os) {
 }
 } // namespace
 
-void updraft::explainPlan(PlanOp plan, llvm::StringRef gpu, llvm::raw_ostream &os) {
+void updraft::explainPlan(PlanOp plan, llvm::StringRef numerics, llvm::StringRef gpu,
+                          llvm::raw_ostream &os) {
   SmallVector<PassOp> passes(plan.getBody().front().getOps<PassOp>());
   double bytes = 0;
   for (PassOp pass : passes)
     bytes += bytesPerElement(pass.getReads()) + bytesPerElement(pass.getWrites());
+  const std::string mode = numerics == "ieee" ? "" : (", numerics " + numerics).str();
   os << llvm::formatv(
-      "{0}: {1} pass{2} over data, {3} bytes moved per element, computed in {4}{5}{6}\n",
+      "{0}: {1} pass{2} over data, {3} bytes moved per element, computed in {4}{5}{6}{7}\n",
       plan.getSymName(), passes.size(), passes.size() == 1 ? "" : "es", bytesText(bytes),
-      typeName(plan.getCompute()), gpu.empty() ? "" : ", for ", gpu);
+      typeName(plan.getCompute()), mode, gpu.empty() ? "" : ", for ", gpu);
   for (auto [index, pass] : llvm::enumerate(passes))
     explainPass(pass, index, os);
   for (auto prologue : plan.getBody().front().getOps<PrologueOp>())

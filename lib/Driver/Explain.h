@@ -8,8 +8,9 @@
 namespace updraft {
 
 /// Prints what a step of `plan` costs: passes, bytes and flops per element, temporaries, the
-/// scalars that were hoisted. `gpu`: the target, if it is none of CPUs.
-void explainPlan(PlanOp plan, llvm::StringRef gpu, llvm::raw_ostream &os);
+/// scalars that were hoisted. `numerics`: how arithmetic rounds; `gpu`: the target, if it is none
+/// of CPUs.
+void explainPlan(PlanOp plan, llvm::StringRef numerics, llvm::StringRef gpu, llvm::raw_ostream &os);
 
 } // namespace updraft
 
