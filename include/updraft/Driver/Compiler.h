@@ -14,6 +14,8 @@
 
 namespace updraft {
 
+struct Toolchain;
+
 /// Refuses a stage that the target of `request` has not, and names those that it has and that are
 /// offered where the request comes from.
 llvm::Error checkStage(const CompileRequest &request, Stage stage,
@@ -43,10 +45,10 @@ public:
   llvm::Error explain(const CompileRequest &request, llvm::raw_ostream &os);
 
 private:
-  class Compilation;
-  struct Cached;
-  Cached &getCached();
-  std::unique_ptr<Cached> cached;
+  /// Made when a rule is first compiled: a process whose rules all come from the cache does
+  /// without.
+  Toolchain &getToolchain();
+  std::unique_ptr<Toolchain> toolchain;
 };
 
 } // namespace updraft

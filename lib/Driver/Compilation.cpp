@@ -1,0 +1,242 @@
+//===- Compilation.cpp - One rule on its way through the stages -------------------------------===//
+
+#include "Compilation.h"
+
+#include "CUDATools.h"
+#include "InterfaceJson.h"
+#include "Reproducer.h"
+#include "SecondHalf.h"
+#include "Updraft/Transforms/SharedReductions.h"
+#include "updraft/Driver/StatusError.h"
+#include "updraft/Target/SplitModule.h"
+#include "updraft/Target/TorchSource.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/GlobalVariable.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+
+using namespace mlir;
+using namespace updraft;
+
+// Of a rule that takes long enough to compile that a second thread is worth its beginning.
+static constexpr size_t minOperationsOfTwoThreads = 1000;
+
+Compilation::Compilation(Toolchain &toolchain, const CompileRequest &request)
+    : toolchain(toolchain), tools(toolchain.forTarget(request.target)), request(request),
+      handler(&toolchain.context, [this](mlir::Diagnostic &diagnostic) {
+        llvm::raw_string_ostream os(internalDiagnostics);
+        os << diagnostic.getLocation() << ": " << diagnostic << "\n";
+        return success();
+      }) {}
+
+void Compilation::prepareGenerator() {
+  if (tools.generator)
+    return;
+  preparation.emplace([this] {
+    // Who needs it says why there is none.
+    if (llvm::Error error = makeGenerator())
+      llvm::consumeError(std::move(error));
+  });
+}
+
+llvm::Error Compilation::import(const Program &program) {
+  updraft::DiagnosticEngine diagnostics;
+  std::optional<ImportedRule> found =
+      importRule(toolchain.context, program, request.rule, diagnostics);
+  if (!found)
+    return makeError(UPD_COMPILE_ERROR, diagnostics.render());
+  imported = std::move(*found);
+  module = std::move(imported.module);
+  source = &program;
+  auto rules = module->getOps<RuleOp>();
+  dump.emplace(dumpFolderOf(program, request, rules.empty() ? "" : (*rules.begin()).getSymName()));
+  dump->write("import.mlir", *module);
+  toolchain.dump = dump->isWanted() ? &*dump : nullptr;
+  return llvm::Error::success();
+}
+
+llvm::Error Compilation::printTorch(llvm::raw_ostream &os) {
+  if (llvm::Error error = run(toolchain.toTorch, "torch"))
+    return error;
+  dropUnneededReductions(*module);
+  std::string text, reason;
+  llvm::raw_string_ostream textStream(text);
+  if (failed(printTorchSource(*module, textStream, reason)))
+    return makeError(UPD_UNSUPPORTED, "cannot write the rule with torch's operations: " + reason);
+  os << text;
+  return llvm::Error::success();
+}
+
+llvm::Error Compilation::schedule() {
+  if (llvm::Error error = run(toolchain.toPlan, "schedule"))
+    return error;
+  auto plans = module->getOps<PlanOp>();
+  if (plans.empty())
+    return internalError("schedule", "");
+  ruleName = (*plans.begin()).getSymName().str();
+  interface = interfaceJson(*plans.begin(), request.rule.numerics,
+                            request.gpu ? request.gpu->name : "", imported);
+  return llvm::Error::success();
+}
+
+llvm::Error Compilation::lowerToLoops() {
+  if (!request.gpu)
+    return run(tools.toLoops, "loops");
+  if (llvm::Error error = lowerToKernels())
+    return error;
+  return run(toolchain.toEmulator, "loops");
+}
+
+llvm::Error Compilation::lowerToKernels() { return run(toolchain.forTarget(*request.gpu), "gpu"); }
+
+llvm::Error Compilation::lowerToHost() {
+  if (llvm::Error error = lowerToKernels())
+    return error;
+  if (llvm::Error error = lowerToNVVM())
+    return error;
+  auto text = ptx();
+  if (!text)
+    return text.takeError();
+  kernelText = std::move(*text);
+  kernels().erase();
+  return llvm::Error::success();
+}
+
+llvm::Error Compilation::lowerToLLVM() {
+  if (llvm::Error error = lowerToLLVMDialect())
+    return error;
+  return translate();
+}
+
+llvm::Error Compilation::lowerToLLVMDialect() {
+  if (llvm::Error error = run(toolchain.toLLVM, "llvm"))
+    return error;
+  if (request.inspection.lineTables)
+    if (llvm::Error error = run(toolchain.toLineTables, "llvm"))
+      return error;
+  preparation.reset();
+  return makeGenerator();
+}
+
+llvm::Expected<std::string> Compilation::generate() {
+  if (llvm::Error error = lowerToLLVMDialect())
+    return error;
+  // Who looks at the code finds it in one module.
+  OwningOpRef<ModuleOp> part;
+  if (!dump->isWanted() && !request.inspection.lineTables)
+    part = splitModule(*module, minOperationsOfTwoThreads);
+  if (!part) {
+    if (llvm::Error error = translate())
+      return error;
+    return object();
+  }
+  auto second = SecondHalf::start(*part, *tools.generator, tools.secondGenerator);
+  if (!second)
+    return second.takeError();
+  if (llvm::Error error = translate())
+    return error;
+  auto first = tools.generator->emitObject(*llvmModule);
+  if (!first)
+    return first.takeError();
+  auto rest = (*second)->take();
+  if (!rest)
+    return rest.takeError();
+  return archiveOf(*first, *rest);
+}
+
+llvm::Error Compilation::translate() {
+  auto translated = tools.generator->translate(*module, llvmContext);
+  if (!translated)
+    return translated.takeError();
+  llvmModule = std::move(*translated);
+  addTexts();
+  dump->write("translate.ll", [this](auto &os) { printLLVM(os); });
+  tools.generator->optimize(*llvmModule);
+  dump->write("optimize.ll", [this](auto &os) { printLLVM(os); });
+  return dumpAssembly();
+}
+
+llvm::Expected<std::string> Compilation::object() {
+  auto bytes = tools.generator->emitObject(*llvmModule);
+  if (!bytes)
+    return bytes.takeError();
+  return std::string(bytes->begin(), bytes->end());
+}
+
+llvm::Expected<std::string> Compilation::cubin() {
+  auto text = ptx();
+  if (!text)
+    return text.takeError();
+  auto assembled = assemblePTX(*text, *request.gpu);
+  if (!assembled)
+    return assembled.takeError();
+  return std::move(assembled->cubin);
+}
+
+llvm::Expected<std::string> Compilation::sass() {
+  auto bytes = cubin();
+  if (!bytes)
+    return bytes.takeError();
+  return disassemble(*bytes);
+}
+
+void Compilation::printModule(llvm::raw_ostream &os) {
+  module->print(os, printingFlags(request.inspection.printLocations));
+  os << "\n";
+}
+
+llvm::Error Compilation::run(PassManager &passes, llvm::StringRef stage) {
+  if (failed(passes.run(*module)))
+    return internalError(stage, reproducer(passes));
+  completed.push_back(&passes);
+  return llvm::Error::success();
+}
+
+/// Writes what `passes` failed on. They have changed it since, so it is made again, which costs
+/// nothing as long as all goes well.
+std::string Compilation::reproducer(PassManager &passes) {
+  toolchain.dump = nullptr;
+  std::string shown = internalDiagnostics;
+  updraft::DiagnosticEngine known;
+  std::optional<ImportedRule> again = importRule(toolchain.context, *source, request.rule, known);
+  bool isReady = again && llvm::all_of(completed, [&](PassManager *done) {
+                   return succeeded(done->run(*again->module));
+                 });
+  internalDiagnostics = std::move(shown);
+  return isReady ? writeReproducer(*again->module, passes, dumpFolderOf(*source, request, ruleName))
+                 : "";
+}
+
+llvm::Error Compilation::dumpAssembly() {
+  if (!dump->isWanted())
+    return llvm::Error::success();
+  std::unique_ptr<llvm::Module> copy = llvm::CloneModule(*llvmModule);
+  auto text = tools.generator->emitAssembly(*copy);
+  if (!text)
+    return text.takeError();
+  dump->write("code.s", [&](auto &os) { os << *text; });
+  return dump->takeError();
+}
+
+/// The description travels in the object too, for those who link it by hand; so do kernels.
+void Compilation::addTexts() {
+  addText("_interface", interface);
+  if (!kernelText.empty())
+    addText("_ptx", kernelText);
+}
+
+void Compilation::addText(const char *suffix, const std::string &text) {
+  llvm::Constant *value = llvm::ConstantDataArray::getString(llvmContext, text);
+  new llvm::GlobalVariable(*llvmModule, value->getType(), /*isConstant=*/true,
+                           llvm::GlobalValue::ExternalLinkage, value, ruleName + suffix);
+}
+
+llvm::Error Compilation::internalError(llvm::StringRef stage, const std::string &reproducer) {
+  std::string message = ("cannot lower the rule to the stage `" + stage +
+                         "`; this is a defect of Updraft, please report it")
+                            .str();
+  if (!reproducer.empty())
+    message += " with the file `" + reproducer +
+               "`, which shows it: updraft-opt --run-reproducer " + reproducer;
+  return makeError(UPD_INTERNAL_ERROR, message + "\n" + internalDiagnostics);
+}

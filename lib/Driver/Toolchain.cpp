@@ -1,0 +1,74 @@
+//===- Toolchain.cpp - What compilations share ------------------------------------------------===//
+
+#include "Toolchain.h"
+
+#include "Updraft/IR/UpdraftDialect.h"
+#include "Updraft/Transforms/Passes.h"
+#include "Updraft/Transforms/Pipelines.h"
+#include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
+#include "updraft/Conversion/Passes.h"
+#include "updraft/Target/Pipelines.h"
+
+using namespace mlir;
+using namespace updraft;
+
+static DialectRegistry makeRegistry() {
+  DialectRegistry registry;
+  registry.insert<UpdraftDialect>();
+  registerTargetDialects(registry);
+  return registry;
+}
+
+// A plan is verified, and what comes out by LLVM. In between, what a pass breaks would be a
+// defect of it, which a build with assertions finds.
+static void skipVerification([[maybe_unused]] PassManager &passes) {
+#ifdef NDEBUG
+  passes.enableVerifier(false);
+#endif
+}
+
+Toolchain::Toolchain()
+    : context(makeRegistry(), MLIRContext::Threading::DISABLED), toTorch(&context),
+      toPlan(&context), toLLVM(&context), toLineTables(&context), toNVVM(&context),
+      toEmulator(&context) {
+  toTorch.addPass(createExpandStoragePass());
+  toTorch.addPass(createSimplifyPass());
+  buildSchedulePipeline(toPlan);
+  buildLLVMDialectPipeline(toLLVM);
+  toLineTables.addPass(LLVM::createDIScopeForLLVMFuncOpPass());
+  buildNVVMPipeline(toNVVM);
+  buildEmulatorPipeline(toEmulator);
+  for (PassManager *passes : {&toTorch, &toPlan, &toLLVM, &toLineTables, &toNVVM, &toEmulator})
+    passes->addInstrumentation(std::make_unique<DumpAfterPasses>(dump));
+  for (PassManager *passes : {&toLLVM, &toNVVM, &toEmulator})
+    skipVerification(*passes);
+}
+
+Toolchain::ForTarget::ForTarget(MLIRContext &context, const CPUTarget &target) : toLoops(&context) {
+  toLoops.addPass(createExpandMathPass());
+  buildLoopsPipeline(toLoops, target);
+}
+
+Toolchain::ForTarget &Toolchain::forTarget(const CPUTarget &target) {
+  std::unique_ptr<ForTarget> &made = targets[target.key()];
+  if (!made) {
+    made = std::make_unique<ForTarget>(context, target);
+    made->toLoops.addInstrumentation(std::make_unique<DumpAfterPasses>(dump));
+    skipVerification(made->toLoops);
+  }
+  return *made;
+}
+
+PassManager &Toolchain::forTarget(const GPUTarget &target) {
+  std::unique_ptr<PassManager> &made = toKernels[target.name];
+  if (!made) {
+    made = std::make_unique<PassManager>(&context);
+    if (!target.isEmulated)
+      made->addPass(createApproximatePass());
+    made->addPass(createExpandMathPass());
+    buildKernelsPipeline(*made, target);
+    made->addInstrumentation(std::make_unique<DumpAfterPasses>(dump));
+    skipVerification(*made);
+  }
+  return *made;
+}
