@@ -1,0 +1,275 @@
+//===- LoopHalves.cpp - The operations of a loop over vectors, by halves ----------------------===//
+
+#include "LoopHalves.h"
+
+#include "StreamAddress.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace updraft;
+
+namespace {
+/// What an operation costs, in cycles: those of Zen 3, which others are not far from.
+struct Cost {
+  unsigned latency;
+  unsigned divider = 0; ///< for how long it occupies the one unit that divides
+};
+
+Cost costOf(Operation &op) {
+  auto isOf = [](TypeRange types, auto predicate) {
+    return llvm::any_of(types, [&](Type type) { return predicate(getElementTypeOrSelf(type)); });
+  };
+  bool isDouble = isOf(op.getResultTypes(), [](Type type) { return type.isF64(); });
+  return TypeSwitch<Operation *, Cost>(&op)
+      .Case<arith::ConstantOp, arith::BitcastOp, vector::BitCastOp, LLVM::GEPOp, LLVM::StoreOp,
+            LLVM::Prefetch>([](auto) { return Cost{0}; })
+      .Case([](LLVM::LoadOp) { return Cost{8}; })
+      .Case([&](arith::DivFOp) { return isDouble ? Cost{13, 5} : Cost{11, 3}; })
+      .Case([&](math::SqrtOp) { return isDouble ? Cost{20, 9} : Cost{15, 5}; })
+      .Default([&](Operation *op) {
+        return Cost{isOf(op->getOperandTypes(), llvm::IsaPred<FloatType>) ? 3u : 1u};
+      });
+}
+} // namespace
+
+static int64_t lanesOf(Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  return vector ? vector.getNumElements() : 1;
+}
+
+bool LoopHalves::isRemade(Operation &op) {
+  return isa<arith::ConstantOp, LLVM::GEPOp>(op) ||
+         (op.getNumResults() == 1 && !isa<LLVM::LoadOp>(op) &&
+          !isa<VectorType>(op.getResult(0).getType()));
+}
+
+// The upper bound is the lower one and a multiple of the step.
+bool LoopHalves::hasWholeIterations() {
+  auto end = loop.getUpperBound().getDefiningOp<arith::AddIOp>();
+  if (!end || end.getLhs() != loop.getLowerBound())
+    return false;
+  auto whole = end.getRhs().getDefiningOp<arith::AndIOp>();
+  APInt mask;
+  return whole && matchPattern(whole.getRhs(), m_ConstantInt(&mask)) && mask == -step &&
+         llvm::isPowerOf2_64(step);
+}
+
+bool LoopHalves::isCounted() {
+  auto end = loop.getUpperBound().getDefiningOp<arith::AddIOp>();
+  APInt elements;
+  if (matchPattern(end.getRhs().getDefiningOp<arith::AndIOp>().getLhs(), m_ConstantInt(&elements)))
+    count = elements.getSExtValue() & -step;
+  return count.has_value();
+}
+
+bool LoopHalves::isOwnElement(Value address, Type type) {
+  std::optional<StreamAddress> found = StreamAddress::match(address, loop);
+  return found && found->element == getElementTypeOrSelf(type) && lanesOf(type) == step;
+}
+
+// What both halves can be made of: vectors that cross as they are, and numbers that each half makes
+// again.
+static bool isSplittable(Operation &op) {
+  auto isPlain = [](Type type) {
+    auto vector = dyn_cast<VectorType>(type);
+    return getElementTypeOrSelf(type).isIntOrFloat() && !(vector && vector.isScalable());
+  };
+  auto isVector = llvm::IsaPred<VectorType>;
+  if (op.getNumRegions() != 0 || op.getNumResults() == 0 || !isMemoryEffectFree(&op))
+    return false;
+  if (LoopHalves::isRemade(op))
+    return llvm::none_of(op.getOperandTypes(), isVector);
+  return llvm::all_of(op.getResultTypes(), isVector) && llvm::all_of(op.getResultTypes(), isPlain);
+}
+
+// Not volatile, atomic or of a scalable vector.
+template <typename Access> static bool isPlainAccess(Access access, Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  return !access.getVolatile_() && access.getOrdering() == LLVM::AtomicOrdering::not_atomic &&
+         !(vector && vector.isScalable());
+}
+
+// What the loop carries is combined with something of each iteration, and used for nothing else.
+bool LoopHalves::findCombinations() {
+  for (auto [argument, result] :
+       llvm::zip_equal(loop.getRegionIterArgs(), loop.getYieldedValues())) {
+    Operation *combine = result.getDefiningOp();
+    if (!combine || combine->getBlock() != &body || !argument.hasOneUse() ||
+        *argument.user_begin() != combine || !result.hasOneUse())
+      return false;
+    combinations.insert(combine);
+  }
+  return true;
+}
+
+// Whether the first half has all that is combined.
+bool LoopHalves::combinesEarly() const {
+  return llvm::none_of(combinations, [&](Operation *combine) {
+    return llvm::any_of(combine->getOperands(),
+                        [&](Value operand) { return second.contains(operand.getDefiningOp()); });
+  });
+}
+
+bool LoopHalves::isIndependent() {
+  APInt constant;
+  if (!findCombinations() || !matchPattern(loop.getStep(), m_ConstantInt(&constant)))
+    return false;
+  step = constant.getSExtValue();
+  bool stores = false;
+  for (Operation &op : body.without_terminator()) {
+    if (auto load = dyn_cast<LLVM::LoadOp>(op)) {
+      if (stores || !isPlainAccess(load, load.getType()) ||
+          !isOwnElement(load.getAddr(), load.getType()))
+        return false;
+    } else if (auto store = dyn_cast<LLVM::StoreOp>(op)) {
+      stores = true;
+      Type type = store.getValue().getType();
+      if (!isPlainAccess(store, type) || !isOwnElement(store.getAddr(), type))
+        return false;
+    } else if (isa<LLVM::Prefetch>(op)) {
+      continue;
+    } else if (!isSplittable(op)) {
+      return false;
+    }
+  }
+  return stores && step > 1 && hasWholeIterations();
+}
+
+// How many the values of `op` take. What `cut` need not carry is not in flight for long.
+unsigned LoopHalves::registersOf(Operation &op) const {
+  if (isRemade(op) || isa<arith::BitcastOp, vector::BitCastOp, LLVM::Prefetch>(op))
+    return 0;
+  Type type = isa<LLVM::StoreOp>(op) ? op.getOperand(0).getType() : op.getResult(0).getType();
+  unsigned bits = getElementTypeOrSelf(type).getIntOrFloatBitWidth() * lanesOf(type);
+  return std::max(1u, bits / vectorBits);
+}
+
+bool LoopHalves::waits(unsigned window) {
+  unsigned registers = 0, divider = 0;
+  for (Operation &op : body.without_terminator()) {
+    Cost cost = costOf(op);
+    unsigned &begin = start[&op];
+    for (Value operand : op.getOperands())
+      if (Operation *made = operand.getDefiningOp(); made && made->getBlock() == &body)
+        begin = std::max(begin, start[made] + costOf(*made).latency);
+    latency = std::max(latency, begin + cost.latency);
+    registers += registersOf(op);
+    divider += cost.divider * registersOf(op);
+  }
+  for (Operation &op : llvm::reverse(body.without_terminator())) {
+    unsigned after = 0;
+    for (Operation *user : op.getUsers())
+      after = std::max(after, rest[user]);
+    rest[&op] = after + costOf(op).latency;
+  }
+  // Three operations on vectors begin in each cycle. A body that fills the window alone would do so
+  // in halves.
+  unsigned busy = std::max(registers / 3, divider);
+  return latency * registers > window * busy && registers < 2 * window;
+}
+
+// Memory of the function: nothing but itself has it, and no two addresses in it that the loop is
+// given are of the same elements.
+static bool isOfFunction(Value address) {
+  while (auto pointer = address.getDefiningOp<LLVM::GEPOp>())
+    address = pointer.getBase();
+  return !!address.getDefiningOp<LLVM::AllocaOp>();
+}
+
+LLVM::StoreOp LoopHalves::keptBy(Value value) const {
+  for (Operation *user : value.getUsers())
+    if (auto store = dyn_cast<LLVM::StoreOp>(user);
+        store && store.getValue() == value && isOfFunction(store.getAddr()))
+      return store;
+  return {};
+}
+
+// Two loops write no stream before the second, which can then load from streams.
+bool LoopHalves::isAgain(Operation &op) const {
+  return isRemade(op) || (count && isa<LLVM::LoadOp>(op));
+}
+
+// What is computed late at no loss crosses as what it is made of, if that is no more.
+void LoopHalves::moveToSecond(unsigned cycle) {
+  auto isMovable = [&](Operation &op) {
+    return !second.contains(&op) && !isRemade(op) &&
+           !isa<LLVM::LoadOp, LLVM::StoreOp, LLVM::Prefetch>(op) && !combinations.contains(&op) &&
+           costOf(op).divider == 0 && latency - rest[&op] >= cycle &&
+           llvm::all_of(op.getUsers(), [&](Operation *user) { return second.contains(user); });
+  };
+  // With all that nothing else needs.
+  auto tryMoving = [&](auto range) {
+    SmallVector<Operation *> moved;
+    for (Operation &op : range)
+      if (isMovable(op) && (moved.empty() || count)) {
+        second.insert(&op);
+        moved.push_back(&op);
+      }
+    size_t before = carried.size();
+    findCarried();
+    if (carried.size() <= before)
+      return;
+    for (Operation *op : moved)
+      second.erase(op);
+    findCarried();
+  };
+  auto begin = body.without_terminator().begin(), end = body.without_terminator().end();
+  for (auto next = end; next != begin; --next)
+    tryMoving(llvm::reverse(llvm::make_range(begin, next)));
+}
+
+void LoopHalves::findCarried() {
+  carried.clear();
+  for (Operation &op : body.without_terminator())
+    if (second.contains(&op))
+      for (Value operand : op.getOperands())
+        if (Operation *made = operand.getDefiningOp();
+            made && made->getBlock() == &body && !isAgain(*made) && !second.contains(made))
+          carried.insert(operand);
+}
+
+void LoopHalves::cutAt(unsigned cycle) {
+  second.clear();
+  for (Operation &op : body.without_terminator()) {
+    if (isRemade(op) || isa<LLVM::LoadOp, LLVM::Prefetch>(op) || combinations.contains(&op))
+      continue;
+    bool isSecond = start[&op] >= cycle;
+    if (auto store = dyn_cast<LLVM::StoreOp>(op); store && count)
+      isSecond =
+          !isOfFunction(store.getAddr()) || second.contains(store.getValue().getDefiningOp());
+    if (isSecond)
+      second.insert(&op);
+  }
+  findCarried();
+}
+
+// Near the middle of the chain, where the fewest values cross.
+bool LoopHalves::cut(unsigned limit) {
+  llvm::SmallDenseSet<unsigned> tried;
+  unsigned middle = latency / 2, best = 0;
+  size_t fewest = std::numeric_limits<size_t>::max();
+  for (Operation &op : body.without_terminator()) {
+    unsigned cycle = start[&op];
+    if (cycle < latency / 3 || cycle > 2 * latency / 3 || !tried.insert(cycle).second)
+      continue;
+    cutAt(cycle);
+    if (!combinesEarly())
+      continue;
+    if (carried.size() < fewest ||
+        (carried.size() == fewest &&
+         llvm::AbsoluteDifference(cycle, middle) < llvm::AbsoluteDifference(best, middle))) {
+      fewest = carried.size();
+      best = cycle;
+    }
+  }
+  if (fewest == std::numeric_limits<size_t>::max())
+    return false;
+  cutAt(best);
+  moveToSecond(best);
+  return !carried.empty() && carried.size() <= limit;
+}
