@@ -179,9 +179,12 @@ def test_release_while_a_step_runs():
         def accept(self, *_):
             pass
 
-        def step(self, *_):
+        def prepare(self, *_):
             optimizer.release()
             return True
+
+        def apply(self, *_):
+            optimizer.release()
 
     optimizer._compiled[0].buckets.insert(0, Releasing())
     before = [(param - param.grad).detach() for param in params]

@@ -259,6 +259,11 @@ int64_t GroupStepper::step() {
   return take(nullptr) ? applyTaken(true) : Moved;
 }
 
+bool GroupStepper::prepare() {
+  std::lock_guard lock(mutex);
+  return take(nullptr);
+}
+
 bool GroupStepper::prepare(const std::vector<at::Tensor> &grads) {
   std::lock_guard lock(mutex);
   TORCH_CHECK_VALUE(grads.size() == params.size(), "there are ", grads.size(), " gradients for ",

@@ -61,18 +61,21 @@ public:
   /// error is thrown before anything is written.
   int64_t step();
 
-  /// The two halves of a step with a gradient for each parameter, or an undefined tensor, whatever
-  /// `.grad` is; no Python is waited for. Several objects can step together: what is refused is
-  /// refused by `prepare`, which writes nothing. One thread does both, and keeps others from
-  /// stepping between them.
+  /// The two halves of a step. Several objects can step together: what is refused is refused by
+  /// `prepare`, which writes nothing. One thread does both, and keeps others from stepping between
+  /// them.
   ///
   /// Returns whether parameters and states are where they were; if not, or where it throws, there
   /// is nothing to apply. States of first steps have their memory when it returns.
+  bool prepare();
+  /// With a gradient for each parameter, or an undefined tensor, whatever `.grad` is; no Python is
+  /// waited for.
   bool prepare(const std::vector<at::Tensor> &grads);
   /// Calls `look` with each gradient that `prepare` has taken, as the step will read it, and what
   /// messages call its parameter by.
   void forPrepared(const std::function<void(int64_t number, const upd_tensor &grad)> &look) const;
   /// Refuses nothing. `countVersions`: parameters and states are known to autograd as changed.
+  /// Returns Done or Fresh.
   int64_t apply(bool countVersions);
   /// In place of `apply`.
   void abandon();

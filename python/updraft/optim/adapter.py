@@ -39,6 +39,7 @@ def load() -> ctypes.PyDLL:
 
 _library = load()
 GroupStepper = torch.classes.updraft.GroupStepper
+JointStep = torch.classes.updraft.JointStep
 StorageLocks = torch.classes.updraft.StorageLocks
 #: Whether a profiler, or anything else, is to be told of operators that begin and end. Not an
 #: operator itself: it is asked at every step.

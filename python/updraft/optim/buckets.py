@@ -139,8 +139,8 @@ def _is_count(value: Any, device: torch.device) -> bool:
     )
 
 
-# What a step returns.
-_FRESH, _MOVED = 1, 2
+#: What a step returns.
+FRESH, MOVED = 1, 2
 
 
 class Bucket:
@@ -270,9 +270,27 @@ class Bucket:
     def step(self, states: OptimizerState) -> bool:
         """Steps every parameter that has a gradient; False if one has other memory than before."""
         outcome = self.take_step()
-        if outcome == _FRESH:
+        if outcome == FRESH:
             states.expect(self)
-        return outcome != _MOVED
+        return outcome != MOVED
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether a step is nothing but a call of `stepper`."""
+        return True
+
+    def prepare(self, states: OptimizerState) -> bool:
+        """See `SteppedPart`."""
+        return self.stepper.prepare()
+
+    def apply(self, states: OptimizerState) -> None:
+        """See `SteppedPart`."""
+        if self.stepper.apply() == FRESH:
+            states.expect(self)
+
+    def abandon(self) -> None:
+        """See `SteppedPart`."""
+        self.stepper.abandon()
 
     def _bind(self, number: int, state: dict[str, Any]) -> None:
         for name in self.states:

@@ -17,6 +17,7 @@ from .buckets import Bucket
 from .clipping import GradientNorm, Spread, coefficient, require_max_norm, total_norm
 from .correspondence import Correspondence, Group, reader
 from .devices import GradientScale, target_of
+from .direct_parts import DirectParts
 from .documentation import Docstring
 from .idle import IdleBucket, is_idle
 from .rule_interface import RuleInterface
@@ -166,6 +167,10 @@ class CompiledStep:
     _compiled: list[_CompiledGroup]
     #: Held by a step, and by what it must not see half done. A hook or a tensor may step again.
     _stepping: threading.RLock
+    #: Whether several parts are in the midst of a step.
+    _together: bool
+    #: What stepped several parts last, if it was one call.
+    _direct: DirectParts | None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -185,6 +190,8 @@ class CompiledStep:
             self._generation = Generation()
             self._compiled = []
             self._stepping = threading.RLock()
+            self._together = False
+            self._direct = None
         self._generation.number += 1
         self.__dict__["state"] = OptimizerState(self._generation, states)
 
@@ -256,6 +263,7 @@ class CompiledStep:
             # States that nobody has looked at are with what holds the references.
             self.__dict__["state"].fill()
             self._compiled = []
+            self._direct = None
 
     def _correspondences(self) -> tuple[Correspondence, ...]:
         """All rules that a step applies."""
@@ -325,7 +333,9 @@ class CompiledStep:
         """
         compiled = self._compiled
         changed: list[int] = []
-        del compiled[len(self.param_groups) :]
+        if len(compiled) > len(self.param_groups):
+            del compiled[len(self.param_groups) :]
+            self._direct = None
         first = 0
         generation = self._generation.number
         for number, group in enumerate(self.param_groups):
@@ -334,6 +344,7 @@ class CompiledStep:
                 changed.append(number)
             elif not compiled[number].is_taken(first, group, generation, scaled):
                 if not compiled[number].matches(first, group, generation, scaled):
+                    self._direct = None
                     compiled[number] = _CompiledGroup(self, first, group, scaled)
                 changed.append(number)
             first += len(compiled[number].params)
@@ -394,6 +405,37 @@ class CompiledStep:
                 factor = self._clip(compiled, 1.0 if factor is None else float(factor))
             # What is refused is refused before anything is stepped.
             self._accept(compiled, changed, factor, scaled)
+            if len(compiled) == 1 and len(compiled[0].buckets) == 1:
+                (bucket,) = compiled[0].buckets
+                if bucket.reads_on_device:
+                    bucket.skip_where(found_inf)
+                if bucket.step(states):
+                    return loss
+            self._step_together(compiled, states, factor, found_inf)
+        return loss
+
+    def _step_together(
+        self,
+        compiled: list[_CompiledGroup],
+        states: OptimizerState,
+        factor: float | GradientScale | None,
+        found_inf: torch.Tensor | None,
+    ) -> None:
+        """Steps all parts or, where one refuses, none."""
+        if self._together:
+            raise RuntimeError(
+                "a parameter has stepped its optimizer while the optimizer steps it; step in a "
+                "hook of the optimizer, or after the step"
+            )
+        parts = [part for entry in compiled for part in entry.buckets]
+        direct = self._direct
+        if direct is None or direct.parts != parts:
+            direct = self._direct = DirectParts.of(parts)
+        if direct is not None and direct.step(states, found_inf):
+            return
+        prepared: list[SteppedPart] = []
+        self._together = True
+        try:
             # Another thread may add a group meanwhile.
             for group, entry in zip(self.param_groups, compiled, strict=False):
                 position = 0
@@ -401,11 +443,18 @@ class CompiledStep:
                     bucket = entry.buckets[position]
                     if bucket.reads_on_device:
                         bucket.skip_where(found_inf)
-                    if bucket.step(states):
+                    if bucket.prepare(states):
+                        prepared.append(bucket)
                         position += 1
                     else:
-                        self._remake(entry.buckets, position, group, factor, scaled)
-        return loss
+                        self._remake(entry.buckets, position, group, factor, entry.scaled)
+            prepared.reverse()
+            while prepared:
+                prepared.pop().apply(states)
+        finally:
+            self._together = False
+            for bucket in prepared:
+                bucket.abandon()
 
     def _accept(
         self,
@@ -453,4 +502,5 @@ class CompiledStep:
         for bucket in made:
             bucket.accept(group, factor)
         buckets[position : position + 1] = made
+        self._direct = None
         _require_together(buckets)

@@ -44,3 +44,11 @@ class IdleBucket:
     def step(self, states: OptimizerState) -> bool:
         """Does nothing; False if a parameter has a gradient."""
         return all(param.grad is None for param in self.params)
+
+    prepare = step
+
+    def apply(self, states: OptimizerState) -> None:
+        """See `SteppedPart`."""
+
+    def abandon(self) -> None:
+        """See `SteppedPart`."""

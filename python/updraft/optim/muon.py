@@ -1,6 +1,8 @@
 """`torch.optim.Muon`: element-wise passes are compiled, products of matrices are torch's."""
 
 import dataclasses
+import functools
+from typing import Any
 
 import torch
 from torch.optim._muon import _adjust_lr, _zeropower_via_newtonschulz
@@ -9,6 +11,12 @@ from ..definition import FileDefinition
 from ..shipped import part_path
 from .correspondence import Correspondence, Group, flags, same_names
 from .split import SplitStep
+
+
+@functools.lru_cache
+def _require_orthogonalization(coefficients: tuple[Any, ...], steps: Any, eps: Any) -> None:
+    """Refuses what torch refuses."""
+    _zeropower_via_newtonschulz(torch.zeros(1, 1), coefficients, steps, eps)
 
 
 class Muon(SplitStep, torch.optim.Muon):
@@ -38,6 +46,10 @@ class Muon(SplitStep, torch.optim.Muon):
             return _adjust_lr(1.0, group["adjust_lr_fn"], shape)
 
         return dataclasses.replace(cls.update, hypers={**cls.update.hypers, "ratio": ratio})
+
+    @staticmethod
+    def _require(group: Group) -> None:
+        _require_orthogonalization(tuple(group["ns_coefficients"]), group["ns_steps"], group["eps"])
 
     @staticmethod
     def _between(direction: torch.Tensor, group: Group) -> torch.Tensor:

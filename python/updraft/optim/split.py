@@ -2,7 +2,7 @@
 
 import abc
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,6 +37,10 @@ class SplitStep(CompiledStep):
     @abc.abstractmethod
     def _between(direction: torch.Tensor, group: Group) -> torch.Tensor:
         """Returns the direction that the update takes; may use the memory of the given one."""
+
+    @staticmethod
+    def _require(group: Group) -> None:
+        """Refuses what `_between` would refuse of a group."""
 
     def _correspondences(self) -> tuple[Correspondence, ...]:
         return (self.correspondence, self.update)
@@ -110,11 +114,12 @@ class _Given(LocalBucket):
         return self.given
 
 
-class _Halves:
+class _Halves(abc.ABC):
     """The rules around the function, as one part of a step."""
 
     before: SteppedPart
     after: SteppedPart
+    _require: Callable[[Group], None]
 
     @property
     def reads_on_device(self) -> bool:
@@ -128,9 +133,25 @@ class _Halves:
 
     def accept(self, group: Group, factor: float | GradientScale | None) -> None:
         """Like that of `Bucket`."""
+        self._require(group)
         self.group = group
         self.before.accept(group, factor)
         self.after.accept(group, None)
+
+    def step(self, states: OptimizerState) -> bool:
+        """Steps the parameters that have a gradient; False if one has other memory than before."""
+        if not self.prepare(states):
+            return False
+        self.apply(states)
+        return True
+
+    @abc.abstractmethod
+    def prepare(self, states: OptimizerState) -> bool:
+        """See `SteppedPart`."""
+
+    @abc.abstractmethod
+    def apply(self, states: OptimizerState) -> None:
+        """See `SteppedPart`."""
 
 
 class _SplitBucket(_Halves):
@@ -150,7 +171,7 @@ class _SplitBucket(_Halves):
     ) -> None:
         self.params = params = batch.params
         self.numbers = batch.numbers
-        self._between = optimizer._between
+        self._between, self._require = optimizer._between, optimizer._require
         self.targets = [StandIn(param, in_order=False) for param in params]
         self.directions = []
         offset = 0
@@ -181,23 +202,28 @@ class _SplitBucket(_Halves):
             direction.copy_(made)
 
     @torch.no_grad()
-    def step(self, states: OptimizerState) -> bool:
-        """Steps the parameters that have a gradient; False if one has other memory than before."""
+    def prepare(self, states: OptimizerState) -> bool:
+        """See `SteppedPart`."""
         if any(target.has_moved() for target in self.targets):
             return False
-        taken = []
+        self.taken = []
         try:
             for target, direction in zip(self.targets, self.directions, strict=True):
                 grad = target.gradient()
                 if grad is not None:
                     target.require_writable()
-                    taken.append((target, direction))
+                    self.taken.append((target, direction))
                     direction.grad = grad
-            if not self.before.step(states):
-                return False
+            return self.before.prepare(states)
         finally:
-            for _, direction in taken:
+            for _, direction in self.taken:
                 direction.grad = None
+
+    @torch.no_grad()
+    def apply(self, states: OptimizerState) -> None:
+        """See `SteppedPart`."""
+        taken = self.taken
+        self.before.apply(states)
         try:
             for target, direction in taken:
                 self._make(target, direction)
@@ -209,18 +235,24 @@ class _SplitBucket(_Halves):
                 target.tensor.grad = None
         for target, _ in taken:
             target.store()
-        return True
+
+    def abandon(self) -> None:
+        """See `SteppedPart`."""
+        self.before.abandon()
 
 
 class _TorchSplitBucket(_Halves):
     """A parameter of a subclass that intercepts operators, in place of a `_SplitBucket` of it."""
+
+    before: TorchBucket
+    grad: torch.Tensor | None
 
     def __init__(
         self, optimizer: SplitStep, param: torch.Tensor, number: int, group: Group
     ) -> None:
         self.params = [param]
         self.numbers = [number]
-        self._between = optimizer._between
+        self._between, self._require = optimizer._between, optimizer._require
         # `.grad` of the parameter itself is not written.
         self.target = param.detach()
         self.direction = torch.zeros_like(self.target)
@@ -231,20 +263,30 @@ class _TorchSplitBucket(_Halves):
         self.before = bucket(optimizer.correspondence, self.direction)
         self.after = bucket(optimizer._update_of(param.shape), self.target)
 
-    @torch.no_grad()
-    def step(self, states: OptimizerState) -> bool:
-        """Steps the parameter if it has a gradient."""
+    def prepare(self, states: OptimizerState) -> bool:
+        """See `SteppedPart`. What is computed waits, so that one direction at a time has memory."""
         (param,) = self.params
-        if param.grad is None:
-            return True
+        if param.grad is not None:
+            self.before.require_takes(param.grad)
+        self.grad = param.grad
+        return True
+
+    def abandon(self) -> None:
+        """See `SteppedPart`."""
+        self.grad = None
+
+    @torch.no_grad()
+    def apply(self, states: OptimizerState) -> None:
+        """See `SteppedPart`."""
+        if self.grad is None:
+            return
         try:
-            self.direction.grad = param.grad
+            self.direction.grad = self.grad
             self.before.step(states)
             self.direction.grad = None
             self.direction.copy_(self._between(self.direction, self.group))
             self.target.grad = self.direction
             self.after.step(states)
         finally:
-            self.direction.grad = self.target.grad = None
-        torch.autograd.graph.increment_version(param)
-        return True
+            self.grad = self.direction.grad = self.target.grad = None
+        torch.autograd.graph.increment_version(self.params)

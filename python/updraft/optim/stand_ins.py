@@ -220,27 +220,45 @@ class StandInBucket(LocalBucket):
         if any(map(is_sharded, params)):
             raise WholeParametersError(self.rule.name, interface.by_group, params)
 
-    @torch.no_grad()
+    @property
+    def is_direct(self) -> bool:
+        """See `Bucket`."""
+        return not self.stand_ins
+
     def step(self, states: OptimizerState) -> bool:
         """Like that of `Bucket`."""
+        if self.is_direct:
+            return super().step(states)
+        if not self.prepare(states):
+            return False
+        self.apply(states)
+        return True
+
+    @torch.no_grad()
+    def prepare(self, states: OptimizerState) -> bool:
+        """See `SteppedPart`."""
         if any(stand_in.has_moved() for stand_in in self.stand_ins):
             return False
-        taken = []
+        self.taken = []
         try:
             for stand_in in self.stand_ins:
                 grad = stand_in.gradient()
                 if grad is not None:
-                    taken.append(stand_in)
                     if self.writes:
                         stand_in.require_writable()
-                        stand_in.load()
+                    self.taken.append(stand_in)
                     stand_in.tensor.grad = grad
-            if not super().step(states):
-                return False
+            return super().prepare(states)
         finally:
-            for stand_in in taken:
+            for stand_in in self.taken:
                 stand_in.tensor.grad = None
-        if self.writes:
-            for stand_in in taken:
-                stand_in.store()
-        return True
+
+    @torch.no_grad()
+    def apply(self, states: OptimizerState) -> None:
+        """See `SteppedPart`."""
+        written = self.taken if self.writes else []
+        for stand_in in written:
+            stand_in.load()
+        super().apply(states)
+        for stand_in in written:
+            stand_in.store()

@@ -45,3 +45,17 @@ class SteppedPart(Protocol):
         False if a parameter is not what this was made for: another is to be made then, as nothing
         was done.
         """
+
+    # The halves of a step, of several parts that are stepped all or none.
+
+    def prepare(self, states: OptimizerState) -> bool:
+        """Refuses what a step refuses, and changes nothing.
+
+        False as for `step`; then, and where it raises, there is nothing to apply or to abandon.
+        """
+
+    def apply(self, states: OptimizerState) -> None:
+        """Does what was prepared."""
+
+    def abandon(self) -> None:
+        """Drops what was prepared."""

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -39,6 +39,26 @@ def _placed_like(param: torch.Tensor, value: torch.Tensor, by_element: bool) -> 
     # A collective may be under way.
     known = type(value._local_tensor) is torch.Tensor
     return value if known else distributed_like(value, value.to_local())
+
+
+def _require_writable(param: torch.Tensor) -> None:
+    """Refuses what autograd would not let a step write."""
+    base = param._base if param._is_view() else None
+    for tensor, what in ((param, "a leaf"), (base, "a view of a leaf")):
+        if tensor is not None and tensor.is_leaf and tensor.requires_grad:
+            raise RuntimeError(
+                f"{what} Variable that requires grad is being used in an in-place operation."
+            )
+
+
+class _Computed(NamedTuple):
+    """A step that is not written yet."""
+
+    taken: list[int]
+    params: list[torch.Tensor]
+    grads: list[torch.Tensor]
+    news: list[torch.Tensor]
+    after: dict[str, Any]
 
 
 class TorchBucket:
@@ -85,6 +105,7 @@ class TorchBucket:
         # Of parameters whose states have no count.
         self.counts: dict[int, torch.Tensor] = {}
         self.made: list[tuple[torch.Tensor, dict[str, Any]]] = []
+        self.stepping: _Computed | None = None
 
     def take_states(self) -> Iterable[tuple[torch.Tensor, dict[str, Any]]]:
         """Returns the states that parameters have got since the last call."""
@@ -110,28 +131,54 @@ class TorchBucket:
 
     def step(self, states: OptimizerState) -> bool:
         """Steps every parameter that has a gradient."""
+        self.prepare(states)
+        self.apply(states)
+        return True
+
+    def prepare(self, states: OptimizerState) -> bool:
+        """See `SteppedPart`. Computes all that `apply` writes."""
+        self.stepping = None
         with torch.set_grad_enabled(self.in_graph):
             taken = [number for number, param in enumerate(self.stepped) if param.grad is not None]
             if taken:
-                self._step(taken, states)
+                self.stepping = self._compute(taken, states)
         return True
+
+    def apply(self, states: OptimizerState) -> None:
+        """See `SteppedPart`."""
+        computed, self.stepping = self.stepping, None
+        if computed is not None:
+            with torch.set_grad_enabled(self.in_graph):
+                self._write(computed, states)
+
+    def abandon(self) -> None:
+        """See `SteppedPart`."""
+        self.stepping = None
+
+    def require_takes(self, grad: torch.Tensor) -> None:
+        """Refuses a gradient that the rule does not take."""
+        if grad.is_sparse:
+            if self.sparse is not None and self.sparse != AS_DENSE:
+                raise RuntimeError(self.sparse)
+        elif self.correspondence.dense:
+            raise RuntimeError(self.correspondence.dense)
 
     def _gradient(self, param: torch.Tensor) -> torch.Tensor:
         grad = param.grad
         assert grad is not None
+        self.require_takes(grad)
         if grad.is_sparse:
-            if self.sparse is not None and self.sparse != AS_DENSE:
-                raise RuntimeError(self.sparse)
             grad = grad.to_dense()
-        elif self.correspondence.dense:
-            raise RuntimeError(self.correspondence.dense)
         if is_distributed(param):
             grad = grad.redistribute(placements=param.placements)
         return _real(grad if self.factor is None else grad * self.factor)
 
-    def _step(self, taken: list[int], states: OptimizerState) -> None:
-        # The graph keeps what the parameters were.
+    def _compute(self, taken: list[int], states: OptimizerState) -> "_Computed":
         stepped = [self.stepped[i] for i in taken]
+        if self.in_graph:
+            for param in stepped:
+                _require_writable(param)
+        # The graph keeps what the parameters were.
         params = [_real(param.clone() if self.in_graph else param) for param in stepped]
         grads = [self._gradient(param) for param in stepped]
         before = {
@@ -150,9 +197,13 @@ class TorchBucket:
             news, after = self.function(
                 params, grads, {"params": before, "group": shared}, **self.hypers
             )
-        for place, number in enumerate(taken):
+        return _Computed(taken, params, grads, news, after)
+
+    def _write(self, computed: "_Computed", states: OptimizerState) -> None:
+        params, grads, after = computed.params, computed.grads, computed.after
+        for place, number in enumerate(computed.taken):
             param = self.stepped[number]
-            new = _placed_like(params[place], news[place], True)
+            new = _placed_like(params[place], computed.news[place], True)
             param.copy_(torch.view_as_complex(new) if param.is_complex() else new)
             given = params[place], grads[place]
             values = {
