@@ -137,8 +137,10 @@ UPD_EXPORT upd_status upd_optimizer_set_hypers(upd_optimizer *optimizer, size_t 
 /* Has each step read a hyperparameter from a number where the parameters are: f32, f64, bf16 or
  * f16. On the CPU a step is refused for a value that the rule refuses; a GPU, which reads it when
  * it runs the step, takes any; there a state that starts from the hyperparameter starts from what
- * was set. It outlives its use. Null, setting the hyperparameter, and loading: it is not read any
- * more. */
+ * was set. Saving reads it too: the file has the value that the next step would read, which loading
+ * then sets; refused for one that the rule refuses. upd_optimizer_get_hyper has what was set. It
+ * outlives its use. Null, setting the hyperparameter, and loading: it is not read any more, and is
+ * what was set or loaded. */
 UPD_EXPORT upd_status upd_optimizer_read_hyper(upd_optimizer *optimizer, size_t group,
                                                const char *name, const upd_tensor *value);
 

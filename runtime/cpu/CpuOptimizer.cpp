@@ -17,7 +17,7 @@ CpuOptimizer::CpuOptimizer(const std::shared_ptr<const Kernels> &kernelsToUse,
                            const upd_pool &poolToUse)
     : Optimizer(kernelsToUse, {UPD_CPU, 0, /*isOnlyOne=*/kernelsToUse->interface.gpu.empty()},
                 poolToUse),
-      plan(kernels) {}
+      plan(kernels), hypersRead(kernels) {}
 
 Status CpuOptimizer::create(const std::shared_ptr<const Kernels> &kernels, const upd_group *groups,
                             size_t groupCount, const upd_pool *pool,
@@ -128,25 +128,7 @@ bool CpuOptimizer::hasFoundInf() const { return foundInf && *foundInf != 0; }
 
 /// Takes those that are read at each step: all, or none if the rule refuses what a group has then.
 Status CpuOptimizer::readHypers() {
-  if (hyperSources.empty())
-    return {};
-  auto take = [&](GroupHypers &to) {
-    std::vector<upd_hyper> values;
-    for (size_t group = 0; group < groupCount(); ++group) {
-      values.clear();
-      for (const HyperSource &source : hyperSources)
-        if (source.group == group)
-          values.push_back(
-              {hypers.hyperNames()[source.hyper].c_str(), loadExact(source.dtype, source.data)});
-      if (Status status = to.set(group, values.data(), values.size()); !status.ok())
-        return status;
-    }
-    return Status();
-  };
-  GroupHypers tried = hypers;
-  if (Status status = take(tried); !status.ok())
-    return status;
-  return take(hypers);
+  return hyperSources.empty() ? Status() : hypersNow(hypersRead);
 }
 
 void CpuOptimizer::buildPlan(const upd_tensor *grads, const std::vector<int64_t> &besideSizes) {
@@ -187,7 +169,7 @@ Status CpuOptimizer::preparePlan(const upd_tensor *grads, size_t gradCount,
   if (!samePlan || plan.besideSizes() != besideSizes)
     buildPlan(grads, besideSizes);
   plan.discard();
-  plan.start(hypers, pool);
+  plan.start(stepHypers(), pool);
   lackedStates = plan.lacksStates();
   freshStates = true;
   if (lackedStates)
@@ -202,7 +184,7 @@ Status CpuOptimizer::preparePlan(const upd_tensor *grads, size_t gradCount,
 /// Nothing fails.
 void CpuOptimizer::applyPlan() {
   plan.accept();
-  plan.run(hypers, pool, freshStates);
+  plan.run(stepHypers(), pool, freshStates);
   // The new states of tensors that were not skipped are there.
   for (const PlanRun &run : plan.runs())
     for (size_t i = 0; lackedStates && i < run.tensors().size(); ++i)
@@ -260,9 +242,9 @@ Status CpuOptimizer::prepareStep(const upd_tensor *grads, size_t gradCount,
     addRowsRun(rowGrads[i], groupSizes);
   InitialValues initial;
   if (std::any_of(rowsRuns.begin(), rowsRuns.end(), [](RowsRun &run) { return run.isFirst(); }))
-    initial.evaluate(*kernels, hypers);
+    initial.evaluate(*kernels, stepHypers());
   for (RowsRun &run : rowsRuns)
-    run.start(initial, hypers, pool);
+    run.start(initial, stepHypers(), pool);
   if (Status status = createRowStates(initial); !status.ok())
     return status;
   const bool hasPlan = grads || gradCount != 0;

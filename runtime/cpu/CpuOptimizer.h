@@ -44,6 +44,8 @@ private:
   // The step, within the default floating-point environment. `besideSizes` is as for
   // StepPlan::clear.
   Status readHypers();
+  /// Of the step that is prepared.
+  const GroupHypers &stepHypers() const { return hyperSources.empty() ? hypers : hypersRead; }
   bool hasFoundInf() const;
   Status preparePlan(const upd_tensor *grads, size_t gradCount,
                      const std::vector<int64_t> &besideSizes);
@@ -73,6 +75,7 @@ private:
   StepPlan plan;
 
   // Of the step that is prepared.
+  GroupHypers hypersRead;       // if some are read
   bool lackedStates = false;    // some tensors of the plan get theirs
   bool freshStates = false;     // their memory holds zeros
   std::deque<RowsRun> rowsRuns; // of the parameters with gradients of rows

@@ -151,6 +151,8 @@ protected:
   // States
   //===--------------------------------------------------------------------------------------===//
 
+  /// Those that were set, and those that are read as they are now. Refuses what the rule does.
+  Status hypersNow(GroupHypers &result) const;
   bool usesRandom() const;
   size_t stateCount() const { return kernels->interface.states.size(); }
   Status checkParam(size_t param) const;

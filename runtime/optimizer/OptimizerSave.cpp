@@ -48,6 +48,9 @@ Status Optimizer::save(const std::string &path) {
   std::vector<int64_t> steps(paramCount());
   if (Status status = getSteps(steps.data(), steps.size()); !status.ok())
     return status;
+  GroupHypers now = hypers;
+  if (Status status = hypersNow(now); !status.ok())
+    return status;
   SafetensorsWriter writer;
   writer.setMetadata(std::string(ruleKey), interface().name);
   if (usesRandom())
@@ -56,7 +59,7 @@ Status Optimizer::save(const std::string &path) {
   for (size_t i = 0; i < groupCount(); ++i)
     for (size_t j = 0; j < hyperNames.size(); ++j)
       writer.setMetadata(fmt::format("{}{}.{}", groupKey, i, hyperNames[j]),
-                         numberText(hypers.of(i)[j]));
+                         numberText(now.of(i)[j]));
 
   for (const StateInterface &state : interface().states)
     if (isBlocked(state.dtype))

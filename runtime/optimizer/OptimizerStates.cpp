@@ -316,6 +316,27 @@ Status Optimizer::setHypers(size_t group, const upd_hyper *values, size_t count)
   return {};
 }
 
+Status Optimizer::hypersNow(GroupHypers &result) const {
+  GroupHypers now = hypers;
+  std::vector<upd_hyper> values;
+  for (size_t group = 0; group < groupCount(); ++group) {
+    values.clear();
+    for (const HyperSource &source : hyperSources) {
+      if (source.group != group)
+        continue;
+      char element[sizeof(double)];
+      if (Status status = readMemory(element, source.data, sizeOf(source.dtype)); !status.ok())
+        return status;
+      values.push_back(
+          {hypers.hyperNames()[source.hyper].c_str(), loadExact(source.dtype, element)});
+    }
+    if (Status status = now.set(group, values.data(), values.size()); !status.ok())
+      return status;
+  }
+  result.swap(now);
+  return {};
+}
+
 Status Optimizer::readHyper(size_t group, const char *name, const upd_tensor *value) {
   size_t hyper;
   if (Status status = hypers.find(group, name, hyper); !status.ok())

@@ -244,6 +244,57 @@ TEST_P(DeviceStepCalls, ThatSetACountAndFailLeaveIt) {
       });
 }
 
+TEST_F(DeviceStepReads, HyperparametersThatAreSavedAsTheyAreThen) {
+  compileRule("adamw");
+  const std::string path = testing::TempDir() + "read-hypers.safetensors";
+  make(3);
+  float rates[2];
+  auto both = [&](auto body) {
+    const Status here = body(*cpu, 0), there = body(*onDevice, 1);
+    EXPECT_EQ(here.code(), there.code());
+    EXPECT_EQ(here.message(), there.message());
+    return here.message();
+  };
+  auto read = [&](runtime::Optimizer &optimizer, int side) {
+    const upd_tensor view = number(&rates[side], side ? UPD_EMULATOR : UPD_CPU);
+    return optimizer.readHyper(0, "lr", &view);
+  };
+  auto save = [&](runtime::Optimizer &optimizer, int) { return optimizer.save(path); };
+  auto expectRate = [&](double expected) {
+    for (runtime::Optimizer *optimizer : {cpu.get(), onDevice.get()}) {
+      double rate = -1;
+      ASSERT_TRUE(ok(optimizer->getHyper(0, "lr", rate)));
+      EXPECT_EQ(rate, expected);
+    }
+  };
+  EXPECT_EQ(both([](auto &optimizer, int) { return optimizer.setHyper(0, "lr", 0.5); }), "");
+  for (runtime::Optimizer *saved : {cpu.get(), onDevice.get()}) {
+    EXPECT_EQ(both(read), "");
+    rates[0] = rates[1] = 0.25f;
+    stepBoth();
+    expectRate(0.5); // what was set
+    rates[0] = rates[1] = 0.125f;
+    ASSERT_TRUE(ok(saved->save(path)));
+    // What has none to read has that from then on.
+    EXPECT_EQ(both([&](auto &optimizer, int) { return optimizer.load(path); }), "");
+    expectRate(0.125);
+    stepBoth();
+    compare();
+    EXPECT_EQ(both([](auto &optimizer, int) { return optimizer.setHyper(0, "lr", 0.5); }), "");
+  }
+  // Without a load it is again what was set.
+  EXPECT_EQ(both(read), "");
+  stepBoth();
+  EXPECT_EQ(both([](auto &optimizer, int) { return optimizer.readHyper(0, "lr", nullptr); }), "");
+  expectRate(0.5);
+  stepBoth();
+  compare();
+  EXPECT_EQ(both(read), "");
+  rates[0] = rates[1] = -1;
+  EXPECT_EQ(both(save), "Invalid learning rate: -1.0");
+  std::remove(path.c_str());
+}
+
 TEST_F(DeviceStepReads, RowsThatFailLeaveEverythingAsItWas) {
   auto start = [&](int steps) {
     for (int i = 0; i < steps; ++i)
