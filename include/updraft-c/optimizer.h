@@ -196,7 +196,9 @@ UPD_EXPORT upd_status upd_optimizer_bind_state(upd_optimizer *optimizer, size_t 
 /* Writes or reads states and step counts as a safetensors file: `state/NAME/STATE`, and the step
  * count as the scalar `state/NAME/step` (f32 as torch has it up to 2^24, then i64). Of a state
  * in blocks, `STATE` are the codes (U8) and `STATE.scale` the scales. Hyperparameters are in the
- * file's metadata, and are restored. Loading is all or nothing. */
+ * file's metadata, and are restored. Loading is all or nothing, but for a GPU whose driver fails
+ * while it overwrites states that are there: the error says so, and steps and saving are refused
+ * until a load, of this file or another, succeeds. */
 UPD_EXPORT upd_status upd_optimizer_save(upd_optimizer *optimizer, const char *path);
 UPD_EXPORT upd_status upd_optimizer_load(upd_optimizer *optimizer, const char *path);
 

@@ -162,6 +162,8 @@ Status DeviceOptimizer::setRows(const upd_row_grad *rowGrads, size_t rowGradCoun
 Status DeviceOptimizer::prepare(const upd_tensor *grads, size_t gradCount,
                                 const upd_row_grad *rowGrads, size_t rowGradCount) {
   prepared = Prepared::Nothing;
+  if (Status status = checkWhole(); !status.ok())
+    return status;
   bool isCaptured = false;
   if (Status status = gpu->isCaptured(stream, isCaptured); !status.ok())
     return status;

@@ -61,6 +61,7 @@ private:
                   std::shared_ptr<const runtime::Kernels> kernels, const upd_pool &pool);
 
   runtime::PlannedParams &planned() override { return plan; }
+  runtime::Status waitForSteps() override { return gpu->wait(stream); }
   runtime::Status settleStates() override;
   runtime::Status replaceSteps(std::vector<int64_t> counts) override;
   runtime::Status allocateStates(size_t bytes, runtime::StateArena &memory) override;

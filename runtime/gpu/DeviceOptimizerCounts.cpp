@@ -175,11 +175,19 @@ Status DeviceOptimizer::bindStep(size_t param, const upd_tensor &count) {
   if (Status status = settleStates(); !status.ok())
     return status;
   const BoundCount before = boundCounts[param];
+  const int64_t stepsBefore = progress.steps[param];
+  const char firstBefore = progress.firsts[param];
   boundCounts[param] = {count.data, count.dtype};
   if (Status status = readBoundCounts(param, param + 1); !status.ok()) {
     boundCounts[param] = before;
     return status;
   }
   discardPlan();
-  return writeFirst(param);
+  Status status = writeFirst(param);
+  if (!status.ok()) {
+    boundCounts[param] = before;
+    progress.steps[param] = stepsBefore;
+    progress.firsts[param] = firstBefore;
+  }
+  return status;
 }

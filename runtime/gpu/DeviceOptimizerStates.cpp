@@ -54,7 +54,13 @@ Status DeviceOptimizer::settleStates() {
   return {};
 }
 
-Status DeviceOptimizer::statesBound(size_t param) { return writeFirst(param); }
+Status DeviceOptimizer::statesBound(size_t param) {
+  const char before = progress.firsts[param];
+  Status status = writeFirst(param);
+  if (!status.ok())
+    progress.firsts[param] = before;
+  return status;
+}
 
 /// Of its own, or of its group.
 bool DeviceOptimizer::lacksStates(size_t param) const {

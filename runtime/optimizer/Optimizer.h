@@ -2,8 +2,8 @@
 // What is behind updraft-c/optimizer.h, whose comments are the contract: here all that is the same
 // wherever the tensors are; runtime/cpu/CpuOptimizer.h and runtime/gpu/DeviceOptimizer.h step them.
 // One thread at a time may use an optimizer. What returns a status that is not ok has changed
-// nothing. std::bad_alloc may leave any function that does not say otherwise, with the same
-// promise.
+// nothing, but for a load that says otherwise. std::bad_alloc may leave any function that does not
+// say otherwise, with the same promise.
 
 #ifndef UPDRAFT_RUNTIME_OPTIMIZER_OPTIMIZER_H
 #define UPDRAFT_RUNTIME_OPTIMIZER_OPTIMIZER_H
@@ -114,6 +114,8 @@ protected:
   /// Before a plan is discarded, and before step counts are asked for: those that are kept with the
   /// plan are counted.
   virtual void foldSteps() {}
+  /// Waits for what was given to the device, which may be refused.
+  virtual Status waitForSteps() { return {}; }
   /// Before states are asked for: finds out which new ones are there by now.
   virtual Status settleStates() { return {}; }
   /// Steps are counted from these on. Nothing fails on the CPU.
@@ -124,7 +126,7 @@ protected:
   virtual Status readMemory(void *to, const void *from, size_t bytes) const = 0;
   virtual Status writeMemory(void *to, const void *from, size_t bytes) = 0;
   virtual void hyperSourcesChanged() = 0;
-  /// A state of a parameter is the caller's from now on.
+  /// A state of a parameter is the caller's from now on. What fails is done as if it were not.
   virtual Status statesBound(size_t param) { return {}; }
   /// Of rows: those that the host can look at. As many as the gradient says are there.
   virtual Status checkIndexValues(const upd_row_grad &rowGrad) const { return {}; }
@@ -144,6 +146,8 @@ protected:
   const std::vector<uint32_t> &movedGrads() const { return changedGrads; }
   /// They are where they are expected from now on.
   void acceptGradients(const upd_tensor *grads);
+  /// Refuses states that a load has left half done.
+  Status checkWhole() const;
   /// Refuses what is no number where the tensors are.
   Status checkNumber(const upd_tensor &tensor, const std::string &subject) const;
 
@@ -268,6 +272,7 @@ private:
   // Saving and loading.
   Status checkStorage(const SafetensorsFile &file) const;
   Status collect(const std::string &path, Loaded &loaded);
+  Status writeLoaded(const Loaded &loaded, bool areNew);
   Status commit(Loaded &loaded);
   Status onHost(const void *&data, size_t bytes, std::vector<char> &copy) const;
 
@@ -280,6 +285,8 @@ private:
   std::vector<TensorLayout> columnLayouts;
   std::vector<TensorLayout> scaleLayouts; // of the scales of blocks, likewise
   std::vector<int64_t> stateDimensions;   // of those
+
+  std::string halfLoaded; // the path of a file whose load has failed half-way
 
   std::vector<StateArena> arenas; // kept to the end: views of states point into them
   size_t boundStates = 0;

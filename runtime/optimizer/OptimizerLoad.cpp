@@ -355,17 +355,25 @@ Status Optimizer::collect(const std::string &path, Loaded &loaded) {
   return {};
 }
 
-/// Only a device fails here.
-Status Optimizer::commit(Loaded &loaded) {
+/// Writes those states that are there already, or those that are not.
+Status Optimizer::writeLoaded(const Loaded &loaded, bool areNew) {
   for (size_t i = 0; i < params.size(); ++i)
     for (size_t j = 0; j < stateCount(); ++j) {
       const size_t slot = slotOf(i, j);
-      if (!holds(i, j) || loaded.memory[slot] == loaded.final[slot])
+      if (!holds(i, j) || loaded.memory[slot] == loaded.final[slot] ||
+          (stateOrigins[slot] == StateOrigin::None) != areNew)
         continue;
       if (Status status = writeMemory(loaded.final[slot], loaded.memory[slot], stateBytes(i, j));
           !status.ok())
         return status;
     }
+  return {};
+}
+
+/// Only a device fails here. What it has overwritten by then is lost.
+Status Optimizer::commit(Loaded &loaded) {
+  if (Status status = writeLoaded(loaded, /*areNew=*/false); !status.ok())
+    return status;
   for (size_t i = 0; i < params.size(); ++i)
     for (size_t j = 0; j < stateCount(); ++j) {
       if (!holds(i, j))
@@ -394,9 +402,31 @@ Status Optimizer::commit(Loaded &loaded) {
 
 Status Optimizer::load(const std::string &path) {
   Loaded loaded(kernels);
+  // What went wrong before is found before anything is overwritten.
+  if (Status status = waitForSteps(); !status.ok())
+    return status;
   if (Status status = settleStates(); !status.ok())
     return status;
   if (Status status = collect(path, loaded); !status.ok())
     return status;
-  return commit(loaded);
+  if (Status status = writeLoaded(loaded, /*areNew=*/true); !status.ok())
+    return status;
+  std::string half = path;
+  if (Status status = commit(loaded); !status.ok()) {
+    halfLoaded.swap(half);
+    prepared = Prepared::Nothing;
+    return {status.code(),
+            fmt::format("{}; states are those of `{}` in part, so load it again, or another file",
+                        status.message(), path)};
+  }
+  halfLoaded.clear();
+  return {};
+}
+
+Status Optimizer::checkWhole() const {
+  if (halfLoaded.empty())
+    return {};
+  return invalidArgument(fmt::format("a load of `{}` has failed half-way, so states are those of "
+                                     "the file in part only; load it again, or another file",
+                                     halfLoaded));
 }

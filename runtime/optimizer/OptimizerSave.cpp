@@ -43,6 +43,8 @@ Status Optimizer::onHost(const void *&data, size_t bytes, std::vector<char> &cop
 }
 
 Status Optimizer::save(const std::string &path) {
+  if (Status status = checkWhole(); !status.ok())
+    return status;
   if (Status status = settleStates(); !status.ok())
     return status;
   std::vector<int64_t> steps(paramCount());

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <utility>
 
 using namespace updraft::runtime;
 
@@ -233,22 +234,26 @@ Status Optimizer::bindState(size_t param, const char *name, const upd_tensor &te
   const auto part = static_cast<uint32_t>(index);
   const MemoryRange range(tensor.data, stateBytes(param, index), owner, part);
   const MemoryRange *other = owned.findOther(range); // a state may be bound anew
-  const bool wasBound = stateOrigins[slot] == StateOrigin::Bound;
   if (other)
     return invalidArgument(fmt::format("{} overlaps {}; give it memory of its own", subject,
                                        ownerText(*other, range)));
   owned.reserve(1);
   foldSteps();
-  if (wasBound)
+  gradsChecked = false;
+  discardPlan();
+  void *const before = std::exchange(statePointers[slot], tensor.data);
+  const StateOrigin originBefore = std::exchange(stateOrigins[slot], StateOrigin::Bound);
+  if (Status status = statesBound(param); !status.ok()) {
+    statePointers[slot] = before;
+    stateOrigins[slot] = originBefore;
+    return status;
+  }
+  if (originBefore == StateOrigin::Bound)
     owned.erase(owner, part);
   else
     ++boundStates;
   owned.insert(range);
-  statePointers[slot] = tensor.data;
-  stateOrigins[slot] = StateOrigin::Bound;
-  gradsChecked = false;
-  discardPlan();
-  return statesBound(param);
+  return {};
 }
 
 Status Optimizer::allocateArena(size_t bytes, StateArena &arena) {
