@@ -142,9 +142,9 @@ TEST(AstPrinter, ReadsNumbersInEveryForm) {
   DiagnosticEngine diagnostics;
   auto program = parseProgram("fn f() = .5 + 0.25 + .5e-3 + 12 + 1E+2", "rule.upd", diagnostics);
   ASSERT_TRUE(program) << diagnostics.render();
-  std::string numbers;
-  for (llvm::StringRef line : llvm::split(ast(*program), '\n'))
-    if (line.ltrim().consume_front("number "))
+  std::string printed = ast(*program), numbers;
+  for (llvm::StringRef line : llvm::split(printed, '\n'))
+    if (line.ltrim().starts_with("number "))
       numbers += (line.ltrim() + ";").str();
   EXPECT_EQ(numbers, "number 0.5;number 0.25;number 0.0005;number 12;number 100;");
 }
