@@ -1,0 +1,96 @@
+//===- SteppedSides.h - A rule stepped on the CPU and on a device -------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_UNITTESTS_DIFFERENTIAL_STEPPEDSIDES_H
+#define UPDRAFT_UNITTESTS_DIFFERENTIAL_STEPPEDSIDES_H
+
+#include "Sides.h"
+#include "SteppedOn.h"
+#include "lib/CAPI/Handles.h"
+#include "runtime/base/DType.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace updraft::differential {
+
+struct GroupTensor {
+  std::vector<int64_t> dimensions;
+  size_t group;
+  size_t offset = 0; ///< of its memory on the device, in elements
+};
+
+/// An optimizer of two groups, and the memory of its tensors.
+struct SteppedSide {
+  RuleHandle rule;
+  OptimizerHandle optimizer;
+  std::vector<void *> params, grads;
+};
+
+/// Both sides of a case: every bit of every parameter and state is to be the same.
+class SteppedSides {
+public:
+  SteppedSides(const RuleCase &ruleCase, const SteppedOn &on, std::vector<GroupTensor> tensors)
+      : ruleCase(ruleCase), on(on), tensors(std::move(tensors)), random(ruleCase.seed + 1),
+        present(this->tensors.size(), true) {}
+
+  testing::AssertionResult make();
+  testing::AssertionResult step(float foundInf = 0);
+  /// Steps without comparing.
+  testing::AssertionResult stepBoth(float foundInf = 0);
+  testing::AssertionResult compare();
+  /// Of every group, on both sides.
+  testing::AssertionResult setHyper(const std::string &name, double value);
+  /// Both sides read it from their memory.
+  testing::AssertionResult setHyperInMemory(const std::string &name, float value);
+  /// Has the device count the steps of every tensor in memory of its own.
+  testing::AssertionResult bindSteps();
+  /// Has every gradient in other memory on the device, so many elements from where any access may
+  /// start.
+  void moveGradients(size_t offset);
+  void setPresent(size_t tensor, bool isPresent) { present[tensor] = isPresent; }
+  /// Saves each side and loads the file of the other.
+  testing::AssertionResult exchangeFiles();
+  /// The device's states are the caller's from now on.
+  testing::AssertionResult bindStates();
+  upd_optimizer *onDevice() { return device.optimizer.get(); }
+  upd_tensor gradientOnDevice(size_t tensor) const {
+    return view(tensor, device.grads[tensor], interface().grad, on.kind);
+  }
+
+private:
+  const runtime::RuleInterface &interface() const { return cpu.rule->kernels->interface; }
+  upd_tensor view(size_t tensor, void *data, upd_dtype dtype, upd_device kind) const;
+  upd_tensor number(const void *data, upd_device kind) const;
+  size_t elementsOf(size_t tensor) const;
+  size_t bytesOf(size_t tensor, upd_dtype dtype) const {
+    return elementsOf(tensor) * runtime::sizeOf(dtype);
+  }
+  std::vector<char> randomValues(size_t count, upd_dtype dtype);
+  void *allocate(size_t bytes, size_t offsetBytes = 0);
+  void *copyToDevice(const void *data, size_t bytes, size_t offsetBytes = 0);
+  testing::AssertionResult makeOptimizer(SteppedSide &side, upd_device kind);
+  static testing::AssertionResult require(const runtime::Status &status) {
+    return status.ok() ? testing::AssertionSuccess()
+                       : testing::AssertionFailure() << status.message();
+  }
+  static testing::AssertionResult require(upd_status status) {
+    return status == UPD_OK ? testing::AssertionSuccess()
+                            : testing::AssertionFailure() << upd_last_error();
+  }
+
+  const RuleCase &ruleCase;
+  const SteppedOn &on;
+  std::vector<GroupTensor> tensors;
+  std::mt19937_64 random;
+  std::vector<bool> present; ///< tensors that have a gradient
+  std::deque<std::vector<char>> memory;
+  SteppedSide cpu, device;
+};
+
+} // namespace updraft::differential
+
+#endif // UPDRAFT_UNITTESTS_DIFFERENTIAL_STEPPEDSIDES_H
