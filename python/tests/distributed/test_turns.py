@@ -1,8 +1,14 @@
 """Threads that take turns with a context, and those that share a lock."""
 
+import functools
+import inspect
+import itertools
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+
+import pytest
 
 from updraft.distributed.optim.shared_lock import SharedLock
 from updraft.distributed.turns import Turns
@@ -68,3 +74,71 @@ def test_a_lock_is_shared_or_had_alone():
 
     with ThreadPoolExecutor(THREADS) as threads:
         list(threads.map(run, range(THREADS)))
+
+
+class Interrupt(BaseException):
+    pass
+
+
+def is_interrupted(enter, file, at):
+    """Enters what `enter()` returns, and is interrupted where Python looks for interrupts, as a
+    function of a file begins or ends or has called another, for time number `at`; returns whether
+    there are that many.
+    """
+    left = at
+
+    def profile(frame, event, _):
+        nonlocal left
+        if frame.f_code.co_filename == file and event != "c_call":
+            left -= 1
+            if left < 0:
+                sys.setprofile(None)
+                raise Interrupt
+
+    sys.setprofile(profile)
+    try:
+        with enter():
+            pass
+    except Interrupt:
+        return True
+    finally:
+        sys.setprofile(None)
+    return False
+
+
+def can_enter(enter):
+    def run():
+        with enter():
+            pass
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(5)
+    return not thread.is_alive()
+
+
+@pytest.mark.parametrize(
+    ("kind", "taken", "had"),
+    [
+        (Turns, lambda turns: turns.of(1), lambda turns: turns.of(1)),
+        (SharedLock, SharedLock.shared, SharedLock.alone),
+    ],
+)
+def test_an_interrupt_leaves_nothing_taken(kind, taken, had):
+    file = inspect.getfile(kind)
+    for at in itertools.count():
+        lock = kind()
+        if not is_interrupted(functools.partial(taken, lock), file, at):
+            break
+        assert can_enter(functools.partial(had, lock)), at
+    assert at > 3
+
+
+def test_turns_forget_contexts():
+    turns = Turns()
+    with turns.of(0):
+        for number in range(1, 5000):
+            with turns.of(number):
+                pass
+        assert len(turns._locks) <= 1001
+        assert turns.of(0).locked()

@@ -1,49 +1,31 @@
 """Turns that threads take with one context."""
 
 import threading
+import weakref
 
-
-class _Turn:
-    """One thread's turn, from `with` on."""
-
-    def __init__(self, turns: "Turns", context_id: int) -> None:
-        self._turns = turns
-        self._context_id = context_id
-
-    def __enter__(self) -> None:
-        self._turns.take(self._context_id)
-
-    def __exit__(self, *_: object) -> None:
-        self._turns.pass_on(self._context_id)
+#: From how many contexts on those that nobody uses are looked for.
+_MANY = 1000
 
 
 class Turns:
-    """Lets one thread at a time do something for a context, and others for other contexts."""
+    """One turn at a time for each context.
+
+    A turn is a lock and nothing else, so that an interrupt finds it taken or not.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._ended = threading.Condition(self._lock)
-        self._waiting = 0
-        self._taken: set[int] = set()
+        #: Locks last while somebody has them or waits for them.
+        self._locks: dict[int, weakref.ref[threading.Lock]] = {}
 
-    def of(self, context_id: int) -> _Turn:
+    def of(self, context_id: int) -> threading.Lock:
         """Within it, nobody else is within that of the same context."""
-        return _Turn(self, context_id)
-
-    def take(self, context_id: int) -> None:
-        """Waits for the turn of a context."""
         with self._lock:
-            if context_id in self._taken:
-                self._waiting += 1
-                try:
-                    self._ended.wait_for(lambda: context_id not in self._taken)
-                finally:
-                    self._waiting -= 1
-            self._taken.add(context_id)
-
-    def pass_on(self, context_id: int) -> None:
-        """Ends a turn."""
-        with self._lock:
-            self._taken.remove(context_id)
-            if self._waiting:
-                self._ended.notify_all()
+            known = self._locks.get(context_id)
+            lock = None if known is None else known()
+            if lock is None:
+                if len(self._locks) >= _MANY:
+                    self._locks = {key: ref for key, ref in self._locks.items() if ref()}
+                lock = threading.Lock()
+                self._locks[context_id] = weakref.ref(lock)
+            return lock

@@ -1,6 +1,5 @@
 """An optimizer of parameters that lie on other workers."""
 
-import contextlib
 import logging
 import threading
 import warnings
@@ -246,14 +245,17 @@ class DistributedOptimizer(torch.optim.Optimizer):
             arguments = self._execution.same_arguments(self.remote_optimizers, self.param_groups)
             if arguments is not None:
                 return self._answers(arguments, context_id, before)
-        with contextlib.ExitStack() as using:
+        while True:
             with self._changing:
                 groups = [dict(group) for group in self.param_groups]
                 self._follow(groups)
-                using.enter_context(self._in_use.shared())
-            # Where a group cannot be read, nothing is asked for.
-            arguments = self._execution.step_arguments(self.remote_optimizers, groups)
-            return self._answers(arguments, context_id, before)
+                followed = [*self.remote_optimizers]
+            with self._in_use.shared():
+                # Another thread may have had others made meanwhile.
+                if self.remote_optimizers == followed:
+                    # Where a group cannot be read, nothing is asked for.
+                    arguments = self._execution.step_arguments(followed, groups)
+                    return self._answers(arguments, context_id, before)
 
     def _answers(self, arguments: list[Any], context_id: int, before: int) -> dict[str, int]:
         step = self._execution.step
