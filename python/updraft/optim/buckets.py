@@ -150,6 +150,8 @@ class Bucket:
     that are made at the same time may share `rules`.
     """
 
+    calls_operators = False
+
     def __init__(
         self,
         correspondence: Correspondence,

@@ -5,6 +5,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 from types import NoneType
 from typing import Any
 
@@ -391,6 +392,11 @@ class CompiledStep:
         factor: float | GradientScale | None = None if scale is None else GradientScale(scale)
         scaled = scale is not None or self.max_grad_norm is not None
         with self._stepping:
+            if self._together:
+                raise RuntimeError(
+                    "a parameter has stepped its optimizer while the optimizer steps it; step in a "
+                    "hook of the optimizer, or after the step"
+                )
             states = self.__dict__["state"]
             compiled, changed = self._compile(scaled)
             # One that is on a device is read there, where every part does. A norm waits anyway, and
@@ -422,11 +428,6 @@ class CompiledStep:
         found_inf: torch.Tensor | None,
     ) -> None:
         """Steps all parts or, where one refuses, none."""
-        if self._together:
-            raise RuntimeError(
-                "a parameter has stepped its optimizer while the optimizer steps it; step in a "
-                "hook of the optimizer, or after the step"
-            )
         parts = [part for entry in compiled for part in entry.buckets]
         direct = self._direct
         if direct is None or direct.parts != parts:
@@ -434,20 +435,29 @@ class CompiledStep:
         if direct is not None and direct.step(states, found_inf):
             return
         prepared: list[SteppedPart] = []
+        done: set[SteppedPart] = set()
         self._together = True
         try:
-            # Another thread may add a group meanwhile.
-            for group, entry in zip(self.param_groups, compiled, strict=False):
-                position = 0
-                while position < len(entry.buckets):
-                    bucket = entry.buckets[position]
-                    if bucket.reads_on_device:
-                        bucket.skip_where(found_inf)
-                    if bucket.prepare(states):
-                        prepared.append(bucket)
-                        position += 1
-                    else:
-                        self._remake(entry.buckets, position, group, factor, entry.scaled)
+            # What tensors run as operators are called on them may free memory of others: it comes
+            # before the compiled parts are prepared, or after they are applied.
+            for is_first in (True, False):
+                # Another thread may add a group meanwhile.
+                for group, entry in zip(self.param_groups, compiled, strict=False):
+                    position = 0
+                    while position < len(entry.buckets):
+                        bucket = entry.buckets[position]
+                        if bucket in done or (is_first and not bucket.calls_operators):
+                            position += 1
+                            continue
+                        if bucket.reads_on_device:
+                            bucket.skip_where(found_inf)
+                        if bucket.prepare(states):
+                            prepared.append(bucket)
+                            done.add(bucket)
+                        else:
+                            self._remake(entry.buckets, position, group, factor, entry.scaled)
+            # Of those that share memory, each reads what the one before has written.
+            prepared.sort(key=attrgetter("calls_operators"))
             prepared.reverse()
             while prepared:
                 prepared.pop().apply(states)

@@ -34,6 +34,7 @@ class IdleBucket:
         self.numbers = numbers
 
     reads_on_device = True
+    calls_operators = False
 
     def accept(self, group: Group, factor: float | GradientScale | None) -> None:
         """Has no use for hyperparameters."""

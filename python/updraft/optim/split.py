@@ -122,6 +122,11 @@ class _Halves(abc.ABC):
     _require: Callable[[Group], None]
 
     @property
+    def calls_operators(self) -> bool:
+        """See `SteppedPart`."""
+        return self.before.calls_operators
+
+    @property
     def reads_on_device(self) -> bool:
         """See `SteppedPart`."""
         return self.before.reads_on_device

@@ -16,6 +16,7 @@ class SteppedPart(Protocol):
         params: the parameters, as the group has them.
         numbers: their numbers among all parameters of the optimizer.
         reads_on_device: whether a step reads where the parameters are what makes it change nothing.
+        calls_operators: whether a step is operators of torch, which tensors may intercept.
     """
 
     params: list[torch.Tensor]
@@ -23,6 +24,10 @@ class SteppedPart(Protocol):
 
     @property
     def reads_on_device(self) -> bool:
+        """See the attributes above."""
+
+    @property
+    def calls_operators(self) -> bool:
         """See the attributes above."""
 
     def accept(self, group: Group, factor: float | GradientScale | None) -> None:

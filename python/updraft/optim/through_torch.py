@@ -70,6 +70,7 @@ class TorchBucket:
     """
 
     reads_on_device = False
+    calls_operators = True
 
     def __init__(
         self,
