@@ -104,9 +104,10 @@ void GroupStepper::makeCounts() {
 }
 
 /// Before everything that reads or writes on a GPU, so that it follows what torch has given to the
-/// stream.
+/// stream. A prepared step keeps its own: another thread, whose stream is another, may ask for
+/// states before it is applied.
 void GroupStepper::setStream() const {
-  if (on.kind != UPD_CUDA)
+  if (on.kind != UPD_CUDA || isPrepared)
     return;
   const c10::impl::VirtualGuardImpl guard(on.device.type());
   void *stream = guard.getStreamNativeHandle(guard.getStream(on.device));
@@ -296,12 +297,14 @@ void GroupStepper::drop() {
   rowGrads.clear();
   table.drop(0, table.size());
   table.forgetUnusual();
+  isPrepared = false;
 }
 
 /// Takes references to gradients, which last until the step is done: another thread may replace
 /// `.grad`. `grads` null: those that `.grad` has. Then makes the library ready to step. Returns
 /// false, with nothing taken, if a parameter or a state has moved.
 bool GroupStepper::take(const at::Tensor *grads) {
+  isPrepared = false;
   auto undo = c10::make_scope_exit([this] { drop(); });
   struct Found {
     std::atomic<bool> moved = false, unusual = false, counted = false;
@@ -350,6 +353,7 @@ bool GroupStepper::take(const at::Tensor *grads) {
   check(Library::get().upd_optimizer_prepare_rows(handle->optimizer, table.grads(), table.size(),
                                                   rowGrads.data(), rowGrads.size()));
   undo.release();
+  isPrepared = true;
   return true;
 }
 
@@ -359,6 +363,7 @@ int64_t GroupStepper::applyTaken(bool countVersions) {
     held.clear();
     rowGrads.clear();
     table.forgetUnusual();
+    isPrepared = false;
   });
   auto undo = c10::make_scope_exit([this] { table.drop(0, table.size()); });
   check(Library::get().upd_optimizer_apply(handle->optimizer));

@@ -150,6 +150,7 @@ private:
   std::vector<int64_t> numbers;   ///< of parameters; none: their places
   StepDevice on;
   GradientTable table;
+  bool isPrepared = false;        ///< a step is, and neither applied nor abandoned
   std::shared_ptr<Handle> handle; ///< shared with the tensors over its states
   std::vector<const char *> hyperNames;
   std::vector<double> hypers;
