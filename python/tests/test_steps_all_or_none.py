@@ -214,6 +214,52 @@ def test_steps_that_autograd_follows():
     assert all((param == 1).all() for param in params)
 
 
+def in_graph(*shape):
+    return torch.ones(shape, requires_grad=True).clone()
+
+
+def expanded():
+    return in_graph(1, 3).expand(2, 3)
+
+
+def one_of_several_views():
+    return in_graph(2, 3).unbind()[0]
+
+
+def view_without_gradients():
+    whole = in_graph(3)
+    with torch.no_grad():
+        return whole.view(3, 1)
+
+
+def from_inference():
+    with torch.inference_mode():
+        return torch.ones(3)
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (expanded, "more than one element of the written-to tensor"),
+        (one_of_several_views, "MULTI_OUTPUT_NODE"),
+        (view_without_gradients, "NO_GRAD_MODE"),
+        (from_inference, "Inplace update to inference tensor"),
+    ],
+)
+def test_what_autograd_does_not_let_a_step_write(make, text):
+    params = [in_graph(3), make()]
+    for param in params:
+        if param.requires_grad and not param.is_leaf:
+            param.retain_grad()
+        param.grad = torch.ones_like(param)
+    groups = [{"params": [param]} for param in params]
+    optimizer = optim.SGD(groups, lr=0.5, momentum=0.9, differentiable=True)
+    with pytest.raises(RuntimeError, match=text):
+        optimizer.step()
+    assert not optimizer.state
+    assert all((param == 1).all() for param in params)
+
+
 class Stepping(TwoTensor):
     """Steps an optimizer with each operation, once."""
 

@@ -84,6 +84,18 @@ def is_dense(tensor: torch.Tensor) -> bool:
     return True
 
 
+#: What torch says to a write of such a tensor.
+OVERLAP = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single "
+    "memory location. Please clone() the tensor before performing the operation."
+)
+
+
+def overlaps_itself(tensor: torch.Tensor) -> bool:
+    """Whether elements share memory, as those of an expanded tensor do."""
+    return torch._debug_has_internal_overlap(tensor) == 1
+
+
 class StandIn:
     """A tensor with the memory of a parameter, or with a copy of what is in it.
 
@@ -100,8 +112,7 @@ class StandIn:
             or self.local.is_neg()
             or (in_order and not self.local.is_contiguous())
         )
-        # As of an expanded tensor, which torch refuses to write.
-        self.overlaps = torch._debug_has_internal_overlap(self.local) == 1
+        self.overlaps = overlaps_itself(self.local)
         if self.copied:
             self.tensor = torch.empty(self.local.shape, dtype=param.dtype, device=self.local.device)
         else:
@@ -129,10 +140,7 @@ class StandIn:
     def require_writable(self) -> None:
         """Refuses what `store` could not write, before anything is stepped."""
         if self.overlaps:
-            raise RuntimeError(
-                "unsupported operation: more than one element of the written-to tensor refers to a "
-                "single memory location. Please clone() the tensor before performing the operation."
-            )
+            raise RuntimeError(OVERLAP)
 
     def load(self) -> None:
         """Takes over what the parameter is."""

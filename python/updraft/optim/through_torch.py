@@ -12,7 +12,7 @@ from .buckets import require_storage
 from .correspondence import AS_DENSE, Correspondence, Group, reader, setting_choices, specialize
 from .devices import GradientScale
 from .rule_interface import RuleInterface
-from .stand_ins import distributed_like, is_distributed
+from .stand_ins import OVERLAP, distributed_like, is_distributed, overlaps_itself
 from .states import OptimizerState
 
 
@@ -41,9 +41,25 @@ def _placed_like(param: torch.Tensor, value: torch.Tensor, by_element: bool) -> 
     return value if known else distributed_like(value, value.to_local())
 
 
-def _require_writable(param: torch.Tensor) -> None:
-    """Refuses what autograd would not let a step write."""
+def _require_writable(param: torch.Tensor, new: torch.Tensor) -> None:
+    """Refuses what torch would not let a step write that autograd follows."""
+    if overlaps_itself(param):
+        raise RuntimeError(OVERLAP)
+    if param.is_inference() and not torch.is_inference_mode_enabled():
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make "
+            "a clone to get a normal tensor before doing inplace update."
+        )
+    if not (param.requires_grad or new.requires_grad):
+        return
     base = param._base if param._is_view() else None
+    if base is not None:
+        made = torch._C._autograd._get_creation_meta(param)
+        if made != torch._C._autograd.CreationMeta.DEFAULT:
+            raise RuntimeError(
+                f"a view is being modified inplace that was created so ({made.name}) that autograd "
+                "cannot follow it; give a clone"
+            )
     for tensor, what in ((param, "a leaf"), (base, "a view of a leaf")):
         if tensor is not None and tensor.is_leaf and tensor.requires_grad:
             raise RuntimeError(
@@ -176,9 +192,6 @@ class TorchBucket:
 
     def _compute(self, taken: list[int], states: OptimizerState) -> "_Computed":
         stepped = [self.stepped[i] for i in taken]
-        if self.in_graph:
-            for param in stepped:
-                _require_writable(param)
         # The graph keeps what the parameters were.
         params = [_real(param.clone() if self.in_graph else param) for param in stepped]
         grads = [self._gradient(param) for param in stepped]
@@ -198,6 +211,9 @@ class TorchBucket:
             news, after = self.function(
                 params, grads, {"params": before, "group": shared}, **self.hypers
             )
+        if self.in_graph:
+            for param, new in zip(stepped, news, strict=True):
+                _require_writable(param, new)
         return _Computed(taken, params, grads, news, after)
 
     def _write(self, computed: "_Computed", states: OptimizerState) -> None:
