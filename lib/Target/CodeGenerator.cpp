@@ -5,6 +5,8 @@
 
 #include "OptimizeModule.h"
 #include "TargetMachine.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/SymbolTable.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -92,9 +94,20 @@ llvm::Error CodeGenerator::makeReady(std::unique_ptr<CodeGenerator> &generator,
   return llvm::Error::success();
 }
 
+// MLIR's translation would look for the function around an instruction, and not find one.
+static mlir::LogicalResult checkInstructionsAreInFunctions(mlir::ModuleOp module) {
+  for (mlir::Operation &op : *module.getBody())
+    if (!mlir::isa<mlir::SymbolOpInterface>(op))
+      return op.emitOpError("cannot be translated to LLVM IR outside of a function; move it into "
+                            "one");
+  return mlir::success();
+}
+
 llvm::Expected<std::unique_ptr<llvm::Module>>
 CodeGenerator::translate(mlir::ModuleOp module, llvm::LLVMContext &context) const {
-  std::unique_ptr<llvm::Module> result = mlir::translateModuleToLLVMIR(module, context);
+  std::unique_ptr<llvm::Module> result;
+  if (succeeded(checkInstructionsAreInFunctions(module)))
+    result = mlir::translateModuleToLLVMIR(module, context);
   if (!result)
     return llvm::createStringError("a module cannot be translated to LLVM IR");
   result->setTargetTriple(machine->getTargetTriple());

@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -114,6 +115,22 @@ TEST_P(CodeGeneratorTest, LeavesFunctionsThatAreNotToBeOptimized) {
   generator->optimize(*translated);
   EXPECT_EQ(translated->getFunction("optimized")->getInstructionCount(), 1u);
   EXPECT_EQ(translated->getFunction("left")->getInstructionCount(), 2u);
+}
+
+TEST_P(CodeGeneratorTest, RefusesInstructionsOutsideOfFunctions) {
+  for (const char *text : {"llvm.fence seq_cst", "nvvm.wgmma.fence.aligned"}) {
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+    ASSERT_TRUE(module);
+    std::string said;
+    mlir::ScopedDiagnosticHandler handler(
+        &context, [&](mlir::Diagnostic &diagnostic) { said += diagnostic.str(); });
+    llvm::LLVMContext llvmContext;
+    auto translated = makeGenerator()->translate(*module, llvmContext);
+    EXPECT_EQ(llvm::toString(translated.takeError()), "a module cannot be translated to LLVM IR");
+    EXPECT_EQ(said, "'" + module->getBody()->front().getName().getStringRef().str() +
+                        "' op cannot be translated to LLVM IR outside of a function; move it "
+                        "into one");
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(NamedTargets, CodeGeneratorTest,

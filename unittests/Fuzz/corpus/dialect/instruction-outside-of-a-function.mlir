@@ -1,0 +1,1 @@
+nvvm.wgmma.fence.aligned
