@@ -179,6 +179,21 @@ def test_muon(device, kind):
     assert_same(before, observed(optimizer, params))
 
 
+@pytest.mark.parametrize(
+    "change", [lambda grad: grad[:2], TwoTensor.double], ids=["shape", "dtype"]
+)
+def test_gradients_of_subclasses_that_muon_refuses(change):
+    params = [plain(), of_a_subclass()]
+    optimizer = muon(params)
+    for param in params:
+        dense(param)
+    before = observed(optimizer, params)
+    params[1].grad.data = change(params[1].grad)
+    with pytest.raises(RuntimeError, match="attempting to assign a gradient"):
+        optimizer.step()
+    assert_same(before, observed(optimizer, params))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("change", [{"ns_steps": 100}, {"ns_coefficients": (1.0, 2.0)}], ids=str)
 def test_what_muon_refuses_of_a_group(kind, change):

@@ -250,7 +250,6 @@ class _TorchSplitBucket(_Halves):
     """A parameter of a subclass that intercepts operators, in place of a `_SplitBucket` of it."""
 
     before: TorchBucket
-    grad: torch.Tensor | None
 
     def __init__(
         self, optimizer: SplitStep, param: torch.Tensor, number: int, group: Group
@@ -273,25 +272,25 @@ class _TorchSplitBucket(_Halves):
         (param,) = self.params
         if param.grad is not None:
             self.before.require_takes(param.grad)
-        self.grad = param.grad
+        # Torch refuses one of another shape or dtype.
+        self.direction.grad = param.grad
         return True
 
     def abandon(self) -> None:
         """See `SteppedPart`."""
-        self.grad = None
+        self.direction.grad = None
 
     @torch.no_grad()
     def apply(self, states: OptimizerState) -> None:
         """See `SteppedPart`."""
-        if self.grad is None:
+        if self.direction.grad is None:
             return
         try:
-            self.direction.grad = self.grad
             self.before.step(states)
             self.direction.grad = None
             self.direction.copy_(self._between(self.direction, self.group))
             self.target.grad = self.direction
             self.after.step(states)
         finally:
-            self.grad = self.direction.grad = self.target.grad = None
+            self.direction.grad = self.target.grad = None
         torch.autograd.graph.increment_version(self.params)
