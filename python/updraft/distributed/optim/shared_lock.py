@@ -37,7 +37,14 @@ class SharedLock:
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
         """Waits until nobody else has it."""
-        with self._alone, contextlib.ExitStack() as taken:
-            for lock in [*self._locks]:
-                taken.enter_context(lock)
-            yield
+        with self._alone:
+            yield from _within([*self._locks])
+
+
+def _within(locks: list[contextlib.AbstractContextManager[bool]]) -> Iterator[None]:
+    """Has all locks at the `yield`. An ExitStack would keep one that an interrupt finds just taken."""
+    if not locks:
+        yield
+        return
+    with locks.pop():
+        yield from _within(locks)
