@@ -19,7 +19,7 @@ class SharedLock:
         self._alone = threading.Lock()
         self._own = threading.local()
         #: Those of threads that are there.
-        self._locks: weakref.WeakSet[threading.RLock] = weakref.WeakSet()  # type: ignore[valid-type]
+        self._locks: weakref.WeakSet[contextlib.AbstractContextManager[bool]] = weakref.WeakSet()
 
     def shared(self) -> contextlib.AbstractContextManager[bool]:
         """Waits until nobody has it alone, or wants to. Within it, on this thread, nobody has."""
@@ -42,7 +42,7 @@ class SharedLock:
 
 
 def _within(locks: list[contextlib.AbstractContextManager[bool]]) -> Iterator[None]:
-    """Has all locks at the `yield`. An ExitStack would keep one that an interrupt finds just taken."""
+    """Has all locks at the `yield`; an ExitStack may keep one that an interrupt finds just taken."""
     if not locks:
         yield
         return
