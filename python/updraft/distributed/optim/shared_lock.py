@@ -42,7 +42,7 @@ class SharedLock:
 
 
 def _within(locks: list[contextlib.AbstractContextManager[bool]]) -> Iterator[None]:
-    """Has all locks at the `yield`; an ExitStack may keep one that an interrupt finds just taken."""
+    """Has all locks at the `yield`; an ExitStack may keep one that it is interrupted after."""
     if not locks:
         yield
         return
