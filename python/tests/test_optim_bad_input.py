@@ -175,6 +175,7 @@ def test_release_while_a_step_runs():
 
     class Releasing:
         reads_on_device = False
+        calls_operators = False
 
         def accept(self, *_):
             pass
