@@ -33,9 +33,11 @@ class _KnownGroups:
         if not self.are_constant:
             return False
         for (names, values), group in zip(self._groups, groups, strict=True):
-            if [*group] != names:
+            # A copy: another thread may add to it meanwhile.
+            current = dict(group)
+            if [*current] != names:
                 return False
-            for known, value in zip(values, group.values(), strict=True):
+            for known, value in zip(values, current.values(), strict=True):
                 if known is not value:
                     return False
         return True
