@@ -14,7 +14,7 @@ from .correspondence import Correspondence, Group
 from .devices import GradientScale
 from .stand_ins import LocalBucket, StandIn, distributed_like, is_wrapper, local_part
 from .states import OptimizerState
-from .stepped_part import SteppedPart
+from .stepped_part import SteppedPart, step_in_halves
 from .through_torch import TorchBucket
 
 
@@ -145,10 +145,7 @@ class _Halves(abc.ABC):
 
     def step(self, states: OptimizerState) -> bool:
         """Steps the parameters that have a gradient; False if one has other memory than before."""
-        if not self.prepare(states):
-            return False
-        self.apply(states)
-        return True
+        return step_in_halves(self, states)
 
     @abc.abstractmethod
     def prepare(self, states: OptimizerState) -> bool:
@@ -156,6 +153,10 @@ class _Halves(abc.ABC):
 
     @abc.abstractmethod
     def apply(self, states: OptimizerState) -> None:
+        """See `SteppedPart`."""
+
+    @abc.abstractmethod
+    def abandon(self) -> None:
         """See `SteppedPart`."""
 
 

@@ -10,6 +10,7 @@ from ..errors import UnsupportedError
 from .buckets import Bucket
 from .rule_interface import RuleInterface
 from .states import OptimizerState
+from .stepped_part import step_in_halves
 
 _PLAIN = (torch.nn.Parameter, torch.Tensor)
 
@@ -237,10 +238,7 @@ class StandInBucket(LocalBucket):
         """Like that of `Bucket`."""
         if self.is_direct:
             return super().step(states)
-        if not self.prepare(states):
-            return False
-        self.apply(states)
-        return True
+        return step_in_halves(self, states)
 
     @torch.no_grad()
     def prepare(self, states: OptimizerState) -> bool:

@@ -64,3 +64,11 @@ class SteppedPart(Protocol):
 
     def abandon(self) -> None:
         """Drops what was prepared."""
+
+
+def step_in_halves(part: SteppedPart, states: OptimizerState) -> bool:
+    """The step of a part that has no quicker way than its halves."""
+    if not part.prepare(states):
+        return False
+    part.apply(states)
+    return True

@@ -14,6 +14,7 @@ from .devices import GradientScale
 from .rule_interface import RuleInterface
 from .stand_ins import OVERLAP, distributed_like, is_distributed, overlaps_itself
 from .states import OptimizerState
+from .stepped_part import step_in_halves
 
 
 def _real(tensor: torch.Tensor) -> torch.Tensor:
@@ -148,9 +149,7 @@ class TorchBucket:
 
     def step(self, states: OptimizerState) -> bool:
         """Steps every parameter that has a gradient."""
-        self.prepare(states)
-        self.apply(states)
-        return True
+        return step_in_halves(self, states)
 
     def prepare(self, states: OptimizerState) -> bool:
         """See `SteppedPart`. Computes all that `apply` writes."""
