@@ -117,6 +117,8 @@ class _Given(LocalBucket):
 class _Halves(abc.ABC):
     """The rules around the function, as one part of a step."""
 
+    params: list[torch.Tensor]
+    numbers: list[int]
     before: SteppedPart
     after: SteppedPart
     _require: Callable[[Group], None]
