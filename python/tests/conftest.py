@@ -8,6 +8,8 @@ import pytest
 
 import updraft
 
+from .installed_package import changed_since_installation
+
 RULES = pathlib.Path(__file__).resolve().parents[2] / "rules"
 
 # For `published`.
@@ -27,6 +29,15 @@ rule Momentum(lr = 0.1, mu = 0.9)
   }
 }
 """
+
+
+def pytest_configure():
+    """Tests of an older package would pass or fail for what is not in the repository."""
+    if changed := changed_since_installation():
+        raise pytest.UsageError(
+            "the installed package is older than python/updraft: "
+            f"{', '.join(map(str, changed))}; run tools/build first"
+        )
 
 
 @pytest.fixture(autouse=True)

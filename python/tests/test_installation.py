@@ -2,19 +2,9 @@
 
 import pathlib
 
-import updraft
+from .installed_package import INSTALLED, REPOSITORY, changed_since_installation, files
 
-INSTALLED = pathlib.Path(updraft.__file__).parent
-REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 STANDARD_LIBRARY = {"std", "transforms"}
-
-
-def files(folder):
-    return {
-        path.relative_to(folder)
-        for path in folder.rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
-    }
 
 
 def test_every_module_is_installed_and_no_other():
@@ -26,3 +16,16 @@ def test_every_module_is_installed_and_no_other():
     expected |= binaries | {pathlib.Path("optim/__init__.pyi")}
     assert files(INSTALLED) == expected
     assert len(binaries) == 4  # the module, the C API, the adapter for torch, and the worker
+
+
+def test_what_changed_since_the_installation_is_found(tmp_path):
+    sources, installed = tmp_path / "sources", tmp_path / "installed"
+    for folder in (sources, installed):
+        (folder / "optim").mkdir(parents=True)
+        for name in ("same.py", "optim/changed.py"):
+            (folder / name).write_text("x = 1\n")
+    assert changed_since_installation(sources, installed) == []
+    (sources / "optim" / "changed.py").write_text("x = 2\n")
+    (sources / "added.py").write_text("")
+    found = changed_since_installation(sources, installed)
+    assert found == [pathlib.Path("added.py"), pathlib.Path("optim/changed.py")]
