@@ -9,9 +9,6 @@
 
 using namespace updraft::torch_adapter;
 
-/// How many tensors are looked at together.
-static constexpr size_t block = 16;
-
 /// Of tensors that no subclass or mode has anything to do with, whatever is active now.
 static c10::DispatchKeySet usualKeysOn(at::Device device) {
   const c10::impl::ExcludeDispatchKeyGuard withoutModes(c10::python_ks);
@@ -81,17 +78,17 @@ void GradientTable::prefetchParams(size_t begin, size_t end) const {
 
 GradientTable::Found GradientTable::take(size_t begin, size_t end, const at::Tensor *given) {
   Found found;
-  prefetchParams(begin, begin + block);
-  for (size_t i = begin; i < end; i += block)
-    takeBlock(i, std::min(i + block, end), given, found);
+  prefetchParams(begin, begin + tensorsAtOnce);
+  for (size_t i = begin; i < end; i += tensorsAtOnce)
+    takeBlock(i, std::min(i + tensorsAtOnce, end), given, found);
   return found;
 }
 
 /// Each tensor is four or five objects that lie anywhere, one of which points to the next: of a
 /// block, all are fetched at once that can be.
 void GradientTable::takeBlock(size_t begin, size_t end, const at::Tensor *given, Found &found) {
-  const at::Tensor *grads[block];
-  prefetchParams(end, end + block);
+  const at::Tensor *grads[tensorsAtOnce];
+  prefetchParams(end, end + tensorsAtOnce);
   for (size_t i = begin; i < end; ++i) {
     const at::TensorImpl &param = *entries[i].param;
     __builtin_prefetch(param.unsafe_storage().unsafeGetStorageImpl());
@@ -135,11 +132,11 @@ void GradientTable::takeBlock(size_t begin, size_t end, const at::Tensor *given,
 }
 
 void GradientTable::drop(size_t begin, size_t end) {
-  for (size_t i = begin; i < std::min(begin + block, end); ++i)
+  for (size_t i = begin; i < std::min(begin + tensorsAtOnce, end); ++i)
     __builtin_prefetch(gradMemory[i].unsafeGetStorageImpl(), 1);
   for (size_t i = begin; i < end; ++i) {
-    if (i + block < end)
-      __builtin_prefetch(gradMemory[i + block].unsafeGetStorageImpl(), 1);
+    if (i + tensorsAtOnce < end)
+      __builtin_prefetch(gradMemory[i + tensorsAtOnce].unsafeGetStorageImpl(), 1);
     gradMemory[i] = c10::Storage();
   }
 }

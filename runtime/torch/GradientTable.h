@@ -5,6 +5,7 @@
 #ifndef UPDRAFT_RUNTIME_TORCH_GRADIENTTABLE_H
 #define UPDRAFT_RUNTIME_TORCH_GRADIENTTABLE_H
 
+#include "runtime/torch/TensorMemory.h"
 #include "runtime/torch/TensorView.h"
 #include "updraft-c/types.h"
 
@@ -13,24 +14,6 @@
 #include <vector>
 
 namespace updraft::torch_adapter {
-
-/// Fetches the object itself into the cache, not what it points to.
-inline void prefetchTensor(const at::TensorImpl *tensor) {
-  const char *bytes = reinterpret_cast<const char *>(tensor);
-  for (size_t offset = 0; offset < sizeof(at::TensorImpl); offset += 64)
-    __builtin_prefetch(bytes + offset);
-  __builtin_prefetch(bytes + sizeof(at::TensorImpl) - 1);
-}
-
-/// Where the elements begin: as TensorImpl::data, which calls what it need not. Null where there is
-/// no memory, as of a storage of no bytes.
-inline const void *dataOf(const at::TensorImpl &tensor) {
-  const void *start = tensor.unsafe_storage().data();
-  if (tensor.numel() == 0 || !start)
-    return nullptr;
-  return static_cast<const char *>(start) +
-         tensor.dtype().itemsize() * static_cast<size_t>(tensor.storage_offset());
-}
 
 class GradientTable {
 public:

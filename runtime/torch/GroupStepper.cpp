@@ -10,7 +10,6 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_strided.h>
-#include <ATen/ops/from_blob.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/view_as_complex.h>
 #include <ATen/ops/zeros.h>
@@ -28,19 +27,6 @@ using updraft::runtime::forParts;
 
 /// What is less is not worth a thread's waking up.
 constexpr size_t paramsPerPart = 500;
-/// How many parameters are looked at together, so that their cache misses overlap.
-constexpr size_t block = 16;
-
-/// What a look at tensors reads, of their memory as well.
-static void prefetch(const std::vector<at::Tensor> &tensors, size_t begin, size_t end,
-                     bool ofMemory) {
-  for (size_t i = begin; i < end; ++i)
-    if (tensors[i].defined())
-      prefetchTensor(tensors[i].unsafeGetTensorImpl());
-  for (size_t i = begin; i < end && ofMemory; ++i)
-    if (tensors[i].defined())
-      __builtin_prefetch(tensors[i].unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl());
-}
 
 GroupStepper::GroupStepper(upd_rule *rule, std::vector<at::Tensor> tensors,
                            std::vector<double> initial, std::string sparse, std::string dense,
@@ -49,7 +35,7 @@ GroupStepper::GroupStepper(upd_rule *rule, std::vector<at::Tensor> tensors,
       on(params.empty() ? StepDevice{} : StepDevice::of(params.front(), emulated)),
       table(params, on), sparseRefusal(std::move(sparse)), denseRefusal(std::move(dense)),
       sparseAsDense(sparseAsDense), known(params.size()), counts(params.size()),
-      stateOrigins(params.size()), reached(params.size()) {
+      shown(params.size()), stateOrigins(params.size()), reached(params.size()) {
   const Library &library = Library::get();
   for (size_t i = 0; i < library.upd_rule_hyper_count(rule); ++i)
     hyperNames.push_back(library.upd_rule_hyper_name(rule, i));
@@ -98,8 +84,8 @@ void GroupStepper::makeCounts() {
     view.device_index = on.kind == UPD_CUDA ? on.device.index() : 0;
     check(Library::get().upd_optimizer_bind_step(handle->optimizer, i, &view));
     // A storage for each, so that one can be saved.
-    counts[i] = tensorOver(view, [all](void *) {}, on);
-    show(i, counts[i]);
+    counts.set(i, tensorOver(view, [all](void *) {}, on));
+    shown.show(i, counts.of(i));
   }
 }
 
@@ -170,36 +156,11 @@ int64_t updraft::torch_adapter::asStepCount(double count, int64_t param) {
   return static_cast<int64_t>(count);
 }
 
-/// Whether what was a step count cannot be read as one: `.data = …` gives a tensor another type, no
-/// elements, or those of a lazily negated one.
-bool GroupStepper::hasMovedCount(size_t index) const {
-  const at::Tensor &count = counts[index];
-  return count.defined() &&
-         ((count.scalar_type() != at::kFloat && count.scalar_type() != at::kDouble) ||
-          count.is_neg() || !dataOf(*count.unsafeGetTensorImpl()));
-}
-
-static double countOf(const at::Tensor &count) {
-  const void *data = dataOf(*count.unsafeGetTensorImpl());
-  return count.scalar_type() == at::kDouble ? *static_cast<const double *>(data)
-                                            : *static_cast<const float *>(data);
-}
-
-/// Whether the parameter's step count was changed from outside.
-bool GroupStepper::hasOtherCount(size_t index) const {
-  const at::Tensor &count = counts[index];
-  if (!count.defined())
-    return false;
-  const auto expected = static_cast<double>(known[index]);
-  return countOf(count) !=
-         (count.scalar_type() == at::kDouble ? expected : static_cast<float>(expected));
-}
-
 void GroupStepper::readCounts() {
   for (size_t i = 0; i < params.size(); ++i) {
-    if (!hasOtherCount(i))
+    if (!counts.isChanged(i, known[i]))
       continue;
-    const int64_t count = asStepCount(countOf(counts[i]), numberOf(i));
+    const int64_t count = asStepCount(counts.valueOf(i), numberOf(i));
     check(Library::get().upd_optimizer_set_step(handle->optimizer, i, count));
     known[i] = count;
   }
@@ -311,26 +272,14 @@ bool GroupStepper::take(const at::Tensor *grads) {
   } found;
   auto look = [&](size_t begin, size_t end) {
     const GradientTable::Found taken = table.take(begin, end, grads);
-    bool counted = false, moved = taken.moved;
-    for (size_t i = begin; i < end && anyCounts && on.isCpu(); ++i) {
-      if ((i - begin) % block == 0)
-        prefetch(counts, i, std::min(i + block, end), true);
-      if (hasMovedCount(i))
-        moved = true;
-      else
-        counted |= hasOtherCount(i);
-    }
-    for (size_t i = begin; i < end && !shown.empty(); ++i) {
-      if ((i - begin) % block == 0)
-        for (const std::vector<at::Tensor> &states : shown)
-          prefetch(states, i, std::min(i + block, end), true);
-      moved |= hasMovedState(i);
-    }
-    if (moved)
+    // A GPU reads its own at each step.
+    const StepCountTensors::Found count =
+        on.isCpu() ? counts.look(begin, end, known) : StepCountTensors::Found();
+    if (taken.moved || count.moved || shown.haveMoved(begin, end))
       found.moved = true;
     if (taken.unusual)
       found.unusual = true;
-    if (counted)
+    if (count.changed)
       found.counted = true;
   };
   {
@@ -374,8 +323,8 @@ int64_t GroupStepper::applyTaken(bool countVersions) {
   std::atomic<bool> anyFresh = false;
   forParts(*intraOpPool(), params.size(), paramsPerPart, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
-      if ((i - begin) % block == 0)
-        readAhead(i, std::min(i + block, end));
+      if ((i - begin) % tensorsAtOnce == 0)
+        readVersionsOf(i, std::min(i + tensorsAtOnce, end));
       // A rule may have skipped the parameter: then it is as it was.
       if (reached[i] != known[i] && afterStep(i, countVersions))
         anyFresh = true;
@@ -393,21 +342,13 @@ int64_t GroupStepper::applyTaken(bool countVersions) {
   return Fresh;
 }
 
-static void bumpVersion(const at::Tensor &tensor) {
-  at::TensorImpl *impl = tensor.unsafeGetTensorImpl();
-  // Those from inference mode have none.
-  if (impl->version_counter().enabled())
-    impl->bump_version();
-}
-
 /// What the device has skipped is known to nobody yet.
 int64_t GroupStepper::afterDeviceStep(bool countVersions) {
   auto afterStepOf = [&](size_t i) {
-    if (countVersions)
+    if (countVersions) {
       bumpVersion(params[i]);
-    for (const std::vector<at::Tensor> &states : shown)
-      if (countVersions && states[i].defined())
-        bumpVersion(states[i]);
+      shown.bumpVersions(i);
+    }
     if (stateOrigins[i] == StateOrigin::None) {
       stateOrigins[i] = StateOrigin::Known;
       fresh.push_back(static_cast<int64_t>(i));
@@ -421,40 +362,21 @@ int64_t GroupStepper::afterDeviceStep(bool countVersions) {
   return fresh.empty() ? Done : Fresh;
 }
 
-/// An atomic increment waits for its own cache misses: versions are read before, which overlap.
-void GroupStepper::readAhead(size_t begin, size_t end) const {
-  auto read = [&](const std::vector<at::Tensor> &tensors) {
-    prefetch(tensors, begin, end, false);
-    for (size_t i = begin; i < end; ++i)
-      if (tensors[i].defined())
-        if (const c10::VariableVersion &version =
-                tensors[i].unsafeGetTensorImpl()->version_counter();
-            version.enabled())
-          version.current_version();
-  };
-  read(params);
-  if (anyCounts)
-    read(counts);
-  for (const std::vector<at::Tensor> &states : shown)
-    read(states);
+/// What `afterStep` bumps.
+void GroupStepper::readVersionsOf(size_t begin, size_t end) const {
+  readVersions(params, begin, end);
+  counts.readVersions(begin, end);
+  shown.readVersions(begin, end);
 }
 
 /// Tells torch of a step; returns whether the parameter got its states with it. Nothing throws.
 bool GroupStepper::afterStep(size_t index, bool countVersions) {
   known[index] = reached[index];
-  if (countVersions)
+  if (countVersions) {
     bumpVersion(params[index]);
-  for (const std::vector<at::Tensor> &states : shown)
-    if (countVersions && states[index].defined())
-      bumpVersion(states[index]);
-  if (anyCounts && counts[index].defined()) {
-    at::TensorImpl &count = *counts[index].unsafeGetTensorImpl();
-    if (count.dtype() == caffe2::TypeMeta::Make<double>())
-      *static_cast<double *>(count.mutable_data()) = static_cast<double>(known[index]);
-    else
-      *static_cast<float *>(count.mutable_data()) = static_cast<float>(known[index]);
-    bumpVersion(counts[index]);
+    shown.bumpVersions(index);
   }
+  counts.write(index, known[index]);
   if (stateOrigins[index] != StateOrigin::None)
     return false;
   stateOrigins[index] = StateOrigin::New;
@@ -477,41 +399,6 @@ std::vector<int64_t> GroupStepper::takeFresh() {
   std::copy_if(fresh.begin(), fresh.end(), std::back_inserter(result), isTaken);
   std::erase_if(fresh, isTaken);
   return result;
-}
-
-/// A state that someone else has as well: its version counts, too, and it may get other memory.
-void GroupStepper::show(size_t index, const at::Tensor &state) {
-  size_t place = 0;
-  while (place < shown.size() && shown[place][index].defined())
-    ++place;
-  if (place == shown.size()) {
-    shown.emplace_back(params.size());
-    shownPlaces.emplace_back(params.size());
-  }
-  shown[place][index] = state;
-  shownPlaces[place][index] = placeOf(state);
-}
-
-/// What is no state any more.
-void GroupStepper::hide(size_t index, const at::Tensor &state) {
-  for (std::vector<at::Tensor> &states : shown)
-    if (states[index].is_same(state))
-      states[index] = at::Tensor();
-}
-
-GroupStepper::Place GroupStepper::placeOf(const at::Tensor &state) {
-  const at::TensorImpl &impl = *state.unsafeGetTensorImpl();
-  return {dataOf(impl), impl.numel()};
-}
-
-/// Whether a state was given other memory, as `state.data = …` and `share_memory_()` do, or another
-/// size in the same, as `resize_` may.
-bool GroupStepper::hasMovedState(size_t index) const {
-  for (size_t place = 0; place < shown.size(); ++place)
-    if (const at::Tensor &state = shown[place][index];
-        state.defined() && placeOf(state) != shownPlaces[place][index])
-      return true;
-  return false;
 }
 
 bool GroupStepper::hasState(int64_t param, const std::string &name) const {
@@ -538,7 +425,7 @@ std::vector<at::Tensor> GroupStepper::states(const std::vector<int64_t> &numbers
     result.push_back(pairs ? at::view_as_complex(state) : std::move(state));
   }
   for (size_t i = 0; i < numbers.size(); ++i)
-    show(static_cast<size_t>(numbers[i]), result[i]);
+    shown.show(static_cast<size_t>(numbers[i]), result[i]);
   return result;
 }
 
@@ -559,25 +446,9 @@ at::Tensor GroupStepper::copyOfState(int64_t param, const std::string &name) con
 
 std::vector<at::Tensor> GroupStepper::stepCounts(const std::vector<int64_t> &numbers) {
   std::lock_guard lock(mutex);
-  std::vector<at::Tensor> result;
-  result.reserve(numbers.size());
-  // One allocation for those that are new, and yet a storage for each, so that one can be saved.
-  size_t missing = 0;
   for (int64_t number : numbers)
-    missing += !counts[checked(number)].defined();
-  std::shared_ptr<float[]> fresh(new float[missing]);
-  size_t used = 0;
-  for (int64_t number : numbers) {
-    at::Tensor &tensor = counts[number];
-    if (!tensor.defined()) {
-      float *count = &fresh[used++];
-      *count = static_cast<float>(known[number]);
-      tensor = at::from_blob(count, {}, [fresh](void *) {}, at::kFloat);
-    }
-    result.push_back(tensor);
-  }
-  anyCounts = true;
-  return result;
+    checked(number);
+  return counts.make(numbers, known);
 }
 
 void GroupStepper::bindState(int64_t number, const std::string &name, const at::Tensor &state) {
@@ -588,7 +459,7 @@ void GroupStepper::bindState(int64_t number, const std::string &name, const at::
   setStream();
   check(Library::get().upd_optimizer_bind_state(handle->optimizer, number, name.c_str(), &view));
   handle->bound.push_back(state.storage());
-  show(index, state);
+  shown.show(index, state);
   stateOrigins[index] = StateOrigin::Known;
 }
 
@@ -613,8 +484,8 @@ std::vector<at::Tensor> GroupStepper::bindBlocks(int64_t number, const std::stri
   view.dtype = static_cast<upd_dtype>(dtype);
   check(Library::get().upd_optimizer_bind_state(handle->optimizer, number, name.c_str(), &view));
   handle->bound.push_back(memory.storage());
-  show(index, ourCodes);
-  show(index, ourScales);
+  shown.show(index, ourCodes);
+  shown.show(index, ourScales);
   stateOrigins[index] = StateOrigin::Known;
   return {ourCodes, ourScales};
 }
@@ -631,13 +502,12 @@ void GroupStepper::bindStepCount(int64_t number, const at::Tensor &count) {
     setStream();
     check(Library::get().upd_optimizer_bind_step(handle->optimizer, number, &view));
     check(Library::get().upd_optimizer_get_step(handle->optimizer, number, &known[index]));
-    hide(index, counts[index]);
-    counts[index] = count;
-    show(index, count);
+    shown.hide(index, counts.of(index));
+    counts.set(index, count);
+    shown.show(index, count);
     return;
   }
-  counts[index] = count;
-  anyCounts = true;
+  counts.set(index, count);
   known[index] = 0;
   check(Library::get().upd_optimizer_set_step(handle->optimizer, number, 0));
 }

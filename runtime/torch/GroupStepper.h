@@ -7,6 +7,8 @@
 
 #include "runtime/torch/GradientTable.h"
 #include "runtime/torch/Library.h"
+#include "runtime/torch/ShownStates.h"
+#include "runtime/torch/StepCountTensors.h"
 
 #include <ATen/core/Tensor.h>
 #include <torch/custom_class.h>
@@ -130,20 +132,15 @@ private:
   int64_t afterDeviceStep(bool countVersions);
   int64_t applyTaken(bool countVersions);
   void drop();
-  bool hasMovedCount(size_t index) const;
-  bool hasOtherCount(size_t index) const;
   void readCounts();
   void takeGradient(size_t index, const at::Tensor &grad);
-  void readAhead(size_t begin, size_t end) const;
+  void readVersionsOf(size_t begin, size_t end) const;
   bool afterStep(size_t index, bool countVersions);
   size_t checked(int64_t param) const;
   /// What messages call a parameter by.
   int64_t numberOf(size_t index) const {
     return numbers.empty() ? static_cast<int64_t>(index) : numbers[index];
   }
-  void show(size_t index, const at::Tensor &state);
-  void hide(size_t index, const at::Tensor &state);
-  bool hasMovedState(size_t index) const;
 
   std::mutex mutable mutex;
   std::vector<at::Tensor> params; ///< as the caller gave them
@@ -161,18 +158,9 @@ private:
 
   // By parameter.
   std::vector<int64_t> known; ///< step counts that the library knows; of a GPU, before its steps
-  std::vector<at::Tensor> counts; ///< 0-d floats; undefined where nobody has one; of a GPU, all
-  /// States that others have, too: of each parameter the first, the second and so on.
-  std::vector<std::vector<at::Tensor>> shown;
-  struct Place {
-    const void *data;
-    int64_t elements;
-    bool operator==(const Place &) const = default;
-  };
-  static Place placeOf(const at::Tensor &state);
-  std::vector<std::vector<Place>> shownPlaces; ///< where they were
+  StepCountTensors counts;    ///< of a GPU, of all
+  ShownStates shown;
   std::vector<StateOrigin> stateOrigins;
-  bool anyCounts = false;
 
   // Of the step that runs.
   std::vector<int64_t> reached; ///< step counts after it

@@ -2,7 +2,7 @@
 
 #include "runtime/torch/TensorView.h"
 
-#include "runtime/torch/GradientTable.h"
+#include "runtime/torch/TensorMemory.h"
 
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/view_as_real.h>
