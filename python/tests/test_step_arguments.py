@@ -278,6 +278,7 @@ def test_entries_of_a_group_that_look_like_an_option(name, text):
     with pytest.warns(UserWarning) as caught:
         optimizer = updraft.optimizer("AdamW", [{"params": [X.clone()], name: (0.5, 0.9)}])
     assert [str(warning.message) for warning in caught] == [f"a parameter group has {text}"]
+    assert caught[0].filename == __file__
     assert optimizer.param_groups[0][name] == (0.5, 0.9)
 
 

@@ -2,7 +2,6 @@
 
 import functools
 import inspect
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -11,6 +10,7 @@ import torch
 from torch.distributed import rpc
 from torch.futures import Future
 
+from ..caller_warnings import warn_caller
 from ..errors import InvalidArgumentError
 from .errors import DistributedError
 from .partition import Part, Partitioner, batch_partitioner
@@ -74,11 +74,10 @@ def _warn_of_parameters(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         for name, param in named:
             if isinstance(param, torch.nn.Parameter) and param.requires_grad:
                 if _in_context():
-                    warnings.warn(
+                    warn_caller(
                         f"{name} is a `torch.nn.Parameter`, which arrives without its graph: it"
                         " gets no gradient from this call; send `module_clone(model, by='clone')`,"
                         " or a parameter's `clone()`",
-                        stacklevel=4,
                     )
                 return
 

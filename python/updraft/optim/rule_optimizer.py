@@ -2,12 +2,12 @@
 
 import difflib
 import re
-import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch
 
+from ..caller_warnings import warn_caller
 from ..definition import RuleDefinition
 from ..errors import InvalidArgumentError
 from ..seed import require_seed
@@ -69,10 +69,9 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
             near = [other for other in known if re.fullmatch(rf"{re.escape(name[:-1])}\d", other)]
             near = near or difflib.get_close_matches(name, known, 1, cutoff=0.8)
             if near:
-                warnings.warn(
+                warn_caller(
                     f"a parameter group has `{name}`, which the rule `{self.rule.name}` does not "
                     f"read; it reads {', '.join(f'`{other}`' for other in near)}",
-                    stacklevel=2,
                 )
         super().add_param_group(param_group)
 

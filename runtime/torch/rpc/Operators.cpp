@@ -104,6 +104,10 @@ void rrefId(const c10::OperatorHandle &, c10::Stack *stack) {
   const RRefNumber id = numberOf(torch::jit::pop(*stack));
   torch::jit::push(*stack, c10::List<int64_t>({id.createdOn, id.localId}));
 }
+
+void awaitMadeOf(const c10::OperatorHandle &, c10::Stack *stack) {
+  awaitMade(torch::jit::pop(*stack).toListRef().vec());
+}
 } // namespace
 
 TORCH_LIBRARY_FRAGMENT(aten, library) {
@@ -127,4 +131,6 @@ TORCH_LIBRARY_FRAGMENT(updraft, library) {
   library.def("copies_here(Tensor[] params) -> Tensor[]", copiesOf);
   library.def("rref_id(RRef(Tensor) rref) -> int[]",
               torch::CppFunction::makeFromBoxedFunction<&rrefId>());
+  library.def("await_made(RRef(Tensor)[] rrefs) -> ()",
+              torch::CppFunction::makeFromBoxedFunction<&awaitMadeOf>());
 }

@@ -55,16 +55,23 @@ public:
                      std::chrono::duration<double>(seconds));
   }
 
+  /// Whether the future has come, be it as an error.
+  bool hasCome(rpc::JitFuture &future) const {
+    if (!deadline)
+      future.wait();
+    if (future.completed())
+      return true;
+    // The future may complete when nobody waits any more.
+    auto done = std::make_shared<std::promise<void>>();
+    future.addCallback([done](rpc::JitFuture &) { done->set_value(); }, /*uses_future=*/false);
+    return done->get_future().wait_until(*deadline) != std::future_status::timeout;
+  }
+
   void wait(rpc::JitFuture &future, const std::string &name) const {
-    if (deadline && !future.completed()) {
-      // The future may complete when nobody waits any more.
-      auto done = std::make_shared<std::promise<void>>();
-      future.addCallback([done](rpc::JitFuture &) { done->set_value(); }, /*uses_future=*/false);
-      if (done->get_future().wait_until(*deadline) == std::future_status::timeout)
-        throw TimeoutError(fmt::format("{} has not come within {} s: what makes it on "
-                                       "this worker has not ended, or was never asked for",
-                                       name, seconds));
-    }
+    if (!hasCome(future))
+      throw TimeoutError(fmt::format("{} has not come within {} s: what makes it on "
+                                     "this worker has not ended, or was never asked for",
+                                     name, seconds));
     future.waitAndThrow();
   }
 
@@ -93,6 +100,18 @@ updraft::torch_adapter::ownedTensors(const std::vector<int64_t> &createdOn,
     tensors.push_back(tensorOf(owner->getValue(), names[i]));
   }
   return tensors;
+}
+
+void updraft::torch_adapter::awaitMade(const std::vector<c10::IValue> &rrefs) {
+  if (!rpc::RpcAgent::isCurrentRpcAgentSet())
+    return;
+  const Waiting waiting(usualWait());
+  for (const c10::IValue &value : rrefs) {
+    const auto rref = c10::static_intrusive_pointer_cast<rpc::RRef>(value.toRRef());
+    // Only who has had it made has one.
+    if (const auto made = rref->getOwnerCreationFuture())
+      waiting.hasCome(*made);
+  }
 }
 
 std::vector<at::Tensor> updraft::torch_adapter::copiesOf(const std::vector<at::Tensor> &tensors) {

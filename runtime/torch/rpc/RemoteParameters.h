@@ -30,6 +30,10 @@ std::vector<at::Tensor> ownedTensors(const std::vector<int64_t> &createdOn,
                                      const std::vector<int64_t> &localIds, double seconds,
                                      const std::vector<std::string> &names);
 
+/// Waits until whatever this worker has had made, here or elsewhere, for any of those RRefs is made
+/// or has failed, but no longer than `usualWait`.
+void awaitMade(const std::vector<c10::IValue> &rrefs);
+
 /// Copies, which no step changes, of what all of them are at one time.
 std::vector<at::Tensor> copiesOf(const std::vector<at::Tensor> &tensors);
 

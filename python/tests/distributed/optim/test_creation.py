@@ -110,6 +110,44 @@ class FailsOnOne(torch.optim.Optimizer):
         """Steps nothing."""
 
 
+class Refused(torch.optim.Optimizer):
+    """Is refused before any worker is asked."""
+
+    def __init__(self, params, lr):
+        raise ValueError("it is refused")
+
+
+_slow_made = threading.Event()
+
+
+def slow_parameter(ends_well):
+    _slow_made.clear()
+    time.sleep(0.5)
+    _slow_made.set()
+    if not ends_well:
+        raise ValueError("it was not made")
+    return torch.nn.Parameter(torch.ones(2))
+
+
+def is_slow_made():
+    return _slow_made.is_set()
+
+
+@on_client
+def test_an_error_waits_for_parameters_that_are_being_made():
+    for given, error in (
+        (Refused, "it is refused"),
+        (torch.optim.SGD, "Invalid learning rate: -1"),
+        (3, "give a class, or a rule"),
+    ):
+        for ends_well in (True, False):
+            made = rpc.remote("worker1", slow_parameter, args=(ends_well,))
+            with warnings.catch_warnings(), pytest.raises((ValueError, TypeError), match=error):
+                warnings.simplefilter("ignore")
+                DistributedOptimizer(given, [made, *parameters("worker2", (3,))], lr=-1)
+            assert rpc.rpc_sync("worker1", is_slow_made)
+
+
 def forget_that_it_was_made():
     _made.clear()
 

@@ -59,6 +59,7 @@ def test_steps_with_a_warning():
         "rule: steps of Halving run in Python on the workers, and wait for its lock; "
         "`Options(strict=True)` makes this an error"
     ], texts
+    assert caught[0].filename == __file__
     assert not optimizer.is_functional_optim
     mine = torch.full((3,), 7.0)
     rpc.rpc_sync("worker1", set_grad, args=(rrefs[0], mine))

@@ -217,8 +217,9 @@ def test_a_step_of_nothing_does_not_count():
     before = rrefs[0].to_here().clone()
     optimizer = DistributedOptimizer(torch.optim.SGD, rrefs)
     with dist_autograd.context() as context:
-        with pytest.warns(UserWarning, match="has no gradient of any parameter"):
+        with pytest.warns(UserWarning, match="has no gradient of any parameter") as caught:
             optimizer.step(context)
+        assert caught[0].filename == __file__
         backward(context, rrefs)
         optimizer.step(context)
     assert not torch.equal(rrefs[0].to_here(), before)

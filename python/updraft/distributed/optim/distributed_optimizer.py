@@ -2,7 +2,6 @@
 
 import logging
 import threading
-import warnings
 import weakref
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -13,13 +12,14 @@ import torch
 from torch._C._distributed_autograd import _is_valid_context
 from torch._C._distributed_rpc import PyRRef
 
+from ...caller_warnings import warn_caller
 from ...optim.correspondence import Group
 from ...optim.step_hooks import hooked
 from ..turns import Turns
 from .contexts import ContextTable
 from .options import Options
 from .outcomes import ALREADY_APPLIED, gathered
-from .references import require_references
+from .references import refused_when_made, require_references
 from .registry import functional_optim_map
 from .remote import RemoteOptimizer, made_remotes
 from .rules import execution_of
@@ -111,6 +111,11 @@ class DistributedOptimizer(torch.optim.Optimizer):
         for group in groups:
             params = group["params"]
             group["params"] = [params] if isinstance(params, PyRRef) else list(params)
+        with refused_when_made(groups):
+            self._make(optimizer_class, groups, args, kwargs)
+        weakref.finalize(self, self._execution.release, self.remote_optimizers)
+
+    def _make(self, optimizer_class: Any, groups: list[Group], args: Any, kwargs: Any) -> None:
         require_references(groups)
         self._execution = execution_of(optimizer_class, groups, args, kwargs, self.options)
         self.is_functional_optim = self._execution.is_functional
@@ -120,7 +125,6 @@ class DistributedOptimizer(torch.optim.Optimizer):
         ]
         super().__init__(whole, self._execution.defaults)
         self.remote_optimizers = made_remotes(self._execution, self.param_groups, self.options)
-        weakref.finalize(self, self._execution.release, self.remote_optimizers)
 
     def add_param_group(self, param_group: Group) -> None:
         """Not for optimizers that are made: a worker is asked once."""
@@ -289,9 +293,8 @@ class DistributedOptimizer(torch.optim.Optimizer):
             self._applied[context_id] = before + 1
         elif not self._warned:
             self._warned = True
-            warnings.warn(
+            warn_caller(
                 f"context {context_id} has no gradient of any parameter of this optimizer; was "
                 "`torch.distributed.autograd.backward` called, and the forward recorded by "
                 "`updraft.distributed.call`?",
-                stacklevel=4,
             )

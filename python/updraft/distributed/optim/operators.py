@@ -25,6 +25,8 @@ create_here = torch.ops.updraft.create_here
 copies_here = torch.ops.updraft.copies_here
 #: Calls a function on a worker, and has gradients recorded in any case.
 call_recorded = torch.ops.updraft.call_recorded
+#: Waits until what this worker has had made for any of some references is made, or has failed.
+await_made = torch.ops.updraft.await_made
 _rref_id = torch.ops.updraft.rref_id
 
 

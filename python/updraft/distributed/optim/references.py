@@ -1,13 +1,14 @@
 """References to parameters, as a client gives them."""
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch._C._distributed_rpc import PyRRef
 
 from ...optim.correspondence import Group
 from .distinct import require_distinct
-from .operators import reference
+from .operators import await_made, reference
 
 
 def require_references(groups: list[Group]) -> None:
@@ -27,6 +28,22 @@ def require_references(groups: list[Group]) -> None:
     require_distinct(map(reference, rrefs))
     if not rrefs:
         raise ValueError("optimizer got an empty parameter list")
+
+
+@contextlib.contextmanager
+def refused_when_made(groups: Sequence[Group]) -> Iterator[None]:
+    """Has an error wait for parameters of the groups that are being made.
+
+    After an error a program tends to end, and in torch's `rpc.shutdown` a worker may wait for ever
+    for the value of a reference that is made that late.
+    """
+    try:
+        yield
+    except Exception:
+        await_made(
+            [rref for group in groups for rref in group["params"] if isinstance(rref, PyRRef)]
+        )
+        raise
 
 
 def stand_ins(groups: Sequence[Group]) -> list[Group]:

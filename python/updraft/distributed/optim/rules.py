@@ -1,12 +1,12 @@
 """How what a distributed optimizer was given is stepped."""
 
 import logging
-import warnings
 from collections.abc import Hashable, Sequence
 from typing import Any
 
 import torch
 
+from ...caller_warnings import warn_caller
 from ...optim.compiled import CompiledStep
 from ...optim.correspondence import Group
 from .compiled_execution import CompiledExecution
@@ -85,15 +85,12 @@ def _full_name(kind: type) -> str:
 
 
 def _warn(reason: str, name: str, options: Options) -> None:
-    level = 5  # Of the constructor's caller.
-    warnings.warn(
+    warn_caller(
         f"{reason}: steps of {name} run in Python on the workers, and wait for its lock; "
-        "`Options(strict=True)` makes this an error",
-        stacklevel=level,
+        "`Options(strict=True)` makes this an error"
     )
     if options.concurrency == "hogwild":
-        warnings.warn(
+        warn_caller(
             f'steps of {name} count versions of parameters, as "checked" ones do: "hogwild" is for '
-            "compiled steps",
-            stacklevel=level,
+            "compiled steps"
         )
