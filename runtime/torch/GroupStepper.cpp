@@ -51,6 +51,8 @@ GroupStepper::GroupStepper(upd_rule *rule, std::vector<at::Tensor> tensors,
     values.push_back({hyperNames[i], initial[i]});
   std::vector<std::string> texts;
   std::vector<const char *> names;
+  texts.reserve(numbers.size());
+  names.reserve(numbers.size());
   for (int64_t number : numbers)
     texts.push_back(std::to_string(number));
   for (const std::string &text : texts)

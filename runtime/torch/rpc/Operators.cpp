@@ -87,6 +87,7 @@ std::vector<at::Tensor> copies(const std::vector<int64_t> &createdOn,
                                const std::vector<int64_t> &numbers) {
   return answering([&] {
     std::vector<std::string> names;
+    names.reserve(numbers.size());
     for (int64_t number : numbers)
       names.push_back("parameter " + std::to_string(number));
     return copiesOf(ownedTensors(createdOn, localIds, usualWait(), names));
