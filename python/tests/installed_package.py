@@ -25,4 +25,6 @@ def changed_since_installation(sources=SOURCES, installed=INSTALLED):
         copy = installed / path
         return copy.is_file() and copy.read_bytes() == (sources / path).read_bytes()
 
-    return sorted(path for path in files(sources) if not same(path))
+    # An editor has files of its own there.
+    modules = (path for path in files(sources) if path.suffix in (".py", ".pyi"))
+    return sorted(path for path in modules if not same(path))

@@ -24,6 +24,7 @@ def test_what_changed_since_the_installation_is_found(tmp_path):
         (folder / "optim").mkdir(parents=True)
         for name in ("same.py", "optim/changed.py"):
             (folder / name).write_text("x = 1\n")
+    (sources / ".same.py.swp").write_text("of an editor")
     assert changed_since_installation(sources, installed) == []
     (sources / "optim" / "changed.py").write_text("x = 2\n")
     (sources / "added.py").write_text("")
