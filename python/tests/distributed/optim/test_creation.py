@@ -148,6 +148,17 @@ def test_an_error_waits_for_parameters_that_are_being_made():
             assert rpc.rpc_sync("worker1", is_slow_made)
 
 
+@on_client
+def test_an_error_of_a_group_waits_for_parameters_of_others():
+    for bad, error in (({"lr": 1.0}, "params"), ({"params": 3}, "'int' object is not iterable")):
+        for place in (0, 1):
+            groups = [{"params": (rpc.remote("worker1", slow_parameter, args=(True,)),)}]
+            groups.insert(place, bad)
+            with pytest.raises((KeyError, TypeError), match=error):
+                DistributedOptimizer(torch.optim.SGD, groups)
+            assert rpc.rpc_sync("worker1", is_slow_made)
+
+
 def forget_that_it_was_made():
     _made.clear()
 

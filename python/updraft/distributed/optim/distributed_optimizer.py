@@ -108,10 +108,10 @@ class DistributedOptimizer(torch.optim.Optimizer):
             if all(isinstance(group, Mapping) for group in given)
             else [{"params": given}]
         )
-        for group in groups:
-            params = group["params"]
-            group["params"] = [params] if isinstance(params, PyRRef) else list(params)
         with refused_when_made(groups):
+            for group in groups:
+                params = group["params"]
+                group["params"] = [params] if isinstance(params, PyRRef) else list(params)
             self._make(optimizer_class, groups, args, kwargs)
         weakref.finalize(self, self._execution.release, self.remote_optimizers)
 

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import torch
 from torch._C._distributed_rpc import PyRRef
@@ -40,10 +41,13 @@ def refused_when_made(groups: Sequence[Group]) -> Iterator[None]:
     try:
         yield
     except Exception:
-        await_made(
-            [rref for group in groups for rref in group["params"] if isinstance(rref, PyRRef)]
-        )
+        given = [params for group in groups for params in _listed(group.get("params"))]
+        await_made([rref for rref in given if isinstance(rref, PyRRef)])
         raise
+
+
+def _listed(params: Any) -> Sequence[Any]:
+    return params if isinstance(params, list | tuple) else [params]
 
 
 def stand_ins(groups: Sequence[Group]) -> list[Group]:
