@@ -30,12 +30,16 @@ static at::Tensor tensorOf(const c10::IValue &value, const std::string &name) {
   if (value.isTensor())
     return value.toTensor();
   if (value.isPyObject()) {
-    auto object = value.toPyObjectHolder();
+    const auto object = value.toPyObjectHolder();
+    at::Tensor tensor;
     try {
-      return object->toIValue(c10::TensorType::get()).toTensor();
+      tensor = object->toIValue(c10::TensorType::get()).toTensor();
     } catch (const std::exception &) {
-      TORCH_CHECK_TYPE(false, name, " is a reference to ", object->toStr(), ", which is no tensor");
+      // It stays undefined, as that of None is.
     }
+    TORCH_CHECK_TYPE(tensor.defined(), name, " is a reference to ", object->toStr(),
+                     ", which is no tensor");
+    return tensor;
   }
   TORCH_CHECK_TYPE(false, name, " is a reference to ", value.tagKind(), ", which is no tensor");
   __builtin_unreachable();

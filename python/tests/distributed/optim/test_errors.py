@@ -23,6 +23,10 @@ def refuses(kind, text, function, *args, **kwargs):
         raise AssertionError(f"{found} in place of {(kind, text)}")
 
 
+def nothing():
+    """Returns no parameter, as a function without a `return`."""
+
+
 def on_no_device():
     return torch.nn.Parameter(torch.empty(2, device="meta"))
 
@@ -45,14 +49,24 @@ def test_parameters():
     refuses(
         ValueError, ("parameters 0 and 1 are the same"), DistributedOptimizer, sgd, [*rrefs, *rrefs]
     )
-    number = rpc.remote("worker1", int, args=(3,))
-    refuses(
-        TypeError,
-        ("no optimizer was made on `worker1`: parameter 0 is a reference to 3, which is no tensor"),
-        DistributedOptimizer,
-        sgd,
-        [number],
-    )
+    for made, text in ((int, "0"), (list, "[]"), (nothing, "None")):
+        refuses(
+            TypeError,
+            f"no optimizer was made on `worker1`: parameter 0 is a reference to {text}, which is "
+            "no tensor",
+            DistributedOptimizer,
+            sgd,
+            [rpc.remote("worker1", made)],
+        )
+    for here in (rpc.RRef(None), rpc.remote("client", nothing)):
+        refuses(
+            TypeError,
+            "no optimizer was made on `client`: parameter 1 is a reference to None, which is no "
+            "tensor",
+            DistributedOptimizer,
+            sgd,
+            [*rrefs, here],
+        )
     result = rpc.remote("worker1", torch.add, args=(torch.ones(2, requires_grad=True), 1))
     refuses(
         ValueError,

@@ -67,6 +67,11 @@ class RemoteOptimizer:
     def _create_here(self, request: str) -> Any:
         made: torch.futures.Future[str] = torch.futures.Future()
         params = [rref.local_value() for rref in self.rrefs]
+        for (_, index), param in zip(self.members, params, strict=True):
+            if not isinstance(param, torch.Tensor):
+                raise TypeError(
+                    f"parameter {index} is a reference to {param!r}, which is no tensor"
+                )
         made.set_result(operators.create_here(self.number, request, params))
         return made
 
