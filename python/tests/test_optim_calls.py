@@ -1,5 +1,7 @@
 """What is around a step: schedulers, hooks, closures, profilers, and torch.compile."""
 
+import functools
+
 import pytest
 import torch
 from torch.optim.optimizer import (
@@ -8,6 +10,7 @@ from torch.optim.optimizer import (
 )
 from torch.utils._python_dispatch import TorchDispatchMode
 
+import updraft
 from updraft import optim
 from updraft.optim import buckets
 from updraft.optim.adapter import GroupStepper
@@ -129,6 +132,17 @@ class CountingStepper:
     def step(self):
         CountingStepper.calls += 1
         return self.stepper.step()
+
+
+@pytest.mark.parametrize(
+    "make", [optim.AdamW, optim.Lion, functools.partial(updraft.optimizer, "Lion")]
+)
+def test_optimizers_made_in_compiled_code(make):
+    torch.compiler.reset()
+    (param,) = parameters(shapes=[(3,)])
+    optimizer = torch.compile(lambda: make([param], lr=0.5), backend="eager")()
+    assert optimizer.param_groups[0]["lr"] == 0.5
+    assert optimizer.param_groups[0]["params"][0] is param
 
 
 @pytest.mark.parametrize("backend", ["eager", "inductor"])

@@ -22,6 +22,8 @@ def _static(name: str) -> Place:
 class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
     """Applies a rule to parameters of torch. `updraft.optimizer` makes it."""
 
+    # Compiled by torch, it would lose what is set before the constructor of torch.
+    @torch._disable_dynamo
     def __init__(
         self,
         rule: RuleDefinition,
