@@ -77,6 +77,17 @@ def test_steps_with_a_warning():
 
 
 @on_client
+def test_what_is_no_tensor_is_named_by_its_place_among_all():
+    good = [parameters(worker, (3,)) for worker in ("worker2", "worker1")]
+    groups = [{"params": rrefs} for rrefs in (*good, [rpc.remote("worker1", list)])]
+    with pytest.raises(TypeError) as caught:
+        quietly(Halving, groups)
+    assert str(caught.value) == (
+        "no optimizer was made on `worker1`: parameter 2 is a reference to [], which is no tensor"
+    )
+
+
+@on_client
 def test_strict():
     with pytest.raises(TypeError) as caught:
         DistributedOptimizer(Halving, parameters("worker1", (3,)), options=Options(strict=True))

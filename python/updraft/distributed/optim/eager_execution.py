@@ -59,12 +59,13 @@ class EagerExecution:
         except Exception:
             return has_python
         kind, args, kwargs = self._request
-        members = [remote.members_of(group)[0] for group in range(len(groups))]
+        members = [remote.members_of(group) for group in range(len(groups))]
         request = eager_optimizer.EagerRequest(
             kind,
             self.is_functional,
             self._options(remote, groups),
-            [[remote.rrefs[place] for place in places] for places in members if places],
+            [[remote.rrefs[place] for place in places] for places, _ in members if places],
+            [indices for _, indices in members if indices],
             args,
             kwargs,
             None if replaced is None else replaced.number,

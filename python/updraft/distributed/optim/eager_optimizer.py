@@ -184,6 +184,7 @@ class EagerRequest:
         is_functional: whether it has `step(gradients)`, as torch's functional optimizers.
         options: of each group.
         rrefs: references to the parameters of each group.
+        indices: what messages call those parameters by.
         args: what the class takes behind the parameters.
         kwargs: as `args`.
         replaces: the number of an optimizer whose place it takes.
@@ -193,6 +194,7 @@ class EagerRequest:
     is_functional: bool
     options: list[dict[str, Any]]
     rrefs: list[list[Any]]
+    indices: list[list[int]]
     args: Any
     kwargs: Any
     replaces: int | None
@@ -203,11 +205,11 @@ class EagerRequest:
             options | {"params": [rref.local_value() for rref in mine]}
             for options, mine in zip(self.options, self.rrefs, strict=True)
         ]
-        for group in groups:
-            for place, param in enumerate(group["params"]):
+        for group, indices in zip(groups, self.indices, strict=True):
+            for index, param in zip(indices, group["params"], strict=True):
                 if not isinstance(param, torch.Tensor):
                     raise TypeError(
-                        f"parameter {place} is a reference to {param!r}, which is no tensor"
+                        f"parameter {index} is a reference to {param!r}, which is no tensor"
                     )
         stepper = FunctionalStepper if self.is_functional else OptimizerStepper
         replaced = None if self.replaces is None else _optimizers.known(self.replaces)
