@@ -57,7 +57,8 @@ static upd_range valuesIn(upd_range range, int64_t loop, int64_t extent, const u
   const int64_t rows = site.rows, columns = site.columns;
   upd_range batches = range, ofRows = {range.begin * rows, range.end * rows}, sums = range;
   if (loop == UPD_GPU_MATRIX) {
-    const int64_t perBatch = (rows + UPD_BLOCK_ROWS - 1) / UPD_BLOCK_ROWS;
+    // One without rows has no block, and an empty range.
+    const int64_t perBatch = std::max<int64_t>((rows + UPD_BLOCK_ROWS - 1) / UPD_BLOCK_ROWS, 1);
     const auto firstRow = [&](int64_t block) {
       return block / perBatch * rows + std::min(block % perBatch * UPD_BLOCK_ROWS, rows);
     };

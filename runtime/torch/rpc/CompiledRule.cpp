@@ -46,12 +46,13 @@ RulePointer updraft::torch_adapter::compileRule(const RuleChoices &choices,
   options.storage_count = storage.size();
   options.numerics = choices.numerics.c_str();
   upd_rule *rule = nullptr;
+  const char *const here = __func__;
   auto compile = [&](const std::string &filename) {
     const Library &library = Library::get();
     const upd_status status =
         library.upd_compile(source.data(), source.size(), filename.c_str(), &options, &rule);
     if (status == UPD_COMPILE_ERROR)
-      throw CompileError({__func__, __FILE__, __LINE__}, library.upd_last_error());
+      throw CompileError({here, __FILE__, __LINE__}, library.upd_last_error());
     check(status);
   };
   if (choices.files.empty()) {
