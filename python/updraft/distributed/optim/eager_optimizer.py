@@ -15,6 +15,7 @@ from ...optim.stand_ins import local_part, memory_layout
 from .contexts import ContextTable
 from .eager_steppers import EagerStepper, FunctionalStepper, OptimizerStepper
 from .outcomes import ALREADY_APPLIED, PartlyAppliedError
+from .references import require_tensors
 
 # Of numbers that are released before they are made, how many are remembered.
 _RELEASED = 1 << 14
@@ -206,11 +207,7 @@ class EagerRequest:
             for options, mine in zip(self.options, self.rrefs, strict=True)
         ]
         for group, indices in zip(groups, self.indices, strict=True):
-            for index, param in zip(indices, group["params"], strict=True):
-                if not isinstance(param, torch.Tensor):
-                    raise TypeError(
-                        f"parameter {index} is a reference to {param!r}, which is no tensor"
-                    )
+            require_tensors(group["params"], indices)
         stepper = FunctionalStepper if self.is_functional else OptimizerStepper
         replaced = None if self.replaces is None else _optimizers.known(self.replaces)
         return EagerOptimizer(stepper(self.kind, groups, self.args, self.kwargs), replaced)

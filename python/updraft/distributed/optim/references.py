@@ -1,7 +1,7 @@
 """References to parameters, as a client gives them."""
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -29,6 +29,20 @@ def require_references(groups: list[Group]) -> None:
     require_distinct(map(reference, rrefs))
     if not rrefs:
         raise ValueError("optimizer got an empty parameter list")
+
+
+def require_tensors(values: Iterable[Any], indices: Iterable[int]) -> None:
+    """Refuses what references are to, if it is no tensor.
+
+    Args:
+        indices: of the parameters among all.
+
+    Raises:
+        TypeError: one is something else.
+    """
+    for index, value in zip(indices, values, strict=True):
+        if not isinstance(value, torch.Tensor):
+            raise TypeError(f"parameter {index} is a reference to {value!r}, which is no tensor")
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ from torch._C._distributed_rpc import PyRRef, WorkerInfo
 from . import operators
 from .options import Options
 from .outcomes import begun, gathered
+from .references import require_tensors
 
 if TYPE_CHECKING:
     from .execution import Execution
@@ -67,11 +68,7 @@ class RemoteOptimizer:
     def _create_here(self, request: str) -> Any:
         made: torch.futures.Future[str] = torch.futures.Future()
         params = [rref.local_value() for rref in self.rrefs]
-        for (_, index), param in zip(self.members, params, strict=True):
-            if not isinstance(param, torch.Tensor):
-                raise TypeError(
-                    f"parameter {index} is a reference to {param!r}, which is no tensor"
-                )
+        require_tensors(params, (index for _, index in self.members))
         made.set_result(operators.create_here(self.number, request, params))
         return made
 
