@@ -31,11 +31,12 @@ static at::Tensor tensorOf(const c10::IValue &value, const std::string &name) {
     return value.toTensor();
   if (value.isPyObject()) {
     const auto object = value.toPyObjectHolder();
+    // That of None is undefined.
     at::Tensor tensor;
     try {
       tensor = object->toIValue(c10::TensorType::get()).toTensor();
     } catch (const std::exception &) {
-      // It stays undefined, as that of None is.
+      tensor = at::Tensor();
     }
     TORCH_CHECK_TYPE(tensor.defined(), name, " is a reference to ", object->toStr(),
                      ", which is no tensor");
