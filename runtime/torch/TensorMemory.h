@@ -23,11 +23,16 @@ inline void prefetchTensor(const at::TensorImpl *tensor) {
   __builtin_prefetch(bytes + sizeof(at::TensorImpl) - 1);
 }
 
-/// Fetches the objects of tensors in [begin, end), where they are defined, and of their storages.
-inline void prefetchWithStorages(const std::vector<at::Tensor> &tensors, size_t begin, size_t end) {
+/// Fetches the objects of tensors in [begin, end), where they are defined.
+inline void prefetchTensors(const std::vector<at::Tensor> &tensors, size_t begin, size_t end) {
   for (size_t i = begin; i < end; ++i)
     if (tensors[i].defined())
       prefetchTensor(tensors[i].unsafeGetTensorImpl());
+}
+
+/// As `prefetchTensors`, and the objects of their storages.
+inline void prefetchWithStorages(const std::vector<at::Tensor> &tensors, size_t begin, size_t end) {
+  prefetchTensors(tensors, begin, end);
   for (size_t i = begin; i < end; ++i)
     if (tensors[i].defined())
       __builtin_prefetch(tensors[i].unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl());
@@ -46,9 +51,7 @@ inline const void *dataOf(const at::TensorImpl &tensor) {
 /// Reads the versions of tensors in [begin, end), where they are defined, which are about to be
 /// bumped: an atomic increment waits for its own cache miss alone.
 inline void readVersions(const std::vector<at::Tensor> &tensors, size_t begin, size_t end) {
-  for (size_t i = begin; i < end; ++i)
-    if (tensors[i].defined())
-      prefetchTensor(tensors[i].unsafeGetTensorImpl());
+  prefetchTensors(tensors, begin, end);
   for (size_t i = begin; i < end; ++i)
     if (tensors[i].defined())
       if (const c10::VariableVersion &version = tensors[i].unsafeGetTensorImpl()->version_counter();

@@ -10,14 +10,12 @@ using namespace updraft;
 using namespace updraft::differential;
 
 namespace {
-class DeviceStepOrders : public WatchedSteps, public testing::WithParamInterface<const char *> {};
+class DeviceStepOrders : public WatchedRuleSteps {};
 
-INSTANTIATE_TEST_SUITE_P(All, DeviceStepOrders,
-                         testing::Values("adamw", "adafactor", "prodigy", "rprop", "sgd"));
+INSTANTIATE_TEST_SUITE_P(All, DeviceStepOrders, watchedRules());
 } // namespace
 
 TEST_P(DeviceStepOrders, AreThoseOfTheCPU) {
-  compileRule(GetParam());
   const std::string path = testing::TempDir() + "calls-" + GetParam() + ".safetensors";
   constexpr size_t count = 3;
   for (unsigned seed = 0; seed < 15; ++seed) {

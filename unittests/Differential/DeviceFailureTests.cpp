@@ -9,16 +9,14 @@ using namespace updraft;
 using namespace updraft::differential;
 
 namespace {
-class DeviceStepCalls : public WatchedSteps, public testing::WithParamInterface<const char *> {};
+class DeviceStepCalls : public WatchedRuleSteps {};
 
-INSTANTIATE_TEST_SUITE_P(All, DeviceStepCalls,
-                         testing::Values("adamw", "adafactor", "prodigy", "rprop", "sgd"));
+INSTANTIATE_TEST_SUITE_P(All, DeviceStepCalls, watchedRules());
 
 class DeviceStepRows : public WatchedSteps {};
 } // namespace
 
 TEST_P(DeviceStepCalls, ThatFailLeaveEverythingAsItWas) {
-  compileRule(GetParam());
   auto start = [&](int steps) {
     for (int i = 0; i < steps; ++i)
       stepBoth();
@@ -36,7 +34,6 @@ TEST_P(DeviceStepCalls, ThatFailLeaveEverythingAsItWas) {
 }
 
 TEST_P(DeviceStepCalls, ThatSetACountAndFailLeaveIt) {
-  compileRule(GetParam());
   auto start = [&](int steps) {
     for (int i = 0; i < steps; ++i)
       stepBoth();
@@ -50,7 +47,6 @@ TEST_P(DeviceStepCalls, ThatSetACountAndFailLeaveIt) {
 }
 
 TEST_P(DeviceStepCalls, ThatBindAndFailBindNothing) {
-  compileRule(GetParam());
   const std::vector<runtime::StateInterface> &states = deviceRule->kernels->interface.states;
   auto isBound = [](const runtime::StateInterface &state) {
     return state.over == runtime::Extent::Element;
@@ -94,7 +90,6 @@ TEST_P(DeviceStepCalls, ThatBindAndFailBindNothing) {
 
 /// Which leaves the optimizer as it was, or says that it did not.
 TEST_P(DeviceStepCalls, ThatLoadAndFailAreNotSteppedOn) {
-  compileRule(GetParam());
   const std::string path = testing::TempDir() + "loaded-" + GetParam() + ".safetensors";
   const std::string other = testing::TempDir() + "half-" + GetParam() + ".safetensors";
   const std::string half = "the device is full; states are those of `" + path +
@@ -151,7 +146,6 @@ TEST_P(DeviceStepCalls, ThatLoadAndFailAreNotSteppedOn) {
 }
 
 TEST_P(DeviceStepCalls, ThatFailAmongOthersAreCountedOrNot) {
-  compileRule(GetParam());
   for (ptrdiff_t launches = 0;; ++launches) {
     make(3);
     device->launchesToFailure = launches;

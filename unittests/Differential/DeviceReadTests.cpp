@@ -12,7 +12,7 @@ namespace {
 class DeviceStepReads : public WatchedSteps {};
 
 /// Rules with states that start from hyperparameters.
-class DeviceStepStarts : public WatchedSteps, public testing::WithParamInterface<const char *> {};
+class DeviceStepStarts : public WatchedRuleSteps {};
 
 INSTANTIATE_TEST_SUITE_P(All, DeviceStepStarts, testing::Values("rprop", "prodigy"));
 } // namespace
@@ -80,7 +80,6 @@ TEST_F(DeviceStepReads, NothingInStepsOfRows) {
 TEST_P(DeviceStepStarts, AreThoseOfTheFirstStepThatIsTaken) {
   const bool isRprop = std::string_view(GetParam()) == "rprop";
   const char *hyper = isRprop ? "lr" : "d0", *state = isRprop ? "step_size" : "d";
-  compileRule(GetParam());
   for (bool isAskedFor : {false, true}) {
     make(3);
     float found[2] = {1, 1};

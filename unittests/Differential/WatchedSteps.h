@@ -198,6 +198,17 @@ protected:
   std::vector<std::vector<float>> here, there, grads;
 };
 
+/// The same by the rule that is the test's parameter.
+class WatchedRuleSteps : public WatchedSteps, public testing::WithParamInterface<const char *> {
+protected:
+  void SetUp() override { compileRule(GetParam()); }
+};
+
+/// Rules without states, and with those of elements, rows, columns and the whole group.
+inline auto watchedRules() {
+  return testing::Values("adamw", "adafactor", "prodigy", "rprop", "sgd");
+}
+
 } // namespace updraft::differential
 
 #endif // UPDRAFT_UNITTESTS_DIFFERENTIAL_WATCHEDSTEPS_H
