@@ -1,10 +1,11 @@
-# Script: writes OUTPUT with a hash over the contents of the files listed in the file LIST.
-#   cmake -DLIST=… -DOUTPUT=… -DVERSION=… -P HashSources.cmake
+# Script: writes OUTPUT with a hash over VERSION and over the names and contents of the files below
+# ROOT that the file LIST names.
+#   cmake -DLIST=… -DROOT=… -DOUTPUT=… -DVERSION=… -P HashSources.cmake
 file(STRINGS "${LIST}" files)
-set(all "")
+set(all "${VERSION}")
 foreach(file IN LISTS files)
-  file(SHA256 "${file}" hash)
-  string(APPEND all "${hash}")
+  file(SHA256 "${ROOT}/${file}" hash)
+  string(APPEND all "\n${file} ${hash}")
 endforeach()
 string(SHA256 hash "${all}")
 string(SUBSTRING "${hash}" 0 16 hash)

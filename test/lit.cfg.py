@@ -14,8 +14,14 @@ config.excludes = ["Inputs", "CMakeLists.txt"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.updraft_obj_root, "test")
 
+# The presets with sanitizers build neither libupdraft.so nor what is linked to it.
+if os.path.exists(os.path.join(config.updraft_obj_root, "lib", "libupdraft.so")):
+    config.available_features.add("libupdraft")
 if glob.glob(os.path.join(config.updraft_obj_root, "python", "updraft", "_updraft*.so")):
     config.available_features.add("python-module")
+
+if os.path.exists(os.path.join(config.updraft_obj_root, "build.ninja")) and shutil.which("ninja"):
+    config.available_features.add("ninja")
 
 # Those of tools/setup, which are pinned, before those of the machine.
 cuda_folders = (os.path.dirname(config.python_executable), None, "/usr/local/cuda/bin")
@@ -25,6 +31,9 @@ for tool in ("ptxas", "nvdisasm"):
         config.available_features.add(tool)
         config.substitutions.append(("%" + tool, path))
         config.environment["UPDRAFT_" + tool.upper()] = path
+
+# The one generator that tools/setup installs.
+config.environment["CMAKE_GENERATOR"] = "Ninja"
 
 # Tests must not read or fill the user's cache.
 config.environment["UPDRAFT_CACHE_DIR"] = os.path.join(config.test_exec_root, "cache")

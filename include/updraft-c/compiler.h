@@ -59,7 +59,7 @@ typedef struct upd_source_map {
 } upd_source_map;
 
 typedef struct upd_compile_options {
-  size_t struct_size;          /* sizeof(upd_compile_options), for compatibility */
+  size_t struct_size;          /* sizeof(upd_compile_options); see updraft-c/types.h */
   const char *rule;            /* null: the file's only rule */
   const upd_setting *settings; /* null if setting_count is 0 */
   size_t setting_count;

@@ -21,7 +21,8 @@ extern "C" {
  *                           "last_used": 1795000000}]}}
  *
  * `threads` is how many a step has without a pool of the caller's. Without a cache `folder` is
- * empty; the rule of a damaged entry is "?"; `last_used` is in seconds since 1970. `*json` is freed
+ * empty; the rule of a damaged entry is "?"; `last_used` is in seconds since 1970. If others may
+ * write to the folder, it is not used: it has no entries, and `unused` says why. `*json` is freed
  * with upd_string_release. UPD_IO_ERROR: the folder cannot be read. */
 UPD_EXPORT upd_status upd_environment(char **json);
 

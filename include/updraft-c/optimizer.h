@@ -31,7 +31,7 @@ typedef struct upd_hyper {
 /* Parameters that share hyperparameters. What `hypers` does not name has the rule's default. */
 typedef struct upd_group {
   const upd_tensor *params; /* the data must outlive the optimizer; shapes and strides are copied */
-  const char *const *names; /* one per parameter, unique; null: "0", "1", … over all groups */
+  const char *const *names; /* one per parameter, unique, UTF-8; null: "0", "1", … over all */
   size_t param_count;
   const upd_hyper *hypers;
   size_t hyper_count;
@@ -71,7 +71,8 @@ UPD_EXPORT upd_status upd_optimizer_step(upd_optimizer *optimizer, const upd_ten
  * `index_dims` dimensions together, in the order in which they lie in memory: if these dimensions
  * are row-major, row i * shape[1] + j is what [i, j] has. A scalar is one row. The values have the
  * shape [index_count, the other dimensions of the parameter], and its strides within a row; the row
- * that indices[i] names has row i of the values. */
+ * that indices[i] names has row i of the values. Do not write to the indices until the step
+ * returns: it checks them, and then reads them again. */
 typedef struct upd_row_grad {
   size_t param;           /* counted over all groups */
   const int64_t *indices; /* of rows, each larger than the one before; null if there are none */
@@ -134,6 +135,12 @@ UPD_EXPORT upd_status upd_optimizer_set_hyper(upd_optimizer *optimizer, size_t g
 UPD_EXPORT upd_status upd_optimizer_set_hypers(upd_optimizer *optimizer, size_t group,
                                                const upd_hyper *hypers, size_t hyper_count);
 
+/* From now on, no hyperparameter is checked: not when it is set, not when a step reads it, and not
+ * when a file is loaded. Steps compute with any value, NaN too. This is for callers that check
+ * values themselves, for example once, when an optimizer is made. A static flag that follows from a
+ * hyperparameter keeps the value that the rule was compiled for. */
+UPD_EXPORT upd_status upd_optimizer_ignore_requirements(upd_optimizer *optimizer);
+
 /* Has each step read a hyperparameter from a number where the parameters are: f32, f64, bf16 or
  * f16. On the CPU a step is refused for a value that the rule refuses; a GPU, which reads it when
  * it runs the step, takes any; there a state that starts from the hyperparameter starts from what
@@ -144,7 +151,9 @@ UPD_EXPORT upd_status upd_optimizer_set_hypers(upd_optimizer *optimizer, size_t 
 UPD_EXPORT upd_status upd_optimizer_read_hyper(upd_optimizer *optimizer, size_t group,
                                                const char *name, const upd_tensor *value);
 
-/* The step count of a parameter: how many steps it has taken. Asking a GPU waits for its stream. */
+/* The step count of a parameter: how many steps it has taken, from 0 to 2^53. After 2^53 steps, a
+ * further step of the parameter is refused (UPD_INVALID_ARGUMENT). A GPU takes the step, and leaves
+ * the count there. Asking a GPU waits for its stream. */
 UPD_EXPORT upd_status upd_optimizer_get_step(const upd_optimizer *optimizer, size_t param,
                                              int64_t *step);
 /* Those of all parameters, over all groups; `count` is how many there are. */
@@ -198,7 +207,8 @@ UPD_EXPORT upd_status upd_optimizer_bind_state(upd_optimizer *optimizer, size_t 
  * in blocks, `STATE` are the codes (U8) and `STATE.scale` the scales. Hyperparameters are in the
  * file's metadata, and are restored. Loading is all or nothing, but for a GPU whose driver fails
  * while it overwrites states that are there: the error says so, and steps and saving are refused
- * until a load, of this file or another, succeeds. */
+ * until a load, of this file or another, succeeds. Saving is atomic: it replaces a file only when
+ * the new one is complete and on the disk. After UPD_IO_ERROR, the old file is as it was. */
 UPD_EXPORT upd_status upd_optimizer_save(upd_optimizer *optimizer, const char *path);
 UPD_EXPORT upd_status upd_optimizer_load(upd_optimizer *optimizer, const char *path);
 

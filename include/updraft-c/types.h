@@ -1,5 +1,12 @@
 /*===- updraft-c/types.h - Status codes, data types, tensors ----------------------*- C -*-===*
  * What every other header of the C API is made of. Plain C; no function here allocates.
+ *
+ * Later versions may extend a struct whose first member is `struct_size`: new members come at its
+ * end, and 0 is their default. A program sets every member, or clears the struct first, and sets
+ * `struct_size` to the sizeof that it was compiled with. From a smaller struct, of an older
+ * program, the library reads the members that it has. It accepts a larger struct, of a newer
+ * program, if the bytes that it doesn't know are 0; otherwise it returns UPD_UNSUPPORTED. The other
+ * structs never change, because programs make arrays of them. New structs get new functions.
  *===---------------------------------------------------------------------------------------===*/
 #ifndef UPDRAFT_C_TYPES_H
 #define UPDRAFT_C_TYPES_H

@@ -6,6 +6,7 @@
 #include "LastError.h"
 #include "Origins.h"
 #include "OwnedText.h"
+#include "SizedStruct.h"
 #include "Targets.h"
 #include "runtime/base/DType.h"
 #include "updraft/Driver/StatusError.h"
@@ -15,6 +16,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 
@@ -36,13 +38,14 @@ llvm::Error checkDType(const upd_dtype &dtype, const char *name) {
   return llvm::Error::success();
 }
 
+/// The options as this version has them; the defaults for null.
+llvm::Expected<upd_compile_options> optionsOf(const upd_compile_options *given) {
+  if (!given)
+    return upd_compile_options{};
+  return capi::readSized(given, offsetof(upd_compile_options, origins), "upd_compile_options");
+}
+
 llvm::Error readOptions(const upd_compile_options &options, CompileRequest &request) {
-  if (options.struct_size != sizeof(upd_compile_options))
-    return makeError(UPD_INVALID_ARGUMENT, "struct_size of upd_compile_options is " +
-                                               std::to_string(options.struct_size) +
-                                               ", this library expects " +
-                                               std::to_string(sizeof(upd_compile_options)) +
-                                               "; set it to sizeof(upd_compile_options)");
   if ((options.setting_count && !options.settings) || (options.storage_count && !options.storage))
     return makeError(UPD_INVALID_ARGUMENT, "settings or storage is null, but its count is not 0");
   if (options.rule)
@@ -86,7 +89,7 @@ llvm::Error readOptions(const upd_compile_options &options, CompileRequest &requ
 }
 
 llvm::Expected<CompileRequest> makeRequest(const char *source, size_t length, const char *filename,
-                                           const upd_compile_options *options) {
+                                           const upd_compile_options &options) {
   if (!source)
     return makeError(UPD_INVALID_ARGUMENT, "source is null");
   CompileRequest request;
@@ -94,16 +97,15 @@ llvm::Expected<CompileRequest> makeRequest(const char *source, size_t length, co
   request.source.assign(source, std::min<size_t>(length, maxFileSize + 1));
   request.filename = filename ? filename : "<rule>";
   request.target = CPUTarget::host();
-  if (options)
-    if (llvm::Error error = readOptions(*options, request))
-      return error;
+  if (llvm::Error error = readOptions(options, request))
+    return error;
   return request;
 }
 
-DiskCache cacheOf(const upd_compile_options *options) {
+DiskCache cacheOf(const upd_compile_options &options) {
   DiskCache cache = DiskCache::fromEnvironment();
-  if (options && options->cache_dir)
-    return DiskCache(options->cache_dir, cache.getMaxBytes());
+  if (options.cache_dir)
+    return DiskCache(options.cache_dir, cache.getMaxBytes());
   return cache;
 }
 
@@ -135,10 +137,13 @@ upd_status upd_compile(const char *source, size_t length, const char *filename,
     if (!rule)
       return fail(UPD_INVALID_ARGUMENT, "rule, where the result goes, is null");
     *rule = nullptr;
-    auto request = makeRequest(source, length, filename, options);
+    auto known = optionsOf(options);
+    if (!known)
+      return failWith(known.takeError());
+    auto request = makeRequest(source, length, filename, *known);
     if (!request)
       return failWith(request.takeError());
-    auto loaded = Session::get().load(*request, cacheOf(options));
+    auto loaded = Session::get().load(*request, cacheOf(*known));
     if (!loaded)
       return failWith(loaded.takeError());
     *rule = new upd_rule{std::move(loaded->kernels), toC(loaded->origin)};
@@ -215,7 +220,10 @@ upd_status upd_emit(const char *source, size_t length, const char *filename,
                                          }),
                          "`, `") +
               "`, `explain`");
-    auto request = makeRequest(source, length, filename, options);
+    auto known = optionsOf(options);
+    if (!known)
+      return failWith(known.takeError());
+    auto request = makeRequest(source, length, filename, *known);
     if (!request)
       return failWith(request.takeError());
     if (llvm::Error error =

@@ -38,9 +38,12 @@ ordered_json describe(const DiskCache &cache, llvm::ArrayRef<DiskCache::Entry> e
                     {"key", entry.key},
                     {"bytes", entry.bytes},
                     {"last_used", entry.lastUsed}});
-  return {{"folder", cache.getFolder()},
-          {"max_bytes", cache.getMaxBytes()},
-          {"entries", std::move(list)}};
+  ordered_json description{{"folder", cache.getFolder()},
+                           {"max_bytes", cache.getMaxBytes()},
+                           {"entries", std::move(list)}};
+  if (std::string reason = cache.whyUnused(); !reason.empty())
+    description["unused"] = std::move(reason);
+  return description;
 }
 } // namespace
 

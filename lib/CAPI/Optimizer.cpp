@@ -161,6 +161,13 @@ upd_status upd_optimizer_set_hypers(upd_optimizer *optimizer, size_t group, cons
                 [&](runtime::Optimizer &o) { return o.setHypers(group, hypers, hyper_count); });
 }
 
+upd_status upd_optimizer_ignore_requirements(upd_optimizer *optimizer) {
+  return change(optimizer, [](runtime::Optimizer &o) {
+    o.ignoreRequirements();
+    return runtime::Status();
+  });
+}
+
 upd_status upd_optimizer_get_step(const upd_optimizer *optimizer, size_t param, int64_t *step) {
   return query(optimizer, "step, where the result goes,", step,
                [&](runtime::Optimizer &o) { return o.getStep(param, *step); });

@@ -7,11 +7,16 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 namespace updraft::capi {
 
-/// Copies `text` to memory for upd_string_release.
+/// Copies `text` to memory for upd_string_release. A text that a C string cannot hold is refused
+/// rather than cut.
 inline upd_status giveText(const std::string &text, char **result) {
+  if (const size_t null = text.find('\0'); null != std::string::npos)
+    return fail(UPD_UNSUPPORTED, "the text has a NUL at byte " + std::to_string(null) +
+                                     ", where a C string would end");
   *result = static_cast<char *>(std::malloc(text.size() + 1));
   if (!*result)
     return fail(UPD_OUT_OF_MEMORY, "out of memory");

@@ -1,14 +1,17 @@
-//===- OutlineMath.cpp - Functions that host functions call for elementary functions ----------===//
+//===- OutlineMath.cpp - Functions that are called for elementary functions -------------------===//
 // An elementary function is some hundred operations of arithmetic. Host functions compute few
-// values and are not optimised: what they use is compiled once for each module, and called.
+// values and are not optimised, and a pass with many elementary functions would take too long to
+// compile: what these use is compiled once for each module, and called.
 
 #include "Updraft/Transforms/ExpandMath.h"
+#include "VectorBody.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "updraft/Conversion/Passes.h"
 
 using namespace mlir;
@@ -19,50 +22,109 @@ namespace updraft {
 
 namespace {
 
-struct OutlineMathPass : impl::OutlineMathPassBase<OutlineMathPass> {
-  void runOnOperation() override {
-    SmallVector<Operation *> found;
-    getOperation().walk([&](Operation *op) {
-      if (isElementaryFunction(op))
-        found.push_back(op);
-    });
-    if (found.empty())
-      return;
-    SymbolTable symbols(getOperation());
-    llvm::DenseMap<std::pair<OperationName, FunctionType>, func::FuncOp> functions;
-    for (Operation *op : found) {
-      OpBuilder builder(op);
-      auto type = builder.getFunctionType(op->getOperandTypes(), op->getResultTypes());
-      func::FuncOp &function = functions[{op->getName(), type}];
-      if (!function)
-        function = makeFunction(op, type, symbols);
-      auto call = func::CallOp::create(builder, op->getLoc(), function, op->getOperands());
-      op->replaceAllUsesWith(call);
-      op->erase();
-    }
-    outlinedOperations += found.size();
+/// Those of the functions of one module, or of the kernels of one `gpu.module`.
+class OutlinedFunctions {
+public:
+  explicit OutlinedFunctions(Operation *module) : module(module), symbols(module) {}
+
+  void replaceByCall(Operation *op) {
+    OpBuilder builder(op);
+    auto type = builder.getFunctionType(op->getOperandTypes(), op->getResultTypes());
+    func::FuncOp &function = functions[{op->getName(), type}];
+    if (!function)
+      function = makeFunction(op, type);
+    auto call = func::CallOp::create(builder, op->getLoc(), function, op->getOperands());
+    op->replaceAllUsesWith(call);
+    op->erase();
   }
 
-  // The operation of its arguments, expanded.
-  func::FuncOp makeFunction(Operation *op, FunctionType type, SymbolTable &symbols) {
+private:
+  func::FuncOp makeFunction(Operation *op, FunctionType type) {
+    auto vector = dyn_cast<VectorType>(type.getResult(0));
     OpBuilder builder(op->getContext());
-    Location loc = getOperation().getLoc();
     std::string name;
-    llvm::raw_string_ostream(name)
-        << "updraft." << op->getName().stripDialect() << "." << type.getResult(0);
-    auto function = func::FuncOp::create(builder, loc, name, type);
-    symbols.insert(function, getOperation().getBody()->begin());
+    llvm::raw_string_ostream os(name);
+    os << "updraft." << op->getName().stripDialect() << ".";
+    if (vector)
+      os << "v" << vector.getNumElements();
+    os << getElementTypeOrSelf(type.getResult(0));
+    auto function = func::FuncOp::create(builder, module->getLoc(), name, type);
+    symbols.insert(function, module->getRegion(0).front().begin());
     function.setPrivate();
-    function->setAttr("passthrough", builder.getStrArrayAttr({"optnone", "noinline"}));
+    // On scalars they are called by host functions, which are not optimised either, and for the
+    // last elements of a pass.
+    function->setAttr("passthrough", vector ? builder.getStrArrayAttr({"noinline"})
+                                            : builder.getStrArrayAttr({"optnone", "noinline"}));
     function->setAttr("llvm.linkage",
                       LLVM::LinkageAttr::get(builder.getContext(), LLVM::Linkage::Internal));
     builder.setInsertionPointToStart(function.addEntryBlock());
     Operation *inner = builder.clone(*op);
     inner->setOperands(function.getArguments());
-    inner->setLoc(loc);
-    func::ReturnOp::create(builder, loc, inner->getResults());
-    expandFunctions(function);
+    inner->setLoc(module->getLoc());
+    func::ReturnOp::create(builder, module->getLoc(), inner->getResults());
+    if (vector)
+      computeOnLanes(function, inner, static_cast<unsigned>(vector.getNumElements()));
+    else if (auto power = dyn_cast<math::FPowIOp>(inner))
+      expandPower(power);
+    else
+      expandFunctions(function);
     return function;
+  }
+
+  // The expansion is one of scalars: made in a function of its own, and cloned on vectors.
+  void computeOnLanes(func::FuncOp function, Operation *inner, unsigned lanes) {
+    OpBuilder builder(inner);
+    SmallVector<Type> scalars(inner->getNumOperands(),
+                              getElementTypeOrSelf(inner->getResult(0).getType()));
+    OwningOpRef<func::FuncOp> scalar = func::FuncOp::create(
+        function.getLoc(), "scalar", builder.getFunctionType(scalars, scalars.front()));
+    Block *body = scalar->addEntryBlock();
+    OpBuilder inBody = OpBuilder::atBlockBegin(body);
+    Operation *one = inBody.clone(*inner);
+    one->setOperands(body->getArguments());
+    one->getResult(0).setType(scalars.front());
+    func::ReturnOp::create(inBody, function.getLoc(), one->getResults());
+    expandFunctions(*scalar);
+
+    IRMapping map;
+    map.map(body->getArguments(), function.getArguments());
+    for (Operation &op : body->without_terminator())
+      cloneOnLanes(builder, op, map, lanes);
+    inner->getResult(0).replaceAllUsesWith(map.lookup(body->getTerminator()->getOperand(0)));
+    inner->erase();
+  }
+
+  Operation *module;
+  SymbolTable symbols;
+  llvm::DenseMap<std::pair<OperationName, FunctionType>, func::FuncOp> functions;
+};
+
+struct OutlineMathPass : impl::OutlineMathPassBase<OutlineMathPass> {
+  void runOnOperation() override {
+    SmallVector<Operation *> found;
+    getOperation().walk([&](Operation *op) {
+      if (isOutlined(op))
+        found.push_back(op);
+    });
+    llvm::DenseMap<Operation *, std::unique_ptr<OutlinedFunctions>> modules;
+    for (Operation *op : found) {
+      Operation *module = SymbolTable::getNearestSymbolTable(op);
+      std::unique_ptr<OutlinedFunctions> &functions = modules[module];
+      if (!functions)
+        functions = std::make_unique<OutlinedFunctions>(module);
+      functions->replaceByCall(op);
+    }
+    outlinedOperations += found.size();
+  }
+
+  static bool isOutlined(Operation *op) {
+    if (isa<math::FPowIOp>(op))
+      return isa<FloatType>(op->getResult(0).getType());
+    if (!isElementaryFunction(op))
+      return false;
+    // The lanes of a vector of one dimension are values of a function.
+    auto vector = dyn_cast<VectorType>(op->getResult(0).getType());
+    return !vector || (vector.getRank() == 1 && !vector.isScalable());
   }
 };
 

@@ -1,5 +1,4 @@
-//===- PassAccess.cpp - How a pass reaches the kernel's arguments
-//------------------------------===//
+//===- PassAccess.cpp - How a pass reaches the kernel's arguments ---------------------------===//
 
 #include "PassAccess.h"
 

@@ -35,8 +35,6 @@ public:
   mlir::LogicalResult build(unsigned index);
 
 private:
-  bool canPairElements();
-
   // PassLoops.cpp: what is around a sequence of elements.
   void tensorLoop(mlir::ValueRange arguments);
   void rangeLoop(mlir::Value lower, mlir::Value upper, const LoopOrigin &origin);

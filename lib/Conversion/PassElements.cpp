@@ -8,6 +8,7 @@
 #include "ValueNames.h"
 #include "VectorBody.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 #include "updraft-c/kernel.h"
 
 using namespace mlir;
@@ -122,6 +123,21 @@ void PassBuilder::reduceAt(ValueRange values, Value number, const LoopOrigin &or
   }
 }
 
+// Whether the pass may make a NaN with something in its lower half. It is given none, neither by
+// streams nor by prologues, and arithmetic gives the NaN of an operand or the processor's own: only
+// bits and constants can be others.
+static bool makesLongNaNs(PassOp pass) {
+  return llvm::any_of(pass.getBody().front(), [](Operation &op) {
+    FloatAttr constant;
+    if (!matchPattern(&op, m_Constant(&constant)) || !constant.getValue().isNaN())
+      return isa<arith::BitcastOp>(op);
+    llvm::APFloat single = constant.getValue();
+    bool losesInfo;
+    single.convert(llvm::APFloat::IEEEsingle(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+    return single.bitcastToAPInt().countr_zero() < 16;
+  });
+}
+
 // Twice as many elements, in two vectors; in a flat sequence of bf16 only.
 void PassBuilder::computePairsAt(Value number, Value mask) {
   SmallVector<Value> evenArguments = uniformArguments(vectorLanes), oddArguments(evenArguments);
@@ -135,8 +151,7 @@ void PassBuilder::computePairsAt(Value number, Value mask) {
   }
   SmallVector<Value> evens = cloneBody(builder, pass, evenArguments, vectorLanes, {});
   SmallVector<Value> odds = cloneBody(builder, pass, oddArguments, vectorLanes, {});
-  // Arithmetic gives the NaN of an operand, or the default one; only bits can make up another.
-  bool shortNaNs = pass.getBody().front().getOps<arith::BitcastOp>().empty();
+  bool shortNaNs = !makesLongNaNs(pass);
   for (auto [even, odd, stream] : llvm::zip_equal(evens, odds, writes)) {
     Value stored = narrowBFloat16Pairs(builder, loc, even, odd, shortNaNs);
     storeElements(builder, loc, stored, addressOf(stream, number), mask);

@@ -4,6 +4,7 @@
 #include "KernelMemory.h"
 #include "PassBuilder.h"
 #include "StorageTypes.h"
+#include "Updraft/Transforms/ExpandMath.h"
 #include "ValueNames.h"
 #include "VectorBody.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -13,6 +14,13 @@
 using namespace mlir;
 
 namespace updraft {
+
+/// Elements in pairs have the body twice. A large one would take twice as long to compile.
+static bool isWorthTwice(Block &body) {
+  constexpr size_t largeBody = 1000;
+  return body.getOperations().size() < largeBody &&
+         llvm::none_of(body, [](Operation &op) { return isElementaryFunction(&op); });
+}
 
 PassBuilder::PassBuilder(const OpBuilder &outer, const PlanInterface &interface, PassOp pass,
                          LoopShape shape)
@@ -29,7 +37,9 @@ LogicalResult PassBuilder::build(unsigned index) {
   builder.setInsertionPointToStart(function.addEntryBlock());
   nameArguments(function, {"row", "streams", "ranges", "count", "partials", "sites"});
 
-  pairs = canPairElements();
+  // Cheapest to convert two at a time, the even and the odd ones of a vector.
+  pairs = vectorLanes > 1 && isOfBFloat16Pairs(pass, interface.compute) &&
+          isWorthTwice(pass.getBody().front());
   elementsPerVector = pairs ? 2 * vectorLanes : vectorLanes;
   auto module = function->getParentOfType<ModuleOp>();
   for (const ReductionAccess &access : reductions) {
@@ -42,15 +52,6 @@ LogicalResult PassBuilder::build(unsigned index) {
   tensorLoop(function.getArguments());
   func::ReturnOp::create(builder, loc);
   return success();
-}
-
-// bf16 elements are cheapest to convert two at a time, the even and the odd ones of a vector; that
-// serves where every stream has them in this order, and nothing depends on where an element is.
-bool PassBuilder::canPairElements() {
-  auto isBFloat16 = [](const StreamAccess &stream) { return stream.storage == bf16Storage(); };
-  return vectorLanes > 1 && interface.compute.isF32() && !byRows && !byBatches &&
-         reductions.empty() && pass.getBody().front().getOps<RandomOp>().empty() &&
-         llvm::all_of(reads, isBFloat16) && llvm::all_of(writes, isBFloat16);
 }
 
 LogicalResult buildPassFunction(OpBuilder &builder, const PlanInterface &interface, PassOp pass,

@@ -3,6 +3,7 @@
 #include "ScalarCode.h"
 
 #include "KernelMemory.h"
+#include "StorageTypes.h"
 #include "ValueNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "updraft-c/kernel.h"
@@ -73,6 +74,14 @@ static Value roundToStorage(OpBuilder &builder, Location loc, Value value, Type 
                            builder.getF64Type());
 }
 
+// Whether a pass rounds what it computes of the value to bf16 without a look at NaNs.
+static bool isForBFloat16Pairs(Value result, Type compute) {
+  return llvm::any_of(result.getUsers(), [&](Operation *user) {
+    auto pass = dyn_cast<PassOp>(user);
+    return pass && isOfBFloat16Pairs(pass, compute);
+  });
+}
+
 void ScalarCode::runPrologue(PrologueOp prologue, unsigned index) {
   Type compute = interface.compute;
   if (index == 0) {
@@ -92,6 +101,8 @@ void ScalarCode::runPrologue(PrologueOp prologue, unsigned index) {
     Value stored = value;
     if (value.getType().isInteger(1))
       stored = arith::UIToFPOp::create(builder, loc, compute, value);
+    else if (isForBFloat16Pairs(result, compute))
+      stored = shortenNaN(builder, loc, value);
     store(compute, stored, arguments.row, interface.rowIndex.lookup(result));
   }
 }

@@ -89,6 +89,27 @@ static Value mergeHalves(OpBuilder &builder, Location loc, Value low, Value high
   return vector::BitCastOp::create(builder, loc, VectorType::get(2 * lanes, i16), words);
 }
 
+bool isOfBFloat16Pairs(PassOp pass, Type compute) {
+  auto isBFloat16 = [](Value stream) {
+    return cast<StreamType>(stream.getType()).getStorage().isBF16();
+  };
+  return compute.isF32() && !pass.runsByRows() && !pass.runsByBatches() &&
+         pass.getReductionRange().empty() && pass.getBody().front().getOps<RandomOp>().empty() &&
+         llvm::all_of(pass.getReads(), isBFloat16) && llvm::all_of(pass.getWrites(), isBFloat16) &&
+         llvm::all_of(pass.getTemporaries(), isBFloat16);
+}
+
+Value shortenNaN(OpBuilder &builder, Location loc, Value value) {
+  // By integers: a choice of floats may be taken for one of `value` alone, since all NaNs are
+  // alike.
+  Type i32 = builder.getI32Type();
+  Value bits = arith::BitcastOp::create(builder, loc, withShapeOf(value, i32), value);
+  Value isNaN = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO, value, value);
+  Value either = arith::SelectOp::create(builder, loc, isNaN,
+                                         integerLike(builder, loc, value, i32, 0x7fc00000), bits);
+  return arith::BitcastOp::create(builder, loc, value.getType(), either);
+}
+
 Value narrowBFloat16Pairs(OpBuilder &builder, Location loc, Value even, Value odd, bool shortNaNs) {
   Type i16 = builder.getI16Type(), i32 = builder.getI32Type();
   Value shift = integerLike(builder, loc, even, i32, 16);

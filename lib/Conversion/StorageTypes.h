@@ -4,6 +4,7 @@
 #ifndef UPDRAFT_LIB_CONVERSION_STORAGETYPES_H
 #define UPDRAFT_LIB_CONVERSION_STORAGETYPES_H
 
+#include "Updraft/IR/UpdraftOps.h"
 #include "updraft/Conversion/StorageConversion.h"
 
 namespace updraft {
@@ -18,6 +19,14 @@ const StorageConversion *i8Storage();
 /// f32>: two operations, where widening elements in their order takes shuffles as well.
 std::pair<mlir::Value, mlir::Value> widenBFloat16Pairs(mlir::OpBuilder &builder, mlir::Location loc,
                                                        mlir::Value stored);
+
+/// Whether all that a pass reads and writes are bf16 elements in a flat sequence, and nothing
+/// depends on where in it they are: these may be computed in such pairs.
+bool isOfBFloat16Pairs(PassOp pass, mlir::Type compute);
+
+/// The f32 `value`, where it is a NaN the quiet one with nothing in its lower half: rounding that
+/// to bf16 cannot carry.
+mlir::Value shortenNaN(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value);
 
 /// The other way, rounded to nearest even. `shortNaNs`: the lower halves of NaNs are zero, so that
 /// rounding leaves them alone.

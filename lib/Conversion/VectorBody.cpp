@@ -2,10 +2,10 @@
 // Elementwise operations are the same operation on vectors; constants are splatted.
 
 #include "VectorBody.h"
+#include "Updraft/Transforms/ExpandMath.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinTypes.h"
-#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 
@@ -15,6 +15,9 @@ namespace updraft {
 // call of the C library per element.
 static bool hasVectorInstructions(Operation &op) {
   if (isa<arith::ConstantOp, RandomOp>(op))
+    return true;
+  // Functions of the module, by updraft-outline-math.
+  if (isElementaryFunction(&op))
     return true;
   if (!op.hasTrait<OpTrait::Elementwise>())
     return false;
@@ -39,6 +42,17 @@ Type laneType(Type type, unsigned lanes) {
   return lanes == 1 ? type : VectorType::get(lanes, type);
 }
 
+void cloneOnLanes(OpBuilder &builder, Operation &op, IRMapping &map, unsigned lanes) {
+  Operation *clone = builder.clone(op, map);
+  if (lanes == 1)
+    return;
+  for (Value result : clone->getResults())
+    result.setType(laneType(result.getType(), lanes));
+  if (auto constant = dyn_cast<arith::ConstantOp>(clone))
+    constant.setValueAttr(
+        DenseElementsAttr::get(cast<ShapedType>(constant.getType()), constant.getValue()));
+}
+
 SmallVector<Value> cloneBody(OpBuilder &builder, PassOp pass, ValueRange arguments, unsigned lanes,
                              llvm::function_ref<Value(RandomOp)> random) {
   IRMapping map;
@@ -49,14 +63,7 @@ SmallVector<Value> cloneBody(OpBuilder &builder, PassOp pass, ValueRange argumen
       map.map(bits.getResult(), random(bits));
       continue;
     }
-    Operation *clone = builder.clone(op, map);
-    if (lanes == 1)
-      continue;
-    for (Value result : clone->getResults())
-      result.setType(laneType(result.getType(), lanes));
-    if (auto constant = dyn_cast<arith::ConstantOp>(clone))
-      constant.setValueAttr(
-          DenseElementsAttr::get(cast<ShapedType>(constant.getType()), constant.getValue()));
+    cloneOnLanes(builder, op, map, lanes);
   }
   return llvm::map_to_vector(body.getTerminator()->getOperands(),
                              [&](Value value) { return map.lookup(value); });

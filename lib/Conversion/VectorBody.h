@@ -7,6 +7,7 @@
 
 #include "Updraft/IR/UpdraftOps.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
 
 namespace updraft {
 
@@ -15,6 +16,10 @@ mlir::LogicalResult checkVectorizable(PassOp pass);
 
 /// `type` for one lane, the vector of it for several.
 mlir::Type laneType(mlir::Type type, unsigned lanes);
+
+/// Clones `op`, which is elementwise or a constant, on values of `lanes` lanes.
+void cloneOnLanes(mlir::OpBuilder &builder, mlir::Operation &op, mlir::IRMapping &map,
+                  unsigned lanes);
 
 /// Clones the body of `pass` on values of `lanes` lanes. `arguments` stands for its block
 /// arguments, and `random` makes what stands for an operation of random bits. Returns the operands

@@ -4,6 +4,7 @@
 
 #include "CUDATools.h"
 
+#include "runtime/files/FileReplacement.h"
 #include "updraft/Driver/StatusError.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/SmallVector.h"
@@ -13,7 +14,6 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace updraft;
 namespace fs = llvm::sys::fs;
@@ -73,7 +73,12 @@ llvm::Error notFound(const Tool &tool, llvm::StringRef orElse = "") {
 /// A folder for what a program reads and writes; it goes with the scope.
 class ScratchFolder {
 public:
-  ScratchFolder() { failure = fs::createUniqueDirectory("updraft-cuda", path); }
+  ScratchFolder() {
+    failure = fs::createUniqueDirectory("updraft-cuda", path);
+    // Machine code is read from it: not for the group, whatever the umask is.
+    if (!failure)
+      failure = fs::setPermissions(path, fs::owner_all);
+  }
   ~ScratchFolder() {
     if (!failure)
       fs::remove_directories(path);
@@ -88,19 +93,14 @@ public:
   }
 
   llvm::Error write(llvm::StringRef name, llvm::StringRef bytes) const {
-    std::error_code error = failure;
-    if (!error) {
-      llvm::raw_fd_ostream os(file(name), error);
-      if (!error) {
-        os << bytes;
-        os.close();
-        error = os.error();
-        os.clear_error();
-      }
-    }
-    if (!error)
+    files::Failure why;
+    if (failure)
+      why = failure.message();
+    else
+      why = files::writeFile(file(name), bytes, files::OtherNames::KeepOld, files::Synced::No);
+    if (!why)
       return llvm::Error::success();
-    return makeError(UPD_IO_ERROR, "cannot write a temporary file: " + error.message() +
+    return makeError(UPD_IO_ERROR, "cannot write a temporary file: " + *why +
                                        "; TMPDIR names the folder for them");
   }
 

@@ -4,10 +4,14 @@
 
 #include "CUDATools.h"
 #include "InterfaceJson.h"
+#include "MemoryCheck.h"
+#include "PlanSize.h"
 #include "Reproducer.h"
 #include "SecondHalf.h"
 #include "Updraft/Transforms/SharedReductions.h"
+#include "updraft/Driver/ForkDelay.h"
 #include "updraft/Driver/StatusError.h"
+#include "updraft/Frontend/Limits.h"
 #include "updraft/Target/SplitModule.h"
 #include "updraft/Target/TorchSource.h"
 #include "llvm/ADT/STLExtras.h"
@@ -37,6 +41,13 @@ void Compilation::prepareGenerator() {
     if (llvm::Error error = makeGenerator())
       llvm::consumeError(std::move(error));
   });
+}
+
+llvm::Error Compilation::makeGenerator() {
+  if (tools.generator)
+    return llvm::Error::success();
+  ForkDelay delay;
+  return CodeGenerator::makeReady(tools.generator, request.target);
 }
 
 llvm::Error Compilation::import(const Program &program) {
@@ -74,6 +85,15 @@ llvm::Error Compilation::schedule() {
   if (plans.empty())
     return internalError("schedule", "");
   ruleName = (*plans.begin()).getSymName().str();
+  const size_t size = sizeOfPlans(*module);
+  if (size > maxPlannedOperations) {
+    updraft::DiagnosticEngine diagnostics;
+    diagnostics.report(DiagnosticKind::PlanTooLarge, imported.name, size, maxPlannedOperations,
+                       operationsOfFunction, operationsOfReduction);
+    return makeError(UPD_COMPILE_ERROR, diagnostics.render());
+  }
+  if (llvm::Error error = requireMemory(bytesToCompile + bytesPerOperation * size))
+    return error;
   interface = interfaceJson(*plans.begin(), request.rule.numerics,
                             request.gpu ? request.gpu->name : "", imported);
   return llvm::Error::success();

@@ -69,7 +69,7 @@ public:
 
 private:
   llvm::Error lowerToLLVMDialect();
-  llvm::Error makeGenerator() { return CodeGenerator::makeReady(tools.generator, request.target); }
+  llvm::Error makeGenerator();
   llvm::Error translate();
   llvm::Error run(mlir::PassManager &passes, llvm::StringRef stage);
   std::string reproducer(mlir::PassManager &passes);

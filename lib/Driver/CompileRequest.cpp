@@ -3,11 +3,10 @@
 #include "updraft/Driver/CompileRequest.h"
 
 #include "updraft/Driver/StatusError.h"
-#include "updraft/Frontend/Parser.h"
+#include "updraft/Frontend/RuleText.h"
 #include "updraft/Support/Diagnostics.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
 
 using namespace updraft;
 namespace fs = llvm::sys::fs;
@@ -58,22 +57,8 @@ llvm::Expected<std::string> updraft::readRuleFile(llvm::StringRef path) {
       isStdin ? llvm::Expected<fs::file_t>(fs::getStdinHandle()) : fs::openNativeFileForRead(path);
   if (!file)
     return failure(file.takeError());
-  std::string text(maxFileSize + 1, '\0');
-  size_t size = 0;
-  while (size < text.size()) {
-    llvm::Expected<size_t> count = fs::readNativeFile(
-        *file, llvm::MutableArrayRef<char>(text.data() + size, text.size() - size));
-    if (!count) {
-      if (!isStdin)
-        fs::closeFile(*file);
-      return failure(count.takeError());
-    }
-    if (*count == 0)
-      break;
-    size += *count;
-  }
-  if (!isStdin)
-    fs::closeFile(*file);
-  text.resize(size);
+  llvm::Expected<std::string> text = readRuleText(*file);
+  if (!text)
+    return failure(text.takeError());
   return text;
 }

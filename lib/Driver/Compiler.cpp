@@ -5,7 +5,9 @@
 #include "Compilation.h"
 #include "Explain.h"
 #include "ExplainKernels.h"
+#include "MemoryCheck.h"
 #include "Toolchain.h"
+#include "updraft/Driver/ForkDelay.h"
 #include "updraft/Driver/StatusError.h"
 #include "updraft/Frontend/Frontend.h"
 #include "llvm/ADT/STLExtras.h"
@@ -18,12 +20,23 @@ Compiler::Compiler() = default;
 Compiler::~Compiler() = default;
 
 Toolchain &Compiler::getToolchain() {
-  if (!toolchain)
+  if (!toolchain) {
+    ForkDelay delay;
     toolchain = std::make_unique<Toolchain>();
+  }
   return *toolchain;
 }
 
+/// What runs for the first time: LLVM and MLIR have variables that are initialised on first use,
+/// and so have we.
+static std::string nameOf(const char *work, const CompileRequest &request) {
+  return work + request.target.key() + (request.gpu ? " " + request.gpu->name : "");
+}
+
 llvm::Expected<std::shared_ptr<const Program>> Compiler::parse(const CompileRequest &request) {
+  if (llvm::Error error = requireMemory(bytesToParse))
+    return error;
+  FirstTimeDelay delay("parse");
   if (!llvm::is_contained(numericsModes(), request.rule.numerics))
     return makeError(UPD_INVALID_ARGUMENT, "unknown numerics mode `" + request.rule.numerics +
                                                "`; the modes are `" +
@@ -33,11 +46,15 @@ llvm::Expected<std::shared_ptr<const Program>> Compiler::parse(const CompileRequ
                               diagnostics);
   if (!program)
     return makeError(UPD_COMPILE_ERROR, diagnostics.render());
+  delay.finish();
   return program;
 }
 
 llvm::Expected<CompiledRule> Compiler::compile(const Program &program,
                                                const CompileRequest &request) {
+  if (llvm::Error error = requireMemory(bytesToCompile))
+    return error;
+  FirstTimeDelay delay(nameOf("compile for ", request));
   Compilation compilation(getToolchain(), request);
   compilation.prepareGenerator();
   if (llvm::Error error = compilation.import(program))
@@ -50,6 +67,7 @@ llvm::Expected<CompiledRule> Compiler::compile(const Program &program,
   auto object = compilation.generate();
   if (!object)
     return object.takeError();
+  delay.finish();
   return CompiledRule{compilation.takeInterface(), std::move(*object)};
 }
 
@@ -83,6 +101,15 @@ llvm::Error updraft::checkStage(const CompileRequest &request, Stage stage,
 }
 
 llvm::Error Compiler::emit(const CompileRequest &request, Stage stage, llvm::raw_ostream &os) {
+  FirstTimeDelay delay(nameOf(
+      ("emit " + stageNames()[static_cast<size_t>(stage)] + " for ").str().c_str(), request));
+  if (llvm::Error error = emitStage(request, stage, os))
+    return error;
+  delay.finish();
+  return llvm::Error::success();
+}
+
+llvm::Error Compiler::emitStage(const CompileRequest &request, Stage stage, llvm::raw_ostream &os) {
   if (llvm::Error error = checkStage(request, stage, [](Stage) { return true; }))
     return error;
   auto program = parse(request);
@@ -92,6 +119,8 @@ llvm::Error Compiler::emit(const CompileRequest &request, Stage stage, llvm::raw
     printAst(**program, os, request.inspection.printLocations);
     return llvm::Error::success();
   }
+  if (llvm::Error error = requireMemory(bytesToCompile))
+    return error;
   Compilation compilation(getToolchain(), request);
   if (llvm::Error error = compilation.import(**program))
     return error;
@@ -130,9 +159,19 @@ llvm::Error Compiler::emit(const CompileRequest &request, Stage stage, llvm::raw
 }
 
 llvm::Error Compiler::explain(const CompileRequest &request, llvm::raw_ostream &os) {
+  FirstTimeDelay delay(nameOf("explain for ", request));
+  if (llvm::Error error = explainStages(request, os))
+    return error;
+  delay.finish();
+  return llvm::Error::success();
+}
+
+llvm::Error Compiler::explainStages(const CompileRequest &request, llvm::raw_ostream &os) {
   auto program = parse(request);
   if (!program)
     return program.takeError();
+  if (llvm::Error error = requireMemory(bytesToCompile))
+    return error;
   Compilation compilation(getToolchain(), request);
   if (llvm::Error error = compilation.import(**program))
     return error;

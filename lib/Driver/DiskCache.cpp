@@ -7,23 +7,18 @@
 #include "updraft/Driver/StatusError.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Errno.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/SHA256.h"
-#include "llvm/Support/raw_ostream.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <chrono>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 using namespace updraft;
-namespace fs = llvm::sys::fs;
+using files::CodeFolder;
+using files::IfMissing;
 namespace path = llvm::sys::path;
 
 namespace {
@@ -70,20 +65,9 @@ std::optional<CompiledRule> decode(llvm::StringRef key, llvm::StringRef bytes) {
   return CompiledRule{interfaceJson.str(), object.str()};
 }
 
-/// Only a regular file: a pipe or a device might never end.
-llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> readEntry(llvm::StringRef file) {
-  fs::file_status status;
-  if (std::error_code error = fs::status(file, status))
-    return error;
-  if (!fs::is_regular_file(status))
-    return std::make_error_code(std::errc::invalid_argument);
-  return llvm::MemoryBuffer::getFile(file, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-}
-
-std::string ruleNameOf(llvm::StringRef file) {
-  auto buffer = readEntry(file);
-  if (buffer)
-    if (std::optional<CompiledRule> rule = decode(path::stem(file), (*buffer)->getBuffer())) {
+std::string ruleNameOf(llvm::StringRef key, const std::optional<std::string> &bytes) {
+  if (bytes)
+    if (std::optional<CompiledRule> rule = decode(key, *bytes)) {
       auto json = nlohmann::json::parse(rule->interfaceJson, nullptr, /*allow_exceptions=*/false);
       if (json.is_object() && json.contains("name") && json["name"].is_string())
         return json["name"].get<std::string>();
@@ -91,46 +75,18 @@ std::string ruleNameOf(llvm::StringRef file) {
   return "?";
 }
 
-struct StoredFile {
-  std::string path;
-  uint64_t bytes;
-  llvm::sys::TimePoint<> lastUsed;
-};
+std::string nameOf(llvm::StringRef key) { return (key + entrySuffix).str(); }
 
-/// The files of a folder that end so, most recently used first.
-std::vector<StoredFile> listFiles(llvm::StringRef folder, std::error_code &error,
-                                  llvm::StringRef suffix = entrySuffix) {
-  std::vector<StoredFile> files;
-  for (fs::directory_iterator it(folder, error), end; it != end && !error; it.increment(error)) {
-    if (path::extension(it->path()) != suffix)
-      continue;
-    fs::file_status status;
-    if (!fs::status(it->path(), status))
-      files.push_back({it->path(), status.getSize(), status.getLastModificationTime()});
-  }
-  llvm::sort(files,
-             [](const StoredFile &a, const StoredFile &b) { return a.lastUsed > b.lastUsed; });
-  return files;
-}
-
-/// Those of kernels; there may be no folder of them.
-std::vector<StoredFile> listKernels(const std::string &folder, std::error_code &error) {
-  if (error || !fs::exists(folder))
-    return {};
-  return listFiles(folder, error, kernelSuffix);
-}
-
-/// Removes what processes that were killed while they wrote an entry have left.
-void removeAbandoned(llvm::StringRef folder, std::error_code &error) {
-  const auto limit = std::chrono::system_clock::now() - std::chrono::hours(1);
-  for (fs::directory_iterator it(folder, error), end; it != end && !error; it.increment(error)) {
-    fs::file_status status;
-    if (path::extension(path::stem(it->path())) == entrySuffix && !fs::status(it->path(), status) &&
-        status.getLastModificationTime() < limit)
-      fs::remove(it->path());
-  }
-}
+/// Seconds since 1970.
+int64_t lastUsed(const CodeFolder::File &file) { return file.lastUsed / 1'000'000'000; }
 } // namespace
+
+/// What is in an open folder, of one kind.
+struct DiskCache::Listing {
+  CodeFolder folder;
+  std::string path;
+  std::vector<CodeFolder::File> files;
+};
 
 DiskCache::DiskCache(std::string folder, uint64_t maxBytes)
     : folder(std::move(folder)), maxBytes(maxBytes) {}
@@ -150,101 +106,96 @@ DiskCache DiskCache::fromEnvironment() {
   return DiskCache(folder.str().str(), maxBytes);
 }
 
-std::string DiskCache::pathOf(llvm::StringRef key) const {
-  llvm::SmallString<128> file(folder);
-  path::append(file, key + entrySuffix);
-  return file.str().str();
+std::optional<CodeFolder> DiskCache::open(IfMissing ifMissing) const {
+  std::string ignored; // whyUnused() says it
+  return folder.empty() ? std::nullopt : CodeFolder::open(folder, ifMissing, ignored);
 }
 
-// Entries are run as code, so nobody else may be able to place one.
-bool DiskCache::folderIsTrusted() const {
-  struct stat status;
-  return !folder.empty() && ::stat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
-         status.st_uid == ::geteuid() && !(status.st_mode & (S_IWGRP | S_IWOTH));
+std::string DiskCache::whyUnused() const {
+  std::string reason;
+  for (const std::string &place : {folder, getKernelFolder()})
+    if (!place.empty() && reason.empty())
+      CodeFolder::open(place, IfMissing::Fail, reason);
+  return reason;
 }
 
 std::optional<CompiledRule> DiskCache::lookup(llvm::StringRef key) const {
-  if (!folderIsTrusted())
+  std::optional<CodeFolder> files = open(IfMissing::Fail);
+  if (!files)
     return std::nullopt;
-  std::string file = pathOf(key);
-  auto buffer = readEntry(file);
-  if (!buffer)
+  const std::string name = nameOf(key);
+  std::optional<std::string> bytes = files->read(name, maxBytes);
+  if (!bytes)
     return std::nullopt;
-  std::optional<CompiledRule> rule = decode(key, (*buffer)->getBuffer());
-  if (!rule) {
-    fs::remove(file);
-    return std::nullopt;
-  }
-  // The modification time is the time of last use, which eviction goes by.
-  ::utimensat(AT_FDCWD, file.c_str(), nullptr, 0);
+  std::optional<CompiledRule> rule = decode(key, *bytes);
+  if (rule)
+    files->touch(name);
+  else
+    files->remove(name);
   return rule;
 }
 
 void DiskCache::store(llvm::StringRef key, const CompiledRule &rule) const {
   std::string bytes = encode(key, rule);
-  if (folder.empty() || bytes.size() > maxBytes)
+  if (bytes.size() > maxBytes)
     return;
-  if (fs::create_directories(folder, /*IgnoreExisting=*/true, fs::owner_all) || !folderIsTrusted())
-    return;
-  // Not fs::TempFile, which takes over the signals of the host process.
-  const std::string target = pathOf(key);
-  int descriptor;
-  llvm::SmallString<128> aside;
-  if (fs::createUniqueFile(target + ".%%%%%%%%", descriptor, aside, fs::OF_None,
-                           fs::owner_read | fs::owner_write))
-    return;
-  llvm::raw_fd_ostream os(descriptor, /*shouldClose=*/true);
-  os << bytes;
-  os.close();
-  const bool failed = os.has_error();
-  os.clear_error();
-  if (failed || fs::rename(aside, target))
-    fs::remove(aside);
-  evict();
-}
-
-void DiskCache::evict() const {
-  std::error_code error;
-  removeAbandoned(folder, error);
-  uint64_t total = 0;
-  for (const StoredFile &file : listFiles(folder, error)) {
-    total += file.bytes;
-    if (total > maxBytes)
-      fs::remove(file.path);
+  if (std::optional<CodeFolder> files = open(IfMissing::Create)) {
+    files->write(nameOf(key), bytes);
+    files->evict(entrySuffix, maxBytes);
   }
 }
 
+/// The entries, then those of kernels.
+llvm::Expected<std::vector<DiskCache::Listing>> DiskCache::list() const {
+  std::vector<Listing> listings;
+  const std::pair<std::string, llvm::StringRef> folders[] = {{folder, entrySuffix},
+                                                             {getKernelFolder(), kernelSuffix}};
+  for (const auto &[path, suffix] : folders) {
+    if (path.empty())
+      continue;
+    std::string ignored; // whyUnused() says it
+    auto opened = CodeFolder::open(path, IfMissing::Fail, ignored);
+    if (!opened)
+      continue;
+    int error = 0;
+    std::vector<CodeFolder::File> files = opened->files(suffix, &error);
+    if (error != 0)
+      return makeError(UPD_IO_ERROR, "cannot read the cache folder `" + path +
+                                         "`: " + llvm::sys::StrError(error));
+    listings.push_back({std::move(*opened), path, std::move(files)});
+  }
+  return listings;
+}
+
 llvm::Expected<std::vector<DiskCache::Entry>> DiskCache::entries() const {
+  auto listings = list();
+  if (!listings)
+    return listings.takeError();
   std::vector<Entry> result;
-  if (folder.empty() || !fs::exists(folder))
-    return result;
-  std::error_code error;
-  for (const StoredFile &file : listFiles(folder, error))
-    result.push_back({path::stem(file.path).str(), ruleNameOf(file.path), file.bytes,
-                      llvm::sys::toTimeT(file.lastUsed)});
-  for (const StoredFile &file : listKernels(getKernelFolder(), error))
-    result.push_back(
-        {path::stem(file.path).str(), "kernels", file.bytes, llvm::sys::toTimeT(file.lastUsed)});
-  if (error)
-    return makeError(UPD_IO_ERROR,
-                     "cannot read the cache folder `" + folder + "`: " + error.message());
+  for (const Listing &listing : *listings)
+    for (const CodeFolder::File &file : listing.files) {
+      std::string key = llvm::sys::path::stem(file.name).str();
+      std::string rule = llvm::StringRef(file.name).ends_with(kernelSuffix)
+                             ? "kernels"
+                             : ruleNameOf(key, listing.folder.read(file.name, maxBytes));
+      result.push_back({std::move(key), std::move(rule), file.bytes, lastUsed(file)});
+    }
   return result;
 }
 
 llvm::Expected<unsigned> DiskCache::clear() const {
-  if (folder.empty() || !fs::exists(folder))
-    return 0;
-  std::error_code error;
+  if (std::string reason = whyUnused(); !reason.empty())
+    return makeError(UPD_IO_ERROR, "the cache folder `" + folder + "` is not used: " + reason);
+  auto listings = list();
+  if (!listings)
+    return listings.takeError();
   unsigned removed = 0;
-  std::vector<StoredFile> files = listFiles(folder, error);
-  llvm::append_range(files, listKernels(getKernelFolder(), error));
-  for (const StoredFile &file : files) {
-    if (std::error_code failure = fs::remove(file.path))
-      return makeError(UPD_IO_ERROR, "cannot remove `" + file.path + "`: " + failure.message());
-    ++removed;
-  }
-  if (error)
-    return makeError(UPD_IO_ERROR,
-                     "cannot read the cache folder `" + folder + "`: " + error.message());
+  for (const Listing &listing : *listings)
+    for (const CodeFolder::File &file : listing.files) {
+      if (int error = listing.folder.remove(file.name))
+        return makeError(UPD_IO_ERROR, "cannot remove `" + listing.path + "/" + file.name +
+                                           "`: " + llvm::sys::StrError(error));
+      ++removed;
+    }
   return removed;
 }

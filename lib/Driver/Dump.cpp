@@ -3,6 +3,7 @@
 #include "Dump.h"
 
 #include "mlir/Pass/Pass.h"
+#include "runtime/files/FileReplacement.h"
 #include "updraft/Driver/CacheKey.h"
 #include "updraft/Driver/DumpFolder.h"
 #include "updraft/Driver/StatusError.h"
@@ -42,18 +43,16 @@ void Dump::write(llvm::StringRef name, llvm::function_ref<void(llvm::raw_ostream
     return;
   llvm::SmallString<128> path(folder);
   llvm::sys::path::append(path, llvm::formatv("{0:d2}-{1}", ++count, name).str());
-  std::error_code error = llvm::sys::fs::create_directories(folder);
-  if (!error) {
-    llvm::raw_fd_ostream file(path, error);
-    if (!error) {
-      print(file);
-      file.flush();
-      error = file.error();
-      file.clear_error();
-    }
-  }
-  if (error)
-    failure = ("cannot write `" + path + "`: " + error.message()).str();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  print(os);
+  files::Failure why;
+  if (std::error_code error = llvm::sys::fs::create_directories(folder))
+    why = error.message();
+  else
+    why = files::writeFile(path.str().str(), text, files::OtherNames::KeepOld, files::Synced::No);
+  if (why)
+    failure = ("cannot write `" + path + "`: " + *why).str();
 }
 
 void Dump::write(llvm::StringRef name, mlir::ModuleOp module) {

@@ -1,31 +1,48 @@
 //===- Reproducer.cpp - A file that shows a failure of a pass ---------------------------------===//
+// As mlir::makeReproducer does, which ends the process where the file cannot be written.
 
 #include "Reproducer.h"
 
+#include "mlir/IR/AsmState.h"
+#include "runtime/files/FileReplacement.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
 
 using namespace updraft;
+
+static std::string printed(mlir::ModuleOp module, mlir::PassManager &passes) {
+  std::string pipeline, text;
+  llvm::raw_string_ostream pipelineStream(pipeline), os(text);
+  passes.printAsTextualPipeline(pipelineStream);
+  mlir::AsmState state(module);
+  state.attachResourcePrinter("mlir_reproducer",
+                              [&](mlir::Operation *, mlir::AsmResourceBuilder &builder) {
+                                builder.buildString("pipeline", pipeline);
+                                builder.buildBool("disable_threading", true);
+                                builder.buildBool("verify_each", true);
+                              });
+  module->print(os, state);
+  return text;
+}
 
 std::string updraft::writeReproducer(mlir::ModuleOp module, mlir::PassManager &passes,
                                      llvm::StringRef folder) {
   llvm::SmallString<128> path(folder);
-  int descriptor;
-  std::error_code error;
   if (folder.empty()) {
-    error = llvm::sys::fs::createTemporaryFile("updraft-reproducer", "mlir", descriptor, path);
+    int descriptor;
+    if (llvm::sys::fs::createTemporaryFile("updraft-reproducer", "mlir", descriptor, path))
+      return "";
+    llvm::sys::Process::SafelyCloseFileDescriptor(descriptor);
   } else {
     llvm::sys::path::append(path, "reproducer.mlir");
-    error = llvm::sys::fs::create_directories(folder);
-    if (!error)
-      error = llvm::sys::fs::openFileForWrite(path, descriptor);
+    if (llvm::sys::fs::create_directories(folder))
+      return "";
   }
-  if (error)
-    return "";
-  // Only to know that it can be written: what follows has no errors.
-  llvm::sys::fs::file_t file = llvm::sys::fs::convertFDToNativeFile(descriptor);
-  llvm::sys::fs::closeFile(file);
-  mlir::makeReproducer(passes.getOpAnchorName(), passes.getPasses(), module, path,
-                       /*disableThreads=*/true, /*verifyPasses=*/true);
-  return path.str().str();
+  const std::string file = path.str().str();
+  if (!files::writeFile(file, printed(module, passes)))
+    return file;
+  if (folder.empty())
+    llvm::sys::fs::remove(file);
+  return "";
 }

@@ -3,16 +3,22 @@
 
 #include "SideTask.h"
 
+#include "updraft/Driver/ForkDelay.h"
+
 #include <csignal>
 
 using namespace updraft;
 
-static void *run(void *work) {
-  (*static_cast<std::function<void()> *>(work))();
+void *SideTask::run(void *argument) {
+  auto *task = static_cast<SideTask *>(argument);
+  if (task->delaysForks)
+    ForkDelay::continueForThread();
+  task->work();
   return nullptr;
 }
 
-SideTask::SideTask(std::function<void()> someWork) : work(std::move(someWork)) {
+SideTask::SideTask(std::function<void()> someWork)
+    : work(std::move(someWork)), delaysForks(ForkDelay::isHeldByThread()) {
   // LLVM's recursions were made for the stack of a main thread.
   constexpr size_t stackBytes = 8 << 20;
   pthread_attr_t attributes;
@@ -22,7 +28,7 @@ SideTask::SideTask(std::function<void()> someWork) : work(std::move(someWork)) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  isStarted = pthread_create(&thread, &attributes, run, &work) == 0;
+  isStarted = pthread_create(&thread, &attributes, run, this) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
 }

@@ -20,9 +20,12 @@ public:
   void join();
 
 private:
+  static void *run(void *task);
+
   std::function<void()> work; ///< none once it is joined
   pthread_t thread{};
   bool isStarted;
+  bool delaysForks; ///< the thread that made it does
 };
 
 } // namespace updraft

@@ -5,6 +5,7 @@
 #include "updraft/Engine/ObjectLoader.h"
 
 #include "runtime/emulator/Emulator.h"
+#include "updraft/Driver/ForkDelay.h"
 #include "updraft/Driver/StatusError.h"
 #include "llvm/BinaryFormat/Magic.h"
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
@@ -32,6 +33,7 @@ struct ObjectLoader::Linker {
   ExecutionSession session;
   ObjectLinkingLayer layer;
   std::atomic<uint64_t> loaded = 0;
+  bool isAbandoned = false;
 };
 
 namespace {
@@ -100,7 +102,14 @@ llvm::Error addObjects(ObjectLinkingLayer &layer, JITDylib &library, llvm::Strin
 template <typename Linker> struct LoadedCode {
   LoadedCode(std::shared_ptr<Linker> linker, JITDylib &library)
       : linker(std::move(linker)), library(library) {}
-  ~LoadedCode() { llvm::consumeError(linker->session.removeJITDylib(library)); }
+  ~LoadedCode() {
+    if (linker->isAbandoned) {
+      static_cast<void>(new auto(std::move(linker)));
+      return;
+    }
+    ForkDelay delay;
+    llvm::consumeError(linker->session.removeJITDylib(library));
+  }
 
   std::shared_ptr<Linker> linker;
   JITDylib &library;
@@ -109,6 +118,8 @@ template <typename Linker> struct LoadedCode {
 
 ObjectLoader::ObjectLoader(std::shared_ptr<Linker> linker) : linker(std::move(linker)) {}
 ObjectLoader::~ObjectLoader() = default;
+
+void ObjectLoader::abandon() { linker->isAbandoned = true; }
 
 llvm::Expected<std::unique_ptr<ObjectLoader>> ObjectLoader::create() {
   auto process =
@@ -121,6 +132,7 @@ llvm::Expected<std::unique_ptr<ObjectLoader>> ObjectLoader::create() {
 
 llvm::Expected<std::shared_ptr<const runtime::Kernels>>
 ObjectLoader::load(const CompiledRule &rule) {
+  ForkDelay delay;
   auto kernels = std::make_shared<runtime::Kernels>();
   runtime::Status parsed = runtime::RuleInterface::parse(rule.interfaceJson, kernels->interface);
   if (!parsed.ok())

@@ -4,6 +4,7 @@
 
 #include "updraft/Driver/CacheKey.h"
 #include "updraft/Driver/DumpFolder.h"
+#include "updraft/Driver/ForkDelay.h"
 #include "updraft/Driver/StatusError.h"
 
 #include <algorithm>
@@ -14,84 +15,194 @@ using namespace updraft;
 // A process rarely uses more rules than this; one that does (a search over rules) must not keep
 // all.
 static constexpr size_t maxRecent = 128;
+// A compiler keeps some MB for the next rule, which saves it milliseconds.
+static constexpr size_t maxIdle = 2;
 
 Session &Session::get() {
   static Session &session = *new Session;
-  // A child of fork has only the thread that forked, and must not find the mutex held by another.
-  static const int watching = pthread_atfork(
-      [] { get().mutex.lock(); }, [] { get().mutex.unlock(); }, [] { get().mutex.unlock(); });
+  static const int watching = pthread_atfork(beforeFork, afterForkInParent, afterForkInChild);
   static_cast<void>(watching);
   return session;
 }
 
-llvm::Expected<ObjectLoader *> Session::getLoader() {
-  if (!loader) {
-    auto created = ObjectLoader::create();
-    if (!created)
-      return created.takeError();
-    loader = std::move(*created);
+void Session::beforeFork() {
+  const bool quiet = ForkDelay::holdOff();
+  get().mutex.lock();
+  get().isQuiet = quiet;
+}
+
+void Session::afterForkInParent() {
+  get().mutex.unlock();
+  ForkDelay::resume();
+}
+
+// The threads that compiled are not here. What they worked on is left as it is, and never touched:
+// neither what is pending, whose condition variables count threads that wait, nor the compilers
+// that they borrowed, which are not among the idle ones. A loader that another thread was using is
+// left, too; its code can be called, but is never unloaded.
+void Session::afterForkInChild() {
+  Session &session = get();
+  static_cast<void>(new auto(std::move(session.pending)));
+  session.pending.clear();
+  if (!session.isQuiet && session.loader) {
+    session.loader->abandon();
+    static_cast<void>(new auto(std::move(session.loader)));
+    session.loader = nullptr;
   }
-  return loader.get();
+  session.mutex.unlock();
+  ForkDelay::resumeInChild();
 }
 
-void Session::remember(const std::string &key, std::shared_ptr<const runtime::Kernels> kernels) {
-  if (recent.size() == maxRecent)
-    recent.erase(recent.begin());
-  recent.emplace_back(key, std::move(kernels));
-}
+class Session::BorrowedCompiler {
+public:
+  explicit BorrowedCompiler(Session &session) : session(session) {
+    {
+      std::lock_guard lock(session.mutex);
+      if (!session.idle.empty()) {
+        compiler = std::move(session.idle.back());
+        session.idle.pop_back();
+      }
+    }
+    if (!compiler)
+      compiler = std::make_unique<Compiler>();
+  }
+  ~BorrowedCompiler() {
+    std::unique_lock lock(session.mutex);
+    if (session.idle.size() < maxIdle)
+      session.idle.push_back(std::move(compiler));
+    lock.unlock();
+    // One more than that ends here, without the lock.
+  }
+  BorrowedCompiler(const BorrowedCompiler &) = delete;
+  BorrowedCompiler &operator=(const BorrowedCompiler &) = delete;
 
-llvm::Expected<Session::Loaded> Session::loadLocked(const CompileRequest &request,
-                                                    const DiskCache &cache) {
-  auto program = compiler.parse(request);
-  if (!program)
-    return program.takeError();
-  auto objectLoader = getLoader();
-  if (!objectLoader)
-    return objectLoader.takeError();
+  Compiler *operator->() { return compiler.get(); }
 
-  std::string key = cacheKey(**program, request);
+private:
+  Session &session;
+  std::unique_ptr<Compiler> compiler;
+};
+
+class Session::Turn {
+public:
+  Turn(Session &session, std::string key, std::shared_ptr<Pending> pending)
+      : session(session), key(std::move(key)), pending(std::move(pending)) {}
+  ~Turn() {
+    std::lock_guard lock(session.mutex);
+    session.pending.erase(key);
+    pending->done = true;
+    pending->changed.notify_all();
+  }
+  Turn(const Turn &) = delete;
+  Turn &operator=(const Turn &) = delete;
+
+  void succeed(std::shared_ptr<const runtime::Kernels> kernels) {
+    std::unique_lock lock(session.mutex);
+    auto forgotten = session.remember(key, kernels);
+    pending->kernels = std::move(kernels);
+    // Unloading code waits for forks, and these for the lock.
+    lock.unlock();
+  }
+
+private:
+  Session &session;
+  std::string key;
+  std::shared_ptr<Pending> pending;
+};
+
+std::shared_ptr<const runtime::Kernels> Session::find(const std::string &key) {
   auto found = std::find_if(recent.begin(), recent.end(),
                             [&](const auto &entry) { return entry.first == key; });
-  if (found != recent.end()) {
-    std::rotate(found, found + 1, recent.end());
-    return Loaded{recent.back().second, Origin::Memory};
-  }
+  if (found == recent.end())
+    return nullptr;
+  std::rotate(found, found + 1, recent.end());
+  return recent.back().second;
+}
 
+std::shared_ptr<const runtime::Kernels>
+Session::remember(const std::string &key, std::shared_ptr<const runtime::Kernels> kernels) {
+  std::shared_ptr<const runtime::Kernels> forgotten;
+  if (recent.size() == maxRecent) {
+    forgotten = std::move(recent.front().second);
+    recent.erase(recent.begin());
+  }
+  recent.emplace_back(key, std::move(kernels));
+  return forgotten;
+}
+
+llvm::Expected<std::shared_ptr<const runtime::Kernels>> Session::link(const CompiledRule &rule) {
+  std::shared_ptr<ObjectLoader> objectLoader;
+  {
+    ForkDelay delay;
+    std::lock_guard lock(mutex);
+    if (!loader) {
+      auto created = ObjectLoader::create();
+      if (!created)
+        return created.takeError();
+      loader = std::move(*created);
+    }
+    objectLoader = loader;
+  }
+  return objectLoader->load(rule);
+}
+
+llvm::Expected<Session::Loaded> Session::make(const std::string &key, const Program &program,
+                                              const CompileRequest &request,
+                                              const DiskCache &cache) {
   // Who wants to see a compilation must not get its result without one.
   const bool isDumped = !dumpFolderOfEnvironment().empty();
   if (std::optional<CompiledRule> stored = isDumped ? std::nullopt : cache.lookup(key)) {
-    auto kernels = (*objectLoader)->load(*stored);
-    if (kernels) {
-      remember(key, *kernels);
+    auto kernels = link(*stored);
+    if (kernels)
       return Loaded{std::move(*kernels), Origin::Disk};
-    }
     // What does not link is as damaged as what has the wrong checksum.
     llvm::consumeError(kernels.takeError());
   }
-
-  auto compiled = compiler.compile(**program, request);
+  auto compiled = BorrowedCompiler(*this)->compile(program, request);
   if (!compiled)
     return compiled.takeError();
-  auto kernels = (*objectLoader)->load(*compiled);
+  auto kernels = link(*compiled);
   if (!kernels)
     return kernels.takeError();
   cache.store(key, *compiled);
-  remember(key, *kernels);
   return Loaded{std::move(*kernels), Origin::Compiled};
 }
 
 llvm::Expected<Session::Loaded> Session::load(const CompileRequest &request,
                                               const DiskCache &cache) {
-  std::lock_guard lock(mutex);
-  return loadLocked(request, cache);
+  auto program = Compiler::parse(request);
+  if (!program)
+    return program.takeError();
+  const std::string key = cacheKey(**program, request);
+
+  std::unique_lock lock(mutex);
+  for (;;) {
+    if (auto kernels = find(key))
+      return Loaded{std::move(kernels), Origin::Memory};
+    auto [entry, isFirst] = pending.try_emplace(key);
+    if (isFirst) {
+      entry->second = std::make_shared<Pending>();
+      break;
+    }
+    std::shared_ptr<Pending> other = entry->second;
+    other->changed.wait(lock, [&] { return other->done; });
+    // After a failure each tries for itself: the message has its own names of files.
+    if (other->kernels)
+      return Loaded{other->kernels, Origin::Memory};
+  }
+  Turn turn(*this, key, pending[key]);
+  lock.unlock();
+
+  auto loaded = make(key, **program, request, cache);
+  if (loaded)
+    turn.succeed(loaded->kernels);
+  return loaded;
 }
 
 llvm::Error Session::emit(const CompileRequest &request, Stage stage, llvm::raw_ostream &os) {
-  std::lock_guard lock(mutex);
-  return compiler.emit(request, stage, os);
+  return BorrowedCompiler(*this)->emit(request, stage, os);
 }
 
 llvm::Error Session::explain(const CompileRequest &request, llvm::raw_ostream &os) {
-  std::lock_guard lock(mutex);
-  return compiler.explain(request, os);
+  return BorrowedCompiler(*this)->explain(request, os);
 }

@@ -22,20 +22,17 @@ std::optional<StageCall> ChainParser::parseStage() {
   StageCall stage{*name, {}};
   if (!accept(TokenKind::LeftParen))
     return stage;
-  while (!at(TokenKind::RightParen)) {
+  bool isClosed = parseList([&] {
     StageCall::Argument argument{};
     if (at(TokenKind::Identifier) && isFollowedBy(TokenKind::Assign)) {
       argument.name = parseName("the name of a hyperparameter");
       advance();
     }
     argument.value = parseExpression();
-    if (!argument.value)
-      return std::nullopt;
     stage.arguments.push_back(argument);
-    if (!accept(TokenKind::Comma))
-      break;
-  }
-  if (!expect(TokenKind::RightParen))
+    return argument.value != nullptr;
+  });
+  if (!isClosed)
     return std::nullopt;
   return stage;
 }

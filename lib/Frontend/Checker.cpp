@@ -3,6 +3,7 @@
 #include "Checker.h"
 
 #include "updraft/Frontend/Numerics.h"
+#include "updraft/Frontend/Parser.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -73,7 +74,7 @@ Type Checker::check(const Expr &expr, const Scope &scope) {
   if (++visits > maxVisits) {
     exhausted = true;
     diagnostics.report(DiagnosticKind::ExpansionTooLarge, calls ? outermostCall : expr.focus,
-                       maxOperations);
+                       maxOperations, operationsOfFunction, operationsOfReduction);
     return Type();
   }
   if (depth == maxExpansionDepth) {
@@ -112,6 +113,11 @@ Type Checker::checkInner(const Expr &expr, const Scope &scope) {
   return Type();
 }
 
+bool Checker::isNewlyUnknown(StringRef name, bool isFunction) {
+  const Function *owner = inProgress.empty() ? nullptr : inProgress.back();
+  return unknownNames.insert({owner, isFunction, name}).second;
+}
+
 std::string Checker::whereItIsKnown(StringRef name, const Scope &scope) const {
   if (!inProgress.empty())
     return "; a function knows its parameters and its own values only";
@@ -128,7 +134,9 @@ Type Checker::checkName(const Expr &expr, const Scope &scope) {
       index->addUse(expr.range, binding->declared);
     return binding->type;
   }
-  bool isInput = llvm::is_contained({"param", "grad", "step", "first", "new_param"}, expr.text);
+  if (!isNewlyUnknown(expr.text))
+    return Type();
+  bool isInput = llvm::is_contained(updateInputs(/*isTransform=*/true), expr.text);
   std::string hint;
   if (isInput && scope.update) {
     hint = ("; add it to the inputs of `" + scope.update->range.text() + "`").str();
@@ -252,6 +260,8 @@ Type Checker::checkCall(const Expr &expr, const Scope &scope) {
     return Type();
   }
   const Function *function = scope.file->visible.lookup(expr.text);
+  if (!function && !isNewlyUnknown(expr.text, /*isFunction=*/true))
+    return Type();
   if (!function) {
     llvm::SmallVector<StringRef> names;
     for (const Builtin &builtin : builtins())

@@ -12,17 +12,14 @@
 
 #include "updraft/Frontend/Ast.h"
 #include "updraft/Frontend/Index.h"
+#include "updraft/Frontend/Limits.h"
 #include "updraft/Support/Diagnostics.h"
 
 #include <map>
+#include <set>
+#include <tuple>
 
 namespace updraft {
-
-/// Operations that a rule may expand to, and expressions that checking or expanding it may visit.
-constexpr unsigned maxOperations = 10000;
-constexpr unsigned maxVisits = 20 * maxOperations;
-/// How deep expressions may nest over all calls that are being expanded.
-constexpr unsigned maxExpansionDepth = 400;
 
 class Checker {
 public:
@@ -73,6 +70,9 @@ private:
   Type check(const Expr &expr, const Scope &scope);
   Type checkInner(const Expr &expr, const Scope &scope);
   std::string whereItIsKnown(llvm::StringRef name, const Scope &scope) const;
+  /// Whether an unknown name, of a value or a function, is the first of its kind in the rule or the
+  /// function that is being checked: only that one is reported.
+  bool isNewlyUnknown(llvm::StringRef name, bool isFunction = false);
   Type checkName(const Expr &expr, const Scope &scope);
   Type checkUnary(const Expr &expr, const Scope &scope);
   Type checkBinary(const Expr &expr, const Scope &scope);
@@ -113,6 +113,8 @@ private:
   /// Calls that are being expanded, and where the first of them is.
   unsigned calls = 0;
   SourceRange outermostCall;
+  /// By the function that is being checked, null for a rule.
+  std::set<std::tuple<const Function *, bool, llvm::StringRef>> unknownNames;
   /// A limit was reached and reported.
   bool exhausted = false;
   /// A function is being checked for itself.

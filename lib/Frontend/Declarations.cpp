@@ -83,7 +83,7 @@ public:
     addUnfinishedFunctions(all);
     for (const auto *rules : {&file.rules, &file.transforms})
       for (const Rule &rule : *rules)
-        if (rule.name.range.file)
+        if (!rule.name.text.empty())
           all.push_back(collect(rule));
     llvm::sort(all, [](const Declaration &a, const Declaration &b) {
       return a.extent.begin < b.extent.begin;

@@ -233,7 +233,7 @@ Value Emitter::power(Value base, Value exponent, Location loc) {
                           loc, builder.getI64IntegerAttr(static_cast<int64_t>(exponent.number)));
     result = create<math::FPowIOp>(loc, x, n);
   } else {
-    result = create<math::PowFOp>(loc, x, operand(exponent, isElement, loc));
+    result = createFunction<math::PowFOp>(loc, x, operand(exponent, isElement, loc));
   }
   return Value::ofIr(Kind::Number, extent, result);
 }
@@ -340,7 +340,7 @@ Value Emitter::builtin(BuiltinKind kind, llvm::ArrayRef<Value> arguments, Locati
       bound = arguments[0].magnitude() + 1;
       return create<math::CeilOp>(loc, x[0]);
     case BuiltinKind::Exp:
-      return create<math::ExpOp>(loc, x[0]);
+      return createFunction<math::ExpOp>(loc, x[0]);
     case BuiltinKind::Floor:
       isInteger = true;
       bound = arguments[0].magnitude() + 1;
@@ -348,7 +348,7 @@ Value Emitter::builtin(BuiltinKind kind, llvm::ArrayRef<Value> arguments, Locati
     case BuiltinKind::Fma:
       return create<math::FmaOp>(loc, x[0], x[1], x[2]);
     case BuiltinKind::Log:
-      return create<math::LogOp>(loc, x[0]);
+      return createFunction<math::LogOp>(loc, x[0]);
     case BuiltinKind::Max:
       isInteger = arguments[0].hasIntegerValues() && arguments[1].hasIntegerValues();
       bound = std::max(arguments[0].magnitude(), arguments[1].magnitude());
@@ -363,7 +363,7 @@ Value Emitter::builtin(BuiltinKind kind, llvm::ArrayRef<Value> arguments, Locati
     case BuiltinKind::Sqrt:
       return create<math::SqrtOp>(loc, x[0]);
     case BuiltinKind::Tanh:
-      return create<math::TanhOp>(loc, x[0]);
+      return createFunction<math::TanhOp>(loc, x[0]);
     }
     return x[0];
   }();
@@ -386,6 +386,7 @@ Value Emitter::reduce(const RuleFunction &function, llvm::ArrayRef<Value> argume
     input = create<arith::MulFOp>(loc, left, right);
   }
   auto reduceOver = [&](Extent over) -> mlir::Value {
+    count += operationsOfReduction - 1;
     return create<ReduceOp>(loc, builder.getF64Type(), function.reduction, input, over);
   };
   // A batch has the results of its rows.

@@ -10,6 +10,7 @@
 #include "Value.h"
 
 #include "updraft/Frontend/Ast.h"
+#include "updraft/Frontend/Limits.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseMap.h"
@@ -45,7 +46,7 @@ public:
   /// The type of elements.
   mlir::Type computeType() const { return compute; }
 
-  /// How many operations were made.
+  /// How many operations were made, elementary functions counted by what they take to compile.
   unsigned operationCount() const { return count; }
 
 private:
@@ -57,6 +58,11 @@ private:
   template <typename Op, typename... Args> mlir::Value create(mlir::Location loc, Args &&...args) {
     ++count;
     return Op::create(builder, loc, std::forward<Args>(args)...);
+  }
+  template <typename Op, typename... Args>
+  mlir::Value createFunction(mlir::Location loc, Args &&...args) {
+    count += operationsOfFunction - 1;
+    return create<Op>(loc, std::forward<Args>(args)...);
   }
   Value compare(BinaryOperator op, const Value &left, const Value &right, mlir::Location loc);
   Value roundToCompute(const Value &value, mlir::Location loc);

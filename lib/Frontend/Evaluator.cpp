@@ -38,7 +38,7 @@ Value Evaluator::evaluate(const Expr &expr, const Names &names) {
   if (++visits > maxVisits || emit.operationCount() > maxOperations) {
     exhausted = true;
     diagnostics.report(DiagnosticKind::ExpansionTooLarge, calls ? outermostCall : expr.focus,
-                       maxOperations);
+                       maxOperations, operationsOfFunction, operationsOfReduction);
     return Value();
   }
   if (depth == maxExpansionDepth) {

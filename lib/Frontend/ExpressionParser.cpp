@@ -56,11 +56,15 @@ bool startsOperand(TokenKind kind) {
 } // namespace
 
 void ExpressionParser::expected(StringRef what, StringRef hint) {
+  // Another error at the same place follows from the first.
+  if (atUnexpected())
+    return;
+  lastUnexpected = position;
   if (hint.empty() && at(TokenKind::Assign))
     hint = "; equality is written `==`";
   if (at(TokenKind::Identifier) || at(TokenKind::Number))
     diagnostics.report(DiagnosticKind::ExpectedToken, currentRange(), what,
-                       ("`" + currentRange().text().take_front(40) + "`").str(), hint);
+                       "`" + shown(currentRange().text()) + "`", hint);
   else
     diagnostics.report(
         DiagnosticKind::ExpectedToken, currentRange(), what,
@@ -71,6 +75,26 @@ bool ExpressionParser::expect(TokenKind kind, StringRef hint) {
   if (accept(kind))
     return true;
   expected(describe(kind), hint);
+  return false;
+}
+
+void ExpressionParser::expectedOneOf(llvm::ArrayRef<TokenKind> kinds, StringRef hint) {
+  std::string what = describe(kinds.front()).str();
+  for (size_t i = 1; i < kinds.size(); ++i)
+    what += ((i + 1 < kinds.size() ? ", " : " or ") + describe(kinds[i])).str();
+  expected(what, hint);
+}
+
+bool ExpressionParser::parseList(llvm::function_ref<bool()> parseItem) {
+  while (!at(TokenKind::RightParen)) {
+    if (!parseItem())
+      return false;
+    if (!accept(TokenKind::Comma))
+      break;
+  }
+  if (accept(TokenKind::RightParen))
+    return true;
+  expectedOneOf({TokenKind::Comma, TokenKind::RightParen}, typeHint());
   return false;
 }
 
@@ -253,16 +277,12 @@ const Expr *ExpressionParser::parseCall(SourceRange name) {
   expr.text = name.text();
   advance();
   llvm::SmallVector<const Expr *, 4> arguments;
-  while (!at(TokenKind::RightParen)) {
-    const Expr *argument = parseExpression();
-    if (!argument)
-      return nullptr;
-    arguments.push_back(argument);
-    if (!accept(TokenKind::Comma))
-      break;
-  }
-  expr.range = name.to(currentRange());
-  if (!expect(TokenKind::RightParen))
+  bool isClosed = parseList([&] {
+    arguments.push_back(parseExpression());
+    return arguments.back() != nullptr;
+  });
+  if (!isClosed)
     return nullptr;
+  expr.range = name.to(previousRange());
   return make(expr, arguments);
 }

@@ -8,6 +8,8 @@
 #include "updraft/Frontend/Parser.h"
 #include "updraft/Frontend/Token.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 namespace updraft {
 
 class ExpressionParser {
@@ -23,6 +25,9 @@ protected:
   bool at(TokenKind kind) const { return current().kind == kind; }
   bool isFollowedBy(TokenKind kind) const {
     return position + 1 < tokens.size() && tokens[position + 1].kind == kind;
+  }
+  SourceRange previousRange() const {
+    return {file.source.get(), tokens[position - 1].begin, tokens[position - 1].end};
   }
   SourceRange currentRange() const { return {file.source.get(), current().begin, current().end}; }
   void advance() {
@@ -40,6 +45,14 @@ protected:
   /// Accepts a token of this kind, or reports what was found instead.
   bool expect(TokenKind kind, llvm::StringRef hint = "");
   void expected(llvm::StringRef what, llvm::StringRef hint = "");
+  /// Whether the last such report was about the current token.
+  bool atUnexpected() const { return position == lastUnexpected; }
+  void expectedOneOf(llvm::ArrayRef<TokenKind> kinds, llvm::StringRef hint = "");
+  /// The rest of a list in parentheses, behind the `(`: calls `parseItem` for each item, which
+  /// returns false after a report.
+  bool parseList(llvm::function_ref<bool()> parseItem);
+  /// For types as other languages write them.
+  llvm::StringRef typeHint() const { return at(TokenKind::Colon) ? "; types are inferred" : ""; }
 
   // Each returns null after having reported an error.
   const Expr *parseExpression();
@@ -61,6 +74,7 @@ private:
 
   std::vector<Token> tokens;
   size_t position = 0;
+  size_t lastUnexpected = SIZE_MAX; ///< the position of the last token that was not expected
   unsigned nesting = 0;
   /// The text is one value, not a file.
   bool isWhole = false;

@@ -12,6 +12,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
+#include "llvm/ADT/ScopeExit.h"
+
 using namespace updraft;
 using llvm::StringRef;
 using mlir::Location;
@@ -203,6 +205,8 @@ std::optional<ImportedRule> updraft::importRule(mlir::MLIRContext &context, cons
                                                 const RuleRequest &request,
                                                 DiagnosticEngine &diagnostics) {
   context.loadDialect<UpdraftDialect, mlir::arith::ArithDialect, mlir::math::MathDialect>();
+  size_t first = diagnostics.diagnostics().size();
+  llvm::scope_exit leave([&] { program.noteImports(diagnostics, first); });
   mlir::OpBuilder builder(&context);
   Evaluator constants(builder, builder.getF64Type(), request.numerics, diagnostics);
   std::optional<ResolvedRequest> resolved =
@@ -213,7 +217,8 @@ std::optional<ImportedRule> updraft::importRule(mlir::MLIRContext &context, cons
   ImportedRule imported{mlir::ModuleOp::create(builder, constants.location(resolved->rule->name)),
                         {},
                         {},
-                        UPD_ALL_TENSORS};
+                        UPD_ALL_TENSORS,
+                        {}};
   for (bool isMatrix : {false, true})
     if (!isMatrix || resolved->hasMatrixRule)
       imported.derived = RuleImporter(context, *resolved, request.numerics, isMatrix, diagnostics)
@@ -223,6 +228,7 @@ std::optional<ImportedRule> updraft::importRule(mlir::MLIRContext &context, cons
                        resolved->rule->name.text);
   if (diagnostics.diagnostics().size() != before)
     return std::nullopt;
+  imported.name = resolved->rule->name.range;
   imported.tensors = keepOnly(*imported.module, request.tensors);
   for (const ResolvedStage &stage : resolved->stages)
     for (const ResolvedParameter &parameter : stage.parameters)

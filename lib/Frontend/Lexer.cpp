@@ -4,7 +4,6 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
-#include "llvm/Support/ConvertUTF.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -50,6 +49,7 @@ public:
       : file(file), diagnostics(diagnostics), comments(comments), text(file.text()) {}
 
   std::vector<Token> run() {
+    checkText(file, diagnostics);
     tokens.reserve(text.size() / 4 + 1);
     if (text.starts_with("\xEF\xBB\xBF"))
       at = 3;
@@ -146,17 +146,16 @@ private:
     ++at;
     while (at < text.size() && text[at] != '"' && text[at] != '\n') {
       if (text[at] != '\\') {
-        lexStringByte();
+        ++at;
         continue;
       }
       uint32_t escape = at++;
-      char c = peek();
-      if (c == '"' || c == '\\' || c == 'n' || c == 't') {
-        ++at;
-      } else if (c != '\n' && c != '\0') {
-        ++at;
+      StringRef escaped = text.substr(at, 1);
+      if (escaped.empty() || escaped == "\n")
+        continue;
+      at += std::max<size_t>(utf8Length(text.substr(at)), 1);
+      if (!StringRef("\"\\nt").contains(escaped))
         diagnostics.report(DiagnosticKind::InvalidEscape, from(escape), from(escape).text());
-      }
     }
     if (peek() != '"') {
       diagnostics.report(DiagnosticKind::UnterminatedString, from(begin));
@@ -166,44 +165,23 @@ private:
     push(TokenKind::String, begin);
   }
 
-  // One character of a string: printable text or well-formed UTF-8.
-  void lexStringByte() {
-    auto byte = static_cast<unsigned char>(text[at]);
-    if (byte >= 0x80)
-      return lexForeign(/*allowed=*/true);
-    uint32_t begin = at++;
-    if (byte < 0x20 && byte != '\t' && byte != '\r')
-      diagnostics.report(DiagnosticKind::InvalidCharacter, from(begin), shown(byte), "");
-  }
-
-  void lexForeign(bool allowed) {
+  // Reports the first character of a name in another script. Bytes that are no UTF-8 are known.
+  void lexForeign() {
     uint32_t begin = at;
-    auto *start = reinterpret_cast<const llvm::UTF8 *>(text.data()) + at;
-    auto *end = reinterpret_cast<const llvm::UTF8 *>(text.data()) + text.size();
-    if (!llvm::isLegalUTF8Sequence(start, end)) {
-      ++at;
-      diagnostics.report(DiagnosticKind::InvalidUtf8, from(begin), shown(*start));
-      return;
-    }
-    at += llvm::getNumBytesForUTF8(*start);
-    if (allowed)
+    size_t length = utf8Length(text.substr(at));
+    at += std::max<size_t>(length, 1);
+    if (length == 0)
       return;
     SourceRange letter = from(begin);
     while (continuesName(peek()) || static_cast<unsigned char>(peek()) >= 0x80)
       ++at;
-    diagnostics.report(DiagnosticKind::InvalidCharacter, letter, "`" + letter.text().str() + "`",
+    diagnostics.report(DiagnosticKind::InvalidCharacter, letter, "`" + shown(letter.text()) + "`",
                        "; names are made of the letters a to z, digits and `_`");
-  }
-
-  static std::string shown(unsigned char byte) {
-    if (llvm::isPrint(byte))
-      return "`" + std::string(1, static_cast<char>(byte)) + "`";
-    return "byte 0x" + llvm::utohexstr(byte, /*LowerCase=*/false, /*Width=*/2);
   }
 
   void lexOperator(uint32_t begin) {
     if (static_cast<unsigned char>(text[at]) >= 0x80)
-      return lexForeign(/*allowed=*/false);
+      return lexForeign();
     auto two = llvm::StringSwitch<TokenKind>(text.substr(at, 2))
                    .Case("<=", TokenKind::LessEqual)
                    .Case(">=", TokenKind::GreaterEqual)
@@ -228,6 +206,8 @@ private:
       return;
     }
     char c = text[at++];
+    if (isControl({&c, 1})) // checkText reports it
+      return;
     auto one = llvm::StringSwitch<TokenKind>(StringRef(&c, 1))
                    .Case("(", TokenKind::LeftParen)
                    .Case(")", TokenKind::RightParen)
@@ -259,7 +239,8 @@ private:
                .Case(".", "; a function of `x` is written `f(x)`, and a path in quotes")
                .Case("'", "; a string is written with `\"`")
                .Default("");
-    diagnostics.report(DiagnosticKind::InvalidCharacter, from(begin), shown(c), hint);
+    diagnostics.report(DiagnosticKind::InvalidCharacter, from(begin), "`" + std::string(1, c) + "`",
+                       hint);
   }
 
   const SourceFile &file;
@@ -270,6 +251,30 @@ private:
   std::vector<Token> tokens;
 };
 } // namespace
+
+// One error, at the first place: such a file was saved by a mistake that is mended as a whole.
+void updraft::checkText(const SourceFile &file, DiagnosticEngine &diagnostics) {
+  StringRef text = file.text();
+  for (size_t at = 0, length = 1; at < text.size(); at += length) {
+    length = utf8Length(text.substr(at));
+    StringRef character = text.substr(at, std::max<size_t>(length, 1));
+    bool isBlank = character == "\t" || character == "\n" || text.substr(at).starts_with("\r\n");
+    if (isBlank || (length != 0 && !isControl(character)))
+      continue;
+    SourceRange range{&file, static_cast<uint32_t>(at),
+                      static_cast<uint32_t>(at + character.size())};
+    auto last = static_cast<unsigned char>(character.back());
+    std::string digits = llvm::utohexstr(last, /*LowerCase=*/false, /*Width=*/2);
+    if (length == 0)
+      diagnostics.report(DiagnosticKind::InvalidUtf8, range, "byte 0x" + digits);
+    else if (length == 1)
+      diagnostics.report(DiagnosticKind::InvalidCharacter, range, "byte 0x" + digits,
+                         character == "\r" ? "; a line ends with LF or CR LF" : "");
+    else // U+0080 to U+009F
+      diagnostics.report(DiagnosticKind::InvalidCharacter, range, "U+00" + digits, "");
+    return;
+  }
+}
 
 std::vector<Token> updraft::lex(const SourceFile &file, DiagnosticEngine &diagnostics,
                                 std::vector<SourceRange> *comments) {

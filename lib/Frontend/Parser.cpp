@@ -22,6 +22,22 @@ constexpr StorageType storageTypes[] = {
 #include "updraft-c/dtypes.def"
 };
 
+// The words that start what a file, a body or an update consists of.
+constexpr TokenKind declarationStarts[] = {TokenKind::Rule, TokenKind::Transform, TokenKind::Fn,
+                                           TokenKind::Import};
+constexpr TokenKind bodyStarts[] = {TokenKind::State, TokenKind::Update, TokenKind::Finish};
+constexpr TokenKind statementStarts[] = {TokenKind::Let, TokenKind::Next, TokenKind::Skip,
+                                         TokenKind::Hold};
+
+/// A rule has no `finish`.
+llvm::ArrayRef<TokenKind> startsInBody(const Rule &rule) {
+  return llvm::ArrayRef(bodyStarts).drop_back(rule.isTransform ? 0 : 1);
+}
+/// Only a transform can `hold`.
+llvm::ArrayRef<TokenKind> startsInUpdate(const Rule &rule) {
+  return llvm::ArrayRef(statementStarts).drop_back(rule.isTransform ? 0 : 1);
+}
+
 class Parser : public ChainParser {
 public:
   using ChainParser::ChainParser;
@@ -35,35 +51,65 @@ public:
       else if (at(TokenKind::Rule) || at(TokenKind::Transform))
         parseRule();
       else {
-        expected("`rule`, `transform`, `fn` or `import`",
-                 currentRange().text() == "def" ? "; a function is declared with `fn`" : "");
+        expectedOneOf(declarationStarts,
+                      currentRange().text() == "def" ? "; a function is declared with `fn`" : "");
         recoverToDeclaration();
       }
     }
   }
 
 private:
-  // Skips to one of the kinds, or to the end of the file.
-  void recover(llvm::ArrayRef<TokenKind> kinds) {
-    while (!at(TokenKind::End) && !llvm::is_contained(kinds, current().kind))
-      advance();
+  // Skips to one of the kinds, to a declaration or to the end of the file. A block in braces is
+  // skipped as a whole: it belongs to what is in error. `endsAtBlock` stops behind it.
+  void recover(llvm::ArrayRef<TokenKind> kinds, bool endsAtBlock = false) {
+    for (unsigned open = 0; !atDeclaration(); advance()) {
+      if (open == 0 && (atUnexpected() ? startsOneOf(kinds) : isOneOf(kinds)))
+        return;
+      if (at(TokenKind::LeftBrace)) {
+        ++open;
+      } else if (at(TokenKind::RightBrace) && open > 0 && --open == 0 && endsAtBlock) {
+        advance();
+        return;
+      }
+    }
   }
-  void recoverToDeclaration() {
-    recover({TokenKind::Import, TokenKind::Fn, TokenKind::Rule, TokenKind::Transform});
-  }
+  void recoverToDeclaration() { recover({}); }
   void recoverInBody() {
-    recover({TokenKind::State, TokenKind::Update, TokenKind::Finish, TokenKind::RightBrace,
-             TokenKind::Rule, TokenKind::Transform, TokenKind::Fn, TokenKind::Import});
+    recover({TokenKind::State, TokenKind::Update, TokenKind::Finish, TokenKind::RightBrace},
+            /*endsAtBlock=*/true);
   }
   void recoverInUpdate() {
     recover({TokenKind::Let, TokenKind::Next, TokenKind::Skip, TokenKind::Hold, TokenKind::State,
-             TokenKind::Update, TokenKind::Finish, TokenKind::RightBrace, TokenKind::Rule,
-             TokenKind::Transform, TokenKind::Fn, TokenKind::Import});
+             TokenKind::Update, TokenKind::Finish, TokenKind::RightBrace});
   }
-  bool atDeclaration() const {
-    return at(TokenKind::End) || at(TokenKind::Rule) || at(TokenKind::Transform) ||
-           at(TokenKind::Fn) || at(TokenKind::Import);
+  bool isOneOf(llvm::ArrayRef<TokenKind> kinds) const {
+    return llvm::is_contained(kinds, current().kind);
   }
+  // A keyword that stands where a name is wanted starts nothing.
+  bool startsOneOf(llvm::ArrayRef<TokenKind> kinds) const {
+    if (!isOneOf(kinds))
+      return false;
+    switch (current().kind) {
+    case TokenKind::Import:
+      return isFollowedBy(TokenKind::String);
+    case TokenKind::Fn:
+    case TokenKind::Rule:
+    case TokenKind::Transform:
+    case TokenKind::State:
+    case TokenKind::Let:
+    case TokenKind::Next:
+      return isFollowedBy(TokenKind::Identifier);
+    case TokenKind::Update:
+    case TokenKind::Finish:
+      return isFollowedBy(TokenKind::LeftParen);
+    case TokenKind::Skip:
+    case TokenKind::Hold:
+      return isFollowedBy(TokenKind::When);
+    default:
+      return true;
+    }
+  }
+  bool atDeclaration() const { return at(TokenKind::End) || startsOneOf(declarationStarts); }
 
   const Expr *parseString(StringRef what) {
     if (!at(TokenKind::String)) {
@@ -110,7 +156,15 @@ private:
       recoverToDeclaration();
   }
 
-  StringRef typeHint() const { return at(TokenKind::Colon) ? "; types are inferred" : ""; }
+  // The names between parentheses, behind the first of these.
+  bool parseNames(std::vector<Identifier> &names, StringRef what) {
+    return parseList([&] {
+      auto name = parseName(what);
+      if (name)
+        names.push_back(*name);
+      return name.has_value();
+    });
+  }
 
   bool parseFunctionParts(Function &function) {
     advance();
@@ -118,15 +172,7 @@ private:
     if (!name || !expect(TokenKind::LeftParen))
       return false;
     function.name = *name;
-    while (!at(TokenKind::RightParen)) {
-      auto parameter = parseName("the name of a parameter");
-      if (!parameter)
-        return false;
-      function.parameters.push_back(*parameter);
-      if (!accept(TokenKind::Comma))
-        break;
-    }
-    if (!expect(TokenKind::RightParen, typeHint()))
+    if (!parseNames(function.parameters, "the name of a parameter"))
       return false;
     if (accept(TokenKind::Assign)) {
       function.result = parseExpression();
@@ -134,7 +180,7 @@ private:
       return function.result != nullptr;
     }
     if (!at(TokenKind::LeftBrace)) {
-      expected("`=` or `{`");
+      expectedOneOf({TokenKind::Assign, TokenKind::LeftBrace});
       return false;
     }
     advance();
@@ -148,7 +194,7 @@ private:
       function.lets.push_back({*letName, value});
     }
     if (!at(TokenKind::Return)) {
-      expected("`let` or `return`");
+      expectedOneOf({TokenKind::Let, TokenKind::Return});
       return false;
     }
     advance();
@@ -157,11 +203,23 @@ private:
     return function.result && expect(TokenKind::RightBrace);
   }
 
+  // Goes to the inside of a block, behind a head that may be in error; the brace may be missing
+  // before what the block consists of.
+  bool enterBlock(bool isHeadValid, llvm::ArrayRef<TokenKind> starts,
+                  llvm::ArrayRef<TokenKind> stops) {
+    if (isHeadValid && startsOneOf(starts))
+      return true;
+    recover(stops);
+    return accept(TokenKind::LeftBrace);
+  }
+
   void parseRule() {
     Rule rule;
     rule.isTransform = at(TokenKind::Transform);
     rule.file = &file;
     advance();
+    // A rule without a name has a place all the same.
+    rule.name.range = {file.source.get(), current().begin, current().begin};
     auto name = parseName(rule.isTransform ? "the name of a transform" : "the name of a rule");
     if (name)
       rule.name = *name;
@@ -172,42 +230,43 @@ private:
         return recoverToDeclaration();
     } else {
       bool valid = name && parseRuleHead(rule);
-      if (!valid)
-        recover({TokenKind::LeftBrace, TokenKind::Import, TokenKind::Fn, TokenKind::Rule,
-                 TokenKind::Transform});
-      if (accept(TokenKind::LeftBrace))
+      if (valid && !at(TokenKind::LeftBrace))
+        expectedOneOf({TokenKind::Require, TokenKind::LeftBrace});
+      if (enterBlock(valid, bodyStarts, {TokenKind::LeftBrace}))
         parseRuleBody(rule);
-      else if (valid)
-        expected("`require` or `{`");
     }
     auto &rules = rule.isTransform ? file.transforms : file.rules;
     rules.push_back(std::move(rule));
   }
 
-  bool parseRuleHead(Rule &rule) {
-    if (!expect(
-            TokenKind::LeftParen,
-            at(TokenKind::LeftBrace)
-                ? ("; write `" + rule.name.text + "()` where there are no hyperparameters").str()
-                : ""))
+  bool parseParameter(Rule &rule) {
+    bool isStatic = accept(TokenKind::Static);
+    auto parameter = parseName("the name of a hyperparameter");
+    bool lacksDefault = at(TokenKind::Comma) || at(TokenKind::RightParen);
+    if (!parameter ||
+        !expect(TokenKind::Assign,
+                lacksDefault ? "; every hyperparameter and flag has a default, as in `lr = 1e-3`"
+                             : typeHint()))
       return false;
-    while (!at(TokenKind::RightParen)) {
-      bool isStatic = accept(TokenKind::Static);
-      auto parameter = parseName("the name of a hyperparameter");
-      bool lacksDefault = at(TokenKind::Comma) || at(TokenKind::RightParen);
-      if (!parameter ||
-          !expect(TokenKind::Assign,
-                  lacksDefault ? "; every hyperparameter and flag has a default, as in `lr = 1e-3`"
-                               : typeHint()))
-        return false;
-      const Expr *initial = parseExpression();
-      if (!initial)
-        return false;
+    const Expr *initial = parseExpression();
+    if (initial)
       rule.parameters.push_back({*parameter, initial, isStatic});
-      if (!accept(TokenKind::Comma))
-        break;
+    return initial != nullptr;
+  }
+
+  bool parseRuleHead(Rule &rule) {
+    if (!accept(TokenKind::LeftParen)) {
+      std::string hint =
+          at(TokenKind::LeftBrace)
+              ? ("; write `" + rule.name.text + "()` where there are no hyperparameters").str()
+              : "";
+      // `rule name = …` is a chain.
+      expectedOneOf(llvm::ArrayRef({TokenKind::LeftParen, TokenKind::Assign})
+                        .drop_back(rule.isTransform ? 1 : 0),
+                    hint);
+      return false;
     }
-    if (!expect(TokenKind::RightParen))
+    if (!parseList([&] { return parseParameter(rule); }))
       return false;
     while (accept(TokenKind::Require)) {
       const Expr *condition = parseExpression();
@@ -227,22 +286,21 @@ private:
       if (at(TokenKind::State)) {
         valid = parseState(rule);
       } else if (at(TokenKind::Update)) {
-        valid = parseUpdate(rule.update, "update");
+        valid = parseUpdate(rule, rule.update);
       } else if (at(TokenKind::Finish) && rule.isTransform) {
-        valid = parseUpdate(rule.finish, "finish");
+        valid = parseUpdate(rule, rule.finish);
       } else if (at(TokenKind::Finish)) {
-        expected("`state` or `update`");
+        expectedOneOf(startsInBody(rule));
         std::optional<Update> ignored;
-        valid = parseUpdate(ignored, "finish");
+        valid = parseUpdate(rule, ignored);
       } else {
         StringRef hint =
             at(TokenKind::Require) ? "; requirements stand before the `{`"
             : at(TokenKind::Over)
                 ? "; `over` stands behind the state's name, as in `state m over tensor = 0`"
                 : "";
-        expected(rule.isTransform ? "`state`, `update` or `finish`" : "`state` or `update`", hint);
+        expectedOneOf(startsInBody(rule), hint);
         valid = false;
-        advance();
       }
       if (!valid)
         recoverInBody();
@@ -265,8 +323,11 @@ private:
             ? "; the storage type stands behind the initial value, as in `state " +
                   state.name.text.str() + " = 0 : f32`"
             : "; a state has an initial value, as in `state " + state.name.text.str() + " = 0`";
-    if (!expect(TokenKind::Assign, form))
+    if (!accept(TokenKind::Assign)) {
+      expectedOneOf(
+          llvm::ArrayRef({TokenKind::Assign, TokenKind::Over}).drop_back(state.over ? 1 : 0), form);
       return false;
+    }
     state.initial = parseExpression();
     if (!state.initial)
       return false;
@@ -283,13 +344,14 @@ private:
   }
 
   bool parseOver(State &state) {
-    state.over = parseName("`tensor`, `group`, `row` or `column`");
+    state.over = parseName(quotedList(overNames(), "or"));
     if (!state.over)
       return false;
     StringRef over = state.over->text;
-    if (over == "tensor" || over == "group" || over == "row" || over == "column")
+    if (llvm::is_contained(overNames(), over))
       return true;
-    diagnostics.report(DiagnosticKind::UnknownOver, state.over->range, over);
+    diagnostics.report(DiagnosticKind::UnknownOver, state.over->range, over,
+                       quotedList(overNames(), "or"));
     state.over.reset();
     return true;
   }
@@ -301,31 +363,27 @@ private:
     state.storage = parseStorageType(type->text);
     if (!state.storage)
       diagnostics.report(DiagnosticKind::UnknownStorageType, type->range, type->text,
-                         llvm::join(storageTypeNames(), "`, `"));
+                         "`" + llvm::join(storageTypeNames(), "`, `") + "`");
     return true;
   }
 
-  bool parseUpdate(std::optional<Update> &update, StringRef keyword) {
+  bool parseUpdate(Rule &rule, std::optional<Update> &update) {
     if (update)
-      diagnostics.report(DiagnosticKind::DuplicateUpdate, currentRange(), keyword);
+      diagnostics.report(DiagnosticKind::DuplicateUpdate, currentRange(),
+                         rule.isTransform ? "transform" : "rule", currentRange().text());
     else
       update.emplace();
     update->range = currentRange();
     advance();
-    if (!expect(TokenKind::LeftParen))
+    bool valid = expect(TokenKind::LeftParen) &&
+                 parseNames(update->inputs, quotedList(updateInputs(rule.isTransform), "or"));
+    if (valid && !at(TokenKind::LeftBrace))
+      expected(describe(TokenKind::LeftBrace));
+    if (!enterBlock(valid, statementStarts, {TokenKind::LeftBrace, TokenKind::RightBrace}))
       return false;
-    while (!at(TokenKind::RightParen)) {
-      auto input = parseName("`param`, `grad`, `step` or `first`");
-      if (!input)
-        return false;
-      update->inputs.push_back(*input);
-      if (!accept(TokenKind::Comma))
-        break;
-    }
-    if (!expect(TokenKind::RightParen) || !expect(TokenKind::LeftBrace))
-      return false;
-    while (!at(TokenKind::RightBrace) && !atDeclaration() && !diagnostics.isFull())
-      if (!parseStatement(*update))
+    while (!at(TokenKind::RightBrace) && !atDeclaration() && !startsOneOf(bodyStarts) &&
+           !diagnostics.isFull())
+      if (!parseStatement(rule, *update))
         recoverInUpdate();
     return expect(TokenKind::RightBrace);
   }
@@ -342,7 +400,7 @@ private:
     return "";
   }
 
-  bool parseStatement(Update &update) {
+  bool parseStatement(const Rule &rule, Update &update) {
     Statement statement{};
     statement.name = {currentRange().text(), currentRange()};
     if (at(TokenKind::Skip) || at(TokenKind::Hold)) {
@@ -355,21 +413,21 @@ private:
       statement.kind = at(TokenKind::Let) ? StatementKind::Let : StatementKind::Next;
       advance();
       std::optional<Identifier> name;
-      statement.value = parseBinding(name, statement.kind == StatementKind::Next
-                                               ? "`param` or the name of a state"
-                                               : "a name");
+      statement.value =
+          parseBinding(name, statement.kind == StatementKind::Let ? "a name"
+                             : rule.isTransform ? "`param`, `grad` or the name of a state"
+                                                : "`param` or the name of a state");
       if (name)
         statement.name = *name;
     } else {
-      expected("`let`, `next` or `skip`", statementHint());
-      advance();
+      expectedOneOf(startsInUpdate(rule), statementHint());
       return false;
     }
     if (!statement.value)
       return false;
     if (at(TokenKind::When)) {
       if (statement.kind != StatementKind::Next) {
-        expected("`let`, `next` or `skip`");
+        expectedOneOf(startsInUpdate(rule));
         return false;
       }
       advance();
@@ -403,6 +461,16 @@ std::unique_ptr<ParsedFile> updraft::parseFile(std::shared_ptr<const SourceFile>
     Parser(*file, unused).run();
   }
   return file;
+}
+
+llvm::ArrayRef<StringRef> updraft::updateInputs(bool isTransform) {
+  static constexpr StringRef names[] = {"param", "grad", "step", "first", "new_param"};
+  return llvm::ArrayRef(names).drop_back(isTransform ? 0 : 1);
+}
+
+llvm::ArrayRef<StringRef> updraft::overNames() {
+  static constexpr StringRef names[] = {"tensor", "group", "row", "column"};
+  return names;
 }
 
 std::vector<StringRef> updraft::storageTypeNames() {

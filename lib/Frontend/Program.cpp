@@ -5,9 +5,10 @@
 
 #include "updraft/Frontend/Frontend.h"
 #include "updraft/Frontend/Parser.h"
+#include "updraft/Frontend/RuleText.h"
 
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 using namespace updraft;
@@ -27,8 +28,10 @@ public:
       : program(program), diagnostics(diagnostics), index(index), openFiles(openFiles) {}
 
   void loadMain(std::shared_ptr<const SourceFile> source) {
+    size_t before = diagnostics.diagnostics().size();
+    llvm::scope_exit leave([&] { program.noteImports(diagnostics, before); });
     std::string identity = canonical(source->path());
-    load(std::move(source), identity);
+    load(parseFile(std::move(source), diagnostics, index), identity);
     if (diagnostics.hasErrors() && !index)
       return;
     // What is wrong with half a tree is known already.
@@ -47,16 +50,27 @@ private:
     return result.str().str();
   }
 
-  ParsedFile *load(std::shared_ptr<const SourceFile> source, const std::string &identity) {
-    program.texts.push_back(source);
-    ParsedFile *file =
-        program.parsed.emplace_back(parseFile(std::move(source), diagnostics, index)).get();
+  ParsedFile *load(std::unique_ptr<ParsedFile> parsed, const std::string &identity) {
+    program.texts.push_back(parsed->source);
+    ParsedFile *file = program.parsed.emplace_back(std::move(parsed)).get();
     loaded[identity] = file;
     open.push_back(identity);
     for (const ImportDeclaration &declaration : file->imports)
       import(*file, *declaration.path);
     open.pop_back();
     makeVisible(*file);
+    return file;
+  }
+
+  // A text may import any file that the compiler can read. Errors quote only what parses as a rule
+  // file: whoever wrote the import may not be allowed to see another.
+  std::unique_ptr<ParsedFile> parseImport(std::shared_ptr<const SourceFile> source) {
+    DiagnosticEngine withheld;
+    auto file = parseFile(std::move(source), withheld, index);
+    if (withheld.hasErrors()) {
+      SourceRange range = withheld.diagnostics().front().range;
+      diagnostics.report(DiagnosticKind::ImportNotParsed, {range.file, range.begin, range.begin});
+    }
     return file;
   }
 
@@ -81,9 +95,8 @@ private:
       auto source = read(path.str(), written, pathExpr.range);
       if (!source)
         return;
-      size_t before = diagnostics.diagnostics().size();
-      file = load(std::move(source), identity);
-      diagnostics.noteSince(before, DiagnosticKind::ImportedHere, pathExpr.range);
+      program.importedAt[source.get()] = pathExpr.range;
+      file = load(parseImport(std::move(source)), identity);
     }
     if (index)
       index->addUse(pathExpr.range, {file->source.get(), 0, 0});
@@ -91,26 +104,14 @@ private:
   }
 
   std::shared_ptr<const SourceFile> read(StringRef path, StringRef written, SourceRange range) {
-    if (auto text = openFiles ? openFiles(path) : std::nullopt)
+    if (auto open = openFiles ? openFiles(path) : std::nullopt)
+      return SourceFile::create(path.str(), std::move(*open));
+    llvm::Expected<std::string> text = readImport(path);
+    if (text)
       return SourceFile::create(path.str(), std::move(*text));
-    llvm::sys::fs::file_status status;
-    std::error_code error = llvm::sys::fs::status(path, status);
-    auto refuse = [&](StringRef reason) {
-      diagnostics.report(DiagnosticKind::ImportNotFound, range, written, reason);
-      return nullptr;
-    };
-    if (error || status.type() == llvm::sys::fs::file_type::file_not_found)
-      return refuse(error == std::errc::no_such_file_or_directory ? "there is no such file"
-                                                                  : error.message());
-    // A device or a pipe may never end.
-    if (!llvm::sys::fs::is_regular_file(status))
-      return refuse("it is no regular file");
-    if (status.getSize() > maxFileSize)
-      return refuse(("it has more than " + llvm::Twine(maxFileSize) + " bytes").str());
-    auto buffer = llvm::MemoryBuffer::getFile(path);
-    if (!buffer)
-      return refuse(buffer.getError().message());
-    return SourceFile::create(path.str(), (*buffer)->getBuffer().str());
+    diagnostics.report(DiagnosticKind::ImportNotFound, range, written,
+                       llvm::toString(text.takeError()));
+    return nullptr;
   }
 
   // A file sees its own functions, those of the files it imports, and the standard library's; its
@@ -134,7 +135,8 @@ private:
   static void addStages(ParsedFile &file, const ParsedFile &from) {
     for (const auto *rules : {&from.transforms, &from.rules})
       for (const Rule &rule : *rules)
-        file.stages.try_emplace(rule.name.text, &rule);
+        if (!rule.name.text.empty())
+          file.stages.try_emplace(rule.name.text, &rule);
   }
 
   void addVisible(ParsedFile &file, const Function &function, SourceRange range) {
@@ -159,6 +161,18 @@ std::vector<StringRef> Program::ruleNames() const {
   for (const Rule &rule : main().rules)
     names.push_back(rule.name.text);
   return names;
+}
+
+void Program::noteImports(DiagnosticEngine &diagnostics, size_t since) const {
+  const SourceFile *mainFile = texts.front().get();
+  diagnostics.visitSince(since, [&](const Diagnostic &diagnostic, DiagnosticEngine::Notes notes) {
+    if (llvm::any_of(diagnostic.notes,
+                     [&](const Diagnostic &note) { return note.range.file == mainFile; }))
+      return;
+    for (auto found = importedAt.find(diagnostic.range.file); found != importedAt.end();
+         found = importedAt.find(found->second.file))
+      notes.note(DiagnosticKind::ImportedHere, found->second);
+  });
 }
 
 std::shared_ptr<const Program> updraft::parseProgram(StringRef text, StringRef filename,

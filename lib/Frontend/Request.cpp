@@ -7,6 +7,7 @@
 #include "Usage.h"
 
 #include "updraft/Frontend/Parser.h"
+#include "updraft/Frontend/Token.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -191,8 +192,12 @@ private:
     bool isBare = kind == Kind::String && !text.starts_with("\"");
     ParsedFile &file = addFile("<setting " + name + ">", text);
     range = {file.source.get(), 0, static_cast<uint32_t>(text.size())};
-    if (isBare)
-      return Value::ofString(file.source->text());
+    if (isBare) {
+      size_t before = diagnostics.diagnostics().size();
+      checkText(*file.source, diagnostics);
+      return diagnostics.diagnostics().size() == before ? Value::ofString(file.source->text())
+                                                        : Value();
+    }
     if (text.equals_insensitive("nan")) {
       diagnostics.report(DiagnosticKind::DefaultNaN, range, name);
       return Value();
@@ -207,7 +212,7 @@ private:
       return Value();
     if (expr->kind == ExprKind::Name && text.lower() != "true" && text.lower() != "false") {
       diagnostics.report(DiagnosticKind::SettingType, range, name, describe(Type{kind}),
-                         ("`" + text + "`").str(),
+                         "`" + shown(text) + "`",
                          kind == Kind::Bool ? "; write `true` or `false`" : "");
       return Value();
     }

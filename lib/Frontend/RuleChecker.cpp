@@ -4,6 +4,7 @@
 #include "Checker.h"
 #include "Message.h"
 
+#include "updraft/Frontend/Parser.h"
 #include "updraft/Frontend/Token.h"
 
 #include "llvm/ADT/ScopeExit.h"
@@ -12,13 +13,9 @@ using namespace updraft;
 using llvm::StringRef;
 
 namespace {
-constexpr StringRef inputNames[] = {"param", "grad", "step", "first"};
-constexpr StringRef transformInputNames[] = {"param", "grad", "step", "first", "new_param"};
-
 // Names with a meaning of their own, which none of a rule's declarations may take.
 bool isReserved(const Rule &rule, StringRef name) {
-  return llvm::is_contained(inputNames, name) || name == "matrix" ||
-         (rule.isTransform && name == "new_param");
+  return llvm::is_contained(updateInputs(rule.isTransform), name) || name == "matrix";
 }
 
 // What a `next` may name.
@@ -32,10 +29,6 @@ llvm::SmallVector<StringRef> nextNames(const Rule &rule, const Update &update) {
 }
 } // namespace
 
-llvm::ArrayRef<StringRef> updraft::updateInputs(bool isTransform) {
-  return isTransform ? llvm::ArrayRef(transformInputNames) : llvm::ArrayRef(inputNames);
-}
-
 void Checker::checkRule(const Rule &rule) {
   if (!rule.chain.empty()) {
     (void)flattenChain(rule, diagnostics);
@@ -47,6 +40,7 @@ void Checker::checkRule(const Rule &rule) {
     }
     return;
   }
+  unknownNames.clear();
   Scope parameters{rule.file, {}};
   for (const Parameter &parameter : rule.parameters)
     checkParameter(rule, parameter, parameters);
@@ -92,15 +86,15 @@ void Checker::checkParameter(const Rule &rule, const Parameter &parameter, Scope
     declare(scope, name, {type.kind, Extent::model});
     return;
   }
+  Type declared{Kind::Number, Extent::group};
   if (const Expr *used = findName(*parameter.initial)) {
     diagnostics.report(DiagnosticKind::DefaultNotConstant, used->range, name.text, used->text);
-  } else {
-    Type type = check(*parameter.initial, scope);
-    if (!type.is(Kind::Number))
-      diagnostics.report(DiagnosticKind::DefaultType, parameter.initial->range, name.text,
-                         describe(type));
+  } else if (Type type = check(*parameter.initial, scope); !type.is(Kind::Number)) {
+    diagnostics.report(DiagnosticKind::DefaultType, parameter.initial->range, name.text,
+                       describe(type));
+    declared = Type();
   }
-  declare(scope, name, {Kind::Number, Extent::group});
+  declare(scope, name, declared);
 }
 
 void Checker::checkRequirement(const Requirement &requirement, const Scope &scope) {
@@ -180,22 +174,29 @@ void Checker::checkUpdate(const Rule &rule, const Update &update, const Scope &s
   context = Context::Update;
   llvm::scope_exit leave([this] { context = Context::Constant; });
   llvm::ArrayRef<StringRef> inputs = updateInputs(rule.isTransform);
+  auto typeOf = [](StringRef input) {
+    bool isScalar = input == "step" || input == "first";
+    return Type{input == "first" ? Kind::Bool : Kind::Number,
+                isScalar ? Extent::tensor : Extent::element};
+  };
+  llvm::SmallVector<Identifier> meant;
   for (const Identifier &input : update.inputs) {
     if (!llvm::is_contained(inputs, input.text)) {
       diagnostics.report(DiagnosticKind::UnknownInput, input.range, input.text,
-                         rule.isTransform ? "`step`, `first` and `new_param`"
-                                          : "`step` and `first`",
-                         inputHint(rule, input.text));
+                         quotedList(inputs, "and"), inputHint(rule, input.text));
       // Known from here on, so that its uses are not reported too.
       if (!scope.find(input.text))
         declare(scope, input, Type());
+      if (StringRef near = nearestName(input.text, inputs); !near.empty())
+        meant.push_back({near, input.range});
       continue;
     }
-    bool isScalar = input.text == "step" || input.text == "first";
-    declare(scope, input,
-            {input.text == "first" ? Kind::Bool : Kind::Number,
-             isScalar ? Extent::tensor : Extent::element});
+    declare(scope, input, typeOf(input.text));
   }
+  // A misspelled input is known by its right name as well.
+  for (const Identifier &input : meant)
+    if (!scope.find(input.text))
+      bind(scope, input, typeOf(input.text));
   for (const State &state : rule.states) {
     if (isReserved(rule, state.name.text))
       diagnostics.report(DiagnosticKind::ReservedName, state.name.range, state.name.text);
@@ -234,9 +235,10 @@ void Checker::checkNext(const Rule &rule, const Update &update, const Statement 
   llvm::SmallVector<StringRef> names = nextNames(rule, update);
   bool isState = llvm::any_of(rule.states, [&](const State &s) { return s.name.text == name; });
   if (!llvm::is_contained(names, name)) {
-    diagnostics.report(DiagnosticKind::NotAState, statement.name.range, name,
-                       llvm::is_contained(names, "grad") ? "`param`, `grad`" : "`param`",
-                       didYouMean(name, names));
+    if (scope.find(name) || isNewlyUnknown(name))
+      diagnostics.report(DiagnosticKind::NotAState, statement.name.range, name,
+                         llvm::is_contained(names, "grad") ? "`param`, `grad`" : "`param`",
+                         didYouMean(name, names));
   } else {
     // The parameter may change in `update` and again in `finish`.
     bool isInFinish = rule.finish && &update == &*rule.finish;

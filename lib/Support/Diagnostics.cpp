@@ -26,18 +26,9 @@ constexpr DiagnosticKind kinds[] = {
 
 const KindInfo &info(DiagnosticKind kind) { return kindInfos[static_cast<size_t>(kind)]; }
 
-// How many columns the text takes: bytes that continue a UTF-8 sequence take none.
+// How many columns printable text takes: bytes that continue a UTF-8 sequence take none.
 size_t columns(StringRef text) {
   return std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
-}
-
-// Control characters and broken UTF-8 must not reach the terminal, nor change the caret's column.
-void printLine(llvm::raw_ostream &os, StringRef line) {
-  for (char c : line) {
-    auto byte = static_cast<unsigned char>(c);
-    os << ((byte < 0x20 && c != '\t') || byte == 0x7F ? '?' : c);
-  }
-  os << '\n';
 }
 
 // What is called, as it is written: `module.function` of `module.function(x)`.
@@ -56,28 +47,34 @@ void renderOne(llvm::raw_ostream &os, const Diagnostic &diagnostic) {
   SourceRange range = diagnostic.range.origin();
   const SourceFile &file = *range.file;
   LineColumn at = file.position(range.begin);
-  os << file.path() << ':' << at.line << ':' << at.column << ": " << severity << ": "
+  os << printable(file.path()) << ':' << at.line << ':' << at.column << ": " << severity << ": "
      << diagnostic.message << '\n';
 
+  if (diagnostic.kind == DiagnosticKind::ImportNotParsed)
+    return;
   // Of a long line, what is around the place: a line may be as long as a file.
   constexpr size_t maxShown = 240;
   StringRef line = file.line(at.line);
   size_t column = at.column - 1;
   if (line.size() > maxShown) {
+    auto continues = [&](size_t at) { return at < line.size() && (line[at] & 0xC0) == 0x80; };
     size_t begin = column > maxShown / 2 ? column - maxShown / 2 : 0;
-    while (begin < column && (line[begin] & 0xC0) == 0x80)
+    while (begin < column && continues(begin))
       ++begin;
-    line = line.substr(begin, maxShown);
+    size_t end = begin + maxShown;
+    while (end > column && continues(end))
+      --end;
+    line = line.slice(begin, end);
     column -= begin;
   }
-  printLine(os, line);
+  os << printable(line) << '\n';
   // Tabs are repeated so that the caret stands under its character whatever the tab width.
-  for (char c : line.take_front(column))
+  for (char c : printable(line.take_front(column)))
     if ((c & 0xC0) != 0x80)
       os << (c == '\t' ? '\t' : ' ');
   StringRef marked =
       line.drop_front(std::min<size_t>(column, line.size())).take_front(range.end - range.begin);
-  os << '^' << std::string(std::max<size_t>(columns(marked), 1) - 1, '~') << '\n';
+  os << '^' << std::string(std::max<size_t>(columns(printable(marked)), 1) - 1, '~') << '\n';
 }
 } // namespace
 
@@ -85,6 +82,11 @@ StringRef updraft::diagnosticName(DiagnosticKind kind) { return info(kind).name;
 Severity updraft::diagnosticSeverity(DiagnosticKind kind) { return info(kind).severity; }
 const char *updraft::diagnosticFormat(DiagnosticKind kind) { return info(kind).format; }
 llvm::ArrayRef<DiagnosticKind> updraft::allDiagnosticKinds() { return kinds; }
+
+bool DiagnosticEngine::isInput(DiagnosticKind kind, size_t index) {
+  auto [before, after] = StringRef(info(kind).format).split("{" + std::to_string(index) + "}");
+  return before.count('`') % 2 == 1;
+}
 
 Diagnostic *DiagnosticEngine::add(Diagnostic diagnostic) {
   if (isFull())

@@ -8,7 +8,7 @@ using namespace updraft;
 
 SourceFile::SourceFile(std::string path, std::string text, std::shared_ptr<const SourceMap> origins)
     : filePath(std::move(path)), content(std::move(text)), map(std::move(origins)) {
-  lineStarts.push_back(0);
+  lineStarts.push_back(llvm::StringRef(content).starts_with("\xEF\xBB\xBF") ? 3 : 0);
   for (size_t i = 0; i < content.size(); ++i)
     if (content[i] == '\n')
       lineStarts.push_back(static_cast<uint32_t>(i + 1));
@@ -28,6 +28,7 @@ SourceRange SourceRange::origin() const {
 }
 
 LineColumn SourceFile::position(uint32_t offset) const {
+  offset = std::max(offset, lineStarts.front());
   auto after = std::upper_bound(lineStarts.begin(), lineStarts.end(), offset);
   auto line = static_cast<unsigned>(after - lineStarts.begin());
   return {line, offset - lineStarts[line - 1] + 1};

@@ -57,6 +57,7 @@ void buildKernelsPipeline(mlir::OpPassManager &manager, const GPUTarget &target)
   ConvertPlanToGPUPassOptions options;
   options.accessBits = target.accessBits;
   manager.addPass(createConvertPlanToGPUPass(options));
+  manager.addPass(createOutlineMathPass());
 }
 
 void buildNVVMPipeline(mlir::OpPassManager &manager) {

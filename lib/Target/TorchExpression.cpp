@@ -72,27 +72,115 @@ static std::string numberText(double value) {
                                                                                     : text + ".0";
 }
 
-FunctionBody::FunctionBody(ArrayRef<Value> roots, const ReductionPlaces &places)
-    : roots(roots), places(places) {
+FunctionBody::FunctionBody(ArrayRef<Value> roots, const ReductionPlaces &places, Value skip)
+    : roots(roots), places(places), skip(skip) {
   for (StringRef name : reservedNames)
     taken.insert(name);
   // They are the arguments.
   taken.insert("param");
   taken.insert("grad");
-  for (Value root : roots)
-    collect(root);
+  if (roots.empty())
+    return;
+  findNeeded();
+  if (needsItself())
+    guards->keepPlain();
+  countUses();
 }
 
-void FunctionBody::collect(Value value) {
-  SmallVector<Value> open = {value};
+/// Whether the value is an argument. What is reduced over the group is given to the function, and
+/// the initial value of a state is another function's.
+bool FunctionBody::isGiven(Operation *op) const {
+  return places.contains(op) || isa<HyperOp, ParamOp, GradOp, StateOp>(op);
+}
+
+void FunctionBody::findNeeded() {
+  llvm::DenseSet<Operation *> given;
+  SmallVector<Value> open(roots);
   while (!open.empty()) {
-    Value next = open.pop_back_val();
-    ++uses[next];
-    Operation *op = next.getDefiningOp();
-    // What is reduced over the group is given to the function, and the initial value of a state is
-    // another function's.
-    if (needed.insert(op).second && !places.contains(op) && !isa<StateOp>(op))
+    Operation *op = open.pop_back_val().getDefiningOp();
+    if (!needed.insert(op).second)
+      continue;
+    if (isGiven(op))
+      given.insert(op);
+    else
       open.append(op->operand_begin(), op->operand_end());
+  }
+  guards.emplace(roots, skip, needed, std::move(given));
+}
+
+/// The other values that the text of one is made of.
+SmallVector<FunctionBody::Version> FunctionBody::partsOf(Version version,
+                                                         GuardSet &guardsOfParts) const {
+  SmallVector<Version> parts;
+  Operation *op = version.value.getDefiningOp();
+  if (isGiven(op))
+    return parts;
+  size_t known = guardsOfParts.size();
+  for (OpOperand &operand : op->getOpOperands()) {
+    parts.push_back(partOf(version, operand));
+    if (!isGuarded(version))
+      continue;
+    if (guards->merge(operand))
+      parts.push_back({operand.get(), true});
+    for (const Guard *guard : {guards->replacement(operand), guards->merge(operand)})
+      if (guard && !guardExpressions.contains(guard))
+        guardsOfParts.insert(guard);
+  }
+  for (; known < guardsOfParts.size(); ++known) {
+    const Guard *guard = guardsOfParts[known];
+    for (const Guard *inner : guard->parts)
+      if (!guardExpressions.contains(inner))
+        guardsOfParts.insert(inner);
+    if (guard->outer && !guardExpressions.contains(guard->outer))
+      guardsOfParts.insert(guard->outer);
+    if (guard->kind != Guard::Chosen)
+      continue;
+    // Twice, so that they get a name.
+    Value of = guard->choice.of;
+    if (guard->choice.isCondition() || of.getDefiningOp<ReduceOp>())
+      parts.append(2, {of, true});
+    if (!guard->choice.isCondition())
+      for (Value operand : of.getDefiningOp()->getOperands())
+        parts.append(2, {operand, true});
+  }
+  return parts;
+}
+
+/// Whether a value is needed for a guard of what it is computed of.
+bool FunctionBody::needsItself() {
+  llvm::DenseMap<Value, bool> visited[2]; // true once all parts are
+  SmallVector<Version> open;
+  for (Value root : roots)
+    open.push_back(versionOf(root, false));
+  while (!open.empty()) {
+    Version next = open.back();
+    auto [state, isNew] = visited[next.plain].try_emplace(next.value, false);
+    if (!isNew) {
+      state->second = true;
+      open.pop_back();
+      continue;
+    }
+    GuardSet inner;
+    for (Version part : partsOf(next, inner)) {
+      auto found = visited[part.plain].find(part.value);
+      if (found == visited[part.plain].end())
+        open.push_back(part);
+      else if (!found->second)
+        return true;
+    }
+  }
+  return false;
+}
+
+void FunctionBody::countUses() {
+  GuardSet counted;
+  SmallVector<Version> open;
+  for (Value root : roots)
+    open.push_back(versionOf(root, false));
+  while (!open.empty()) {
+    Version next = open.pop_back_val();
+    if (++uses[next.plain][next.value] == 1)
+      llvm::append_range(open, partsOf(next, counted));
   }
 }
 
@@ -104,14 +192,18 @@ std::string FunctionBody::unique(StringRef name) {
   return text;
 }
 
-std::string FunctionBody::operand(Value value, Binding least, bool asTensor) {
-  const Expression &expression = expressions.at(value);
-  if (asTensor && expression.isNumber)
-    return "torch.tensor(" + expression.text + ", dtype=" + dtypeOf(value.getType()) + ")";
+std::string FunctionBody::within(const Expression &expression, Binding least) {
   return expression.binding < least ? "(" + expression.text + ")" : expression.text;
 }
 
-std::string FunctionBody::textOf(Value value) { return expressions.at(value).text; }
+std::string FunctionBody::operand(Value value, Binding least, bool asTensor) {
+  const Expression &expression = operands.at(value);
+  if (asTensor && expression.isNumber)
+    return "torch.tensor(" + expression.text + ", dtype=" + dtypeOf(value.getType()) + ")";
+  return within(expression, least);
+}
+
+std::string FunctionBody::textOf(Value value) { return operands.at(value).text; }
 
 std::string FunctionBody::tensorOf(Value value) {
   return operand(value, Binding::Compare, /*asTensor=*/true);
@@ -130,7 +222,7 @@ FunctionBody::Expression FunctionBody::binary(Operation &op, StringRef symbol, B
                                                : binding;
   // One of the two must be a tensor.
   bool areNumbers =
-      llvm::all_of(op.getOperands(), [&](Value value) { return expressions.at(value).isNumber; });
+      llvm::all_of(op.getOperands(), [&](Value value) { return operands.at(value).isNumber; });
   return {operand(op.getOperand(0), left, areNumbers) + " " + symbol.str() + " " +
               operand(op.getOperand(1), tighter),
           binding};
@@ -293,8 +385,8 @@ FunctionBody::Expression FunctionBody::make(Operation &op) {
         return Expression{"-" + operand(op.getOperand(0), Binding::Unary, true), Binding::Unary};
       })
       .Case([&](arith::SelectOp select) {
-        bool areNumbers = expressions.at(select.getTrueValue()).isNumber &&
-                          expressions.at(select.getFalseValue()).isNumber;
+        bool areNumbers = operands.at(select.getTrueValue()).isNumber &&
+                          operands.at(select.getFalseValue()).isNumber;
         return Expression{"torch.where(" + tensorOf(select.getCondition()) + ", " +
                           operand(select.getTrueValue(), Binding::Compare, areNumbers) + ", " +
                           textOf(select.getFalseValue()) + ")"};
@@ -334,32 +426,184 @@ static StringRef nameOf(Operation &op) {
       });
 }
 
+/// Where a gradient flows for the sake of one choice, as torch decides it.
+FunctionBody::Expression FunctionBody::choiceText(Choice choice) {
+  auto plain = [&](Value value, Binding least, bool asTensor = false) {
+    const Expression &expression = expressions[true].at(value);
+    return asTensor && expression.isNumber
+               ? "torch.tensor(" + expression.text + ", dtype=" + dtypeOf(value.getType()) + ")"
+               : within(expression, least);
+  };
+  if (choice.isCondition()) {
+    if (choice.which && !expressions[true].at(choice.of).isNumber)
+      return expressions[true].at(choice.of);
+    if (choice.which)
+      return {plain(choice.of, Binding::Unary, true)};
+    return {"~" + plain(choice.of, Binding::Unary, true), Binding::Unary};
+  }
+  Operation *op = choice.of.getDefiningOp();
+  std::string first = plain(op->getOperand(0), Binding::Or);
+  if (isa<ReduceOp>(op))
+    return {first + " == " + plain(choice.of, Binding::Or), Binding::Compare};
+  std::string second = plain(op->getOperand(1), Binding::Or);
+  bool isLargest = isa<arith::MaximumFOp, arith::MaxNumFOp>(op);
+  if (isa<arith::MaximumFOp, arith::MinimumFOp>(op))
+    return {"~(" + first + (isLargest == (choice.which == 0) ? " < " : " > ") + second + ")",
+            Binding::Unary};
+  // The second only where the first is no larger, or no smaller, and is a number.
+  std::string ofFirst = "(" + first + (isLargest ? " >= " : " <= ") + second + ") | torch.isnan(" +
+                        plain(op->getOperand(1), Binding::Compare, true) + ")";
+  return choice.which == 0 ? Expression{ofFirst, Binding::Or}
+                           : Expression{"~(" + ofFirst + ")", Binding::Unary};
+}
+
+FunctionBody::Expression FunctionBody::guardText(const Guard &guard) {
+  auto inner = [&](const Guard *of, Binding least) {
+    return within(guardExpressions.at(of), least);
+  };
+  switch (guard.kind) {
+  case Guard::Always:
+    return {"True"};
+  case Guard::Chosen: {
+    Expression choice = choiceText(guard.choice);
+    if (guard.outer->kind == Guard::Always)
+      return choice;
+    return {inner(guard.outer, Binding::And) + " & " + within(choice, Binding::Add), Binding::And};
+  }
+  case Guard::Either: {
+    std::string text;
+    for (const Guard *part : guard.parts)
+      text += (text.empty() ? "" : " | ") + inner(part, Binding::Xor);
+    return {text, Binding::Or};
+  }
+  case Guard::Anywhere:
+    break;
+  }
+  std::string text = inner(guard.outer, Binding::Primary);
+  switch (guard.extent) {
+  case Extent::row:
+    return {text + ".any(-1, keepdim=True)"};
+  case Extent::column:
+    return {text + ".any(-2, keepdim=True)"};
+  case Extent::batch:
+    return {text + ".any(-1, keepdim=True).any(-2, keepdim=True)"};
+  default:
+    return {text + ".any()"};
+  }
+}
+
+/// The guard, whose conditions have been printed.
+const FunctionBody::Expression &FunctionBody::guardOf(const Guard *guard, raw_ostream &os) {
+  GuardSet open;
+  open.insert(guard);
+  for (size_t i = 0; i < open.size(); ++i) {
+    if (open[i]->outer)
+      open.insert(open[i]->outer);
+    open.insert(open[i]->parts.begin(), open[i]->parts.end());
+  }
+  SmallVector<const Guard *> inOrder = open.takeVector();
+  llvm::sort(inOrder, [](auto left, auto right) { return left->number < right->number; });
+  for (const Guard *next : inOrder) {
+    if (guardExpressions.contains(next))
+      continue;
+    Expression expression = guardText(*next);
+    bool isShort = next->kind == Guard::Always ||
+                   (next->kind == Guard::Chosen && next->outer->kind == Guard::Always &&
+                    next->choice.isCondition());
+    guardExpressions[next] = isShort ? expression : named("used", expression, os);
+  }
+  return guardExpressions.at(guard);
+}
+
+/// The operand of an operation that gradients flow through.
+FunctionBody::Expression FunctionBody::guarded(OpOperand &operand, Expression expression,
+                                               raw_ostream &os) {
+  Value value = operand.get();
+  if (const Guard *guard = guards->replacement(operand)) {
+    auto found = replaced.find({value, guard});
+    if (found != replaced.end())
+      return found->second;
+    std::string text = "torch.where(" + guardOf(guard, os).text + ", " + expression.text + ", 1.0)";
+    return replaced[{value, guard}] = named("safe", {text}, os);
+  }
+  if (const Guard *guard = guards->merge(operand))
+    return {"torch.where(" + guardOf(guard, os).text + ", " + expression.text + ", " +
+            within(expressions[true].at(value), Binding::Primary) + ".detach())"};
+  return expression;
+}
+
+FunctionBody::Expression FunctionBody::named(StringRef name, const Expression &expression,
+                                             raw_ostream &os) {
+  std::string variable = unique(name);
+  os << "    " << variable << " = " << expression.text << "\n";
+  return {variable};
+}
+
+LogicalResult FunctionBody::printOne(Version version, raw_ostream &os, std::string &reason) {
+  Value value = version.value;
+  Operation &op = *value.getDefiningOp();
+  operands.clear();
+  unsigned depth = 0;
+  if (!isGiven(&op))
+    for (OpOperand &operand : op.getOpOperands()) {
+      Version part = partOf(version, operand);
+      Expression expression = expressions[part.plain].at(part.value);
+      if (isGuarded(version))
+        expression = guarded(operand, std::move(expression), os);
+      depth = std::max(depth, expression.depth + 1);
+      // An operand that is there twice, once guarded, may be guarded in both places.
+      Expression &known = operands[operand.get()];
+      if (known.text.empty() || guards->replacement(operand))
+        known = std::move(expression);
+    }
+  Expression expression = make(op);
+  if (expression.text.empty()) {
+    reason = llvm::formatv("torch has no counterpart of `{0}`", op.getName().getStringRef());
+    return failure();
+  }
+  expression.depth = depth;
+  StringRef name = nameOf(op);
+  bool isPlain = expression.isNumber || expression.text == "param" || expression.text == "grad";
+  bool isShort = depth <= maxDepth || llvm::is_contained(roots, value);
+  bool isInline = isPlain || (name.empty() && uses[version.plain][value] == 1 && isShort);
+  expressions[version.plain][value] =
+      isInline ? expression : named(name.empty() ? "value" : name, expression, os);
+  return success();
+}
+
+/// The value, after what it is computed of; a condition may stand behind in the rule.
+LogicalResult FunctionBody::printUpTo(Version version, raw_ostream &os, std::string &reason) {
+  SmallVector<Version> open = {version};
+  while (!open.empty()) {
+    Version next = open.back();
+    if (isPrinted(next)) {
+      open.pop_back();
+      continue;
+    }
+    size_t before = open.size();
+    GuardSet inner;
+    for (Version part : partsOf(next, inner))
+      if (!isPrinted(part))
+        open.push_back(part);
+    if (open.size() > before)
+      continue;
+    if (failed(printOne(next, os, reason)))
+      return failure();
+    open.pop_back();
+  }
+  return success();
+}
+
 LogicalResult FunctionBody::print(raw_ostream &os, std::string &reason) {
   if (roots.empty())
     return success();
-  for (Operation &op : roots.front().getDefiningOp()->getBlock()->without_terminator()) {
-    if (!needed.contains(&op))
-      continue;
-    Value result = op.getResult(0);
-    Expression expression = make(op);
-    if (expression.text.empty()) {
-      reason = llvm::formatv("torch has no counterpart of `{0}`", op.getName().getStringRef());
-      return failure();
-    }
-    if (!places.contains(&op))
-      for (Value value : op.getOperands())
-        if (auto found = expressions.find(value); found != expressions.end())
-          expression.depth = std::max(expression.depth, found->second.depth + 1);
-    StringRef name = nameOf(op);
-    bool isPlain = expression.isNumber || expression.text == "param" || expression.text == "grad";
-    bool isShort = expression.depth <= maxDepth || llvm::is_contained(roots, result);
-    if (isPlain || (name.empty() && uses[result] == 1 && isShort)) {
-      expressions[result] = std::move(expression);
-      continue;
-    }
-    std::string variable = unique(name.empty() ? "value" : name);
-    os << "    " << variable << " = " << expression.text << "\n";
-    expressions[result] = {variable};
-  }
+  for (Operation &op : roots.front().getDefiningOp()->getBlock()->without_terminator())
+    for (bool plain : {true, false})
+      if (needed.contains(&op) && uses[plain].contains(op.getResult(0)) &&
+          failed(printUpTo({op.getResult(0), plain}, os, reason)))
+        return failure();
+  operands.clear();
+  for (Value root : roots)
+    operands[root] = expressions[versionOf(root, false).plain].at(root);
   return success();
 }

@@ -6,10 +6,12 @@
 #ifndef UPDRAFT_LIB_TARGET_TORCHEXPRESSION_H
 #define UPDRAFT_LIB_TARGET_TORCHEXPRESSION_H
 
+#include "TorchGuards.h"
 #include "Updraft/IR/UpdraftOps.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <optional>
 #include <string>
 
 namespace updraft::torch {
@@ -29,7 +31,9 @@ using ReductionPlaces = llvm::DenseMap<mlir::Operation *, unsigned>;
 /// One function: what its results need of the rule's body, in the order of the rule.
 class FunctionBody {
 public:
-  FunctionBody(llvm::ArrayRef<mlir::Value> roots, const ReductionPlaces &places);
+  /// Where `skip`, which is one of the roots, holds, the others are not taken.
+  FunctionBody(llvm::ArrayRef<mlir::Value> roots, const ReductionPlaces &places,
+               mlir::Value skip = {});
 
   /// Prints the statements, with four spaces before each. Fails at an operation that torch has no
   /// counterpart of, and says so in `reason`.
@@ -55,8 +59,39 @@ private:
     bool isNumber = false;
   };
 
-  void collect(mlir::Value value);
+  /// A value as gradients flow to it; or plain, as comparisons see it, which is the same for most.
+  struct Version {
+    mlir::Value value;
+    bool plain;
+  };
+
+  using GuardSet = llvm::SetVector<const Guard *>;
+
+  void findNeeded();
+  void countUses();
+  bool isGiven(mlir::Operation *op) const;
+  Version versionOf(mlir::Value value, bool plain) const {
+    return {value, plain || !guards->differs(value)};
+  }
+  bool isGuarded(Version version) const {
+    return !version.plain || !guards->differs(version.value);
+  }
+  Version partOf(Version version, mlir::OpOperand &operand) const {
+    return versionOf(operand.get(), !isGuarded(version) || !passesGradient(operand));
+  }
+  bool needsItself();
+  llvm::SmallVector<Version> partsOf(Version version, GuardSet &guardsOfParts) const;
   std::string unique(llvm::StringRef name);
+  bool isPrinted(Version version) const {
+    return expressions[version.plain].contains(version.value);
+  }
+  mlir::LogicalResult printUpTo(Version version, llvm::raw_ostream &os, std::string &reason);
+  mlir::LogicalResult printOne(Version version, llvm::raw_ostream &os, std::string &reason);
+  Expression named(llvm::StringRef name, const Expression &expression, llvm::raw_ostream &os);
+  Expression guarded(mlir::OpOperand &operand, Expression expression, llvm::raw_ostream &os);
+  const Expression &guardOf(const Guard *guard, llvm::raw_ostream &os);
+  Expression guardText(const Guard &guard);
+  Expression choiceText(Choice choice);
   Expression make(mlir::Operation &op);
   Expression input(mlir::Operation &op);
   Expression reduction(ReduceOp reduce);
@@ -65,12 +100,19 @@ private:
   Expression call(mlir::Operation &op, llvm::StringRef function);
   Expression convert(mlir::Value operand, mlir::Type type);
   std::string operand(mlir::Value value, Binding least, bool asTensor = false);
+  static std::string within(const Expression &expression, Binding least);
 
   llvm::SmallVector<mlir::Value> roots;
   const ReductionPlaces &places;
+  mlir::Value skip;
   llvm::DenseSet<mlir::Operation *> needed;
-  llvm::DenseMap<mlir::Value, unsigned> uses;
-  llvm::DenseMap<mlir::Value, Expression> expressions;
+  std::optional<Guards> guards;
+  // By whether they are plain.
+  llvm::DenseMap<mlir::Value, unsigned> uses[2];
+  llvm::DenseMap<mlir::Value, Expression> expressions[2];
+  llvm::DenseMap<const Guard *, Expression> guardExpressions;
+  llvm::DenseMap<std::pair<mlir::Value, const Guard *>, Expression> replaced;
+  llvm::DenseMap<mlir::Value, Expression> operands; ///< of the operation at hand, or the roots
   llvm::StringSet<> taken;
 };
 

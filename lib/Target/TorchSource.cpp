@@ -246,7 +246,7 @@ LogicalResult Source::printUpdate(RuleOp rule, StringRef suffix) {
   if (next.getSkip())
     roots.push_back(next.getSkip());
   begin(("update" + suffix).str(), "param, grad, state, " + shared());
-  torch::FunctionBody body(roots, places);
+  torch::FunctionBody body(roots, places, next.getSkip());
   if (failed(body.print(os, reason)))
     return failure();
   auto unlessSkipped = [&](const std::string &before, const std::string &after) {
@@ -279,7 +279,7 @@ LogicalResult Source::printUpdateGroup(RuleOp rule) {
   if (next.getSkip())
     roots.push_back(next.getSkip());
   begin("update_group", shared());
-  torch::FunctionBody body(roots, places);
+  torch::FunctionBody body(roots, places, next.getSkip());
   if (failed(body.print(os, reason)))
     return failure();
   os << "    return {\n";

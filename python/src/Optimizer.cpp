@@ -2,8 +2,10 @@
 
 #include "Optimizer.h"
 
+#include "InterpreterExit.h"
 #include "Status.h"
 
+#include <algorithm>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -24,15 +26,45 @@ upd_tensor absent() {
 std::string describe(const char *what, size_t index) {
   return std::string(what) + " " + std::to_string(index);
 }
+
+[[noreturn]] void refuseMemory(const std::string &what) {
+  raise(UPD_INVALID_ARGUMENT, ("the memory of " + what +
+                               " is no longer that which the optimizer was given: the array, or "
+                               "the storage of the tensor, has been resized or replaced; make a "
+                               "new optimizer")
+                                  .c_str());
+}
+
+/// What steps and views of states write to or read, long after it was given.
+void requireMemory(const TensorView &view, size_t param) {
+  if (!view.hasMemory())
+    refuseMemory(describe("parameter", param));
+}
 } // namespace
 
 template <typename Function> void Optimizer::call(Function function) {
   upd_status status;
   {
-    nb::gil_scoped_release withoutLock;
+    WithoutGIL withoutGIL;
     std::lock_guard<std::mutex> guard(lock);
     status = function(handle.get());
   }
+  check(status);
+}
+
+template <typename Function, typename Finish>
+void Optimizer::call(Function function, Finish finish) {
+  upd_status status;
+  std::unique_lock<std::mutex> guard(lock, std::defer_lock);
+  {
+    WithoutGIL withoutGIL;
+    guard.lock();
+    status = function(handle.get());
+  }
+  // Nobody waits for the lock with the GIL.
+  if (status == UPD_OK)
+    finish();
+  guard.unlock();
   check(status);
 }
 
@@ -93,7 +125,13 @@ void Optimizer::step(const nb::sequence &grads, const std::vector<RowGrad> &rowG
     }
     keep.emplace_back(grad, describe("gradient", i).c_str());
     tensors.push_back(keep.back().tensor());
+    if (i < params.size())
+      requireMemory(params[i], i);
   }
+  for (const RowGrad &rowGrad : rowGrads)
+    if (rowGrad.param < params.size())
+      requireMemory(params[rowGrad.param], rowGrad.param);
+  requireBoundMemory();
   if (rowGrads.empty())
     return call([&](upd_optimizer *optimizer) {
       return upd_optimizer_step(optimizer, tensors.data(), tensors.size());
@@ -155,37 +193,108 @@ void Optimizer::setStep(size_t param, int64_t step) {
   call([&](upd_optimizer *optimizer) { return upd_optimizer_set_step(optimizer, param, step); });
 }
 
-std::optional<upd_tensor> Optimizer::state(size_t param, const std::string &name) {
+nb::object Optimizer::state(nb::handle self, size_t param, const std::string &name) {
   upd_tensor tensor{};
   bool missing = false;
-  call([&](upd_optimizer *optimizer) {
-    upd_status status = upd_optimizer_state(optimizer, param, name.c_str(), &tensor);
-    missing = status == UPD_NOT_FOUND;
-    return missing ? UPD_OK : status;
-  });
-  return missing ? std::nullopt : std::optional<upd_tensor>(tensor);
+  nb::object owner = nb::borrow(self);
+  call(
+      [&](upd_optimizer *optimizer) {
+        upd_status status = upd_optimizer_state(optimizer, param, name.c_str(), &tensor);
+        missing = status == UPD_NOT_FOUND;
+        return missing ? UPD_OK : status;
+      },
+      [&] {
+        // A state over a group may be bound through another parameter.
+        for (const BoundState &bound : boundStates)
+          if (!missing && bound.view.tensor().data == tensor.data) {
+            bound.requireMemory();
+            owner = bound.view.owner();
+          }
+      });
+  return missing ? nb::none() : toArray(tensor, owner);
 }
 
 void Optimizer::bindState(size_t param, const std::string &state, nb::handle array) {
-  TensorView view(array, ("state `" + state + "`").c_str());
-  call([&](upd_optimizer *optimizer) {
-    return upd_optimizer_bind_state(optimizer, param, state.c_str(), &view.tensor());
-  });
-  boundStates.insert_or_assign({param, state}, std::move(view));
+  std::vector<BoundState> added;
+  added.push_back({param, state, TensorView(array, ("state `" + state + "`").c_str())});
+  upd_tensor before{};
+  call(
+      [&](upd_optimizer *optimizer) {
+        upd_optimizer_state(optimizer, param, state.c_str(), &before);
+        return upd_optimizer_bind_state(optimizer, param, state.c_str(),
+                                        &added.front().view.tensor());
+      },
+      [&] {
+        auto replaced =
+            std::find_if(boundStates.begin(), boundStates.end(), [&](const BoundState &bound) {
+              return before.data && bound.view.tensor().data == before.data;
+            });
+        if (replaced != boundStates.end())
+          std::swap(*replaced, added.front());
+        else
+          boundStates.push_back(std::move(added.front()));
+      });
+}
+
+void Optimizer::BoundState::requireMemory() const {
+  if (!view.hasMemory())
+    refuseMemory("state `" + name + "` of " + describe("parameter", param));
+}
+
+void Optimizer::requireBoundMemory() const {
+  for (const BoundState &bound : boundStates)
+    bound.requireMemory();
 }
 
 void Optimizer::save(const std::string &path) {
+  requireBoundMemory();
   call([&](upd_optimizer *optimizer) { return upd_optimizer_save(optimizer, path.c_str()); });
 }
 
 void Optimizer::load(const std::string &path) {
+  requireBoundMemory();
   call([&](upd_optimizer *optimizer) { return upd_optimizer_load(optimizer, path.c_str()); });
 }
+
+int Optimizer::traverse(visitproc visit, void *arg) const {
+  for (const TensorView &param : params)
+    if (const int stop = param.traverse(visit, arg))
+      return stop;
+  for (const BoundState &bound : boundStates)
+    if (const int stop = bound.view.traverse(visit, arg))
+      return stop;
+  return 0;
+}
+
+void Optimizer::clear() {
+  // It points into the arrays. What is called afterwards says that there is no optimizer.
+  handle.reset();
+  // An array that goes may run code of its own, which finds these empty.
+  const auto paramsToDrop = std::exchange(params, {});
+  const auto statesToDrop = std::exchange(boundStates, {});
+}
+
+namespace {
+int traverseOptimizer(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(self));
+  return nb::inst_ready(self) ? nb::inst_ptr<Optimizer>(self)->traverse(visit, arg) : 0;
+}
+
+int clearOptimizer(PyObject *self) {
+  if (nb::inst_ready(self))
+    nb::inst_ptr<Optimizer>(self)->clear();
+  return 0;
+}
+
+const PyType_Slot collection[] = {{Py_tp_traverse, reinterpret_cast<void *>(traverseOptimizer)},
+                                  {Py_tp_clear, reinterpret_cast<void *>(clearOptimizer)},
+                                  {0, nullptr}};
+} // namespace
 
 void updraft::python::bindOptimizer(nb::module_ &module) {
   using GroupTuple =
       std::tuple<nb::list, std::vector<std::string>, std::vector<std::pair<std::string, double>>>;
-  nb::class_<Optimizer>(module, "Optimizer")
+  nb::class_<Optimizer>(module, "Optimizer", nb::type_slots(collection))
       .def(
           "__init__",
           [](Optimizer *self, const Rule &rule, std::vector<GroupTuple> groups) {
@@ -204,7 +313,8 @@ void updraft::python::bindOptimizer(nb::module_ &module) {
             rowGrads.reserve(rows.size());
             for (auto &[param, indices, values, dims] : rows)
               rowGrads.push_back({param, std::move(indices), std::move(values), dims});
-            self.step(grads, rowGrads);
+            // Gradients are asked for their memory, by code of Python.
+            waitingAtExit([&] { self.step(grads, rowGrads); });
           },
           nb::arg("grads"), nb::arg("rows"))
       .def("get_hyper", &Optimizer::getHyper, nb::arg("group"), nb::arg("name"))
@@ -214,14 +324,20 @@ void updraft::python::bindOptimizer(nb::module_ &module) {
       .def("get_step", &Optimizer::getStep, nb::arg("param"))
       .def("set_step", &Optimizer::setStep, nb::arg("param"), nb::arg("step"))
       .def("bind_state", &Optimizer::bindState, nb::arg("param"), nb::arg("state"),
-           nb::arg("array"))
+           nb::arg("array").none())
       .def(
           "state",
-          [](nb::handle self, size_t param, const std::string &name) -> nb::object {
-            auto tensor = nb::cast<Optimizer &>(self).state(param, name);
-            return tensor ? toArray(*tensor, self) : nb::none();
+          [](nb::handle self, size_t param, const std::string &name) {
+            return nb::cast<Optimizer &>(self).state(self, param, name);
           },
           nb::arg("param"), nb::arg("state"))
+      .def("__reduce__",
+           [](const Optimizer &) -> nb::object {
+             throw nb::type_error(
+                 "an optimizer is not pickled or copied, since it steps the arrays "
+                 "that it was made with; write its states with `save`, and `load` "
+                 "them into an optimizer of the copies");
+           })
       .def("save", &Optimizer::save, nb::arg("path"))
       .def("load", &Optimizer::load, nb::arg("path"))
       .def_prop_ro("param_count", &Optimizer::paramCount);

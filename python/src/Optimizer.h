@@ -9,7 +9,6 @@
 #include "Tensor.h"
 #include "updraft-c/optimizer.h"
 
-#include <map>
 #include <mutex>
 
 namespace updraft::python {
@@ -49,20 +48,37 @@ public:
   void save(const std::string &path);
   void load(const std::string &path);
 
-  /// The state's view, or nothing while the parameter has none.
-  std::optional<upd_tensor> state(size_t param, const std::string &name);
+  /// An array over the state's memory, or None while the parameter has none. It keeps the bound
+  /// array alive; or `self`, this optimizer, whose memory it is.
+  nanobind::object state(nanobind::handle self, size_t param, const std::string &name);
   size_t paramCount() const { return upd_optimizer_param_count(handle.get()); }
+
+  /// For the garbage collector, which sees no Python object in C++ but those that are visited.
+  int traverse(visitproc visit, void *arg) const;
+  void clear();
 
 private:
   /// Calls `function(optimizer)` with the lock and without the GIL, and raises what it returns.
   template <typename Function> void call(Function function);
+  /// Then calls `finish()`, with both, unless there is something to raise.
+  template <typename Function, typename Finish> void call(Function function, Finish finish);
+
+  struct BoundState {
+    size_t param;
+    std::string name;
+    TensorView view;
+
+    /// Raises InvalidArgumentError if the array has other memory by now.
+    void requireMemory() const;
+  };
+  void requireBoundMemory() const;
 
   struct Release {
     void operator()(upd_optimizer *optimizer) const { upd_optimizer_release(optimizer); }
   };
 
   std::vector<TensorView> params;
-  std::map<std::pair<size_t, std::string>, TensorView> boundStates;
+  std::vector<BoundState> boundStates; ///< changed with the lock and the GIL
   std::mutex lock;
   // Destroyed first: it points into the arrays above.
   std::unique_ptr<upd_optimizer, Release> handle;

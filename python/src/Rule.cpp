@@ -2,6 +2,7 @@
 
 #include "Rule.h"
 
+#include "InterpreterExit.h"
 #include "Status.h"
 
 #include <nanobind/stl/optional.h>
@@ -60,7 +61,7 @@ Rule::Rule(std::string sourceText, std::string sourceName, CompileOptions compil
   upd_rule *rule = nullptr;
   upd_status status;
   {
-    nb::gil_scoped_release withoutLock;
+    WithoutGIL withoutGIL;
     status = upd_compile(source.data(), source.size(), filename.c_str(), &options.get(), &rule);
   }
   check(status);
@@ -73,7 +74,7 @@ std::string Rule::emit(const std::string &stage) {
   char *text = nullptr;
   upd_status status;
   {
-    nb::gil_scoped_release withoutLock;
+    WithoutGIL withoutGIL;
     status =
         upd_emit(source.data(), source.size(), filename.c_str(), &mine.get(), stage.c_str(), &text);
   }
@@ -166,5 +167,11 @@ void updraft::python::bindRule(nb::module_ &module) {
                    [](const Rule &rule) { return dtypeName(upd_rule_param_dtype(rule.get())); })
       .def_prop_ro("grad_dtype",
                    [](const Rule &rule) { return dtypeName(upd_rule_grad_dtype(rule.get())); })
+      .def("__reduce__",
+           [](const Rule &) -> nb::object {
+             throw nb::type_error(
+                 "a compiled rule is not pickled or copied; pickle its definition, "
+                 "such as `updraft.load` returns, or its text, and compile that");
+           })
       .def("emit", &Rule::emit, nb::arg("stage"));
 }

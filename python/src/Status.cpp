@@ -2,6 +2,8 @@
 
 #include "Status.h"
 
+#include "InterpreterExit.h"
+
 #include <cstring>
 #include <nanobind/nanobind.h>
 
@@ -10,8 +12,10 @@ namespace nb = nanobind;
 void updraft::python::raise(upd_status status, const char *message) {
   // A message quotes the source, whatever its bytes are.
   nb::object text = nb::steal(PyUnicode_DecodeUTF8(message, std::strlen(message), "replace"));
-  nb::object error =
-      nb::module_::import_("updraft.errors").attr("from_status")(static_cast<int>(status), text);
+  nb::object error = waitingAtExit([&] {
+    return nb::module_::import_("updraft.errors")
+        .attr("from_status")(static_cast<int>(status), text);
+  });
   PyErr_SetObject(error.type().ptr(), error.ptr());
   throw nb::python_error();
 }

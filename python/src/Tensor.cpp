@@ -4,7 +4,6 @@
 
 #include "Status.h"
 
-#include <nanobind/stl/string.h>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,61 +43,178 @@ std::string dtypeText(nb::handle array) {
   return asText(dtype);
 }
 
-/// ml_dtypes' bfloat16 can be exported neither by DLPack nor as a buffer; its bits can.
-bool isNumpyBFloat16(nb::handle object) {
-  return nb::hasattr(object, "__array_interface__") && dtypeText(object) == "bfloat16";
+/// What a package has by a name, or null if nobody has imported the package: then nothing is of its
+/// classes.
+nb::object importedFrom(const char *package, const char *name) {
+  const nb::object module = nb::steal(PyImport_GetModule(nb::str(package).ptr()));
+  PyErr_Clear();
+  return module.is_valid() ? nb::getattr(module, name, nb::object()) : nb::object();
+}
+
+/// Whether its memory is that of the class, which `__class__` alone does not say.
+bool isInstance(nb::handle object, nb::handle type) {
+  return type.is_valid() && PyType_Check(type.ptr()) &&
+         PyObject_TypeCheck(object.ptr(), reinterpret_cast<PyTypeObject *>(type.ptr()));
+}
+
+/// ml_dtypes' bfloat16 can be exported neither by DLPack nor as a buffer; its bits can. Its kind is
+/// `V`.
+bool isBFloat16OfNumpy(nb::handle array) {
+  const nb::object dtype = array.attr("dtype");
+  return asText(dtype.attr("kind")) == "V" && asText(dtype) == "bfloat16";
+}
+
+bool isTrue(nb::handle object) {
+  const int truth = PyObject_IsTrue(object.ptr());
+  if (truth < 0)
+    throw nb::python_error();
+  return truth != 0;
+}
+
+/// What a detached tensor of torch exports by DLPack. `__dlpack__`, which classes may define anew,
+/// takes longer than all the rest of a view.
+nb::object exportOfTorch(nb::handle tensor) {
+  if (tensor.type().is(importedFrom("torch", "Tensor")))
+    if (const nb::object exporter = importedFrom("torch.utils.dlpack", "to_dlpack");
+        exporter.is_valid()) {
+      try {
+        return exporter(tensor);
+      } catch (nb::python_error &error) {
+        if (!error.matches(PyExc_Exception))
+          throw;
+      }
+    }
+  return nb::borrow(tensor);
+}
+
+/// What `object` exports by DLPack or as a buffer, or the object itself. nanobind would hold the
+/// object, and takes it for granted that a buffer has strides, which those of numpy's scalars lack.
+nb::object exportOf(nb::handle object) {
+  if (nb::hasattr(object, "__dlpack__")) {
+    const nb::object method = object.attr("__dlpack__");
+    for (const bool isVersioned : {true, false}) {
+      try {
+        return isVersioned ? method(nb::arg("max_version") = nb::make_tuple(1, 0)) : method();
+      } catch (nb::python_error &error) {
+        // An exporter may know no versions, or have nothing to export.
+        if (!error.matches(PyExc_Exception))
+          throw;
+      }
+    }
+  }
+  nb::object view = nb::borrow(object);
+  if (PyObject_CheckBuffer(object.ptr()))
+    view = nb::steal(PyMemoryView_FromObject(object.ptr()));
+  PyErr_Clear();
+  return view.is_valid() ? view : nb::borrow(object);
+}
+
+[[noreturn]] void refuse(nb::handle object, const std::string &what) {
+  const std::string why = nb::hasattr(object, "__dlpack__")
+                              ? " of dtype `" + dtypeText(object) +
+                                    "`, which is not in CPU memory, not dense, or of a dtype "
+                                    "that DLPack does not have"
+                              : ", which has neither __dlpack__ nor a buffer";
+  throw nb::type_error((what + " is " + asText(object.type()) + why +
+                        "; pass a numpy array or a dense tensor with `__dlpack__`")
+                           .c_str());
+}
+
+/// One past the last byte that a tensor reaches, from `begin` on.
+size_t reachOf(const upd_tensor &tensor, size_t elementBytes, const void *begin) {
+  int64_t last = 0;
+  for (int32_t i = 0; i < tensor.rank; ++i) {
+    if (tensor.shape[i] == 0)
+      return 0;
+    last += (tensor.shape[i] - 1) * tensor.strides[i];
+  }
+  return reinterpret_cast<uintptr_t>(tensor.data) - reinterpret_cast<uintptr_t>(begin) +
+         (static_cast<size_t>(last) + 1) * elementBytes;
 }
 } // namespace
 
 TensorView::TensorView(nb::handle object, const char *what) {
-  nb::object source = nb::borrow(object);
-  // torch refuses to export a tensor that requires a gradient; the detached one is the same memory.
-  if (nb::hasattr(source, "requires_grad") && nb::hasattr(source, "detach")) {
-    source = source.attr("detach")();
+  const nb::object numpyArray = importedFrom("numpy", "ndarray");
+  const bool isNumpy = isInstance(object, numpyArray);
+  const bool isTorch = !isNumpy && isInstance(object, importedFrom("torch", "Tensor"));
+  bool isBFloat16 = false;
+  nb::object source;
+  if (isNumpy) {
+    if (!object.type().is(numpyArray))
+      nb::module_::import_("updraft.arguments").attr("require_unmasked")(object, what);
+    source = array = nb::borrow(object);
+    isBFloat16 = isBFloat16OfNumpy(object);
+    if (isBFloat16)
+      source = object.attr("view")("uint16");
+  } else if (isTorch) {
+    // torch refuses to export a tensor that requires a gradient; the detached one is the same
+    // memory.
+    array = object.attr("detach")();
     // It exports a negated view, such as `z.conj().imag`, as if it were what lies in memory.
-    if (nb::hasattr(source, "is_neg") && nb::cast<bool>(source.attr("is_neg")()))
+    if (isTrue(array.attr("is_neg")()))
       raise(UPD_UNSUPPORTED,
             (std::string(what) + " is a negated view of another tensor; give a tensor of its own, "
                                  "such as `resolve_neg()` returns")
                 .c_str());
+    source = exportOfTorch(array);
+  } else {
+    source = exportOf(object);
   }
-  bool isBFloat16 = isNumpyBFloat16(source);
-  if (isBFloat16)
-    source = source.attr("view")("uint16");
 
   WritableArray writable;
-  bool readOnly = !nb::try_cast(source, writable);
-  if (readOnly) {
+  const bool readOnly = !nb::try_cast(source, writable);
+  if (!readOnly)
+    exported = ReadOnlyArray(writable);
+  PyErr_Clear();
+  if (readOnly && !nb::try_cast(source, exported)) {
     PyErr_Clear();
-    if (!nb::try_cast(source, array)) {
-      PyErr_Clear();
-      const std::string why = nb::hasattr(object, "__dlpack__")
-                                  ? " of dtype `" + dtypeText(object) +
-                                        "`, which is not in CPU memory, not dense, or of a dtype "
-                                        "that DLPack does not have"
-                                  : ", which has neither __dlpack__ nor a buffer";
-      throw nb::type_error((std::string(what) + " is " + asText(object.type()) + why +
-                            "; pass a numpy array or a dense tensor with `__dlpack__`")
-                               .c_str());
-    }
-  } else {
-    array = ReadOnlyArray(writable);
+    refuse(object, what);
   }
 
   std::optional<upd_dtype> dtype =
-      isBFloat16 ? std::optional<upd_dtype>(UPD_BF16) : dtypeOf(array.dtype());
+      isBFloat16 ? std::optional<upd_dtype>(UPD_BF16) : dtypeOf(exported.dtype());
   if (!dtype)
-    raise(UPD_UNSUPPORTED, (std::string(what) + " has dtype `" + dtypeText(source) +
+    raise(UPD_UNSUPPORTED, (std::string(what) + " has dtype `" + dtypeText(object) +
                             "`; the storage types are float32, float64, bfloat16 and float16")
                                .c_str());
-  view.data = const_cast<void *>(array.data());
-  view.shape = array.shape_ptr();
-  view.strides = array.stride_ptr();
-  view.rank = static_cast<int32_t>(array.ndim());
+  view.data = const_cast<void *>(exported.data());
+  view.shape = exported.shape_ptr();
+  view.strides = exported.stride_ptr();
+  view.rank = static_cast<int32_t>(exported.ndim());
   view.dtype = *dtype;
-  view.device = static_cast<upd_device>(array.device_type());
-  view.device_index = array.device_id();
+  view.device = static_cast<upd_device>(exported.device_type());
+  view.device_index = exported.device_id();
   view.read_only = readOnly;
+
+  if (isNumpy) {
+    memory = ArrayMemory::ofNumpy(array);
+    sizes.assign(view.shape, view.shape + view.rank);
+    sizes.insert(sizes.end(), view.strides, view.strides + view.rank);
+    view.shape = sizes.data();
+    view.strides = sizes.data() + view.rank;
+    exported = ReadOnlyArray();
+  } else if (isTorch && view.device == UPD_CPU) {
+    memory = ArrayMemory::ofTorch(array);
+    const size_t reach = reachOf(view, exported.dtype().bits / 8, memory.begin());
+    if (reach > memory.bytes())
+      raise(UPD_INVALID_ARGUMENT,
+            (std::string(what) + " reaches to byte " + std::to_string(reach) + " of a storage of " +
+             std::to_string(memory.bytes()) + " bytes; give a tensor that has its memory")
+                .c_str());
+  }
+}
+
+nb::object TensorView::owner() const {
+  if (array.is_valid())
+    return array;
+  return nb::capsule(new ReadOnlyArray(exported),
+                     [](void *held) noexcept { delete static_cast<ReadOnlyArray *>(held); });
+}
+
+int TensorView::traverse(visitproc visit, void *arg) const {
+  Py_VISIT(array.ptr());
+  Py_VISIT(memory.holder().ptr());
+  return 0;
 }
 
 nb::object updraft::python::toArray(const upd_tensor &tensor, nb::handle owner) {

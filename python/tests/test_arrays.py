@@ -108,6 +108,14 @@ def test_what_is_no_array(momentum, thing):
         updraft.Optimizer(momentum, [thing])
 
 
+def test_scalars_of_numpy(momentum):
+    """The buffers of some have no strides."""
+    with pytest.raises(updraft.UnsupportedError, match="parameter 0 has dtype `datetime64"):
+        updraft.Optimizer(momentum, [numpy.datetime64("2020")])
+    with pytest.raises(updraft.InvalidArgumentError, match="parameter `0` is read-only"):
+        updraft.Optimizer(momentum, [numpy.float32(1)])
+
+
 def test_reversed_views_are_refused(momentum):
     weights = numpy.ones(4, dtype="float32")
     with pytest.raises(updraft.InvalidArgumentError) as caught:

@@ -188,8 +188,11 @@ def test_flags_that_follow_from_hyperparameters():
         flags = DerivedFlags(sgd.compile(set=set))
         assert flags.hypers == ["momentum"]
         assert [flags.hold_for({"momentum": rate}) for rate in rates] == [True, False]
-        # Whether the rule takes the values is another matter.
-        assert flags.hold_for({"momentum": -1})
+        # There is no code for values that the rule refuses.
+        assert not flags.hold_for({"momentum": -1})
+        assert not flags.hold_for({"momentum": float("nan")})
+        # Whether it takes those of others is another matter.
+        assert flags.hold_for({"momentum": rates[0], "lr": -1})
     set_flag = DerivedFlags(sgd.compile(set={"buffered": True}))
     assert set_flag.hypers == []
     assert set_flag.hold_for({"momentum": 0})

@@ -98,6 +98,27 @@ def test_values_and_gradients_are_those_of_torch(name, options, states):
         torch.testing.assert_close(our, their, rtol=F32, atol=1e-9)
 
 
+# torch's other classes overwrite what gradients of later steps need, or leave out some.
+@pytest.mark.parametrize("name", ["Adadelta", "Adagrad", "NAdam", "RAdam"])
+def test_gradients_through_steps_from_nothing(name):
+    """RAdam takes both of its ways within them."""
+    results = []
+    for module in (torch.optim, optim):
+        generator = torch.Generator().manual_seed(6)
+        start = (torch.rand(5, generator=generator, dtype=F64) + 1).requires_grad_()
+        weights = torch.rand(8, 5, generator=generator, dtype=F64) + 0.5
+        param = start.clone()
+        optimizer = getattr(module, name)([param], lr=0.9, differentiable=True)
+        for weight in weights:
+            param.grad = weight * start.square() * param.detach().clone()
+            optimizer.step()
+        (gradient,) = torch.autograd.grad((param * weights[0]).sum(), start)
+        results.append((param.detach(), gradient))
+    for their, our in zip(*results, strict=True):
+        torch.testing.assert_close(our, their, rtol=F32, atol=1e-9)
+        assert our.isfinite().all()
+
+
 @pytest.mark.parametrize("name, options, states", CASES, ids=IDS)
 def test_thirty_steps(name, options, states):
     """From nothing, with states carried over to the compiled step and back."""
@@ -145,6 +166,32 @@ def test_gradients_flow_to_hyperparameters(name, options, hyper):
         return stepped(optim, name, param, grad, states, options_now)[0]
 
     assert gradcheck(run, (torch.tensor(0.4, dtype=F64, requires_grad=True),))
+
+
+@pytest.mark.parametrize("name", ["Adam", "AdamW"])
+@pytest.mark.parametrize("others", [[], ["lr", "weight_decay"]], ids=["alone", "with others"])
+def test_gradients_flow_to_betas(name, others):
+    """Through two steps, of which the second has the gradient of a loss behind the first."""
+    given = given_states(["exp_avg", "exp_avg_sq"])
+
+    def run(*values):
+        first, second, *rest = (value.clone() for value in values)
+        (start, grad) = (tensor.detach() for tensor in inputs())
+        options = dict(zip(others, rest, strict=True))
+        param = start.clone()
+        optimizer = getattr(optim, name)(
+            [param], betas=(first, second), differentiable=True, **options
+        )
+        optimizer.state[param].update({key: value.detach().clone() for key, value in given.items()})
+        param.grad = grad
+        optimizer.step()
+        (param.grad,) = torch.autograd.grad((param.sum() - 2).square(), param, create_graph=True)
+        optimizer.step()
+        return param
+
+    numbers = {"lr": 0.01, "weight_decay": 0.9}
+    values = [0.9, 0.999, *(numbers[other] for other in others)]
+    assert gradcheck(run, [torch.tensor(value, dtype=F64, requires_grad=True) for value in values])
 
 
 def test_a_leaf_that_requires_grad_is_refused_as_in_torch():

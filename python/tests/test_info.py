@@ -48,6 +48,29 @@ def test_json(cache):
     assert shown["target"]["cpu"] and shown["target"]["features"]
 
 
+def test_a_cache_that_is_not_used(cache):
+    cache.chmod(0o777)
+    why = (
+        f"other users may write to `{cache}` (mode 0777); use a folder that only you can write to, "
+        "or `chmod go-w` this one"
+    )
+    shown = json.loads(run("--json").stdout)["cache"]
+    assert (shown["unused"], shown["entries"]) == (why, [])
+    (line,) = (line for line in run().stdout.splitlines() if line.startswith("cache "))
+    assert line == f"cache      not used: {why}"
+
+
+@pytest.mark.parametrize(
+    ("output", "reason"),
+    [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")],
+)
+def test_output_that_is_lost(output, reason):
+    command = ["sh", "-c", f'exec "$@" {output}', "sh", sys.executable, "-m", "updraft.info"]
+    result = subprocess.run(command, stderr=subprocess.PIPE, text=True, timeout=60)
+    expected = f"error: cannot write the standard output: {reason}\n"
+    assert (result.returncode, result.stderr) == (1, expected)
+
+
 def test_text(cache):
     result = run()
     assert (result.returncode, result.stderr) == (0, "")
@@ -87,12 +110,12 @@ def test_without_a_cache(monkeypatch, capsys):
     assert shown.splitlines()[-1].split() == ["cache", "none"]
 
 
-def test_a_cache_that_cannot_be_read(tmp_path, monkeypatch, capsys):
+def test_a_cache_that_is_a_file(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("UPDRAFT_CACHE_DIR", str(tmp_path / "file"))
     (tmp_path / "file").write_text("no folder")
-    assert info.main([]) == 1
-    message = f"error: cannot read the cache folder `{tmp_path / 'file'}`: Not a directory\n"
-    assert capsys.readouterr().err == message
+    assert info.main(["--plain"]) == 0
+    shown = capsys.readouterr().out.splitlines()[-1]
+    assert shown == f"cache      not used: `{tmp_path / 'file'}` is not a folder"
 
 
 @pytest.mark.parametrize(

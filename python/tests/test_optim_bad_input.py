@@ -93,6 +93,27 @@ def test_a_count_that_is_none(count):
     assert params[0].equal(before)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_no_step_goes_beyond_the_largest_count(dtype):
+    params = parameters(shapes=[(3,), (2, 2)])
+    optimizer = optim.AdamW(params)
+    set_gradients(params, 0)
+    optimizer.step()
+    optimizer.state[params[1]]["step"] = torch.tensor(2.0**53, dtype=dtype)
+    before = [param.detach().clone() for param in params]
+    for _ in range(2):
+        with pytest.raises(ValueError) as error:
+            optimizer.step()
+        assert str(error.value) == (
+            "parameter `1` has taken 2^53 steps, and none is counted beyond; set its step count"
+        )
+    assert all(map(torch.equal, params, before))
+    assert [optimizer.state[param]["step"].item() for param in params] == [1, 2.0**53]
+    optimizer.state[params[1]]["step"].fill_(1)
+    optimizer.step()
+    assert [optimizer.state[param]["step"].item() for param in params] == [2, 2]
+
+
 @pytest.mark.parametrize("truth", [1, 0, None, "yes", torch.tensor(True)])
 def test_flags_are_what_is_true_for_python(truth):
     def end(value):

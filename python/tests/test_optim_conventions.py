@@ -99,17 +99,17 @@ def test_channels_last(grads):
     assert average.stride() == reference.state[theirs[0]]["exp_avg"].stride()
 
 
-def test_a_parameter_elsewhere_is_refused():
+def test_a_parameter_elsewhere_is_stepped_too():
     here, there = (
         torch.nn.Parameter(torch.ones(3)),
         torch.nn.Parameter(torch.ones(3, device="meta")),
     )
-    optimizer = optim.SGD([here, there], lr=0.1)
+    optimizer = optim.SGD([here, there], lr=0.1, momentum=0.9)
     here.grad = torch.ones(3)
     there.grad = torch.ones(3, device="meta")
-    with pytest.raises((NotImplementedError, RuntimeError, ValueError), match="meta"):
-        optimizer.step()
-    assert here.equal(torch.ones(3))
+    optimizer.step()
+    torch.testing.assert_close(here.detach(), torch.full((3,), 0.9))
+    assert optimizer.state[there]["momentum_buffer"].device.type == "meta"
 
 
 def test_infinity_in_the_first_scaled_step():

@@ -186,3 +186,65 @@ ctypes.pythonapi.Py_IncRef(ctypes.py_object(rule))
 """
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+DAEMON = """
+import threading, time, numpy, updraft
+rule = updraft.compile("rule M(lr = 0.1) { update(param, grad) { next param = grad } }")
+weights, grad = numpy.ones(5_000_000, dtype="float32"), numpy.ones(5_000_000, dtype="float32")
+optimizer = updraft.Optimizer(rule, [weights])
+def step():
+    while True:
+        optimizer.step([grad])
+def compile():
+    for i in range(10**9):
+        updraft.compile(f"rule M(lr = {i}) {{ update(param, grad) {{ next param = grad }} }}",
+                        cache_dir="")
+def fail():
+    while True:
+        try:
+            optimizer.step([])
+        except updraft.UpdraftError:
+            pass
+for work in WORK:
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.2)
+"""
+
+
+@pytest.mark.parametrize("work", ["[step]", "[compile]", "[step, compile, fail]"])
+def test_daemon_threads_end_quietly_with_the_process(work):
+    for _ in range(10):
+        ended = subprocess.run(
+            [sys.executable, "-c", DAEMON.replace("WORK", work)],
+            capture_output=True,
+            text=True,
+            timeout=100,
+        )
+        assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_subinterpreters_are_refused(run_python):
+    program = """
+try:
+    import _interpreters as interpreters
+    run = interpreters.exec
+except ImportError:
+    import _xxsubinterpreters as interpreters
+    run = interpreters.run_string
+MAIN_FIRST
+run(interpreters.create(), '''
+try:
+    import updraft
+except ImportError as error:
+    print(error, flush=True)
+''')
+import updraft
+updraft.compile("rule M(lr = 0.1) { update(param, grad) { next param = grad } }")
+"""
+    message = (
+        "updraft is imported in a subinterpreter, and works in the main interpreter of a process "
+        "only; use `multiprocessing` for a process of its own"
+    )
+    assert run_python(program.replace("MAIN_FIRST", "")) == message
+    assert run_python(program.replace("MAIN_FIRST", "import updraft")) == message

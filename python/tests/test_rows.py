@@ -125,6 +125,9 @@ def test_what_is_refused(momentum):
 
     invalid = updraft.InvalidArgumentError
     refuse(invalid, "index 1 of parameter `0` is 5, but its rows are from 0 to 4", [1, 5], values)
+    beyond = numpy.array([1, 2**63 + 1], dtype="uint64")
+    text = "index 1 of gradient 0 is 9223372036854775809, but indices are at most 2^63 - 1"
+    refuse(invalid, text, beyond, values)
     refuse(
         invalid,
         "index 1 of parameter `0` is 1, after 3; give rows in ascending order",

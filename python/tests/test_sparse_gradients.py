@@ -1,6 +1,7 @@
 """Gradients that are sparse in any number of dimensions."""
 
 import math
+import threading
 
 import pytest
 import torch
@@ -130,3 +131,37 @@ def test_single_elements_are_refused_by_rules_of_rows():
         "the gradient of parameter `0` has single elements, but rule `RowwiseAdagrad` works on the "
         "rows of matrices; give whole rows"
     )
+
+
+def test_indices_that_another_thread_changes():
+    """Checked and used are the same ones."""
+    rows = 100_000
+    table = torch.nn.Parameter(torch.zeros(rows, 4))
+    optimizer = optim.SGD([table], lr=1.0)
+    indices = torch.arange(rows)[None]
+    table.grad = torch.sparse_coo_tensor(
+        indices, torch.ones(rows, 4), (rows, 4), is_coalesced=True, check_invariants=True
+    )
+    assert table.grad._indices().data_ptr() == indices.data_ptr()
+    written = indices.numpy()[0]
+    is_done = threading.Event()
+
+    def change():
+        while not is_done.is_set():
+            written[rows // 2] = 10**13
+            written[rows // 2] = rows // 2
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    taken = 0
+    try:
+        for _ in range(200):
+            try:
+                optimizer.step()
+                taken += 1
+            except ValueError as error:
+                assert "is 10000000000000, but its rows are from 0 to" in str(error)
+    finally:
+        is_done.set()
+        thread.join()
+    assert (table == -taken).all()

@@ -61,7 +61,7 @@ def test_states_that_get_other_memory(case, bound, change):
 
 def test_states_made_while_somebody_looks():
     first, second = (torch.nn.Parameter(torch.zeros(1)) for _ in range(2))
-    states = OptimizerState(Generation(), {})
+    states = OptimizerState.of(Generation(), {})
 
     class Source:
         """Makes the states of one parameter while those of another are taken."""

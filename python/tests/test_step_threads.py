@@ -123,7 +123,7 @@ def test_steps_of_several_threads_by_functions_of_torch():
 
 def refused_rate(optimizer, params):
     group = optimizer.param_groups[0]
-    for lr in (-1.0, 1e-3):
+    for lr in ("fast", 1e-3):
         group["lr"] = lr
         time.sleep(0.0005)
 
@@ -176,7 +176,7 @@ def test_what_changes_while_several_threads_step(change):
             try:
                 optimizer.step()
             except ValueError as error:
-                if "Invalid learning rate" not in str(error):
+                if "could not convert string to float" not in str(error):
                     raise
             else:
                 counts.append(1)

@@ -14,7 +14,7 @@ other functions of the language are for these; `abs`, `max`, `min`, `pow` and `s
 but not among what `from updraft import *` takes.
 """
 
-from . import transforms
+from . import main_interpreter, transforms
 from .array_optimizer import Group, Optimizer, Rows
 from .chain import chain
 from .compiler import STAGES, Rule, compile, compile_file, version

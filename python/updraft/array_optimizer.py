@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from typing import Any
 
 from . import _updraft
+from .arguments import require_text, require_unmasked
 from .compiler import Rule, path_text
 from .definition import RuleDefinition
 from .derived_flags import deciding_values
@@ -33,6 +34,8 @@ def _values(rule: Rule | RuleDefinition, hypers: Mapping[str, Any]) -> list[tupl
     """
     values = []
     for name, value in hypers.items():
+        require_text(name, "name of a hyperparameter")
+        require_unmasked(value, f"hyperparameter `{name}`")
         if name not in rule.hypers:
             value = 0.0
         elif isinstance(value, str | bytes):
@@ -155,12 +158,17 @@ def _rows_of(grad: Any, param: Any, what: str) -> Rows | None:
     return _sparse_rows(grad, param)
 
 
+_MAX_INDEX = 2**63 - 1
+
+
 def _index_array(indices: Any, what: str) -> Any:
+    """A copy of the indices of rows, which no other thread can change between check and use."""
     import numpy
 
+    require_unmasked(indices, f"the indices of {what}")
     try:
-        array = numpy.asarray(indices)
-    except ValueError as error:
+        array = numpy.asarray(indices).copy()
+    except (ValueError, RuntimeError) as error:
         raise InvalidArgumentError(f"the indices of {what} are no array: {error}") from None
     if array.size == 0:
         array = array.astype("int64")
@@ -171,7 +179,27 @@ def _index_array(indices: Any, what: str) -> Any:
             f"the indices of {what} have {_count(array.ndim, 'dimension')}; give a list of rows, "
             "numbered as they lie in memory (see `updraft.Rows`)"
         )
+    if array.size and array.dtype == "uint64" and array.max() > _MAX_INDEX:
+        at = int(array.argmax())
+        raise InvalidArgumentError(
+            f"index {at} of {what} is {array[at]}, but indices are at most 2^63 - 1"
+        )
     return numpy.ascontiguousarray(array, dtype="int64")
+
+
+def _index_dims(dims: Any, what: str) -> int:
+    """How many dimensions count the rows, in 32 bits. The library checks whether the parameter has
+    so many.
+    """
+    try:
+        count = operator.index(dims)
+    except TypeError:
+        raise TypeError(f"`dims` of {what} is {type(dims)}; give an integer") from None
+    if not -(1 << 31) <= count < 1 << 31:
+        raise InvalidArgumentError(
+            f"`dims` of {what} is {count}; give how many dimensions of the parameter count the rows"
+        )
+    return count
 
 
 class Group(MutableMapping[str, float]):
@@ -189,7 +217,11 @@ class Group(MutableMapping[str, float]):
         self.params = params
 
     def __getitem__(self, name: str) -> float:
+        require_text(name, "name of a hyperparameter")
         return self._optimizer.get_hyper(self._index, name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._rule.hypers
 
     def __setitem__(self, name: str, value: float) -> None:
         self._optimizer.set_hypers(self._index, _values(self._rule, {name: value}))
@@ -215,8 +247,9 @@ class Optimizer:
     """Applies one compiled rule to parameters, in place.
 
     Parameters and gradients are numpy arrays, or anything with `__dlpack__` such as torch's CPU
-    tensors; they are viewed, never copied, and kept alive. An array must keep its memory: torch's
-    `param.data = …` leaves the optimizer with the old one.
+    tensors; they are viewed, never copied, and kept alive. An array must keep its memory: a step
+    refuses one that was resized, and torch's `param.data = …` leaves the optimizer with the old
+    memory. No other thread may resize an array while a step runs.
 
     Args:
         rule: from `compile` or `compile_file`.
@@ -228,7 +261,7 @@ class Optimizer:
         InvalidArgumentError: a parameter has the wrong dtype, is read-only or overlaps another, or
             a hyperparameter is NaN or refused by the rule. Nothing has been written.
         NotFoundError: the rule has no such hyperparameter.
-        TypeError: what is given is no list, array or number.
+        TypeError: an argument is not a list, array or number, or is a masked array.
 
     >>> import numpy
     >>> from updraft import compile
@@ -285,6 +318,8 @@ class Optimizer:
                 raise TypeError('"params" of a group is one array; give a list, `[array]`')
             members = list(group.pop("params"))
             names = list(group.pop("names", ()))
+            for name in names:
+                require_text(name, "name of a parameter")
             if names and len(names) != len(members):
                 raise InvalidArgumentError(
                     f"a parameter group has {len(members)} params and {len(names)} names; "
@@ -335,7 +370,8 @@ class Optimizer:
                 found = _rows_of(grad, params[index], f"gradient {index}")
                 if found is not None:
                     indices = _index_array(found.indices, f"gradient {index}")
-                    rows.append((index, indices, found.values, found.dims))
+                    dims = _index_dims(found.dims, f"gradient {index}")
+                    rows.append((index, indices, found.values, dims))
                     grads[index] = None
         self._optimizer.step(grads, rows)
 
@@ -378,6 +414,7 @@ class Optimizer:
         """Uses `array`'s memory for a state; its content becomes the state's value. Not for one in
         8-bit blocks.
         """
+        require_text(name, "name of a state")
         storage = self._rule.states.get(name.removesuffix(".scale"), "")
         if storage.startswith("q8_"):
             raise UnsupportedError(

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import _updraft
+from .arguments import require_text
 from .compiler import setting_literal
 from .definition import CompiledDefinition, FileDefinition, RuleDefinition
 from .errors import InvalidArgumentError
@@ -139,6 +140,7 @@ def chain(*stages: RuleDefinition | Stage | str) -> RuleDefinition:
         elif isinstance(stage, Stage):
             parts.append(stage.text)
         elif isinstance(stage, str):
+            require_text(stage, "stage of a chain")
             parts += [part.strip() for part in stage.split("|>")]
         elif isinstance(stage, TracedDefinition | FileDefinition):
             parts.append(stage)

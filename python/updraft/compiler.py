@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import _updraft, dtypes
+from .arguments import require_dict, require_text, require_unmasked
 from .errors import InvalidArgumentError, from_os_error
 
 if TYPE_CHECKING:
@@ -31,11 +32,12 @@ _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"})
 
 def setting_literal(name: str, value: Any) -> str:
     """Writes a Python value as the language does."""
+    require_unmasked(value, f"setting `{name}`")
     # numpy's booleans are no `bool`; those of numpy 1 are called `bool_`.
     if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
         return "true" if value else "false"
     if isinstance(value, str):
-        _without_null(value, f"value of `{name}`")
+        require_text(value, f"value of `{name}`")
         return '"' + value.translate(_ESCAPES) + '"'
     try:
         if isinstance(value, int):
@@ -53,25 +55,14 @@ def setting_literal(name: str, value: Any) -> str:
         raise InvalidArgumentError(f"setting `{name}` is no number: {error}") from None
 
 
-def _without_null(text: str, what: str) -> None:
-    """Refuses what the C API would end at a null character."""
-    if not isinstance(text, str):
-        raise TypeError(f"the {what} is {type(text)}; give text")
-    if "\0" in text:
-        raise InvalidArgumentError(f"the {what}, {text!r}, has a null character")
-
-
 def _items(argument: str, mapping: Mapping[str, Any] | None) -> list[tuple[str, Any]]:
     """The items of `set` or `storage`, whose keys are names."""
-    if mapping is None:
-        return []
-    if not isinstance(mapping, Mapping):
-        raise TypeError(f"`{argument}` is {type(mapping)}; give a dict, `{{name: value}}`")
-    for name in mapping:
+    given = require_dict(mapping, f"`{argument}`")
+    for name in given:
         if not isinstance(name, str):
             raise TypeError(f"`{argument}` has the key {name!r}, which is no name")
-        _without_null(name, f"key of `{argument}`")
-    return list(mapping.items())
+        require_text(name, f"key of `{argument}`")
+    return list(given.items())
 
 
 # Bytes in a rule file. Reading one more is enough for the compiler to refuse a longer file.
@@ -141,6 +132,7 @@ class Rule:
         "loops", "llvm" or "asm"; of a rule for a GPU the last are "gpu", "nvvm" and "ptx". Compiles
         afresh, for the same target.
         """
+        require_text(stage, "stage")
         return self._compiled.emit(stage)
 
     def explain(self) -> str:
@@ -203,11 +195,11 @@ def compile_source(
     """Compiles a text; `origins` are the files and spans that it was made from."""
     for what, given in (("rule", rule), ("numerics mode", numerics), ("target", target)):
         if given is not None:
-            _without_null(given, what)
+            require_text(given, what)
     settings = [(name, setting_literal(name, value)) for name, value in _items("set", set)]
     types = [(name, dtypes.number(dtype)) for name, dtype in _items("storage", storage)]
     cache = None if cache_dir is None else path_text(cache_dir)
-    if tensors not in _TENSORS:
+    if not isinstance(tensors, str) or tensors not in _TENSORS:
         raise InvalidArgumentError(
             f"`tensors` is {tensors!r}; give " + ", ".join(repr(known) for known in _TENSORS)
         )
@@ -254,7 +246,8 @@ def compile(
         numerics: how arithmetic rounds: "ieee" rounds every operation by itself, "torch" like
             `torch.optim` on the CPU, "fast" has fewer operations within stated errors.
         cache_dir: where compiled code is kept between processes; "" keeps none; None is the
-            default place.
+            default place. A folder that other users may write to is not used;
+            `UPDRAFT_CACHE_DIR=FOLDER python -m updraft.info` says why.
         tensors: those that it is needed for: "all", "vectors" with less than two dimensions, or
             "matrices" with two or more. A rule with a variant for each then has only that one, and
             its states, which takes less time to compile.

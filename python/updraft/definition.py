@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from .arguments import require_dict
 from .compiler import Rule, compile_source, path_text, read_source, setting_literal
 from .errors import InvalidArgumentError
 
@@ -100,7 +101,7 @@ class RuleDefinition(abc.ABC):
 
         See `updraft.compile` for the arguments; `set` has static arguments, too.
         """
-        source, settings = self._chosen_text(set or {})
+        source, settings = self._chosen_text(require_dict(set, "`set`"))
         return compile_source(
             source.text,
             filename=self._filename,

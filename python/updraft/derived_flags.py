@@ -1,7 +1,5 @@
 """Static flags that follow from hyperparameters: a compiled rule is for some values of these."""
 
-import re
-import string
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -13,10 +11,14 @@ if TYPE_CHECKING:
     from .definition import RuleDefinition
 
 
-def _pattern(message: str) -> str:
-    """What the message of a requirement can become, with values for `{name}`."""
-    pieces = string.Formatter().parse(message)
-    return "".join(re.escape(text) + ("" if name is None else ".*") for text, name, *_ in pieces)
+def require_allowed(rule: Rule, values: Mapping[str, float]) -> None:
+    """Refuses hyperparameters that the rule refuses.
+
+    Raises:
+        InvalidArgumentError: one is NaN or breaks a requirement, or gives a flag another value than
+            the rule was compiled for.
+    """
+    _updraft.Optimizer(rule._compiled, [([], [], [*values.items()])])
 
 
 class DerivedFlags:
@@ -30,20 +32,27 @@ class DerivedFlags:
         import json
 
         self._rule = rule
-        interface = json.loads(rule._compiled.interface)
-        derived = interface.get("derived", ())
+        derived = json.loads(rule._compiled.interface).get("derived", ())
         deciding = {name for flag in derived for name in flag["from"]}
         self.hypers = [name for name in rule.hypers if name in deciding]
-        self._refusals = [_pattern(interface["messages"][flag["message"]]) for flag in derived]
+
+    def require(self, values: Mapping[str, float]) -> None:
+        """Refuses values for which another rule must be compiled. Checks only the hyperparameters
+        that a flag follows from, and ignores others in `values`.
+
+        Raises:
+            InvalidArgumentError: a flag has another value, or the rule refuses a hyperparameter
+                that a flag follows from. Either way, there is no code for these values.
+        """
+        if self.hypers:
+            require_allowed(self._rule, {name: values[name] for name in self.hypers})
 
     def hold_for(self, values: Mapping[str, float]) -> bool:
-        """Whether these values give them the values that the rule was compiled for. Whether it
-        takes the values at all is another matter.
-        """
+        """Whether `require` accepts these values."""
         try:
-            _updraft.Optimizer(self._rule._compiled, [([], [], [*values.items()])])
-        except InvalidArgumentError as error:
-            return not any(re.fullmatch(refusal, str(error)) for refusal in self._refusals)
+            self.require(values)
+        except InvalidArgumentError:
+            return False
         return True
 
 

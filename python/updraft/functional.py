@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from .arguments import require_dict
 from .compiler import Rule
 from .definition import RuleDefinition, definition_of
 from .derived_flags import DerivedFlags
@@ -15,6 +16,7 @@ from .step_arguments import (
     require_hypers,
     require_loss,
     require_module,
+    require_tensor,
     require_tensors,
 )
 
@@ -71,8 +73,8 @@ class TorchStep:
         storage: Mapping[str, Any] | None,
     ) -> None:
         self._definition = definition
-        self._settings = settings
-        self._storage = storage
+        self._settings = require_dict(settings, "`set`")
+        self._storage = require_dict(storage, "`storage`")
         self._compiled: dict[Any, _Modules] = {}
 
     def __call__(
@@ -122,6 +124,7 @@ class TorchStep:
 
     def initial(self, param: Any, **hypers: Any) -> dict[str, Any]:
         """Returns the states that a parameter starts with."""
+        require_tensor(param, "`param`")
         module, hypers = self._module(param.dtype, hypers)
         return module.init(param, hypers)
 
@@ -159,12 +162,12 @@ class TorchStep:
         require_hypers(given)
         values = {name: number_of(value) for name, value in given.items() if name in defaults}
         first = self._compile(dtype, values)
-        set_before = self._settings or {}
-        return _Modules(first, {name: set_before.get(name, defaults[name]) for name in values})
+        known = {name: self._settings.get(name, defaults[name]) for name in values}
+        return _Modules(first, known)
 
     def _compile(self, dtype: Any, values: Mapping[str, float]) -> _Module:
-        storage = {"param": dtype, "grad": dtype, **(self._storage or {})}
-        settings = {**(self._settings or {}), **values} if values else self._settings
+        storage = {"param": dtype, "grad": dtype, **self._storage}
+        settings = {**self._settings, **values}
         rule = self._definition.compile(set=settings, storage=storage)
         names: dict[str, Any] = {}
         exec(compile(rule.emit("torch"), f"<{rule.name} in torch>", "exec"), names)
@@ -218,7 +221,7 @@ class MetaOptimizer:
         self.hypers = hypers
         self.params: dict[str, Any] = dict(module.named_parameters())
         self.state: dict[str, Any] = {}
-        self._step = definition.to_torch(set={**(set or {}), **chosen})
+        self._step = definition.to_torch(set={**require_dict(set, "`set`"), **chosen})
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Calls the module with the parameters as they are now."""

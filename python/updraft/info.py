@@ -8,7 +8,9 @@ For a report of a problem, or to see what has been compiled.
 
 import argparse
 import datetime
+import errno
 import json
+import os
 import platform
 import sys
 from collections.abc import Sequence
@@ -24,7 +26,8 @@ _EPILOG = """\
 The cache is the folder UPDRAFT_CACHE_DIR, or `updraft` in the user's cache folder; `updraftc cache
 clear` empties it.
 
-exit code: 0 shown, 1 the cache cannot be read, 2 an error in the command line
+exit code: 0 shown, 1 the cache cannot be read or nothing can be shown, 2 an error in the command
+line
 """
 
 
@@ -103,6 +106,8 @@ def _facts(info: dict[str, Any]) -> list[tuple[str, str]]:
         rules = "1 rule" if len(sizes) == 1 else f"{len(sizes)} rules"
         limit = _size(cache["max_bytes"])
         kept = f"{cache['folder']}: {rules}, {_size(sum(sizes))} of at most {limit}"
+    if "unused" in cache:
+        kept = f"not used: {cache['unused']}"
     return [
         ("updraft", f"{info['versions']['updraft']}, in {info['location']}"),
         ("LLVM", info["versions"]["llvm"]),
@@ -169,6 +174,20 @@ def _show_rich(info: dict[str, Any]) -> None:
         console.print(table)
 
 
+def _show(text: str) -> int:
+    """Prints and flushes; returns the exit code."""
+    try:
+        if sys.stdout is None:  # closed
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        print(text, flush=True)
+    except OSError as error:
+        print(f"error: cannot write the standard output: {error.strerror}", file=sys.stderr)
+        # Python would try again at its end, and say so.
+        sys.stdout = None
+        return 1
+    return 0
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the program; returns its exit code."""
     parser = argparse.ArgumentParser(
@@ -186,14 +205,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     if options.json:
-        print(json.dumps(info, indent=2))
-    elif options.plain or not sys.stdout.isatty():
-        print(_plain(info))
-    else:
-        try:
-            _show_rich(info)
-        except ImportError:
-            print(_plain(info))
+        return _show(json.dumps(info, indent=2))
+    if options.plain or sys.stdout is None or not sys.stdout.isatty():
+        return _show(_plain(info))
+    try:
+        _show_rich(info)
+    except ImportError:
+        return _show(_plain(info))
     return 0
 
 

@@ -35,21 +35,24 @@ def require_containers(params: Any, grads: Any) -> None:
             raise InvalidArgumentError(f"parameter `{key}` has no gradient; give it, or None")
 
 
+def require_tensor(value: Any, what: str) -> None:
+    """Requires a tensor of floats."""
+    if not _is_tensor(value):
+        raise TypeError(f"{what} is {type(value)}; give a tensor")
+    if str(value.dtype).removeprefix("torch.") not in _FLOATS:
+        pairs = ", or pairs by `torch.view_as_real`" if value.is_complex() else ""
+        raise InvalidArgumentError(f"{what} is {value.dtype}; give {', '.join(_FLOATS)}{pairs}")
+
+
 def require_tensors(params: Mapping[Any, Any], grads: Mapping[Any, Any]) -> None:
     """Refuses what is stepped that is no tensor, or not like the others."""
     dtype = None
     for key, param in params.items():
         grad = grads[key]
-        if not _is_tensor(param):
-            raise TypeError(f"parameter `{key}` is {type(param)}; give a tensor")
+        require_tensor(param, f"parameter `{key}`")
         if not _is_tensor(grad):
             raise TypeError(
                 f"the gradient of parameter `{key}` is {type(grad)}; give a tensor, or None"
-            )
-        if str(param.dtype).removeprefix("torch.") not in _FLOATS:
-            pairs = ", or pairs by `torch.view_as_real`" if param.is_complex() else ""
-            raise InvalidArgumentError(
-                f"parameter `{key}` is {param.dtype}; give {', '.join(_FLOATS)}{pairs}"
             )
         dtype = dtype or param.dtype
         if param.dtype != dtype:
@@ -129,10 +132,20 @@ class StateNames:
                     f"the state has the entry `{name}`; give what the step before returned, a dict "
                     "of `params` and `group`"
                 )
+        for name, given in state.items():
+            if not isinstance(given, Mapping):
+                raise TypeError(
+                    f"`{name}` of the state is {type(given)}; give what the step before returned"
+                )
         for key, given in state.get("params", {}).items():
             if key not in params:
                 raise InvalidArgumentError(
                     f"there are states of parameter `{key}`, which is not among the parameters"
+                )
+            if not isinstance(given, Mapping):
+                raise TypeError(
+                    f"the states of parameter `{key}` are {type(given)}; give what the step before "
+                    "returned"
                 )
             if given:
                 self._require_of(key, given, params[key])

@@ -161,6 +161,9 @@ public:
   }
 
   bool key(string_t &name) {
+    // The C API ends a name there: two tensors would have one.
+    if (name.find('\0') != string_t::npos)
+      return fail(fmt::format("the name `{}` has a null character", withoutNull(name)));
     switch (place) {
     case Place::Names:
       if (name == "__metadata__") {
@@ -255,6 +258,14 @@ private:
     if (problem.empty())
       problem = std::move(text);
     return false;
+  }
+
+  /// As the header has it.
+  static std::string withoutNull(const std::string &name) {
+    std::string text;
+    for (char c : name)
+      text += c == '\0' ? std::string("\\u0000") : std::string(1, c);
+    return text;
   }
 
   bool misplaced(const char *what) {

@@ -1,62 +1,26 @@
 //===- SafetensorsWriter.cpp - Writing files of named tensors ---------------------------------===//
 
 #include "runtime/base/Safetensors.h"
+#include "runtime/files/FileReplacement.h"
 
 #include <algorithm>
-#include <atomic>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <unordered_set>
 
+using namespace updraft;
 using namespace updraft::runtime;
 
 namespace {
 
-Status cannotWrite(const std::string &path) {
-  return ioError(fmt::format("cannot write `{}`: {}", path, std::strerror(errno)));
-}
-
-/// A file that vanishes unless it is published.
-class AsideFile : public SafetensorsSink {
+/// Collects small pieces, as tensors with strides come in them.
+class BufferedFile : public SafetensorsSink {
 public:
-  explicit AsideFile(std::string path) : target(std::move(path)) {}
-  ~AsideFile() override {
-    if (descriptor >= 0)
-      close(descriptor);
-    if (exists)
-      unlink(aside.c_str());
-  }
+  explicit BufferedFile(const std::string &path) : path(path), file(path) {}
 
   Status open() {
     buffer.reserve(bufferBytes);
-    // Renaming would put a file in the place of a device or a pipe, or of a link to a file.
-    struct stat status;
-    const bool replaces = ::stat(target.c_str(), &status) == 0;
-    if (replaces && !S_ISREG(status.st_mode))
-      return ioError(fmt::format("cannot write `{}`: it is not a regular file", target));
-    if (replaces)
-      if (char *resolved = realpath(target.c_str(), nullptr)) {
-        target = resolved;
-        std::free(resolved);
-      }
-    // A process that was killed may have left a file behind, and this one may have its number.
-    static std::atomic<unsigned> counter = 0;
-    do {
-      aside = fmt::format("{}.{}.{}.tmp", target, getpid(), counter.fetch_add(1));
-      descriptor = ::open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    } while (descriptor < 0 && errno == EEXIST);
-    if (descriptor < 0)
-      return cannotWrite(target);
-    exists = true;
-    if (replaces && fchmod(descriptor, status.st_mode & 0777) != 0)
-      return cannotWrite(target);
-    return {};
+    return statusOf(file.open());
   }
 
   Status write(const void *data, size_t bytes) override {
@@ -66,7 +30,7 @@ public:
         return status;
     const auto *source = static_cast<const char *>(data);
     if (bytes > bufferBytes)
-      return writeAll(source, bytes);
+      return statusOf(file.write(source, bytes));
     buffer.insert(buffer.end(), source, source + bytes);
     return {};
   }
@@ -74,14 +38,7 @@ public:
   Status publish() {
     if (Status status = flush(); !status.ok())
       return status;
-    if (fsync(descriptor) != 0)
-      return cannotWrite(target);
-    const int closed = close(descriptor);
-    descriptor = -1;
-    if (closed != 0 || rename(aside.c_str(), target.c_str()) != 0)
-      return cannotWrite(target);
-    exists = false;
-    return {};
+    return statusOf(file.publish());
   }
 
   uint64_t bytesWritten() const { return written; }
@@ -90,28 +47,17 @@ private:
   static constexpr size_t bufferBytes = 1 << 16;
 
   Status flush() {
-    Status status = writeAll(buffer.data(), buffer.size());
+    Status status = statusOf(file.write(buffer.data(), buffer.size()));
     buffer.clear();
     return status;
   }
 
-  Status writeAll(const char *data, size_t bytes) {
-    while (bytes != 0) {
-      const ssize_t count = ::write(descriptor, data, bytes);
-      if (count < 0 && errno == EINTR)
-        continue;
-      if (count < 0)
-        return cannotWrite(target);
-      data += count;
-      bytes -= static_cast<size_t>(count);
-    }
-    return {};
+  Status statusOf(const files::Failure &failure) const {
+    return failure ? ioError(fmt::format("cannot write `{}`: {}", path, *failure)) : Status();
   }
 
-  std::string target;
-  std::string aside;
-  int descriptor = -1;
-  bool exists = false;
+  const std::string &path;
+  files::FileReplacement file;
   uint64_t written = 0;
   std::vector<char> buffer;
 };
@@ -176,7 +122,7 @@ Status SafetensorsWriter::save(const std::string &path) const {
   for (size_t i = 0; i < sizeof(length); ++i)
     length[i] = static_cast<unsigned char>(text.size() >> 8 * i);
 
-  AsideFile file(path);
+  BufferedFile file(path);
   if (Status status = file.open(); !status.ok())
     return status;
   if (Status status = file.write(length, sizeof(length)); !status.ok())

@@ -120,6 +120,23 @@ Status CpuOptimizer::setStep(size_t param, int64_t step) {
   return {};
 }
 
+/// Before anything is changed: the step after the last one could not be told from it.
+Status CpuOptimizer::refuseStepBeyond(size_t param) const {
+  return invalidArgument(fmt::format("parameter `{}` has taken 2^53 steps, and none is counted "
+                                     "beyond; set its step count",
+                                     names[param]));
+}
+
+Status CpuOptimizer::checkPlanSteps() const {
+  if (planLargest + planSteps < maxStep)
+    return {};
+  for (const PlanRun &run : plan.runs())
+    for (const PlanRun::Tensor &tensor : run.tensors())
+      if (stepsOf(tensor.param) >= maxStep)
+        return refuseStepBeyond(tensor.param);
+  return {};
+}
+
 //===----------------------------------------------------------------------------------------===//
 // The step
 //===----------------------------------------------------------------------------------------===//
@@ -134,10 +151,14 @@ Status CpuOptimizer::readHypers() {
 void CpuOptimizer::buildPlan(const upd_tensor *grads, const std::vector<int64_t> &besideSizes) {
   foldSteps();
   plan.clear(params.size(), groupCount(), besideSizes);
-  for (size_t i = 0; i < params.size(); ++i)
-    if (!isAbsent(grads[i]))
-      plan.add(static_cast<uint32_t>(i), params[i].plan, params[i].shape,
-               {params[i].group, isFirst(i), steps[i]});
+  planLargest = 0;
+  for (size_t i = 0; i < params.size(); ++i) {
+    if (isAbsent(grads[i]))
+      continue;
+    plan.add(static_cast<uint32_t>(i), params[i].plan, params[i].shape,
+             {params[i].group, isFirst(i), steps[i]});
+    planLargest = std::max(planLargest, steps[i]);
+  }
   plan.finish(seed, paramNumbers);
   for (PlanRun &run : plan.runs()) {
     const std::vector<PlanRun::Tensor> &tensors = run.tensors();
@@ -169,6 +190,8 @@ Status CpuOptimizer::preparePlan(const upd_tensor *grads, size_t gradCount,
   if (!samePlan || plan.besideSizes() != besideSizes)
     buildPlan(grads, besideSizes);
   plan.discard();
+  if (Status status = checkPlanSteps(); !status.ok())
+    return status;
   plan.start(stepHypers(), pool);
   lackedStates = plan.lacksStates();
   freshStates = true;
@@ -238,6 +261,9 @@ Status CpuOptimizer::prepareStep(const upd_tensor *grads, size_t gradCount,
     if (hasGradient(i))
       groupSizes[params[i].group] += params[i].shape.elements();
 
+  for (size_t i = 0; i < rowGradCount; ++i)
+    if (stepsOf(rowGrads[i].param) >= maxStep)
+      return refuseStepBeyond(rowGrads[i].param);
   for (size_t i = 0; i < rowGradCount; ++i)
     addRowsRun(rowGrads[i], groupSizes);
   InitialValues initial;

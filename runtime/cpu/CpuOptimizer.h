@@ -68,9 +68,12 @@ private:
   /// Before a step the parameter has no state; for a rule without states, has taken no step.
   bool isFirst(size_t param) const;
   int64_t stepsOf(size_t param) const;
+  Status refuseStepBeyond(size_t param) const;
+  Status checkPlanSteps() const;
 
   std::vector<int64_t> steps; // without those that the plan has taken
   int64_t planSteps = 0;      // taken by every tensor of the plan since it was made
+  int64_t planLargest = 0;    // step count of a tensor of the plan when it was made
 
   StepPlan plan;
 

@@ -79,7 +79,7 @@ Status DeviceOptimizer::readBoundCounts(size_t begin, size_t end) {
       return status;
     for (const char *element = elements.data(); begin < next; ++begin, element += bytes) {
       const double steps = loadExact(boundCounts[begin].dtype, element);
-      if (!(steps >= 0 && steps <= 0x1p53 && steps == std::floor(steps)))
+      if (!(steps >= 0 && steps <= static_cast<double>(maxStep) && steps == std::floor(steps)))
         return invalidArgument(fmt::format("the step count of parameter `{}` is {}; it is a whole "
                                            "number from 0 to 2^53",
                                            names[begin], steps));

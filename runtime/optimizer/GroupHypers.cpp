@@ -49,6 +49,8 @@ Status GroupHypers::find(size_t group, const char *name, size_t &index) const {
 }
 
 Status GroupHypers::validate(const double *group) const {
+  if (ignoring)
+    return {};
   for (size_t i = 0; i < names.size(); ++i)
     if (std::isnan(group[i]))
       return invalidArgument(fmt::format("hyperparameter `{}` is NaN", names[i]));
@@ -120,4 +122,5 @@ void GroupHypers::swap(GroupHypers &other) noexcept {
   names.swap(other.names);
   values.swap(other.values);
   std::swap(groups, other.groups);
+  std::swap(ignoring, other.ignoring);
 }

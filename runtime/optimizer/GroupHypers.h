@@ -12,7 +12,8 @@
 
 namespace updraft::runtime {
 
-/// The values of a rule's hyperparameters, for each group; always such as the rule allows.
+/// The values of a rule's hyperparameters, for each group: such as the rule allows, unless its
+/// requirements are ignored.
 class GroupHypers {
 public:
   explicit GroupHypers(std::shared_ptr<const Kernels> kernels);
@@ -24,6 +25,10 @@ public:
   /// The same for values of a group that is there, and nothing is changed if they are refused.
   Status set(size_t group, const upd_hyper *given, size_t count);
   Status get(size_t group, const char *name, double &value) const;
+
+  /// Takes any value from now on, NaN too.
+  void ignoreRequirements() { ignoring = true; }
+  bool ignoresRequirements() const { return ignoring; }
 
   size_t groupCount() const { return groups; }
   /// In the order of the rule.
@@ -47,6 +52,7 @@ private:
   std::vector<std::string> names;
   std::vector<double> values;
   size_t groups = 0;
+  bool ignoring = false;
 };
 
 } // namespace updraft::runtime

@@ -28,6 +28,10 @@ namespace updraft::runtime {
 
 class SafetensorsFile;
 
+/// The largest step count. Kernels count in f64, where the one after it is the same number: the CPU
+/// refuses a step there, and a device, which counts by itself, stays at it.
+constexpr int64_t maxStep = int64_t(1) << 53;
+
 class Optimizer {
 public:
   virtual ~Optimizer() = default;
@@ -59,6 +63,8 @@ public:
     return setHypers(group, &hyper, 1);
   }
   Status setHypers(size_t group, const upd_hyper *values, size_t count);
+  /// Takes any value of a hyperparameter from now on.
+  void ignoreRequirements() { hypers.ignoreRequirements(); }
   /// Null: not any more.
   Status readHyper(size_t group, const char *name, const upd_tensor *value);
 

@@ -1,6 +1,7 @@
 //===- OptimizerCreation.cpp - Making an optimizer, and what it refuses -----------------------===//
 
 #include "runtime/base/DType.h"
+#include "runtime/base/Utf8.h"
 #include "runtime/optimizer/Optimizer.h"
 
 #include <algorithm>
@@ -52,6 +53,10 @@ Status Optimizer::addGroups(const upd_group *groups, size_t groupCount) {
       const char *name = groups[i].names ? groups[i].names[j] : nullptr;
       if (groups[i].names && !name)
         return invalidArgument(fmt::format("the name of parameter {} of group {} is null", j, i));
+      if (name && !isUtf8(name))
+        return invalidArgument(fmt::format(
+            "the name of parameter {} of group {} is not UTF-8, which files of states require", j,
+            i));
       if (Status status = addParam(groups[i].params[j], name, static_cast<uint32_t>(i));
           !status.ok())
         return status;

@@ -34,7 +34,6 @@ constexpr std::string_view groupKey = "updraft.group.";
 
 /// Up to here every count is a float.
 constexpr int64_t maxFloatStep = int64_t(1) << 24;
-constexpr int64_t maxStep = int64_t(1) << 53;
 
 } // namespace updraft::runtime
 

@@ -154,6 +154,8 @@ static Status readHypers(const SafetensorsFile &file, const RuleInterface &inter
                                       name, group, text));
     values[group * names.size() + static_cast<size_t>(found - names.begin())] = value;
   }
+  if (current.ignoresRequirements())
+    result.ignoreRequirements();
   for (size_t i = 0; i < current.groupCount(); ++i) {
     std::vector<upd_hyper> group;
     group.reserve(names.size());

@@ -130,8 +130,7 @@ std::string Optimizer::ownerText(const MemoryRange &owner, const MemoryRange &in
 }
 
 Status Optimizer::checkStepCount(int64_t step) {
-  // Beyond 2^53 the step count of a kernel, a double, no longer counts.
-  if (step < 0 || step > int64_t(1) << 53)
+  if (step < 0 || step > maxStep)
     return invalidArgument(fmt::format("{} is no step count; it is from 0 to 2^53", step));
   return {};
 }

@@ -18,6 +18,7 @@ static c10::DispatchKeySet usualKeysOn(at::Device device) {
 GradientTable::GradientTable(const std::vector<at::Tensor> &params, const StepDevice &on)
     : usualKeys(usualKeysOn(on.device)), device(on.device), isOnGpu(on.kind == UPD_CUDA) {
   const size_t count = params.size();
+  watched.reserve(count);
   entries.reserve(count);
   paramViews.reserve(count);
   paramMemory.reserve(count);
@@ -26,8 +27,9 @@ GradientTable::GradientTable(const std::vector<at::Tensor> &params, const StepDe
     const at::Tensor real = param.is_complex() ? realOf(param.detach()) : param;
     paramViews.push_back(viewOf(real, "a parameter", on));
     paramMemory.push_back(param.storage());
-    entries.push_back({param.unsafeGetTensorImpl(), param.const_data_ptr(), nullptr,
-                       static_cast<int32_t>(param.dim()), param.dtype(), param.is_complex()});
+    watched.emplace_back(param);
+    entries.push_back({param.const_data_ptr(), nullptr, static_cast<int32_t>(param.dim()),
+                       param.dtype(), param.is_complex()});
     for (const at::Tensor *tensor : {&param, &real}) {
       if (tensor == &real && !param.is_complex())
         continue;
@@ -73,7 +75,7 @@ inline bool GradientTable::hasLayout(const at::TensorImpl &tensor, const Entry &
 
 void GradientTable::prefetchParams(size_t begin, size_t end) const {
   for (size_t i = begin; i < std::min(end, entries.size()); ++i)
-    prefetchTensor(entries[i].param);
+    prefetchTensor(watched[i].object());
 }
 
 GradientTable::Found GradientTable::take(size_t begin, size_t end, const at::Tensor *given) {
@@ -90,7 +92,7 @@ void GradientTable::takeBlock(size_t begin, size_t end, const at::Tensor *given,
   const at::Tensor *grads[tensorsAtOnce];
   prefetchParams(end, end + tensorsAtOnce);
   for (size_t i = begin; i < end; ++i) {
-    const at::TensorImpl &param = *entries[i].param;
+    const at::TensorImpl &param = *watched[i].object();
     __builtin_prefetch(param.unsafe_storage().unsafeGetStorageImpl());
     if (const c10::AutogradMetaInterface *meta = param.autograd_meta()) {
       __builtin_prefetch(meta);
@@ -98,7 +100,7 @@ void GradientTable::takeBlock(size_t begin, size_t end, const at::Tensor *given,
     }
   }
   for (size_t i = begin; i < end; ++i) {
-    const at::Tensor &grad = given ? given[i] : entries[i].param->grad();
+    const at::Tensor &grad = given ? given[i] : watched[i].object()->grad();
     grads[i - begin] = &grad;
     if (grad.defined())
       prefetchTensor(grad.unsafeGetTensorImpl());
@@ -109,8 +111,9 @@ void GradientTable::takeBlock(size_t begin, size_t end, const at::Tensor *given,
 
   for (size_t i = begin; i < end; ++i) {
     const Entry &entry = entries[i];
-    found.moved |= dataOf(*entry.param) != entry.data || entry.param->dtype() != entry.dtype ||
-                   !hasLayout(*entry.param, entry);
+    const at::TensorImpl &param = *watched[i].object();
+    found.moved |= !watched[i].isAlive() || dataOf(param) != entry.data ||
+                   param.dtype() != entry.dtype || !hasLayout(param, entry);
     const at::Tensor &grad = *grads[i - begin];
     if (!grad.defined()) {
       setAbsent(i);

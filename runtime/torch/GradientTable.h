@@ -17,11 +17,18 @@ namespace updraft::torch_adapter {
 
 class GradientTable {
 public:
-  /// The parameters must outlive the table, which keeps their memory. Throws if one is no tensor
-  /// on `on` that a step can write.
+  /// The table keeps the parameters' memory, but not the parameters: their owner does. Throws if
+  /// one is not a tensor on `on` that a step can write.
   GradientTable(const std::vector<at::Tensor> &params, const StepDevice &on);
 
   size_t size() const { return entries.size(); }
+  const std::vector<WatchedTensor> &tensors() const { return watched; }
+  bool isComplex(size_t param) const { return entries[param].complex; }
+  at::ScalarType scalarType(size_t param) const { return entries[param].dtype.toScalarType(); }
+  /// As the parameter has it, complex or not.
+  at::IntArrayRef shape(size_t param) const {
+    return {entries[param].sizes, static_cast<size_t>(entries[param].rank)};
+  }
   /// The parameters, complex ones as pairs: valid as long as the table.
   const upd_tensor *params() const { return paramViews.data(); }
   at::IntArrayRef sizes(size_t param) const {
@@ -32,7 +39,7 @@ public:
   }
 
   struct Found {
-    bool moved = false;   ///< a parameter has other memory, layout or type than before
+    bool moved = false;   ///< a parameter has other memory, layout or type than before, or has died
     bool unusual = false; ///< a gradient is not taken yet, since it needs a closer look
   };
   /// Takes the gradients of parameters in [begin, end) that are as usual: dense, of the parameter's
@@ -57,7 +64,6 @@ public:
 
 private:
   struct Entry {
-    at::TensorImpl *param;
     const void *data;
     const int64_t *sizes; ///< followed by strides; of a complex tensor as it is
     int32_t rank;
@@ -71,6 +77,7 @@ private:
   void takeBlock(size_t begin, size_t end, const at::Tensor *given, Found &found);
   static bool hasLayout(const at::TensorImpl &tensor, const Entry &entry);
 
+  std::vector<WatchedTensor> watched;
   std::vector<Entry> entries;
   std::vector<int64_t> dimensions;
   std::vector<upd_tensor> paramViews;

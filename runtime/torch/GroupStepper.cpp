@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstddef>
 #include <optional>
 #include <utility>
 
@@ -28,13 +29,14 @@ using updraft::runtime::forParts;
 /// What is less is not worth a thread's waking up.
 constexpr size_t paramsPerPart = 500;
 
-GroupStepper::GroupStepper(upd_rule *rule, std::vector<at::Tensor> tensors,
+GroupStepper::GroupStepper(upd_rule *rule, const std::vector<at::Tensor> &params,
                            std::vector<double> initial, std::string sparse, std::string dense,
-                           bool sparseAsDense, std::vector<int64_t> numbered, bool emulated)
-    : params(std::move(tensors)), numbers(std::move(numbered)),
+                           bool sparseAsDense, std::vector<int64_t> numbered, bool emulated,
+                           at::ScalarType countType)
+    : numbers(std::move(numbered)),
       on(params.empty() ? StepDevice{} : StepDevice::of(params.front(), emulated)),
       table(params, on), sparseRefusal(std::move(sparse)), denseRefusal(std::move(dense)),
-      sparseAsDense(sparseAsDense), known(params.size()), counts(params.size()),
+      sparseAsDense(sparseAsDense), known(params.size()), counts(params.size(), on, countType),
       shown(params.size()), stateOrigins(params.size()), reached(params.size()) {
   const Library &library = Library::get();
   for (size_t i = 0; i < library.upd_rule_hyper_count(rule); ++i)
@@ -45,10 +47,6 @@ GroupStepper::GroupStepper(upd_rule *rule, std::vector<at::Tensor> tensors,
   TORCH_CHECK_VALUE(numbers.empty() || numbers.size() == params.size(), "there are ",
                     numbers.size(), " numbers for ", params.size(), " parameters");
 
-  std::vector<upd_hyper> values;
-  values.reserve(initial.size());
-  for (size_t i = 0; i < initial.size(); ++i)
-    values.push_back({hyperNames[i], initial[i]});
   std::vector<std::string> texts;
   std::vector<const char *> names;
   texts.reserve(numbers.size());
@@ -61,11 +59,16 @@ GroupStepper::GroupStepper(upd_rule *rule, std::vector<at::Tensor> tensors,
   group.params = table.params();
   group.names = names.empty() ? nullptr : names.data();
   group.param_count = table.size();
-  group.hypers = values.data();
-  group.hyper_count = values.size();
   upd_optimizer *optimizer = nullptr;
   check(library.upd_optimizer_create(rule, &group, 1, intraOpPool(), &optimizer));
   handle = std::make_shared<Handle>(optimizer);
+  // Torch checks hyperparameters where an optimizer is made, and steps with any.
+  check(library.upd_optimizer_ignore_requirements(optimizer));
+  std::vector<upd_hyper> values;
+  values.reserve(initial.size());
+  for (size_t i = 0; i < initial.size(); ++i)
+    values.push_back({hyperNames[i], initial[i]});
+  check(library.upd_optimizer_set_hypers(optimizer, 0, values.data(), values.size()));
   hypers = std::move(initial);
   // Each is there once at most, so that a step needs no memory for it.
   fresh.reserve(params.size());
@@ -77,17 +80,17 @@ GroupStepper::GroupStepper(upd_rule *rule, std::vector<at::Tensor> tensors,
 /// A GPU counts steps in tensors of torch.
 void GroupStepper::makeCounts() {
   setStream();
-  const at::Tensor all = at::zeros({static_cast<int64_t>(params.size())},
-                                   at::TensorOptions(at::kFloat).device(on.device));
-  for (size_t i = 0; i < params.size(); ++i) {
+  const at::Tensor all = at::zeros({static_cast<int64_t>(table.size())},
+                                   at::TensorOptions(counts.madeType()).device(on.device));
+  const auto memory = std::make_shared<c10::Storage>(all.storage());
+  for (size_t i = 0; i < table.size(); ++i) {
     upd_tensor view{};
-    view.data = static_cast<float *>(all.mutable_data_ptr()) + i;
+    view.data = static_cast<std::byte *>(all.mutable_data_ptr()) + i * all.element_size();
+    view.dtype = counts.madeType() == at::kDouble ? UPD_F64 : UPD_F32;
     view.device = on.kind;
     view.device_index = on.kind == UPD_CUDA ? on.device.index() : 0;
     check(Library::get().upd_optimizer_bind_step(handle->optimizer, i, &view));
-    // A storage for each, so that one can be saved.
-    counts.set(i, tensorOver(view, [all](void *) {}, on));
-    shown.show(i, counts.of(i));
+    counts.set(i, view.data, memory);
   }
 }
 
@@ -125,8 +128,8 @@ void GroupStepper::setFoundInf(const std::optional<at::Tensor> &found) {
 }
 
 size_t GroupStepper::checked(int64_t param) const {
-  TORCH_CHECK_INDEX(param >= 0 && param < static_cast<int64_t>(params.size()), "parameter ", param,
-                    " does not exist; the group has ", params.size());
+  TORCH_CHECK_INDEX(param >= 0 && param < static_cast<int64_t>(table.size()), "parameter ", param,
+                    " does not exist; the group has ", table.size());
   return static_cast<size_t>(param);
 }
 
@@ -159,7 +162,7 @@ int64_t updraft::torch_adapter::asStepCount(double count, int64_t param) {
 }
 
 void GroupStepper::readCounts() {
-  for (size_t i = 0; i < params.size(); ++i) {
+  for (size_t i = 0; i < table.size(); ++i) {
     if (!counts.isChanged(i, known[i]))
       continue;
     const int64_t count = asStepCount(counts.valueOf(i), numberOf(i));
@@ -168,21 +171,25 @@ void GroupStepper::readCounts() {
   }
 }
 
-static at::Tensor gradOf(const at::Tensor &param) {
+static at::Tensor gradOf(const WatchedTensor &param) {
   InterpreterLock python;
-  return param.grad();
+  return param.object()->grad();
 }
 
 /// Takes a gradient that is not as usual.
-void GroupStepper::takeGradient(size_t index, const at::Tensor &grad) {
+void GroupStepper::takeGradient(size_t index, const at::Tensor &given) {
   table.setAbsent(index);
-  if (!grad.defined())
+  if (!given.defined())
     return;
+  // `Tensor.grad_dtype` lets gradients have another type than the parameter.
+  const at::ScalarType wanted = table.scalarType(index);
+  const bool isOther = given.scalar_type() != wanted && c10::canCast(given.scalar_type(), wanted);
+  const at::Tensor grad = isOther ? given.detach().to(wanted) : given;
   if (grad.is_sparse() && !sparseAsDense) {
     TORCH_CHECK(sparseRefusal.empty(), sparseRefusal);
-    TORCH_CHECK_VALUE(grad.sizes() == params[index].sizes(), "the gradient of parameter ",
+    TORCH_CHECK_VALUE(grad.sizes() == table.shape(index), "the gradient of parameter ",
                       numberOf(index), " is ", grad.sizes(), ", but the parameter is ",
-                      params[index].sizes(), "; give a tensor of the same shape");
+                      table.shape(index), "; give a tensor of the same shape");
     SparseRows rows = sparseRowsOf(grad, table.sizes(index), table.strides(index));
     rowGrads.push_back(rows.of(index, on));
     held.push_back(std::move(rows.indices));
@@ -230,8 +237,8 @@ bool GroupStepper::prepare() {
 
 bool GroupStepper::prepare(const std::vector<at::Tensor> &grads) {
   std::lock_guard lock(mutex);
-  TORCH_CHECK_VALUE(grads.size() == params.size(), "there are ", grads.size(), " gradients for ",
-                    params.size(), " parameters");
+  TORCH_CHECK_VALUE(grads.size() == table.size(), "there are ", grads.size(), " gradients for ",
+                    table.size(), " parameters");
   return take(grads.data());
 }
 
@@ -289,16 +296,16 @@ bool GroupStepper::take(const at::Tensor *grads) {
     std::optional<InterpreterLock> python;
     if (!grads)
       python.emplace();
-    forParts(*intraOpPool(), params.size(), paramsPerPart, look);
+    forParts(*intraOpPool(), table.size(), paramsPerPart, look);
   }
   if (found.moved)
     return false;
   if (found.counted)
     readCounts();
-  for (size_t i = 0; i < params.size() && (found.unusual || !denseRefusal.empty()); ++i) {
+  for (size_t i = 0; i < table.size() && (found.unusual || !denseRefusal.empty()); ++i) {
     TORCH_CHECK(denseRefusal.empty() || !table.isTaken(i), denseRefusal);
     if (table.isUnusual(i))
-      takeGradient(i, grads ? grads[i] : gradOf(params[i]));
+      takeGradient(i, grads ? grads[i] : gradOf(table.tensors()[i]));
   }
   setStream();
   check(Library::get().upd_optimizer_prepare_rows(handle->optimizer, table.grads(), table.size(),
@@ -323,7 +330,7 @@ int64_t GroupStepper::applyTaken(bool countVersions) {
   check(Library::get().upd_optimizer_get_steps(handle->optimizer, reached.data(), reached.size()));
 
   std::atomic<bool> anyFresh = false;
-  forParts(*intraOpPool(), params.size(), paramsPerPart, [&](size_t begin, size_t end) {
+  forParts(*intraOpPool(), table.size(), paramsPerPart, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       if ((i - begin) % tensorsAtOnce == 0)
         readVersionsOf(i, std::min(i + tensorsAtOnce, end));
@@ -336,7 +343,7 @@ int64_t GroupStepper::applyTaken(bool countVersions) {
   undo.release();
   if (!anyFresh)
     return Done;
-  for (size_t i = 0; i < params.size(); ++i)
+  for (size_t i = 0; i < table.size(); ++i)
     if (stateOrigins[i] == StateOrigin::New) {
       stateOrigins[i] = StateOrigin::Known;
       fresh.push_back(static_cast<int64_t>(i));
@@ -348,7 +355,7 @@ int64_t GroupStepper::applyTaken(bool countVersions) {
 int64_t GroupStepper::afterDeviceStep(bool countVersions) {
   auto afterStepOf = [&](size_t i) {
     if (countVersions) {
-      bumpVersion(params[i]);
+      bumpVersion(table.tensors()[i]);
       shown.bumpVersions(i);
     }
     if (stateOrigins[i] == StateOrigin::None) {
@@ -356,7 +363,7 @@ int64_t GroupStepper::afterDeviceStep(bool countVersions) {
       fresh.push_back(static_cast<int64_t>(i));
     }
   };
-  for (size_t i = 0; i < params.size(); ++i)
+  for (size_t i = 0; i < table.size(); ++i)
     if (table.isTaken(i))
       afterStepOf(i);
   for (const upd_row_grad &rows : rowGrads)
@@ -366,7 +373,7 @@ int64_t GroupStepper::afterDeviceStep(bool countVersions) {
 
 /// What `afterStep` bumps.
 void GroupStepper::readVersionsOf(size_t begin, size_t end) const {
-  readVersions(params, begin, end);
+  readVersions(table.tensors(), begin, end);
   counts.readVersions(begin, end);
   shown.readVersions(begin, end);
 }
@@ -375,7 +382,7 @@ void GroupStepper::readVersionsOf(size_t begin, size_t end) const {
 bool GroupStepper::afterStep(size_t index, bool countVersions) {
   known[index] = reached[index];
   if (countVersions) {
-    bumpVersion(params[index]);
+    bumpVersion(table.tensors()[index]);
     shown.bumpVersions(index);
   }
   counts.write(index, known[index]);
@@ -423,7 +430,7 @@ std::vector<at::Tensor> GroupStepper::states(const std::vector<int64_t> &numbers
     upd_tensor view;
     check(Library::get().upd_optimizer_state(handle->optimizer, number, name.c_str(), &view));
     at::Tensor state = tensorOver(view, [kept = handle](void *) {}, on);
-    const bool pairs = params[index].is_complex() && state.sizes() == table.sizes(index);
+    const bool pairs = table.isComplex(index) && state.sizes() == table.sizes(index);
     result.push_back(pairs ? at::view_as_complex(state) : std::move(state));
   }
   for (size_t i = 0; i < numbers.size(); ++i)
@@ -437,12 +444,12 @@ at::Tensor GroupStepper::copyOfState(int64_t param, const std::string &name) con
   if (name == "step")
     return known[index] == 0 && stateOrigins[index] == StateOrigin::None
                ? at::Tensor()
-               : at::scalar_tensor(static_cast<double>(known[index]), at::kFloat);
+               : at::scalar_tensor(static_cast<double>(known[index]), counts.madeType());
   upd_tensor view;
   if (Library::get().upd_optimizer_state(handle->optimizer, param, name.c_str(), &view) != UPD_OK)
     return {};
   at::Tensor state = tensorOver(view, [](void *) {}, on).clone();
-  const bool pairs = params[index].is_complex() && state.sizes() == table.sizes(index);
+  const bool pairs = table.isComplex(index) && state.sizes() == table.sizes(index);
   return pairs ? at::view_as_complex(state) : state;
 }
 
@@ -450,7 +457,13 @@ std::vector<at::Tensor> GroupStepper::stepCounts(const std::vector<int64_t> &num
   std::lock_guard lock(mutex);
   for (int64_t number : numbers)
     checked(number);
-  return counts.make(numbers, known);
+  std::vector<at::Tensor> result = counts.make(numbers, known);
+  for (size_t i = 0; i < numbers.size() && !on.isCpu(); ++i) {
+    const auto index = static_cast<size_t>(numbers[i]);
+    shown.hide(index, counts.of(index));
+    shown.show(index, result[i]);
+  }
+  return result;
 }
 
 void GroupStepper::bindState(int64_t number, const std::string &name, const at::Tensor &state) {
@@ -495,10 +508,12 @@ std::vector<at::Tensor> GroupStepper::bindBlocks(int64_t number, const std::stri
 void GroupStepper::bindStepCount(int64_t number, const at::Tensor &count) {
   std::lock_guard lock(mutex);
   const size_t index = checked(number);
-  // float64 where that is torch's default type.
-  const bool isFloat = count.scalar_type() == at::kFloat || count.scalar_type() == at::kDouble;
-  TORCH_CHECK_VALUE(count.dim() == 0 && isFloat && count.device() == on.device,
-                    "a step count is a float32 or float64 scalar on ", on.device);
+  const at::ScalarType type = count.scalar_type();
+  const bool isTaken =
+      on.isCpu() ? StepCountTensors::canHave(type) : type == at::kFloat || type == at::kDouble;
+  TORCH_CHECK_VALUE(count.dim() == 0 && isTaken && count.device() == on.device,
+                    "a step count is a ", on.isCpu() ? "real" : "float32 or float64", " scalar on ",
+                    on.device);
   if (!on.isCpu()) {
     const upd_tensor view = viewOf(count, "a step count", on);
     setStream();

@@ -27,22 +27,28 @@ int64_t asStepCount(double count, int64_t param);
 
 class GroupStepper : public torch::CustomClassHolder {
 public:
-  /// The optimizer keeps `rule` alive. All parameters have its storage type, and the order of
+  /// The optimizer keeps `rule` alive. The caller owns the parameters, and keeps them while it
+  /// steps; so it does with states that it binds or asks for, while they are to be known to
+  /// autograd as changed. All parameters have the rule's storage type, and the order of
   /// hyperparameters is its own. `sparseRefusal` is what is said to a sparse gradient; empty: it is
   /// taken, by its rows or, with `sparseAsDense`, as the dense one. `denseRefusal` is the same for
   /// another one. Messages call parameters by `numbers`; none: by their places.
   ///
   /// Parameters are on the CPU, or all on one GPU, which the rule was compiled for; `emulated`: on
   /// the CPU, as on a GPU. There a step waits for nothing, and runs on torch's current stream.
-  GroupStepper(upd_rule *rule, std::vector<at::Tensor> params, std::vector<double> hypers,
+  ///
+  /// `countType`: of the step counts of parameters that get their states here, float32 or float64.
+  GroupStepper(upd_rule *rule, const std::vector<at::Tensor> &params, std::vector<double> hypers,
                std::string sparseRefusal, std::string denseRefusal, bool sparseAsDense,
-               std::vector<int64_t> numbers = {}, bool emulated = false);
+               std::vector<int64_t> numbers = {}, bool emulated = false,
+               at::ScalarType countType = at::kFloat);
 
   /// What random numbers depend on beside the element and the step: a seed, all 64 bits of it, and
   /// the number of each parameter among those of all groups.
   void setRandom(int64_t seed, const std::vector<int64_t> &numbers);
 
-  /// Sets all hyperparameters; throws what the rule says to them, and keeps the old.
+  /// Sets all hyperparameters, to any values: the rule's requirements are for whoever makes an
+  /// optimizer.
   void setHypers(const std::vector<double> &hypers);
 
   /// Has each step read a hyperparameter, by its place in the rule's order, from a tensor of one
@@ -56,7 +62,7 @@ public:
     Done = 0,
     Fresh = 1, ///< a parameter has got its states
     Moved = 2  ///< nothing is done: a parameter or a state has other memory than before, or a
-               ///< parameter another layout or type
+               ///< parameter another layout or type, or none any more
   };
 
   /// One step of every parameter that has a gradient. Neither a gradient nor `.grad` is written. An
@@ -96,7 +102,7 @@ public:
   /// A copy of a state, or of the step count, which is `step`; undefined where there is none.
   at::Tensor copyOfState(int64_t param, const std::string &name) const;
 
-  /// The step counts of `params`: float32 scalars, as torch has them, where the parameters are.
+  /// The step counts of `params`: scalars, as torch has them, where the parameters are.
   /// They are read at every step, so that writing to one changes the count.
   std::vector<at::Tensor> stepCounts(const std::vector<int64_t> &params);
 
@@ -108,7 +114,8 @@ public:
   std::vector<at::Tensor> bindBlocks(int64_t param, const std::string &name, int64_t dtype,
                                      const at::Tensor &codes, const at::Tensor &scales);
 
-  /// Uses a float32 or float64 scalar as a parameter's step count; where the parameters are.
+  /// Uses a real scalar, on a GPU float32 or float64, as a parameter's step count; where the
+  /// parameters are.
   void bindStepCount(int64_t param, const at::Tensor &count);
 
   /// Sets a parameter's step count, which no tensor has.
@@ -133,7 +140,7 @@ private:
   int64_t applyTaken(bool countVersions);
   void drop();
   void readCounts();
-  void takeGradient(size_t index, const at::Tensor &grad);
+  void takeGradient(size_t index, const at::Tensor &given);
   void readVersionsOf(size_t begin, size_t end) const;
   bool afterStep(size_t index, bool countVersions);
   size_t checked(int64_t param) const;
@@ -143,8 +150,7 @@ private:
   }
 
   std::mutex mutable mutex;
-  std::vector<at::Tensor> params; ///< as the caller gave them
-  std::vector<int64_t> numbers;   ///< of parameters; none: their places
+  std::vector<int64_t> numbers; ///< of parameters; none: their places
   StepDevice on;
   GradientTable table;
   bool isPrepared = false;        ///< a step is, and neither applied nor abandoned
@@ -158,7 +164,7 @@ private:
 
   // By parameter.
   std::vector<int64_t> known; ///< step counts that the library knows; of a GPU, before its steps
-  StepCountTensors counts;    ///< of a GPU, of all
+  StepCountTensors counts;    ///< of a GPU, the memory of all
   ShownStates shown;
   std::vector<StateOrigin> stateOrigins;
 

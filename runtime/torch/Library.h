@@ -30,6 +30,7 @@ namespace updraft::torch_adapter {
   F(upd_optimizer_set_found_inf)                                                                   \
   F(upd_optimizer_read_hyper)                                                                      \
   F(upd_optimizer_bind_step)                                                                       \
+  F(upd_optimizer_ignore_requirements)                                                             \
   F(upd_optimizer_set_hypers)                                                                      \
   F(upd_optimizer_get_step)                                                                        \
   F(upd_optimizer_get_steps)                                                                       \

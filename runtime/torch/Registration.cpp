@@ -5,7 +5,10 @@
 #include "runtime/torch/Library.h"
 #include "runtime/torch/rpc/TensorLocks.h"
 
+#include <ATen/PythonTorchFunctionTLS.h>
 #include <ATen/record_function.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+#include <c10/core/impl/TorchDispatchModeTLS.h>
 #include <torch/library.h>
 #include <torch/version.h>
 
@@ -16,14 +19,14 @@ using Stepper = c10::intrusive_ptr<GroupStepper>;
 
 void loadLibrary(const std::string &path) { Library::load(path); }
 /// `rule` is the address of a upd_rule.
-Stepper makeStepper(int64_t rule, std::vector<at::Tensor> params, std::vector<double> hypers,
+Stepper makeStepper(int64_t rule, const std::vector<at::Tensor> &params, std::vector<double> hypers,
                     std::string sparseRefusal, std::string denseRefusal, bool sparseAsDense,
-                    bool emulated) {
+                    bool emulated, at::ScalarType countType) {
   // Operators take no pointers. NOLINTNEXTLINE(performance-no-int-to-ptr)
   auto *compiled = reinterpret_cast<upd_rule *>(static_cast<uintptr_t>(rule));
-  return c10::make_intrusive<GroupStepper>(compiled, std::move(params), std::move(hypers),
-                                           std::move(sparseRefusal), std::move(denseRefusal),
-                                           sparseAsDense, std::vector<int64_t>(), emulated);
+  return c10::make_intrusive<GroupStepper>(
+      compiled, params, std::move(hypers), std::move(sparseRefusal), std::move(denseRefusal),
+      sparseAsDense, std::vector<int64_t>(), emulated, countType);
 }
 
 std::string torchVersion() { return TORCH_VERSION; }
@@ -58,8 +61,32 @@ TORCH_LIBRARY(updraft, library) {
       .def("step", &JointStep::step);
 }
 
-/// Whether anyone listens to at::RecordFunction. Called through ctypes, which is cheaper than an
-/// operator; any thread.
-extern "C" __attribute__((visibility("default"))) bool updraft_torch_has_observers() {
-  return at::hasCallbacks();
+/// Whether operators that this thread calls become something else than results: fake tensors, a
+/// graph, a function of whole batches.
+static bool areTransformed() {
+  using c10::DispatchKey;
+  using c10::impl::TorchDispatchModeKey;
+  using c10::impl::TorchDispatchModeTLS;
+  constexpr c10::DispatchKeySet keys{DispatchKey::FuncTorchDynamicLayerFrontMode,
+                                     DispatchKey::VmapMode, DispatchKey::Functionalize,
+                                     DispatchKey::Tracer, DispatchKey::PreDispatch};
+  if (!(c10::impl::tls_local_dispatch_key_set().included_ & keys).empty())
+    return true;
+  if (!TorchDispatchModeTLS::any_modes_set())
+    return false;
+  for (auto key :
+       {TorchDispatchModeKey::FAKE, TorchDispatchModeKey::PROXY, TorchDispatchModeKey::FUNCTIONAL})
+    if (TorchDispatchModeTLS::get_mode(key))
+      return true;
+  return false;
+}
+
+/// What is told of operators that this thread calls, as bits that `listeners.py` names. Called
+/// through ctypes, which is cheaper than an operator; any thread.
+extern "C" __attribute__((visibility("default"))) int updraft_torch_listeners() {
+  const bool profilers = at::hasCallbacks();
+  const bool functionModes = at::impl::torch_function_mode_enabled();
+  const bool dispatchModes =
+      c10::impl::TorchDispatchModeTLS::any_modes_set(/*skip_infra_modes=*/true);
+  return profilers | functionModes << 1 | dispatchModes << 2 | areTransformed() << 3;
 }

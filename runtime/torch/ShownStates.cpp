@@ -6,24 +6,23 @@
 
 using namespace updraft::torch_adapter;
 
-ShownStates::Place ShownStates::placeOf(const at::Tensor &state) {
-  const at::TensorImpl &impl = *state.unsafeGetTensorImpl();
-  return {dataOf(impl), impl.numel()};
+ShownStates::Place ShownStates::placeOf(const at::TensorImpl &state) {
+  return {dataOf(state), state.numel()};
 }
 
 void ShownStates::show(size_t param, const at::Tensor &state) {
   auto free = std::find_if(columns.begin(), columns.end(),
-                           [&](const Column &column) { return !column.states[param].defined(); });
+                           [&](const Column &column) { return !column.states[param].isAlive(); });
   if (free == columns.end())
-    free = columns.insert(free, {std::vector<at::Tensor>(params), std::vector<Place>(params)});
-  free->states[param] = state;
-  free->places[param] = placeOf(state);
+    free = columns.insert(free, {std::vector<WatchedTensor>(params), std::vector<Place>(params)});
+  free->states[param] = WatchedTensor(state);
+  free->places[param] = placeOf(*state.unsafeGetTensorImpl());
 }
 
-void ShownStates::hide(size_t param, const at::Tensor &state) {
+void ShownStates::hide(size_t param, const WatchedTensor &state) {
   for (Column &column : columns)
-    if (column.states[param].is_same(state))
-      column.states[param] = at::Tensor();
+    if (column.states[param].object() == state.object())
+      column.states[param] = WatchedTensor();
 }
 
 bool ShownStates::haveMoved(size_t begin, size_t end) const {
@@ -34,8 +33,8 @@ bool ShownStates::haveMoved(size_t begin, size_t end) const {
       prefetchWithStorages(column.states, i, next);
     for (const Column &column : columns)
       for (size_t param = i; param < next; ++param)
-        if (const at::Tensor &state = column.states[param]; state.defined())
-          moved |= placeOf(state) != column.places[param];
+        if (const WatchedTensor &state = column.states[param]; state.isAlive())
+          moved |= placeOf(*state.object()) != column.places[param];
   }
   return moved;
 }

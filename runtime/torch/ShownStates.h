@@ -11,8 +11,9 @@
 
 namespace updraft::torch_adapter {
 
-/// The tensors over each parameter's states that someone else has as well: their versions count,
-/// and they may get other memory. Threads may look at, or bump, different parameters.
+/// The tensors over each parameter's states that someone else owns, which lasts as long as they do:
+/// their versions count, and they may get other memory. Threads may look at, or bump, different
+/// parameters.
 class ShownStates {
 public:
   explicit ShownStates(size_t params) : params(params) {}
@@ -20,10 +21,10 @@ public:
   /// `state` is one from now on, where it is.
   void show(size_t param, const at::Tensor &state);
   /// `state` is none any more.
-  void hide(size_t param, const at::Tensor &state);
+  void hide(size_t param, const WatchedTensor &state);
 
   /// Whether a state of parameters in [begin, end) was given other memory, as `state.data = …` and
-  /// `share_memory_()` do, or another size in the same, as `resize_` may.
+  /// `share_memory_()` do, or another size in the same, as `resize_` may. Python must not run.
   bool haveMoved(size_t begin, size_t end) const;
 
   /// Those of parameters in [begin, end), before `bumpVersions`.
@@ -34,8 +35,7 @@ public:
 
   void bumpVersions(size_t param) const {
     for (const Column &column : columns)
-      if (column.states[param].defined())
-        bumpVersion(column.states[param]);
+      bumpVersion(column.states[param]);
   }
 
 private:
@@ -44,14 +44,14 @@ private:
     int64_t elements;
     bool operator==(const Place &) const = default;
   };
-  /// The first state of each parameter, the second of each and so on: undefined where there are
+  /// The first state of each parameter, the second of each and so on: nothing where there are
   /// fewer.
   struct Column {
-    std::vector<at::Tensor> states;
+    std::vector<WatchedTensor> states;
     std::vector<Place> places; ///< where they were
   };
 
-  static Place placeOf(const at::Tensor &state);
+  static Place placeOf(const at::TensorImpl &state);
 
   size_t params;
   std::vector<Column> columns;

@@ -53,8 +53,12 @@ SparseRows updraft::torch_adapter::sparseRowsOf(const at::Tensor &grad, at::IntA
   if (c10::multiply_integers(sizes) == 0)
     places = places.slice(1, 0, 0), values = values.slice(0, 0, 0);
 
-  if (dims == 1 && strides[0] == c10::multiply_integers(sizes.slice(1)))
-    return {places[0].contiguous(), withStrides(values, strides[0], strides.slice(1)), 1};
+  if (dims == 1 && strides[0] == c10::multiply_integers(sizes.slice(1))) {
+    // Another thread may write to those of the gradient after they have been checked.
+    const bool isShared = grad.is_coalesced() && places.is_cpu();
+    return {isShared ? places[0].clone() : places[0].contiguous(),
+            withStrides(values, strides[0], strides.slice(1)), 1};
+  }
 
   // Where each row begins, in elements.
   at::Tensor begins = at::zeros({values.size(0)}, places.options());

@@ -3,53 +3,105 @@
 #include "runtime/torch/StepCountTensors.h"
 
 #include <ATen/ops/from_blob.h>
+#include <c10/core/DynamicCast.h>
 
 #include <algorithm>
-#include <memory>
+#include <cstddef>
 
 using namespace updraft::torch_adapter;
 
+bool StepCountTensors::canHave(at::ScalarType type) {
+  switch (type) {
+  case at::kFloat:
+  case at::kDouble:
+  case at::kHalf:
+  case at::kBFloat16:
+  case at::kLong:
+  case at::kInt:
+  case at::kShort:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/// Writes a count as the type has it.
+static void store(at::ScalarType type, void *data, int64_t count) {
+  if (type == at::kFloat) // the usual one
+    *static_cast<float *>(data) = static_cast<float>(count);
+  else
+    c10::cast_and_store(type, data, static_cast<double>(count));
+}
+
+static double load(at::ScalarType type, const void *data) {
+  return type == at::kFloat ? *static_cast<const float *>(data)
+                            : c10::fetch_and_cast<double>(type, data);
+}
+
+void StepCountTensors::set(size_t param, const at::Tensor &count) {
+  tensors[param] = WatchedTensor(count);
+  places[param] = {count.mutable_data_ptr(), count.scalar_type(),
+                   std::make_shared<c10::Storage>(count.storage())};
+  any = true;
+}
+
+void StepCountTensors::set(size_t param, void *count, std::shared_ptr<void> memory) {
+  tensors[param] = WatchedTensor();
+  places[param] = {count, typeOfMade, std::move(memory)};
+  any = true;
+}
+
 std::vector<at::Tensor> StepCountTensors::make(const std::vector<int64_t> &params,
                                                const std::vector<int64_t> &counts) {
+  // One allocation for those that are new.
+  const auto missing = std::count_if(params.begin(), params.end(),
+                                     [&](int64_t param) { return !places[param].data; });
+  const size_t bytes = c10::elementSize(typeOfMade);
+  const std::shared_ptr<std::byte[]> fresh(new std::byte[static_cast<size_t>(missing) * bytes]);
+  std::byte *next = fresh.get();
   std::vector<at::Tensor> result;
   result.reserve(params.size());
-  // One allocation for those that are new, and yet a storage for each, so that one can be saved.
-  const auto missing = std::count_if(params.begin(), params.end(),
-                                     [&](int64_t param) { return !tensors[param].defined(); });
-  const std::shared_ptr<float[]> fresh(new float[missing]);
-  size_t used = 0;
   for (int64_t param : params) {
-    if (!tensors[param].defined()) {
-      float *count = &fresh[used++];
-      *count = static_cast<float>(counts[param]);
-      set(param, at::from_blob(count, {}, [fresh](void *) {}, at::kFloat));
+    if (!places[param].data) {
+      store(typeOfMade, next, counts[param]);
+      set(param, next, fresh);
+      next += bytes;
     }
-    result.push_back(tensors[param]);
+    at::Tensor count = tensors[param].lock();
+    if (!count.defined()) {
+      // A storage for each, so that one can be saved.
+      const Place &place = places[param];
+      count = at::for_blob(place.data, {})
+                  .deleter([memory = place.memory](void *) {})
+                  .options(at::TensorOptions(place.type).device(on.device))
+                  .target_device(on.device)
+                  .make_tensor();
+      tensors[param] = WatchedTensor(count);
+    }
+    result.push_back(std::move(count));
   }
   return result;
 }
 
 bool StepCountTensors::hasMoved(size_t param) const {
-  const at::Tensor &count = tensors[param];
-  return count.defined() &&
-         ((count.scalar_type() != at::kFloat && count.scalar_type() != at::kDouble) ||
-          count.is_neg() || !dataOf(*count.unsafeGetTensorImpl()));
+  if (!tensors[param].isAlive())
+    return false;
+  const at::TensorImpl &count = *tensors[param].object();
+  const Place &place = places[param];
+  return dataOf(count) != place.data || count.dtype() != c10::scalarTypeToTypeMeta(place.type) ||
+         count.key_set().has(c10::DispatchKey::Negative);
 }
 
 double StepCountTensors::valueOf(size_t param) const {
-  const at::Tensor &count = tensors[param];
-  const void *data = dataOf(*count.unsafeGetTensorImpl());
-  return count.scalar_type() == at::kDouble ? *static_cast<const double *>(data)
-                                            : *static_cast<const float *>(data);
+  return load(places[param].type, places[param].data);
 }
 
 bool StepCountTensors::isChanged(size_t param, int64_t count) const {
-  const at::Tensor &tensor = tensors[param];
-  if (!tensor.defined())
+  if (!places[param].data)
     return false;
-  const auto expected = static_cast<double>(count);
-  return valueOf(param) !=
-         (tensor.scalar_type() == at::kDouble ? expected : static_cast<float>(expected));
+  alignas(8) std::byte expected[8];
+  store(places[param].type, expected, count);
+  return valueOf(param) != load(places[param].type, expected);
 }
 
 StepCountTensors::Found StepCountTensors::look(size_t begin, size_t end,
@@ -69,12 +121,8 @@ StepCountTensors::Found StepCountTensors::look(size_t begin, size_t end,
 }
 
 void StepCountTensors::write(size_t param, int64_t count) const {
-  if (!any || !tensors[param].defined())
+  if (!any || !places[param].data)
     return;
-  at::TensorImpl &tensor = *tensors[param].unsafeGetTensorImpl();
-  if (tensor.dtype() == caffe2::TypeMeta::Make<double>())
-    *static_cast<double *>(tensor.mutable_data()) = static_cast<double>(count);
-  else
-    *static_cast<float *>(tensor.mutable_data()) = static_cast<float>(count);
+  store(places[param].type, places[param].data, count);
   bumpVersion(tensors[param]);
 }

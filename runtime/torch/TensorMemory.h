@@ -6,6 +6,8 @@
 #ifndef UPDRAFT_RUNTIME_TORCH_TENSORMEMORY_H
 #define UPDRAFT_RUNTIME_TORCH_TENSORMEMORY_H
 
+#include "runtime/torch/WatchedTensor.h"
+
 #include <ATen/core/Tensor.h>
 
 #include <vector>
@@ -23,19 +25,18 @@ inline void prefetchTensor(const at::TensorImpl *tensor) {
   __builtin_prefetch(bytes + sizeof(at::TensorImpl) - 1);
 }
 
-/// Fetches the objects of tensors in [begin, end), where they are defined.
-inline void prefetchTensors(const std::vector<at::Tensor> &tensors, size_t begin, size_t end) {
+/// Fetches the objects of tensors in [begin, end).
+inline void prefetchTensors(const std::vector<WatchedTensor> &tensors, size_t begin, size_t end) {
   for (size_t i = begin; i < end; ++i)
-    if (tensors[i].defined())
-      prefetchTensor(tensors[i].unsafeGetTensorImpl());
+    prefetchTensor(tensors[i].object());
 }
 
 /// As `prefetchTensors`, and the objects of their storages.
-inline void prefetchWithStorages(const std::vector<at::Tensor> &tensors, size_t begin, size_t end) {
+inline void prefetchWithStorages(const std::vector<WatchedTensor> &tensors, size_t begin,
+                                 size_t end) {
   prefetchTensors(tensors, begin, end);
   for (size_t i = begin; i < end; ++i)
-    if (tensors[i].defined())
-      __builtin_prefetch(tensors[i].unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl());
+    __builtin_prefetch(tensors[i].object()->unsafe_storage().unsafeGetStorageImpl());
 }
 
 /// Where the elements begin: as TensorImpl::data, which calls what it need not. Null where there is
@@ -48,23 +49,23 @@ inline const void *dataOf(const at::TensorImpl &tensor) {
          tensor.dtype().itemsize() * static_cast<size_t>(tensor.storage_offset());
 }
 
-/// Reads the versions of tensors in [begin, end), where they are defined, which are about to be
-/// bumped: an atomic increment waits for its own cache miss alone.
-inline void readVersions(const std::vector<at::Tensor> &tensors, size_t begin, size_t end) {
+/// Reads the versions of tensors in [begin, end), which are about to be bumped: an atomic increment
+/// waits for its own cache miss alone.
+inline void readVersions(const std::vector<WatchedTensor> &tensors, size_t begin, size_t end) {
   prefetchTensors(tensors, begin, end);
   for (size_t i = begin; i < end; ++i)
-    if (tensors[i].defined())
-      if (const c10::VariableVersion &version = tensors[i].unsafeGetTensorImpl()->version_counter();
+    if (tensors[i].isAlive())
+      if (const c10::VariableVersion &version = tensors[i].object()->version_counter();
           version.enabled())
         version.current_version();
 }
 
-/// Tells autograd that the tensor was written.
-inline void bumpVersion(const at::Tensor &tensor) {
-  at::TensorImpl *impl = tensor.unsafeGetTensorImpl();
+/// Tells autograd that the tensor was written, unless it has died.
+inline void bumpVersion(const WatchedTensor &tensor) {
   // Those from inference mode have none.
-  if (impl->version_counter().enabled())
-    impl->bump_version();
+  if (at::TensorImpl *object = tensor.object();
+      tensor.isAlive() && object->version_counter().enabled())
+    object->bump_version();
 }
 
 } // namespace updraft::torch_adapter

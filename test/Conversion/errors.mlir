@@ -12,8 +12,8 @@ updraft.plan @Exp compute f32 {
   }
   updraft.pass reads(%g : !updraft.stream<f32>) writes(%p : !updraft.stream<f32>) {
   ^bb0(%x: f32):
-    // expected-error @+1 {{'math.exp' op has no vector instructions, and a pass calls no library; expand it with `updraft-expand-math`}}
-    %y = math.exp %x : f32
+    // expected-error @+1 {{'math.sin' op has no vector instructions, and a pass calls no library; expand it with `updraft-expand-math`}}
+    %y = math.sin %x : f32
     updraft.store %y : f32
   }
 }

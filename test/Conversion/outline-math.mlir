@@ -70,13 +70,60 @@ func.func @taken(%a: f64) -> f64 {
 
 // -----
 
-// Vectors and other functions stay.
+// On vectors too, in functions that LLVM optimises.
+// CHECK:       func.func private @updraft.exp.v4f32(%[[X:.*]]: vector<4xf32>) -> vector<4xf32>
+// CHECK-SAME:      attributes {llvm.linkage = #llvm.linkage<internal>, passthrough = ["noinline"]}
+// CHECK-NOT:     math.exp
+// CHECK:         arith.constant dense<{{.*}}> : vector<4xf32>
+// CHECK:         math.fma {{.*}} : vector<4xf32>
+// CHECK:         return %{{.*}} : vector<4xf32>
+// CHECK:       func.func private @updraft.powf.v2f32(%{{.*}}: vector<2xf32>, %{{.*}}: vector<2xf32>) -> vector<2xf32>
+// CHECK:         arith.extf {{.*}} : vector<2xf32> to vector<2xf64>
+// CHECK-LABEL: func.func @vectors(
+// CHECK-NEXT:    call @updraft.powf.v2f32
+// CHECK-NEXT:    call @updraft.exp.v4f32
+func.func @vectors(%a: vector<4xf32>, %b: vector<2xf32>) -> (vector<4xf32>, vector<2xf32>) {
+  %0 = math.powf %b, %b : vector<2xf32>
+  %1 = math.exp %a : vector<4xf32>
+  return %1, %0 : vector<4xf32>, vector<2xf32>
+}
+
+// -----
+
+// So do powers by an integer that updraft-expand-math leaves.
+// CHECK:       func.func private @updraft.fpowi.f64(%{{.*}}: f64, %{{.*}}: i64) -> f64
+// CHECK:         scf.while
+// CHECK-LABEL: func.func @power(
+// CHECK-NEXT:    call @updraft.fpowi.f64
+func.func @power(%a: f64, %n: i64) -> f64 {
+  %0 = math.fpowi %a, %n : f64, i64
+  return %0 : f64
+}
+
+// -----
+
+// Kernels call functions of their own module.
+// CHECK:       gpu.module @kernels
+// CHECK:         func.func private @updraft.exp.f32
+// CHECK:         gpu.func @kernel
+// CHECK:           call @updraft.exp.f32
+gpu.module @kernels {
+  gpu.func @kernel(%a: f32, %p: !llvm.ptr) kernel {
+    %0 = math.exp %a : f32
+    llvm.store %0, %p : f32, !llvm.ptr
+    gpu.return
+  }
+}
+
+// -----
+
+// Vectors of two dimensions and other functions stay.
 // CHECK-LABEL: func.func @stay(
-// CHECK:         math.exp %{{.*}} : vector<4xf32>
+// CHECK:         math.exp %{{.*}} : vector<4x2xf32>
 // CHECK:         math.sqrt %{{.*}} : f64
 // CHECK-NOT:   func.func private
-func.func @stay(%a: vector<4xf32>, %b: f64) -> (vector<4xf32>, f64) {
-  %0 = math.exp %a : vector<4xf32>
+func.func @stay(%a: vector<4x2xf32>, %b: f64) -> (vector<4x2xf32>, f64) {
+  %0 = math.exp %a : vector<4x2xf32>
   %1 = math.sqrt %b : f64
-  return %0, %1 : vector<4xf32>, f64
+  return %0, %1 : vector<4x2xf32>, f64
 }

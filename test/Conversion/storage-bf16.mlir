@@ -102,6 +102,68 @@ updraft.plan @Copy compute f32 {
 // CHECK:           llvm.intr.masked.load {{.*}} -> vector<8xi16>
 // CHECK:           llvm.intr.masked.store {{.*}} : vector<8xi16>, vector<8xi1> into !llvm.ptr
 
+updraft.plan @Scaled compute f32 {
+  %h = updraft.hyper "h" = 1.0
+  %p = updraft.stream "param" : !updraft.stream<bf16>
+  %g = updraft.stream "grad" : !updraft.stream<bf16>
+  updraft.initial() {
+    updraft.yield
+  }
+  updraft.validate() messages [] {
+    updraft.yield
+  }
+  %k:2 = updraft.prologue(%h) : (f64) -> (f32, i1) {
+  ^bb0(%v: f64):
+    %rounded = arith.truncf %v : f64 to f32
+    %zero = arith.constant 0.0 : f64
+    %positive = arith.cmpf ogt, %v, %zero : f64
+    updraft.yield %rounded, %positive : f32, i1
+  }
+  updraft.pass scalars(%k#0, %k#1 : f32, i1) reads(%g : !updraft.stream<bf16>)
+      writes(%p : !updraft.stream<bf16>) {
+  ^bb0(%s: f32, %c: i1, %x: f32):
+    %y = arith.mulf %x, %s : f32
+    %z = arith.select %c, %y, %x : f32
+    updraft.store %z : f32
+  }
+}
+
+// A NaN among the scalars gets such a lower half in the prologue; the pass looks for none.
+// CHECK-LABEL: func.func @Scaled_prologue0
+// CHECK:         %[[S:.*]] = arith.truncf %{{.*}} : f64 to f32
+// CHECK:         %[[BITS:.*]] = arith.bitcast %[[S]] : f32 to i32
+// CHECK:         %[[NAN:.*]] = arith.cmpf uno, %[[S]], %[[S]] : f32
+// CHECK:         %[[QUIET:.*]] = arith.constant 2143289344 : i32
+// CHECK:         %[[EITHER:.*]] = arith.select %[[NAN]], %[[QUIET]], %[[BITS]] : i32
+// CHECK:         %[[SCALAR:.*]] = arith.bitcast %[[EITHER]] : i32 to f32
+// CHECK:         llvm.store %[[SCALAR]]
+// CHECK-LABEL: func.func @Scaled_pass0
+// CHECK-NOT:     arith.cmpf uno
+// CHECK:         return
+
+updraft.plan @LongNaN compute f32 {
+  %p = updraft.stream "param" : !updraft.stream<bf16>
+  %g = updraft.stream "grad" : !updraft.stream<bf16>
+  updraft.initial() {
+    updraft.yield
+  }
+  updraft.validate() messages [] {
+    updraft.yield
+  }
+  updraft.pass reads(%g : !updraft.stream<bf16>) writes(%p : !updraft.stream<bf16>) {
+  ^bb0(%x: f32):
+    %n = arith.constant 0x7FC00001 : f32
+    %y = arith.maximumf %x, %n : f32
+    updraft.store %y : f32
+  }
+}
+
+// With a NaN constant that has one, the loop looks for NaNs.
+// CHECK-LABEL: func.func @LongNaN_pass0
+// CHECK:         scf.for
+// CHECK:           arith.cmpf uno
+// CHECK:           llvm.store %{{.*}} : vector<8xi16>, !llvm.ptr
+
 updraft.plan @FromF64 compute f64 {
   %p = updraft.stream "param" : !updraft.stream<bf16>
   %g = updraft.stream "grad" : !updraft.stream<f64>

@@ -67,3 +67,49 @@ updraft.rule @Sine compute f32 {
   %n = math.sin %g : f32
   updraft.next %n : f32
 }
+
+// -----
+
+// Passes with more than 32 of them keep them all, for updraft-outline-math.
+// PLAN-LABEL: updraft.plan @Many
+// PLAN:         updraft.pass
+// PLAN-COUNT-33:  math.exp
+// PLAN:         updraft.store
+updraft.rule @Many compute f32 {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %e0 = math.exp %g : f32
+  %e1 = math.exp %e0 : f32
+  %e2 = math.exp %e1 : f32
+  %e3 = math.exp %e2 : f32
+  %e4 = math.exp %e3 : f32
+  %e5 = math.exp %e4 : f32
+  %e6 = math.exp %e5 : f32
+  %e7 = math.exp %e6 : f32
+  %e8 = math.exp %e7 : f32
+  %e9 = math.exp %e8 : f32
+  %e10 = math.exp %e9 : f32
+  %e11 = math.exp %e10 : f32
+  %e12 = math.exp %e11 : f32
+  %e13 = math.exp %e12 : f32
+  %e14 = math.exp %e13 : f32
+  %e15 = math.exp %e14 : f32
+  %e16 = math.exp %e15 : f32
+  %e17 = math.exp %e16 : f32
+  %e18 = math.exp %e17 : f32
+  %e19 = math.exp %e18 : f32
+  %e20 = math.exp %e19 : f32
+  %e21 = math.exp %e20 : f32
+  %e22 = math.exp %e21 : f32
+  %e23 = math.exp %e22 : f32
+  %e24 = math.exp %e23 : f32
+  %e25 = math.exp %e24 : f32
+  %e26 = math.exp %e25 : f32
+  %e27 = math.exp %e26 : f32
+  %e28 = math.exp %e27 : f32
+  %e29 = math.exp %e28 : f32
+  %e30 = math.exp %e29 : f32
+  %e31 = math.exp %e30 : f32
+  %e32 = math.exp %e31 : f32
+  updraft.next %e32 : f32
+}

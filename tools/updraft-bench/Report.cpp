@@ -2,14 +2,16 @@
 
 #include "Report.h"
 
+#include "runtime/files/FileReplacement.h"
+#include "tools/options/StandardStreams.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <stdexcept>
 
+using namespace updraft;
 using namespace updraft::bench;
 
 void updraft::bench::printHeading() {
@@ -32,15 +34,19 @@ void updraft::bench::printRow(const Row &row) {
   if (row.figure)
     line += "  " + textOf(*row.figure);
   fmt::print("{}\n", line);
-  std::fflush(stdout);
+  flushStandardOutput();
 }
 
-static void writeFile(const std::string &path, const std::string &text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file)
-    throw std::runtime_error(fmt::format("cannot write `{}`", path));
+void updraft::bench::checkWritable(const std::string &path) {
+  if (path.empty())
+    return;
+  if (const files::Failure failure = files::checkWritable(path))
+    throw CannotWrite(path, *failure);
+}
+
+static void write(const std::string &path, const std::string &text) {
+  if (const files::Failure failure = files::writeFile(path, text))
+    throw CannotWrite(path, *failure);
 }
 
 static nlohmann::ordered_json jsonOf(const Figure &figure) {
@@ -64,7 +70,7 @@ void updraft::bench::writeJson(const std::vector<Row> &rows, const std::string &
       object["figure"] = jsonOf(*row.figure);
     json.push_back(std::move(object));
   }
-  writeFile(path, json.dump(2) + "\n");
+  write(path, json.dump(2) + "\n");
 }
 
 namespace {
@@ -132,7 +138,7 @@ void updraft::bench::writeSvg(const std::vector<Row> &rows, const std::string &p
   Chart chart;
   drawShares(rows, chart);
   drawSpeedUps(rows, chart);
-  writeFile(path, fmt::format("<svg xmlns='http://www.w3.org/2000/svg' width='{}' height='{}' "
-                              "font-family='sans-serif' font-size='11'>\n{}</svg>\n",
-                              Chart::left + Chart::width + 50, chart.height + 10, chart.content));
+  write(path, fmt::format("<svg xmlns='http://www.w3.org/2000/svg' width='{}' height='{}' "
+                          "font-family='sans-serif' font-size='11'>\n{}</svg>\n",
+                          Chart::left + Chart::width + 50, chart.height + 10, chart.content));
 }

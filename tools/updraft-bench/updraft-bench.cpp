@@ -5,6 +5,7 @@
 #include "Work.h"
 #include "runtime/base/MessageText.h"
 #include "runtime/cpu/ThreadPool.h"
+#include "tools/options/StandardStreams.h"
 #include "updraft-c/compiler.h"
 
 #include <CLI/CLI.hpp>
@@ -31,7 +32,8 @@ Examples:
   updraft-bench distributed                   steps of a worker's parameters, and empty calls
   updraft-bench --quick                       small sizes: only shows that it works
 
-Exit codes: 0 success, 1 a work failed, 100 and above an error in the command line.)";
+Exit codes: 0 success, 1 a work failed, 2 a file could not be written, 100 and above an error in the
+command line.)";
 
 struct Options {
   BenchOptions bench;
@@ -117,6 +119,7 @@ int run(const Options &options, const std::vector<Work> &works) {
 } // namespace
 
 int main(int argc, char **argv) {
+  updraft::watchStandardOutput();
   CLI::App app("Measures steps and compilations against PyTorch and against the memory's limit.");
   app.footer(footer);
   app.set_version_flag("--version", upd_version());
@@ -129,6 +132,8 @@ int main(int argc, char **argv) {
       return compileProbe(options.probeFile, options.probeCache);
     if (!options.ptxProbeFile.empty())
       return ptxProbe(options.ptxProbeFile);
+    checkWritable(options.json);
+    checkWritable(options.svg);
     options.bench.self = std::filesystem::read_symlink("/proc/self/exe");
     const std::vector<Work> works = chosenWorks(options.works);
     BenchOptions &bench = options.bench;
@@ -150,6 +155,9 @@ int main(int argc, char **argv) {
         fmt::print(stderr, "without optax: `{}` has no such package\n", python);
     }
     return run(options, works);
+  } catch (const CannotWrite &error) {
+    fmt::print(stderr, "error: {}\n", error.what());
+    return updraft::exitCodeOf(UPD_IO_ERROR);
   } catch (const std::exception &error) {
     fmt::print(stderr, "error: {}\n", error.what());
     return 1;

@@ -7,6 +7,7 @@
 #include "Stepper.h"
 #include "lib/CAPI/Handles.h"
 #include "runtime/gpu/DeviceOptimizer.h"
+#include "tools/options/StandardStreams.h"
 #include "updraft-c/compiler.h"
 
 #include <benchmark/benchmark.h>
@@ -104,6 +105,7 @@ BENCHMARK(stepSmallTensors)
     ->UseRealTime();
 
 int main(int argc, char **argv) {
+  updraft::watchStandardOutput();
   for (const char *rule : {"adamw", "sgd"})
     for (const char *stage : {"ast", "updraft", "schedule", "loops", "llvm", "asm"})
       benchmark::RegisterBenchmark(

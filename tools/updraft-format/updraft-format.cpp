@@ -1,12 +1,13 @@
 //===- updraft-format.cpp - Rule files in the one style ---------------------------------------===//
 
+#include "runtime/files/FileReplacement.h"
 #include "tools/options/ExitCode.h"
 #include "tools/options/RuleOptions.h"
+#include "tools/options/StandardStreams.h"
 #include "updraft/Driver/StatusError.h"
 #include "updraft/Driver/Version.h"
 #include "updraft/Frontend/Format.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <CLI/CLI.hpp>
@@ -30,15 +31,9 @@ struct Options {
   bool check = false;
 };
 
-/// Writes aside and renames, so that the file is never half written.
 llvm::Error replaceFile(const std::string &path, llvm::StringRef text) {
-  llvm::Error error = llvm::writeToOutput(path, [&](llvm::raw_ostream &os) {
-    os << text;
-    return llvm::Error::success();
-  });
-  if (error)
-    return makeError(UPD_IO_ERROR,
-                     "cannot write `" + path + "`: " + llvm::toString(std::move(error)));
+  if (files::Failure failure = files::writeFile(path, text, files::OtherNames::Refuse))
+    return makeError(UPD_IO_ERROR, "cannot write `" + path + "`: " + *failure);
   return llvm::Error::success();
 }
 
@@ -61,12 +56,13 @@ llvm::Error format(const std::string &path, const Options &options) {
   if (options.inPlace && *formatted != *text)
     return replaceFile(path, *formatted);
   if (!options.inPlace && !options.check)
-    llvm::outs() << *formatted;
+    std::fwrite(formatted->data(), 1, formatted->size(), stdout);
   return llvm::Error::success();
 }
 } // namespace
 
 int main(int argc, char **argv) {
+  watchStandardOutput();
   CLI::App app("Lays out rule files (.upd) in the one style, without changing what they say.");
   app.footer(footer);
   app.set_version_flag("--version", versionString().str());

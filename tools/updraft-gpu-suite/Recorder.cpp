@@ -17,6 +17,8 @@ Recorder::Recorder(std::string part, const std::string &path, bool hasFigures)
 void Recorder::write(const json &line, const std::string &text) {
   std::scoped_lock lock(mutex);
   file << line.dump(-1, ' ', false, json::error_handler_t::replace) << std::endl;
+  if (!file)
+    throw std::runtime_error("cannot write the results of the part `" + part + "`");
   fmt::print("{}\n", text);
   std::fflush(stdout);
 }

@@ -2,11 +2,10 @@
 
 #include "Summary.h"
 
+#include "runtime/files/FileReplacement.h"
 #include "updraft-c/compiler.h"
 
-#include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <ctime>
 #include <fmt/format.h>
 #include <fstream>
@@ -15,6 +14,7 @@
 #include <sys/utsname.h>
 #include <thread>
 
+using namespace updraft;
 using namespace updraft::suite;
 using json = nlohmann::ordered_json;
 
@@ -104,9 +104,8 @@ std::string Summary::text() const {
 void Summary::write(const std::string &path) {
   document["summary"] = {
       {"passed", count("passed")}, {"failed", count("failed")}, {"skipped", count("skipped")}};
-  std::ofstream file(path);
   // A log may have any bytes.
-  file << document.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
-  if (!file.flush())
-    throw std::runtime_error(fmt::format("cannot write `{}`: {}", path, std::strerror(errno)));
+  const std::string text = document.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  if (const files::Failure failure = files::writeFile(path, text))
+    throw std::runtime_error(fmt::format("cannot write `{}`: {}", path, *failure));
 }

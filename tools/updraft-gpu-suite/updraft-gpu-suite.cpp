@@ -5,6 +5,7 @@
 #include "RuleCases.h"
 #include "Summary.h"
 #include "runtime/base/MessageText.h"
+#include "tools/options/StandardStreams.h"
 #include "updraft-c/compiler.h"
 
 #include <CLI/CLI.hpp>
@@ -224,6 +225,7 @@ private:
 } // namespace
 
 int main(int argc, char **argv) {
+  updraft::watchStandardOutput();
   CLI::App app("Steps of Updraft's rules on a GPU: whether they are right, and how fast they are.");
   app.footer(footer);
   app.set_version_flag("--version", upd_version());

@@ -136,7 +136,7 @@ lsp::CompletionList Document::completion(const lsp::Position &position) const {
       items.add(name, lsp::CompletionItemKind::TypeParameter, "storage type");
     return items.take();
   case TokenKind::Over:
-    for (StringRef name : {"tensor", "group", "row", "column"})
+    for (StringRef name : overNames())
       items.add(name, lsp::CompletionItemKind::Keyword, "extent of a state");
     return items.take();
   case TokenKind::Pipe:

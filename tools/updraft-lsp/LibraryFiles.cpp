@@ -2,12 +2,11 @@
 
 #include "tools/updraft-lsp/LibraryFiles.h"
 
-#include "llvm/Support/Error.h"
+#include "runtime/files/FileReplacement.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/raw_ostream.h"
 #include "llvm/Support/xxhash.h"
 
 namespace path = llvm::sys::path;
@@ -15,7 +14,8 @@ namespace fs = llvm::sys::fs;
 
 std::string updraft::copyOnDisk(const SourceFile &file) {
   llvm::SmallString<128> copy;
-  if (!path::cache_directory(copy))
+  // A relative folder is invalid: it would be made below whatever the working directory is.
+  if (!path::cache_directory(copy) || !path::is_absolute(copy))
     return "";
   // Another version of Updraft has other texts.
   path::append(copy, "updraft-library",
@@ -26,14 +26,10 @@ std::string updraft::copyOnDisk(const SourceFile &file) {
     return copy.str().str();
   if (fs::create_directories(path::parent_path(copy)))
     return "";
-  llvm::Error error = llvm::writeToOutput(copy, [&](llvm::raw_ostream &os) {
-    os << file.text();
-    return llvm::Error::success();
-  });
-  if (error) {
-    llvm::consumeError(std::move(error));
+  fs::remove(copy); // a damaged one, which is read-only
+  if (files::writeFile(copy.str().str(), file.text(), files::OtherNames::KeepOld,
+                       files::Synced::No))
     return "";
-  }
   static_cast<void>(fs::setPermissions(copy, fs::perms::all_read));
   return copy.str().str();
 }

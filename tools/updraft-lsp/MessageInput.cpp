@@ -1,55 +1,64 @@
-//===- MessageInput.cpp - Only what is a message ----------------------------------------------===//
+//===- MessageInput.cpp - The messages of a stream --------------------------------------------===//
 
 #include "tools/updraft-lsp/MessageInput.h"
 
-#include "llvm/Support/JSON.h"
-#include "llvm/Support/LSP/Logging.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <algorithm>
 
 using namespace updraft;
-namespace json = llvm::json;
+using llvm::StringRef;
 
-/// Deeper ones are no messages of the protocol, and parsing recurses.
-static constexpr unsigned maxNesting = 200;
+/// Longer lines are no headers.
+static constexpr size_t maxLine = 4096;
+static constexpr size_t maxMessage = size_t(1) << 30;
 
-static bool nestsTooDeep(llvm::StringRef text) {
-  unsigned depth = 0;
-  bool inString = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (inString && c == '\\')
-      ++i;
-    else if (c == '"')
-      inString = !inString;
-    else if (!inString && (c == '[' || c == '{') && ++depth > maxNesting)
-      return true;
-    else if (!inString && (c == ']' || c == '}') && depth > 0)
-      --depth;
+std::optional<std::string> MessageInput::readLine() {
+  std::string line;
+  for (int c = std::getc(in); c != EOF; c = std::getc(in)) {
+    if (c == '\n')
+      return line;
+    if (line.size() < maxLine)
+      line.push_back(static_cast<char>(c));
   }
-  return false;
+  return std::nullopt;
 }
 
-static bool isMessage(llvm::StringRef text) {
-  if (nestsTooDeep(text))
-    return false;
-  llvm::Expected<json::Value> value = json::parse(text);
-  if (!value) {
-    llvm::consumeError(value.takeError());
-    return false;
-  }
-  const json::Object *object = value->getAsObject();
-  if (!object || object->getString("jsonrpc") != "2.0")
-    return false;
-  return object->get("method") ? object->getString("method").has_value()
-                               : object->get("id") != nullptr;
-}
+static llvm::Error refuse(const llvm::Twine &message) { return llvm::createStringError(message); }
 
-llvm::LogicalResult MessageInput::readStandardMessage(std::string &json) {
-  while (llvm::succeeded(file.readStandardMessage(json))) {
-    if (isMessage(json))
-      return llvm::success();
-    llvm::lsp::Logger::error("skipped {0} bytes that are no message", json.size());
-    if (isEndOfInput() || hasError())
+llvm::Expected<std::optional<std::string>> MessageInput::read() {
+  std::optional<StringRef> value;
+  std::string found;
+  for (bool any = false;;) {
+    std::optional<std::string> line = readLine();
+    if (!line)
+      return std::nullopt;
+    StringRef header = StringRef(*line).trim();
+    if (header.empty() && any)
       break;
+    any |= !header.empty();
+    // Behind the rest of a message whose length was wrong, a header does not start its line.
+    constexpr StringRef name = "content-length:";
+    if (size_t at = header.find_insensitive(name); at != StringRef::npos) {
+      found = header.drop_front(at + name.size()).trim().str();
+      value = found;
+    }
   }
-  return llvm::failure();
+  size_t length = 0;
+  if (!value)
+    return refuse("a message without the header `Content-Length`");
+  if (value->getAsInteger(10, length) || length > maxMessage)
+    return refuse("a message whose `Content-Length` is no number of bytes up to " +
+                  llvm::Twine(maxMessage));
+  // In pieces: what is announced need not come.
+  std::string text;
+  while (text.size() < length) {
+    size_t begin = text.size();
+    text.resize(std::min(length, begin + (size_t(1) << 20)));
+    size_t count = std::fread(text.data() + begin, 1, text.size() - begin, in);
+    if (count == 0)
+      return std::nullopt;
+    text.resize(begin + count);
+  }
+  return text;
 }

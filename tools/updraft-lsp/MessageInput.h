@@ -1,27 +1,30 @@
-//===- MessageInput.h - Only what is a message --------------------------------------*- C++ -*-===//
-// LLVM's transport takes anything else, an array say, for the end of the connection.
+//===- MessageInput.h - The messages of a stream ------------------------------------*- C++ -*-===//
+// The base protocol: headers, an empty line, and as many bytes as `Content-Length` says.
 
 #ifndef UPDRAFT_TOOLS_LSP_MESSAGEINPUT_H
 #define UPDRAFT_TOOLS_LSP_MESSAGEINPUT_H
 
-#include "llvm/Support/LSP/Transport.h"
+#include "llvm/Support/Error.h"
+
+#include <cstdio>
+#include <optional>
+#include <string>
 
 namespace updraft {
 
-class MessageInput : public llvm::lsp::JSONTransportInput {
+class MessageInput {
 public:
-  explicit MessageInput(std::FILE *in) : file(in) {}
+  explicit MessageInput(std::FILE *in) : in(in) {}
 
-  bool hasError() const final { return file.hasError(); }
-  bool isEndOfInput() const final { return file.isEndOfInput(); }
-  llvm::LogicalResult readDelimitedMessage(std::string &json) final {
-    return file.readDelimitedMessage(json);
-  }
-  /// Logs and skips what is no message.
-  llvm::LogicalResult readStandardMessage(std::string &json) final;
+  /// Returns the bytes of the next message; nothing at the end of the stream. Fails if the headers
+  /// do not give their number; the next call continues after these headers.
+  llvm::Expected<std::optional<std::string>> read();
 
 private:
-  llvm::lsp::JSONTransportInputOverFile file;
+  /// Nothing at the end of the stream. Of a longer line, `maxLine` bytes.
+  std::optional<std::string> readLine();
+
+  std::FILE *in;
 };
 
 } // namespace updraft

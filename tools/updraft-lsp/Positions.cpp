@@ -14,12 +14,14 @@ static unsigned unitsOf(char c) {
 }
 
 llvm::lsp::Position updraft::positionOf(const SourceFile &file, uint32_t offset) {
-  offset = std::min<size_t>(offset, file.text().size());
-  LineColumn at = file.position(offset);
+  StringRef text = file.text();
+  offset = std::min<size_t>(offset, text.size());
+  // A byte order mark counts as a character here.
+  size_t end = text.rfind('\n', offset), begin = end == StringRef::npos ? 0 : end + 1;
   int column = 0;
-  for (char c : file.text().slice(offset - (at.column - 1), offset))
+  for (char c : text.slice(begin, offset))
     column += unitsOf(c);
-  return llvm::lsp::Position(at.line - 1, column);
+  return llvm::lsp::Position(file.position(offset).line - 1, column);
 }
 
 llvm::lsp::Range updraft::rangeOf(SourceRange range) {

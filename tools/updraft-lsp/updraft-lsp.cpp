@@ -1,6 +1,6 @@
 //===- updraft-lsp.cpp - The language server for rule files -----------------------------------===//
 
-#include "tools/updraft-lsp/MessageInput.h"
+#include "tools/options/LLVMStreams.h"
 #include "tools/updraft-lsp/Server.h"
 #include "updraft/Driver/Version.h"
 #include "llvm/Support/LSP/Logging.h"
@@ -13,6 +13,7 @@ using namespace updraft;
 namespace lsp = llvm::lsp;
 
 int main(int argc, char **argv) {
+  updraft::watchLLVMOutput();
   CLI::App app("Language server for rule files (.upd): an editor starts it and speaks the Language "
                "Server Protocol with it over stdin and stdout.");
   app.footer("\nThe log goes to stderr. docs/tools.md tells how editors are set up.\n\n"
@@ -20,7 +21,8 @@ int main(int argc, char **argv) {
              "  updraft-lsp                        as an editor starts it\n"
              "  updraft-lsp --verbose 2>log.txt    with every message in a file\n\n"
              "Exit codes: 0 after `shutdown` and `exit`, 1 if the connection ended otherwise,\n"
-             "100 and above an error in the command line.");
+             "2 the standard output could not be written, 100 and above an error in the command\n"
+             "line.");
   app.set_version_flag("--version", versionString().str());
   bool verbose = false;
   app.add_flag("--verbose", verbose, "Log every message");
@@ -28,11 +30,5 @@ int main(int argc, char **argv) {
 
   lsp::Logger::setLogLevel(verbose ? lsp::Logger::Level::Debug : lsp::Logger::Level::Error);
   llvm::sys::ChangeStdinToBinary();
-  lsp::JSONTransport transport(std::make_unique<MessageInput>(stdin), llvm::outs());
-  llvm::Expected<bool> isShutDown = serve(transport);
-  if (!isShutDown) {
-    lsp::Logger::error("{0}", llvm::toString(isShutDown.takeError()));
-    return 1;
-  }
-  return *isShutDown ? 0 : 1;
+  return serve(stdin, llvm::outs()) ? 0 : 1;
 }

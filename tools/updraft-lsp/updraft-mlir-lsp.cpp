@@ -2,12 +2,14 @@
 // MLIR's own server with the dialects that Updraft's files hold.
 
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
+#include "tools/options/LLVMStreams.h"
 #include "updraft/Target/Pipelines.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 
 int main(int argc, char **argv) {
+  updraft::watchLLVMOutput();
   llvm::cl::SetVersionPrinter([](llvm::raw_ostream &os) {
     os << "updraft-mlir-lsp " UPDRAFT_VERSION_STRING " (LLVM " LLVM_VERSION_STRING ")\n";
   });
@@ -20,7 +22,7 @@ int main(int argc, char **argv) {
       "  updraft-mlir-lsp --log=verbose 2>log.txt    with every message in a file\n\n"
       "Exit codes: 0 after `shutdown` and `exit`, 1 if the connection ended otherwise or an "
       "option\n"
-      "is wrong.\n");
+      "is wrong, 2 the standard output could not be written.\n");
   mlir::DialectRegistry registry;
   updraft::registerTargetDialects(registry);
   return mlir::failed(mlir::MlirLspServerMain(argc, argv, registry));

@@ -13,13 +13,37 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "runtime/files/FileReplacement.h"
+#include "tools/options/LLVMStreams.h"
 #include "updraft/Conversion/Passes.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+/// MLIR's own file output empties the file before it reads the input.
+static int runInto(const std::string &output, const std::string &input,
+                   mlir::DialectRegistry &registry, const mlir::MlirOptMainConfig &config) {
+  std::string message, text;
+  std::unique_ptr<llvm::MemoryBuffer> file = mlir::openInputFile(input, &message);
+  if (!file) {
+    llvm::errs() << message << '\n';
+    return EXIT_FAILURE;
+  }
+  llvm::raw_string_ostream os(text);
+  if (mlir::failed(mlir::MlirOptMain(os, std::move(file), registry, config)))
+    return EXIT_FAILURE;
+  if (updraft::files::Failure failure = updraft::files::writeFile(output, text)) {
+    llvm::errs() << "error: cannot write `" << output << "`: " << *failure << '\n';
+    return updraft::exitCodeOf(UPD_IO_ERROR);
+  }
+  return EXIT_SUCCESS;
+}
 
 int main(int argc, char **argv) {
+  updraft::watchLLVMOutput();
   mlir::DialectRegistry registry;
   registry.insert<updraft::UpdraftDialect, mlir::arith::ArithDialect, mlir::func::FuncDialect,
                   mlir::gpu::GPUDialect, mlir::LLVM::LLVMDialect, mlir::math::MathDialect,
@@ -32,12 +56,18 @@ int main(int argc, char **argv) {
   llvm::cl::SetVersionPrinter([](llvm::raw_ostream &os) {
     os << "updraft-opt " UPDRAFT_VERSION_STRING " (LLVM " LLVM_VERSION_STRING ")\n";
   });
-  return mlir::asMainReturnCode(mlir::MlirOptMain(
+  const auto [input, output] = mlir::registerAndParseCLIOptions(
       argc, argv,
       "Updraft's passes, one by one\n\n"
       "Examples:\n"
       "  updraft-opt --updraft-simplify --updraft-schedule rule.mlir\n"
       "  updraft-opt --updraft-plan-pipeline --mlir-print-ir-after-all rule.mlir\n\n"
-      "Exit codes: 0 done, 1 the input, an option or a pass failed, with a message.\n",
-      registry));
+      "Exit codes: 0 done, 1 the input, an option or a pass failed, with a message, 2 the "
+      "standard\n"
+      "output could not be written.\n",
+      registry);
+  const auto config = mlir::MlirOptMainConfig::createFromCLOptions();
+  if (output == "-" || config.shouldShowDialects() || config.shouldListPasses())
+    return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, input, output, registry));
+  return runInto(output, input, registry, config);
 }

@@ -3,8 +3,10 @@
 #include "Run.h"
 #include "TensorFile.h"
 #include "runtime/base/DType.h"
+#include "runtime/files/FileReplacement.h"
 #include "tools/options/ExitCode.h"
 #include "tools/options/NameValue.h"
+#include "tools/options/StandardStreams.h"
 #include "updraft-c/compiler.h"
 
 #include <CLI/CLI.hpp>
@@ -69,7 +71,21 @@ Status readStorage(const std::vector<std::string> &texts, Storage &storage) {
   return {};
 }
 
+/// Before the work: that its result can be written, and takes no other file's place. The tensors
+/// may be stepped in place.
+Status checkOutput(const RunOptions &options) {
+  if (updraft::files::isSameFile(options.ruleFile, options.output))
+    return invalidArgument(
+        fmt::format("`--out` names the rule's own file `{}`; name another file", options.ruleFile));
+  if (auto failure = updraft::files::checkReplaceable(options.output))
+    return updraft::runtime::ioError(
+        fmt::format("cannot write `{}`: {}", options.output, *failure));
+  return {};
+}
+
 Status runTool(const RunOptions &options, Counts &counts) {
+  if (Status status = checkOutput(options); !status.ok())
+    return status;
   FileContents contents;
   if (Status status = readContents(options.input, contents); !status.ok())
     return status;
@@ -82,6 +98,7 @@ Status runTool(const RunOptions &options, Counts &counts) {
 } // namespace
 
 int main(int argc, char **argv) {
+  updraft::watchStandardOutput();
   CLI::App app("Applies an optimizer update rule to the tensors of a safetensors file.");
   app.footer(footer);
   app.set_version_flag("--version", upd_version());
@@ -119,10 +136,11 @@ int main(int argc, char **argv) {
                status.message().ends_with('\n') ? "" : "\n");
     return updraft::exitCodeOf(status.code());
   }
-  fmt::print("{} step{} on {} parameter{}, written to {}\n", options.steps,
-             options.steps == 1 ? "" : "s", counts.stepped, counts.stepped == 1 ? "" : "s",
-             options.output);
+  std::string text = fmt::format("{} step{} on {} parameter{}, written to {}\n", options.steps,
+                                 options.steps == 1 ? "" : "s", counts.stepped,
+                                 counts.stepped == 1 ? "" : "s", options.output);
   if (counts.leftAlone)
-    fmt::print("{} without a gradient left alone\n", counts.leftAlone);
+    text += fmt::format("{} without a gradient left alone\n", counts.leftAlone);
+  std::fputs(text.c_str(), stdout); // which throws nothing; that all was written is seen at the end
   return 0;
 }

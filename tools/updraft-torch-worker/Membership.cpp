@@ -5,6 +5,7 @@
 #include "Membership.h"
 #include "AllowedCalls.h"
 
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/csrc/distributed/autograd/context/container.h>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/rpc/rref_context.h>
@@ -26,11 +27,13 @@ using namespace updraft::torch_worker;
 namespace rpc = torch::distributed::rpc;
 using std::chrono::milliseconds;
 
+/// As python/updraft/distributed/backend.py: how large the first member has said that the world is,
+/// and, before its rank, that a member has come.
+static constexpr const char *sizeKey = "updraft_world_size";
+static constexpr const char *memberKey = "updraft_member/";
 /// How many have left; the store is there until they have, or this long.
 static constexpr const char *leftKey = "updraft_left";
 static constexpr milliseconds linger{5000};
-/// As poll() takes it: 0, which torch has for no limit, is over at once.
-static constexpr milliseconds unlimited{-1};
 /// As init_rpc does for the first world of a process.
 static constexpr const char *worldPrefix = "rpc_prefix_0";
 
@@ -66,8 +69,40 @@ static std::optional<std::vector<std::string>> transportsOf(const WorkerOptions 
   return names;
 }
 
+static std::string keyOf(int rank) { return memberKey + std::to_string(rank); }
+
+/// Refuses a second member of a rank, and another size of the world.
+static void announce(c10d::Store &store, const WorkerOptions &options) {
+  const std::string own = std::to_string(options.worldSize);
+  const std::string size = store.compareSet(sizeKey, std::string(), own);
+  if (size != own)
+    throw std::runtime_error(fmt::format("the world has {} members, as the first of them has said, "
+                                         "and `{}` was given a world of {}; give all the same "
+                                         "world size",
+                                         size, options.name, own));
+  if (store.add(keyOf(options.rank), 1) > 1)
+    throw std::runtime_error(fmt::format("the world has a member of rank {} already; give each "
+                                         "member a rank of its own",
+                                         options.rank));
+}
+
+/// The ranks that have not come.
+static std::vector<int> missing(c10d::Store &store, const WorkerOptions &options) {
+  std::vector<int> ranks;
+  for (int rank = 0; rank < options.worldSize; ++rank)
+    if (!store.check({keyOf(rank)}))
+      ranks.push_back(rank);
+  return ranks;
+}
+
+/// Calls an operator of the adapter, whose functions are hidden.
+static void callAdapter(const char *name, c10::Stack stack) {
+  c10::Dispatcher::singleton().findSchemaOrThrow(name, "").callBoxed(&stack);
+}
+
 Membership::Membership(const WorkerOptions &options)
     : hostsStore(options.rank == 0 && !launcherHostsStore(options)), worldSize(options.worldSize) {
+  callAdapter("updraft::guard_transports", {});
   const std::optional<std::vector<std::string>> transports = transportsOf(options);
   const milliseconds timeout(static_cast<int64_t>(options.timeout * 1000));
   c10d::TCPStoreOptions storeOptions;
@@ -76,6 +111,9 @@ Membership::Membership(const WorkerOptions &options)
   storeOptions.numWorkers = static_cast<size_t>(options.worldSize);
   storeOptions.timeout = timeout;
   storeOptions.multiTenant = true;
+  // Others tell a host in Python that they are there. This one need not wait for that: the agent
+  // waits for them, and it is known then who is missing.
+  storeOptions.waitWorkers = !hostsStore;
   tcp = c10::make_intrusive<c10d::TCPStore>(options.storeHost, storeOptions);
   store = c10::make_intrusive<c10d::PrefixStore>(worldPrefix, tcp);
 
@@ -83,13 +121,23 @@ Membership::Membership(const WorkerOptions &options)
   torch::distributed::autograd::DistAutogradContainer::init(id);
   rpc::TensorPipeRpcBackendOptions agentOptions(options.rpcThreads, transports, std::nullopt,
                                                 rpc::kDefaultRpcTimeoutSeconds, "env://");
-  agent = std::make_shared<rpc::TensorPipeAgent>(
-      store, options.name, id, options.worldSize, agentOptions,
-      std::unordered_map<std::string, rpc::DeviceMap>(), std::vector<c10::Device>(),
-      std::make_unique<AllowedCalls>());
-  rpc::RpcAgent::setCurrentRpcAgent(agent);
-  agent->setTypeResolver(std::make_shared<rpc::TypeResolver>(resolveType));
-  agent->start();
+  announce(*store, options);
+  try {
+    agent = std::make_shared<rpc::TensorPipeAgent>(
+        store, options.name, id, options.worldSize, agentOptions,
+        std::unordered_map<std::string, rpc::DeviceMap>(), std::vector<c10::Device>(),
+        std::make_unique<AllowedCalls>());
+    rpc::RpcAgent::setCurrentRpcAgent(agent);
+    agent->setTypeResolver(std::make_shared<rpc::TypeResolver>(resolveType));
+    agent->start();
+  } catch (const c10::DistError &) {
+    if (const std::vector<int> ranks = missing(*store, options); !ranks.empty())
+      throw std::runtime_error(fmt::format("of {} members, those of rank {} have not come within "
+                                           "{} s",
+                                           options.worldSize, fmt::join(ranks, ", "),
+                                           options.timeout));
+    throw;
+  }
 }
 
 std::vector<std::string> Membership::transports() {
@@ -99,7 +147,8 @@ std::vector<std::string> Membership::transports() {
 }
 
 void Membership::waitForAll() {
-  tcp->setTimeout(unlimited);
+  callAdapter("updraft::await_first_to_leave", {});
+  callAdapter("updraft::leave_with_others", {c10::IValue()});
   agent->join(/*shutdown=*/true);
   rpc::RRefContext::destroyInstance(/*ignoreRRefLeak=*/true);
   stop();

@@ -22,8 +22,8 @@ public:
   /// agent.
   explicit Membership(const WorkerOptions &options);
 
-  /// Returns when all of the world leave. Throws if the store is lost, with the process that hosts
-  /// it.
+  /// Returns when all members leave. Throws if some leave after others have died, or if the process
+  /// that hosts the store is lost.
   void waitForAll();
 
   /// Serves nothing more; what runs ends first. Any thread, while another one waits for all.

@@ -1,6 +1,7 @@
 //===- updraft-torch-worker.cpp - A worker of torch's RPC that has no Python ------------------===//
 
 #include "Membership.h"
+#include "tools/options/StandardStreams.h"
 
 #include <ATen/Parallel.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -30,7 +31,8 @@ Examples:
   RANK=1 WORLD_SIZE=2 MASTER_ADDR=trainer0 MASTER_PORT=29500 updraft-torch-worker --load ./mine.so
 
 Exit codes: 0 all have left together, 1 the world could not be joined or was lost, 2 a library does
-not load, 128 + N stopped by the signal N, otherwise from 100 an error in the command line.)";
+not load or the standard output could not be written, 128 + N stopped by the signal N, otherwise from
+100 an error in the command line.)";
 
 constexpr int lost = 1;
 constexpr int unusable = 2;
@@ -144,6 +146,7 @@ void stopAtSignals(const std::atomic<Membership *> &membership) {
 } // namespace
 
 int main(int argc, char **argv) {
+  updraft::watchStandardOutput();
   CLI::App app("A worker of torch's RPC without Python: holds parameters, computes functions of "
                "them, and steps them with compiled rules.");
   app.footer(footer);
@@ -167,6 +170,8 @@ int main(int argc, char **argv) {
   if (options.computeThreads)
     at::set_num_threads(options.computeThreads);
 
+  // As in Python: a member that is gone while it is written to is an error there, and no end.
+  std::signal(SIGPIPE, SIG_IGN);
   static std::atomic<Membership *> membership = nullptr;
   stopAtSignals(membership);
   try {

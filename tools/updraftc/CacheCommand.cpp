@@ -3,6 +3,7 @@
 #include "CacheCommand.h"
 
 #include "updraft/Driver/DiskCache.h"
+#include "updraft/Driver/StatusError.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -40,6 +41,17 @@ static llvm::Error list(const DiskCache &cache, llvm::raw_ostream &os) {
   os << llvm::formatv("{0} entries, {1} bytes of at most {2}, in {3}\n", entries->size(), total,
                       cache.getMaxBytes(),
                       cache.getFolder().empty() ? "no folder" : cache.getFolder());
+  if (std::string reason = cache.whyUnused(); !reason.empty())
+    os << "not used: " << reason << '\n';
+  return llvm::Error::success();
+}
+
+llvm::Error CacheCommand::check(const CLI::App &app) const {
+  for (const CLI::Option *option : app.get_options())
+    if (option->count())
+      return makeError(UPD_INVALID_ARGUMENT, "`cache` takes no `" + option->get_name() +
+                                                 "`; `updraftc cache list` lists all compiled "
+                                                 "rules, `updraftc cache clear` removes them");
   return llvm::Error::success();
 }
 

@@ -15,6 +15,8 @@ public:
   explicit CacheCommand(CLI::App &app);
 
   bool chosen() const { return command->parsed(); }
+  /// Refuses other options of `app`, which the command would ignore.
+  llvm::Error check(const CLI::App &app) const;
   llvm::Error run(llvm::raw_ostream &os) const;
 
 private:

@@ -3,15 +3,16 @@
 // the cache.
 
 #include "CacheCommand.h"
+#include "runtime/files/FileReplacement.h"
 #include "tools/options/ExitCode.h"
 #include "tools/options/RuleOptions.h"
+#include "tools/options/StandardStreams.h"
 #include "updraft/Driver/Compiler.h"
 #include "updraft/Driver/StatusError.h"
 #include "updraft/Driver/Version.h"
+#include "updraft/Frontend/Frontend.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <CLI/CLI.hpp>
@@ -55,22 +56,35 @@ int report(llvm::Error error) {
   return exitCodeOf(status);
 }
 
-/// Writes what `produce` prints to the file, or to stdout for "-".
-llvm::Error writeTo(const std::string &path,
-                    llvm::function_ref<llvm::Error(llvm::raw_ostream &)> produce) {
-  std::error_code failure;
-  llvm::ToolOutputFile file(path, failure, llvm::sys::fs::OF_None);
-  if (failure)
-    return makeError(UPD_IO_ERROR, "cannot write `" + path + "`: " + failure.message());
-  if (llvm::Error error = produce(file.os()))
+using Producer = llvm::function_ref<llvm::Error(llvm::raw_ostream &)>;
+
+/// Writes what `produce` prints to the file, or to stdout for "-", once all of it is there.
+llvm::Error writeTo(const std::string &path, Producer produce) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (llvm::Error error = produce(os))
     return error;
-  file.os().flush();
-  if (file.os().has_error()) {
-    std::string reason = file.os().error().message();
-    file.os().clear_error();
-    return makeError(UPD_IO_ERROR, "cannot write `" + path + "`: " + reason);
+  if (path == "-") {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    return llvm::Error::success();
   }
-  file.keep();
+  if (files::Failure failure = files::writeFile(path, text))
+    return makeError(UPD_IO_ERROR, "cannot write `" + path + "`: " + *failure);
+  return llvm::Error::success();
+}
+
+/// The output must not take the place of what it is made of.
+llvm::Error checkOutput(const std::string &output, Compiler &compiler,
+                        const CompileRequest &request) {
+  if (output == "-")
+    return llvm::Error::success();
+  auto program = compiler.parse(request);
+  if (!program)
+    return program.takeError();
+  for (const auto &source : (*program)->files())
+    if (files::isSameFile(source->path(), output))
+      return makeError(UPD_INVALID_ARGUMENT, "`-o` names the rule's own file `" + source->path() +
+                                                 "`; name another file");
   return llvm::Error::success();
 }
 
@@ -83,26 +97,32 @@ llvm::Error compile(const Options &options) {
     request->target.vectorBits = options.vectorBits;
   request->rule.tensors = tensorsByName.at(options.tensors);
   Compiler compiler;
-  if (options.explain) {
-    llvm::Error error = writeTo(options.output.empty() ? "-" : options.output,
-                                [&](auto &os) { return compiler.explain(*request, os); });
-    if (error || options.emit.empty())
-      return error;
-  }
+  const bool isOnlyExplained = options.explain && options.emit.empty();
   const char *last = request->gpu && !request->gpu->isEmulated ? "ptx" : "obj";
   std::optional<Stage> stage = parseStage(options.emit.empty() ? last : options.emit);
   std::string output = options.output;
   llvm::StringRef suffix = binarySuffix(*stage);
+  if (isOnlyExplained)
+    suffix = "";
   if (output.empty() && !suffix.empty() && options.rule.file == "-")
     return makeError(UPD_INVALID_ARGUMENT,
                      "the rule comes from the standard input; name the object with -o");
   if (output.empty())
     output = suffix.empty() ? "-" : (llvm::sys::path::stem(options.rule.file) + suffix).str();
+  if (llvm::Error error = checkOutput(output, compiler, *request))
+    return error;
+  if (options.explain) {
+    llvm::Error error = writeTo(isOnlyExplained ? output : "-",
+                                [&](auto &os) { return compiler.explain(*request, os); });
+    if (error || isOnlyExplained)
+      return error;
+  }
   return writeTo(output, [&](auto &os) { return compiler.emit(*request, *stage, os); });
 }
 } // namespace
 
 int main(int argc, char **argv) {
+  watchStandardOutput();
   CLI::App app("Compiles an optimizer update rule to machine code, or shows it at any stage.");
   app.footer(footer);
   app.set_version_flag("--version", versionString().str());
@@ -120,11 +140,13 @@ int main(int argc, char **argv) {
   app.add_option("--tensors", options.tensors,
                  "all (default), vectors or matrices: those that the rule is needed for")
       ->check(CLI::IsMember(tensorsByName));
-  app.add_option("-o,--output", options.output,
-                 "File to write; - is the standard output (default: FILE.o for objects,\n"
-                 "FILE.cubin for those of a GPU, else -)");
+  const CLI::Option *output =
+      app.add_option("-o,--output", options.output,
+                     "File to write; - is the standard output (default: FILE.o for objects,\n"
+                     "FILE.cubin for those of a GPU, else -)");
   app.add_flag("--explain", options.explain,
-               "Print what a step costs: passes, bytes, flops, hoisted scalars");
+               "Print what a step costs: passes, bytes, flops, hoisted scalars; to the standard\n"
+               "output if --emit is given, too");
   app.add_flag("--locations", options.inspection.printLocations,
                "Print with --emit=ast to loops where in the rule's text each operation is from");
   app.add_flag("-g,--debug", options.inspection.lineTables,
@@ -136,6 +158,15 @@ int main(int argc, char **argv) {
   CacheCommand cache(app);
 
   CLI11_PARSE(app, argc, argv);
-  llvm::Error error = cache.chosen() ? cache.run(llvm::outs()) : compile(options);
+  if (cache.chosen()) {
+    llvm::Error error = cache.check(app);
+    if (!error)
+      error = writeTo("-", [&](auto &os) { return cache.run(os); });
+    return error ? report(std::move(error)) : 0;
+  }
+  if (output->count() && options.output.empty())
+    return report(makeError(UPD_INVALID_ARGUMENT, "`-o` has an empty name; give a file, or - for "
+                                                  "the standard output"));
+  llvm::Error error = compile(options);
   return error ? report(std::move(error)) : 0;
 }

@@ -82,6 +82,16 @@ TEST_F(EnvironmentCAPI, ListsWhatTheCacheHolds) {
   EXPECT_GT(entries[0]["last_used"], 0);
 }
 
+TEST_F(EnvironmentCAPI, SaysWhyTheCacheIsNotUsed) {
+  EXPECT_FALSE(environment()["cache"].contains("unused"));
+  fs::permissions(folder, fs::perms::others_write, fs::perm_options::add);
+  const json cache = environment()["cache"];
+  EXPECT_EQ(cache["unused"], "other users may write to `" + folder.string() +
+                                 "` (mode 0702); use a folder that only you can write to, or "
+                                 "`chmod go-w` this one");
+  EXPECT_TRUE(cache["entries"].empty());
+}
+
 TEST_F(EnvironmentCAPI, HasNoCacheIfTheEnvironmentSaysSo) {
   ::setenv("UPDRAFT_CACHE_DIR", "", 1);
   const json cache = environment()["cache"];

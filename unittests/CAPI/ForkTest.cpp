@@ -5,17 +5,15 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cstring>
+#include <chrono>
 #include <string>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 namespace {
-/// Compiles a rule that nobody has compiled before.
-upd_status compileNew(unsigned number) {
-  const std::string source = "rule R(lr = " + std::to_string(number) +
-                             ") { update(param, grad) { next param = param - lr * grad } }";
+upd_status compile(const std::string &source) {
   upd_compile_options options{};
   options.struct_size = sizeof(options);
   options.cache_dir = "";
@@ -24,6 +22,53 @@ upd_status compileNew(unsigned number) {
   upd_rule_release(rule);
   return status;
 }
+
+std::string smallRule(unsigned number) {
+  return "rule R(lr = " + std::to_string(number) +
+         ") { update(param, grad) { next param = param - lr * grad } }";
+}
+
+/// Takes a second or more to compile; `number` makes it a rule of its own.
+std::string largeRule(unsigned number) {
+  std::string terms, lets, sum = "0";
+  for (int i = 0; i < 100; ++i)
+    terms += " + fma(x, x, " + std::to_string(i) + ")";
+  for (int i = 0; i < 45; ++i) {
+    lets += "let a" + std::to_string(i) + " = h(param * " + std::to_string(i + 1) + ") ";
+    sum += " + a" + std::to_string(i);
+  }
+  return "fn h(x) = x" + terms + "\nrule R(lr = " + std::to_string(number) +
+         ") { update(param, grad) { " + lets + "next param = param - lr * (" + sum + ") } }";
+}
+
+/// Compiles a rule that nobody has compiled before.
+upd_status compileNew(unsigned number) { return compile(smallRule(number)); }
+
+double secondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Threads that compile large rules until it goes.
+class LargeCompilations {
+public:
+  explicit LargeCompilations(unsigned count) {
+    for (unsigned i = 0; i < count; ++i)
+      threads.emplace_back([this, i] {
+        for (unsigned number = i; !stop; number += 100)
+          EXPECT_EQ(compile(largeRule(number)), UPD_OK);
+      });
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  }
+  ~LargeCompilations() {
+    stop = true;
+    for (std::thread &thread : threads)
+      thread.join();
+  }
+
+private:
+  std::atomic<bool> stop = false;
+  std::vector<std::thread> threads;
+};
 } // namespace
 
 // The thread that compiles at the moment of the fork is not in the child.
@@ -47,4 +92,81 @@ TEST(Fork, ChildrenCompileWhileTheParentDoes) {
   }
   stop = true;
   compiling.join();
+}
+
+// A fork waits for moments of a compilation, not for its end; and the child needs nothing of it.
+TEST(Fork, WaitsForNoCompilation) {
+  ASSERT_EQ(compileNew(2'000'000), UPD_OK);
+  LargeCompilations compilations(3);
+  for (unsigned i = 0; i < 5; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(60);
+      // The rules that the parent's threads compile, among others.
+      const bool compiled = compileNew(3'000'000 + i) == UPD_OK && compileNew(2'000'000) == UPD_OK;
+      _exit(compiled && (i > 0 || compile(largeRule(0)) == UPD_OK) ? 0 : 1);
+    }
+    EXPECT_LT(secondsSince(start), 1);
+    ASSERT_GT(child, 0);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
+  }
+}
+
+// The first compilation of the process is one that a fork waits for, but not for long.
+TEST(Fork, WaitsAtMostASecondForTheFirstCompilation) {
+  const pid_t fresh = fork();
+  if (fresh == 0) {
+    alarm(60);
+    std::thread first([] { compile(largeRule(5'000'000)); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    const auto start = std::chrono::steady_clock::now();
+    const pid_t child = fork();
+    if (child == 0)
+      _exit(compileNew(4'000'000) == UPD_OK ? 0 : 1);
+    const bool isSoon = secondsSince(start) < 1;
+    int status = 0;
+    waitpid(child, &status, 0);
+    first.join();
+    _exit(isSoon && WIFEXITED(status) ? WEXITSTATUS(status) : 2);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(fresh, &status, 0), fresh);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
+}
+
+TEST(ConcurrentCompilations, HoldUpNeitherOthersNorRulesInMemory) {
+  ASSERT_EQ(compileNew(6'000'000), UPD_OK);
+  LargeCompilations compilations(2);
+  for (unsigned i = 0; i < 3; ++i) {
+    auto start = std::chrono::steady_clock::now();
+    EXPECT_EQ(compileNew(6'000'000), UPD_OK);
+    EXPECT_LT(secondsSince(start), 0.2) << "from memory";
+    start = std::chrono::steady_clock::now();
+    EXPECT_EQ(compileNew(6'000'001 + i), UPD_OK);
+    EXPECT_LT(secondsSince(start), 1) << "a small rule";
+  }
+}
+
+// Of threads that ask for the same rule, one compiles it.
+TEST(ConcurrentCompilations, OfOneRuleAreOne) {
+  const std::string source = largeRule(7'000'000);
+  std::atomic<unsigned> compiled = 0, found = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      upd_compile_options options{};
+      options.struct_size = sizeof(options);
+      options.cache_dir = "";
+      upd_rule *rule = nullptr;
+      ASSERT_EQ(upd_compile(source.data(), source.size(), nullptr, &options, &rule), UPD_OK);
+      ++(upd_rule_origin(rule) == UPD_COMPILED ? compiled : found);
+      upd_rule_release(rule);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(compiled, 1U);
+  EXPECT_EQ(found, 3U);
 }

@@ -253,6 +253,28 @@ TEST_F(CubinCacheTest, IsEmptyWhereItCannotBeUsed) {
   EXPECT_FALSE(cache.lookup("a"));
 }
 
+TEST_F(CubinCacheTest, IgnoresWhatOthersMayHaveWritten) {
+  const CubinCache cache(folder, cacheBytes);
+  cache.store("a", "x");
+  const fs::path file = files()[0];
+  fs::permissions(file, fs::perms::others_write, fs::perm_options::add);
+  EXPECT_FALSE(cache.lookup("a"));
+  fs::permissions(file, fs::perms::others_write, fs::perm_options::remove);
+  EXPECT_TRUE(cache.lookup("a"));
+  fs::rename(file, folder + "/elsewhere");
+  fs::create_symlink("elsewhere", file);
+  EXPECT_FALSE(cache.lookup("a"));
+  fs::remove(file);
+  fs::rename(folder + "/elsewhere", file);
+  // Others may exchange the whole folder.
+  fs::permissions(top, fs::perms::all);
+  EXPECT_FALSE(cache.lookup("a"));
+  cache.store("b", "x");
+  EXPECT_EQ(files().size(), 1u);
+  fs::permissions(top, fs::perms::all | fs::perms::sticky_bit);
+  EXPECT_TRUE(cache.lookup("a"));
+}
+
 TEST_F(CubinCacheTest, IsSharedByThreads) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i)

@@ -3,6 +3,7 @@
 // interpreter's.
 
 #include "GuardedBuffer.h"
+#include "Inputs.h"
 #include "RuleCase.h"
 #include "Sides.h"
 #include "StreamView.h"
@@ -37,6 +38,12 @@ struct TensorPair {
 
   void fill(std::mt19937_64 &random, bool ordinary) {
     memory.fillRandom(interpreted.data(), random, !ordinary);
+    std::copy(interpreted.begin(), interpreted.end(), compiled.data());
+  }
+  void fillWithNaN(uint64_t encoding, bool everywhere) {
+    for (int64_t i = 0; i < memory.count(); ++i)
+      if (everywhere || i == memory.count() / 2)
+        storeNaN(memory.storage(), interpreted.data(), i, encoding);
     std::copy(interpreted.begin(), interpreted.end(), compiled.data());
   }
 };
@@ -127,6 +134,8 @@ void Comparison::makeParameters() {
       parameter.dimensions.push_back(dimensionsOver(stream.over, shape));
       if (index < 2 || bound)
         pair.fill(random, ruleCase.ordinary);
+      if (index >= 2 && bound && ruleCase.givenNaN && !isBlocked(stream.format))
+        pair.fillWithNaN(*ruleCase.givenNaN, stream.over != Extent::element);
     }
     parameters.push_back(std::move(parameter));
   }

@@ -132,6 +132,27 @@ TEST_F(DeviceStepReads, StepCountsThatAreSideBySideAtOnce) {
             "the step count of parameter `6` is 0.5; it is a whole number from 0 to 2^53");
 }
 
+// A device counts by itself, and so cannot refuse a step: counts stay where their type ends.
+TEST_F(DeviceStepReads, StepCountsThatEnd) {
+  constexpr int64_t largest = int64_t(1) << 53;
+  compileRule("adamw");
+  make(2);
+  const std::string path = testing::TempDir() + "largest-count.safetensors";
+  float single = 1 << 24;
+  ASSERT_TRUE(ok(onDevice->setStep(0, largest - 1)));
+  ASSERT_TRUE(ok(onDevice->bindStep(1, number(&single, UPD_EMULATOR))));
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(ok(stepDevice()));
+    int64_t steps[2];
+    ASSERT_TRUE(ok(onDevice->getSteps(steps, 2)));
+    EXPECT_EQ(steps[0], largest);
+    EXPECT_EQ(steps[1], 1 << 24);
+    ASSERT_TRUE(ok(onDevice->save(path)));
+    ASSERT_TRUE(ok(onDevice->load(path)));
+  }
+  std::remove(path.c_str());
+}
+
 TEST_F(DeviceStepReads, WhatWasSkippedOnce) {
   constexpr size_t count = 40;
   compileRule("adamw");

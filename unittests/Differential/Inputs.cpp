@@ -3,6 +3,7 @@
 #include "Inputs.h"
 
 #include <bit>
+#include <cstring>
 #include <limits>
 
 using namespace updraft;
@@ -39,8 +40,6 @@ Edges edgesOf(reference::StorageFormat format) {
 
 double specialValue(const Edges &edges, uint64_t choice) {
   switch (choice % 12) {
-  case 0:
-    return std::numeric_limits<double>::quiet_NaN();
   case 1:
     return std::numeric_limits<double>::infinity();
   case 2:
@@ -74,6 +73,40 @@ double ordinaryValue(uint64_t bits) {
 
 } // namespace
 
+std::span<const uint64_t> updraft::differential::anyNaNs() {
+  static constexpr uint64_t encodings[] = {0x7ff8000000000000, // what processors give
+                                           0xfff8000000000000, 0xffffffffffffffff,
+                                           0x7fffffffffffffff,
+                                           0x7ff8000000000001, // only in bits that f32 has not
+                                           0xfff8000020000000, // the last bit of f32
+                                           0x7fffffffe0000000, // all bits of f32
+                                           0xfff8001000000000, // rounding to bf16 would carry it
+                                           0x7ff0000000000001, // signalling
+                                           0xfff7ffffffffffff};
+  return encodings;
+}
+
+void updraft::differential::storeNaN(reference::StorageFormat format, void *data, int64_t index,
+                                     uint64_t encoding) {
+  const auto store = [&](auto bits) {
+    std::memcpy(static_cast<char *>(data) + index * int64_t(sizeof bits), &bits, sizeof bits);
+  };
+  // The upper bits; the last one is set, lest nothing of the payload stays.
+  const uint64_t sign = encoding >> 63, payload = encoding << 12 >> 12;
+  switch (format) {
+  case reference::StorageFormat::F64:
+    return store(encoding);
+  case reference::StorageFormat::F32:
+    return store(uint32_t(sign << 31 | 0x7f800001 | payload >> 29));
+  case reference::StorageFormat::BF16:
+    return store(uint16_t(sign << 15 | 0x7f81 | payload >> 45));
+  case reference::StorageFormat::F16:
+    return store(uint16_t(sign << 15 | 0x7c01 | payload >> 42));
+  default:
+    return reference::storeElement(format, data, index, std::bit_cast<double>(encoding));
+  }
+}
+
 void updraft::differential::fillElements(reference::StorageFormat format, void *data, int64_t count,
                                          std::mt19937_64 &random, bool specials) {
   const Edges edges = edgesOf(format);
@@ -84,6 +117,10 @@ void updraft::differential::fillElements(reference::StorageFormat format, void *
       continue;
     }
     double value;
+    if (specials && (choice >> 56) % 8 == 0 && choice % 12 == 0) {
+      storeNaN(format, data, i, anyNaNs()[choice / 12 % anyNaNs().size()]);
+      continue;
+    }
     if (specials && (choice >> 56) % 8 == 0)
       value = specialValue(edges, choice);
     else

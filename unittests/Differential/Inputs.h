@@ -6,11 +6,19 @@
 #include "updraft/Reference/StorageFormat.h"
 
 #include <random>
+#include <span>
 
 namespace updraft::differential {
 
-/// Fills `count` elements: values of several magnitudes, and with `specials` some NaNs,
-/// infinities, zeros, denormals and the largest.
+/// Encodings in f64 of NaNs of both signs, with payloads that rounding to a narrower type keeps,
+/// loses, or could carry; some signal.
+std::span<const uint64_t> anyNaNs();
+
+/// Makes element `index` the NaN that is `encoding` in f64, without what `format` has no room for.
+void storeNaN(reference::StorageFormat format, void *data, int64_t index, uint64_t encoding);
+
+/// Fills `count` elements: values of several magnitudes, and with `specials` some NaNs
+/// of every kind, infinities, zeros, denormals and the largest.
 void fillElements(reference::StorageFormat format, void *data, int64_t count,
                   std::mt19937_64 &random, bool specials = true);
 

@@ -8,6 +8,7 @@
 #include "updraft-c/types.h"
 #include "gtest/gtest.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,6 +45,9 @@ struct RuleCase {
   uint64_t seed = 0;
   std::string numerics = "ieee";
   bool ordinary = false; // no special values, which make every reduction NaN
+  /// In f64, a NaN in the states that are given to the optimizer: the value of a row or tensor, and
+  /// the middle one of elements.
+  std::optional<uint64_t> givenNaN = {};
 };
 
 /// Runs the case compiled, through the C API, and interpreted, and compares every bit after every

@@ -2,6 +2,7 @@
 
 #include "updraft/Driver/DiskCache.h"
 
+#include "updraft/Driver/StatusError.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -146,6 +147,109 @@ TEST_F(DiskCacheTest, IgnoresAFolderThatOthersMayWriteTo) {
   cache.store("key", rule);
   ASSERT_TRUE(cache.lookup("key"));
   ASSERT_EQ(::chmod(folder.c_str(), 0777), 0);
+  EXPECT_FALSE(cache.lookup("key"));
+}
+
+TEST_F(DiskCacheTest, SaysWhyItIsNotUsed) {
+  DiskCache cache(folder.str().str(), 1 << 20);
+  EXPECT_EQ(cache.whyUnused(), ""); // it is not there
+  cache.store("key", rule);
+  EXPECT_EQ(cache.whyUnused(), "");
+  ASSERT_EQ(::chmod(folder.c_str(), 0777), 0);
+  const std::string reason =
+      ("other users may write to `" + folder +
+       "` (mode 0777); use a folder that only you can write to, or `chmod go-w` this one")
+          .str();
+  EXPECT_EQ(cache.whyUnused(), reason);
+  auto entries = cache.entries();
+  ASSERT_TRUE(bool(entries));
+  EXPECT_TRUE(entries->empty());
+  auto removed = cache.clear();
+  ASSERT_FALSE(bool(removed));
+  EXPECT_EQ(takeStatus(removed.takeError()).second,
+            ("the cache folder `" + folder + "` is not used: " + reason).str());
+  ASSERT_EQ(::chmod(folder.c_str(), 0700), 0);
+  ASSERT_EQ(::mkdir(cache.getKernelFolder().c_str(), 0770), 0);
+  ASSERT_EQ(::chmod(cache.getKernelFolder().c_str(), 0770), 0);
+  EXPECT_EQ(cache.whyUnused(),
+            ("other users may write to `" + folder +
+             "/gpu` (mode 0770); use a folder that only you can write to, or `chmod go-w` this one")
+                .str());
+  DiskCache file("/dev/null/cache", 1 << 20);
+  EXPECT_EQ(file.whyUnused(), "`/dev/null` is not a folder");
+  if (::geteuid() != 0)
+    GTEST_SKIP() << "only root can make a folder of another user";
+  ASSERT_EQ(::chown(folder.c_str(), 65534, 65534), 0);
+  EXPECT_EQ(
+      cache.whyUnused(),
+      ("`" + folder + "` belongs to another user (uid 65534); use a folder of your own").str());
+}
+
+/// Many systems give every user a group, of the same number, and folders that it may write to.
+TEST_F(DiskCacheTest, TrustsTheGroupThatIsTheUsersOwn) {
+  DiskCache cache(folder.str().str(), 1 << 20);
+  cache.store("key", rule);
+  const std::string parent = llvm::sys::path::parent_path(folder).str();
+  ASSERT_EQ(::chmod(parent.c_str(), 0770), 0);
+  EXPECT_EQ(cache.lookup("key").has_value(), ::getegid() == ::geteuid());
+  if (::geteuid() != 0)
+    GTEST_SKIP() << "only root can give a folder to another group";
+  ASSERT_EQ(::chown(parent.c_str(), static_cast<uid_t>(-1), 65534), 0);
+  ASSERT_EQ(::chmod(parent.c_str(), 0770), 0);
+  EXPECT_FALSE(cache.lookup("key"));
+}
+
+/// Whoever may rename what is in a folder on the way puts another folder in its place.
+TEST_F(DiskCacheTest, IgnoresAFolderThatOthersMayExchange) {
+  DiskCache cache(folder.str().str(), 1 << 20);
+  cache.store("key", rule);
+  const std::string parent = llvm::sys::path::parent_path(folder).str();
+  ASSERT_EQ(::chmod(parent.c_str(), 0777), 0);
+  EXPECT_FALSE(cache.lookup("key"));
+  cache.store("other", rule);
+  EXPECT_EQ(read("other"), "");
+  // As /tmp is: only the owner renames or removes what is there.
+  ASSERT_EQ(::chmod(parent.c_str(), 01777), 0);
+  EXPECT_TRUE(cache.lookup("key"));
+}
+
+TEST_F(DiskCacheTest, FollowsLinksThatNobodyElseMade) {
+  DiskCache(folder.str().str(), 1 << 20).store("key", rule);
+  const std::string parent = llvm::sys::path::parent_path(folder).str();
+  const std::string link = parent + "/link";
+  for (const std::string &target : {folder.str().str(), std::string("cache"),
+                                    "../" + llvm::sys::path::filename(parent).str() + "/./cache"}) {
+    ASSERT_EQ(::symlink(target.c_str(), link.c_str()), 0);
+    EXPECT_TRUE(DiskCache(link, 1 << 20).lookup("key")) << target;
+    ASSERT_EQ(::unlink(link.c_str()), 0);
+  }
+  ASSERT_EQ(::symlink("link", link.c_str()), 0);
+  EXPECT_FALSE(DiskCache(link, 1 << 20).lookup("key"));
+  ASSERT_EQ(::unlink(link.c_str()), 0);
+  if (::geteuid() != 0)
+    GTEST_SKIP() << "only root can make a link of another user";
+  ASSERT_EQ(::symlink("cache", link.c_str()), 0);
+  ASSERT_EQ(::lchown(link.c_str(), 65534, 65534), 0);
+  EXPECT_FALSE(DiskCache(link, 1 << 20).lookup("key"));
+}
+
+TEST_F(DiskCacheTest, IgnoresEntriesThatOthersMayHaveWritten) {
+  DiskCache cache(folder.str().str(), 1 << 20);
+  cache.store("key", rule);
+  for (mode_t mode : {0606, 0660}) {
+    ASSERT_EQ(::chmod(pathOf("key").c_str(), mode), 0);
+    EXPECT_FALSE(cache.lookup("key"));
+  }
+  ASSERT_EQ(::chmod(pathOf("key").c_str(), 0600), 0);
+  EXPECT_TRUE(cache.lookup("key"));
+  ASSERT_FALSE(llvm::sys::fs::rename(pathOf("key"), folder + "/elsewhere"));
+  ASSERT_EQ(::symlink("elsewhere", pathOf("key").c_str()), 0);
+  EXPECT_FALSE(cache.lookup("key"));
+  cache.store("key", rule); // in its place
+  EXPECT_TRUE(cache.lookup("key"));
+  if (::geteuid() != 0)
+    GTEST_SKIP() << "only root can make a file of another user";
+  ASSERT_EQ(::chown(pathOf("key").c_str(), 65534, 65534), 0);
   EXPECT_FALSE(cache.lookup("key"));
 }
 

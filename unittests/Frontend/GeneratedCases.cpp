@@ -82,8 +82,9 @@ ErrorCase doubling(const std::string &name, const std::string &argument) {
           functions + rule,
           {},
           oneError("22:53",
-                   "the rule expands to more than 10000 operations; functions are expanded where "
-                   "they are called",
+                   "the rule expands to more than 10000 operations, counting 5 for each `exp`, "
+                   "`log`, `tanh` and `pow`, and 50 for each reduction; functions are expanded "
+                   "where they are called, so call fewer or smaller ones",
                    rule, 53, 3)};
 }
 
@@ -123,6 +124,111 @@ ErrorCase manyStates() {
   return result;
 }
 
+// A message repeats input, but not all of it.
+std::vector<ErrorCase> longInputs() {
+  std::string number = "fn f(x) = x + 1." + std::string(60000, '1') + ".1";
+  std::string path = "import \"" + std::string(10000, 'a') + ".upd\"";
+  return {
+      {"number of many digits",
+       {},
+       number,
+       {},
+       oneError("1:15",
+                "`1." + std::string(118, '1') + "…" + std::string(78, '1') +
+                    ".1` is not a number; write it like `12`, `0.5` or `1e-3`",
+                number.substr(0, 240), 15, 226)},
+      {"import of a long path",
+       {},
+       path,
+       {},
+       oneError("1:8",
+                "cannot read `" + std::string(120, 'a') + "…" + std::string(76, 'a') +
+                    ".upd`: File name too long",
+                path.substr(0, 240), 8, 233)},
+      {"setting of a long name",
+       {"", {{std::string(1000, 's'), "1"}}, {}},
+       "rule R(lr = 1) { update(param, grad) { next param = param } }",
+       {},
+       "error: the rule `R` has no hyperparameter or static flag `" + std::string(120, 's') + "…" +
+           std::string(80, 's') + "`; there is `lr`\n"},
+      {"setting of a long value",
+       {"", {{"lr", std::string(90, 'v')}}, {}},
+       "rule R(lr = 1) { update(param, grad) { next param = param } }",
+       {},
+       "<setting lr>:1:1: error: `lr` must be a scalar, found `" + std::string(90, 'v') + "`\n" +
+           std::string(90, 'v') + "\n^" + std::string(89, '~') + "\n"},
+      {"names of any bytes",
+       {"",
+        {{"a\xFF\n\x1B[2J\xC2\x9B"
+          "é",
+          "1"}},
+        {}},
+       "rule R(lr = 1) { update(param, grad) { next param = param } }",
+       {},
+       "error: the rule `R` has no hyperparameter or static flag `a???[2J?é`; there is `lr`\n"}};
+}
+
+ErrorCase textCase(const std::string &name, const std::string &text, const std::string &expected) {
+  return {name, {}, text, {}, expected.empty() ? "" : "rule.upd:" + expected};
+}
+
+// A file is UTF-8 text, its comments and strings too.
+std::vector<ErrorCase> bytesThatAreNoText() {
+  auto comment = [](const std::string &name, const std::string &bytes, const std::string &message,
+                    size_t shownAs) {
+    return textCase(name + " in a comment", "fn f(x) = x // é " + bytes + "!",
+                    "1:19: error: " + message + "\nfn f(x) = x // é " + std::string(shownAs, '?') +
+                        "!\n" + std::string(17, ' ') + "^\n");
+  };
+  auto notPart = [](const std::string &what) { return what + " is not part of the language"; };
+  auto notUtf8 = [](const std::string &byte) {
+    return "byte 0x" + byte + " is not UTF-8; save the file as UTF-8";
+  };
+  return {
+      comment("zero byte", std::string(1, '\0'), notPart("byte 0x00"), 1),
+      comment("escape", "\x1B", notPart("byte 0x1B"), 1),
+      comment("control character of two bytes", "\xC2\x9B", notPart("U+009B"), 1),
+      comment("byte that is no UTF-8", "\xFF", notUtf8("FF"), 1),
+      comment("half a surrogate pair", "\xED\xA0\x80", notUtf8("ED"), 3),
+      comment("overlong form", "\xC0\xAF", notUtf8("C0"), 2),
+      comment("number beyond Unicode", "\xF4\x90\x80\x80", notUtf8("F4"), 4),
+      comment("cut character", "\xE2\x82", notUtf8("E2"), 2),
+      textCase("Latin-1 gives one error", "// gr\xF6\xDF\x65r\nfn f(x) = x // \xE4\xF6\xFC\n",
+               "1:6: error: byte 0xF6 is not UTF-8; save the file as UTF-8\n// gr??er\n     ^\n"),
+      textCase("UTF-16 gives one error",
+               std::string("\xFF\xFE"
+                           "f\0n\0 \0g\0",
+                           10),
+               "1:1: error: byte 0xFF is not UTF-8; save the file as UTF-8\n??f?n? ?g?\n^\n"),
+      textCase("byte that is no UTF-8 in a string", "import \"a\xFF\"",
+               "1:10: error: byte 0xFF is not UTF-8; save the file as UTF-8\nimport \"a?\"\n"
+               "         ^\n"),
+      textCase("form feed", "fn f(x) = x\n\fn g(x) = x",
+               "2:1: error: byte 0x0C is not part of the language\n?n g(x) = x\n^\n"),
+      textCase("vertical tab", "fn f(x) =\vx",
+               "1:10: error: byte 0x0B is not part of the language\nfn f(x) =?x\n         ^\n"),
+      textCase("carriage return alone", "// a comment\rfn f(x) = x\r",
+               "1:13: error: byte 0x0D is not part of the language; a line ends with LF or CR LF\n"
+               "// a comment?fn f(x) = x\n            ^\n"),
+      textCase(
+          "columns behind a byte order mark",
+          "\xEF\xBB\xBF"
+          "fn f(x) = y\n",
+          oneError("1:11", "unknown name `y`" + knownInFunctions, "fn f(x) = y", 11).substr(9)),
+      textCase("byte order mark within a line", "fn f(x) = \xEF\xBB\xBFx",
+               "1:11: error: `\xEF\xBB\xBF` is not part of the language; names are made of the "
+               "letters a to z, digits and `_`\nfn f(x) = \xEF\xBB\xBFx\n          ^\n"),
+      textCase("escape of a character of several bytes", "import \"a\\é\"",
+               "1:10: error: `\\é` is not an escape; a string may hold `\\\"`, `\\\\`, `\\n` and "
+               "`\\t`\nimport \"a\\é\"\n         ^~\n"),
+      {"setting of bytes that are no text",
+       {"", {{"kind", "a\xFF"}}, {}},
+       "rule R(static kind = \"a\") { update(param, grad) { next param = param } }",
+       {},
+       "<setting kind>:1:2: error: byte 0xFF is not UTF-8; save the file as UTF-8\na?\n ^\n"},
+  };
+}
+
 // Each stage within the limit, but not all together.
 ErrorCase manyStatesOfStages() {
   ErrorCase result{"too many states in a chain", {}, "transform t() {\n", {}, ""};
@@ -146,7 +252,7 @@ ErrorCase largeImport() {
 }
 
 std::vector<ErrorCase> makeCases() {
-  return {
+  std::vector<ErrorCase> cases = {
       largeFile(),
       manyErrors(),
       deepParentheses(),
@@ -164,7 +270,7 @@ std::vector<ErrorCase> makeCases() {
        "fn f(x) = \xFF",
        {},
        "rule.upd:1:11: error: byte 0xFF is not UTF-8; save the file as UTF-8\n"
-       "fn f(x) = \xFF\n          ^\n"},
+       "fn f(x) = ?\n          ^\n"},
       {"zero byte",
        {},
        std::string("fn f(x) = \0", 11),
@@ -183,6 +289,9 @@ std::vector<ErrorCase> makeCases() {
        {},
        oneError("2:11", "unknown name `y`" + knownInFunctions, "fn g(x) = y", 11)},
   };
+  for (const auto &more : {longInputs(), bytesThatAreNoText()})
+    cases.insert(cases.end(), more.begin(), more.end());
+  return cases;
 }
 } // namespace
 

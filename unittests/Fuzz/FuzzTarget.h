@@ -28,7 +28,7 @@ struct FuzzTarget {
 };
 
 extern const FuzzTarget languageTarget, dialectTarget, safetensorsTarget, interfaceTarget,
-    rulesTarget, plansTarget;
+    rulesTarget, plansTarget, typingTarget;
 
 /// Ends the process with a message: something does not hold.
 [[noreturn]] void finding(const std::string &what);

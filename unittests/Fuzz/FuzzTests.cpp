@@ -15,7 +15,8 @@ using namespace updraft::fuzz;
 namespace {
 
 const FuzzTarget *const targets[] = {&languageTarget,  &dialectTarget, &safetensorsTarget,
-                                     &interfaceTarget, &rulesTarget,   &plansTarget};
+                                     &interfaceTarget, &rulesTarget,   &plansTarget,
+                                     &typingTarget};
 
 class FuzzTargets : public testing::TestWithParam<const FuzzTarget *> {
 protected:
@@ -58,7 +59,9 @@ std::string nameOf(const testing::TestParamInfo<const FuzzTarget *> &info) {
 }
 INSTANTIATE_TEST_SUITE_P(All, FuzzTargets, testing::ValuesIn(targets), nameOf);
 INSTANTIATE_TEST_SUITE_P(All, FuzzTargetsWithSeeds,
-                         testing::Values(&languageTarget, &dialectTarget, &rulesTarget), nameOf);
+                         testing::Values(&languageTarget, &dialectTarget, &rulesTarget,
+                                         &typingTarget),
+                         nameOf);
 
 TEST(FuzzDeathTest, AFindingEndsTheProcessWithItsMessage) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");

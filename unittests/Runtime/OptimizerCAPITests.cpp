@@ -4,6 +4,7 @@
 #include "Handles.h"
 #include "updraft-c/optimizer.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
 #include <stdexcept>
@@ -135,6 +136,43 @@ TEST(OptimizerCAPI, ReadsAllHyperparametersOrNone) {
   momentum = 0;
   ASSERT_EQ(upd_optimizer_step(f.optimizer, &grad, 1), UPD_OK);
   EXPECT_EQ(f.w.data[0], 1 - 0.25f * 2);
+}
+
+TEST(OptimizerCAPI, IgnoresRequirements) {
+  Fixture f;
+  const upd_tensor grad = f.g.view();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  ASSERT_EQ(upd_optimizer_ignore_requirements(f.optimizer), UPD_OK);
+  ASSERT_EQ(upd_optimizer_set_hyper(f.optimizer, 0, "momentum", 2), UPD_OK);
+  ASSERT_EQ(upd_optimizer_set_hyper(f.optimizer, 0, "lr", -1), UPD_OK);
+  ASSERT_EQ(upd_optimizer_step(f.optimizer, &grad, 1), UPD_OK);
+  EXPECT_EQ(f.w.data[0], 1 + 2);
+  float lr = -0.5f;
+  upd_tensor number{};
+  number.data = &lr;
+  number.device = UPD_CPU;
+  ASSERT_EQ(upd_optimizer_read_hyper(f.optimizer, 0, "lr", &number), UPD_OK);
+  ASSERT_EQ(upd_optimizer_step(f.optimizer, &grad, 1), UPD_OK);
+  EXPECT_EQ(f.w.data[0], 3 + 0.5f * (2 * 2 + 2));
+  // A file has them as they are, and so has the optimizer that loads it.
+  const std::string path = ::testing::TempDir() + "ignored-requirements.safetensors";
+  ASSERT_EQ(upd_optimizer_save(f.optimizer, path.c_str()), UPD_OK);
+  Fixture checked, other;
+  EXPECT_NE(refusal(upd_optimizer_load(checked.optimizer, path.c_str()))
+                .find("Invalid learning rate: -0.5"),
+            std::string::npos);
+  ASSERT_EQ(upd_optimizer_ignore_requirements(other.optimizer), UPD_OK);
+  ASSERT_EQ(upd_optimizer_load(other.optimizer, path.c_str()), UPD_OK);
+  double value;
+  ASSERT_EQ(upd_optimizer_get_hyper(other.optimizer, 0, "lr", &value), UPD_OK);
+  EXPECT_EQ(value, -0.5);
+  // Loading has not brought the checks back.
+  ASSERT_EQ(upd_optimizer_set_hyper(other.optimizer, 0, "lr", nan), UPD_OK);
+  ASSERT_EQ(upd_optimizer_step(other.optimizer, &grad, 1), UPD_OK);
+  EXPECT_TRUE(std::isnan(other.w.data[0]));
+  EXPECT_EQ(refusal(upd_optimizer_set_hyper(other.optimizer, 0, "rate", 1), UPD_NOT_FOUND),
+            "rule `Momentum` has no hyperparameter `rate`; there are `lr`, `momentum`");
+  EXPECT_EQ(refusal(upd_optimizer_ignore_requirements(nullptr)), "optimizer is null");
 }
 
 TEST(OptimizerCAPI, RefusesWhatIsReadAtEachStep) {

@@ -94,6 +94,10 @@ TEST(OptimizerCreation, RefusesNamesAndNulls) {
             "two parameters have the name `w`; names are unique over all groups");
   group.names = null;
   EXPECT_EQ(refusal({group}, UPD_INVALID_ARGUMENT), "the name of parameter 1 of group 0 is null");
+  const char *const bytes[] = {"w", "\xff"};
+  group.names = bytes;
+  EXPECT_EQ(refusal({group}, UPD_INVALID_ARGUMENT),
+            "the name of parameter 1 of group 0 is not UTF-8, which files of states require");
   group.names = empty;
   EXPECT_EQ(refusal({group}, UPD_INVALID_ARGUMENT), "the name of a parameter is empty");
   group.params = nullptr;

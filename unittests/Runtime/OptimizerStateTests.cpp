@@ -153,3 +153,57 @@ TEST(OptimizerState, StepCounts) {
   EXPECT_EQ(textOf(optimizer->setStep(3, 1)), "parameter 3 does not exist; the optimizer has 1");
   EXPECT_EQ(textOf(optimizer->getStep(3, step)), "parameter 3 does not exist; the optimizer has 1");
 }
+
+// The step count of a kernel is a double.
+TEST(OptimizerState, NoStepCountGoesBeyondTheLargest) {
+  const char *refusal = "parameter `1` has taken 2^53 steps, and none is counted beyond; set its "
+                        "step count";
+  constexpr int64_t largest = int64_t(1) << 53;
+  TestTensor<float> a({2}, 1), b({2, 1}, 1), g({2}, 1), rows({1, 1}, 1);
+  auto optimizer = makeOptimizer(momentumRule(), {a.view(), b.view()});
+  upd_tensor both[] = {g.view(), g.view()};
+  both[1].shape = b.view().shape;
+  both[1].rank = 2;
+  auto expectCounts = [&](int64_t ofA, int64_t ofB) {
+    int64_t counts[2] = {};
+    ASSERT_EQ(textOf(optimizer->getSteps(counts, 2)), "ok");
+    EXPECT_EQ(counts[0], ofA);
+    EXPECT_EQ(counts[1], ofB);
+  };
+  EXPECT_EQ(textOf(optimizer->setStep(0, largest + 1)),
+            "9007199254740993 is no step count; it is from 0 to 2^53");
+
+  // The second step, of a plan that stays, and every later one.
+  ASSERT_EQ(textOf(optimizer->setStep(1, largest - 1)), "ok");
+  ASSERT_EQ(textOf(optimizer->step(both, 2)), "ok");
+  const std::vector<float> beforeA = a.data, beforeB = b.data;
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(textOf(optimizer->step(both, 2)), refusal);
+    EXPECT_EQ(textOf(optimizer->prepareRows(both, 2, nullptr, 0)), refusal);
+    EXPECT_EQ(optimizer->apply().code(), UPD_INVALID_ARGUMENT);
+  }
+  expectCounts(1, largest);
+  EXPECT_EQ(a.data, beforeA);
+  EXPECT_EQ(b.data, beforeB);
+
+  // Of rows, also beside a whole parameter; one parameter without the other.
+  const std::vector<int64_t> indices = {1};
+  const upd_row_grad row = {1, indices.data(), 1, rows.view(), 0};
+  EXPECT_EQ(textOf(optimizer->stepRows(nullptr, 0, &row, 1)), refusal);
+  upd_tensor onlyA[] = {g.view(), absentGradient()};
+  EXPECT_EQ(textOf(optimizer->stepRows(onlyA, 2, &row, 1)), refusal);
+  expectCounts(1, largest);
+  EXPECT_EQ(a.data, beforeA);
+  ASSERT_EQ(textOf(optimizer->step(onlyA, 2)), "ok");
+  expectCounts(2, largest);
+
+  // What is saved there can be loaded, and a smaller count goes on.
+  const std::string path = testing::TempDir() + "largest-step.safetensors";
+  ASSERT_EQ(textOf(optimizer->save(path.c_str())), "ok");
+  ASSERT_EQ(textOf(optimizer->load(path.c_str())), "ok");
+  expectCounts(2, largest);
+  EXPECT_EQ(textOf(optimizer->step(both, 2)), refusal);
+  ASSERT_EQ(textOf(optimizer->setStep(1, largest - 1)), "ok");
+  ASSERT_EQ(textOf(optimizer->step(both, 2)), "ok");
+  expectCounts(3, largest);
+}

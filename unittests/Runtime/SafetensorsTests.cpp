@@ -138,7 +138,8 @@ TEST_F(Safetensors, AReplacedFileKeepsItsModeAndLinksToIt) {
 
 TEST_F(Safetensors, AFileThatAKilledProcessLeftIsNoHindrance) {
   for (int i = 0; i < 1000; ++i) // more numbers than this process has used
-    std::ofstream(path + "." + std::to_string(::getpid()) + "." + std::to_string(i) + ".tmp")
+    std::ofstream(folder + "/.updraft-" + std::to_string(::getpid()) + "-" + std::to_string(i) +
+                  ".tmp")
         << "x";
   SafetensorsWriter writer;
   EXPECT_TRUE(writer.save(path).ok());
@@ -211,6 +212,14 @@ TEST_F(Safetensors, RefusesDamage) {
             "`__metadata__` appears twice");
   EXPECT_EQ(problemOf(file(R"({"__metadata__":{"a":"b","a":"c"}})")),
             "`a` appears twice in its metadata");
+}
+
+TEST_F(Safetensors, RefusesNamesThatCTextWouldCutOff) {
+  const std::string tensor = R"({"dtype":"F32","shape":[1],"data_offsets":[0,4]})";
+  EXPECT_EQ(problemOf(withLength(R"({"param/a\u0000b":)" + tensor + "}", "xxxx")),
+            R"(the name `param/a\u0000b` has a null character)");
+  EXPECT_EQ(problemOf(withLength(R"({"__metadata__":{"\u0000":"b"}})", "")),
+            R"(the name `\u0000` has a null character)");
 }
 
 TEST_F(Safetensors, NestingCostsNothing) {

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <random>
 
@@ -226,4 +227,59 @@ TEST(StorageTest, RoundsEveryLowerHalfWhereAllIsBFloat16) {
             << " bits)";
     }
   }
+}
+
+// A NaN of a scalar, unlike one of a bf16 stream, can have a payload in its lower half, which
+// rounding would carry into the sign: 0 would be stored. So can one that the body is written with.
+TEST(StorageTest, KeepsEveryNaNOfAScalarWhereAllIsBFloat16) {
+  const char *text = R"(updraft.plan @R compute f32 {
+  %h = updraft.hyper "h" = 1.0
+  %p = updraft.stream "param" : !updraft.stream<bf16>
+  %g = updraft.stream "grad" : !updraft.stream<bf16>
+  updraft.initial() {
+    updraft.yield
+  }
+  updraft.validate() messages [] {
+    updraft.yield
+  }
+  %k = updraft.prologue(%h) : (f64) -> f32 {
+  ^bb0(%v: f64):
+    %rounded = arith.truncf %v : f64 to f32
+    updraft.yield %rounded : f32
+  }
+  updraft.pass scalars(%k : f32) reads(%g : !updraft.stream<bf16>)
+      writes(%p : !updraft.stream<bf16>) {
+  ^bb0(%s: f32, %x: f32):
+    BODY
+    updraft.store %y : f32
+  }
+})";
+  const size_t count = 100; // with a remainder, for vectors of any width
+  const std::vector<std::byte> ones = pack(bf16, std::vector<uint64_t>(count, bf16.encode(1)));
+  for (const char *body : {"%y = arith.mulf %x, %s : f32", "%y = arith.maximumf %s, %x : f32",
+                           "%z = arith.subf %x, %x : f32\n%c = arith.cmpf oeq, %z, %z : f32\n"
+                           "%y = arith.select %c, %s, %x : f32",
+                           "%n = arith.constant 0xFFFFFFFF : f32\n%m = arith.addf %x, %s : f32\n"
+                           "%y = arith.mulf %m, %n : f32"})
+    for (const CPUTarget &target : runnableTargets()) {
+      SCOPED_TRACE(std::string(body) + ", vectors of " + std::to_string(target.vectorBits));
+      JitPlan plan(substitute(text, {{"BODY", body}}), target);
+      ASSERT_TRUE(plan.pass);
+      for (int64_t payload : {0x8000000000000, 0xfffffffffffff, 0x1l, 0x8000000000001,
+                              0x8000020000000, 0xfffffe0000000, 0x8001000000000, 0x4000000000000})
+        for (uint64_t sign : {uint64_t(0), uint64_t(1) << 63}) {
+          const auto hyper = std::bit_cast<double>(sign | 0x7ff0000000000000 | payload);
+          const double facts[UPD_TENSOR_FACTS] = {};
+          float row[2]; // whether the tensor is skipped, and the scalar
+          plan.prologue(&hyper, facts, nullptr, nullptr, row, nullptr);
+          std::vector<std::byte> grad = ones, param(count * bf16.bytes());
+          void *streams[] = {param.data(), grad.data()};
+          const upd_range range{0, count};
+          plan.pass(row, streams, &range, 1, nullptr, nullptr);
+          for (size_t i = 0; i < count; ++i)
+            ASSERT_TRUE(bf16.isNaN(readElement(bf16, param.data(), i)))
+                << std::hex << payload << " became " << readElement(bf16, param.data(), i)
+                << " in element " << std::dec << i;
+        }
+    }
 }

@@ -1,8 +1,8 @@
 //===- ExpandMath.cpp - Mathematical functions as arithmetic ----------------------------------===//
 // Expands elementary functions, and `math.fpowi` in plans by squaring, in an order that
 // docs/dialect.md fixes: the bits do not depend on a C library, and the reference interpreter gives
-// the same. The elementary functions of host functions are left to updraft-outline-math, which
-// expands each once.
+// the same. The elementary functions of host functions, and of passes with many of them, are left
+// to updraft-outline-math, which expands each once.
 
 #include "Updraft/Transforms/ExpandMath.h"
 
@@ -14,6 +14,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -107,30 +108,32 @@ struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
   }
 
   void expandIn(PlanOp plan) {
-    for (PassOp pass : plan.getBody().getOps<PassOp>())
-      expandedOperations += expandFunctions(pass);
+    auto passes = plan.getBody().getOps<PassOp>();
+    unsigned count = 0;
+    for (PassOp pass : passes)
+      count += countElementaryFunctions(pass);
+    if (count <= maxInlineFunctions)
+      for (PassOp pass : passes)
+        expandedOperations += expandFunctions(pass);
+    SmallVector<math::FPowIOp> loops;
     plan.walk([&](math::FPowIOp power) {
-      if (expand(power))
-        ++expandedOperations;
+      // A power of vectors is none that a plan has.
+      if (!isa<FloatType>(power.getType()) || !isa<IntegerType>(power.getRhs().getType()))
+        return;
+      if (!matchPattern(power.getRhs(), m_Constant())) {
+        // A loop per element is no way to a power; the lowering says what it supports.
+        if (!power->getParentOfType<PassOp>())
+          loops.push_back(power);
+        return;
+      }
+      expandPower(power);
+      ++expandedOperations;
     });
-  }
-
-  bool expand(math::FPowIOp power) {
-    // A power of vectors is none that a plan has.
-    if (!isa<FloatType>(power.getType()) || !isa<IntegerType>(power.getRhs().getType()))
-      return false;
-    ImplicitLocOpBuilder b(power.getLoc(), power);
-    APInt exponent;
-    Value expanded;
-    if (matchPattern(power.getRhs(), m_ConstantInt(&exponent)))
-      expanded = powerOfConstant(b, power.getLhs(), exponent);
-    else if (power->getParentOfType<PassOp>())
-      return false; // A loop per element is no way to a power; the lowering says what it supports.
-    else
-      expanded = powerInLoop(b, power.getLhs(), power.getRhs());
-    power.replaceAllUsesWith(expanded);
-    power.erase();
-    return true;
+    if (loops.size() > maxInlineFunctions)
+      return;
+    for (math::FPowIOp power : loops)
+      expandPower(power);
+    expandedOperations += loops.size();
   }
 };
 
@@ -138,13 +141,13 @@ struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
 
 bool isElementaryFunction(Operation *op) {
   return isa<math::ExpOp, math::LogOp, math::TanhOp, math::PowFOp>(op) &&
-         isa<Float32Type, Float64Type>(op->getResult(0).getType());
+         isa<Float32Type, Float64Type>(getElementTypeOrSelf(op->getResult(0).getType()));
 }
 
 unsigned expandFunctions(Operation *root) {
   unsigned count = 0;
   root->walk([&](Operation *op) {
-    if (!isElementaryFunction(op))
+    if (!isElementaryFunction(op) || isa<VectorType>(op->getResult(0).getType()))
       return;
     Value expanded = expandFunction(op);
     // The result is called as in the source.
@@ -153,6 +156,22 @@ unsigned expandFunctions(Operation *root) {
     op->erase();
     ++count;
   });
+  return count;
+}
+
+void expandPower(math::FPowIOp power) {
+  ImplicitLocOpBuilder b(power.getLoc(), power);
+  APInt exponent;
+  Value expanded = matchPattern(power.getRhs(), m_ConstantInt(&exponent))
+                       ? powerOfConstant(b, power.getLhs(), exponent)
+                       : powerInLoop(b, power.getLhs(), power.getRhs());
+  power.replaceAllUsesWith(expanded);
+  power.erase();
+}
+
+unsigned countElementaryFunctions(Operation *root) {
+  unsigned count = 0;
+  root->walk([&](Operation *op) { count += isElementaryFunction(op); });
   return count;
 }
 

@@ -206,7 +206,9 @@ def ExpandMathPass : Pass<"updraft-expand-math", "::mlir::ModuleOp"> {
     In rules and the passes of plans `math.exp`, `math.log`, `math.tanh` and `math.powf` on scalars
     of f32 and f64 become arithmetic, `math.fma` and operations on bits, so that they have the same
     bits everywhere and need no library; docs/numerics.md states their errors. Those of a plan's
-    host functions are left to `updraft-outline-math`, which gives them the same expansions.
+    host functions, and of its passes where these have more than 32, are left to
+    `updraft-outline-math`, which gives them the same expansions. So are more than 32 powers by
+    integers.
 
     In plans `math.fpowi` becomes the algorithm that docs/dialect.md specifies: squaring, one loop
     iteration per bit of the exponent. A constant exponent needs no loop, and is expanded in passes

@@ -19,11 +19,13 @@ def ConvertPlanToLoopsPass : Pass<"convert-updraft-plan-to-loops", "::mlir::Modu
 }
 
 def OutlineMathPass : Pass<"updraft-outline-math", "::mlir::ModuleOp"> {
-  let summary = "Call elementary functions of scalars";
+  let summary = "Call elementary functions";
   let description = [{
-    `math.exp`, `math.log`, `math.tanh` and `math.powf` on scalars of f32 and f64, which are in host
-    functions only after the passes of plans are expanded, become calls of functions of the module.
-    These have the expansions that `updraft-expand-math` gives passes, once for each module.
+    Replaces `math.exp`, `math.log`, `math.tanh` and `math.powf` of f32 and f64, on scalars and on
+    vectors of one dimension, by calls of functions of the module or of the `gpu.module`. They occur
+    in host functions, and in the passes of plans that have too many of them to be expanded. Each
+    function holds the expansion that `updraft-expand-math` gives passes, once for each module.
+    `math.fpowi` on scalars becomes a call of such a function too.
 
     Before:
 
@@ -48,7 +50,7 @@ def OutlineMathPass : Pass<"updraft-outline-math", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
-    "::mlir::math::MathDialect"];
+    "::mlir::math::MathDialect", "::mlir::scf::SCFDialect"];
   let statistics = [
     Statistic<"outlinedOperations", "outlined-operations", "Operations that became calls">
   ];

@@ -31,8 +31,8 @@ public:
   Compiler(const Compiler &) = delete;
   Compiler &operator=(const Compiler &) = delete;
 
-  /// Parses and checks the text of `request`.
-  llvm::Expected<std::shared_ptr<const Program>> parse(const CompileRequest &request);
+  /// Parses and checks the text of `request`. Thread-safe.
+  static llvm::Expected<std::shared_ptr<const Program>> parse(const CompileRequest &request);
 
   /// Compiles a rule of `program`, which is `parse(request)`.
   llvm::Expected<CompiledRule> compile(const Program &program, const CompileRequest &request);
@@ -45,6 +45,8 @@ public:
   llvm::Error explain(const CompileRequest &request, llvm::raw_ostream &os);
 
 private:
+  llvm::Error emitStage(const CompileRequest &request, Stage stage, llvm::raw_ostream &os);
+  llvm::Error explainStages(const CompileRequest &request, llvm::raw_ostream &os);
   /// Made when a rule is first compiled: a process whose rules all come from the cache does
   /// without.
   Toolchain &getToolchain();

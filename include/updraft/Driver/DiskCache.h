@@ -3,6 +3,7 @@
 #ifndef UPDRAFT_DRIVER_DISKCACHE_H
 #define UPDRAFT_DRIVER_DISKCACHE_H
 
+#include "runtime/files/CodeFolder.h"
 #include "updraft/Driver/CompiledRule.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -14,9 +15,10 @@
 namespace updraft {
 
 /// A folder of compiled rules, one file per key. Any number of processes may share it: an entry is
-/// written aside and renamed, and carries a checksum. A cache that cannot be used (no folder, no
-/// space, a damaged entry, a folder that others may write to) behaves as an empty one; no call but
-/// `entries` and `clear` can fail. Thread-safe.
+/// written aside and renamed, and carries a checksum. Entries are run as code: a folder or an entry
+/// that somebody else may have written is not used. A cache that cannot be used (no folder, no
+/// space, a damaged entry) behaves as an empty one; no call but `entries` and `clear` can fail.
+/// Thread-safe.
 class DiskCache {
 public:
   struct Entry {
@@ -39,19 +41,23 @@ public:
   /// Where the machine code of kernels for GPUs is kept, which the runtime stores; empty: nowhere.
   std::string getKernelFolder() const { return folder.empty() ? "" : folder + "/gpu"; }
   uint64_t getMaxBytes() const { return maxBytes; }
+  /// Why the folder, or that of kernels, exists but is not used, and what to do about it; empty if
+  /// it is used.
+  std::string whyUnused() const;
 
   std::optional<CompiledRule> lookup(llvm::StringRef key) const;
   void store(llvm::StringRef key, const CompiledRule &rule) const;
 
   /// The entries, then those of kernels; the most recently used first.
   llvm::Expected<std::vector<Entry>> entries() const;
-  /// Removes all of them, and says how many.
+  /// Removes all of them, and returns how many. Fails in a folder that is not used.
   llvm::Expected<unsigned> clear() const;
 
 private:
-  std::string pathOf(llvm::StringRef key) const;
-  bool folderIsTrusted() const;
-  void evict() const;
+  struct Listing;
+
+  std::optional<files::CodeFolder> open(files::IfMissing ifMissing) const;
+  llvm::Expected<std::vector<Listing>> list() const;
 
   std::string folder;
   uint64_t maxBytes = 0;

@@ -11,11 +11,16 @@
 
 namespace updraft {
 
-/// Links compiled rules into the process. Thread-safe.
+/// Links compiled rules into the process, and unloads them. Thread-safe. A fork waits for both: ORC
+/// has locks of its own.
 class ObjectLoader {
 public:
   static llvm::Expected<std::unique_ptr<ObjectLoader>> create();
   ~ObjectLoader();
+
+  /// For the child of a fork that could not wait. Loaded code stays loaded, and nothing can be
+  /// linked any more.
+  void abandon();
 
   /// The code lives as long as the result; the loader must outlive it.
   llvm::Expected<std::shared_ptr<const runtime::Kernels>> load(const CompiledRule &rule);

@@ -7,6 +7,8 @@
 #include "updraft/Driver/DiskCache.h"
 #include "updraft/Engine/ObjectLoader.h"
 
+#include <condition_variable>
+#include <map>
 #include <mutex>
 
 namespace updraft {
@@ -15,7 +17,8 @@ namespace updraft {
 enum class Origin { Compiled, Memory, Disk };
 
 /// Compiles and loads rules for this process: looks in memory, then on disk, then compiles.
-/// Thread-safe; rules compile one at a time.
+/// Thread-safe. Rules compile concurrently; threads that ask for the same rule share one
+/// compilation.
 class Session {
 public:
   struct Loaded {
@@ -24,7 +27,8 @@ public:
   };
 
   /// The process's session. It is never destroyed, so that code may run until the process ends. A
-  /// fork waits for a compilation under way, so that the child can compile too.
+  /// fork waits only for the parts of a compilation that it must not interrupt (ForkDelay.h). The
+  /// child itself compiles the rules that other threads of the parent were compiling.
   static Session &get();
 
   llvm::Expected<Loaded> load(const CompileRequest &request, const DiskCache &cache);
@@ -32,15 +36,38 @@ public:
   llvm::Error explain(const CompileRequest &request, llvm::raw_ostream &os);
 
 private:
-  llvm::Expected<Loaded> loadLocked(const CompileRequest &request, const DiskCache &cache);
-  llvm::Expected<ObjectLoader *> getLoader();
-  void remember(const std::string &key, std::shared_ptr<const runtime::Kernels> kernels);
+  /// A rule that one thread loads or compiles; others wait until it is `done`.
+  struct Pending {
+    std::condition_variable changed;
+    bool done = false;
+    std::shared_ptr<const runtime::Kernels> kernels; ///< null if it failed
+  };
+  /// The Pending of a thread, which ends with it.
+  class Turn;
+  /// A compiler for one thread.
+  class BorrowedCompiler;
 
+  // These two need the lock.
+  std::shared_ptr<const runtime::Kernels> find(const std::string &key);
+  /// Returns the rule that it replaces, which the caller releases without the lock.
+  std::shared_ptr<const runtime::Kernels> remember(const std::string &key,
+                                                   std::shared_ptr<const runtime::Kernels> kernels);
+  llvm::Expected<Loaded> make(const std::string &key, const Program &program,
+                              const CompileRequest &request, const DiskCache &cache);
+  llvm::Expected<std::shared_ptr<const runtime::Kernels>> link(const CompiledRule &rule);
+
+  static void beforeFork();
+  static void afterForkInParent();
+  static void afterForkInChild();
+
+  /// Held for moments: never while anything is compiled, linked or read.
   std::mutex mutex;
-  Compiler compiler;
-  std::unique_ptr<ObjectLoader> loader;
   /// The most recently used last.
   std::vector<std::pair<std::string, std::shared_ptr<const runtime::Kernels>>> recent;
+  std::map<std::string, std::shared_ptr<Pending>> pending; ///< by key
+  std::vector<std::unique_ptr<Compiler>> idle;
+  std::shared_ptr<ObjectLoader> loader; ///< null until a rule is linked
+  bool isQuiet = true;                  ///< whether the fork under way interrupts nothing
 };
 
 } // namespace updraft

@@ -59,6 +59,8 @@ struct ImportedRule {
   std::vector<DerivedFlag> derived;
   /// Those that it is for; all, if it has a rule for each of them, or one that is for all.
   upd_tensors tensors = UPD_ALL_TENSORS;
+  /// Of the rule's name, where it is declared.
+  SourceRange name;
 };
 
 /// Imports one rule. The context needs no dialect loaded; the ones used are loaded here.

@@ -92,9 +92,6 @@ using OpenFiles = std::function<std::optional<std::string>(llvm::StringRef path)
 Analysis analyzeProgram(llvm::StringRef text, llvm::StringRef filename, const OpenFiles &openFiles,
                         DiagnosticEngine &diagnostics);
 
-/// What `update` of a rule or a transform takes as inputs.
-llvm::ArrayRef<llvm::StringRef> updateInputs(bool isTransform);
-
 /// The functions that are operations.
 struct BuiltinFunction {
   llvm::StringRef name;

@@ -21,6 +21,12 @@ constexpr unsigned maxExpressionDepth = 256;
 std::unique_ptr<ParsedFile> parseFile(std::shared_ptr<const SourceFile> source,
                                       DiagnosticEngine &diagnostics, bool goesOn = false);
 
+/// What `update` of a rule or a transform takes as inputs.
+llvm::ArrayRef<llvm::StringRef> updateInputs(bool isTransform);
+
+/// What `state name over extent` takes as an extent.
+llvm::ArrayRef<llvm::StringRef> overNames();
+
 /// What `state name = initial : type` takes as a type.
 std::vector<llvm::StringRef> storageTypeNames();
 llvm::StringRef storageTypeName(upd_dtype dtype);

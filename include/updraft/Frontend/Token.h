@@ -73,8 +73,13 @@ struct Token {
 /// How a message names a kind of token: "`let`", "a name", "the end of the file".
 llvm::StringRef describe(TokenKind kind);
 
-/// The tokens of a file, ended by an End token. Reports what is no token, and leaves it out. The
-/// comments, from `//` to the end of the line, are no tokens; they go to `comments` if it is given.
+/// Reports the first byte that a file may not contain, not even in comments and strings. A file is
+/// UTF-8 without control characters, except tabs and ends of lines (LF or CR LF).
+void checkText(const SourceFile &file, DiagnosticEngine &diagnostics);
+
+/// The tokens of a file, ended by an End token. Checks the text, reports what is no token, and
+/// leaves it out. The comments, from `//` to the end of the line, are no tokens; they go to
+/// `comments` if it is given.
 std::vector<Token> lex(const SourceFile &file, DiagnosticEngine &diagnostics,
                        std::vector<SourceRange> *comments = nullptr);
 

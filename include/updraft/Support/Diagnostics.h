@@ -6,11 +6,15 @@
 #ifndef UPDRAFT_SUPPORT_DIAGNOSTICS_H
 #define UPDRAFT_SUPPORT_DIAGNOSTICS_H
 
+#include "updraft/Support/ShownText.h"
 #include "updraft/Support/SourceFile.h"
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <tuple>
 
 namespace updraft {
 
@@ -41,13 +45,13 @@ public:
   /// Errors beyond this many are dropped; the last one kept says so.
   static constexpr size_t maxErrors = 20;
 
-  /// Adds notes to the diagnostic that was just reported.
+  /// Adds notes to a diagnostic, at most 8.
   class Notes {
   public:
     explicit Notes(Diagnostic *diagnostic) : diagnostic(diagnostic) {}
     template <typename... Args>
     Notes &note(DiagnosticKind kind, SourceRange range, Args &&...args) {
-      if (diagnostic)
+      if (diagnostic && diagnostic->notes.size() < 8)
         diagnostic->notes.push_back(make(kind, range, std::forward<Args>(args)...));
       return *this;
     }
@@ -56,18 +60,22 @@ public:
     Diagnostic *diagnostic;
   };
 
-  /// Reports a diagnostic; `args` fill the places of the kind's format. The same kind with the same
-  /// text at the same place is reported once.
+  /// Reports a diagnostic; `args` fill the places of the kind's format. Text for a place between
+  /// backticks is input that the message repeats, and goes through `shown`. The same kind with the
+  /// same text at the same place is reported once.
   template <typename... Args> Notes report(DiagnosticKind kind, SourceRange range, Args &&...args) {
     return Notes(add(make(kind, range, std::forward<Args>(args)...)));
   }
 
-  /// Adds a note to every diagnostic from the one with this index on; at most 8 to one diagnostic.
+  /// Adds a note to every diagnostic from `index` on.
   template <typename... Args>
   void noteSince(size_t index, DiagnosticKind kind, SourceRange range, Args &&...args) {
-    for (; index < list.size(); ++index)
-      if (list[index].notes.size() < 8)
-        list[index].notes.push_back(make(kind, range, args...));
+    visitSince(index, [&](const Diagnostic &, Notes notes) { notes.note(kind, range, args...); });
+  }
+  /// Calls `visit` for every diagnostic from `index` on, to add notes to it.
+  void visitSince(size_t index, llvm::function_ref<void(const Diagnostic &, Notes)> visit) {
+    for (Diagnostic &diagnostic : llvm::MutableArrayRef(list).drop_front(index))
+      visit(diagnostic, Notes(&diagnostic));
   }
 
   bool hasErrors() const { return !list.empty(); }
@@ -81,10 +89,22 @@ public:
 private:
   template <typename... Args>
   static Diagnostic make(DiagnosticKind kind, SourceRange range, Args &&...args) {
-    std::string text = llvm::formatv(diagnosticFormat(kind), std::forward<Args>(args)...).str();
+    [[maybe_unused]] size_t index = 0; // an initializer list is evaluated in order
+    std::tuple filled{fill(kind, index++, std::forward<Args>(args))...};
+    std::string text = std::apply(
+        [&](auto &...values) { return llvm::formatv(diagnosticFormat(kind), values...).str(); },
+        filled);
     return {
         kind, range, std::move(text), {}, range.file ? range.file->shared_from_this() : nullptr};
   }
+  template <typename Arg> static auto fill(DiagnosticKind kind, size_t index, Arg &&arg) {
+    if constexpr (std::is_convertible_v<Arg, llvm::StringRef>)
+      return isInput(kind, index) ? shown(arg) : llvm::StringRef(arg).str();
+    else
+      return std::forward<Arg>(arg);
+  }
+  /// Whether the format has this argument between backticks.
+  static bool isInput(DiagnosticKind kind, size_t index);
   Diagnostic *add(Diagnostic diagnostic);
 
   std::vector<Diagnostic> list;

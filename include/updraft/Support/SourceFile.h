@@ -18,7 +18,7 @@
 
 namespace updraft {
 
-/// A line and a column, both counted from 1; the column in bytes.
+/// A line and a column, both counted from 1; the column in bytes. A byte order mark takes none.
 struct LineColumn {
   unsigned line = 0;
   unsigned column = 0;
@@ -34,7 +34,8 @@ public:
   llvm::StringRef text() const { return content; }
 
   LineColumn position(uint32_t offset) const;
-  /// The text of a line, counted from 1, without its end-of-line characters.
+  /// The text of a line, counted from 1, without its end-of-line characters and the byte order
+  /// mark.
   llvm::StringRef line(unsigned number) const;
   /// Where the text comes from if it is generated; null if it is not.
   const SourceMap *origins() const { return map.get(); }
@@ -44,7 +45,7 @@ private:
 
   std::string filePath;
   std::string content;
-  std::vector<uint32_t> lineStarts;
+  std::vector<uint32_t> lineStarts; ///< the first is behind the byte order mark
   std::shared_ptr<const SourceMap> map;
 };
 

@@ -235,6 +235,20 @@ LogicalResult roundToBFloat16(arith::TruncFOp op, PatternRewriter &rewriter) {
   return success();
 }
 
+// Functions that kernels call are the host's.
+LogicalResult takeFunctions(gpu::GPUModuleOp kernels) {
+  auto module = kernels->getParentOfType<ModuleOp>();
+  SymbolTable symbols(module);
+  for (auto function : llvm::make_early_inc_range(kernels.getOps<func::FuncOp>())) {
+    StringAttr before = function.getSymNameAttr();
+    function->remove();
+    StringAttr name = symbols.insert(function, module.getBody()->begin());
+    if (failed(SymbolTable::replaceAllSymbolUses(before, name, kernels)))
+      return failure();
+  }
+  return success();
+}
+
 struct ConvertGPUToEmulatorPass : impl::ConvertGPUToEmulatorPassBase<ConvertGPUToEmulatorPass> {
   using ConvertGPUToEmulatorPassBase::ConvertGPUToEmulatorPassBase;
 
@@ -250,6 +264,8 @@ struct ConvertGPUToEmulatorPass : impl::ConvertGPUToEmulatorPassBase<ConvertGPUT
     EmulatedModule emulated(getOperation());
     for (auto kernels : llvm::make_early_inc_range(getOperation().getOps<gpu::GPUModuleOp>())) {
       walkAndApplyPatterns(kernels, forHosts);
+      if (failed(takeFunctions(kernels)))
+        return signalPassFailure();
       for (auto kernel : kernels.getOps<gpu::GPUFuncOp>())
         if (failed(emulated.convert(kernel)))
           return signalPassFailure();

@@ -89,7 +89,11 @@ void buildPrologueKernel(OpBuilder &builder, const PlanInterface &interface, Pro
               load("scalars", offsetof(upd_gpu_tensor, scalars)), row,
               load("next_scalars", offsetof(upd_gpu_tensor, next_scalars))})
       .runPrologue(prologue, index);
-  expandFunctions(kernel);
+  unsigned count = 0;
+  for (PrologueOp other : interface.plan.getBody().getOps<PrologueOp>())
+    count += countElementaryFunctions(other);
+  if (count <= maxInlineFunctions)
+    expandFunctions(kernel);
 }
 
 } // namespace updraft

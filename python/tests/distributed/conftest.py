@@ -1,5 +1,6 @@
 """A world that is only said to be there, and worlds of processes."""
 
+import contextlib
 import os
 import pathlib
 import subprocess
@@ -61,3 +62,44 @@ def forked(loopback):
     """Runs a program in processes as torchrun does, but that torch is imported once."""
     start = str(pathlib.Path(__file__).with_name("forked.py"))
     return lambda count, *command: run(loopback, start, str(count), *command)
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    return tmp_path_factory.mktemp("torch-worker")
+
+
+@pytest.fixture
+def start(start_in_module):
+    return start_in_module
+
+
+@pytest.fixture(scope="module")
+def start_in_module(cache):
+    """Starts a program as a member of a world; those that are left are ended."""
+    with contextlib.ExitStack() as stack:
+
+        def start(port, rank, *command, folder=None, **variables):
+            environment = os.environ | {
+                "MASTER_ADDR": "localhost",
+                "MASTER_PORT": str(port),
+                "RANK": str(rank),
+                "WORLD_SIZE": "2",
+                "TP_SOCKET_IFNAME": "lo",
+                "UPDRAFT_CACHE_DIR": str(cache / "cache"),
+                "UPDRAFT_TEST_DIR": str(cache),
+                "OMP_NUM_THREADS": "1",
+            }
+            process = subprocess.Popen(
+                command,
+                cwd=folder,
+                env=environment | variables,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            stack.callback(process.kill)
+            return process
+
+        yield start

@@ -120,6 +120,13 @@ def total(batch):
     return batch.sum()
 
 
+def sum_of(batch):
+    return batch.sum()
+
+
+total_of = distributed.parallelize(reducer=distributed.sum_reducer)(sum_of)
+
+
 @distributed.parallelize(distributed.exclusive_batch_partitioner)
 def nested(batch):
     assert batch.shape == (1, 4)
@@ -303,6 +310,9 @@ def parallelized():
     torch.testing.assert_close(square_mean(batch), batch.square().mean())
     torch.testing.assert_close(square_mean(batch, scale=2.0), 2 * batch.square().mean())
     assert total(batch).wait() == 21
+    assert total_of(batch) == 21
+    assert distributed.parallelize(partitioner=0)(sum_of)(batch) == [21]
+    assert distributed.parallelize(partitioner=1)(torch.sum)(batch) == [21]
     assert Loss(2).of(batch) == 91
     rows = torch.arange(16.0).reshape(4, 4)
     found = nested(rows)
@@ -314,8 +324,8 @@ def parallelized():
 
     with Raised(
         ValueError,
-        "`__main__` has no parallelized function `parallelized.<locals>.within`; other workers find"
-        " it by its name, so decorate it where it is defined, at the top of a module",
+        "`__main__` has no function `parallelized.<locals>.within`, or another one; other workers"
+        " find what they call by its name, so define and parallelize it at the top of a module",
     ):
         within(batch)
 

@@ -1,5 +1,7 @@
 """Calls that a worker makes of itself, with references that no other worker has."""
 
+import threading
+
 import pytest
 import torch
 from torch.distributed import autograd as dist_autograd
@@ -75,5 +77,106 @@ def test_integers_that_torch_cannot_hold(in_world):
             for larger in (2**63, 2**64):
                 with pytest.raises(TypeError, match=message):
                     distributed.call("worker0", "same", larger)
+
+    in_world(main)
+
+
+def shifted(batch):
+    return batch + 1
+
+
+shifted_elsewhere = distributed.parallelize(partitioner=0)(shifted)
+
+
+def test_a_parallelized_function_under_another_name(in_world):
+    def main():
+        batch = torch.arange(3.0)
+        return [
+            shifted_elsewhere(batch),
+            shifted(batch),
+            distributed.parallelize(partitioner="worker0")(shifted)(batch),
+            distributed.parallelize(partitioner=0)(torch.neg)(-batch - 1),
+        ]
+
+    (first,), second, (third,), (fourth,) = in_world(main)
+    for found in first, second, third, fourth:
+        assert found.equal(torch.tensor([1.0, 2.0, 3.0]))
+
+
+def test_a_parallelized_function_that_nobody_finds(in_world):
+    def within(batch):
+        return batch
+
+    message = (
+        r"^`.*test_calls_here` has no function `.*<locals>.within`, or another one; other workers"
+        r" find what they call by its name, so define and parallelize it at the top of a module$"
+    )
+    with pytest.raises(ValueError, match=message):
+        in_world(lambda: distributed.parallelize(partitioner=0)(within)(torch.ones(2)))
+
+
+released = threading.Event()
+
+
+def wait_for_release():
+    return released.wait(60)
+
+
+def test_one_meaning_of_timeouts(place):
+    """Without one, or with None, that of the options; with 0 none."""
+    options = rpc.TensorPipeRpcBackendOptions(rpc_timeout=2)
+
+    def main():
+        released.clear()
+        try:
+            unlimited = [
+                distributed.remote_async_call(wait_for_release, partitioner=0, timeout=0),
+                distributed.call_async("worker0", wait_for_release, timeout=0),
+                distributed.remote_async_call(wait_for_release, partitioner=0, timeout=1e300),
+            ]
+            for given in {}, {"timeout": None}, {"timeout": 1}, {"timeout": -1}:
+                with pytest.raises(distributed.DistributedError, match="timeout"):
+                    distributed.remote_sync_call(wait_for_release, partitioner=0, **given)
+            for given in {}, {"timeout": None}:
+                with pytest.raises(RuntimeError, match="timeout"):
+                    distributed.call("worker0", wait_for_release, **given)
+        finally:
+            released.set()
+        return [future.wait() for future in unlimited]
+
+    assert distributed.auto_init_rpc(rpc_backend_options=options)(main)() == [[True], True, [True]]
+
+
+@pytest.mark.parametrize(
+    ("timeout", "kind", "message"),
+    [
+        ("5", TypeError, "`timeout` is `'5'`; give seconds, 0 for no limit, or None"),
+        (True, TypeError, "`timeout` is `True`; give seconds, 0 for no limit, or None"),
+        (
+            -2,
+            ValueError,
+            "`timeout` is -2; give seconds, 0 for no limit, or None for that of "
+            "`rpc_backend_options`",
+        ),
+        (
+            float("nan"),
+            ValueError,
+            "`timeout` is nan; give seconds, 0 for no limit, or None for that of "
+            "`rpc_backend_options`",
+        ),
+    ],
+)
+def test_timeouts_that_are_refused(in_world, timeout, kind, message):
+    def main():
+        for call in (
+            lambda: distributed.call("worker0", shifted, 1, timeout=timeout),
+            lambda: distributed.call("worker0", "linear", timeout=timeout),
+            lambda: distributed.remote_sync_call(
+                shifted, args=(1,), partitioner=0, timeout=timeout
+            ),
+        ):
+            with pytest.raises(kind) as caught:
+                call()
+            assert str(caught.value) == message
 
     in_world(main)

@@ -1,8 +1,6 @@
 """`updraft-torch-worker`: a member of a world of torch's RPC that has no Python."""
 
-import contextlib
 import json
-import os
 import pathlib
 import re
 import signal
@@ -12,15 +10,13 @@ import sys
 import pytest
 
 from .ports import free_port
+from .torch_worker import BUILD, LIMIT, PROGRAM, outcome
 
 pytest.importorskip("torch")
 
-BUILD = pathlib.Path(__file__).resolve().parents[3] / "build" / "release"
-PROGRAM = BUILD / "bin" / "updraft-torch-worker"
 FUNCTIONS = BUILD / "python" / "torch" / "libtorch_worker_functions.so"
 CLIENT = pathlib.Path(__file__).with_name("torch_worker_client.py")
 PAGE = BUILD.parents[1] / "docs" / "distributed.md"
-LIMIT = 300  # seconds, for anything that a process does here
 
 pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="the worker is not built")
 
@@ -28,52 +24,6 @@ pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="the worker is not 
 def checks():
     text = CLIENT.read_text()
     return [line[4 : line.index("(")] for line in text.splitlines() if line[:10] == "def check_"]
-
-
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory):
-    return tmp_path_factory.mktemp("torch-worker")
-
-
-@pytest.fixture
-def start(start_in_module):
-    return start_in_module
-
-
-@pytest.fixture(scope="module")
-def start_in_module(cache):
-    """Starts a program as a member of a world; those that are left are ended."""
-    with contextlib.ExitStack() as stack:
-
-        def start(port, rank, *command, folder=None, **variables):
-            environment = os.environ | {
-                "MASTER_ADDR": "localhost",
-                "MASTER_PORT": str(port),
-                "RANK": str(rank),
-                "WORLD_SIZE": "2",
-                "TP_SOCKET_IFNAME": "lo",
-                "UPDRAFT_CACHE_DIR": str(cache / "cache"),
-                "UPDRAFT_TEST_DIR": str(cache),
-                "OMP_NUM_THREADS": "1",
-            }
-            process = subprocess.Popen(
-                command,
-                cwd=folder,
-                env=environment | variables,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-            stack.callback(process.kill)
-            return process
-
-        yield start
-
-
-def outcome(process):
-    out, err = process.communicate(timeout=LIMIT)
-    return process.returncode, out, err
 
 
 @pytest.fixture(scope="module")

@@ -26,10 +26,12 @@ from updraft.distributed.optim import (
     DistributedOptimizer,
     Options,
     collect_parameters,
+    operators,
     parameter_rrefs,
 )
 
 PS = "ps"
+LIMIT = 60.0  # seconds, for one answer
 
 
 def fails(kind, pattern, function, *args, **kwargs):
@@ -468,6 +470,122 @@ def check_a_context_that_is_closed():
         context,
     )
     assert torch.equal(rref.to_here(), x)
+
+
+def asked(name, *args):
+    """Asks the worker for an operator, as a client with defects would."""
+    return operators.call(rpc.get_worker_info(PS), name, *args, timeout=LIMIT)
+
+
+def check_references_that_there_are_not():
+    """Of which no request holds a thread for long: there are four."""
+    begin = time.monotonic()
+    text = json.dumps({"args": [{"rref": [0, 10**9]}] * 2, "kwargs": {}})
+    asking = [asked("await", [0], [10**9], wait) for wait in (1e300, float("inf"), 60.0)]
+    asking += [asked("copies", [0], [10**9], [3]), asked("call", "linear", text, [])] * 4
+    for future in asking[:3]:
+        assert future.wait() == 0
+    for future, named in zip(
+        asking[3:], ["parameter 3", "the argument `input` of `linear`"] * 4, strict=True
+    ):
+        fails(
+            RuntimeError,
+            f"TimeoutError: {named} has not come within 1 s: what makes it on this worker has not "
+            r"ended, or was never asked for\s*",
+            future.wait,
+        )
+    assert time.monotonic() - begin < LIMIT / 2
+    for wait in (0.0, -1.0, float("nan")):
+        fails(
+            RuntimeError,
+            rf"ValueError: a request waits {wait:g} seconds for references; give a number above 0",
+            asked("await", [0], [10**9], wait).wait,
+        )
+    for maker in (-1, 2**15, 2**16):
+        fails(
+            RuntimeError,
+            rf"ValueError: a reference came as one that worker {maker} has made; workers count "
+            r"from 0 to 32767\s*",
+            asked("copies", [maker], [1], [0]).wait,
+        )
+
+
+def check_places_of_tensors_that_there_are_not():
+    for place in (1, -1, 2**62):
+        text = json.dumps({"args": [{"tensor": place}], "kwargs": {}})
+        fails(
+            RuntimeError,
+            rf"ValueError: the argument `input` of `linear` is tensor {place} of those that came "
+            r"with the call, which are 1\s*",
+            asked("call", "linear", text, [torch.ones(1)]).wait,
+        )
+    for given in ({"tensor": "0"}, {"tensor": 2**64}, {"rref": 3}, {"rref": [0, "x"]}, {}):
+        text = json.dumps({"args": [given], "kwargs": {}})
+        fails(
+            RuntimeError,
+            r"TypeError: the argument `input` of `linear` is Tensor, and something else was given"
+            r"\s*",
+            asked("call", "linear", text, [torch.ones(1)]).wait,
+        )
+
+
+def check_requests_that_are_damaged():
+    parse = "parse error at line 1, column {}: syntax error while parsing value - invalid literal; "
+    for text, damage in [
+        ("w", parse.format(1) + "last read: 'w'"),
+        ("é", parse.format(1) + "last read: '?'"),
+        ("{}", "key '{}' not found"),
+        ("null", "cannot use at() with null"),
+    ]:
+        for what, key, asking in (
+            ("the arguments of `linear` are", "args", asked("call", "linear", text, [])),
+            ("the request for an optimizer is", "filename", asked("create", 1, text, [], [])),
+        ):
+            said = f"ValueError: {what} damaged: {damage.replace('{}', key)}"
+            fails(RuntimeError, re.escape(said) + r"\s*", asking.wait)
+
+
+def check_what_a_remote_optimizer_has_of_a_reference():
+    rrefs, _ = held("reference")
+    (remote,) = DistributedOptimizer(torch.optim.SGD, rrefs).remote_optimizers
+    assert (remote.owner().name, remote.owner_name()) == (PS, PS)
+    assert (remote.is_owner(), remote.confirmed_by_owner()) == (False, True)
+    value = (
+        "its states are in `state_dict()` of the `DistributedOptimizer`, its hyperparameters in "
+        "`param_groups`"
+    )
+    calls = (
+        "call `step`, `state_dict` and `load_state_dict` of the `DistributedOptimizer`, which ask "
+        "all workers"
+    )
+    backward = "call `torch.distributed.autograd.backward` with the context and the loss"
+    for method, hint in [
+        ("to_here", value),
+        ("local_value", value),
+        ("rpc_sync", calls),
+        ("rpc_async", calls),
+        ("remote", calls),
+        ("backward", backward),
+    ]:
+        text = f"the optimizer on `{PS}` has no `{method}()`: it is no object of Python; {hint}"
+        fails(NotImplementedError, re.escape(text), getattr(remote, method))
+
+
+def check_numbers_of_contexts_that_torch_cannot_hold():
+    rrefs, _ = held("context")
+    optimizer = DistributedOptimizer(torch.optim.SGD, rrefs)
+    one = torch.ones(1, requires_grad=True)
+    for use in (
+        optimizer.step,
+        distributed.autograd.get_gradients,
+        lambda number: distributed.autograd.backward(number, one),
+        lambda number: distributed.autograd.grad(number, one, one),
+    ):
+        for number in (-1, 2**62, 2**63, -(2**63) - 1, 10**30):
+            fails(RuntimeError, f"Could not find autograd context with id: {number}", use, number)
+        for number in ("1", 1.0, None, True, [1]):
+            text = f"`context_id` is {type(number)}; give the number of a context"
+            fails(TypeError, re.escape(text), use, number)
 
 
 def share():

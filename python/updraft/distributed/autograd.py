@@ -11,6 +11,7 @@ import torch
 import torch.distributed.autograd as dist_autograd
 from torch.distributed.autograd import context, is_available
 
+from .context_ids import require_context
 from .errors import DistributedError
 from .turns import Turns
 
@@ -32,6 +33,7 @@ def get_gradients(context_id: int) -> dict[torch.Tensor, torch.Tensor]:
         ...     updraft.distributed.autograd.get_gradients(context_id)[weight]
         tensor([3., 3.])
     """
+    require_context(context_id)
     with _turns.of(context_id):
         gradients: dict[torch.Tensor, torch.Tensor] = dist_autograd.get_gradients(context_id)
         return gradients
@@ -140,6 +142,7 @@ def backward(
     """
     roots = _roots(tensors)
     leaves = None if inputs is None else _leaves(inputs)
+    require_context(autograd_ctx_id)
     with _turns.of(autograd_ctx_id), torch.no_grad():
         added = _run_pass(autograd_ctx_id, roots, retain_graph)
         for leaf in added if leaves is None else dict.fromkeys(leaves):
@@ -177,6 +180,7 @@ def grad(
     """
     roots = _roots(outputs)
     leaves: Sequence[torch.Tensor] = _leaves(inputs)
+    require_context(autograd_ctx_id)
     with _turns.of(autograd_ctx_id):
         added = _run_pass(autograd_ctx_id, roots, retain_graph)
     for index, leaf in enumerate(leaves):

@@ -8,19 +8,26 @@ Here all meet through the store alone. Every Python member of such a world uses 
 
 import atexit
 import contextlib
+import functools
 import time
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
+import torch
 import torch.distributed as dist
 from torch.distributed import rpc
 
 from ..errors import UnsupportedError
+from .errors import DistributedError
 
 NAME = "UPDRAFT"
-# As in tools/updraft-torch-worker/Membership.cpp: how many have left; whoever hosts the store stays
-# until they have, or as many seconds.
+# Keys of the store, as in tools/updraft-torch-worker/Membership.cpp: the size of the world that the
+# first member gave; before its rank, whether a member has come; and how many have left. The member
+# that hosts the store stays until all have left, or for as many seconds.
+_SIZE = "updraft_world_size"
+_MEMBER = "updraft_member/"
 _LEFT = "updraft_left"
 _LINGER = 5.0
 
@@ -50,6 +57,35 @@ def _leave(store: Any, is_host: bool, world_size: int) -> None:
             time.sleep(0.02)
 
 
+def _announce(store: Any, name: str, rank: int, world_size: int) -> None:
+    """Refuses a second member of a rank, and another size of the world."""
+    size = store.compare_set(_SIZE, "", str(world_size)).decode()
+    if size != str(world_size):
+        raise DistributedError(
+            f"the world has {size} members, as the first of them has said, and `{name}` was given a"
+            f" world of {world_size}; give all the same world size"
+        )
+    if store.add(f"{_MEMBER}{rank}", 1) > 1:
+        raise DistributedError(
+            f"the world has a member of rank {rank} already; give each member a rank of its own"
+        )
+
+
+@contextlib.contextmanager
+def _naming_missing(store: Any, world_size: int, patience: float) -> Iterator[None]:
+    """If members don't come in time, makes the error name them."""
+    try:
+        yield
+    except dist.DistError:
+        missing = [rank for rank in range(world_size) if not store.check([f"{_MEMBER}{rank}"])]
+        if not missing:
+            raise
+        raise DistributedError(
+            f"of {world_size} members, those of rank {', '.join(map(str, missing))} have not come"
+            f" within {patience:g} s"
+        ) from None
+
+
 def _join(
     store: Any, name: str, rank: int, world_size: int | None, rpc_backend_options: Any
 ) -> Any:
@@ -66,19 +102,40 @@ def _join(
     # Nobody could load them here later.
     from .optim import operators  # noqa: F401
 
-    _agent = agent = rpc.TensorPipeAgent(store, name, rank, world_size, rpc_backend_options, {}, [])
-    # Starts to answer, which some that have joined may already wait for.
-    rpc.api._init_rpc_states(agent)
-    # From here on only `shutdown` waits for others: as long as it takes. 0 would be over at once.
-    store.set_timeout(timedelta(milliseconds=-1))
+    torch.ops.updraft.guard_transports()
+    _announce(store, name, rank, world_size)
+    # As long as `init_rpc` has the store wait.
+    with _naming_missing(store, world_size, rpc_backend_options.rpc_timeout):
+        agent = rpc.TensorPipeAgent(store, name, rank, world_size, rpc_backend_options, {}, [])
+        _agent = agent
+        # Starts to answer, which some that have joined may already wait for.
+        rpc.api._init_rpc_states(agent)
     atexit.register(_leave, store, rank == 0, world_size)
-    # What `shutdown` waits for before all leave through the store: for Python members that call
-    # each other. This one alone need not be called.
+    # torch gathers the names of members by calling Python functions, which some members may lack.
+    # For this member alone, it calls none.
     alone = [agent.get_worker_info()]
     return SimpleNamespace(get_worker_infos=lambda: alone)
 
 
+def _wait_for_others(wait: Callable[..., None]) -> Callable[..., None]:
+    """Returns the function that `rpc.shutdown` of torch 2.15 calls before it drops references."""
+
+    @functools.wraps(wait)
+    def wait_all_workers(timeout: float = 0) -> None:
+        if not has_joined():
+            wait(timeout)
+            return
+        try:
+            torch.ops.updraft.leave_with_others(timeout or None)
+        except RuntimeError as error:
+            # `shutdown` still ends this member.
+            raise DistributedError(str(error)) from None
+
+    return wait_all_workers
+
+
 def _register() -> None:
+    rpc.api._wait_all_workers = _wait_for_others(rpc.api._wait_all_workers)
     rpc.backend_registry.register_backend(NAME, _make_options, _join)
     # torch makes an enumeration anew for each backend, and `init_rpc` takes members of the last.
     rpc.BackendType = rpc.backend_registry.BackendType

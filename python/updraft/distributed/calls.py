@@ -15,13 +15,11 @@ from ..errors import InvalidArgumentError
 from .errors import DistributedError
 from .partition import Part, Partitioner, batch_partitioner
 from .remote import Failure, check_name, execute
+from .timeouts import UNSET_RPC_TIMEOUT, call_limit
 from .trees import leaves_with_places, map_tensors
 from .world import get_worker_id, require_rpc, worker_names
 
 Reducer = Callable[..., Any]
-
-# As rpc.constants has it: the timeout of the backend's options.
-UNSET_RPC_TIMEOUT = -1.0
 
 
 def _parts(partitioner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Part]:
@@ -110,8 +108,7 @@ class _Calls:
         self.weights = [part.weight for part in parts]
         self.reducer = reducer
         self.grad_enabled = torch.is_grad_enabled()
-        # torch takes 0 for no limit.
-        limit = 0.0 if timeout is None else timeout
+        limit = call_limit(timeout)
 
         def start() -> list[Future[Any]]:
             return [_started(worker, (func, args, kwargs), limit) for worker, args, kwargs in parts]
@@ -235,8 +232,8 @@ def remote_async_call(
             triplets `(worker, args, kwargs)`, one for each call. None for `batch_partitioner`.
         reducer: a function of the list of results. One with a parameter `weights` is given the
             sizes of the parts in it. None for the list itself.
-        timeout: seconds after which a call has failed, though the worker may still finish it; 0 or
-            None for no limit. The default is that of `rpc_backend_options`.
+        timeout: seconds after which a call fails, though the worker may still finish it. 0 means no
+            limit. None and the default mean the timeout of `rpc_backend_options`.
 
     Returns:
         A future whose `wait()` returns the result or raises what the function has raised, once all

@@ -9,6 +9,7 @@ import torch
 from torch.distributed import rpc
 
 from .errors import DistributedError
+from .timeouts import call_limit
 
 
 class _Arguments:
@@ -17,6 +18,9 @@ class _Arguments:
     def __init__(self, worker: str) -> None:
         self.worker = worker
         self.tensors: list[torch.Tensor] = []
+        #: References, and what messages call them.
+        self.rrefs: list[rpc.PyRRef[torch.Tensor]] = []
+        self.places: list[str] = []
 
     def packed(self, place: str, value: Any) -> Any:
         if isinstance(value, torch.Tensor):
@@ -50,15 +54,23 @@ class _Arguments:
             if not isinstance(tensor, torch.Tensor):
                 raise TypeError(f"{place} is a reference to {tensor!r}, which is no tensor")
             return self.packed(place, tensor)
+        self.rrefs.append(value)
+        self.places.append(place)
         return {"rref": list(operators.reference(value))}
 
 
 def _call_registered(
-    worker: str, function: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], timeout: float
+    worker: rpc.WorkerInfo,
+    function: str,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    timeout: float,
 ) -> Any:
     from .optim import operators
+    from .optim.arrivals import awaited
+    from .optim.outcomes import begun, gathered
 
-    arguments = _Arguments(worker)
+    arguments = _Arguments(worker.name)
     text = json.dumps(
         {
             "args": [
@@ -71,7 +83,10 @@ def _call_registered(
             },
         }
     )
-    return operators.call_recorded(worker, function, text, arguments.tensors, timeout)
+    # In this thread, which has the context.
+    arrival = begun(awaited, worker, arguments.rrefs, arguments.places)
+    gathered({worker.name: arrival}, f"`{function}` has failed on")
+    return operators.call_recorded(worker.name, function, text, arguments.tensors, timeout)
 
 
 def call_async(
@@ -82,13 +97,16 @@ def call_async(
     timeout: float | None = None,
     **kwargs: Any,
 ) -> Any:
-    """As `call`; returns a future of the result at once."""
+    """As `call`; returns a future of the result.
+
+    Returns at once, unless an argument is a reference whose owner is still making its value.
+    """
     if not rpc.api._is_current_rpc_agent_set():
         raise DistributedError("RPC is not running; call `torch.distributed.rpc.init_rpc` first")
     to = rpc.api._to_worker_info(worker)
-    limit = -1.0 if timeout is None else timeout
+    limit = call_limit(timeout)
     if isinstance(function, str):
-        return _call_registered(to.name, function, args, kwargs, limit)
+        return _call_registered(to, function, args, kwargs, limit)
     if not callable(function):
         raise TypeError(f"the function is {function!r}; give the name of one, or a Python function")
     pickled, tensors = rpc.api._default_pickler.serialize(
@@ -120,7 +138,7 @@ def call(
             Python, as `"linear"` or `"embedding"`; or a Python function, for workers with Python.
         args: its arguments. A function by name takes references to tensors of its worker for
             tensors.
-        timeout: seconds; 0 waits for ever, and None is what `init_rpc` was given.
+        timeout: seconds; 0 for no limit; None for the timeout of `rpc_backend_options`.
         kwargs: as `args`.
 
     Raises:

@@ -6,10 +6,11 @@ from typing import Any
 
 from torch.futures import Future
 
-from .calls import UNSET_RPC_TIMEOUT, Reducer, remote_async_call, remote_sync_call
+from .calls import Reducer, remote_async_call, remote_sync_call
 from .partition import Partitioner, batch_partitioner
 from .reducers import mean_reducer
 from .remote import UNPARALLELIZED, by_name
+from .timeouts import UNSET_RPC_TIMEOUT
 
 
 def _parallelizing(

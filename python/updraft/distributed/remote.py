@@ -5,6 +5,7 @@ import operator
 import pickle
 import sys
 import traceback
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -62,30 +63,35 @@ class Unparallelized:
         self.module = module
         self.name = name
 
-    def find(self) -> Callable[..., Any]:
-        """Returns the function."""
-        module = sys.modules.get(self.module) or importlib.import_module(self.module)
-        found: Callable[..., Any] = getattr(operator.attrgetter(self.name)(module), UNPARALLELIZED)
-        return found
-
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the function."""
-        return self.find()(*args, **kwargs)
+        return getattr(_named(self.module, self.name), UNPARALLELIZED)(*args, **kwargs)
 
 
-def by_name(func: Callable[..., Any]) -> Unparallelized:
-    """Returns what stands for a function that is about to be called elsewhere."""
-    name = Unparallelized(func.__module__, func.__qualname__)
+def _named(module: str, name: str) -> Any:
+    """The object that a worker finds by a qualified name."""
+    return operator.attrgetter(name)(sys.modules.get(module) or importlib.import_module(module))
+
+
+def by_name(func: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns the object to send to workers in place of a parallelized function.
+
+    That is the function itself, unless its name now refers to the parallelized one.
+    """
+    if not isinstance(func, types.FunctionType):
+        return func
     try:
-        found = name.find()
+        found = _named(func.__module__, func.__qualname__)
     except (AttributeError, ImportError):
         found = None
-    if found is not func:
-        raise InvalidArgumentError(
-            f"`{func.__module__}` has no parallelized function `{func.__qualname__}`; other workers"
-            " find it by its name, so decorate it where it is defined, at the top of a module"
-        )
-    return name
+    if found is func:
+        return func
+    if getattr(found, UNPARALLELIZED, None) is func:
+        return Unparallelized(func.__module__, func.__qualname__)
+    raise InvalidArgumentError(
+        f"`{func.__module__}` has no function `{func.__qualname__}`, or another one; other workers"
+        " find what they call by its name, so define and parallelize it at the top of a module"
+    )
 
 
 def check_name(func: Callable[..., Any]) -> None:

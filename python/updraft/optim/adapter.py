@@ -41,7 +41,6 @@ _library = load()
 GroupStepper = torch.classes.updraft.GroupStepper
 JointStep = torch.classes.updraft.JointStep
 StorageLocks = torch.classes.updraft.StorageLocks
-#: Whether a profiler, or anything else, is to be told of operators that begin and end. Not an
-#: operator itself: it is asked at every step.
-has_observers: Callable[[], bool] = _library.updraft_torch_has_observers
-has_observers.restype = ctypes.c_bool  # type: ignore[attr-defined]
+#: Which listeners are told of operators, as bits that `listeners.py` names. This isn't an operator
+#: itself, because every step calls it.
+listeners: Callable[[], int] = _library.updraft_torch_listeners

@@ -1,6 +1,5 @@
 """Parameters that one compiled rule steps together."""
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,10 +8,12 @@ import torch
 from .. import _updraft
 from ..chain import chain
 from ..compiler import Rule
+from ..derived_flags import DerivedFlags, require_allowed
 from ..errors import InvalidArgumentError
 from ..seed import require_seed
 from ..tracing.rule import transform
 from .adapter import GroupStepper
+from .assigned_states import States
 from .correspondence import (
     AS_DENSE,
     Correspondence,
@@ -24,20 +25,10 @@ from .correspondence import (
 )
 from .devices import DeviceReadings, GradientScale, target_of
 from .rule_interface import RuleInterface
-from .states import OptimizerState
+from .state_storage import FLOATS, STORAGE, require_state_types, scalar_dtype
+from .states import enter
 
-_FLOATS = {
-    "f32": torch.float32,
-    "f64": torch.float64,
-    "bf16": torch.bfloat16,
-    "f16": torch.float16,
-}
-STORAGE = {dtype: name for name, dtype in _FLOATS.items()} | {
-    # As pairs of real numbers.
-    torch.complex64: "f32",
-    torch.complex128: "f64",
-}
-_STATE_TYPES = _FLOATS | {"i8": torch.int8}
+_STATE_TYPES = FLOATS | {"i8": torch.int8}
 _SCALE = ".scale"
 
 
@@ -48,9 +39,8 @@ def scaled_by(grad, factor=1.0, divisor=1.0):  # type: ignore[no-untyped-def]
 
 
 def _scaling(factor: float | GradientScale) -> list[float]:
-    """The hyperparameters of `scaled_by`, none of which may be NaN."""
-    factor = float(factor)
-    return [0.0, 0.0] if math.isnan(factor) else [factor, 1.0]
+    """The hyperparameters of `scaled_by`."""
+    return [float(factor), 1.0]
 
 
 def require_storage(correspondence: Correspondence, dtype: torch.dtype) -> None:
@@ -79,7 +69,7 @@ def _compile(
     storage = dict.fromkeys(("param", "grad"), STORAGE[dtype])
     return definition.compile(
         set=settings,
-        storage=storage | dict(correspondence.storage),
+        storage=storage | correspondence.all_storage,
         numerics=correspondence.numerics,
         tensors=tensors,
         target=target,
@@ -115,7 +105,7 @@ class CompiledRules:
         key = (
             id(correspondence.rule),
             repr(settings),
-            repr(correspondence.storage),
+            repr(correspondence.all_storage),
             correspondence.numerics,
             dtype,
             scaled,
@@ -128,12 +118,19 @@ class CompiledRules:
         return self._rules[key][1]
 
 
-def _is_count(value: Any, device: torch.device) -> bool:
-    """Whether a step count is a tensor as it is kept; files have numbers, and other dtypes."""
+#: The types of step counts on the CPU; a GPU has the first two.
+_COUNT_TYPES = (
+    *(torch.float32, torch.float64, torch.float16, torch.bfloat16),
+    *(torch.int64, torch.int32, torch.int16),
+)
+
+
+def _is_count(value: Any, device: torch.device, on_device: bool) -> bool:
+    """Whether a step count is a tensor as it is kept; files have numbers."""
     return (
         isinstance(value, torch.Tensor)
         and value.dim() == 0
-        and value.dtype in (torch.float32, torch.float64)
+        and value.dtype in (_COUNT_TYPES[:2] if on_device else _COUNT_TYPES)
         and value.device == device
         and not value.is_neg()
     )
@@ -158,12 +155,13 @@ class Bucket:
         params: list[torch.Tensor],
         numbers: list[int],
         group: Group,
-        states: OptimizerState,
+        states: States,
         scaled: bool,
         rules: CompiledRules | None = None,
     ) -> None:
         self.params = params
         self.numbers = numbers
+        self.generation = states.generation
         compiled = rules or CompiledRules()
         self.dtype = dtype = params[0].dtype
         self.target = target = target_of(params[0])
@@ -178,6 +176,8 @@ class Bucket:
         as_dense = sparse == AS_DENSE
         refusals = "" if as_dense else sparse or "", correspondence.dense or ""
 
+        #: The type of new step counts.
+        self.scalar = scalar_dtype(group)
         tensors = correspondence.tensors or _kind_of(params)
 
         def make(settings: dict[str, Any]) -> None:
@@ -190,17 +190,22 @@ class Bucket:
                 *refusals,
                 as_dense,
                 target == "emulator",
+                self.scalar,
             )
+            self.states = correspondence.state_names(self.rule.stored_states)
+            self.flags = DerivedFlags(self.rule)
 
         hypers = dict(zip(self.places, self.hypers(group, None), strict=True))
         choices = setting_choices(correspondence, group, hypers)
         specialize(make, choices)
-        self.states = correspondence.state_names(self.rule.stored_states)
         if tensors != "all" and self._has_unknown_states(states):
             # What only the other tensors have is refused by the rule for all of them.
             tensors = "all"
             specialize(make, choices)
-            self.states = correspondence.state_names(self.rule.stored_states)
+        self._require_flags(initial)
+        given = [states.of_param(param) or {} for param in (params if states else ())]
+        if given:
+            require_state_types(correspondence, self.rule, numbers, given)
         self.readings = None
         if target is not None:
             self.readings = DeviceReadings(self.stepper, self.device, len(initial))
@@ -209,18 +214,17 @@ class Bucket:
         seed = require_seed(group.get("seed", 0))
         self.stepper.set_random(seed if seed < 1 << 63 else seed - (1 << 64), numbers)
         bound: list[dict[str, Any]] = []
-        for number, param in enumerate(params if states else ()):
-            state = dict.get(states, param)
+        for number, state in enumerate(given):
             if state:
                 self._bind(number, state)
                 bound.append(state)
         if bound:
             self._share(bound)
 
-    def _has_unknown_states(self, states: OptimizerState) -> bool:
+    def _has_unknown_states(self, states: States) -> bool:
         """Whether a parameter has a state that the rule, as it was compiled, does not have."""
         known = set(self.states)
-        given = (dict.get(states, param) for param in (self.params if states else ()))
+        given = (states.of_param(param) for param in (self.params if states else ()))
         return any(state and not known.issuperset(state) for state in given)
 
     def _tensors(self, params: list[torch.Tensor]) -> list[torch.Tensor]:
@@ -244,6 +248,14 @@ class Bucket:
             raise
         return values if factor is None else [*_scaling(factor), *values]
 
+    def _require_flags(self, values: list[float]) -> None:
+        """Refuses values that other code is to be compiled for."""
+        self.flags.require(dict(zip(self.rule.hypers, values, strict=True)))
+
+    def require_allowed(self, group: Group) -> None:
+        """Refuses hyperparameters of a group that the rule refuses."""
+        require_allowed(self.rule, dict(zip(self.places, self.hypers(group, None), strict=True)))
+
     def _readings_of(self, group: Group, factor: float | GradientScale | None) -> list[Any]:
         """The same, tensors as they are."""
         values = [read(group, self.dtype) for read in self.read_hypers]
@@ -255,12 +267,15 @@ class Bucket:
         return [*_scaling(factor), *values]
 
     def accept(self, group: Group, factor: float | GradientScale | None) -> None:
-        """Takes the hyperparameters that the group has now."""
+        """Takes the hyperparameters that the group has now, whatever the rule requires of them:
+        torch checks them in constructors alone.
+        """
         if self.readings is None:
             values = self.hypers(group, factor)
         else:
             values = self.readings.take(self._readings_of(group, factor), self.accepted)
         if values != self.accepted:
+            self._require_flags(values)
             self.stepper.set_hypers(values)
             self.accepted = values
 
@@ -269,7 +284,7 @@ class Bucket:
         if self.readings is not None:
             self.readings.skip_where(found_inf)
 
-    def step(self, states: OptimizerState) -> bool:
+    def step(self, states: States) -> bool:
         """Steps every parameter that has a gradient; False if one has other memory than before."""
         outcome = self.take_step()
         if outcome == FRESH:
@@ -281,11 +296,11 @@ class Bucket:
         """Whether a step is nothing but a call of `stepper`."""
         return True
 
-    def prepare(self, states: OptimizerState) -> bool:
+    def prepare(self, states: States) -> bool:
         """See `SteppedPart`."""
         return self.stepper.prepare()
 
-    def apply(self, states: OptimizerState) -> None:
+    def apply(self, states: States) -> None:
         """See `SteppedPart`."""
         if self.stepper.apply() == FRESH:
             states.expect(self)
@@ -302,11 +317,16 @@ class Bucket:
                     self._require_no_other(number, state)
                 continue
             if name == "step":
-                if not _is_count(given, self.device):
-                    given = torch.tensor(float(given), dtype=torch.float32, device=self.device)
-                    dict.__setitem__(state, name, given)
+                if not _is_count(given, self.device, self.reads_on_device):
+                    given = torch.tensor(float(given), dtype=self.scalar, device=self.device)
+                    enter(state, {name: given}, self.generation)
                 self.stepper.bind_step_count(number, given)
                 continue
+            if not isinstance(given, torch.Tensor):
+                raise TypeError(
+                    f"the state `{name}` of parameter {self.numbers[number]} is {type(given)}; "
+                    "give a tensor"
+                )
             if name.endswith(_SCALE):
                 continue
             if name + _SCALE in self.states:
@@ -322,7 +342,7 @@ class Bucket:
             found = self._memory(number, given)
             value = self._stored(number, name, found)
             if value is not given and value is not getattr(given, "_local_tensor", None):
-                dict.__setitem__(state, name, self._shown(number, name, value))
+                enter(state, {name: self._shown(number, name, value)}, self.generation)
             self.stepper.bind_state(number, name, value)
 
     def _require_no_other(self, number: int, state: dict[str, Any]) -> None:
@@ -339,7 +359,7 @@ class Bucket:
         for name in RuleInterface(self.rule).group_states:
             having = [state for state in bound if state.get(name) is not None]
             for state in having:
-                dict.__setitem__(state, name, having[-1][name])
+                enter(state, {name: having[-1][name]}, self.generation)
 
     def _stored(self, number: int, name: str, value: torch.Tensor) -> torch.Tensor:
         """A state as the rule stores it."""
@@ -347,7 +367,7 @@ class Bucket:
         if value.is_sparse:
             value = value.to_dense()
         value = value.resolve_conj().resolve_neg()
-        # A file may have it in another type.
+        # Where the user has chosen a type, files and others may have another.
         wanted = _STATE_TYPES[self.rule.states[name]]
         if value.dtype != wanted and not value.is_complex():
             value = value.to(wanted)
@@ -368,7 +388,7 @@ class Bucket:
             )
         copies = self.stepper.bind_blocks(number, name, kind, state[name], state[name + _SCALE])
         for part, copy in zip((name, name + _SCALE), copies, strict=True):
-            dict.__setitem__(state, part, copy)
+            enter(state, {part: copy}, self.generation)
 
     def take_states(self) -> Iterator[tuple[torch.Tensor, dict[str, Any]]]:
         """Returns the states that parameters have got since the last call."""

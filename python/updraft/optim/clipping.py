@@ -14,7 +14,7 @@ from .correspondence import Correspondence
 from .devices import target_of
 from .idle import is_idle
 from .rule_interface import RuleInterface
-from .stand_ins import StandInBucket, is_distributed, is_wrapper, need_stand_ins
+from .stand_ins import StandInBucket, is_distributed, need_stand_ins, needs_operators
 from .states import Generation, OptimizerState
 
 _NORM = Correspondence(
@@ -53,7 +53,7 @@ class _BucketNorm:
     """The norm of gradients of one dtype, on one device."""
 
     def __init__(self, kind: type[Bucket], params: list[torch.Tensor]) -> None:
-        self.states = OptimizerState(Generation(), {})
+        self.states = OptimizerState.of(Generation(), {})
         self.bucket = kind(_NORM, params, [*range(len(params))], {}, self.states, False)
         self.norm: torch.Tensor | None = None
 
@@ -69,17 +69,23 @@ class _BucketNorm:
 
 
 class GradientNorm:
-    """The norm of the gradients of some parameters."""
+    """The norm of the gradients of some parameters.
 
-    def __init__(self, params: Iterable[torch.Tensor]) -> None:
+    Args:
+        params: the parameters.
+        listened: whether it is to be seen by those who listen to operators of torch.
+    """
+
+    def __init__(self, params: Iterable[torch.Tensor], listened: bool = False) -> None:
         compiled: dict[_Kind, list[torch.Tensor]] = defaultdict(list)
-        self.wrappers: list[torch.Tensor] = []
+        #: Those whose norms are operators of torch.
+        self.others: list[torch.Tensor] = []
         self.idle: list[torch.Tensor] = []
         for param in params:
             if is_idle(param):
                 self.idle.append(param)
-            elif is_wrapper(param):
-                self.wrappers.append(param)
+            elif listened or needs_operators(param):
+                self.others.append(param)
             else:
                 compiled[_spread(param), param.dtype, param.device, target_of(param)].append(param)
         self.parts = [
@@ -102,7 +108,7 @@ class GradientNorm:
             if square is None:
                 return False
             totals[spread] += square
-        for param in self.wrappers:
+        for param in self.others:
             if param.grad is not None:
                 totals[None] += torch.linalg.vector_norm(param.grad.detach()).item() ** 2
         return True

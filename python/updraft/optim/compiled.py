@@ -3,7 +3,7 @@
 import math
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 from types import NoneType
@@ -11,9 +11,13 @@ from typing import Any
 
 import torch
 from torch.nn.parameter import is_lazy
+from torch.optim.optimizer import _device_dtype_check_for_fused
 
+from ..caller_warnings import warn_caller
 from ..compiler import Rule
 from ..errors import UnsupportedError
+from .adapter import listeners
+from .assigned_states import AssignedStates, States
 from .buckets import Bucket
 from .clipping import GradientNorm, Spread, coefficient, require_max_norm, total_norm
 from .correspondence import Correspondence, Group, reader
@@ -21,14 +25,17 @@ from .devices import GradientScale, target_of
 from .direct_parts import DirectParts
 from .documentation import Docstring
 from .idle import IdleBucket, is_idle
+from .listeners import TOLD_OF_OPERATORS, Listening, listening
 from .rule_interface import RuleInterface
+from .shared_memory import layers_apart
 from .stand_ins import (
     StandInBucket,
     WholeParametersError,
-    is_wrapper,
     need_stand_ins,
+    needs_operators,
     swapping,
 )
+from .state_storage import made_by_state_types, scalar_dtype
 from .states import Generation, OptimizerState
 from .step_hooks import hooked, opaque
 from .stepped_part import SteppedPart
@@ -55,6 +62,12 @@ def _require_together(buckets: list[SteppedPart]) -> None:
             else f"{bucket.dtype} on {target_of(bucket.params[0]) or 'cpu'}"
             for bucket in compiled
         ]
+        # Parts of one kind that are stepped in the same way.
+        if len(set(kinds)) == len(set(map(type, compiled))) == 1:
+            raise UnsupportedError(
+                f"the rule `{compiled[0].rule.name}` depends on a whole group, and one has "
+                "parameters whose states differ in type; give all states of a name the same type"
+            )
         raise UnsupportedError(
             f"the rule `{compiled[0].rule.name}` depends on a whole group, and one has "
             f"parameters that are stepped apart ({', '.join(dict.fromkeys(kinds))}); give each "
@@ -96,6 +109,7 @@ class _CompiledGroup:
         self.settings = self.current_settings(group)
         self.seed = group.get("seed")
         self.swapping = swapping()
+        self.scalar = scalar_dtype()
         self.norm: GradientNorm | None = None
         self.differentiable = group.get("differentiable")
         self.buckets = optimizer._make_buckets(group, enumerate(self.params, first), scaled)
@@ -116,6 +130,7 @@ class _CompiledGroup:
                 and self.scaled == scaled
                 and self.first == first
                 and self.swapping == swapping()
+                and self.scalar == scalar_dtype()
             )
         except RuntimeError:  # Tensors that are not the same were compared.
             return False
@@ -143,6 +158,7 @@ class _CompiledGroup:
             and self.first == first
             and self.seed == group.get("seed")
             and self.swapping == swapping()
+            and self.scalar == scalar_dtype()
             and self.differentiable == group.get("differentiable")
             and self.settings == self.current_settings(group)
         )
@@ -164,6 +180,8 @@ class CompiledStep:
     last_grad_norm: torch.Tensor | None = None
     error_if_nonfinite: bool = False
     param_groups: list[Group]
+    #: The form of `state` that a step uses.
+    _states: States
     _generation: Generation
     _compiled: list[_CompiledGroup]
     #: Held by a step, and by what it must not see half done. A hook or a tensor may step again.
@@ -172,6 +190,8 @@ class CompiledStep:
     _together: bool
     #: What stepped several parts last, if it was one call.
     _direct: DirectParts | None
+    #: What listened to operators when the groups were compiled.
+    _listening: Listening
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -181,20 +201,36 @@ class CompiledStep:
             cls.__doc__ = docstring  # type: ignore[assignment]
 
     @property
-    def state(self) -> OptimizerState:
+    def state(self) -> defaultdict[torch.Tensor, Any]:
         """The states of each parameter, in a dict by their names."""
-        return self.__dict__["state"]
+        return self._states.mapping
 
     @state.setter
     def state(self, states: Any) -> None:
+        if "_generation" not in self.__dict__:
+            # That of the constructor of torch.
+            self._adopt(states)
+        elif not isinstance(states, MutableMapping):
+            raise TypeError(f"`state` is {type(states)}; give a dict")
+        elif states is not self._states.mapping:
+            self._states.fill()
+            self._generation.number += 1
+            if isinstance(states, OptimizerState) and states.generation is self._generation:
+                self._states = states
+            else:
+                self._states = AssignedStates(self._generation, states)
+
+    def _adopt(self, states: Mapping[torch.Tensor, Any]) -> None:
+        """Takes states whose dicts nobody else has."""
         if "_generation" not in self.__dict__:
             self._generation = Generation()
             self._compiled = []
             self._stepping = threading.RLock()
             self._together = False
             self._direct = None
+            self._listening = Listening.NONE
         self._generation.number += 1
-        self.__dict__["state"] = OptimizerState(self._generation, states)
+        self._states = OptimizerState.of(self._generation, states)
 
     def state_dict(self) -> dict[str, Any]:
         """Returns the state as `torch.optim.Optimizer.state_dict` does."""
@@ -214,7 +250,8 @@ class CompiledStep:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Loads what `state_dict` returned, of this class or of torch's.
 
-        States keep the dtype that they are stored in, where torch has them in the parameter's.
+        The classes of torch convert states to the parameter's dtype, as torch does, except those
+        that torch makes in another dtype. Optimizers of rules keep the dtype that states have.
         """
         with self._stepping:
             self._load(state_dict)
@@ -237,8 +274,13 @@ class CompiledStep:
                 loaded = self.state[param].get(name)
                 # Older files have the step count as a number.
                 both = isinstance(loaded, torch.Tensor) and isinstance(value, torch.Tensor)
-                if both and loaded.dtype != value.dtype:
+                if both and loaded.dtype != value.dtype and self._keeps_type(name, value):
                     self.state[param][name] = value.to(loaded.device)
+
+    def _keeps_type(self, name: str, value: torch.Tensor) -> bool:
+        """Whether a state that is loaded stays in its own dtype."""
+        of_torch = self.correspondence.states is not None
+        return not of_torch or name in self.correspondence.scalars or not value.is_floating_point()
 
     def __getstate__(self) -> dict[str, Any]:
         mine: dict[str, Any] = {
@@ -246,13 +288,13 @@ class CompiledStep:
             for name in ("max_grad_norm", "error_if_nonfinite")
             if name in vars(self)
         }
-        mine["state"] = self.state.plain()
+        mine["state"] = self._states.plain()
         return super().__getstate__() | mine  # type: ignore[misc,operator]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         state = dict(state)
         if "state" in state:
-            self.state = state.pop("state")
+            self._adopt(state.pop("state"))
         super().__setstate__(state)  # type: ignore[misc]
 
     def release(self) -> None:
@@ -262,9 +304,16 @@ class CompiledStep:
         """
         with self._stepping:
             # States that nobody has looked at are with what holds the references.
-            self.__dict__["state"].fill()
+            self._states.fill()
             self._compiled = []
             self._direct = None
+
+    def _look_who_listens(self) -> None:
+        """Starts anew if the listeners require another kind of step."""
+        found = listening()
+        if found != self._listening:
+            self.release()
+            self._listening = found
 
     def _correspondences(self) -> tuple[Correspondence, ...]:
         """All rules that a step applies."""
@@ -277,7 +326,10 @@ class CompiledStep:
 
         Each comes with its number among all parameters of the optimizer.
         """
+        members = list(members)
+        self._require_fused(group, members)
         in_graph = bool(group.get("differentiable"))
+        listened = self._listening != Listening.NONE
         compiled: dict[_Kind, _Members] = defaultdict(_Members)
         through_torch: dict[_Kind, _Members] = defaultdict(_Members)
         idle = _Members()
@@ -285,7 +337,8 @@ class CompiledStep:
             if is_idle(param):
                 chosen = idle
             else:
-                chosen = (through_torch if in_graph or is_wrapper(param) else compiled)[
+                by_operators = in_graph or listened or needs_operators(param)
+                chosen = (through_torch if by_operators else compiled)[
                     param.dtype, param.device, target_of(param)
                 ]
             chosen.numbers.append(number)
@@ -309,29 +362,84 @@ class CompiledStep:
                 buckets += self._make_compiled(group, rest, scaled)
         for kind, some in through_torch.items():
             try:
-                bucket = TorchBucket(
-                    self.correspondence, some.params, some.numbers, group, in_graph
-                )
-            except UnsupportedError:
+                made = self._make_through_torch(group, some, in_graph)
+            except UnsupportedError as refusal:
                 # Of a rule that there is no torch for.
                 if kind in refusals:
                     raise refusals[kind] from None
-                raise
-            buckets.append(bucket)
+                if in_graph or not listened or any(map(needs_operators, some.params)):
+                    raise
+                self._require_unseen(refusal)
+                made = self._make_compiled(group, some, scaled)
+            buckets += made
         return buckets
+
+    def _require_fused(self, group: Group, members: Iterable[tuple[int, torch.Tensor]]) -> None:
+        """Refuses the parameters that torch's fused steps refuse, with the same error."""
+        if not group.get("fused") or "fused" in self.correspondence.settings:
+            return
+        for _, param in members:
+            if param.grad is not None:
+                _device_dtype_check_for_fused(param)
+
+    def _require_unseen(self, refusal: UnsupportedError) -> None:
+        """Refuses a compiled step, which torch does not see, if operators are traced or
+        transformed. If a mode listens, warns that the mode does not see the step.
+        """
+        if self._listening == Listening.TRANSFORMS:
+            raise UnsupportedError(
+                f"{refusal}, so nothing can trace or transform the step; step outside of it"
+            ) from None
+        warn_caller(f"{refusal}, so the mode that is active does not see the step")
 
     def _make_compiled(self, group: Group, members: _Members, scaled: bool) -> list[SteppedPart]:
         if not members.params:
             return []
         kind = StandInBucket if need_stand_ins(members.params) else Bucket
-        return [
-            kind(self.correspondence, members.params, members.numbers, group, self.state, scaled)
-        ]
+
+        def bucket(
+            correspondence: Correspondence, params: list[torch.Tensor], numbers: list[int]
+        ) -> Bucket:
+            return kind(correspondence, params, numbers, group, self._states, scaled)
+
+        def make(params: list[torch.Tensor], numbers: list[int]) -> list[Bucket]:
+            return made_by_state_types(self.correspondence, params, numbers, bucket)
+
+        try:
+            return [*make(members.params, members.numbers)]
+        except ValueError:
+            layers = layers_apart(members.params)
+            if len(layers) == 1:
+                raise
+            made = [
+                bucket
+                for some in layers
+                for bucket in make(
+                    [members.params[i] for i in some], [members.numbers[i] for i in some]
+                )
+            ]
+            if any(RuleInterface(layer.rule).by_group for layer in made):
+                raise
+            return [*made]
+
+    def _make_through_torch(
+        self, group: Group, members: _Members, in_graph: bool
+    ) -> list[SteppedPart]:
+        def make(
+            correspondence: Correspondence, params: list[torch.Tensor], numbers: list[int]
+        ) -> SteppedPart:
+            return TorchBucket(correspondence, params, numbers, group, self._states, in_graph)
+
+        return made_by_state_types(self.correspondence, members.params, members.numbers, make)
 
     def _compile(self, scaled: bool) -> tuple[list[_CompiledGroup], list[int]]:
         """Returns what steps each group, of what it and the states are now, and the numbers of
         those whose hyperparameters are to be accepted.
         """
+        if listeners() & TOLD_OF_OPERATORS or self._listening:
+            self._look_who_listens()
+        if self._states.others:
+            self._states.look()
         compiled = self._compiled
         changed: list[int] = []
         if len(compiled) > len(self.param_groups):
@@ -360,7 +468,8 @@ class CompiledStep:
             before = dict(totals)
             while entry.norm is None or not entry.norm.add_squares(totals):
                 totals = defaultdict(float, before)
-                entry.norm = GradientNorm(entry.params)
+                listened = self._listening != Listening.NONE
+                entry.norm = GradientNorm(entry.params, listened)
         norm = total_norm(totals) * factor
         self.last_grad_norm = torch.tensor(norm)
         if self.error_if_nonfinite and not math.isfinite(norm):
@@ -389,41 +498,49 @@ class CompiledStep:
         scale, found_inf = getattr(self, "grad_scale", None), getattr(self, "found_inf", None)
         if found_inf is not None and target_of(found_inf) is None and found_inf.item():
             return loss
-        factor: float | GradientScale | None = None if scale is None else GradientScale(scale)
-        scaled = scale is not None or self.max_grad_norm is not None
         with self._stepping:
             if self._together:
                 raise RuntimeError(
                     "a parameter has stepped its optimizer while the optimizer steps it; step in a "
                     "hook of the optimizer, or after the step"
                 )
-            states = self.__dict__["state"]
-            compiled, changed = self._compile(scaled)
-            # One that is on a device is read there, where every part does. A norm waits anyway, and
-            # is refused where it is not finite.
-            if found_inf is not None and target_of(found_inf) is not None:
-                parts = (bucket for entry in compiled for bucket in entry.buckets)
-                waits = self.max_grad_norm is not None
-                waits = waits or not all(part.reads_on_device for part in parts)
-                if waits and found_inf.item():
-                    return loss
-            if self.max_grad_norm is not None:
-                factor = self._clip(compiled, 1.0 if factor is None else float(factor))
-            # What is refused is refused before anything is stepped.
-            self._accept(compiled, changed, factor, scaled)
-            if len(compiled) == 1 and len(compiled[0].buckets) == 1:
-                (bucket,) = compiled[0].buckets
-                if bucket.reads_on_device:
-                    bucket.skip_where(found_inf)
-                if bucket.step(states):
-                    return loss
-            self._step_together(compiled, states, factor, found_inf)
+            try:
+                self._step_all(scale, found_inf)
+            finally:
+                if self._states.others:
+                    self._states.settle()
         return loss
+
+    def _step_all(self, scale: torch.Tensor | None, found_inf: torch.Tensor | None) -> None:
+        """Steps all groups or, if something is refused, none."""
+        factor: float | GradientScale | None = None if scale is None else GradientScale(scale)
+        scaled = scale is not None or self.max_grad_norm is not None
+        states = self._states
+        compiled, changed = self._compile(scaled)
+        # One that is on a device is read there, where every part does. A norm waits anyway, and
+        # is refused where it is not finite.
+        if found_inf is not None and target_of(found_inf) is not None:
+            parts = (bucket for entry in compiled for bucket in entry.buckets)
+            waits = self.max_grad_norm is not None
+            waits = waits or not all(part.reads_on_device for part in parts)
+            if waits and found_inf.item():
+                return
+        if self.max_grad_norm is not None:
+            factor = self._clip(compiled, 1.0 if factor is None else float(factor))
+        # What is refused is refused before anything is stepped.
+        self._accept(compiled, changed, factor, scaled)
+        if len(compiled) == 1 and len(compiled[0].buckets) == 1:
+            (bucket,) = compiled[0].buckets
+            if bucket.reads_on_device:
+                bucket.skip_where(found_inf)
+            if bucket.step(states):
+                return
+        self._step_together(compiled, states, factor, found_inf)
 
     def _step_together(
         self,
         compiled: list[_CompiledGroup],
-        states: OptimizerState,
+        states: States,
         factor: float | GradientScale | None,
         found_inf: torch.Tensor | None,
     ) -> None:
@@ -481,7 +598,7 @@ class CompiledStep:
                 try:
                     entry.buckets[position].accept(group, factor)
                 except ValueError:
-                    # A flag may follow from what has changed.
+                    # A flag that the rule is compiled for follows from what has changed.
                     self._remake(entry.buckets, position, group, factor, scaled)
             entry.take(group, factor)
 
@@ -490,7 +607,7 @@ class CompiledStep:
         the rules that it is stepped by: the same as before, unless others were compiled.
 
         Raises:
-            ValueError: the rule refuses the hyperparameters.
+            ValueError: the rule cannot be compiled for the hyperparameters.
         """
         with self._stepping:
             compiled, changed = self._compile(scaled=False)

@@ -47,7 +47,10 @@ class Correspondence:
         dense: what torch says to any other gradient.
         complex: what torch says to complex parameters; None if they are taken as pairs.
         numerics: how arithmetic rounds.
-        storage: storage types of what is not stored like the parameter.
+        storage: storage types that the user has chosen, where they differ from the parameter's.
+        state_types: storage types of other states: those of the states that exist.
+        scalars: the states that torch makes in its type of scalars: float64 where that is the
+            default type, else float32.
         settled: whether no flag follows from hyperparameters, once `settings` are known; a rule
             that is given by its name is such. To find out compiles its defaults.
         tensors: what the rule is compiled for, as of `updraft.compile`; None for the parameters
@@ -63,6 +66,8 @@ class Correspondence:
     complex: str | None = None
     numerics: str = "torch"
     storage: Mapping[str, Any] = field(default_factory=dict)
+    state_types: Mapping[str, str] = field(default_factory=dict)
+    scalars: tuple[str, ...] = ()
     settled: bool = False
     tensors: str | None = None
 
@@ -85,6 +90,11 @@ class Correspondence:
             return self.rule
         return FileDefinition(require_path(self.rule), None, {})
 
+    @property
+    def all_storage(self) -> dict[str, Any]:
+        """The storage types that the rule is compiled for, beside those of parameters."""
+        return {**self.storage, **self.state_types}
+
     def read_settings(self, group: Group) -> dict[str, Any]:
         """Returns what the rule is compiled for, as of now."""
         settings = {name: reader(place)(group, None) for name, place in self.settings.items()}
@@ -104,8 +114,8 @@ def setting_choices(
     the defaults of others do not go with the settings; or none of them.
 
     Where none compiles, what the compiler says of the last but one is what is wrong: the last has
-    other hyperparameters than the group. Where only that compiles, the rule refuses those of the
-    group at a step, and says why.
+    other hyperparameters than the group. Where only that compiles, and a flag follows from those of
+    the group, a step refuses them, and says why.
     """
     settings = correspondence.read_settings(group)
     deciding = {}

@@ -5,8 +5,8 @@ from typing import Optional
 import torch
 
 from .adapter import JointStep
+from .assigned_states import States
 from .buckets import FRESH, MOVED, Bucket
-from .states import OptimizerState
 from .stepped_part import SteppedPart
 
 
@@ -24,7 +24,7 @@ class DirectParts:
         direct = [part for part in parts if isinstance(part, Bucket) and part.is_direct]
         return DirectParts(direct) if len(direct) == len(parts) > 1 else None
 
-    def step(self, states: OptimizerState, found_inf: torch.Tensor | None) -> bool:
+    def step(self, states: States, found_inf: torch.Tensor | None) -> bool:
         """Steps all or, where one refuses, none; False as of one part."""
         for part in self.readers:
             part.skip_where(found_inf)

@@ -3,11 +3,11 @@
 import torch
 from torch.nn.parameter import is_lazy
 
-from .buckets import STORAGE
+from .assigned_states import States
 from .correspondence import Group
 from .devices import GradientScale
 from .stand_ins import is_distributed, is_wrapper
-from .states import OptimizerState
+from .state_storage import STORAGE
 
 
 def is_idle(param: torch.Tensor) -> bool:
@@ -22,8 +22,15 @@ def is_idle(param: torch.Tensor) -> bool:
         or param.dtype not in STORAGE
         or param.device.type not in ("cpu", "cuda")
         or param.layout != torch.strided
-        or (param.untyped_storage().data_ptr() == 0 and param.numel() > 0)
+        or _lacks_memory(param)
     )
+
+
+def _lacks_memory(param: torch.Tensor) -> bool:
+    # A tensor of functorch has the memory of another one.
+    if torch._C._functorch.is_functorch_wrapped_tensor(param):
+        return False
+    return param.untyped_storage().data_ptr() == 0 and param.numel() > 0
 
 
 class IdleBucket:
@@ -42,13 +49,13 @@ class IdleBucket:
     def skip_where(self, found_inf: torch.Tensor | None) -> None:
         """Never steps."""
 
-    def step(self, states: OptimizerState) -> bool:
+    def step(self, states: States) -> bool:
         """Does nothing; False if a parameter has a gradient."""
         return all(param.grad is None for param in self.params)
 
     prepare = step
 
-    def apply(self, states: OptimizerState) -> None:
+    def apply(self, states: States) -> None:
         """See `SteppedPart`."""
 
     def abandon(self) -> None:

@@ -7,8 +7,9 @@ import torch
 from ..definition import FileDefinition
 from ..shipped import part_path
 from .adapter import GroupStepper
-from .buckets import STORAGE
 from .documentation import Docstring
+from .listeners import Listening, listening
+from .state_storage import STORAGE
 
 _MOVE = FileDefinition(part_path("move"), None, {})
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
@@ -50,18 +51,22 @@ class _Move:
             storage=dict.fromkeys(("param", "grad"), STORAGE[dtype]), numerics="torch"
         )
         self.stepper = GroupStepper(
-            self.rule._compiled.address, self.targets, [0.0], "", "", False, False
+            self.rule._compiled.address, self.targets, [0.0], "", "", False, False, torch.float32
         )
 
     @staticmethod
     def can(params: list[torch.Tensor], direction: torch.Tensor) -> bool:
         """Whether there is such a pass for the parameters, and it pays."""
-        return len(params) >= _FEWEST and all(
-            type(param) in _PLAIN
-            and param.is_contiguous()
-            and param.dtype.to_real() == direction.dtype
-            and param.device.type == "cpu"
-            for param in params
+        return (
+            len(params) >= _FEWEST
+            and listening() == Listening.NONE
+            and all(
+                type(param) in _PLAIN
+                and param.is_contiguous()
+                and param.dtype.to_real() == direction.dtype
+                and param.device.type == "cpu"
+                for param in params
+            )
         )
 
     def stands(self, params: list[torch.Tensor]) -> bool:
@@ -100,7 +105,7 @@ class LBFGS(torch.optim.LBFGS):
 
     def _add_grad(self, step_size: Any, update: torch.Tensor) -> None:
         move = self._move
-        if move is None or not move.stands(self._params):
+        if move is None or not move.stands(self._params) or listening() != Listening.NONE:
             if not _Move.can(self._params, update):
                 super()._add_grad(step_size, update)
                 return

@@ -11,8 +11,10 @@ from ..caller_warnings import warn_caller
 from ..definition import RuleDefinition
 from ..errors import InvalidArgumentError
 from ..seed import require_seed
+from .buckets import Bucket
 from .compiled import CompiledStep
 from .correspondence import Correspondence, Place, same_names
+from .through_torch import TorchBucket
 
 
 def _static(name: str) -> Place:
@@ -57,8 +59,12 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
         # An entry of the groups, so that it is saved with them; of rules that use it.
         random = {} if seed is None else {"seed": require_seed(seed)}
         super().__init__(params, hypers | options | random)
-        # What the rule refuses is refused here and not at the first step.
-        self._compile(scaled=False)
+        # As in torch, the constructor checks hyperparameters, and steps do not.
+        compiled, _ = self._compile(scaled=False)
+        for group, entry in zip(self.param_groups, compiled, strict=True):
+            for part in entry.buckets:
+                if isinstance(part, Bucket | TorchBucket):
+                    part.require_allowed(group)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Adds a group, as that of torch. Entries that no rule reads are kept, as torch keeps them;

@@ -8,12 +8,14 @@ from typing import Any
 
 import torch
 
+from .assigned_states import States
 from .buckets import Bucket, CompiledRules
 from .compiled import CompiledStep
 from .correspondence import Correspondence, Group
 from .devices import GradientScale
-from .stand_ins import LocalBucket, StandIn, distributed_like, is_wrapper, local_part
-from .states import OptimizerState
+from .listeners import Listening
+from .stand_ins import LocalBucket, StandIn, distributed_like, local_part, needs_operators, of_dtype
+from .state_storage import made_by_state_types
 from .stepped_part import SteppedPart, step_in_halves
 from .through_torch import TorchBucket
 
@@ -23,7 +25,8 @@ class SplitStep(CompiledStep):
 
     The rule of `correspondence` has the direction in place of the parameter, and all the states.
     The rule of `update` has what the function makes of the direction in place of the gradient.
-    Parameters of subclasses that intercept operators take both rules as operations of torch.
+    Both rules run as operations of torch for parameters of subclasses that intercept operators, and
+    for all parameters while a mode of torch listens.
     """
 
     update: Correspondence
@@ -51,8 +54,14 @@ class SplitStep(CompiledStep):
         whole = []
         buckets: list[SteppedPart] = []
         for number, param in members:
-            if is_wrapper(param):
-                buckets.append(_TorchSplitBucket(self, param, number, group))
+            if self._listening != Listening.NONE or needs_operators(param):
+
+                def make_one(
+                    correspondence: Correspondence, params: list[torch.Tensor], numbers: list[int]
+                ) -> SteppedPart:
+                    return _TorchSplitBucket(self, correspondence, params[0], numbers[0], group)
+
+                buckets += made_by_state_types(self.correspondence, [param], [number], make_one)
             else:
                 whole.append((number, param))
         batches = _batches(whole)
@@ -67,7 +76,18 @@ class SplitStep(CompiledStep):
         rules = CompiledRules()
         for batch in batches:
             memory = scratch[batch.kind]
-            buckets.append(_SplitBucket(self, batch, memory, group, scaled, rules))
+
+            def make(
+                correspondence: Correspondence,
+                params: list[torch.Tensor],
+                numbers: list[int],
+                kind: _Kind = batch.kind,
+                memory: torch.Tensor = memory,
+            ) -> SteppedPart:
+                some = _Batch(kind, params, numbers)
+                return _SplitBucket(self, correspondence, some, memory, group, scaled, rules)
+
+            buckets += made_by_state_types(self.correspondence, batch.params, batch.numbers, make)
         return buckets
 
 
@@ -145,16 +165,16 @@ class _Halves(abc.ABC):
         self.before.accept(group, factor)
         self.after.accept(group, None)
 
-    def step(self, states: OptimizerState) -> bool:
+    def step(self, states: States) -> bool:
         """Steps the parameters that have a gradient; False if one has other memory than before."""
         return step_in_halves(self, states)
 
     @abc.abstractmethod
-    def prepare(self, states: OptimizerState) -> bool:
+    def prepare(self, states: States) -> bool:
         """See `SteppedPart`."""
 
     @abc.abstractmethod
-    def apply(self, states: OptimizerState) -> None:
+    def apply(self, states: States) -> None:
         """See `SteppedPart`."""
 
     @abc.abstractmethod
@@ -171,6 +191,7 @@ class _SplitBucket(_Halves):
     def __init__(
         self,
         optimizer: SplitStep,
+        correspondence: Correspondence,
         batch: _Batch,
         scratch: torch.Tensor,
         group: Group,
@@ -189,10 +210,10 @@ class _SplitBucket(_Halves):
             offset += like.numel()
 
         def bucket(rule: Correspondence, scaled: bool, stepped: list[torch.Tensor]) -> Bucket:
-            states = optimizer.state
+            states = optimizer._states
             return _Given(stepped, rule, params, self.numbers, group, states, scaled, rules)
 
-        self.before = bucket(optimizer.correspondence, scaled, self.directions)
+        self.before = bucket(correspondence, scaled, self.directions)
         # It has no states, and the scale is gone by then.
         update = optimizer._update_of(params[0].shape)
         self.after = bucket(update, False, [target.tensor for target in self.targets])
@@ -210,7 +231,7 @@ class _SplitBucket(_Halves):
             direction.copy_(made)
 
     @torch.no_grad()
-    def prepare(self, states: OptimizerState) -> bool:
+    def prepare(self, states: States) -> bool:
         """See `SteppedPart`."""
         if any(target.has_moved() for target in self.targets):
             return False
@@ -228,7 +249,7 @@ class _SplitBucket(_Halves):
                 direction.grad = None
 
     @torch.no_grad()
-    def apply(self, states: OptimizerState) -> None:
+    def apply(self, states: States) -> None:
         """See `SteppedPart`."""
         taken = self.taken
         self.before.apply(states)
@@ -250,12 +271,17 @@ class _SplitBucket(_Halves):
 
 
 class _TorchSplitBucket(_Halves):
-    """A parameter of a subclass that intercepts operators, in place of a `_SplitBucket` of it."""
+    """A parameter for which both rules run as operations of torch."""
 
     before: TorchBucket
 
     def __init__(
-        self, optimizer: SplitStep, param: torch.Tensor, number: int, group: Group
+        self,
+        optimizer: SplitStep,
+        correspondence: Correspondence,
+        param: torch.Tensor,
+        number: int,
+        group: Group,
     ) -> None:
         self.params = [param]
         self.numbers = [number]
@@ -265,18 +291,21 @@ class _TorchSplitBucket(_Halves):
         self.direction = torch.zeros_like(self.target)
 
         def bucket(rule: Correspondence, stepped: torch.Tensor) -> TorchBucket:
-            return TorchBucket(rule, [param], [number], group, False, [stepped])
+            states = optimizer._states
+            return TorchBucket(rule, [param], [number], group, states, False, [stepped])
 
-        self.before = bucket(optimizer.correspondence, self.direction)
+        self.before = bucket(correspondence, self.direction)
         self.after = bucket(optimizer._update_of(param.shape), self.target)
 
-    def prepare(self, states: OptimizerState) -> bool:
+    def prepare(self, states: States) -> bool:
         """See `SteppedPart`. What is computed waits, so that one direction at a time has memory."""
         (param,) = self.params
-        if param.grad is not None:
-            self.before.require_takes(param.grad)
-        # Torch refuses one of another shape or dtype.
-        self.direction.grad = param.grad
+        grad = param.grad
+        if grad is not None:
+            self.before.require_takes(grad)
+            grad = of_dtype(grad, param.dtype)
+        # Torch refuses one of another shape.
+        self.direction.grad = grad
         return True
 
     def abandon(self) -> None:
@@ -284,7 +313,7 @@ class _TorchSplitBucket(_Halves):
         self.direction.grad = None
 
     @torch.no_grad()
-    def apply(self, states: OptimizerState) -> None:
+    def apply(self, states: States) -> None:
         """See `SteppedPart`."""
         if self.direction.grad is None:
             return

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 
 from ..errors import UnsupportedError
+from .assigned_states import States
 from .buckets import Bucket
 from .rule_interface import RuleInterface
-from .states import OptimizerState
 from .stepped_part import step_in_halves
 
 _PLAIN = (torch.nn.Parameter, torch.Tensor)
@@ -34,6 +34,13 @@ def is_wrapper(tensor: torch.Tensor) -> bool:
     if type(tensor) in _PLAIN or is_distributed(tensor):
         return False
     return torch._C._dispatch_keys(tensor).has(torch._C.DispatchKey.Python)
+
+
+def needs_operators(tensor: torch.Tensor) -> bool:
+    """Whether only operators of torch can step a tensor: it intercepts them, or nothing can be
+    compiled for its device.
+    """
+    return is_wrapper(tensor) or tensor.device.type not in ("cpu", "cuda")
 
 
 def local_part(tensor: torch.Tensor) -> torch.Tensor:
@@ -85,6 +92,11 @@ def is_dense(tensor: torch.Tensor) -> bool:
     return True
 
 
+def of_dtype(grad: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """A gradient in the dtype of its parameter; `Tensor.grad_dtype` allows another dtype."""
+    return grad.to(dtype) if grad.dtype != dtype and torch.can_cast(grad.dtype, dtype) else grad
+
+
 #: What torch says to a write of such a tensor.
 OVERLAP = (
     "unsupported operation: more than one element of the written-to tensor refers to a single "
@@ -129,7 +141,10 @@ class StandIn:
     def gradient(self) -> torch.Tensor | None:
         """The gradient of what is stood in for."""
         grad = self.param.grad
-        if grad is None or not self.distributed:
+        if grad is None:
+            return None
+        grad = of_dtype(grad, self.param.dtype)
+        if not self.distributed:
             return grad
         placements = self.param.placements
         if grad.placements != placements:
@@ -234,14 +249,14 @@ class StandInBucket(LocalBucket):
         """See `Bucket`."""
         return not self.stand_ins
 
-    def step(self, states: OptimizerState) -> bool:
+    def step(self, states: States) -> bool:
         """Like that of `Bucket`."""
         if self.is_direct:
             return super().step(states)
         return step_in_halves(self, states)
 
     @torch.no_grad()
-    def prepare(self, states: OptimizerState) -> bool:
+    def prepare(self, states: States) -> bool:
         """See `SteppedPart`."""
         if any(stand_in.has_moved() for stand_in in self.stand_ins):
             return False
@@ -260,7 +275,7 @@ class StandInBucket(LocalBucket):
                 stand_in.tensor.grad = None
 
     @torch.no_grad()
-    def apply(self, states: OptimizerState) -> None:
+    def apply(self, states: States) -> None:
         """See `SteppedPart`."""
         written = self.taken if self.writes else []
         for stand_in in written:

@@ -4,6 +4,7 @@ A compiled step holds the states of all parameters. Whether someone has put othe
 place is one comparison of numbers per step then, not a look at every parameter.
 """
 
+import operator
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -21,13 +22,30 @@ class Generation:
         self.number = 0
 
 
+def contents_of(states: Iterable[tuple[Any, Any]]) -> list[Any]:
+    """Returns all objects in the states of some parameters, for `is_same` to compare."""
+    found: list[Any] = []
+    for param, state in states:
+        found += (param, state)
+        if isinstance(state, Mapping):
+            found += state
+            found += state.values()
+    return found
+
+
+def is_same(contents: list[Any], others: list[Any]) -> bool:
+    """Whether both have the same objects. `==` would compare tensors by their values."""
+    return len(contents) == len(others) and all(map(operator.is_, contents, others))
+
+
 def _counting(name: str) -> Callable[..., Any]:
     original = getattr(dict, name)
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(self, OptimizerState):
             self.fill()
-        self.generation.number += 1
+        if self.generation is not None:
+            self.generation.number += 1
         return original(self, *args, **kwargs)
 
     method.__name__ = name
@@ -48,15 +66,35 @@ def _filling(name: str) -> Callable[..., Any]:
 
 
 class ParameterState(dict[str, Any]):
-    """The states of one parameter."""
+    """The states of one parameter. Made like a dict, it counts changes once it is in a mapping."""
 
-    def __init__(self, generation: Generation, values: Mapping[str, Any] | None = None) -> None:
-        super().__init__(values or {})
-        self.generation = generation
+    generation: Generation | None = None
+
+    @classmethod
+    def of(cls, generation: Generation, values: Mapping[str, Any]) -> "ParameterState":
+        """Returns one that counts its changes."""
+        state = cls(values)
+        state.generation = generation
+        return state
 
     def __reduce__(self) -> Any:
         """Copies and pickles are plain dicts: loading them needs nothing of this package."""
         return dict, (dict(self),)
+
+
+def counts_in(state: Any, generation: Generation) -> bool:
+    """Whether the states of a parameter count their changes in `generation`."""
+    return isinstance(state, ParameterState) and state.generation is generation
+
+
+def enter(state: Any, made: Mapping[str, Any], generation: Generation) -> None:
+    """Puts the states that a step has made into those of a parameter. This is not a change for its
+    own optimizer, whose generation is given.
+    """
+    if counts_in(state, generation):
+        dict.update(state, made)
+    else:
+        state.update(made)
 
 
 class StateSource(Protocol):
@@ -73,14 +111,39 @@ class OptimizerState(defaultdict[torch.Tensor, Any]):
     wait longer for their tensors in Python than for the step.
     """
 
-    def __init__(self, generation: Generation, values: Mapping[Any, Any]) -> None:
-        super().__init__(lambda: ParameterState(generation))
-        self.generation = generation
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """As of a defaultdict, for code that copies nested containers by their classes."""
+        super().__init__(*args, **kwargs)
+        self.generation = Generation()
         self.sources: list[StateSource] = []
         # Who finds neither a source nor this set relies on all that was made being here.
         self.filling = False
         self.entering = threading.RLock()
-        self.update(values)
+        #: The parameters whose states are in dicts that do not count.
+        self.others: dict[torch.Tensor, None] = {}
+        self.known: list[Any] = []
+
+    @classmethod
+    def of(cls, generation: Generation, values: Mapping[Any, Any]) -> "OptimizerState":
+        """Returns one that counts its changes. Dicts that count theirs replace the plain ones in
+        `values`.
+        """
+        states = cls(lambda: ParameterState.of(generation, {}))
+        states.generation = generation
+        for param, state in values.items():
+            adopted = ParameterState.of(generation, state) if type(state) is dict else state
+            states[param] = adopted
+        return states
+
+    @property
+    def mapping(self) -> "OptimizerState":
+        """What users see."""
+        return self
+
+    def of_param(self, param: torch.Tensor) -> Any:
+        """The states of a parameter; None if there are none."""
+        self.fill()
+        return dict.get(self, param)
 
     def expect(self, source: "StateSource") -> None:
         """Enters what `source` has, now or when somebody looks."""
@@ -110,16 +173,39 @@ class OptimizerState(defaultdict[torch.Tensor, Any]):
             for param, made in source.take_states():
                 state = dict.get(self, param)
                 if state is None:
-                    dict.__setitem__(self, param, ParameterState(self.generation, made))
+                    dict.__setitem__(self, param, ParameterState.of(self.generation, made))
                 else:
-                    dict.update(state, made)
+                    enter(state, made, self.generation)
+
+    def look(self) -> None:
+        """Counts a change if the dicts that do not count theirs have changed."""
+        found = self._contents_of_others()
+        if not is_same(found, self.known):
+            self.generation.number += 1
+            self.known = found
+
+    def settle(self) -> None:
+        """Remembers these dicts as they are now, so that states from a step are not a change."""
+        self.known = self._contents_of_others()
+
+    def _contents_of_others(self) -> list[Any]:
+        found = []
+        for param in list(self.others):
+            state = dict.get(self, param)
+            if state is None or counts_in(state, self.generation):
+                del self.others[param]
+            else:
+                found.append((param, state))
+        return contents_of(found)
 
     def __setitem__(self, param: Any, state: Any) -> None:
         self.fill()
         self.generation.number += 1
-        if type(state) is dict:
-            state = ParameterState(self.generation, state)
+        if isinstance(state, ParameterState) and state.generation is None:
+            state.generation = self.generation
         super().__setitem__(param, state)
+        if not counts_in(state, self.generation):
+            self.others[param] = None
 
     def update(self, *args: Any, **kwargs: Any) -> None:
         """Like `dict.update`."""

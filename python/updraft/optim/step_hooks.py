@@ -12,7 +12,8 @@ import torch
 from torch._C._dynamo.eval_frame import get_eval_frame_callback
 from torch.optim.optimizer import _global_optimizer_post_hooks, _global_optimizer_pre_hooks
 
-from .adapter import has_observers
+from .adapter import listeners
+from .listeners import TOLD_OF_STEPS
 
 
 def opaque(step: Callable[..., Any]) -> Callable[..., Any]:
@@ -43,7 +44,7 @@ def hooked(step: Callable[..., Any], takes_closure: bool = True) -> Callable[...
             or self._optimizer_step_post_hooks
             or _global_optimizer_pre_hooks
             or _global_optimizer_post_hooks
-            or has_observers()
+            or listeners() & TOLD_OF_STEPS
         ):
             return wrapped(self, *args, **kwargs)
         return direct(self, *args, **kwargs)

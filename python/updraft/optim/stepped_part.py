@@ -4,9 +4,9 @@ from typing import Protocol
 
 import torch
 
+from .assigned_states import States
 from .correspondence import Group
 from .devices import GradientScale
-from .states import OptimizerState
 
 
 class SteppedPart(Protocol):
@@ -38,13 +38,13 @@ class SteppedPart(Protocol):
             factor: what gradients are multiplied by; None for 1.
 
         Raises:
-            ValueError: the rule, as it is compiled, refuses the hyperparameters.
+            ValueError: the rule must be compiled again for the hyperparameters.
         """
 
     def skip_where(self, found_inf: torch.Tensor | None) -> None:
         """Has the steps that follow change nothing that find this other than 0, if they read it."""
 
-    def step(self, states: OptimizerState) -> bool:
+    def step(self, states: States) -> bool:
         """Steps every parameter that has a gradient; `states` is told of those that are made.
 
         False if a parameter is not what this was made for: another is to be made then, as nothing
@@ -53,20 +53,20 @@ class SteppedPart(Protocol):
 
     # The halves of a step, of several parts that are stepped all or none.
 
-    def prepare(self, states: OptimizerState) -> bool:
+    def prepare(self, states: States) -> bool:
         """Refuses what a step refuses, and changes nothing.
 
         False as for `step`; then, and where it raises, there is nothing to apply or to abandon.
         """
 
-    def apply(self, states: OptimizerState) -> None:
+    def apply(self, states: States) -> None:
         """Does what was prepared."""
 
     def abandon(self) -> None:
         """Drops what was prepared."""
 
 
-def step_in_halves(part: SteppedPart, states: OptimizerState) -> bool:
+def step_in_halves(part: SteppedPart, states: States) -> bool:
     """The step of a part that has no quicker way than its halves."""
     if not part.prepare(states):
         return False

@@ -6,14 +6,16 @@ from typing import Any, NamedTuple
 
 import torch
 
-from .. import _updraft
+from ..derived_flags import DerivedFlags, require_allowed
 from ..functional import number_of
+from .assigned_states import States
 from .buckets import require_storage
 from .correspondence import AS_DENSE, Correspondence, Group, reader, setting_choices, specialize
 from .devices import GradientScale
 from .rule_interface import RuleInterface
-from .stand_ins import OVERLAP, distributed_like, is_distributed, overlaps_itself
-from .states import OptimizerState
+from .stand_ins import OVERLAP, distributed_like, is_distributed, of_dtype, overlaps_itself
+from .state_storage import require_state_types, scalar_dtype
+from .states import enter
 from .stepped_part import step_in_halves
 
 
@@ -82,8 +84,9 @@ class TorchBucket:
     """Parameters of a group and a dtype, in place of a `Bucket` of them.
 
     In the graph, autograd follows the step, as `differentiable=True` has it: states become other
-    tensors. Out of it, for subclasses that intercept operators, they stay the same ones. What a
-    rule reduces of DTensors, they reduce over all ranks.
+    tensors. Out of it they stay the same ones: for subclasses that intercept operators, for devices
+    that nothing is compiled for, and while modes of torch listen to operators. What a rule reduces
+    of DTensors, they reduce over all ranks.
     """
 
     reads_on_device = False
@@ -95,6 +98,7 @@ class TorchBucket:
         params: list[torch.Tensor],
         numbers: list[int],
         group: Group,
+        states: States,
         in_graph: bool,
         stepped: list[torch.Tensor] | None = None,
     ) -> None:
@@ -111,13 +115,18 @@ class TorchBucket:
         real = dtype.to_real()
 
         def make(settings: dict[str, Any]) -> None:
-            storage = dict.fromkeys(("param", "grad"), real) | dict(correspondence.storage)
+            storage = dict.fromkeys(("param", "grad"), real) | correspondence.all_storage
             self.function = correspondence.definition.to_torch(set=settings, storage=storage)
             self.rule = self.function._module(real, self._hypers(group))[0].rule
+            self.flags = DerivedFlags(self.rule)
             self.accept(group, None)
 
-        hypers = {name: number_of(value) for name, value in self._hypers(group).items()}
-        specialize(make, setting_choices(correspondence, group, hypers))
+        hypers = self._hypers(group)
+        specialize(make, setting_choices(correspondence, group, self._numbers(hypers)))
+        given = [states.of_param(param) or {} for param in (params if states else ())]
+        if given:
+            require_state_types(correspondence, self.rule, numbers, given)
+        self.scalar = scalar_dtype(group)
         self.interface = RuleInterface(self.rule)
         self.states = correspondence.state_names(self.rule.states)
         # Of parameters whose states have no count.
@@ -128,30 +137,36 @@ class TorchBucket:
     def take_states(self) -> Iterable[tuple[torch.Tensor, dict[str, Any]]]:
         """Returns the states that parameters have got since the last call."""
         made, self.made = self.made, []
-        return made
+        return [(param, state) for param, state in made if state]
 
     def _hypers(self, group: Group) -> dict[str, Any]:
         return {name: read(group, self.dtype) for name, read in self.read_hypers.items()}
+
+    @staticmethod
+    def _numbers(hypers: dict[str, Any]) -> dict[str, float]:
+        return {name: number_of(value) for name, value in hypers.items()}
+
+    def require_allowed(self, group: Group) -> None:
+        """See `Bucket`."""
+        require_allowed(self.rule, self._numbers(self._hypers(group)))
 
     def skip_where(self, found_inf: torch.Tensor | None) -> None:
         """Reads nothing: whoever steps has to know."""
 
     def accept(self, group: Group, factor: float | GradientScale | None) -> None:
-        """Takes the hyperparameters that the group has now, and checks those not in the graph."""
+        """Takes the hyperparameters that the group has now, as `Bucket.accept` does."""
         with torch.set_grad_enabled(self.in_graph):
             hypers = self._hypers(group)
-        if not self.in_graph:
-            values = [(name, number_of(value)) for name, value in hypers.items()]
-            _updraft.Optimizer(self.rule._compiled, [([], [], values)])
+        self.flags.require(self._numbers(hypers))
         self.hypers = hypers
         self.factor = None if factor is None else float(factor)
         self.sparse = self.correspondence.sparse_of(group)
 
-    def step(self, states: OptimizerState) -> bool:
+    def step(self, states: States) -> bool:
         """Steps every parameter that has a gradient."""
         return step_in_halves(self, states)
 
-    def prepare(self, states: OptimizerState) -> bool:
+    def prepare(self, states: States) -> bool:
         """See `SteppedPart`. Computes all that `apply` writes."""
         self.stepping = None
         with torch.set_grad_enabled(self.in_graph):
@@ -160,7 +175,7 @@ class TorchBucket:
                 self.stepping = self._compute(taken, states)
         return True
 
-    def apply(self, states: OptimizerState) -> None:
+    def apply(self, states: States) -> None:
         """See `SteppedPart`."""
         computed, self.stepping = self.stepping, None
         if computed is not None:
@@ -183,13 +198,14 @@ class TorchBucket:
         grad = param.grad
         assert grad is not None
         self.require_takes(grad)
+        grad = of_dtype(grad, param.dtype)
         if grad.is_sparse:
             grad = grad.to_dense()
         if is_distributed(param):
             grad = grad.redistribute(placements=param.placements)
         return _real(grad if self.factor is None else grad * self.factor)
 
-    def _compute(self, taken: list[int], states: OptimizerState) -> "_Computed":
+    def _compute(self, taken: list[int], states: States) -> "_Computed":
         stepped = [self.stepped[i] for i in taken]
         # The graph keeps what the parameters were.
         params = [_real(param.clone() if self.in_graph else param) for param in stepped]
@@ -197,7 +213,7 @@ class TorchBucket:
         before = {
             place: self._before(number, params[place], states)
             for place, number in enumerate(taken)
-            if states.get(self.params[number])
+            if states.of_param(self.params[number])
         }
         # Each parameter has what is of the group, which the function takes once.
         shared = {
@@ -215,7 +231,7 @@ class TorchBucket:
                 _require_writable(param, new)
         return _Computed(taken, params, grads, news, after)
 
-    def _write(self, computed: "_Computed", states: OptimizerState) -> None:
+    def _write(self, computed: "_Computed", states: States) -> None:
         params, grads, after = computed.params, computed.grads, computed.after
         for place, number in enumerate(computed.taken):
             param = self.stepped[number]
@@ -239,10 +255,8 @@ class TorchBucket:
 
         return implicit_replication()
 
-    def _before(
-        self, number: int, param: torch.Tensor, states: OptimizerState
-    ) -> dict[str, torch.Tensor]:
-        given = states[self.params[number]]
+    def _before(self, number: int, param: torch.Tensor, states: States) -> dict[str, torch.Tensor]:
+        given = states.of_param(self.params[number])
         known = {
             name: _real(given[name])
             for name in self.states
@@ -253,10 +267,10 @@ class TorchBucket:
         known["step"] = torch.as_tensor(count).detach().to(torch.float64, copy=True)
         return self.function.initial(param, **self.hypers) | known
 
-    def _after(self, number: int, values: dict[str, torch.Tensor], states: OptimizerState) -> None:
+    def _after(self, number: int, values: dict[str, torch.Tensor], states: States) -> None:
         param = self.params[number]
         self.counts[number] = values["step"] = _whole(values["step"].detach())
-        state = states.get(param)
+        state = states.of_param(param)
         if state is None:
             state = {}
             self.made.append((param, state))
@@ -265,11 +279,11 @@ class TorchBucket:
                 continue
             value, old = values[name], state.get(name)
             if name == "step":
-                value = value.detach().to(torch.float32)
+                value = value.detach().to(self.scalar)
                 if isinstance(old, torch.Tensor):
                     old.detach().copy_(value)
                 else:
-                    dict.__setitem__(state, name, value)
+                    enter(state, {name: value}, states.generation)
                 continue
             if param.is_complex() and value.shape == (*param.shape, 2):
                 value = torch.view_as_complex(value)
@@ -279,6 +293,6 @@ class TorchBucket:
                 or old.shape != value.shape
                 or type(old) is not type(value)
             ):
-                dict.__setitem__(state, name, value)
+                enter(state, {name: value}, states.generation)
             else:
                 old.copy_(value)

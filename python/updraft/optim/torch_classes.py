@@ -2,17 +2,53 @@
 the classes that these are derived from; the step is compiled.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 
 from .compiled import CompiledStep
-from .correspondence import AS_DENSE, BETAS, Correspondence, Group, flags, same_names
+from .correspondence import (
+    AS_DENSE,
+    BETAS,
+    Correspondence,
+    Group,
+    Place,
+    flags,
+    reader,
+    same_names,
+)
 
 
 def _unsupported(name: str) -> str:
     return f"{name} does not support sparse gradients"
+
+
+def _divided_by(divisor: Callable[[Group], Any], place: Place) -> Place:
+    """A place whose value torch's step divides by in Python, where a division by zero raises.
+
+    Capturable, differentiable and fused steps of torch divide tensors, and raise nothing.
+    """
+
+    def read(group: Group, dtype: torch.dtype) -> Any:
+        in_tensors = any(map(group.get, ("capturable", "differentiable", "fused")))
+        if not in_tensors and divisor(group) == 0:
+            raise ZeroDivisionError("float division by zero")
+        return reader(place)(group, dtype)
+
+    return read
+
+
+def _less_than_one(index: int) -> Callable[[Group], Any]:
+    return lambda group: 1 - group["betas"][index]
+
+
+#: Betas where torch divides the learning rate by one minus a power of the first.
+_DIVIDING_BETAS = BETAS | {"beta1": _divided_by(_less_than_one(0), BETAS["beta1"])}
+
+
+def _has_momentum(group: Group, dtype: torch.dtype | None = None) -> bool:
+    return bool(group["momentum"] != 0)
 
 
 def _sparse_in_sgd(group: Group) -> str | None:
@@ -35,9 +71,12 @@ class SGD(CompiledStep, torch.optim.SGD):
         rule="SGD",
         hypers=same_names("lr", "momentum", "dampening", "weight_decay"),
         settings={
-            **flags("nesterov", "maximize"),
+            **flags("maximize"),
             # Whether there is a buffer; which momentum, each step says.
-            "momentum": lambda group, dtype: float(group["momentum"] != 0),
+            "buffered": _has_momentum,
+            # Without a momentum, torch ignores this flag, but the rule would refuse it.
+            "nesterov": lambda group, dtype: bool(group["nesterov"]) and _has_momentum(group),
+            "momentum": lambda group, dtype: float(_has_momentum(group)),
         },
         states=("momentum_buffer",),
         sparse=_sparse_in_sgd,
@@ -49,7 +88,7 @@ class Adam(CompiledStep, torch.optim.Adam):
 
     correspondence = Correspondence(
         rule="Adam",
-        hypers={"lr": "lr", **BETAS, **same_names("eps", "weight_decay")},
+        hypers={"lr": "lr", **_DIVIDING_BETAS, **same_names("eps", "weight_decay")},
         settings=flags("amsgrad", "maximize", "decoupled_weight_decay"),
         states=("step", "exp_avg", "exp_avg_sq", "max_exp_avg_sq"),
         sparse="Adam does not support sparse gradients, please consider SparseAdam instead",
@@ -61,7 +100,7 @@ class AdamW(CompiledStep, torch.optim.AdamW):
 
     correspondence = Correspondence(
         rule="AdamW",
-        hypers={"lr": "lr", **BETAS, **same_names("eps", "weight_decay")},
+        hypers={"lr": "lr", **_DIVIDING_BETAS, **same_names("eps", "weight_decay")},
         settings=flags("amsgrad", "maximize"),
         states=("step", "exp_avg", "exp_avg_sq", "max_exp_avg_sq"),
         sparse="Adam does not support sparse gradients, please consider SparseAdam instead",
@@ -76,6 +115,7 @@ class NAdam(CompiledStep, torch.optim.NAdam):
         hypers={"lr": "lr", **BETAS, **same_names("eps", "weight_decay", "momentum_decay")},
         settings=flags("maximize", "decoupled_weight_decay"),
         states=("step", "mu_product", "exp_avg", "exp_avg_sq"),
+        scalars=("mu_product",),
         sparse=_unsupported("NAdam"),
     )
 
@@ -85,7 +125,12 @@ class RAdam(CompiledStep, torch.optim.RAdam):
 
     correspondence = Correspondence(
         rule="RAdam",
-        hypers={"lr": "lr", **BETAS, **same_names("eps", "weight_decay")},
+        hypers={
+            "lr": "lr",
+            **BETAS,
+            "beta2": _divided_by(_less_than_one(1), BETAS["beta2"]),
+            **same_names("eps", "weight_decay"),
+        },
         settings=flags("maximize", "decoupled_weight_decay"),
         states=("step", "exp_avg", "exp_avg_sq"),
         sparse=_unsupported("RAdam"),
@@ -97,7 +142,7 @@ class Adamax(CompiledStep, torch.optim.Adamax):
 
     correspondence = Correspondence(
         rule="Adamax",
-        hypers={"lr": "lr", **BETAS, **same_names("eps", "weight_decay")},
+        hypers={"lr": "lr", **_DIVIDING_BETAS, **same_names("eps", "weight_decay")},
         settings=flags("maximize"),
         states=("step", "exp_avg", "exp_inf"),
         sparse=_unsupported("Adamax"),
@@ -136,7 +181,7 @@ class RMSprop(CompiledStep, torch.optim.RMSprop):
         hypers=same_names("lr", "alpha", "eps", "weight_decay", "momentum"),
         settings={
             **flags("centered", "maximize"),
-            "momentum": lambda group, dtype: float(group["momentum"] > 0),
+            "buffered": lambda group, dtype: bool(group["momentum"] > 0),
         },
         states=("step", "square_avg", "momentum_buffer", "grad_avg"),
         sparse=_unsupported("RMSprop"),
@@ -169,6 +214,7 @@ class ASGD(CompiledStep, torch.optim.ASGD):
         hypers=same_names("lr", "lambd", "alpha", "t0", "weight_decay"),
         settings=flags("maximize"),
         states=("step", "eta", "mu", "ax"),
+        scalars=("eta", "mu"),
         sparse=_unsupported("ASGD"),
     )
 
@@ -187,7 +233,8 @@ class Adafactor(CompiledStep, torch.optim.Adafactor):
             **same_names("lr", "beta2_decay"),
             "eps1": _first_epsilon,
             "eps2": ("eps", 1),
-            **same_names("d", "weight_decay"),
+            "d": _divided_by(lambda group: group["d"], "d"),
+            "weight_decay": "weight_decay",
         },
         settings=flags("maximize"),
         states=("step", "row_var", "col_var", "variance"),
@@ -202,7 +249,8 @@ class SparseAdam(CompiledStep, torch.optim.SparseAdam):
     correspondence = Correspondence(
         rule="SparseAdam",
         hypers={"lr": "lr", **BETAS, "eps": "eps"},
-        settings=flags("maximize"),
+        # Older files do not have it.
+        settings={"maximize": lambda group, dtype: bool(group.get("maximize", False))},
         states=("step", "exp_avg", "exp_avg_sq"),
         sparse=None,
         dense="SparseAdam does not support dense gradients, please consider Adam instead",

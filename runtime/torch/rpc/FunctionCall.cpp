@@ -2,6 +2,7 @@
 
 #include "runtime/torch/rpc/FunctionCall.h"
 
+#include "runtime/torch/rpc/JsonDamage.h"
 #include "runtime/torch/rpc/RemoteParameters.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -88,13 +89,24 @@ private:
     __builtin_unreachable();
   }
 
+  int64_t integer(const Json &json, const c10::Type &type) const {
+    if (!isInteger(json))
+      refuse(type);
+    return json.get<int64_t>();
+  }
+
   at::Tensor tensor(const Json &json, const c10::Type &type) const {
     if (!json.is_object())
       refuse(type);
-    if (auto sent = json.find("tensor"); sent != json.end())
-      return tensors.at(sent->get<size_t>());
-    if (auto rref = json.find("rref"); rref != json.end())
-      return ownedTensors({rref->at(0).get<int64_t>()}, {rref->at(1).get<int64_t>()}, usualWait(),
+    if (auto sent = json.find("tensor"); sent != json.end()) {
+      const int64_t place = integer(*sent, type);
+      TORCH_CHECK_VALUE(place >= 0 && place < static_cast<int64_t>(tensors.size()),
+                        "the argument `", argument, "` of `", function, "` is tensor ", place,
+                        " of those that came with the call, which are ", tensors.size());
+      return tensors[static_cast<size_t>(place)];
+    }
+    if (auto rref = json.find("rref"); rref != json.end() && rref->is_array() && rref->size() == 2)
+      return ownedTensors({integer(rref->at(0), type)}, {integer(rref->at(1), type)},
                           {fmt::format("the argument `{}` of `{}`", argument, function)})
           .front();
     refuse(type);
@@ -128,9 +140,7 @@ private:
     }
     case c10::TypeKind::IntType:
     case c10::TypeKind::SymIntType:
-      if (!isInteger(json))
-        refuse(*type);
-      return json.get<int64_t>();
+      return integer(json, *type);
     case c10::TypeKind::FloatType:
       return number(json, *type, true);
     case c10::TypeKind::NumberType:
@@ -165,7 +175,7 @@ c10::IValue updraft::torch_adapter::callFunction(const std::string &name,
     const Json json = Json::parse(arguments);
     stack = Arguments(name, tensors).of(function.schema(), json.at("args"), json.at("kwargs"));
   } catch (const nlohmann::json::exception &error) {
-    TORCH_CHECK_VALUE(false, "the arguments of `", name, "` are damaged: ", error.what());
+    TORCH_CHECK_VALUE(false, "the arguments of `", name, "` are damaged: ", damageOf(error));
   }
   function.callBoxed(&stack);
   if (stack.size() == 1)

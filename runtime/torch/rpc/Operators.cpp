@@ -55,7 +55,7 @@ std::string create(int64_t number, const std::string &request,
                    const std::vector<int64_t> &createdOn, const std::vector<int64_t> &localIds) {
   return answering([&] {
     return make(number, request, [&](const OptimizerRequest &parsed) {
-      return ownedTensors(createdOn, localIds, parsed.wait, parsed.paramNames());
+      return ownedTensors(createdOn, localIds, parsed.paramNames());
     });
   });
 }
@@ -90,8 +90,13 @@ std::vector<at::Tensor> copies(const std::vector<int64_t> &createdOn,
     names.reserve(numbers.size());
     for (int64_t number : numbers)
       names.push_back("parameter " + std::to_string(number));
-    return copiesOf(ownedTensors(createdOn, localIds, usualWait(), names));
+    return copiesOf(ownedTensors(createdOn, localIds, names));
   });
+}
+
+int64_t await(const std::vector<int64_t> &createdOn, const std::vector<int64_t> &localIds,
+              double seconds) {
+  return answering([&] { return awaitOwned(createdOn, localIds, seconds); });
 }
 
 int64_t release(int64_t number) {
@@ -123,6 +128,7 @@ TORCH_LIBRARY_FRAGMENT(aten, library) {
               loadStates);
   library.def("_updraft_1_copies(int[] created_on, int[] local_ids, int[] numbers) -> Tensor[]",
               copies);
+  library.def("_updraft_1_await(int[] created_on, int[] local_ids, float seconds) -> int", await);
   library.def("_updraft_1_release(int optimizer) -> int", release);
   library.def("_updraft_1_lock_wait() -> int", updraft::dist::lockWait);
 }

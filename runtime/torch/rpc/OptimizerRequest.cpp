@@ -3,6 +3,7 @@
 #include "runtime/torch/rpc/OptimizerRequest.h"
 
 #include "runtime/base/DType.h"
+#include "runtime/torch/rpc/JsonDamage.h"
 
 #include <c10/util/Exception.h>
 #include <cstdlib>
@@ -70,9 +71,6 @@ OptimizerRequest OptimizerRequest::parse(const std::string &text) {
     for (const auto &[name, text] : json.at("files").items())
       rule.files.emplace_back(name, text.get<std::string>());
     json.at("complex_refusal").get_to(request.complexRefusal);
-    json.at("wait").get_to(request.wait);
-    TORCH_CHECK_VALUE(request.wait >= 0, "the request for an optimizer waits ", request.wait,
-                      " seconds for its parameters; give 0, for ever, or more");
     if (const Json &replaces = json.at("replaces"); !replaces.is_null())
       request.replaces = replaces.get<int64_t>();
     json.at("count_versions").get_to(request.countVersions);
@@ -80,7 +78,7 @@ OptimizerRequest OptimizerRequest::parse(const std::string &text) {
       request.groups.push_back(parseGroup(group));
     return request;
   } catch (const nlohmann::json::exception &error) {
-    TORCH_CHECK_VALUE(false, "the request for an optimizer is damaged: ", error.what());
+    TORCH_CHECK_VALUE(false, "the request for an optimizer is damaged: ", damageOf(error));
     __builtin_unreachable();
   }
 }

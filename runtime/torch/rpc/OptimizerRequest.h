@@ -35,8 +35,7 @@ struct OptimizerRequest {
   std::string complexRefusal; ///< what is said to complex parameters; empty: they are taken
   std::vector<GroupRequest> groups;
   std::optional<int64_t> replaces; ///< the number of an optimizer whose place this one takes
-  double wait;        ///< for parameters that are still being made, in seconds; 0: without limit
-  bool countVersions; ///< parameters that are stepped are known to autograd as changed
+  bool countVersions;              ///< parameters that are stepped are known to autograd as changed
 
   /// What messages call the worker's parameters, by their places in its list.
   std::vector<std::string> paramNames() const;

@@ -9,12 +9,15 @@
 #include <torch/csrc/distributed/rpc/rref_context.h>
 #include <torch/csrc/distributed/rpc/rref_impl.h>
 
+#include <algorithm>
 #include <chrono>
 #include <fmt/format.h>
 #include <future>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 using namespace updraft::torch_adapter;
 namespace dist = updraft::dist;
@@ -51,8 +54,8 @@ namespace {
 class Waiting {
 public:
   /// 0: there is no limit.
-  explicit Waiting(double seconds) : seconds(seconds) {
-    // Longer than this is for ever, too, which a clock could not count.
+  explicit Waiting(double seconds) {
+    // Longer than this a clock could not count.
     constexpr double longest = 1e8;
     if (seconds > 0 && seconds < longest)
       deadline = std::chrono::steady_clock::now() +
@@ -72,39 +75,71 @@ public:
     return done->get_future().wait_until(*deadline) != std::future_status::timeout;
   }
 
-  void wait(rpc::JitFuture &future, const std::string &name) const {
-    if (!hasCome(future))
-      throw TimeoutError(fmt::format("{} has not come within {} s: what makes it on "
-                                     "this worker has not ended, or was never asked for",
-                                     name, seconds));
-    future.waitAndThrow();
-  }
-
 private:
-  double seconds;
   std::optional<std::chrono::steady_clock::time_point> deadline;
 };
 } // namespace
 
+/// For a reference that a request names, in seconds. It holds a thread of the worker that long.
+static constexpr double longestWait = 1;
+
+static rpc::RRefId idOf(int64_t createdOn, int64_t localId) {
+  TORCH_CHECK_VALUE(std::in_range<rpc::worker_id_t>(createdOn) && createdOn >= 0,
+                    "a reference came as one that worker ", createdOn,
+                    " has made; workers count from 0 to ",
+                    std::numeric_limits<rpc::worker_id_t>::max());
+  return {static_cast<rpc::worker_id_t>(createdOn), static_cast<rpc::local_id_t>(localId)};
+}
+
+/// The owner's side of a reference when its value has come, or null.
+static c10::intrusive_ptr<rpc::OwnerRRef> awaitValue(const rpc::RRefId &id,
+                                                     const Waiting &waiting) {
+  const auto known = rpc::RRefContext::getInstance().getOwnerRRef(id);
+  if (!waiting.hasCome(*known))
+    return nullptr;
+  known->waitAndThrow();
+  auto owner = c10::static_intrusive_pointer_cast<rpc::OwnerRRef>(known->constValue().toRRef());
+  return waiting.hasCome(*owner->getFuture()) ? owner : nullptr;
+}
+
+int64_t updraft::torch_adapter::awaitOwned(const std::vector<int64_t> &createdOn,
+                                           const std::vector<int64_t> &localIds, double seconds) {
+  TORCH_CHECK_VALUE(createdOn.size() == localIds.size(), "there are ", createdOn.size(),
+                    " workers for ", localIds.size(), " references");
+  TORCH_CHECK_VALUE(seconds > 0, "a request waits ", seconds,
+                    " seconds for references; give a number above 0");
+  const Waiting waiting(std::min(seconds, longestWait));
+  size_t come = 0;
+  while (come < createdOn.size() && awaitValue(idOf(createdOn[come], localIds[come]), waiting))
+    ++come;
+  return static_cast<int64_t>(come);
+}
+
 std::vector<at::Tensor>
 updraft::torch_adapter::ownedTensors(const std::vector<int64_t> &createdOn,
-                                     const std::vector<int64_t> &localIds, double seconds,
+                                     const std::vector<int64_t> &localIds,
                                      const std::vector<std::string> &names) {
   TORCH_CHECK_VALUE(createdOn.size() == localIds.size() && createdOn.size() == names.size(),
                     "there are ", createdOn.size(), " workers for ", localIds.size(),
                     " references to ", names.size(), " parameters");
-  const Waiting waiting(seconds);
+  const Waiting waiting(longestWait);
   std::vector<at::Tensor> tensors;
   for (size_t i = 0; i < createdOn.size(); ++i) {
-    const rpc::RRefId id(static_cast<rpc::worker_id_t>(createdOn[i]),
-                         static_cast<rpc::local_id_t>(localIds[i]));
-    auto known = rpc::RRefContext::getInstance().getOwnerRRef(id);
-    waiting.wait(*known, names[i]);
-    auto owner = c10::static_intrusive_pointer_cast<rpc::OwnerRRef>(known->constValue().toRRef());
-    waiting.wait(*owner->getFuture(), names[i]);
+    const auto owner = awaitValue(idOf(createdOn[i], localIds[i]), waiting);
+    if (!owner)
+      throw TimeoutError(fmt::format("{} has not come within {} s: what makes it on this worker "
+                                     "has not ended, or was never asked for",
+                                     names[i], longestWait));
+    owner->getFuture()->waitAndThrow();
     tensors.push_back(tensorOf(owner->getValue(), names[i]));
   }
   return tensors;
+}
+
+/// Most of what this worker's own calls may take, in seconds; 0 is no limit.
+static double usualWait() {
+  const std::chrono::duration<double> limit = rpc::RpcAgent::getCurrentRpcAgent()->getRpcTimeout();
+  return 0.75 * limit.count();
 }
 
 void updraft::torch_adapter::awaitMade(const std::vector<c10::IValue> &rrefs) {
@@ -130,9 +165,4 @@ std::vector<at::Tensor> updraft::torch_adapter::copiesOf(const std::vector<at::T
   for (const at::Tensor &tensor : tensors)
     copies.push_back(tensor.detach().clone());
   return copies;
-}
-
-double updraft::torch_adapter::usualWait() {
-  const std::chrono::duration<double> limit = rpc::RpcAgent::getCurrentRpcAgent()->getRpcTimeout();
-  return 0.75 * limit.count();
 }

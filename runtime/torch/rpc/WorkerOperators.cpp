@@ -1,10 +1,13 @@
 //===- WorkerOperators.cpp - What a worker holds and computes for its clients -----------------===//
 // Operators of the namespace `aten`, with the version of the interface, as in Operators.cpp; and
-// the client's way to call a function so that its gradients are recorded.
+// the client's way to call a function so that its gradients are recorded; and how members join and
+// leave.
 
 #include "runtime/torch/rpc/Answer.h"
 #include "runtime/torch/rpc/FunctionCall.h"
+#include "runtime/torch/rpc/GuardedTransport.h"
 #include "runtime/torch/rpc/HeldParameters.h"
+#include "runtime/torch/rpc/Leaving.h"
 
 #include <torch/csrc/distributed/autograd/utils.h>
 #include <torch/csrc/distributed/rpc/script_call.h>
@@ -83,6 +86,9 @@ TORCH_LIBRARY_FRAGMENT(aten, library) {
 }
 
 TORCH_LIBRARY_FRAGMENT(updraft, library) {
+  library.def("guard_transports() -> ()", guardTransports);
+  library.def("leave_with_others(float? seconds) -> ()", leaveWithOthers);
+  library.def("await_first_to_leave() -> ()", awaitFirstToLeave);
   library.def("call_recorded(str worker, str function, str arguments, Tensor[] tensors, "
               "float timeout) -> Future(Any)",
               torch::CppFunction::makeFromBoxedFunction<&callRecorded>());

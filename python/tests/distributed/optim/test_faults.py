@@ -21,7 +21,8 @@ from remote_models import (
     parameters,
 )
 
-from updraft.distributed.optim import DistributedOptimizer, Options, compiled_execution
+from updraft import distributed
+from updraft.distributed.optim import DistributedOptimizer, Options, arrivals
 from updraft.distributed.optim.remote import RemoteOptimizer
 
 
@@ -220,13 +221,19 @@ def make_it():
 @on_client
 def test_a_parameter_that_does_not_come_is_named():
     rrefs = [*parameters("worker1", (3,)), rpc.remote("worker1", late_parameter)]
-    original = compiled_execution.get_rpc_timeout
-    compiled_execution.get_rpc_timeout = lambda: 1.0
+    original = arrivals.get_rpc_timeout
+    arrivals.get_rpc_timeout = lambda: 1.0
     try:
         with pytest.raises(TimeoutError) as caught:
             DistributedOptimizer(torch.optim.SGD, rrefs)
+        with pytest.raises(TimeoutError) as caught_call:
+            distributed.call("worker1", "linear", torch.ones(1, 2), rrefs[1])
     finally:
-        compiled_execution.get_rpc_timeout = original
+        arrivals.get_rpc_timeout = original
+    assert str(caught_call.value) == (
+        "`linear` has failed on `worker1`: argument 1 of `linear` has not come within 0.75 s: what "
+        "makes it on this worker has not ended, or was never asked for"
+    ), caught_call.value
     text = str(caught.value)
     assert text == (
         "no optimizer was made on `worker1`: parameter 1 has not come within 0.75 s: what makes it "

@@ -197,6 +197,19 @@ def test_arguments_are_checked():
         distributed.FunctionalSGD(parameters(), differentiable=True)
 
 
+def test_steps_take_what_constructors_refuse():
+    param = torch.ones(3)
+    functional = distributed.FunctionalSGD([param], lr=0.5)
+    functional.param_group["lr"] = -0.5
+    functional.step([torch.ones(3)])
+    assert param.tolist() == [1.5] * 3
+    functional.param_group["momentum"] = -1.0
+    functional.step_param(param, torch.ones(3))
+    functional.step_param(param, torch.ones(3))
+    # The buffer is 1, then 1 - 1.
+    assert param.tolist() == [2.0] * 3
+
+
 def test_parameters_are_checked():
     param = torch.zeros(2)
     with pytest.raises(ValueError, match=r"^optimizer got an empty parameter list$"):

@@ -33,6 +33,36 @@ def groups(of):
 
 
 @on_client
+def test_values_that_constructors_refuse():
+    """They are checked where a class checks them, and workers step with any."""
+    changes = {
+        "SGD": [{"lr": -0.5}, {"momentum": -0.5}, {"weight_decay": -1.0}, {"lr": float("nan")}],
+        "Adam": [{"betas": (22.0, 0.999)}, {"eps": -1e-3}, {"lr": float("nan")}],
+    }
+    for name, changed in changes.items():
+        for change in changed:
+            rrefs = [*parameters("worker1", (6,)), *parameters("worker2", (2, 2))]
+            params = copies(rrefs)
+            remote = DistributedOptimizer(getattr(torch.optim, name), rrefs, lr=0.1)
+            local = getattr(torch.optim, name)(params, lr=0.1, foreach=False)
+            for step in range(STEPS):
+                if step == 1:
+                    remote.param_groups[0].update(change)
+                    local.param_groups[0].update(change)
+                step_both(remote, local, rrefs, params, 1 + step)
+            for rref, param in zip(rrefs, params, strict=True):
+                torch.testing.assert_close(
+                    rref.to_here(), param.detach(), equal_nan=True, msg=f"{name} {change}"
+                )
+            # Made with them: `betas` of another worker's optimizer come with a `state_dict`.
+            again = DistributedOptimizer(getattr(torch.optim, name), rrefs, lr=0.1)
+            again.load_state_dict(remote.state_dict())
+            step_both(again, local, rrefs, params, 1)
+            for rref, param in zip(rrefs, params, strict=True):
+                torch.testing.assert_close(rref.to_here(), param.detach(), equal_nan=True)
+
+
+@on_client
 def test_schedules_are_those_of_a_local_optimizer():
     for name, schedule in SCHEDULES.items():
         rrefs = [*parameters("worker1", (6,)), *parameters("worker2", (2, 2))]

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-from torch._C._distributed_rpc import get_rpc_timeout
 
 from ...optim.compiled import CompiledStep, is_constant
 from ...optim.correspondence import Group
@@ -113,8 +112,6 @@ class CompiledExecution:
                 groups,
                 owners,
                 self._count_versions,
-                # What is left is for compiling, and for the answer.
-                0.75 * get_rpc_timeout(),
                 None if replaced is None else replaced.number,
             )
         )

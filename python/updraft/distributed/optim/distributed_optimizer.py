@@ -9,12 +9,12 @@ from functools import partial
 from typing import Any
 
 import torch
-from torch._C._distributed_autograd import _is_valid_context
 from torch._C._distributed_rpc import PyRRef
 
 from ...caller_warnings import warn_caller
 from ...optim.correspondence import Group
 from ...optim.step_hooks import hooked
+from ..context_ids import require_context
 from ..turns import Turns
 from .contexts import ContextTable
 from .options import Options
@@ -234,11 +234,10 @@ class DistributedOptimizer(torch.optim.Optimizer):
         Raises:
             TypeError: `context_id` is no number.
             RuntimeError: there is no such context, or it was applied before.
-            ValueError: what the class or rule says to hyperparameters; then nothing is stepped.
+            ValueError: the rule cannot be compiled for the hyperparameters; then nothing is
+                stepped.
         """
-        if isinstance(context_id, bool) or not isinstance(context_id, int):
-            raise TypeError(f"`context_id` is {type(context_id)}; give the number of a context")
-        _is_valid_context(context_id)
+        require_context(context_id)
         # Of those who step a context at the same time, the second finds it applied.
         with self._turns.of(context_id):
             self._step(context_id)

@@ -169,7 +169,7 @@ class FunctionalOptimizer:
         for place, param in enumerate(stepper.params):
             state = self.state.get(param) if param in self._steppers else None
             if state is not None:
-                stepper.optimizer.state[stepper.own[place]] = dict(state)
+                stepper.optimizer.state[stepper.own[place]].update(state)
             self._steppers[param] = stepper, place
 
     def step(self, gradients: Sequence[torch.Tensor | None]) -> None:

@@ -1,10 +1,7 @@
 """The hyperparameters that go to workers."""
 
-from ...optim.buckets import STORAGE
 from ...optim.correspondence import Correspondence, Group, reader
-
-#: Of each storage type, a dtype that hyperparameters are read for: a default may depend on it.
-FLOATS = {name: dtype for dtype, name in STORAGE.items() if not dtype.is_complex}
+from ...optim.state_storage import FLOATS
 
 
 class HyperReaders:
@@ -15,5 +12,6 @@ class HyperReaders:
 
     def read(self, group: Group, storage: str) -> dict[str, float]:
         """Returns them as the rule has them, for parameters of a storage type."""
+        # A default may depend on it.
         dtype = FLOATS[storage]
         return {name: float(read(group, dtype)) for name, read in self._readers.items()}

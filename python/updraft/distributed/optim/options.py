@@ -13,7 +13,7 @@ class Options:
             such a backward reads values of which some may be newer than others. Updates are exact
             in both, and the gradients of one context are applied together on each worker.
         strict: a class that has no compiled rule is an error, not stepped by Python.
-        timeout: seconds for each step; None is what `init_rpc` was given.
+        timeout: seconds for each step; None for the timeout of `rpc_backend_options`.
         allow_repeated_steps: whether a context may be applied again on purpose. A request that is
             repeated after a timeout never applies one twice.
 

@@ -8,6 +8,7 @@ import torch.distributed.rpc as rpc
 from torch._C._distributed_rpc import PyRRef, WorkerInfo
 
 from . import operators
+from .arrivals import after, awaited
 from .interpreters import asked_for_python
 from .outcomes import begun, gathered
 from .remote import loaded_on
@@ -56,7 +57,11 @@ def _copies(worker: WorkerInfo, rrefs: "list[PyRRef[Any]]", numbers: list[int]) 
     """Asks a worker for copies of its parameters; the future has them."""
     if not operators.is_here(worker):
         named = operators.references(rrefs)
-        return operators.call(worker, "copies", *named, numbers, timeout=-1.0)
+        names = [f"parameter {number}" for number in numbers]
+        return after(
+            awaited(worker, rrefs, names),
+            lambda: operators.call(worker, "copies", *named, numbers, timeout=-1.0),
+        )
     copied: torch.futures.Future[list[torch.Tensor]] = torch.futures.Future()
     copied.set_result(operators.copies_here([rref.local_value() for rref in rrefs]))
     return copied

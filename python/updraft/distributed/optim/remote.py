@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch._C._distributed_rpc import PyRRef, WorkerInfo
 
+from ..timeouts import call_limit
 from . import operators
+from .arrivals import after, awaited
 from .options import Options
 from .outcomes import begun, gathered
+from .reference_like import ReferenceLike
 from .references import require_tensors
 
 if TYPE_CHECKING:
@@ -18,8 +21,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class RemoteOptimizer:
+class RemoteOptimizer(ReferenceLike):
     """The optimizer of the parameters that one worker has.
+
+    Like an `RRef`, it has `owner()`, `owner_name()` and `is_owner()`.
 
     Args:
         worker: the worker.
@@ -29,7 +34,7 @@ class RemoteOptimizer:
         >>> from updraft.distributed.optim import DistributedOptimizer
         >>> weight = torch.distributed.rpc.RRef(torch.nn.Parameter(torch.ones(2)))
         >>> optimizer = DistributedOptimizer(torch.optim.SGD, [weight])
-        >>> [remote.owner().name for remote in optimizer.remote_optimizers]
+        >>> [remote.owner_name() for remote in optimizer.remote_optimizers]
         ['worker0']
     """
 
@@ -44,26 +49,23 @@ class RemoteOptimizer:
     #: The groups and storage types whose hyperparameters a step takes, in this order.
     buckets: list[tuple[int, str]] = field(default_factory=list)
 
-    def owner(self) -> WorkerInfo:
-        """Returns the worker."""
-        return self.worker
-
     def members_of(self, group: int) -> tuple[list[int], list[int]]:
         """Returns the places of a group's parameters among those there, and their indices."""
         mine = [(place, index) for place, (of, index) in enumerate(self.members) if of == group]
         return [place for place, _ in mine], [index for _, index in mine]
 
-    @property
-    def is_here(self) -> bool:
-        """Whether the worker is this one."""
-        return operators.is_here(self.worker)
-
     def create(self, request: str) -> Any:
         """Makes it on its worker; returns a future of what `set_buckets` takes."""
-        if self.is_here:
+        if self.is_owner():
             # References that no other worker has are known to nobody but themselves.
             return begun(self._create_here, request)
-        return self.call("create", request, *operators.references(self.rrefs))
+        names = [f"parameter {index}" for _, index in self.members]
+        named = operators.references(self.rrefs)
+        return begun(
+            after,
+            awaited(self.worker, self.rrefs, names),
+            lambda: self.call("create", request, *named),
+        )
 
     def _create_here(self, request: str) -> Any:
         made: torch.futures.Future[str] = torch.futures.Future()
@@ -105,7 +107,7 @@ def made_remotes(
         replaced: optimizers of the same parameters, whose places these take.
     """
     by_name: dict[str, RemoteOptimizer] = {}
-    timeout = -1.0 if options.timeout is None else options.timeout
+    timeout = call_limit(options.timeout)
     index = 0
     for place, group in enumerate(groups):
         for rref in group["params"]:

@@ -8,7 +8,8 @@ from ... import _updraft, dtypes
 from ...compiler import setting_literal
 from ...optim.compiled import CompiledStep
 from ...optim.correspondence import AS_DENSE, Correspondence, Group, setting_choices
-from .hypers import FLOATS, HyperReaders
+from ...optim.state_storage import FLOATS
+from .hypers import HyperReaders
 from .imports import Imports
 
 _STORAGE_NAMES = {number: name for name, number in _updraft.storage_types.items()}
@@ -52,7 +53,6 @@ def request(
     groups: Sequence[Group],
     owners: Sequence[Sequence[str]],
     count_versions: bool,
-    wait: float,
     replaces: int | None = None,
 ) -> str:
     """Returns the text for one worker.
@@ -63,7 +63,6 @@ def request(
             indices among all of the optimizer.
         owners: of each group, the names of the workers that have parameters of it.
         count_versions: whether autograd is told of steps.
-        wait: seconds, for parameters that are still being made; 0 waits without limit.
         replaces: the number of an optimizer on the worker whose place this one takes.
     """
     correspondence = optimizer.correspondence
@@ -93,7 +92,6 @@ def request(
             },
             "complex_refusal": correspondence.complex or "",
             "count_versions": count_versions,
-            "wait": wait,
             "replaces": replaces,
             "groups": packed,
         }

@@ -16,16 +16,23 @@ class Client:
         self.versions = {}
 
     def __enter__(self):
-        self.capabilities = self.request("initialize", processId=None, rootUri=None)["capabilities"]
-        self.notify("initialized")
+        self.initialize()
         return self
 
     def __exit__(self, *failure):
         if failure == (None, None, None):
             assert self.request("shutdown") is None
-            self.notify("exit")
-            assert self.process.wait(timeout=60) == 0, self.process.returncode
+            self.exit()
         self.process.kill()
+
+    def initialize(self):
+        self.capabilities = self.request("initialize", processId=None, rootUri=None)["capabilities"]
+        self.notify("initialized")
+
+    def exit(self):
+        """Ends the session, after `shutdown`."""
+        self.notify("exit")
+        assert self.process.wait(timeout=60) == 0, self.process.returncode
 
     def send_raw(self, body):
         self.process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))

@@ -54,10 +54,15 @@ def check_texts(client, uri):
         "x" * 70000,
         "//" * 40000,
         'import "tested.upd"',
+        "rule\nrule C = unscale |> ",
+        "rule |> ",
+        "rule = |> ",
+        "transform |> ",
+        "rule (lr = 1) { update(param) { let next = 1 } }\nrule C = |> ",
     ]:
         client.open(uri, text)
         far = 10**9
-        places = [(0, 0), (0, 3), (0, far), (far, far), (1, 1), (2**31 - 1, 2**31 - 1)]
+        places = [(0, 0), (0, 3), (0, far), (1, far), (far, far), (1, 1), (2**31 - 1, 2**31 - 1)]
         ask_everything(client, uri, [{"line": line, "character": c} for line, c in places])
 
 

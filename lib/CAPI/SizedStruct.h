@@ -1,0 +1,52 @@
+//===- SizedStruct.h - Structs that a later version may extend ----------------------*- C++ -*-===//
+// A struct whose first member is `struct_size` gets new members at its end alone, and 0 is the
+// default of each. So a program and a library of different versions understand each other: of a
+// smaller struct the library takes what is there, and of a larger one, if it asks for nothing more,
+// what it knows.
+//===---------------------------------------------------------------------------------------===//
+
+#ifndef UPDRAFT_LIB_CAPI_SIZEDSTRUCT_H
+#define UPDRAFT_LIB_CAPI_SIZEDSTRUCT_H
+
+#include "updraft/Driver/StatusError.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <type_traits>
+
+namespace updraft::capi {
+
+/// Sizes above this one are mistakes, such as memory that was not initialized.
+constexpr size_t largestStructSize = 4096;
+
+/// Copies the members that `*given` has; the others are 0. `firstSize` is the size of the first
+/// version. UPD_INVALID_ARGUMENT for a size that no version has; UPD_UNSUPPORTED if a member that
+/// this library doesn't know is not 0.
+template <typename Struct>
+llvm::Expected<Struct> readSized(const Struct *given, size_t firstSize, const std::string &name) {
+  static_assert(std::is_trivially_copyable_v<Struct>);
+  // The memory may be shorter than the struct is here.
+  size_t size;
+  const auto *bytes = reinterpret_cast<const char *>(given);
+  std::memcpy(&size, bytes + offsetof(Struct, struct_size), sizeof(size));
+  const std::string found = "struct_size of " + name + " is " + std::to_string(size);
+  const std::string known = std::to_string(sizeof(Struct));
+  if (size < firstSize || size > largestStructSize || size % alignof(Struct) != 0)
+    return makeError(UPD_INVALID_ARGUMENT, found + "; set it to sizeof(" + name + "), which is " +
+                                               known + " in this version of the library");
+  if (size > sizeof(Struct) &&
+      std::any_of(bytes + sizeof(Struct), bytes + size, [](char byte) { return byte != 0; }))
+    return makeError(UPD_UNSUPPORTED,
+                     found + ", and a field behind the " + known +
+                         " bytes that this library knows is not zero; leave what is newer than the "
+                         "library zero, or install the version that the program was built with");
+  Struct result{};
+  std::memcpy(&result, bytes, std::min(size, sizeof(Struct)));
+  return result;
+}
+
+} // namespace updraft::capi
+
+#endif // UPDRAFT_LIB_CAPI_SIZEDSTRUCT_H

@@ -1,0 +1,94 @@
+//===- ForkDelay.cpp - The parts of a compilation that no fork may cut in two -----------------===//
+
+#include "updraft/Driver/ForkDelay.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <set>
+
+using namespace updraft;
+
+namespace {
+constexpr std::chrono::milliseconds longestWait(800);
+
+struct State {
+  std::mutex mutex;
+  std::condition_variable changed;
+  unsigned delays = 0; ///< of all threads
+  bool isForking = false;
+  std::set<std::string> done;
+};
+
+/// Never destroyed: threads may compile until the process ends. A child gets another one, because
+/// the condition variable counts threads that the child does not have.
+State *&state() {
+  static State *state = new State;
+  return state;
+}
+
+thread_local unsigned delaysOfThread = 0;
+thread_local bool worksForDelayed = false;
+} // namespace
+
+ForkDelay::ForkDelay() {
+  State &shared = *state();
+  std::unique_lock lock(shared.mutex);
+  // A fork waits for a thread that has one already.
+  if (!isHeldByThread())
+    shared.changed.wait(lock, [&] { return !shared.isForking; });
+  ++delaysOfThread;
+  ++shared.delays;
+}
+
+ForkDelay::~ForkDelay() {
+  State &shared = *state();
+  std::lock_guard lock(shared.mutex);
+  --delaysOfThread;
+  --shared.delays;
+  shared.changed.notify_all();
+}
+
+bool ForkDelay::isHeldByThread() { return delaysOfThread > 0 || worksForDelayed; }
+void ForkDelay::continueForThread() { worksForDelayed = true; }
+
+bool ForkDelay::holdOff() {
+  State &shared = *state();
+  std::unique_lock lock(shared.mutex);
+  // Another thread may be forking.
+  shared.changed.wait(lock, [&] { return !shared.isForking; });
+  shared.isForking = true;
+  const bool isQuiet =
+      shared.changed.wait_for(lock, longestWait, [&] { return shared.delays == delaysOfThread; });
+  // Locked until after the fork, so that the child finds the rest as it is.
+  lock.release();
+  return isQuiet;
+}
+
+void ForkDelay::resume() {
+  State &shared = *state();
+  shared.isForking = false;
+  shared.changed.notify_all();
+  shared.mutex.unlock();
+}
+
+void ForkDelay::resumeInChild() {
+  auto *fresh = new State;
+  fresh->delays = delaysOfThread;
+  fresh->done = state()->done;
+  state() = fresh;
+}
+
+FirstTimeDelay::FirstTimeDelay(std::string someThing) : thing(std::move(someThing)) {
+  {
+    std::lock_guard lock(state()->mutex);
+    if (state()->done.contains(thing))
+      return;
+  }
+  delay.emplace();
+}
+
+void FirstTimeDelay::finish() {
+  std::lock_guard lock(state()->mutex);
+  state()->done.insert(thing);
+}

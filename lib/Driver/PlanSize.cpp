@@ -1,0 +1,21 @@
+//===- PlanSize.cpp - How much there is to compile --------------------------------------------===//
+
+#include "PlanSize.h"
+
+#include "Updraft/IR/UpdraftOps.h"
+#include "Updraft/Transforms/ExpandMath.h"
+#include "updraft/Frontend/Limits.h"
+
+using namespace updraft;
+
+size_t updraft::sizeOfPlans(mlir::ModuleOp module) {
+  size_t size = 0;
+  for (PlanOp plan : module.getOps<PlanOp>())
+    plan.walk([&](mlir::Operation *op) {
+      if (auto pass = mlir::dyn_cast<PassOp>(op))
+        size += operationsOfReduction * (1 + pass.getReductions().size());
+      else
+        size += isElementaryFunction(op) ? operationsOfFunction : 1;
+    });
+  return size;
+}

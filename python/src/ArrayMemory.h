@@ -1,0 +1,48 @@
+//===- ArrayMemory.h - Whether an array still has its memory ------------------------*- C++ -*-===//
+// numpy and torch can give an array other memory, or less of it, in spite of those who look at the
+// old one: `array.resize(…, refcheck=False)`, `tensor.untyped_storage().resize_(…)`.
+//===---------------------------------------------------------------------------------------===//
+
+#ifndef UPDRAFT_PYTHON_ARRAYMEMORY_H
+#define UPDRAFT_PYTHON_ARRAYMEMORY_H
+
+#include <cstddef>
+#include <nanobind/nanobind.h>
+
+namespace updraft::python {
+
+/// Needs the GIL, also to be destroyed.
+class ArrayMemory {
+public:
+  /// Memory that its exporter keeps as it is.
+  ArrayMemory() = default;
+  static ArrayMemory ofNumpy(nanobind::handle array);
+  static ArrayMemory ofTorch(nanobind::handle tensor);
+
+  /// Whether it has neither moved nor shrunk since.
+  bool isSame() const;
+
+  const void *begin() const { return taken.begin; }
+  size_t bytes() const { return taken.bytes; }
+
+  /// What holds the memory: numpy's array, which views refer to, or torch's storage; may be null.
+  nanobind::handle holder() const { return owner; }
+
+private:
+  struct Range {
+    const void *begin = nullptr;
+    size_t bytes = 0;
+  };
+  enum class Kind { Fixed, Numpy, Torch };
+
+  ArrayMemory(Kind kind, nanobind::object owner);
+  Range range() const;
+
+  Kind kind = Kind::Fixed;
+  nanobind::object owner;
+  Range taken;
+};
+
+} // namespace updraft::python
+
+#endif // UPDRAFT_PYTHON_ARRAYMEMORY_H

@@ -1,0 +1,43 @@
+//===- InterpreterExit.h - Threads that Python ends in a call -----------------------*- C++ -*-===//
+// When Python exits, a daemon thread that asks for the GIL never gets it. Python 3.14 lets the
+// thread wait until the process is gone. Earlier versions call pthread_exit, which unwinds the
+// stack like an exception that must not be caught, and nanobind's frames, which are noexcept, end
+// the process for it. Here such a thread waits, in every version.
+
+#ifndef UPDRAFT_PYTHON_INTERPRETEREXIT_H
+#define UPDRAFT_PYTHON_INTERPRETEREXIT_H
+
+#include <cxxabi.h>
+#include <nanobind/nanobind.h>
+
+namespace updraft::python {
+
+/// Never returns. The thread does not have the GIL.
+[[noreturn]] void waitForExit() noexcept;
+
+/// Runs `body`, which may run code of Python.
+template <typename Body> decltype(auto) waitingAtExit(Body &&body) {
+  try {
+    return body();
+  } catch (abi::__forced_unwind &) {
+    waitForExit();
+  }
+}
+
+/// Gives the GIL away while it lives, like nanobind::gil_scoped_release.
+class WithoutGIL {
+public:
+  WithoutGIL() noexcept : state(PyEval_SaveThread()) {}
+  ~WithoutGIL() {
+    waitingAtExit([&] { PyEval_RestoreThread(state); });
+  }
+  WithoutGIL(const WithoutGIL &) = delete;
+  WithoutGIL &operator=(const WithoutGIL &) = delete;
+
+private:
+  PyThreadState *state;
+};
+
+} // namespace updraft::python
+
+#endif // UPDRAFT_PYTHON_INTERPRETEREXIT_H

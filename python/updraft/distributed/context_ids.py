@@ -1,0 +1,22 @@
+"""Numbers of contexts of distributed autograd, as callers give them."""
+
+from typing import Any
+
+from torch._C._distributed_autograd import _is_valid_context
+
+_FIRST, _BEHIND_LAST = -(2**63), 2**63
+
+
+def require_context(context_id: Any) -> None:
+    """Checks that this is the number of an open context.
+
+    Raises:
+        TypeError: it is not an integer.
+        RuntimeError: there is no such context.
+    """
+    if isinstance(context_id, bool) or not isinstance(context_id, int):
+        raise TypeError(f"`context_id` is {type(context_id)}; give the number of a context")
+    if not _FIRST <= context_id < _BEHIND_LAST:
+        # torch raises the same error for numbers that it can hold.
+        raise RuntimeError(f"Could not find autograd context with id: {context_id}")
+    _is_valid_context(context_id)

@@ -1,0 +1,25 @@
+"""Checks the interpreter on import, before the native module is loaded."""
+
+import importlib
+
+
+def require_main_interpreter() -> None:
+    """Refuses subinterpreters: the native module has one state for the process.
+
+    Raises:
+        ImportError: this is not the main interpreter.
+    """
+    for name in ("_interpreters", "_xxsubinterpreters"):
+        try:
+            interpreters = importlib.import_module(name)
+        except ImportError:
+            continue
+        if interpreters.get_current() != interpreters.get_main():
+            raise ImportError(
+                "updraft is imported in a subinterpreter, and works in the main interpreter of a "
+                "process only; use `multiprocessing` for a process of its own"
+            )
+        return
+
+
+require_main_interpreter()

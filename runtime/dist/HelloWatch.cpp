@@ -1,0 +1,107 @@
+//===- HelloWatch.cpp - Connections that have not said hello yet ------------------------------===//
+
+#include "runtime/dist/HelloWatch.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <iterator>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace updraft::dist;
+using std::chrono::milliseconds;
+
+/// A member says hello at once; one that is stopped says it when it goes on.
+static constexpr std::chrono::seconds patience{60};
+/// Of those that wait at the same time. The first is given up for another one.
+static constexpr size_t capacity = 1024;
+/// Until the rest of a hello is looked for.
+static constexpr milliseconds rest{5};
+
+HelloWatch &HelloWatch::process() {
+  // Lives for ever, as its thread does.
+  static auto *all = new HelloWatch;
+  return *all;
+}
+
+HelloWatch::HelloWatch() : wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  // Signals are for the threads of the program.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread([this] { run(); }).detach();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void HelloWatch::add(int socket, HelloTo to, std::function<void()> greeted) {
+  {
+    std::lock_guard guard(mutex);
+    added.push_back({socket, to, std::move(greeted), Clock::now() + patience});
+  }
+  eventfd_write(wake, 1);
+}
+
+bool HelloWatch::look(Waiting &one) {
+  // Asked first: what has come by then is all there is.
+  pollfd closed{one.socket, POLLRDHUP, 0};
+  const bool isAll = poll(&closed, 1, 0) > 0;
+  std::array<uint8_t, longestHello> bytes;
+  const ssize_t count = recv(one.socket, bytes.data(), bytes.size(), MSG_PEEK | MSG_DONTWAIT);
+  if (count < 0)
+    return errno != EAGAIN && errno != EINTR;
+  if (count == 0) // the other side has closed it
+    return true;
+  const Hello hello = checkHello({bytes.data(), static_cast<size_t>(count)}, one.to);
+  if (hello == Hello::Valid)
+    one.greeted();
+  one.isPartial = hello == Hello::Incomplete;
+  return hello != Hello::Incomplete || isAll;
+}
+
+void HelloWatch::run() {
+  pthread_setname_np(pthread_self(), "UPD_hello");
+  std::vector<Waiting> waiting;
+  while (true) {
+    std::vector<pollfd> polled{{wake, POLLIN, 0}};
+    milliseconds timeout{-1};
+    for (const Waiting &one : waiting) {
+      // A partial hello would be told again and again.
+      polled.push_back({one.isPartial ? -1 : one.socket, POLLIN, 0});
+      const auto left = one.isPartial ? rest
+                                      : std::chrono::ceil<milliseconds>(std::max(
+                                            one.end - Clock::now(), Clock::duration::zero()));
+      timeout = timeout.count() < 0 ? left : std::min(timeout, left);
+    }
+    poll(polled.data(), polled.size(), static_cast<int>(timeout.count()));
+
+    size_t kept = 0;
+    for (size_t i = 0; i < waiting.size(); ++i) {
+      Waiting &one = waiting[i];
+      const bool isTold = one.isPartial || polled[i + 1].revents;
+      if ((isTold && look(one)) || Clock::now() >= one.end) {
+        close(one.socket);
+        continue;
+      }
+      if (kept != i)
+        waiting[kept] = std::move(one);
+      ++kept;
+    }
+    waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(kept), waiting.end());
+
+    eventfd_t ignored;
+    eventfd_read(wake, &ignored);
+    std::lock_guard guard(mutex);
+    std::move(added.begin(), added.end(), std::back_inserter(waiting));
+    added.clear();
+    while (waiting.size() > capacity) {
+      close(waiting.front().socket);
+      waiting.erase(waiting.begin());
+    }
+  }
+}

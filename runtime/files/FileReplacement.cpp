@@ -1,0 +1,217 @@
+//===- FileReplacement.cpp - Writing a file whole or not at all -------------------------------===//
+
+#include "runtime/files/FileReplacement.h"
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+#include <utility>
+
+using namespace updraft::files;
+namespace fs = std::filesystem;
+
+namespace {
+Failure lastError() { return std::string(std::strerror(errno)); }
+
+std::string folderOf(const std::string &path) {
+  const std::string folder = fs::path(path).parent_path();
+  return folder.empty() ? "." : folder;
+}
+
+/// The links of /proc are open files, which have no place where another one could be put.
+bool isInProc(const std::string &path) {
+  struct statfs system;
+  return ::statfs(folderOf(path).c_str(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
+}
+
+/// What a path names, behind all symbolic links.
+struct Target {
+  std::string path;
+  struct stat status{};
+  bool exists = false;
+  bool isRegular = false; // and has a place in a folder
+};
+
+Failure resolve(std::string path, Target &target) {
+  constexpr int maxLinks = 40; // as Linux has it
+  for (int links = 0; links <= maxLinks; ++links) {
+    target.path = path;
+    if (::lstat(path.c_str(), &target.status) != 0)
+      return errno == ENOENT ? Failure() : lastError();
+    if (!S_ISLNK(target.status.st_mode)) {
+      target.exists = true;
+      target.isRegular = S_ISREG(target.status.st_mode);
+      return {};
+    }
+    if (isInProc(path)) {
+      target.exists = ::stat(path.c_str(), &target.status) == 0;
+      return target.exists ? Failure() : lastError();
+    }
+    std::error_code error;
+    const fs::path next = fs::read_symlink(path, error);
+    if (error)
+      return error.message();
+    path = fs::path(path).parent_path() / next;
+  }
+  errno = ELOOP;
+  return lastError();
+}
+
+/// What is written into rather than replaced.
+bool isStream(const Target &target) {
+  return target.exists && !target.isRegular && !S_ISDIR(target.status.st_mode);
+}
+
+/// So that the new name survives a loss of power as well. Not every file system can.
+void syncFolder(const std::string &folder) {
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0)
+    return;
+  ::fsync(descriptor);
+  ::close(descriptor);
+}
+
+Failure writeInto(const std::string &path, std::string_view bytes) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (descriptor < 0)
+    return lastError();
+  Failure failure = writeAll(descriptor, bytes) ? Failure() : lastError();
+  if (::close(descriptor) != 0 && !failure)
+    failure = lastError();
+  return failure;
+}
+} // namespace
+
+bool updraft::files::writeAll(int descriptor, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0)
+      return false;
+    bytes.remove_prefix(static_cast<size_t>(count));
+  }
+  return true;
+}
+
+FileReplacement::FileReplacement(std::string path, OtherNames otherNames, Synced synced)
+    : path(std::move(path)), otherNames(otherNames), synced(synced) {}
+
+FileReplacement::~FileReplacement() {
+  if (descriptor >= 0)
+    ::close(descriptor);
+  if (!aside.empty())
+    ::unlink(aside.c_str());
+}
+
+Failure FileReplacement::open() {
+  Target target;
+  if (Failure failure = resolve(path, target))
+    return failure;
+  path = target.path;
+  if (!target.exists)
+    return makeAside(0666);
+  if (S_ISDIR(target.status.st_mode))
+    return "it is a folder";
+  if (!target.isRegular)
+    return "it is not a regular file";
+  if ((target.status.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) == 0)
+    return "it is read-only";
+  if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0)
+    return lastError();
+  if (otherNames == OtherNames::Refuse && target.status.st_nlink > 1)
+    return "it has " + std::to_string(target.status.st_nlink) +
+           " hard links, and only this one would have the new content; copy it to a name of its "
+           "own";
+  if (Failure failure = makeAside(0600))
+    return failure;
+  return keepOwner(target.status);
+}
+
+/// Beside the file, as a rename within one folder is atomic.
+Failure FileReplacement::makeAside(mode_t mode) {
+  // A process that was killed may have left a file behind, and this one may have its number.
+  static std::atomic<unsigned> counter = 0;
+  do {
+    // Not a longer name than the file's: that may be as long as names can be.
+    aside = fs::path(path).parent_path() / (".updraft-" + std::to_string(::getpid()) + "-" +
+                                            std::to_string(counter.fetch_add(1)) + ".tmp");
+    descriptor = ::open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+  } while (descriptor < 0 && errno == EEXIST);
+  if (descriptor >= 0)
+    return {};
+  aside.clear();
+  return lastError();
+}
+
+Failure FileReplacement::keepOwner(const struct stat &old) {
+  mode_t mode = old.st_mode & 0777;
+  struct stat made;
+  if (::fstat(descriptor, &made) != 0)
+    return lastError();
+  if ((made.st_uid != old.st_uid || made.st_gid != old.st_gid) &&
+      ::fchown(descriptor, old.st_uid, old.st_gid) != 0 &&
+      ::fchown(descriptor, static_cast<uid_t>(-1), old.st_gid) != 0)
+    // Another group must not get what the old one had.
+    mode = (mode & ~static_cast<mode_t>(070)) | ((mode & 07) << 3 & mode);
+  return ::fchmod(descriptor, mode) == 0 ? Failure() : lastError();
+}
+
+Failure FileReplacement::write(const void *data, size_t bytes) {
+  if (writeAll(descriptor, {static_cast<const char *>(data), bytes}))
+    return {};
+  return lastError();
+}
+
+Failure FileReplacement::publish() {
+  // A file system that has nothing to sync says so.
+  if (synced == Synced::Yes && ::fsync(descriptor) != 0 && errno != EINVAL && errno != ENOSYS)
+    return lastError();
+  const int closed = ::close(std::exchange(descriptor, -1));
+  if (closed != 0 || ::rename(aside.c_str(), path.c_str()) != 0)
+    return lastError();
+  aside.clear();
+  if (synced == Synced::Yes)
+    syncFolder(folderOf(path));
+  return {};
+}
+
+Failure updraft::files::checkReplaceable(const std::string &path) {
+  return FileReplacement(path).open();
+}
+
+Failure updraft::files::checkWritable(const std::string &path) {
+  Target target;
+  if (Failure failure = resolve(path, target))
+    return failure;
+  if (!isStream(target))
+    return checkReplaceable(path);
+  return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0 ? Failure() : lastError();
+}
+
+Failure updraft::files::writeFile(const std::string &path, std::string_view bytes,
+                                  OtherNames otherNames, Synced synced) {
+  Target target;
+  if (Failure failure = resolve(path, target))
+    return failure;
+  if (isStream(target))
+    return writeInto(path, bytes);
+  FileReplacement file(path, otherNames, synced);
+  if (Failure failure = file.open())
+    return failure;
+  if (Failure failure = file.write(bytes.data(), bytes.size()))
+    return failure;
+  return file.publish();
+}
+
+bool updraft::files::isSameFile(const std::string &a, const std::string &b) {
+  struct stat first, second;
+  return ::stat(a.c_str(), &first) == 0 && ::stat(b.c_str(), &second) == 0 &&
+         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}

@@ -1,0 +1,21 @@
+//===- JsonDamage.h - What is wrong with JSON that has come from elsewhere ----------*- C++ -*-===//
+
+#ifndef UPDRAFT_RUNTIME_TORCH_RPC_JSONDAMAGE_H
+#define UPDRAFT_RUNTIME_TORCH_RPC_JSONDAMAGE_H
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace updraft::torch_adapter {
+
+/// The library's text without its mark, "[json.exception.type_error.302] ".
+inline std::string damageOf(const nlohmann::json::exception &error) {
+  const std::string text = error.what();
+  const size_t end = text.find("] ");
+  return end == std::string::npos ? text : text.substr(end + 2);
+}
+
+} // namespace updraft::torch_adapter
+
+#endif // UPDRAFT_RUNTIME_TORCH_RPC_JSONDAMAGE_H

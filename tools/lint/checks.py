@@ -1,0 +1,54 @@
+"""Lists the files that checks read, runs checks, and writes their results as JUnit XML."""
+
+import pathlib
+import subprocess
+import time
+import xml.etree.ElementTree as ElementTree
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TOOLS = ROOT / ".venv" / "bin"
+
+
+def sources(*suffixes):
+    command = ["git", "-C", str(ROOT), "ls-files", "-z", "-co", "--exclude-standard", "--"]
+    command += [f"*{suffix}" for suffix in suffixes]
+    names = subprocess.run(command, capture_output=True, check=True).stdout.decode().split("\0")
+    return sorted(name for name in set(names) if name and (ROOT / name).is_file())
+
+
+def run_check(name, command, hint, stdin=""):
+    """Runs one check and returns its JUnit element and whether it passed.
+
+    A check without a command is skipped; the hint then says why.
+    """
+    if command is None:
+        print(f"skipped {name}: {hint}", flush=True)
+        case = ElementTree.Element("testcase", classname="lint", name=name, time="0")
+        ElementTree.SubElement(case, "skipped", message=hint)
+        return case, True
+    started = time.monotonic()
+    result = subprocess.run(
+        command, cwd=ROOT, input=stdin, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    passed = result.returncode == 0
+    seconds = time.monotonic() - started
+    print(f"{'ok    ' if passed else 'FAILED'} {name} ({seconds:.1f} s)", flush=True)
+    case = ElementTree.Element("testcase", classname="lint", name=name, time=f"{seconds:.2f}")
+    if not passed:
+        print(result.stdout, end="")
+        print(f"to fix: {hint}", flush=True)
+        ElementTree.SubElement(case, "failure", message=hint)
+    return case, passed
+
+
+def run_checks(checks, junit_xml):
+    """Runs checks one after the other and returns an exit code."""
+    suite = ElementTree.Element("testsuite", name="lint")
+    all_passed = True
+    for check in checks:
+        case, passed = run_check(*check)
+        suite.append(case)
+        all_passed &= passed
+    if junit_xml:
+        ElementTree.ElementTree(suite).write(junit_xml, encoding="utf-8")
+    return 0 if all_passed else 1

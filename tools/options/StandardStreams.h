@@ -1,0 +1,53 @@
+//===- StandardStreams.h - A standard output that is full or closed -----------------*- C++ -*-===//
+
+#ifndef UPDRAFT_TOOLS_OPTIONS_STANDARDSTREAMS_H
+#define UPDRAFT_TOOLS_OPTIONS_STANDARDSTREAMS_H
+
+#include "tools/options/ExitCode.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace updraft {
+
+/// Reports the error and ends the process.
+[[noreturn]] inline void endWithoutOutput(const char *reason) {
+  std::fprintf(stderr, "error: cannot write the standard output: %s\n", reason);
+  std::fflush(stderr);
+  std::_Exit(exitCodeOf(UPD_IO_ERROR));
+}
+
+/// Flushes stdout, or ends the process.
+inline void flushStandardOutput() {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && !std::ferror(stdout))
+    return;
+  // An earlier flush failed. Writing one more byte gives its reason; the output is cut off anyway.
+  if (errno == 0 && ::write(STDOUT_FILENO, "\n", 1) == 1)
+    errno = EIO;
+  endWithoutOutput(std::strerror(errno));
+}
+
+/// Opens those of the descriptors 0 to 2 that are closed, so that no file gets their numbers. They
+/// are opened in the wrong direction, so that using them fails with the same error as on a closed
+/// descriptor.
+inline void holdStandardStreams() {
+  for (int descriptor = 0; descriptor <= 2; ++descriptor)
+    if (::fcntl(descriptor, F_GETFD) == -1 && errno == EBADF)
+      static_cast<void>(::open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY));
+}
+
+/// Call this first in `main`. However the tool ends, its output on stdout is then complete, or it
+/// reports the error and exits with 2.
+inline void watchStandardOutput() {
+  holdStandardStreams();
+  static_cast<void>(std::atexit(flushStandardOutput));
+}
+
+} // namespace updraft
+
+#endif // UPDRAFT_TOOLS_OPTIONS_STANDARDSTREAMS_H

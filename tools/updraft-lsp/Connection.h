@@ -1,0 +1,41 @@
+//===- Connection.h - The messages of a session -------------------------------------*- C++ -*-===//
+// Checks which messages the protocol allows at which time, and refuses the others. LLVM's transport
+// ends the connection at input that isn't a message, and does not track the session's state.
+
+#ifndef UPDRAFT_TOOLS_LSP_CONNECTION_H
+#define UPDRAFT_TOOLS_LSP_CONNECTION_H
+
+#include "tools/updraft-lsp/DocumentUris.h"
+#include "tools/updraft-lsp/MessageInput.h"
+#include "llvm/Support/LSP/Transport.h"
+
+namespace updraft {
+
+class Connection {
+public:
+  /// `transport` is only written to.
+  Connection(std::FILE *in, llvm::lsp::JSONTransport &transport, llvm::lsp::MessageHandler &handler,
+             DocumentUris &uris)
+      : input(in), transport(transport), handler(handler), uris(uris) {}
+
+  /// Handles messages until the client sends `exit` or closes its end. Returns whether the client
+  /// asked for the shutdown before `exit`.
+  bool run();
+
+private:
+  /// False at `exit`.
+  bool handle(llvm::StringRef text);
+  void handleRequest(llvm::StringRef method, llvm::json::Value params, llvm::json::Value id);
+  void refuse(llvm::json::Value id, llvm::lsp::ErrorCode code, const llvm::Twine &message);
+
+  enum class Phase { New, Initialized, ShutDown };
+  Phase phase = Phase::New;
+  MessageInput input;
+  llvm::lsp::JSONTransport &transport;
+  llvm::lsp::MessageHandler &handler;
+  DocumentUris &uris;
+};
+
+} // namespace updraft
+
+#endif // UPDRAFT_TOOLS_LSP_CONNECTION_H

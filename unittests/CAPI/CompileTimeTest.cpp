@@ -1,0 +1,119 @@
+//===- CompileTimeTest.cpp - How long a rule takes to compile ---------------------------------===//
+// The limits of docs/language.md are such that whatever they admit compiles in 5 s. CPU time is
+// counted, of all threads, so that what else the machine does matters little.
+
+#include "updraft-c/compiler.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <ctime>
+#include <string>
+
+namespace {
+double cpuSeconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+/// `expression` of `x`, of the step `n` and of the number that `#` stands for, `count` times in
+/// hundreds.
+std::string repeated(const std::string &expression, int count, const std::string &argument) {
+  std::string sum, lets, next;
+  for (int i = 0; i < 100; ++i) {
+    std::string term = expression;
+    for (size_t at; (at = term.find('#')) != std::string::npos;)
+      term.replace(at, 1, std::to_string(i));
+    sum += (i ? " + " : "") + term;
+  }
+  for (int i = 0; i < count / 100; ++i) {
+    lets += "let a" + std::to_string(i) + " = h(" + argument + " * " + std::to_string(i + 1) +
+            ", step) ";
+    next += (i ? " + a" : "a") + std::to_string(i);
+  }
+  return "fn h(x, n) = " + sum + "\nrule R(lr = 0.1) { update(param, grad, step) { " + lets +
+         "next param = param - lr * grad * (" + next + ") } }";
+}
+
+/// Each of `count` reductions needs the one before it, and scalars of it.
+std::string chained(int count, const std::string &scalar) {
+  std::string lets = "let a0 = lr ";
+  for (int i = 1; i < count; ++i) {
+    const std::string before = "a" + std::to_string(i - 1);
+    lets += "let a" + std::to_string(i) + " = sum(param * " + before + ") * " + scalar + "(" +
+            before + ") ";
+  }
+  return "fn one(x) = 1\nfn powers(x) = pow(x + 1, 0.3) + pow(x + 2, 0.3) + pow(x + 3, 0.3)\n"
+         "rule R(lr = 0.1) { update(param, grad) { " +
+         lets + "next param = param - grad * a" + std::to_string(count - 1) + " } }";
+}
+
+/// Returns the seconds.
+double compile(const std::string &source, const char *target, upd_status expected = UPD_OK) {
+  upd_compile_options options{};
+  options.struct_size = sizeof(options);
+  options.cache_dir = "";
+  options.target = target;
+  const double before = cpuSeconds();
+  upd_rule *rule = nullptr;
+  const upd_status status = upd_compile(source.data(), source.size(), "large.upd", &options, &rule);
+  const double seconds = cpuSeconds() - before;
+  EXPECT_EQ(status, expected) << upd_last_error();
+  upd_rule_release(rule);
+  return seconds;
+}
+
+constexpr double longest = 5;
+} // namespace
+
+class LargeRules : public testing::TestWithParam<const char *> {};
+
+// Near the limit of each kind of operation.
+TEST_P(LargeRules, CompileInFiveSeconds) {
+  const char *target = GetParam();
+  EXPECT_LT(compile(repeated("x * #", 4800, "param"), target), longest);
+  EXPECT_LT(compile(repeated("fma(x, x, #)", 4800, "param"), target), longest);
+  EXPECT_LT(compile(repeated("x / (x + #)", 3000, "param"), target), longest);
+  EXPECT_LT(compile(repeated("pow(x + #, 0.3)", 1400, "param"), target), longest);
+  EXPECT_LT(compile(repeated("tanh(x + #)", 1400, "param"), target), longest);
+  EXPECT_LT(compile(repeated("pow(x + #, 0.3)", 1400, "lr"), target), longest);
+  EXPECT_LT(compile(repeated("(x + #) ^ n", 2000, "lr"), target), longest);
+  EXPECT_LT(compile(chained(90, "one"), target), longest);
+}
+
+// 20 terms of 100 have twice as many operations as 10.
+TEST_P(LargeRules, TakeTimeInProportionToTheirSize) {
+  const char *target = GetParam();
+  for (const char *expression : {"x * #", "pow(x + #, 0.3)", "tanh(x + #)"}) {
+    auto seconds = [&](int count) {
+      const std::string source = repeated(expression, count, "param");
+      return std::min(compile(source, target), compile(source, target));
+    };
+    seconds(100);
+    const double half = seconds(700);
+    EXPECT_LT(seconds(1400), 2.5 * half + 0.1) << expression << ", half of it: " << half << " s";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, LargeRules, testing::Values(nullptr, "emulator", "nvptx:sm_90"),
+                         [](const auto &info) {
+                           const char *target = info.param;
+                           return std::string(target ? std::string(target).substr(0, 5) : "host");
+                         });
+
+// Each prologue has all scalars that lead to it: the rule is small, and what is planned for it is
+// not.
+TEST(LargePlans, AreRefused) {
+  const std::string source = chained(90, "powers");
+  EXPECT_LT(compile(source, nullptr, UPD_COMPILE_ERROR), longest);
+  const std::string message = upd_last_error();
+  EXPECT_NE(message.find("large.upd:3:6: error: the rule needs "), std::string::npos) << message;
+  EXPECT_NE(message.find(
+                " operations, counting 5 for each `exp`, `log`, `tanh` and `pow`, and 50 for each "
+                "reduction and each pass over the tensors, and at most 20000 are allowed; scalars "
+                "that depend on a reduction are computed again after each later one, so use fewer "
+                "reductions or smaller scalars\n"),
+            std::string::npos)
+      << message;
+}

@@ -1,0 +1,108 @@
+//===- NaNTests.cpp - NaNs of every kind in one value for many elements -----------------------===//
+// States over a tensor or row, and reductions: the payload of a NaN there may have bits that no NaN
+// in a tensor of 16 bits has.
+
+#include "../Target/JitPlan.h"
+#include "Inputs.h"
+#include "RuleCase.h"
+
+using namespace updraft::differential;
+
+namespace {
+
+/// Of `value`, which is a NaN; those that are a number are for the number's sake.
+constexpr const char *expressions[] = {
+    "-value",     "max(value, lr)",      "sqrt(value) * lr",
+    "exp(value)", "tanh(1 / value)",     "value ^ step + floor(value) ^ 0.3",
+    "value",      "min(lr, abs(value))", "if value > 0 then 1 else value"};
+
+class NaNs : public testing::TestWithParam<const char *> {
+protected:
+  /// Steps the rule with each NaN in the states that it begins with.
+  void expectSame(const std::string &source,
+                  std::vector<std::pair<std::string, upd_dtype>> storage) {
+    RuleCase ruleCase;
+    ruleCase.source = updraft::test::substitute(source, {{"EXPRESSION", GetParam()}});
+    ruleCase.filename = "nan.upd";
+    ruleCase.storage = std::move(storage);
+    ruleCase.tensors = {{1, true}, {1003, false}, {17, true}, {390, false, {130, 3}}};
+    ruleCase.steps = 2;
+    ruleCase.ordinary = true;
+    for (uint64_t encoding : anyNaNs()) {
+      ruleCase.givenNaN = encoding;
+      ASSERT_TRUE(compiledEqualsInterpreted(ruleCase)) << std::hex << encoding;
+    }
+  }
+};
+
+constexpr std::pair<upd_dtype, upd_dtype> tensors[] = {{UPD_BF16, UPD_BF16},
+                                                       {UPD_BF16_STOCHASTIC, UPD_BF16},
+                                                       {UPD_BF16_CORRECTED, UPD_BF16},
+                                                       {UPD_F32, UPD_BF16},
+                                                       {UPD_F16, UPD_F16},
+                                                       {UPD_F64, UPD_F64}};
+constexpr upd_dtype scalars[] = {UPD_F64, UPD_F32, UPD_BF16, UPD_F16};
+
+TEST_P(NaNs, AreWhatAStateOverATensorMakesOfThem) {
+  for (auto [param, grad] : tensors)
+    for (upd_dtype scalar : scalars)
+      if (param == UPD_BF16 || scalar == UPD_F64)
+        expectSame(R"(rule R(lr = 1) {
+  state value over tensor = 1
+  update(param, grad, step) {
+    next param = param - lr * grad * (EXPRESSION)
+  }
+})",
+                   {{"param", param}, {"grad", grad}, {"value", scalar}});
+}
+
+TEST_P(NaNs, AreWhatAReductionMakesOfThem) {
+  for (auto [param, grad] : tensors)
+    for (const char *reduction : {"sum", "max", "group_sum"}) {
+      if (param != UPD_BF16 && reduction[0] != 's')
+        continue;
+      expectSame(updraft::test::substitute(R"(rule R(lr = 1) {
+  state m = 0
+  update(param, grad, step) {
+    let value = REDUCTION(m)
+    next param = param - lr * grad * (EXPRESSION)
+  }
+})",
+                                           {{"REDUCTION", reduction}}),
+                 {{"param", param}, {"grad", grad}, {"m", UPD_F32}});
+    }
+}
+
+TEST_P(NaNs, AreWhatAStateOverRowsMakesOfThem) {
+  for (auto [param, grad] : tensors)
+    expectSame(R"(rule R(lr = 1) {
+  state value over row = 1 when matrix
+  state m = 0
+  update(param, grad, step) {
+    let scaled = if matrix then grad * (EXPRESSION) else grad
+    next m = m + scaled
+    next param = param - lr * scaled
+  }
+})",
+               {{"param", param}, {"grad", grad}, {"value", UPD_F32}, {"m", UPD_Q8_LINEAR}});
+}
+
+TEST_P(NaNs, AreWhatElementsMakeOfThem) {
+  for (auto [param, grad] : tensors)
+    for (upd_dtype state : {param, UPD_F32}) {
+      if (param != UPD_BF16 && state != param)
+        continue;
+      expectSame(R"(rule R(lr = 1) {
+  state value = 1
+  update(param, grad, step) {
+    next value = EXPRESSION
+    next param = param - lr * grad * value
+  }
+})",
+                 {{"param", param}, {"grad", grad}, {"value", state}});
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, NaNs, testing::ValuesIn(expressions));
+
+} // namespace
