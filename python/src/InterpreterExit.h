@@ -3,6 +3,9 @@
 // thread wait until the process is gone. Earlier versions call pthread_exit, which unwinds the
 // stack like an exception that must not be caught, and nanobind's frames, which are noexcept, end
 // the process for it. Here such a thread waits, in every version.
+//
+// A thread that has given the GIL away still runs in the library. The process destroys what the
+// library uses only after Python's exit has waited for such threads.
 
 #ifndef UPDRAFT_PYTHON_INTERPRETEREXIT_H
 #define UPDRAFT_PYTHON_INTERPRETEREXIT_H
@@ -24,19 +27,22 @@ template <typename Body> decltype(auto) waitingAtExit(Body &&body) {
   }
 }
 
-/// Gives the GIL away while it lives, like nanobind::gil_scoped_release.
+/// Releases the GIL for its lifetime, like nanobind::gil_scoped_release. Python's exit waits until
+/// the lifetime ends, so the code in it must not wait for Python.
 class WithoutGIL {
 public:
-  WithoutGIL() noexcept : state(PyEval_SaveThread()) {}
-  ~WithoutGIL() {
-    waitingAtExit([&] { PyEval_RestoreThread(state); });
-  }
+  WithoutGIL() noexcept;
+  ~WithoutGIL();
   WithoutGIL(const WithoutGIL &) = delete;
   WithoutGIL &operator=(const WithoutGIL &) = delete;
 
 private:
   PyThreadState *state;
 };
+
+/// Makes Python's exit wait for the threads that have released the GIL. Call it once, when the module
+/// is imported.
+void awaitThreadsAtExit();
 
 } // namespace updraft::python
 

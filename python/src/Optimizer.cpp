@@ -52,20 +52,16 @@ template <typename Function> void Optimizer::call(Function function) {
   check(status);
 }
 
-template <typename Function, typename Finish>
-void Optimizer::call(Function function, Finish finish) {
-  upd_status status;
-  std::unique_lock<std::mutex> guard(lock, std::defer_lock);
-  {
-    WithoutGIL withoutGIL;
-    guard.lock();
-    status = function(handle.get());
+template <typename Function> void Optimizer::callWithGIL(Function function) {
+  std::unique_lock<std::mutex> guard(lock, std::try_to_lock);
+  while (!guard.owns_lock()) {
+    {
+      WithoutGIL withoutGIL;
+      std::lock_guard<std::mutex> wait(lock);
+    }
+    guard.try_lock();
   }
-  // Nobody waits for the lock with the GIL.
-  if (status == UPD_OK)
-    finish();
-  guard.unlock();
-  check(status);
+  function(handle.get());
 }
 
 Optimizer::Optimizer(const Rule &rule, const std::vector<Group> &groups) {
@@ -194,46 +190,40 @@ void Optimizer::setStep(size_t param, int64_t step) {
 }
 
 nb::object Optimizer::state(nb::handle self, size_t param, const std::string &name) {
-  upd_tensor tensor{};
-  bool missing = false;
-  nb::object owner = nb::borrow(self);
-  call(
-      [&](upd_optimizer *optimizer) {
-        upd_status status = upd_optimizer_state(optimizer, param, name.c_str(), &tensor);
-        missing = status == UPD_NOT_FOUND;
-        return missing ? UPD_OK : status;
-      },
-      [&] {
-        // A state over a group may be bound through another parameter.
-        for (const BoundState &bound : boundStates)
-          if (!missing && bound.view.tensor().data == tensor.data) {
-            bound.requireMemory();
-            owner = bound.view.owner();
-          }
-      });
-  return missing ? nb::none() : toArray(tensor, owner);
+  nb::object array = nb::none();
+  callWithGIL([&](upd_optimizer *optimizer) {
+    upd_tensor tensor{};
+    const upd_status status = upd_optimizer_state(optimizer, param, name.c_str(), &tensor);
+    if (status == UPD_NOT_FOUND)
+      return;
+    check(status);
+    nb::object owner = nb::borrow(self);
+    // A state over a group may be bound through another parameter.
+    for (const BoundState &bound : boundStates)
+      if (bound.view.tensor().data == tensor.data) {
+        bound.requireMemory();
+        owner = bound.view.owner();
+      }
+    array = toArray(tensor, owner);
+  });
+  return array;
 }
 
 void Optimizer::bindState(size_t param, const std::string &state, nb::handle array) {
-  std::vector<BoundState> added;
-  added.push_back({param, state, TensorView(array, ("state `" + state + "`").c_str())});
-  upd_tensor before{};
-  call(
-      [&](upd_optimizer *optimizer) {
-        upd_optimizer_state(optimizer, param, state.c_str(), &before);
-        return upd_optimizer_bind_state(optimizer, param, state.c_str(),
-                                        &added.front().view.tensor());
-      },
-      [&] {
-        auto replaced =
-            std::find_if(boundStates.begin(), boundStates.end(), [&](const BoundState &bound) {
-              return before.data && bound.view.tensor().data == before.data;
-            });
-        if (replaced != boundStates.end())
-          std::swap(*replaced, added.front());
-        else
-          boundStates.push_back(std::move(added.front()));
-      });
+  // Swapped with the view that it replaces, which is then destroyed without the lock.
+  BoundState added{param, state, TensorView(array, ("state `" + state + "`").c_str())};
+  callWithGIL([&](upd_optimizer *optimizer) {
+    upd_tensor before{};
+    upd_optimizer_state(optimizer, param, state.c_str(), &before);
+    check(upd_optimizer_bind_state(optimizer, param, state.c_str(), &added.view.tensor()));
+    auto replaced = std::find_if(boundStates.begin(), boundStates.end(), [&](const auto &bound) {
+      return before.data && bound.view.tensor().data == before.data;
+    });
+    if (replaced != boundStates.end())
+      std::swap(*replaced, added);
+    else
+      boundStates.push_back(std::move(added));
+  });
 }
 
 void Optimizer::BoundState::requireMemory() const {

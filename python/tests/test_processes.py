@@ -196,9 +196,11 @@ optimizer = updraft.Optimizer(rule, [weights])
 def step():
     while True:
         optimizer.step([grad])
+# Takes long enough for Python to end meanwhile.
+LONG = "let x0 = param " + " ".join(f"let x{i} = pow(x{i - 1} + {i}, grad)" for i in range(1, 60))
 def compile():
     for i in range(10**9):
-        updraft.compile(f"rule M(lr = {i}) {{ update(param, grad) {{ next param = grad }} }}",
+        updraft.compile(f"rule M(lr = {i}) {{ update(param, grad) {{ {LONG} next param = x59 }} }}",
                         cache_dir="")
 def fail():
     while True:
