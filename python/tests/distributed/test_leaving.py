@@ -99,7 +99,8 @@ def test_one_dies_while_another_waits_for_it(members):
     leave(first)
     last.kill()
     last.wait()
-    assert left(first)[1] == has_ended("client2")
+    # As above.
+    assert left(first)[1] in {has_ended("client2"), has_ended("ps", "client2")}
     assert outcome(worker)[0] == 1
 
 
@@ -143,7 +144,7 @@ def test_one_that_is_stopped_is_waited_for(members):
     assert 3 <= seconds < SOON
 
 
-def test_the_store_is_lost(start):
+def test_the_member_that_has_the_store_has_died(start):
     port = free_port()
     clients = [start(port, rank, sys.executable, MEMBER, WORLD_SIZE="2") for rank in (0, 1)]
     for client in clients:
@@ -152,4 +153,30 @@ def test_the_store_is_lost(start):
     host.kill()
     host.wait()
     leave(other)
-    assert left(other)[1].startswith("the store of the world is lost: ")
+    assert left(other)[1] == has_ended("client0")
+
+
+STORE = """
+import sys
+from torch.distributed import TCPStore
+store = TCPStore("127.0.0.1", int(sys.argv[1]), is_master=True, wait_for_workers=False)
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_the_store_is_lost(start):
+    """It is in a process of its own, as torchrun has it, and all members live."""
+    port = free_port()
+    store = start(port, 0, sys.executable, "-c", STORE, str(port))
+    assert store.stdout.readline() == "ready\n", store.stderr.read()
+    agent = {"WORLD_SIZE": "2", "TORCHELASTIC_USE_AGENT_STORE": "True"}
+    clients = [start(port, rank, sys.executable, MEMBER, **agent) for rank in (0, 1)]
+    for client in clients:
+        assert client.stdout.readline() == "joined\n", client.stderr.read()
+    store.kill()
+    store.wait()
+    leave(clients[0])
+    assert left(clients[0])[1].startswith("the store of the world is lost: ")
+    leave(clients[1])
+    assert left(clients[1])[1] == has_ended("client0")

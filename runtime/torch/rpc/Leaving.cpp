@@ -42,13 +42,19 @@ static std::shared_ptr<rpc::TensorPipeAgent> currentAgent() {
   return std::dynamic_pointer_cast<rpc::TensorPipeAgent>(rpc::RpcAgent::getCurrentRpcAgent());
 }
 
-/// Calls `body`, which uses the store.
+namespace {
+struct StoreLost : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+} // namespace
+
+/// Calls `body`, which uses the store. Throws StoreLost.
 template <typename Body> static auto atStore(const Body &body) -> decltype(body()) {
   try {
     return body();
   } catch (const c10::DistError &error) {
     const std::string text = error.what_without_backtrace();
-    throw std::runtime_error("the store of the world is lost: " + text.substr(0, text.find('\n')));
+    throw StoreLost("the store of the world is lost: " + text.substr(0, text.find('\n')));
   }
 }
 
@@ -64,21 +70,17 @@ public:
   }
 
   void run() {
-    atStore([&] { store->add(begunKey, 1); });
-    awaitOwnCalls();
-    atStore([&] { store->add(keyOf(agent->RpcAgent::getWorkerInfo().id_), 1); });
-    while (!missing.empty()) {
-      awaitMissing();
-      if (missing.empty())
-        break;
-      if (left() == milliseconds::zero())
-        throw std::runtime_error(
-            fmt::format("{} not called `rpc.shutdown` within {} s", named(missing), *seconds));
-      ask(missing);
-    }
-    // One may have ended after it came. Nobody else is through: `join` waits for this member, too.
-    if (ended.empty())
+    try {
+      awaitOthers();
+      // One may have ended after it came. Nobody else is through: `join` waits for this member, too.
+      if (ended.empty())
+        ask(others);
+    } catch (const StoreLost &) {
+      // The member that has the store may have ended because another one did.
       ask(others);
+      if (ended.empty())
+        throw;
+    }
     if (!ended.empty())
       throw std::runtime_error(
           fmt::format("{} ended without leaving the world; calls that still run are not waited for",
@@ -107,6 +109,22 @@ private:
     const std::chrono::duration<double> passed = Clock::now() - begin;
     return std::chrono::duration_cast<milliseconds>(
         std::chrono::duration<double>(std::max(*seconds - passed.count(), 0.0)));
+  }
+
+  /// Says that this member leaves, and waits until every other one does or has ended.
+  void awaitOthers() {
+    atStore([&] { store->add(begunKey, 1); });
+    awaitOwnCalls();
+    atStore([&] { store->add(keyOf(agent->RpcAgent::getWorkerInfo().id_), 1); });
+    while (!missing.empty()) {
+      awaitMissing();
+      if (missing.empty())
+        break;
+      if (left() == milliseconds::zero())
+        throw std::runtime_error(
+            fmt::format("{} not called `rpc.shutdown` within {} s", named(missing), *seconds));
+      ask(missing);
+    }
   }
 
   /// The others would wait in `join` for what this member still asks for.
