@@ -40,8 +40,8 @@ private:
   PyThreadState *state;
 };
 
-/// Makes Python's exit wait for the threads that have released the GIL. Call it once, when the module
-/// is imported.
+/// Makes Python's exit wait for the threads that have released the GIL. Call it once, when the
+/// module is imported.
 void awaitThreadsAtExit();
 
 } // namespace updraft::python

@@ -13,8 +13,8 @@
 
 namespace updraft::python {
 
-/// No call waits for the optimizer's lock while it holds the GIL: a second thread waits for a step in
-/// progress, and other Python threads run meanwhile.
+/// No call waits for the optimizer's lock while it holds the GIL: a second thread waits for a step
+/// in progress, and other Python threads run meanwhile.
 class Optimizer {
 public:
   struct Group {
@@ -60,8 +60,8 @@ public:
 private:
   /// Calls `function(optimizer)` with the lock and without the GIL, and raises what it returns.
   template <typename Function> void call(Function function);
-  /// Calls `function(optimizer)` with the lock and with the GIL. It never waits for the one while it
-  /// holds the other.
+  /// Calls `function(optimizer)` with the lock and with the GIL. It never waits for the one while
+  /// it holds the other.
   template <typename Function> void callWithGIL(Function function);
 
   struct BoundState {

@@ -72,7 +72,8 @@ public:
   void run() {
     try {
       awaitOthers();
-      // One may have ended after it came. Nobody else is through: `join` waits for this member, too.
+      // One may have ended after it came. Nobody else is through: `join` waits for this member,
+      // too.
       if (ended.empty())
         ask(others);
     } catch (const StoreLost &) {
