@@ -72,8 +72,7 @@ public:
   void run() {
     try {
       awaitOthers();
-      // One may have ended after it came. Nobody else is through: `join` waits for this member,
-      // too.
+      // A member may have ended after it came. None is through: `join` waits for this one, too.
       if (ended.empty())
         ask(others);
     } catch (const StoreLost &) {
