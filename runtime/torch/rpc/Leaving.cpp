@@ -134,18 +134,24 @@ private:
       std::this_thread::sleep_for(std::min(glance, left()));
   }
 
-  /// Waits for a period, at most, until all that are missing have come, and forgets who has. The
-  /// store has a wait of its own, which logs a warning each time that it ends in vain.
+  /// Waits until all missing members have come, or a period has passed. Then forgets those that
+  /// have come. The store's own wait logs a warning each time that it ends in vain.
   void awaitMissing() {
+    std::vector<std::string> keys;
+    keys.reserve(missing.size());
+    for (const auto &[id, member] : missing)
+      keys.push_back(keyOf(id));
     const Clock::time_point end = Clock::now() + std::min(left(), period);
-    while (true) {
-      std::erase_if(missing, [&](const auto &entry) {
-        return atStore([&] { return store->check({keyOf(entry.first)}); });
-      });
-      if (missing.empty() || Clock::now() >= end)
+    while (!atStore([&] { return store->check(keys); })) {
+      if (Clock::now() >= end) {
+        std::erase_if(missing, [&](const auto &entry) {
+          return atStore([&] { return store->check({keyOf(entry.first)}); });
+        });
         return;
+      }
       std::this_thread::sleep_for(glance);
     }
+    missing.clear();
   }
 
   /// Asks members whether they live, and takes out those that have ended.
