@@ -15,6 +15,8 @@ from .torch_table import INFOS, Model, configurations, ours
 with_infos = pytest.mark.parametrize("info", INFOS, ids=lambda info: info.name)
 SPARSE = [info for info in INFOS if info.supports_sparse or info.only_supports_sparse_grads]
 COMPLEX = [info for info in INFOS if info.supports_complex]
+# LBFGS takes one group.
+WITH_GROUPS = [info for info in INFOS if not info.step_requires_closure]
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}
 
 
@@ -55,17 +57,20 @@ def test_losses_fall_with_schedules(info):
         assert_went(model, before, {})
 
 
-@pytest.mark.parametrize("number", range(5))
-@with_infos
-def test_groups_with_schedules_are_those_of_torch(info, number):
-    if number >= len(info.scheduler_inputs) or info.step_requires_closure:
-        pytest.skip("the table has no such schedule; LBFGS takes one group")
-
+@pytest.mark.parametrize(
+    ("info", "schedule"),
+    [
+        pytest.param(info, schedule, id=f"{info.name}-{number}")
+        for info in WITH_GROUPS
+        for number, schedule in enumerate(info.scheduler_inputs)
+    ],
+)
+def test_groups_with_schedules_are_those_of_torch(info, schedule):
     def trained(kind):
         models = [Model(info, seed=seed) for seed in (0, 1)]
         groups = [{"params": models[0].params}, {"params": models[1].params, "lr": 0.01}]
         optimizer = kind(groups)
-        schedulers = [make(optimizer) for make in info.scheduler_inputs[number]]
+        schedulers = [make(optimizer) for make in schedule]
         for _ in range(10):
             loss = sum(model.backward() for model in models)
             optimizer.step()
@@ -228,10 +233,7 @@ def test_nothing_is_stepped_where_an_infinity_was_found(info, scaled):
         assert not any(param.item() == 1 for param in params)
 
 
-ONE_GROUP_AT_LEAST = [info for info in INFOS if not info.step_requires_closure]
-
-
-@pytest.mark.parametrize("info", ONE_GROUP_AT_LEAST, ids=lambda info: info.name)
+@pytest.mark.parametrize("info", WITH_GROUPS, ids=lambda info: info.name)
 def test_a_decay_of_each_group(info):
     decays = "weight_decay" in inspect.signature(info.optim_cls).parameters
     for options in configurations(info):
@@ -253,7 +255,7 @@ def test_a_decay_of_each_group(info):
             assert_went(model, Model(info, seed=seed).loss().item(), options)
 
 
-@pytest.mark.parametrize("info", ONE_GROUP_AT_LEAST, ids=lambda info: info.name)
+@pytest.mark.parametrize("info", WITH_GROUPS, ids=lambda info: info.name)
 def test_a_rate_of_each_group(info):
     for options in configurations(info):
         if options.get("lr", 0) == 0:
