@@ -262,6 +262,30 @@ class TestRules:
         with pytest.raises(ValueError, match=r"^Invalid learning rate: -1\.0$"):
             updraft.optimizer("SGD", parameters(), lr=-1.0, momentum=0.9)
 
+    @pytest.mark.parametrize(
+        "make",
+        [
+            lambda: [torch.nn.Parameter(torch.ones(3, device="meta"))],
+            lambda: [torch.nn.LazyLinear(3).weight],
+            lambda: [],
+        ],
+        ids=["meta", "lazy", "empty"],
+    )
+    def test_constructors_check_groups_that_nothing_steps(self, make):
+        refused = [
+            ("Lion", {"lr": -1.0}, r"Invalid learning rate: -1\.0"),
+            ("Lion", {"lr": NAN}, "hyperparameter `lr` is NaN"),
+            # A flag follows from it.
+            ("SGD", {"momentum": -0.5}, r"Invalid momentum value: -0\.5"),
+        ]
+        for name, options, text in refused:
+            with pytest.raises(ValueError, match=f"^{text}$"):
+                updraft.optimizer(name, [{"params": parameters()}, {"params": make(), **options}])
+            with pytest.raises(ValueError, match=f"^{text}$"):
+                updraft.optimizer(name, [{"params": make()}], **options)
+        optimizer = updraft.optimizer("SGD", [{"params": make()}], momentum=0.5)
+        assert optimizer.param_groups[0]["momentum"] == 0.5
+
     def test_steps_take_any_value(self):
         params = parameters(shapes=SHAPES)
         before = [param.detach().clone() for param in params]

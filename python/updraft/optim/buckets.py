@@ -8,7 +8,7 @@ import torch
 from .. import _updraft
 from ..chain import chain
 from ..compiler import Rule
-from ..derived_flags import DerivedFlags, require_allowed
+from ..derived_flags import DerivedFlags
 from ..errors import InvalidArgumentError
 from ..seed import require_seed
 from ..tracing.rule import transform
@@ -251,10 +251,6 @@ class Bucket:
     def _require_flags(self, values: list[float]) -> None:
         """Refuses values that other code is to be compiled for."""
         self.flags.require(dict(zip(self.rule.hypers, values, strict=True)))
-
-    def require_allowed(self, group: Group) -> None:
-        """Refuses hyperparameters of a group that the rule refuses."""
-        require_allowed(self.rule, dict(zip(self.places, self.hypers(group, None), strict=True)))
 
     def _readings_of(self, group: Group, factor: float | GradientScale | None) -> list[Any]:
         """The same, tensors as they are."""

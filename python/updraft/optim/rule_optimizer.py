@@ -8,12 +8,24 @@ from typing import Any
 import torch
 
 from ..caller_warnings import warn_caller
+from ..compiler import Rule
 from ..definition import RuleDefinition
+from ..derived_flags import require_allowed
 from ..errors import InvalidArgumentError
+from ..functional import number_of
 from ..seed import require_seed
 from .buckets import Bucket
 from .compiled import CompiledStep
-from .correspondence import Correspondence, Place, same_names
+from .correspondence import (
+    Correspondence,
+    Group,
+    Place,
+    reader,
+    require_hypers,
+    same_names,
+    setting_choices,
+    specialize,
+)
 from .through_torch import TorchBucket
 
 
@@ -60,11 +72,32 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
         random = {} if seed is None else {"seed": require_seed(seed)}
         super().__init__(params, hypers | options | random)
         # As in torch, the constructor checks hyperparameters, and steps do not.
+        self._require_allowed()
+
+    def _require_allowed(self) -> None:
+        """Refuses groups whose hyperparameters the rule refuses, even where nothing is stepped."""
+        places = self.correspondence.hypers
         compiled, _ = self._compile(scaled=False)
         for group, entry in zip(self.param_groups, compiled, strict=True):
-            for part in entry.buckets:
-                if isinstance(part, Bucket | TorchBucket):
-                    part.require_allowed(group)
+            require_hypers(places, group, torch.float32)
+            hypers = {
+                name: number_of(reader(place)(group, torch.float32))
+                for name, place in places.items()
+            }
+            parts = [part for part in entry.buckets if isinstance(part, Bucket | TorchBucket)]
+            rules = [part.rule for part in parts] or [self._rule_of(group, hypers)]
+            for rule in rules:
+                require_allowed(rule, hypers)
+
+    def _rule_of(self, group: Group, hypers: Mapping[str, float]) -> Rule:
+        """Returns the rule, compiled for the flags of a group and for parameters in f32."""
+        made: list[Rule] = []
+
+        def make(settings: dict[str, Any]) -> None:
+            made.append(self.rule.compile(set=settings, storage=self.correspondence.all_storage))
+
+        specialize(make, setting_choices(self.correspondence, group, hypers))
+        return made[0]
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Adds a group, as that of torch. Entries that no rule reads are kept, as torch keeps them;

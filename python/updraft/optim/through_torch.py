@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ..derived_flags import DerivedFlags, require_allowed
+from ..derived_flags import DerivedFlags
 from ..functional import number_of
 from .assigned_states import States
 from .buckets import require_storage
@@ -145,10 +145,6 @@ class TorchBucket:
     @staticmethod
     def _numbers(hypers: dict[str, Any]) -> dict[str, float]:
         return {name: number_of(value) for name, value in hypers.items()}
-
-    def require_allowed(self, group: Group) -> None:
-        """See `Bucket`."""
-        require_allowed(self.rule, self._numbers(self._hypers(group)))
 
     def skip_where(self, found_inf: torch.Tensor | None) -> None:
         """Reads nothing: whoever steps has to know."""
