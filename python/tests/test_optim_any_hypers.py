@@ -209,14 +209,23 @@ def test_schedules_out_of_the_range_of_constructors(name, schedule):
     assert_close(trained(torch.optim), trained(optim), 20)
 
 
+#: For these torch divides by zero in Python, which raises.
+DIVISIONS = [
+    Case("Adam", {"betas": (1.0, 0.999)}),
+    Case("AdamW", {"betas": (1.0, 0.999)}),
+    Case("Adamax", {"betas": (1.0, 0.999)}),
+    Case("RAdam", {"betas": (0.9, 1.0)}),
+    Case("Adafactor", {"d": 0.0}),
+]
+RATE = {"lr": torch.tensor(0.1)}
+
+
 @pytest.mark.parametrize(
     "case",
     [
-        Case("Adam", {"betas": (1.0, 0.999)}),
-        Case("AdamW", {"betas": (1.0, 0.999)}),
-        Case("Adamax", {"betas": (1.0, 0.999)}),
-        Case("RAdam", {"betas": (0.9, 1.0)}),
-        Case("Adafactor", {"d": 0.0}),
+        *DIVISIONS,
+        Case("RAdam", {"betas": (0.9, 1.0)}, RATE),
+        Case("Adafactor", {"d": 0.0}, RATE),
     ],
     ids=lambda case: case.text,
 )
@@ -224,6 +233,48 @@ def test_where_torch_divides_by_zero(case):
     for module in (torch.optim, optim):
         with pytest.raises(ZeroDivisionError, match=r"^float division by zero$"):
             stepped(module, case, torch.float32)
+
+
+@pytest.mark.parametrize("case", DIVISIONS, ids=lambda case: case.text)
+def test_nothing_is_divided_without_a_gradient(case):
+    for module in (torch.optim, optim):
+        params = parameters(shapes=SHAPES)
+        optimizer = getattr(module, case.name)(params)
+        optimizer.param_groups[0].update(case.change)
+        for _ in range(2):
+            optimizer.step()
+        assert not optimizer.state
+        params[0].grad = torch.ones_like(params[0])
+        with pytest.raises(ZeroDivisionError, match=r"^float division by zero$"):
+            optimizer.step()
+        params[0].grad = None
+        optimizer.step()
+
+
+@pytest.mark.parametrize("name", ["Adam", "AdamW", "Adamax"])
+@pytest.mark.parametrize(
+    ("change", "options"),
+    [({"betas": (1.0, 0.999)}, RATE), ({"betas": tuple(torch.tensor([1.0, 0.999]))}, {})],
+    ids=["rate", "betas"],
+)
+def test_tensors_divide_by_zero(name, change, options):
+    case = Case(name, change, options)
+    theirs = stepped(torch.optim, case, torch.float32)
+    assert not any(param.isfinite().any() for param in theirs)
+    assert_alike(theirs, stepped(optim, case, torch.float32))
+
+
+@pytest.mark.parametrize("name", ["Adamax", "RAdam"])
+def test_differentiable_steps_that_divide_by_zero_in_python(name):
+    (case,) = (case for case in DIVISIONS if case.name == name)
+    for module in (torch.optim, optim):
+        (param,) = parameters(shapes=[(3,)])
+        copy = param.clone()
+        optimizer = getattr(module, name)([copy], differentiable=True)
+        optimizer.param_groups[0].update(case.change)
+        copy.grad = torch.ones(3)
+        with pytest.raises(ZeroDivisionError, match=r"^float division by zero$"):
+            optimizer.step()
 
 
 def test_nothing_is_stepped_where_python_divides_by_zero():

@@ -600,7 +600,10 @@ class CompiledStep:
                 except ValueError:
                     # A flag that the rule is compiled for follows from what has changed.
                     self._remake(entry.buckets, position, group, factor, scaled)
-            entry.take(group, factor)
+            if not self.correspondence.divides_by_zero(group):
+                entry.take(group, factor)
+            elif any(param.grad is not None for param in entry.params):
+                raise ZeroDivisionError("float division by zero")
 
     def accepted_rules(self) -> list[Rule]:
         """Takes what the groups have now, as a step does before anything is stepped, and returns

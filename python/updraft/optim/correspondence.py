@@ -55,6 +55,7 @@ class Correspondence:
             that is given by its name is such. To find out compiles its defaults.
         tensors: what the rule is compiled for, as of `updraft.compile`; None for the parameters
             that there are.
+        divides_by_zero: whether torch's step with a gradient raises ZeroDivisionError for a group.
     """
 
     rule: RuleDefinition | str
@@ -70,6 +71,7 @@ class Correspondence:
     scalars: tuple[str, ...] = ()
     settled: bool = False
     tensors: str | None = None
+    divides_by_zero: Callable[[Group], bool] = lambda group: False
 
     def sparse_of(self, group: Group) -> str | None:
         """What a sparse gradient is taken as in a group: `sparse` for it."""

@@ -13,9 +13,7 @@ from .correspondence import (
     BETAS,
     Correspondence,
     Group,
-    Place,
     flags,
-    reader,
     same_names,
 )
 
@@ -24,27 +22,25 @@ def _unsupported(name: str) -> str:
     return f"{name} does not support sparse gradients"
 
 
-def _divided_by(divisor: Callable[[Group], Any], place: Place) -> Place:
-    """A place whose value torch's step divides by in Python, where a division by zero raises.
+def _raises(dividend: Any, divisor: Any) -> bool:
+    """Whether Python raises ZeroDivisionError for a division; tensors give infinity or NaN."""
+    in_tensors = isinstance(dividend, torch.Tensor) or isinstance(divisor, torch.Tensor)
+    return not in_tensors and bool(divisor == 0)
 
-    Capturable, differentiable and fused steps of torch divide tensors, and raise nothing.
+
+def _rate_divided_by_zero(*flags_for_tensors: str) -> Callable[[Group], bool]:
+    """For a step that divides the learning rate by one minus a power of the first beta. With one of
+    the flags it divides tensors.
     """
 
-    def read(group: Group, dtype: torch.dtype) -> Any:
-        in_tensors = any(map(group.get, ("capturable", "differentiable", "fused")))
-        if not in_tensors and divisor(group) == 0:
-            raise ZeroDivisionError("float division by zero")
-        return reader(place)(group, dtype)
+    def divides(group: Group) -> bool:
+        in_tensors = any(map(group.get, flags_for_tensors))
+        return not in_tensors and _raises(group["lr"], 1 - group["betas"][0])
 
-    return read
+    return divides
 
 
-def _less_than_one(index: int) -> Callable[[Group], Any]:
-    return lambda group: 1 - group["betas"][index]
-
-
-#: Betas where torch divides the learning rate by one minus a power of the first.
-_DIVIDING_BETAS = BETAS | {"beta1": _divided_by(_less_than_one(0), BETAS["beta1"])}
+_rate_divided_in_adam = _rate_divided_by_zero("capturable", "differentiable", "fused")
 
 
 def _has_momentum(group: Group, dtype: torch.dtype | None = None) -> bool:
@@ -88,10 +84,11 @@ class Adam(CompiledStep, torch.optim.Adam):
 
     correspondence = Correspondence(
         rule="Adam",
-        hypers={"lr": "lr", **_DIVIDING_BETAS, **same_names("eps", "weight_decay")},
+        hypers={"lr": "lr", **BETAS, **same_names("eps", "weight_decay")},
         settings=flags("amsgrad", "maximize", "decoupled_weight_decay"),
         states=("step", "exp_avg", "exp_avg_sq", "max_exp_avg_sq"),
         sparse="Adam does not support sparse gradients, please consider SparseAdam instead",
+        divides_by_zero=_rate_divided_in_adam,
     )
 
 
@@ -100,10 +97,11 @@ class AdamW(CompiledStep, torch.optim.AdamW):
 
     correspondence = Correspondence(
         rule="AdamW",
-        hypers={"lr": "lr", **_DIVIDING_BETAS, **same_names("eps", "weight_decay")},
+        hypers={"lr": "lr", **BETAS, **same_names("eps", "weight_decay")},
         settings=flags("amsgrad", "maximize"),
         states=("step", "exp_avg", "exp_avg_sq", "max_exp_avg_sq"),
         sparse="Adam does not support sparse gradients, please consider SparseAdam instead",
+        divides_by_zero=_rate_divided_in_adam,
     )
 
 
@@ -125,15 +123,11 @@ class RAdam(CompiledStep, torch.optim.RAdam):
 
     correspondence = Correspondence(
         rule="RAdam",
-        hypers={
-            "lr": "lr",
-            **BETAS,
-            "beta2": _divided_by(_less_than_one(1), BETAS["beta2"]),
-            **same_names("eps", "weight_decay"),
-        },
+        hypers={"lr": "lr", **BETAS, **same_names("eps", "weight_decay")},
         settings=flags("maximize", "decoupled_weight_decay"),
         states=("step", "exp_avg", "exp_avg_sq"),
         sparse=_unsupported("RAdam"),
+        divides_by_zero=lambda group: _raises(2, 1 - group["betas"][1]),
     )
 
 
@@ -142,10 +136,11 @@ class Adamax(CompiledStep, torch.optim.Adamax):
 
     correspondence = Correspondence(
         rule="Adamax",
-        hypers={"lr": "lr", **_DIVIDING_BETAS, **same_names("eps", "weight_decay")},
+        hypers={"lr": "lr", **BETAS, **same_names("eps", "weight_decay")},
         settings=flags("maximize"),
         states=("step", "exp_avg", "exp_inf"),
         sparse=_unsupported("Adamax"),
+        divides_by_zero=_rate_divided_by_zero("capturable"),
     )
 
 
@@ -233,13 +228,13 @@ class Adafactor(CompiledStep, torch.optim.Adafactor):
             **same_names("lr", "beta2_decay"),
             "eps1": _first_epsilon,
             "eps2": ("eps", 1),
-            "d": _divided_by(lambda group: group["d"], "d"),
-            "weight_decay": "weight_decay",
+            **same_names("d", "weight_decay"),
         },
         settings=flags("maximize"),
         states=("step", "row_var", "col_var", "variance"),
         sparse=_unsupported("Adafactor"),
         complex="Adafactor does not support complex parameters",
+        divides_by_zero=lambda group: _raises(1, group["d"]),
     )
 
 
