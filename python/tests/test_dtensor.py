@@ -9,6 +9,7 @@ import torch.multiprocessing as mp
 
 import updraft
 from updraft import optim
+from updraft.optim.shared_memory import layers_apart
 
 from .torch_training import assert_close, parameters, set_gradients
 
@@ -247,6 +248,23 @@ def swap_local(mesh):
     assert_close(plain, [param.full_tensor() for param in params], 4)
 
 
+def share_memory(mesh):
+    """Two DTensors and a plain tensor of the same memory, and a DTensor by itself."""
+    from torch.distributed.tensor import DTensor
+
+    first, apart = distributed(parameters(shapes=[(6, 4), (5, 3)]), mesh, "rows")
+    memory = first.to_local().detach()
+    again = torch.nn.Parameter(DTensor.from_local(memory, mesh, first.placements))
+    params = [first, apart, again, torch.nn.Parameter(memory)]
+    assert layers_apart(params) == [[0, 1], [2], [3]]
+    expected = memory - 3.0, apart.to_local().detach() - 1.0
+    optimizer = optim.SGD(params, lr=1.0)
+    for param in params:
+        param.grad = torch.ones_like(param)
+    optimizer.step()
+    torch.testing.assert_close((memory, apart.to_local().detach()), expected)
+
+
 def clip(mesh, kind):
     """The norm is that of all ranks' parts, and of what is beside them."""
     plain = parameters(shapes=SHAPES)
@@ -314,6 +332,10 @@ def test_muon(tmp_path):
 
 def test_local_tensors_that_are_replaced(tmp_path):
     spawn(tmp_path, [(swap_local,)])
+
+
+def test_parameters_that_share_memory(tmp_path):
+    spawn(tmp_path, [(share_memory,)])
 
 
 def test_clipping(tmp_path):

@@ -5,6 +5,7 @@ import torch
 
 import updraft
 from updraft import optim
+from updraft.optim import compiled
 from updraft.optim.shared_memory import layers_apart
 
 from .torch_training import assert_close, set_gradients
@@ -84,6 +85,14 @@ def test_the_same_tensor_twice():
         optimizer.step()
     assert str(refused.value) == ("parameters `0` and `1` overlap in memory; give each tensor once")
     assert not param.detach().any()
+
+
+def test_other_refusals_are_raised_at_once(monkeypatch):
+    monkeypatch.setattr(compiled, "layers_apart", None)
+    optimizer = optim.SGD(tied(torch.float32), lr=0.1)
+    del optimizer.param_groups[0]["dampening"]
+    with pytest.raises(updraft.InvalidArgumentError, match=r"^the hyperparameter `dampening` is "):
+        optimizer.step()
 
 
 def test_a_rule_of_the_whole_group():

@@ -27,7 +27,7 @@ from .documentation import Docstring
 from .idle import IdleBucket, is_idle
 from .listeners import TOLD_OF_OPERATORS, Listening, listening
 from .rule_interface import RuleInterface
-from .shared_memory import layers_apart
+from .shared_memory import is_overlap, layers_apart
 from .stand_ins import (
     StandInBucket,
     WholeParametersError,
@@ -407,7 +407,9 @@ class CompiledStep:
 
         try:
             return [*make(members.params, members.numbers)]
-        except ValueError:
+        except ValueError as error:
+            if not is_overlap(error):
+                raise
             layers = layers_apart(members.params)
             if len(layers) == 1:
                 raise

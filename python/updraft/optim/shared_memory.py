@@ -4,6 +4,8 @@ import bisect
 
 import torch
 
+from .stand_ins import local_part
+
 
 class _Layer:
     """Numbers of parameters that share no memory, and the sorted ranges of their memory."""
@@ -25,12 +27,20 @@ class _Layer:
 
 
 def _range(param: torch.Tensor) -> tuple[int, int]:
-    """The address of its first element, and the address behind its last one."""
-    start = param.data_ptr()
-    if param.numel() == 0:
+    """The address of its first element, and the address behind its last one; of a DTensor, those of
+    its local tensor.
+    """
+    tensor = local_part(param)
+    start = tensor.data_ptr()
+    if tensor.numel() == 0:
         return start, start
-    places = zip(param.shape, param.stride(), strict=True)
-    return start, start + (1 + sum((n - 1) * stride for n, stride in places)) * param.itemsize
+    places = zip(tensor.shape, tensor.stride(), strict=True)
+    return start, start + (1 + sum((n - 1) * stride for n, stride in places)) * tensor.itemsize
+
+
+def is_overlap(error: ValueError) -> bool:
+    """Whether the runtime refused parameters of one bucket because they share memory."""
+    return str(error).endswith(" overlap in memory; give each tensor once")
 
 
 def layers_apart(params: list[torch.Tensor]) -> list[list[int]]:
