@@ -121,6 +121,33 @@ def test_steps_of_several_threads_by_functions_of_torch():
     assert all(map(torch.equal, params, alone))
 
 
+def test_states_that_another_thread_assigns_during_a_step():
+    param = torch.nn.Parameter(torch.zeros(3))
+    param.grad = torch.ones(3)
+    optimizer = optim.SGD([param], lr=1.0, momentum=1.0)
+    optimizer.step()
+    assigned = {param: {"momentum_buffer": torch.full((3,), 5.0)}}
+    thread = threading.Thread(target=lambda: setattr(optimizer, "state", assigned))
+
+    class Seed:
+        """Is read while a step is compiled, after the states are."""
+
+        def __index__(self):
+            if thread.ident is None:
+                thread.start()
+                # It waits for the step to end. One that does not wait is done within this time.
+                thread.join(0.2)
+            return 0
+
+    optimizer.param_groups[0]["seed"] = Seed()
+    optimizer.step()
+    thread.join()
+    assert param.tolist() == [-3.0] * 3
+    optimizer.step()
+    assert param.tolist() == [-9.0] * 3
+    assert assigned[param]["momentum_buffer"].tolist() == [6.0] * 3
+
+
 def refused_rate(optimizer, params):
     group = optimizer.param_groups[0]
     for lr in ("fast", 1e-3):

@@ -210,9 +210,12 @@ class CompiledStep:
         if "_generation" not in self.__dict__:
             # That of the constructor of torch.
             self._adopt(states)
-        elif not isinstance(states, MutableMapping):
+            return
+        if not isinstance(states, MutableMapping):
             raise TypeError(f"`state` is {type(states)}; give a dict")
-        elif states is not self._states.mapping:
+        with self._stepping:
+            if states is self._states.mapping:
+                return
             self._states.fill()
             self._generation.number += 1
             if isinstance(states, OptimizerState) and states.generation is self._generation:
