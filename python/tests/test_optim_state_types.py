@@ -393,6 +393,26 @@ class TestStepCounts:
             shown.append(count.item())
         assert shown == [256, 256, 258, 260]
 
+    @pytest.mark.parametrize(
+        ("dtype", "largest"),
+        [(torch.float16, 65504), (torch.int16, 2**15 - 1), (torch.int32, 2**31 - 1)],
+        ids=str,
+    )
+    def test_counts_beyond_the_range_of_a_type(self, dtype, largest):
+        """torch's integers go on with negative counts, for which Adam raises OverflowError; here
+        the tensor shows the largest count.
+        """
+        params, expected = parameters(shapes=SHAPES), parameters(shapes=SHAPES)
+        counts = []
+        for each, type_of_count in ((params, dtype), (expected, torch.float64)):
+            optimizer = optim.Adam(each, betas=(0.9, 0.9999))
+            steps(optimizer, 1)
+            counts.append(torch.tensor(largest, dtype=type_of_count))
+            optimizer.state[each[0]]["step"] = counts[-1]
+            steps(optimizer, 20, first=1)
+        assert [count.item() for count in counts] == [largest, largest + 20]
+        assert all(map(torch.equal, params, expected))
+
     @pytest.mark.parametrize("dtype", [torch.bool, torch.uint8], ids=str)
     def test_other_types_are_converted(self, dtype):
         (param,) = parameters(shapes=[(3,)])

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 
 using namespace updraft::torch_adapter;
 
@@ -25,12 +26,26 @@ bool StepCountTensors::canHave(at::ScalarType type) {
   }
 }
 
-/// Writes a count as the type has it.
+/// The largest count of a type; infinity if all counts are in its range.
+static double largestOf(at::ScalarType type) {
+  switch (type) {
+  case at::kHalf:
+    return std::numeric_limits<at::Half>::max();
+  case at::kInt:
+    return std::numeric_limits<int32_t>::max();
+  case at::kShort:
+    return std::numeric_limits<int16_t>::max();
+  default:
+    return std::numeric_limits<double>::infinity();
+  }
+}
+
+/// Writes the nearest count that the type has: an integer out of range would be undefined.
 static void store(at::ScalarType type, void *data, int64_t count) {
   if (type == at::kFloat) // the usual one
     *static_cast<float *>(data) = static_cast<float>(count);
   else
-    c10::cast_and_store(type, data, static_cast<double>(count));
+    c10::cast_and_store(type, data, std::min(static_cast<double>(count), largestOf(type)));
 }
 
 static double load(at::ScalarType type, const void *data) {

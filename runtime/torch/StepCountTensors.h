@@ -16,8 +16,8 @@ namespace updraft::torch_adapter {
 
 /// The scalars that show the step counts of parameters, and that anyone may write. Someone else
 /// owns the tensors; their memory is kept. That on a GPU is neither read nor written. Threads may
-/// do different parameters. A type that lacks a count, as bfloat16 lacks 257, shows the nearest one
-/// that it has.
+/// do different parameters. A type that lacks a count, as bfloat16 lacks 257 and int16 lacks 32768,
+/// shows the nearest one that it has.
 class StepCountTensors {
 public:
   /// `made`: the type of those that `make` makes.
