@@ -10,7 +10,7 @@ import updraft
 from updraft import optim
 from updraft.optim import devices
 
-from .torch_training import parameters, set_gradients
+from .torch_training import DENSE_CASES, parameters, set_gradients
 
 
 def is_freed(make_cycle):
@@ -41,29 +41,11 @@ def owned_parameter(make, **options):
     return make_cycle
 
 
-NAMES = [
-    "ASGD",
-    "LBFGS",
-    "SGD",
-    "Adadelta",
-    "Adafactor",
-    "Adagrad",
-    "Adam",
-    "AdamW",
-    "Adamax",
-    "Muon",
-    "NAdam",
-    "RAdam",
-    "RMSprop",
-    "Rprop",
-]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_parameter_that_leads_back(name):
+@pytest.mark.parametrize(("name", "options"), [*DENSE_CASES, ("LBFGS", {})])
+def test_a_parameter_that_leads_back(name, options):
     def make_cycle(module):
         params = parameters(shapes=[(3, 3)] * 10)
-        optimizer = getattr(module, name)(params)
+        optimizer = getattr(module, name)(params, **options)
 
         def closure():
             set_gradients(params, 0)

@@ -15,24 +15,14 @@ import updraft
 from updraft import UnsupportedError, optim
 from updraft.optim.listeners import Listening, listening
 
-from .torch_training import assert_close, assert_same_states, parameters, set_gradients
+from .torch_training import (
+    DENSE_CASES,
+    assert_close,
+    assert_same_states,
+    parameters,
+    set_gradients,
+)
 
-CASES = [
-    ("ASGD", {}),
-    ("SGD", {}),
-    ("SGD", {"momentum": 0.9, "weight_decay": 0.1}),
-    ("Adadelta", {}),
-    ("Adafactor", {}),
-    ("Adagrad", {}),
-    ("Adam", {"amsgrad": True}),
-    ("AdamW", {}),
-    ("Adamax", {}),
-    ("Muon", {}),
-    ("NAdam", {}),
-    ("RAdam", {}),
-    ("RMSprop", {"centered": True}),
-    ("Rprop", {}),
-]
 SHAPES = [(4, 3), (3, 2)]
 
 
@@ -57,7 +47,7 @@ class SeenFunctions(TorchFunctionMode):
         return function(*args, **(kwargs or {}))
 
 
-@pytest.mark.parametrize(("name", "options"), CASES)
+@pytest.mark.parametrize(("name", "options"), DENSE_CASES)
 def test_a_dispatch_mode_sees_what_is_written(name, options):
     theirs, ours = (parameters(shapes=SHAPES) for _ in range(2))
     optimizers = [
@@ -176,7 +166,7 @@ def train(module, name, options, steps=2):
 
 
 # Its orthogonalization, torch's, reads a number of the matrix.
-TRANSFORMED = [case for case in CASES if case[0] != "Muon"]
+TRANSFORMED = [case for case in DENSE_CASES if case[0] != "Muon"]
 
 
 def examples():

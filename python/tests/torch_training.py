@@ -14,6 +14,24 @@ STEPS = 30
 # Than the torch whose classes are the pattern.
 OLDER = [int(part) for part in torch.__version__.split(".")[:2]] < [2, 15]
 
+#: The classes that take dense gradients and no closure, with options that give them all states.
+DENSE_CASES = [
+    ("ASGD", {}),
+    ("SGD", {}),
+    ("SGD", {"momentum": 0.9, "weight_decay": 0.1}),
+    ("Adadelta", {}),
+    ("Adafactor", {}),
+    ("Adagrad", {}),
+    ("Adam", {"amsgrad": True}),
+    ("AdamW", {}),
+    ("Adamax", {}),
+    ("Muon", {}),
+    ("NAdam", {}),
+    ("RAdam", {}),
+    ("RMSprop", {"centered": True, "momentum": 0.9}),
+    ("Rprop", {}),
+]
+
 SHAPES = [(41, 29), (7,), (1,), (3, 5, 2), (), (0,), (64, 3, 3)]
 
 

@@ -2,22 +2,14 @@
 
 import os
 
+from joining import join
 from torch.distributed import rpc
 
 from updraft import distributed
 
 if __name__ == "__main__":
-    rank = int(os.environ["RANK"])
     try:
-        rpc.init_rpc(
-            f"client{rank}",
-            backend=rpc.BackendType.UPDRAFT,
-            rank=rank,
-            world_size=int(os.environ["WORLD_SIZE"]),
-            rpc_backend_options=rpc.TensorPipeRpcBackendOptions(
-                rpc_timeout=float(os.environ.get("UPDRAFT_TEST_PATIENCE", "300"))
-            ),
-        )
+        join(rpc_timeout=float(os.environ.get("UPDRAFT_TEST_PATIENCE", "300")))
     except distributed.DistributedError as error:
         print(error, flush=True)
         os._exit(0)

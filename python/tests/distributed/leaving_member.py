@@ -1,22 +1,16 @@
 """A member that joins, waits for a line, leaves as that says, and prints how long it has taken."""
 
 import json
-import os
 import sys
 import time
 
+from joining import join
 from torch.distributed import rpc
 
 from updraft import distributed
 
 if __name__ == "__main__":
-    rank = int(os.environ["RANK"])
-    rpc.init_rpc(
-        f"client{rank}",
-        backend=rpc.BackendType.UPDRAFT,
-        rank=rank,
-        world_size=int(os.environ["WORLD_SIZE"]),
-    )
+    join()
     if "ps" in distributed.world.worker_names():
         distributed.held_parameters("ps")
     print("joined", flush=True)

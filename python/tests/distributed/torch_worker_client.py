@@ -17,6 +17,7 @@ import warnings
 
 import torch
 import torch.distributed.autograd as dist_autograd
+from joining import join
 from torch.distributed import rpc
 from torch.nn import functional
 
@@ -662,19 +663,6 @@ def step_while_one_dies():
     os._exit(0)
 
 
-def join():
-    rank = int(os.environ["RANK"])
-    transports = os.environ.get("UPDRAFT_TEST_TRANSPORTS")
-    rpc.init_rpc(
-        "client" if os.environ["WORLD_SIZE"] == "2" else f"client{rank}",
-        backend=rpc.BackendType.UPDRAFT,
-        rank=rank,
-        world_size=int(os.environ["WORLD_SIZE"]),
-        rpc_backend_options=transports
-        and rpc.TensorPipeRpcBackendOptions(_transports=transports.split(",")),
-    )
-
-
 def run_checks():
     results = {}
     for name, check in sorted(globals().items()):
@@ -688,7 +676,11 @@ def run_checks():
 
 
 if __name__ == "__main__":
-    join()
+    transports = os.environ.get("UPDRAFT_TEST_TRANSPORTS")
+    join(
+        "client" if os.environ["WORLD_SIZE"] == "2" else None,
+        **({"_transports": transports.split(",")} if transports else {}),
+    )
     if sys.argv[1:] == ["go away"]:
         distributed.held_parameters(PS)
         os._exit(0)

@@ -4,22 +4,14 @@ import os
 import sys
 
 import torch
+from joining import join
 from torch.distributed import rpc
 
 from updraft import distributed
 
 if __name__ == "__main__":
-    rank = int(os.environ["RANK"])
-    rpc.init_rpc(
-        f"client{rank}",
-        backend=rpc.BackendType.UPDRAFT,
-        rank=rank,
-        world_size=int(os.environ["WORLD_SIZE"]),
-        # Sockets alone, by which tensors go as well.
-        rpc_backend_options=rpc.TensorPipeRpcBackendOptions(
-            _transports=["uv"], _channels=os.environ["UPDRAFT_TEST_CHANNELS"].split(",")
-        ),
-    )
+    # Sockets alone, which tensors also go through.
+    rank = join(_transports=["uv"], _channels=os.environ["UPDRAFT_TEST_CHANNELS"].split(","))
     print("joined", flush=True)
     sys.stdin.readline()
     large = torch.arange(1e6)
