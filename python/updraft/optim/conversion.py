@@ -50,8 +50,8 @@ def counterpart(kind: type) -> type[torch.optim.Optimizer]:
 def convert(optimizer: torch.optim.Optimizer) -> torch.optim.Optimizer:
     """Returns the compiled optimizer in place of one of torch, or torch's in place of that.
 
-    It has the same parameters, the same parameter groups, states and hooks, not copies of them: the
-    given one should not be used any more. A scheduler is made anew for it.
+    The returned optimizer takes over the parameters, groups, states and hooks; nothing is copied.
+    Don't use the given one any more, and make schedulers after the conversion.
 
     Raises:
         TypeError: the other side has no such optimizer.
