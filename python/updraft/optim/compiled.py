@@ -92,7 +92,8 @@ class _CompiledGroup:
     def __init__(self, optimizer: "CompiledStep", first: int, group: Group, scaled: bool) -> None:
         self.first = first
         self.params = list(group["params"])
-        # Lists compare what is not the same by its value, which only such tensors have one of.
+        # `==` of lists compares different tensors by value: of these it may be true, of others it
+        # raises RuntimeError.
         self.single = [
             i for i, param in enumerate(self.params) if is_lazy(param) or param.numel() == 1
         ]

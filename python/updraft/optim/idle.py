@@ -1,4 +1,4 @@
-"""Parameters that no step can be made for, and that need none."""
+"""Parameters that cannot be stepped, and have no gradient to step by."""
 
 import torch
 from torch.nn.parameter import is_lazy

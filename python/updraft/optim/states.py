@@ -116,7 +116,7 @@ class OptimizerState(defaultdict[torch.Tensor, Any]):
         super().__init__(*args, **kwargs)
         self.generation = Generation()
         self.sources: list[StateSource] = []
-        # Who finds neither a source nor this set relies on all that was made being here.
+        # If `sources` is empty and this is false, every state is here.
         self.filling = False
         self.entering = threading.RLock()
         #: The parameters whose states are in dicts that do not count.
