@@ -300,8 +300,8 @@ def check_arguments_that_are_refused():
     for kind, text, args, kwargs in [
         (
             ValueError,
-            "this worker has no function `f`; it has `embedding`, `hold_locks`, `linear`, "
-            "`spread`, `tower`",
+            "this worker has no function `f`; it has `embedding`, `fail_with`, `hold_locks`, "
+            "`linear`, `spread`, `tower`",
             ["f"],
             {},
         ),
@@ -544,6 +544,19 @@ def check_requests_that_are_damaged():
         ):
             said = f"ValueError: {what} damaged: {damage.replace('{}', key)}"
             fails(RuntimeError, re.escape(said) + r"\s*", asking.wait)
+
+
+def check_errors_that_are_not_utf8():
+    for text, said in [
+        (b"caf\xc3\xa9", "café"),
+        (b"cut: \xc3", "cut: ?"),
+        (b"overlong: \xc0\xaf", "overlong: ??"),
+        (b"surrogate: \xed\xa0\x80", "surrogate: ???"),
+        (b"too large: \xf4\x90\x80\x80", "too large: ????"),
+    ]:
+        arguments = json.dumps({"args": [list(text)], "kwargs": {}})
+        asking = asked("call", "fail_with", arguments, [])
+        fails(RuntimeError, re.escape(f"RuntimeError: {said}") + r"\s*", asking.wait)
 
 
 def check_what_a_remote_optimizer_has_of_a_reference():

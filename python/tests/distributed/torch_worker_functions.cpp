@@ -5,6 +5,8 @@
 #include <torch/library.h>
 
 #include <sstream>
+#include <stdexcept>
+#include <string>
 #include <tuple>
 
 static at::Tensor tower(const at::Tensor &ids, const at::Tensor &table, const at::Tensor &weight) {
@@ -34,7 +36,13 @@ static bool holdLocks(const at::Tensor &param) {
   return true;
 }
 
+/// Fails with an error whose text is these bytes.
+static bool failWith(at::IntArrayRef bytes) {
+  throw std::runtime_error(std::string(bytes.begin(), bytes.end()));
+}
+
 TORCH_LIBRARY_FRAGMENT(updraft_functions, library) {
+  library.def("fail_with(int[] bytes) -> bool", failWith);
   library.def("hold_locks(Tensor param) -> bool", holdLocks);
   library.def("spread(Tensor[] ends, Scalar factor, float limit, int[] numbers, str text, "
               "Tensor? offset) -> (Tensor, Tensor, str)",

@@ -5,6 +5,8 @@
 #ifndef UPDRAFT_RUNTIME_TORCH_RPC_ANSWER_H
 #define UPDRAFT_RUNTIME_TORCH_RPC_ANSWER_H
 
+#include "runtime/base/Utf8.h"
+
 #include <c10/util/Exception.h>
 
 #include <stdexcept>
@@ -17,29 +19,11 @@ class TimeoutError : public std::runtime_error {
   using runtime_error::runtime_error;
 };
 
-/// Whether every character is whole.
-inline bool isUtf8(const std::string &text) {
-  size_t left = 0; // bytes of a character that are still to come
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (left > 0) {
-      if ((byte & 0xc0) != 0x80)
-        return false;
-      --left;
-    } else if (byte >= 0x80) {
-      left = (byte & 0xe0) == 0xc0 ? 1 : (byte & 0xf0) == 0xe0 ? 2 : (byte & 0xf8) == 0xf0 ? 3 : 0;
-      if (left == 0)
-        return false;
-    }
-  }
-  return left == 0;
-}
-
 /// Throws the text with the name of Python's type before it, which the client restores. torch drops
-/// a text that is not UTF-8, as one that quotes a part of a character is: `?` takes the place of
-/// what is not ASCII then.
+/// a text that isn't UTF-8, such as one that quotes a part of a character. In such a text `?`
+/// replaces every byte that isn't ASCII.
 [[noreturn]] inline void fail(const char *type, std::string text) {
-  if (!isUtf8(text))
+  if (!runtime::isUtf8(text))
     for (char &c : text)
       if (static_cast<unsigned char>(c) >= 0x80)
         c = '?';
