@@ -2,10 +2,10 @@
 
 #include "runtime/files/CodeFolder.h"
 
+#include "runtime/files/Aside.h"
 #include "runtime/files/FileReplacement.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <ctime>
 #include <dirent.h>
@@ -77,13 +77,8 @@ std::optional<std::string> CodeFolder::read(const std::string &name, uint64_t ma
 }
 
 bool CodeFolder::write(const std::string &name, std::string_view bytes) const {
-  static std::atomic<unsigned> counter = 0;
   std::string aside;
-  int file;
-  do {
-    aside = name + "." + std::to_string(::getpid()) + "-" + std::to_string(counter.fetch_add(1));
-    file = ::openat(descriptor, aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  } while (file < 0 && errno == EEXIST);
+  const int file = createAside(descriptor, "", 0600, aside);
   if (file < 0)
     return false;
   const bool written = writeAll(file, bytes);
@@ -133,14 +128,14 @@ std::vector<CodeFolder::File> CodeFolder::files(std::string_view suffix, int *er
 }
 
 void CodeFolder::evict(std::string_view suffix, uint64_t maxBytes) const {
-  const std::string ofAside = std::string(suffix) + "."; // as `write` names it
   const int64_t oldest = now() - abandonedAfter;
   uint64_t total = 0;
   for (const File &file : files("")) {
-    if (file.name.ends_with(suffix))
+    const bool isEntry = file.name.ends_with(suffix);
+    if (isEntry)
       total += file.bytes;
-    const bool isAbandoned = file.name.find(ofAside) != std::string::npos && file.lastUsed < oldest;
-    if (isAbandoned || (file.name.ends_with(suffix) && total > maxBytes))
+    const bool isAbandoned = isAsideName(file.name) && file.lastUsed < oldest;
+    if (isAbandoned || (isEntry && total > maxBytes))
       remove(file.name);
   }
 }

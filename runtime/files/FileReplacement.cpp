@@ -2,7 +2,8 @@
 
 #include "runtime/files/FileReplacement.h"
 
-#include <atomic>
+#include "runtime/files/Aside.h"
+
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -136,14 +137,7 @@ Failure FileReplacement::open() {
 
 /// Beside the file, as a rename within one folder is atomic.
 Failure FileReplacement::makeAside(mode_t mode) {
-  // A process that was killed may have left a file behind, and this one may have its number.
-  static std::atomic<unsigned> counter = 0;
-  do {
-    // Not a longer name than the file's: that may be as long as names can be.
-    aside = fs::path(path).parent_path() / (".updraft-" + std::to_string(::getpid()) + "-" +
-                                            std::to_string(counter.fetch_add(1)) + ".tmp");
-    descriptor = ::open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-  } while (descriptor < 0 && errno == EEXIST);
+  descriptor = createAside(AT_FDCWD, fs::path(path).parent_path(), mode, aside);
   if (descriptor >= 0)
     return {};
   aside.clear();

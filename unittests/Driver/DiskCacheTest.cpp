@@ -113,13 +113,18 @@ TEST_F(DiskCacheTest, RefusesAnEntryUnderAnotherKey) {
 TEST_F(DiskCacheTest, RemovesWhatKilledWritersLeft) {
   DiskCache cache(folder.str().str(), 1 << 20);
   cache.store("key", rule);
-  for (const char *suffix : {"new", "old"})
-    ASSERT_FALSE(llvm::sys::fs::copy_file(pathOf("key"), pathOf("key") + "." + suffix));
+  const std::string recent = (folder + "/.updraft-1-0.tmp").str();
+  const std::string old = (folder + "/.updraft-1-1.tmp").str();
+  const std::string other = (folder + "/.other-1-1.tmp").str();
+  for (const std::string &path : {recent, old, other})
+    ASSERT_FALSE(llvm::sys::fs::copy_file(pathOf("key"), path));
   timespec times[2] = {{time(nullptr) - 7200, 0}, {time(nullptr) - 7200, 0}};
-  ASSERT_EQ(::utimensat(AT_FDCWD, (pathOf("key") + ".old").c_str(), times, 0), 0);
+  for (const std::string &path : {old, other})
+    ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
   cache.store("second", rule);
-  EXPECT_TRUE(llvm::sys::fs::exists(pathOf("key") + ".new"));
-  EXPECT_FALSE(llvm::sys::fs::exists(pathOf("key") + ".old"));
+  EXPECT_TRUE(llvm::sys::fs::exists(recent));
+  EXPECT_FALSE(llvm::sys::fs::exists(old));
+  EXPECT_TRUE(llvm::sys::fs::exists(other));
 }
 
 TEST_F(DiskCacheTest, ReadsNoPipesAndDevices) {
