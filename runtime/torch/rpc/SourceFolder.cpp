@@ -2,12 +2,13 @@
 
 #include "runtime/torch/rpc/SourceFolder.h"
 
+#include "runtime/files/FileReplacement.h"
+
 #include <c10/util/Exception.h>
 
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <fstream>
 #include <stdlib.h>
 
 using namespace updraft::torch_adapter;
@@ -27,13 +28,13 @@ SourceFolder::SourceFolder(const std::vector<std::pair<std::string, std::string>
               pattern);
   path = pattern;
   for (const auto &[name, text] : files) {
-    std::ofstream file(pathOf(name), std::ios::binary);
-    file.write(text.data(), static_cast<std::streamsize>(text.size()));
-    file.close();
-    if (!file) {
+    const files::Failure failure =
+        files::writeFile(pathOf(name), text, files::OtherNames::KeepOld, files::Synced::No);
+    if (failure) {
       std::error_code ignored;
       std::filesystem::remove_all(path, ignored);
-      TORCH_CHECK(false, "the file `", name, "` of a rule cannot be written");
+      TORCH_CHECK(false, "cannot write the file `", name, "` of a rule: ", *failure,
+                  "; TMPDIR names the folder for it");
     }
   }
 }

@@ -120,6 +120,24 @@ def test_names_of_files_are_no_paths(folder):
 
 
 @on_client
+def test_files_that_cannot_be_written(folder):
+    path = write(folder / "rules")
+    name = "n" * 300
+
+    def longer(request):
+        contents = json.loads(request)
+        contents["files"][name] = ""
+        return json.dumps(contents)
+
+    with requests(longer), pytest.raises(RuntimeError) as caught:
+        DistributedOptimizer(path, parameters("worker1", (5,)))
+    assert str(caught.value) == (
+        f"no optimizer was made on `worker1`: cannot write the file `{name}` of a rule: "
+        "File name too long; TMPDIR names the folder for it"
+    )
+
+
+@on_client
 def test_nothing_but_what_was_sent_is_imported(folder):
     """Not what lies on the worker's disk, wherever the import stands."""
     path = write(folder / "rules")
