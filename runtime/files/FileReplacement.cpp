@@ -31,15 +31,31 @@ bool isInProc(const std::string &path) {
   return ::statfs(folderOf(path).c_str(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
 }
 
+constexpr const char *mountPointReason =
+    "it is a mount point, which cannot be replaced; mount the folder that contains the file, or "
+    "choose another file";
+
+/// Whether a file is mounted under this name, as containers do with single files. False where an
+/// old kernel does not tell.
+bool hasMount(const std::string &path) {
+  struct statx status;
+  return ::statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, 0, &status) == 0 &&
+         (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+} // namespace
+
 /// What a path names, behind all symbolic links.
-struct Target {
+struct FileReplacement::Target {
   std::string path;
   struct stat status{};
   bool exists = false;
   bool isRegular = false; // and has a place in a folder
+
+  /// Whether it is written into rather than replaced.
+  bool isStream() const { return exists && !isRegular && !S_ISDIR(status.st_mode); }
 };
 
-Failure resolve(std::string path, Target &target) {
+Failure FileReplacement::resolve(std::string path, Target &target) {
   constexpr int maxLinks = 40; // as Linux has it
   for (int links = 0; links <= maxLinks; ++links) {
     target.path = path;
@@ -64,11 +80,7 @@ Failure resolve(std::string path, Target &target) {
   return lastError();
 }
 
-/// What is written into rather than replaced.
-bool isStream(const Target &target) {
-  return target.exists && !target.isRegular && !S_ISDIR(target.status.st_mode);
-}
-
+namespace {
 /// So that the new name survives a loss of power as well. Not every file system can.
 void syncFolder(const std::string &folder) {
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -115,6 +127,10 @@ Failure FileReplacement::open() {
   Target target;
   if (Failure failure = resolve(path, target))
     return failure;
+  return open(target);
+}
+
+Failure FileReplacement::open(const Target &target) {
   path = target.path;
   if (!target.exists)
     return makeAside(0666);
@@ -126,6 +142,8 @@ Failure FileReplacement::open() {
     return "it is read-only";
   if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0)
     return lastError();
+  if (hasMount(path))
+    return mountPointReason;
   if (otherNames == OtherNames::Refuse && target.status.st_nlink > 1)
     return "it has " + std::to_string(target.status.st_nlink) +
            " hard links, and only this one would have the new content; copy it to a name of its "
@@ -141,7 +159,12 @@ Failure FileReplacement::makeAside(mode_t mode) {
   if (descriptor >= 0)
     return {};
   aside.clear();
-  return lastError();
+  if (errno != EACCES && errno != EPERM && errno != EROFS)
+    return lastError();
+  const std::string reason = std::strerror(errno);
+  return "its folder `" + folderOf(path) + "` is not writable (" + reason +
+         "), and the new content is first written beside the file; make the folder writable, or "
+         "choose another one";
 }
 
 Failure FileReplacement::keepOwner(const struct stat &old) {
@@ -168,36 +191,34 @@ Failure FileReplacement::publish() {
   if (synced == Synced::Yes && ::fsync(descriptor) != 0 && errno != EINVAL && errno != ENOSYS)
     return lastError();
   const int closed = ::close(std::exchange(descriptor, -1));
-  if (closed != 0 || ::rename(aside.c_str(), path.c_str()) != 0)
+  if (closed != 0)
     return lastError();
+  if (::rename(aside.c_str(), path.c_str()) != 0)
+    return errno == EBUSY ? mountPointReason : lastError();
   aside.clear();
   if (synced == Synced::Yes)
     syncFolder(folderOf(path));
   return {};
 }
 
-Failure updraft::files::checkReplaceable(const std::string &path) {
-  return FileReplacement(path).open();
-}
-
 Failure updraft::files::checkWritable(const std::string &path) {
-  Target target;
-  if (Failure failure = resolve(path, target))
+  FileReplacement::Target target;
+  if (Failure failure = FileReplacement::resolve(path, target))
     return failure;
-  if (!isStream(target))
-    return checkReplaceable(path);
+  if (!target.isStream())
+    return FileReplacement(path).open(target);
   return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0 ? Failure() : lastError();
 }
 
 Failure updraft::files::writeFile(const std::string &path, std::string_view bytes,
                                   OtherNames otherNames, Synced synced) {
-  Target target;
-  if (Failure failure = resolve(path, target))
+  FileReplacement::Target target;
+  if (Failure failure = FileReplacement::resolve(path, target))
     return failure;
-  if (isStream(target))
+  if (target.isStream())
     return writeInto(path, bytes);
   FileReplacement file(path, otherNames, synced);
-  if (Failure failure = file.open())
+  if (Failure failure = file.open(target))
     return failure;
   if (Failure failure = file.write(bytes.data(), bytes.size()))
     return failure;

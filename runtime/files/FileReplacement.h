@@ -31,8 +31,8 @@ enum class Synced { Yes, No };
 /// Writes a file aside, in the same folder, and renames it over `path` once it is complete. Through
 /// a symbolic link the file that it names is replaced, and the link stays. The new file has the
 /// mode of the old one and, as far as permitted, its owner and group. Refused are files that are
-/// read-only, also for root, as in an editor; files that are not regular; and folders in which no
-/// file can be made.
+/// read-only, also for root, as in an editor; files that are not regular; mount points; and files
+/// in folders that are not writable.
 class FileReplacement {
 public:
   explicit FileReplacement(std::string path, OtherNames otherNames = OtherNames::KeepOld,
@@ -42,13 +42,21 @@ public:
   FileReplacement(const FileReplacement &) = delete;
   FileReplacement &operator=(const FileReplacement &) = delete;
 
-  /// Before anything is written. Finds out whether the file may be replaced.
+  /// Before anything is written. Finds out whether the file may be replaced: call it before hours
+  /// of work for the content.
   Failure open();
   Failure write(const void *data, size_t bytes);
   /// The file is on the disk and has its name afterwards.
   Failure publish();
 
 private:
+  struct Target;
+  friend Failure checkWritable(const std::string &path);
+  friend Failure writeFile(const std::string &path, std::string_view bytes, OtherNames otherNames,
+                           Synced synced);
+
+  static Failure resolve(std::string path, Target &target);
+  Failure open(const Target &target);
   Failure makeAside(mode_t mode);
   Failure keepOwner(const struct stat &old);
 
@@ -59,10 +67,8 @@ private:
   int descriptor = -1;
 };
 
-/// Whether a FileReplacement of `path` could begin now: to be asked before hours of work for its
-/// content. Leaves no trace.
-Failure checkReplaceable(const std::string &path);
-/// The same for writeFile.
+/// Whether writeFile could write `path` now: to be asked before hours of work for its content.
+/// Leaves no trace.
 Failure checkWritable(const std::string &path);
 
 /// Writes `bytes` by a FileReplacement; into what is not a regular file (a pipe, /dev/stdout)

@@ -77,7 +77,7 @@ Status checkOutput(const RunOptions &options) {
   if (updraft::files::isSameFile(options.ruleFile, options.output))
     return invalidArgument(
         fmt::format("`--out` names the rule's own file `{}`; name another file", options.ruleFile));
-  if (auto failure = updraft::files::checkReplaceable(options.output))
+  if (auto failure = updraft::files::FileReplacement(options.output).open())
     return updraft::runtime::ioError(
         fmt::format("cannot write `{}`: {}", options.output, *failure));
   return {};

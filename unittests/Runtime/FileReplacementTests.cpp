@@ -7,6 +7,8 @@
 #include <fstream>
 #include <functional>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -168,15 +170,47 @@ TEST_F(FileReplacementTest, RefusesWhatTheUserMayNotWrite) {
   inChild([&] { return ::setuid(65534) == 0 && writeFile(path, "new") == "Permission denied"; });
   ASSERT_EQ(::chmod(path.c_str(), 0666), 0);
   ASSERT_EQ(::chmod(folder.c_str(), 0755), 0);
-  inChild([&] { return ::setuid(65534) == 0 && checkReplaceable(path) == "Permission denied"; });
+  inChild([&] {
+    return ::setuid(65534) == 0 &&
+           checkWritable(path) ==
+               "its folder `" + folder +
+                   "` is not writable (Permission denied), and the new content is first written "
+                   "beside the file; make the folder writable, or choose another one";
+  });
   EXPECT_EQ(read(path), "old");
 }
 
+TEST_F(FileReplacementTest, RefusesMountPointsBeforeAnythingIsWritten) {
+  ASSERT_EQ(writeFile(path, "old"), std::nullopt);
+  const std::string other = folder + "/other";
+  ASSERT_EQ(writeFile(other, "other"), std::nullopt);
+  if (::geteuid() != 0)
+    GTEST_SKIP() << "only root can mount";
+  int code = -1;
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    if (::unshare(CLONE_NEWNS) != 0 ||
+        ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount(other.c_str(), path.c_str(), nullptr, MS_BIND, nullptr) != 0)
+      ::_exit(2);
+    ::_exit(checkWritable(path) == "it is a mount point, which cannot be replaced; mount the "
+                                   "folder that contains the file, or choose another file" &&
+                    filesInFolder() == 2
+                ? 0
+                : 1);
+  }
+  ASSERT_EQ(::waitpid(child, &code, 0), child);
+  if (WEXITSTATUS(code) == 2)
+    GTEST_SKIP() << "this container must not mount";
+  EXPECT_EQ(code, 0);
+}
+
 TEST_F(FileReplacementTest, ChecksWithoutATrace) {
-  EXPECT_EQ(checkReplaceable(path), std::nullopt);
+  EXPECT_EQ(checkWritable(path), std::nullopt);
   EXPECT_EQ(filesInFolder(), 0U);
   ASSERT_EQ(writeFile(path, "old"), std::nullopt);
-  EXPECT_EQ(checkReplaceable(path), std::nullopt);
+  EXPECT_EQ(checkWritable(path), std::nullopt);
   EXPECT_EQ(read(path), "old");
   EXPECT_EQ(filesInFolder(), 1U);
 }
@@ -191,7 +225,6 @@ TEST_F(FileReplacementTest, TakesNamesOfAnyLength) {
 TEST_F(FileReplacementTest, WritesIntoPipesAndDevices) {
   EXPECT_EQ(writeFile("/dev/null", "text"), std::nullopt);
   EXPECT_EQ(checkWritable("/dev/null"), std::nullopt);
-  EXPECT_EQ(reasonOf(checkReplaceable("/dev/null")), "it is not a regular file");
   EXPECT_EQ(reasonOf(checkWritable(folder)), "it is a folder");
   EXPECT_EQ(reasonOf(writeFile("/dev/full", "text")), "No space left on device");
   int ends[2];
