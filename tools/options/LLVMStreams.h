@@ -1,4 +1,4 @@
-//===- LLVMStreams.h - The same for tools that write by llvm::outs() ----------------*- C++ -*-===//
+//===- LLVMStreams.h - The same for tools that write by LLVM's streams --------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TOOLS_OPTIONS_LLVMSTREAMS_H
 #define UPDRAFT_TOOLS_OPTIONS_LLVMSTREAMS_H
@@ -8,12 +8,15 @@
 
 namespace updraft {
 
-/// As watchStandardOutput(), which such a tool need not call. Without it, LLVM checks the stream
-/// when it destroys it, and reports an internal error.
-inline void watchLLVMOutput() {
+/// As watchStandardOutput(), which such a tool need not call, for llvm::outs() too. LLVM checks
+/// both streams when it destroys them, and ends the process with another exit code if one of them
+/// could not be written. Messages that are lost leave the exit code as it is.
+inline void watchLLVMStreams() {
   watchStandardOutput();
   llvm::outs(); // destroyed after the function below has run
+  llvm::errs();
   static_cast<void>(std::atexit([] {
+    llvm::errs().clear_error();
     llvm::raw_fd_ostream &os = llvm::outs();
     os.flush();
     if (!os.has_error())

@@ -1,4 +1,4 @@
-//===- StandardStreams.h - A standard output that is full or closed -----------------*- C++ -*-===//
+//===- StandardStreams.h - Standard streams that are full or closed -----------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TOOLS_OPTIONS_STANDARDSTREAMS_H
 #define UPDRAFT_TOOLS_OPTIONS_STANDARDSTREAMS_H
@@ -10,9 +10,16 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <string_view>
 #include <unistd.h>
 
 namespace updraft {
+
+/// Writes a message to the standard error. Where that is full or closed, the message is lost and
+/// the exit code stays as it is; fmt::print would throw, and llvm::errs() change the exit code.
+inline void printMessage(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
 
 /// Reports the error and ends the process.
 [[noreturn]] inline void endWithoutOutput(const char *reason) {

@@ -5,6 +5,7 @@
 #include "PythonPeer.h"
 #include "Stepper.h"
 #include "Work.h"
+#include "tools/options/StandardStreams.h"
 
 #include <fmt/format.h>
 
@@ -51,8 +52,8 @@ std::vector<Contestant> contestants(const BenchOptions &options, const StepWork 
   if (setup.tensors > mostTensorsToCompile)
     return result;
   if (!options.quick || work.compiledInQuick) {
-    fmt::print(stderr, "{}: torch.compile compiles a step of {} tensors …\n", work.name,
-               setup.tensors);
+    updraft::printMessage(fmt::format("{}: torch.compile compiles a step of {} tensors …\n",
+                                      work.name, setup.tensors));
     if (auto compiled = options.torch->contestant("torch.compile", "compile", setup))
       result.push_back(std::move(*compiled));
   }

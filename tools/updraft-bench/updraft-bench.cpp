@@ -152,14 +152,14 @@ int main(int argc, char **argv) {
       if (jax->available())
         bench.jax = &*jax;
       else
-        fmt::print(stderr, "without optax: `{}` has no such package\n", python);
+        updraft::printMessage(fmt::format("without optax: `{}` has no such package\n", python));
     }
     return run(options, works);
   } catch (const CannotWrite &error) {
-    fmt::print(stderr, "error: {}\n", error.what());
+    updraft::printMessage(fmt::format("error: {}\n", error.what()));
     return updraft::exitCodeOf(UPD_IO_ERROR);
   } catch (const std::exception &error) {
-    fmt::print(stderr, "error: {}\n", error.what());
+    updraft::printMessage(fmt::format("error: {}\n", error.what()));
     return 1;
   }
 }

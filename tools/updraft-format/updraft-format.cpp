@@ -8,7 +8,6 @@
 #include "updraft/Driver/Version.h"
 #include "updraft/Frontend/Format.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/raw_ostream.h"
 
 #include <CLI/CLI.hpp>
 
@@ -76,7 +75,7 @@ int main(int argc, char **argv) {
   if (options.files.empty())
     options.files.push_back("-");
   if (options.inPlace && llvm::is_contained(options.files, "-")) {
-    llvm::errs() << "error: the standard input cannot be formatted in place; leave out -i\n";
+    printMessage("error: the standard input cannot be formatted in place; leave out -i\n");
     return exitCodeOf(UPD_INVALID_ARGUMENT);
   }
   int code = 0;
@@ -85,7 +84,7 @@ int main(int argc, char **argv) {
     if (!error)
       continue;
     auto [status, message] = takeStatus(std::move(error));
-    llvm::errs() << describe(status, message);
+    printMessage(describe(status, message));
     code = std::max(code, exitCodeOf(status));
   }
   return code;

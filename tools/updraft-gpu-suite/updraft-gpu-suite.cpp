@@ -271,13 +271,14 @@ int main(int argc, char **argv) {
     const std::vector<std::string> rules = shippedRules(line.suite);
     for (const std::string &rule : line.suite.only)
       if (std::find(rules.begin(), rules.end(), rule) == rules.end()) {
-        fmt::print(stderr, "error: no rule `{}` in {}{}\n", rule, line.suite.rulesFolder,
-                   updraft::runtime::nameHint(rule, rules));
+        updraft::printMessage(fmt::format("error: no rule `{}` in {}{}\n", rule,
+                                          line.suite.rulesFolder,
+                                          updraft::runtime::nameHint(rule, rules)));
         return 100;
       }
     return line.part.empty() ? Suite(line).run() : runChildsPart(line);
   } catch (const std::exception &error) {
-    fmt::print(stderr, "error: {}\n", error.what());
+    updraft::printMessage(fmt::format("error: {}\n", error.what()));
     return 1;
   }
 }

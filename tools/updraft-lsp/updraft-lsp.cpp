@@ -13,7 +13,7 @@ using namespace updraft;
 namespace lsp = llvm::lsp;
 
 int main(int argc, char **argv) {
-  updraft::watchLLVMOutput();
+  updraft::watchLLVMStreams();
   CLI::App app("Language server for rule files (.upd): an editor starts it and speaks the Language "
                "Server Protocol with it over stdin and stdout.");
   app.footer("\nThe log goes to stderr. docs/tools.md tells how editors are set up.\n\n"

@@ -9,7 +9,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 int main(int argc, char **argv) {
-  updraft::watchLLVMOutput();
+  updraft::watchLLVMStreams();
   llvm::cl::SetVersionPrinter([](llvm::raw_ostream &os) {
     os << "updraft-mlir-lsp " UPDRAFT_VERSION_STRING " (LLVM " LLVM_VERSION_STRING ")\n";
   });

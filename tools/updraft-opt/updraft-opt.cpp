@@ -43,7 +43,7 @@ static int runInto(const std::string &output, const std::string &input,
 }
 
 int main(int argc, char **argv) {
-  updraft::watchLLVMOutput();
+  updraft::watchLLVMStreams();
   mlir::DialectRegistry registry;
   registry.insert<updraft::UpdraftDialect, mlir::arith::ArithDialect, mlir::func::FuncDialect,
                   mlir::gpu::GPUDialect, mlir::LLVM::LLVMDialect, mlir::math::MathDialect,

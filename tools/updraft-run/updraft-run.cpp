@@ -132,8 +132,8 @@ int main(int argc, char **argv) {
   }
   if (!status.ok()) {
     bool located = status.code() == UPD_COMPILE_ERROR;
-    fmt::print(stderr, "{}{}{}", located ? "" : "error: ", status.message(),
-               status.message().ends_with('\n') ? "" : "\n");
+    updraft::printMessage(fmt::format("{}{}{}", located ? "" : "error: ", status.message(),
+                                      status.message().ends_with('\n') ? "" : "\n"));
     return updraft::exitCodeOf(status.code());
   }
   std::string text = fmt::format("{} step{} on {} parameter{}, written to {}\n", options.steps,

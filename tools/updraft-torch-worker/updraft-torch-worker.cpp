@@ -164,7 +164,7 @@ int main(int argc, char **argv) {
   try {
     loadLibraries(options);
   } catch (const std::exception &error) {
-    fmt::print(stderr, "error: {}\n", textOf(error));
+    updraft::printMessage(fmt::format("error: {}\n", textOf(error)));
     return unusable;
   }
   if (options.computeThreads)
@@ -181,9 +181,9 @@ int main(int argc, char **argv) {
     std::fflush(stdout);
     membership.load()->waitForAll();
   } catch (const std::exception &error) {
-    fmt::print(stderr, "error: {} {}:{}: {}\n",
-               membership ? "lost the world at" : "could not join the world at", options.storeHost,
-               options.storePort, textOf(error));
+    updraft::printMessage(fmt::format(
+        "error: {} {}:{}: {}\n", membership ? "lost the world at" : "could not join the world at",
+        options.storeHost, options.storePort, textOf(error)));
     std::fflush(stderr);
     // Threads of the agent are still there.
     std::_Exit(lost);

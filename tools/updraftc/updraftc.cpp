@@ -52,7 +52,7 @@ struct Options {
 
 int report(llvm::Error error) {
   auto [status, message] = takeStatus(std::move(error));
-  llvm::errs() << describe(status, message);
+  printMessage(describe(status, message));
   return exitCodeOf(status);
 }
 
