@@ -95,8 +95,7 @@ private:
     struct stat status;
     if (current.get() < 0 || ::fstat(current.get(), &status) != 0)
       return refuseWithError("/");
-    ownerOfRoot = status.st_uid;
-    return checkFolder(status);
+    return checkMode(status);
   }
 
   bool enter(const std::string &name) {
@@ -144,19 +143,19 @@ private:
     return text[0] == '/' ? enterRoot() : true;
   }
 
-  bool isTrustedOwner(uid_t owner) const {
-    return owner == 0 || owner == ::geteuid() || owner == ownerOfRoot;
-  }
+  static bool isTrustedOwner(uid_t owner) { return owner == 0 || owner == ::geteuid(); }
 
   static bool isPrivateGroup(gid_t group) {
     return group == ::getegid() && group == static_cast<gid_t>(::geteuid());
   }
 
   bool checkFolder(const struct stat &status) {
+    return isTrustedOwner(status.st_uid) ? checkMode(status) : refuseOwner(place(), status.st_uid);
+  }
+
+  bool checkMode(const struct stat &status) {
     isEndOwn = isOwn(status.st_uid, status.st_mode);
     end = status;
-    if (!isTrustedOwner(status.st_uid))
-      return refuseOwner(place(), status.st_uid);
     mode_t others = status.st_mode & writableByOthers;
     if (isPrivateGroup(status.st_gid))
       others &= ~static_cast<mode_t>(S_IWGRP);
@@ -200,7 +199,6 @@ private:
   std::vector<std::string> pending; // the next one last
   struct stat end{};                // of `current`
   bool isEndOwn = false;
-  uid_t ownerOfRoot = 0;
   int links = 0;
 };
 } // namespace

@@ -13,8 +13,11 @@ enum class IfMissing { Fail, Create };
 /// descriptor. What is checked is what is opened, component by component from the root on:
 ///
 /// - the folder itself belongs to the user, and nobody else may write to it;
-/// - every folder and symbolic link on the way belongs to the user, to root or to the owner of `/`,
-///   who could exchange any program as well;
+/// - every folder and symbolic link on the way belongs to the user or to root. `/` itself may
+/// belong
+///   to anyone: its owner could exchange any program as well. In a container whose user namespace
+///   lacks the owner of `/`, that owner appears as the overflow uid (65534). All unknown users
+///   share this uid, so below `/` it is not trusted;
 /// - nobody else may rename what is in them: they are not writable for others, or are sticky.
 ///   Writable for a group is taken as the user's alone if its number is the user's own, as on
 ///   systems that give every user a group.
