@@ -6,6 +6,7 @@
 #include "updraft/Driver/DumpFolder.h"
 #include "updraft/Driver/ForkDelay.h"
 #include "updraft/Driver/StatusError.h"
+#include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
 #include <pthread.h>
@@ -98,10 +99,17 @@ public:
 
   void succeed(std::shared_ptr<const runtime::Kernels> kernels) {
     std::unique_lock lock(session.mutex);
-    auto forgotten = session.remember(key, kernels);
+    auto dropped = session.remember(key, kernels);
     pending->kernels = std::move(kernels);
-    // Unloading code waits for forks, and these for the lock.
-    lock.unlock();
+    lock.unlock(); // before `dropped` goes
+  }
+
+  llvm::Error fail(llvm::Error error) {
+    auto [status, message] = takeStatus(std::move(error));
+    std::lock_guard lock(session.mutex);
+    pending->status = status;
+    pending->message = message;
+    return makeError(status, std::move(message));
   }
 
 private:
@@ -109,6 +117,15 @@ private:
   std::string key;
   std::shared_ptr<Pending> pending;
 };
+
+bool Session::Pending::failsFor(const Program &other) const {
+  // Only these are sure to come again: linking, too, may fail for want of memory.
+  if (status != UPD_COMPILE_ERROR && status != UPD_UNSUPPORTED)
+    return false;
+  // Their texts are the same, as the key is.
+  return llvm::equal(program->files(), other.files(),
+                     [](const auto &a, const auto &b) { return *a == *b; });
+}
 
 std::shared_ptr<const runtime::Kernels> Session::find(const std::string &key) {
   auto found = std::find_if(recent.begin(), recent.end(),
@@ -121,13 +138,13 @@ std::shared_ptr<const runtime::Kernels> Session::find(const std::string &key) {
 
 std::shared_ptr<const runtime::Kernels>
 Session::remember(const std::string &key, std::shared_ptr<const runtime::Kernels> kernels) {
-  std::shared_ptr<const runtime::Kernels> forgotten;
+  std::shared_ptr<const runtime::Kernels> dropped;
   if (recent.size() == maxRecent) {
-    forgotten = std::move(recent.front().second);
+    dropped = std::move(recent.front().second);
     recent.erase(recent.begin());
   }
   recent.emplace_back(key, std::move(kernels));
-  return forgotten;
+  return dropped;
 }
 
 llvm::Expected<std::shared_ptr<const runtime::Kernels>> Session::link(const CompiledRule &rule) {
@@ -181,21 +198,24 @@ llvm::Expected<Session::Loaded> Session::load(const CompileRequest &request,
       return Loaded{std::move(kernels), Origin::Memory};
     auto [entry, isFirst] = pending.try_emplace(key);
     if (isFirst) {
-      entry->second = std::make_shared<Pending>();
+      entry->second = std::make_shared<Pending>(*program);
       break;
     }
     std::shared_ptr<Pending> other = entry->second;
     other->changed.wait(lock, [&] { return other->done; });
-    // After a failure each tries for itself: the message has its own names of files.
     if (other->kernels)
       return Loaded{other->kernels, Origin::Memory};
+    // Otherwise this thread tries, or waits for the next one that does.
+    if (other->failsFor(**program))
+      return makeError(other->status, other->message);
   }
   Turn turn(*this, key, pending[key]);
   lock.unlock();
 
   auto loaded = make(key, **program, request, cache);
-  if (loaded)
-    turn.succeed(loaded->kernels);
+  if (!loaded)
+    return turn.fail(loaded.takeError());
+  turn.succeed(loaded->kernels);
   return loaded;
 }
 

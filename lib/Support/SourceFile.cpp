@@ -20,6 +20,11 @@ std::shared_ptr<const SourceFile> SourceFile::create(std::string path, std::stri
       new SourceFile(std::move(path), std::move(text), std::move(origins)));
 }
 
+bool SourceFile::operator==(const SourceFile &other) const {
+  const bool sameOrigins = map && other.map ? *map == *other.map : map == other.map;
+  return filePath == other.filePath && content == other.content && sameOrigins;
+}
+
 SourceRange SourceRange::origin() const {
   if (!file || !file->origins())
     return *this;

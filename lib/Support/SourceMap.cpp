@@ -3,6 +3,7 @@
 #include "updraft/Support/SourceMap.h"
 
 #include "updraft/Support/SourceFile.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
@@ -69,6 +70,11 @@ int32_t SourceMap::innermost(uint32_t begin, uint32_t end) const {
 
 SourceRange SourceMap::originOf(const Span &span) const {
   return {files[span.file].get(), span.originBegin, span.originEnd};
+}
+
+bool SourceMap::operator==(const SourceMap &other) const {
+  return spans == other.spans &&
+         llvm::equal(files, other.files, [](const auto &a, const auto &b) { return *a == *b; });
 }
 
 SourceRange SourceMap::find(uint32_t begin, uint32_t end) const {

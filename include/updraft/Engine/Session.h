@@ -38,9 +38,17 @@ public:
 private:
   /// A rule that one thread loads or compiles; others wait until it is `done`.
   struct Pending {
+    explicit Pending(std::shared_ptr<const Program> program) : program(std::move(program)) {}
+
+    /// Whether `other` would fail in the same way, with the same message.
+    bool failsFor(const Program &other) const;
+
+    std::shared_ptr<const Program> program;
     std::condition_variable changed;
     bool done = false;
     std::shared_ptr<const runtime::Kernels> kernels; ///< null if it failed
+    upd_status status = UPD_OK;                      ///< of the failure
+    std::string message;
   };
   /// The Pending of a thread, which ends with it.
   class Turn;
@@ -49,7 +57,8 @@ private:
 
   // These two need the lock.
   std::shared_ptr<const runtime::Kernels> find(const std::string &key);
-  /// Returns the rule that it replaces, which the caller releases without the lock.
+  /// Returns the rule that is dropped for it, if any. The caller releases that after the lock:
+  /// unloading code waits for forks, and forks wait for the lock.
   std::shared_ptr<const runtime::Kernels> remember(const std::string &key,
                                                    std::shared_ptr<const runtime::Kernels> kernels);
   llvm::Expected<Loaded> make(const std::string &key, const Program &program,

@@ -40,6 +40,9 @@ public:
   /// Where the text comes from if it is generated; null if it is not.
   const SourceMap *origins() const { return map.get(); }
 
+  /// Whether messages about either are the same: of its path, its text and its origins.
+  bool operator==(const SourceFile &other) const;
+
 private:
   SourceFile(std::string path, std::string text, std::shared_ptr<const SourceMap> origins);
 

@@ -28,6 +28,8 @@ public:
     uint32_t originEnd;
     /// Whether the origin is a call of what the span within comes from.
     bool isCall = false;
+
+    bool operator==(const Span &) const = default;
   };
   using Files = std::vector<std::shared_ptr<const SourceFile>>;
 
@@ -41,6 +43,9 @@ public:
   SourceRange find(uint32_t begin, uint32_t end) const;
   /// The calls directly around that span, from the inside out.
   std::vector<SourceRange> findCalls(uint32_t begin, uint32_t end) const;
+
+  /// Whether both lead to the same places of the same files.
+  bool operator==(const SourceMap &other) const;
 
 private:
   SourceMap(Files files, std::vector<Span> spans)
