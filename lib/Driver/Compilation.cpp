@@ -9,7 +9,6 @@
 #include "Reproducer.h"
 #include "SecondHalf.h"
 #include "Updraft/Transforms/SharedReductions.h"
-#include "updraft/Driver/ForkDelay.h"
 #include "updraft/Driver/StatusError.h"
 #include "updraft/Frontend/Limits.h"
 #include "updraft/Target/SplitModule.h"
@@ -46,7 +45,6 @@ void Compilation::prepareGenerator() {
 llvm::Error Compilation::makeGenerator() {
   if (tools.generator)
     return llvm::Error::success();
-  ForkDelay delay;
   return CodeGenerator::makeReady(tools.generator, request.target);
 }
 

@@ -20,23 +20,15 @@ Compiler::Compiler() = default;
 Compiler::~Compiler() = default;
 
 Toolchain &Compiler::getToolchain() {
-  if (!toolchain) {
-    ForkDelay delay;
+  if (!toolchain)
     toolchain = std::make_unique<Toolchain>();
-  }
   return *toolchain;
-}
-
-/// What runs for the first time: LLVM and MLIR have variables that are initialised on first use,
-/// and so have we.
-static std::string nameOf(const char *work, const CompileRequest &request) {
-  return work + request.target.key() + (request.gpu ? " " + request.gpu->name : "");
 }
 
 llvm::Expected<std::shared_ptr<const Program>> Compiler::parse(const CompileRequest &request) {
   if (llvm::Error error = requireMemory(bytesToParse))
     return error;
-  FirstTimeDelay delay("parse");
+  ForkDelay delay;
   if (!llvm::is_contained(numericsModes(), request.rule.numerics))
     return makeError(UPD_INVALID_ARGUMENT, "unknown numerics mode `" + request.rule.numerics +
                                                "`; the modes are `" +
@@ -46,7 +38,6 @@ llvm::Expected<std::shared_ptr<const Program>> Compiler::parse(const CompileRequ
                               diagnostics);
   if (!program)
     return makeError(UPD_COMPILE_ERROR, diagnostics.render());
-  delay.finish();
   return program;
 }
 
@@ -54,7 +45,7 @@ llvm::Expected<CompiledRule> Compiler::compile(const Program &program,
                                                const CompileRequest &request) {
   if (llvm::Error error = requireMemory(bytesToCompile))
     return error;
-  FirstTimeDelay delay(nameOf("compile for ", request));
+  ForkDelay delay;
   Compilation compilation(getToolchain(), request);
   compilation.prepareGenerator();
   if (llvm::Error error = compilation.import(program))
@@ -67,7 +58,6 @@ llvm::Expected<CompiledRule> Compiler::compile(const Program &program,
   auto object = compilation.generate();
   if (!object)
     return object.takeError();
-  delay.finish();
   return CompiledRule{compilation.takeInterface(), std::move(*object)};
 }
 
@@ -101,15 +91,7 @@ llvm::Error updraft::checkStage(const CompileRequest &request, Stage stage,
 }
 
 llvm::Error Compiler::emit(const CompileRequest &request, Stage stage, llvm::raw_ostream &os) {
-  FirstTimeDelay delay(nameOf(
-      ("emit " + stageNames()[static_cast<size_t>(stage)] + " for ").str().c_str(), request));
-  if (llvm::Error error = emitStage(request, stage, os))
-    return error;
-  delay.finish();
-  return llvm::Error::success();
-}
-
-llvm::Error Compiler::emitStage(const CompileRequest &request, Stage stage, llvm::raw_ostream &os) {
+  ForkDelay delay;
   if (llvm::Error error = checkStage(request, stage, [](Stage) { return true; }))
     return error;
   auto program = parse(request);
@@ -159,14 +141,7 @@ llvm::Error Compiler::emitStage(const CompileRequest &request, Stage stage, llvm
 }
 
 llvm::Error Compiler::explain(const CompileRequest &request, llvm::raw_ostream &os) {
-  FirstTimeDelay delay(nameOf("explain for ", request));
-  if (llvm::Error error = explainStages(request, os))
-    return error;
-  delay.finish();
-  return llvm::Error::success();
-}
-
-llvm::Error Compiler::explainStages(const CompileRequest &request, llvm::raw_ostream &os) {
+  ForkDelay delay;
   auto program = parse(request);
   if (!program)
     return program.takeError();

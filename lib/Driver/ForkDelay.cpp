@@ -1,11 +1,10 @@
-//===- ForkDelay.cpp - The parts of a compilation that no fork may cut in two -----------------===//
+//===- ForkDelay.cpp - Work that no fork may cut in two ---------------------------------------===//
 
 #include "updraft/Driver/ForkDelay.h"
 
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
-#include <set>
 
 using namespace updraft;
 
@@ -17,7 +16,6 @@ struct State {
   std::condition_variable changed;
   unsigned delays = 0; ///< of all threads
   bool isForking = false;
-  std::set<std::string> done;
 };
 
 /// Never destroyed: threads may compile until the process ends. A child gets another one, because
@@ -28,14 +26,13 @@ State *&state() {
 }
 
 thread_local unsigned delaysOfThread = 0;
-thread_local bool worksForDelayed = false;
 } // namespace
 
 ForkDelay::ForkDelay() {
   State &shared = *state();
   std::unique_lock lock(shared.mutex);
   // A fork waits for a thread that has one already.
-  if (!isHeldByThread())
+  if (delaysOfThread == 0)
     shared.changed.wait(lock, [&] { return !shared.isForking; });
   ++delaysOfThread;
   ++shared.delays;
@@ -48,9 +45,6 @@ ForkDelay::~ForkDelay() {
   --shared.delays;
   shared.changed.notify_all();
 }
-
-bool ForkDelay::isHeldByThread() { return delaysOfThread > 0 || worksForDelayed; }
-void ForkDelay::continueForThread() { worksForDelayed = true; }
 
 bool ForkDelay::holdOff() {
   State &shared = *state();
@@ -75,20 +69,5 @@ void ForkDelay::resume() {
 void ForkDelay::resumeInChild() {
   auto *fresh = new State;
   fresh->delays = delaysOfThread;
-  fresh->done = state()->done;
   state() = fresh;
-}
-
-FirstTimeDelay::FirstTimeDelay(std::string someThing) : thing(std::move(someThing)) {
-  {
-    std::lock_guard lock(state()->mutex);
-    if (state()->done.contains(thing))
-      return;
-  }
-  delay.emplace();
-}
-
-void FirstTimeDelay::finish() {
-  std::lock_guard lock(state()->mutex);
-  state()->done.insert(thing);
 }

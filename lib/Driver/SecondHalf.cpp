@@ -2,7 +2,6 @@
 
 #include "SecondHalf.h"
 
-#include "updraft/Driver/ForkDelay.h"
 #include "llvm/Object/ArchiveWriter.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -16,10 +15,8 @@ SecondHalf::start(mlir::ModuleOp module, const CodeGenerator &translator,
     // It takes as long as translating; what fails here is said by `generate`.
     std::optional<SideTask> preparation;
     if (!generator)
-      preparation.emplace([&] {
-        ForkDelay delay;
-        llvm::consumeError(CodeGenerator::makeReady(generator, translator.target()));
-      });
+      preparation.emplace(
+          [&] { llvm::consumeError(CodeGenerator::makeReady(generator, translator.target())); });
     auto translated = translator.translate(module, half->context);
     if (!translated)
       return translated.takeError();
@@ -33,11 +30,8 @@ SecondHalf::start(mlir::ModuleOp module, const CodeGenerator &translator,
 
 llvm::Expected<llvm::SmallVector<char, 0>>
 SecondHalf::generate(const CPUTarget &target, std::unique_ptr<CodeGenerator> &generator) {
-  {
-    ForkDelay delay;
-    if (llvm::Error error = CodeGenerator::makeReady(generator, target))
-      return error;
-  }
+  if (llvm::Error error = CodeGenerator::makeReady(generator, target))
+    return error;
   generator->optimize(*llvmModule);
   return generator->emitObject(*llvmModule);
 }

@@ -3,22 +3,16 @@
 
 #include "SideTask.h"
 
-#include "updraft/Driver/ForkDelay.h"
-
 #include <csignal>
 
 using namespace updraft;
 
 void *SideTask::run(void *argument) {
-  auto *task = static_cast<SideTask *>(argument);
-  if (task->delaysForks)
-    ForkDelay::continueForThread();
-  task->work();
+  static_cast<SideTask *>(argument)->work();
   return nullptr;
 }
 
-SideTask::SideTask(std::function<void()> someWork)
-    : work(std::move(someWork)), delaysForks(ForkDelay::isHeldByThread()) {
+SideTask::SideTask(std::function<void()> someWork) : work(std::move(someWork)) {
   // LLVM's recursions were made for the stack of a main thread.
   constexpr size_t stackBytes = 8 << 20;
   pthread_attr_t attributes;

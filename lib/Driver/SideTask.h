@@ -8,7 +8,8 @@
 
 namespace updraft {
 
-/// Runs `work` in a thread of its own, without signals, or in `join` where none can be had.
+/// Runs `work` in a thread of its own, without signals, or in `join` where none can be had. The
+/// work has no ForkDelay: that of the thread that joins is enough.
 class SideTask {
 public:
   explicit SideTask(std::function<void()> work);
@@ -25,7 +26,6 @@ private:
   std::function<void()> work; ///< none once it is joined
   pthread_t thread{};
   bool isStarted;
-  bool delaysForks; ///< the thread that made it does
 };
 
 } // namespace updraft

@@ -94,8 +94,8 @@ TEST(Fork, ChildrenCompileWhileTheParentDoes) {
   compiling.join();
 }
 
-// A fork waits for moments of a compilation, not for its end; and the child needs nothing of it.
-TEST(Fork, WaitsForNoCompilation) {
+// The child needs nothing of the compilations that go on.
+TEST(Fork, WaitsAtMostASecondForLongCompilations) {
   ASSERT_EQ(compileNew(2'000'000), UPD_OK);
   LargeCompilations compilations(3);
   for (unsigned i = 0; i < 5; ++i) {
@@ -115,7 +115,6 @@ TEST(Fork, WaitsForNoCompilation) {
   }
 }
 
-// The first compilation of the process is one that a fork waits for, but not for long.
 TEST(Fork, WaitsAtMostASecondForTheFirstCompilation) {
   const pid_t fresh = fork();
   if (fresh == 0) {

@@ -2,14 +2,19 @@
 
 #include "updraft/Driver/Compiler.h"
 
+#include "updraft/Driver/ForkDelay.h"
 #include "llvm/BinaryFormat/Magic.h"
 #include "llvm/Object/Archive.h"
 #include "llvm/Object/ObjectFile.h"
+#include "llvm/Support/FileSystem.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <map>
+#include <sys/stat.h>
+#include <thread>
 
 using namespace updraft;
 using testing::HasSubstr;
@@ -117,6 +122,31 @@ TEST(Compiler, CountsTheRequirementsThatAreLeft) {
       "}\n";
   std::string interface = interfaceOf(request, {});
   EXPECT_THAT(interface, HasSubstr(R"({"flag":"big","from":["a","b"],"message":)"));
+}
+
+// A later rule may be the first that needs a variable which is initialised on first use.
+TEST(Compiler, DelaysForksNotOnlyWhenItFirstCompiles) {
+  CompileRequest request = requestOf("sgd.upd");
+  llvm::SmallString<128> folder;
+  ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("updraft-dump", folder));
+  request.inspection.dumpFolder = folder.str().str();
+  compile(request);
+  // A compilation writes its first dumps into pipes: it stops at each until that is opened.
+  const std::string first = (folder + "/01-import.mlir").str();
+  const std::string second = (folder + "/02-updraft-expand-storage.mlir").str();
+  for (const std::string &pipe : {first, second}) {
+    ASSERT_FALSE(llvm::sys::fs::remove(pipe, /*IgnoreNonExisting=*/false));
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  }
+  std::thread compiling([&] { compile(request); });
+  const std::ifstream begun(first);
+  EXPECT_FALSE(ForkDelay::holdOff());
+  ForkDelay::resume();
+  const std::ifstream goesOn(second);
+  compiling.join();
+  EXPECT_TRUE(ForkDelay::holdOff());
+  ForkDelay::resume();
+  llvm::sys::fs::remove_directories(folder);
 }
 
 // Who asked for the lines of the source finds the code in one object.

@@ -45,8 +45,6 @@ public:
   llvm::Error explain(const CompileRequest &request, llvm::raw_ostream &os);
 
 private:
-  llvm::Error emitStage(const CompileRequest &request, Stage stage, llvm::raw_ostream &os);
-  llvm::Error explainStages(const CompileRequest &request, llvm::raw_ostream &os);
   /// Made when a rule is first compiled: a process whose rules all come from the cache does
   /// without.
   Toolchain &getToolchain();

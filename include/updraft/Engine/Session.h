@@ -27,8 +27,8 @@ public:
   };
 
   /// The process's session. It is never destroyed, so that code may run until the process ends. A
-  /// fork waits only for the parts of a compilation that it must not interrupt (ForkDelay.h). The
-  /// child itself compiles the rules that other threads of the parent were compiling.
+  /// fork waits for compilations, for less than a second (ForkDelay.h). The child itself compiles
+  /// the rules that other threads of the parent were still compiling.
   static Session &get();
 
   llvm::Expected<Loaded> load(const CompileRequest &request, const DiskCache &cache);
