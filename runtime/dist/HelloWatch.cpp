@@ -6,12 +6,14 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <iterator>
 #include <poll.h>
 #include <pthread.h>
+#include <stdexcept>
+#include <string>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <thread>
 #include <unistd.h>
 
 using namespace updraft::dist;
@@ -30,13 +32,29 @@ HelloWatch &HelloWatch::process() {
   return *all;
 }
 
+static void checkWatch(int error, const char *hint) {
+  if (error != 0)
+    throw std::runtime_error(std::string("cannot watch new connections: ") + std::strerror(error) +
+                             "; " + hint);
+}
+
 HelloWatch::HelloWatch() : wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  checkWatch(wake < 0 ? errno : 0, "raise the limit on open files (`ulimit -n`)");
   // Signals are for the threads of the program.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread([this] { run(); }).detach();
+  pthread_t thread;
+  const auto watch = [](void *self) -> void * {
+    static_cast<HelloWatch *>(self)->run();
+    return nullptr;
+  };
+  const int error = pthread_create(&thread, nullptr, watch, this);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (error != 0)
+    close(wake);
+  checkWatch(error, "raise the limits on threads (`ulimit -u`) and memory");
+  pthread_detach(thread);
 }
 
 void HelloWatch::add(int socket, HelloTo to, std::function<void()> greeted) {

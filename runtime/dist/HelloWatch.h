@@ -16,8 +16,14 @@ namespace updraft::dist {
 /// Looks at what comes on sockets without taking it, in a thread of its own. Any thread may add.
 class HelloWatch {
 public:
-  /// That of this process.
+  /// That of this process, made by the first call. Throws like the constructor; the next call tries
+  /// again.
   static HelloWatch &process();
+
+  /// Throws std::runtime_error if there is no descriptor or no thread. Never destroyed: the thread
+  /// runs until the process ends.
+  HelloWatch();
+  ~HelloWatch() = delete;
 
   /// Calls `greeted`, in the thread of this, when a valid hello has come; and drops it, with all
   /// that it holds, when anything else has, when the other side is gone, and after a minute.
@@ -34,7 +40,6 @@ private:
     bool isPartial = false; ///< some has come, which poll() would go on to tell
   };
 
-  HelloWatch();
   void run();
   /// Whether it is done with.
   static bool look(Waiting &one);

@@ -5,9 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <csignal>
 #include <future>
 #include <poll.h>
+#include <pthread.h>
+#include <stdexcept>
+#include <string>
 #include <string_view>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -103,6 +108,52 @@ TEST(HelloWatch, OneThatIsSilentHoldsUpNoOther) {
   EXPECT_TRUE(partial.isGreeted());
   silent.say(hello);
   EXPECT_TRUE(silent.isGreeted());
+}
+
+/// The number of the next descriptor.
+static int nextDescriptor() {
+  const int next = dup(0);
+  close(next);
+  return next;
+}
+
+static std::string failure() {
+  try {
+    new HelloWatch;
+    return "made";
+  } catch (const std::runtime_error &error) {
+    return error.what();
+  }
+}
+
+TEST(HelloWatch, FailsWithoutADescriptor) {
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{static_cast<rlim_t>(nextDescriptor()), before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const std::string found = failure();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(found, "cannot watch new connections: Too many open files; raise the limit on open "
+                   "files (`ulimit -n`)");
+}
+
+TEST(HelloWatch, FailsWithoutAThread) {
+  const int next = nextDescriptor();
+  pthread_attr_t before, tooLarge;
+  ASSERT_EQ(pthread_getattr_default_np(&before), 0);
+  ASSERT_EQ(pthread_getattr_default_np(&tooLarge), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&tooLarge, size_t(1) << 50), 0);
+  ASSERT_EQ(pthread_setattr_default_np(&tooLarge), 0);
+  const std::string found = failure();
+  ASSERT_EQ(pthread_setattr_default_np(&before), 0);
+  pthread_attr_destroy(&before);
+  pthread_attr_destroy(&tooLarge);
+  EXPECT_EQ(found, "cannot watch new connections: Resource temporarily unavailable; raise the "
+                   "limits on threads (`ulimit -u`) and memory");
+  EXPECT_EQ(nextDescriptor(), next);
+  sigset_t blocked;
+  ASSERT_EQ(pthread_sigmask(SIG_SETMASK, nullptr, &blocked), 0);
+  EXPECT_FALSE(sigismember(&blocked, SIGTERM));
 }
 
 TEST(HelloWatch, GivesUpTheFirstOfTooMany) {

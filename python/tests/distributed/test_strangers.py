@@ -4,6 +4,7 @@ import contextlib
 import pathlib
 import socket
 import struct
+import subprocess
 import sys
 
 import pytest
@@ -90,3 +91,30 @@ def test_a_port_scan(start, channels):
     for member in (*clients, worker):
         code, _, err = outcome(member)
         assert code == 0, err
+
+
+WITHOUT_DESCRIPTORS = """
+import os, resource, torch
+import updraft.distributed.optim.operators
+
+free = os.dup(0)
+os.close(free)
+most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (free, most))
+try:
+    torch.ops.updraft.guard_transports()
+except RuntimeError as error:
+    print(error)
+"""
+
+
+def test_a_process_without_descriptors_cannot_join():
+    """It does not wait for the first connection to fail."""
+    result = subprocess.run(
+        [sys.executable, "-c", WITHOUT_DESCRIPTORS], capture_output=True, text=True, timeout=LIMIT
+    )
+    assert (result.returncode, result.stdout) == (
+        0,
+        "cannot watch new connections: Too many open files; raise the limit on open files "
+        "(`ulimit -n`)\n",
+    ), result.stderr

@@ -225,6 +225,7 @@ static std::unique_ptr<rpc::ChannelRegistration> makeChannel() {
 }
 
 void updraft::torch_adapter::guardTransports() {
+  dist::HelloWatch::process(); // or it would be made, and fail, in a thread of TensorPipe
   static const bool once = [] {
     rpc::TensorPipeTransportRegistry()->Register("uv", makeTransport, c10::REGISTRY_PREFERRED);
     rpc::TensorPipeChannelRegistry()->Register("mpt_uv", makeChannel, c10::REGISTRY_PREFERRED);

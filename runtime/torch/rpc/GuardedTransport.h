@@ -9,6 +9,7 @@
 namespace updraft::torch_adapter {
 
 /// Has agents that this process makes from here on listen by guarded sockets. Once is enough.
+/// Throws std::runtime_error if no descriptor or no thread can be had.
 void guardTransports();
 
 } // namespace updraft::torch_adapter
