@@ -75,7 +75,7 @@ SmallVector<PrologueOp> prologuesOf(PlanOp plan) {
 }
 
 void buildPrologueFunction(OpBuilder &builder, const PlanInterface &interface, PrologueOp prologue,
-                           unsigned index) {
+                           unsigned index, unsigned lanes) {
   OpBuilder::InsertionGuard guard(builder);
   auto function = startFunction(
       builder, interface, "_prologue" + Twine(index),
@@ -83,7 +83,7 @@ void buildPrologueFunction(OpBuilder &builder, const PlanInterface &interface, P
   auto argument = [&](unsigned number) { return function.getArgument(number); };
   ScalarCode(builder, interface,
              {argument(0), argument(1), argument(2), argument(3), argument(4), argument(5)})
-      .runPrologue(prologue, index);
+      .runPrologue(prologue, index, lanes);
   func::ReturnOp::create(builder, function.getLoc());
 }
 

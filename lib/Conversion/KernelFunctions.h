@@ -17,10 +17,10 @@ void buildValidateFunction(mlir::OpBuilder &builder, const PlanInterface &interf
 /// The prologues of a plan; null, alone, if it has none.
 llvm::SmallVector<PrologueOp> prologuesOf(PlanOp plan);
 
-/// R_prologue`index`. A plan that has no prologue gets one that says that no step is skipped:
-/// `prologue` is null.
+/// R_prologue`index`, for passes over vectors of `lanes` elements. A plan that has no prologue gets
+/// one that says that no step is skipped: `prologue` is null.
 void buildPrologueFunction(mlir::OpBuilder &builder, const PlanInterface &interface,
-                           PrologueOp prologue, unsigned index);
+                           PrologueOp prologue, unsigned index, unsigned lanes);
 
 /// How a pass is laid out for a CPU.
 struct LoopShape {

@@ -4,7 +4,6 @@
 #include "KernelMemory.h"
 #include "PassBuilder.h"
 #include "StorageTypes.h"
-#include "Updraft/Transforms/ExpandMath.h"
 #include "ValueNames.h"
 #include "VectorBody.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -14,13 +13,6 @@
 using namespace mlir;
 
 namespace updraft {
-
-/// Elements in pairs have the body twice. A large one would take twice as long to compile.
-static bool isWorthTwice(Block &body) {
-  constexpr size_t largeBody = 1000;
-  return body.getOperations().size() < largeBody &&
-         llvm::none_of(body, [](Operation &op) { return isElementaryFunction(&op); });
-}
 
 PassBuilder::PassBuilder(const OpBuilder &outer, const PlanInterface &interface, PassOp pass,
                          LoopShape shape)
@@ -38,8 +30,7 @@ LogicalResult PassBuilder::build(unsigned index) {
   nameArguments(function, {"row", "streams", "ranges", "count", "partials", "sites"});
 
   // Cheapest to convert two at a time, the even and the odd ones of a vector.
-  pairs = vectorLanes > 1 && isOfBFloat16Pairs(pass, interface.compute) &&
-          isWorthTwice(pass.getBody().front());
+  pairs = computesBFloat16Pairs(pass, interface.compute, vectorLanes);
   elementsPerVector = pairs ? 2 * vectorLanes : vectorLanes;
   auto module = function->getParentOfType<ModuleOp>();
   for (const ReductionAccess &access : reductions) {

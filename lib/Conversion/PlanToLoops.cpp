@@ -50,7 +50,7 @@ struct ConvertPlanToLoopsPass : impl::ConvertPlanToLoopsPassBase<ConvertPlanToLo
       buildValidateFunction(builder, *interface);
     }
     for (auto [index, prologue] : llvm::enumerate(prologuesOf(plan)))
-      buildPrologueFunction(builder, *interface, prologue, index);
+      buildPrologueFunction(builder, *interface, prologue, index, shape.lanes);
     for (auto [index, pass] : llvm::enumerate(plan.getBody().getOps<PassOp>()))
       if (failed(buildPassFunction(builder, *interface, pass, index, shape)))
         return failure();

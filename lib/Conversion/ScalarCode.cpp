@@ -75,14 +75,14 @@ static Value roundToStorage(OpBuilder &builder, Location loc, Value value, Type 
 }
 
 // Whether a pass rounds what it computes of the value to bf16 without a look at NaNs.
-static bool isForBFloat16Pairs(Value result, Type compute) {
+static bool isForBFloat16Pairs(Value result, Type compute, unsigned lanes) {
   return llvm::any_of(result.getUsers(), [&](Operation *user) {
     auto pass = dyn_cast<PassOp>(user);
-    return pass && isOfBFloat16Pairs(pass, compute);
+    return pass && computesBFloat16Pairs(pass, compute, lanes);
   });
 }
 
-void ScalarCode::runPrologue(PrologueOp prologue, unsigned index) {
+void ScalarCode::runPrologue(PrologueOp prologue, unsigned index, unsigned lanes) {
   Type compute = interface.compute;
   if (index == 0) {
     Value zero = arith::ConstantOp::create(builder, loc, builder.getFloatAttr(compute, 0));
@@ -101,7 +101,7 @@ void ScalarCode::runPrologue(PrologueOp prologue, unsigned index) {
     Value stored = value;
     if (value.getType().isInteger(1))
       stored = arith::UIToFPOp::create(builder, loc, compute, value);
-    else if (isForBFloat16Pairs(result, compute))
+    else if (isForBFloat16Pairs(result, compute, lanes))
       stored = shortenNaN(builder, loc, value);
     store(compute, stored, arguments.row, interface.rowIndex.lookup(result));
   }

@@ -33,8 +33,9 @@ public:
                                [&](mlir::Value value) { return map.lookup(value); });
   }
 
-  /// What prologue `index` of the plan writes; `prologue` is null for a plan that has none.
-  void runPrologue(PrologueOp prologue, unsigned index);
+  /// What prologue `index` of the plan writes, for passes over vectors of `lanes` elements;
+  /// `prologue` is null for a plan that has none.
+  void runPrologue(PrologueOp prologue, unsigned index, unsigned lanes);
 
   void store(mlir::Type element, mlir::Value value, mlir::Value base, unsigned index);
 

@@ -4,6 +4,7 @@
 // of GPUs keeps them.
 
 #include "StorageTypes.h"
+#include "Updraft/Transforms/ExpandMath.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -89,14 +90,21 @@ static Value mergeHalves(OpBuilder &builder, Location loc, Value low, Value high
   return vector::BitCastOp::create(builder, loc, VectorType::get(2 * lanes, i16), words);
 }
 
-bool isOfBFloat16Pairs(PassOp pass, Type compute) {
+// Elements in pairs have the body twice. A large one would take twice as long to compile.
+static bool isWorthTwice(Block &body) {
+  constexpr size_t largeBody = 1000;
+  return body.getOperations().size() < largeBody &&
+         llvm::none_of(body, [](Operation &op) { return isElementaryFunction(&op); });
+}
+
+bool computesBFloat16Pairs(PassOp pass, Type compute, unsigned lanes) {
   auto isBFloat16 = [](Value stream) {
     return cast<StreamType>(stream.getType()).getStorage().isBF16();
   };
-  return compute.isF32() && !pass.runsByRows() && !pass.runsByBatches() &&
+  return lanes > 1 && compute.isF32() && !pass.runsByRows() && !pass.runsByBatches() &&
          pass.getReductionRange().empty() && pass.getBody().front().getOps<RandomOp>().empty() &&
          llvm::all_of(pass.getReads(), isBFloat16) && llvm::all_of(pass.getWrites(), isBFloat16) &&
-         llvm::all_of(pass.getTemporaries(), isBFloat16);
+         llvm::all_of(pass.getTemporaries(), isBFloat16) && isWorthTwice(pass.getBody().front());
 }
 
 Value shortenNaN(OpBuilder &builder, Location loc, Value value) {

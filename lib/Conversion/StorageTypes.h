@@ -20,9 +20,10 @@ const StorageConversion *i8Storage();
 std::pair<mlir::Value, mlir::Value> widenBFloat16Pairs(mlir::OpBuilder &builder, mlir::Location loc,
                                                        mlir::Value stored);
 
-/// Whether all that a pass reads and writes are bf16 elements in a flat sequence, and nothing
-/// depends on where in it they are: these may be computed in such pairs.
-bool isOfBFloat16Pairs(PassOp pass, mlir::Type compute);
+/// Whether a pass for a CPU, with vectors of `lanes` elements of the type `compute`, computes in
+/// such pairs: all that it reads and writes are bf16 elements in a flat sequence, nothing depends
+/// on where in it they are, and the body is small enough to have it twice.
+bool computesBFloat16Pairs(PassOp pass, mlir::Type compute, unsigned lanes);
 
 /// The f32 `value`, where it is a NaN the quiet one with nothing in its lower half: rounding that
 /// to bf16 cannot carry.

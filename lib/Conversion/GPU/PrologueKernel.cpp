@@ -88,7 +88,7 @@ void buildPrologueKernel(OpBuilder &builder, const PlanInterface &interface, Pro
               load("reduced", offsetof(upd_gpu_tensor, reduced)),
               load("scalars", offsetof(upd_gpu_tensor, scalars)), row,
               load("next_scalars", offsetof(upd_gpu_tensor, next_scalars))})
-      .runPrologue(prologue, index);
+      .runPrologue(prologue, index, /*lanes=*/1);
   unsigned count = 0;
   for (PrologueOp other : interface.plan.getBody().getOps<PrologueOp>())
     count += countElementaryFunctions(other);
