@@ -95,7 +95,9 @@ def test_indices_that_require_a_gradient(momentum):
     optimizer = updraft.Optimizer(momentum, [ones(5, 2)])
     indices = torch.tensor([1.0], requires_grad=True)
     message = refusal(updraft.InvalidArgumentError, optimizer.step_rows, indices, ones(1, 2))
-    assert message.startswith("the indices of gradient 0 are no array: Can't call numpy()")
+    assert message.startswith(
+        "the indices of gradient 0 cannot be made an array: Can't call numpy()"
+    )
 
 
 def test_a_tensor_whose_methods_say_odd_things(momentum):

@@ -144,7 +144,7 @@ def test_arguments_of_another_type(sgd):
         )
         refuse(
             TypeError,
-            f"`{argument}` has the key 1, which is no name",
+            f"`{argument}` has the key 1; keys are names, of type str",
             updraft.compile,
             SGD,
             **{argument: {1: "f32"}},

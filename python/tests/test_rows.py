@@ -166,7 +166,7 @@ def test_what_is_refused(momentum):
     assert str(error.value) == (
         "gradient 0 is [9, 2], but its parameter is [5, 2]; give a tensor of the same shape"
     )
-    ragged = "the indices of gradient 0 are no array: setting an array element with a sequence"
+    ragged = "the indices of gradient 0 cannot be made an array: setting an array element"
     with pytest.raises(invalid, match=ragged):
         optimizer.step_rows([[1], [2, 3]], values)
     assert not table.any() and optimizer.step_count(0) == 0

@@ -103,7 +103,7 @@ def test_an_argument_without_a_default(load):
     assert (
         str(caught.value).partition(".py:")[2]
         == """\
-3:20: error: `rate` is no input of a rule, and a hyperparameter has a default; the inputs are \
+3:20: error: unknown input `rate` of a rule; a hyperparameter needs a default, and the inputs are \
 `param`, `grad`, `state`, `step`, `first`, `matrix`
 def r(param, grad, rate):
                    ^~~~"""
@@ -444,7 +444,7 @@ def r(param, grad, state):
     return param
 """)
         == """\
-5:5: error: a state is called 'm = 0 } //', which is no name; a name is at most 100 letters, \
+5:5: error: a state is called 'm = 0 } //', which is not a name; a name is at most 100 letters, \
 digits and `_`
     state.setdefault("m = 0 } //", 0)
     ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~"""
@@ -749,7 +749,7 @@ def r(param, grad, state):
     return param - grad
 """)
         == """\
-5:5: error: a state is called [], which is no name; a name is at most 100 letters, digits and `_`
+5:5: error: a state is called [], which is not a name; a name is at most 100 letters, digits and `_`
     state.setdefault([])
     ^~~~~~~~~~~~~~~~~~~~"""
     )

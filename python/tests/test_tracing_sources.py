@@ -68,7 +68,7 @@ def test_an_error_of_tracing_without_source():
     exec("@updraft.rule\ndef r(param):\n    if param > 0: return 1\n", names)
     with pytest.raises(updraft.CompileError, match=r"^<string>:3: error: a value of a rule is n"):
         names["r"].compile()
-    with pytest.raises(updraft.CompileError, match=r"^<string>:1: error: `x` is no input of a r"):
+    with pytest.raises(updraft.CompileError, match=r"^<string>:1: error: unknown input `x` of a r"):
         exec("@updraft.rule\ndef r(x):\n    return x\n", names)
 
 

@@ -169,7 +169,8 @@ def _index_array(indices: Any, what: str) -> Any:
     try:
         array = numpy.asarray(indices).copy()
     except (ValueError, RuntimeError) as error:
-        raise InvalidArgumentError(f"the indices of {what} are no array: {error}") from None
+        text = f"the indices of {what} cannot be made an array: {error}"
+        raise InvalidArgumentError(text) from None
     if array.size == 0:
         array = array.astype("int64")
     if array.dtype.kind not in "iu":

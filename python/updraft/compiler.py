@@ -60,7 +60,7 @@ def _items(argument: str, mapping: Mapping[str, Any] | None) -> list[tuple[str, 
     given = require_dict(mapping, f"`{argument}`")
     for name in given:
         if not isinstance(name, str):
-            raise TypeError(f"`{argument}` has the key {name!r}, which is no name")
+            raise TypeError(f"`{argument}` has the key {name!r}; keys are names, of type str")
         require_text(name, f"key of `{argument}`")
     return list(given.items())
 

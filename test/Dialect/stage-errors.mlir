@@ -56,7 +56,7 @@ updraft.plan @P compute f32 {
     %zero = arith.constant 0.0 : f64
     updraft.yield %zero : f64
   }
-  // expected-error @+1 {{'updraft.prologue' op has operand 0 that is no input of the rule and no reduction of a pass}}
+  // expected-error @+1 {{'updraft.prologue' op has operand 0 that is neither an input of the rule nor a reduction of a pass}}
   %b = updraft.prologue(%a) : (f64) -> f64 {
   ^bb0(%x: f64):
     updraft.yield %x : f64

@@ -58,7 +58,7 @@ bool Connection::handle(StringRef text) {
   llvm::Expected<json::Value> message = json::parse(text);
   if (!message)
     return refuseAll(ErrorCode::ParseError,
-                     "the message is no JSON: " + llvm::toString(message.takeError()));
+                     "the message isn't valid JSON: " + llvm::toString(message.takeError()));
   if (message->getAsArray())
     return refuseAll(ErrorCode::InvalidRequest,
                      "a batch; the protocol has none, send each message by itself");

@@ -82,9 +82,9 @@ ErrorCase doubling(const std::string &name, const std::string &argument) {
           functions + rule,
           {},
           oneError("22:53",
-                   "the rule expands to more than 10000 operations, counting 5 for each `exp`, "
-                   "`log`, `tanh` and `pow`, and 50 for each reduction; functions are expanded "
-                   "where they are called, so call fewer or smaller ones",
+                   "the rule expands to more than 10000 operations; each `exp`, `log`, `tanh` and "
+                   "`pow` counts as 5, each reduction as 50; functions are expanded at every call, "
+                   "so call fewer or smaller ones",
                    rule, 53, 3)};
 }
 

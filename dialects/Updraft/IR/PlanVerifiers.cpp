@@ -143,7 +143,7 @@ LogicalResult PrologueOp::verifyRegions() {
       continue;
     InFlightDiagnostic error = emitOpError()
                                << "has operand " << index
-                               << " that is no input of the rule and no reduction of a pass";
+                               << " that is neither an input of the rule nor a reduction of a pass";
     error.attachNote(operand.getLoc()) << "it is defined here";
     return error;
   }

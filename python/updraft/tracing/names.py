@@ -45,13 +45,13 @@ def is_name(text: object) -> bool:
 
 
 def check_name(text: object, what: str, place: Place | None) -> None:
-    """Refuses what is no name; `what` is "a state"."""
+    """Refuses all but names; `what` is "a state"."""
     if is_name(text):
         return
     if isinstance(text, str) and text in KEYWORDS:
         reason = "which is a keyword of the language; choose another name"
     else:
-        reason = f"which is no name; a name is at most {_MAX_LENGTH} letters, digits and `_`"
+        reason = f"which is not a name; a name is at most {_MAX_LENGTH} letters, digits and `_`"
     raise error(f"{what} is called {text!r}, {reason}", place)
 
 

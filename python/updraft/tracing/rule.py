@@ -216,7 +216,7 @@ def _call_finish(function: Callable[..., Any], trace: Trace, others: dict[str, A
         if name not in (*TRANSFORM_INPUTS, *others):
             place = declaration_places(function)
             raise error(
-                f"`{name}` is no input of `finish`, nor of the transform; the inputs are "
+                f"unknown input `{name}` of `finish`; the inputs of the transform are "
                 f"`{'`, `'.join(TRANSFORM_INPUTS)}`",
                 place.get(name, place.get("")),
             )

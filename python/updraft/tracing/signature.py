@@ -81,8 +81,8 @@ def read_signature(function: Callable[..., Any], is_transform: bool) -> Signatur
         elif default is parameter.empty:
             kind = "transform" if is_transform else "rule"
             raise error(
-                f"`{name}` is no input of a {kind}, and a hyperparameter has a default; the inputs "
-                f"are `{'`, `'.join(known)}`",
+                f"unknown input `{name}` of a {kind}; a hyperparameter needs a default, and the "
+                f"inputs are `{'`, `'.join(known)}`",
                 found.place(name),
             )
         elif _is_static(parameter.annotation) or isinstance(default, str):

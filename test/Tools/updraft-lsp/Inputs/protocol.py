@@ -49,9 +49,13 @@ def check_messages(server):
     no_object = "a message is an object with `jsonrpc`: `2.0`"
     with Client(server) as client:
         for body, code, message in [
-            (b"{ this is no JSON", PARSE_ERROR, "the message is no JSON: "),
-            (b"", PARSE_ERROR, "the message is no JSON: "),
-            (b'{"jsonrpc": "2.0", "method": "\xff"}', PARSE_ERROR, "the message is no JSON: "),
+            (b"{ this is no JSON", PARSE_ERROR, "the message isn't valid JSON: "),
+            (b"", PARSE_ERROR, "the message isn't valid JSON: "),
+            (
+                b'{"jsonrpc": "2.0", "method": "\xff"}',
+                PARSE_ERROR,
+                "the message isn't valid JSON: ",
+            ),
             (deep, PARSE_ERROR, "the message nests more than 200 deep"),
             (b'[{"jsonrpc": "2.0", "id": 9, "method": "shutdown"}]', INVALID_REQUEST, "a batch; "),
             (b"[]", INVALID_REQUEST, "a batch; the protocol has none, send each message by itself"),
