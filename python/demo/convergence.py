@@ -43,13 +43,13 @@ class Side:
 
 def our_side(work, seed):
     rule = updraft.compile_file(
-        ROOT / "rules" / f"{work.rule}.upd", set=work.settings, storage=work.storage
+        ROOT / "rules" / f"{work.rule}.upd", defaults=work.settings, storage=work.storage
     )
     network = training.make_network(seed)
     stored = list(network.parameters())
     if "param" in work.storage:
         stored = [param.detach().to(torch.bfloat16) for param in stored]
-    optimizer = updraft.Optimizer(rule, stored)
+    optimizer = updraft.ArrayOptimizer(rule, stored)
     side = Side(network, optimizer, optimizer.state, stored)
     copy_stored(side)
     return side
@@ -70,7 +70,7 @@ def their_side(work, seed):
 
 
 def step(side):
-    if isinstance(side.optimizer, updraft.Optimizer):
+    if isinstance(side.optimizer, updraft.ArrayOptimizer):
         pairs = zip(side.params, side.stored, strict=True)
         side.optimizer.step([param.grad.to(stored.dtype) for param, stored in pairs])
         copy_stored(side)

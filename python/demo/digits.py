@@ -33,7 +33,7 @@ def write_stages(rule, folder):
     """Writes every stage of the rule; returns the files."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
-    for number, stage in enumerate(updraft.STAGES, 1):
+    for number, stage in enumerate(updraft.CompiledRule.STAGES, 1):
         path = folder / f"{number}-{stage}.{SUFFIXES.get(stage, 'mlir')}"
         path.write_text(rule.emit(stage))
         paths.append(path)
@@ -92,7 +92,8 @@ def main():
     rule_file = ROOT / "rules" / "adamw.upd"
     rule = updraft.compile_file(rule_file)
     console.print(
-        f"{updraft.version()}, torch {torch.__version__}, {torch.get_num_threads()} threads"
+        f"updraft {updraft.__version__}, torch {torch.__version__}, "
+        f"{torch.get_num_threads()} threads"
     )
     console.print(f"{rule}, {rule.origin}\n", highlight=False)
 

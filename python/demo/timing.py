@@ -44,7 +44,7 @@ def compile_times(rule_file, rounds):
         # Another default is another rule: the cache in memory has not seen it.
         default = {"lr": 1e-3 + 1e-6 * (round_number + 1)}
         started = time.perf_counter()
-        rule = updraft.compile_file(rule_file, set=default, cache_dir="")
+        rule = updraft.compile_file(rule_file, defaults=default, cache_dir="")
         next_ones.append(time.perf_counter() - started)
         if rule.origin != "compiled":
             raise RuntimeError(f"the rule came from `{rule.origin}`")

@@ -81,7 +81,7 @@ def train(rule, epochs, lr=1e-3):
     images, labels, test_images, test_labels = load_digits()
     ours, theirs = make_network(), make_network()
     params = list(ours.parameters())
-    optimizer = updraft.Optimizer(rule, params, lr=lr)
+    optimizer = updraft.ArrayOptimizer(rule, params, lr=lr)
     reference = torch.optim.AdamW(theirs.parameters(), lr=lr, foreach=False)
 
     our_losses, their_losses = [], []

@@ -98,8 +98,8 @@ def give_hessian(rule, step, optimizer, reference, theirs):
 def test_rules_are_the_published_algorithms(case):
     generator = torch.Generator().manual_seed(20)
     theirs, ours = random_params(generator, torch.float64)
-    rule = updraft.compile_file(RULES / f"{case.rule}.upd", set=case.options, storage=DOUBLE)
-    optimizer = updraft.Optimizer(rule, ours)
+    rule = updraft.compile_file(RULES / f"{case.rule}.upd", defaults=case.options, storage=DOUBLE)
+    optimizer = updraft.ArrayOptimizer(rule, ours)
     reference = OPTIMIZERS[case.rule](theirs, **case.options)
     closeness = Closeness(theirs, ours)
     for step in twenty_steps(reference, optimizer, generator):

@@ -172,7 +172,7 @@ CASES = [
 
 def compile_case(case):
     """Compiles the rule; the options are its flags and the defaults of its hyperparameters."""
-    return updraft.compile_file(RULES / f"{case.rule}.upd", set=case.settings)
+    return updraft.compile_file(RULES / f"{case.rule}.upd", defaults=case.settings)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -180,7 +180,7 @@ def test_twenty_steps_agree(case):
     generator = torch.Generator().manual_seed(20)
     theirs, ours = random_params(generator, torch.float32)
     reference = case.create(theirs)
-    optimizer = updraft.Optimizer(compile_case(case), ours)
+    optimizer = updraft.ArrayOptimizer(compile_case(case), ours)
     closeness = Closeness(theirs, ours)
     for step in twenty_steps(reference, optimizer, generator):
         closeness.check(step, MAX_ULP_PER_STEP)
@@ -233,7 +233,7 @@ def test_messages_are_those_of_torch(case):
         case.create([torch.nn.Parameter(torch.zeros(1))])
     rule = updraft.compile_file(RULES / f"{case.rule}.upd")
     with pytest.raises(updraft.InvalidArgumentError) as ours:
-        updraft.Optimizer(rule, [numpy.zeros(1, dtype="float32")], **case.settings)
+        updraft.ArrayOptimizer(rule, [numpy.zeros(1, dtype="float32")], **case.settings)
     assert str(theirs.value) in str(ours.value)
 
 

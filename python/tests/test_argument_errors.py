@@ -41,14 +41,14 @@ NO_TEXT_FOR_C = [
 def test_names_that_are_not_text(momentum, name, kind, message):
     group = {"params": [ones(2)], "names": [name]}
     said = f"the name of a parameter {message}"
-    assert refusal(kind, updraft.Optimizer, momentum, [group]) == said
-    optimizer = updraft.Optimizer(momentum, [ones(2)])
+    assert refusal(kind, updraft.ArrayOptimizer, momentum, [group]) == said
+    optimizer = updraft.ArrayOptimizer(momentum, [ones(2)])
     said = f"the name of a state {message}"
     assert refusal(kind, optimizer.bind_state, 0, name, ones(2)) == said
     said = f"the name of a hyperparameter {message}"
     assert refusal(kind, optimizer.groups[0].__getitem__, name) == said
     assert refusal(kind, optimizer.groups[0].__setitem__, name, 1) == said
-    assert refusal(kind, updraft.Optimizer, momentum, [{"params": [], name: 1}]) == said
+    assert refusal(kind, updraft.ArrayOptimizer, momentum, [{"params": [], name: 1}]) == said
     assert refusal(kind, momentum.emit, name) == f"the stage {message}"
     assert name not in optimizer.groups[0]
 
@@ -58,25 +58,31 @@ def test_names_that_would_be_cut_off(momentum, name, message):
     kind = updraft.InvalidArgumentError
     group = {"params": [ones(2)], "names": [name]}
     said = f"the name of a parameter, {message}"
-    assert refusal(kind, updraft.Optimizer, momentum, [group]) == said
-    optimizer = updraft.Optimizer(momentum, [ones(2)])
+    assert refusal(kind, updraft.ArrayOptimizer, momentum, [group]) == said
+    optimizer = updraft.ArrayOptimizer(momentum, [ones(2)])
     said = f"the name of a state, {message}"
     assert refusal(kind, optimizer.bind_state, 0, name, ones(2)) == said
     said = f"the name of a hyperparameter, {message}"
     assert refusal(kind, optimizer.groups[0].__getitem__, name) == said
     assert refusal(kind, optimizer.groups[0].update, {name: 1}) == said
-    assert refusal(kind, updraft.Optimizer, momentum, [], **{name: 1}) == said
+    assert refusal(kind, updraft.ArrayOptimizer, momentum, [], **{name: 1}) == said
     assert refusal(kind, momentum.emit, name) == f"the stage, {message}"
     assert refusal(kind, updraft.compile, SGD, rule=name) == f"the rule, {message}"
-    assert refusal(kind, updraft.compile, SGD, set={name: 1}) == f"the key of `set`, {message}"
-    assert refusal(kind, updraft.compile, SGD, set={"lr": name}) == f"the value of `lr`, {message}"
+    assert (
+        refusal(kind, updraft.compile, SGD, defaults={name: 1})
+        == f"the key of `defaults`, {message}"
+    )
+    assert (
+        refusal(kind, updraft.compile, SGD, defaults={"lr": name})
+        == f"the value of `lr`, {message}"
+    )
     assert refusal(kind, updraft.chain, name, "SGD") == f"the stage of a chain, {message}"
     assert name not in optimizer.groups[0]
 
 
 @pytest.mark.parametrize("dims", ["x", 1.5, None])
 def test_dims_that_are_no_integer(momentum, dims):
-    optimizer = updraft.Optimizer(momentum, [ones(5, 2)])
+    optimizer = updraft.ArrayOptimizer(momentum, [ones(5, 2)])
     assert refusal(TypeError, optimizer.step, [updraft.Rows([1], ones(1, 2), dims)]) == (
         f"`dims` of gradient 0 is {type(dims)}; give an integer"
     )
@@ -84,7 +90,7 @@ def test_dims_that_are_no_integer(momentum, dims):
 
 @pytest.mark.parametrize("dims", [2**40, -(2**31) - 1, 2**70])
 def test_dims_that_are_too_large(momentum, dims):
-    optimizer = updraft.Optimizer(momentum, [ones(5, 2)])
+    optimizer = updraft.ArrayOptimizer(momentum, [ones(5, 2)])
     kind = updraft.InvalidArgumentError
     assert refusal(kind, optimizer.step, [updraft.Rows([1], ones(1, 2), dims)]) == (
         f"`dims` of gradient 0 is {dims}; give how many dimensions of the parameter count the rows"
@@ -92,7 +98,7 @@ def test_dims_that_are_too_large(momentum, dims):
 
 
 def test_indices_that_require_a_gradient(momentum):
-    optimizer = updraft.Optimizer(momentum, [ones(5, 2)])
+    optimizer = updraft.ArrayOptimizer(momentum, [ones(5, 2)])
     indices = torch.tensor([1.0], requires_grad=True)
     message = refusal(updraft.InvalidArgumentError, optimizer.step_rows, indices, ones(1, 2))
     assert message.startswith(
@@ -109,7 +115,7 @@ def test_a_tensor_whose_methods_say_odd_things(momentum):
         requires_grad = False
         detach = is_neg = lambda self: self
 
-    optimizer = updraft.Optimizer(momentum, [ones(2)])
+    optimizer = updraft.ArrayOptimizer(momentum, [ones(2)])
     assert "is a negated view" in refusal(updraft.UnsupportedError, optimizer.step, [Odd()])
     assert refusal(TypeError, optimizer.step, [Similar()]) == (
         f"gradient 0 is {Similar}, which has neither __dlpack__ nor a buffer; pass a numpy "
@@ -119,13 +125,13 @@ def test_a_tensor_whose_methods_say_odd_things(momentum):
 
 def test_what_only_looks_like_an_array(momentum):
     for kind in (numpy.ndarray, torch.Tensor):
-        assert refusal(TypeError, updraft.Optimizer, momentum, [mock.Mock(spec=kind)]).startswith(
-            "parameter 0 is <class 'unittest.mock.Mock'> of dtype"
-        )
+        assert refusal(
+            TypeError, updraft.ArrayOptimizer, momentum, [mock.Mock(spec=kind)]
+        ).startswith("parameter 0 is <class 'unittest.mock.Mock'> of dtype")
 
 
 def test_what_is_no_array_of_a_state(momentum):
-    optimizer = updraft.Optimizer(momentum, [ones(2)])
+    optimizer = updraft.ArrayOptimizer(momentum, [ones(2)])
     assert refusal(TypeError, optimizer.bind_state, 0, "velocity", None) == (
         "state `velocity` is <class 'NoneType'>, which has neither __dlpack__ nor a buffer; pass a "
         "numpy array or a dense tensor with `__dlpack__`"
@@ -134,7 +140,7 @@ def test_what_is_no_array_of_a_state(momentum):
 
 @pytest.mark.parametrize("copying", [pickle.dumps, copy.deepcopy])
 def test_what_is_not_pickled(momentum, copying):
-    optimizer = updraft.Optimizer(momentum, [ones(2)])
+    optimizer = updraft.ArrayOptimizer(momentum, [ones(2)])
     for each in (optimizer, optimizer.groups, {"optimizer": optimizer}):
         assert refusal(TypeError, copying, each) == (
             "an optimizer is not pickled or copied, since it steps the arrays that it was made "
@@ -153,10 +159,10 @@ def test_settings_that_are_no_dict():
         for use in (
             definition.compile,
             definition.to_torch,
-            lambda set: updraft.MetaOptimizer(module, definition, set=set),
+            lambda defaults: updraft.MetaOptimizer(module, definition, defaults=defaults),
         ):
-            assert refusal(TypeError, use, set=given) == (
-                f"`set` is {type(given)}; give a dict, `{{name: value}}`"
+            assert refusal(TypeError, use, defaults=given) == (
+                f"`defaults` is {type(given)}; give a dict, `{{name: value}}`"
             )
         assert refusal(TypeError, definition.to_torch, storage=given) == (
             f"`storage` is {type(given)}; give a dict, `{{name: value}}`"
@@ -209,7 +215,7 @@ def test_no_message_is_the_bindings(momentum, value, tmp_path, monkeypatch):
     definition = updraft.load("SGD")
 
     def optimizer(**hypers):
-        return updraft.Optimizer(momentum, [ones(2), ones(2, 2)], **hypers)
+        return updraft.ArrayOptimizer(momentum, [ones(2), ones(2, 2)], **hypers)
 
     def group():
         return optimizer().groups[0]
@@ -221,9 +227,9 @@ def test_no_message_is_the_bindings(momentum, value, tmp_path, monkeypatch):
         lambda: updraft.compile(value),
         lambda: updraft.compile(SGD, filename=value),
         lambda: updraft.compile(SGD, rule=value),
-        lambda: updraft.compile(SGD, set=value),
-        lambda: updraft.compile(SGD, set={"lr": value}),
-        lambda: updraft.compile(SGD, set={value: 1}),
+        lambda: updraft.compile(SGD, defaults=value),
+        lambda: updraft.compile(SGD, defaults={"lr": value}),
+        lambda: updraft.compile(SGD, defaults={value: 1}),
         lambda: updraft.compile(SGD, storage=value),
         lambda: updraft.compile(SGD, storage={"param": value}),
         lambda: updraft.compile(SGD, numerics=value),
@@ -237,15 +243,15 @@ def test_no_message_is_the_bindings(momentum, value, tmp_path, monkeypatch):
         lambda: updraft.transforms.clip_by_value(value).text,
         lambda: momentum.emit(value),
         lambda: definition(lr=value).compile(),
-        lambda: definition.compile(set=value),
-        lambda: updraft.Optimizer(value, []),
-        lambda: updraft.Optimizer(momentum, value),
-        lambda: updraft.Optimizer(momentum, [value]),
-        lambda: updraft.Optimizer(momentum, [{"params": value}]),
-        lambda: updraft.Optimizer(momentum, [{"params": [ones(2)], "names": value}]),
-        lambda: updraft.Optimizer(momentum, [{"params": [ones(2)], "names": [value]}]),
-        lambda: updraft.Optimizer(momentum, [{"params": [], value: 1}]),
-        lambda: updraft.Optimizer(definition, [ones(2)], momentum=value),
+        lambda: definition.compile(defaults=value),
+        lambda: updraft.ArrayOptimizer(value, []),
+        lambda: updraft.ArrayOptimizer(momentum, value),
+        lambda: updraft.ArrayOptimizer(momentum, [value]),
+        lambda: updraft.ArrayOptimizer(momentum, [{"params": value}]),
+        lambda: updraft.ArrayOptimizer(momentum, [{"params": [ones(2)], "names": value}]),
+        lambda: updraft.ArrayOptimizer(momentum, [{"params": [ones(2)], "names": [value]}]),
+        lambda: updraft.ArrayOptimizer(momentum, [{"params": [], value: 1}]),
+        lambda: updraft.ArrayOptimizer(definition, [ones(2)], momentum=value),
         lambda: optimizer(lr=value),
         lambda: optimizer().step(value),
         lambda: optimizer().step([value, None]),

@@ -54,7 +54,7 @@ def is_collected(reference):
 def test_a_view_of_a_bound_state_keeps_the_array(momentum):
     first = numpy.full(COUNT, 7, dtype="float32")
     reference = weakref.ref(first)
-    optimizer = updraft.Optimizer(momentum, [ones(COUNT)])
+    optimizer = updraft.ArrayOptimizer(momentum, [ones(COUNT)])
     optimizer.bind_state(0, "velocity", first)
     view = optimizer.state(0)["velocity"]
     optimizer.bind_state(0, "velocity", ones(COUNT))
@@ -67,7 +67,7 @@ def test_a_view_of_a_bound_state_keeps_the_array(momentum):
 
 
 def test_a_view_of_a_bound_state_keeps_no_optimizer(momentum):
-    optimizer = updraft.Optimizer(momentum, [ones(COUNT)])
+    optimizer = updraft.ArrayOptimizer(momentum, [ones(COUNT)])
     velocity = ones(COUNT)
     optimizer.bind_state(0, "velocity", velocity)
     view = optimizer.state(0)["velocity"]
@@ -79,7 +79,7 @@ def test_a_view_of_a_bound_state_keeps_no_optimizer(momentum):
 
 
 def test_a_state_of_a_group_that_is_bound_through_another_parameter():
-    optimizer = updraft.Optimizer(updraft.compile(GROUP_STATE), [ones(2), ones(3)])
+    optimizer = updraft.ArrayOptimizer(updraft.compile(GROUP_STATE), [ones(2), ones(3)])
     arrays = [numpy.array(number, dtype="float64") for number in (5, 6, 7)]
     references = [weakref.ref(each) for each in arrays]
     views = []
@@ -93,7 +93,7 @@ def test_a_state_of_a_group_that_is_bound_through_another_parameter():
 
 
 def test_a_view_of_the_optimizers_own_memory_outlives_binding(momentum):
-    optimizer = updraft.Optimizer(momentum, [ones(COUNT)])
+    optimizer = updraft.ArrayOptimizer(momentum, [ones(COUNT)])
     optimizer.step([ones(COUNT)])
     view = optimizer.state(0)["velocity"]
     optimizer.bind_state(0, "velocity", numpy.zeros(COUNT, "float32"))
@@ -108,7 +108,7 @@ def test_a_view_of_a_bound_state_that_is_no_array_of_numpy(momentum, kind):
     memory = state.detach().numpy() if kind == "torch" else state.array
     memory[:] = 7
     kept = weakref.ref(memory.base if kind == "torch" else memory)
-    optimizer = updraft.Optimizer(momentum, [ones(COUNT)])
+    optimizer = updraft.ArrayOptimizer(momentum, [ones(COUNT)])
     optimizer.bind_state(0, "velocity", state)
     view = optimizer.state(0)["velocity"]
     optimizer.bind_state(0, "velocity", ones(COUNT))
@@ -127,7 +127,7 @@ def test_a_bound_state_that_is_exported(momentum, monkeypatch):
     """bf16 without ml_dtypes comes as an object with `__dlpack__`."""
     monkeypatch.setattr("updraft.dtypes.numpy_bfloat16", lambda: None)
     rule = updraft.load("Lion").compile(storage={"param": "bf16", "grad": "bf16"})
-    optimizer = updraft.Optimizer(rule, [torch.ones(COUNT, dtype=torch.bfloat16)])
+    optimizer = updraft.ArrayOptimizer(rule, [torch.ones(COUNT, dtype=torch.bfloat16)])
     optimizer.bind_state(0, "exp_avg", torch.full((COUNT,), 7.0, dtype=torch.bfloat16))
     exporter = optimizer.state(0)["exp_avg"]
     tensor = torch.from_dlpack(exporter)
@@ -140,7 +140,7 @@ def test_a_bound_state_that_is_exported(momentum, monkeypatch):
 
 def test_states_are_bound_while_another_thread_looks_at_them(momentum):
     size = 1 << 20  # memory of such a size goes back to the system when it is freed
-    optimizer = updraft.Optimizer(momentum, [ones(size)])
+    optimizer = updraft.ArrayOptimizer(momentum, [ones(size)])
     optimizer.bind_state(0, "velocity", ones(size))
     failures = []
 
@@ -166,7 +166,7 @@ def test_an_array_that_leads_back_to_its_optimizer_is_collected(momentum, kind, 
         ones(COUNT).view(Array) if kind is Array else Exporter(),
         ones(COUNT).view(Array) if kind is Array else Exporter(),
     )
-    optimizer = updraft.Optimizer(momentum, [param])
+    optimizer = updraft.ArrayOptimizer(momentum, [param])
     optimizer.bind_state(0, "velocity", state)
     optimizer.step([ones(COUNT)])
     holder = param if place == "parameter" else state
@@ -181,7 +181,7 @@ def test_an_array_that_leads_back_to_its_optimizer_is_collected(momentum, kind, 
 def test_a_view_in_a_cycle_with_its_optimizer(momentum):
     """Whoever is left looks at memory that is there."""
     param = ones(COUNT).view(Array)
-    param.optimizer = updraft.Optimizer(momentum, [param])
+    param.optimizer = updraft.ArrayOptimizer(momentum, [param])
     param.optimizer.step([ones(COUNT)])
     view = param.optimizer.state(0)["velocity"]
     reference = weakref.ref(param)
@@ -200,7 +200,7 @@ def test_an_optimizer_that_a_finalizer_reaches(momentum):
 
     seen = []
     param = ones(COUNT).view(Finalized)
-    param.optimizer = updraft.Optimizer(momentum, [param])
+    param.optimizer = updraft.ArrayOptimizer(momentum, [param])
     del param
     gc.collect()
     assert seen == [1]
@@ -221,7 +221,7 @@ def refusal(function, *arguments):
 @pytest.mark.parametrize("size", [0, 3])
 def test_an_array_that_was_resized(momentum, size):
     weights = ones(5000)
-    optimizer = updraft.Optimizer(momentum, [weights])
+    optimizer = updraft.ArrayOptimizer(momentum, [weights])
     optimizer.step([ones(5000)])
     weights.resize(size, refcheck=False)
     assert refusal(optimizer.step, [ones(5000)]) == RESIZED
@@ -231,7 +231,7 @@ def test_an_array_that_was_resized(momentum, size):
 
 def test_a_view_of_an_array_that_was_resized(momentum):
     whole = ones(5000)
-    optimizer = updraft.Optimizer(momentum, [whole[1:][1:4001]])
+    optimizer = updraft.ArrayOptimizer(momentum, [whole[1:][1:4001]])
     optimizer.step([ones(4000)])
     whole.resize(10, refcheck=False)
     assert refusal(optimizer.step, [ones(4000)]) == RESIZED
@@ -240,7 +240,7 @@ def test_a_view_of_an_array_that_was_resized(momentum):
 @pytest.mark.parametrize("size", [0, 12, 40_000])
 def test_a_storage_that_was_resized(momentum, size):
     weights = torch.ones(5000)
-    optimizer = updraft.Optimizer(momentum, [weights])
+    optimizer = updraft.ArrayOptimizer(momentum, [weights])
     optimizer.step([torch.ones(5000)])
     weights.untyped_storage().resize_(size)
     assert refusal(optimizer.step, [torch.ones(5000)]) == RESIZED
@@ -249,14 +249,14 @@ def test_a_storage_that_was_resized(momentum, size):
 
 def test_a_tensor_that_was_shared(momentum):
     weights = torch.ones(5000)
-    optimizer = updraft.Optimizer(momentum, [weights])
+    optimizer = updraft.ArrayOptimizer(momentum, [weights])
     weights.share_memory_()
     assert refusal(optimizer.step, [torch.ones(5000)]) == RESIZED
 
 
 def test_other_changes_of_an_array_are_none_of_its_memory(momentum):
     weights, tensor = ones(6), torch.ones(6)
-    optimizer = updraft.Optimizer(momentum, [weights, tensor], lr=1)
+    optimizer = updraft.ArrayOptimizer(momentum, [weights, tensor], lr=1)
     weights.shape = (2, 3)
     tensor.resize_(3)
     optimizer.step([ones(6), torch.ones(6)])
@@ -269,7 +269,7 @@ def test_other_changes_of_an_array_are_none_of_its_memory(momentum):
 
 @pytest.mark.parametrize("action", ["step", "state", "save", "load", "bind"])
 def test_a_bound_state_that_was_resized(momentum, action, tmp_path):
-    optimizer = updraft.Optimizer(momentum, [ones(5000), ones(5000)])
+    optimizer = updraft.ArrayOptimizer(momentum, [ones(5000), ones(5000)])
     optimizer.save(tmp_path / "before.safetensors")
     velocity = ones(5000)
     optimizer.bind_state(1, "velocity", velocity)
@@ -291,7 +291,7 @@ def test_a_bound_state_that_was_resized(momentum, action, tmp_path):
 
 
 def test_a_gradient_without_its_memory(momentum):
-    optimizer = updraft.Optimizer(momentum, [ones(5000)])
+    optimizer = updraft.ArrayOptimizer(momentum, [ones(5000)])
     for size in (0, 12):
         grad = torch.ones(5000)
         grad.untyped_storage().resize_(size)
@@ -299,7 +299,9 @@ def test_a_gradient_without_its_memory(momentum):
             f"gradient 0 reaches to byte 20000 of a storage of {size} bytes; give a tensor that "
             "has its memory"
         )
-        assert refusal(updraft.Optimizer, momentum, [grad]).startswith("parameter 0 reaches to")
+        assert refusal(updraft.ArrayOptimizer, momentum, [grad]).startswith(
+            "parameter 0 reaches to"
+        )
     assert optimizer.step_count(0) == 0
 
 
@@ -308,7 +310,7 @@ def test_indices_that_another_thread_changes():
     rows = 100_000
     table = numpy.zeros((rows, 4), dtype="float32")
     rule = updraft.compile("rule S(lr = 1) { update(param, grad) { next param = param - grad } }")
-    optimizer = updraft.Optimizer(rule, [table])
+    optimizer = updraft.ArrayOptimizer(rule, [table])
     indices = numpy.arange(rows)
     is_done = threading.Event()
 
@@ -335,7 +337,7 @@ def test_indices_that_another_thread_changes():
 
 def test_the_buffer_protocol(momentum):
     memory = array.array("f", [1] * COUNT)
-    optimizer = updraft.Optimizer(momentum, [memory], lr=1)
+    optimizer = updraft.ArrayOptimizer(momentum, [memory], lr=1)
     with pytest.raises(BufferError):
         memory.append(1)
     optimizer.step([ones(COUNT)])

@@ -26,7 +26,7 @@ def numpy_dtype(kind):
 def test_numpy(kind):
     dtype = numpy_dtype(kind)
     weights = numpy.ones(33, dtype=dtype)
-    optimizer = updraft.Optimizer(compiled(kind), [weights], lr=0.25, weight_decay=0)
+    optimizer = updraft.ArrayOptimizer(compiled(kind), [weights], lr=0.25, weight_decay=0)
     optimizer.step([numpy.ones(33, dtype=dtype)])
     numpy.testing.assert_allclose(weights.astype("float64"), 0.75, atol=1e-2)
     state = optimizer.state(0)["exp_avg"]
@@ -40,7 +40,7 @@ def test_torch(kind):
     names = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16"}
     dtype = getattr(torch, names[kind])
     weights = torch.nn.Parameter(torch.ones(5, 7, dtype=dtype))
-    optimizer = updraft.Optimizer(compiled(kind), [weights], lr=0.25, weight_decay=0)
+    optimizer = updraft.ArrayOptimizer(compiled(kind), [weights], lr=0.25, weight_decay=0)
     weights.sum().backward()
     optimizer.step([weights.grad])
     assert torch.allclose(weights.double(), torch.full((5, 7), 0.75).double(), atol=1e-2)
@@ -50,7 +50,7 @@ def test_bf16_state_without_ml_dtypes(monkeypatch):
     torch = pytest.importorskip("torch")
     monkeypatch.setattr("updraft.dtypes.numpy_bfloat16", lambda: None)
     weights = torch.ones(5, dtype=torch.bfloat16)
-    optimizer = updraft.Optimizer(compiled("bf16"), [weights])
+    optimizer = updraft.ArrayOptimizer(compiled("bf16"), [weights])
     optimizer.step([torch.ones(5, dtype=torch.bfloat16)])
     state = torch.from_dlpack(optimizer.state(0)["exp_avg"])
     assert state.dtype == torch.bfloat16
@@ -60,7 +60,7 @@ def test_bf16_state_without_ml_dtypes(monkeypatch):
 def test_mixed_storage():
     weights = numpy.ones(4, dtype=numpy_dtype("bf16"))
     rule = compiled("bf16", state="f32")
-    optimizer = updraft.Optimizer(rule, [weights])
+    optimizer = updraft.ArrayOptimizer(rule, [weights])
     optimizer.step([numpy.ones(4, dtype=weights.dtype)])
     assert optimizer.state(0)["exp_avg"].dtype == numpy.float32
 
@@ -69,7 +69,7 @@ def test_transposed_and_empty(momentum):
     weights = numpy.ones((3, 5), dtype="float32").T
     empty = numpy.ones((0, 5), dtype="float32")
     scalar = numpy.ones((), dtype="float32")
-    optimizer = updraft.Optimizer(momentum, [weights, empty, scalar], lr=1.0)
+    optimizer = updraft.ArrayOptimizer(momentum, [weights, empty, scalar], lr=1.0)
     optimizer.step([numpy.ones((3, 5), dtype="float32").T, empty.copy(), scalar.copy()])
     assert not weights.any()
     assert not scalar
@@ -81,50 +81,50 @@ def test_transposed_and_empty(momentum):
 
 def test_gaps_between_elements_are_refused(momentum):
     with pytest.raises(updraft.UpdraftError, match="dense"):
-        updraft.Optimizer(momentum, [numpy.ones(10, dtype="float32")[::2]])
+        updraft.ArrayOptimizer(momentum, [numpy.ones(10, dtype="float32")[::2]])
 
 
 def test_read_only_parameters_are_refused(momentum):
     weights = numpy.ones(3, dtype="float32")
     weights.flags.writeable = False
     with pytest.raises(updraft.UpdraftError, match="read-only"):
-        updraft.Optimizer(momentum, [weights])
+        updraft.ArrayOptimizer(momentum, [weights])
 
 
 @pytest.mark.parametrize("dtype", ["int64", "complex64", "bool", "uint16"])
 def test_other_dtypes_are_refused(momentum, dtype):
     with pytest.raises(updraft.UnsupportedError, match=dtype):
-        updraft.Optimizer(momentum, [numpy.ones(3, dtype=dtype)])
+        updraft.ArrayOptimizer(momentum, [numpy.ones(3, dtype=dtype)])
 
 
 def test_another_dtype_than_the_rules(momentum):
     with pytest.raises(updraft.InvalidArgumentError, match="f64"):
-        updraft.Optimizer(momentum, [numpy.ones(3)])
+        updraft.ArrayOptimizer(momentum, [numpy.ones(3)])
 
 
 @pytest.mark.parametrize("thing", [1.5, None, [1.0, 2.0], "text", object()])
 def test_what_is_no_array(momentum, thing):
     with pytest.raises(TypeError, match="parameter 0"):
-        updraft.Optimizer(momentum, [thing])
+        updraft.ArrayOptimizer(momentum, [thing])
 
 
 def test_scalars_of_numpy(momentum):
     """The buffers of some have no strides."""
     with pytest.raises(updraft.UnsupportedError, match="parameter 0 has dtype `datetime64"):
-        updraft.Optimizer(momentum, [numpy.datetime64("2020")])
+        updraft.ArrayOptimizer(momentum, [numpy.datetime64("2020")])
     with pytest.raises(updraft.InvalidArgumentError, match="parameter `0` is read-only"):
-        updraft.Optimizer(momentum, [numpy.float32(1)])
+        updraft.ArrayOptimizer(momentum, [numpy.float32(1)])
 
 
 def test_reversed_views_are_refused(momentum):
     weights = numpy.ones(4, dtype="float32")
     with pytest.raises(updraft.InvalidArgumentError) as caught:
-        updraft.Optimizer(momentum, [weights[::-1]])
+        updraft.ArrayOptimizer(momentum, [weights[::-1]])
     assert str(caught.value) == (
         "parameter `0` runs backwards in memory: [4] with strides [-1]; give the tensor that it is "
         "a reversed view of, or a copy"
     )
-    optimizer = updraft.Optimizer(momentum, [weights])
+    optimizer = updraft.ArrayOptimizer(momentum, [weights])
     with pytest.raises(updraft.InvalidArgumentError) as caught:
         optimizer.step([numpy.ones(4, dtype="float32")[::-1]])
     assert str(caught.value) == (
@@ -134,7 +134,7 @@ def test_reversed_views_are_refused(momentum):
 
 
 def test_another_layout_than_the_parameters(momentum):
-    optimizer = updraft.Optimizer(momentum, [numpy.ones((4, 4), dtype="float32")])
+    optimizer = updraft.ArrayOptimizer(momentum, [numpy.ones((4, 4), dtype="float32")])
     with pytest.raises(updraft.InvalidArgumentError) as caught:
         optimizer.step([numpy.ones((4, 4), dtype="float32").T])
     assert str(caught.value) == (
@@ -151,7 +151,7 @@ def test_another_layout_than_the_parameters(momentum):
 
 def test_tensors_without_memory_here(momentum):
     torch = pytest.importorskip("torch")
-    optimizer = updraft.Optimizer(momentum, [torch.ones(2, 2)])
+    optimizer = updraft.ArrayOptimizer(momentum, [torch.ones(2, 2)])
     for tensor in (torch.ones(2, 2, device="meta"), torch.ones(2, 2).to_sparse_csr()):
         with pytest.raises(TypeError) as caught:
             optimizer.step([tensor])
@@ -161,14 +161,14 @@ def test_tensors_without_memory_here(momentum):
             "dense tensor with `__dlpack__`"
         )
     with pytest.raises(TypeError, match=r"parameter 0 is .*, not dense"):
-        updraft.Optimizer(momentum, [torch.ones(2, 2).to_sparse()])
+        updraft.ArrayOptimizer(momentum, [torch.ones(2, 2).to_sparse()])
     with pytest.raises(TypeError, match="`params` is one array"):
-        updraft.Optimizer(momentum, torch.ones(4, 4))
+        updraft.ArrayOptimizer(momentum, torch.ones(4, 4))
 
 
 def test_arrays_of_another_byte_order(momentum):
     with pytest.raises(TypeError) as caught:
-        updraft.Optimizer(momentum, [numpy.ones(2, dtype=">f4")])
+        updraft.ArrayOptimizer(momentum, [numpy.ones(2, dtype=">f4")])
     assert str(caught.value) == (
         "parameter 0 is <class 'numpy.ndarray'> of dtype `>f4`, which is not in CPU memory, not "
         "dense, or of a dtype that DLPack does not have; pass a numpy array or a dense tensor with "
@@ -180,7 +180,7 @@ def test_negated_views_are_refused(momentum):
     """DLPack has what lies in memory, which is the negative of such a tensor."""
     torch = pytest.importorskip("torch")
     weights = torch.zeros(2)
-    optimizer = updraft.Optimizer(momentum, [weights])
+    optimizer = updraft.ArrayOptimizer(momentum, [weights])
     negated = torch.complex(torch.ones(1), torch.ones(1)).conj().imag.expand(2)
     with pytest.raises(updraft.UnsupportedError) as caught:
         optimizer.step([negated])

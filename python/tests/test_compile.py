@@ -9,6 +9,7 @@ import numpy
 import pytest
 
 import updraft
+from updraft import _updraft
 
 RULES = pathlib.Path(__file__).resolve().parents[2] / "rules"
 
@@ -36,13 +37,15 @@ def test_booleans_of_numpy(value):
     text = "rule R(static twice = false) { update(param, grad) {"
     text += " next param = param - (if twice then 2 * grad else grad) } }"
     weights = numpy.ones(2, dtype="float32")
-    updraft.Optimizer(updraft.compile(text, set={"twice": value}), [weights]).step([weights / 4])
+    updraft.ArrayOptimizer(updraft.compile(text, defaults={"twice": value}), [weights]).step(
+        [weights / 4]
+    )
     assert weights.tolist() == [0.5, 0.5]
 
 
 def test_version_names_llvm():
-    assert updraft.version().startswith(f"updraft {updraft.__version__} (")
-    assert re.fullmatch(r"updraft \d+\.\d+\.\d+ \(LLVM 22\.1\.\d+\)", updraft.version())
+    assert _updraft.version().startswith(f"updraft {updraft.__version__} (")
+    assert re.fullmatch(r"updraft \d+\.\d+\.\d+ \(LLVM 22\.1\.\d+\)", _updraft.version())
 
 
 def test_name_hypers_and_states(adamw):
@@ -84,17 +87,17 @@ def test_rule_is_chosen_by_name():
 
 def test_set_takes_python_values():
     assert updraft.compile(OPTIONAL_STATE).states == {}
-    rule = updraft.compile(OPTIONAL_STATE, set={"keep": True, "mode": "double", "lr": 0.5})
+    rule = updraft.compile(OPTIONAL_STATE, defaults={"keep": True, "mode": "double", "lr": 0.5})
     assert rule.states == {"seen": "f32"}
     assert rule.hypers == {"lr": 0.5}
     weights = numpy.zeros(3, dtype="float32")
-    updraft.Optimizer(rule, [weights]).step([numpy.ones(3, dtype="float32")])
+    updraft.ArrayOptimizer(rule, [weights]).step([numpy.ones(3, dtype="float32")])
     assert weights.tolist() == [-1.0, -1.0, -1.0]
 
 
 def test_set_refuses_unknown_names():
     with pytest.raises(updraft.UpdraftError, match="keeep"):
-        updraft.compile(OPTIONAL_STATE, set={"keeep": True})
+        updraft.compile(OPTIONAL_STATE, defaults={"keeep": True})
 
 
 @pytest.mark.parametrize("bf16", ["bf16", "bfloat16"])
@@ -129,7 +132,7 @@ def test_emit(adamw, stage, text):
 
 
 def test_emit_covers_every_stage(adamw):
-    assert all(adamw.emit(stage) for stage in updraft.STAGES)
+    assert all(adamw.emit(stage) for stage in updraft.CompiledRule.STAGES)
     with pytest.raises(updraft.UpdraftError, match="obscure"):
         adamw.emit("obscure")
 
@@ -191,7 +194,7 @@ import numpy
 import updraft
 rule = updraft.compile({SGD!r}, cache_dir={str(cache)!r})
 weights = numpy.ones(3, dtype="float32")
-updraft.Optimizer(rule, [weights]).step([weights.copy()])
+updraft.ArrayOptimizer(rule, [weights]).step([weights.copy()])
 print(rule.origin, weights.tolist())
 """
     compiled = run_python(program)
@@ -213,13 +216,13 @@ def test_source_may_be_bytes():
 def test_settings_may_be_infinite():
     source = "rule R(high = 1) { update(param, grad) { next param = min(param - grad, high) } }"
     for value in (float("inf"), float("-inf")):
-        assert updraft.compile(source, set={"high": value}).hypers["high"] == value
+        assert updraft.compile(source, defaults={"high": value}).hypers["high"] == value
 
 
 def test_dumps_the_rule_after_every_pass(tmp_path, monkeypatch):
     updraft.compile(SGD)  # now it is in the cache of the disk
     monkeypatch.setenv("UPDRAFT_DUMP_IR", str(tmp_path))
-    updraft.compile(SGD, set={"lr": 0.75})
+    updraft.compile(SGD, defaults={"lr": 0.75})
     (folder,) = tmp_path.iterdir()
     assert re.fullmatch(r"SGD-[0-9a-f]{8}", folder.name)
     names = sorted(path.name for path in folder.iterdir())
@@ -250,7 +253,7 @@ def test_only_for_the_tensors_that_there_are():
         for array, tensors in (matrix.copy(), of_matrices), (vector.copy(), of_vectors):
             storage = {"param": "f64", "grad": "f64"}
             rule = updraft.compile(FACTORED, storage=storage, tensors=tensors)
-            optimizer = updraft.Optimizer(rule, [array])
+            optimizer = updraft.ArrayOptimizer(rule, [array])
             for _ in range(2):
                 optimizer.step([numpy.ones_like(array)])
             stepped.append((list(rule.states), array.tolist()))
@@ -275,7 +278,7 @@ def test_tensors_that_a_rule_is_not_for():
     ):
         rule = updraft.compile(FACTORED, tensors=tensors)
         with pytest.raises(updraft.InvalidArgumentError, match=text):
-            updraft.Optimizer(rule, [array])
+            updraft.ArrayOptimizer(rule, [array])
     message = r"^`tensors` is 'all of them'; give 'all', 'vectors', 'matrices'$"
     with pytest.raises(updraft.InvalidArgumentError, match=message):
         updraft.compile(FACTORED, tensors="all of them")

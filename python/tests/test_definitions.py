@@ -9,6 +9,7 @@ import numpy
 import pytest
 
 import updraft
+from updraft import lang
 from updraft.derived_flags import DerivedFlags
 
 from . import traced_rules
@@ -32,7 +33,7 @@ def scaled(grad, by=0.5, flip=False):
 
 def one_step(rule, dtype="float32", **hypers):
     weights = numpy.zeros(3, dtype)
-    optimizer = updraft.Optimizer(rule, [weights], **hypers)
+    optimizer = updraft.ArrayOptimizer(rule, [weights], **hypers)
     optimizer.step([numpy.ones(3, dtype)])
     return weights[0]
 
@@ -52,14 +53,14 @@ def test_static_arguments_specialise_once():
     calls = []
 
     @updraft.rule
-    def r(param, grad, lr=0.1, sign=False, power: updraft.Static[int] = 1):
+    def r(param, grad, lr=0.1, sign=False, power: lang.Static[int] = 1):
         calls.append((sign, power))
-        return param - lr * (updraft.sign(grad) if sign else grad) ** power
+        return param - lr * (lang.sign(grad) if sign else grad) ** power
 
     for _ in range(2):
         assert "sign(grad) ^ 3" in r.to_upd(sign=True, power=3)
         assert "sign" not in r.to_upd()
-        r.compile(set={"sign": True, "power": 3, "lr": 0.5})
+        r.compile(defaults={"sign": True, "power": 3, "lr": 0.5})
     assert calls == [(True, 3), (False, 1)]
     assert r.hypers == {"lr": 0.1}
     # 1 and True are two choices.
@@ -71,7 +72,7 @@ def test_static_arguments_specialise_once():
 
 def test_static_arguments_of_any_kind():
     @updraft.rule
-    def r(param, grad, betas: "updraft.Static" = (0.9, 0.99), norm: updraft.Static = None):
+    def r(param, grad, betas: "lang.Static" = (0.9, 0.99), norm: lang.Static = None):
         return param - betas[0] * grad if norm is None else norm(param)
 
     assert r.statics == {"betas": (0.9, 0.99), "norm": None}
@@ -89,7 +90,7 @@ def test_an_optimizer_takes_it_as_it_is():
     # The storage type is that of the parameters.
     assert one_step(momentum, "float64", lr=0.1) == -0.1
     groups = [{"params": (numpy.zeros(2), numpy.zeros(1))}]
-    assert updraft.Optimizer(momentum, groups).rule.param_dtype == "f64"
+    assert updraft.ArrayOptimizer(momentum, groups).rule.param_dtype == "f64"
     with pytest.raises(updraft.NotFoundError, match="`rate`"):
         one_step(momentum, rate=1)
 
@@ -97,27 +98,29 @@ def test_an_optimizer_takes_it_as_it_is():
 def test_a_parameter_of_another_type_is_refused_by_its_number():
     for rule in (updraft.load("SGD"), updraft.load("SGD").compile()):
         with pytest.raises(updraft.UnsupportedError) as error:
-            updraft.Optimizer(rule, [numpy.ones(3, "int32")])
+            updraft.ArrayOptimizer(rule, [numpy.ones(3, "int32")])
         assert str(error.value).startswith("parameter 0 has dtype `int32`; the storage types are ")
 
 
 def test_compile_takes_it_too():
-    rule = updraft.compile(momentum, set={"nesterov": True, "lr": 1}, storage={"state": "bf16"})
+    rule = updraft.compile(
+        momentum, defaults={"nesterov": True, "lr": 1}, storage={"state": "bf16"}
+    )
     assert rule.hypers == {"lr": 1.0, "mu": 0.9}
     assert rule.states == {"velocity": "bf16"}
     assert rule.emit("schedule") == momentum.ir(
-        set={"nesterov": True, "lr": 1}, storage={"state": "bf16"}
+        defaults={"nesterov": True, "lr": 1}, storage={"state": "bf16"}
     )
     assert updraft.compile(momentum).origin in ("memory", "disk", "compiled")
     assert momentum.compile().origin == "memory"
     with pytest.raises(updraft.InvalidArgumentError, match="`rule` is for text; give `momentum`"):
         updraft.compile(momentum, rule="clip_by_value |> momentum")
     with pytest.raises(updraft.CompileError, match="has no hyperparameter or static flag `rate`"):
-        momentum.compile(set={"rate": 1})
+        momentum.compile(defaults={"rate": 1})
 
 
 def test_every_stage_and_what_a_step_costs():
-    for stage in updraft.STAGES:
+    for stage in updraft.CompiledRule.STAGES:
         assert momentum.ir(stage)
     assert momentum.explain().startswith("momentum: 1 pass over data, 20 bytes moved per element")
     assert momentum.explain() == momentum.compile().explain()
@@ -175,7 +178,7 @@ def test_a_file():
     assert adamw.statics == {"amsgrad": False, "maximize": False}
     assert adamw.states == {"exp_avg": "f32", "exp_avg_sq": "f32"}
     assert adamw.to_upd() == (RULES / "adamw.upd").read_text().rstrip("\n")
-    assert adamw.compile(set={"amsgrad": True}).states.keys() > adamw.states.keys()
+    assert adamw.compile(defaults={"amsgrad": True}).states.keys() > adamw.states.keys()
     assert adamw(amsgrad=True).states.keys() > adamw.states.keys()
     assert one_step(adamw, lr=0.5) == one_step(adamw(lr=0.5))
     with pytest.raises(updraft.FileMissingError):
@@ -184,8 +187,8 @@ def test_a_file():
 
 def test_flags_that_follow_from_hyperparameters():
     sgd = updraft.load("SGD")
-    for set, rates in (({}, (0, 0.5)), ({"momentum": 0.9}, (0.5, 0))):
-        flags = DerivedFlags(sgd.compile(set=set))
+    for defaults, rates in (({}, (0, 0.5)), ({"momentum": 0.9}, (0.5, 0))):
+        flags = DerivedFlags(sgd.compile(defaults=defaults))
         assert flags.hypers == ["momentum"]
         assert [flags.hold_for({"momentum": rate}) for rate in rates] == [True, False]
         # There is no code for values that the rule refuses.
@@ -193,39 +196,39 @@ def test_flags_that_follow_from_hyperparameters():
         assert not flags.hold_for({"momentum": float("nan")})
         # Whether it takes those of others is another matter.
         assert flags.hold_for({"momentum": rates[0], "lr": -1})
-    set_flag = DerivedFlags(sgd.compile(set={"buffered": True}))
+    set_flag = DerivedFlags(sgd.compile(defaults={"buffered": True}))
     assert set_flag.hypers == []
     assert set_flag.hold_for({"momentum": 0})
     assert sgd.statics["buffered"] is False
     weights = numpy.zeros(1, "float32")
-    optimizer = updraft.Optimizer(sgd, [weights], momentum=0.5, lr=1)
+    optimizer = updraft.ArrayOptimizer(sgd, [weights], momentum=0.5, lr=1)
     for expected in (-1, -2.5):
         optimizer.step([numpy.ones(1, "float32")])
         assert weights[0] == expected
     assert optimizer.rule.states == {"momentum_buffer": "f32"}
     # What is wrong for any code is refused as ever.
     with pytest.raises(updraft.InvalidArgumentError, match="Invalid learning rate: -1"):
-        updraft.Optimizer(sgd, [weights], lr=-1)
+        updraft.ArrayOptimizer(sgd, [weights], lr=-1)
     with pytest.raises(updraft.InvalidArgumentError, match=r"^Invalid momentum value: -1\.0$"):
-        updraft.Optimizer(sgd, [weights], momentum=-1)
+        updraft.ArrayOptimizer(sgd, [weights], momentum=-1)
     with pytest.raises(updraft.InvalidArgumentError, match="changes the static flag `buffered`"):
         groups = [{"params": [weights]}, {"params": [numpy.zeros(1, "float32")], "momentum": 0}]
-        updraft.Optimizer(sgd, groups, momentum=0.5)
+        updraft.ArrayOptimizer(sgd, groups, momentum=0.5)
 
 
 def test_a_flag_that_takes_other_hyperparameters_than_the_defaults():
     @updraft.rule
     def scaled(param, grad, lr=1.0, scale=0.0, scales=False):
-        updraft.require((scale > 0) | (not scales), "Invalid scale: {scale}")
+        lang.require((scale > 0) | (not scales), "Invalid scale: {scale}")
         return param - lr * (scale * grad if scales else grad)
 
     weights = numpy.zeros(1, "float32")
-    optimizer = updraft.Optimizer(scaled, [weights], scales=True, scale=0.5)
+    optimizer = updraft.ArrayOptimizer(scaled, [weights], scales=True, scale=0.5)
     optimizer.step([numpy.ones(1, "float32")])
     assert weights[0] == -0.5
     for hypers in ({}, {"scale": -1}, {"lr": 2}):
         with pytest.raises(updraft.CompileError, match="Invalid scale: 0"):
-            updraft.Optimizer(scaled, [weights], scales=True, **hypers)
+            updraft.ArrayOptimizer(scaled, [weights], scales=True, **hypers)
 
 
 def test_the_rules_of_the_package():
@@ -360,11 +363,11 @@ def test_a_transform_that_changes_the_parameter_too():
 def test_a_transform_that_holds():
     @updraft.transform
     def every_other(grad, step):
-        updraft.hold_when(step - 2 * updraft.floor(step / 2) < 1)
+        lang.hold_when(step - 2 * lang.floor(step / 2) < 1)
         return grad
 
     weights = numpy.zeros(1)
-    optimizer = updraft.Optimizer(updraft.chain(every_other, momentum), [weights], lr=1, mu=0)
+    optimizer = updraft.ArrayOptimizer(updraft.chain(every_other, momentum), [weights], lr=1, mu=0)
     for expected in (-1, -1, -2):
         optimizer.step([numpy.ones(1)])
         assert weights[0] == expected
@@ -397,12 +400,12 @@ def test_a_transform_alone():
 
 def test_zeros_of_both_signs_are_other_choices():
     @updraft.rule
-    def signed(param, grad, zero: updraft.Static = 0.0, pair: updraft.Static = (0.0,)):
+    def signed(param, grad, zero: lang.Static = 0.0, pair: lang.Static = (0.0,)):
         return param - grad * math.copysign(1, zero) * math.copysign(1, pair[0])
 
     def step(**statics):
         weights = numpy.zeros(1, dtype="float32")
-        updraft.Optimizer(signed(**statics), [weights]).step([numpy.ones(1, dtype="float32")])
+        updraft.ArrayOptimizer(signed(**statics), [weights]).step([numpy.ones(1, dtype="float32")])
         return weights[0]
 
     assert step() == -1
@@ -454,7 +457,9 @@ transform exact_copy(scale = 1) {
 }"""
     )
     weights = numpy.ones(3, "float32")
-    optimizer = updraft.Optimizer(updraft.chain(exact_copy, momentum), [weights], lr=1e-9, mu=0)
+    optimizer = updraft.ArrayOptimizer(
+        updraft.chain(exact_copy, momentum), [weights], lr=1e-9, mu=0
+    )
     for _ in range(3):
         optimizer.step([numpy.ones(3, "float32")])
     assert (weights == 1).all()

@@ -30,7 +30,9 @@ def test_digits(tmp_path):
         assert text in result.stdout
     assert (tmp_path / "out" / "loss.png").read_bytes().startswith(b"\x89PNG")
     stages = sorted(path.name for path in (tmp_path / "out" / "ir").iterdir())
-    assert [name.split("-")[1].split(".")[0] for name in stages] == list(updraft.STAGES)
+    assert [name.split("-")[1].split(".")[0] for name in stages] == list(
+        updraft.CompiledRule.STAGES
+    )
 
 
 def test_digits_refuses_nonsense(tmp_path):

@@ -8,7 +8,7 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 
 import updraft
-from updraft import optim
+from updraft import lang, optim
 from updraft.optim.shared_memory import layers_apart
 
 from .torch_training import assert_close, parameters, set_gradients
@@ -88,12 +88,12 @@ CLIPPED_SGD = updraft.chain(
 
 @updraft.rule
 def by_sizes(param, grad, lr=0.1):
-    return param - lr * grad * updraft.sqrt(updraft.size())
+    return param - lr * grad * lang.sqrt(lang.size())
 
 
 @updraft.rule
 def by_group_size(param, grad, lr=0.1):
-    return param - lr * grad * updraft.sqrt(updraft.group_size())
+    return param - lr * grad * lang.sqrt(lang.group_size())
 
 
 REDUCING = [

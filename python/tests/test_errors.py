@@ -39,7 +39,7 @@ def test_a_file_that_is_too_long(tmp_path):
 
 def test_a_file_that_is_missing(tmp_path):
     path = tmp_path / "none"
-    optimizer = updraft.Optimizer(updraft.compile(SGD), [])
+    optimizer = updraft.ArrayOptimizer(updraft.compile(SGD), [])
     for read in (updraft.compile_file, optimizer.load):
         with pytest.raises(updraft.FileMissingError) as caught:
             read(path)
@@ -56,7 +56,7 @@ def test_a_folder_is_no_file(tmp_path):
 
 
 def test_a_path_with_a_null_character(sgd):
-    optimizer = updraft.Optimizer(sgd, [])
+    optimizer = updraft.ArrayOptimizer(sgd, [])
     for use in (updraft.compile_file, optimizer.load, optimizer.save):
         with pytest.raises(updraft.InvalidArgumentError) as caught:
             use("state\0x")
@@ -71,8 +71,8 @@ def test_a_path_with_a_null_character(sgd):
     [
         ("rule, 'SGD\\x00x',", {"rule": "SGD\0x"}),
         ("numerics mode, 'ieee\\x00x',", {"numerics": "ieee\0x"}),
-        ("key of `set`, 'lr\\x00x',", {"set": {"lr\0x": 1}}),
-        ("value of `lr`, '1\\x00',", {"set": {"lr": "1\0"}}),
+        ("key of `defaults`, 'lr\\x00x',", {"defaults": {"lr\0x": 1}}),
+        ("value of `lr`, '1\\x00',", {"defaults": {"lr": "1\0"}}),
         ("key of `storage`, 'param\\x00x',", {"storage": {"param\0x": "f32"}}),
     ],
 )
@@ -106,18 +106,18 @@ def test_a_flag_of_several_lines():
       }
     }
     """
-    rule = updraft.compile(text, set={"kind": 'x\n\t"\\'})
+    rule = updraft.compile(text, defaults={"kind": 'x\n\t"\\'})
     weights = numpy.zeros(1, "float32")
-    updraft.Optimizer(rule, [weights]).step([numpy.ones(1, "float32")])
+    updraft.ArrayOptimizer(rule, [weights]).step([numpy.ones(1, "float32")])
     assert weights[0] == 1
 
 
 def test_settings_that_are_no_values():
     with pytest.raises(TypeError) as caught:
-        updraft.compile(SGD, set={"lr": [1]})
+        updraft.compile(SGD, defaults={"lr": [1]})
     assert str(caught.value) == ("setting `lr` is <class 'list'>; give a number, a boolean or text")
     with pytest.raises(updraft.InvalidArgumentError, match="setting `lr` is no number: "):
-        updraft.compile(SGD, set={"lr": 10**5000})
+        updraft.compile(SGD, defaults={"lr": 10**5000})
 
 
 def refuse(kind, message, use, *arguments, **keywords):
@@ -134,7 +134,7 @@ def test_arguments_of_another_type(sgd):
         updraft.compile,
         path,
     )
-    for argument in ("set", "storage"):
+    for argument in ("defaults", "storage"):
         refuse(
             TypeError,
             f"`{argument}` is <class 'str'>; give a dict, `{{name: value}}`",
@@ -153,21 +153,21 @@ def test_arguments_of_another_type(sgd):
         TypeError,
         "`rule` is <class 'str'>; give what `updraft.compile`, `compile_file` or `load` returns, "
         "or a function with `@updraft.rule`",
-        updraft.Optimizer,
+        updraft.ArrayOptimizer,
         "sgd.upd",
         [],
     )
     refuse(
         TypeError,
         "`params` is <class 'object'>; give a list of arrays, or of groups",
-        updraft.Optimizer,
+        updraft.ArrayOptimizer,
         sgd,
         object(),
     )
 
 
 def test_positions_of_parameters(sgd):
-    optimizer = updraft.Optimizer(sgd, [numpy.ones(1, "float32")])
+    optimizer = updraft.ArrayOptimizer(sgd, [numpy.ones(1, "float32")])
 
     def step_rows(param):
         optimizer.step_rows([0], numpy.ones(1, "float32"), param=param)
@@ -189,7 +189,7 @@ def test_positions_of_parameters(sgd):
 
 
 def test_step_counts(sgd):
-    optimizer = updraft.Optimizer(sgd, [numpy.ones(1, "float32")])
+    optimizer = updraft.ArrayOptimizer(sgd, [numpy.ones(1, "float32")])
     for count in (-1, 2**53 + 1, 2**70):
         refuse(
             updraft.InvalidArgumentError,
@@ -228,7 +228,7 @@ def test_an_unknown_storage_type():
 
 
 def test_unknown_names_are_key_errors(momentum):
-    group = updraft.Optimizer(momentum, []).groups[0]
+    group = updraft.ArrayOptimizer(momentum, []).groups[0]
     message = "rule `Momentum` has no hyperparameter `mo`; did you mean `mu`?"
     with pytest.raises(KeyError) as caught:
         group["mo"]
@@ -242,7 +242,7 @@ def test_unknown_names_are_key_errors(momentum):
 
 def test_what_compiling_takes_is_no_hyperparameter():
     with pytest.raises(updraft.NotFoundError) as caught:
-        updraft.Optimizer(updraft.load("Lion"), [], storage={"exp_avg": "q8_linear"})
+        updraft.ArrayOptimizer(updraft.load("Lion"), [], storage={"exp_avg": "q8_linear"})
     assert str(caught.value) == (
         "rule `Lion` has no hyperparameter `storage`; this is chosen when a rule is compiled, "
         "`updraft.compile(…, storage=…)`"
@@ -253,17 +253,17 @@ def test_static_flags_are_no_hyperparameters():
     text = SGD.replace("lr = 0.1", 'lr = 0.1, static nesterov = false, static mode = "soft"')
     text = text.replace("lr * grad", 'lr * (if nesterov || mode == "hard" then 2 * grad else grad)')
     rule = updraft.compile(text)
-    optimizer = updraft.Optimizer(rule, [])
+    optimizer = updraft.ArrayOptimizer(rule, [])
 
     def refused(name):
         return (
             f"`{name}` is a static flag of rule `SGD`, not a hyperparameter; give it when the rule "
-            "is compiled: `compile(set=...)` in Python, `--set` on the command line"
+            "is compiled: `compile(defaults=...)` in Python, `--set` on the command line"
         )
 
     for name, value in (("mode", "soft"), ("nesterov", True)):
         with pytest.raises(updraft.NotFoundError) as caught:
-            updraft.Optimizer(rule, [], **{name: value})
+            updraft.ArrayOptimizer(rule, [], **{name: value})
         assert str(caught.value) == refused(name)
         with pytest.raises(updraft.NotFoundError) as caught:
             optimizer.groups[0][name] = value
@@ -274,23 +274,23 @@ def test_static_flags_are_no_hyperparameters():
 def test_hyperparameters_that_are_no_numbers(momentum, value):
     message = f"hyperparameter `lr` is {type(value)}; give a number"
     with pytest.raises(TypeError) as caught:
-        updraft.Optimizer(momentum, [], lr=value)
+        updraft.ArrayOptimizer(momentum, [], lr=value)
     assert str(caught.value) == message
     with pytest.raises(TypeError) as caught:
-        updraft.Optimizer(momentum, []).groups[0]["lr"] = value
+        updraft.ArrayOptimizer(momentum, []).groups[0]["lr"] = value
     assert str(caught.value) == message
 
 
 def test_a_number_beyond_all_doubles(momentum):
     with pytest.raises(updraft.InvalidArgumentError, match="hyperparameter `lr` is no number: "):
-        updraft.Optimizer(momentum, [], lr=10**400)
+        updraft.ArrayOptimizer(momentum, [], lr=10**400)
 
 
 def test_requirement_of_the_rule(momentum):
     weights = numpy.zeros(2, dtype="float32")
     with pytest.raises(updraft.InvalidArgumentError, match=r"Invalid learning rate: -1"):
-        updraft.Optimizer(momentum, [weights], lr=-1)
-    optimizer = updraft.Optimizer(momentum, [weights])
+        updraft.ArrayOptimizer(momentum, [weights], lr=-1)
+    optimizer = updraft.ArrayOptimizer(momentum, [weights])
     with pytest.raises(ValueError, match=r"Invalid learning rate: -0\.5"):
         optimizer.groups[0]["lr"] = -0.5
     assert optimizer.groups[0]["lr"] == 0.1
@@ -299,9 +299,9 @@ def test_requirement_of_the_rule(momentum):
 def test_nan_and_unknown_hyperparameters(momentum):
     weights = numpy.zeros(2, dtype="float32")
     with pytest.raises(updraft.UpdraftError, match="lr"):
-        updraft.Optimizer(momentum, [weights], lr=float("nan"))
+        updraft.ArrayOptimizer(momentum, [weights], lr=float("nan"))
     with pytest.raises(updraft.UpdraftError, match="learning_rate"):
-        updraft.Optimizer(momentum, [weights], learning_rate=0.1)
+        updraft.ArrayOptimizer(momentum, [weights], learning_rate=0.1)
 
 
 @pytest.mark.parametrize("status", range(1, 8))

@@ -28,9 +28,9 @@ def test_twenty_steps_are_close(name, settings):
     before = randoms()
     params, optimizers = {}, []
     for numerics in ("ieee", "fast"):
-        rule = updraft.compile_file(RULES / f"{name}.upd", set=settings, numerics=numerics)
+        rule = updraft.compile_file(RULES / f"{name}.upd", defaults=settings, numerics=numerics)
         params[numerics] = [param.copy() for param in before]
-        optimizers.append(updraft.Optimizer(rule, params[numerics]))
+        optimizers.append(updraft.ArrayOptimizer(rule, params[numerics]))
     closeness = Closeness(params["ieee"], params["fast"])
     for step in range(1, STEPS + 1):
         grads = randoms()

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 import updraft
+from updraft import lang
 
 from .conftest import MOMENTUM
 
@@ -23,12 +24,14 @@ def make_tensors(seed, dtype=torch.float64):
     ]
 
 
-def compare_steps(definition, dtype, tolerance, count=5, set=None):
+def compare_steps(definition, dtype, tolerance, count=5, defaults=None):
     expected = make_tensors(0, dtype)
     found = [param.clone() for param in expected]
-    step = definition.to_torch(set=set)
+    step = definition.to_torch(defaults=defaults)
     storage = {"param": dtype, "grad": dtype}
-    optimizer = updraft.Optimizer(definition.compile(set=set, storage=storage), expected)
+    optimizer = updraft.ArrayOptimizer(
+        definition.compile(defaults=defaults, storage=storage), expected
+    )
     state = None
     for index in range(count):
         grads = make_tensors(index + 1, dtype)
@@ -57,9 +60,9 @@ def test_steps_are_those_of_the_compiled_rule(name):
     compare_steps(updraft.load(name), torch.float64, 1e-12)
 
 
-@pytest.mark.parametrize("name, set", STATIC)
-def test_static_arguments(name, set):
-    compare_steps(updraft.load(name), torch.float64, 1e-12, set=set)
+@pytest.mark.parametrize("name, defaults", STATIC)
+def test_static_arguments(name, defaults):
+    compare_steps(updraft.load(name), torch.float64, 1e-12, defaults=defaults)
 
 
 @pytest.mark.parametrize("name", ["AdamW", "Lion", "Adafactor"])
@@ -87,11 +90,11 @@ def test_chains(chain):
 @updraft.rule
 def guarded(param, grad, state, lr=0.1):
     """Skips steps of large gradients, by their maximum and their norm in the group."""
-    updraft.skip_when(updraft.norm(grad) > 2.5)
-    average = updraft.lerp(state.setdefault("average", 0), grad, 0.5)
+    lang.skip_when(lang.norm(grad) > 2.5)
+    average = lang.lerp(state.setdefault("average", 0), grad, 0.5)
     state["average"] = average
-    largest = updraft.max(updraft.abs(grad))
-    return param - lr * average / (largest + updraft.global_norm(grad))
+    largest = lang.max(lang.abs(grad))
+    return param - lr * average / (largest + lang.global_norm(grad))
 
 
 def test_skipped_steps_leave_all_as_it_is():
@@ -120,7 +123,7 @@ def test_parameters_without_gradient_stay():
     "name, hypers", [("SGD", {"momentum": 0.9}), ("AdamW", {}), ("Lion", {}), ("Adafactor", {})]
 )
 def test_gradients_through_two_steps(name, hypers):
-    step = updraft.load(name).to_torch(set=hypers)
+    step = updraft.load(name).to_torch(defaults=hypers)
     slope = torch.linspace(0.5, 1.5, 6, dtype=torch.float64).reshape(2, 3)
 
     def two_steps(param, lr):
@@ -160,15 +163,15 @@ def test_flags_that_follow_from_hyperparameters(name):
 
 
 def test_a_flag_that_takes_other_hyperparameters_than_the_defaults():
-    nesterov = updraft.load("SGD").to_torch(set={"nesterov": True})
-    both = updraft.load("SGD").to_torch(set={"nesterov": True, "momentum": 0.9})
+    nesterov = updraft.load("SGD").to_torch(defaults={"nesterov": True})
+    both = updraft.load("SGD").to_torch(defaults={"nesterov": True, "momentum": 0.9})
     ones = [torch.ones(3)]
     for hypers in ({"momentum": 0.9, "lr": 0.25}, {"momentum": 0.9}, {"momentum": 0.5}):
         found, _ = nesterov(ones, ones, **hypers)
         expected, _ = both(ones, ones, **hypers)
         assert torch.equal(found[0], expected[0])
     with pytest.raises(updraft.CompileError, match="Nesterov momentum requires a momentum"):
-        updraft.load("SGD").to_torch(set={"nesterov": True})(ones, ones)
+        updraft.load("SGD").to_torch(defaults={"nesterov": True})(ones, ones)
 
 
 def test_meta_optimizer_takes_static_arguments():
@@ -219,7 +222,7 @@ def test_what_is_refused():
         step(tensors, tensors, nesterov=True)
     assert str(error.value) == (
         "`nesterov` is a static argument of `SGD`, which no call changes; give it to `to_torch`: "
-        "`set={'nesterov': …}`"
+        "`defaults={'nesterov': …}`"
     )
     with pytest.raises(updraft.InvalidArgumentError) as error:
         step(tensors, [])
@@ -229,7 +232,7 @@ def test_what_is_refused():
 
     @updraft.rule
     def noisy(param, grad, lr=0.1):
-        return param - lr * grad * updraft.random()
+        return param - lr * grad * lang.random()
 
     with pytest.raises(updraft.UnsupportedError) as error:
         noisy.to_torch()(tensors, tensors)
@@ -272,8 +275,8 @@ def test_meta_optimizer_learns_a_learning_rate():
 @updraft.rule
 def counted(param, grad, state, lr=0.1):
     """Has a state of the group, and skips steps of some tensors."""
-    updraft.skip_when(updraft.norm(grad) > 2)
-    total = state.setdefault("total", 0, over="group") + updraft.global_norm(grad)
+    lang.skip_when(lang.norm(grad) > 2)
+    total = state.setdefault("total", 0, over="group") + lang.global_norm(grad)
     state["total"] = total
     return param - lr * grad / total
 
@@ -289,54 +292,45 @@ def test_a_state_of_the_group_is_not_for_some_tensors():
 
 @updraft.rule
 def elements(param, grad, state, step, lr=0.1, power=1.5):
-    smooth = (
-        updraft.exp(-updraft.abs(grad)) + updraft.log(1 + updraft.square(grad)) + updraft.tanh(grad)
+    smooth = lang.exp(-lang.abs(grad)) + lang.log(1 + lang.square(grad)) + lang.tanh(grad)
+    stepped = lang.floor(grad * 3) - lang.ceil(grad / 3) + lang.sign(grad)
+    raised = lang.pow(lang.abs(grad) + 0.5, power) + lang.pow(grad, 3) + lang.pow(2, step / 7)
+    chosen = lang.where(
+        (grad > 0.5) | ~(param >= 0) & (grad != param), lang.clamp(grad, -0.2, 0.4), 0.5
     )
-    stepped = updraft.floor(grad * 3) - updraft.ceil(grad / 3) + updraft.sign(grad)
-    raised = (
-        updraft.pow(updraft.abs(grad) + 0.5, power)
-        + updraft.pow(grad, 3)
-        + updraft.pow(2, step / 7)
+    finite = lang.where(
+        lang.isfinite(grad) & ~lang.isnan(param),
+        1,
+        lang.where(grad <= 0, 2, 3),
     )
-    chosen = updraft.where(
-        (grad > 0.5) | ~(param >= 0) & (grad != param), updraft.clamp(grad, -0.2, 0.4), 0.5
-    )
-    finite = updraft.where(
-        updraft.isfinite(grad) & ~updraft.isnan(param), 1, updraft.where(grad <= 0, 2, 3)
-    )
-    early = updraft.where((step == 1) | (step > 3), 0.25, 0.75)
-    fused = updraft.fma(grad, param, smooth)
+    early = lang.where((step == 1) | (step > 3), 0.25, 0.75)
+    fused = lang.fma(grad, param, smooth)
     return param - lr * early * (smooth + stepped + raised + chosen * finite + fused)
 
 
 @updraft.rule
 def places(param, grad, state, matrix, lr=0.1):
-    over = (
-        updraft.max(updraft.abs(grad))
-        + updraft.mean(grad)
-        + updraft.rms(param)
-        + updraft.dot(grad, param)
-    )
+    over = lang.max(lang.abs(grad)) + lang.mean(grad) + lang.rms(param) + lang.dot(grad, param)
     group = (
-        updraft.group_max(updraft.abs(grad))
-        + updraft.group_mean(grad)
-        + updraft.group_dot(grad, param) / updraft.group_size()
+        lang.group_max(lang.abs(grad))
+        + lang.group_mean(grad)
+        + lang.group_dot(grad, param) / lang.group_size()
     )
-    again = updraft.group_sum(grad / (1 + updraft.square(group)))
+    again = lang.group_sum(grad / (1 + lang.square(group)))
     count = state.setdefault("count", 1, over="tensor") + again
     state["count"] = count
     if_matrix = (
-        updraft.row_max(grad)
-        + updraft.column_max(grad)
-        + updraft.batch_max(grad)
-        + updraft.row_norm(grad) * updraft.column_norm(param)
+        lang.row_max(grad)
+        + lang.column_max(grad)
+        + lang.batch_max(grad)
+        + lang.row_norm(grad) * lang.column_norm(param)
     )
     rows = state.setdefault("rows", lr, over="row", when=matrix)
-    state["rows"] = updraft.lerp(rows, updraft.row_mean(grad), 0.5)
+    state["rows"] = lang.lerp(rows, lang.row_mean(grad), 0.5)
     columns = state.setdefault("columns", 0, over="column", when=matrix)
-    state["columns"] = updraft.lerp(columns, 1, 0.5)
+    state["columns"] = lang.lerp(columns, 1, 0.5)
     return param - lr * grad * (
-        over + group + again + updraft.where(matrix, if_matrix + rows + columns, 1) + count
+        over + group + again + lang.where(matrix, if_matrix + rows + columns, 1) + count
     )
 
 

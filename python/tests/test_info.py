@@ -11,7 +11,7 @@ import sys
 import pytest
 
 import updraft
-from updraft import info
+from updraft import _updraft, info
 
 _numbers = itertools.count(1)
 
@@ -37,7 +37,7 @@ def test_json(cache):
     assert (result.returncode, result.stderr) == (0, "")
     shown = json.loads(result.stdout)
     versions = shown["versions"]
-    assert f"updraft {versions['updraft']} (LLVM {versions['llvm']})" == updraft.version()
+    assert f"updraft {versions['updraft']} (LLVM {versions['llvm']})" == _updraft.version()
     assert shown["python"]["version"] == platform.python_version()
     assert shown["location"] == str(pathlib.Path(updraft.__file__).parent)
     assert shown["cache"]["folder"] == str(cache)

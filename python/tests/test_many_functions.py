@@ -15,7 +15,7 @@ def expression(number):
 
 def step(rule, values, **hypers):
     weights = np.zeros_like(values)
-    updraft.Optimizer(rule, [weights], **hypers).step([values])
+    updraft.ArrayOptimizer(rule, [weights], **hypers).step([values])
     return weights
 
 
@@ -33,11 +33,11 @@ def test_bits_are_those_of_one_function(dtype):
         others = " + ".join(f"0 * a{i}" for i in range(COUNT))
         update = f"update(param, grad) {{ {names} next param = {part}({others}) }}"
         many = updraft.compile(f"rule Many(lr = 0) {{ {update} }}", storage=storage)
-        assert "updraft.exp.v" in many.emit("llvm")
+        assert "lang.exp.v" in many.emit("llvm")
         for i in range(start, start + COUNT // 2):
             one = updraft.compile(
                 f"rule One(lr = 0) {{ update(param, grad) {{ next param = {expression(i)} }} }}",
                 storage=storage,
             )
-            assert "updraft.exp" not in one.emit("llvm")
+            assert "lang.exp" not in one.emit("llvm")
             assert step(many, values, lr=i).tobytes() == step(one, values).tobytes(), expression(i)

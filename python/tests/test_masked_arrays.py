@@ -17,13 +17,13 @@ def message(what):
 
 @pytest.fixture
 def optimizer(momentum):
-    return updraft.Optimizer(momentum, [numpy.ones(2, "float32")])
+    return updraft.ArrayOptimizer(momentum, [numpy.ones(2, "float32")])
 
 
 @pytest.mark.parametrize(
     "what, use",
     [
-        ("parameter 0", lambda each: updraft.Optimizer(each.rule, [MASKED])),
+        ("parameter 0", lambda each: updraft.ArrayOptimizer(each.rule, [MASKED])),
         ("gradient 0", lambda each: each.step([MASKED])),
         ("gradient 0", lambda each: each.step([updraft.Rows([0, 1], MASKED)])),
         ("gradient 0", lambda each: each.step_rows([0, 1], MASKED)),
@@ -34,9 +34,15 @@ def optimizer(momentum):
                 numpy.ma.masked_array([0, 1], mask=[False, True]), numpy.ones(2, "float32")
             ),
         ),
-        ("hyperparameter `lr`", lambda each: updraft.Optimizer(each.rule, [], lr=numpy.ma.masked)),
+        (
+            "hyperparameter `lr`",
+            lambda each: updraft.ArrayOptimizer(each.rule, [], lr=numpy.ma.masked),
+        ),
         ("hyperparameter `lr`", lambda each: each.groups[0].update(lr=MASKED[:1])),
-        ("setting `lr`", lambda each: updraft.load("SGD").compile(set={"lr": numpy.ma.masked})),
+        (
+            "setting `lr`",
+            lambda each: updraft.load("SGD").compile(defaults={"lr": numpy.ma.masked}),
+        ),
     ],
 )
 def test_what_is_refused(optimizer, what, use):
@@ -63,7 +69,7 @@ def test_numpy_is_not_imported_for_it(run_python):
 import array, sys, updraft
 rule = updraft.compile("rule S(lr = 1) { update(param, grad) { next param = param - grad } }")
 memory = array.array("f", [1, 2])
-updraft.Optimizer(rule, [memory], lr=1).step([array.array("f", [1, 1])])
+updraft.ArrayOptimizer(rule, [memory], lr=1).step([array.array("f", [1, 1])])
 print(list(memory), "numpy.ma" in sys.modules)
 """
     assert run_python(program) == "[0.0, 1.0] False"

@@ -13,7 +13,7 @@ def ones(*shape, dtype="float32"):
 def test_a_step_is_in_place(momentum):
     weights = ones(2, 3)
     address = weights.ctypes.data
-    optimizer = updraft.Optimizer(momentum, [weights])
+    optimizer = updraft.ArrayOptimizer(momentum, [weights])
     optimizer.step([ones(2, 3)])
     numpy.testing.assert_array_equal(weights, numpy.float32(1) - numpy.float32(0.1))
     assert weights.ctypes.data == address
@@ -21,7 +21,7 @@ def test_a_step_is_in_place(momentum):
 
 def test_none_leaves_a_parameter_alone(momentum):
     first, second = ones(2), ones(2)
-    optimizer = updraft.Optimizer(momentum, [first, second])
+    optimizer = updraft.ArrayOptimizer(momentum, [first, second])
     optimizer.step([None, ones(2)])
     assert first.tolist() == [1, 1]
     assert second.tolist() != [1, 1]
@@ -33,7 +33,7 @@ def test_none_leaves_a_parameter_alone(momentum):
 def test_gradients_are_not_written(momentum):
     grad = numpy.arange(5, dtype="float32")
     before = grad.copy()
-    updraft.Optimizer(momentum, [ones(5)]).step([grad])
+    updraft.ArrayOptimizer(momentum, [ones(5)]).step([grad])
     numpy.testing.assert_array_equal(grad, before)
 
 
@@ -41,13 +41,13 @@ def test_read_only_gradients_are_accepted(momentum):
     grad = ones(5)
     grad.flags.writeable = False
     weights = ones(5)
-    updraft.Optimizer(momentum, [weights]).step([grad])
+    updraft.ArrayOptimizer(momentum, [weights]).step([grad])
     assert weights[0] != 1
 
 
 def test_groups(momentum):
     first, second = ones(2), ones(2)
-    optimizer = updraft.Optimizer(
+    optimizer = updraft.ArrayOptimizer(
         momentum, [{"params": [first], "lr": 0.5}, {"params": [second]}], lr=0.25
     )
     assert [group["lr"] for group in optimizer.groups] == [0.5, 0.25]
@@ -70,7 +70,7 @@ def test_groups(momentum):
 def test_several_hyperparameters_are_set_at_once_or_not_at_all(momentum):
     text = 'rule R(low = 1, high = 2) require low < high else "{low} is not below {high}" { '
     text += "update(param, grad) { next param = param - low * high * grad } }"
-    group = updraft.Optimizer(updraft.compile(text), [ones(2)]).groups[0]
+    group = updraft.ArrayOptimizer(updraft.compile(text), [ones(2)]).groups[0]
     group.update(low=5, high=6)
     assert dict(group) == {"low": 5, "high": 6}
     group.update({"high": 3}, low=1)
@@ -89,10 +89,10 @@ def test_several_hyperparameters_are_set_at_once_or_not_at_all(momentum):
 
 def test_bad_groups(momentum):
     with pytest.raises(updraft.InvalidArgumentError) as caught:
-        updraft.Optimizer(momentum, [{"lr": 0.1}])
+        updraft.ArrayOptimizer(momentum, [{"lr": 0.1}])
     assert str(caught.value) == 'a parameter group has no "params"; give it a list of arrays'
     with pytest.raises(updraft.InvalidArgumentError) as caught:
-        updraft.Optimizer(momentum, [{"params": [ones(2)], "names": ["a", "b"]}])
+        updraft.ArrayOptimizer(momentum, [{"params": [ones(2)], "names": ["a", "b"]}])
     assert str(caught.value) == (
         "a parameter group has 1 params and 2 names; give one name per parameter or none"
     )
@@ -105,17 +105,17 @@ def test_an_array_in_place_of_a_list(momentum):
         return str(caught.value)
 
     weights = ones(4, 4)
-    optimizer = updraft.Optimizer(momentum, [weights])
-    assert refusal(updraft.Optimizer, momentum, weights) == (
+    optimizer = updraft.ArrayOptimizer(momentum, [weights])
+    assert refusal(updraft.ArrayOptimizer, momentum, weights) == (
         "`params` is one array; give a list of arrays, `[array]`, or of groups"
     )
-    assert refusal(updraft.Optimizer, momentum, {"params": [weights]}) == (
+    assert refusal(updraft.ArrayOptimizer, momentum, {"params": [weights]}) == (
         "`params` is one group; give a list of groups, `[group]`"
     )
-    assert refusal(updraft.Optimizer, momentum, [{"params": weights}]) == (
+    assert refusal(updraft.ArrayOptimizer, momentum, [{"params": weights}]) == (
         '"params" of a group is one array; give a list, `[array]`'
     )
-    assert refusal(updraft.Optimizer, momentum, [weights, {"params": [ones(2)]}]) == (
+    assert refusal(updraft.ArrayOptimizer, momentum, [weights, {"params": [ones(2)]}]) == (
         "`params` has both arrays and groups; give all arrays in groups"
     )
     for grads in (ones(4, 4), {"w": ones(4, 4)}, "text"):
@@ -127,9 +127,9 @@ def test_an_array_in_place_of_a_list(momentum):
 
 def test_generators(momentum):
     first, second = ones(2), ones(2)
-    optimizer = updraft.Optimizer(momentum, (array for array in (first, second)))
+    optimizer = updraft.ArrayOptimizer(momentum, (array for array in (first, second)))
     optimizer.step(ones(2) for _ in range(2))
-    grouped = updraft.Optimizer(momentum, ({"params": iter([a])} for a in (first, second)))
+    grouped = updraft.ArrayOptimizer(momentum, ({"params": iter([a])} for a in (first, second)))
     grouped.step(iter([None, ones(2)]))
     numpy.testing.assert_array_equal(first, numpy.float32(1) - numpy.float32(0.1))
     assert (second < first).all()
@@ -141,17 +141,17 @@ def test_the_number_of_gradients(momentum):
             optimizer.step(grads)
         return str(caught.value)
 
-    assert refusal(updraft.Optimizer(momentum, [ones(2), ones(2)]), [ones(2)]) == (
+    assert refusal(updraft.ArrayOptimizer(momentum, [ones(2), ones(2)]), [ones(2)]) == (
         "there is 1 gradient for 2 parameters; give None for an absent one"
     )
-    assert refusal(updraft.Optimizer(momentum, [ones(2)]), []) == (
+    assert refusal(updraft.ArrayOptimizer(momentum, [ones(2)]), []) == (
         "there are 0 gradients for 1 parameter; give None for an absent one"
     )
 
 
 def test_repr(momentum):
-    one = updraft.Optimizer(momentum, [ones(2)])
-    two = updraft.Optimizer(momentum, [ones(2), ones(2)])
+    one = updraft.ArrayOptimizer(momentum, [ones(2)])
+    two = updraft.ArrayOptimizer(momentum, [ones(2), ones(2)])
     assert repr(one) == "<updraft optimizer Momentum, 1 parameter>"
     assert repr(two) == "<updraft optimizer Momentum, 2 parameters>"
     assert repr(one.groups[0]) == "Group({'lr': 0.1, 'mu': 0.9}, 1 parameter)"
@@ -159,13 +159,13 @@ def test_repr(momentum):
 
 
 def test_no_parameters_at_all(momentum):
-    optimizer = updraft.Optimizer(momentum, [])
+    optimizer = updraft.ArrayOptimizer(momentum, [])
     optimizer.step([])
 
 
 def test_state_is_a_view(momentum):
     weights = ones(2, 3)
-    optimizer = updraft.Optimizer(momentum, [weights])
+    optimizer = updraft.ArrayOptimizer(momentum, [weights])
     optimizer.step([ones(2, 3)])
     velocity = optimizer.state(0)["velocity"]
     assert (velocity.shape, velocity.dtype) == ((2, 3), numpy.float32)
@@ -180,7 +180,7 @@ def test_state_is_a_view(momentum):
 
 def test_bound_state_is_used(momentum):
     weights, velocity = ones(4), ones(4)
-    optimizer = updraft.Optimizer(momentum, [weights], lr=1.0, mu=0.5)
+    optimizer = updraft.ArrayOptimizer(momentum, [weights], lr=1.0, mu=0.5)
     optimizer.bind_state(0, "velocity", velocity)
     optimizer.step([ones(4)])
     assert velocity.tolist() == [1.5] * 4
@@ -191,7 +191,7 @@ def test_bound_state_is_used(momentum):
 
 def test_states_in_blocks_are_not_bound():
     rule = updraft.load("Lion").compile(storage={"state": "q8_linear"})
-    optimizer = updraft.Optimizer(rule, [ones(4)])
+    optimizer = updraft.ArrayOptimizer(rule, [ones(4)])
     with pytest.raises(updraft.UnsupportedError) as caught:
         optimizer.bind_state(0, "exp_avg", ones(4))
     assert str(caught.value) == (
@@ -201,7 +201,7 @@ def test_states_in_blocks_are_not_bound():
 
 
 def test_seed_can_be_set(adamw):
-    optimizer = updraft.Optimizer(adamw, [ones(3)])
+    optimizer = updraft.ArrayOptimizer(adamw, [ones(3)])
     assert optimizer.seed == 0
     optimizer.seed = 2**64 - 1
     assert optimizer.seed == 2**64 - 1
@@ -214,10 +214,10 @@ def test_seed_can_be_set(adamw):
 
 def test_step_count_can_be_set(adamw):
     weights, other = ones(4), ones(4)
-    optimizer = updraft.Optimizer(adamw, [weights])
+    optimizer = updraft.ArrayOptimizer(adamw, [weights])
     optimizer.set_step_count(0, 1000)
     optimizer.step([ones(4)])
-    updraft.Optimizer(adamw, [other]).step([ones(4)])
+    updraft.ArrayOptimizer(adamw, [other]).step([ones(4)])
     assert optimizer.step_count(0) == 1001
     assert weights[0] != other[0]
 
@@ -234,7 +234,7 @@ def test_step_count_can_be_set(adamw):
 )
 def test_bad_gradients_change_nothing(momentum, grads, text):
     weights = ones(2)
-    optimizer = updraft.Optimizer(momentum, [weights])
+    optimizer = updraft.ArrayOptimizer(momentum, [weights])
     with pytest.raises((updraft.UpdraftError, TypeError), match=text):
         optimizer.step(grads)
     assert weights.tolist() == [1, 1]
@@ -243,7 +243,7 @@ def test_bad_gradients_change_nothing(momentum, grads, text):
 
 def test_a_gradient_that_is_a_parameter(momentum):
     weights = ones(2)
-    optimizer = updraft.Optimizer(momentum, [weights])
+    optimizer = updraft.ArrayOptimizer(momentum, [weights])
     with pytest.raises(updraft.UpdraftError, match="overlap"):
         optimizer.step([weights])
 
@@ -251,13 +251,15 @@ def test_a_gradient_that_is_a_parameter(momentum):
 def test_parameters_that_overlap(momentum):
     memory = ones(10)
     with pytest.raises(updraft.UpdraftError, match="overlap"):
-        updraft.Optimizer(momentum, [memory[:6], memory[5:]])
+        updraft.ArrayOptimizer(momentum, [memory[:6], memory[5:]])
 
 
 def test_save_and_load(adamw, tmp_path):
     def made():
         weights = numpy.linspace(-1, 1, 7, dtype="float32")
-        return weights, updraft.Optimizer(adamw, [{"params": [weights], "names": ["w"]}], lr=0.01)
+        return weights, updraft.ArrayOptimizer(
+            adamw, [{"params": [weights], "names": ["w"]}], lr=0.01
+        )
 
     path = tmp_path / "state.safetensors"
     weights, optimizer = made()
@@ -282,21 +284,21 @@ def test_save_and_load(adamw, tmp_path):
 
 def test_loading_a_file_of_another_rule(adamw, momentum, tmp_path):
     path = tmp_path / "state"
-    updraft.Optimizer(adamw, [{"params": [ones(2)]}, {"params": [ones(2)]}]).save(path)
+    updraft.ArrayOptimizer(adamw, [{"params": [ones(2)]}, {"params": [ones(2)]}]).save(path)
 
     def refusal(optimizer):
         with pytest.raises(updraft.InvalidArgumentError) as caught:
             optimizer.load(path)
         return str(caught.value).removeprefix(f"`{path}` does not fit the optimizer: ")
 
-    optimizer = updraft.Optimizer(momentum, [ones(2)])
+    optimizer = updraft.ArrayOptimizer(momentum, [ones(2)])
     assert refusal(optimizer) == "it is of rule `AdamW`, not `Momentum`"
-    optimizer = updraft.Optimizer(adamw, [ones(2), ones(2)])
+    optimizer = updraft.ArrayOptimizer(adamw, [ones(2), ones(2)])
     assert refusal(optimizer) == "it has 2 groups, but the optimizer has 1"
 
 
 def test_loading_what_is_no_file(adamw, tmp_path):
-    optimizer = updraft.Optimizer(adamw, [ones(2)])
+    optimizer = updraft.ArrayOptimizer(adamw, [ones(2)])
     with pytest.raises(updraft.UpdraftError, match="none"):
         optimizer.load(tmp_path / "none")
     (tmp_path / "bad").write_bytes(b"\xff" * 100)

@@ -11,7 +11,7 @@ import numpy
 rule = updraft.compile(
     "rule SGD(lr = 0.5) { update(param, grad) { next param = param - lr * grad } }")
 weights = numpy.ones(3, dtype="float32")
-updraft.Optimizer(rule, [weights]).step([numpy.ones(3, dtype="float32")])
+updraft.ArrayOptimizer(rule, [weights]).step([numpy.ones(3, dtype="float32")])
 assert weights.tolist() == [0.5] * 3
 """
 
@@ -79,7 +79,7 @@ rule = updraft.compile(
     "next param = param - lr * v } }")
 weights = numpy.ones(1000, dtype="float32").view(Array)
 alive = weakref.ref(weights)
-optimizer = updraft.Optimizer(rule, [weights])
+optimizer = updraft.ArrayOptimizer(rule, [weights])
 del rule, weights
 gc.collect()
 assert alive() is not None
@@ -107,7 +107,7 @@ rule = updraft.compile(
     "next param = param - lr * v } }")
 def once():
     weights = numpy.ones(250_000, dtype="float32")
-    updraft.Optimizer(rule, [weights]).step([numpy.ones(250_000, dtype="float32")])
+    updraft.ArrayOptimizer(rule, [weights]).step([numpy.ones(250_000, dtype="float32")])
 for _ in range(20): once()
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 for _ in range(200): once()
@@ -131,7 +131,7 @@ rule = updraft.compile(
     "rule Slow(lr = 0) { update(param, grad) { let x0 = grad  " + lines
     + "next param = param - lr * x60 } }", storage={"param": "f64", "grad": "f64"})
 weights, grad = numpy.zeros(4_000_000), numpy.zeros(4_000_000)
-optimizer = updraft.Optimizer(rule, [weights])
+optimizer = updraft.ArrayOptimizer(rule, [weights])
 
 done = threading.Event()
 ticks = 0
@@ -163,7 +163,7 @@ import threading, numpy, updraft
 rule = updraft.compile(
     "rule SGD(lr = 1) { update(param, grad) { next param = param - lr * grad } }")
 weights = numpy.zeros(100_000, dtype="float32")
-optimizer = updraft.Optimizer(rule, [weights])
+optimizer = updraft.ArrayOptimizer(rule, [weights])
 grad = numpy.ones_like(weights)
 def work():
     for _ in range(100):
@@ -192,7 +192,7 @@ DAEMON = """
 import threading, time, numpy, updraft
 rule = updraft.compile("rule M(lr = 0.1) { update(param, grad) { next param = grad } }")
 weights, grad = numpy.ones(5_000_000, dtype="float32"), numpy.ones(5_000_000, dtype="float32")
-optimizer = updraft.Optimizer(rule, [weights])
+optimizer = updraft.ArrayOptimizer(rule, [weights])
 def step():
     while True:
         optimizer.step([grad])

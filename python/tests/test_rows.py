@@ -42,8 +42,8 @@ def test_twenty_steps_agree(case):
     theirs = [torch.nn.Parameter(torch.randn(shape, generator=generator)) for shape in SHAPES]
     ours = [param.detach().clone().numpy() for param in theirs]
     reference = case.create(theirs)
-    rule = updraft.compile_file(RULES / f"{case.rule}.upd", set=case.settings)
-    optimizer = updraft.Optimizer(rule, ours)
+    rule = updraft.compile_file(RULES / f"{case.rule}.upd", defaults=case.settings)
+    optimizer = updraft.ArrayOptimizer(rule, ours)
 
     closeness = Closeness(theirs, ours)
     for step in range(1, STEPS + 1):
@@ -69,7 +69,7 @@ def test_messages_are_those_of_torch(options):
         case.create([torch.nn.Parameter(torch.zeros(1))])
     rule = updraft.compile_file(RULES / "sparse_adam.upd")
     with pytest.raises(updraft.InvalidArgumentError) as ours:
-        updraft.Optimizer(rule, [numpy.zeros(1, dtype="float32")], **case.settings)
+        updraft.ArrayOptimizer(rule, [numpy.zeros(1, dtype="float32")], **case.settings)
     assert str(theirs.value) in str(ours.value)
 
 
@@ -86,7 +86,7 @@ def test_an_embedding_beside_a_dense_layer(momentum):
     layer = torch.nn.Linear(4, 2)
     params = [embedding.weight, *layer.parameters()]
     before = [param.detach().clone() for param in params]
-    optimizer = updraft.Optimizer(momentum, params)
+    optimizer = updraft.ArrayOptimizer(momentum, params)
     layer(embedding(torch.tensor([3, 7, 3]))).sum().backward()
     optimizer.step([param.grad for param in params])
     for param, old in zip(params, before, strict=True):
@@ -100,7 +100,7 @@ def test_an_embedding_beside_a_dense_layer(momentum):
 def test_rows_of_arrays(momentum, indices):
     table = numpy.zeros((5, 2), dtype="float32")
     other = numpy.zeros(3, dtype="float32")
-    optimizer = updraft.Optimizer(momentum, [other, table], lr=1)
+    optimizer = updraft.ArrayOptimizer(momentum, [other, table], lr=1)
     values = numpy.array([[1, 2], [3, 4]], dtype="float32")
     optimizer.step([None, updraft.Rows(indices, values)])
     optimizer.step_rows(torch.tensor([3]), torch.ones(1, 2), param=1)
@@ -115,7 +115,7 @@ def test_rows_of_arrays(momentum, indices):
 
 def test_what_is_refused(momentum):
     table = numpy.zeros((5, 2), dtype="float32")
-    optimizer = updraft.Optimizer(momentum, [table])
+    optimizer = updraft.ArrayOptimizer(momentum, [table])
     values = numpy.ones((2, 2), dtype="float32")
 
     def refuse(kind, text, *arguments, **options):
@@ -174,10 +174,10 @@ def test_what_is_refused(momentum):
 
 def test_a_rule_that_looks_at_more():
     table = numpy.ones((5, 2), dtype="float32")
-    optimizer = updraft.Optimizer(updraft.compile_file(RULES / "lamb.upd"), [table])
+    optimizer = updraft.ArrayOptimizer(updraft.compile_file(RULES / "lamb.upd"), [table])
     with pytest.raises(updraft.InvalidArgumentError, match="it reduces over whole tensors"):
         optimizer.step_rows([1], numpy.ones((1, 2), dtype="float32"))
-    optimizer = updraft.Optimizer(updraft.compile_file(RULES / "adafactor.upd"), [table])
+    optimizer = updraft.ArrayOptimizer(updraft.compile_file(RULES / "adafactor.upd"), [table])
     with pytest.raises(updraft.InvalidArgumentError, match="it reduces over whole"):
         optimizer.step_rows([1], numpy.ones((1, 2), dtype="float32"))
 
@@ -186,7 +186,7 @@ def test_row_states(tmp_path):
     """Row-wise Adagrad has one accumulator per row; a saved one goes on where it was."""
     rule = updraft.compile_file(RULES / "rowwise_adagrad.upd")
     first = numpy.ones((6, 3), dtype="float32")
-    optimizer = updraft.Optimizer(rule, [first])
+    optimizer = updraft.ArrayOptimizer(rule, [first])
     grad = numpy.array([[3, 4, 5]], dtype="float32")
     optimizer.step_rows([2], grad)
     sums = optimizer.state(0)["sum"]
@@ -194,7 +194,7 @@ def test_row_states(tmp_path):
     assert sums[:, 0].tolist() == pytest.approx([0, 0, 50 / 3, 0, 0, 0])
     optimizer.save(tmp_path / "rows.safetensors")
     second = first.copy()
-    other = updraft.Optimizer(rule, [second])
+    other = updraft.ArrayOptimizer(rule, [second])
     other.load(tmp_path / "rows.safetensors")
     for each in (optimizer, other):
         each.step_rows([2, 4], numpy.ones((2, 3), dtype="float32"))
@@ -221,7 +221,7 @@ def test_states_that_start_from_the_parameter(chain, state):
     rule = updraft.compile(TEXT, rule=chain)
     table = numpy.full((5, 2), 3, dtype="float32")
     values = numpy.ones((1, 2), dtype="float32")
-    optimizer = updraft.Optimizer(rule, [table])
+    optimizer = updraft.ArrayOptimizer(rule, [table])
     with pytest.raises(updraft.InvalidArgumentError) as error:
         optimizer.step_rows([1], values)
     assert str(error.value) == (

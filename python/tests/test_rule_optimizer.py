@@ -10,6 +10,7 @@ import torch
 
 import updraft
 import updraft.optim
+from updraft import lang
 
 from .torch_training import DUPLICATES, copy_in_training
 
@@ -55,7 +56,7 @@ def test_every_rule_of_the_package(name):
     params = parameters()
     arrays = [param.detach().clone().numpy() for param in params]
     optimizer = updraft.optimizer(name, params)
-    reference = updraft.Optimizer(updraft.load(name), arrays)
+    reference = updraft.ArrayOptimizer(updraft.load(name), arrays)
     for step in range(4):
         set_gradients(params, step)
         optimizer.step()
@@ -225,7 +226,7 @@ def test_copies(duplicate):
 
 @updraft.rule
 def jittered(param, grad, lr=0.5):
-    return param - lr * grad * updraft.random()
+    return param - lr * grad * lang.random()
 
 
 def test_random_numbers_are_those_of_one_list_of_parameters():
@@ -235,7 +236,7 @@ def test_random_numbers_are_those_of_one_list_of_parameters():
     groups = [{"params": params[:2]}, {"params": ones}, {"params": params[2:]}]
     optimizer = updraft.optimizer(jittered, groups, seed=seed)
     expected = [torch.zeros(33) for _ in range(4)]
-    arrays = updraft.Optimizer(jittered, expected)
+    arrays = updraft.ArrayOptimizer(jittered, expected)
     arrays.seed = seed
     for _ in range(2):
         for param in (*params, *ones):
@@ -288,7 +289,7 @@ def test_a_group_that_is_reduced_has_one_dtype():
 def test_a_group_that_is_counted_has_one_dtype():
     @updraft.rule
     def mean(param, grad, lr=1.0):
-        return param - lr * grad / updraft.group_size()
+        return param - lr * grad / lang.group_size()
 
     params = parameters()[:1] + parameters(torch.bfloat16)[1:]
     with pytest.raises(updraft.UnsupportedError, match="`mean` depends on a whole group, and one"):

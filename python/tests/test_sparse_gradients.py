@@ -103,7 +103,7 @@ def test_arrays(shape, dims):
     rule = updraft.load("SGD")
     ours = torch.ones(shape)
     theirs = torch.nn.Parameter(ours.clone())
-    optimizer = updraft.Optimizer(rule, [ours.numpy() if dims == 2 else ours], lr=0.1)
+    optimizer = updraft.ArrayOptimizer(rule, [ours.numpy() if dims == 2 else ours], lr=0.1)
     reference = torch.optim.SGD([theirs], lr=0.1)
     for step in range(STEPS):
         theirs.grad = sparse_gradient(shape, dims, step, torch.float32)
@@ -117,14 +117,14 @@ def test_rows_of_two_dimensions_are_named_in_the_order_of_memory():
     rule = updraft.load("SGD")
     rows = updraft.Rows([5], [1.0], dims=2)
     assert repr(rows) == "Rows([5], [1.0], dims=2)"
-    optimizer = updraft.Optimizer(rule, [table], lr=1)
+    optimizer = updraft.ArrayOptimizer(rule, [table], lr=1)
     optimizer.step([updraft.Rows([5], torch.ones(1), dims=2)])
     assert table.nonzero().tolist() == [[2, 1]]
 
 
 def test_single_elements_are_refused_by_rules_of_rows():
     rule = updraft.load("RowwiseAdagrad")
-    optimizer = updraft.Optimizer(rule, [torch.zeros(3, 4)])
+    optimizer = updraft.ArrayOptimizer(rule, [torch.zeros(3, 4)])
     with pytest.raises(updraft.InvalidArgumentError) as error:
         optimizer.step([sparse_gradient((3, 4), 2, 0, torch.float32)])
     assert str(error.value) == (

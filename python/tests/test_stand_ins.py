@@ -144,7 +144,7 @@ def test_the_operator_refuses_wrapper_subclasses(what):
     """Whoever calls it: they have no memory that a compiled step could write to."""
     values = torch.ones(3)
     wrapper = TwoTensor(values.clone(), values.clone())
-    rule = updraft.load("SGD").compile(set={"momentum": 0.9})
+    rule = updraft.load("SGD").compile(defaults={"momentum": 0.9})
     hypers = [*rule.hypers.values()]
     with pytest.raises(TypeError) as caught:
         param = wrapper if what == "parameter" else torch.nn.Parameter(values.clone())

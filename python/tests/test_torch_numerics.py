@@ -70,8 +70,10 @@ def first_difference(case, numerics):
     theirs, ours = random_params(generator, torch.float32, SIZES)
     closeness = Closeness(theirs, ours)
     reference = case.create(theirs)
-    rule = updraft.compile_file(RULES / f"{case.rule}.upd", set=case.settings, numerics=numerics)
-    optimizer = updraft.Optimizer(rule, ours)
+    rule = updraft.compile_file(
+        RULES / f"{case.rule}.upd", defaults=case.settings, numerics=numerics
+    )
+    optimizer = updraft.ArrayOptimizer(rule, ours)
     for step in twenty_steps(reference, optimizer, generator):
         for index, (their, our) in enumerate(zip(theirs, ours, strict=True)):
             bits = their.detach().numpy().view("uint32")
@@ -97,8 +99,10 @@ def first_difference_of_rows(case, numerics, shapes=ROW_SHAPES):
     ours = [param.detach().clone() for param in theirs]
     starts = [param.clone() for param in ours]
     reference = case.create(theirs)
-    rule = updraft.compile_file(RULES / f"{case.rule}.upd", set=case.settings, numerics=numerics)
-    optimizer = updraft.Optimizer(rule, ours)
+    rule = updraft.compile_file(
+        RULES / f"{case.rule}.upd", defaults=case.settings, numerics=numerics
+    )
+    optimizer = updraft.ArrayOptimizer(rule, ours)
     for step in range(1, STEPS + 1):
         for param in theirs:
             param.grad = sparse_gradient(param.shape, generator, step).coalesce()

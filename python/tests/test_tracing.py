@@ -15,7 +15,7 @@ def steps_of(rule, dtype, hypers, *, count=7, broken=None):
     """The parameters and states after some steps with random gradients."""
     generator = numpy.random.default_rng(1)
     params = [numpy.asarray(generator.normal(size=shape)).astype(dtype) for shape in SHAPES]
-    optimizer = updraft.Optimizer(rule, params, **hypers)
+    optimizer = updraft.ArrayOptimizer(rule, params, **hypers)
     optimizer.seed = 3
     for step in range(count):
         grads = [numpy.asarray(generator.normal(size=shape)).astype(dtype) for shape in SHAPES]
@@ -72,9 +72,9 @@ CASES = {
 def test_it_is_the_rule_of_the_file(case, dtype, numerics):
     traced, file, statics, defaults, hypers = CASES[case]
     storage = {"param": dtype, "grad": dtype}
-    ours = traced.compile(set=statics | defaults, storage=storage, numerics=numerics)
+    ours = traced.compile(defaults=statics | defaults, storage=storage, numerics=numerics)
     theirs = updraft.compile_file(
-        RULES / file, set=statics | defaults, storage=storage, numerics=numerics
+        RULES / file, defaults=statics | defaults, storage=storage, numerics=numerics
     )
     assert_same(steps_of(ours, dtype, hypers), steps_of(theirs, dtype, hypers))
 
@@ -97,9 +97,9 @@ def test_random_numbers():
 @pytest.mark.parametrize("case", CASES)
 def test_the_text_gives_the_same_code(case):
     traced, _, statics, defaults, _ = CASES[case]
-    again = updraft.compile(traced.to_upd(**statics), set=defaults)
-    assert again.emit("updraft") == traced.ir("updraft", set=statics | defaults)
-    assert again.emit("asm") == traced.ir("asm", set=statics | defaults)
+    again = updraft.compile(traced.to_upd(**statics), defaults=defaults)
+    assert again.emit("updraft") == traced.ir("updraft", defaults=statics | defaults)
+    assert again.emit("asm") == traced.ir("asm", defaults=statics | defaults)
 
 
 def test_the_text_reads_like_a_rule():

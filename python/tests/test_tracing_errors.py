@@ -29,7 +29,7 @@ def message(load):
 
     def message(text, **statics):
         with pytest.raises(updraft.CompileError) as caught:
-            load(text).r.compile(set=statics)
+            load(text).r.compile(defaults=statics)
         return "\n".join(
             line.partition(".py:")[2] or line for line in str(caught.value).split("\n")
         )
@@ -117,7 +117,7 @@ def test_a_default_that_is_no_number(load):
         str(caught.value).partition(".py:")[2]
         == """\
 3:20: error: the default of `betas` is `tuple`; a hyperparameter's is a number, a static \
-argument's a bool or text, or anything with the annotation `updraft.Static`
+argument's a bool or text, or anything with the annotation `updraft.lang.Static`
 def r(param, grad, betas=(0.9, 0.99)):
                    ^~~~~~~~~~~~~~~~~"""
     )
@@ -201,8 +201,8 @@ def r(param, grad, lr=0.1):
 """)
         == """\
 5:8: error: a value of a rule is neither true nor false while it is traced; choose with \
-`updraft.where(condition, a, b)`, join conditions with `&` and `|`, or make what it depends on a \
-static argument
+`updraft.lang.where(condition, a, b)`, join conditions with `&` and `|`, or make what it depends \
+on a static argument
     if lr > 0:
        ^~~~~~"""
     )
@@ -213,15 +213,15 @@ def test_a_chained_comparison(message):
         message("""
 @updraft.rule
 def r(param, grad, beta=0.9):
-    updraft.require(0 <= beta < 1, "no")
+    updraft.lang.require(0 <= beta < 1, "no")
     return param
 """)
         == """\
-5:21: error: a value of a rule is neither true nor false while it is traced; choose with \
-`updraft.where(condition, a, b)`, join conditions with `&` and `|`, or make what it depends on a \
-static argument
-    updraft.require(0 <= beta < 1, "no")
-                    ^~~~~~~~~~~~~"""
+5:26: error: a value of a rule is neither true nor false while it is traced; choose with \
+`updraft.lang.where(condition, a, b)`, join conditions with `&` and `|`, or make what it depends \
+on a static argument
+    updraft.lang.require(0 <= beta < 1, "no")
+                         ^~~~~~~~~~~~~"""
     )
 
 
@@ -245,8 +245,8 @@ def r(param, grad, lr=0.1):
     return param - {expression}
 """)
         == f"""\
-6:20: error: a value of a rule has no {what} while it is traced; use the functions of `updraft`, \
-or make it a static argument
+6:20: error: a value of a rule has no {what} while it is traced; use the functions of \
+`updraft.lang`, or make it a static argument
     return param - {expression}
                    ^{"~" * (len(expression) - 1)}"""
     )
@@ -269,8 +269,8 @@ def r(param, grad):
 @pytest.mark.parametrize(
     ("expression", "operator", "hint"),
     [
-        ("param // 2", "//", "write `updraft.floor(a / b)`"),
-        ("2 % param", "%", "write `a - b * updraft.floor(a / b)`"),
+        ("param // 2", "//", "write `updraft.lang.floor(a / b)`"),
+        ("2 % param", "%", "write `a - b * updraft.lang.floor(a / b)`"),
         ("param @ grad", "@", "a rule computes with elements"),
         ("param ^ 2", "^", "a power is written `**`"),
     ],
@@ -296,8 +296,8 @@ def r(param, grad):
         ("param ** None", "an operand of `**`", "NoneType"),
         ("numpy.ones(2) * param", "an operand of `*`", "numpy.ndarray"),
         ("(param > 0) & [True]", "an operand of `&`", "list"),
-        ("updraft.lerp(param, grad, {})", "an argument of `lerp`", "dict"),
-        ("updraft.where(grad > 0, 1, ())", "a branch of `where`", "tuple"),
+        ("updraft.lang.lerp(param, grad, {})", "an argument of `lerp`", "dict"),
+        ("updraft.lang.where(grad > 0, 1, ())", "a branch of `where`", "tuple"),
     ],
 )
 def test_operands_of_another_type(message, expression, what, kind):
@@ -318,12 +318,12 @@ def r(param, grad):
 @pytest.mark.parametrize(
     ("expression", "name", "hint"),
     [
-        ("numpy.sin(param)", "sin", "use those of `updraft`"),
-        ("numpy.sign(param)", "sign", "use `updraft.sign`"),
-        ("numpy.where(param > 0, 1, 2)", "where", "use `updraft.where`"),
-        ("numpy.sum(param)", "sum", "use `updraft.sum`"),
-        ("numpy.add.reduce(param)", "add.reduce", "use those of `updraft`"),
-        ("numpy.stack([param, grad])", "stack", "use those of `updraft`"),
+        ("numpy.sin(param)", "sin", "use those of `updraft.lang`"),
+        ("numpy.sign(param)", "sign", "use `updraft.lang.sign`"),
+        ("numpy.where(param > 0, 1, 2)", "where", "use `updraft.lang.where`"),
+        ("numpy.sum(param)", "sum", "use `updraft.lang.sum`"),
+        ("numpy.add.reduce(param)", "add.reduce", "use those of `updraft.lang`"),
+        ("numpy.stack([param, grad])", "stack", "use those of `updraft.lang`"),
     ],
 )
 def test_functions_of_numpy_that_a_rule_lacks(message, expression, name, hint):
@@ -360,12 +360,12 @@ def test_a_condition_that_is_none(message):
         message("""
 @updraft.rule
 def r(param, grad):
-    return updraft.where(1, param, grad)
+    return updraft.lang.where(1, param, grad)
 """)
         == """\
 5:12: error: the condition of `where` is `int`; give a bool of the rule
-    return updraft.where(1, param, grad)
-           ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~"""
+    return updraft.lang.where(1, param, grad)
+           ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~"""
     )
 
 
@@ -470,10 +470,22 @@ depends on a static argument under an `if`
 @pytest.mark.parametrize(
     ("expression", "what", "holds"),
     [
-        ("updraft.row_mean(grad)", "`row_mean` needs the rows and columns of a matrix", "matrix"),
-        ("updraft.rows()", "`rows` needs the rows and columns of a matrix", "matrix"),
-        ("updraft.where(matrix, 1, rows)", "the state `rows` exists for matrices only", "matrix"),
-        ("updraft.where(matrix, flat, 1)", "the state `flat` exists for vectors only", "~matrix"),
+        (
+            "updraft.lang.row_mean(grad)",
+            "`row_mean` needs the rows and columns of a matrix",
+            "matrix",
+        ),
+        ("updraft.lang.rows()", "`rows` needs the rows and columns of a matrix", "matrix"),
+        (
+            "updraft.lang.where(matrix, 1, rows)",
+            "the state `rows` exists for matrices only",
+            "matrix",
+        ),
+        (
+            "updraft.lang.where(matrix, flat, 1)",
+            "the state `flat` exists for vectors only",
+            "~matrix",
+        ),
     ],
 )
 def test_rows_where_there_may_be_none(message, expression, what, holds):
@@ -488,7 +500,7 @@ def r(param, grad, state, matrix):
     return named * param
 """)
         == f"""\
-8:13: error: {what}; use it where `{holds}` holds, as in `updraft.where({holds}, a, b)`
+8:13: error: {what}; use it where `{holds}` holds, as in `updraft.lang.where({holds}, a, b)`
     named = {expression}
             ^{"~" * (len(expression) - 1)}"""
     )
@@ -500,14 +512,14 @@ def test_values_of_matrices_stay_there(message):
 @updraft.rule
 def r(param, grad, state, matrix):
     rows = state.setdefault("rows", over="row", when=matrix)
-    updraft.skip_when(updraft.max(rows) > 1)
+    updraft.lang.skip_when(updraft.lang.max(rows) > 1)
     return param
 """)
         == """\
-6:23: error: the state `rows` exists for matrices only; use it where `matrix` holds, as in \
-`updraft.where(matrix, a, b)`
-    updraft.skip_when(updraft.max(rows) > 1)
-                      ^~~~~~~~~~~~~~~~~"""
+6:28: error: the state `rows` exists for matrices only; use it where `matrix` holds, as in \
+`updraft.lang.where(matrix, a, b)`
+    updraft.lang.skip_when(updraft.lang.max(rows) > 1)
+                           ^~~~~~~~~~~~~~~~~~~~~~"""
     )
 
 
@@ -566,13 +578,13 @@ def test_holding_in_a_rule(message):
         message("""
 @updraft.rule
 def r(param, grad, step):
-    updraft.hold_when(step < 3)
+    updraft.lang.hold_when(step < 3)
     return param
 """)
         == """\
 5:5: error: only a transform that stands before the rule can `hold` what comes after it
-    updraft.hold_when(step < 3)
-    ^~~~~~~~~~~~~~~~~~~~~~~~~~~"""
+    updraft.lang.hold_when(step < 3)
+    ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~"""
     )
 
 
@@ -581,14 +593,14 @@ def test_a_requirement_on_what_is_not_known_yet(message):
         message("""
 @updraft.rule
 def r(param, grad, lr=0.1):
-    updraft.require((lr > 0) & (updraft.norm(grad) > 0), "no gradient")
+    updraft.lang.require((lr > 0) & (updraft.lang.norm(grad) > 0), "no gradient")
     return param
 """)
         == """\
 5:5: error: a requirement cannot depend on `grad`; it is checked when hyperparameters are set, and \
 depends on these and on static arguments
-    updraft.require((lr > 0) & (updraft.norm(grad) > 0), "no gradient")
-    ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~"""
+    updraft.lang.require((lr > 0) & (updraft.lang.norm(grad) > 0), "no gradient")
+    ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~"""
     )
 
 
@@ -619,23 +631,23 @@ def test_a_requirement_on_a_static_argument(message):
     text = """
 @updraft.rule
 def r(param, grad, kind="plain", lr=0.1):
-    updraft.require(kind in ("plain", "signed"), "Invalid {{kind}}: {kind}")
-    updraft.require(lr >= 0, f"Invalid learning rate: {lr} for {{kind}}")
+    updraft.lang.require(kind in ("plain", "signed"), "Invalid {{kind}}: {kind}")
+    updraft.lang.require(lr >= 0, f"Invalid learning rate: {lr} for {{kind}}")
     return param - lr * grad
 """
     assert (
         message(text, kind="{}")
         == """\
 5:5: error: Invalid {kind}: {}
-    updraft.require(kind in ("plain", "signed"), "Invalid {{kind}}: {kind}")
-    ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~"""
+    updraft.lang.require(kind in ("plain", "signed"), "Invalid {{kind}}: {kind}")
+    ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~"""
     )
     assert (
         message(text, lr=-1)
         == """\
-6:21: error: Invalid learning rate: -1.0 for plain
-    updraft.require(lr >= 0, f"Invalid learning rate: {lr} for {{kind}}")
-                    ^~~~~~~"""
+6:26: error: Invalid learning rate: -1.0 for plain
+    updraft.lang.require(lr >= 0, f"Invalid learning rate: {lr} for {{kind}}")
+                         ^~~~~~~"""
     )
 
 
@@ -644,19 +656,19 @@ def test_a_requirement_without_text(message):
         message("""
 @updraft.rule
 def r(param, grad, lr=0.1):
-    updraft.require(lr >= 0, lr)
+    updraft.lang.require(lr >= 0, lr)
     return param
 """)
         == """\
 5:5: error: the message of `require` is `updraft.tracing.values.Value`; give text
-    updraft.require(lr >= 0, lr)
-    ^~~~~~~~~~~~~~~~~~~~~~~~~~~~"""
+    updraft.lang.require(lr >= 0, lr)
+    ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~"""
     )
 
 
 def test_outside_of_a_rule():
     with pytest.raises(updraft.CompileError, match="`random` is part of a rule; call it in a func"):
-        updraft.random()
+        updraft.lang.random()
 
 
 def test_a_text_that_is_too_long(message):
@@ -789,7 +801,7 @@ def r(param, grad):
     assert (
         message(text.replace("-(x > 0)", "x // 2"))
         == f"""\
-4:12: error: there is no operator `//` in a rule; write `updraft.floor(a / b)`
+4:12: error: there is no operator `//` in a rule; write `updraft.lang.floor(a / b)`
     return x // 2
            ^~~~~~
 {notes}"""
@@ -797,7 +809,7 @@ def r(param, grad):
     assert (
         message(text.replace("inner(x + 1)", "x // 2"))
         == """\
-8:9: error: there is no operator `//` in a rule; write `updraft.floor(a / b)`
+8:9: error: there is no operator `//` in a rule; write `updraft.lang.floor(a / b)`
         x // 2 for _ in range(1)
         ^~~~~~
 13:20: note: in this call of `outer`

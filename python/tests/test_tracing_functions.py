@@ -1,4 +1,4 @@
-"""The functions of `updraft` are those of the language."""
+"""The functions of `updraft.lang` are those of the language."""
 
 import inspect
 import typing
@@ -7,8 +7,8 @@ import numpy
 import pytest
 
 import updraft
-from updraft import _updraft
-from updraft.tracing import functions, names
+from updraft import _updraft, lang
+from updraft.tracing import names
 
 from .conftest import RULES
 
@@ -16,9 +16,9 @@ from .conftest import RULES
 OTHERS = {"where", "require", "skip_when", "hold_when"}
 OURS = {
     name: function
-    for name, function in vars(functions).items()
+    for name, function in vars(lang).items()
     if inspect.isfunction(function) and not name.startswith("_") and name not in OTHERS
-    if function.__module__ == functions.__name__
+    if function.__module__ == lang.__name__
 }
 
 
@@ -35,8 +35,7 @@ def test_there_is_each_of_the_language():
 
 @pytest.mark.parametrize("name", [*OURS, *sorted(OTHERS)])
 def test_each_is_at_hand_and_described(name):
-    function = getattr(functions, name)
-    assert getattr(updraft, name) is function
+    function = getattr(lang, name)
     assert function.__doc__
     hints = typing.get_type_hints(function)
     assert hints.keys() == {*inspect.signature(function).parameters, "return"}
@@ -50,13 +49,13 @@ def test_each_compiles(name):
         arguments = [param, grad * grad + 0.5, grad, 0.5][: max(arities(function))]
         value = function(*arguments)
         if value.is_bool:
-            value = updraft.where(value, 1, 0)
-        return param - updraft.where(matrix, value, 0)
+            value = lang.where(value, 1, 0)
+        return param - lang.where(matrix, value, 0)
 
     definition = updraft.rule(f)
     assert f"{name}(" in definition.to_upd()
     weights = [numpy.full((3, 4), 0.25), numpy.full(5, 0.25)]
-    optimizer = updraft.Optimizer(definition, weights)
+    optimizer = updraft.ArrayOptimizer(definition, weights)
     optimizer.step([numpy.ones_like(weight) for weight in weights])
     assert numpy.isfinite(weights[0]).all()
     assert (weights[1] == 0.25).all()
@@ -67,8 +66,8 @@ def test_bools_are_known_as_such():
 
     @updraft.rule
     def r(param, grad, first, lr=0.1):
-        seen.extend([param > 0, ~first, updraft.isnan(grad), (grad > 0) | (lr < 1), first])
-        seen.append(updraft.where(first, grad > 0, grad < 0))
+        seen.extend([param > 0, ~first, lang.isnan(grad), (grad > 0) | (lr < 1), first])
+        seen.append(lang.where(first, grad > 0, grad < 0))
         return param
 
     r.to_upd()
@@ -76,8 +75,8 @@ def test_bools_are_known_as_such():
 
 
 def test_static_conditions_choose_at_once():
-    assert updraft.where(True, 1, "x") == 1
-    assert updraft.where(numpy.bool_(False), 1, "x") == "x"
+    assert lang.where(True, 1, "x") == 1
+    assert lang.where(numpy.bool_(False), 1, "x") == "x"
 
 
 def test_transforms_are_those_of_the_library():
@@ -157,18 +156,18 @@ def test_numbers_are_exact(number, text):
         ("2 - param", "2 - param"),
         ("2 / param", "2 / param"),
         ("numpy.float32(0.5) * param", "0.5 * param"),
-        ("updraft.where(param > 0, grad, lr)", "if param > 0 then grad else lr"),
-        ("updraft.where(param > 0, grad, lr) + 1", "(if param > 0 then grad else lr) + 1"),
+        ("lang.where(param > 0, grad, lr)", "if param > 0 then grad else lr"),
+        ("lang.where(param > 0, grad, lr) + 1", "(if param > 0 then grad else lr) + 1"),
         (
-            "updraft.where((param > 0) & ~(grad == 0) | (lr < 1), 1, 2)",
+            "lang.where((param > 0) & ~(grad == 0) | (lr < 1), 1, 2)",
             "if param > 0 && !(grad == 0) || lr < 1 then 1 else 2",
         ),
         (
-            "updraft.where(param > 0, updraft.where(grad > 0, 1, 2), updraft.where(lr > 0, 3, 4))",
+            "lang.where(param > 0, lang.where(grad > 0, 1, 2), lang.where(lr > 0, 3, 4))",
             "if param > 0 then (if grad > 0 then 1 else 2) else if lr > 0 then 3 else 4",
         ),
         (
-            "updraft.where((param > 0) == (grad > 0), 1, 2)",
+            "lang.where((param > 0) == (grad > 0), 1, 2)",
             "if (param > 0) == (grad > 0) then 1 else 2",
         ),
         ("+param", "param"),
@@ -177,13 +176,13 @@ def test_numbers_are_exact(number, text):
         ("numpy.add(1, -param)", "1 + -param"),
         ("numpy.float64(2) ** -param", "2 ^ -param"),
         (
-            "updraft.where(numpy.logical_not(numpy.isnan(param)) & (lr > 0), 1, 0)",
+            "lang.where(numpy.logical_not(numpy.isnan(param)) & (lr > 0), 1, 0)",
             "if !isnan(param) && lr > 0 then 1 else 0",
         ),
     ],
 )
 def test_expressions(expression, text):
-    names = {"updraft": updraft, "numpy": numpy}
+    names = {"lang": lang, "numpy": numpy}
     definition = updraft.rule(eval(f"lambda param, grad, lr=0.1: {expression}", names))
     printed = definition.to_upd()
     assert " ".join(printed.split("next param = ")[1].split("}")[0].split()) == text

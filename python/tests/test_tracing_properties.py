@@ -8,6 +8,7 @@ import numpy
 from hypothesis import strategies as st
 
 import updraft
+from updraft import lang
 from updraft.tracing.values import operand
 
 NUMBERS = st.one_of(
@@ -54,7 +55,7 @@ def build(node, names, ops):
         return ops.number(operands[0])
     a, *others = (build(operand, names, ops) for operand in operands)
     # With plain numbers alone, Python would compute.
-    if not others or not isinstance(others[0], updraft.Value) or kind in ("&", "| ~"):
+    if not others or not isinstance(others[0], lang.Value) or kind in ("&", "| ~"):
         a = ops.value(a)
     if kind in ARITHMETIC:
         return ARITHMETIC[kind](a, *others)
@@ -78,8 +79,8 @@ def build(node, names, ops):
 class Traced:
     """Computes with values of a rule."""
 
-    abs, floor, max, min = updraft.abs, updraft.floor, updraft.max, updraft.min
-    sqrt, square, where = updraft.sqrt, updraft.square, updraft.where
+    abs, floor, max, min = lang.abs, lang.floor, lang.max, lang.min
+    sqrt, square, where = lang.sqrt, lang.square, lang.where
 
     @staticmethod
     def number(value):
@@ -214,7 +215,7 @@ def test_traced_is_computed(node, dtype):
         expected = build(node, names, Numpy)
         expected = (expected if isinstance(expected, Computed) else Computed(expected)).values
         expected = numpy.broadcast_to(expected.astype(dtype), weights.shape)
-    optimizer = updraft.Optimizer(definition, [weights])
+    optimizer = updraft.ArrayOptimizer(definition, [weights])
     optimizer.step([grad])
     assert (optimizer.state(0)["m"] == names["param"].values).all()
     numpy.testing.assert_array_equal(weights, expected, err_msg=definition.to_upd())

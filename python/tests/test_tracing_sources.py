@@ -143,7 +143,7 @@ def test_comprehensions_closures_and_loops():
 
     assert r.states == {"g0": "f32", "g1": "f32"}
     values = numpy.zeros(3)
-    optimizer = updraft.Optimizer(r, [values])
+    optimizer = updraft.ArrayOptimizer(r, [values])
     for grad in (1.0, 10.0, 100.0):
         optimizer.step([numpy.full(3, grad)])
     assert (values == -(0.5 * 1 + 0.5 * 10 + 0.25 * 1)).all()
@@ -207,7 +207,7 @@ def test_a_value_that_a_function_returns_has_the_callers_name():
 def test_what_is_not_needed_is_left_out():
     @updraft.rule
     def r(param, grad, step, lr=0.1):
-        unused = updraft.norm(grad) * step
+        unused = updraft.lang.norm(grad) * step
         del unused
         return param - lr * grad
 
@@ -220,18 +220,18 @@ def test_long_chains_get_names():
     def r(param, grad):
         total = grad
         for _ in range(300):
-            total = updraft.abs(-(total + 1))
+            total = updraft.lang.abs(-(total + 1))
         return param - total * 1.0
 
     weights = numpy.zeros(2)
-    updraft.Optimizer(r, [weights]).step([numpy.zeros(2)])
+    updraft.ArrayOptimizer(r, [weights]).step([numpy.zeros(2)])
     assert (weights == -300).all()
 
 
 def test_a_deep_expression_gets_names():
     @updraft.rule
     def r(param, grad):
-        return functools.reduce(lambda x, _: updraft.sqrt(x * x), range(100), param)
+        return functools.reduce(lambda x, _: updraft.lang.sqrt(x * x), range(100), param)
 
     assert "let sqrt_99 = sqrt(sqrt_98 * sqrt_98)\n" in r.to_upd()
     r.compile()
@@ -240,7 +240,7 @@ def test_a_deep_expression_gets_names():
 def test_every_stage_knows_the_lines(tmp_path, monkeypatch):
     names = run_cell(WRONG.replace("(grad > 0)", "grad"), "<located cell>")
     monkeypatch.setenv("UPDRAFT_DUMP_IR", str(tmp_path))
-    names["r"].compile(cache_dir="", set={"lr": 0.0625})
+    names["r"].compile(cache_dir="", defaults={"lr": 0.0625})
     (imported,) = tmp_path.glob("r-*/*import.mlir")
     (planned,) = tmp_path.glob("r-*/*schedule.mlir")
     assert 'updraft.hyper "lr" = 6.250000e-02 loc("lr"("<located cell>":2:20))' in (

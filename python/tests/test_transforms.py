@@ -218,7 +218,7 @@ def test_transforms_do_what_is_published(case):
     states = {"ema": "f64"} if case.transform == "ema_of_weights" else {}
     if case.transform == "accumulate":
         states = {"grad_sum": "f64"}
-    optimizer = updraft.Optimizer(compile_chain(case.chain, storage=DOUBLE | states), ours)
+    optimizer = updraft.ArrayOptimizer(compile_chain(case.chain, storage=DOUBLE | states), ours)
     reference = case.reference(theirs, **case.options)
     scales = [max(1.0, numpy.abs(param).max()) for param in ours]
     for step in range(1, STEPS + 1):
@@ -239,7 +239,7 @@ def test_transforms_do_what_is_published(case):
 @pytest.mark.parametrize("bad", [math.inf, -math.inf, math.nan])
 def test_unscale_skips_the_step_of_the_group(bad):
     ours = [numpy.ones((3, 4), "f4"), numpy.ones(5, "f4")]
-    optimizer = updraft.Optimizer(compile_chain("unscale |> AdamW"), ours)
+    optimizer = updraft.ArrayOptimizer(compile_chain("unscale |> AdamW"), ours)
     good = [numpy.full(param.shape, 0.5, "f4") for param in ours]
     optimizer.step(good)
     before = [param.copy() for param in ours]
@@ -258,8 +258,8 @@ def test_master_copy_keeps_what_the_parameter_cannot_hold():
     rounded = start.bfloat16()
     chain = "master_copy |> AdamW(lr = 1e-4)"
     storage = {"param": "bf16", "grad": "f32", "state": "f32"}
-    copied = updraft.Optimizer(compile_chain(chain, storage=storage), [rounded])
-    plain = updraft.Optimizer(compile_chain("AdamW(lr = 1e-4)"), [exact])
+    copied = updraft.ArrayOptimizer(compile_chain(chain, storage=storage), [rounded])
+    plain = updraft.ArrayOptimizer(compile_chain("AdamW(lr = 1e-4)"), [exact])
     for step in range(20):
         grad = numpy.full(1000, 1.0 + step, "f4")
         copied.step([grad])
@@ -277,7 +277,7 @@ def test_noise_is_normally_distributed(dtype):
     seen = []
     for seed in (0, 0, 1):
         params = [numpy.zeros(count, dtype), numpy.zeros(count, dtype)]
-        optimizer = updraft.Optimizer(rule, params)
+        optimizer = updraft.ArrayOptimizer(rule, params)
         optimizer.seed = seed
         for _ in range(2):
             before = [param.copy() for param in params]

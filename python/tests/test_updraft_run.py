@@ -37,7 +37,7 @@ def test_files_go_both_ways(tmp_path, storage):
     rule = updraft.compile_file(RULE, storage=storage)
 
     def optimizer(param):
-        return updraft.Optimizer(rule, [{"params": [param], "names": ["w"]}])
+        return updraft.ArrayOptimizer(rule, [{"params": [param], "names": ["w"]}])
 
     generator = torch.Generator().manual_seed(0)
     start, grad = (torch.randn(3, 300, generator=generator) for _ in range(2))

@@ -6,18 +6,21 @@ and applied in place to numpy arrays and to anything with `__dlpack__`:
     import updraft
 
     rule = updraft.compile_file("rules/adamw.upd")
-    optimizer = updraft.Optimizer(rule, [weights, bias], lr=1e-3)
+    optimizer = updraft.ArrayOptimizer(rule, [weights, bias], lr=1e-3)
     optimizer.step([weights_grad, bias_grad])
 
-A rule may also be a Python function, with `@updraft.rule`. `updraft.where`, `updraft.norm` and the
-other functions of the language are for these; `abs`, `max`, `min`, `pow` and `sum` are among them,
-but not among what `from updraft import *` takes.
+A rule may also be a Python function, with `@updraft.rule`. `updraft.lang` has the functions of the
+language for such rules. `updraft.optim` has the optimizers of `torch.optim`, compiled.
 """
 
-from . import main_interpreter, transforms
-from .array_optimizer import Group, Optimizer, Rows
+from . import main_interpreter  # Before the native module is loaded.
+
+# isort: split
+from . import _updraft, lang, transforms
+from .array_optimizer import ArrayOptimizer, Group, Rows
 from .chain import chain
-from .compiler import STAGES, Rule, compile, compile_file, version
+from .compiled_rule import CompiledRule
+from .compiler import compile, compile_file
 from .definition import RuleDefinition, load
 from .errors import (
     CompileError,
@@ -30,83 +33,17 @@ from .errors import (
     UnsupportedError,
     UpdraftError,
 )
-from .functional import MetaOptimizer, TorchStep
+from .meta_optimizer import MetaOptimizer
 from .shipped import shipped_rules
 from .torch_optimizer import optimizer
-from .tracing.functions import (
-    abs,
-    add,
-    addcdiv,
-    addcmul,
-    batch_count,
-    batch_dot,
-    batch_max,
-    batch_mean,
-    batch_norm,
-    batch_sum,
-    ceil,
-    clamp,
-    column_dot,
-    column_max,
-    column_mean,
-    column_norm,
-    column_sum,
-    columns,
-    count,
-    decayed,
-    dot,
-    exp,
-    floor,
-    fma,
-    global_norm,
-    group_dot,
-    group_max,
-    group_mean,
-    group_size,
-    group_sum,
-    hold_when,
-    inverse_erf,
-    isfinite,
-    isnan,
-    lerp,
-    log,
-    max,
-    mean,
-    min,
-    nearer_lerp,
-    norm,
-    normal,
-    pow,
-    quotient,
-    random,
-    require,
-    rms,
-    rounded,
-    row_dot,
-    row_max,
-    row_mean,
-    row_norm,
-    row_sum,
-    rows,
-    scalar_product,
-    sign,
-    size,
-    skip_when,
-    sqrt,
-    square,
-    sum,
-    tanh,
-    where,
-)
 from .tracing.rule import rule, transform
-from .tracing.signature import Static
-from .tracing.values import Value
 
-__version__ = version().split()[1]
+__version__ = _updraft.version().split()[1]
 
 __all__ = [
-    "STAGES",
+    "ArrayOptimizer",
     "CompileError",
+    "CompiledRule",
     "FileError",
     "FileMissingError",
     "Group",
@@ -114,83 +51,19 @@ __all__ = [
     "InvalidArgumentError",
     "MetaOptimizer",
     "NotFoundError",
-    "Optimizer",
     "OutOfMemoryError",
     "Rows",
-    "Rule",
     "RuleDefinition",
-    "Static",
-    "TorchStep",
     "UnsupportedError",
     "UpdraftError",
-    "Value",
-    "__version__",
-    "add",
-    "addcdiv",
-    "addcmul",
-    "batch_count",
-    "batch_dot",
-    "batch_max",
-    "batch_mean",
-    "batch_norm",
-    "batch_sum",
-    "ceil",
     "chain",
-    "clamp",
-    "column_dot",
-    "column_max",
-    "column_mean",
-    "column_norm",
-    "column_sum",
-    "columns",
     "compile",
     "compile_file",
-    "count",
-    "decayed",
-    "dot",
-    "exp",
-    "floor",
-    "fma",
-    "global_norm",
-    "group_dot",
-    "group_max",
-    "group_mean",
-    "group_size",
-    "group_sum",
-    "hold_when",
-    "inverse_erf",
-    "isfinite",
-    "isnan",
-    "lerp",
+    "lang",
     "load",
-    "log",
-    "mean",
-    "nearer_lerp",
-    "norm",
-    "normal",
     "optimizer",
-    "quotient",
-    "random",
-    "require",
-    "rms",
-    "rounded",
-    "row_dot",
-    "row_max",
-    "row_mean",
-    "row_norm",
-    "row_sum",
-    "rows",
     "rule",
-    "scalar_product",
     "shipped_rules",
-    "sign",
-    "size",
-    "skip_when",
-    "sqrt",
-    "square",
-    "tanh",
     "transform",
     "transforms",
-    "version",
-    "where",
 ]

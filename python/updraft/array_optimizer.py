@@ -10,9 +10,8 @@ from typing import Any
 
 from . import _updraft
 from .arguments import require_text, require_unmasked
-from .compiler import Rule, path_text
+from .compiled_rule import CompiledRule, path_text
 from .definition import RuleDefinition
-from .derived_flags import deciding_values
 from .dtypes import is_storage_type
 from .errors import (
     CompileError,
@@ -28,7 +27,9 @@ def _is_array(thing: Any) -> bool:
     return hasattr(thing, "__dlpack__") or hasattr(thing, "__array_interface__")
 
 
-def _values(rule: Rule | RuleDefinition, hypers: Mapping[str, Any]) -> list[tuple[str, float]]:
+def _values(
+    rule: CompiledRule | RuleDefinition, hypers: Mapping[str, Any]
+) -> list[tuple[str, float]]:
     """Reads values for hyperparameters. A name that the rule has not is passed on, whatever its
     value is, for the library to say what is wrong with it.
     """
@@ -71,23 +72,23 @@ def _compile_for(
     statics: dict[str, Any],
     hypers: dict[str, Any],
     groups: list[dict[str, Any]],
-) -> Rule:
+) -> CompiledRule:
     """Compiles a rule for the flags that are given, and those that follow from hyperparameters."""
     storage = _storage_of(groups)
     given = {name: hypers[name] for name in rule._deciding() if name in hypers}
-    deciding = deciding_values(rule, dict(_values(rule, given)))
+    deciding = rule._deciding_values(dict(_values(rule, given)))
     if deciding:
         # Values that nothing can be compiled for are refused when they are set.
         with contextlib.suppress(CompileError):
-            return rule.compile(set=statics | deciding, storage=storage)
+            return rule.compile(defaults=statics | deciding, storage=storage)
     try:
-        return rule.compile(set=statics, storage=storage)
+        return rule.compile(defaults=statics, storage=storage)
     except CompileError:
         # A requirement may take a flag with these values alone, and not with the defaults.
         known = {name: value for name, value in hypers.items() if name in rule.hypers}
         if statics and known:
             with contextlib.suppress(CompileError):
-                return rule.compile(set=statics | dict(_values(rule, known)), storage=storage)
+                return rule.compile(defaults=statics | dict(_values(rule, known)), storage=storage)
         raise
 
 
@@ -104,7 +105,7 @@ class Rows:
     >>> from updraft import compile
     >>> text = "rule SGD(lr = 0.1) { update(param, grad) { next param = param - lr * grad } }"
     >>> table = numpy.zeros((4, 2), dtype="float32")
-    >>> optimizer = Optimizer(compile(text), [table], lr=1)
+    >>> optimizer = ArrayOptimizer(compile(text), [table], lr=1)
     >>> optimizer.step([Rows([1, 3], numpy.ones((2, 2), dtype="float32"))])
     >>> table[:, 0]
     array([ 0., -1.,  0., -1.], dtype=float32)
@@ -210,7 +211,7 @@ class Group(MutableMapping[str, float]):
     """
 
     def __init__(
-        self, optimizer: _updraft.Optimizer, index: int, rule: Rule, params: list[Any]
+        self, optimizer: _updraft.Optimizer, index: int, rule: CompiledRule, params: list[Any]
     ) -> None:
         self._optimizer = optimizer
         self._index = index
@@ -244,7 +245,7 @@ class Group(MutableMapping[str, float]):
         return f"Group({dict(self)!r}, {_count(len(self.params), 'parameter')})"
 
 
-class Optimizer:
+class ArrayOptimizer:
     """Applies one compiled rule to parameters, in place.
 
     Parameters and gradients are numpy arrays, or anything with `__dlpack__` such as torch's CPU
@@ -269,7 +270,7 @@ class Optimizer:
     >>> text = "rule SGD(lr = 0.1) { update(param, grad) { next param = param - lr * grad } }"
     >>> rule = compile(text)
     >>> weights = numpy.ones(3, dtype="float32")
-    >>> optimizer = Optimizer(rule, [weights], lr=0.5)
+    >>> optimizer = ArrayOptimizer(rule, [weights], lr=0.5)
     >>> optimizer.step([numpy.ones(3, dtype="float32")])
     >>> weights
     array([0.5, 0.5, 0.5], dtype=float32)
@@ -277,11 +278,11 @@ class Optimizer:
 
     def __init__(
         self,
-        rule: Rule | RuleDefinition,
+        rule: CompiledRule | RuleDefinition,
         params: Iterable[Any] | Iterable[Mapping[str, Any]],
         **hypers: Any,
     ) -> None:
-        if not isinstance(rule, Rule | RuleDefinition):
+        if not isinstance(rule, CompiledRule | RuleDefinition):
             raise TypeError(
                 f"`rule` is {type(rule)}; give what `updraft.compile`, `compile_file` or `load` "
                 "returns, or a function with `@updraft.rule`"
@@ -336,7 +337,7 @@ class Optimizer:
         )
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> CompiledRule:
         """The rule that is applied."""
         return self._rule
 

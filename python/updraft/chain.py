@@ -1,20 +1,18 @@
 """Chains of transforms and a rule, wherever each of them comes from."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import _updraft
 from .arguments import require_text
-from .compiler import setting_literal
+from .compiled_rule import setting_literal
 from .definition import CompiledDefinition, FileDefinition, RuleDefinition
 from .errors import InvalidArgumentError
 from .shipped import path_of
 from .tracing.places import Place, here
 from .tracing.rule import TracedDefinition
+from .tracing.source import Source
 from .transforms import Stage
-
-if TYPE_CHECKING:
-    from .tracing.printer import Source
 
 _Part = TracedDefinition | FileDefinition | str
 
@@ -68,9 +66,7 @@ class ChainDefinition(CompiledDefinition):
     def _rule(self) -> str | None:
         return self.name
 
-    def _source(self, statics: Mapping[str, Any]) -> "Source":
-        from .tracing.printer import Source
-
+    def _source(self, statics: Mapping[str, Any]) -> Source:
         if all(isinstance(part, str) and _is_transform(part) for part in self._parts):
             text = " |> ".join(map(str, self._parts))
             raise InvalidArgumentError(

@@ -1,237 +1,26 @@
-"""Compiling rules, and looking at them."""
+"""Compiling rules from text, from files and from Python functions."""
 
-import math
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from . import _updraft, dtypes
-from .arguments import require_dict, require_text, require_unmasked
-from .errors import InvalidArgumentError, from_os_error
-
-if TYPE_CHECKING:
-    from .definition import RuleDefinition
-
-STAGES = ("ast", "updraft", "torch", "schedule", "loops", "llvm", "asm")
-
-
-def path_text(path: str | bytes | os.PathLike[Any]) -> str:
-    """Returns a path as text. The C API would end it at a null character."""
-    text = os.fsdecode(path)
-    if "\0" in text:
-        raise InvalidArgumentError(f"path {text!r} has a null character")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise InvalidArgumentError(f"path {text!r} is not UTF-8; give another name") from None
-    return text
-
-
-_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"})
-
-
-def setting_literal(name: str, value: Any) -> str:
-    """Writes a Python value as the language does."""
-    require_unmasked(value, f"setting `{name}`")
-    # numpy's booleans are no `bool`; those of numpy 1 are called `bool_`.
-    if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        require_text(value, f"value of `{name}`")
-        return '"' + value.translate(_ESCAPES) + '"'
-    try:
-        if isinstance(value, int):
-            return str(value)
-        number = float(value)
-        if math.isfinite(number):
-            return repr(number)
-        # The language has no word for these.
-        return "0/0" if math.isnan(number) else "1/0" if number > 0 else "-1/0"
-    except TypeError:
-        raise TypeError(
-            f"setting `{name}` is {type(value)}; give a number, a boolean or text"
-        ) from None
-    except ValueError as error:
-        raise InvalidArgumentError(f"setting `{name}` is no number: {error}") from None
-
-
-def _items(argument: str, mapping: Mapping[str, Any] | None) -> list[tuple[str, Any]]:
-    """The items of `set` or `storage`, whose keys are names."""
-    given = require_dict(mapping, f"`{argument}`")
-    for name in given:
-        if not isinstance(name, str):
-            raise TypeError(f"`{argument}` has the key {name!r}; keys are names, of type str")
-        require_text(name, f"key of `{argument}`")
-    return list(given.items())
-
-
-# Bytes in a rule file. Reading one more is enough for the compiler to refuse a longer file.
-_SOURCE_LIMIT = 64 * 1024
-
-
-class Rule:
-    """One compiled rule: immutable, and safe to share between threads and optimizers.
-
-    Made by `compile` or `compile_file`.
-    """
-
-    def __init__(self, compiled: _updraft.Rule, source: bytes) -> None:
-        self._compiled = compiled
-        self._source = source
-
-    @property
-    def name(self) -> str:
-        """The rule's name in the source."""
-        return self._compiled.name
-
-    @property
-    def hypers(self) -> dict[str, float]:
-        """The hyperparameters with their defaults, in the order of declaration."""
-        return self._compiled.hypers
-
-    @property
-    def states(self) -> dict[str, str]:
-        """The states with their storage types, in the order of declaration; those that only
-        matrices have are last.
-        """
-        return self._compiled.states
-
-    @property
-    def stored_states(self) -> list[str]:
-        """The names of what is stored: each state, and `NAME.scale` behind one in blocks."""
-        return [
-            name + suffix
-            for name, storage in self.states.items()
-            for suffix in (("", ".scale") if storage.startswith("q8_") else ("",))
-        ]
-
-    @property
-    def param_dtype(self) -> str:
-        """The storage type of parameters: "f32", "f64", "bf16" or "f16"."""
-        return self._compiled.param_dtype
-
-    @property
-    def grad_dtype(self) -> str:
-        """The storage type of gradients."""
-        return self._compiled.grad_dtype
-
-    @property
-    def origin(self) -> str:
-        """Where the machine code came from: "compiled", "memory" or "disk"."""
-        return self._compiled.origin
-
-    @property
-    def target(self) -> str:
-        """What steps run on: "host", or the GPU: "nvptx:sm_90", "emulator"."""
-        import json
-
-        return json.loads(self._compiled.interface).get("gpu") or "host"
-
-    def emit(self, stage: str) -> str:
-        """Returns the rule's text at one of `STAGES`: "ast", "updraft", "torch", "schedule",
-        "loops", "llvm" or "asm"; of a rule for a GPU the last are "gpu", "nvvm" and "ptx". Compiles
-        afresh, for the same target.
-        """
-        require_text(stage, "stage")
-        return self._compiled.emit(stage)
-
-    def explain(self) -> str:
-        """Returns what a step costs: passes, bytes and flops per element, hoisted scalars."""
-        return self._compiled.emit("explain")
-
-    @property
-    def statics(self) -> dict[str, Any]:
-        """The static flags with the values that the rule was compiled for."""
-        import json
-
-        texts = json.loads(self._compiled.interface)["statics"]
-        return {name: _static_value(text) for name, text in texts.items()}
-
-    def __repr__(self) -> str:
-        hypers = ", ".join(f"{name}={value:g}" for name, value in self.hypers.items())
-        streams = {"param": self.param_dtype, "grad": self.grad_dtype}
-        storage = ", ".join(f"{name}: {dtype}" for name, dtype in (streams | self.states).items())
-        target = "" if self.target == "host" else f", for {self.target}"
-        return f"<updraft rule {self.name}({hypers}), {storage}{target}>"
-
-    def _repr_html_(self) -> str:
-        from .notebook import card_of_rule
-
-        return card_of_rule(self, self._source.decode()).html()
-
-    def _repr_markdown_(self) -> str:
-        from .notebook import card_of_rule
-
-        return card_of_rule(self, self._source.decode()).markdown()
-
-
-def _static_value(text: str) -> Any:
-    if text in ("true", "false"):
-        return text == "true"
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-# Those of upd_tensors.
-_TENSORS = {"all": 0, "vectors": 1, "matrices": 2}
-Origins = tuple[list[tuple[bytes, bytes]], list[tuple[int, int, int, int, int, bool]]]
-
-
-def compile_source(
-    source: bytes,
-    *,
-    filename: str,
-    rule: str | None,
-    set: Mapping[str, Any] | None,
-    storage: Mapping[str, Any] | None,
-    numerics: str,
-    cache_dir: str | os.PathLike[str] | None,
-    tensors: str,
-    target: str | None,
-    origins: Origins = ([], []),
-) -> Rule:
-    """Compiles a text; `origins` are the files and spans that it was made from."""
-    for what, given in (("rule", rule), ("numerics mode", numerics), ("target", target)):
-        if given is not None:
-            require_text(given, what)
-    settings = [(name, setting_literal(name, value)) for name, value in _items("set", set)]
-    types = [(name, dtypes.number(dtype)) for name, dtype in _items("storage", storage)]
-    cache = None if cache_dir is None else path_text(cache_dir)
-    if not isinstance(tensors, str) or tensors not in _TENSORS:
-        raise InvalidArgumentError(
-            f"`tensors` is {tensors!r}; give " + ", ".join(repr(known) for known in _TENSORS)
-        )
-    return Rule(
-        _updraft.Rule(
-            source,
-            path_text(filename),
-            rule,
-            settings,
-            types,
-            numerics,
-            cache,
-            _TENSORS[tensors],
-            target,
-            *origins,
-        ),
-        source,
-    )
+from .compiled_rule import CompiledRule, compile_source, path_text, read_source
+from .definition import RuleDefinition
+from .errors import InvalidArgumentError
 
 
 def compile(
-    source: "str | bytes | RuleDefinition",
+    source: str | bytes | RuleDefinition,
     *,
     filename: str = "<string>",
     rule: str | None = None,
-    set: Mapping[str, Any] | None = None,
+    defaults: Mapping[str, Any] | None = None,
     storage: Mapping[str, Any] | None = None,
     numerics: str = "ieee",
     cache_dir: str | os.PathLike[str] | None = None,
     tensors: str = "all",
     target: str | None = None,
-) -> Rule:
+) -> CompiledRule:
     """Compiles a rule, for this machine's CPU or a GPU, or takes it from the cache.
 
     Args:
@@ -239,7 +28,7 @@ def compile(
             as `@updraft.rule` makes.
         filename: names the text in messages; imports are looked for beside it.
         rule: which rule, if the text has several; or a chain: "clip_by_value(1) |> SGD".
-        set: static flags, and defaults of hyperparameters: `{"amsgrad": True, "lr": 3e-4}`.
+        defaults: static flags, and defaults of hyperparameters: `{"amsgrad": True, "lr": 3e-4}`.
         storage: storage types of "param", "grad", a state by its name, or of every state by
             "state": `{"param": "bf16", "state": "f32"}`. f32 where nothing is said; states are
             stored like the parameter.
@@ -263,15 +52,13 @@ def compile(
     ('SGD', {'lr': 0.1})
     """
     if not isinstance(source, str | bytes):
-        from .definition import RuleDefinition
-
         if isinstance(source, RuleDefinition):
             if rule is not None:
                 raise InvalidArgumentError(
                     f"`rule` is for text; give `{source.name}`, or `updraft.chain(…)`, by itself"
                 )
             return source.compile(
-                set=set,
+                defaults=defaults,
                 storage=storage,
                 numerics=numerics,
                 cache_dir=cache_dir,
@@ -287,7 +74,7 @@ def compile(
         text,
         filename=filename,
         rule=rule,
-        set=set,
+        defaults=defaults,
         storage=storage,
         numerics=numerics,
         cache_dir=cache_dir,
@@ -296,26 +83,17 @@ def compile(
     )
 
 
-def read_source(path: str) -> bytes:
-    """Reads a rule file; of one that is too long, enough for the compiler to refuse it."""
-    try:
-        with open(path, "rb") as file:
-            return file.read(_SOURCE_LIMIT + 1)
-    except OSError as error:
-        raise from_os_error(error, "read", path) from None
-
-
 def compile_file(
     path: str | os.PathLike[str],
     *,
     rule: str | None = None,
-    set: Mapping[str, Any] | None = None,
+    defaults: Mapping[str, Any] | None = None,
     storage: Mapping[str, Any] | None = None,
     numerics: str = "ieee",
     cache_dir: str | os.PathLike[str] | None = None,
     tensors: str = "all",
     target: str | None = None,
-) -> Rule:
+) -> CompiledRule:
     """Compiles a rule of a file; see `compile`.
 
     Raises:
@@ -327,15 +105,10 @@ def compile_file(
         read_source(filename),
         filename=filename,
         rule=rule,
-        set=set,
+        defaults=defaults,
         storage=storage,
         numerics=numerics,
         cache_dir=cache_dir,
         tensors=tensors,
         target=target,
     )
-
-
-def version() -> str:
-    """Returns the version, with LLVM's: "updraft 0.1.0 (LLVM 22.1.8)"."""
-    return _updraft.version()

@@ -3,23 +3,24 @@
 import abc
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .arguments import require_dict
-from .compiler import Rule, compile_source, path_text, read_source, setting_literal
+from .compiled_rule import CompiledRule, compile_source, path_text, read_source, setting_literal
+from .derived_flags import DerivedFlags
 from .errors import InvalidArgumentError
-
-if TYPE_CHECKING:
-    from .functional import TorchStep
-    from .tracing.printer import Source
+from .notebook import Card
+from .shipped import require_path
+from .torch_step import TorchStep
+from .tracing.source import Source
 
 
 class RuleDefinition(abc.ABC):
     """A rule before it is compiled: for every choice of static arguments and storage types.
 
-    Made by `@updraft.rule`, `@updraft.transform`, `updraft.load` and `updraft.chain`. It is given
-    to `updraft.Optimizer` as it is, or compiled with `compile`. Calling it with other defaults,
-    `definition(lr=3e-4)`, gives another definition.
+    Made by `@updraft.rule`, `@updraft.transform`, `updraft.load` and `updraft.chain`. An optimizer
+    takes it as it is; `compile` compiles it. A call with other defaults, `definition(lr=3e-4)`,
+    returns another definition.
     """
 
     @property
@@ -47,7 +48,7 @@ class RuleDefinition(abc.ABC):
         """Returns the same rule with other defaults of hyperparameters and static arguments."""
 
     @abc.abstractmethod
-    def _source(self, statics: Mapping[str, Any]) -> "Source":
+    def _source(self, statics: Mapping[str, Any]) -> Source:
         """The text for a choice of static arguments, and where it comes from."""
 
     @property
@@ -71,7 +72,15 @@ class RuleDefinition(abc.ABC):
         """The hyperparameters that static flags follow from."""
         return []
 
-    def _chosen_text(self, choices: Mapping[str, Any]) -> "tuple[Source, dict[str, Any]]":
+    def _deciding_values(self, values: Mapping[str, float]) -> dict[str, float]:
+        """Those of `values` that static flags follow from and that are not the default."""
+        return {
+            name: values[name]
+            for name in self._deciding()
+            if name in values and values[name] != self.hypers[name]
+        }
+
+    def _chosen_text(self, choices: Mapping[str, Any]) -> tuple[Source, dict[str, Any]]:
         """The text for these choices, and those that are left to set when it is compiled."""
         given = dict(choices)
         traced = self._traced_statics()
@@ -90,23 +99,23 @@ class RuleDefinition(abc.ABC):
     def compile(
         self,
         *,
-        set: Mapping[str, Any] | None = None,
+        defaults: Mapping[str, Any] | None = None,
         storage: Mapping[str, Any] | None = None,
         numerics: str = "ieee",
         cache_dir: str | os.PathLike[str] | None = None,
         tensors: str = "all",
         target: str | None = None,
-    ) -> Rule:
+    ) -> CompiledRule:
         """Compiles the rule, or takes it from the cache.
 
-        See `updraft.compile` for the arguments; `set` has static arguments, too.
+        See `updraft.compile` for the arguments; `defaults` has static arguments, too.
         """
-        source, settings = self._chosen_text(require_dict(set, "`set`"))
+        source, settings = self._chosen_text(require_dict(defaults, "`defaults`"))
         return compile_source(
             source.text,
             filename=self._filename,
             rule=self._rule,
-            set=settings,
+            defaults=settings,
             storage=storage,
             numerics=numerics,
             cache_dir=cache_dir,
@@ -119,26 +128,26 @@ class RuleDefinition(abc.ABC):
         self,
         stage: str = "schedule",
         *,
-        set: Mapping[str, Any] | None = None,
+        defaults: Mapping[str, Any] | None = None,
         storage: Mapping[str, Any] | None = None,
         numerics: str = "ieee",
     ) -> str:
-        """Returns the rule's text at one of `updraft.STAGES`."""
-        return self.compile(set=set, storage=storage, numerics=numerics).emit(stage)
+        """Returns the rule's text at one of `updraft.CompiledRule.STAGES`."""
+        return self.compile(defaults=defaults, storage=storage, numerics=numerics).emit(stage)
 
     def to_torch(
         self,
         *,
-        set: Mapping[str, Any] | None = None,
+        defaults: Mapping[str, Any] | None = None,
         storage: Mapping[str, Any] | None = None,
-    ) -> "TorchStep":
+    ) -> TorchStep:
         """Returns the step as a pure function of torch tensors, which autograd follows.
 
         `step(params, grads, state, **hypers)` returns the next parameters and state. It computes
         in the type that a compiled rule for such parameters does, with out-of-place operations.
 
         Args:
-            set: static arguments, and defaults of hyperparameters.
+            defaults: static arguments, and defaults of hyperparameters.
             storage: storage types, as of `updraft.compile`; values are stored like the first
                 parameter of a call where nothing is said.
 
@@ -146,14 +155,12 @@ class RuleDefinition(abc.ABC):
             UnsupportedError: the first call does, for a rule with random numbers or with a state
                 in blocks.
         """
-        from .functional import TorchStep
-
-        return TorchStep(self, set, storage)
+        return TorchStep(self, defaults, storage)
 
     def to_torch_source(
         self,
         *,
-        set: Mapping[str, Any] | None = None,
+        defaults: Mapping[str, Any] | None = None,
         storage: Mapping[str, Any] | None = None,
     ) -> str:
         """Returns the Python module that `to_torch` runs, which needs torch and nothing else.
@@ -162,17 +169,17 @@ class RuleDefinition(abc.ABC):
         their states, which are empty dicts at first, and two dicts: the states of the group, and
         all hyperparameters. It returns the next parameters, states, and states of the group.
         """
-        return self.ir("torch", set=set, storage=storage)
+        return self.ir("torch", defaults=defaults, storage=storage)
 
     def explain(
         self,
         *,
-        set: Mapping[str, Any] | None = None,
+        defaults: Mapping[str, Any] | None = None,
         storage: Mapping[str, Any] | None = None,
         numerics: str = "ieee",
     ) -> str:
         """Returns what a step costs: passes, bytes and flops per element, hoisted scalars."""
-        return self.compile(set=set, storage=storage, numerics=numerics).explain()
+        return self.compile(defaults=defaults, storage=storage, numerics=numerics).explain()
 
     def _arguments(self) -> list[str]:
         arguments = [f"{name}={value:g}" for name, value in self.hypers.items()]
@@ -181,15 +188,21 @@ class RuleDefinition(abc.ABC):
     def __repr__(self) -> str:
         return f"<updraft rule definition {self.name}({', '.join(self._arguments())})>"
 
-    def _repr_html_(self) -> str:
-        from .notebook import card_of_definition
+    def _card(self) -> Card:
+        return Card(
+            name=self.name,
+            remarks="",
+            hypers=self.hypers,
+            statics=self.statics,
+            storage=self.states,
+            source=self.to_upd(),
+        )
 
-        return card_of_definition(self).html()
+    def _repr_html_(self) -> str:
+        return self._card().html()
 
     def _repr_markdown_(self) -> str:
-        from .notebook import card_of_definition
-
-        return card_of_definition(self).markdown()
+        return self._card().markdown()
 
 
 class CompiledDefinition(RuleDefinition):
@@ -197,9 +210,9 @@ class CompiledDefinition(RuleDefinition):
 
     def __init__(self, defaults: Mapping[str, Any]) -> None:
         self._defaults = dict(defaults)
-        self._compiled: Rule | None = None
+        self._compiled: CompiledRule | None = None
 
-    def _default(self) -> Rule:
+    def _default(self) -> CompiledRule:
         if self._compiled is None:
             self._compiled = self.compile()
         return self._compiled
@@ -217,8 +230,6 @@ class CompiledDefinition(RuleDefinition):
         return self._default().states
 
     def _deciding(self) -> list[str]:
-        from .derived_flags import DerivedFlags
-
         return DerivedFlags(self._default()).hypers
 
 
@@ -240,9 +251,7 @@ class FileDefinition(CompiledDefinition):
     def __reduce__(self) -> Any:
         return FileDefinition, (self._path, self._chosen, self._defaults)
 
-    def _source(self, statics: Mapping[str, Any]) -> "Source":
-        from .tracing.printer import Source
-
+    def _source(self, statics: Mapping[str, Any]) -> Source:
         return Source(read_source(self._path), [])
 
     @property
@@ -293,8 +302,6 @@ def load(path: str | os.PathLike[str], rule: str | None = None) -> RuleDefinitio
     """
     file = path_text(path)
     if file.isidentifier():
-        from .shipped import require_path
-
         file = require_path(file)
     definition = FileDefinition(file, rule, {})
     definition._default()

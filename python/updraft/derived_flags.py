@@ -1,17 +1,14 @@
 """Static flags that follow from hyperparameters: a compiled rule is for some values of these."""
 
+import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from . import _updraft
-from .compiler import Rule
+from .compiled_rule import CompiledRule
 from .errors import InvalidArgumentError
 
-if TYPE_CHECKING:
-    from .definition import RuleDefinition
 
-
-def require_allowed(rule: Rule, values: Mapping[str, float]) -> None:
+def require_allowed(rule: CompiledRule, values: Mapping[str, float]) -> None:
     """Refuses hyperparameters that the rule refuses.
 
     Raises:
@@ -28,9 +25,7 @@ class DerivedFlags:
         hypers: the hyperparameters that they follow from, in their order.
     """
 
-    def __init__(self, rule: Rule) -> None:
-        import json
-
+    def __init__(self, rule: CompiledRule) -> None:
         self._rule = rule
         derived = json.loads(rule._compiled.interface).get("derived", ())
         deciding = {name for flag in derived for name in flag["from"]}
@@ -54,14 +49,3 @@ class DerivedFlags:
         except InvalidArgumentError:
             return False
         return True
-
-
-def deciding_values(definition: "RuleDefinition", values: Mapping[str, float]) -> dict[str, float]:
-    """Returns the hyperparameters that a rule is to be compiled with, as flags follow from them;
-    those that are not the default.
-    """
-    return {
-        name: values[name]
-        for name in definition._deciding()
-        if name in values and values[name] != definition.hypers[name]
-    }

@@ -1,17 +1,12 @@
 """How rules look in a notebook: as HTML, and as Markdown where HTML is not shown."""
 
 import html
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .tracing.names import KEYWORDS, RESERVED
-
-if TYPE_CHECKING:
-    from .compiler import Rule
-    from .definition import RuleDefinition
 
 _TOKEN = re.compile(
     r"(?P<comment>//[^\n]*)"
@@ -101,29 +96,3 @@ class Card:
 def _plain(text: str) -> str:
     """Any text as Markdown that means nothing but itself, also in a table."""
     return "".join(c if c.isalnum() or c in " .,+-'" else f"&#{ord(c)};" for c in text)
-
-
-def card_of_definition(definition: "RuleDefinition") -> Card:
-    """What is shown of a rule that is not compiled."""
-    return Card(
-        name=definition.name,
-        remarks="",
-        hypers=definition.hypers,
-        statics=definition.statics,
-        storage=definition.states,
-        source=definition.to_upd(),
-    )
-
-
-def card_of_rule(rule: "Rule", source: str) -> Card:
-    """What is shown of a compiled rule."""
-    interface = json.loads(rule._compiled.interface)
-    target = "" if rule.target == "host" else f", for {rule.target}"
-    return Card(
-        name=rule.name,
-        remarks=f"computed in {interface['compute']}, numerics {interface['numerics']}{target}",
-        hypers=rule.hypers,
-        statics=rule.statics,
-        storage={"param": rule.param_dtype, "grad": rule.grad_dtype} | rule.states,
-        source=source.rstrip("\n"),
-    )

@@ -3,7 +3,7 @@
 import inspect
 import re
 
-from .compiler import read_source
+from .compiled_rule import read_source
 from .definition import RuleDefinition
 
 _NAMED = inspect.Parameter.KEYWORD_ONLY

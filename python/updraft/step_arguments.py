@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .compiler import Rule
+from .compiled_rule import CompiledRule
 from .errors import InvalidArgumentError
 
 _FLOATS = ("float32", "float64", "bfloat16", "float16")
@@ -100,7 +100,7 @@ class StateNames:
         "tensor": lambda shape: (),
     }
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rule: CompiledRule) -> None:
         self.rule = rule.name
         import json
 

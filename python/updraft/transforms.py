@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import _updraft
-from .compiler import setting_literal
+from .compiled_rule import setting_literal
 from .near_names import hint
 
 

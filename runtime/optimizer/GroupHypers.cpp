@@ -24,10 +24,11 @@ Status GroupHypers::find(const char *name, size_t &index) const {
   const auto &statics = kernels->interface.statics;
   if (found == names.end() && std::any_of(statics.begin(), statics.end(),
                                           [&](const auto &flag) { return flag.first == name; }))
-    return notFound(fmt::format("`{}` is a static flag of rule `{}`, not a hyperparameter; give it "
-                                "when the rule is compiled: `compile(set=...)` in Python, `--set` "
-                                "on the command line",
-                                name, kernels->interface.name));
+    return notFound(
+        fmt::format("`{}` is a static flag of rule `{}`, not a hyperparameter; give it "
+                    "when the rule is compiled: `compile(defaults=...)` in Python, `--set` "
+                    "on the command line",
+                    name, kernels->interface.name));
   if (found == names.end())
     return notFound(fmt::format("rule `{}` has no hyperparameter `{}`{}", kernels->interface.name,
                                 name, nameHint(name, names)));

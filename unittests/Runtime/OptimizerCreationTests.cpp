@@ -178,5 +178,5 @@ TEST(OptimizerCreation, SaysThatANameIsAStaticFlag) {
   auto optimizer = makeOptimizer(kernels, {a.view()});
   EXPECT_EQ(textOf(optimizer->setHyper(0, "nesterov", 1)),
             "`nesterov` is a static flag of rule `Momentum`, not a hyperparameter; give it when "
-            "the rule is compiled: `compile(set=...)` in Python, `--set` on the command line");
+            "the rule is compiled: `compile(defaults=...)` in Python, `--set` on the command line");
 }

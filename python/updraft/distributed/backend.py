@@ -20,6 +20,7 @@ import torch.distributed as dist
 from torch.distributed import rpc
 
 from ..errors import UnsupportedError
+from . import membership
 from .errors import DistributedError
 
 NAME = "UPDRAFT"
@@ -32,22 +33,12 @@ _LEFT = "updraft_left"
 _LINGER = 5.0
 
 
-#: That of the last such world which this process has joined.
-_agent: Any = None
-
-
-def has_joined() -> bool:
-    """Whether this process is a member of such a world. All members know Updraft's operators."""
-    return rpc.api._is_current_rpc_agent_set() and rpc.api._get_current_rpc_agent() is _agent
-
-
 def _make_options(rpc_timeout: float, init_method: str, **kwargs: Any) -> Any:
     return Options(rpc_timeout=rpc_timeout, init_method=init_method, **kwargs)
 
 
 def _leave(store: Any, is_host: bool, world_size: int) -> None:
-    global _agent
-    _agent = None
+    membership.leave()
     # The host may be gone, and there is nobody to tell.
     with contextlib.suppress(RuntimeError):
         store.set_timeout(timedelta(seconds=_LINGER))
@@ -89,7 +80,6 @@ def _naming_missing(store: Any, world_size: int, patience: float) -> Iterator[No
 def _join(
     store: Any, name: str, rank: int, world_size: int | None, rpc_backend_options: Any
 ) -> Any:
-    global _agent
     if world_size is None:
         raise UnsupportedError(
             f"a world of the backend {NAME} has a fixed size; give `world_size` to `init_rpc`"
@@ -107,7 +97,7 @@ def _join(
     # As long as `init_rpc` has the store wait.
     with _naming_missing(store, world_size, rpc_backend_options.rpc_timeout):
         agent = rpc.TensorPipeAgent(store, name, rank, world_size, rpc_backend_options, {}, [])
-        _agent = agent
+        membership.join(agent)
         # Starts to answer, which some that have joined may already wait for.
         rpc.api._init_rpc_states(agent)
     atexit.register(_leave, store, rank == 0, world_size)
@@ -122,7 +112,7 @@ def _wait_for_others(wait: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(wait)
     def wait_all_workers(timeout: float = 0) -> None:
-        if not has_joined():
+        if not membership.has_joined():
             wait(timeout)
             return
         try:

@@ -11,7 +11,6 @@ Every other rule of the package has a class too: `Lion`, `LAMB`, … (`updraft.s
 
 from typing import TYPE_CHECKING
 
-from .clipping import with_clipping
 from .conversion import convert
 from .lbfgs import LBFGS
 from .muon import Muon
@@ -33,6 +32,7 @@ from .torch_classes import (
 
 if TYPE_CHECKING:
     from .rule_classes import ShippedOptimizer
+from .with_clipping import with_clipping
 
 __all__ = [
     "ASGD",

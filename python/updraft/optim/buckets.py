@@ -7,7 +7,7 @@ import torch
 
 from .. import _updraft
 from ..chain import chain
-from ..compiler import Rule
+from ..compiled_rule import CompiledRule
 from ..derived_flags import DerivedFlags
 from ..errors import InvalidArgumentError
 from ..seed import require_seed
@@ -61,14 +61,14 @@ def _compile(
     scaled: bool,
     tensors: str,
     target: str | None,
-) -> Rule:
+) -> CompiledRule:
     require_storage(correspondence, dtype)
     definition = correspondence.definition
     if scaled:
         definition = chain(scaled_by, definition)
     storage = dict.fromkeys(("param", "grad"), STORAGE[dtype])
     return definition.compile(
-        set=settings,
+        defaults=settings,
         storage=storage | correspondence.all_storage,
         numerics=correspondence.numerics,
         tensors=tensors,
@@ -90,7 +90,7 @@ class CompiledRules:
 
     def __init__(self) -> None:
         #: Beside each what it was made of, which keeps the number that stands for that.
-        self._rules: dict[tuple[Any, ...], tuple[Any, Rule]] = {}
+        self._rules: dict[tuple[Any, ...], tuple[Any, CompiledRule]] = {}
 
     def compile(
         self,
@@ -100,7 +100,7 @@ class CompiledRules:
         scaled: bool,
         tensors: str,
         target: str | None,
-    ) -> Rule:
+    ) -> CompiledRule:
         """Returns the rule of a correspondence for parameters of a dtype; see `updraft.compile`."""
         key = (
             id(correspondence.rule),

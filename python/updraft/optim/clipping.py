@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 
@@ -138,57 +138,3 @@ def coefficient(norm: float, max_norm: float) -> float:
     """What `torch.nn.utils.clip_grad_norm_` multiplies gradients by."""
     clipped = max_norm / (norm + 1e-6)
     return 1.0 if clipped > 1.0 else clipped
-
-
-Optimizer = TypeVar("Optimizer", bound=torch.optim.Optimizer)
-
-
-def with_clipping(
-    optimizer: Optimizer, max_norm: float, *, error_if_nonfinite: bool = False
-) -> Optimizer:
-    """Makes an optimizer of this package clip gradients by their norm, as part of its step.
-
-    It is what `torch.nn.utils.clip_grad_norm_` before each step does, with the norm of the
-    gradients of all parameters of the optimizer, but `.grad` is not written: a pass reads the
-    gradients, and the step scales them as it reads them. With a `torch.amp.GradScaler` the norm is
-    that of the gradients without their scale.
-
-    `optimizer.max_grad_norm` may be changed at any time; None is no clipping.
-    `optimizer.last_grad_norm` is the norm before clipping, of the last step. `state_dict` has
-    neither.
-
-    Args:
-        optimizer: an optimizer of this package.
-        max_norm: the largest norm that gradients keep.
-        error_if_nonfinite: whether a norm that is infinite or NaN is an error, as in torch.
-
-    Returns:
-        The optimizer that was given.
-
-    Raises:
-        TypeError: the optimizer is another one.
-        InvalidArgumentError: `max_norm` is negative or NaN.
-
-    >>> import torch
-    >>> from updraft import optim
-    >>> param = torch.nn.Parameter(torch.zeros(2))
-    >>> optimizer = optim.with_clipping(optim.SGD([param], lr=1.0), max_norm=0.5)
-    >>> param.grad = torch.tensor([3.0, 4.0])
-    >>> optimizer.step()
-    >>> param.detach()
-    tensor([-0.3000, -0.4000])
-    >>> optimizer.last_grad_norm
-    tensor(5.)
-    """
-    from .compiled import CompiledStep
-
-    if not isinstance(optimizer, CompiledStep):
-        raise TypeError(
-            f"there is no clipping in the step of {type(optimizer).__module__}."
-            f"{type(optimizer).__qualname__}; it is part of compiled steps, of `updraft.optim` and "
-            "`updraft.optimizer`"
-        )
-    require_max_norm(max_norm)
-    optimizer.max_grad_norm = float(max_norm)
-    optimizer.error_if_nonfinite = error_if_nonfinite
-    return optimizer  # type: ignore[return-value]

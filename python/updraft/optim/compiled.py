@@ -14,7 +14,7 @@ from torch.nn.parameter import is_lazy
 from torch.optim.optimizer import _device_dtype_check_for_fused
 
 from ..caller_warnings import warn_caller
-from ..compiler import Rule
+from ..compiled_rule import CompiledRule
 from ..errors import UnsupportedError
 from .adapter import listeners
 from .assigned_states import AssignedStates, States
@@ -611,7 +611,7 @@ class CompiledStep:
             elif any(param.grad is not None for param in entry.params):
                 raise ZeroDivisionError("float division by zero")
 
-    def accepted_rules(self) -> list[Rule]:
+    def accepted_rules(self) -> list[CompiledRule]:
         """Takes what the groups have now, as a step does before anything is stepped, and returns
         the rules that it is stepped by: the same as before, unless others were compiled.
 

@@ -7,7 +7,6 @@ from typing import Any
 import torch
 
 from ..definition import FileDefinition, RuleDefinition
-from ..derived_flags import deciding_values
 from ..errors import CompileError, InvalidArgumentError
 from ..shipped import require_path
 
@@ -122,7 +121,7 @@ def setting_choices(
     settings = correspondence.read_settings(group)
     deciding = {}
     if isinstance(correspondence.rule, RuleDefinition) and not correspondence.settled:
-        deciding = deciding_values(correspondence.rule, hypers)
+        deciding = correspondence.rule._deciding_values(hypers)
     return [deciding | settings, dict(hypers) | settings, settings]
 
 

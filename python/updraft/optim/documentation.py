@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
-from ..compiler import read_source
+from ..compiled_rule import read_source
 from ..shipped_constructor import comment
 
 _MEANINGS = {

@@ -2,7 +2,7 @@
 
 import json
 
-from ..compiler import Rule
+from ..compiled_rule import CompiledRule
 
 
 class RuleInterface:
@@ -17,7 +17,7 @@ class RuleInterface:
         by_group: whether it depends on those of other parameters of the group.
     """
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rule: CompiledRule) -> None:
         contents = json.loads(rule._compiled.interface)
         passes = [step for plan in contents["plans"] for step in plan["sequence"] if "pass" in step]
         places = {state["name"]: state.get("over", "element") for state in contents["states"]}

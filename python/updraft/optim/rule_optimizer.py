@@ -8,12 +8,12 @@ from typing import Any
 import torch
 
 from ..caller_warnings import warn_caller
-from ..compiler import Rule
+from ..compiled_rule import CompiledRule
 from ..definition import RuleDefinition
 from ..derived_flags import require_allowed
 from ..errors import InvalidArgumentError
-from ..functional import number_of
 from ..seed import require_seed
+from ..torch_step import number_of
 from .buckets import Bucket
 from .compiled import CompiledStep
 from .correspondence import (
@@ -89,12 +89,14 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
             for rule in rules:
                 require_allowed(rule, hypers)
 
-    def _rule_of(self, group: Group, hypers: Mapping[str, float]) -> Rule:
+    def _rule_of(self, group: Group, hypers: Mapping[str, float]) -> CompiledRule:
         """Returns the rule, compiled for the flags of a group and for parameters in f32."""
-        made: list[Rule] = []
+        made: list[CompiledRule] = []
 
         def make(settings: dict[str, Any]) -> None:
-            made.append(self.rule.compile(set=settings, storage=self.correspondence.all_storage))
+            made.append(
+                self.rule.compile(defaults=settings, storage=self.correspondence.all_storage)
+            )
 
         specialize(make, setting_choices(self.correspondence, group, hypers))
         return made[0]

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import torch
 
-from ..compiler import Rule
+from ..compiled_rule import CompiledRule
 from ..errors import InvalidArgumentError
 from .correspondence import Correspondence, Group
 
@@ -45,7 +45,7 @@ class OtherStatesError(Exception):
 
 def require_state_types(
     correspondence: Correspondence,
-    rule: Rule,
+    rule: CompiledRule,
     numbers: Sequence[int],
     states: Sequence[Mapping[str, Any]],
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import torch
 
 from ..derived_flags import DerivedFlags
-from ..functional import number_of
+from ..torch_step import number_of
 from .assigned_states import States
 from .buckets import require_storage
 from .correspondence import AS_DENSE, Correspondence, Group, reader, setting_choices, specialize
@@ -116,7 +116,7 @@ class TorchBucket:
 
         def make(settings: dict[str, Any]) -> None:
             storage = dict.fromkeys(("param", "grad"), real) | correspondence.all_storage
-            self.function = correspondence.definition.to_torch(set=settings, storage=storage)
+            self.function = correspondence.definition.to_torch(defaults=settings, storage=storage)
             self.rule = self.function._module(real, self._hypers(group))[0].rule
             self.flags = DerivedFlags(self.rule)
             self.accept(group, None)

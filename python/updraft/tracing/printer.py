@@ -1,12 +1,11 @@
 """Prints a trace as text of the language, with the places that its pieces come from."""
 
-from bisect import bisect_left
 from typing import NoReturn
 
-from ..compiler import Origins
 from .messages import error
 from .names import RESERVED, Namespace
-from .places import Place, PythonFile
+from .places import Place
+from .source import Source
 from .trace import Body, Trace
 from .values import Value
 
@@ -32,62 +31,6 @@ _MAX_TEXT = 1 << 16
 
 # Where a value exists that needs a matrix, or a vector.
 _MATRIX, _VECTOR = 1, 2
-
-
-class Source:
-    """Text of the language, and where its pieces come from."""
-
-    def __init__(self, text: bytes, spans: list[tuple[int, int, Place]]) -> None:
-        self.text = text
-        # (begin, end) of the text, and the place.
-        self.spans = spans
-
-    def formatted(self, filename: str) -> "Source":
-        """The same in the project's style."""
-        from .. import _updraft
-        from ..errors import CompileError
-
-        try:
-            text = _updraft.format(self.text, filename)
-        except CompileError:
-            # Compiling it gives the same error, and shows where it comes from.
-            return self
-        # The same words in the same order: only the blanks between them change.
-        before, after = _words(self.text), _words(text)
-        if len(before) != len(after):
-            return self
-        spans = [
-            (after[bisect_left(before, begin)], after[bisect_left(before, end) - 1] + 1, place)
-            for begin, end, place in self.spans
-        ]
-        return Source(text, spans)
-
-    def followed_by(self, other: "Source") -> "Source":
-        """Both texts, a line between them."""
-        text = self.text + b"\n" if self.text else b""
-        spans = [(begin + len(text), end + len(text), place) for begin, end, place in other.spans]
-        return Source(text + other.text, self.spans + spans)
-
-    def origins(self) -> Origins:
-        """The files and spans as the compiler takes them. What has no text is left out."""
-        files: dict[str, tuple[int, PythonFile]] = {}
-        found = []
-        # Of equal spans the inner one was made first.
-        for begin, end, around in reversed(self.spans):
-            for place in (*reversed(around.calls), around):
-                if place.path not in files:
-                    files[place.path] = (len(files), PythonFile(place.path, place.namespace))
-                number, file = files[place.path]
-                span = file.span(place)
-                if span is not None:
-                    found.append((begin, end, number, *span, place is not around))
-        found.sort(key=lambda span: (span[0], -span[1]))
-        return [(file.path, file.text) for _, file in files.values()], found
-
-
-def _words(text: bytes) -> list[int]:
-    """The offsets of all bytes that are no blanks."""
-    return [offset for offset, byte in enumerate(text) if byte not in b" \n\t\r"]
 
 
 class _Text:
@@ -194,7 +137,8 @@ class Printer:
             else f"`{value.text}` needs the rows and columns of a matrix"
         )
         raise error(
-            f"{what}; use it where `{holds}` holds, as in `updraft.where({holds}, a, b)`", place
+            f"{what}; use it where `{holds}` holds, as in `updraft.lang.where({holds}, a, b)`",
+            place,
         )
 
     def _name_values(self, live: list[Value], names: Namespace) -> list[Value]:

@@ -10,7 +10,7 @@ from ..errors import InvalidArgumentError
 from .messages import error
 from .names import is_name
 from .places import Place, traced_code
-from .printer import Printer, Source
+from .printer import Printer
 from .signature import (
     TRANSFORM_INPUTS,
     Signature,
@@ -19,6 +19,7 @@ from .signature import (
     plain_function,
     read_signature,
 )
+from .source import Source
 from .trace import StateMapping, Trace
 from .values import Value, as_number, fits_double, kind_name, literal_text, operand
 
@@ -275,7 +276,7 @@ def rule(function: Callable[..., Any] | None = None, /, *, name: str | None = No
 
     The function's parameters are told by their names: `param`, `grad`, `state`, `step`, `first` and
     `matrix` are the inputs of a rule. Every other has a default: a number for a hyperparameter; a
-    bool or text, or anything with the annotation `updraft.Static`, for a static argument. The
+    bool or text, or anything with the annotation `updraft.lang.Static`, for a static argument. The
     function is called once for each choice of static arguments, with values that stand for the
     others; what it does with them is the rule. Its docstring becomes the rule's comment.
 

@@ -13,10 +13,10 @@ _T = TypeVar("_T")
 
 class _StaticMark:
     def __repr__(self) -> str:
-        return "updraft.Static"
+        return "updraft.lang.Static"
 
 
-# An argument that is settled when the rule is traced: `layers: updraft.Static[int] = 2`. Arguments
+# An argument that is settled when the rule is traced: `layers: lang.Static[int] = 2`. Arguments
 # whose default is a bool or text are static without it.
 Static = Annotated[_T, _StaticMark()]
 
@@ -91,7 +91,7 @@ def read_signature(function: Callable[..., Any], is_transform: bool) -> Signatur
             raise error(
                 f"the default of `{name}` is {kind_name(default)}; a hyperparameter's is a number, "
                 "a static argument's a bool or text, or anything with the annotation "
-                "`updraft.Static`",
+                "`updraft.lang.Static`",
                 found.place(name),
             )
         elif isinstance(number, bool):

@@ -2,17 +2,42 @@
 
 import itertools
 import math
+from collections.abc import Callable
 from typing import Any, NoReturn
 
+from .. import _updraft
 from .messages import error
 from .places import Place, assigned_name, here, user_frame
+
+# What numpy calls the operators of the language: how that writes them, and how Python does.
+_NUMPY_OPERATORS = {
+    "add": ("+", "+"),
+    "bitwise_and": ("&&", "&"),
+    "bitwise_or": ("||", "|"),
+    "divide": ("/", "/"),
+    "equal": ("==", "=="),
+    "greater": (">", ">"),
+    "greater_equal": (">=", ">="),
+    "less": ("<", "<"),
+    "less_equal": ("<=", "<="),
+    "logical_and": ("&&", "&"),
+    "logical_or": ("||", "|"),
+    "multiply": ("*", "*"),
+    "not_equal": ("!=", "!="),
+    "power": ("^", "**"),
+    "subtract": ("-", "-"),
+    "true_divide": ("/", "/"),
+}
+
+#: What a rule calls for functions of numpy, by their names there; `updraft.lang` fills it.
+from_numpy: dict[str, Callable[..., "Value"]] = {}
 
 _order = itertools.count()
 
 # What an operator that the language lacks may be written as.
 _INSTEAD = {
-    "//": "; write `updraft.floor(a / b)`",
-    "%": "; write `a - b * updraft.floor(a / b)`",
+    "//": "; write `updraft.lang.floor(a / b)`",
+    "%": "; write `a - b * updraft.lang.floor(a / b)`",
     "@": "; a rule computes with elements",
     "^": "; a power is written `**`",
 }
@@ -29,7 +54,7 @@ class Value:
     """A value of the rule that is being traced: a tensor, a scalar or a bool.
 
     It has no number yet: it records what is done with it. Compute with operators and with the
-    functions of `updraft`; choose with `updraft.where`.
+    functions of `updraft.lang`; choose with `updraft.lang.where`.
     """
 
     def __init__(
@@ -71,18 +96,14 @@ class Value:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **arguments: Any) -> "Value":
         # Also an operator whose left operand is one of numpy's numbers.
-        from .from_numpy import apply
-
         is_call = method == "__call__"
         name = ufunc.__name__ if is_call else f"{ufunc.__name__}.{method}"
-        return apply(name, operands, is_call and not arguments)
+        return _apply_numpy(name, operands, is_call and not arguments)
 
     def __array_function__(
         self, function: Any, types: Any, operands: Any, arguments: Any
     ) -> "Value":
-        from .from_numpy import apply
-
-        return apply(function.__name__, operands, False)
+        return _apply_numpy(function.__name__, operands, False)
 
     def __add__(self, other: Any) -> "Value":
         return binary("+", self, other)
@@ -161,15 +182,15 @@ class Value:
     def __bool__(self) -> bool:
         raise error(
             "a value of a rule is neither true nor false while it is traced; choose with "
-            "`updraft.where(condition, a, b)`, join conditions with `&` and `|`, or make what it "
-            "depends on a static argument",
+            "`updraft.lang.where(condition, a, b)`, join conditions with `&` and `|`, or make what "
+            "it depends on a static argument",
             here(),
         )
 
     def _no_number(self, what: str) -> NoReturn:
         raise error(
             f"a value of a rule has no {what} while it is traced; "
-            "use the functions of `updraft`, or make it a static argument",
+            "use the functions of `updraft.lang`, or make it a static argument",
             here(),
         )
 
@@ -321,3 +342,19 @@ def operand(thing: Any, what: str) -> Value:
         return Value("number", literal_text(number))
     except OverflowError:
         raise error(f"{what} is too large for a number", here()) from None
+
+
+def _apply_numpy(name: str, operands: tuple[Any, ...], is_plain: bool) -> Value:
+    """Records a call of one of numpy's functions; `is_plain` unless it has further arguments."""
+    if is_plain and name in _NUMPY_OPERATORS:
+        left, right = operands
+        return binary(_NUMPY_OPERATORS[name][0], left, right, _NUMPY_OPERATORS[name][1])
+    if is_plain and name in from_numpy:
+        return from_numpy[name](*operands)
+    if is_plain and name == "negative":
+        return record("unary", "-", operands)
+    if is_plain and name in ("invert", "logical_not"):
+        return record("unary", "!", operands, is_bool=True)
+    known = {"where"}.union(function for function, _ in _updraft.functions())
+    hint = f"use `updraft.lang.{name}`" if name in known else "use those of `updraft.lang`"
+    raise error(f"`numpy.{name}` is no function of a rule; {hint}", here())

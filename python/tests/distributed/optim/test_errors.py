@@ -289,7 +289,7 @@ def test_a_step_takes_as_many_hyperparameters_as_the_rules_have():
 
 @updraft.rule
 def mean(param, grad, lr=1.0):
-    return param - lr * grad / updraft.group_size()
+    return param - lr * grad / updraft.lang.group_size()
 
 
 @on_client

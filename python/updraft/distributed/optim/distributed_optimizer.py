@@ -21,7 +21,8 @@ from .options import Options
 from .outcomes import ALREADY_APPLIED, gathered
 from .references import refused_when_made, require_references
 from .registry import functional_optim_map
-from .remote import RemoteOptimizer, made_remotes
+from .remote import RemoteOptimizer
+from .remotes import made_remotes
 from .rules import execution_of
 from .shared_lock import SharedLock
 from .state_dicts import (

@@ -4,7 +4,7 @@ import hashlib
 import os
 import re
 
-from ...compiler import read_source
+from ...compiled_rule import read_source
 from ...errors import FileError
 
 _IMPORT = re.compile(r'^([ \t]*import[ \t]+)"((?:[^"\\\n]|\\.)*)"', re.MULTILINE)

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 import torch.distributed.rpc as rpc
 
-from ..backend import has_joined
+from ..membership import has_joined
 from .outcomes import begun
 
 

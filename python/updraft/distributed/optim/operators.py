@@ -16,7 +16,7 @@ from torch._C._distributed_rpc import (
 from torch.distributed import rpc
 
 from ...optim import adapter  # noqa: F401  Registers the operators.
-from ..backend import has_joined
+from ..membership import has_joined
 
 _VERSION = 1
 #: Takes the tensors themselves, of the worker that this is.

@@ -1,23 +1,18 @@
 """The optimizers that a distributed one has on its workers."""
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch._C._distributed_rpc import PyRRef, WorkerInfo
 
-from ..timeouts import call_limit
 from . import operators
 from .arrivals import after, awaited
-from .options import Options
 from .outcomes import begun, gathered
 from .reference_like import ReferenceLike
 from .references import require_tensors
-
-if TYPE_CHECKING:
-    from .execution import Execution
 
 
 @dataclass(eq=False)
@@ -92,42 +87,3 @@ def loaded_on(workers: Iterable[WorkerInfo]) -> list[str]:
     others_first = sorted(workers, key=operators.is_here)
     asked = {worker.name: begun(operators.load_on, worker) for worker in others_first}
     return [*gathered(asked, "Updraft does not load on")]
-
-
-def made_remotes(
-    execution: "Execution",
-    groups: Sequence[dict[str, Any]],
-    options: Options,
-    replaced: Sequence[RemoteOptimizer] = (),
-) -> list[RemoteOptimizer]:
-    """Makes an optimizer on each worker that has parameters of the groups: on all of them at the
-    same time, and if one fails, on none.
-
-    Args:
-        replaced: optimizers of the same parameters, whose places these take.
-    """
-    by_name: dict[str, RemoteOptimizer] = {}
-    timeout = call_limit(options.timeout)
-    index = 0
-    for place, group in enumerate(groups):
-        for rref in group["params"]:
-            worker = operators.owner(rref)
-            remote = by_name.setdefault(worker.name, RemoteOptimizer(worker, timeout))
-            remote.members.append((place, index))
-            remote.rrefs.append(rref)
-            index += 1
-    before = {remote.worker.name: remote for remote in replaced}
-    try:
-        answers = gathered(
-            {
-                name: execution.create(by_name[name], groups, before.get(name))
-                for name in loaded_on(remote.worker for remote in by_name.values())
-            },
-            "no optimizer was made on",
-        )
-    except BaseException:
-        execution.release([*by_name.values()])
-        raise
-    for name, remote in by_name.items():
-        execution.take(remote, answers[name])
-    return [*by_name.values()]

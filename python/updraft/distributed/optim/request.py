@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import _updraft, dtypes
-from ...compiler import setting_literal
+from ...compiled_rule import setting_literal
 from ...optim.compiled import CompiledStep
 from ...optim.correspondence import AS_DENSE, Correspondence, Group, setting_choices
 from ...optim.state_storage import FLOATS

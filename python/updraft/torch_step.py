@@ -1,21 +1,17 @@
 """Steps as pure functions of torch tensors, which autograd follows."""
 
 import contextlib
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, Protocol
 
 from .arguments import require_dict
-from .compiler import Rule
-from .definition import RuleDefinition, definition_of
+from .compiled_rule import CompiledRule
 from .derived_flags import DerivedFlags
 from .errors import CompileError, InvalidArgumentError
 from .step_arguments import (
     StateNames,
     require_containers,
     require_hypers,
-    require_loss,
-    require_module,
     require_tensor,
     require_tensors,
 )
@@ -26,10 +22,24 @@ def number_of(value: Any) -> float:
     return float(value.detach() if hasattr(value, "detach") else value)
 
 
+class _Definition(Protocol):
+    """What this needs of a RuleDefinition."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def hypers(self) -> Mapping[str, float]: ...
+    @property
+    def statics(self) -> Mapping[str, Any]: ...
+    def compile(
+        self, *, defaults: Mapping[str, Any], storage: Mapping[str, Any]
+    ) -> CompiledRule: ...
+
+
 class _Module(NamedTuple):
     """What a rule is in torch."""
 
-    rule: Rule
+    rule: CompiledRule
     step: Callable[..., Any]
     init: Callable[..., dict[str, Any]]
     flags: DerivedFlags
@@ -51,7 +61,7 @@ class _Modules:
         self.last = {name: first.rule.hypers[name] for name in self.deciding}, first
 
 
-def _no_hyper(rule: str, name: str, known: Iterable[str]) -> InvalidArgumentError:
+def unknown_hyper(rule: str, name: str, known: Iterable[str]) -> InvalidArgumentError:
     return InvalidArgumentError(
         f"`{rule}` has no hyperparameter `{name}`; there are "
         + ", ".join(f"`{other}`" for other in known)
@@ -68,12 +78,12 @@ class TorchStep:
 
     def __init__(
         self,
-        definition: RuleDefinition,
+        definition: _Definition,
         settings: Mapping[str, Any] | None,
         storage: Mapping[str, Any] | None,
     ) -> None:
         self._definition = definition
-        self._settings = require_dict(settings, "`set`")
+        self._settings = require_dict(settings, "`defaults`")
         self._storage = require_dict(storage, "`storage`")
         self._compiled: dict[Any, _Modules] = {}
 
@@ -139,9 +149,9 @@ class TorchStep:
             if name in self._definition.statics:
                 raise InvalidArgumentError(
                     f"`{name}` is a static argument of `{self._definition.name}`, which no call "
-                    f"changes; give it to `to_torch`: `set={{{name!r}: …}}`"
+                    f"changes; give it to `to_torch`: `defaults={{{name!r}: …}}`"
                 )
-            raise _no_hyper(self._definition.name, name, known.hypers)
+            raise unknown_hyper(self._definition.name, name, known.hypers)
         require_hypers(given)
         hypers = known.hypers | given
         values = {name: number_of(hypers[name]) for name in known.deciding}
@@ -168,82 +178,7 @@ class TorchStep:
     def _compile(self, dtype: Any, values: Mapping[str, float]) -> _Module:
         storage = {"param": dtype, "grad": dtype, **self._storage}
         settings = {**self._settings, **values}
-        rule = self._definition.compile(set=settings, storage=storage)
+        rule = self._definition.compile(defaults=settings, storage=storage)
         names: dict[str, Any] = {}
         exec(compile(rule.emit("torch"), f"<{rule.name} in torch>", "exec"), names)
         return _Module(rule, names["step"], names["init"], DerivedFlags(rule), StateNames(rule))
-
-
-class MetaOptimizer:
-    """Steps of a module's parameters that autograd follows: for inner loops of meta-learning.
-
-    The module itself stays as it is. `params` are its parameters as of now; calling the optimizer
-    calls the module with them.
-
-    Args:
-        module: a `torch.nn.Module`.
-        rule: a rule, such as `updraft.load("AdamW")`; or the name of one of the package, or a file.
-        set: static arguments of the rule.
-        hypers: values of hyperparameters: numbers, or tensors through which gradients shall flow;
-            and of static arguments.
-
-    Raises:
-        TypeError: `module` is none; a hyperparameter is neither a number nor a tensor.
-        InvalidArgumentError: the rule has no such hyperparameter.
-
-    >>> import torch, updraft
-    >>> model = torch.nn.Linear(1, 1, bias=False)
-    >>> rate = torch.tensor(0.25, requires_grad=True)
-    >>> inner = updraft.MetaOptimizer(model, "SGD", lr=rate)
-    >>> inner.step(inner(torch.ones(1)).sum())
-    >>> (model.weight - inner.params["weight"]).item()
-    0.25
-    >>> torch.autograd.grad(inner(torch.ones(1)).sum(), rate)
-    (tensor(-1.),)
-    """
-
-    def __init__(
-        self,
-        module: Any,
-        rule: RuleDefinition | str | os.PathLike[str],
-        *,
-        set: Mapping[str, Any] | None = None,
-        **hypers: Any,
-    ) -> None:
-        require_module(module)
-        definition = definition_of(rule)
-        chosen = {name: hypers.pop(name) for name in definition.statics if name in hypers}
-        for name in hypers:
-            if name not in definition.hypers:
-                raise _no_hyper(definition.name, name, definition.hypers)
-        require_hypers(hypers)
-        self.module = module
-        self.hypers = hypers
-        self.params: dict[str, Any] = dict(module.named_parameters())
-        self.state: dict[str, Any] = {}
-        self._step = definition.to_torch(set={**require_dict(set, "`set`"), **chosen})
-
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Calls the module with the parameters as they are now."""
-        from torch.func import functional_call
-
-        return functional_call(self.module, self.params, arguments, named)
-
-    def step(self, loss: Any, *, create_graph: bool = True) -> None:
-        """Takes a step down the gradient of `loss`.
-
-        With `create_graph` false, the gradient is taken as a constant: what is first-order MAML.
-        """
-        import torch
-
-        require_loss(loss)
-        trained = {name: param for name, param in self.params.items() if param.requires_grad}
-        grads: Sequence[Any] = torch.autograd.grad(
-            loss,
-            list(trained.values()),
-            create_graph=create_graph,
-            retain_graph=True,
-            allow_unused=True,
-        )
-        given = dict.fromkeys(self.params) | dict(zip(trained, grads, strict=True))
-        self.params, self.state = self._step(self.params, given, self.state, **self.hypers)

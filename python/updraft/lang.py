@@ -1,15 +1,24 @@
 """The functions of the language, for rules written in Python.
 
-Each takes values of a rule and numbers, and gives a value of the rule. docs/language.md says what
-they compute, and how they round.
+    import updraft
+    from updraft import lang
+
+    @updraft.rule
+    def Clipped(param, grad, state, lr=1e-3):
+        return param - lr * grad / lang.max(lang.norm(grad), 1)
+
+Each function takes values of a rule and numbers, and returns a value of the rule. docs/language.md
+says what they compute, and how they round.
 """
 
 from typing import Any, TypeAlias, overload
 
-from .messages import error
-from .places import here
-from .trace import Condition, current
-from .values import Value, as_number, kind_name, leaves, operand, record, shallow
+from .tracing import values
+from .tracing.messages import error
+from .tracing.places import here
+from .tracing.signature import Static as Static
+from .tracing.trace import Condition, current
+from .tracing.values import Value, as_number, kind_name, leaves, operand, record, shallow
 
 # What a function takes: a value of a rule, or a number of Python's or numpy's.
 Operand: TypeAlias = Value | float
@@ -107,7 +116,8 @@ def _when(function: str, keyword: str, condition: Value | bool) -> None:
 def skip_when(condition: Value | bool) -> None:
     """Leaves the step out where the condition holds: parameter, states and step count stay.
 
-    The condition is one for the parameter or the group: `updraft.skip_when(~isfinite(norm(grad)))`.
+    The condition is one for the parameter or the group, such as
+    `lang.skip_when(~lang.isfinite(lang.norm(grad)))`.
     """
     _when("skip_when", "skip", condition)
 
@@ -415,3 +425,20 @@ def normal() -> Value:
 def inverse_erf(x: Operand) -> Value:
     """The inverse of the error function, to the precision of f32."""
     return _call("inverse_erf", x)
+
+
+# The functions that are the same in numpy; `numpy.sign` of NaN is another.
+values.from_numpy |= {
+    "absolute": abs,
+    "ceil": ceil,
+    "exp": exp,
+    "floor": floor,
+    "isfinite": isfinite,
+    "isnan": isnan,
+    "log": log,
+    "maximum": max,
+    "minimum": min,
+    "sqrt": sqrt,
+    "square": square,
+    "tanh": tanh,
+}

@@ -1,0 +1,25 @@
+"""Whether this process is a member of a world of the backend `UPDRAFT`."""
+
+from typing import Any
+
+from torch.distributed import rpc
+
+#: The agent of the last such world that this process has joined.
+_agent: Any = None
+
+
+def join(agent: Any) -> None:
+    """Remembers the agent of a world that this process joins."""
+    global _agent
+    _agent = agent
+
+
+def leave() -> None:
+    """Forgets the world."""
+    global _agent
+    _agent = None
+
+
+def has_joined() -> bool:
+    """Whether this process is a member of such a world. All members know Updraft's operators."""
+    return rpc.api._is_current_rpc_agent_set() and rpc.api._get_current_rpc_agent() is _agent
