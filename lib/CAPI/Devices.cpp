@@ -3,7 +3,7 @@
 #include "Devices.h"
 
 #include "runtime/emulator/EmulatedDevice.h"
-#include "runtime/gpu/EnginePTX.h"
+#include "runtime/kernels/EnginePTX.h"
 #include "updraft/Driver/DiskCache.h"
 
 using namespace updraft;

@@ -3,8 +3,8 @@
 #include "runtime/cpu/CpuOptimizer.h"
 
 #include "runtime/base/DType.h"
+#include "runtime/base/FloatEnvironment.h"
 #include "runtime/cpu/ThreadPool.h"
-#include "runtime/optimizer/FloatEnvironment.h"
 
 #include <algorithm>
 #include <cstring>

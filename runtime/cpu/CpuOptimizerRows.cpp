@@ -3,7 +3,7 @@
 #include "runtime/cpu/CpuOptimizer.h"
 
 #include "runtime/base/DType.h"
-#include "runtime/cpu/PoolParts.h"
+#include "runtime/base/PoolParts.h"
 #include "runtime/optimizer/RowGradient.h"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 #include "runtime/cpu/PlanRun.h"
 
 #include "runtime/base/DType.h"
-#include "runtime/cpu/PoolParts.h"
+#include "runtime/base/PoolParts.h"
 #include "runtime/cpu/ReductionTree.h"
 
 #include <algorithm>

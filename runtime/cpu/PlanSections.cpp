@@ -2,8 +2,8 @@
 // A section is what a tensor goes through without need of what others give: the stages up to a
 // prologue that waits for a reduction over the group.
 
+#include "runtime/base/PoolParts.h"
 #include "runtime/cpu/PlanRun.h"
-#include "runtime/cpu/PoolParts.h"
 
 using namespace updraft::runtime;
 

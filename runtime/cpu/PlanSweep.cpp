@@ -1,7 +1,7 @@
 //===- PlanSweep.cpp - Passes over the tensors of a plan, on all threads ----------------------===//
 
+#include "runtime/base/FloatEnvironment.h"
 #include "runtime/cpu/PlanRun.h"
-#include "runtime/optimizer/FloatEnvironment.h"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 #include "runtime/cpu/PlanTemporaries.h"
 
 #include "runtime/base/DType.h"
-#include "runtime/cpu/PoolParts.h"
+#include "runtime/base/PoolParts.h"
 #include "runtime/cpu/ReductionTree.h"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 #include "runtime/cpu/RowsRun.h"
 
 #include "runtime/base/DType.h"
-#include "runtime/optimizer/FloatEnvironment.h"
+#include "runtime/base/FloatEnvironment.h"
 
 #include <algorithm>
 #include <new>

@@ -18,7 +18,7 @@ struct DeviceOptions {
   /// nowhere.
   std::string cacheFolder;
   uint64_t cacheBytes = 0;
-  /// PTX of the kernels in runtime/gpu/EngineKernels.h.
+  /// PTX of the kernels in runtime/kernels/EngineKernels.h.
   std::string enginePtx;
 };
 

@@ -12,7 +12,7 @@ using namespace updraft::emulator;
 using namespace updraft::runtime;
 
 #define UPD_ENGINE_KERNEL(member, name) extern "C" void name##_kernel(void **arguments);
-#include "runtime/gpu/EngineKernels.def"
+#include "runtime/kernels/EngineKernels.def"
 
 namespace {
 constexpr size_t alignment = 256;
@@ -91,7 +91,7 @@ Status EmulatedDevice::load(const GPUKernels &kernels, std::shared_ptr<gpu::Modu
 Status EmulatedDevice::loadEngine(std::shared_ptr<gpu::Module> &module) {
   GPUKernels kernels;
 #define UPD_ENGINE_KERNEL(member, name) kernels.emulated.emplace(#name, name##_kernel);
-#include "runtime/gpu/EngineKernels.def"
+#include "runtime/kernels/EngineKernels.def"
   module = std::make_shared<EmulatedModule>(std::move(kernels));
   return {};
 }

@@ -8,21 +8,14 @@
 #define UPDRAFT_RUNTIME_EMULATOR_EMULATOR_H
 
 #include "runtime/base/Kernels.h"
+#include "runtime/kernels/EmulatedThread.h"
 
 #include <cstdint>
 
 extern "C" {
-
-// For threads of a kernel: the number of the thread in its block, of the block, and how many there
-// are.
-int64_t updraft_emulator_thread(void);
-int64_t updraft_emulator_block(void);
-int64_t updraft_emulator_blocks(void);
 /// What the thread of the warp whose number differs in the bits of `distance` gives in its call.
 /// All threads of the warp call it.
 int32_t updraft_emulator_exchange(int32_t value, int32_t distance);
-/// All threads of the block call it, and return when the last one has.
-void updraft_emulator_barrier(void);
 /// To be called before an access.
 void updraft_emulator_check(const void *address, int64_t bytes);
 

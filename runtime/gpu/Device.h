@@ -69,7 +69,7 @@ public:
   /// The kernels of a rule that was compiled for this kind of device.
   virtual runtime::Status load(const runtime::GPUKernels &kernels,
                                std::shared_ptr<Module> &module) = 0;
-  /// The kernels of the engine, runtime/gpu/EngineKernels.h.
+  /// The kernels of the engine, runtime/kernels/EngineKernels.h.
   virtual runtime::Status loadEngine(std::shared_ptr<Module> &module) = 0;
   /// Runs a kernel in so many blocks. `arguments` has the address of each argument, which is read
   /// before this returns. Says nothing of what goes wrong in the kernel.

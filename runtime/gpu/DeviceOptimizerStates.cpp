@@ -5,7 +5,7 @@
 #include "runtime/gpu/DeviceOptimizer.h"
 
 #include "runtime/base/DType.h"
-#include "runtime/optimizer/FloatEnvironment.h"
+#include "runtime/base/FloatEnvironment.h"
 
 #include <algorithm>
 #include <bit>

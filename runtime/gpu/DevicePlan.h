@@ -7,7 +7,7 @@
 
 #include "runtime/cpu/PassDomain.h"
 #include "runtime/gpu/DeviceArena.h"
-#include "runtime/gpu/EngineKernels.h"
+#include "runtime/kernels/EngineKernels.h"
 #include "runtime/optimizer/QuantBlocks.h"
 #include "runtime/optimizer/TensorShape.h"
 #include "updraft-c/gpu_kernel.h"
@@ -33,7 +33,7 @@ struct SteppedTensor {
 /// The kernels of the engine.
 struct EngineKernels {
 #define UPD_ENGINE_KERNEL(member, name) Kernel member = nullptr;
-#include "runtime/gpu/EngineKernels.def"
+#include "runtime/kernels/EngineKernels.def"
 
   static runtime::Status load(Device &device, EngineKernels &kernels);
   std::shared_ptr<Module> module;

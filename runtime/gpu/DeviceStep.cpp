@@ -16,7 +16,7 @@ Status EngineKernels::load(Device &device, EngineKernels &kernels) {
 #define UPD_ENGINE_KERNEL(member, name)                                                            \
   if (Status status = kernels.module->find(#name, kernels.member); !status.ok())                   \
     return status;
-#include "runtime/gpu/EngineKernels.def"
+#include "runtime/kernels/EngineKernels.def"
   return {};
 }
 

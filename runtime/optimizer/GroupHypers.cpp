@@ -2,8 +2,8 @@
 
 #include "runtime/optimizer/GroupHypers.h"
 
+#include "runtime/base/FloatEnvironment.h"
 #include "runtime/base/MessageText.h"
-#include "runtime/optimizer/FloatEnvironment.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 //===- OptimizerStates.cpp - States, and what else is set -------------------------------------===//
 
 #include "runtime/base/DType.h"
+#include "runtime/base/FloatEnvironment.h"
 #include "runtime/base/MessageText.h"
-#include "runtime/optimizer/FloatEnvironment.h"
 #include "runtime/optimizer/Optimizer.h"
 #include "runtime/optimizer/OptimizerFileNames.h"
 

@@ -2,7 +2,7 @@
 
 #include "runtime/torch/GroupStepper.h"
 
-#include "runtime/cpu/PoolParts.h"
+#include "runtime/base/PoolParts.h"
 #include "runtime/torch/InterpreterLock.h"
 #include "runtime/torch/IntraOpPool.h"
 #include "runtime/torch/SparseRows.h"

@@ -4,7 +4,7 @@
 
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/emulator/EmulatedDevice.h"
-#include "runtime/gpu/EnginePTX.h"
+#include "runtime/kernels/EnginePTX.h"
 
 #include "updraft/Driver/Compiler.h"
 

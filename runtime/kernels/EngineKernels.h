@@ -13,8 +13,8 @@
 //   updraft_commit(const BegunTensor *, int64_t count)
 //   updraft_commit_groups(const GroupCommit *, int64_t count)
 
-#ifndef UPDRAFT_RUNTIME_GPU_ENGINEKERNELS_H
-#define UPDRAFT_RUNTIME_GPU_ENGINEKERNELS_H
+#ifndef UPDRAFT_RUNTIME_KERNELS_ENGINEKERNELS_H
+#define UPDRAFT_RUNTIME_KERNELS_ENGINEKERNELS_H
 
 #include "updraft-c/gpu_kernel.h"
 #include "updraft-c/kernel.h"
@@ -149,4 +149,4 @@ struct GroupCommit {
 
 } // namespace updraft::gpu
 
-#endif // UPDRAFT_RUNTIME_GPU_ENGINEKERNELS_H
+#endif // UPDRAFT_RUNTIME_KERNELS_ENGINEKERNELS_H

@@ -1,8 +1,8 @@
 //===- FloatEnvironment.h - The floating-point mode that kernels run in -------------*- C++ -*-===//
 // Hosts set flush-to-zero or another rounding for their own code; kernels are defined without.
 
-#ifndef UPDRAFT_RUNTIME_OPTIMIZER_FLOATENVIRONMENT_H
-#define UPDRAFT_RUNTIME_OPTIMIZER_FLOATENVIRONMENT_H
+#ifndef UPDRAFT_RUNTIME_BASE_FLOATENVIRONMENT_H
+#define UPDRAFT_RUNTIME_BASE_FLOATENVIRONMENT_H
 
 #include <cstdint>
 #if defined(__x86_64__)
@@ -42,4 +42,4 @@ public:
 
 } // namespace updraft::runtime
 
-#endif // UPDRAFT_RUNTIME_OPTIMIZER_FLOATENVIRONMENT_H
+#endif // UPDRAFT_RUNTIME_BASE_FLOATENVIRONMENT_H

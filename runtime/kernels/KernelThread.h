@@ -1,8 +1,8 @@
 //===- KernelThread.h - Who a thread of a kernel is ---------------------------------*- C++ -*-===//
 // The same source is code for NVIDIA's GPUs and for the emulator.
 
-#ifndef UPDRAFT_RUNTIME_GPU_KERNELTHREAD_H
-#define UPDRAFT_RUNTIME_GPU_KERNELTHREAD_H
+#ifndef UPDRAFT_RUNTIME_KERNELS_KERNELTHREAD_H
+#define UPDRAFT_RUNTIME_KERNELS_KERNELTHREAD_H
 
 #include "updraft-c/gpu_kernel.h"
 
@@ -15,7 +15,7 @@
 #define UPD_GPU_SHARED static __attribute__((address_space(3)))
 #define UPD_EMULATED_KERNEL(name)
 #else
-#include "runtime/emulator/Emulator.h"
+#include "runtime/kernels/EmulatedThread.h"
 #define UPD_GPU_KERNEL extern "C" void
 #define UPD_GPU_SHARED static thread_local
 /// What the emulator calls.
@@ -53,4 +53,4 @@ inline int64_t threadsOfGrid() { return blocksOfGrid() * UPD_GPU_THREADS; }
 
 } // namespace updraft::gpu
 
-#endif // UPDRAFT_RUNTIME_GPU_KERNELTHREAD_H
+#endif // UPDRAFT_RUNTIME_KERNELS_KERNELTHREAD_H

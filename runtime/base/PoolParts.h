@@ -1,9 +1,9 @@
 //===- PoolParts.h - A loop spread over the threads of a pool -----------------------*- C++ -*-===//
 
-#ifndef UPDRAFT_RUNTIME_CPU_POOLPARTS_H
-#define UPDRAFT_RUNTIME_CPU_POOLPARTS_H
+#ifndef UPDRAFT_RUNTIME_BASE_POOLPARTS_H
+#define UPDRAFT_RUNTIME_BASE_POOLPARTS_H
 
-#include "runtime/optimizer/FloatEnvironment.h"
+#include "runtime/base/FloatEnvironment.h"
 #include "updraft-c/optimizer.h"
 
 #include <algorithm>
@@ -49,4 +49,4 @@ void forParts(const upd_pool &pool, size_t count, size_t grain, const Body &body
 
 } // namespace updraft::runtime
 
-#endif // UPDRAFT_RUNTIME_CPU_POOLPARTS_H
+#endif // UPDRAFT_RUNTIME_BASE_POOLPARTS_H

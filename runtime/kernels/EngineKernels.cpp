@@ -1,10 +1,11 @@
-//===- EngineKernels.cpp - The kernels of runtime/gpu/EngineKernels.h -------------------------===//
+//===- EngineKernels.cpp - The kernels of runtime/kernels/EngineKernels.h
+//-------------------------===//
 // Freestanding: also compiled to PTX.
 
-#include "runtime/gpu/EngineKernels.h"
+#include "runtime/kernels/EngineKernels.h"
 
 #include "runtime/base/ScalarStorage.h"
-#include "runtime/gpu/KernelThread.h"
+#include "runtime/kernels/KernelThread.h"
 
 using namespace updraft::gpu;
 using updraft::runtime::loadScalar;
@@ -220,4 +221,4 @@ UPD_GPU_KERNEL updraft_commit_groups(const GroupCommit *commits, int64_t count) 
 }
 
 #define UPD_ENGINE_KERNEL(member, name) UPD_EMULATED_KERNEL(name)
-#include "runtime/gpu/EngineKernels.def"
+#include "runtime/kernels/EngineKernels.def"
