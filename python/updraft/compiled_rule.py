@@ -1,16 +1,17 @@
 """Compiled rules, and how a text becomes one."""
 
-import json
 import math
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _updraft, dtypes
 from .arguments import require_dict, require_text, require_unmasked
 from .errors import InvalidArgumentError, from_os_error
-from .notebook import Card
 from .tracing.source import Origins
+
+if TYPE_CHECKING:
+    from .notebook import Card
 
 
 def path_text(path: str | bytes | os.PathLike[Any]) -> str:
@@ -126,6 +127,8 @@ class CompiledRule:
     @property
     def target(self) -> str:
         """What steps run on: "host", or the GPU: "nvptx:sm_90", "emulator"."""
+        import json
+
         return json.loads(self._compiled.interface).get("gpu") or "host"
 
     def emit(self, stage: str) -> str:
@@ -142,6 +145,8 @@ class CompiledRule:
     @property
     def statics(self) -> dict[str, Any]:
         """The static flags with the values that the rule was compiled for."""
+        import json
+
         texts = json.loads(self._compiled.interface)["statics"]
         return {name: _static_value(text) for name, text in texts.items()}
 
@@ -152,7 +157,11 @@ class CompiledRule:
         target = "" if self.target == "host" else f", for {self.target}"
         return f"<updraft rule {self.name}({hypers}), {storage}{target}>"
 
-    def _card(self) -> Card:
+    def _card(self) -> "Card":
+        import json
+
+        from .notebook import Card
+
         interface = json.loads(self._compiled.interface)
         target = "" if self.target == "host" else f", for {self.target}"
         return Card(

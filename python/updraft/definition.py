@@ -3,16 +3,18 @@
 import abc
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .arguments import require_dict
 from .compiled_rule import CompiledRule, compile_source, path_text, read_source, setting_literal
 from .derived_flags import DerivedFlags
 from .errors import InvalidArgumentError
-from .notebook import Card
 from .shipped import require_path
 from .torch_step import TorchStep
 from .tracing.source import Source
+
+if TYPE_CHECKING:
+    from .notebook import Card
 
 
 class RuleDefinition(abc.ABC):
@@ -188,7 +190,9 @@ class RuleDefinition(abc.ABC):
     def __repr__(self) -> str:
         return f"<updraft rule definition {self.name}({', '.join(self._arguments())})>"
 
-    def _card(self) -> Card:
+    def _card(self) -> "Card":
+        from .notebook import Card
+
         return Card(
             name=self.name,
             remarks="",

@@ -1,6 +1,5 @@
 """Static flags that follow from hyperparameters: a compiled rule is for some values of these."""
 
-import json
 from collections.abc import Mapping
 
 from . import _updraft
@@ -26,6 +25,8 @@ class DerivedFlags:
     """
 
     def __init__(self, rule: CompiledRule) -> None:
+        import json
+
         self._rule = rule
         derived = json.loads(rule._compiled.interface).get("derived", ())
         deciding = {name for flag in derived for name in flag["from"]}

@@ -9,7 +9,7 @@ from torch.distributed import rpc
 
 import updraft
 from updraft import distributed
-from updraft.distributed import backend
+from updraft.distributed import membership
 
 
 def running():
@@ -158,6 +158,6 @@ def test_rpc_of_others(place, monkeypatch):
 def test_one_backend_after_another(place):
     """What is true of all members of a world is not of those of the next one."""
     for chosen in (rpc.BackendType.UPDRAFT, rpc.BackendType.TENSORPIPE):
-        joined = distributed.auto_init_rpc(backend=chosen)(backend.has_joined)()
+        joined = distributed.auto_init_rpc(backend=chosen)(membership.has_joined)()
         assert joined == (chosen is rpc.BackendType.UPDRAFT)
-        assert not backend.has_joined()
+        assert not membership.has_joined()
