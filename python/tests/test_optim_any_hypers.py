@@ -74,6 +74,7 @@ CASES = [
     Case("ASGD", {"lambd": -0.1}),
     Case("ASGD", {"weight_decay": -0.1}),
     Case("Adafactor", {"lr": -0.1}),
+    Case("Adafactor", {"lr": math.inf}),
     Case("Adafactor", {"d": 0.5}),
     Case("Adafactor", {"weight_decay": -1.0}),
     Case("Adafactor", {"eps": (0.0, 1e-3)}),
