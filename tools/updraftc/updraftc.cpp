@@ -81,10 +81,12 @@ llvm::Error checkOutput(const std::string &output, Compiler &compiler,
   auto program = compiler.parse(request);
   if (!program)
     return program.takeError();
-  for (const auto &source : (*program)->files())
-    if (files::isSameFile(source->path(), output))
+  for (const auto &source : (*program)->files()) {
+    const bool isInput = source->path() == "-";
+    if (files::isSameFile(isInput ? "/dev/stdin" : source->path(), output))
       return makeError(UPD_INVALID_ARGUMENT, "`-o` names the rule's own file `" + source->path() +
                                                  "`; name another file");
+  }
   return llvm::Error::success();
 }
 
