@@ -4,6 +4,7 @@
 
 #include "Updraft/IR/UpdraftOps.h"
 #include "Updraft/Transforms/ExpandMath.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "updraft/Frontend/Limits.h"
 
 using namespace updraft;
@@ -15,7 +16,10 @@ size_t updraft::sizeOfPlans(mlir::ModuleOp module) {
       if (auto pass = mlir::dyn_cast<PassOp>(op))
         size += operationsOfReduction * (1 + pass.getReductions().size());
       else
-        size += isElementaryFunction(op) ? operationsOfFunction : 1;
+        size += isElementaryFunction(op) ||
+                        mlir::isa<mlir::arith::MaximumFOp, mlir::arith::MinimumFOp>(op)
+                    ? operationsOfFunction
+                    : 1;
     });
   return size;
 }

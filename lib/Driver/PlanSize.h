@@ -8,7 +8,7 @@
 namespace updraft {
 
 /// More than that take longer than 5 s to compile, for some target.
-constexpr size_t maxPlannedOperations = 20000;
+constexpr size_t maxPlannedOperations = 8000;
 
 /// The operations of the plans of `module`. Those that take longer to compile than others count as
 /// the constants of updraft/Frontend/Limits.h say. A rule may have many more operations planned

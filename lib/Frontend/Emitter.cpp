@@ -352,11 +352,11 @@ Value Emitter::builtin(BuiltinKind kind, llvm::ArrayRef<Value> arguments, Locati
     case BuiltinKind::Max:
       isInteger = arguments[0].hasIntegerValues() && arguments[1].hasIntegerValues();
       bound = std::max(arguments[0].magnitude(), arguments[1].magnitude());
-      return create<arith::MaximumFOp>(loc, x[0], x[1]);
+      return createFunction<arith::MaximumFOp>(loc, x[0], x[1]);
     case BuiltinKind::Min:
       isInteger = arguments[0].hasIntegerValues() && arguments[1].hasIntegerValues();
       bound = std::max(arguments[0].magnitude(), arguments[1].magnitude());
-      return create<arith::MinimumFOp>(loc, x[0], x[1]);
+      return createFunction<arith::MinimumFOp>(loc, x[0], x[1]);
     case BuiltinKind::Pow:
     case BuiltinKind::Rounded:
       break;

@@ -7,10 +7,12 @@
 namespace updraft {
 
 /// Operations that a rule may expand to, and expressions that checking or expanding it may visit.
-constexpr unsigned maxOperations = 10000;
+constexpr unsigned maxOperations = 4000;
 constexpr unsigned maxVisits = 20 * maxOperations;
-/// How many operations an elementary function counts as. If a rule has many, each becomes a call,
-/// which takes LLVM about as long to compile as so many operations.
+/// How many operations an elementary function, a maximum and a minimum count as. If a rule has many
+/// elementary functions, each becomes a call. A maximum becomes several instructions where the
+/// target has none that keeps NaNs. LLVM takes about as long to compile either as so many
+/// operations.
 constexpr unsigned operationsOfFunction = 5;
 /// How many operations a reduction counts as. Most become a pass over the tensors, for which a GPU
 /// has a kernel of its own.
