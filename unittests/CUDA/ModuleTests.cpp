@@ -225,7 +225,7 @@ TEST_F(CubinCacheTest, ForgetsWhatWasUsedLongestAgo) {
 TEST_F(CubinCacheTest, RemovesWhatWasAbandoned) {
   const CubinCache cache(folder, cacheBytes);
   cache.store("a", "x");
-  const fs::path old = folder + "/0123.cubin.abcdef", young = folder + "/0124.cubin.abcdef";
+  const fs::path old = folder + "/.updraft-1-0.tmp", young = folder + "/.updraft-1-1.tmp";
   write(old, "x");
   write(young, "x");
   fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(2));
