@@ -1,4 +1,4 @@
-//===- MemoryCheck.cpp - Whether there is memory enough to compile --------------------------===//
+//===- MemoryCheck.cpp - Whether there is enough memory to compile --------------------------===//
 
 #include "MemoryCheck.h"
 
@@ -6,12 +6,18 @@
 
 #include <sys/mman.h>
 
-llvm::Error updraft::requireMemory(size_t bytes) {
+bool updraft::canAllocate(size_t bytes) {
   void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
-    return makeError(UPD_OUT_OF_MEMORY, "out of memory: compiling the rule may take " +
-                                            std::to_string(bytes >> 20) +
-                                            " MiB, which the process cannot have");
+    return false;
   munmap(memory, bytes);
-  return llvm::Error::success();
+  return true;
+}
+
+llvm::Error updraft::requireMemory(size_t bytes) {
+  if (canAllocate(bytes))
+    return llvm::Error::success();
+  return makeError(UPD_OUT_OF_MEMORY, "out of memory: compiling the rule may take " +
+                                          std::to_string(bytes >> 20) +
+                                          " MiB, which the process cannot have");
 }

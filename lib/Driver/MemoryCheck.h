@@ -1,26 +1,34 @@
-//===- MemoryCheck.h - Whether there is memory enough to compile --------------------*- C++ -*-===//
-// LLVM and MLIR are built without exceptions: where they get no memory, they end the process. So it
-// is found out before whether a compilation can have what it may need at most. That holds for
-// limits on address space (`ulimit -v`) and for systems that promise no more memory than they have
-// (vm.overcommit_memory = 2); elsewhere the kernel ends a process when memory runs out, and no
-// program is asked. Nor does it hold where other threads take the memory meanwhile.
+//===- MemoryCheck.h - Whether there is enough memory to compile --------------------*- C++ -*-===//
+// LLVM and MLIR are built without exceptions: they abort when an allocation fails. So the compiler
+// checks first that it can allocate the most that a compilation may need. The check works for
+// limits on address space (`ulimit -v`) and for systems that don't overcommit memory
+// (vm.overcommit_memory = 2). Elsewhere the kernel kills a process when memory runs out. The check
+// can't account for memory that other threads of the program allocate during a compilation.
 
 #ifndef UPDRAFT_LIB_DRIVER_MEMORYCHECK_H
 #define UPDRAFT_LIB_DRIVER_MEMORYCHECK_H
 
+#include "PlanSize.h"
 #include "llvm/Support/Error.h"
 
 namespace updraft {
 
-/// What parsing and importing take, of the largest file that there may be.
+/// Parsing and importing the largest file that the limits allow.
 constexpr size_t bytesToParse = size_t(8) << 20;
-/// What compiling takes of any rule: an MLIR context, code generators, and the stacks of two
-/// threads. The smallest rule was measured to take a third of it.
+/// Compiling any rule: an MLIR context and code generators. The smallest rule takes a third of it.
 constexpr size_t bytesToCompile = size_t(48) << 20;
-/// And of one planned operation. The rules of CompileTimeTest.cpp take up to 9 KB.
+/// Each planned operation. The rules of CompileTimeTest.cpp take up to 9 KB.
 constexpr size_t bytesPerOperation = size_t(12) << 10;
+/// The stack of a second thread. LLVM's recursions need one like the main thread's.
+constexpr size_t stackBytes = size_t(8) << 20;
+/// A second thread and the largest compilation beside it. glibc gives each thread a heap of its
+/// own, for which it maps 128 MiB of addresses and keeps 64 MiB.
+constexpr size_t bytesForSecondThread = stackBytes + (size_t(128) << 20) + bytesToCompile +
+                                        bytesPerOperation * maxPlannedOperations;
 
-/// Fails with UPD_OUT_OF_MEMORY if the process cannot have so many more bytes at this moment.
+/// Whether the process can allocate so many more bytes at this moment.
+bool canAllocate(size_t bytes);
+/// Fails with UPD_OUT_OF_MEMORY if the process can't allocate so many more bytes at this moment.
 llvm::Error requireMemory(size_t bytes);
 
 } // namespace updraft

@@ -3,6 +3,8 @@
 
 #include "SideTask.h"
 
+#include "MemoryCheck.h"
+
 #include <csignal>
 
 using namespace updraft;
@@ -13,8 +15,9 @@ void *SideTask::run(void *argument) {
 }
 
 SideTask::SideTask(std::function<void()> someWork) : work(std::move(someWork)) {
-  // LLVM's recursions were made for the stack of a main thread.
-  constexpr size_t stackBytes = 8 << 20;
+  // The heap of a second thread could take the memory that the check for the compilation found.
+  if (!canAllocate(bytesForSecondThread))
+    return;
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, stackBytes);

@@ -8,8 +8,8 @@
 
 namespace updraft {
 
-/// Runs `work` in a thread of its own, without signals, or in `join` where none can be had. The
-/// work has no ForkDelay: that of the thread that joins is enough.
+/// Runs `work` in a thread of its own that blocks all signals, or in `join` if a thread can't be
+/// created or memory is short. The work needs no ForkDelay: the thread that joins has one.
 class SideTask {
 public:
   explicit SideTask(std::function<void()> work);
@@ -25,7 +25,7 @@ private:
 
   std::function<void()> work; ///< none once it is joined
   pthread_t thread{};
-  bool isStarted;
+  bool isStarted = false;
 };
 
 } // namespace updraft

@@ -1,4 +1,4 @@
-"""Compiling under a limit on address space: a rule or an error, never the end of the process."""
+"""Compiling under a limit on address space either succeeds or raises an error."""
 
 PROGRAM = """
 import os, resource, sys, updraft
@@ -16,7 +16,8 @@ if WARM:
     updraft.compile("rule M(lr = 0.1) { update(param, grad) { next param = grad } }", cache_dir="")
 OK, REFUSED, OTHER = 0, 3, 4
 ends = []
-for mebibytes in range(0, 160, STEP):
+# The higher limits allow the compiler a second thread.
+for mebibytes in [*range(0, 160, 2), *range(160, 400, 4)]:
     child = os.fork()
     if child == 0:
         limit = size() + mebibytes * 2**20
@@ -29,13 +30,13 @@ for mebibytes in range(0, 160, STEP):
             os._exit(OTHER)
         os._exit(OK)
     ends.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-# In between it depends on whether glibc has reserved 64 MiB of addresses for the second thread.
-print(set(ends) == {OK, REFUSED} and (ends[0], ends[-1]) == (REFUSED, OK), ends)
+refused = ends.count(REFUSED)
+print(0 < refused < 80 and ends == [REFUSED] * refused + [OK] * (len(ends) - refused), ends)
 """
 
 
 def check_ends(run_python, is_warm):
-    printed = run_python(PROGRAM.replace("WARM", str(is_warm)).replace("STEP", "2"))
+    printed = run_python(PROGRAM.replace("WARM", str(is_warm)))
     assert printed.startswith("True"), printed
 
 
