@@ -37,36 +37,34 @@ NO_TEXT_FOR_C = [
 ]
 
 
-@pytest.mark.parametrize("name, kind, message", NOT_TEXT)
-def test_names_that_are_not_text(momentum, name, kind, message):
+def assert_names_refused(momentum, name, kind, message):
+    """`message` follows what the name is of; returns an optimizer, and it for hyperparameters."""
     group = {"params": [ones(2)], "names": [name]}
-    said = f"the name of a parameter {message}"
+    said = f"the name of a parameter{message}"
     assert refusal(kind, updraft.ArrayOptimizer, momentum, [group]) == said
     optimizer = updraft.ArrayOptimizer(momentum, [ones(2)])
-    said = f"the name of a state {message}"
+    said = f"the name of a state{message}"
     assert refusal(kind, optimizer.bind_state, 0, name, ones(2)) == said
-    said = f"the name of a hyperparameter {message}"
+    said = f"the name of a hyperparameter{message}"
     assert refusal(kind, optimizer.groups[0].__getitem__, name) == said
+    assert refusal(kind, momentum.emit, name) == f"the stage{message}"
+    return optimizer, said
+
+
+@pytest.mark.parametrize("name, kind, message", NOT_TEXT)
+def test_names_that_are_not_text(momentum, name, kind, message):
+    optimizer, said = assert_names_refused(momentum, name, kind, f" {message}")
     assert refusal(kind, optimizer.groups[0].__setitem__, name, 1) == said
     assert refusal(kind, updraft.ArrayOptimizer, momentum, [{"params": [], name: 1}]) == said
-    assert refusal(kind, momentum.emit, name) == f"the stage {message}"
     assert name not in optimizer.groups[0]
 
 
 @pytest.mark.parametrize("name, message", NO_TEXT_FOR_C)
 def test_names_that_would_be_cut_off(momentum, name, message):
     kind = updraft.InvalidArgumentError
-    group = {"params": [ones(2)], "names": [name]}
-    said = f"the name of a parameter, {message}"
-    assert refusal(kind, updraft.ArrayOptimizer, momentum, [group]) == said
-    optimizer = updraft.ArrayOptimizer(momentum, [ones(2)])
-    said = f"the name of a state, {message}"
-    assert refusal(kind, optimizer.bind_state, 0, name, ones(2)) == said
-    said = f"the name of a hyperparameter, {message}"
-    assert refusal(kind, optimizer.groups[0].__getitem__, name) == said
+    optimizer, said = assert_names_refused(momentum, name, kind, f", {message}")
     assert refusal(kind, optimizer.groups[0].update, {name: 1}) == said
     assert refusal(kind, updraft.ArrayOptimizer, momentum, [], **{name: 1}) == said
-    assert refusal(kind, momentum.emit, name) == f"the stage, {message}"
     assert refusal(kind, updraft.compile, SGD, rule=name) == f"the rule, {message}"
     assert (
         refusal(kind, updraft.compile, SGD, defaults={name: 1})

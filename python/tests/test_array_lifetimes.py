@@ -12,6 +12,8 @@ import torch
 
 import updraft
 
+from .changing_indices import changing
+
 COUNT = 4
 
 GROUP_STATE = """
@@ -312,26 +314,14 @@ def test_indices_that_another_thread_changes():
     rule = updraft.compile("rule S(lr = 1) { update(param, grad) { next param = param - grad } }")
     optimizer = updraft.ArrayOptimizer(rule, [table])
     indices = numpy.arange(rows)
-    is_done = threading.Event()
-
-    def change():
-        while not is_done.is_set():
-            indices[rows // 2] = 10**13
-            indices[rows // 2] = rows // 2
-
-    thread = threading.Thread(target=change)
-    thread.start()
     taken, values = 0, ones(rows, 4)
-    try:
+    with changing(indices, 10**13):
         for _ in range(100):
             try:
                 optimizer.step([updraft.Rows(indices, values)])
                 taken += 1
             except updraft.InvalidArgumentError as error:
                 assert "is 10000000000000, but its rows are from 0 to" in str(error)
-    finally:
-        is_done.set()
-        thread.join()
     assert (table == -taken).all() and optimizer.step_count(0) == taken
 
 

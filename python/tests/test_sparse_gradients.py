@@ -1,7 +1,6 @@
 """Gradients that are sparse in any number of dimensions."""
 
 import math
-import threading
 
 import pytest
 import torch
@@ -9,6 +8,7 @@ import torch
 import updraft
 from updraft import optim
 
+from .changing_indices import changing
 from .torch_training import assert_close
 
 STEPS = 8
@@ -143,25 +143,12 @@ def test_indices_that_another_thread_changes():
         indices, torch.ones(rows, 4), (rows, 4), is_coalesced=True, check_invariants=True
     )
     assert table.grad._indices().data_ptr() == indices.data_ptr()
-    written = indices.numpy()[0]
-    is_done = threading.Event()
-
-    def change():
-        while not is_done.is_set():
-            written[rows // 2] = 10**13
-            written[rows // 2] = rows // 2
-
-    thread = threading.Thread(target=change)
-    thread.start()
     taken = 0
-    try:
+    with changing(indices.numpy()[0], 10**13):
         for _ in range(200):
             try:
                 optimizer.step()
                 taken += 1
             except ValueError as error:
                 assert "is 10000000000000, but its rows are from 0 to" in str(error)
-    finally:
-        is_done.set()
-        thread.join()
     assert (table == -taken).all()

@@ -150,12 +150,16 @@ class CompiledRule:
         texts = json.loads(self._compiled.interface)["statics"]
         return {name: _static_value(text) for name, text in texts.items()}
 
+    def _for_target(self) -> str:
+        """What follows a description of a rule for a GPU."""
+        target = self.target
+        return "" if target == "host" else f", for {target}"
+
     def __repr__(self) -> str:
         hypers = ", ".join(f"{name}={value:g}" for name, value in self.hypers.items())
         streams = {"param": self.param_dtype, "grad": self.grad_dtype}
         storage = ", ".join(f"{name}: {dtype}" for name, dtype in (streams | self.states).items())
-        target = "" if self.target == "host" else f", for {self.target}"
-        return f"<updraft rule {self.name}({hypers}), {storage}{target}>"
+        return f"<updraft rule {self.name}({hypers}), {storage}{self._for_target()}>"
 
     def _card(self) -> "Card":
         import json
@@ -163,10 +167,10 @@ class CompiledRule:
         from .notebook import Card
 
         interface = json.loads(self._compiled.interface)
-        target = "" if self.target == "host" else f", for {self.target}"
         return Card(
             name=self.name,
-            remarks=f"computed in {interface['compute']}, numerics {interface['numerics']}{target}",
+            remarks=f"computed in {interface['compute']}, numerics {interface['numerics']}"
+            + self._for_target(),
             hypers=self.hypers,
             statics=self.statics,
             storage={"param": self.param_dtype, "grad": self.grad_dtype} | self.states,

@@ -1,25 +1,25 @@
 """A mapping that the caller assigned to `optimizer.state`."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import torch
 
-from .states import Generation, OptimizerState, StateSource, contents_of, is_same
+from .states import ComparedStates, Generation, OptimizerState, StateSource
 
 
-class AssignedStates:
+class AssignedStates(ComparedStates):
     """Wraps a mapping that the caller assigned to `optimizer.state`.
 
-    Such a mapping does not count its changes. So each step compares its contents with those after
-    the step before, and enters new states at once.
+    Such a mapping does not count its changes, so a step enters new states at once.
     """
 
     others = True
 
     def __init__(self, generation: Generation, mapping: Any) -> None:
+        super().__init__()
         self.generation = generation
         self.mapping = mapping
-        self.known: list[Any] = []
         self.settle()
 
     def __len__(self) -> int:
@@ -41,16 +41,8 @@ class AssignedStates:
     def fill(self) -> None:
         """See `OptimizerState`. Does nothing: all states are entered already."""
 
-    def look(self) -> None:
-        """Counts a change if the contents are others than before."""
-        found = contents_of(self.mapping.items())
-        if not is_same(found, self.known):
-            self.generation.number += 1
-            self.known = found
-
-    def settle(self) -> None:
-        """See `OptimizerState`."""
-        self.known = contents_of(self.mapping.items())
+    def _compared(self) -> Iterable[tuple[Any, Any]]:
+        return self.mapping.items()
 
     def plain(self) -> Any:
         """Returns the mapping itself, as `torch.optim` has it."""

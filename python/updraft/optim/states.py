@@ -97,6 +97,33 @@ def enter(state: Any, made: Mapping[str, Any], generation: Generation) -> None:
         state.update(made)
 
 
+class ComparedStates:
+    """Finds changes of states in dicts that don't count their changes: each step compares the
+    contents with those after the step before.
+    """
+
+    generation: Generation
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.known: list[Any] = []
+
+    def _compared(self) -> Iterable[tuple[Any, Any]]:
+        """The parameters with such states, and the states."""
+        raise NotImplementedError
+
+    def look(self) -> None:
+        """Counts a change if the contents are others than before."""
+        found = contents_of(self._compared())
+        if not is_same(found, self.known):
+            self.generation.number += 1
+            self.known = found
+
+    def settle(self) -> None:
+        """Remembers the contents as they are now, so that states from a step are not a change."""
+        self.known = contents_of(self._compared())
+
+
 class StateSource(Protocol):
     """What makes states."""
 
@@ -104,7 +131,7 @@ class StateSource(Protocol):
         """Returns what it has made since the last call, by parameters."""
 
 
-class OptimizerState(defaultdict[torch.Tensor, Any]):
+class OptimizerState(ComparedStates, defaultdict[torch.Tensor, Any]):
     """The states of all parameters: what `torch.optim.Optimizer.state` is.
 
     Those that steps have made are entered when somebody looks: thousands of small parameters would
@@ -121,7 +148,6 @@ class OptimizerState(defaultdict[torch.Tensor, Any]):
         self.entering = threading.RLock()
         #: The parameters whose states are in dicts that do not count.
         self.others: dict[torch.Tensor, None] = {}
-        self.known: list[Any] = []
 
     @classmethod
     def of(cls, generation: Generation, values: Mapping[Any, Any]) -> "OptimizerState":
@@ -177,18 +203,7 @@ class OptimizerState(defaultdict[torch.Tensor, Any]):
                 else:
                     enter(state, made, self.generation)
 
-    def look(self) -> None:
-        """Counts a change if the dicts that do not count theirs have changed."""
-        found = self._contents_of_others()
-        if not is_same(found, self.known):
-            self.generation.number += 1
-            self.known = found
-
-    def settle(self) -> None:
-        """Remembers these dicts as they are now, so that states from a step are not a change."""
-        self.known = self._contents_of_others()
-
-    def _contents_of_others(self) -> list[Any]:
+    def _compared(self) -> Iterable[tuple[Any, Any]]:
         found = []
         for param in list(self.others):
             state = dict.get(self, param)
@@ -196,7 +211,7 @@ class OptimizerState(defaultdict[torch.Tensor, Any]):
                 del self.others[param]
             else:
                 found.append((param, state))
-        return contents_of(found)
+        return found
 
     def __setitem__(self, param: Any, state: Any) -> None:
         self.fill()
