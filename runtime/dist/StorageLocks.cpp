@@ -11,6 +11,7 @@
 #include <map>
 
 using namespace updraft::dist;
+using updraft::runtime::MemoryRange;
 
 using Lock = std::shared_ptr<std::mutex>;
 
@@ -30,7 +31,7 @@ public:
     std::vector<std::vector<Lock>> result;
     result.reserve(ranges.size());
     for (const MemoryRange &range : ranges)
-      result.push_back(range.size() == 0 ? std::vector<Lock>() : get(range));
+      result.push_back(range.empty() ? std::vector<Lock>() : get(range));
     // Each look at all entries is paid for by as many that were added since the last one.
     if (count > 2 * keptAfterSweep + 64) {
       count = 0;

@@ -5,7 +5,7 @@
 #ifndef UPDRAFT_RUNTIME_DIST_STORAGELOCKS_H
 #define UPDRAFT_RUNTIME_DIST_STORAGELOCKS_H
 
-#include "runtime/dist/MemoryRange.h"
+#include "runtime/base/MemoryRanges.h"
 
 #include <cstddef>
 #include <memory>
@@ -22,7 +22,7 @@ public:
   StorageLocks() = default;
   /// `ranges` may be in any order, repeat and overlap. Addresses stand for the memory as long as
   /// the set lives, which its owner sees to.
-  explicit StorageLocks(const std::vector<MemoryRange> &ranges);
+  explicit StorageLocks(const std::vector<runtime::MemoryRange> &ranges);
 
   /// Held from its construction to its end. Nothing that is done meanwhile may wait for another
   /// thread that asks for locks, as a remote call or Python would.

@@ -9,8 +9,8 @@
 #define UPDRAFT_RUNTIME_OPTIMIZER_OPTIMIZER_H
 
 #include "runtime/base/Kernels.h"
+#include "runtime/base/MemoryRanges.h"
 #include "runtime/optimizer/GroupHypers.h"
-#include "runtime/optimizer/MemoryRanges.h"
 #include "runtime/optimizer/PlannedParams.h"
 #include "runtime/optimizer/QuantBlocks.h"
 #include "runtime/optimizer/StateArena.h"

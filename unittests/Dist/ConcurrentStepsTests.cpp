@@ -20,6 +20,7 @@
 
 using namespace updraft;
 using namespace updraft::runtime::test;
+using updraft::runtime::MemoryRange;
 using updraft::runtime::Optimizer;
 
 namespace {
@@ -57,7 +58,7 @@ private:
 class Worker {
 public:
   Worker(std::vector<Tensor> &params, const upd_pool &pool) {
-    std::vector<dist::MemoryRange> ranges;
+    std::vector<MemoryRange> ranges;
     for (Tensor &param : params) {
       ranges.emplace_back(param.data.data(), param.data.size() * sizeof(float));
       buckets.push_back(makeOptimizer(momentumRule(), {param.view()}, &pool));

@@ -14,7 +14,7 @@
 #include <random>
 #include <thread>
 
-using updraft::dist::MemoryRange;
+using updraft::runtime::MemoryRange;
 using updraft::dist::StorageLocks;
 using namespace std::chrono_literals;
 

@@ -1,6 +1,6 @@
-//===- MemoryRangesTests.cpp - Which memory is whose ------------------------------------------===//
+//===- MemoryRangesTests.cpp - Memory and its owners ------------------------------------------===//
 
-#include "runtime/optimizer/MemoryRanges.h"
+#include "runtime/base/MemoryRanges.h"
 
 #include <gtest/gtest.h>
 #include <random>
@@ -19,6 +19,22 @@ TEST(MemoryRanges, FindsTheOverlappingPair) {
   EXPECT_FALSE(ranges.assign({range(30, 40, 7), range(10, 20), range(39, 41, 8)}, first, second));
   EXPECT_EQ(first->owner, 7u);
   EXPECT_EQ(second->owner, 8u);
+  EXPECT_FALSE(ranges.assign({range(10, 20, 2), range(0, 5, 3), range(10, 20, 1), range(10, 20, 0)},
+                             first, second));
+  EXPECT_EQ(first->owner, 0u);
+  EXPECT_EQ(second->owner, 1u);
+}
+
+TEST(MemoryRanges, FindsNothingInEmptyRanges) {
+  MemoryRanges ranges;
+  EXPECT_TRUE(ranges.empty());
+  EXPECT_EQ(ranges.find(range(0, 40)), nullptr);
+  const MemoryRange *first = nullptr, *second = nullptr;
+  EXPECT_TRUE(ranges.assign({range(20, 30), range(5, 5)}, first, second));
+  EXPECT_FALSE(ranges.empty());
+  EXPECT_EQ(ranges.find(range(25, 25)), nullptr);
+  EXPECT_EQ(ranges.find(range(0, 20)), nullptr);
+  EXPECT_NE(ranges.find(range(29, 40)), nullptr);
 }
 
 TEST(MemoryRanges, AgreesWithSearchingAll) {

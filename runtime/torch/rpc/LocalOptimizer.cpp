@@ -22,6 +22,8 @@ using namespace updraft::torch_adapter;
 namespace dist = updraft::dist;
 using torch::distributed::autograd::ContextPtr;
 using torch::distributed::autograd::DistAutogradContainer;
+using updraft::runtime::MemoryRange;
+using updraft::runtime::MemoryRanges;
 using updraft::runtime::nameOf;
 using updraft::runtime::sizeOf;
 
@@ -31,13 +33,14 @@ static upd_dtype storageOf(const at::Tensor &param, int64_t number) {
   return viewOf(realOf(param.detach()), fmt::format("parameter {}", number).c_str()).dtype;
 }
 
-/// Refuses parameters of which one step would be taken twice.
-static void requireApart(const std::vector<dist::MemoryRange> &ranges,
-                         const std::vector<int64_t> &numbers) {
-  const auto overlap = dist::findOverlap(ranges);
-  if (!overlap)
-    return;
-  const auto [first, second] = std::minmax({numbers[overlap->first], numbers[overlap->second]});
+/// Refuses parameters that share memory. Each range is owned by the place of a parameter.
+static MemoryRanges requireApart(std::vector<MemoryRange> ranges,
+                                 const std::vector<int64_t> &numbers) {
+  MemoryRanges apart;
+  const MemoryRange *one = nullptr, *other = nullptr;
+  if (apart.assign(std::move(ranges), one, other))
+    return apart;
+  const auto [first, second] = std::minmax({numbers[one->owner], numbers[other->owner]});
   TORCH_CHECK_VALUE(false, "parameters ", first, " and ", second,
                     " are the same or share memory, where each step would be taken twice; give "
                     "one of them");
@@ -46,7 +49,7 @@ static void requireApart(const std::vector<dist::MemoryRange> &ranges,
 LocalOptimizer::LocalOptimizer(const OptimizerRequest &request, std::vector<at::Tensor> tensors)
     : params(std::move(tensors)), countVersions(request.countVersions) {
   std::vector<std::map<upd_dtype, std::vector<size_t>>> byType(request.groups.size());
-  std::vector<dist::MemoryRange> ranges;
+  std::vector<MemoryRange> ranges;
   for (size_t group = 0; group < request.groups.size(); ++group)
     for (size_t i = 0; i < request.groups[group].params.size(); ++i) {
       const int64_t place = request.groups[group].params[i];
@@ -60,8 +63,9 @@ LocalOptimizer::LocalOptimizer(const OptimizerRequest &request, std::vector<at::
       TORCH_CHECK(!param.is_complex() || request.complexRefusal.empty(), request.complexRefusal);
       byType[group][storageOf(param, numbers.back())].push_back(i);
       ranges.push_back(memoryOf(param));
+      ranges.back().owner = static_cast<uint32_t>(ranges.size() - 1);
     }
-  requireApart(ranges, numbers);
+  MemoryRanges apart = requireApart(std::move(ranges), numbers);
   locks = dist::StorageLocks(memoryOf(params));
   for (size_t group = 0; group < request.groups.size(); ++group) {
     const size_t first = buckets.size();
@@ -69,9 +73,9 @@ LocalOptimizer::LocalOptimizer(const OptimizerRequest &request, std::vector<at::
       addBucket(request, group, dtype, members);
     requireTogether(request.groups[group], first);
   }
-  // One bucket refuses by itself what is in memory of its parameters.
+  // A single bucket refuses gradients that overlap its parameters.
   if (buckets.size() > 1)
-    memory = dist::ApartRanges(ranges);
+    memory = std::move(apart);
 }
 
 void LocalOptimizer::requireTogether(const GroupRequest &group, size_t first) const {
@@ -170,9 +174,10 @@ void LocalOptimizer::requireOwnMemory(const Bucket &bucket) const {
   bucket.stepper->forPrepared([&](int64_t number, const upd_tensor &grad) {
     const int64_t elements =
         std::accumulate(grad.shape, grad.shape + grad.rank, int64_t(1), std::multiplies());
-    const auto owner = memory.find({grad.data, static_cast<size_t>(elements) * sizeOf(grad.dtype)});
+    const MemoryRange *owner =
+        memory.find({grad.data, static_cast<size_t>(elements) * sizeOf(grad.dtype)});
     TORCH_CHECK_VALUE(!owner, "gradient of parameter `", number, "` overlaps parameter `",
-                      numbers[*owner],
+                      numbers[owner->owner],
                       "`; a step only reads gradients, so give it memory of its own");
   });
 }

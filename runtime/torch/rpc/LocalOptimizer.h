@@ -6,7 +6,7 @@
 #define UPDRAFT_RUNTIME_TORCH_RPC_LOCALOPTIMIZER_H
 
 #include "runtime/dist/ContextStep.h"
-#include "runtime/dist/MemoryRange.h"
+#include "runtime/base/MemoryRanges.h"
 #include "runtime/dist/StorageLocks.h"
 #include "runtime/torch/GroupStepper.h"
 #include "runtime/torch/rpc/OptimizerRequest.h"
@@ -81,8 +81,8 @@ private:
   std::vector<at::Tensor> params;
   dist::StorageLocks locks;
   std::vector<Bucket> buckets;
-  /// All parameters, if they are in several buckets, and their numbers.
-  dist::ApartRanges memory;
+  /// Of the parameters, which own them by place, if there are several buckets.
+  runtime::MemoryRanges memory;
   std::vector<int64_t> numbers;
   bool countVersions;
 };

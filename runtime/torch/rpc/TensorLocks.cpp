@@ -6,8 +6,9 @@
 
 using namespace updraft::torch_adapter;
 namespace dist = updraft::dist;
+namespace runtime = updraft::runtime;
 
-dist::MemoryRange updraft::torch_adapter::memoryOf(const at::Tensor &tensor) {
+runtime::MemoryRange updraft::torch_adapter::memoryOf(const at::Tensor &tensor) {
   // A subclass that intercepts operators has its data elsewhere: it stands for itself.
   if (tensor.key_set().has(c10::DispatchKey::Python))
     return {tensor.unsafeGetTensorImpl(), 1};
@@ -19,9 +20,9 @@ dist::MemoryRange updraft::torch_adapter::memoryOf(const at::Tensor &tensor) {
   return {tensor.data_ptr(), tensor.itemsize() * static_cast<size_t>(last + 1)};
 }
 
-std::vector<dist::MemoryRange>
+std::vector<runtime::MemoryRange>
 updraft::torch_adapter::memoryOf(const std::vector<at::Tensor> &tensors) {
-  std::vector<dist::MemoryRange> ranges;
+  std::vector<runtime::MemoryRange> ranges;
   ranges.reserve(tensors.size());
   for (const at::Tensor &tensor : tensors)
     ranges.push_back(memoryOf(tensor));

@@ -15,8 +15,8 @@ namespace updraft::torch_adapter {
 
 /// The memory that a tensor's elements lie in, from the first to the last. Two tensors may share
 /// some whose storages are two, as those do that are made over the memory of others.
-dist::MemoryRange memoryOf(const at::Tensor &tensor);
-std::vector<dist::MemoryRange> memoryOf(const std::vector<at::Tensor> &tensors);
+runtime::MemoryRange memoryOf(const at::Tensor &tensor);
+std::vector<runtime::MemoryRange> memoryOf(const std::vector<at::Tensor> &tensors);
 
 /// The locks of all of some tensors, by which an optimizer that steps in Python and compiled ones
 /// wait for each other. Python's lock is given up while one waits here, as in every operator.

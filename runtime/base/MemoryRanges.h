@@ -1,8 +1,8 @@
-//===- MemoryRanges.h - Which memory is whose ---------------------------------------*- C++ -*-===//
-// The memory that a step writes, to refuse tensors that overlap it.
+//===- MemoryRanges.h - Memory and its owners ---------------------------------------*- C++ -*-===//
+// Finds tensors that share memory. A step refuses those that overlap what it writes.
 
-#ifndef UPDRAFT_RUNTIME_OPTIMIZER_MEMORYRANGES_H
-#define UPDRAFT_RUNTIME_OPTIMIZER_MEMORYRANGES_H
+#ifndef UPDRAFT_RUNTIME_BASE_MEMORYRANGES_H
+#define UPDRAFT_RUNTIME_BASE_MEMORYRANGES_H
 
 #include <cstddef>
 #include <cstdint>
@@ -10,23 +10,27 @@
 
 namespace updraft::runtime {
 
-/// The bytes from `begin` up to `end`, and whose they are.
+/// The bytes in [begin, end), and their owner, which the user of a set numbers.
 struct MemoryRange {
-  uintptr_t begin;
-  uintptr_t end;
-  uint32_t owner; // as the user of the set numbers them
-  uint32_t part;
+  uintptr_t begin = 0;
+  uintptr_t end = 0;
+  uint32_t owner = 0;
+  uint32_t part = 0; ///< of the owner
 
-  MemoryRange(const void *data, size_t bytes, uint32_t owner, uint32_t part)
+  MemoryRange() = default;
+  MemoryRange(const void *data, size_t bytes, uint32_t owner = 0, uint32_t part = 0)
       : begin(reinterpret_cast<uintptr_t>(data)), end(begin + bytes), owner(owner), part(part) {}
   bool empty() const { return begin == end; }
+  size_t size() const { return end - begin; }
 };
 
-/// Ranges that do not overlap. Looking up takes the logarithm of their number.
+/// Ranges that don't overlap. A look-up takes time logarithmic in their number.
 class MemoryRanges {
 public:
-  /// Takes any ranges, and leaves out empty ones. Returns false if two overlap: `first` and
-  /// `second`.
+  bool empty() const { return sorted.empty() && recent.empty(); }
+
+  /// Replaces the ranges, without the empty ones. Returns false if two overlap: `first` and
+  /// `second`, the ones with the lowest owners of several equal ranges.
   bool assign(std::vector<MemoryRange> all, const MemoryRange *&first, const MemoryRange *&second);
 
   /// A range that overlaps `range`, or null. Valid until the set changes.
@@ -53,4 +57,4 @@ private:
 
 } // namespace updraft::runtime
 
-#endif // UPDRAFT_RUNTIME_OPTIMIZER_MEMORYRANGES_H
+#endif // UPDRAFT_RUNTIME_BASE_MEMORYRANGES_H

@@ -1,8 +1,9 @@
-//===- MemoryRanges.cpp - Which memory is whose -----------------------------------------------===//
+//===- MemoryRanges.cpp - Memory and its owners -----------------------------------------------===//
 
-#include "runtime/optimizer/MemoryRanges.h"
+#include "runtime/base/MemoryRanges.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 using namespace updraft::runtime;
@@ -21,7 +22,9 @@ bool MemoryRanges::assign(std::vector<MemoryRange> all, const MemoryRange *&firs
   sorted.erase(std::remove_if(sorted.begin(), sorted.end(),
                               [](const MemoryRange &range) { return range.empty(); }),
                sorted.end());
-  std::sort(sorted.begin(), sorted.end(), startsBefore);
+  std::sort(sorted.begin(), sorted.end(), [](const MemoryRange &a, const MemoryRange &b) {
+    return std::tie(a.begin, a.owner) < std::tie(b.begin, b.owner);
+  });
   for (size_t i = 1; i < sorted.size(); ++i)
     if (overlap(sorted[i - 1], sorted[i])) {
       first = &sorted[i - 1];
