@@ -1,6 +1,5 @@
 //===- DiskCache.cpp - Compiled rules kept between processes ----------------------------------===//
-// An entry is a file KEY.upc: a fixed header, the interface's JSON, the object. The header's
-// checksum covers both, so that a torn or altered file is recompiled instead of run.
+// The code of a key is the length of the interface's JSON, the JSON, the object.
 
 #include "updraft/Driver/DiskCache.h"
 
@@ -10,64 +9,39 @@
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
-#include "llvm/Support/SHA256.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 
 using namespace updraft;
+using files::CodeCache;
 using files::CodeFolder;
 using files::IfMissing;
 namespace path = llvm::sys::path;
 
 namespace {
-constexpr llvm::StringLiteral entryMagic = "updcach1";
-constexpr llvm::StringLiteral entrySuffix = ".upc";
-constexpr llvm::StringLiteral kernelSuffix = ".cubin"; // of runtime/cuda/CubinCache.cpp
-constexpr size_t checksumBytes = 32;
-// Magic, checksum, length of the interface, length of the object.
-constexpr size_t headerBytes = entryMagic.size() + checksumBytes + 8 + 8;
+constexpr size_t lengthBytes = 8;
 
-/// Over the key too, so that an entry under another's name is as damaged as any.
-std::array<uint8_t, checksumBytes> checksum(llvm::StringRef key, llvm::StringRef interfaceJson,
-                                            llvm::StringRef object) {
-  llvm::SHA256 hash;
-  hash.update(key);
-  hash.update(interfaceJson);
-  hash.update(object);
-  return hash.final();
-}
-
-std::string encode(llvm::StringRef key, const CompiledRule &rule) {
-  std::string bytes(headerBytes, '\0');
-  char *out = llvm::copy(entryMagic, bytes.begin()).base();
-  out = llvm::copy(checksum(key, rule.interfaceJson, rule.object), out);
-  llvm::support::endian::write64le(out, rule.interfaceJson.size());
-  llvm::support::endian::write64le(out + 8, rule.object.size());
+std::string encode(const CompiledRule &rule) {
+  std::string bytes(lengthBytes, '\0');
+  llvm::support::endian::write64le(bytes.data(), rule.interfaceJson.size());
   return bytes + rule.interfaceJson + rule.object;
 }
 
-std::optional<CompiledRule> decode(llvm::StringRef key, llvm::StringRef bytes) {
-  if (bytes.size() < headerBytes || !bytes.starts_with(entryMagic))
+std::optional<CompiledRule> decode(llvm::StringRef bytes) {
+  if (bytes.size() < lengthBytes)
     return std::nullopt;
-  const char *in = bytes.data() + entryMagic.size();
-  llvm::StringRef expected(in, checksumBytes);
-  uint64_t interfaceSize = llvm::support::endian::read64le(in + checksumBytes);
-  uint64_t objectSize = llvm::support::endian::read64le(in + checksumBytes + 8);
-  llvm::StringRef payload = bytes.drop_front(headerBytes);
-  if (interfaceSize > payload.size() || objectSize != payload.size() - interfaceSize)
+  uint64_t length = llvm::support::endian::read64le(bytes.data());
+  llvm::StringRef payload = bytes.drop_front(lengthBytes);
+  if (length > payload.size())
     return std::nullopt;
-  llvm::StringRef interfaceJson = payload.take_front(interfaceSize);
-  llvm::StringRef object = payload.drop_front(interfaceSize);
-  if (llvm::toStringRef(checksum(key, interfaceJson, object)) != expected)
-    return std::nullopt;
-  return CompiledRule{interfaceJson.str(), object.str()};
+  return CompiledRule{payload.take_front(length).str(), payload.drop_front(length).str()};
 }
 
-std::string ruleNameOf(llvm::StringRef key, const std::optional<std::string> &bytes) {
-  if (bytes)
-    if (std::optional<CompiledRule> rule = decode(key, *bytes)) {
+std::string ruleNameOf(const std::optional<CodeCache::Entry> &entry) {
+  if (entry)
+    if (std::optional<CompiledRule> rule = decode(entry->code)) {
       auto json = nlohmann::json::parse(rule->interfaceJson, nullptr, /*allow_exceptions=*/false);
       if (json.is_object() && json.contains("name") && json["name"].is_string())
         return json["name"].get<std::string>();
@@ -75,21 +49,20 @@ std::string ruleNameOf(llvm::StringRef key, const std::optional<std::string> &by
   return "?";
 }
 
-std::string nameOf(llvm::StringRef key) { return (key + entrySuffix).str(); }
-
 /// Seconds since 1970.
 int64_t lastUsed(const CodeFolder::File &file) { return file.lastUsed / 1'000'000'000; }
 } // namespace
 
-/// What is in an open folder, of one kind.
+/// An open folder, and its entries.
 struct DiskCache::Listing {
+  const CodeCache &cache;
   CodeFolder folder;
-  std::string path;
   std::vector<CodeFolder::File> files;
 };
 
-DiskCache::DiskCache(std::string folder, uint64_t maxBytes)
-    : folder(std::move(folder)), maxBytes(maxBytes) {}
+DiskCache::DiskCache(const std::string &folder, uint64_t maxBytes)
+    : rules(folder, ".upc", maxBytes),
+      kernels(folder.empty() ? "" : folder + "/gpu", ".cubin", maxBytes) {}
 
 DiskCache DiskCache::fromEnvironment() {
   uint64_t mebibytes = 256;
@@ -106,63 +79,37 @@ DiskCache DiskCache::fromEnvironment() {
   return DiskCache(folder.str().str(), maxBytes);
 }
 
-std::optional<CodeFolder> DiskCache::open(IfMissing ifMissing) const {
-  std::string ignored; // whyUnused() says it
-  return folder.empty() ? std::nullopt : CodeFolder::open(folder, ifMissing, ignored);
-}
-
 std::string DiskCache::whyUnused() const {
   std::string reason;
-  for (const std::string &place : {folder, getKernelFolder()})
-    if (!place.empty() && reason.empty())
-      CodeFolder::open(place, IfMissing::Fail, reason);
+  if (!rules.open(IfMissing::Fail, reason) || !reason.empty())
+    return reason;
+  kernels.open(IfMissing::Fail, reason);
   return reason;
 }
 
 std::optional<CompiledRule> DiskCache::lookup(llvm::StringRef key) const {
-  std::optional<CodeFolder> files = open(IfMissing::Fail);
-  if (!files)
-    return std::nullopt;
-  const std::string name = nameOf(key);
-  std::optional<std::string> bytes = files->read(name, maxBytes);
-  if (!bytes)
-    return std::nullopt;
-  std::optional<CompiledRule> rule = decode(key, *bytes);
-  if (rule)
-    files->touch(name);
-  else
-    files->remove(name);
-  return rule;
+  std::optional<std::string> code = rules.lookup(key);
+  return code ? decode(*code) : std::nullopt;
 }
 
 void DiskCache::store(llvm::StringRef key, const CompiledRule &rule) const {
-  std::string bytes = encode(key, rule);
-  if (bytes.size() > maxBytes)
-    return;
-  if (std::optional<CodeFolder> files = open(IfMissing::Create)) {
-    files->write(nameOf(key), bytes);
-    files->evict(entrySuffix, maxBytes);
-  }
+  rules.store(key, encode(rule));
 }
 
-/// The entries, then those of kernels.
+/// The rules, then the kernels.
 llvm::Expected<std::vector<DiskCache::Listing>> DiskCache::list() const {
   std::vector<Listing> listings;
-  const std::pair<std::string, llvm::StringRef> folders[] = {{folder, entrySuffix},
-                                                             {getKernelFolder(), kernelSuffix}};
-  for (const auto &[path, suffix] : folders) {
-    if (path.empty())
-      continue;
-    std::string ignored; // whyUnused() says it
-    auto opened = CodeFolder::open(path, IfMissing::Fail, ignored);
+  for (const CodeCache *cache : {&rules, &kernels}) {
+    std::string ignored; // whyUnused() returns it
+    auto opened = cache->open(IfMissing::Fail, ignored);
     if (!opened)
       continue;
     int error = 0;
-    std::vector<CodeFolder::File> files = opened->files(suffix, &error);
+    std::vector<CodeFolder::File> files = cache->files(*opened, error);
     if (error != 0)
-      return makeError(UPD_IO_ERROR, "cannot read the cache folder `" + path +
+      return makeError(UPD_IO_ERROR, "cannot read the cache folder `" + cache->folder() +
                                          "`: " + llvm::sys::StrError(error));
-    listings.push_back({std::move(*opened), path, std::move(files)});
+    listings.push_back({*cache, std::move(*opened), std::move(files)});
   }
   return listings;
 }
@@ -174,18 +121,17 @@ llvm::Expected<std::vector<DiskCache::Entry>> DiskCache::entries() const {
   std::vector<Entry> result;
   for (const Listing &listing : *listings)
     for (const CodeFolder::File &file : listing.files) {
-      std::string key = llvm::sys::path::stem(file.name).str();
-      std::string rule = llvm::StringRef(file.name).ends_with(kernelSuffix)
+      std::string rule = &listing.cache == &kernels
                              ? "kernels"
-                             : ruleNameOf(key, listing.folder.read(file.name, maxBytes));
-      result.push_back({std::move(key), std::move(rule), file.bytes, lastUsed(file)});
+                             : ruleNameOf(listing.cache.read(listing.folder, file.name));
+      result.push_back({path::stem(file.name).str(), std::move(rule), file.bytes, lastUsed(file)});
     }
   return result;
 }
 
 llvm::Expected<unsigned> DiskCache::clear() const {
   if (std::string reason = whyUnused(); !reason.empty())
-    return makeError(UPD_IO_ERROR, "the cache folder `" + folder + "` is not used: " + reason);
+    return makeError(UPD_IO_ERROR, "the cache folder `" + getFolder() + "` is not used: " + reason);
   auto listings = list();
   if (!listings)
     return listings.takeError();
@@ -193,8 +139,8 @@ llvm::Expected<unsigned> DiskCache::clear() const {
   for (const Listing &listing : *listings)
     for (const CodeFolder::File &file : listing.files) {
       if (int error = listing.folder.remove(file.name))
-        return makeError(UPD_IO_ERROR, "cannot remove `" + listing.path + "/" + file.name +
-                                           "`: " + llvm::sys::StrError(error));
+        return makeError(UPD_IO_ERROR, "cannot remove `" + listing.cache.folder() + "/" +
+                                           file.name + "`: " + llvm::sys::StrError(error));
       ++removed;
     }
   return removed;

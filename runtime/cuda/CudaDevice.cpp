@@ -151,8 +151,8 @@ Status CudaDevice::start(const DeviceOptions &options) {
   blocks = std::max<int64_t>(1, int64_t(processors) * (threads / UPD_GPU_THREADS));
   enginePtx = options.enginePtx;
   staging = std::make_unique<StagingMemory>(driver);
-  code = std::make_unique<ModuleCache>(driver, target,
-                                       CubinCache(options.cacheFolder, options.cacheBytes));
+  code = std::make_unique<ModuleCache>(
+      driver, target, files::CodeCache(options.cacheFolder, ".cubin", options.cacheBytes));
   return {};
 }
 

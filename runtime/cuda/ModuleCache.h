@@ -3,8 +3,8 @@
 #ifndef UPDRAFT_RUNTIME_CUDA_MODULECACHE_H
 #define UPDRAFT_RUNTIME_CUDA_MODULECACHE_H
 
-#include "runtime/cuda/CubinCache.h"
 #include "runtime/cuda/Driver.h"
+#include "runtime/files/CodeCache.h"
 
 #include <memory>
 #include <string>
@@ -37,7 +37,7 @@ private:
 /// version of the driver. Any thread; the context is current in each call.
 class ModuleCache {
 public:
-  ModuleCache(const Driver &driver, Target target, CubinCache cubins)
+  ModuleCache(const Driver &driver, Target target, files::CodeCache cubins)
       : driver(driver), target(std::move(target)), cubins(std::move(cubins)) {}
 
   runtime::Status load(const std::string &ptx, std::unique_ptr<LoadedImage> &image) const;
@@ -48,7 +48,7 @@ private:
 
   const Driver &driver;
   Target target;
-  CubinCache cubins;
+  files::CodeCache cubins;
 };
 
 } // namespace updraft::cuda

@@ -4,14 +4,12 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
-#include <sys/stat.h>
-#include <thread>
 #include <vector>
 
 using namespace updraft::cuda;
+using updraft::files::CodeCache;
 using updraft::runtime::GPUKernels;
 using updraft::runtime::Status;
 namespace fs = std::filesystem;
@@ -40,6 +38,7 @@ protected:
     return status;
   }
 
+  CodeCache makeCache() { return {folder, ".cubin", cacheBytes}; }
   std::vector<fs::path> files() {
     std::vector<fs::path> found;
     if (fs::exists(folder))
@@ -173,7 +172,7 @@ TEST_F(CubinCacheTest, RefusesEveryDamagedByte) {
   ASSERT_TRUE(loadAfresh(ptxOf("a")).ok());
   const fs::path file = files()[0];
   const std::string whole = read(file);
-  const CubinCache cache(folder, cacheBytes);
+  const CodeCache cache = makeCache();
   const std::string source = "driver 12040 sm_90\n" + ptxOf("a");
   ASSERT_EQ(cache.lookup(source), "cubin 9.0\n" + ptxOf("a"));
   for (size_t i = 0; i <= whole.size(); ++i) {
@@ -197,98 +196,10 @@ TEST_F(CubinCacheTest, RefusesEveryDamagedByte) {
 
 /// As after the driver was replaced by one that says the same version.
 TEST_F(CubinCacheTest, CompilesAgainWhatDoesNotLoad) {
-  CubinCache(folder, cacheBytes).store("driver 12040 sm_90\n" + ptxOf("a"), "something else");
+  makeCache().store("driver 12040 sm_90\n" + ptxOf("a"), "something else");
   ASSERT_EQ(loadAfresh(ptxOf("a")).message(), "");
   EXPECT_EQ(state->compilations, 1);
   ASSERT_EQ(loadAfresh(ptxOf("a")).message(), "");
   EXPECT_EQ(state->compilations, 1);
-}
-
-TEST_F(CubinCacheTest, ForgetsWhatWasUsedLongestAgo) {
-  const std::string cubin(1000, 'x');
-  const CubinCache cache(folder, 2500);
-  cache.store("a", cubin);
-  const fs::path first = files()[0];
-  cache.store("b", cubin);
-  for (const fs::path &file : files())
-    fs::last_write_time(file, fs::file_time_type::clock::now() -
-                                  std::chrono::seconds(file == first ? 60 : 30));
-  EXPECT_TRUE(cache.lookup("a"));
-  cache.store("c", cubin);
-  EXPECT_TRUE(cache.lookup("a"));
-  EXPECT_FALSE(cache.lookup("b"));
-  EXPECT_TRUE(cache.lookup("c"));
-  cache.store("d", std::string(3000, 'x'));
-  EXPECT_FALSE(cache.lookup("d"));
-}
-
-TEST_F(CubinCacheTest, RemovesWhatWasAbandoned) {
-  const CubinCache cache(folder, cacheBytes);
-  cache.store("a", "x");
-  const fs::path old = folder + "/.updraft-1-0.tmp", young = folder + "/.updraft-1-1.tmp";
-  write(old, "x");
-  write(young, "x");
-  fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(2));
-  cache.store("b", "x");
-  EXPECT_FALSE(fs::exists(old));
-  EXPECT_TRUE(fs::exists(young));
-}
-
-TEST_F(CubinCacheTest, IsEmptyWhereItCannotBeUsed) {
-  for (const std::string &place : {std::string(), std::string("/proc/nowhere")}) {
-    const CubinCache cache(place, cacheBytes);
-    cache.store("a", "x");
-    EXPECT_FALSE(cache.lookup("a"));
-  }
-  const CubinCache cache(folder, cacheBytes);
-  cache.store("a", "x");
-  EXPECT_TRUE(cache.lookup("a"));
-  // Others may have put a file there.
-  fs::permissions(folder, fs::perms::others_write, fs::perm_options::add);
-  EXPECT_FALSE(cache.lookup("a"));
-  fs::permissions(folder, fs::perms::others_write, fs::perm_options::remove);
-  const fs::path file = files()[0];
-  fs::remove(file);
-  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
-  EXPECT_FALSE(cache.lookup("a"));
-}
-
-TEST_F(CubinCacheTest, IgnoresWhatOthersMayHaveWritten) {
-  const CubinCache cache(folder, cacheBytes);
-  cache.store("a", "x");
-  const fs::path file = files()[0];
-  fs::permissions(file, fs::perms::others_write, fs::perm_options::add);
-  EXPECT_FALSE(cache.lookup("a"));
-  fs::permissions(file, fs::perms::others_write, fs::perm_options::remove);
-  EXPECT_TRUE(cache.lookup("a"));
-  fs::rename(file, folder + "/elsewhere");
-  fs::create_symlink("elsewhere", file);
-  EXPECT_FALSE(cache.lookup("a"));
-  fs::remove(file);
-  fs::rename(folder + "/elsewhere", file);
-  // Others may exchange the whole folder.
-  fs::permissions(top, fs::perms::all);
-  EXPECT_FALSE(cache.lookup("a"));
-  cache.store("b", "x");
-  EXPECT_EQ(files().size(), 1u);
-  fs::permissions(top, fs::perms::all | fs::perms::sticky_bit);
-  EXPECT_TRUE(cache.lookup("a"));
-}
-
-TEST_F(CubinCacheTest, IsSharedByThreads) {
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i)
-    threads.emplace_back([&] {
-      const CubinCache cache(folder, cacheBytes);
-      for (int n = 0; n < 50; ++n) {
-        const std::string source = "source " + std::to_string(n % 5);
-        cache.store(source, "cubin of " + source);
-        const auto found = cache.lookup(source);
-        EXPECT_TRUE(found && *found == "cubin of " + source);
-      }
-    });
-  for (std::thread &thread : threads)
-    thread.join();
-  EXPECT_EQ(files().size(), 5u);
 }
 } // namespace

@@ -29,7 +29,9 @@ protected:
     llvm::sys::fs::remove_directories(llvm::sys::path::parent_path(folder));
   }
 
-  std::string pathOf(llvm::StringRef key) { return (folder + "/" + key + ".upc").str(); }
+  std::string pathOf(llvm::StringRef key) {
+    return (folder + "/" + files::CodeCache("", ".upc", 0).nameOf(key)).str();
+  }
   std::string read(llvm::StringRef key) {
     auto buffer = llvm::MemoryBuffer::getFile(pathOf(key));
     return buffer ? (*buffer)->getBuffer().str() : "";
@@ -280,6 +282,9 @@ TEST_F(DiskCacheTest, DropsTheLeastRecentlyUsed) {
   EXPECT_FALSE(cache.lookup("a"));
   EXPECT_TRUE(cache.lookup("b"));
   EXPECT_TRUE(cache.lookup("c"));
+  cache.store("d", {rule.interfaceJson, std::string(3 * size, 'x')});
+  EXPECT_FALSE(cache.lookup("d"));
+  EXPECT_TRUE(cache.lookup("c"));
 }
 
 TEST_F(DiskCacheTest, ListsAndClears) {
@@ -293,7 +298,7 @@ TEST_F(DiskCacheTest, ListsAndClears) {
   auto entries = cache.entries();
   ASSERT_TRUE(bool(entries));
   ASSERT_EQ(entries->size(), 3u);
-  EXPECT_EQ((*entries)[0].key, "a");
+  EXPECT_EQ((*entries)[0].key, llvm::sys::path::stem(pathOf("a")));
   EXPECT_EQ((*entries)[0].ruleName, "SGD");
   EXPECT_EQ((*entries)[2].ruleName, "?");
   auto removed = cache.clear();
