@@ -1,6 +1,5 @@
 """Compiling rules and looking at them."""
 
-import hashlib
 import pathlib
 import re
 import struct
@@ -152,36 +151,47 @@ print(updraft.compile({SGD!r}, cache_dir={str(tmp_path)!r}).origin)
     assert run_python(program) == "disk"
 
 
-MAGIC = b"updcach1"
+MAGIC = b"updcode1"
+HEADER = len(MAGIC) + 16 + 8
+
+
+def fnv1a(data):
+    """The 128-bit FNV-1a hash."""
+    value = 0x6C62272E07BB014262B821756295C58D
+    for byte in data:
+        value = (value ^ byte) * ((1 << 88) + 0x13B) & ((1 << 128) - 1)
+    return value
 
 
 def sealed(key, interface, code):
-    """An entry of the cache with the right checksum, whatever is in it."""
-    checksum = hashlib.sha256(key.encode() + interface + code).digest()
-    return MAGIC + checksum + struct.pack("<QQ", len(interface), len(code)) + interface + code
+    """Returns an entry of the cache that has the right checksum, whatever it holds."""
+    covered = struct.pack("<Q", len(key)) + key + struct.pack("<Q", len(interface))
+    covered += interface + code
+    return MAGIC + fnv1a(covered).to_bytes(16, "little") + covered
 
 
 def unsealed(entry):
-    """What an entry of the cache holds: the rule's interface, and an object."""
-    start = len(MAGIC) + 32
-    interface, code = struct.unpack_from("<QQ", entry, start)
-    assert len(entry) == start + 16 + interface + code
-    return entry[start + 16 : -code], entry[-code:]
+    """Returns the key, the rule's interface and the object of an entry of the cache."""
+    (key,) = struct.unpack_from("<Q", entry, HEADER - 8)
+    start = HEADER + key
+    (interface,) = struct.unpack_from("<Q", entry, start)
+    end = start + 8 + interface
+    return entry[HEADER:start], entry[start + 8 : end], entry[end:]
 
 
 DAMAGE = {
-    "a flipped bit": lambda key, entry: entry[:-100] + bytes([entry[-100] ^ 4]) + entry[-99:],
-    "the end is missing": lambda key, entry: entry[: len(entry) // 2],
-    "nothing": lambda key, entry: b"",
-    "another key's": lambda key, entry: sealed("0" * len(key), *unsealed(entry)),
-    "sealed garbage": lambda key, entry: sealed(key, unsealed(entry)[0], b"no object" * 100),
-    "half an object, sealed": lambda key, entry: sealed(
-        key, unsealed(entry)[0], unsealed(entry)[1][: len(unsealed(entry)[1]) // 2]
+    "a flipped bit": lambda entry, *_: entry[:-100] + bytes([entry[-100] ^ 4]) + entry[-99:],
+    "the end is missing": lambda entry, *_: entry[: len(entry) // 2],
+    "nothing": lambda entry, *_: b"",
+    "another key's": lambda entry, key, *content: sealed(b"0" * len(key), *content),
+    "sealed garbage": lambda entry, key, interface, code: sealed(key, interface, b"no object" * 9),
+    "half an object, sealed": lambda entry, key, interface, code: sealed(
+        key, interface, code[: len(code) // 2]
     ),
-    "an object that lacks functions, sealed": lambda key, entry: sealed(
-        key, unsealed(entry)[0], unsealed(entry)[1].replace(b"_prologue", b"_prolog__")
+    "an object that lacks functions, sealed": lambda entry, key, interface, code: sealed(
+        key, interface, code.replace(b"_prologue", b"_prolog__")
     ),
-    "no interface, sealed": lambda key, entry: sealed(key, b"{", unsealed(entry)[1]),
+    "no interface, sealed": lambda entry, key, interface, code: sealed(key, b"{", code),
 }
 
 
@@ -201,8 +211,8 @@ print(rule.origin, weights.tolist())
     assert compiled.startswith("compiled [0.89")
     (path,) = cache.iterdir()
     entry = path.read_bytes()
-    assert sealed(path.stem, *unsealed(entry)) == entry
-    path.write_bytes(DAMAGE[damage](path.stem, entry))
+    assert sealed(*unsealed(entry)) == entry
+    path.write_bytes(DAMAGE[damage](entry, *unsealed(entry)))
     assert path.read_bytes() != entry
     assert run_python(program) == compiled
     assert path.read_bytes() == entry
