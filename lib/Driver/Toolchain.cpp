@@ -3,10 +3,8 @@
 #include "Toolchain.h"
 
 #include "Updraft/IR/UpdraftDialect.h"
-#include "Updraft/Transforms/Passes.h"
 #include "Updraft/Transforms/Pipelines.h"
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
-#include "updraft/Conversion/Passes.h"
 #include "updraft/Target/Pipelines.h"
 
 using namespace mlir;
@@ -31,9 +29,8 @@ Toolchain::Toolchain()
     : context(makeRegistry(), MLIRContext::Threading::DISABLED), toTorch(&context),
       toPlan(&context), toLLVM(&context), toLineTables(&context), toNVVM(&context),
       toEmulator(&context) {
-  toTorch.addPass(createExpandStoragePass());
-  toTorch.addPass(createSimplifyPass());
-  buildSchedulePipeline(toPlan);
+  buildTorchPipeline(toTorch);
+  buildPlanPipeline(toPlan);
   buildLLVMDialectPipeline(toLLVM);
   toLineTables.addPass(LLVM::createDIScopeForLLVMFuncOpPass());
   buildNVVMPipeline(toNVVM);
@@ -45,7 +42,6 @@ Toolchain::Toolchain()
 }
 
 Toolchain::ForTarget::ForTarget(MLIRContext &context, const CPUTarget &target) : toLoops(&context) {
-  toLoops.addPass(createExpandMathPass());
   buildLoopsPipeline(toLoops, target);
 }
 
@@ -63,9 +59,6 @@ PassManager &Toolchain::forTarget(const GPUTarget &target) {
   std::unique_ptr<PassManager> &made = toKernels[target.name];
   if (!made) {
     made = std::make_unique<PassManager>(&context);
-    if (!target.isEmulated)
-      made->addPass(createApproximatePass());
-    made->addPass(createExpandMathPass());
     buildKernelsPipeline(*made, target);
     made->addInstrumentation(std::make_unique<DumpAfterPasses>(dump));
     skipVerification(*made);

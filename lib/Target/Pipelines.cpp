@@ -4,6 +4,7 @@
 #include "updraft/Target/Pipelines.h"
 
 #include "Updraft/IR/UpdraftDialect.h"
+#include "Updraft/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -13,6 +14,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -36,6 +38,7 @@ void buildLoopsPipeline(mlir::OpPassManager &manager, const CPUTarget &target) {
   ConvertPlanToLoopsPassOptions options;
   options.vectorBits = target.vectorBits;
   options.maskRemainder = target.maskRemainder;
+  manager.addPass(createExpandMathPass());
   manager.addPass(createConvertPlanToLoopsPass(options));
   manager.addPass(createOutlineMathPass());
   PipelineLoopsPassOptions pipelining;
@@ -56,6 +59,9 @@ void buildLoopsPipeline(mlir::OpPassManager &manager, const CPUTarget &target) {
 void buildKernelsPipeline(mlir::OpPassManager &manager, const GPUTarget &target) {
   ConvertPlanToGPUPassOptions options;
   options.accessBits = target.accessBits;
+  if (!target.isEmulated)
+    manager.addPass(createApproximatePass());
+  manager.addPass(createExpandMathPass());
   manager.addPass(createConvertPlanToGPUPass(options));
   manager.addPass(createOutlineMathPass());
 }
@@ -70,6 +76,46 @@ void buildEmulatorPipeline(mlir::OpPassManager &manager) {
 
 void buildLLVMDialectPipeline(mlir::OpPassManager &manager) {
   manager.addPass(createConvertLoopsToLLVMPass());
+}
+
+namespace {
+struct TargetOptions : mlir::PassPipelineOptions<TargetOptions> {
+  Option<std::string> target{*this, "target", llvm::cl::desc("name of the CPU or GPU")};
+};
+} // namespace
+
+/// Not PassPipelineRegistration, which can't refuse the name of a target.
+template <typename Target>
+static void registerFor(llvm::StringRef name, llvm::StringRef description,
+                        void (*build)(mlir::OpPassManager &, const Target &)) {
+  mlir::registerPassPipeline(
+      name, description,
+      [build](mlir::OpPassManager &manager, llvm::StringRef text,
+              llvm::function_ref<mlir::LogicalResult(const llvm::Twine &)> refuse) {
+        TargetOptions options;
+        if (failed(options.parseFromString(text)))
+          return mlir::failure();
+        llvm::Expected<Target> target = Target::named(options.target);
+        if (!target)
+          return refuse(llvm::toString(target.takeError()));
+        build(manager, *target);
+        return mlir::success();
+      },
+      [](llvm::function_ref<void(const mlir::detail::PassOptions &)> handle) {
+        handle(TargetOptions());
+      });
+}
+
+void registerTargetPipelines() {
+  registerFor("updraft-loops-pipeline", "From plans to loops for a CPU", buildLoopsPipeline);
+  registerFor("updraft-kernels-pipeline", "From plans to kernels for a GPU", buildKernelsPipeline);
+  mlir::PassPipelineRegistration<>("updraft-llvm-pipeline", "From loops to the LLVM dialect",
+                                   buildLLVMDialectPipeline);
+  mlir::PassPipelineRegistration<>("updraft-nvvm-pipeline", "From kernels to the NVVM dialect",
+                                   buildNVVMPipeline);
+  mlir::PassPipelineRegistration<>("updraft-emulator-pipeline",
+                                   "From kernels to functions of the host that emulate them",
+                                   buildEmulatorPipeline);
 }
 
 } // namespace updraft

@@ -1,5 +1,5 @@
-// RUN: updraft-opt %s -updraft-plan-pipeline | FileCheck %s
-// RUN: updraft-opt %s -updraft-expand-storage -updraft-simplify -updraft-schedule -updraft-expand-math | FileCheck %s
+// RUN: updraft-opt %s -updraft-plan-pipeline -updraft-expand-math | FileCheck %s
+// RUN: updraft-opt %s -updraft-expand-storage -updraft-simplify -updraft-relax -updraft-schedule -updraft-expand-math | FileCheck %s
 
 // CHECK-LABEL: updraft.plan @R
 // CHECK:         updraft.prologue

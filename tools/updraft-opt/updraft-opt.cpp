@@ -1,24 +1,16 @@
 //===- updraft-opt.cpp - Runs the passes one by one -------------------------------------------===//
 // The usual MLIR driver: reads a module, runs the passes named on the command line, prints it.
 
-#include "Updraft/IR/UpdraftDialect.h"
 #include "Updraft/Transforms/Passes.h"
 #include "Updraft/Transforms/Pipelines.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "runtime/files/FileReplacement.h"
 #include "tools/options/LLVMStreams.h"
 #include "updraft/Conversion/Passes.h"
+#include "updraft/Target/Pipelines.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -45,14 +37,13 @@ static int runInto(const std::string &output, const std::string &input,
 int main(int argc, char **argv) {
   updraft::watchLLVMStreams();
   mlir::DialectRegistry registry;
-  registry.insert<updraft::UpdraftDialect, mlir::arith::ArithDialect, mlir::func::FuncDialect,
-                  mlir::gpu::GPUDialect, mlir::LLVM::LLVMDialect, mlir::math::MathDialect,
-                  mlir::NVVM::NVVMDialect, mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
+  updraft::registerTargetDialects(registry);
   mlir::registerTransformsPasses();
   mlir::LLVM::registerLLVMPasses();
   updraft::registerTransformsPasses();
-  updraft::registerPlanPipeline();
+  updraft::registerRulePipelines();
   updraft::registerConversionPasses();
+  updraft::registerTargetPipelines();
   llvm::cl::SetVersionPrinter([](llvm::raw_ostream &os) {
     os << "updraft-opt " UPDRAFT_VERSION_STRING " (LLVM " LLVM_VERSION_STRING ")\n";
   });
@@ -61,7 +52,9 @@ int main(int argc, char **argv) {
       "Updraft's passes, one by one\n\n"
       "Examples:\n"
       "  updraft-opt --updraft-simplify --updraft-schedule rule.mlir\n"
-      "  updraft-opt --updraft-plan-pipeline --mlir-print-ir-after-all rule.mlir\n\n"
+      "  updraft-opt --updraft-plan-pipeline --mlir-print-ir-after-all rule.mlir\n"
+      "  updraft-opt --updraft-plan-pipeline --updraft-loops-pipeline=target=x86-64-v4 rule.mlir\n"
+      "\n"
       "Exit codes: 0 done, 1 the input, an option or a pass failed, with a message, 2 the "
       "standard\n"
       "output could not be written.\n",

@@ -1,4 +1,4 @@
-//===- Pipelines.cpp - Passes in their order --------------------------------------------------===//
+//===- Pipelines.cpp - The passes from a rule to a plan ---------------------------------------===//
 
 #include "Updraft/Transforms/Pipelines.h"
 
@@ -6,21 +6,24 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 
-void updraft::buildSchedulePipeline(mlir::OpPassManager &passes) {
+void updraft::buildPlanPipeline(mlir::OpPassManager &passes) {
   passes.addPass(createExpandStoragePass());
   passes.addPass(createSimplifyPass());
   passes.addPass(createRelaxPass());
   passes.addPass(createSchedulePass());
 }
 
-void updraft::buildPlanPipeline(mlir::OpPassManager &passes) {
-  buildSchedulePipeline(passes);
-  passes.addPass(createExpandMathPass());
+void updraft::buildTorchPipeline(mlir::OpPassManager &passes) {
+  passes.addPass(createExpandStoragePass());
+  passes.addPass(createSimplifyPass());
 }
 
-void updraft::registerPlanPipeline() {
+void updraft::registerRulePipelines() {
+  mlir::PassPipelineRegistration<>("updraft-plan-pipeline",
+                                   "From rules to plans: expand storage, simplify, relax, schedule",
+                                   buildPlanPipeline);
   mlir::PassPipelineRegistration<>(
-      "updraft-plan-pipeline",
-      "From rules to plans: expand storage, simplify, relax, schedule, expand math",
-      buildPlanPipeline);
+      "updraft-torch-pipeline",
+      "From rules to what is printed as PyTorch operations: expand storage, simplify",
+      buildTorchPipeline);
 }

@@ -1,4 +1,4 @@
-//===- Pipelines.h - Passes in their order ------------------------------------------*- C++ -*-===//
+//===- Pipelines.h - The passes from a rule to a plan -------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TRANSFORMS_PIPELINES_H
 #define UPDRAFT_TRANSFORMS_PIPELINES_H
@@ -11,13 +11,13 @@ namespace updraft {
 
 /// From rules, as the frontend makes them, to plans: expand storage, simplify, relax, schedule.
 /// `passes` runs on a `builtin.module`.
-void buildSchedulePipeline(mlir::OpPassManager &passes);
-
-/// The same, then expand math: to plans that can be lowered.
 void buildPlanPipeline(mlir::OpPassManager &passes);
 
-/// Makes the above known to command lines as `updraft-plan-pipeline`.
-void registerPlanPipeline();
+/// From rules to what is printed as PyTorch operations: expand storage, simplify.
+void buildTorchPipeline(mlir::OpPassManager &passes);
+
+/// Registers these for command lines as `updraft-plan-pipeline` and `updraft-torch-pipeline`.
+void registerRulePipelines();
 
 } // namespace updraft
 
