@@ -1,7 +1,7 @@
 //===- Pipelines.h - The passes from a plan to the LLVM dialect ---------------------*- C++ -*-===//
-// The stages `loops` and `llvm`, of a GPU `gpu` and `nvvm`, as functions that add their passes to a
-// pass manager. Build a pass manager once and run it on many modules: collecting the patterns costs
-// more than one run.
+// Functions that add the passes of a stage to a pass manager: `loops` and `llvm`, and for a GPU
+// `gpu` and `nvvm`. Build a pass manager once and run it on many modules, because collecting the
+// patterns costs more than one run.
 
 #ifndef UPDRAFT_TARGET_PIPELINES_H
 #define UPDRAFT_TARGET_PIPELINES_H
@@ -13,23 +13,22 @@
 
 namespace updraft {
 
-/// Adds every dialect, and every translation to LLVM IR, that the pipelines and generators of
-/// code need.
+/// Adds every dialect and every translation to LLVM IR that the pipelines and code generators need.
 void registerTargetDialects(mlir::DialectRegistry &registry);
 
-/// From `updraft.plan` to functions with loops over vectors of `target`'s width.
+/// Lowers `updraft.plan` to functions with loops over vectors of `target`'s width.
 void buildLoopsPipeline(mlir::OpPassManager &manager, const CPUTarget &target);
 
-/// From those functions to the LLVM dialect.
+/// Lowers those functions to the LLVM dialect.
 void buildLLVMDialectPipeline(mlir::OpPassManager &manager);
 
-/// From `updraft.plan` to kernels in the GPU dialect, beside what stays on the host.
+/// Lowers `updraft.plan` to kernels in the GPU dialect and functions for the host.
 void buildKernelsPipeline(mlir::OpPassManager &manager, const GPUTarget &target);
 
-/// From those kernels to the NVVM and LLVM dialects. What is on the host stays as it is.
+/// Lowers those kernels to the NVVM and LLVM dialects. Host functions don't change.
 void buildNVVMPipeline(mlir::OpPassManager &manager);
 
-/// From kernels to functions of the host that emulate them.
+/// Lowers kernels to host functions that emulate them.
 void buildEmulatorPipeline(mlir::OpPassManager &manager);
 
 } // namespace updraft
