@@ -1,4 +1,4 @@
-//===- Pipelines.cpp - Passes in their order --------------------------------------------------===//
+//===- Pipelines.cpp - Pass pipelines ---------------------------------------------------------===//
 
 #include "Updraft/Transforms/Pipelines.h"
 

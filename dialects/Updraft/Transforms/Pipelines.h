@@ -1,4 +1,4 @@
-//===- Pipelines.h - Passes in their order ------------------------------------------*- C++ -*-===//
+//===- Pipelines.h - Pass pipelines -------------------------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TRANSFORMS_PIPELINES_H
 #define UPDRAFT_TRANSFORMS_PIPELINES_H
@@ -9,14 +9,14 @@ class OpPassManager;
 
 namespace updraft {
 
-/// From rules, as the frontend makes them, to plans: expand storage, simplify, relax, schedule.
-/// `passes` runs on a `builtin.module`.
+/// Lowers rules from the frontend to plans: expand storage, simplify, relax, schedule. `passes`
+/// must run on a `builtin.module`.
 void buildSchedulePipeline(mlir::OpPassManager &passes);
 
-/// The same, then expand math: to plans that can be lowered.
+/// The same, followed by expand math: produces plans that can be lowered.
 void buildPlanPipeline(mlir::OpPassManager &passes);
 
-/// Makes the above known to command lines as `updraft-plan-pipeline`.
+/// Registers the pipeline above as `updraft-plan-pipeline` for command lines.
 void registerPlanPipeline();
 
 } // namespace updraft
