@@ -230,9 +230,9 @@ def Updraft_PassOp : Updraft_Op<"pass", [
   let description = [{
     Runs its body for every value of its extent: for every element, row, column or batch of a
     tensor. Block arguments are the scalars, then one value per stream read, widened to the compute
-    type unless another pass produced the stream. `updraft.store` gives one value per stream written,
-    one per reduction, and one per temporary that the pass produces. Streams may overlap only if they
-    are identical: each element is read before it is written.
+    type unless another pass produced the stream. `updraft.store` gives one value per stream
+    written, one per reduction, and one per temporary that the pass produces. Streams may overlap
+    only if they are identical: each element is read before it is written.
 
     The results are first the reductions, each an f64 over a tensor or group or a stream of f64 over
     rows, columns or batches, then the temporaries.
@@ -293,8 +293,8 @@ def Updraft_PassOp : Updraft_Op<"pass", [
     /// Whether the pass loops over rows of a matrix instead of a flat sequence of elements. This is
     /// the case if it uses values of rows or columns, or reduces elements of a matrix.
     bool runsByRows();
-    /// Whether the pass is over rows or columns and loops over those of each batch. This is the case
-    /// if it reads values of batches or reduces to them.
+    /// Whether the pass is over rows or columns and loops over those of each batch. This is the
+    /// case if it reads values of batches or reduces to them.
     bool runsByBatches();
   }];
   let hasRegionVerifier = 1;
