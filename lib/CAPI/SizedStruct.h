@@ -1,7 +1,7 @@
 //===- SizedStruct.h - Structs that a later version may extend ----------------------*- C++ -*-===//
 // A struct whose first member is `struct_size` only gets new members at its end, and each defaults
 // to 0. A program and a library of different versions therefore understand each other. The library
-// reads the members that a smaller struct has. Of a larger struct it reads the members that it
+// reads the members that a smaller struct has. From a larger struct it reads the members that it
 // knows, if all others are 0.
 //===---------------------------------------------------------------------------------------===//
 

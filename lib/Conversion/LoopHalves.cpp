@@ -205,7 +205,7 @@ void LoopHalves::moveToSecond(unsigned cycle) {
            costOf(op).divider == 0 && latency - rest[&op] >= cycle &&
            llvm::all_of(op.getUsers(), [&](Operation *user) { return second.contains(user); });
   };
-  // Moves the operation together with everything that only it needs.
+  // In a counted loop, moves an operation together with those that only it needs.
   auto tryMoving = [&](auto range) {
     SmallVector<Operation *> moved;
     for (Operation &op : range)

@@ -51,8 +51,8 @@ void PipelinedLoop::cloneHalf(OpBuilder &builder, bool isSecond, Value number, I
       builder.clone(op, map);
 }
 
-// Moves loads to their first use in the first half, and those of the second half to the end, so
-// that fewer values are live at a time. Every load stays before every store.
+// Moves each load before its first use in the first half, or else before the first store, so that
+// fewer values are live at a time. Every load stays before every store.
 void PipelinedLoop::sinkLoads() {
   auto operations = body.without_terminator();
   auto firstStore = llvm::find_if(operations, [](Operation &op) { return isa<LLVM::StoreOp>(op); });

@@ -23,7 +23,7 @@ struct ConvertPlanToLoopsPass : impl::ConvertPlanToLoopsPassBase<ConvertPlanToLo
   using ConvertPlanToLoopsPassBase::ConvertPlanToLoopsPassBase;
 
   void runOnOperation() override {
-    // Converting a plan reads the plan that it accompanies, so all plans are erased at the end.
+    // Converting a plan may read the other plan of its rule, so plans are erased at the end.
     auto plans = llvm::to_vector(getOperation().getOps<PlanOp>());
     for (PlanOp plan : plans)
       if (failed(convert(plan)))

@@ -236,7 +236,7 @@ llvm::Error Compilation::dumpAssembly() {
   return dump->takeError();
 }
 
-/// Adds the description to the object, for programs that link it manually, and likewise kernels.
+/// Adds the description and the kernels to the object, for programs that link it manually.
 void Compilation::addTexts() {
   addText("_interface", interface);
   if (!kernelText.empty())

@@ -32,7 +32,7 @@ public:
   /// All arguments, or one of two, must be tensors of a larger extent than the result.
   Value reduce(const RuleFunction &function, llvm::ArrayRef<Value> arguments, mlir::Location loc);
   Value size(Extent over, mlir::Location loc);
-  /// Returns the number of values over `extent`, a tensor's extent, in one place of `over`.
+  /// Returns the number of values over `extent` in one place of `over`, a batch or the tensor.
   Value valueCount(Extent extent, Extent over, mlir::Location loc);
   /// Returns a number uniform in [0, 1) from the random stream with this number.
   Value random(unsigned stream, mlir::Location loc);

@@ -57,7 +57,7 @@ public:
 
 private:
   const Rule *findRule() {
-    // A name with operators or brackets is a chain.
+    // A name with operators or parentheses is a chain.
     if (StringRef(request.rule).find_first_of("|>(<=,") != StringRef::npos)
       return parseRequestedChain();
     const ParsedFile &file = program.main();

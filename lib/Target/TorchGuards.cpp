@@ -312,8 +312,8 @@ void Guards::findReplacements() {
     const Guard *all = byAll.lookup(value), *conditions = byConditions.lookup(value);
     if (!all || given.contains(op) || !differentiable.contains(value))
       continue;
-    // A value that depends only on hyperparameters may be infinite, which spoils only its own
-    // gradient. That is not worth checking every element.
+    // A value that depends only on hyperparameters may be infinite, but that spoils only its own
+    // gradient, and is not worth a check of every element.
     if (ofHypers.contains(value) && all->kind == Guard::Anywhere)
       all = conditions;
     bool isSpoilt = false, isOfExtremes = false;

@@ -1,5 +1,5 @@
 //===- PassDrafts.cpp - The passes of a plan --------------------------------------------------===//
-// In each stage, passes that compute values of batches, rows and columns for the pass over elements
+// In each stage, the passes over batches, rows and columns that the pass over elements needs
 // run before it. If no later pass needs the value before the step, an existing pass writes a state
 // over rows or columns; otherwise a separate pass at the end writes it.
 

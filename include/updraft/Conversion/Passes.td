@@ -291,9 +291,9 @@ def ConvertPlanToGPUPass : Pass<"convert-updraft-plan-to-gpu", "::mlir::ModuleOp
   let description = [{
     Creates a `gpu.module` with a kernel for each prologue and each pass; `updraft-c/gpu_kernel.h`
     describes their arguments. Functions that a step does not call stay on the host. A block
-    processes a chunk of a tensor. In passes that reduce or go by rows, a warp does, and its threads
-    exchange values to compute the upper levels of the reduction tree, so that results match those
-    of a CPU.
+    processes a chunk of a tensor. In passes that reduce or go by rows, a warp processes a chunk,
+    and its threads exchange values to compute the upper levels of the reduction tree, so that
+    results match those of a CPU.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::gpu::GPUDialect",

@@ -31,7 +31,7 @@ struct ConvertPlanToGPUPass : impl::ConvertPlanToGPUPassBase<ConvertPlanToGPUPas
       return;
     OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
     auto kernels = gpu::GPUModuleOp::create(builder, getOperation().getLoc(), "kernels");
-    // Converting a plan reads the plan that it accompanies, so all plans are erased at the end.
+    // Converting a plan may read the other plan of its rule, so plans are erased at the end.
     for (PlanOp plan : plans)
       if (failed(convert(plan, kernels)))
         return signalPassFailure();
