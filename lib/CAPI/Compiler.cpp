@@ -38,7 +38,7 @@ llvm::Error checkDType(const upd_dtype &dtype, const char *name) {
   return llvm::Error::success();
 }
 
-/// The options as this version has them; the defaults for null.
+/// Returns the options in this version's layout; the defaults if `given` is null.
 llvm::Expected<upd_compile_options> optionsOf(const upd_compile_options *given) {
   if (!given)
     return upd_compile_options{};
@@ -93,7 +93,7 @@ llvm::Expected<CompileRequest> makeRequest(const char *source, size_t length, co
   if (!source)
     return makeError(UPD_INVALID_ARGUMENT, "source is null");
   CompileRequest request;
-  // One byte more than the language allows is refused as well as any number.
+  // One byte more than the language allows is enough to be rejected.
   request.source.assign(source, std::min<size_t>(length, maxFileSize + 1));
   request.filename = filename ? filename : "<rule>";
   request.target = CPUTarget::host();
@@ -121,7 +121,7 @@ upd_origin toC(Origin origin) {
   return UPD_COMPILED;
 }
 
-/// Those that are text, and need no tool of NVIDIA's.
+/// The stages that print text and need no tools from NVIDIA.
 constexpr Stage printedStages[] = {Stage::Ast,   Stage::Updraft, Stage::Torch, Stage::Schedule,
                                    Stage::Loops, Stage::LLVM,    Stage::Asm,   Stage::Kernels,
                                    Stage::NVVM,  Stage::PTX};

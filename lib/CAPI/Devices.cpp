@@ -1,4 +1,4 @@
-//===- Devices.cpp - The devices that tensors of the C API are on -----------------------------===//
+//===- Devices.cpp - The devices of tensors in the C API --------------------------------------===//
 
 #include "Devices.h"
 

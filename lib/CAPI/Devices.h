@@ -1,4 +1,4 @@
-//===- Devices.h - The devices that tensors of the C API are on ---------------------*- C++ -*-===//
+//===- Devices.h - The devices of tensors in the C API ------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_LIB_CAPI_DEVICES_H
 #define UPDRAFT_LIB_CAPI_DEVICES_H
@@ -8,7 +8,7 @@
 
 namespace updraft::capi {
 
-/// Of the emulator, one for each call.
+/// For the emulator, each call opens a new device.
 runtime::Status openDevice(const runtime::TensorDevice &where,
                            std::shared_ptr<gpu::Device> &device);
 runtime::Status openCuda(int index, std::shared_ptr<cuda::CudaDevice> &device);

@@ -63,7 +63,7 @@ upd_status upd_environment(char **json) {
                            {"threads", runtime::ThreadPool::defaultThreadCount()},
                            {"target", describe(CPUTarget::host())},
                            {"cache", describe(cache, *entries)}};
-    // A path may be any bytes.
+    // Paths may contain any bytes.
     return capi::giveText(all.dump(-1, ' ', false, ordered_json::error_handler_t::replace), json);
   });
 }

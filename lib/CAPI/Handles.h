@@ -1,4 +1,4 @@
-//===- Handles.h - What the C API's opaque handles are ------------------------------*- C++ -*-===//
+//===- Handles.h - The C API's opaque handles ---------------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_LIB_CAPI_HANDLES_H
 #define UPDRAFT_LIB_CAPI_HANDLES_H

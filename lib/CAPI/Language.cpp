@@ -16,7 +16,7 @@ using capi::fail;
 using capi::guarded;
 
 namespace {
-// Names end with a null character here, which the compiler's own need not.
+// Copies of the names that end with a null character, unlike the compiler's own.
 struct Names {
   Names() {
     for (const KnownFunction &function : knownFunctions())

@@ -11,11 +11,11 @@
 
 namespace updraft::capi {
 
-/// Remembers the calling thread's message and returns `status`. Never throws: without memory for
-/// the message, it is lost.
+/// Stores the calling thread's message and returns `status`. Never throws: if there is no memory
+/// for the message, it is lost.
 upd_status fail(upd_status status, const std::string &message) noexcept;
 
-/// Runs `body`, which returns a upd_status, and turns an exception into one.
+/// Runs `body`, which returns a upd_status, and turns exceptions into one.
 template <typename Body> upd_status guarded(Body &&body) noexcept {
   try {
     return body();

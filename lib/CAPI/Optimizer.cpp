@@ -16,7 +16,7 @@ struct upd_optimizer {
   std::unique_ptr<runtime::Optimizer> optimizer;
 };
 
-/// Runs `body`, which returns a runtime::Status, and remembers its message.
+/// Runs `body`, which returns a runtime::Status, and stores its message.
 template <typename Body> static upd_status report(Body &&body) noexcept {
   return guarded([&] {
     runtime::Status status = body();
@@ -28,7 +28,8 @@ static runtime::Status nullArgument(const char *what) {
   return runtime::invalidArgument(std::string(what) + " is null");
 }
 
-/// The same with an optimizer that may be null, for functions with one place for a result.
+/// The same for functions with one result, with checks that the optimizer and the result are not
+/// null.
 template <typename Handle, typename Result, typename Body>
 static upd_status query(Handle *optimizer, const char *resultName, Result *result, Body &&body) {
   return report([&] {
@@ -44,8 +45,8 @@ template <typename Handle, typename Body> static upd_status change(Handle *optim
   return query(optimizer, "optimizer", optimizer, std::forward<Body>(body));
 }
 
-/// Where a rule steps parameters: what it was compiled for, and of several GPUs the one that the
-/// first of its parameters is on. A rule for the emulator has code for the CPU, too.
+/// Returns the device on which a rule steps: the kind it was compiled for, and of several GPUs the
+/// one that holds its first parameter. A rule for the emulator also has code for the CPU.
 static runtime::TensorDevice deviceFor(const runtime::Kernels &kernels, const upd_group *groups,
                                        size_t groupCount) {
   if (kernels.interface.gpu.empty())

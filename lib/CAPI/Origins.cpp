@@ -16,7 +16,7 @@ llvm::Error invalid(const std::string &message) {
   return makeError(UPD_INVALID_ARGUMENT, "origins: " + message);
 }
 
-// A number that is too large for a position stays too large.
+// A number that is too large for a position must stay too large.
 uint32_t narrowed(size_t position) {
   return static_cast<uint32_t>(std::min(position, size_t(std::numeric_limits<uint32_t>::max())));
 }

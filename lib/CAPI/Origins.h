@@ -9,7 +9,7 @@
 
 namespace updraft::capi {
 
-/// Copies the files and checks every span against them and a source of `length` bytes;
+/// Copies the files and checks every span against them and a source of `length` bytes. Fails with
 /// UPD_INVALID_ARGUMENT.
 llvm::Expected<std::shared_ptr<const SourceMap>> readOrigins(const upd_source_map &map,
                                                              size_t length);

@@ -11,8 +11,8 @@
 
 namespace updraft::capi {
 
-/// Copies `text` to memory for upd_string_release. A text that a C string cannot hold is refused
-/// rather than cut.
+/// Copies `text` to memory for upd_string_release. Rejects a text that a C string cannot hold,
+/// instead of truncating it.
 inline upd_status giveText(const std::string &text, char **result) {
   if (const size_t null = text.find('\0'); null != std::string::npos)
     return fail(UPD_UNSUPPORTED, "the text has a NUL at byte " + std::to_string(null) +

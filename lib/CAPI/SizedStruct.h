@@ -1,8 +1,8 @@
 //===- SizedStruct.h - Structs that a later version may extend ----------------------*- C++ -*-===//
-// A struct whose first member is `struct_size` gets new members at its end alone, and 0 is the
-// default of each. So a program and a library of different versions understand each other: of a
-// smaller struct the library takes what is there, and of a larger one, if it asks for nothing more,
-// what it knows.
+// A struct whose first member is `struct_size` only gets new members at its end, and each defaults
+// to 0. A program and a library of different versions therefore understand each other. The library
+// reads the members that a smaller struct has. From a larger struct it reads the members that it
+// knows, if all others are 0.
 //===---------------------------------------------------------------------------------------===//
 
 #ifndef UPDRAFT_LIB_CAPI_SIZEDSTRUCT_H
@@ -18,16 +18,16 @@
 
 namespace updraft::capi {
 
-/// Sizes above this one are mistakes, such as memory that was not initialized.
+/// Larger sizes are mistakes, such as uninitialized memory.
 constexpr size_t largestStructSize = 4096;
 
-/// Copies the members that `*given` has; the others are 0. `firstSize` is the size of the first
-/// version. UPD_INVALID_ARGUMENT for a size that no version has; UPD_UNSUPPORTED if a member that
-/// this library doesn't know is not 0.
+/// Copies the members that `*given` has and sets the others to 0. `firstSize` is the size in the
+/// first version. Fails with UPD_INVALID_ARGUMENT for a size that no version has, and with
+/// UPD_UNSUPPORTED if a member that this library doesn't know is not 0.
 template <typename Struct>
 llvm::Expected<Struct> readSized(const Struct *given, size_t firstSize, const std::string &name) {
   static_assert(std::is_trivially_copyable_v<Struct>);
-  // The memory may be shorter than the struct is here.
+  // The memory may be shorter than this version's struct.
   size_t size;
   const auto *bytes = reinterpret_cast<const char *>(given);
   std::memcpy(&size, bytes + offsetof(Struct, struct_size), sizeof(size));

@@ -1,4 +1,4 @@
-//===- Targets.cpp - What upd_compile_options calls targets -----------------------------------===//
+//===- Targets.cpp - Names of targets in upd_compile_options ----------------------------------===//
 
 #include "Targets.h"
 

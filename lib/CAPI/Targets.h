@@ -1,4 +1,4 @@
-//===- Targets.h - What upd_compile_options calls targets ---------------------------*- C++ -*-===//
+//===- Targets.h - Names of targets in upd_compile_options --------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_LIB_CAPI_TARGETS_H
 #define UPDRAFT_LIB_CAPI_TARGETS_H
@@ -10,8 +10,8 @@
 
 namespace updraft::capi {
 
-/// What "cuda" and "cuda:1" stand for, the architecture of that GPU; another name as it is. Refuses
-/// what rules can be compiled for, but not run on in this process.
+/// Replaces "cuda" and "cuda:1" by the architecture of that GPU, and returns other names unchanged.
+/// Fails for targets that rules can be compiled for, but that can't run in this process.
 llvm::Expected<std::string> targetNamed(llvm::StringRef name);
 
 } // namespace updraft::capi

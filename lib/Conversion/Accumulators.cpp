@@ -1,8 +1,7 @@
 //===- Accumulators.cpp - The lanes that a reduction adds to ----------------------------------===//
-// The lanes are in memory: an iteration adds to a few of them, and comes back to the same ones only
-// after all others, when their stores are long done. What is done with all of them is a function of
-// its own with a loop: as straight code in each place it would take longer to compile than all else
-// of a pass.
+// The lanes are in memory. An iteration adds to a few lanes and returns to the same ones only after
+// all others, so their stores have long finished. Operations on all lanes are separate functions
+// with loops: inlined at each use, they would take longer to compile than the rest of a pass.
 
 #include "Accumulators.h"
 
@@ -53,7 +52,7 @@ Value liveLaneGroups(OpBuilder &builder, Location loc, Value length, unsigned ve
   Value needed = arith::DivUIOp::create(builder, loc, rounded, constant(groupLanes));
   Value atLeast = arith::MaxUIOp::create(builder, loc, needed, constant(least));
   Value count = arith::MinUIOp::create(builder, loc, atLeast, constant(UPD_LANES / groupLanes));
-  // The next power of two.
+  // Rounds up to a power of two.
   Value last = arith::SubIOp::create(builder, loc, count, constant(1));
   Value zeros = math::CountLeadingZerosOp::create(builder, loc, last);
   Value bits = arith::SubIOp::create(builder, loc, constant(64), zeros);
@@ -62,7 +61,7 @@ Value liveLaneGroups(OpBuilder &builder, Location loc, Value length, unsigned ve
 
 namespace {
 
-/// Marks the functions below: no other of a module is taken for one.
+/// Marks the functions below, so that no other function of a module is mistaken for one.
 constexpr llvm::StringLiteral laneFunctionAttr = "updraft.lanes";
 
 /// Builds the functions on the lanes of one kind of reduction.
@@ -72,7 +71,7 @@ public:
       : builder(module.getContext()), loc(module.getLoc()), module(module), kind(kind),
         type(VectorType::get(groupLanes, builder.getF64Type())) {}
 
-  /// (lanes), which gives all of them the identity.
+  /// reset(lanes): sets all lanes to the identity.
   func::FuncOp reset() {
     return find("updraft.reset.", 1, {}, [&](func::FuncOp function) {
       lanes = function.getArgument(0);
@@ -85,7 +84,7 @@ public:
     });
   }
 
-  /// (lanes, groups), whose result is the total of so many groups, which get the identity.
+  /// take(lanes, groups): returns the total of `groups` groups and resets them to the identity.
   func::FuncOp take() {
     return find("updraft.take.", 2, builder.getF64Type(), [&](func::FuncOp function) {
       lanes = function.getArgument(0);
@@ -98,13 +97,13 @@ public:
   }
 
 private:
-  /// The function of that name; made, with a body by `fill`, if it is not there.
+  /// Returns the function with that name. Creates it if needed, with a body from `fill`.
   func::FuncOp find(StringRef prefix, unsigned arguments, TypeRange results,
                     function_ref<void(func::FuncOp)> fill) {
     SmallVector<Type> inputs(arguments, builder.getI64Type());
     inputs[0] = LLVM::LLVMPointerType::get(builder.getContext());
     FunctionType functionType = builder.getFunctionType(inputs, results);
-    // Another function of the module may have the name.
+    // An unrelated function of the module may have the name.
     std::string name = (prefix + stringifyReductionKind(kind)).str();
     while (Operation *known = module.lookupSymbol(name)) {
       auto function = dyn_cast<func::FuncOp>(known);
@@ -133,8 +132,8 @@ private:
     storeElements(builder, loc, reductionIdentity(builder, loc, kind, type), pointer);
   }
 
-  // From the last group to the second, each is added to that whose number lacks the highest bit:
-  // those of the upper half to the lower half, then in that half likewise.
+  // From the last group to the second, adds each group to the one whose number lacks the highest
+  // bit. This adds the upper half to the lower half, then does the same within the lower half.
   void halve(Value groups) {
     OpBuilder::InsertionGuard guard(builder);
     Value one = constantI64(builder, loc, 1);
@@ -151,7 +150,7 @@ private:
     accumulate(builder, loc, kind, values, groupPointer(to));
   }
 
-  // The same in one group.
+  // The same within one group.
   Value totalOf(Value sums) {
     for (int64_t count = groupLanes / 2; count >= 1; count /= 2) {
       auto part = [&](int64_t first) -> Value {
@@ -187,8 +186,8 @@ LaneAccumulator::LaneAccumulator(OpBuilder &builder, Location loc, ModuleOp modu
 
 void LaneAccumulator::add(OpBuilder &builder, Location loc, Value lane, Value values,
                           Value mask) const {
-  // A sum is never -0, so the identity changes no lane. Storing all lanes is cheaper than some, and
-  // loading what was stored so does not wait.
+  // A sum is never -0, so the identity doesn't change a lane. Storing all lanes is cheaper than
+  // storing some, and later loads of the stored lanes don't stall.
   if (mask)
     values = arith::SelectOp::create(builder, loc, mask, values,
                                      reductionIdentity(builder, loc, kind, values.getType()));

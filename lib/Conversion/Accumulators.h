@@ -1,7 +1,7 @@
 //===- Accumulators.h - The lanes that a reduction adds to --------------------------*- C++ -*-===//
 // The inner levels of the reduction tree of updraft-c/kernel.h: elements are combined in order into
-// UPD_LANES lanes, and the lanes by halving. All of it is f64, so the width of a vector changes
-// neither the operations nor their order.
+// UPD_LANES lanes, and the lanes by halving. All arithmetic is f64, so the width of a vector
+// changes neither the operations nor their order.
 
 #ifndef UPDRAFT_LIB_CONVERSION_ACCUMULATORS_H
 #define UPDRAFT_LIB_CONVERSION_ACCUMULATORS_H
@@ -13,43 +13,43 @@
 
 namespace updraft {
 
-/// What combining with leaves every value as it is, but for the sign of a zero.
+/// Returns the identity of `kind`: combining with it changes no value, except the sign of a zero.
 mlir::Value reductionIdentity(mlir::OpBuilder &builder, mlir::Location loc, ReductionKind kind,
                               mlir::Type type);
 
-/// Of an f64 each, or a vector of it.
+/// Combines two f64 values, or vectors of f64.
 mlir::Value combineReduced(mlir::OpBuilder &builder, mlir::Location loc, ReductionKind kind,
                            mlir::Value left, mlir::Value right);
 
-/// Combines `values`, an f64 or a vector of it, into the f64s at `pointer`; only the lanes of
-/// `mask`, if there is one.
+/// Combines `values`, an f64 or a vector of f64, into memory at `pointer`. If there is a `mask`,
+/// changes only its lanes.
 void accumulate(mlir::OpBuilder &builder, mlir::Location loc, ReductionKind kind,
                 mlir::Value values, mlir::Value pointer, mlir::Value mask = {});
 
-/// The lanes that a sequence of values takes when it starts at lane 0, in groups of eight: a power
-/// of two of groups, that a vector of `vectorLanes` values fits in. The other lanes would be those
-/// of nothing, and change nothing.
+/// Returns the number of lanes that a sequence of `length` values uses when it starts at lane 0, in
+/// groups of eight. This is a power of two of groups, with room for a vector of `vectorLanes`
+/// values. The other lanes would hold the identity, and don't affect the result.
 mlir::Value liveLaneGroups(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value length,
                            unsigned vectorLanes);
 
-/// The lanes of one reduction, on the stack; empty at first.
+/// The lanes of one reduction, on the stack; initially empty.
 class LaneAccumulator {
 public:
-  /// `builder` is at the start of a function in `module`.
+  /// `builder` must be at the start of a function in `module`.
   LaneAccumulator(mlir::OpBuilder &builder, mlir::Location loc, mlir::ModuleOp module,
                   ReductionKind kind);
 
-  /// Combines `values` into the lanes from `lane` on, which are there: neither crosses a multiple
-  /// of UPD_LANES.
+  /// Combines `values` into the lanes from `lane` on. The values must not cross a multiple of
+  /// UPD_LANES.
   void add(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value lane, mlir::Value values,
            mlir::Value mask) const;
 
-  /// All lanes as one value; empties them. `groups` is from `liveLaneGroups`.
+  /// Returns the total of all lanes and empties them. `groups` is from `liveLaneGroups`.
   mlir::Value take(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value groups) const;
 
 private:
   ReductionKind kind;
-  mlir::Value lanes; ///< the address of the first
+  mlir::Value lanes; ///< the address of the first lane
   mlir::func::FuncOp takeFunction;
 };
 

@@ -13,11 +13,11 @@ using namespace mlir;
 namespace updraft {
 namespace {
 
-// Added to a number from 0 to 2^23, it leaves the number, rounded to nearest even, in the lowest
-// bits.
+// Added to a number from 0 to 2^23, this offset leaves the number, rounded to nearest even, in the
+// lowest bits.
 constexpr float roundingOffset = 0x1p23f;
 
-// Codes of blocks with negative values are stored with this added, so that no byte is negative.
+// Codes of blocks with negative values are stored with this bias, so that no byte is negative.
 constexpr int64_t signedBias = 128;
 
 Value floatConstant(OpBuilder &builder, Location loc, float value) {
@@ -74,7 +74,7 @@ BlockedStorage::Encoding BlockedStorage::encodingOf(OpBuilder &builder, Location
   };
   constexpr uint64_t signBit = uint64_t(1) << 31, infinityBits = 0x7f800000;
 
-  // As integers, floats of one sign are ordered by magnitude, NaNs last. -0 is not negative.
+  // As integers, floats of one sign are ordered by magnitude, with NaNs last. -0 is not negative.
   Value isSigned = compare(arith::CmpIPredicate::ugt, negative, constant(signBit));
   Value below = arith::AndIOp::create(builder, loc, negative, constant(~signBit));
   Value largestBits = arith::MaxSIOp::create(builder, loc, positive, below);
@@ -85,7 +85,7 @@ BlockedStorage::Encoding BlockedStorage::encodingOf(OpBuilder &builder, Location
   Value perUnit = arith::DivFOp::create(builder, loc, units, largest);
   Value unit = arith::DivFOp::create(builder, loc, largest, units);
 
-  // Of nothing but zeros, or so small that the inverse is infinite: all zeros.
+  // If all values are zero, or so small that the inverse is infinite, all codes are zero.
   Value isFinite = compare(arith::CmpIPredicate::slt, largestBits, constant(infinityBits));
   Value hasInverse =
       compare(arith::CmpIPredicate::slt, bitsOf(builder, loc, perUnit), constant(infinityBits));
@@ -98,7 +98,7 @@ BlockedStorage::Encoding BlockedStorage::encodingOf(OpBuilder &builder, Location
   Value offset = choose(isSigned, number(roundingOffset + signedBias), number(roundingOffset));
   Value codePerValue = isCompanded() ? math::SqrtOp::create(builder, loc, perUnit) : perUnit;
   codePerValue = choose(hasCodes, codePerValue, number(0));
-  // -0 is one too: then the largest bits are its sign.
+  // -0 is also a zero: its bits are the sign bit.
   Value hasZero =
       arith::OrIOp::create(builder, loc, compare(arith::CmpIPredicate::eq, smallest, constant(0)),
                            compare(arith::CmpIPredicate::eq, negative, constant(signBit)));
@@ -120,21 +120,22 @@ BlockedStorage::Encoding BlockedStorage::encodingOf(OpBuilder &builder, Location
           leastCode};
 }
 
-// Numbers with the codes of `units` in their lowest bits. Rounded once, to the nearest integer.
+// Returns numbers with the codes of `units` in their lowest bits, rounded once to nearest.
 static Value withCodes(OpBuilder &builder, Location loc, Value units,
                        const BlockedStorage::Encoding &encoding) {
   return bitsOf(builder, loc,
                 math::FmaOp::create(builder, loc, units, encoding.codePerValue, encoding.offset));
 }
 
-// The codes of `values`, or of their roots: `units` is what they are proportional to.
+// Returns the codes of `values`. `units` holds values or their roots, which codes are proportional
+// to.
 static Value codesOf(OpBuilder &builder, Location loc, Value units, Value values,
                      const BlockedStorage::Encoding &encoding) {
   Type i32 = builder.getI32Type();
   auto constant = [&](uint64_t bits) { return integerLike(builder, loc, values, i32, bits); };
   Value bits = withCodes(builder, loc, units, encoding);
-  // What is not 0 has at least the code 1: in a block with negative values that is -127, which all
-  // codes are at least anyway.
+  // Nonzero values have a code of at least 1. In a block with negative values 1 stands for -127,
+  // which is the smallest code anyway.
   Value magnitudeBits =
       arith::AndIOp::create(builder, loc, bitsOf(builder, loc, values), constant(0x7fffffff));
   Value isZero =
@@ -146,7 +147,7 @@ static Value codesOf(OpBuilder &builder, Location loc, Value units, Value values
   return arith::TruncIOp::create(builder, loc, withShapeOf(values, builder.getI8Type()), bits);
 }
 
-// What codes are proportional to.
+// Returns the values that codes are proportional to.
 Value BlockedStorage::rootsOf(OpBuilder &builder, Location loc, Value values) const {
   if (!isCompanded())
     return values;

@@ -1,6 +1,6 @@
 //===- BlockedStorage.h - Between blocks of 8-bit codes and values ------------------*- C++ -*-===//
-// docs/numerics.md, "Blocks". What is the same for a block is computed once, on scalars; the rest
-// works on scalars and on vectors, with operations from arith and math alone.
+// docs/numerics.md, "Blocks". Values that are constant over a block are computed once, on scalars.
+// The rest works on scalars and on vectors, using only operations from arith and math.
 
 #ifndef UPDRAFT_LIB_CONVERSION_BLOCKEDSTORAGE_H
 #define UPDRAFT_LIB_CONVERSION_BLOCKEDSTORAGE_H
@@ -14,43 +14,43 @@ class BlockedStorage {
 public:
   explicit BlockedStorage(Quantisation quantisation) : quantisation(quantisation) {}
 
-  /// Of a block that is read: what a code has too much, i32, or null if that is known to be 0; and
-  /// what one unit is worth, f32.
+  /// For reading a block: the bias of its codes (i32, or null if it is known to be 0), and the
+  /// value of one unit (f32).
   struct Decoding {
     mlir::Value bias, unit;
   };
   Decoding decodingOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value scale) const;
 
-  /// The values of `codes` (i8), in the type `compute` (f32 or f64).
+  /// Returns the values of `codes` (i8) in the type `compute` (f32 or f64).
   mlir::Value widen(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value codes,
                     const Decoding &decoding, mlir::Type compute) const;
 
   bool isCompanded() const { return quantisation == Quantisation::companded; }
 
-  /// Of a block that is written: its scale, f32; whether it has negative values, i1; whether codes
-  /// are at least `least`, i8, without a look at the values, i1; what takes values, or their square
-  /// roots where it is companded, to codes, f32; what is added to these to have them in the lowest
-  /// bits, f32; and which of the bits count, i32.
+  /// For writing a block: its scale (f32); whether it has negative values (i1); whether codes are
+  /// at least `least` (i8) without a check of the values (i1); the factor from values, or from
+  /// square roots if companded, to codes (f32); the offset that moves codes to the lowest bits
+  /// (f32); and the mask of the code's bits (i32).
   struct Encoding {
     mlir::Value scale, isSigned, isOrdinary, codePerValue, offset, codeBits, least;
   };
-  /// The bits of the values of a block, i32: the largest as signed numbers, or 0; the largest and
-  /// the smallest as unsigned ones.
+  /// The extreme bits (i32) of the values of a block: the largest as signed numbers, or 0; the
+  /// largest and the smallest as unsigned numbers.
   struct Extremes {
     mlir::Value positive, negative, smallest;
   };
   Encoding encodingOf(mlir::OpBuilder &builder, mlir::Location loc, const Extremes &extremes) const;
 
-  /// The codes (i8) of f32 `values`.
+  /// Returns the codes (i8) of f32 `values`.
   mlir::Value narrow(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value values,
                      const Encoding &encoding) const;
 
-  /// The same, of companded values that are not negative, by their square `roots`.
+  /// The same for companded values that are not negative, from their square `roots`.
   mlir::Value narrowRoots(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value roots,
                           const Encoding &encoding) const;
 
-  /// Numbers (i32) that have the codes in their lowest byte, but for those of less than the block's
-  /// least, where the block is ordinary: of values, or of roots.
+  /// Returns numbers (i32) with the codes in their lowest bytes, computed from values or from
+  /// roots. The block must be ordinary. Codes may still be smaller than the block's `least`.
   mlir::Value narrowOrdinary(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value values,
                              bool ofRoots, const Encoding &encoding) const;
 
@@ -60,7 +60,7 @@ private:
   Quantisation quantisation;
 };
 
-/// The lowest bytes of up to four vectors of i32, those of one after those of the other.
+/// Returns the lowest bytes of up to four vectors of i32, concatenated.
 mlir::Value packedBytes(mlir::OpBuilder &builder, mlir::Location loc,
                         llvm::ArrayRef<mlir::Value> numbers);
 

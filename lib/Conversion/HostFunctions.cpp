@@ -1,6 +1,6 @@
 //===- HostFunctions.cpp - R_initial, R_validate and R_prologue0 ------------------------------===//
-// The host functions of a plan: their regions inlined between loads of the arguments and stores of
-// the results.
+// Builds the host functions of a plan: inlines their regions between loads of the arguments and
+// stores of the results.
 
 #include "KernelFunctions.h"
 #include "ScalarCode.h"
@@ -14,7 +14,7 @@ using namespace mlir;
 
 namespace updraft {
 
-/// Makes a function of the plan, whose name ends with `suffix`, and goes to the start of it.
+/// Creates a function of the plan whose name ends with `suffix`, and moves to its start.
 static func::FuncOp startFunction(OpBuilder &builder, const PlanInterface &interface,
                                   const Twine &suffix, ArrayRef<StringRef> pointers,
                                   TypeRange results) {
@@ -22,7 +22,7 @@ static func::FuncOp startFunction(OpBuilder &builder, const PlanInterface &inter
   SmallVector<Type> inputs(pointers.size(), LLVM::LLVMPointerType::get(builder.getContext()));
   auto function = func::FuncOp::create(builder, loc, (interface.plan.getSymName() + suffix).str(),
                                        builder.getFunctionType(inputs, results));
-  // It runs once per step on scalars: optimising it would cost more time than it ever saves.
+  // The function runs once per step on scalars. Optimising it would cost more time than it saves.
   function->setAttr("passthrough", builder.getStrArrayAttr({"optnone", "noinline"}));
   builder.setInsertionPointToStart(function.addEntryBlock());
   nameArguments(function, pointers);
@@ -60,7 +60,7 @@ void buildValidateFunction(OpBuilder &builder, const PlanInterface &interface) {
   auto constant = [&](int32_t value) -> Value {
     return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(value));
   };
-  // From the last to the first, so that the first that is broken wins.
+  // Goes from the last to the first, so that the first broken requirement wins.
   Value result = constant(-1);
   for (auto index = static_cast<int32_t>(conditions.size()); index-- > 0;)
     result = arith::SelectOp::create(builder, loc, conditions[index], result, constant(index));

@@ -1,9 +1,9 @@
-//===- InvertDivisors.cpp - Division by a scalar, by its reciprocal ---------------------------===//
-// A CPU has one unit that divides, and with wide vectors it is what a step waits for. A quotient by
-// the same divisor in every iteration can be had from the divisor's reciprocal, to the same bits,
-// by a remainder: the method is that of N. Brisebarre, J.-M. Muller and S. Raina, "Accelerating
-// correctly rounded floating-point division when the divisor is known in advance", 2004, and
-// QuotientTest goes through all quotients of f32 that could be rounded otherwise.
+//===- InvertDivisors.cpp - Division by a scalar as multiplication ----------------------------===//
+// A CPU has a single unit for divisions, which limits a step with wide vectors. If the divisor is
+// the same in every iteration, its reciprocal and a remainder give the same bits. The method is
+// from N. Brisebarre, J.-M. Muller and S. Raina, "Accelerating correctly rounded floating-point
+// division when the divisor is known in advance", 2004. QuotientTest checks all quotients of f32
+// that could round differently.
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -21,14 +21,14 @@ namespace updraft {
 
 namespace {
 
-/// What is the same for all divisions by one scalar.
+/// The values that all divisions by one scalar share.
 struct Divisor {
-  Value isOrdinary;        ///< for roots, nothing overflows, and nothing is denormal
+  Value isOrdinary;        ///< for roots, nothing overflows or is denormal
   Value inverse, negative; ///< vectors
 };
 
 /// Roots of f32 are from 2^-75 to 2^64. With a divisor from 2^-24 to 2^24, the last bit of a
-/// remainder is at least 2^-122, and no product is too large.
+/// remainder is at least 2^-122, and no product overflows.
 constexpr float largestDivisor = 0x1p24f;
 
 Divisor makeDivisor(vector::BroadcastOp divisor) {
@@ -53,19 +53,20 @@ Divisor makeDivisor(vector::BroadcastOp divisor) {
   return {isOrdinary, broadcast(inverse), broadcast(negative)};
 }
 
-/// The quotient of roots and an ordinary divisor.
+/// Divides roots by an ordinary divisor.
 Value divide(OpBuilder &builder, Location loc, Value roots, const Divisor &divisor) {
   Value estimate = arith::MulFOp::create(builder, loc, roots, divisor.inverse);
   Value remainder = math::FmaOp::create(builder, loc, divisor.negative, estimate, roots);
   Value nearest = math::FmaOp::create(builder, loc, remainder, divisor.inverse, estimate);
-  // An infinite root has no remainder, and by one that is zero -0 would lose its sign.
+  // An infinite root has no remainder. For a zero remainder, the correction would lose the sign of
+  // -0.
   Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(roots.getType()));
   Value hasRemainder =
       arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::ONE, remainder, zero);
   return arith::SelectOp::create(builder, loc, hasRemainder, nearest, estimate);
 }
 
-/// The divisor of all elements, if `division` is one of f32 roots.
+/// Returns the divisor, which is the same for all elements, if `division` divides f32 roots.
 vector::BroadcastOp divisorOfRoots(arith::DivFOp division, scf::ForOp loop) {
   auto divisor = division.getRhs().getDefiningOp<vector::BroadcastOp>();
   bool isOfRoots = divisor && isa<Float32Type>(divisor.getSource().getType()) &&
@@ -74,7 +75,7 @@ vector::BroadcastOp divisorOfRoots(arith::DivFOp division, scf::ForOp loop) {
   return isOfRoots ? divisor : vector::BroadcastOp();
 }
 
-/// Divisors by their broadcasts, which stay where they are.
+/// Divisors by their broadcasts, which are not moved.
 using Divisors = llvm::DenseMap<vector::BroadcastOp, Divisor>;
 
 const Divisor &divisorOf(arith::DivFOp division, Divisors &divisors) {
@@ -96,8 +97,8 @@ Value areOrdinary(OpBuilder &builder, Location loc, ArrayRef<arith::DivFOp> divi
   return all;
 }
 
-/// Makes two loops of one: the first for ordinary divisors, the second as it was. Returns how many
-/// divisions became products.
+/// Replaces a loop by two: one for ordinary divisors, and the original. Returns the number of
+/// divisions that became products.
 unsigned invertDivisors(scf::ForOp loop, Divisors &divisors) {
   SmallVector<arith::DivFOp> divisions;
   for (auto division : loop.getBody()->getOps<arith::DivFOp>())

@@ -1,5 +1,5 @@
 //===- KernelMemory.cpp - Loads and stores of the kernel's arguments --------------------------===//
-// Vectors are accessed with the alignment of their element, since a tensor may start anywhere.
+// Vector accesses have the alignment of one element, because a tensor may start at any element.
 
 #include "KernelMemory.h"
 

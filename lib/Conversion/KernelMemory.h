@@ -1,6 +1,6 @@
 //===- KernelMemory.h - Loads and stores of the kernel's arguments ------------------*- C++ -*-===//
-// Memory as compiled code sees it: plain pointers, accessed with the alignment of one element where
-// no more is known.
+// Compiled code uses plain pointers. If nothing more is known, accesses have the alignment of one
+// element.
 
 #ifndef UPDRAFT_LIB_CONVERSION_KERNELMEMORY_H
 #define UPDRAFT_LIB_CONVERSION_KERNELMEMORY_H
@@ -10,23 +10,23 @@
 
 namespace updraft {
 
-/// Bytes of one element of `type`, or of the element of a vector type.
+/// Returns the size in bytes of `type`, or of its element if it is a vector.
 unsigned elementBytes(mlir::Type type);
 
-/// The address of element `index` of an array of `element`.
+/// Returns the address of element `index` of an array of `element`.
 mlir::Value elementPointer(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type element,
                            mlir::Value base, mlir::LLVM::GEPArg index);
 
-/// The same, of an address that may be outside of what it is in, or from such a one.
+/// The same if `base` or the result may lie outside of the array.
 mlir::Value shiftedPointer(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type element,
                            mlir::Value base, mlir::LLVM::GEPArg index);
 
-/// Loads a value of `type`; only the lanes of `mask`, if there is one, and zero in the others.
-/// `alignment`, in bytes, is that of an element if it is 0.
+/// Loads a value of `type`. With a `mask`, loads only its lanes, and the others are zero.
+/// `alignment` is in bytes; 0 means that of an element.
 mlir::Value loadElements(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type,
                          mlir::Value pointer, mlir::Value mask = {}, unsigned alignment = 0);
 
-/// Stores `value` likewise.
+/// Stores `value`; `mask` and `alignment` are as above.
 void storeElements(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
                    mlir::Value pointer, mlir::Value mask = {}, unsigned alignment = 0);
 

@@ -14,10 +14,10 @@ using namespace mlir;
 using namespace updraft;
 
 namespace {
-/// What an operation costs, in cycles: those of Zen 3, which others are not far from.
+/// The cost of an operation in cycles on Zen 3; other CPUs are similar.
 struct Cost {
   unsigned latency;
-  unsigned divider = 0; ///< for how long it occupies the one unit that divides
+  unsigned divider = 0; ///< cycles for which it occupies the divider
 };
 
 Cost costOf(Operation &op) {
@@ -48,7 +48,7 @@ bool LoopHalves::isRemade(Operation &op) {
           !isa<VectorType>(op.getResult(0).getType()));
 }
 
-// The upper bound is the lower one and a multiple of the step.
+// Whether the upper bound is the lower bound plus a multiple of the step.
 bool LoopHalves::hasWholeIterations() {
   auto end = loop.getUpperBound().getDefiningOp<arith::AddIOp>();
   if (!end || end.getLhs() != loop.getLowerBound())
@@ -72,8 +72,8 @@ bool LoopHalves::isOwnElement(Value address, Type type) {
   return found && found->element == getElementTypeOrSelf(type) && lanesOf(type) == step;
 }
 
-// What both halves can be made of: vectors that cross as they are, and numbers that each half makes
-// again.
+// Whether `op` can be in either half: its vectors can cross to the other half, and each half can
+// recompute its numbers.
 static bool isSplittable(Operation &op) {
   auto isPlain = [](Type type) {
     auto vector = dyn_cast<VectorType>(type);
@@ -87,14 +87,14 @@ static bool isSplittable(Operation &op) {
   return llvm::all_of(op.getResultTypes(), isVector) && llvm::all_of(op.getResultTypes(), isPlain);
 }
 
-// Not volatile, atomic or of a scalable vector.
+// Whether the access is neither volatile nor atomic, nor of a scalable vector.
 template <typename Access> static bool isPlainAccess(Access access, Type type) {
   auto vector = dyn_cast<VectorType>(type);
   return !access.getVolatile_() && access.getOrdering() == LLVM::AtomicOrdering::not_atomic &&
          !(vector && vector.isScalable());
 }
 
-// What the loop carries is combined with something of each iteration, and used for nothing else.
+// Each carried value must be combined with a value of each iteration and have no other use.
 bool LoopHalves::findCombinations() {
   for (auto [argument, result] :
        llvm::zip_equal(loop.getRegionIterArgs(), loop.getYieldedValues())) {
@@ -107,7 +107,7 @@ bool LoopHalves::findCombinations() {
   return true;
 }
 
-// Whether the first half has all that is combined.
+// Whether the first half computes all operands of the combinations.
 bool LoopHalves::combinesEarly() const {
   return llvm::none_of(combinations, [&](Operation *combine) {
     return llvm::any_of(combine->getOperands(),
@@ -140,7 +140,8 @@ bool LoopHalves::isIndependent() {
   return stores && step > 1 && hasWholeIterations();
 }
 
-// How many the values of `op` take. What `cut` need not carry is not in flight for long.
+// Returns the number of registers that the values of `op` occupy for long: none if each half
+// recomputes them.
 unsigned LoopHalves::registersOf(Operation &op) const {
   if (isRemade(op) || isa<arith::BitcastOp, vector::BitCastOp, LLVM::Prefetch>(op))
     return 0;
@@ -167,14 +168,14 @@ bool LoopHalves::waits(unsigned window) {
       after = std::max(after, rest[user]);
     rest[&op] = after + costOf(op).latency;
   }
-  // Three operations on vectors begin in each cycle. A body that fills the window alone would do so
-  // in halves.
+  // Three operations on vectors begin in each cycle. If a body fills the window on its own, its
+  // halves would too.
   unsigned busy = std::max(registers / 3, divider);
   return latency * registers > window * busy && registers < 2 * window;
 }
 
-// Memory of the function: nothing but itself has it, and no two addresses in it that the loop is
-// given are of the same elements.
+// Whether the address is in memory of the function. Only the function accesses this memory, and no
+// two addresses that enter the loop refer to the same elements.
 static bool isOfFunction(Value address) {
   while (auto pointer = address.getDefiningOp<LLVM::GEPOp>())
     address = pointer.getBase();
@@ -189,12 +190,14 @@ LLVM::StoreOp LoopHalves::keptBy(Value value) const {
   return {};
 }
 
-// Two loops write no stream before the second, which can then load from streams.
+// The two loops write no stream before the second one, so the second one can load from streams
+// again.
 bool LoopHalves::isAgain(Operation &op) const {
   return isRemade(op) || (count && isa<LLVM::LoadOp>(op));
 }
 
-// What is computed late at no loss crosses as what it is made of, if that is no more.
+// Moves operations to the second half if this costs no time and doesn't increase the number of
+// values that cross.
 void LoopHalves::moveToSecond(unsigned cycle) {
   auto isMovable = [&](Operation &op) {
     return !second.contains(&op) && !isRemade(op) &&
@@ -202,7 +205,7 @@ void LoopHalves::moveToSecond(unsigned cycle) {
            costOf(op).divider == 0 && latency - rest[&op] >= cycle &&
            llvm::all_of(op.getUsers(), [&](Operation *user) { return second.contains(user); });
   };
-  // With all that nothing else needs.
+  // In a counted loop, moves an operation together with those that only it needs.
   auto tryMoving = [&](auto range) {
     SmallVector<Operation *> moved;
     for (Operation &op : range)
@@ -248,7 +251,7 @@ void LoopHalves::cutAt(unsigned cycle) {
   findCarried();
 }
 
-// Near the middle of the chain, where the fewest values cross.
+// Cuts near the middle of the chain, where the fewest values cross.
 bool LoopHalves::cut(unsigned limit) {
   llvm::SmallDenseSet<unsigned> tried;
   unsigned middle = latency / 2, best = 0;

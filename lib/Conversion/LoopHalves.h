@@ -13,37 +13,37 @@
 
 namespace updraft {
 
-/// A loop over vectors, whose iterations can be cut in two. The questions are to be asked in this
-/// order, each if the one before was answered by yes.
+/// A loop over vectors whose iterations can be cut in two. Call the following in this order, each
+/// only if the previous one returned true.
 class LoopHalves {
 public:
   LoopHalves(mlir::scf::ForOp loop, unsigned vectorBits)
       : loop(loop), body(*loop.getBody()), vectorBits(vectorBits) {}
 
-  /// Whether all iterations are whole, and each has elements of its own, which it reads before it
-  /// writes any. Streams may be the same, but do not overlap otherwise.
+  /// Whether all iterations are whole, and each has its own elements, which it reads before it
+  /// writes any. Streams may be identical, but must not overlap otherwise.
   bool isIndependent();
   /// Whether the units wait for the chain of an iteration if `window` vectors are in flight.
   bool waits(unsigned window);
-  /// Whether the number of iterations is known. Then the second halves can be a loop of their own,
-  /// which finds what crosses in memory, and what is in streams there.
+  /// Whether the number of iterations is constant. The second halves can then be a separate loop,
+  /// which loads crossing values and streams from memory.
   bool isCounted();
-  /// Decides on the second half. False if more than `limit` vectors would cross into it.
+  /// Chooses the second half. Returns false if more than `limit` vectors would cross into it.
   bool cut(unsigned limit);
 
   mlir::scf::ForOp getLoop() const { return loop; }
-  /// The elements of an iteration.
+  /// The number of elements in an iteration.
   int64_t getStep() const { return step; }
-  /// Of elements, if it is counted.
+  /// The number of elements in the loop, if it is counted.
   std::optional<int64_t> getCount() const { return count; }
 
-  /// Whether each half makes the value for itself: constants, addresses and what they are made of.
+  /// Whether each half recomputes the value: constants, addresses and their operands.
   static bool isRemade(mlir::Operation &op);
   bool isSecond(mlir::Operation &op) const { return second.contains(&op); }
-  /// What the first half makes for the second.
+  /// The values that the first half computes for the second.
   llvm::ArrayRef<mlir::Value> getCarried() const { return carried.getArrayRef(); }
-  /// The store by which the first half keeps a value for longer: in memory of the function, of
-  /// which no two addresses that the loop is given are of the same elements. Null for none.
+  /// Returns the store by which the first half keeps a value in memory of the function, or null. No
+  /// two addresses in this memory that enter the loop refer to the same elements.
   mlir::LLVM::StoreOp keptBy(mlir::Value value) const;
 
 private:
@@ -62,11 +62,11 @@ private:
   unsigned vectorBits;
   int64_t step = 0;
   std::optional<int64_t> count;
-  llvm::DenseMap<mlir::Operation *, unsigned> start; ///< the cycle in which it can begin
-  llvm::DenseMap<mlir::Operation *, unsigned> rest;  ///< cycles from its beginning to the last end
+  llvm::DenseMap<mlir::Operation *, unsigned> start; ///< the earliest cycle in which it can begin
+  llvm::DenseMap<mlir::Operation *, unsigned> rest;  ///< cycles from its start to the last end
   unsigned latency = 0;                              ///< of an iteration
   llvm::DenseSet<mlir::Operation *> second;
-  llvm::DenseSet<mlir::Operation *> combinations; ///< whose results the loop carries
+  llvm::DenseSet<mlir::Operation *> combinations; ///< their results are the carried values
   llvm::SetVector<mlir::Value> carried;
 };
 

@@ -1,6 +1,6 @@
 //===- LoopsToLLVM.cpp - From vector loops to the LLVM dialect --------------------------------===//
-// One conversion with the patterns of all dialects that the loops use. Several passes would walk
-// and match everything once each.
+// Uses one conversion with the patterns of all dialects in the loops, because several passes would
+// each walk and match everything.
 
 #include "ToLLVM.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
@@ -20,14 +20,14 @@ namespace {
 struct ConvertLoopsToLLVMPass : impl::ConvertLoopsToLLVMPassBase<ConvertLoopsToLLVMPass> {
   using ConvertLoopsToLLVMPassBase::ConvertLoopsToLLVMPassBase;
 
-  // Collecting the patterns takes longer than applying them to a small rule, so it is done once for
-  // all modules that this pass is run on.
+  // Collecting the patterns takes longer than applying them to a small rule, so the pass does it
+  // once for all modules.
   LogicalResult initialize(MLIRContext *context) override {
     converter = std::make_shared<LLVMTypeConverter>(context);
     RewritePatternSet set(context);
     populateToLLVMPatterns(*converter, set);
     populateMathToLibmConversionPatterns(set);
-    // Vectors would be taken apart, which fails in one conversion with that of what it leaves.
+    // These patterns unroll vectors, and the result can't be converted in the same conversion.
     llvm::erase_if(set.getNativePatterns(), [](const std::unique_ptr<RewritePattern> &pattern) {
       return pattern->getDebugName().contains("VecOpToScalarOp");
     });

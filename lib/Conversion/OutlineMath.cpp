@@ -1,7 +1,7 @@
-//===- OutlineMath.cpp - Functions that are called for elementary functions -------------------===//
-// An elementary function is some hundred operations of arithmetic. Host functions compute few
-// values and are not optimised, and a pass with many elementary functions would take too long to
-// compile: what these use is compiled once for each module, and called.
+//===- OutlineMath.cpp - Outlines elementary functions ----------------------------------------===//
+// An elementary function expands to some hundred operations. Host functions compute few values and
+// are not optimised, and a pass with many elementary functions would take too long to compile.
+// Their functions are therefore compiled once for each module, and called.
 
 #include "Updraft/Transforms/ExpandMath.h"
 #include "VectorBody.h"
@@ -22,7 +22,7 @@ namespace updraft {
 
 namespace {
 
-/// Those of the functions of one module, or of the kernels of one `gpu.module`.
+/// The outlined functions of one module or `gpu.module`.
 class OutlinedFunctions {
 public:
   explicit OutlinedFunctions(Operation *module) : module(module), symbols(module) {}
@@ -51,7 +51,7 @@ private:
     auto function = func::FuncOp::create(builder, module->getLoc(), name, type);
     symbols.insert(function, module->getRegion(0).front().begin());
     function.setPrivate();
-    // On scalars they are called by host functions, which are not optimised either, and for the
+    // Scalar functions are called by host functions, which are not optimised either, and for the
     // last elements of a pass.
     function->setAttr("passthrough", vector ? builder.getStrArrayAttr({"noinline"})
                                             : builder.getStrArrayAttr({"optnone", "noinline"}));
@@ -71,7 +71,7 @@ private:
     return function;
   }
 
-  // The expansion is one of scalars: made in a function of its own, and cloned on vectors.
+  // Expansions work on scalars: expands a scalar function, then clones its body on vectors.
   void computeOnLanes(func::FuncOp function, Operation *inner, unsigned lanes) {
     OpBuilder builder(inner);
     SmallVector<Type> scalars(inner->getNumOperands(),
@@ -122,7 +122,7 @@ struct OutlineMathPass : impl::OutlineMathPassBase<OutlineMathPass> {
       return isa<FloatType>(op->getResult(0).getType());
     if (!isElementaryFunction(op))
       return false;
-    // The lanes of a vector of one dimension are values of a function.
+    // Only vectors with one dimension of fixed size are outlined.
     auto vector = dyn_cast<VectorType>(op->getResult(0).getType());
     return !vector || (vector.getRank() == 1 && !vector.isScalable());
   }

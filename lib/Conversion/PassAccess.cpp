@@ -1,4 +1,4 @@
-//===- PassAccess.cpp - How a pass reaches the kernel's arguments ---------------------------===//
+//===- PassAccess.cpp - Access to the kernel's arguments from a pass ------------------------===//
 
 #include "PassAccess.h"
 
@@ -80,13 +80,13 @@ void PassAccess::loadScalars(Value row) {
     scalar.vector = splat(scalar.scalar, vectorLanes);
 }
 
-// The name of a stream, as its address is printed with.
+// Returns the name of a stream, for its address in printed IR.
 static std::string nameOf(Value stream) {
   auto op = stream.getDefiningOp<StreamOp>();
   return op ? op.getName().str() : "temporary";
 }
 
-// The addresses of a tensor's streams, once for those that are read and written.
+// Loads the addresses of a tensor's streams, once for streams that are both read and written.
 void PassAccess::loadBases(Value pointers) {
   Type pointer = pointers.getType();
   auto loadAt = [&](unsigned index, const std::string &name) {
@@ -107,7 +107,7 @@ void PassAccess::loadBases(Value pointers) {
   }
 }
 
-// What the pass uses of the `upd_site` of tensor `number`.
+// Loads the fields of the `upd_site` of tensor `number` that the pass uses.
 void PassAccess::loadSite(Value sites, Value number) {
   bool isRandom = !pass.getBody().front().getOps<RandomOp>().empty();
   bool isMatrix = byRows || byBatches;
@@ -130,7 +130,7 @@ void PassAccess::loadSite(Value sites, Value number) {
   }
 }
 
-// The values of one row or batch.
+// Loads the values of one row or batch.
 void PassAccess::loadUniforms(Extent over, Value index) {
   auto blockArguments = pass.getBody().getArguments().drop_front(scalars.size());
   for (auto [stream, argument] : llvm::zip_equal(reads, blockArguments)) {

@@ -1,6 +1,6 @@
-//===- PassAccess.h - How a pass reaches the kernel's arguments ---------------------*- C++ -*-===//
-// What the functions of a pass have in common on every target: the values of a row, the streams and
-// the facts of a tensor, and the body on vectors of elements.
+//===- PassAccess.h - Access to the kernel's arguments from a pass ------------------*- C++ -*-===//
+// The part of a pass that is the same on every target: the values of a row, the streams and
+// properties of a tensor, and the body on vectors of elements.
 
 #ifndef UPDRAFT_LIB_CONVERSION_PASSACCESS_H
 #define UPDRAFT_LIB_CONVERSION_PASSACCESS_H
@@ -13,24 +13,24 @@
 
 namespace updraft {
 
-/// A stream of the pass: what is in it, and where it starts.
+/// A stream of the pass: its format and address.
 struct StreamAccess {
   mlir::Value stream;               ///< of the plan
-  const StorageConversion *storage; ///< of each element, or null
+  const StorageConversion *storage; ///< of each element; null for blocks
   std::optional<BlockedStorage> blocks = {};
-  mlir::Value base = {};   ///< the address of its first value or code, in the tensor at hand
-  mlir::Value scales = {}; ///< of the first block's scale
+  mlir::Value base = {};   ///< the address of the first value or code in the current tensor
+  mlir::Value scales = {}; ///< the address of the first block's scale
 
   Extent over() const { return mlir::cast<StreamType>(stream.getType()).getOver(); }
 };
 
-/// A value that is the same for many elements, and as a vector of them.
+/// A value that many elements share, as a scalar and as a vector.
 struct Uniform {
   mlir::Value scalar, vector;
 };
 
-/// A reduction of a pass. One over rows, columns or batches has a stream for its results; that of a
-/// column is summed up there, any other in lanes.
+/// A reduction of a pass. Reductions over rows, columns or batches have a stream for their results.
+/// Column reductions accumulate in that stream, all others in lanes.
 struct ReductionAccess {
   ReductionAttr reduction;
   std::optional<StreamAccess> stream;
@@ -39,9 +39,9 @@ struct ReductionAccess {
   bool hasLanes() const { return reduction.getOver() != Extent::column; }
 };
 
-/// Where the loop over elements stands: what to add to its number. Null is 0.
+/// The position of the loop over elements: offsets to add to its index. Null means 0.
 struct LoopOrigin {
-  mlir::Value element; ///< in streams that have the extent of the pass
+  mlir::Value element; ///< in streams with the extent of the pass
   mlir::Value column;  ///< in streams over columns
   mlir::Value sum;     ///< in the sums of columns
   mlir::Value scale;   ///< in the scales of blocks
@@ -52,18 +52,18 @@ protected:
   PassAccess(const mlir::OpBuilder &outer, const PlanInterface &interface, PassOp pass,
              unsigned vectorLanes);
 
-  /// Finds what the pass reads, writes and reduces. Reports a stream of a type that no target
-  /// stores.
+  /// Finds the streams and reductions of the pass. Reports a stream of a type that no target can
+  /// store.
   mlir::LogicalResult findStreams();
   llvm::SmallVector<StreamAccess *> allStreams();
-  /// The kernel's `row`.
+  /// Loads the scalars from the kernel's `row`.
   void loadScalars(mlir::Value row);
-  /// `pointers`: the entries of the tensor at hand in the kernel's `streams`. Each address is
-  /// loaded once, though a stream may be read and written.
+  /// Loads the stream addresses of the current tensor from `pointers`, its entries in the kernel's
+  /// `streams`. Loads the address of a stream that is read and written only once.
   void loadBases(mlir::Value pointers);
-  /// What the pass uses of entry `number` of the kernel's `sites`.
+  /// Loads the fields that the pass uses from entry `number` of the kernel's `sites`.
   void loadSite(mlir::Value sites, mlir::Value number);
-  /// The values of one row or batch, in the streams over these.
+  /// Loads the values of row or batch `index` from the streams over rows or batches.
   void loadUniforms(Extent over, mlir::Value index);
   llvm::SmallVector<mlir::Value> uniformArguments(unsigned lanes) const;
   mlir::Value randomBits(RandomOp op, mlir::Value index, unsigned lanes);
@@ -82,20 +82,21 @@ protected:
 
   // PassAccessBlocks.cpp: blocks of elements that share a scale.
   llvm::SmallVector<const StreamAccess *> codedWrites() const;
-  /// How many blocks `count` elements have.
+  /// Returns the number of blocks in `count` elements.
   mlir::Value quantBlocksIn(mlir::Value count);
   mlir::Value scaleAddress(const StreamAccess &stream, mlir::Value block);
   BlockedStorage::Decoding decodingOf(const StreamAccess &stream, mlir::Value block);
   BlockedStorage::Decoding splat(const BlockedStorage::Decoding &decoding);
-  /// What is needed of it for vectors of values.
+  /// Splats the parts of the encoding that vectors of values need.
   BlockedStorage::Encoding splat(BlockedStorage::Encoding encoding);
   BlockedStorage::Extremes noExtremes(unsigned lanes);
-  /// With the bits of further values, two vectors that differ where there is none: 0, or all bits.
+  /// Adds the bits of further values to the extremes. Lanes without a value have all bits 0 in
+  /// `low` and 1 in `high`.
   BlockedStorage::Extremes withBits(BlockedStorage::Extremes extremes, mlir::Value low,
                                     mlir::Value high);
   BlockedStorage::Extremes withBits(BlockedStorage::Extremes extremes, mlir::Value bits,
                                     mlir::Value mask, unsigned lanes);
-  /// Of vectors that may lack one.
+  /// Reduces vectors to scalars; vectors may be null.
   BlockedStorage::Extremes reduced(BlockedStorage::Extremes extremes);
 
   mlir::OpBuilder builder;
@@ -104,14 +105,14 @@ protected:
   mlir::Location loc;
   unsigned vectorLanes; ///< elements in a vector of the compute type
   mlir::Type i64;
-  bool byRows;    ///< over blocks of rows, not over a flat sequence
-  bool byBatches; ///< over batches, and over the rows or columns of each
-  llvm::SmallVector<StreamAccess> reads, writes; ///< temporaries that it makes are written last
+  bool byRows;    ///< over blocks of rows instead of a flat sequence
+  bool byBatches; ///< over batches, then over the rows or columns of each
+  llvm::SmallVector<StreamAccess> reads, writes; ///< temporaries are the last writes
   llvm::SmallVector<ReductionAccess> reductions;
   llvm::SmallVector<Uniform> scalars;
-  llvm::DenseMap<mlir::Value, Uniform> uniforms; ///< by stream, in the row or batch at hand
-  RandomSite site;                               ///< of the tensor at hand
-  mlir::Value rows, columns;                     ///< of the tensor at hand
+  llvm::DenseMap<mlir::Value, Uniform> uniforms; ///< by stream, in the current row or batch
+  RandomSite site;                               ///< of the current tensor
+  mlir::Value rows, columns;                     ///< of the current tensor
 
 private:
   mlir::FailureOr<StreamAccess> findStream(mlir::Value stream);

@@ -1,4 +1,4 @@
-//===- PassAccessBlocks.cpp - Blocks of elements that share a scale, on every target ----------===//
+//===- PassAccessBlocks.cpp - Blocks that share a scale, on every target ----------------------===//
 
 #include "KernelMemory.h"
 #include "PassAccess.h"

@@ -1,8 +1,8 @@
 //===- PassBlocks.cpp - Blocks of elements that share a scale ---------------------------------===//
-// A block is gone over twice. First its elements are computed, once; next values that are stored in
-// blocks are kept in memory that the first-level cache holds, with their extremes in registers.
-// These give the scale, with which the second sweep makes codes of the values, while the elements
-// of the next block are computed.
+// Visits each block twice. The first sweep computes the elements once. It keeps next values that
+// are stored in blocks in memory that fits the first-level cache, and their extremes in registers.
+// The extremes determine the scale. The second sweep encodes the values, while the elements of the
+// next block are computed.
 
 #include "KernelMemory.h"
 #include "PassBuilder.h"
@@ -22,7 +22,7 @@ namespace updraft {
 static_assert(quantBlockElements == UPD_QUANT_BLOCK, "the runtime places the scales");
 static_assert(int64_t(UPD_LEAF_ELEMENTS) % UPD_QUANT_BLOCK == 0, "a range begins with a block");
 
-// Of what is coded.
+// The size of a coded value.
 constexpr size_t bytesPerLane = 4;
 
 static Value concatenate(OpBuilder &builder, Location loc, Value low, Value high) {
@@ -32,7 +32,7 @@ static Value concatenate(OpBuilder &builder, Location loc, Value low, Value high
                                    llvm::to_vector(llvm::seq<int64_t>(0, all)));
 }
 
-// The square root of `value`, if an operation in `block` is that.
+// Returns the square root of `value` if `block` computes it.
 static Value rootOf(Value value, Block *block) {
   for (Operation *user : value.getUsers())
     if (isa<math::SqrtOp>(user) && user->getBlock() == block)
@@ -40,8 +40,8 @@ static Value rootOf(Value value, Block *block) {
   return {};
 }
 
-// Whether the rule has the square roots of the next values of a companded stream, which it then
-// need not compute again for the codes.
+// Whether the rule computes the square roots of a companded stream's next values, so that the codes
+// can reuse them.
 bool PassBuilder::hasRoots(const StreamAccess &stream) {
   auto written = llvm::find(pass.getWrites(), stream.stream);
   if (!stream.blocks->isCompanded() || !interface.compute.isF32() ||
@@ -51,7 +51,7 @@ bool PassBuilder::hasRoots(const StreamAccess &stream) {
   return !!rootOf(body.getTerminator()->getOperand(written.getIndex()), &body);
 }
 
-// For the streams that have blocks; at the start of the function.
+// Allocates memory for streams with blocks, at the start of the function.
 void PassBuilder::makeBlockMemory() {
   for (const StreamAccess &stream : reads)
     if (stream.blocks)
@@ -74,7 +74,7 @@ void PassBuilder::makeBlockMemory() {
   }
 }
 
-// What a loop over blocks carries of an encoding.
+// Appends the part of an encoding that a loop over blocks carries.
 static void append(SmallVectorImpl<Value> &values, const BlockedStorage::Encoding &encoding) {
   values.append({encoding.isSigned, encoding.isOrdinary, encoding.codePerValue, encoding.offset,
                  encoding.codeBits, encoding.least});
@@ -87,7 +87,7 @@ SmallVector<BlockedStorage::Encoding> PassBuilder::encodingsIn(ValueRange values
   return encodings;
 }
 
-// `lower` starts a block.
+// `lower` must be the start of a block.
 void PassBuilder::quantBlockLoop(Value lower, Value upper, const LoopOrigin &origin) {
   OpBuilder::InsertionGuard guard(builder);
   auto constant = [&](TypedAttr value) -> Value {
@@ -129,8 +129,8 @@ void PassBuilder::quantBlockLoop(Value lower, Value upper, const LoopOrigin &ori
   storeCodes(encodingsIn(loop.getResults()), last, upper, origin);
 }
 
-// The elements of a block, and the codes of the block before it, of which `before` is known.
-// Returns what is known of this one.
+// Computes the elements of a block and the codes of the previous block, whose encodings are
+// `before`. Returns the encodings of this block.
 SmallVector<Value> PassBuilder::computeBlock(const BlockBounds &bounds,
                                              ArrayRef<BlockedStorage::Encoding> before,
                                              const LoopOrigin &origin) {
@@ -158,7 +158,7 @@ SmallVector<Value> PassBuilder::computeBlock(const BlockBounds &bounds,
   return branch.getResults();
 }
 
-// One after the other.
+// Computes the codes and the elements one after the other.
 SmallVector<BlockedStorage::Encoding>
 PassBuilder::computeAnyBlock(const BlockBounds &bounds, ArrayRef<BlockedStorage::Encoding> before,
                              const LoopOrigin &origin) {
@@ -178,8 +178,8 @@ PassBuilder::computeAnyBlock(const BlockBounds &bounds, ArrayRef<BlockedStorage:
   return encodings;
 }
 
-// Whether there is a block before this one, both have all elements, and none is of those that few
-// blocks are of. Values whose roots the rule takes are none of less than 0.
+// Whether there is a previous block, both blocks are whole, and both are of the common kind. If the
+// rule takes roots, the values must not be negative.
 Value PassBuilder::canComputeWhole(const BlockBounds &bounds,
                                    ArrayRef<BlockedStorage::Encoding> before) {
   auto compare = [&](arith::CmpIPredicate predicate, Value a, Value b) -> Value {
@@ -204,8 +204,8 @@ Value PassBuilder::canComputeWhole(const BlockBounds &bounds,
   return whole;
 }
 
-// The codes take instructions while the elements wait for divisions and memory, so both are in one
-// loop, which finds the extremes as well.
+// Encodes in the same loop, because encoding uses instruction slots while the elements wait for
+// divisions and memory. The loop also finds the extremes.
 SmallVector<BlockedStorage::Encoding>
 PassBuilder::computeWholeBlock(const BlockBounds &bounds, ArrayRef<BlockedStorage::Encoding> before,
                                const LoopOrigin &origin) {
@@ -227,7 +227,7 @@ PassBuilder::computeWholeBlock(const BlockBounds &bounds, ArrayRef<BlockedStorag
     if (!access.roots)
       extremes.push_back(none.positive);
   }
-  // In a form that says that all iterations are whole.
+  // In this form, later passes see that all iterations are whole.
   Value whole = arith::AndIOp::create(builder, loc, constantI64(quantBlockElements),
                                       constantI64(-int64_t(lanes)));
   Value end = arith::AddIOp::create(builder, loc, bounds.start, whole);
@@ -244,7 +244,7 @@ PassBuilder::computeWholeBlock(const BlockBounds &bounds, ArrayRef<BlockedStorag
   builder.setInsertionPointToStart(loop.getBody());
   Value number = loop.getInductionVar();
   number.setLoc(named(loc, "i"));
-  // All is loaded before any is stored.
+  // Loads everything before any store.
   SmallVector<Value> codes;
   for (const CodedBlock &block : coded)
     codes.push_back(block.stream->blocks->narrowOrdinary(
@@ -275,7 +275,7 @@ PassBuilder::computeWholeBlock(const BlockBounds &bounds, ArrayRef<BlockedStorag
   return encodings;
 }
 
-// `start` is the number of its first element.
+// `start` is the index of the block's first element.
 void PassBuilder::startBlock(Value block, Value start) {
   for (const StreamAccess &stream : reads) {
     if (!stream.blocks)
@@ -294,7 +294,7 @@ void PassBuilder::startBlock(Value block, Value start) {
   }
 }
 
-// The next values of the elements from `number` on.
+// Keeps the next values of the elements from `number` on.
 void PassBuilder::keepBlockValues(const StreamAccess &stream, Value values, Value number) {
   BlockAccess &block = blocks.find(stream.stream)->second;
   Type f32 = builder.getF32Type();
@@ -312,7 +312,7 @@ void PassBuilder::keepBlockValues(const StreamAccess &stream, Value values, Valu
   storeElements(builder, loc, root, shiftedPointer(builder, loc, f32, block.rootsHere, number));
 }
 
-// The codes of a block, [lower, upper), of every stream.
+// Stores the codes of a block, [lower, upper), for every stream.
 void PassBuilder::storeCodes(ArrayRef<BlockedStorage::Encoding> encodings, Value lower, Value upper,
                              const LoopOrigin &origin) {
   for (auto [stream, encoding] : llvm::zip_equal(codedWrites(), encodings)) {
@@ -335,7 +335,8 @@ void PassBuilder::storeCodes(ArrayRef<BlockedStorage::Encoding> encodings, Value
   }
 }
 
-// The block from element `start` on, in a loop that has the number `first` for that element.
+// Returns the block from element `start` on, for a loop in which that element has the index
+// `first`.
 PassBuilder::CodedBlock PassBuilder::codedBlock(const StreamAccess &stream,
                                                 const BlockedStorage::Encoding &encoding,
                                                 bool ofRoots, Value start, Value first) {
@@ -347,8 +348,8 @@ PassBuilder::CodedBlock PassBuilder::codedBlock(const StreamAccess &stream,
   return block;
 }
 
-// Where the values from element `start` on are kept, less `first` elements. There are two blocks at
-// a time.
+// Returns the address of the kept values from element `start` on, minus `first` elements. Memory
+// holds two blocks at a time.
 Value PassBuilder::keptFrom(Value memory, Value start, Value first) {
   Value place = arith::AndIOp::create(builder, loc, start, constantI64(2 * quantBlockElements - 1));
   Value offset = arith::SubIOp::create(builder, loc, place, first);
@@ -361,7 +362,7 @@ Value PassBuilder::loadKept(const CodedBlock &block, Value number, unsigned lane
                       shiftedPointer(builder, loc, f32, block.kept, number));
 }
 
-// The codes of what has been kept of the elements from `number` on: of values, or of their roots.
+// Encodes and stores the kept values, or kept roots, of the elements from `number` on.
 void PassBuilder::storeCodesAt(const CodedBlock &block, Value kept, Value number, Value mask,
                                const LoopOrigin &origin) {
   const BlockedStorage &storage = *block.stream->blocks;
@@ -374,8 +375,8 @@ void PassBuilder::storeCodesAt(const CodedBlock &block, Value kept, Value number
       mask);
 }
 
-// Numbers with the codes of the elements from `number` on in their lowest bytes, of each of the
-// blocks. As many as fit go into one vector of bytes.
+// Stores codes from the lowest bytes of `numbers`, one vector per block, for the elements from
+// `number` on. Combines as many vectors as fit into one vector of bytes.
 void PassBuilder::storeOrdinaryCodesAt(ArrayRef<CodedBlock> coded, ArrayRef<Value> numbers,
                                        Value number, const LoopOrigin &origin) {
   const int64_t lanes = vectorLanes;

@@ -1,7 +1,7 @@
-//===- PassBuilder.h - Makes the function of one pass -------------------------------*- C++ -*-===//
-// From the outside in: tensors; leaves of a flat sequence, or blocks of rows; elements. Vectors are
-// explicit, so no later analysis decides about them. An iteration loads all that it reads before it
-// stores, so streams may be the same tensor.
+//===- PassBuilder.h - Builds the function of one pass ------------------------------*- C++ -*-===//
+// Builds loops from the outside in: tensors; leaves of a flat sequence, or blocks of rows;
+// elements. Vectors are explicit, so they don't depend on later analyses. An iteration finishes its
+// loads before its stores, so streams may be the same tensor.
 
 #ifndef UPDRAFT_LIB_CONVERSION_PASSBUILDER_H
 #define UPDRAFT_LIB_CONVERSION_PASSBUILDER_H
@@ -12,19 +12,19 @@
 
 namespace updraft {
 
-/// What a block of a stream needs: values of the block at hand, and memory of the function.
+/// The data for a block of a stream: values of the current block, and memory of the function.
 struct BlockAccess {
-  // Reading.
+  // For reading.
   BlockedStorage::Decoding scalar = {}, vector = {};
-  // Writing: next values of two blocks as f32, and memory of the extremes of the block at hand, in
-  // vectors and in single elements.
+  // For writing: next values of two blocks as f32, and memory for the extremes of the current
+  // block, in vectors and in single elements.
   mlir::Value values;
   BlockedStorage::Extremes extremes, scalarExtremes;
-  mlir::Value roots; ///< of the values, if the rule has them; else null
-  // The memory of the block at hand, less the number of its first element.
+  mlir::Value roots; ///< of the values, if the rule computes them; else null
+  // The memory of the current block, minus the index of its first element.
   mlir::Value valuesHere, rootsHere;
-  // The extremes so far, while a loop carries them. Where there are roots, values have no sign, and
-  // the first is null.
+  // The extremes so far, while a loop carries them. With roots, values have no sign, and the first
+  // is null.
   BlockedStorage::Extremes carried;
 };
 
@@ -35,7 +35,7 @@ public:
   mlir::LogicalResult build(unsigned index);
 
 private:
-  // PassLoops.cpp: what is around a sequence of elements.
+  // PassLoops.cpp: the loops around a sequence of elements.
   void tensorLoop(mlir::ValueRange arguments);
   void rangeLoop(mlir::Value lower, mlir::Value upper, const LoopOrigin &origin);
   mlir::Value leafLoop(mlir::Value begin, mlir::Value end, mlir::Value partials);
@@ -52,8 +52,8 @@ private:
   bool hasRoots(const StreamAccess &stream);
   void startBlock(mlir::Value block, mlir::Value start);
   void keepBlockValues(const StreamAccess &stream, mlir::Value values, mlir::Value number);
-  /// Where a block lies, in the loop that goes from block `first` to `upper`; `full` is its end if
-  /// it is whole, and `number` that of its scale.
+  /// The position of a block in a loop from block `first` to `upper`. `full` is the end of a whole
+  /// block, and `number` the index of its scale.
   struct BlockBounds {
     mlir::Value first, start, end, full, upper, number;
   };
@@ -71,8 +71,8 @@ private:
                               llvm::ArrayRef<BlockedStorage::Encoding> before);
   void storeCodes(llvm::ArrayRef<BlockedStorage::Encoding> encodings, mlir::Value lower,
                   mlir::Value upper, const LoopOrigin &origin);
-  /// A block that is coded: of its values or of their roots, from memory and to codes that a number
-  /// of the loop is an index into.
+  /// A block to encode, from its values or their roots. `kept` and `codes` are addresses that the
+  /// loop's index applies to.
   struct CodedBlock {
     const StreamAccess *stream;
     bool ofRoots;
@@ -99,8 +99,8 @@ private:
                                              const BlockBounds &bounds);
 
   // PassElements.cpp: the sequence of elements.
-  /// Makes the operations for the elements from a number on: for a vector of them, or those of its
-  /// lanes that the mask has, or for one element, which is `lanes` 1.
+  /// Creates the operations for the elements from `number` on: for a whole vector, for the lanes in
+  /// `mask`, or for one element if `lanes` is 1.
   using Elements = llvm::function_ref<void(mlir::Value number, unsigned lanes, mlir::Value mask)>;
   void elementLoop(mlir::Value lower, mlir::Value upper, const LoopOrigin &origin);
   void forElements(mlir::Value lower, mlir::Value upper, unsigned perVector, Elements body);
@@ -116,14 +116,14 @@ private:
   void reduceAt(mlir::ValueRange values, mlir::Value number, const LoopOrigin &origin,
                 mlir::Value mask);
 
-  bool maskRemainder;             ///< by masked accesses, else one at a time
-  bool pairs = false;             ///< vectors hold the elements of even number, and those of odd
+  bool maskRemainder;             ///< with masked accesses instead of one at a time
+  bool pairs = false;             ///< separate vectors for even and odd elements
   unsigned elementsPerVector = 1; ///< in one iteration of the vector loop
 
   llvm::DenseMap<mlir::Value, BlockAccess> blocks; ///< by stream
-  /// Of each reduction, but for those that have none.
+  /// By reduction; empty for reductions without lanes.
   llvm::SmallVector<std::optional<LaneAccumulator>> lanes;
-  mlir::Value laneGroups; ///< that the leaf at hand, or a row, has values for
+  mlir::Value laneGroups; ///< the lane groups that the current leaf or row uses
 };
 
 } // namespace updraft

@@ -1,5 +1,5 @@
 //===- PassElements.cpp - The loop of a pass over a sequence of elements ----------------------===//
-// Whole vectors, then what is left: one iteration with masked accesses, or a loop of single
+// Visits whole vectors, then the remainder: one iteration with masked accesses, or a loop of single
 // elements.
 
 #include "KernelMemory.h"
@@ -15,7 +15,7 @@ using namespace mlir;
 
 namespace updraft {
 
-// Elements [lower, upper).
+// Visits elements [lower, upper).
 void PassBuilder::elementLoop(Value lower, Value upper, const LoopOrigin &origin) {
   forElements(lower, upper, elementsPerVector, [&](Value number, unsigned lanes, Value mask) {
     if (pairs && lanes == elementsPerVector)
@@ -57,7 +57,7 @@ void PassBuilder::maskedRemainder(Value start, Value count, unsigned lanes, Elem
   body(start, lanes, mask);
 }
 
-// The values of `stream` for an iteration, as `type`.
+// Loads the values of `stream` for an iteration, as `type`.
 Value PassBuilder::loadOperand(const StreamAccess &stream, Type type, Value number,
                                const LoopOrigin &origin, unsigned lanes, Value mask) {
   Extent over = stream.over();
@@ -80,7 +80,7 @@ Value PassBuilder::loadOperand(const StreamAccess &stream, Type type, Value numb
   return stream.storage->widen(builder, name, stored, type);
 }
 
-// The elements from `number` on: one vector of them, or those of its lanes that `mask` has.
+// Computes the elements from `number` on: a whole vector, or its lanes in `mask`.
 void PassBuilder::computeAt(Value number, const LoopOrigin &origin, unsigned lanes, Value mask) {
   SmallVector<Value> arguments = uniformArguments(lanes);
   auto blockArguments = pass.getBody().getArguments().drop_front(arguments.size());
@@ -89,7 +89,7 @@ void PassBuilder::computeAt(Value number, const LoopOrigin &origin, unsigned lan
   SmallVector<Value> results = cloneBody(builder, pass, arguments, lanes, [&](RandomOp op) {
     return randomBits(op, add(origin.element, number), lanes);
   });
-  // In the order of the operands of `updraft.store`.
+  // The operands of `updraft.store` are in the order: writes, reductions, temporaries.
   ArrayRef<Value> values(results);
   size_t written = pass.getWrites().size();
   reduceAt(values.slice(written, reductions.size()), number, origin, mask);
@@ -123,9 +123,9 @@ void PassBuilder::reduceAt(ValueRange values, Value number, const LoopOrigin &or
   }
 }
 
-// Whether the pass may make a NaN with something in its lower half. It is given none, neither by
-// streams nor by prologues, and arithmetic gives the NaN of an operand or the processor's own: only
-// bits and constants can be others.
+// Whether the pass may produce a NaN with nonzero bits in its lower half. Streams and prologues
+// supply no such NaN, and arithmetic returns the NaN of an operand or the processor's own. Only bit
+// casts and constants can produce others.
 static bool makesLongNaNs(PassOp pass) {
   return llvm::any_of(pass.getBody().front(), [](Operation &op) {
     FloatAttr constant;
@@ -138,7 +138,7 @@ static bool makesLongNaNs(PassOp pass) {
   });
 }
 
-// Twice as many elements, in two vectors; in a flat sequence of bf16 only.
+// Computes twice as many elements, in two vectors; only for a flat sequence of bf16.
 void PassBuilder::computePairsAt(Value number, Value mask) {
   SmallVector<Value> evenArguments = uniformArguments(vectorLanes), oddArguments(evenArguments);
   Type type = laneType(builder.getI16Type(), 2 * vectorLanes);

@@ -1,6 +1,6 @@
 //===- PassExtremes.cpp - The extremes of a block of values -----------------------------------===//
-// The bits of the largest and smallest values of a block: carried by the loop that computes them,
-// or found among the values that it has kept.
+// Computes the bits of the largest and smallest values of a block. The loop that computes the
+// values carries them, or they are found among the kept values.
 
 #include "KernelMemory.h"
 #include "PassBuilder.h"
@@ -26,7 +26,7 @@ BlockedStorage::Extremes PassBuilder::loadExtremes(const BlockedStorage::Extreme
           loadElements(builder, loc, type, memory.smallest)};
 }
 
-// Of the values of the block at hand.
+// Finds the extremes of the kept values of the current block.
 BlockedStorage::Extremes PassBuilder::findExtremes(const StreamAccess &stream, Value lower,
                                                    Value upper) {
   Type f32 = builder.getF32Type(), i32 = builder.getI32Type();
@@ -50,7 +50,7 @@ BlockedStorage::Extremes PassBuilder::findExtremes(const StreamAccess &stream, V
           arith::MinUIOp::create(builder, loc, extremes.smallest, single.smallest)};
 }
 
-// Of a block of which `found` has no signed extreme. If a value is negative, it is looked for.
+// Completes extremes that lack the signed one. Searches the values only if one is negative.
 BlockedStorage::Extremes PassBuilder::extremesWithRoots(const StreamAccess &stream,
                                                         const BlockedStorage::Extremes &found,
                                                         const BlockBounds &bounds) {

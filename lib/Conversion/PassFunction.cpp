@@ -1,5 +1,5 @@
 //===- PassFunction.cpp - R_pass0: a function for one pass over tensors -----------------------===//
-// The function, and what it loads of its arguments.
+// Builds the function, and the loads of its arguments.
 
 #include "KernelMemory.h"
 #include "PassBuilder.h"
@@ -29,7 +29,7 @@ LogicalResult PassBuilder::build(unsigned index) {
   builder.setInsertionPointToStart(function.addEntryBlock());
   nameArguments(function, {"row", "streams", "ranges", "count", "partials", "sites"});
 
-  // Cheapest to convert two at a time, the even and the odd ones of a vector.
+  // bf16 is cheapest to convert two at a time: the even and the odd elements of a vector.
   pairs = computesBFloat16Pairs(pass, interface.compute, vectorLanes);
   elementsPerVector = pairs ? 2 * vectorLanes : vectorLanes;
   auto module = function->getParentOfType<ModuleOp>();

@@ -1,7 +1,7 @@
 //===- PassLoops.cpp - The loops of a pass around its elements --------------------------------===//
-// Over tensors; in a flat sequence over leaves, in a matrix over blocks of rows and their rows, or
-// over batches and the rows or columns of each. What a leaf, block or row left in the lanes of a
-// reduction is taken at its end.
+// Loops over tensors; then over leaves of a flat sequence, over blocks of a matrix and their rows,
+// or over batches and the rows or columns of each. At the end of a leaf, block or row, its total is
+// taken from the lanes of each reduction.
 
 #include "KernelMemory.h"
 #include "PassBuilder.h"
@@ -13,7 +13,7 @@ using namespace mlir;
 
 namespace updraft {
 
-// Elements [lower, upper), of a leaf, a row or any range.
+// Computes elements [lower, upper) of a leaf, a row or any range.
 void PassBuilder::rangeLoop(Value lower, Value upper, const LoopOrigin &origin) {
   if (blocks.empty())
     elementLoop(lower, upper, origin);
@@ -21,7 +21,7 @@ void PassBuilder::rangeLoop(Value lower, Value upper, const LoopOrigin &origin) 
     quantBlockLoop(lower, upper, origin);
 }
 
-// For each tensor one range. The loop carries the address of the next partial results.
+// Processes one range per tensor. The loop carries the address of the next partial results.
 void PassBuilder::tensorLoop(ValueRange arguments) {
   OpBuilder::InsertionGuard guard(builder);
   Value pointers = arguments[1], ranges = arguments[2], count = arguments[3];
@@ -54,7 +54,7 @@ void PassBuilder::tensorLoop(ValueRange arguments) {
     scf::YieldOp::create(builder, loc, partials);
 }
 
-// Reductions of a flat sequence are over tensors and groups: rows and columns are of matrices.
+// A flat sequence only has reductions over tensors and groups; rows and columns belong to matrices.
 Value PassBuilder::leafLoop(Value begin, Value end, Value partials) {
   OpBuilder::InsertionGuard guard(builder);
   Value leafSize = constantI64(UPD_LEAF_ELEMENTS);
@@ -93,7 +93,7 @@ Value PassBuilder::blockLoop(Value begin, Value end, Value partials) {
   return partials ? loop.getResult(0) : Value();
 }
 
-// The reductions of such a pass are over batches.
+// Passes over batches only reduce over batches.
 void PassBuilder::batchLoop(Value begin, Value end) {
   OpBuilder::InsertionGuard guard(builder);
   Value count = pass.getOver() == Extent::row ? rows : columns;
@@ -109,7 +109,7 @@ void PassBuilder::batchLoop(Value begin, Value end) {
   storeTotals(batch);
 }
 
-// The rows of a block, from number `firstRow` of its batch on.
+// Processes the rows of a block, starting with row `firstRow` of its batch.
 void PassBuilder::rowLoop(Value batch, Value firstRow, Value block) {
   OpBuilder::InsertionGuard guard(builder);
   Value full = arith::AddIOp::create(builder, loc, firstRow, constantI64(UPD_BLOCK_ROWS));
@@ -132,7 +132,7 @@ void PassBuilder::rowLoop(Value batch, Value firstRow, Value block) {
   storeTotals(row);
 }
 
-// The sums of a block's columns, from value `start` of their streams on.
+// Resets the sums of a block's columns, starting with value `start` of their streams.
 void PassBuilder::resetColumnSums(Value start) {
   for (const ReductionAccess &access : reductions) {
     if (access.hasLanes())
@@ -147,7 +147,7 @@ void PassBuilder::resetColumnSums(Value start) {
   }
 }
 
-// Of one row or batch.
+// Stores the results of one row or batch.
 void PassBuilder::storeTotals(Value index) {
   for (auto [access, sums] : llvm::zip_equal(reductions, lanes))
     if (sums && access.stream)
@@ -155,7 +155,7 @@ void PassBuilder::storeTotals(Value index) {
                     addressOf(*access.stream, index));
 }
 
-// One value per reduction over a tensor or group; returns the address after them.
+// Stores one value per reduction over a tensor or group. Returns the address after them.
 Value PassBuilder::storePartials(Value partials) {
   Type f64 = builder.getF64Type();
   int32_t index = 0;

@@ -1,6 +1,6 @@
-//===- Philox.cpp - Random bits that depend on where, not when --------------------------------===//
-// A word of 32 bits is kept in an i64 whose upper half is zero: the product of two words is then
-// one instruction on vectors. What is the same for all elements is computed once, as scalars.
+//===- Philox.cpp - Random bits from a counter ------------------------------------------------===//
+// A 32-bit word is kept in an i64 whose upper half is zero, so the product of two words is one
+// instruction on vectors. Values that all elements share are computed once, as scalars.
 
 #include "Philox.h"
 
@@ -30,7 +30,7 @@ public:
   Value low(Value value) { return arith::AndIOp::create(b, value, constant(value, wordMask)); }
   Value high(Value value) { return arith::ShRUIOp::create(b, value, constant(value, 32)); }
   Value exclusiveOr(Value left, Value right) { return arith::XOrIOp::create(b, left, right); }
-  /// The same for all elements.
+  /// Broadcasts a value that all elements share.
   Value uniform(Value scalar) {
     return isa<VectorType>(type) ? vector::BroadcastOp::create(b, type, scalar).getResult()
                                  : scalar;
@@ -47,7 +47,7 @@ Value PhiloxBuilder::bits(const RandomSite &site, Value index, int64_t stream) {
   Value tensor = arith::MulIOp::create(b, site.tensor, constant(site.tensor, streamsPerTensor));
   Value number = arith::AddIOp::create(b, tensor, constant(tensor, stream % streamsPerTensor));
   Value counter[] = {low(index), high(index), uniform(low(site.step)), uniform(low(number))};
-  // The second word has 16 bits that no element of a tensor needs.
+  // The second word has 16 bits that no index of an element needs.
   if (stream >= streamsPerTensor)
     counter[1] = arith::OrIOp::create(b, counter[1],
                                       constant(index, uint64_t(stream / streamsPerTensor) << 16));

@@ -1,6 +1,6 @@
-//===- Philox.h - Random bits that depend on where, not when ------------------------*- C++ -*-===//
+//===- Philox.h - Random bits from a counter ----------------------------------------*- C++ -*-===//
 // Philox-4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC
-// 2011): a block cipher of a counter, so that any element's bits can be had without the others'.
+// 2011) encrypts a counter, so each element's bits can be computed without those of others.
 
 #ifndef UPDRAFT_LIB_CONVERSION_PHILOX_H
 #define UPDRAFT_LIB_CONVERSION_PHILOX_H
@@ -9,13 +9,13 @@
 
 namespace updraft {
 
-/// What the bits of one tensor in one step depend on, as i64.
+/// The inputs that the bits of one tensor in one step depend on, as i64.
 struct RandomSite {
   mlir::Value seed, step, tensor;
 };
 
-/// 64 random bits for each element of `index`, an i64 or a vector of it: the key is the seed, the
-/// counter (element, step, 16 * tensor + stream), of which the last two are taken modulo 2^32.
+/// Returns 64 random bits for each element of `index`, an i64 or a vector of i64. The key is the
+/// seed. The counter is (element, step, 16 * tensor + stream), with the last two modulo 2^32.
 mlir::Value philoxBits(mlir::OpBuilder &builder, mlir::Location loc, const RandomSite &site,
                        mlir::Value index, int64_t stream);
 

@@ -1,8 +1,8 @@
-//===- PipelineLoops.cpp - The second half of an iteration beside the first half of the next --===//
-// A CPU begins an operation of the next iteration early only if all that lies in between fits into
-// its window. Where an iteration has a long chain of operations and many others, it does not, and
-// the units that compute wait. Cut in two, with the halves of two iterations side by side, the
-// chains are half as long.
+//===- PipelineLoops.cpp - Overlaps halves of consecutive iterations --------------------------===//
+// A CPU begins an operation of the next iteration early only if everything in between fits into its
+// window. If an iteration has a long chain of operations and many others, it doesn't fit, and the
+// arithmetic units wait. With the halves of two iterations side by side, the chains are half as
+// long.
 
 #include "LoopHalves.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -21,14 +21,14 @@ namespace updraft {
 
 namespace {
 
-/// One loop, with the second half of an iteration beside the first half of the next.
+/// A loop that runs the second half of an iteration beside the first half of the next.
 class PipelinedLoop {
 public:
   explicit PipelinedLoop(const LoopHalves &halves)
       : halves(halves), loop(halves.getLoop()), body(*loop.getBody()),
         carried(halves.getCarried()) {}
 
-  /// Takes the place of the loop.
+  /// Replaces the loop.
   void make();
 
 private:
@@ -51,8 +51,8 @@ void PipelinedLoop::cloneHalf(OpBuilder &builder, bool isSecond, Value number, I
       builder.clone(op, map);
 }
 
-// To just before what the first half uses them for, those of the second half to the end: fewer are
-// alive at a time. Every load stays before every store.
+// Moves each load before its first use in the first half, or else before the first store, so that
+// fewer values are live at a time. Every load stays before every store.
 void PipelinedLoop::sinkLoads() {
   auto operations = body.without_terminator();
   auto firstStore = llvm::find_if(operations, [](Operation &op) { return isa<LLVM::StoreOp>(op); });
@@ -65,7 +65,7 @@ void PipelinedLoop::sinkLoads() {
   }
 }
 
-// `combined` is what the loop carries. Returns what crosses, and what the loop carries then.
+// `combined` holds the carried values. Returns the values that cross, then the new carried values.
 SmallVector<Value> PipelinedLoop::cloneFirst(OpBuilder &builder, Value number,
                                              ValueRange combined) {
   IRMapping map;
@@ -84,9 +84,9 @@ void PipelinedLoop::cloneSecond(OpBuilder &builder, Value number, ValueRange beg
   cloneHalf(builder, /*isSecond=*/true, number, map);
 }
 
-// The loop from number `next` on, which there is; its results are the values that the last
-// iteration began with. The test is at the end: from one at the start, LLVM would move up what the
-// second halves in the loop and after it have in common.
+// Creates the loop from index `next` on, with at least one iteration. Its results are the values
+// with which the last iteration began. The test is at the end: with a test at the start, LLVM would
+// hoist code that the second halves in the loop and after it share.
 SmallVector<Value> PipelinedLoop::makeLoop(OpBuilder &builder, Value next, ValueRange begun) {
   Location loc = loop.getLoc();
   Value upper = loop.getUpperBound(), width = loop.getStep();
@@ -138,14 +138,14 @@ void PipelinedLoop::make() {
   loop.erase();
 }
 
-/// The first halves of all iterations as one loop, and behind it the second halves as another,
-/// which finds in memory of the function what crosses.
+/// Runs the first halves of all iterations in one loop, then the second halves in another loop,
+/// which loads crossing values from memory of the function.
 class SplitLoop {
 public:
   explicit SplitLoop(const LoopHalves &halves)
       : halves(halves), loop(halves.getLoop()), body(*loop.getBody()), builder(loop) {}
 
-  /// Takes the place of the loop. False, with nothing changed, if what crosses cannot be kept.
+  /// Replaces the loop. Returns false, and changes nothing, if crossing values cannot be kept.
   bool make();
 
 private:
@@ -161,7 +161,7 @@ private:
   scf::ForOp loop;
   Block &body;
   OpBuilder builder;
-  llvm::DenseMap<Value, Value> memory; // for what the first half does not keep anyway
+  llvm::DenseMap<Value, Value> memory; // for values that the first half does not store anyway
 };
 
 unsigned elementBytes(Value value) {
@@ -183,7 +183,7 @@ void SplitLoop::allocate() {
   }
 }
 
-// Of what crosses from the iteration `number`; `map` has the addresses in it.
+// Returns the address of a crossing value of the iteration `number`; `map` has its addresses.
 Value SplitLoop::placeOf(OpBuilder &nested, Value value, Value number, IRMapping &map) {
   if (LLVM::StoreOp store = halves.keptBy(value))
     return map.lookup(store.getAddr());
@@ -208,7 +208,7 @@ template <typename MakeHalf> scf::ForOp SplitLoop::makeLoop(ValueRange initial, 
         number.setLoc(loop.getInductionVar().getLoc());
         map.map(loop.getInductionVar(), number);
         map.map(loop.getRegionIterArgs(), combined);
-        // Addresses, first.
+        // Addresses come first.
         cloneIf(LoopHalves::isRemade, nested, map);
         scf::YieldOp::create(nested, loc, makeHalf(nested, number, map));
       });

@@ -1,5 +1,5 @@
-//===- PlanInterface.cpp - Where a plan's values lie in the kernel's arguments ----------------===//
-// Everything is numbered in the order in which the plan declares it.
+//===- PlanInterface.cpp - Positions of a plan's values ---------------------------------------===//
+// All values are numbered in the order in which the plan declares them.
 
 #include "PlanInterface.h"
 
@@ -14,7 +14,7 @@ static void insertNext(llvm::DenseMap<Value, unsigned> &indices, Value value) {
   indices.insert({value, indices.size()});
 }
 
-// The streams of the plan, then the scales of those that have blocks.
+// Adds the streams of the plan, then the scales of those with blocks.
 static void addStreams(PlanInterface &interface, Block &body) {
   for (auto stream : body.getOps<StreamOp>())
     insertNext(interface.streamIndex, stream.getResult());
@@ -38,7 +38,7 @@ static LogicalResult addRow(PlanInterface &interface, PrologueOp prologue, Value
   return success();
 }
 
-// The temporaries are streams after those of the plan, the other reductions are numbers.
+// Temporaries become streams after those of the plan; other reductions are numbers.
 static void addResults(PlanInterface &interface, PassOp pass) {
   for (Value result : pass.getResults())
     if (isa<StreamType>(result.getType()))
@@ -58,7 +58,7 @@ FailureOr<PlanInterface> PlanInterface::of(PlanOp plan) {
     for (auto [value, scalar] : llvm::zip_equal(commit.getScalars(), body.getOps<ScalarOp>()))
       result.nextScalars.insert({value, scalar});
   }
-  // The initial values of the other plan's states are computed with its hyperparameters, the same.
+  // The initial values of the other plan's states use its hyperparameters, which are the same.
   if (PlanOp matrix = plan.getMatrix() ? PlanOp() : matrixPlanOf(plan))
     for (auto [index, hyper] : llvm::enumerate(matrix.getBody().getOps<HyperOp>()))
       result.hyperIndex.insert({hyper.getResult(), index});

@@ -23,7 +23,7 @@ struct ConvertPlanToLoopsPass : impl::ConvertPlanToLoopsPassBase<ConvertPlanToLo
   using ConvertPlanToLoopsPassBase::ConvertPlanToLoopsPassBase;
 
   void runOnOperation() override {
-    // A plan looks at the one that it accompanies.
+    // Converting a plan may read the other plan of its rule, so plans are erased at the end.
     auto plans = llvm::to_vector(getOperation().getOps<PlanOp>());
     for (PlanOp plan : plans)
       if (failed(convert(plan)))

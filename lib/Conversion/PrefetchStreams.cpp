@@ -1,6 +1,6 @@
-//===- PrefetchStreams.cpp - What a loop over vectors reads next is on its way ----------------===//
-// A CPU fetches ahead by itself, but of few streams, and none across a page; and what it can begin
-// early is bound by the operations between two loads of a stream. A step has up to eight streams.
+//===- PrefetchStreams.cpp - Prefetches streams of loops over vectors -------------------------===//
+// The hardware prefetches few streams, and not across pages. The operations between two loads of a
+// stream limit how early a CPU can begin the second. A step has up to eight streams.
 
 #include "StreamAddress.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -21,7 +21,7 @@ class Prefetcher {
 public:
   Prefetcher(scf::ForOp loop, int64_t distance) : loop(loop), distance(distance) {}
 
-  /// Prefetches each stream once, wherever else the loop loads from it; returns how many there are.
+  /// Prefetches each stream once, at its first load. Returns the number of streams.
   unsigned run();
 
 private:
@@ -35,10 +35,10 @@ private:
 
   scf::ForOp loop;
   int64_t distance;
-  Value numberAhead, inStream; ///< made when needed
+  Value numberAhead, inStream; ///< created on demand
 };
 
-// The loop over the whole stream, of which this one may go over a block.
+// Returns the loop over the whole stream; this loop may process one of its blocks.
 scf::ForOp Prefetcher::loopOverStream() {
   scf::ForOp outermost = loop;
   for (auto outer = loop->getParentOfType<scf::ForOp>();
@@ -55,9 +55,9 @@ Value Prefetcher::ahead(OpBuilder &builder) {
   return numberAhead;
 }
 
-// Past the end of a stream usually lies that of the next tensor. But one that is shorter than the
-// distance would never be prefetched itself, so that the place is at most its last vector; and its
-// neighbour may be a row that this step leaves out.
+// The next tensor usually follows the end of a stream. But a stream that is shorter than the
+// distance would then never be prefetched, and a row that this step skips may follow it. The place
+// is therefore at most its last vector.
 Value Prefetcher::aheadInStream(OpBuilder &builder) {
   if (inStream)
     return inStream;
@@ -76,17 +76,17 @@ Value Prefetcher::aheadInStream(OpBuilder &builder) {
 }
 
 Value Prefetcher::placeAhead(OpBuilder &builder, const StreamAddress &address) {
-  // Where there is an origin, the stream goes on behind the loop: in the next row.
+  // With an origin, the stream continues after the loop, in the next row.
   Value index = address.origin
                     ? arith::AddIOp::create(builder, loop.getLoc(), address.origin, ahead(builder))
                     : aheadInStream(builder);
-  // Not `inbounds`: it may be behind the end.
+  // Not `inbounds`: the address may be beyond the end.
   return LLVM::GEPOp::create(builder, loop.getLoc(), address.stream.getType(), address.element,
                              address.stream, ArrayRef(LLVM::GEPArg(index)));
 }
 
-// Memory of the function counts as a stream. What is ahead in it may be another buffer: with states
-// in blocks this takes 4 % off a step on a Xeon of Emerald Rapids, by measurement.
+// Memory of the function counts as a stream, although the address ahead may be in another buffer.
+// With states in blocks, this was measured to save 4 % of a step on an Emerald Rapids Xeon.
 unsigned Prefetcher::run() {
   llvm::SmallDenseSet<Value> streams;
   for (auto load : llvm::to_vector(loop.getBody()->getOps<LLVM::LoadOp>())) {

@@ -50,7 +50,7 @@ Value ScalarCode::load(Value planValue) {
     return loadF64(name, arguments.reduced, interface.reducedIndex.lookup(planValue));
   if (isa<ScalarOp>(op))
     return loadF64(name, arguments.scalars, interface.scalarIndex.lookup(planValue));
-  // FirstOp: the dialect has no other scalar of a plan.
+  // FirstOp: the only other scalar of a plan.
   Value zero = arith::ConstantOp::create(builder, loc, builder.getF64FloatAttr(0));
   return arith::CmpFOp::create(builder, name, arith::CmpFPredicate::UNE,
                                loadF64(loc, arguments.perTensor, UPD_TENSOR_FIRST), zero);
@@ -67,14 +67,14 @@ void ScalarCode::store(Type element, Value value, Value base, unsigned index) {
                 elementPointer(builder, loc, element, base, static_cast<int32_t>(index)));
 }
 
-// As it is after it was stored.
+// Returns the value as it is after a store.
 static Value roundToStorage(OpBuilder &builder, Location loc, Value value, Type storage) {
   const StorageConversion *conversion = StorageConversion::find(storage);
   return conversion->widen(builder, loc, conversion->narrow(builder, loc, value),
                            builder.getF64Type());
 }
 
-// Whether a pass rounds what it computes of the value to bf16 without a look at NaNs.
+// Whether a pass rounds values computed from `result` to bf16 without checking for NaN.
 static bool isForBFloat16Pairs(Value result, Type compute, unsigned lanes) {
   return llvm::any_of(result.getUsers(), [&](Operation *user) {
     auto pass = dyn_cast<PassOp>(user);

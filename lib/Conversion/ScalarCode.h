@@ -1,5 +1,5 @@
 //===- ScalarCode.h - The regions of a plan that compute scalars --------------------*- C++ -*-===//
-// Prologues, initial values and requirements, inlined where their operands are in memory.
+// Inlines prologues, initial values and requirements, with operands loaded from memory.
 
 #ifndef UPDRAFT_LIB_CONVERSION_SCALARCODE_H
 #define UPDRAFT_LIB_CONVERSION_SCALARCODE_H
@@ -10,18 +10,18 @@
 
 namespace updraft {
 
-/// The arguments of a prologue of updraft-c/kernel.h; other functions have the first ones.
+/// The arguments of a prologue in updraft-c/kernel.h; other functions have only the first ones.
 struct ScalarArguments {
   mlir::Value hyper, perTensor = {}, reduced = {}, scalars = {}, row = {}, nextScalars = {};
 };
 
-/// Makes operations at the end of a block, where each value of the plan is loaded once.
+/// Creates operations at the end of a block and loads each value of the plan once.
 class ScalarCode {
 public:
   ScalarCode(mlir::OpBuilder &builder, const PlanInterface &interface,
              const ScalarArguments &arguments);
 
-  /// Clones the body of `op`, and returns what it yields.
+  /// Clones the body of `op`, and returns the values that it yields.
   template <typename Op> llvm::SmallVector<mlir::Value> inlineBody(Op op) {
     mlir::IRMapping map;
     mlir::Block &body = op.getBody().front();
@@ -33,8 +33,8 @@ public:
                                [&](mlir::Value value) { return map.lookup(value); });
   }
 
-  /// What prologue `index` of the plan writes, for passes over vectors of `lanes` elements;
-  /// `prologue` is null for a plan that has none.
+  /// Computes and stores the results of prologue `index`, for passes over vectors of `lanes`
+  /// elements; `prologue` is null if the plan has none.
   void runPrologue(PrologueOp prologue, unsigned index, unsigned lanes);
 
   void store(mlir::Type element, mlir::Value value, mlir::Value base, unsigned index);

@@ -1,7 +1,7 @@
 //===- StorageBFloat16.cpp - bf16 in memory ---------------------------------------------------===//
-// bf16 is the upper half of an f32. It is converted by integer arithmetic: where CPUs have an
-// instruction for it, that flushes denormals, and elsewhere `arith.truncf` is a library call. That
-// of GPUs keeps them.
+// bf16 is the upper half of an f32, and integer arithmetic converts it. CPU instructions for bf16
+// flush denormals, and on CPUs without them `arith.truncf` is a library call. Instructions of GPUs
+// keep denormals.
 
 #include "StorageTypes.h"
 #include "Updraft/Transforms/ExpandMath.h"
@@ -15,17 +15,17 @@ using namespace mlir;
 namespace updraft {
 namespace {
 
-// The bits of an f32 value, as i32, of which the upper half is `value` as bf16.
+// Returns the bits of an f32 value, as i32, whose upper half is `value` as bf16.
 Value roundUpperHalf(OpBuilder &builder, Location loc, Value value) {
   Type i32 = builder.getI32Type();
   auto constant = [&](uint64_t bits) { return integerLike(builder, loc, value, i32, bits); };
   Value bits = arith::BitcastOp::create(builder, loc, withShapeOf(value, i32), value);
   Value upper = arith::ShRUIOp::create(builder, loc, bits, constant(16));
-  // Half a unit less one, plus the last bit that stays: carries exactly when it must round up.
+  // Half a unit less one, plus the last bit that stays: carries exactly if the value rounds up.
   Value lastBit = arith::AndIOp::create(builder, loc, upper, constant(1));
   Value half = arith::AddIOp::create(builder, loc, lastBit, constant(0x7fff));
   Value rounded = arith::AddIOp::create(builder, loc, bits, half);
-  // A NaN whose payload is in the lower half must not become an infinity, nor carry into the sign.
+  // A NaN with its payload in the lower half must not become an infinity or carry into the sign.
   Value quiet = arith::OrIOp::create(builder, loc, bits, constant(0x400000));
   Value isNaN = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO, value, value);
   return arith::SelectOp::create(builder, loc, isNaN, quiet, rounded);
@@ -78,8 +78,8 @@ std::pair<Value, Value> widenBFloat16Pairs(OpBuilder &builder, Location loc, Val
           arith::BitcastOp::create(builder, loc, type, odd)};
 }
 
-// Two vectors of words as the halves of one: `low` from the even one, `high` from the odd one, as
-// vector<2n x i16>.
+// Merges halves of two vectors of words, as vector<2n x i16>: `low` gives the even elements, `high`
+// the odd ones.
 static Value mergeHalves(OpBuilder &builder, Location loc, Value low, Value high) {
   Type i16 = builder.getI16Type(), i32 = builder.getI32Type();
   auto masked = [&](Value words, uint64_t mask) -> Value {
@@ -90,7 +90,7 @@ static Value mergeHalves(OpBuilder &builder, Location loc, Value low, Value high
   return vector::BitCastOp::create(builder, loc, VectorType::get(2 * lanes, i16), words);
 }
 
-// Elements in pairs have the body twice. A large one would take twice as long to compile.
+// Pairs duplicate the body. A large body would take twice as long to compile.
 static bool isWorthTwice(Block &body) {
   constexpr size_t largeBody = 1000;
   return body.getOperations().size() < largeBody &&
@@ -108,8 +108,7 @@ bool computesBFloat16Pairs(PassOp pass, Type compute, unsigned lanes) {
 }
 
 Value shortenNaN(OpBuilder &builder, Location loc, Value value) {
-  // By integers: a choice of floats may be taken for one of `value` alone, since all NaNs are
-  // alike.
+  // Selects integers: LLVM treats all NaNs as equal, so it may fold a select of floats to `value`.
   Type i32 = builder.getI32Type();
   Value bits = arith::BitcastOp::create(builder, loc, withShapeOf(value, i32), value);
   Value isNaN = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO, value, value);
@@ -131,8 +130,8 @@ Value narrowBFloat16Pairs(OpBuilder &builder, Location loc, Value even, Value od
       mergeHalves(builder, loc, arith::ShRUIOp::create(builder, loc, evenBits, shift), oddBits);
   if (!shortNaNs)
     return upper;
-  // Rounding the halves of all elements at once takes fewer operations: up where the lower half,
-  // less one if the upper one is even, has its first bit set.
+  // Rounding the halves of all elements at once takes fewer operations. Rounds up if the lower
+  // half, minus one if the upper half is even, has its first bit set.
   Value lower =
       mergeHalves(builder, loc, evenBits, arith::ShLIOp::create(builder, loc, oddBits, shift));
   auto constant = [&](uint64_t bits) { return integerLike(builder, loc, upper, i16, bits); };

@@ -1,6 +1,6 @@
-//===- StorageConversion.cpp - Finding a conversion, and its building blocks ------------------===//
-// The table of storage types, and the conversions between floating-point types that several of them
-// share.
+//===- StorageConversion.cpp - The conversions of storage types -------------------------------===//
+// Finds the conversion of a storage type, and implements conversions between floating-point types
+// that several storage types share.
 
 #include "updraft/Conversion/StorageConversion.h"
 
@@ -59,9 +59,9 @@ Value convertFloat(OpBuilder &builder, Location loc, Value value, Type element) 
   return arith::TruncFOp::create(builder, loc, type, value);
 }
 
-// Round to odd: an inexact result is the neighbour whose last bit is 1, which keeps the fact that
-// it was inexact away from every midpoint of the narrower type. Rounding to nearest gives one
-// neighbour; where its last bit is 0, the other one is a step towards or away from zero.
+// Rounds to odd: an inexact result is the neighbour whose last bit is 1, so it is never a midpoint
+// of the narrower type. Rounding to nearest gives one neighbour. If its last bit is 0, the other
+// neighbour is one step towards or away from zero.
 Value roundToOdd(OpBuilder &builder, Location loc, Value value) {
   Type f32 = builder.getF32Type(), f64 = builder.getF64Type(), i32 = builder.getI32Type();
   Type bitsType = withShapeOf(value, i32);
@@ -73,14 +73,14 @@ Value roundToOdd(OpBuilder &builder, Location loc, Value value) {
   auto constant = [&](uint64_t bits) { return integerLike(builder, loc, value, i32, bits); };
 
   Value bits = arith::BitcastOp::create(builder, loc, bitsType, nearest);
-  // False for NaN, which stays as it is.
+  // False for NaN, which doesn't change.
   Value inexact = compare(arith::CmpFPredicate::ONE, back, value);
   Value one = constant(1);
   Value lastBit = arith::AndIOp::create(builder, loc, bits, one);
   Value even = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lastBit, constant(0));
   Value wrong = arith::AndIOp::create(builder, loc, inexact, even);
-  // The magnitude grew if the result lies beyond `value` as seen from zero. The sign is that of the
-  // f32 bits: `back` may be a zero.
+  // The magnitude grew if the result is further from zero than `value`. The sign comes from the f32
+  // bits, because `back` may be zero.
   Value above = compare(arith::CmpFPredicate::OGT, back, value);
   Value negative =
       arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, bits, constant(0));

@@ -1,5 +1,5 @@
 //===- StorageFloat.cpp - f32 and f64 in memory -----------------------------------------------===//
-// Types that processors compute in: one conversion instruction, or none.
+// Processors compute in these types: a conversion is one instruction, or none.
 
 #include "StorageTypes.h"
 

@@ -1,6 +1,6 @@
 //===- StorageFloat16.cpp - f16 in memory -----------------------------------------------------===//
-// Conversion between f16 and f32 is an instruction on every target (F16C, AVX-512, NEON, PTX). In
-// memory it is i16: masked accesses of f16 itself are not.
+// Every target has instructions to convert between f16 and f32 (F16C, AVX-512, NEON, PTX). The
+// memory type is i16, because not every target has masked accesses of f16.
 
 #include "StorageTypes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

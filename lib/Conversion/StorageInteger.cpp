@@ -1,5 +1,5 @@
 //===- StorageInteger.cpp - i8 in memory ------------------------------------------------------===//
-// Small integers, as values of the compute type: what accompanies a bf16 stream as its correction.
+// Small integers as values of the compute type, such as the correction of a bf16 stream.
 
 #include "StorageTypes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -19,8 +19,8 @@ public:
     return arith::SIToFPOp::create(builder, loc, withShapeOf(stored, compute), stored);
   }
 
-  // Rounded to nearest even, at the ends of the range where it lies beyond them; NaN is 0. By way
-  // of i32, for which processors have an instruction.
+  // Rounds to nearest even and saturates; NaN becomes 0. Converts through i32, for which processors
+  // have an instruction.
   Value narrow(OpBuilder &builder, Location loc, Value value) const override {
     auto replaceBy = [&](double bound, arith::CmpFPredicate where) {
       Value other = floatLike(builder, loc, value, bound);

@@ -1,5 +1,5 @@
 //===- StorageTypes.h - The conversion of each storage type -------------------------*- C++ -*-===//
-// One function per storage type; `StorageConversion::find` is the way in.
+// Declares one function per storage type. Callers use `StorageConversion::find`.
 
 #ifndef UPDRAFT_LIB_CONVERSION_STORAGETYPES_H
 #define UPDRAFT_LIB_CONVERSION_STORAGETYPES_H
@@ -15,22 +15,22 @@ const StorageConversion *bf16Storage();
 const StorageConversion *f16Storage();
 const StorageConversion *i8Storage();
 
-/// The elements of even and of odd number of a vector<2n x i16> of bf16 elements, as vector<n x
-/// f32>: two operations, where widening elements in their order takes shuffles as well.
+/// Returns the even and odd elements of a vector<2n x i16> of bf16 elements, as vector<n x f32>.
+/// This takes two operations; widening elements in order also takes shuffles.
 std::pair<mlir::Value, mlir::Value> widenBFloat16Pairs(mlir::OpBuilder &builder, mlir::Location loc,
                                                        mlir::Value stored);
 
-/// Whether a pass for a CPU, with vectors of `lanes` elements of the type `compute`, computes in
-/// such pairs: all that it reads and writes are bf16 elements in a flat sequence, nothing depends
-/// on where in it they are, and the body is small enough to have it twice.
+/// Whether a pass for a CPU, with vectors of `lanes` elements of the type `compute`, uses such
+/// pairs. It then reads and writes only bf16 elements in a flat sequence, doesn't depend on their
+/// index, and its body is small enough to be duplicated.
 bool computesBFloat16Pairs(PassOp pass, mlir::Type compute, unsigned lanes);
 
-/// The f32 `value`, where it is a NaN the quiet one with nothing in its lower half: rounding that
-/// to bf16 cannot carry.
+/// Returns the f32 `value`. A NaN becomes the quiet NaN whose lower half is zero, so that rounding
+/// it to bf16 does not carry.
 mlir::Value shortenNaN(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value);
 
-/// The other way, rounded to nearest even. `shortNaNs`: the lower halves of NaNs are zero, so that
-/// rounding leaves them alone.
+/// The inverse of widenBFloat16Pairs, rounded to nearest even. `shortNaNs` states that the lower
+/// halves of NaNs are zero, so that rounding doesn't change them.
 mlir::Value narrowBFloat16Pairs(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value even,
                                 mlir::Value odd, bool shortNaNs);
 

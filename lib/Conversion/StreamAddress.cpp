@@ -1,5 +1,5 @@
-//===- StreamAddress.cpp - How a loop over elements reaches its streams -----------------------===//
-// The forms in which KernelMemory makes addresses.
+//===- StreamAddress.cpp - Addresses of streams in a loop -------------------------------------===//
+// Matches the forms in which KernelMemory creates addresses.
 
 #include "StreamAddress.h"
 

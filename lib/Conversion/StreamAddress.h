@@ -1,4 +1,4 @@
-//===- StreamAddress.h - How a loop over elements reaches its streams ---------------*- C++ -*-===//
+//===- StreamAddress.h - Addresses of streams in a loop -----------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_LIB_CONVERSION_STREAMADDRESS_H
 #define UPDRAFT_LIB_CONVERSION_STREAMADDRESS_H
@@ -17,7 +17,7 @@ struct StreamAddress {
   mlir::Value origin; ///< null in the first form
   mlir::Type element;
 
-  /// None if `address` is of neither form.
+  /// Returns nothing if `address` has neither form.
   static std::optional<StreamAddress> match(mlir::Value address, mlir::scf::ForOp loop);
 };
 

@@ -33,7 +33,7 @@ LogicalResult convertToLLVM(Operation *op, const FrozenRewritePatternSet &patter
                             ConversionTarget &target) {
   target.addIllegalDialect<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
                            math::MathDialect, scf::SCFDialect, vector::VectorDialect>();
-  // LLVM folds what there is to fold.
+  // LLVM folds later.
   ConversionConfig config;
   config.foldingMode = DialectConversionFoldingMode::Never;
   return applyPartialConversion(op, target, patterns, config);

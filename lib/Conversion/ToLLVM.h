@@ -8,12 +8,12 @@
 
 namespace updraft {
 
-/// Of `arith`, `cf`, `func`, `math`, `scf` and `vector`. What of `math` LLVM rounds correctly goes
-/// before what another pattern would make of it.
+/// Adds patterns for `arith`, `cf`, `func`, `math`, `scf` and `vector`. The patterns of `math`
+/// operations that LLVM rounds correctly have priority over others.
 void populateToLLVMPatterns(const mlir::LLVMTypeConverter &converter,
                             mlir::RewritePatternSet &patterns);
 
-/// Converts these dialects, and what else `target` has as illegal, in one go.
+/// Converts these dialects, and everything else that is illegal in `target`, in one conversion.
 mlir::LogicalResult convertToLLVM(mlir::Operation *op,
                                   const mlir::FrozenRewritePatternSet &patterns,
                                   mlir::ConversionTarget &target);

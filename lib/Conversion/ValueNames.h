@@ -1,6 +1,6 @@
-//===- ValueNames.h - Names that lowered values are printed with --------------------*- C++ -*-===//
-// A name location names every value made at it. Lowered code keeps the names of what stands for a
-// value of the plan, gives its own arguments theirs, and leaves the rest without.
+//===- ValueNames.h - Names of lowered values in printed IR -------------------------*- C++ -*-===//
+// A name location names every value created at it. Lowered code keeps the names of values that
+// represent a value of the plan, names its own arguments, and leaves other values unnamed.
 
 #ifndef UPDRAFT_LIB_CONVERSION_VALUENAMES_H
 #define UPDRAFT_LIB_CONVERSION_VALUENAMES_H
@@ -10,14 +10,14 @@
 
 namespace updraft {
 
-/// The place without the name.
+/// Returns the location without its name.
 inline mlir::Location unnamed(mlir::Location loc) {
   if (auto name = mlir::dyn_cast<mlir::NameLoc>(loc))
     return unnamed(name.getChildLoc());
   return loc;
 }
 
-/// The same place with another name.
+/// Returns the location with another name.
 inline mlir::Location named(mlir::Location loc, mlir::StringRef name) {
   return mlir::NameLoc::get(mlir::StringAttr::get(loc.getContext(), name), unnamed(loc));
 }

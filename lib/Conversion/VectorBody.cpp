@@ -1,5 +1,5 @@
 //===- VectorBody.cpp - The body of a pass, on scalars or vectors -----------------------------===//
-// Elementwise operations are the same operation on vectors; constants are splatted.
+// Elementwise operations are the same on vectors; constants are splatted.
 
 #include "VectorBody.h"
 #include "Updraft/Transforms/ExpandMath.h"
@@ -11,12 +11,12 @@ using namespace mlir;
 
 namespace updraft {
 
-// The operations that every CPU has as instructions, or as a few of them. Others would become one
-// call of the C library per element.
+// Whether every CPU has instructions for the operation. Other operations would become one call of
+// the C library per element.
 static bool hasVectorInstructions(Operation &op) {
   if (isa<arith::ConstantOp, RandomOp>(op))
     return true;
-  // Functions of the module, by updraft-outline-math.
+  // updraft-outline-math turns these into functions of the module.
   if (isElementaryFunction(&op))
     return true;
   if (!op.hasTrait<OpTrait::Elementwise>())

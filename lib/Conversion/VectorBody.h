@@ -1,6 +1,5 @@
 //===- VectorBody.h - The body of a pass, on scalars or vectors ---------------------*- C++ -*-===//
-// A pass's body is the computation of one element. The same operations with vector types are the
-// computation of several.
+// A pass's body computes one element. The same operations with vector types compute several.
 
 #ifndef UPDRAFT_LIB_CONVERSION_VECTORBODY_H
 #define UPDRAFT_LIB_CONVERSION_VECTORBODY_H
@@ -14,16 +13,16 @@ namespace updraft {
 /// Reports the first operation of `pass` that has no vector form.
 mlir::LogicalResult checkVectorizable(PassOp pass);
 
-/// `type` for one lane, the vector of it for several.
+/// Returns `type` for one lane, or a vector of it for several.
 mlir::Type laneType(mlir::Type type, unsigned lanes);
 
-/// Clones `op`, which is elementwise or a constant, on values of `lanes` lanes.
+/// Clones `op`, an elementwise operation or a constant, on values of `lanes` lanes.
 void cloneOnLanes(mlir::OpBuilder &builder, mlir::Operation &op, mlir::IRMapping &map,
                   unsigned lanes);
 
-/// Clones the body of `pass` on values of `lanes` lanes. `arguments` stands for its block
-/// arguments, and `random` makes what stands for an operation of random bits. Returns the operands
-/// of its `updraft.store`. The body must be vectorizable.
+/// Clones the body of `pass` on values of `lanes` lanes. `arguments` replaces its block arguments,
+/// and `random` creates the replacement of an operation of random bits. Returns the operands of its
+/// `updraft.store`. The body must be vectorizable.
 llvm::SmallVector<mlir::Value> cloneBody(mlir::OpBuilder &builder, PassOp pass,
                                          mlir::ValueRange arguments, unsigned lanes,
                                          llvm::function_ref<mlir::Value(RandomOp)> random);

@@ -1,6 +1,6 @@
 //===- CUDATools.cpp - Programs of the CUDA toolkit -------------------------------------------===//
-// What only NVIDIA's own programs know: the machine code of a GPU. They are run, not linked, so
-// that Updraft needs none of them.
+// Only NVIDIA's own programs can produce the machine code of a GPU. Updraft runs them instead of
+// linking them, so it works without them.
 
 #include "CUDATools.h"
 
@@ -21,9 +21,9 @@ namespace fs = llvm::sys::fs;
 namespace {
 struct Tool {
   llvm::StringRef name;
-  llvm::StringRef variable; // of the environment, which names it
+  llvm::StringRef variable; // the environment variable that names it
   llvm::StringRef purpose;
-  llvm::StringRef package; // of PyPI
+  llvm::StringRef package; // on PyPI
 };
 
 constexpr Tool ptxas{"ptxas", "UPDRAFT_PTXAS", "makes machine code of PTX", "nvidia-cuda-nvcc"};
@@ -31,7 +31,7 @@ constexpr Tool nvdisasm{"nvdisasm", "UPDRAFT_NVDISASM", "prints a GPU's machine 
                         "nvidia-cuda-nvdisasm"};
 constexpr Tool cuobjdump{"cuobjdump", "UPDRAFT_CUOBJDUMP", "", ""};
 
-/// Where the toolkit puts its programs, which often is in no PATH.
+/// The toolkit's folder for programs, which is often not in PATH.
 std::string toolkitFolder() {
   llvm::SmallString<128> folder(llvm::sys::Process::GetEnv("CUDA_HOME").value_or(""));
   if (folder.empty())
@@ -40,7 +40,7 @@ std::string toolkitFolder() {
   return folder.str().str();
 }
 
-/// Empty if there is none.
+/// Returns "" if there is none.
 llvm::Expected<std::string> find(const Tool &tool) {
   if (auto named = llvm::sys::Process::GetEnv(tool.variable); named && !named->empty()) {
     if (fs::can_execute(*named))
@@ -70,12 +70,13 @@ llvm::Error notFound(const Tool &tool, llvm::StringRef orElse = "") {
           .str());
 }
 
-/// A folder for what a program reads and writes; it goes with the scope.
+/// A folder for the files that a program reads and writes; removed at the end of its scope.
 class ScratchFolder {
 public:
   ScratchFolder() {
     failure = fs::createUniqueDirectory("updraft-cuda", path);
-    // Machine code is read from it: not for the group, whatever the umask is.
+    // Machine code is read from the folder, so the group must not have access, whatever the umask
+    // is.
     if (!failure)
       failure = fs::setPermissions(path, fs::owner_all);
   }
@@ -104,7 +105,7 @@ public:
                                        "; TMPDIR names the folder for them");
   }
 
-  /// Empty if it is missing.
+  /// Returns "" if the file is missing.
   std::string read(llvm::StringRef name) const {
     auto buffer = llvm::MemoryBuffer::getFile(file(name));
     return buffer ? (*buffer)->getBuffer().str() : std::string();
@@ -115,8 +116,8 @@ private:
   std::error_code failure;
 };
 
-/// Runs a program, whose output and messages then are the files `output` and `messages`. `refusal`
-/// is what it means that it ends with an error.
+/// Runs a program and writes its output and messages to the files `output` and `messages`.
+/// `refusal` describes the failure if it ends with an error.
 llvm::Error run(const std::string &program, llvm::ArrayRef<std::string> arguments,
                 const ScratchFolder &folder, llvm::StringRef refusal) {
   llvm::SmallVector<llvm::StringRef> words{program};

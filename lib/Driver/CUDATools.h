@@ -10,19 +10,19 @@
 
 namespace updraft {
 
-/// Machine code of a GPU, and what ptxas says of each kernel in it.
+/// Machine code of a GPU, and ptxas's report on each of its kernels.
 struct AssembledPTX {
   std::string cubin;
   std::string report;
 };
 
-/// Runs `ptxas`: the one that $UPDRAFT_PTXAS names, or the first in PATH, in $CUDA_HOME/bin or,
-/// where that is not set, in /usr/local/cuda/bin. UPD_NOT_FOUND if there is none, UPD_UNSUPPORTED
-/// with its messages if it refuses the text.
+/// Runs `ptxas`: the program that $UPDRAFT_PTXAS names, or the first in PATH or in $CUDA_HOME/bin
+/// (default: /usr/local/cuda/bin). Fails with UPD_NOT_FOUND if there is none, and with
+/// UPD_UNSUPPORTED and ptxas's messages if it rejects the text.
 llvm::Expected<AssembledPTX> assemblePTX(llvm::StringRef ptx, const GPUTarget &target);
 
-/// Runs `nvdisasm`, or `cuobjdump` where there is none; $UPDRAFT_NVDISASM and $UPDRAFT_CUOBJDUMP
-/// name them. Errors are those of `assemblePTX`.
+/// Runs `nvdisasm`, or `cuobjdump` if there is none. $UPDRAFT_NVDISASM and $UPDRAFT_CUOBJDUMP name
+/// them. Fails like `assemblePTX`.
 llvm::Expected<std::string> disassemble(llvm::StringRef cubin);
 
 } // namespace updraft

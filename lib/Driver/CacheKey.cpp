@@ -12,7 +12,7 @@
 using namespace updraft;
 
 namespace {
-/// Hashes a sequence of strings and numbers such that different sequences never run together.
+/// Hashes a sequence of strings and numbers such that different sequences are never confused.
 class SequenceHash {
 public:
   void add(llvm::StringRef text) {
@@ -37,14 +37,14 @@ std::string updraft::cacheKey(const Program &program, const CompileRequest &requ
   hash.add(request.target.key());
   hash.add(request.gpu ? request.gpu->name : "");
   hash.add(request.rule.numerics);
-  // Most rules are the same for all.
+  // Most rules are the same for all tensors.
   hash.add(mayHaveMatrixRule(program, request.rule.rule) ? request.rule.tensors : UPD_ALL_TENSORS);
   hash.add(program.files().size());
   for (const auto &file : program.files())
     hash.add(file->text());
   hash.add(request.rule.rule);
 
-  // The last value of a name counts, so a map holds what matters.
+  // The last value of a name counts, so a map holds the relevant ones.
   std::map<std::string, std::string> settings;
   for (const auto &[name, value] : request.rule.settings)
     settings[name] = value;

@@ -1,4 +1,4 @@
-//===- Compilation.cpp - One rule on its way through the stages -------------------------------===//
+//===- Compilation.cpp - Takes one rule through the stages ------------------------------------===//
 
 #include "Compilation.h"
 
@@ -21,7 +21,7 @@
 using namespace mlir;
 using namespace updraft;
 
-// Of a rule that takes long enough to compile that a second thread is worth its beginning.
+// The smallest rule whose compilation is worth starting a second thread.
 static constexpr size_t minOperationsOfTwoThreads = 1000;
 
 Compilation::Compilation(Toolchain &toolchain, const CompileRequest &request)
@@ -36,7 +36,7 @@ void Compilation::prepareGenerator() {
   if (tools.generator)
     return;
   preparation.emplace([this] {
-    // Who needs it says why there is none.
+    // Errors are ignored here: the code that needs the generator reports them.
     if (llvm::Error error = makeGenerator())
       llvm::consumeError(std::move(error));
   });
@@ -139,7 +139,7 @@ llvm::Error Compilation::lowerToLLVMDialect() {
 llvm::Expected<std::string> Compilation::generate() {
   if (llvm::Error error = lowerToLLVMDialect())
     return error;
-  // Who looks at the code finds it in one module.
+  // With a dump or line tables, all code stays in one module for inspection.
   OwningOpRef<ModuleOp> part;
   if (!dump->isWanted() && !request.inspection.lineTables)
     part = splitModule(*module, minOperationsOfTwoThreads);
@@ -210,8 +210,8 @@ llvm::Error Compilation::run(PassManager &passes, llvm::StringRef stage) {
   return llvm::Error::success();
 }
 
-/// Writes what `passes` failed on. They have changed it since, so it is made again, which costs
-/// nothing as long as all goes well.
+/// Writes the input on which `passes` failed. The passes have changed it, so it is created again,
+/// which costs nothing if compilations succeed.
 std::string Compilation::reproducer(PassManager &passes) {
   toolchain.dump = nullptr;
   std::string shown = internalDiagnostics;
@@ -236,7 +236,7 @@ llvm::Error Compilation::dumpAssembly() {
   return dump->takeError();
 }
 
-/// The description travels in the object too, for those who link it by hand; so do kernels.
+/// Adds the description and the kernels to the object, for programs that link it manually.
 void Compilation::addTexts() {
   addText("_interface", interface);
   if (!kernelText.empty())

@@ -1,4 +1,4 @@
-//===- Compilation.h - One rule on its way through the stages -----------------------*- C++ -*-===//
+//===- Compilation.h - Takes one rule through the stages ----------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_LIB_DRIVER_COMPILATION_H
 #define UPDRAFT_LIB_DRIVER_COMPILATION_H
@@ -23,33 +23,34 @@
 
 namespace updraft {
 
-/// One rule on its way through the stages; each function goes one further.
+/// Takes one rule through the stages; each function advances by one.
 class Compilation {
 public:
-  /// Both outlive it; there is one at a time of a toolchain.
+  /// Both must outlive the compilation. A toolchain supports one compilation at a time.
   Compilation(Toolchain &toolchain, const CompileRequest &request);
   ~Compilation() { toolchain.dump = nullptr; }
   Compilation(const Compilation &) = delete;
   Compilation &operator=(const Compilation &) = delete;
 
-  /// Begins to make what code is generated with, which takes milliseconds the first time, beside
-  /// what comes before that.
+  /// Starts to create the code generator in parallel with the earlier stages. This takes
+  /// milliseconds the first time.
   void prepareGenerator();
 
-  /// Text to `updraft.rule`. `program` outlives the compilation.
+  /// Imports text to `updraft.rule`. `program` must outlive the compilation.
   llvm::Error import(const Program &program);
-  /// To operations of torch, as text.
+  /// Prints the rule as torch operations.
   llvm::Error printTorch(llvm::raw_ostream &os);
-  /// To `updraft.plan`.
+  /// Lowers to `updraft.plan`.
   llvm::Error schedule();
   llvm::Error lowerToLoops();
   llvm::Error lowerToKernels();
   llvm::Error lowerToNVVM() { return run(toolchain.toNVVM, "nvvm"); }
-  /// Leaves what runs on the host; an object of that has the kernels as text.
+  /// Keeps the part that runs on the host. Its object contains the kernels as text.
   llvm::Error lowerToHost();
-  /// To LLVM IR.
+  /// Lowers to LLVM IR.
   llvm::Error lowerToLLVM();
-  /// From loops to machine code: of a large rule to two objects in an archive, made by two threads.
+  /// Compiles loops to machine code. A large rule becomes an archive of two objects from two
+  /// threads.
   llvm::Expected<std::string> generate();
 
   llvm::Expected<std::string> object();
@@ -60,7 +61,7 @@ public:
   void printModule(llvm::raw_ostream &os);
   void printLLVM(llvm::raw_ostream &os) { llvmModule->print(os, nullptr); }
 
-  /// Whether the dump, if one is wanted, could be written.
+  /// Fails if a requested dump could not be written.
   llvm::Error checkDump() { return dump->takeError(); }
 
   mlir::gpu::GPUModuleOp kernels() { return *module->getOps<mlir::gpu::GPUModuleOp>().begin(); }
@@ -86,14 +87,14 @@ private:
   std::vector<mlir::PassManager *> completed;
   std::string internalDiagnostics;
   mlir::ScopedDiagnosticHandler handler;
-  ImportedRule imported; ///< without its module, which is the next one
+  ImportedRule imported; ///< without its module, which is the next member
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::string ruleName;
   std::string interface;
   std::string kernelText;        ///< PTX
   llvm::LLVMContext llvmContext; ///< outlives the module
   std::unique_ptr<llvm::Module> llvmModule;
-  std::optional<SideTask> preparation; ///< of the generator; waited for before the rest goes
+  std::optional<SideTask> preparation; ///< of the generator; joined before other members go
 };
 
 } // namespace updraft

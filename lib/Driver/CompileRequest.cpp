@@ -13,7 +13,7 @@ namespace fs = llvm::sys::fs;
 
 llvm::Error updraft::unknownTarget(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> known,
                                    llvm::Error otherwise) {
-  // The number of another architecture is not misspelled.
+  // A number of an unknown architecture is not a spelling mistake.
   llvm::StringRef number = name;
   unsigned ignored;
   const bool isArchitecture =

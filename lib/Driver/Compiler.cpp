@@ -61,7 +61,7 @@ llvm::Expected<CompiledRule> Compiler::compile(const Program &program,
   return CompiledRule{compilation.takeInterface(), std::move(*object)};
 }
 
-/// Those behind Stage::Schedule, in their order.
+/// Returns the stages after Stage::Schedule, in order.
 static llvm::ArrayRef<Stage> stagesOf(const GPUTarget &gpu) {
   static constexpr Stage ofEmulator[] = {Stage::Kernels, Stage::Loops, Stage::LLVM, Stage::Asm,
                                          Stage::Obj};

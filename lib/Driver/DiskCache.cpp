@@ -1,5 +1,5 @@
 //===- DiskCache.cpp - Compiled rules kept between processes ----------------------------------===//
-// The code of a key is the length of the interface's JSON, the JSON, the object.
+// The cached value is the length of the interface's JSON, the JSON, then the object.
 
 #include "updraft/Driver/DiskCache.h"
 
@@ -53,7 +53,7 @@ std::string ruleNameOf(const std::optional<CodeCache::Entry> &entry) {
 int64_t lastUsed(const CodeFolder::File &file) { return file.lastUsed / 1'000'000'000; }
 } // namespace
 
-/// An open folder, and its entries.
+/// An open folder and its entries.
 struct DiskCache::Listing {
   const CodeCache &cache;
   CodeFolder folder;
@@ -72,7 +72,7 @@ DiskCache DiskCache::fromEnvironment() {
   if (auto folder = llvm::sys::Process::GetEnv("UPDRAFT_CACHE_DIR"))
     return DiskCache(*folder, maxBytes);
   llvm::SmallString<128> folder;
-  // A folder below the working directory is nobody's cache: it may have come with somebody's files.
+  // Don't use a folder below the working directory: it may have come with someone else's files.
   if (!path::cache_directory(folder) || !path::is_absolute(folder))
     return DiskCache();
   path::append(folder, "updraft");
@@ -96,7 +96,7 @@ void DiskCache::store(llvm::StringRef key, const CompiledRule &rule) const {
   rules.store(key, encode(rule));
 }
 
-/// The rules, then the kernels.
+/// Returns the rules, then the kernels.
 llvm::Expected<std::vector<DiskCache::Listing>> DiskCache::list() const {
   std::vector<Listing> listings;
   for (const CodeCache *cache : {&rules, &kernels}) {

@@ -1,4 +1,4 @@
-//===- Dump.cpp - What a compilation was after every pass -------------------------------------===//
+//===- Dump.cpp - Dumps a compilation after every pass ----------------------------------------===//
 
 #include "Dump.h"
 
@@ -69,7 +69,7 @@ llvm::Error Dump::takeError() {
 }
 
 void DumpAfterPasses::write(mlir::Pass *pass, mlir::Operation *op, llvm::StringRef suffix) {
-  // What has no argument only runs other passes.
+  // Passes without an argument only run other passes.
   if (!current || pass->getArgument().empty())
     return;
   auto module = llvm::dyn_cast<mlir::ModuleOp>(op);

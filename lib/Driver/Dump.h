@@ -1,5 +1,5 @@
-//===- Dump.h - What a compilation was after every pass -----------------------------*- C++ -*-===//
-// Files in one folder, numbered in the order in which they are made.
+//===- Dump.h - Dumps a compilation after every pass --------------------------------*- C++ -*-===//
+// Files in one folder, numbered in the order of their creation.
 
 #ifndef UPDRAFT_LIB_DRIVER_DUMP_H
 #define UPDRAFT_LIB_DRIVER_DUMP_H
@@ -13,16 +13,16 @@ namespace updraft {
 
 class Dump {
 public:
-  /// An empty folder is no dump: nothing is written.
+  /// With an empty folder, nothing is written.
   explicit Dump(std::string folder) : folder(std::move(folder)) {}
 
   bool isWanted() const { return !folder.empty(); }
 
-  /// Writes `NN-name`; the folder is made if it is missing. Only the first failure counts.
+  /// Writes `NN-name`; creates the folder if needed. Only the first failure is reported.
   void write(llvm::StringRef name, llvm::function_ref<void(llvm::raw_ostream &)> print);
   void write(llvm::StringRef name, mlir::ModuleOp module);
 
-  /// Why a file could not be written.
+  /// Returns why a file could not be written.
   llvm::Error takeError();
 
 private:
@@ -31,7 +31,8 @@ private:
   std::string failure;
 };
 
-/// Writes the module after every pass to the dump that `current` is at that time; null for none.
+/// Writes the module after every pass to the dump that `current` refers to at that time, unless
+/// null.
 class DumpAfterPasses : public mlir::PassInstrumentation {
 public:
   explicit DumpAfterPasses(Dump *const &current) : current(current) {}
@@ -47,12 +48,12 @@ private:
   Dump *const &current;
 };
 
-/// The request's folder, or one for this rule with these settings in that of the environment.
+/// Returns the request's folder, or a subfolder of the environment's for this rule and its
+/// settings.
 std::string dumpFolderOf(const Program &program, const CompileRequest &request,
                          llvm::StringRef rule);
 
-/// How modules are printed: values are called as in the source; with locations, if they are wanted,
-/// beside each operation.
+/// Prints values under their source names. With `locations`, prints the location of each operation.
 mlir::OpPrintingFlags printingFlags(bool locations);
 
 } // namespace updraft

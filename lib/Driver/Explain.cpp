@@ -1,5 +1,5 @@
 //===- Explain.cpp - The cost of a step -------------------------------------------------------===//
-// Counts what the plan says, per element of a parameter; nothing here is measured.
+// Counts the plan's operations and bytes per element of a parameter. Nothing is measured.
 
 #include "Explain.h"
 
@@ -18,12 +18,12 @@ double bytesOf(Value stream) {
   return storageBits(cast<StreamType>(stream.getType()).getStorage()) / 8;
 }
 
-/// "16"; with two decimals where scales of blocks add a fraction.
+/// Formats as "16"; with two decimals if scales of blocks add a fraction.
 std::string bytesText(double bytes) {
   return llvm::formatv(bytes == std::floor(bytes) ? "{0:f0}" : "{0:f2}", bytes).str();
 }
 
-/// An fma counts as two, comparisons and selections as none.
+/// An fma counts as two flops, comparisons and selections as none.
 unsigned flopsOf(Operation &op) {
   if (isa<math::FmaOp>(op))
     return 2;
@@ -34,7 +34,7 @@ unsigned flopsOf(Operation &op) {
 
 Extent overOf(Value stream) { return cast<StreamType>(stream.getType()).getOver(); }
 
-/// Streams over rows and columns are small beside those of elements, and not counted.
+/// Streams over rows and columns are small compared with those of elements, and are not counted.
 double bytesPerElement(ValueRange streams) {
   double bytes = 0;
   for (Value stream : streams)
@@ -49,7 +49,7 @@ std::string describe(ReductionAttr reduction) {
       .str();
 }
 
-/// "exp_avg f32", or for what a pass made "sum over row f64".
+/// Returns "exp_avg f32", or for the result of a pass "sum over row f64".
 std::string describe(Value stream) {
   std::string storage = " " + typeName(cast<StreamType>(stream.getType()).getStorage());
   if (auto op = stream.getDefiningOp<StreamOp>())
@@ -99,7 +99,7 @@ void explainPass(PassOp pass, unsigned index, llvm::raw_ostream &os) {
                       roots == 1 ? "" : "s");
 }
 
-/// Why there are several passes: what each of them waits for.
+/// Prints the reason for several passes: the reductions that each of them waits for.
 void explainStages(ArrayRef<PassOp> passes, llvm::raw_ostream &os) {
   if (passes.size() == 1)
     os << "not fused: nothing; every operation on elements is in the one pass\n";
@@ -123,7 +123,7 @@ void explainTemporaries(ArrayRef<PassOp> passes, llvm::raw_ostream &os) {
                             stringifyExtent(overOf(result)), describe(result));
 }
 
-/// The scalars that the prologue computes, as formulas over its inputs.
+/// Prints the scalars that the prologue computes, as formulas over its inputs.
 void explainPrologue(PrologueOp prologue, llvm::raw_ostream &os) {
   Operation *yield = prologue.getBody().front().getTerminator();
   unsigned flops = 0;
@@ -138,7 +138,7 @@ void explainPrologue(PrologueOp prologue, llvm::raw_ostream &os) {
   for (Value value : yield->getOperands())
     os << llvm::formatv("  hoisted {0} = {1}\n", typeName(value.getType()),
                         formulaOf(value, named));
-  // Grows while it is walked: a formula may mention further names.
+  // The list grows during the loop, because a formula may mention further names.
   for (size_t i = 0; i < named.size(); ++i)
     os << llvm::formatv("  where {0} = {1}\n",
                         cast<NameLoc>(named[i].getLoc()).getName().getValue(),

@@ -7,9 +7,8 @@
 
 namespace updraft {
 
-/// Prints what a step of `plan` costs: passes, bytes and flops per element, temporaries, the
-/// scalars that were hoisted. `numerics`: how arithmetic rounds; `gpu`: the target, if it is none
-/// of CPUs.
+/// Prints the cost of a step of `plan`: passes, bytes and flops per element, temporaries, and
+/// hoisted scalars. `numerics` is the rounding mode; `gpu` is the target, or "" for CPUs.
 void explainPlan(PlanOp plan, llvm::StringRef numerics, llvm::StringRef gpu, llvm::raw_ostream &os);
 
 } // namespace updraft

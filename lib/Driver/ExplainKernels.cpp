@@ -1,6 +1,5 @@
-//===- ExplainKernels.cpp - What kernels need of a GPU ----------------------------------------===//
-// By what ptxas says of their machine code, and the limits of the architecture; nothing here is
-// measured.
+//===- ExplainKernels.cpp - Resources of kernels on a GPU -------------------------------------===//
+// Uses ptxas's report on the machine code and the limits of the architecture. Nothing is measured.
 
 #include "ExplainKernels.h"
 
@@ -21,7 +20,7 @@ using namespace updraft;
 
 namespace {
 struct Resources {
-  unsigned registers = 0; // of a thread
+  unsigned registers = 0; // per thread
   unsigned sharedBytes = 0;
   unsigned localBytes = 0;
   unsigned spillBytes = 0; // of local memory, stored and loaded
@@ -33,7 +32,7 @@ unsigned numberIn(llvm::StringRef digits) {
   return number;
 }
 
-/// By the names of kernels, of the lines that `ptxas -v` prints for each of them.
+/// Parses the lines that `ptxas -v` prints for each kernel; returns resources by kernel name.
 llvm::StringMap<Resources> parseReport(llvm::StringRef report) {
   static const llvm::Regex kernel("Compiling entry function '([^']+)'");
   static const llvm::Regex local(
@@ -60,20 +59,20 @@ llvm::StringMap<Resources> parseReport(llvm::StringRef report) {
   return found;
 }
 
-/// Of a multiprocessor (SM), the same on all architectures that Updraft knows.
+/// Limits of a multiprocessor (SM), the same on all supported architectures.
 namespace limit {
 constexpr unsigned warpThreads = 32;
 constexpr unsigned threads = 2048;
 constexpr unsigned blocks = 32;
-constexpr unsigned schedulers = 4; // each has its part of the registers
+constexpr unsigned schedulers = 4; // each has its share of the registers
 constexpr unsigned registersOfScheduler = 16384;
-constexpr unsigned registersAtATime = 256;    // of a warp
-constexpr unsigned sharedBytesOfBlock = 1024; // that the system takes
+constexpr unsigned registersAtATime = 256;    // allocation unit of a warp
+constexpr unsigned sharedBytesOfBlock = 1024; // reserved by the system
 } // namespace limit
 
 struct Occupancy {
   unsigned blocks;
-  llvm::StringRef reason; // why there are no more
+  llvm::StringRef reason; // the limiting resource
 };
 
 Occupancy occupancyOf(const Resources &needs, unsigned threads, const GPUTarget &target) {

@@ -1,4 +1,4 @@
-//===- ExplainKernels.h - What kernels need of a GPU --------------------------------*- C++ -*-===//
+//===- ExplainKernels.h - Resources of kernels on a GPU -----------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_LIB_DRIVER_EXPLAINKERNELS_H
 #define UPDRAFT_LIB_DRIVER_EXPLAINKERNELS_H
@@ -8,8 +8,8 @@
 
 namespace updraft {
 
-/// Prints what each kernel of a module in the NVVM dialect needs of the target, by ptxas, and how
-/// much of it then is busy; without a ptxas only what is known, and that there is none.
+/// Prints the resources that each kernel of a module in the NVVM dialect needs, from ptxas, and the
+/// resulting occupancy. Without ptxas, prints only the known facts, and that ptxas is missing.
 llvm::Error explainKernels(mlir::gpu::GPUModuleOp module, const GPUTarget &target,
                            llvm::raw_ostream &os);
 

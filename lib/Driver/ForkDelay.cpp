@@ -1,4 +1,4 @@
-//===- ForkDelay.cpp - Work that no fork may cut in two ---------------------------------------===//
+//===- ForkDelay.cpp - Delays forks during a compilation --------------------------------------===//
 
 #include "updraft/Driver/ForkDelay.h"
 
@@ -18,8 +18,8 @@ struct State {
   bool isForking = false;
 };
 
-/// Never destroyed: threads may compile until the process ends. A child gets another one, because
-/// the condition variable counts threads that the child does not have.
+/// Never destroyed, because threads may compile until the process ends. A child gets a new one,
+/// because the condition variable counts threads that the child does not have.
 State *&state() {
   static State *state = new State;
   return state;
@@ -31,7 +31,7 @@ thread_local unsigned delaysOfThread = 0;
 ForkDelay::ForkDelay() {
   State &shared = *state();
   std::unique_lock lock(shared.mutex);
-  // A fork waits for a thread that has one already.
+  // A fork waits for threads that already have a delay.
   if (delaysOfThread == 0)
     shared.changed.wait(lock, [&] { return !shared.isForking; });
   ++delaysOfThread;
@@ -54,7 +54,7 @@ bool ForkDelay::holdOff() {
   shared.isForking = true;
   const bool isQuiet =
       shared.changed.wait_for(lock, longestWait, [&] { return shared.delays == delaysOfThread; });
-  // Locked until after the fork, so that the child finds the rest as it is.
+  // Stays locked until after the fork, so that the child finds a consistent state.
   lock.release();
   return isQuiet;
 }

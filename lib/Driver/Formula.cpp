@@ -14,7 +14,7 @@
 using namespace mlir;
 
 namespace {
-/// How tightly the outermost operator of a text binds, as in the language.
+/// The precedence of the outermost operator of a text, as in the language.
 enum class Binding { Or, And, Compare, Add, Multiply, Unary, Power, Primary };
 
 struct Formula {
@@ -22,24 +22,24 @@ struct Formula {
   Binding binding;
 };
 
-/// What one formula is made with.
+/// The state for printing one formula.
 struct Context {
   llvm::SetVector<Value> &named;
-  /// The operations that may still be printed: a value that is used twice is printed twice, which
-  /// doubles the text at each level of a rule made for that.
+  /// The number of operations that may still be printed. A value that is used twice is printed
+  /// twice, which could double the text at each level.
   unsigned budget = 64;
 };
 
 Formula make(Value value, Context &context, bool isRoot = false);
 
-/// The text of an operand, in parentheses if it binds less than `least`.
+/// Returns the text of an operand, in parentheses if its precedence is lower than `least`.
 std::string operand(Value value, Binding least, Context &context) {
   Formula formula = make(value, context);
   return formula.binding < least ? "(" + formula.text + ")" : formula.text;
 }
 
 Formula binary(Operation &op, llvm::StringRef symbol, Binding binding, Context &context) {
-  // Operators group to the left, so the right operand must bind more tightly.
+  // Operators are left-associative, so the right operand must bind more tightly.
   auto tighter = static_cast<Binding>(static_cast<int>(binding) + 1);
   return {operand(op.getOperand(0), binding, context) + " " + symbol.str() + " " +
               operand(op.getOperand(1), tighter, context),
@@ -83,7 +83,7 @@ Formula constant(Attribute value) {
   return {"?", Binding::Primary};
 }
 
-/// What an argument of a prologue without a name stands for: a size, or a reduction of a pass.
+/// Describes a prologue's argument without a name: a size, or a reduction of a pass.
 std::string describeArgument(BlockArgument argument) {
   auto prologue = dyn_cast<updraft::PrologueOp>(argument.getOwner()->getParentOp());
   if (!prologue)
@@ -149,7 +149,7 @@ Formula make(Value value, Context &context, bool isRoot) {
 
 std::string updraft::formulaOf(Value value, llvm::SetVector<Value> &named) {
   Context context{named};
-  // A conversion has no text of its own: what it converts is the root.
+  // Conversions have no text; the root is the converted value.
   while (isa_and_nonnull<arith::TruncFOp, arith::ExtFOp>(value.getDefiningOp()))
     value = value.getDefiningOp()->getOperand(0);
   return make(value, context, /*isRoot=*/true).text;

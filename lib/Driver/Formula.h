@@ -10,9 +10,9 @@
 
 namespace updraft {
 
-/// How a value is computed, in the language's notation: the operations of `arith` and `math`,
-/// without the conversions between types; block arguments by their source names. What has a name of
-/// its own on the way, a `let`, is called by it and appended to `named`.
+/// Returns a formula for a value in the language's notation: operations of `arith` and `math`,
+/// without type conversions, and block arguments by their source names. Named intermediate values
+/// (`let`) are shown by name and appended to `named`.
 std::string formulaOf(mlir::Value value, llvm::SetVector<mlir::Value> &named);
 
 } // namespace updraft

@@ -17,7 +17,7 @@ ordered_json hypersOf(PlanOp plan) {
   auto hypers = ordered_json::array();
   for (auto hyper : plan.getBody().getOps<HyperOp>()) {
     ordered_json value = hyper.getDefaultValue().convertToDouble();
-    if (hyper.getDefaultValue().isInfinity()) // which JSON does not have
+    if (hyper.getDefaultValue().isInfinity()) // JSON has no infinity
       value = hyper.getDefaultValue().isNegative() ? "-inf" : "inf";
     hypers.push_back({{"name", hyper.getName().str()}, {"default", std::move(value)}});
   }
@@ -39,8 +39,9 @@ ordered_json statesJson(PlanOp plan, PlanOp matrix) {
   return states;
 }
 
-/// The extent beyond which an element's update depends on nothing: that of what is reduced or
-/// counted, or the group if that has a state. Rows, columns and batches are of one tensor.
+/// Returns the largest extent that an element's update depends on: that of its reductions and
+/// sizes, or the group if there is a state over the group. Rows, columns and batches count as the
+/// tensor.
 Extent dependsOn(PlanOp plan, PlanOp matrix) {
   Extent result = Extent::element;
   auto include = [&](Extent over) {
@@ -70,7 +71,7 @@ ordered_json messagesOf(PlanOp plan) {
   return messages;
 }
 
-/// A flag whose requirement was found to hold for all values does not follow from any.
+/// Omits flags whose requirements hold for all values: they don't depend on hyperparameters.
 ordered_json derivedJson(const ImportedRule &imported, const ordered_json &messages) {
   auto derived = ordered_json::array();
   for (const DerivedFlag &flag : imported.derived)
@@ -113,7 +114,7 @@ private:
     return indices;
   }
 
-  /// A result is the next value of a state that each tensor has.
+  /// Whether a result is the next value of a state with one value per tensor.
   bool hasNextOfTensor(PrologueOp prologue) {
     for (auto commit : plan.getBody().getOps<CommitOp>())
       for (auto [value, scalar] :
@@ -160,10 +161,10 @@ private:
   ordered_json temporaries = ordered_json::array(), sequence = ordered_json::array();
   unsigned rowScalars = 1; // the skip flag
   unsigned prologues = 0, passes = 0;
-  unsigned scales = 0; // streams of them, between the states and the temporaries
+  unsigned scales = 0; // streams of scales, between the states and the temporaries
 };
 
-/// What the first plan is for.
+/// Returns the kind of tensors that the first plan is for.
 StringRef tensorsOf(PlanOp plan, PlanOp matrix, const ImportedRule &imported) {
   if (plan.getMatrix())
     return "matrix";

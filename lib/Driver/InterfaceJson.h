@@ -10,9 +10,9 @@
 
 namespace updraft {
 
-/// The object that accompanies machine code, as docs/architecture.md has it. `plan` stands for the
-/// plan for matrices beside it in its module, too. Of the imported rule, the flags and
-/// tensors count. `gpu` is empty for code of a CPU.
+/// Returns the JSON object that accompanies machine code; see docs/architecture.md. Includes the
+/// plan for matrices beside `plan` in its module. Uses the flags and tensors of the imported rule.
+/// `gpu` is empty for CPU code.
 std::string interfaceJson(PlanOp plan, llvm::StringRef numerics, llvm::StringRef gpu,
                           const ImportedRule &imported);
 

@@ -1,4 +1,4 @@
-//===- MemoryCheck.cpp - Whether there is enough memory to compile --------------------------===//
+//===- MemoryCheck.cpp - Checks for enough memory to compile --------------------------------===//
 
 #include "MemoryCheck.h"
 

@@ -1,4 +1,4 @@
-//===- PlanSize.cpp - How much there is to compile --------------------------------------------===//
+//===- PlanSize.cpp - The size of plans -------------------------------------------------------===//
 
 #include "PlanSize.h"
 

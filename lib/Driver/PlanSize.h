@@ -1,4 +1,4 @@
-//===- PlanSize.h - How much there is to compile ------------------------------------*- C++ -*-===//
+//===- PlanSize.h - The size of plans -----------------------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_LIB_DRIVER_PLANSIZE_H
 #define UPDRAFT_LIB_DRIVER_PLANSIZE_H
@@ -7,12 +7,12 @@
 
 namespace updraft {
 
-/// More than that take longer than 5 s to compile, for some target.
+/// Larger plans take longer than 5 s to compile on some target.
 constexpr size_t maxPlannedOperations = 8000;
 
-/// The operations of the plans of `module`. Those that take longer to compile than others count as
-/// the constants of updraft/Frontend/Limits.h say. A rule may have many more operations planned
-/// than it is imported to: each prologue computes what it needs from the start.
+/// Returns the number of operations in the plans of `module`. Operations that take longer to
+/// compile count as the constants of updraft/Frontend/Limits.h state. Planning may add many
+/// operations to an imported rule, because each prologue computes its inputs from the start.
 size_t sizeOfPlans(mlir::ModuleOp module);
 
 } // namespace updraft

@@ -1,5 +1,5 @@
 //===- Reproducer.cpp - A file that shows a failure of a pass ---------------------------------===//
-// As mlir::makeReproducer does, which ends the process where the file cannot be written.
+// Like mlir::makeReproducer, which ends the process if the file cannot be written.
 
 #include "Reproducer.h"
 

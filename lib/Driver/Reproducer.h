@@ -10,9 +10,9 @@
 
 namespace updraft {
 
-/// Writes a module with the pipeline that fails on it, for `updraft-opt --run-reproducer`, into
-/// the folder, or into the system's folder for temporary files if it is empty. Returns the path;
-/// empty if it could not be written.
+/// Writes a module with the pipeline that fails on it, for `updraft-opt --run-reproducer`. Writes
+/// into `folder`, or into the system's folder for temporary files if it is empty. Returns the path,
+/// or "" if the file could not be written.
 std::string writeReproducer(mlir::ModuleOp module, mlir::PassManager &passes,
                             llvm::StringRef folder);
 

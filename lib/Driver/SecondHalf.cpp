@@ -1,4 +1,4 @@
-//===- SecondHalf.cpp - Half of a rule's code, made by another thread -------------------------===//
+//===- SecondHalf.cpp - Compiles half of a rule in another thread -----------------------------===//
 
 #include "SecondHalf.h"
 
@@ -12,7 +12,7 @@ SecondHalf::start(mlir::ModuleOp module, const CodeGenerator &translator,
                   std::unique_ptr<CodeGenerator> &generator) {
   auto half = std::make_unique<SecondHalf>();
   {
-    // It takes as long as translating; what fails here is said by `generate`.
+    // Runs concurrently with translation. `generate` reports errors.
     std::optional<SideTask> preparation;
     if (!generator)
       preparation.emplace(

@@ -1,4 +1,4 @@
-//===- SecondHalf.h - Half of a rule's code, made by another thread -----------------*- C++ -*-===//
+//===- SecondHalf.h - Compiles half of a rule in another thread ---------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_LIB_DRIVER_SECONDHALF_H
 #define UPDRAFT_LIB_DRIVER_SECONDHALF_H
@@ -12,11 +12,11 @@
 
 namespace updraft {
 
-/// Makes the object of one module beside the thread that makes that of another.
+/// Compiles one module to an object while the calling thread compiles another.
 class SecondHalf {
 public:
-  /// Begins with `module`, which `translator` translates here. `generator` is made if it is null,
-  /// and must not be used until `take`.
+  /// Translates `module` with `translator`, then starts the thread. Creates `generator` if it is
+  /// null. It must not be used until `take` returns.
   static llvm::Expected<std::unique_ptr<SecondHalf>>
   start(mlir::ModuleOp module, const CodeGenerator &translator,
         std::unique_ptr<CodeGenerator> &generator);
@@ -35,7 +35,7 @@ private:
   std::optional<SideTask> task;
 };
 
-/// An archive of two objects.
+/// Returns an archive of two objects.
 llvm::Expected<std::string> archiveOf(llvm::ArrayRef<char> first, llvm::ArrayRef<char> second);
 
 } // namespace updraft

@@ -1,5 +1,5 @@
 //===- SideTask.cpp - Work in another thread --------------------------------------------------===//
-// Not std::thread, which ends the process where no thread can be had.
+// Doesn't use std::thread, which ends the process if no thread can be created.
 
 #include "SideTask.h"
 
@@ -15,13 +15,13 @@ void *SideTask::run(void *argument) {
 }
 
 SideTask::SideTask(std::function<void()> someWork) : work(std::move(someWork)) {
-  // The heap of a second thread could take the memory that the check for the compilation found.
+  // A second thread's heap could take memory that the compilation's check counted on.
   if (!canAllocate(bytesForSecondThread))
     return;
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, stackBytes);
-  // The handlers of the process are to run in its own threads.
+  // The process's signal handlers must run in its own threads.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -8,7 +8,7 @@
 
 namespace updraft {
 
-/// Runs `work` in a thread of its own that blocks all signals, or in `join` if a thread can't be
+/// Runs `work` in a separate thread that blocks all signals, or in `join` if a thread can't be
 /// created or memory is short. The work needs no ForkDelay: the thread that joins has one.
 class SideTask {
 public:
@@ -23,7 +23,7 @@ public:
 private:
   static void *run(void *task);
 
-  std::function<void()> work; ///< none once it is joined
+  std::function<void()> work; ///< empty once it is joined
   pthread_t thread{};
   bool isStarted = false;
 };

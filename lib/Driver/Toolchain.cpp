@@ -1,4 +1,4 @@
-//===- Toolchain.cpp - What compilations share ------------------------------------------------===//
+//===- Toolchain.cpp - The objects that compilations share ------------------------------------===//
 
 #include "Toolchain.h"
 
@@ -17,8 +17,8 @@ static DialectRegistry makeRegistry() {
   return registry;
 }
 
-// A plan is verified, and what comes out by LLVM. In between, what a pass breaks would be a
-// defect of it, which a build with assertions finds.
+// Plans are verified, and LLVM verifies the result. In between, only a bug in a pass could break
+// the IR; builds with assertions check for that.
 static void skipVerification([[maybe_unused]] PassManager &passes) {
 #ifdef NDEBUG
   passes.enableVerifier(false);

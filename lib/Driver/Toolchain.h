@@ -1,4 +1,4 @@
-//===- Toolchain.h - What compilations share ----------------------------------------*- C++ -*-===//
+//===- Toolchain.h - The objects that compilations share ----------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_LIB_DRIVER_TOOLCHAIN_H
 #define UPDRAFT_LIB_DRIVER_TOOLCHAIN_H
@@ -15,11 +15,11 @@
 
 namespace updraft {
 
-/// What is costly to make, and outlives one compilation. One thread at a time.
+/// Objects that are expensive to create and are reused by later compilations. Not thread-safe.
 struct Toolchain {
   Toolchain();
 
-  /// What is made once for each CPU.
+  /// Objects for one CPU.
   struct ForTarget {
     ForTarget(mlir::MLIRContext &context, const CPUTarget &target);
 
@@ -29,7 +29,7 @@ struct Toolchain {
   };
   ForTarget &forTarget(const CPUTarget &target);
 
-  /// From plans to kernels.
+  /// Lowers plans to kernels.
   mlir::PassManager &forTarget(const GPUTarget &target);
 
   mlir::MLIRContext context; ///< threads would cost more than they save on modules of this size

@@ -10,7 +10,7 @@
 
 namespace updraft {
 
-/// As the language writes a storage type: "bf16"; another type as MLIR prints it.
+/// Returns a storage type as the language writes it ("bf16"), and other types as MLIR prints them.
 inline std::string typeName(mlir::Type type) {
   if (auto blocked = mlir::dyn_cast<BlockedType>(type))
     return ("q8_" + stringifyQuantisation(blocked.getQuantisation())).str();

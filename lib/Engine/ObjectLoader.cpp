@@ -1,6 +1,6 @@
 //===- ObjectLoader.cpp - Machine code in this process ----------------------------------------===//
-// A bare JITLink layer: objects come finished, from the code generator or the cache, so none of
-// LLJIT's compiling layers is needed and a cached rule loads without a TargetMachine.
+// Uses a bare JITLink layer. The code generator or the cache supplies finished objects, so LLJIT's
+// compiling layers are not needed, and a cached rule loads without a TargetMachine.
 
 #include "updraft/Engine/ObjectLoader.h"
 
@@ -25,7 +25,7 @@ using namespace llvm::orc;
 struct ObjectLoader::Linker {
   explicit Linker(std::unique_ptr<ExecutorProcessControl> process)
       : session(std::move(process)), layer(session) {
-    // Failed look-ups are reported through their Expected; nothing goes to stderr.
+    // Failed look-ups are returned as errors; nothing goes to stderr.
     session.setErrorReporter([](llvm::Error error) { llvm::consumeError(std::move(error)); });
   }
   ~Linker() { llvm::consumeError(session.endSession()); }
@@ -37,8 +37,8 @@ struct ObjectLoader::Linker {
 };
 
 namespace {
-/// What compiled code may call: the C maths functions of host functions, what a code generator
-/// makes of loops that copy or fill, and the emulator.
+/// Returns the symbols that compiled code may call: the C maths functions of host functions,
+/// functions that code generators emit for copying or filling loops, and the emulator.
 SymbolMap callableSymbols(ExecutionSession &session) {
   SymbolMap symbols;
   auto add = [&](const char *name, auto *function) {
@@ -76,7 +76,7 @@ SymbolMap callableSymbols(ExecutionSession &session) {
   return symbols;
 }
 
-/// `bytes` are an object, or an archive of objects.
+/// Adds an object, or each object of an archive.
 llvm::Error addObjects(ObjectLinkingLayer &layer, JITDylib &library, llvm::StringRef bytes,
                        const std::string &name) {
   if (llvm::identify_magic(bytes) != llvm::file_magic::archive)
@@ -89,7 +89,7 @@ llvm::Error addObjects(ObjectLinkingLayer &layer, JITDylib &library, llvm::Strin
     auto object = child.getBuffer();
     if (!object)
       return llvm::joinErrors(std::move(error), object.takeError());
-    // A graph is known by the name of its buffer.
+    // The buffer's name identifies a graph.
     auto copy = llvm::MemoryBuffer::getMemBufferCopy(
         *object, name + "." + std::to_string(child.getChildOffset()));
     if (llvm::Error failure = layer.add(library, std::move(copy)))
@@ -98,7 +98,7 @@ llvm::Error addObjects(ObjectLinkingLayer &layer, JITDylib &library, llvm::Strin
   return error;
 }
 
-/// A JITDylib that goes when the last user of its code does.
+/// A JITDylib that is removed with the last user of its code.
 template <typename Linker> struct LoadedCode {
   LoadedCode(std::shared_ptr<Linker> linker, JITDylib &library)
       : linker(std::move(linker)), library(library) {}
@@ -155,7 +155,7 @@ ObjectLoader::load(const CompiledRule &rule) {
     function = symbol->getAddress().toPtr<std::remove_reference_t<decltype(function)>>();
     return llvm::Error::success();
   };
-  /// `count` functions whose names end in their numbers.
+  /// Resolves `count` functions whose names end in their index.
   auto resolveAll = [&](const llvm::Twine &start, size_t count, auto &functions) -> llvm::Error {
     functions.resize(count);
     for (size_t i = 0; i < count; ++i)

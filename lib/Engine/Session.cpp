@@ -13,10 +13,10 @@
 
 using namespace updraft;
 
-// A process rarely uses more rules than this; one that does (a search over rules) must not keep
-// all.
+// A process rarely uses more rules than this. A process that does, such as a search over rules,
+// must not keep all of them.
 static constexpr size_t maxRecent = 128;
-// A compiler keeps some MB for the next rule, which saves it milliseconds.
+// An idle compiler keeps some MB, and saves milliseconds for the next rule.
 static constexpr size_t maxIdle = 2;
 
 Session &Session::get() {
@@ -37,10 +37,10 @@ void Session::afterForkInParent() {
   ForkDelay::resume();
 }
 
-// The threads that compiled are not here. What they worked on is left as it is, and never touched:
-// neither what is pending, whose condition variables count threads that wait, nor the compilers
-// that they borrowed, which are not among the idle ones. A loader that another thread was using is
-// left, too; its code can be called, but is never unloaded.
+// The child lacks the threads that were compiling. Leaks the objects that they used and never
+// touches them: the pending entries, whose condition variables count waiting threads, and the
+// borrowed compilers, which are not in `idle`. Also leaks a loader that another thread was using.
+// Its code can be called, but is never unloaded.
 void Session::afterForkInChild() {
   Session &session = get();
   static_cast<void>(new auto(std::move(session.pending)));
@@ -72,7 +72,7 @@ public:
     if (session.idle.size() < maxIdle)
       session.idle.push_back(std::move(compiler));
     lock.unlock();
-    // One more than that ends here, without the lock.
+    // A surplus compiler is destroyed here, without the lock.
   }
   BorrowedCompiler(const BorrowedCompiler &) = delete;
   BorrowedCompiler &operator=(const BorrowedCompiler &) = delete;
@@ -101,7 +101,7 @@ public:
     std::unique_lock lock(session.mutex);
     auto dropped = session.remember(key, kernels);
     pending->kernels = std::move(kernels);
-    lock.unlock(); // before `dropped` goes
+    lock.unlock(); // before `dropped` is released
   }
 
   llvm::Error fail(llvm::Error error) {
@@ -119,10 +119,10 @@ private:
 };
 
 bool Session::Pending::failsFor(const Program &other) const {
-  // Only these are sure to come again: linking, too, may fail for want of memory.
+  // Only these errors are certain to recur: linking may also fail because memory is short.
   if (status != UPD_COMPILE_ERROR && status != UPD_UNSUPPORTED)
     return false;
-  // Their texts are the same, as the key is.
+  // Equal keys imply equal texts.
   return llvm::equal(program->files(), other.files(),
                      [](const auto &a, const auto &b) { return *a == *b; });
 }
@@ -166,13 +166,13 @@ llvm::Expected<std::shared_ptr<const runtime::Kernels>> Session::link(const Comp
 llvm::Expected<Session::Loaded> Session::make(const std::string &key, const Program &program,
                                               const CompileRequest &request,
                                               const DiskCache &cache) {
-  // Who wants to see a compilation must not get its result without one.
+  // With a dump requested, a result must not come from the disk cache.
   const bool isDumped = !dumpFolderOfEnvironment().empty();
   if (std::optional<CompiledRule> stored = isDumped ? std::nullopt : cache.lookup(key)) {
     auto kernels = link(*stored);
     if (kernels)
       return Loaded{std::move(*kernels), Origin::Disk};
-    // What does not link is as damaged as what has the wrong checksum.
+    // An object that does not link is as damaged as one with a wrong checksum.
     llvm::consumeError(kernels.takeError());
   }
   auto compiled = BorrowedCompiler(*this)->compile(program, request);
@@ -205,7 +205,7 @@ llvm::Expected<Session::Loaded> Session::load(const CompileRequest &request,
     other->changed.wait(lock, [&] { return other->done; });
     if (other->kernels)
       return Loaded{other->kernels, Origin::Memory};
-    // Otherwise this thread tries, or waits for the next one that does.
+    // Otherwise this thread tries, or waits for another one that does.
     if (other->failsFor(**program))
       return makeError(other->status, other->message);
   }

@@ -1,5 +1,5 @@
 //===- AstPrinter.cpp - The syntax tree as text -----------------------------------------------===//
-// One node per line, children indented by two, in the order of the source.
+// Prints one node per line, with children indented by two, in the order of the source.
 
 #include "updraft/Frontend/Frontend.h"
 #include "updraft/Frontend/Parser.h"
@@ -30,7 +30,7 @@ public:
 private:
   llvm::raw_ostream &line(unsigned level) { return os.indent(2 * level); }
 
-  // Ends a line, with the place it is from: "  @28:21".
+  // Ends a line with its location: "  @28:21".
   void end(SourceRange range) {
     if (locations && range.file) {
       LineColumn at = range.file->position(range.begin);

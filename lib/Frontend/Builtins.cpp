@@ -1,4 +1,4 @@
-//===- Builtins.cpp - Functions that are operations -------------------------------------------===//
+//===- Builtins.cpp - Functions that map to operations ----------------------------------------===//
 
 #include "Builtins.h"
 

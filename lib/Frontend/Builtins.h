@@ -1,5 +1,5 @@
-//===- Builtins.h - Functions that are operations -----------------------------------*- C++ -*-===//
-// The functions that map to one operation of `arith` or `math`; all others are written in the
+//===- Builtins.h - Functions that map to operations --------------------------------*- C++ -*-===//
+// The functions that map to one operation of `arith` or `math`. All others are written in the
 // language, in rules/std.
 
 #ifndef UPDRAFT_LIB_FRONTEND_BUILTINS_H
@@ -35,10 +35,10 @@ struct Builtin {
 
 llvm::ArrayRef<Builtin> builtins();
 
-/// Null if there is none of this name.
+/// Returns null if there is no such function.
 const Builtin *findBuiltin(llvm::StringRef name);
 
-/// The greatest magnitude of a constant exponent that is expanded to multiplications.
+/// The largest magnitude of a constant exponent that is expanded to multiplications.
 constexpr int maxExpandedExponent = 16;
 
 } // namespace updraft

@@ -1,4 +1,4 @@
-//===- Chain.cpp - The stages that a rule is made of ------------------------------------------===//
+//===- Chain.cpp - The stages of a chain ------------------------------------------------------===//
 
 #include "Chain.h"
 

@@ -1,6 +1,6 @@
-//===- Chain.h - The stages that a rule is made of ----------------------------------*- C++ -*-===//
-// Makes a chain into a flat list of transforms around one rule, each with its arguments, and gives
-// the names under which their hyperparameters, flags and states are known outside.
+//===- Chain.h - The stages of a chain ----------------------------------------------*- C++ -*-===//
+// Flattens a chain to a list of transforms around one rule, each with its arguments, and determines
+// the public names of their hyperparameters, flags and states.
 
 #ifndef UPDRAFT_LIB_FRONTEND_CHAIN_H
 #define UPDRAFT_LIB_FRONTEND_CHAIN_H
@@ -10,31 +10,30 @@
 
 namespace updraft {
 
-/// States that a rule may have, or all stages of a chain together. Each is a stream of the kernel,
-/// and code generation takes time that grows faster than their number.
+/// The most states that a rule, or all stages of a chain together, may have. Each is a stream of
+/// the kernel, and the time of code generation grows faster than their number.
 constexpr size_t maxStates = 64;
 
 struct ChainStage {
   struct Argument {
     const Parameter *parameter;
     const Expr *value;
-    const ParsedFile *file; ///< of the chain that gives it
+    const ParsedFile *file; ///< of the chain that has the argument
   };
-  const Rule *rule; ///< no chain
+  const Rule *rule; ///< not a chain
   std::vector<Argument> arguments;
-  /// The rule's name; the second of a name has a 2 behind it, and so on.
+  /// The rule's name. If a name repeats, the second has the suffix 2, and so on.
   std::string label;
-  /// For each hyperparameter, flag and state, how it is called outside: as in its declaration, or
-  /// with the stage's label before it where another stage has the name too. A rule's own names
-  /// stay.
+  /// Maps each hyperparameter, flag and state to its public name: the declared name, prefixed with
+  /// the stage's label if another stage has the same name. The rule's own names don't change.
   llvm::StringMap<std::string> names;
 };
 
-/// The stages of a rule or chain in order; a rule that is no chain is its only stage. Empty after a
-/// report.
+/// Returns the stages of a rule or chain in order; a rule that is not a chain is its only stage.
+/// Returns an empty list after reporting an error.
 std::vector<ChainStage> flattenChain(const Rule &rule, DiagnosticEngine &diagnostics);
 
-/// The first name in an expression, or null.
+/// Returns the first name in an expression, or null.
 const Expr *findName(const Expr &expr);
 
 } // namespace updraft

@@ -1,6 +1,6 @@
 //===- ChainParser.h - Parsing chains of transforms and a rule ----------------------*- C++ -*-===//
-// The grammar of `clip_by_value(bound = 1) |> AdamW`, which stands in a file after `rule name =`
-// and in a request instead of a rule's name.
+// Parses the grammar of `clip_by_value(bound = 1) |> AdamW`, which follows `rule name =` in a file,
+// and may replace a rule's name in a request.
 
 #ifndef UPDRAFT_LIB_FRONTEND_CHAINPARSER_H
 #define UPDRAFT_LIB_FRONTEND_CHAINPARSER_H
@@ -13,11 +13,11 @@ class ChainParser : public ExpressionParser {
 public:
   using ExpressionParser::ExpressionParser;
 
-  /// The whole text as a chain. Empty after a report.
+  /// Parses the whole text as a chain. Returns an empty list after reporting an error.
   std::vector<StageCall> parseWholeChain();
 
 protected:
-  /// Empty after a report.
+  /// Returns an empty list after reporting an error.
   std::vector<StageCall> parseChain();
   std::optional<Identifier> parseName(llvm::StringRef what);
 

@@ -300,7 +300,7 @@ Type Checker::checkRuleFunction(const Expr &expr, const RuleFunction &function,
       return Type();
     extent = join(extent, type.isUnknown() ? Extent::element : type.extent);
   }
-  // The extents are not too small here: a branch that is not chosen counts too.
+  // The extent may be too large here, because it includes branches that are not chosen.
   if (context == Context::Update && !canReduce(extent, function.over)) {
     diagnostics.report(DiagnosticKind::ReductionOperand, expr.operands[0]->range, function.name,
                        describe(Type{Kind::Number, extent}));

@@ -1,7 +1,7 @@
 //===- Checker.h - Names and types --------------------------------------------------*- C++ -*-===//
-// Finds every error of a file that does not depend on the values of its static flags. Functions are
-// polymorphic: each is checked once for itself, and once for each combination of argument types
-// that it is called with.
+// Finds every error in a file that does not depend on the values of its static flags. Functions are
+// polymorphic: each is checked once on its own, and once for each combination of argument types in
+// its calls.
 
 #ifndef UPDRAFT_LIB_FRONTEND_CHECKER_H
 #define UPDRAFT_LIB_FRONTEND_CHECKER_H
@@ -23,13 +23,13 @@ namespace updraft {
 
 class Checker {
 public:
-  /// What is found about names and types goes to `index` too, if it is given.
+  /// If `index` is given, it receives the names and types that are found.
   explicit Checker(DiagnosticEngine &diagnostics, Index *index = nullptr)
       : diagnostics(diagnostics), index(index) {}
 
   void check(const ParsedFile &file);
 
-  /// The type of an expression in which no name is known.
+  /// Returns the type of an expression that may not use names.
   Type checkConstant(const Expr &expr, const ParsedFile &file);
 
 private:
@@ -38,19 +38,19 @@ private:
     Type type;
     SourceRange declared; ///< without a file for `param`, `grad`, `step` and `first`
   };
-  /// The names that an expression may use, and what to say about others.
+  /// The names that an expression may use, and the context for errors about others.
   struct Scope {
     const ParsedFile *file;
     std::vector<Binding> bindings;
-    const Update *update = nullptr; ///< while in it
+    const Update *update = nullptr; ///< while checking it
 
     const Binding *find(llvm::StringRef name) const;
   };
 
-  /// Where an expression stands, which decides whether it may look at tensors.
+  /// Where an expression is, which determines whether it may use tensors.
   enum class Context : uint8_t {
-    Constant, ///< no tensors here
-    Function, ///< a function that is checked for itself: extents are not known
+    Constant, ///< tensors are not allowed
+    Function, ///< a function that is checked on its own: extents are unknown
     Update,
   };
 
@@ -70,8 +70,8 @@ private:
   Type check(const Expr &expr, const Scope &scope);
   Type checkInner(const Expr &expr, const Scope &scope);
   std::string whereItIsKnown(llvm::StringRef name, const Scope &scope) const;
-  /// Whether an unknown name, of a value or a function, is the first of its kind in the rule or the
-  /// function that is being checked: only that one is reported.
+  /// Whether an unknown name, of a value or a function, is the first of its kind in the rule or
+  /// function being checked. Only the first is reported.
   bool isNewlyUnknown(llvm::StringRef name, bool isFunction = false);
   Type checkName(const Expr &expr, const Scope &scope);
   Type checkUnary(const Expr &expr, const Scope &scope);
@@ -87,7 +87,7 @@ private:
   Type checkBody(const Function &function, const std::vector<Type> &arguments);
   bool operandIs(const Expr &operand, Type type, Kind kind, llvm::StringRef op);
 
-  /// Adds a binding, or reports that its name is taken.
+  /// Adds a binding, or reports that the name is already declared.
   void declare(Scope &scope, const Identifier &name, Type type);
   void reportArgumentCount(const Expr &call, llvm::StringRef count, const Function *function);
 
@@ -98,7 +98,7 @@ private:
     auto operator<=>(const Signature &) const = default;
   };
 
-  /// For the index: what the name of a stage and the names of its arguments stand for.
+  /// Adds the meaning of a stage's name and of its arguments' names to the index.
   void noteStage(const StageCall &stage, const ParsedFile &file);
   /// Adds a name to a scope.
   void bind(Scope &scope, const Identifier &name, Type type);
@@ -110,14 +110,14 @@ private:
   Context context = Context::Constant;
   unsigned visits = 0;
   unsigned depth = 0;
-  /// Calls that are being expanded, and where the first of them is.
+  /// The calls that are being expanded, and the outermost of them.
   unsigned calls = 0;
   SourceRange outermostCall;
-  /// By the function that is being checked, null for a rule.
+  /// By the function that is being checked; null for a rule.
   std::set<std::tuple<const Function *, bool, llvm::StringRef>> unknownNames;
-  /// A limit was reached and reported.
+  /// Whether a limit was reached and reported.
   bool exhausted = false;
-  /// A function is being checked for itself.
+  /// Whether a function is being checked on its own.
   bool isGeneric = false;
 };
 

@@ -12,7 +12,7 @@ using namespace updraft;
 using llvm::StringRef;
 
 namespace {
-/// Finds where declarations end. The tree does not say: it drops parentheses and braces.
+/// Finds the ends of declarations. The tree lacks them because it drops parentheses and braces.
 class Extents {
 public:
   explicit Extents(const SourceFile &file) : file(file) {
@@ -92,7 +92,7 @@ public:
   }
 
 private:
-  // A function with an error is not in the tree, but it is what somebody is writing.
+  // A function with an error is not in the tree, but may be the one that the user is editing.
   void addUnfinishedFunctions(std::vector<Declaration> &all) {
     Words words = extents.words();
     for (size_t i = 0; i + 1 < words.size(); ++i) {

@@ -12,7 +12,7 @@ namespace arith = mlir::arith;
 namespace math = mlir::math;
 
 mlir::Value Emitter::constant(double number, mlir::Type type, Location loc) {
-  // The map reserves a pair only where both of its halves are reserved: any bit pattern is a key.
+  // The map reserves only pairs whose halves are both reserved, so any bit pattern can be a key.
   auto [entry, isNew] = constants.try_emplace({llvm::bit_cast<uint64_t>(number), type});
   if (isNew)
     entry->second = create<arith::ConstantOp>(loc, builder.getFloatAttr(type, number));
@@ -97,7 +97,7 @@ Value Emitter::compare(BinaryOperator op, const Value &left, const Value &right,
                                            operand(right, isElement, loc)));
 }
 
-// How large the result of an arithmetic operator can be.
+// Returns an upper bound for the magnitude of an arithmetic result.
 static double boundOf(BinaryOperator op, const Value &left, const Value &right) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   double a = left.magnitude(), b = right.magnitude();
@@ -197,7 +197,7 @@ bool Emitter::isExpandedExponent(double exponent) {
          (std::floor(exponent) == exponent && std::fabs(exponent) <= maxExpandedExponent);
 }
 
-// Squaring from the lowest bit up; for the exponent 2 and 3 it is x * x and x * x * x.
+// Squares from the lowest bit up; the exponents 2 and 3 give x * x and x * x * x.
 Value Emitter::repeatedProduct(const Value &base, unsigned exponent, Location loc) {
   std::optional<Value> product;
   Value square = base;
@@ -259,7 +259,7 @@ Value Emitter::select(Value condition, Value whenTrue, Value whenFalse, Location
 }
 
 namespace {
-// Like arith.minimumf and maximumf: NaN if either is, and -0 less than +0.
+// Like arith.minimumf and maximumf: NaN if either is NaN, and -0 is less than +0.
 double minimum(double a, double b) {
   if (std::isnan(a) || std::isnan(b))
     return a + b;
@@ -299,7 +299,7 @@ double fold(BuiltinKind kind, llvm::ArrayRef<Value> arguments) {
 }
 } // namespace
 
-// The value stays a scalar; that it was rounded to an element is known where it becomes one.
+// The value stays a scalar. `rounded` records the rounded element for uses as an element.
 Value Emitter::roundToCompute(const Value &value, Location loc) {
   if (value.isConstant())
     return Value::ofNumber(compute.isF32() ? static_cast<float>(value.number) : value.number);
@@ -389,7 +389,7 @@ Value Emitter::reduce(const RuleFunction &function, llvm::ArrayRef<Value> argume
     count += operationsOfReduction - 1;
     return create<ReduceOp>(loc, builder.getF64Type(), function.reduction, input, over);
   };
-  // A batch has the results of its rows.
+  // Reduces to rows first, then to the batch.
   if (function.over == Extent::batch &&
       join(arguments.front().extent, arguments.back().extent) == Extent::element)
     input = reduceOver(Extent::row);
@@ -407,8 +407,8 @@ Value Emitter::size(Extent over, Location loc) {
   return value;
 }
 
-// How many values over `extent` there are in one place of `over`, a batch or the tensor. A row has
-// as many elements as there are columns.
+// Returns the number of values over `extent` in one place of `over`, a batch or the tensor. The
+// number of elements in a row is the number of columns.
 Value Emitter::valueCount(Extent extent, Extent over, Location loc) {
   auto ofBatch = [&] {
     return binary(BinaryOperator::Multiply, size(Extent::column, loc), size(Extent::row, loc), loc);
@@ -424,7 +424,7 @@ Value Emitter::valueCount(Extent extent, Extent over, Location loc) {
   return binary(BinaryOperator::Divide, elements, each, loc);
 }
 
-// As many of the upper bits as the compute type holds, scaled to [0, 1).
+// Scales as many upper bits as the compute type can hold to [0, 1).
 Value Emitter::random(unsigned stream, Location loc) {
   unsigned digits = compute.isF64() ? 53 : 24;
   auto i64 = builder.getI64Type();

@@ -1,6 +1,6 @@
 //===- Emitter.h - Operators and builtins as operations -----------------------------*- C++ -*-===//
-// Makes one operator or builtin into operations, or folds it where its operands are constants.
-// Operands have been checked. A scalar becomes an element operand where it meets a tensor.
+// Emits operations for one operator or builtin, or folds it if its operands are constants. Operands
+// must have been checked. A scalar becomes an element operand when it is combined with a tensor.
 
 #ifndef UPDRAFT_LIB_FRONTEND_EMITTER_H
 #define UPDRAFT_LIB_FRONTEND_EMITTER_H
@@ -19,38 +19,38 @@ namespace updraft {
 
 class Emitter {
 public:
-  /// The builder is used only where an operand is no constant.
+  /// The builder is used only if an operand is not constant.
   Emitter(mlir::OpBuilder &builder, mlir::Type compute) : builder(builder), compute(compute) {}
 
   Value unary(UnaryOperator op, Value operand, mlir::Location loc);
-  /// Every operator but `^`, `&&` and `||` included.
+  /// Every operator except `^`, including `&&` and `||`.
   Value binary(BinaryOperator op, Value left, Value right, mlir::Location loc);
   Value power(Value base, Value exponent, mlir::Location loc);
   Value select(Value condition, Value whenTrue, Value whenFalse, mlir::Location loc);
   Value builtin(BuiltinKind kind, llvm::ArrayRef<Value> arguments, mlir::Location loc);
 
-  /// The arguments are tensors of a larger extent than the result, or one of two is.
+  /// All arguments, or one of two, must be tensors of a larger extent than the result.
   Value reduce(const RuleFunction &function, llvm::ArrayRef<Value> arguments, mlir::Location loc);
   Value size(Extent over, mlir::Location loc);
-  /// How many values of this extent, which is larger than a tensor's, a tensor has.
+  /// Returns the number of values over `extent` in one place of `over`, a batch or the tensor.
   Value valueCount(Extent extent, Extent over, mlir::Location loc);
-  /// Uniform in [0, 1), from the random stream of this number.
+  /// Returns a number uniform in [0, 1) from the random stream with this number.
   Value random(unsigned stream, mlir::Location loc);
 
-  /// The number as f64; it is no tensor, unless the compute type is f64.
+  /// Returns the number as f64. It must not be a tensor, unless the compute type is f64.
   mlir::Value scalar(const Value &value, mlir::Location loc);
-  /// The number as an element in the compute type.
+  /// Returns the number as an element in the compute type.
   mlir::Value element(const Value &value, mlir::Location loc);
   mlir::Value flag(const Value &value, mlir::Location loc);
 
   /// The type of elements.
   mlir::Type computeType() const { return compute; }
 
-  /// How many operations were made, elementary functions counted by what they take to compile.
+  /// The number of emitted operations, with elementary functions weighted by their compile time.
   unsigned operationCount() const { return count; }
 
 private:
-  // The operands in one type: the compute type if the result is a tensor, else f64.
+  // Returns the operand in the compute type if the result is a tensor, else in f64.
   mlir::Value operand(const Value &value, bool isElement, mlir::Location loc) {
     return isElement ? element(value, loc) : scalar(value, loc);
   }

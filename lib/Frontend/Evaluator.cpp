@@ -1,4 +1,4 @@
-//===- Evaluator.cpp - Walking expressions at import ------------------------------------------===//
+//===- Evaluator.cpp - Evaluates expressions at import ----------------------------------------===//
 
 #include "Evaluator.h"
 
@@ -93,7 +93,8 @@ Value Evaluator::evaluateBinary(const Expr &expr, const Names &names) {
   Value left = evaluate(*expr.operands[0], names);
   if (left.isError())
     return left;
-  // What a constant decides is not expanded: `amsgrad && …` may use what exists with amsgrad only.
+  // A constant left operand may decide the result. The right operand is then not expanded: `amsgrad
+  // && …` may use names that exist only with amsgrad.
   if (left.isConstant() && ((expr.binary == BinaryOperator::And && !left.boolean) ||
                             (expr.binary == BinaryOperator::Or && left.boolean)))
     return left;

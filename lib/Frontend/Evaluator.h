@@ -1,6 +1,6 @@
-//===- Evaluator.h - Walking expressions at import ----------------------------------*- C++ -*-===//
-// Evaluates checked expressions with given values of their names, expanding functions. With all
-// names constant, nothing is emitted.
+//===- Evaluator.h - Evaluates expressions at import --------------------------------*- C++ -*-===//
+// Evaluates checked expressions with given values for their names, and expands functions. If all
+// names are constant, nothing is emitted.
 
 #ifndef UPDRAFT_LIB_FRONTEND_EVALUATOR_H
 #define UPDRAFT_LIB_FRONTEND_EVALUATOR_H
@@ -13,7 +13,7 @@
 
 namespace updraft {
 
-/// The names that an expression may use, with their values; the last of a name counts.
+/// The names that an expression may use and their values. If a name repeats, the last one counts.
 struct Names {
   const ParsedFile *file;
   llvm::SmallVector<std::pair<llvm::StringRef, Value>, 16> values;
@@ -22,25 +22,25 @@ struct Names {
   const Value *find(llvm::StringRef name) const;
 };
 
-/// Random numbers that an element can have in one step.
+/// The most random numbers per element in one step.
 constexpr unsigned maxRandomNumbers = 16;
 
 class Evaluator {
 public:
-  /// `numerics` is a mode of RuleRequest, and outlives the values.
+  /// `numerics` is a mode of RuleRequest and must outlive the values.
   Evaluator(mlir::OpBuilder &builder, mlir::Type compute, llvm::StringRef numerics,
             DiagnosticEngine &diagnostics)
       : emit(builder, compute), context(builder.getContext()), numerics(numerics),
         diagnostics(diagnostics) {}
 
-  /// An error value after a report.
+  /// Returns an error value after reporting an error.
   Value evaluate(const Expr &expr, const Names &names);
 
   mlir::Location location(SourceRange range) const;
-  /// The location of a name's declaration, carrying the name.
+  /// Returns the location of a name's declaration, with the name.
   mlir::Location location(const Identifier &name) const;
 
-  /// Gives the operation that a name is bound to the name, if it has none.
+  /// Names the operation that `name` is bound to, if it has no name.
   void nameResult(const Identifier &name, const Value &value) const;
 
   Emitter emit;
@@ -61,13 +61,13 @@ private:
   llvm::StringRef numerics;
   DiagnosticEngine &diagnostics;
   llvm::BumpPtrAllocator arena;
-  unsigned randomNumbers = 0; ///< that were made so far, each of a stream of its own
+  unsigned randomNumbers = 0; ///< created so far, each with its own stream
   unsigned visits = 0;
   unsigned depth = 0;
-  /// Calls that are being expanded, and where the first of them is.
+  /// The calls that are being expanded, and the outermost of them.
   unsigned calls = 0;
   SourceRange outermostCall;
-  /// A limit was reached and reported.
+  /// Whether a limit was reached and reported.
   bool exhausted = false;
 };
 

@@ -13,7 +13,7 @@ namespace {
 constexpr unsigned comparisonPrecedence = 3;
 
 struct BinaryInfo {
-  unsigned precedence; ///< 0: no binary operator
+  unsigned precedence; ///< 0: not a binary operator
   BinaryOperator op;
 };
 
@@ -48,7 +48,7 @@ BinaryInfo binaryInfo(TokenKind kind) {
   }
 }
 
-// The words that never follow a name within an expression.
+// The tokens that never follow a name within an expression.
 bool startsOperand(TokenKind kind) {
   return kind == TokenKind::Identifier || kind == TokenKind::Number || kind == TokenKind::True ||
          kind == TokenKind::False || kind == TokenKind::Not;
@@ -56,7 +56,7 @@ bool startsOperand(TokenKind kind) {
 } // namespace
 
 void ExpressionParser::expected(StringRef what, StringRef hint) {
-  // Another error at the same place follows from the first.
+  // An earlier error at this place is the cause of this one.
   if (atUnexpected())
     return;
   lastUnexpected = position;
@@ -105,7 +105,7 @@ bool ExpressionParser::enter() {
   return false;
 }
 
-// For places where no name can be correct, so that these words may be names elsewhere.
+// Called only where a name would be an error, so these words may be names elsewhere.
 bool ExpressionParser::isForeignOperator() {
   StringRef word = currentRange().text();
   StringRef symbol = word == "and" ? "&&" : word == "or" ? "||" : word == "not" ? "!" : "";
@@ -192,7 +192,7 @@ const Expr *ExpressionParser::parsePrefix() {
   return make(expr, {operand});
 }
 
-// Binds tighter than a minus before it, and less than one after it: -x ^ -y is -(x ^ (-y)).
+// Binds tighter than a preceding minus, and looser than a following one: -x ^ -y is -(x ^ (-y)).
 const Expr *ExpressionParser::parsePower() {
   const Expr *base = parseOperand();
   if (!base || !at(TokenKind::Caret))

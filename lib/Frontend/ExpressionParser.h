@@ -1,6 +1,6 @@
 //===- ExpressionParser.h - Reading tokens and parsing expressions ------------------*- C++ -*-===//
-// The cursor over a file's tokens, and the expression grammar by precedence. The parser of
-// declarations derives from it.
+// Implements the cursor over a file's tokens and the expression grammar by precedence. The parser
+// of declarations derives from it.
 
 #ifndef UPDRAFT_LIB_FRONTEND_EXPRESSIONPARSER_H
 #define UPDRAFT_LIB_FRONTEND_EXPRESSIONPARSER_H
@@ -17,7 +17,7 @@ public:
   ExpressionParser(ParsedFile &file, DiagnosticEngine &diagnostics)
       : file(file), diagnostics(diagnostics), tokens(lex(*file.source, diagnostics)) {}
 
-  /// The whole text as one expression.
+  /// Parses the whole text as one expression.
   const Expr *parseWhole();
 
 protected:
@@ -40,21 +40,21 @@ protected:
     advance();
     return true;
   }
-  /// From here on, messages call the end of the text that of a value.
+  /// Makes messages refer to the end of the text as the end of the value.
   void beWhole() { isWhole = true; }
-  /// Accepts a token of this kind, or reports what was found instead.
+  /// Accepts a token of this kind, or reports the token that was found instead.
   bool expect(TokenKind kind, llvm::StringRef hint = "");
   void expected(llvm::StringRef what, llvm::StringRef hint = "");
   /// Whether the last such report was about the current token.
   bool atUnexpected() const { return position == lastUnexpected; }
   void expectedOneOf(llvm::ArrayRef<TokenKind> kinds, llvm::StringRef hint = "");
-  /// The rest of a list in parentheses, behind the `(`: calls `parseItem` for each item, which
-  /// returns false after a report.
+  /// Parses the rest of a list in parentheses after the `(`. Calls `parseItem` for each item, which
+  /// returns false after reporting an error.
   bool parseList(llvm::function_ref<bool()> parseItem);
-  /// For types as other languages write them.
+  /// A hint for types in the syntax of other languages.
   llvm::StringRef typeHint() const { return at(TokenKind::Colon) ? "; types are inferred" : ""; }
 
-  // Each returns null after having reported an error.
+  // These return null after reporting an error.
   const Expr *parseExpression();
   const Expr *parseOperand();
 
@@ -68,15 +68,15 @@ private:
   const Expr *parseIf();
   const Expr *parseCall(SourceRange name);
   bool enter();
-  /// Reports the words that other languages use for `!`, `&&` and `||`.
+  /// Reports words that other languages use for `!`, `&&` and `||`.
   bool isForeignOperator();
   const Expr *make(Expr expr, llvm::ArrayRef<const Expr *> operands);
 
   std::vector<Token> tokens;
   size_t position = 0;
-  size_t lastUnexpected = SIZE_MAX; ///< the position of the last token that was not expected
+  size_t lastUnexpected = SIZE_MAX; ///< the position of the last unexpected token
   unsigned nesting = 0;
-  /// The text is one value, not a file.
+  /// Whether the text is one value instead of a file.
   bool isWhole = false;
 };
 

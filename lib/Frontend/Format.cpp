@@ -1,6 +1,6 @@
-//===- Format.cpp - Source text in the one style ----------------------------------------------===//
-// Works on words rather than on the syntax tree: comments keep their places between them, and no
-// construct of the language can be forgotten here.
+//===- Format.cpp - Formats source text -------------------------------------------------------===//
+// Works on words instead of the syntax tree. Comments keep their places between words, and every
+// construct of the language is handled.
 
 #include "updraft/Frontend/Format.h"
 
@@ -15,22 +15,22 @@ using llvm::StringRef;
 
 namespace {
 constexpr unsigned indentation = 2;
-/// Longer names do not push the `=` of others to the right.
+/// Longer names don't affect the alignment of other `=`.
 constexpr unsigned maxAlignedWidth = 40;
 
-/// A statement, a clause, or a declaration: some words, and for some a block in braces.
+/// A statement, a clause, or a declaration: some words, and possibly a block in braces.
 struct Item {
-  Words head; ///< with the name and the parameters of a block
+  Words head; ///< including the name and parameters of a block
   std::vector<Item> clauses;
   std::vector<Item> body;
-  const Word *open = nullptr; ///< the brace, or null without a block
+  const Word *open = nullptr; ///< the brace, or null if there is no block
   const Word *close = nullptr;
 
   bool isBlock() const { return open; }
   TokenKind kind() const { return head.front().kind; }
 };
 
-/// Words into items, by the keywords that start them.
+/// Groups words into items by the keywords that start them.
 class ItemReader {
 public:
   explicit ItemReader(Words words) : words(words) {}
@@ -126,7 +126,7 @@ private:
   void print(llvm::ArrayRef<Item> items, unsigned indent) {
     for (size_t i = 0; i < items.size(); ++i) {
       const Item &item = items[i];
-      // A block stands apart from what is before and after it.
+      // Blank lines surround a block.
       if (i > 0 && (item.isBlock() || items[i - 1].isBlock()))
         addBlank();
       if (item.isBlock()) {
@@ -156,7 +156,7 @@ private:
            llvm::any_of(words.drop_back(), [](const Word &word) { return !word.beside.empty(); });
   }
 
-  /// The width of what is before the `=`, or 0 if the statement aligns with no other.
+  /// Returns the width before the `=`, or 0 if the statement is not aligned with others.
   static unsigned widthBeforeAssign(Words words) {
     size_t assign = findOutside(words, TokenKind::Assign);
     if (assign == words.size() || holdsComments(words))
@@ -190,8 +190,8 @@ private:
     addLine(indent, "}", item.close->beside);
   }
 
-  // `require condition else "message"`: the `else` are aligned, and what would become too long
-  // for that has its message on a second line.
+  // Aligns the `else` of `require condition else "message"`. A clause that would become too long
+  // has its message on a second line.
   void printClauses(llvm::ArrayRef<Item> clauses, unsigned indent) {
     llvm::SmallVector<size_t> elses;
     std::vector<std::string> conditions, messages;
@@ -237,7 +237,7 @@ private:
     }
   }
 
-  /// One statement, its `=` after at least `width` columns.
+  /// Prints one statement with its `=` after at least `width` columns.
   void printStatement(Words words, unsigned indent, unsigned width, unsigned reserve = 0) {
     printAbove(words.front(), indent);
     if (holdsComments(words)) {
@@ -248,7 +248,7 @@ private:
     lines.back().text.assign(indent, ' ');
     size_t assign = findOutside(words, TokenKind::Assign);
     if (assign == words.size()) {
-      // A keyword stays before what it introduces.
+      // A keyword stays on the line of its first operand.
       if (words.size() > 1 && words[1].kind != TokenKind::LeftParen) {
         lines.back().text += words.front().text.str() + " ";
         words = words.drop_front();
@@ -264,7 +264,7 @@ private:
     lines.back().beside = words.back().beside;
   }
 
-  /// What follows the `=`: an expression, and perhaps `: type` and `when condition`.
+  /// Prints the value after `=`: an expression, then optionally `: type` and `when condition`.
   void printValue(Words words, unsigned indent) {
     size_t end =
         std::min(findOutside(words, TokenKind::When), findOutside(words, TokenKind::Colon));
@@ -285,9 +285,9 @@ private:
       lines.push_back({std::move(line)});
   }
 
-  /// A statement with comments in it keeps its lines.
+  /// A statement that contains comments keeps its line breaks.
   void printLineByLine(Words words, unsigned indent) {
-    llvm::SmallVector<unsigned> parens; // the columns after those that are open
+    llvm::SmallVector<unsigned> parens; // the columns after open parentheses
     size_t begin = 0;
     for (size_t i = 1; i <= words.size(); ++i) {
       bool isEnd = i == words.size();
@@ -312,7 +312,7 @@ private:
     }
   }
 
-  // Comments beside neighbouring lines start in one column, if they fit there.
+  // Comments beside adjacent lines start in the same column if they fit.
   void alignComments() {
     for (size_t begin = 0; begin < lines.size(); ++begin) {
       size_t end = begin;

@@ -1,6 +1,6 @@
 //===- Importer.cpp - From a checked rule to updraft.rule -------------------------------------===//
-// Makes the operations of one rule, with its static flags and storage types settled: the interface
-// first, then the requirements, then the stages' updates.
+// Creates the operations of one rule with its static flags and storage types: the interface first,
+// then the requirements, then the stages' updates.
 
 #include "Requirements.h"
 #include "StageImporter.h"
@@ -43,7 +43,7 @@ mlir::Type storageType(mlir::Builder &builder, upd_dtype dtype) {
   return builder.getF32Type();
 }
 
-/// Imports the rule for vectors, or that for matrices.
+/// Imports the rule for vectors or the rule for matrices.
 class RuleImporter {
 public:
   RuleImporter(mlir::MLIRContext &context, const ResolvedRequest &request, StringRef numerics,
@@ -55,7 +55,7 @@ public:
     evaluator.isMatrix = isMatrix;
   }
 
-  /// Returns the flags that were derived from hyperparameters.
+  /// Returns the flags that are derived from hyperparameters.
   std::vector<DerivedFlag> importInto(mlir::ModuleOp module, StringRef numerics) {
     Location loc = evaluator.location(request.rule->name);
     builder.setInsertionPointToEnd(module.getBody());
@@ -129,8 +129,8 @@ private:
       checkSkip(next, *progress.skipOfTensor);
   }
 
-  // Whether a tensor that is left out takes part in a reduction over the group must not depend on
-  // how the rule is scheduled.
+  // The schedule must not determine whether a skipped tensor takes part in a reduction over the
+  // group.
   void checkSkip(NextOp next, SourceRange condition) {
     auto rule = next->getParentOfType<RuleOp>();
     ExtentAnalysis extents(rule);
@@ -138,7 +138,7 @@ private:
       diagnostics.report(DiagnosticKind::SkipBeforeGroup, condition);
   }
 
-  // The location of an input in the first update that lists it.
+  // Returns the location of an input in the first update that lists it.
   Location nameOf(StringRef input) {
     for (const ResolvedStage &stage : request.stages)
       if (stage.rule->update)
@@ -154,11 +154,11 @@ private:
   DiagnosticEngine &diagnostics;
   mlir::Type compute;
   Evaluator evaluator;
-  /// Hyperparameters and flags of each stage.
+  /// The hyperparameters and flags of each stage.
   std::vector<Names> stageNames;
 };
 
-/// Whether the rules of the module have the same reductions over the group, in their order.
+/// Whether the rules of the module have the same reductions over the group, in the same order.
 bool reduceAlike(mlir::ModuleOp module) {
   llvm::SmallVector<llvm::SmallVector<ReductionKind>, 2> kinds;
   for (auto rule : module.getOps<RuleOp>()) {
@@ -170,7 +170,8 @@ bool reduceAlike(mlir::ModuleOp module) {
   return kinds.size() < 2 || kinds[0] == kinds[1];
 }
 
-/// Drops the rule that is for none of the tensors. Returns those that are left.
+/// Removes the rule for tensors that were not requested. Returns the tensors of the remaining
+/// rules.
 upd_tensors keepOnly(mlir::ModuleOp module, upd_tensors tensors) {
   auto rules = llvm::to_vector(module.getOps<RuleOp>());
   if (rules.size() < 2 || tensors == UPD_ALL_TENSORS)
@@ -188,7 +189,7 @@ upd_tensors keepOnly(mlir::ModuleOp module, upd_tensors tensors) {
 } // namespace
 
 bool updraft::mayHaveMatrixRule(const Program &program, StringRef requested) {
-  // Every file knows the stages of the library, and has those that it names.
+  // Every file can use all stages of the library, but only has the ones that it names.
   const auto isNamed = [&](StringRef stage) {
     return requested.contains(stage) || llvm::any_of(program.files(), [&](const auto &file) {
              return StringRef(file->text()).contains(stage);

@@ -1,4 +1,4 @@
-//===- Index.cpp - What the names in a file stand for -----------------------------------------===//
+//===- Index.cpp - The meaning of the names in a file -----------------------------------------===//
 
 #include "updraft/Frontend/Index.h"
 
@@ -10,8 +10,8 @@
 using namespace updraft;
 using llvm::StringRef;
 
-// A place is found by the last one that starts at or before the offset, if it reaches that far. The
-// end belongs to it: an editor's cursor is after the word that was just typed.
+// Finds the last place that starts at or before the offset and reaches it. A place includes its
+// end, because an editor's cursor is after the word that was just typed.
 template <typename Map>
 static typename Map::const_iterator lastBefore(const Map &map, const SourceFile &file,
                                                uint32_t offset) {
@@ -34,7 +34,7 @@ void Index::addType(SourceRange place, StringRef type, bool generic) {
   known.end = place.end;
   if (!generic)
     known.names.insert(type);
-  else // whether the number is a tensor depends on the call
+  else // the call determines whether the number is a tensor
     known.generic = type == "a scalar" ? "a number" : type;
 }
 

@@ -55,7 +55,7 @@ public:
       at = 3;
     while (!diagnostics.isFull() && skipBlanks())
       lexOne();
-    // What is missing at the end of the file is missing after its last word.
+    // Errors about a token missing at the end of the file refer to the end of its last token.
     uint32_t end = tokens.empty() ? 0 : tokens.back().end;
     tokens.push_back({TokenKind::End, end, end});
     return std::move(tokens);
@@ -66,7 +66,7 @@ private:
   SourceRange from(uint32_t begin) const { return {&file, begin, at}; }
   void push(TokenKind kind, uint32_t begin) { tokens.push_back({kind, begin, at}); }
 
-  // Moves to the next token; false at the end of the file.
+  // Moves to the next token. Returns false at the end of the file.
   bool skipBlanks() {
     while (at < text.size()) {
       if (llvm::isSpace(text[at])) {
@@ -165,7 +165,7 @@ private:
     push(TokenKind::String, begin);
   }
 
-  // Reports the first character of a name in another script. Bytes that are no UTF-8 are known.
+  // Reports the first character of a name in another script. Invalid UTF-8 was already reported.
   void lexForeign() {
     uint32_t begin = at;
     size_t length = utf8Length(text.substr(at));
@@ -252,7 +252,7 @@ private:
 };
 } // namespace
 
-// One error, at the first place: such a file was saved by a mistake that is mended as a whole.
+// Reports only the first place: one mistake in saving the file usually causes all of them.
 void updraft::checkText(const SourceFile &file, DiagnosticEngine &diagnostics) {
   StringRef text = file.text();
   for (size_t at = 0, length = 1; at < text.size(); at += length) {

@@ -1,4 +1,4 @@
-//===- LineBreaking.cpp - Words on as few lines as fit ----------------------------------------===//
+//===- LineBreaking.cpp - Breaks statements into lines ----------------------------------------===//
 
 #include "LineBreaking.h"
 
@@ -12,7 +12,7 @@ using namespace updraft;
 using llvm::StringRef;
 
 namespace {
-/// Parentheses that open further to the right than this have their contents on the next line.
+/// If parentheses open further to the right, their contents start on the next line.
 constexpr unsigned maxParenColumn = 60;
 constexpr unsigned indentation = 4;
 
@@ -36,7 +36,7 @@ bool isPrefixOperator(Words words, size_t index) {
          (kind == TokenKind::Minus && (index == 0 || !endsOperand(words[index - 1])));
 }
 
-/// How tightly an operator binds; 0 for other words.
+/// Returns the precedence of an operator; 0 for other words.
 unsigned bindingStrength(TokenKind kind) {
   switch (kind) {
   case TokenKind::Pipe:
@@ -76,10 +76,10 @@ bool isSpaced(Words words, size_t index) {
   return !isPrefixOperator(words, index - 1);
 }
 
-/// Where words are outside of parentheses and conditional expressions.
+/// Finds words outside of parentheses and conditional expressions.
 class OutsideWalk {
 public:
-  /// Whether the word is outside; parentheses themselves are.
+  /// Whether the word is outside. Parentheses themselves are outside.
   bool isOutside(const Word &word) {
     if (word.kind == TokenKind::RightParen)
       --parens;
@@ -126,7 +126,7 @@ private:
   unsigned end;
 };
 
-// if a        each part under the `if`
+// if a        aligns each part with the `if`
 // then b
 // else c
 void breakConditional(Words words, Lines &lines, unsigned reserve) {
@@ -140,7 +140,7 @@ void breakConditional(Words words, Lines &lines, unsigned reserve) {
     lines.append(breakLines(words.slice(begin + 1, end - begin - 1), lines.column(), after));
     begin = end;
   };
-  // The `then` and `else` of the first `if`, skipping those of conditions within it.
+  // Finds the `then` and `else` of the first `if`, and skips those of nested conditions.
   for (size_t i = 1; i < words.size(); ++i) {
     if (words[i].kind == TokenKind::LeftParen)
       ++parens;
@@ -161,7 +161,8 @@ void breakConditional(Words words, Lines &lines, unsigned reserve) {
   addPart(words.size(), reserve);
 }
 
-// The operators outside of parentheses that bind the least. What follows an `if` is part of it.
+// Returns the operators of lowest precedence outside of parentheses. Stops at an `if`, which
+// extends to the end.
 llvm::SmallVector<size_t> loosestOperators(Words words) {
   llvm::SmallVector<size_t> found;
   unsigned least = ~0U, parens = 0;
@@ -182,8 +183,8 @@ llvm::SmallVector<size_t> loosestOperators(Words words) {
   return found;
 }
 
-// Operators start lines, under their first operand. Conditions and stages have one line each; sums
-// and products as many terms on a line as fit.
+// Operators start lines, aligned with their first operand. Each condition and each stage has its
+// own line; lines of sums and products hold as many terms as fit.
 void breakOperators(Words words, llvm::ArrayRef<size_t> operators, Lines &lines, unsigned reserve) {
   unsigned column = lines.column();
   bool isOnePerLine = bindingStrength(words[operators[0]].kind) <= 3;
@@ -203,7 +204,7 @@ void breakOperators(Words words, llvm::ArrayRef<size_t> operators, Lines &lines,
   }
 }
 
-// As many arguments on a line as fit, under the first.
+// Puts as many arguments on a line as fit, aligned with the first.
 void breakParentheses(Words words, size_t open, Lines &lines, unsigned reserve) {
   unsigned outer = lines.column();
   lines.append(onOneLine(words.take_front(open + 1)));
@@ -214,7 +215,7 @@ void breakParentheses(Words words, size_t open, Lines &lines, unsigned reserve) 
   }
   unsigned parens = 0;
   size_t begin = open + 1, i = begin;
-  bool isFirst = true, isBroken = false; // the argument before
+  bool isFirst = true, isBroken = false; // the previous argument
   for (;; ++i) {
     bool isEnd = parens == 0 && words[i].kind == TokenKind::RightParen;
     if (parens == 0 && i > begin && (isEnd || words[i].kind == TokenKind::Comma)) {

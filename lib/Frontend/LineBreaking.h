@@ -1,6 +1,6 @@
-//===- LineBreaking.h - Words on as few lines as fit --------------------------------*- C++ -*-===//
-// Lays out one statement or clause: on one line where it fits, else broken at what binds its words
-// the least.
+//===- LineBreaking.h - Breaks statements into lines --------------------------------*- C++ -*-===//
+// Lays out one statement or clause on one line if it fits; otherwise breaks it at operators of the
+// lowest precedence.
 
 #ifndef UPDRAFT_LIB_FRONTEND_LINEBREAKING_H
 #define UPDRAFT_LIB_FRONTEND_LINEBREAKING_H
@@ -9,18 +9,18 @@
 
 namespace updraft {
 
-/// How many columns the text takes.
+/// Returns the width of the text in columns.
 unsigned widthOf(llvm::StringRef text);
 
-/// The words on one line.
+/// Returns the words on one line.
 std::string onOneLine(Words words);
 
-/// The first of the words, outside of parentheses and of `if … then … else`, that is of this kind;
-/// their number if there is none.
+/// Returns the index of the first word of this kind outside of parentheses and `if … then … else`,
+/// or the number of words if there is none.
 size_t findOutside(Words words, TokenKind kind);
 
-/// The words on lines. The first line starts at `column` and comes without its indentation, the
-/// others with it. `reserve` columns stay free at the end of the last.
+/// Returns the words broken into lines. The first line starts at `column` and lacks its
+/// indentation, the others have it. `reserve` columns stay free at the end of the last line.
 std::vector<std::string> breakLines(Words words, unsigned column, unsigned reserve = 0);
 
 } // namespace updraft

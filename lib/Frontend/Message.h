@@ -11,13 +11,13 @@ namespace updraft {
 
 struct MessagePiece {
   bool isName;
-  std::string text; ///< text with its doubled braces made single, or the name
+  std::string text; ///< text with single instead of doubled braces, or the name
 };
 
-/// The pieces of a message, or nothing where a brace stands alone.
+/// Returns the pieces of a message, or nothing if it has an unpaired brace.
 std::optional<std::vector<MessagePiece>> splitMessage(const Expr &message);
 
-/// `text` with its braces doubled.
+/// Returns `text` with its braces doubled.
 std::string escapeBraces(llvm::StringRef text);
 
 } // namespace updraft

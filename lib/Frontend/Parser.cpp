@@ -1,7 +1,6 @@
 //===- Parser.cpp - Declarations and statements -----------------------------------------------===//
-// Recursive descent. After an error the parser continues at the next word that starts a statement
-// or a declaration, so that one run reports several mistakes. Expressions are in
-// ExpressionParser.cpp.
+// A recursive-descent parser. After an error it continues at the next token that starts a statement
+// or a declaration, so one run reports several mistakes. Expressions are in ExpressionParser.cpp.
 
 #include "updraft/Frontend/Parser.h"
 
@@ -22,14 +21,14 @@ constexpr StorageType storageTypes[] = {
 #include "updraft-c/dtypes.def"
 };
 
-// The words that start what a file, a body or an update consists of.
+// The tokens that start items of a file, a body or an update.
 constexpr TokenKind declarationStarts[] = {TokenKind::Rule, TokenKind::Transform, TokenKind::Fn,
                                            TokenKind::Import};
 constexpr TokenKind bodyStarts[] = {TokenKind::State, TokenKind::Update, TokenKind::Finish};
 constexpr TokenKind statementStarts[] = {TokenKind::Let, TokenKind::Next, TokenKind::Skip,
                                          TokenKind::Hold};
 
-/// A rule has no `finish`.
+/// Only a transform can have `finish`.
 llvm::ArrayRef<TokenKind> startsInBody(const Rule &rule) {
   return llvm::ArrayRef(bodyStarts).drop_back(rule.isTransform ? 0 : 1);
 }
@@ -59,8 +58,8 @@ public:
   }
 
 private:
-  // Skips to one of the kinds, to a declaration or to the end of the file. A block in braces is
-  // skipped as a whole: it belongs to what is in error. `endsAtBlock` stops behind it.
+  // Skips to one of the kinds, to a declaration or to the end of the file. Skips a block in braces
+  // as a whole, because it belongs to the error. With `endsAtBlock`, stops after the block.
   void recover(llvm::ArrayRef<TokenKind> kinds, bool endsAtBlock = false) {
     for (unsigned open = 0; !atDeclaration(); advance()) {
       if (open == 0 && (atUnexpected() ? startsOneOf(kinds) : isOneOf(kinds)))
@@ -85,7 +84,7 @@ private:
   bool isOneOf(llvm::ArrayRef<TokenKind> kinds) const {
     return llvm::is_contained(kinds, current().kind);
   }
-  // A keyword that stands where a name is wanted starts nothing.
+  // A keyword in place of a name starts nothing.
   bool startsOneOf(llvm::ArrayRef<TokenKind> kinds) const {
     if (!isOneOf(kinds))
       return false;
@@ -128,7 +127,7 @@ private:
     file.imports.push_back({path});
   }
 
-  // name = expression; null if in error.
+  // name = expression; returns null after an error.
   const Expr *parseBinding(std::optional<Identifier> &name, StringRef what) {
     name = parseName(what);
     if (!name || !expect(TokenKind::Assign, name ? assignmentHint(name->text) : ""))
@@ -136,7 +135,7 @@ private:
     return parseExpression();
   }
 
-  // For `next param -= …` of other languages.
+  // A hint for `next param -= …` from other languages.
   std::string assignmentHint(StringRef name) const {
     bool isOperator =
         at(TokenKind::Plus) || at(TokenKind::Minus) || at(TokenKind::Star) || at(TokenKind::Slash);
@@ -156,7 +155,7 @@ private:
       recoverToDeclaration();
   }
 
-  // The names between parentheses, behind the first of these.
+  // Parses names in parentheses, after the opening one.
   bool parseNames(std::vector<Identifier> &names, StringRef what) {
     return parseList([&] {
       auto name = parseName(what);
@@ -203,8 +202,8 @@ private:
     return function.result && expect(TokenKind::RightBrace);
   }
 
-  // Goes to the inside of a block, behind a head that may be in error; the brace may be missing
-  // before what the block consists of.
+  // Enters a block after its head, which may have an error. The brace may be missing before the
+  // contents of the block.
   bool enterBlock(bool isHeadValid, llvm::ArrayRef<TokenKind> starts,
                   llvm::ArrayRef<TokenKind> stops) {
     if (isHeadValid && startsOneOf(starts))
@@ -218,7 +217,7 @@ private:
     rule.isTransform = at(TokenKind::Transform);
     rule.file = &file;
     advance();
-    // A rule without a name has a place all the same.
+    // A rule without a name also needs a location.
     rule.name.range = {file.source.get(), current().begin, current().begin};
     auto name = parseName(rule.isTransform ? "the name of a transform" : "the name of a rule");
     if (name)
@@ -451,7 +450,7 @@ std::unique_ptr<ParsedFile> updraft::parseFile(std::shared_ptr<const SourceFile>
                        maxFileSize);
     return file;
   }
-  // A word that was left out would only make wrong sentences.
+  // Skipping invalid tokens would only cause further errors.
   size_t before = diagnostics.diagnostics().size();
   Parser parser(*file, diagnostics);
   if (diagnostics.diagnostics().size() == before) {

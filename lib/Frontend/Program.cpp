@@ -1,4 +1,4 @@
-//===- Program.cpp - Loading a file with what it imports --------------------------------------===//
+//===- Program.cpp - Loads a file and its imports ---------------------------------------------===//
 
 #include "Checker.h"
 #include "StandardLibrary.h"
@@ -15,14 +15,14 @@ using namespace updraft;
 using llvm::StringRef;
 
 namespace {
-/// Files that one program may consist of.
+/// The most files in one program.
 constexpr size_t maxFiles = 64;
 
 class Loader {
 public:
   Loader(Program &program, DiagnosticEngine &diagnostics) : Loader(program, diagnostics, nullptr) {}
 
-  /// With an index the loader goes on after errors, to fill it.
+  /// With an index, the loader continues after errors to fill it.
   Loader(Program &program, DiagnosticEngine &diagnostics, Index *index,
          const OpenFiles &openFiles = {})
       : program(program), diagnostics(diagnostics), index(index), openFiles(openFiles) {}
@@ -34,10 +34,10 @@ public:
     load(parseFile(std::move(source), diagnostics, index), identity);
     if (diagnostics.hasErrors() && !index)
       return;
-    // What is wrong with half a tree is known already.
+    // Errors in an incomplete tree follow from reported errors.
     DiagnosticEngine unused;
     Checker checker(diagnostics.hasErrors() ? unused : diagnostics, index);
-    // An imported file's mistakes come before what they cause.
+    // Checks imported files first, because their errors may cause others.
     for (const auto &file : llvm::reverse(program.parsed))
       checker.check(*file);
   }
@@ -62,8 +62,8 @@ private:
     return file;
   }
 
-  // A text may import any file that the compiler can read. Errors quote only what parses as a rule
-  // file: whoever wrote the import may not be allowed to see another.
+  // A text may import any file that the compiler can read, but the author of the import may not be
+  // allowed to read it. Errors therefore quote only files that parse.
   std::unique_ptr<ParsedFile> parseImport(std::shared_ptr<const SourceFile> source) {
     DiagnosticEngine withheld;
     auto file = parseFile(std::move(source), withheld, index);
@@ -114,8 +114,8 @@ private:
     return nullptr;
   }
 
-  // A file sees its own functions, those of the files it imports, and the standard library's; its
-  // own may replace one of the standard library.
+  // A file sees its own functions, those of the files it imports, and the standard library's. Its
+  // own functions may replace those of the standard library.
   void makeVisible(ParsedFile &file) {
     for (const Function &function : file.functions)
       addVisible(file, function, function.name.range);
@@ -131,7 +131,7 @@ private:
       file.stages.try_emplace(entry.getKey(), entry.getValue());
   }
 
-  // The first of a name counts; within one file the checker reports the second.
+  // If a name repeats, the first one counts; within a file, the checker reports the second.
   static void addStages(ParsedFile &file, const ParsedFile &from) {
     for (const auto *rules : {&from.transforms, &from.rules})
       for (const Rule &rule : *rules)

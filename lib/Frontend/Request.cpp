@@ -1,4 +1,4 @@
-//===- Request.cpp - What a request settles about a rule --------------------------------------===//
+//===- Request.cpp - Resolves a request for a rule --------------------------------------------===//
 
 #include "Request.h"
 
@@ -30,7 +30,7 @@ bool ResolvedRequest::computesInF64() const {
 }
 
 namespace {
-/// Names that a message lists.
+/// The most names that a message lists.
 constexpr size_t maxListedNames = 16;
 
 class Resolver {
@@ -57,7 +57,7 @@ public:
 
 private:
   const Rule *findRule() {
-    // What is no name is meant for a chain.
+    // A name with operators or parentheses is a chain.
     if (StringRef(request.rule).find_first_of("|>(<=,") != StringRef::npos)
       return parseRequestedChain();
     const ParsedFile &file = program.main();
@@ -97,7 +97,8 @@ private:
     return *result.requestFiles.emplace_back(std::move(file));
   }
 
-  // `clip_by_value(1) |> AdamW` in place of a rule's name: a rule with the names of its stages.
+  // A chain such as `clip_by_value(1) |> AdamW` replaces a rule's name: it becomes a rule that is
+  // named after its stages.
   const Rule *parseRequestedChain() {
     ParsedFile &file = addFile("<rule>", request.rule);
     if (request.rule.size() > maxFileSize) {
@@ -188,7 +189,7 @@ private:
   }
 
   Value evaluateSetting(StringRef name, StringRef text, Kind kind, SourceRange &range) {
-    // A shell takes the quotes of a string away, so they may be missing.
+    // A shell removes the quotes of a string, so they are optional.
     bool isBare = kind == Kind::String && !text.starts_with("\"");
     ParsedFile &file = addFile("<setting " + name + ">", text);
     range = {file.source.get(), 0, static_cast<uint32_t>(text.size())};
@@ -223,7 +224,7 @@ private:
     return withKind(evaluator.evaluate(*expr, none), kind, name, range);
   }
 
-  // The value if it has the kind, else an error after a report.
+  // Returns the value if it has the right kind; else reports an error and returns an error value.
   Value withKind(const Value &value, Kind kind, StringRef name, SourceRange range) {
     if (value.isError() || value.kind == kind)
       return value;
@@ -232,7 +233,7 @@ private:
     return Value();
   }
 
-  // Other tools take 0 and 1 for a flag.
+  // Other tools accept 0 and 1 for a flag.
   static StringRef boolHint(Kind kind, const Value &value) {
     bool isSwitch = value.kind == Kind::Number && (value.number == 0 || value.number == 1);
     if (kind != Kind::Bool || !isSwitch)
@@ -268,7 +269,7 @@ private:
     checkCorrectionNames();
   }
 
-  // A correction is a state as well.
+  // A correction is also a state.
   void checkCorrectionNames() {
     auto check = [&](StringRef corrected, upd_dtype storage) {
       if (storage != UPD_BF16_CORRECTED)
@@ -285,12 +286,12 @@ private:
         check(state.name, state.storage);
   }
 
-  /// Types that say how a value is rounded as well.
+  /// Whether the type also specifies rounding.
   static bool isRounded(upd_dtype storage) {
     return storage == UPD_BF16_STOCHASTIC || storage == UPD_BF16_CORRECTED;
   }
 
-  /// Of the parameter or the gradient.
+  /// Checks the storage type of the parameter or the gradient.
   void checkTensorStorage(StringRef name, upd_dtype storage) {
     if (isRounded(storage) && name != "param")
       diagnostics.report(DiagnosticKind::StorageOfElements, SourceRange(), name,
@@ -308,8 +309,9 @@ private:
                              const std::string &name) {
     bool isTensor = isTensorExtent(extentOf(state));
     const bool isOfElements = extentOf(state) == Extent::element;
-    // What is asked of the parameter, or of all states, is asked of their type where they differ in
-    // shape. Blocks have no such type: they are asked of states of elements.
+    // States that don't have the parameter's shape use the plain type of a rounded type that was
+    // requested for the parameter or for all states. Block types have no plain type, and apply only
+    // to states of elements.
     auto common = [&](upd_dtype storage) {
       return !isOfElements && isRounded(storage) ? UPD_BF16 : storage;
     };

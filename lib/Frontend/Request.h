@@ -1,6 +1,6 @@
-//===- Request.h - What a request settles about a rule ------------------------------*- C++ -*-===//
-// The rule that is meant, as the stages of its chain, the values of their hyperparameters and
-// static flags, and which states exist with which storage types. No IR is made here.
+//===- Request.h - Resolves a request for a rule ------------------------------------*- C++ -*-===//
+// Determines the stages of the requested rule's chain, the values of their hyperparameters and
+// static flags, and the existing states with their storage types. Creates no IR.
 
 #ifndef UPDRAFT_LIB_FRONTEND_REQUEST_H
 #define UPDRAFT_LIB_FRONTEND_REQUEST_H
@@ -13,16 +13,16 @@ namespace updraft {
 
 struct ResolvedParameter {
   const Parameter *declaration;
-  std::string name; ///< as it is known outside
+  std::string name; ///< the public name
   Value value;      ///< a constant
-  bool isExplicit;  ///< the request or the chain gave the value
+  bool isExplicit;  ///< whether the request or the chain gave the value
 };
 
 struct ResolvedState {
   const State *declaration;
   std::string name;
   upd_dtype storage;
-  bool forVectors; ///< whether it exists for tensors of less than two dimensions
+  bool forVectors; ///< whether it exists for tensors of fewer than two dimensions
   bool forMatrices;
 
   bool exists(bool isMatrix) const { return isMatrix ? forMatrices : forVectors; }
@@ -33,25 +33,25 @@ struct ResolvedStage {
   std::string label;
   std::vector<ResolvedParameter> parameters;
   std::vector<ResolvedState> states;
-  /// Every hyperparameter and flag as a constant, by its local name.
+  /// Every hyperparameter and flag as a constant, by local name.
   Names constants;
 };
 
 struct ResolvedRequest {
-  /// The requested rule or chain: its name is that of the result.
+  /// The requested rule or chain, whose name the result has.
   const Rule *rule = nullptr;
   std::vector<ResolvedStage> stages;
   upd_dtype param = UPD_F32;
   upd_dtype grad = UPD_F32;
-  /// Vectors and matrices have rules of their own.
+  /// Whether vectors and matrices have separate rules.
   bool hasMatrixRule = false;
-  /// Owns the texts that settings, and a chain in the request, were parsed from.
+  /// Owns the files from which settings, and a chain in the request, were parsed.
   std::vector<std::unique_ptr<ParsedFile>> requestFiles;
 
   bool computesInF64() const;
 };
 
-/// Nothing after a report.
+/// Returns nothing after reporting an error.
 std::optional<ResolvedRequest> resolveRequest(const Program &program, const RuleRequest &request,
                                               Evaluator &evaluator, DiagnosticEngine &diagnostics);
 

@@ -1,4 +1,4 @@
-//===- Requirements.cpp - Importing what a rule requires --------------------------------------===//
+//===- Requirements.cpp - Imports the requirements of a rule ----------------------------------===//
 
 #include "Requirements.h"
 
@@ -24,7 +24,7 @@ std::string updraft::shown(const Value &value) {
 }
 
 namespace {
-// A hyperparameter in a message, written like the runtime writes it: as a float, -1.0 and not -1.
+// Formats a hyperparameter in a message like the runtime: as a float, -1.0 instead of -1.
 std::string shownHyper(double number) {
   std::string text = fmt::format("{}", number);
   return StringRef(text).find_first_not_of("-0123456789") == StringRef::npos ? text + ".0" : text;
@@ -38,14 +38,14 @@ public:
         diagnostics(diagnostics) {}
 
   std::vector<DerivedFlag> run() {
-    // A value that is wrong in itself is refused with the rule's own message.
+    // Checks the rule's own requirements first, so that their messages have priority.
     for (const Requirement &requirement : stage.rule->requirements)
       importRequirement(requirement);
     return importFlagRequirements();
   }
 
 private:
-  // How a hyperparameter of this stage is called outside; empty for other names.
+  // Returns the public name of a hyperparameter of this stage; "" for other names.
   StringRef hyperName(StringRef local) const {
     for (const ResolvedParameter &parameter : stage.parameters)
       if (!parameter.declaration->isStatic && parameter.declaration->name.text == local)
@@ -53,7 +53,7 @@ private:
     return "";
   }
 
-  // The hyperparameters that an expression mentions, each once.
+  // Collects the hyperparameters that an expression mentions, each once.
   void collectHypers(const Expr &expr, llvm::SmallVectorImpl<StringRef> &hypers) const {
     StringRef name = expr.kind == ExprKind::Name ? hyperName(expr.text) : "";
     if (!name.empty() && !llvm::is_contained(hypers, name))
@@ -62,7 +62,7 @@ private:
       collectHypers(*operand, hypers);
   }
 
-  // A flag that was derived from hyperparameters stays right only while they give the same value.
+  // A derived flag is valid only while the hyperparameters give it the same value.
   std::vector<DerivedFlag> importFlagRequirements() {
     std::vector<DerivedFlag> derived;
     for (const ResolvedParameter &flag : stage.parameters) {
@@ -95,8 +95,8 @@ private:
     return derived;
   }
 
-  // The message, with every `{name}` of a constant replaced by its value; for a run-time message,
-  // hyperparameters stay names and braces stay doubled.
+  // Returns the message with every `{name}` of a constant replaced by its value. In a run-time
+  // message, names of hyperparameters and doubled braces stay.
   std::string messageText(const Expr &message, bool atRunTime) {
     std::string text;
     std::optional<std::vector<MessagePiece>> pieces = splitMessage(message);

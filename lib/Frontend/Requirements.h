@@ -1,4 +1,4 @@
-//===- Requirements.h - Importing what a rule requires ------------------------------*- C++ -*-===//
+//===- Requirements.h - Imports the requirements of a rule --------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_LIB_FRONTEND_REQUIREMENTS_H
 #define UPDRAFT_LIB_FRONTEND_REQUIREMENTS_H
@@ -9,12 +9,12 @@
 
 namespace updraft {
 
-/// A setting as the user would write it; a string without quotes.
+/// Formats a setting as the user would write it; strings have no quotes.
 std::string shown(const Value &value);
 
-/// Makes the requirements of one stage, then those that keep its derived flags right. Those that do
-/// not hold now are reported. `names` has the stage's hyperparameters in the IR. Returns the flags
-/// that were derived.
+/// Emits the requirements of one stage, then those that keep its derived flags valid. Reports
+/// requirements that don't hold now. `names` has the stage's hyperparameters in the IR. Returns the
+/// derived flags.
 std::vector<DerivedFlag> importRequirements(mlir::OpBuilder &builder, Evaluator &evaluator,
                                             const ResolvedStage &stage, const Names &names,
                                             DiagnosticEngine &diagnostics);

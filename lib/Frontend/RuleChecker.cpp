@@ -13,12 +13,12 @@ using namespace updraft;
 using llvm::StringRef;
 
 namespace {
-// Names with a meaning of their own, which none of a rule's declarations may take.
+// Whether the name has a special meaning, so that a rule's declarations may not use it.
 bool isReserved(const Rule &rule, StringRef name) {
   return llvm::is_contained(updateInputs(rule.isTransform), name) || name == "matrix";
 }
 
-// What a `next` may name.
+// Returns the names that `next` may assign.
 llvm::SmallVector<StringRef> nextNames(const Rule &rule, const Update &update) {
   llvm::SmallVector<StringRef> names{"param"};
   if (rule.isTransform && !rule.isAfter() && &update == &*rule.update)
@@ -155,7 +155,7 @@ void Checker::checkWhen(const Expr *when, const Scope &statics) {
                        "a condition on hyperparameters");
 }
 
-// What a wrong input may have been listed for.
+// Suggests what the user meant by listing a wrong input.
 static std::string inputHint(const Rule &rule, StringRef name) {
   if (name == "new_param")
     return "; only a transform has it";
@@ -184,7 +184,7 @@ void Checker::checkUpdate(const Rule &rule, const Update &update, const Scope &s
     if (!llvm::is_contained(inputs, input.text)) {
       diagnostics.report(DiagnosticKind::UnknownInput, input.range, input.text,
                          quotedList(inputs, "and"), inputHint(rule, input.text));
-      // Known from here on, so that its uses are not reported too.
+      // Declares the input, so that its uses are not reported too.
       if (!scope.find(input.text))
         declare(scope, input, Type());
       if (StringRef near = nearestName(input.text, inputs); !near.empty())
@@ -193,7 +193,7 @@ void Checker::checkUpdate(const Rule &rule, const Update &update, const Scope &s
     }
     declare(scope, input, typeOf(input.text));
   }
-  // A misspelled input is known by its right name as well.
+  // Also declares a misspelled input by its correct name.
   for (const Identifier &input : meant)
     if (!scope.find(input.text))
       bind(scope, input, typeOf(input.text));
@@ -222,7 +222,7 @@ void Checker::checkUpdate(const Rule &rule, const Update &update, const Scope &s
       break;
     }
   }
-  // A `next` of an unknown name was reported, and may have been meant for `param`.
+  // An unknown name after `next` was reported, and may have been meant as `param`.
   if (!rule.isTransform && nexts.size() - before == written &&
       llvm::none_of(nexts, [](const Statement *next) { return next->name.text == "param"; }))
     diagnostics.report(DiagnosticKind::MissingNextParam, rule.name.range, rule.name.text);
@@ -240,7 +240,7 @@ void Checker::checkNext(const Rule &rule, const Update &update, const Statement 
                          llvm::is_contained(names, "grad") ? "`param`, `grad`" : "`param`",
                          didYouMean(name, names));
   } else {
-    // The parameter may change in `update` and again in `finish`.
+    // `update` and `finish` may each change the parameter.
     bool isInFinish = rule.finish && &update == &*rule.finish;
     for (const Statement *other : nexts)
       if (other->name.text == name &&
@@ -258,7 +258,7 @@ void Checker::checkNext(const Rule &rule, const Update &update, const Statement 
   checkWhen(statement.when, statics);
 }
 
-// Of `skip` and `hold`.
+// Checks the condition of `skip` or `hold`.
 void Checker::checkCondition(const Rule &rule, const Update &update, const Statement &statement,
                              const Scope &scope) {
   bool isBefore = rule.isTransform && !rule.isAfter() && rule.update && &update == &*rule.update;

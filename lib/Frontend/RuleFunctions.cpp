@@ -16,7 +16,7 @@ constexpr RuleFunction table[] = {
     {"column_dot", 2, reduce, Extent::column},
     {"column_max", 1, reduce, Extent::column, ReductionKind::max},
     {"column_sum", 1, reduce, Extent::column},
-    // A row has as many elements as there are columns.
+    // The number of elements in a row is the number of columns.
     {"columns", 0, size, Extent::row},
     {"count", 1, RuleFunctionKind::Count, Extent::tensor},
     {"dot", 2, reduce, Extent::tensor},

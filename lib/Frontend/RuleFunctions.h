@@ -1,6 +1,6 @@
 //===- RuleFunctions.h - Reductions, sizes and random numbers -----------------------*- C++ -*-===//
-// The functions that map to operations of the dialect rather than to arithmetic. They are known
-// where a tensor is: in a rule's `update` and in the functions that it calls.
+// The functions that map to operations of the dialect instead of arithmetic. They are available in
+// a rule's `update`, and in functions that it calls.
 
 #ifndef UPDRAFT_LIB_FRONTEND_RULEFUNCTIONS_H
 #define UPDRAFT_LIB_FRONTEND_RULEFUNCTIONS_H
@@ -14,8 +14,8 @@ namespace updraft {
 
 enum class RuleFunctionKind : uint8_t {
   Reduce, ///< of one argument, or of the product of two
-  Size,   ///< how many values a reduction over the extent takes
-  Count,  ///< how many values its argument has, in one place of the extent
+  Size,   ///< the number of values that a reduction over the extent takes
+  Count,  ///< the number of its argument's values in one place of the extent
   Random,
 };
 
@@ -26,7 +26,7 @@ struct RuleFunction {
   Extent over;
   ReductionKind reduction = ReductionKind::sum;
 
-  /// Whether it speaks of rows, columns or batches, which only a matrix has.
+  /// Whether it uses rows, columns or batches, which only a matrix has.
   bool needsMatrix() const { return isOfMatrix(over); }
 };
 
@@ -37,7 +37,7 @@ inline bool canReduce(Extent from, Extent over) {
 
 llvm::ArrayRef<RuleFunction> ruleFunctions();
 
-/// Null if there is none of this name. Of `max` only the one with one argument is here.
+/// Returns null if there is no such function. Includes only the one-argument form of `max`.
 const RuleFunction *findRuleFunction(llvm::StringRef name);
 
 } // namespace updraft

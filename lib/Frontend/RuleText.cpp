@@ -46,7 +46,7 @@ llvm::Expected<std::string> updraft::readImport(llvm::StringRef path) {
     static_cast<void>(fs::closeFile(file));
     return llvm::createStringError("it is no regular file");
   }
-  // The size is not asked for: files of /proc have none.
+  // Doesn't query the size, because files in /proc report 0.
   llvm::Expected<std::string> text = readRuleText(file);
   if (!text)
     return refuse(llvm::errorToErrorCode(text.takeError()));

@@ -1,5 +1,5 @@
 //===- SourcePrinter.cpp - The syntax tree as source text -------------------------------------===//
-// Prints with as few parentheses as give the same tree, and numbers by their spelling.
+// Prints as few parentheses as possible, and numbers as they were written.
 
 #include "updraft/Frontend/Frontend.h"
 #include "updraft/Frontend/Parser.h"
@@ -8,7 +8,7 @@ using namespace updraft;
 using llvm::StringRef;
 
 namespace {
-// The precedence of an expression's outermost operator; a greater one binds tighter.
+// The precedence of an expression's outermost operator; larger values bind tighter.
 enum Precedence : unsigned { If = 0, Or, And, Comparison, Sum, Product, Prefix, Power, Atom };
 
 unsigned precedence(const Expr &expr) {
@@ -186,7 +186,7 @@ private:
     os << '\n';
   }
 
-  // In parentheses if the expression binds less tightly than its place needs.
+  // Adds parentheses if the expression binds less tightly than its context requires.
   void print(const Expr &expr, unsigned least = If) {
     bool isEnclosed = precedence(expr) < least;
     if (isEnclosed)
@@ -234,7 +234,7 @@ private:
 
   void printBinary(const Expr &expr) {
     unsigned own = precedence(expr);
-    // Operators group to the left but for `^`; comparisons do not chain.
+    // Operators are left-associative except `^`; comparisons don't chain.
     unsigned left = own == Comparison ? own + 1 : own == Power ? unsigned(Atom) : own;
     unsigned right = own == Power ? unsigned(Prefix) : own + 1;
     print(*expr.operands[0], left);

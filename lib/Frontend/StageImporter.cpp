@@ -1,4 +1,4 @@
-//===- StageImporter.cpp - The update of one stage as operations ------------------------------===//
+//===- StageImporter.cpp - Imports the update of one stage ------------------------------------===//
 
 #include "StageImporter.h"
 
@@ -11,14 +11,14 @@ using llvm::StringRef;
 using mlir::Location;
 
 namespace {
-// What a `next` of this extent takes.
+// Describes the values that a `next` of this extent takes.
 StringRef describeExtent(Extent over) {
   return over == Extent::group    ? "a scalar of the group"
          : over == Extent::tensor ? "a scalar"
                                   : describe(Type{Kind::Number, over});
 }
 
-// What was found instead; a scalar of the tensor is too much only for the group.
+// Describes the value that was found. The tensor is named only in a conflict with the group.
 StringRef describeFound(Extent found) {
   return found == Extent::tensor ? "a scalar of the tensor" : describe(Type{Kind::Number, found});
 }
@@ -108,7 +108,7 @@ void StageImporter::createStates(
     declared.emplace_back(name.text, value);
     states.push_back({state.declaration, value, value, isOfTensor ? &initialExpr : nullptr});
   }
-  // Known only from here on: an initial value does not depend on other states.
+  // Declares states only now, because an initial value can't depend on other states.
   for (auto &[name, value] : declared)
     names.add(name, value);
   if (!holds())
@@ -163,7 +163,7 @@ Value StageImporter::unlessHeld(const Value &old, const Value &value, Location l
   return evaluator.emit.select(condition, old, value, loc);
 }
 
-// A state whose initial value is not known before the first step is read as that value there.
+// At the first step, reads the initial value of a state that is computed then.
 void StageImporter::readInitials(Progress &progress) {
   for (StateValue &state : states) {
     if (!state.initial)
@@ -176,7 +176,8 @@ void StageImporter::readInitials(Progress &progress) {
     Value initial = evaluator.evaluate(*state.initial, inputs);
     if (initial.isError())
       continue;
-    // It is there at the first step of the tensor, which others of the group may not be at.
+    // The value exists at the tensor's first step; other tensors of the group may be at other
+    // steps.
     Extent over = extentOf(*state.declaration);
     Extent extent = join(initial.extent, Extent::tensor);
     if (!isWithin(extent, over)) {
@@ -248,7 +249,7 @@ void StageImporter::importNext(const Statement &statement, Progress &progress, b
     if (!state.declaration || state.declaration->name.text != name)
       continue;
     Extent over = extentOf(*state.declaration);
-    // Where the stage is held, the value depends on that too.
+    // If the stage is held, the value also depends on that.
     if (held)
       value = unlessHeld(state.before, value, loc);
     if (isWithin(value.extent, over))
@@ -259,7 +260,7 @@ void StageImporter::importNext(const Statement &statement, Progress &progress, b
   }
 }
 
-// `skip` and `hold`. A stage that is held cannot skip the step.
+// Imports `skip` and `hold`. A stage that is held cannot skip the step.
 void StageImporter::importCondition(const Statement &statement, Progress &progress) {
   Value condition = evaluator.evaluate(*statement.value, scope);
   if (condition.isError() || (condition.isConstant() && !condition.boolean))
@@ -293,7 +294,7 @@ void StageImporter::importUpdate(Progress &progress) {
   importStatements(*stage.rule->update, progress, /*isFinish=*/false);
   if (!holds())
     return;
-  // From here on time passes only where no stage holds.
+  // From here on, the step count increases only if no stage holds.
   StateValue &count = states.back();
   Location loc = evaluator.location(stage.rule->name.range);
   if (holdsLater)

@@ -1,6 +1,6 @@
-//===- StageImporter.h - The update of one stage as operations ----------------------*- C++ -*-===//
-// A rule, or a chain of transforms around one, is imported stage by stage. What one stage hands to
-// the next is the gradient, the parameter and the step, as it left them.
+//===- StageImporter.h - Imports the update of one stage ----------------------------*- C++ -*-===//
+// Imports a rule, or a chain of transforms around one, stage by stage. Each stage passes the
+// gradient, the parameter and the step to the next.
 
 #ifndef UPDRAFT_LIB_FRONTEND_STAGEIMPORTER_H
 #define UPDRAFT_LIB_FRONTEND_STAGEIMPORTER_H
@@ -9,7 +9,7 @@
 
 namespace updraft {
 
-/// The inputs of the whole rule. `step` and `first` are made where they are first used.
+/// The inputs of the whole rule. `step` and `first` are created at their first use.
 class Inputs {
 public:
   Inputs(mlir::OpBuilder &builder, const Evaluator &evaluator, mlir::Location loc)
@@ -17,7 +17,7 @@ public:
 
   void createParam(mlir::Type compute, mlir::Type storage, mlir::Location at);
   void createGrad(mlir::Type compute, mlir::Type storage, mlir::Location at);
-  /// Makes the operation of `step` or `first` where it is listed.
+  /// Creates the operation of `step` or `first` at the place where it is listed.
   void create(const Identifier &input);
 
   Value step();
@@ -35,39 +35,39 @@ private:
   std::optional<Value> stepValue, firstValue;
 };
 
-/// What the stages so far have made of the inputs.
+/// The state of the import after the stages so far.
 struct Progress {
   explicit Progress(Inputs &inputs)
       : inputs(inputs), param(inputs.param), grad(inputs.grad), newParam(inputs.param) {}
 
   Inputs &inputs;
   Value param, grad, newParam;
-  /// Where a stage holds the later ones: their own step count before this step.
+  /// If a stage holds the later ones: their own step count before this step.
   std::optional<Value> count;
-  /// Whether this step leaves later stages as they are.
+  /// Whether this step leaves later stages unchanged.
   std::optional<Value> held;
   std::optional<Value> skip;
-  /// The first condition of it that is one tensor's.
+  /// The first part of `skip` that is a condition of one tensor.
   std::optional<SourceRange> skipOfTensor;
 };
 
 class StageImporter {
 public:
-  /// `names` has the hyperparameters and flags.
+  /// `names` contains the hyperparameters and flags.
   StageImporter(mlir::OpBuilder &builder, Evaluator &evaluator, const ResolvedStage &stage,
                 Names names, bool isMatrix, DiagnosticEngine &diagnostics)
       : builder(builder), evaluator(evaluator), stage(stage), isMatrix(isMatrix),
         diagnostics(diagnostics), names(std::move(names)) {}
 
-  /// Whether the stage may hold later ones, which then have a step count of their own.
+  /// Whether the stage may hold later ones, which then have their own step count.
   bool holds() const;
-  /// Makes what the update lists, in its order.
+  /// Creates the inputs that the update lists, in order.
   void createInputs(Inputs &inputs);
   void createStates(llvm::function_ref<mlir::Type(const ResolvedState &)> storageType);
   void importUpdate(Progress &progress);
   /// Called after the updates of all stages.
   void importFinish(Progress &progress);
-  /// The next values of the stage's states, in the order of createStates.
+  /// Appends the next values of the stage's states, in the order of createStates.
   void appendNext(llvm::SmallVectorImpl<mlir::Value> &values) const;
 
 private:
@@ -75,7 +75,7 @@ private:
     const State *declaration; ///< null for the step count of later stages
     Value before;
     Value next;
-    /// Of a state whose initial value depends on the tensor, or null.
+    /// The initial value, if it depends on the tensor; else null.
     const Expr *initial;
   };
 
@@ -87,7 +87,7 @@ private:
   Names inputNames(const Update &update, Progress &progress, bool isFinish);
   Value step(const Progress &progress, mlir::Location loc);
   Value first(const Progress &progress, mlir::Location loc);
-  /// `old` where the stage is held, else `value`.
+  /// Returns `old` if the stage is held, else `value`.
   Value unlessHeld(const Value &old, const Value &value, mlir::Location loc);
   Value asElement(const Value &value, mlir::Location loc);
 
@@ -98,10 +98,11 @@ private:
   DiagnosticEngine &diagnostics;
   /// Hyperparameters and flags; then also states.
   Names names;
-  /// While an update is imported, also its inputs and what `let` names.
+  /// While importing an update, also its inputs and the names of `let`.
   Names scope{nullptr, {}};
   llvm::SmallVector<StateValue> states;
-  /// Whether earlier stages hold this one, and what it saw.
+  /// Whether earlier stages hold this one, whether later ones are held, and the parameter before
+  /// it.
   std::optional<Value> held, holdsLater, paramBefore;
 };
 

@@ -1,4 +1,4 @@
-//===- StandardLibrary.cpp - What every file knows without an import --------------------------===//
+//===- StandardLibrary.cpp - The embedded standard library ------------------------------------===//
 
 #include "StandardLibrary.h"
 
@@ -30,7 +30,7 @@ struct Library {
     }
   }
 
-  // The library is the same in every process, so that tests check it once for all.
+  // The library is the same in every process, so checking it once in tests suffices.
   void check() {
     Checker checker(diagnostics);
     for (const auto &file : files)

@@ -1,5 +1,5 @@
-//===- StandardLibrary.h - What every file knows without an import ------------------*- C++ -*-===//
-// rules/std and rules/transforms, embedded when the library is built and parsed once per process.
+//===- StandardLibrary.h - The embedded standard library ----------------------------*- C++ -*-===//
+// Embeds rules/std and rules/transforms at build time, and parses them once per process.
 
 #ifndef UPDRAFT_LIB_FRONTEND_STANDARDLIBRARY_H
 #define UPDRAFT_LIB_FRONTEND_STANDARDLIBRARY_H
@@ -23,7 +23,7 @@ const llvm::StringMap<const Function *> &standardFunctions();
 /// The transforms by name. Thread-safe.
 const llvm::StringMap<const Rule *> &standardTransforms();
 
-/// What is wrong with the embedded files; it has no diagnostics in a library that passed its tests.
+/// The errors in the embedded files; empty in a library that passed its tests.
 const DiagnosticEngine &standardLibraryDiagnostics();
 
 } // namespace updraft

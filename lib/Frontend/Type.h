@@ -1,8 +1,9 @@
-//===- Type.h - What the checker infers for an expression ---------------------------*- C++ -*-===//
-// A type is a kind and an extent: what the value is spread over, which grows along operands.
-// `model` is what is known when the rule is compiled, `group` what depends on hyperparameters,
-// `tensor` what depends on the step or the parameter as a whole; these are scalars. A value that
-// differs within a parameter, from row to row or from element to element, is a tensor.
+//===- Type.h - The type of an expression -------------------------------------------*- C++ -*-===//
+// A type is a kind and an extent: the domain over which the value varies, which grows along
+// operands. `model` values are known when the rule is compiled. `group` values depend on
+// hyperparameters, and `tensor` values on the step or the whole parameter; all of these are
+// scalars. A value that differs within a parameter, from row to row or from element to element, is
+// a tensor.
 
 #ifndef UPDRAFT_LIB_FRONTEND_TYPE_H
 #define UPDRAFT_LIB_FRONTEND_TYPE_H
@@ -16,7 +17,7 @@
 namespace updraft {
 
 enum class Kind : uint8_t {
-  Unknown, ///< the argument of a function that is checked for itself, or what an error left
+  Unknown, ///< an argument of a function that is checked on its own, or the result of an error
   Number,
   Bool,
   String,
@@ -56,7 +57,7 @@ inline llvm::StringRef describe(Type type) {
   return "";
 }
 
-/// What a state has one value of.
+/// Returns the extent over which a state has one value.
 inline Extent extentOf(const State &state) {
   return llvm::StringSwitch<Extent>(state.over ? state.over->text : "")
       .Case("group", Extent::group)

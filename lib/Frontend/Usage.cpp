@@ -1,4 +1,4 @@
-//===- Usage.cpp - What a rule mentions -------------------------------------------------------===//
+//===- Usage.cpp - Searches a rule for uses of names ------------------------------------------===//
 
 #include "Usage.h"
 
@@ -34,8 +34,8 @@ bool anyOf(const Rule &rule, Predicate predicate) {
          anyOf(rule.update, predicate) || anyOf(rule.finish, predicate);
 }
 
-/// Whether an expression, or a function that is reached from it, has what the predicate looks for.
-/// Each function is looked at once, however often it is called.
+/// Whether the predicate holds within an expression or a function that it reaches. Each function is
+/// visited once, even if it is called more often.
 class Reachable {
 public:
   explicit Reachable(Predicate predicate) : predicate(predicate) {}
@@ -73,7 +73,7 @@ bool updraft::mentionsMatrix(const Rule &rule) {
 }
 
 bool updraft::dependsOnTensor(const Expr &expr, const ParsedFile &file) {
-  // A function's parameter may have such a name, but then its argument is what counts.
+  // A function's parameter may have such a name, but only its argument matters.
   auto isInput = [](const Expr &inner) {
     return inner.kind == ExprKind::Name &&
            (inner.text == "param" || inner.text == "grad" || inner.text == "step");

@@ -1,5 +1,5 @@
-//===- Usage.h - What a rule mentions -----------------------------------------------*- C++ -*-===//
-// Looks through a rule and the functions that it calls, for what decides about its interface.
+//===- Usage.h - Searches a rule for uses of names ----------------------------------*- C++ -*-===//
+// Searches a rule and the functions that it calls for uses that determine its interface.
 
 #ifndef UPDRAFT_LIB_FRONTEND_USAGE_H
 #define UPDRAFT_LIB_FRONTEND_USAGE_H
@@ -8,10 +8,10 @@
 
 namespace updraft {
 
-/// Whether the rule mentions `matrix`, so that it is one for matrices and another for vectors.
+/// Whether the rule mentions `matrix`, so that there are separate rules for matrices and vectors.
 bool mentionsMatrix(const Rule &rule);
 
-/// Whether a value depends on the tensor or the step: it has to be computed at each step.
+/// Whether a value depends on the tensor or the step, so that it must be computed at each step.
 bool dependsOnTensor(const Expr &expr, const ParsedFile &file);
 
 } // namespace updraft

@@ -1,6 +1,6 @@
-//===- Value.h - What an expression evaluates to at import --------------------------*- C++ -*-===//
-// Import is partial evaluation: an expression of constants and static flags is a constant here, and
-// anything else a value in the IR.
+//===- Value.h - The value of an expression at import -------------------------------*- C++ -*-===//
+// Import is partial evaluation: an expression of constants and static flags evaluates to a
+// constant, any other expression to a value in the IR.
 
 #ifndef UPDRAFT_LIB_FRONTEND_VALUE_H
 #define UPDRAFT_LIB_FRONTEND_VALUE_H
@@ -19,14 +19,15 @@ struct State;
 struct Value {
   Kind kind = Kind::Unknown; ///< Unknown after an error
   Extent extent = Extent::model;
-  bool isInteger = false; ///< of a number in the IR: it has integer values only
-  /// Of a number in the IR: its magnitude is at most this, and it is not NaN if this is finite.
+  bool isInteger = false; ///< for a number in the IR: all its values are integers
+  /// For a number in the IR: a bound on its magnitude. If the bound is finite, the number is not
+  /// NaN.
   double bound = std::numeric_limits<double>::infinity();
   bool boolean = false;
   double number = 0;
   llvm::StringRef string;
   mlir::Value ir;                ///< null for a constant
-  const State *absent = nullptr; ///< the state that this name stands for, and that was dropped
+  const State *absent = nullptr; ///< the state that this name refers to, if it was dropped
 
   bool isError() const { return kind == Kind::Unknown; }
   bool isConstant() const { return kind != Kind::Unknown && !ir; }
@@ -34,7 +35,7 @@ struct Value {
   Type type() const { return {kind, extent}; }
   double magnitude() const { return ir ? bound : std::fabs(number); }
   bool hasIntegerValues() const { return ir ? isInteger : std::floor(number) == number; }
-  /// Whether the number is an integer that fits an i64, whatever the inputs.
+  /// Whether the number is an integer that fits an i64 for all inputs.
   bool fitsInteger() const { return hasIntegerValues() && magnitude() <= 0x1p62; }
 
   static Value ofNumber(double number) {

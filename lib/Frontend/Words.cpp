@@ -12,7 +12,7 @@ public:
 
   std::vector<Word> run(llvm::ArrayRef<Token> tokens) {
     for (const Token &token : tokens) {
-      // The End token is at the last word; the comments after it are its own.
+      // The End token is at the last word; it owns the comments after that word.
       uint32_t begin = token.kind == TokenKind::End ? text.size() : token.begin;
       takeComments(begin);
       bool startsLine = isFirstOnLine(begin), blank = isBlankAbove(begin);
@@ -47,7 +47,7 @@ private:
     }
   }
 
-  // A comma that has a comment stays, to keep the comment where it is.
+  // A comma with a comment is kept, so that the comment keeps its place.
   void dropComma() {
     if (!words.empty() && words.back().kind == TokenKind::Comma && words.back().above.empty() &&
         words.back().beside.empty() && above.empty())
@@ -59,7 +59,7 @@ private:
 
   StringRef text;
   llvm::ArrayRef<SourceRange> comments;
-  uint32_t last = 0; ///< where the last token or comment ended
+  uint32_t last = 0; ///< the end of the last token or comment
   std::vector<Word> words;
   std::vector<CommentLine> above;
 };

@@ -1,5 +1,5 @@
 //===- Words.h - Tokens with the comments around them -------------------------------*- C++ -*-===//
-// What the formatter lays out: the words of a file, with the comments and blank lines between them.
+// The formatter's input: the words of a file, with the comments and blank lines between them.
 
 #ifndef UPDRAFT_LIB_FRONTEND_WORDS_H
 #define UPDRAFT_LIB_FRONTEND_WORDS_H
@@ -10,28 +10,28 @@ namespace updraft {
 
 struct CommentLine {
   llvm::StringRef text;
-  bool blankAbove; ///< a blank line was between it and what is before
+  bool blankAbove; ///< whether a blank line precedes it
 };
 
 struct Word {
   TokenKind kind;
   llvm::StringRef text;
-  std::vector<CommentLine> above; ///< on lines of their own
-  llvm::StringRef beside;         ///< after it on its line, or empty
-  bool blankAbove;                ///< between it and what is before, its comments included
+  std::vector<CommentLine> above; ///< on separate lines
+  llvm::StringRef beside;         ///< after the word on its line, or empty
+  bool blankAbove;                ///< whether a blank line precedes the word and its comments
   bool startsLine;
 };
 
 using Words = llvm::ArrayRef<Word>;
 
-/// The words of a file, an End word last, without what may be left out: semicolons, and commas
-/// before a closing parenthesis.
+/// Returns the words of a file, followed by an End word. Omits optional words: semicolons, and
+/// commas before a closing parenthesis.
 std::vector<Word> splitWords(const SourceFile &file, DiagnosticEngine &diagnostics);
 
 /// Whether the word starts a declaration, a statement, or a clause of a rule.
 bool startsItem(TokenKind kind);
 
-/// All words and comments in order, as far as they mean anything: what formatting preserves.
+/// Returns all significant words and comments in order, which formatting must preserve.
 std::vector<llvm::StringRef> contentOf(Words words);
 
 } // namespace updraft

@@ -1,4 +1,4 @@
-//===- Arithmetic.h - Operations that C++ has no function for -----------------------*- C++ -*-===//
+//===- Arithmetic.h - Operations that the C++ library lacks -------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_LIB_REFERENCE_ARITHMETIC_H
 #define UPDRAFT_LIB_REFERENCE_ARITHMETIC_H
@@ -8,7 +8,7 @@
 
 namespace updraft::reference {
 
-/// The larger operand; NaN if either is, and +0 is larger than -0.
+/// Returns the larger operand; NaN if either is NaN. +0 is larger than -0.
 template <typename Real> Real maximum(Real a, Real b) {
   if (std::isnan(a) || std::isnan(b))
     return std::numeric_limits<Real>::quiet_NaN();

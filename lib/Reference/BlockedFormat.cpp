@@ -25,7 +25,7 @@ void setScale(const Blocks &blocks, void *data, int64_t block, float scale) {
 
 uint8_t &codeAt(void *data, int64_t index) { return static_cast<uint8_t *>(data)[index]; }
 
-/// What is known of a block before its codes are made.
+/// Properties of a block that determine its codes.
 struct Block {
   bool negative = false; // some value is less than 0
   bool finite = true;
@@ -38,13 +38,13 @@ struct Block {
   }
 };
 
-/// The number of units that stands for the largest magnitude.
+/// Returns the number of units of the largest magnitude.
 float unitsOf(StorageFormat format, const Block &block) {
   const float code = block.negative ? 127 : 255;
   return format == StorageFormat::Q8Companded ? code * code : code;
 }
 
-/// `perUnit` times a value is its number of units.
+/// Encodes a value; `perUnit` times the value is its number of units.
 int codeOf(StorageFormat format, const Block &block, float perUnit, float value) {
   double root = value, perRoot = perUnit;
   if (format == StorageFormat::Q8Companded) {

@@ -1,6 +1,5 @@
-//===- Evaluate.cpp - What each instruction computes ------------------------------------------===//
-// IEEE 754 arithmetic in float or double, rounded to nearest even, exactly one rounding for each
-// operation.
+//===- Evaluate.cpp - Executes single instructions --------------------------------------------===//
+// IEEE 754 arithmetic in float or double, rounded once per operation to nearest even.
 
 #include "Arithmetic.h"
 #include "Program.h"
@@ -11,7 +10,7 @@
 #include <cmath>
 #include <limits>
 
-// A multiplication and an addition stay two operations with two roundings.
+// Keeps a multiplication and an addition as two operations with two roundings.
 #pragma STDC FP_CONTRACT OFF
 
 using namespace mlir;
@@ -21,8 +20,8 @@ namespace {
 
 template <typename Real> Real minimum(Real a, Real b) { return -maximum(-a, -b); }
 
-/// `base` to the power of an integer, by squaring. The order of the multiplications is part of the
-/// definition of `^` with an integer exponent; the compiler expands it the same way.
+/// Computes `base` to the power of an integer, by squaring. The order of the multiplications is
+/// part of the definition of `^` with an integer exponent; the compiler uses the same order.
 template <typename Real> Real integerPower(Real base, int64_t exponent) {
   Real result = 1;
   uint64_t rest = exponent < 0 ? -static_cast<uint64_t>(exponent) : exponent;
@@ -45,7 +44,8 @@ uint64_t keepWidth(uint64_t bits, unsigned width) {
   return width == 64 ? bits : bits & ((uint64_t(1) << width) - 1);
 }
 
-/// Out of range is undefined in the rule; here it gives the most negative value, as x86-64 does.
+/// Values out of range are undefined in the rule; this returns the most negative value, as x86-64
+/// does.
 int64_t toSigned(double value) {
   const double limit = 0x1p63;
   if (!(value >= -limit && value < limit))
@@ -119,7 +119,7 @@ bool compareInteger(arith::CmpIPredicate predicate, uint64_t a, uint64_t b, unsi
   return false;
 }
 
-/// The operations whose result is a real number, done in `Real`.
+/// Executes operations whose result is a real number, in `Real`.
 template <typename Real> Real evaluateReal(const Instruction &instruction, const Register *regs) {
   const Register &x = regs[instruction.operands[0]];
   const Register &y = regs[instruction.operands[1]];

@@ -1,4 +1,4 @@
-//===- Interpreter.cpp - Runs a rule as it is written -----------------------------------------===//
+//===- Interpreter.cpp - Executes a rule as it is written -------------------------------------===//
 
 #include "updraft/Reference/Interpreter.h"
 
@@ -8,7 +8,7 @@
 using namespace updraft;
 using namespace updraft::reference;
 
-/// The registers after what depends on hyperparameters has been computed.
+/// Returns the registers with all values that depend only on hyperparameters.
 static std::vector<Register> runGroupScalars(const Program &program,
                                              llvm::ArrayRef<double> hypers) {
   std::vector<Register> registers = program.registers;
@@ -21,7 +21,7 @@ static std::vector<Register> runGroupScalars(const Program &program,
 }
 
 llvm::Expected<Interpreter> Interpreter::create(RuleOp rule, Precision precision) {
-  // Elementary functions are what they expand to, in the precision that the rule states.
+  // In stated precision, elementary functions are replaced by their expansions.
   mlir::OwningOpRef<RuleOp> expanded = rule.clone();
   if (precision == Precision::Stated)
     expandFunctions(*expanded);
@@ -76,7 +76,7 @@ bool Interpreter::step(llvm::ArrayRef<double> hypers, double step, bool first,
   return stepGroup({hypers.vec()}, tensor)[0];
 }
 
-/// Runs all tensors side by side, from one reduction over the group to the next.
+/// Runs all tensors in parallel, from one reduction over the group to the next.
 std::vector<bool> updraft::reference::stepGroup(const GroupFacts &facts,
                                                 llvm::ArrayRef<TensorStep> tensors) {
   int64_t groupSize = 0;
@@ -104,7 +104,7 @@ std::vector<bool> updraft::reference::stepGroup(const GroupFacts &facts,
   }
 
   std::vector<bool> skipped;
-  std::set<std::string> storedOfGroup; // by the first that has the state and takes the step
+  std::set<std::string> storedOfGroup; // by the first tensor that has the state and is not skipped
   for (TensorRun &run : runs) {
     skipped.push_back(run.isSkipped());
     if (skipped.back())

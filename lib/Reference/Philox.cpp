@@ -1,4 +1,4 @@
-//===- Philox.cpp - Random bits that are a function of where they are -------------------------===//
+//===- Philox.cpp - Random bits from a counter ------------------------------------------------===//
 
 #include "updraft/Reference/Philox.h"
 

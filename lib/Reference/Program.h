@@ -1,5 +1,5 @@
 //===- Program.h - A rule as a flat list of instructions ----------------------------*- C++ -*-===//
-// The form in which a rule is run: its operations in order, their operands resolved to registers.
+// The executable form of a rule: its operations in order, with operands resolved to registers.
 
 #ifndef UPDRAFT_LIB_REFERENCE_PROGRAM_H
 #define UPDRAFT_LIB_REFERENCE_PROGRAM_H
@@ -44,7 +44,7 @@ enum class Opcode : uint8_t {
   Cosine,
   Power,
   IntegerPower,
-  // The bits of one as the other.
+  // Casts between the bits of reals and integers.
   RealToBits,
   BitsToReal,
   // Integer to real.
@@ -67,11 +67,11 @@ enum class Opcode : uint8_t {
   ShiftLeft,
   ShiftRightUnsigned,
   ShiftRightSigned,
-  // Either.
+  // Real or integer.
   Select,
 };
 
-/// A float of either width is held as a double, an integer of at most 64 bits as its bits, with
+/// Holds a float of either width as a double, and an integer of at most 64 bits as its bits, with
 /// zeros above its width.
 struct Register {
   double real = 0;
@@ -80,7 +80,7 @@ struct Register {
 
 struct Instruction {
   Opcode opcode;
-  bool single = false;    // done in f32
+  bool single = false;    // computed in f32
   uint8_t width = 64;     // in bits, of an integer result
   uint8_t fromWidth = 64; // in bits, of an integer operand
   uint64_t predicate = 0; // arith's number, for comparisons
@@ -93,7 +93,7 @@ struct Instruction {
   }
 };
 
-/// Computes the result register from the operands'.
+/// Computes the result register from the operands' registers.
 void execute(const Instruction &instruction, Register *registers);
 
 /// A requirement of the rule: the register of its condition, and its message.
@@ -102,24 +102,24 @@ struct Requirement {
   std::string message;
 };
 
-/// What makes the value of a register: an instruction, or one of what is not element by element.
+/// Computes the value of a register: by an instruction, a reduction, or random bits.
 struct Action {
   enum Kind { Compute, Reduce, Random };
 
   Kind kind = Compute;
   Extent extent;           // of the result
-  Instruction instruction; // of all kinds, its result and its operands
+  Instruction instruction; // for all kinds, holds the result and operands
 
   ReductionKind reduction = ReductionKind::sum;
-  Extent from = Extent::element; // the operand of a reduction is over it
-  /// What to run at each element to have the operand of a reduction over elements: indices of
-  /// actions.
+  Extent from = Extent::element; // the extent of a reduction's operand
+  /// For a reduction over elements: indices of the actions that compute its operand at each
+  /// element.
   std::vector<uint32_t> slice;
 
   uint64_t randomStream = 0;
 };
 
-/// A register that `updraft.size` gives.
+/// The result register of an `updraft.size`.
 struct SizeRegister {
   Extent over;
   uint32_t target;
@@ -132,11 +132,11 @@ public:
   std::vector<Stream> streams;
   std::vector<Requirement> requirements;
 
-  /// The registers before anything has run: constants are set.
+  /// The registers before execution, with constants set.
   std::vector<Register> registers;
   std::vector<Extent> extents; // of the registers
   std::vector<Action> actions; // in order
-  /// The actions to run at each element to have the next values of streams over elements.
+  /// The actions that compute the next values of streams over elements, at each element.
   std::vector<uint32_t> nextSlice;
 
   std::vector<uint32_t> hyperRegisters;
@@ -144,20 +144,20 @@ public:
   std::vector<uint32_t> firstRegisters;
   std::vector<SizeRegister> sizeRegisters;
   std::vector<uint32_t> initialRegisters; // one per state, a scalar
-  std::vector<uint32_t> loadRegisters;    // one per stream; a correction has that of its value
+  std::vector<uint32_t> loadRegisters;    // one per stream; a correction shares that of its value
   std::vector<uint32_t> nextRegisters;    // the parameter's, then one per state
-  std::vector<size_t> nextStreams;        // the streams of these
+  std::vector<size_t> nextStreams;        // the streams of `nextRegisters`
   std::optional<uint32_t> skipRegister;
 
   Precision precision = Precision::Stated;
-  bool computesSingle = true; // what is not a scalar is loaded as f32
+  bool computesSingle = true; // values other than scalars are loaded as f32
   bool isMatrix = false;      // elements are reduced by blocks of rows
 
-  /// Where the corrections of a stream are.
+  /// Returns the index of a stream's corrections.
   size_t correctionOf(size_t stream) const { return stream == 0 ? 2 : stream + 1; }
 };
 
-/// Reads a rule into a program; fails on what the interpreter does not know.
+/// Converts a rule to a program; fails on operations that the interpreter does not know.
 llvm::Expected<Program> resolve(RuleOp rule, Precision precision);
 
 } // namespace updraft::reference

@@ -1,4 +1,4 @@
-//===- Reduction.cpp - The trees in which values become one -----------------------------------===//
+//===- Reduction.cpp - The order of operations in reductions ----------------------------------===//
 
 #include "updraft/Reference/Reduction.h"
 
@@ -26,7 +26,8 @@ double combine(ReductionKind kind, double a, double b) {
   return kind == ReductionKind::sum ? a + b : maximum(a, b);
 }
 
-/// Accumulators that values are dealt to, and then halved: lane i takes lane i + 64, then i + 32, …
+/// Accumulators for values that are dealt to lanes. Halving adds lane i + 64 to lane i, then i +
+/// 32, …
 class Lanes {
 public:
   explicit Lanes(ReductionKind kind) : kind(kind) { lanes.fill(identity(kind)); }

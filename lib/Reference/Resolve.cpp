@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace updraft;
 using namespace updraft::reference;
 
-/// The operations that are one instruction, by name.
+/// Returns the opcode of an operation that is a single instruction.
 static std::optional<Opcode> opcodeOf(StringRef name) {
   static const llvm::StringMap<Opcode> opcodes = {
       {"arith.addf", Opcode::Add},
@@ -74,7 +74,7 @@ static std::optional<Opcode> opcodeOf(StringRef name) {
   return found->second;
 }
 
-/// Bits of an integer type, or 64 for the others, where it has no meaning.
+/// Returns the width of an integer type. Other types return 64, which is not used.
 static uint8_t integerWidth(Type type) {
   auto integer = dyn_cast<IntegerType>(type);
   return integer ? integer.getWidth() : 64;
@@ -109,7 +109,7 @@ public:
     if (!param || !grad || program.nextRegisters.size() != states.size() + 1)
       return error("rule `{0}` needs a parameter, a gradient and a next value for each state",
                    rule.getSymName());
-    // In the order of the kernel's arguments, whatever the order of the operations.
+    // Uses the order of the kernel's arguments, whatever the order of the operations.
     program.nextStreams.push_back(0);
     addStream(*param);
     addStream(*grad);
@@ -160,7 +160,7 @@ private:
     return index;
   }
 
-  /// The operations on elements that the values of `roots` need, in order.
+  /// Returns the operations on elements that the values of `roots` need, in order.
   std::vector<uint32_t> elementSlice(ArrayRef<uint32_t> roots) const;
 
   RuleOp rule;

@@ -15,7 +15,7 @@ using namespace updraft::reference;
 
 namespace {
 
-/// A binary floating-point format: an exponent and a fraction. The sign is a bit before them.
+/// A binary floating-point format: a sign bit, an exponent and a fraction.
 struct NarrowFormat {
   int fractionBits;
   int minExponent; // of the smallest normal value
@@ -28,10 +28,10 @@ struct NarrowFormat {
 
 constexpr NarrowFormat bf16 = {7, -126, 127};
 constexpr NarrowFormat f16 = {10, -14, 15};
-/// bf16 with 8 bits more.
+/// bf16 with 8 additional bits.
 constexpr NarrowFormat bf24 = {15, -126, 127};
 
-/// The absolute value that an encoding has: 1.fraction * 2^exponent, or 0.fraction for denormals.
+/// Decodes an absolute value: 1.fraction * 2^exponent, or 0.fraction for denormals.
 double decodeMagnitude(NarrowFormat format, uint32_t magnitude) {
   if (magnitude > format.infinity())
     return std::numeric_limits<double>::quiet_NaN();
@@ -45,8 +45,8 @@ double decodeMagnitude(NarrowFormat format, uint32_t magnitude) {
                     exponent - format.bias() - format.fractionBits);
 }
 
-/// The encoding of the nearest absolute value: it is counted in units of the last place, which is
-/// the same for all values of one exponent, and for all denormals.
+/// Encodes the nearest absolute value. Counts in units of the last place, which is the same for all
+/// values with one exponent, and for all denormals.
 uint32_t encodeMagnitude(NarrowFormat format, double value) {
   if (std::isnan(value))
     return format.quietNaN();
@@ -56,10 +56,10 @@ uint32_t encodeMagnitude(NarrowFormat format, double value) {
   if (std::isinf(magnitude) || std::ilogb(magnitude) > format.maxExponent)
     return format.infinity();
   const int exponent = std::max(std::ilogb(magnitude), format.minExponent);
-  // Scaling by a power of two is exact here; the default rounding of nearbyint is ties to even.
+  // Scaling by a power of two is exact here. nearbyint rounds ties to even by default.
   const double units = std::nearbyint(std::ldexp(magnitude, format.fractionBits - exponent));
-  // A normal magnitude has its leading one in `units`, which counts as one exponent: adding carries
-  // it, as it carries a fraction that was rounded up to the next power of two, or to infinity.
+  // In a normal magnitude, the leading one of `units` counts as one exponent. The addition carries
+  // it, and also a fraction that was rounded up to the next power of two, or to infinity.
   return ((exponent - format.minExponent) << format.fractionBits) + int(units);
 }
 

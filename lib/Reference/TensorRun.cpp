@@ -1,4 +1,4 @@
-//===- TensorRun.cpp - One tensor's part of a step --------------------------------------------===//
+//===- TensorRun.cpp - Executes one tensor's part of a step -----------------------------------===//
 
 #include "TensorRun.h"
 
@@ -27,7 +27,7 @@ TensorRun::TensorRun(const GroupFacts &facts, const TensorStep &tensor, int64_t 
   loadStates();
 }
 
-/// Elements are loaded when their place is run; all else is small.
+/// Elements are loaded when they are processed; all other values are small.
 void TensorRun::loadStates() {
   for (auto [index, stream] : llvm::enumerate(program.streams)) {
     const uint32_t target = program.loadRegisters[index];
@@ -71,7 +71,7 @@ void TensorRun::resume(double value) {
 
 void TensorRun::runAction(const Action &action) {
   if (action.extent == Extent::element)
-    return; // run at each element by those who need its value
+    return; // run at each element by the code that needs its value
   if (action.kind == Action::Reduce)
     return runReduction(action);
   if (!isSpread(action.extent))
@@ -125,7 +125,7 @@ void TensorRun::runReduction(const Action &action) {
   registers[target].real = reduceAll(action);
 }
 
-/// Place number `index` of an extent.
+/// Returns the place with the given index in an extent.
 TensorRun::Place TensorRun::placeOf(Extent extent, int64_t index) const {
   const int64_t perBatch = extent == Extent::row      ? tensor.shape.rows
                            : extent == Extent::column ? tensor.shape.columns
@@ -133,7 +133,7 @@ TensorRun::Place TensorRun::placeOf(Extent extent, int64_t index) const {
   return {isSpread(extent) ? index / perBatch : 0, index, index};
 }
 
-/// The operand of a reduction over the tensor or the group, reduced over this tensor.
+/// Reduces the operand of a reduction over the tensor or the group over this tensor.
 double TensorRun::reduceAll(const Action &action) {
   const uint32_t input = action.instruction.operands[0];
   if (isSpread(action.from))
@@ -149,7 +149,7 @@ double TensorRun::elementOperand(const Action &action, int64_t element) {
   return registers[action.instruction.operands[0]].real;
 }
 
-/// The value of a register at a row and a column.
+/// Returns the value of a register at a place.
 const Register &TensorRun::at(uint32_t index, Place place) const {
   switch (program.extents[index]) {
   case Extent::batch:
@@ -191,11 +191,11 @@ bool TensorRun::isSkipped() const {
   return program.skipRegister && registers[*program.skipRegister].bits;
 }
 
-/// Stores the next value of a place, as the stream rounds it.
+/// Stores the next value of a place, rounded as the stream specifies.
 void TensorRun::storeValue(size_t index, int64_t place, double value) {
   const Stream &stream = program.streams[index];
   if (stream.rounding == Rounding::Stochastic) {
-    // Four streams share 64 bits, of random streams that no rule has.
+    // Four streams share 64 bits, from random streams that rules can't use.
     const uint64_t bits =
         randomBits(facts.seed, uint64_t(tensor.step), tensor.number, 16 + stream.number / 4, place);
     value = roundStochastically(value, uint16_t(bits >> 16 * (stream.number % 4)));
@@ -213,7 +213,7 @@ void TensorRun::store(std::set<std::string> &storedOfGroup) {
   const auto put = [&](size_t next, int64_t index, Place place) {
     storeValue(program.nextStreams[next], index, at(program.nextRegisters[next], place).real);
   };
-  // What a rule gives back as it is, is not stored: an odd pair of parts stays one.
+  // A value that the rule does not change is not stored, so that any pair of parts is kept.
   const auto isKept = [&](size_t next) {
     return program.nextRegisters[next] == program.loadRegisters[program.nextStreams[next]];
   };
@@ -225,7 +225,7 @@ void TensorRun::store(std::set<std::string> &storedOfGroup) {
   const auto formatOf = [&](size_t next) {
     return program.streams[program.nextStreams[next]].format;
   };
-  // Rows, columns and scalars have been loaded; an element is stored before the next is loaded.
+  // Rows, columns and scalars are already loaded. Each element is stored before the next is loaded.
   for (int64_t element = 0; element < tensor.shape.count(); ++element) {
     const Place place = runElement(program.nextSlice, element);
     for (size_t next = 0; next < program.nextRegisters.size(); ++next)

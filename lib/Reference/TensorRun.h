@@ -1,6 +1,6 @@
-//===- TensorRun.h - One tensor's part of a step ------------------------------------*- C++ -*-===//
-// Runs the actions of a rule in order, each for every place of its extent in one tensor. It pauses
-// at reductions over the group, whose value needs the other tensors.
+//===- TensorRun.h - Executes one tensor's part of a step ---------------------------*- C++ -*-===//
+// Runs the actions of a rule in order, each for every place of its extent in one tensor. Pauses at
+// reductions over the group, because their values depend on other tensors.
 
 #ifndef UPDRAFT_LIB_REFERENCE_TENSORRUN_H
 #define UPDRAFT_LIB_REFERENCE_TENSORRUN_H
@@ -19,22 +19,22 @@ public:
   /// `tensor` must outlive the run. `groupSize` is the number of elements of all tensors.
   TensorRun(const GroupFacts &facts, const TensorStep &tensor, int64_t groupSize);
 
-  /// A reduction over the group that the run has come to.
+  /// A reduction over the group at which the run has paused.
   struct GroupReduction {
     ReductionKind kind;
     double part; // this tensor's
   };
 
-  /// Runs to the next reduction over the group; nothing if there is none any more.
+  /// Runs up to the next reduction over the group; returns nothing at the end.
   std::optional<GroupReduction> advance();
 
-  /// The value of the reduction that `advance` stopped at, of all tensors.
+  /// Continues with the value, over all tensors, of the reduction at which `advance` stopped.
   void resume(double value);
 
-  /// Whether the step is skipped, once all is run.
+  /// Whether the step is skipped; valid at the end of the run.
   bool isSkipped() const;
 
-  /// Stores the next values; those of states over the group if no other run has, by
+  /// Stores the next values. States over the group are stored only if they are not yet in
   /// `storedOfGroup`.
   void store(std::set<std::string> &storedOfGroup);
 
@@ -42,7 +42,7 @@ private:
   /// The values of a register over batches, rows or columns, by place.
   using Spread = std::vector<Register>;
 
-  /// A batch, and a row and a column over all batches.
+  /// A batch, and a row and a column counted over all batches.
   struct Place {
     int64_t batch;
     int64_t row;
@@ -63,8 +63,8 @@ private:
   const GroupFacts &facts;
   const TensorStep &tensor;
   const Program &program;
-  const Blocks blocks; // of streams that have some
-  /// Scalars, and what has been computed for the current place.
+  const Blocks blocks; // of streams with blocks
+  /// Scalars, and values computed for the current place.
   std::vector<Register> registers;
   /// By register; empty for scalars and elements.
   std::vector<Spread> spreads;

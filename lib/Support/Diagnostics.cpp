@@ -1,4 +1,4 @@
-//===- Diagnostics.cpp - Located diagnostics and how they are shown ---------------------------===//
+//===- Diagnostics.cpp - Located diagnostics and their rendering ------------------------------===//
 
 #include "updraft/Support/Diagnostics.h"
 
@@ -26,12 +26,12 @@ constexpr DiagnosticKind kinds[] = {
 
 const KindInfo &info(DiagnosticKind kind) { return kindInfos[static_cast<size_t>(kind)]; }
 
-// How many columns printable text takes: bytes that continue a UTF-8 sequence take none.
+// Returns the number of columns of printable text. UTF-8 continuation bytes take none.
 size_t columns(StringRef text) {
   return std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
 }
 
-// What is called, as it is written: `module.function` of `module.function(x)`.
+// Returns the called function as written: `module.function` for `module.function(x)`.
 StringRef calleeOf(SourceRange call) {
   StringRef line = call.text().take_until([](char c) { return c == '\n' || c == '\r'; });
   StringRef callee = line.take_until([](char c) { return c == '('; }).rtrim();
@@ -52,7 +52,7 @@ void renderOne(llvm::raw_ostream &os, const Diagnostic &diagnostic) {
 
   if (diagnostic.kind == DiagnosticKind::ImportNotParsed)
     return;
-  // Of a long line, what is around the place: a line may be as long as a file.
+  // Shows only the surroundings of the place in a long line, which may be as long as a file.
   constexpr size_t maxShown = 240;
   StringRef line = file.line(at.line);
   size_t column = at.column - 1;
@@ -68,7 +68,7 @@ void renderOne(llvm::raw_ostream &os, const Diagnostic &diagnostic) {
     column -= begin;
   }
   os << printable(line) << '\n';
-  // Tabs are repeated so that the caret stands under its character whatever the tab width.
+  // Repeats tabs, so that the caret is below its character for any tab width.
   for (char c : printable(line.take_front(column)))
     if ((c & 0xC0) != 0x80)
       os << (c == '\t' ? '\t' : ' ');
@@ -118,7 +118,7 @@ std::string DiagnosticEngine::render() const {
   return text;
 }
 
-// Whether the names differ by two neighbouring characters that changed places.
+// Whether the names differ only by two swapped neighbouring characters.
 static bool isTransposed(StringRef a, StringRef b) {
   if (a.size() != b.size())
     return false;
@@ -128,7 +128,7 @@ static bool isTransposed(StringRef a, StringRef b) {
 }
 
 StringRef updraft::nearestName(StringRef name, llvm::ArrayRef<StringRef> candidates) {
-  // Half of a short name may not be wrong; of a long one, a third.
+  // Up to half of a short name may be wrong, and up to a third of a long one.
   unsigned best = std::max<unsigned>(1, name.size() / 3) + 1;
   StringRef nearest;
   for (StringRef candidate : candidates) {

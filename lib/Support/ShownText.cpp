@@ -1,4 +1,4 @@
-//===- ShownText.cpp - Input as a message shows it --------------------------------------------===//
+//===- ShownText.cpp - Renders input for messages ---------------------------------------------===//
 
 #include "updraft/Support/ShownText.h"
 

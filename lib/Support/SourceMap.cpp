@@ -1,4 +1,4 @@
-//===- SourceMap.cpp - Where the pieces of a generated text come from -------------------------===//
+//===- SourceMap.cpp - The origins of a generated text ----------------------------------------===//
 
 #include "updraft/Support/SourceMap.h"
 

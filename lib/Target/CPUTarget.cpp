@@ -1,5 +1,5 @@
-//===- CPUTarget.cpp - What a CPU is to the compiler ------------------------------------------===//
-// The host is asked for its features; the named CPUs are fixed.
+//===- CPUTarget.cpp - The compiler's description of a CPU ------------------------------------===//
+// Detects the host's features; the named CPUs are fixed.
 
 #include "updraft/Target/CPUTarget.h"
 
@@ -26,7 +26,7 @@ llvm::ArrayRef<CPUTarget> knownTargets() {
   return targets;
 }
 
-// Wide registers are of use only with the instructions that a rule may need at that width.
+// Uses wide registers only with the instructions that rules may need at that width.
 void setVectorUnit(CPUTarget &target, const llvm::StringMap<bool> &features) {
   auto hasAll = [&](std::initializer_list<llvm::StringRef> names) {
     return llvm::all_of(names, [&](llvm::StringRef name) { return features.lookup(name); });
@@ -41,7 +41,7 @@ void setVectorUnit(CPUTarget &target, const llvm::StringMap<bool> &features) {
 
 } // namespace
 
-/// Asks the processor, which takes long in a virtual machine, where each question is a trap.
+/// Detects the processor. This is slow in a virtual machine, where each query traps.
 static CPUTarget detectHost() {
   CPUTarget target;
   target.name = "host";
@@ -51,7 +51,7 @@ static CPUTarget detectHost() {
   std::vector<std::string> list;
   for (const auto &feature : features)
     list.push_back((feature.second ? "+" : "-") + feature.first().str());
-  // A map of strings has no order of its own, and the string is part of cache keys.
+  // A string map is unordered, and the feature string is part of cache keys.
   std::sort(list.begin(), list.end(),
             [](const std::string &a, const std::string &b) { return a.substr(1) < b.substr(1); });
   target.features = llvm::join(list, ",");

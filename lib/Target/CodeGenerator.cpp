@@ -1,5 +1,5 @@
 //===- CodeGenerator.cpp - From the LLVM dialect to machine code ------------------------------===//
-// Translation, the choice of LLVM passes, and the options that keep arithmetic as it is written.
+// Translation, the choice of LLVM passes, and the options that preserve arithmetic.
 
 #include "updraft/Target/CodeGenerator.h"
 
@@ -20,7 +20,7 @@
 namespace updraft {
 namespace {
 
-// Only the targets that `CPUTarget` names: registering all of LLVM's takes milliseconds.
+// Registers only the targets of `CPUTarget`: registering all of LLVM's takes milliseconds.
 void initializeTargets() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -45,7 +45,7 @@ static llvm::Error addEmission(llvm::TargetMachine &machine, llvm::legacy::PassM
   return llvm::Error::success();
 }
 
-/// The passes of LLVM's code generator, which take longer to set up than some take to run.
+/// The passes of LLVM's code generator. Some take longer to set up than to run.
 class CodeGenerator::ObjectEmitter {
 public:
   static llvm::Expected<std::unique_ptr<ObjectEmitter>> create(llvm::TargetMachine &machine) {
@@ -94,7 +94,7 @@ llvm::Error CodeGenerator::makeReady(std::unique_ptr<CodeGenerator> &generator,
   return llvm::Error::success();
 }
 
-// MLIR's translation would look for the function around an instruction, and not find one.
+// MLIR's translation assumes that instructions are in functions.
 static mlir::LogicalResult checkInstructionsAreInFunctions(mlir::ModuleOp module) {
   for (mlir::Operation &op : *module.getBody())
     if (!mlir::isa<mlir::SymbolOpInterface>(op))

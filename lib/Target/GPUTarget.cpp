@@ -1,4 +1,4 @@
-//===- GPUTarget.cpp - What a GPU is to the compiler ------------------------------------------===//
+//===- GPUTarget.cpp - The compiler's description of a GPU ------------------------------------===//
 
 #include "updraft/Target/GPUTarget.h"
 
@@ -8,7 +8,7 @@
 
 namespace updraft {
 
-// The oldest version of PTX that has the architecture, and of sm_100 accesses of 256 bits.
+// Each has the oldest PTX version that supports the architecture, and 256-bit accesses on sm_100.
 static llvm::ArrayRef<GPUTarget> knownTargets() {
   static const GPUTarget targets[] = {{"nvptx:sm_80", "sm_80", "+ptx80", 128, false, 164 * 1024},
                                       {"nvptx:sm_90", "sm_90", "+ptx80", 128, false, 228 * 1024},
@@ -35,7 +35,7 @@ std::vector<llvm::StringRef> GPUTarget::names() {
 }
 
 llvm::Expected<GPUTarget> GPUTarget::forCapability(int major, int minor) {
-  // Ascending.
+  // Sorted in ascending order.
   const GPUTarget *newest = nullptr;
   for (const GPUTarget &target : knownTargets()) {
     int number;

@@ -10,8 +10,7 @@ class TargetMachine;
 
 namespace updraft {
 
-/// A short pipeline, for functions that are not marked `optnone`: nothing is vectorised or
-/// unrolled.
+/// Runs a short pipeline on functions that are not marked `optnone`. Does not vectorise or unroll.
 void optimizeModule(llvm::Module &module, llvm::TargetMachine &machine);
 
 } // namespace updraft

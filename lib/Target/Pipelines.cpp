@@ -1,5 +1,5 @@
 //===- Pipelines.cpp - The passes from a plan to the LLVM dialect -----------------------------===//
-// What a CPU decides about the loops is in the options of the first pass.
+// The options of the first pass hold the CPU's properties that affect the loops.
 
 #include "updraft/Target/Pipelines.h"
 
@@ -44,12 +44,12 @@ void buildLoopsPipeline(mlir::OpPassManager &manager, const CPUTarget &target) {
   PipelineLoopsPassOptions pipelining;
   pipelining.vectorBits = target.vectorBits;
   if (target.vectorBits >= 512) {
-    // There are few operations between two lines of a stream, so that a CPU waits for the next one,
-    // or for its divider.
+    // With few operations between two cache lines of a stream, a CPU waits for the next line or for
+    // its divider.
     manager.addPass(createPrefetchStreamsPass());
     manager.addPass(createInvertDivisorsPass());
-    // CPUs with such vectors have at least 192 registers for them in flight; and what two loops
-    // pass on by memory is more than they gain.
+    // CPUs with such vectors keep at least 192 vector registers in flight. Passing values between
+    // two loops through memory would cost more than it gains.
     pipelining.window = 192;
     pipelining.splitCounted = false;
   }

@@ -1,4 +1,4 @@
-//===- SplitModule.cpp - One module as two for two threads ------------------------------------===//
+//===- SplitModule.cpp - Splits a module for two threads --------------------------------------===//
 
 #include "updraft/Target/SplitModule.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 struct Weighed {
   LLVM::LLVMFuncOp function;
-  size_t weight; ///< in proportion to the time of its compilation
+  size_t weight; ///< proportional to its compile time
 };
 
 bool isOptimized(LLVM::LLVMFuncOp function) {
@@ -38,7 +38,7 @@ llvm::StringMap<LLVM::LLVMFuncOp> calledFunctions(ModuleOp module) {
   return called;
 }
 
-// What the functions of `part` call and `module` has.
+// Declares the functions of `module` that the functions of `part` call.
 void declareCalled(ModuleOp part, const llvm::StringMap<LLVM::LLVMFuncOp> &called) {
   llvm::StringMap<bool> declared;
   part.walk([&](LLVM::CallOp call) {
@@ -67,7 +67,7 @@ OwningOpRef<ModuleOp> splitModule(ModuleOp module, size_t minOperations) {
       return {};
     size_t count = countOperations(function);
     operations += count;
-    // Selecting instructions one by one, and improving none, takes half as long.
+    // Functions without optimisation compile in half the time.
     size_t weight = isOptimized(function) ? 2 * count : count;
     if (function.isExternal() || called.contains(function.getName()))
       weights[0] += weight;
@@ -76,7 +76,7 @@ OwningOpRef<ModuleOp> splitModule(ModuleOp module, size_t minOperations) {
   }
   if (operations < minOperations)
     return {};
-  // The longest first, each to where there is less.
+  // Assigns functions in order of decreasing weight, each to the lighter part.
   llvm::stable_sort(movable,
                     [](const Weighed &a, const Weighed &b) { return a.weight > b.weight; });
   OwningOpRef<ModuleOp> part = ModuleOp::create(module.getLoc());

@@ -12,8 +12,8 @@
 
 namespace updraft {
 
-// Strength reduction finds nothing in loops that have their final form, and analysing them for it
-// is an eighth of the time of a compilation. LLVM has no other switch for it.
+// Loops already have their final form, so strength reduction finds nothing, and its analysis takes
+// an eighth of the compile time. LLVM has no other switch for it.
 static void disableLoopStrengthReduction() {
   auto &options = llvm::cl::getRegisteredOptions();
   if (auto found = options.find("disable-lsr"); found != options.end())
@@ -35,7 +35,7 @@ makeTargetMachine(llvm::StringRef name, llvm::StringRef triple, llvm::StringRef 
   if (!target)
     return failure(error);
   llvm::TargetOptions options;
-  // Contraction happens where a rule says `fma`, nowhere else.
+  // Only `fma` in a rule may contract.
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
       parsed, cpu, features, options, llvm::Reloc::PIC_, model, llvm::CodeGenOptLevel::Default));

@@ -15,8 +15,8 @@ class TargetMachine;
 
 namespace updraft {
 
-/// What makes position-independent code that keeps arithmetic as it is written. The target must be
-/// registered with LLVM; `name` is what errors call it. Any thread.
+/// Creates a target machine for position-independent code that preserves arithmetic. The target
+/// must be registered with LLVM. Errors refer to it as `name`. Thread-safe.
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 makeTargetMachine(llvm::StringRef name, llvm::StringRef triple, llvm::StringRef cpu,
                   llvm::StringRef features, std::optional<llvm::CodeModel::Model> model = {});

@@ -15,10 +15,10 @@ using namespace mlir;
 using namespace updraft;
 using namespace updraft::torch;
 
-// What has more operations within each other gets a name.
+// An expression with more nested operations gets a name.
 static constexpr unsigned maxDepth = 4;
 
-// Names that a value of the rule must not take: Python's own, and those of the printed functions.
+// Names that values of the rule must not use: Python's keywords and names in the printed functions.
 static constexpr llvm::StringLiteral reservedNames[] = {
     "False",  "None",     "True",    "and",    "as",    "assert", "async",   "await",    "break",
     "class",  "continue", "def",     "del",    "elif",  "else",   "except",  "finally",  "for",
@@ -54,7 +54,7 @@ std::string torch::quoted(StringRef text) {
   return result;
 }
 
-/// The shortest decimal that reads as the same f64.
+/// Returns the shortest decimal that reads back as the same f64.
 static std::string numberText(double value) {
   if (std::isnan(value))
     return "torch.nan";
@@ -76,7 +76,7 @@ FunctionBody::FunctionBody(ArrayRef<Value> roots, const ReductionPlaces &places,
     : roots(roots), places(places), skip(skip) {
   for (StringRef name : reservedNames)
     taken.insert(name);
-  // They are the arguments.
+  // The arguments.
   taken.insert("param");
   taken.insert("grad");
   if (roots.empty())
@@ -87,8 +87,8 @@ FunctionBody::FunctionBody(ArrayRef<Value> roots, const ReductionPlaces &places,
   countUses();
 }
 
-/// Whether the value is an argument. What is reduced over the group is given to the function, and
-/// the initial value of a state is another function's.
+/// Whether the value is an argument. Reductions over the group are arguments, and another function
+/// computes the initial value of a state.
 bool FunctionBody::isGiven(Operation *op) const {
   return places.contains(op) || isa<HyperOp, ParamOp, GradOp, StateOp>(op);
 }
@@ -108,7 +108,7 @@ void FunctionBody::findNeeded() {
   guards.emplace(roots, skip, needed, std::move(given));
 }
 
-/// The other values that the text of one is made of.
+/// Returns the other values that the text of `version` refers to.
 SmallVector<FunctionBody::Version> FunctionBody::partsOf(Version version,
                                                          GuardSet &guardsOfParts) const {
   SmallVector<Version> parts;
@@ -135,7 +135,7 @@ SmallVector<FunctionBody::Version> FunctionBody::partsOf(Version version,
       guardsOfParts.insert(guard->outer);
     if (guard->kind != Guard::Chosen)
       continue;
-    // Twice, so that they get a name.
+    // Adds them twice, so that they get a name.
     Value of = guard->choice.of;
     if (guard->choice.isCondition() || of.getDefiningOp<ReduceOp>())
       parts.append(2, {of, true});
@@ -146,9 +146,9 @@ SmallVector<FunctionBody::Version> FunctionBody::partsOf(Version version,
   return parts;
 }
 
-/// Whether a value is needed for a guard of what it is computed of.
+/// Whether a guard needs a value that is computed from the guarded value.
 bool FunctionBody::needsItself() {
-  llvm::DenseMap<Value, bool> visited[2]; // true once all parts are
+  llvm::DenseMap<Value, bool> visited[2]; // true once all parts are visited
   SmallVector<Version> open;
   for (Value root : roots)
     open.push_back(versionOf(root, false));
@@ -214,13 +214,13 @@ std::string FunctionBody::primaryOf(Value value) {
 }
 
 FunctionBody::Expression FunctionBody::binary(Operation &op, StringRef symbol, Binding binding) {
-  // Operators group to the left, but for `**` and comparisons, which do not.
+  // Operators are left-associative, except `**` and comparisons.
   Binding tighter = binding == Binding::Power ? Binding::Unary
                                               : static_cast<Binding>(static_cast<int>(binding) + 1);
   Binding left = binding == Binding::Power     ? Binding::Primary
                  : binding == Binding::Compare ? Binding::Or
                                                : binding;
-  // One of the two must be a tensor.
+  // At least one operand must be a tensor.
   bool areNumbers =
       llvm::all_of(op.getOperands(), [&](Value value) { return operands.at(value).isNumber; });
   return {operand(op.getOperand(0), left, areNumbers) + " " + symbol.str() + " " +
@@ -348,7 +348,7 @@ FunctionBody::Expression FunctionBody::comparison(Operation &op) {
   }
 }
 
-/// No text stands for what torch has no counterpart of.
+/// Returns an empty text for operations that torch lacks.
 FunctionBody::Expression FunctionBody::make(Operation &op) {
   if (Attribute attribute; matchPattern(&op, m_Constant(&attribute))) {
     Expression number;
@@ -412,7 +412,7 @@ FunctionBody::Expression FunctionBody::make(Operation &op) {
       .Default([](Operation *) { return Expression{""}; });
 }
 
-/// What the rule calls the value; nothing if it has no name.
+/// Returns the name of the value in the rule; "" if it has none.
 static StringRef nameOf(Operation &op) {
   return llvm::TypeSwitch<Operation *, StringRef>(&op)
       .Case<HyperOp, StateOp>([](auto named) { return named.getName(); })
@@ -426,7 +426,7 @@ static StringRef nameOf(Operation &op) {
       });
 }
 
-/// Where a gradient flows for the sake of one choice, as torch decides it.
+/// Returns the condition, as in torch, that a gradient flows because of one choice.
 FunctionBody::Expression FunctionBody::choiceText(Choice choice) {
   auto plain = [&](Value value, Binding least, bool asTensor = false) {
     const Expression &expression = expressions[true].at(value);
@@ -450,7 +450,7 @@ FunctionBody::Expression FunctionBody::choiceText(Choice choice) {
   if (isa<arith::MaximumFOp, arith::MinimumFOp>(op))
     return {"~(" + first + (isLargest == (choice.which == 0) ? " < " : " > ") + second + ")",
             Binding::Unary};
-  // The second only where the first is no larger, or no smaller, and is a number.
+  // Chooses the second operand only if it is a number, and the first is not beyond it.
   std::string ofFirst = "(" + first + (isLargest ? " >= " : " <= ") + second + ") | torch.isnan(" +
                         plain(op->getOperand(1), Binding::Compare, true) + ")";
   return choice.which == 0 ? Expression{ofFirst, Binding::Or}
@@ -492,7 +492,7 @@ FunctionBody::Expression FunctionBody::guardText(const Guard &guard) {
   }
 }
 
-/// The guard, whose conditions have been printed.
+/// Returns the text of the guard. Its conditions must have been printed.
 const FunctionBody::Expression &FunctionBody::guardOf(const Guard *guard, raw_ostream &os) {
   GuardSet open;
   open.insert(guard);
@@ -515,7 +515,7 @@ const FunctionBody::Expression &FunctionBody::guardOf(const Guard *guard, raw_os
   return guardExpressions.at(guard);
 }
 
-/// The operand of an operation that gradients flow through.
+/// Returns the text of an operand that gradients flow through, guarded if needed.
 FunctionBody::Expression FunctionBody::guarded(OpOperand &operand, Expression expression,
                                                raw_ostream &os) {
   Value value = operand.get();
@@ -551,7 +551,7 @@ LogicalResult FunctionBody::printOne(Version version, raw_ostream &os, std::stri
       if (isGuarded(version))
         expression = guarded(operand, std::move(expression), os);
       depth = std::max(depth, expression.depth + 1);
-      // An operand that is there twice, once guarded, may be guarded in both places.
+      // If an operand occurs twice and is guarded once, it may be guarded in both places.
       Expression &known = operands[operand.get()];
       if (known.text.empty() || guards->replacement(operand))
         known = std::move(expression);
@@ -571,7 +571,7 @@ LogicalResult FunctionBody::printOne(Version version, raw_ostream &os, std::stri
   return success();
 }
 
-/// The value, after what it is computed of; a condition may stand behind in the rule.
+/// Prints the value after its operands; a condition may follow it in the rule.
 LogicalResult FunctionBody::printUpTo(Version version, raw_ostream &os, std::string &reason) {
   SmallVector<Version> open = {version};
   while (!open.empty()) {

@@ -1,7 +1,7 @@
-//===- TorchExpression.h - Values of a rule as expressions of torch -----------------*- C++ -*-===//
-// Statements of a Python function for a part of a rule. Element values are tensors of the
-// parameter's shape, values over rows, columns and batches have ones for the dimensions that they
-// lack, scalars are tensors of no dimension: all broadcast.
+//===- TorchExpression.h - Values of a rule as torch expressions --------------------*- C++ -*-===//
+// Prints a part of a rule as statements of a Python function. Element values are tensors of the
+// parameter's shape. Values over rows, columns and batches have size 1 in the dimensions that they
+// lack, and scalars have no dimensions, so all of them broadcast.
 
 #ifndef UPDRAFT_LIB_TARGET_TORCHEXPRESSION_H
 #define UPDRAFT_LIB_TARGET_TORCHEXPRESSION_H
@@ -16,7 +16,7 @@
 
 namespace updraft::torch {
 
-/// torch's name of a type of numbers: "torch.float32".
+/// Returns torch's name of a number type: "torch.float32".
 std::string dtypeOf(mlir::Type type);
 
 /// `name` as a Python identifier.
@@ -25,41 +25,42 @@ std::string identifier(llvm::StringRef name);
 /// `text` in quotes.
 std::string quoted(llvm::StringRef text);
 
-/// Where the results of reductions over the group are in `reduced`.
+/// The index in `reduced` of each reduction over the group.
 using ReductionPlaces = llvm::DenseMap<mlir::Operation *, unsigned>;
 
-/// One function: what its results need of the rule's body, in the order of the rule.
+/// One function: the part of the rule's body that its results need, in the order of the rule.
 class FunctionBody {
 public:
-  /// Where `skip`, which is one of the roots, holds, the others are not taken.
+  /// If `skip`, one of the roots, holds, the other roots are not used.
   FunctionBody(llvm::ArrayRef<mlir::Value> roots, const ReductionPlaces &places,
                mlir::Value skip = {});
 
-  /// Prints the statements, with four spaces before each. Fails at an operation that torch has no
-  /// counterpart of, and says so in `reason`.
+  /// Prints the statements, indented by four spaces. Fails at an operation that torch lacks, and
+  /// stores that in `reason`.
   mlir::LogicalResult print(llvm::raw_ostream &os, std::string &reason);
 
-  /// The expression of a root. The statements have been printed.
+  /// Returns the expression of a root. The statements must have been printed.
   std::string textOf(mlir::Value value);
 
-  /// The same, as a tensor where it may be a number.
+  /// The same, converted to a tensor if it may be a number.
   std::string tensorOf(mlir::Value value);
 
-  /// The same, with parentheses where a method could not be called on it otherwise.
+  /// The same, in parentheses if a method call needs them.
   std::string primaryOf(mlir::Value value);
 
 private:
-  /// How tightly the outermost operator of a text binds in Python.
+  /// The precedence of the outermost operator of a text in Python.
   enum class Binding { Compare, Or, Xor, And, Add, Multiply, Unary, Power, Primary };
 
   struct Expression {
     std::string text;
     Binding binding = Binding::Primary;
-    unsigned depth = 0; // of operations
+    unsigned depth = 0; // nesting of operations
     bool isNumber = false;
   };
 
-  /// A value as gradients flow to it; or plain, as comparisons see it, which is the same for most.
+  /// A value as gradients flow to it, or plain, as comparisons see it. Most values have only one
+  /// version.
   struct Version {
     mlir::Value value;
     bool plain;
@@ -107,12 +108,12 @@ private:
   mlir::Value skip;
   llvm::DenseSet<mlir::Operation *> needed;
   std::optional<Guards> guards;
-  // By whether they are plain.
+  // Indexed by whether the version is plain.
   llvm::DenseMap<mlir::Value, unsigned> uses[2];
   llvm::DenseMap<mlir::Value, Expression> expressions[2];
   llvm::DenseMap<const Guard *, Expression> guardExpressions;
   llvm::DenseMap<std::pair<mlir::Value, const Guard *>, Expression> replaced;
-  llvm::DenseMap<mlir::Value, Expression> operands; ///< of the operation at hand, or the roots
+  llvm::DenseMap<mlir::Value, Expression> operands; ///< of the current operation, or the roots
   llvm::StringSet<> taken;
 };
 

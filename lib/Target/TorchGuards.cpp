@@ -1,4 +1,4 @@
-//===- TorchGuards.cpp - Where gradients flow to the values of a rule -------------------------===//
+//===- TorchGuards.cpp - Guards for gradients in a rule ---------------------------------------===//
 
 #include "TorchGuards.h"
 
@@ -15,9 +15,9 @@ using namespace updraft::torch;
 
 namespace {
 
-/// What the derivative of an operation has to do with the value of an operand.
+/// How the derivative of an operation depends on the value of an operand.
 enum class Derivative {
-  Bounded,  ///< by operands of any value
+  Bounded,  ///< bounded for operands of any value
   Factor,   ///< infinite or NaN only if an operand is
   Singular, ///< infinite at some finite values
 };
@@ -31,7 +31,7 @@ Value withoutCasts(Value value) {
   return value;
 }
 
-/// Whether the value is a number above 0 in every step.
+/// Whether the value is positive in every step.
 bool isPositive(Value value) {
   value = withoutCasts(value);
   FloatAttr real;
@@ -43,8 +43,8 @@ bool isPositive(Value value) {
   return isa_and_present<StepOp, SizeOp>(value.getDefiningOp());
 }
 
-/// Whether the value has a lower bound that the rule puts there to keep it above 0: a number, or a
-/// hyperparameter that is above 0 unless it is set otherwise.
+/// Whether the rule keeps the value positive by a lower bound: a number, or a hyperparameter whose
+/// default is positive.
 bool hasFloor(Value value) {
   value = withoutCasts(value);
   Operation *op = value.getDefiningOp();
@@ -76,8 +76,8 @@ bool givesAnOperand(Operation *op) {
   return isa<arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp>(op);
 }
 
-/// Where such a choice is not taken, the operands of its condition are equal: finite, if one is a
-/// constant.
+/// Whether the operands of the condition are equal if the choice is not taken. They are then
+/// finite, because one is a constant.
 bool isEqualElsewhere(Choice choice) {
   auto compare = choice.of.getDefiningOp<arith::CmpFOp>();
   return compare && (isConstant(compare.getLhs()) || isConstant(compare.getRhs())) &&
@@ -85,7 +85,7 @@ bool isEqualElsewhere(Choice choice) {
              (choice.which ? arith::CmpFPredicate::UNE : arith::CmpFPredicate::OEQ);
 }
 
-/// Whether the condition holds only where the value is above 0, by a comparison of its own.
+/// Whether the condition contains a comparison that implies that the value is positive.
 bool showsPositive(Value condition, Value value) {
   SmallVector<Value> open = {condition};
   while (!open.empty()) {
@@ -106,7 +106,7 @@ bool showsPositive(Value condition, Value value) {
   return false;
 }
 
-/// Whether the guard holds only where the value is above 0.
+/// Whether the guard implies that the value is positive.
 bool showsPositive(const Guard *guard, Value value) {
   for (; guard && guard->kind == Guard::Chosen; guard = guard->outer)
     if (guard->choice.isCondition() && guard->choice.which &&
@@ -115,7 +115,7 @@ bool showsPositive(const Guard *guard, Value value) {
   return false;
 }
 
-/// Whether `inner` holds only where `outer` does: it is `outer` with further choices.
+/// Whether `inner` implies `outer`: it is `outer` with further choices.
 bool implies(const Guard *inner, const Guard *outer) {
   while (inner && inner != outer)
     inner = inner->kind == Guard::Chosen ? inner->outer : nullptr;
@@ -173,7 +173,7 @@ const Guard *Guards::either(ArrayRef<const Guard *> parts) {
     const Guard *part = open.pop_back_val();
     if (part == always)
       return always;
-    // On both sides of a condition.
+    // Both sides of a condition.
     if (part->kind == Guard::Chosen && part->choice.isCondition()) {
       const Guard *other = make(
           {Guard::Chosen, part->outer, {part->choice.of, !part->choice.which}, {}, part->extent});
@@ -201,7 +201,7 @@ const Guard *Guards::either(ArrayRef<const Guard *> parts) {
   return make({Guard::Either, nullptr, {}, {wide.begin(), wide.end()}, extent});
 }
 
-// A value that others are computed of has a gradient if one of them has.
+// A broadcast value has a gradient if any of its copies has one.
 const Guard *Guards::within(const Guard *guard, Extent extent) {
   return isWithin(guard->extent, join(extent, Extent::tensor))
              ? guard
@@ -218,7 +218,7 @@ Guards::ByValue Guards::find(ArrayRef<Value> roots, Value skip, bool withExtreme
     Value value = op->getResult(0);
     auto found = parts.find(value);
     if (found == parts.end())
-      continue; // conditions alone are made of it
+      continue; // only conditions use it
     const Guard *guard = within(either(found->second), extents.of(value));
     parts.erase(value);
     result[value] = guard;
@@ -248,8 +248,8 @@ void Guards::findDifferentiable() {
       differentiable.insert(op->getResult(0));
 }
 
-/// The operations whose results decide about the choice, element by element; about a skipped step
-/// also through reductions, for these are what it is skipped for.
+/// Returns the operations whose results affect the choice, element by element. For a skipped step
+/// this includes operations behind reductions, which decide about skipping.
 llvm::BitVector Guards::lookedAtBy(Choice choice) const {
   llvm::BitVector result(operations.size());
   if (isEqualElsewhere(choice))
@@ -269,7 +269,7 @@ llvm::BitVector Guards::lookedAtBy(Choice choice) const {
   return result;
 }
 
-/// Whether the guard may be there to keep out what the value is.
+/// Whether the guard may exist to exclude some values of `value`.
 bool Guards::looksAt(const Guard *guard, Value value) {
   while (lookedAt.size() < made.size()) {
     const Guard *next = &made[lookedAt.size()];
@@ -292,10 +292,10 @@ bool Guards::isClean(Value value, const Guard *under) const {
 }
 
 void Guards::findReplacements() {
-  llvm::DenseSet<Value> ofExtremes; // may not be what a maximum needs
-  llvm::DenseSet<Value> spoilt;     // by what a condition looks at
-  llvm::DenseSet<Value> ofHypers;   // and of nothing else
-  llvm::DenseSet<Value> infinite;   // of those, the ones of a hyperparameter that is by default
+  llvm::DenseSet<Value> ofExtremes; // may differ from the values that a maximum needs
+  llvm::DenseSet<Value> spoilt;     // by values that a condition checks
+  llvm::DenseSet<Value> ofHypers;   // depend only on hyperparameters
+  llvm::DenseSet<Value> infinite;   // those from a hyperparameter with an infinite default
   for (Operation *op : operations) {
     Value value = op->getResult(0);
     auto isOfHypers = [&](Value of) { return isConstant(of) || ofHypers.contains(of); };
@@ -312,8 +312,8 @@ void Guards::findReplacements() {
     const Guard *all = byAll.lookup(value), *conditions = byConditions.lookup(value);
     if (!all || given.contains(op) || !differentiable.contains(value))
       continue;
-    // What hyperparameters alone give may be infinite for one of them, and spoils its own gradient
-    // only: not worth a look at every element.
+    // A value that depends only on hyperparameters may be infinite, but that spoils only its own
+    // gradient, and is not worth a check of every element.
     if (ofHypers.contains(value) && all->kind == Guard::Anywhere)
       all = conditions;
     bool isSpoilt = false, isOfExtremes = false;
@@ -350,7 +350,7 @@ void Guards::findReplacements() {
   }
 }
 
-// Where a gradient flows, nothing that a value is computed of is another one.
+// If gradients flow to a value everywhere, none of its operands differs.
 void Guards::findDiffering(bool everywhere) {
   for (Operation *op : operations) {
     Value value = op->getResult(0);

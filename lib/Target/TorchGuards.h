@@ -1,8 +1,9 @@
-//===- TorchGuards.h - Where gradients flow to the values of a rule -----------------*- C++ -*-===//
-// `torch.where` gives a side where it is not taken the gradient 0, and autograd multiplies that by
-// the derivatives of the side's operations: by an infinite one, as that of a root at 0, it becomes
-// NaN. So operands of such operations are replaced by 1 wherever nothing but 0 flows back. What
-// else the same value is for, such as a comparison, is computed apart, of operands as they are.
+//===- TorchGuards.h - Guards for gradients in a rule -------------------------------*- C++ -*-===//
+// `torch.where` passes the gradient 0 to a side that is not taken, and autograd multiplies it by
+// the derivatives of that side's operations. With an infinite derivative, such as that of a root at
+// 0, the result is NaN. Operands of such operations are therefore replaced by 1 wherever only 0
+// flows back. Other uses of the same value, such as a comparison, are computed separately from the
+// original operands.
 
 #ifndef UPDRAFT_LIB_TARGET_TORCHGUARDS_H
 #define UPDRAFT_LIB_TARGET_TORCHGUARDS_H
@@ -19,51 +20,56 @@
 
 namespace updraft::torch {
 
-/// One thing that decides whether a gradient flows.
+/// One decision that determines whether a gradient flows.
 struct Choice {
-  /// A condition; or the result of an operation that gives one of its operands, such as a maximum.
+  /// A condition, or the result of an operation that returns one of its operands, such as a
+  /// maximum.
   mlir::Value of;
-  /// 1 where the condition holds, 0 where it does not; or the number of the operand that is given.
+  /// 1 if the condition holds, else 0; or the index of the returned operand.
   unsigned which = 0;
 
   bool isCondition() const { return of.getType().isInteger(1); }
 };
 
-/// Where a gradient flows to a value: a condition over at most what the value is spread over.
+/// The condition under which a gradient flows to a value. Its extent is within that of the value.
 struct Guard {
   enum Kind { Always, Chosen, Either, Anywhere };
   Kind kind;
-  /// Chosen: what holds as well. Anywhere: what holds somewhere in each value of the extent.
+  /// Chosen: a guard that must hold too. Anywhere: a guard that must hold somewhere in each value
+  /// of the extent.
   const Guard *outer = nullptr;
   Choice choice = {};                             ///< of Chosen
   llvm::SmallVector<const Guard *, 0> parts = {}; ///< of Either
   Extent extent = Extent::model;
-  unsigned number = 0; ///< larger than those of the guards that it is made of
+  unsigned number = 0; ///< larger than those of the guards it refers to
 };
 
-/// Whether autograd goes on from the result of the operation to the operand.
+/// Whether autograd continues from the operation's result to the operand.
 bool passesGradient(mlir::OpOperand &operand);
 
-/// The guards of the values that a function of the printed module is made of.
+/// The guards of the values in one function of the printed module.
 class Guards {
 public:
-  /// `needed`: the operations that `roots` are computed by; `given`: those whose results are
-  /// arguments. Where `skip` holds, no root is taken.
+  /// `needed` holds the operations that `roots` depend on, `given` those whose results are
+  /// arguments. If `skip` holds, no root is used.
   Guards(llvm::ArrayRef<mlir::Value> roots, mlir::Value skip,
          const llvm::DenseSet<mlir::Operation *> &needed, llvm::DenseSet<mlir::Operation *> given);
 
-  /// Where the operand stays as it is, for gradients that are finite; null if it does everywhere.
+  /// Returns where the operand keeps its value to keep gradients finite; null if it does so
+  /// everywhere.
   const Guard *replacement(mlir::OpOperand &operand) const { return replacements.lookup(&operand); }
 
-  /// Whether the operand of a maximum or minimum is replaced somewhere where its value is needed;
-  /// then where gradients flow to it. Null if it is not.
+  /// If the operand of a maximum or minimum is replaced somewhere where its value is needed,
+  /// returns the guard under which gradients flow to it; else null.
   const Guard *merge(mlir::OpOperand &operand) const { return merges.lookup(&operand); }
 
-  /// Whether the value is computed otherwise for gradients, and may be another where none flows.
+  /// Whether gradients use a separate computation of the value, which may differ where no gradient
+  /// flows.
   bool differs(mlir::Value value) const { return differing.contains(value); }
 
-  /// From now on all that is computed of something replaced differs, even where gradients flow to
-  /// it everywhere and it is the same: for rules in which values are needed for their own guards.
+  /// From now on, every value computed from a replaced one differs, even if gradients flow to it
+  /// everywhere and the values are equal. For rules in which values are needed for their own
+  /// guards.
   void keepPlain() { findDiffering(/*everywhere=*/true); }
 
 private:
@@ -89,13 +95,13 @@ private:
            const Guard *>
       known;
   const Guard *always;
-  /// By select alone, and by what gives the largest or smallest as well.
+  /// By select only, and including operations that return the largest or smallest operand.
   ByValue byConditions, byAll;
   llvm::DenseMap<mlir::Operation *, unsigned> numbers; ///< in `operations`
   mlir::Value skip;
-  llvm::DenseSet<mlir::Value> differentiable; ///< computed of what gradients are taken by
-  llvm::DenseMap<const Guard *, llvm::BitVector> lookedAt; ///< operations, by number
-  llvm::DenseSet<mlir::Value> clean; ///< finite wherever no gradient flows to them
+  llvm::DenseSet<mlir::Value> differentiable;              ///< depend on values with gradients
+  llvm::DenseMap<const Guard *, llvm::BitVector> lookedAt; ///< operations, by index
+  llvm::DenseSet<mlir::Value> clean;                       ///< finite if no gradient flows to them
   llvm::DenseSet<mlir::Value> differing;
   llvm::DenseMap<mlir::OpOperand *, const Guard *> replacements, merges;
 };

@@ -1,7 +1,7 @@
 //===- TorchSource.cpp - A rule as Python text ------------------------------------------------===//
-// The functions of the printed module. Each is a slice of the rule: the initial states, then one
-// function for every round of reductions over the group, and the update itself. What two of them
-// need is computed by both, since autograd then has nothing to keep between them.
+// Prints the functions of the module. Each is a slice of the rule: the initial states, one function
+// for every round of reductions over the group, and the update itself. Functions recompute shared
+// values, so autograd has nothing to keep between them.
 
 #include "updraft/Target/TorchSource.h"
 
@@ -53,10 +53,10 @@ public:
   LogicalResult print();
 
 private:
-  /// A reduction over the group, which is one operation in each rule.
+  /// A reduction over the group, with one operation in each rule.
   struct Reduction {
     SmallVector<ReduceOp, 2> operations;
-    unsigned round = 0; // it needs the results of earlier rounds
+    unsigned round = 0; // needs the results of earlier rounds
   };
 
   void findReductions();
@@ -74,7 +74,7 @@ private:
     os << "\n\ndef " << name << "(" << arguments << "):\n";
   }
 
-  /// What is not of one tensor: empty or with a comma before it.
+  /// Returns the arguments that don't belong to one tensor.
   std::string shared() const {
     return std::string("hyper") + (hasGroupStates ? ", group" : "") +
            (reductions.empty() ? "" : ", reduced") + (usesSize ? ", size" : "");
@@ -90,7 +90,7 @@ private:
 
 NextOp nextOf(RuleOp rule) { return cast<NextOp>(rule.getBody().front().getTerminator()); }
 
-/// The shape of a state over `over`, with ones for what it lacks.
+/// Returns the shape of a state over `over`, with size 1 in the dimensions that it lacks.
 StringRef shapeOf(Extent over) {
   switch (over) {
   case Extent::row:
@@ -102,7 +102,7 @@ StringRef shapeOf(Extent over) {
   }
 }
 
-/// `value` as it is kept in memory.
+/// Returns `value` as it is stored in memory.
 std::string stored(torch::FunctionBody &body, Value value, Extent over, Type storage) {
   if (!isWithin(over, Extent::tensor) && extentOf(value) != over)
     return "spread(" + body.textOf(value) + ", " + shapeOf(over).str() + ", param, " +

@@ -9,6 +9,16 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOLS = ROOT / ".venv" / "bin"
 
 
+def files_of(root):
+    """Lists the files that git tracks or would track; outside a checkout, every file."""
+    if not (root / ".git").exists():
+        return sorted(path for path in root.rglob("*") if path.is_file())
+    command = ["git", "-C", str(root), "ls-files", "-z", "-co", "--exclude-standard"]
+    listing = subprocess.run(command, capture_output=True, check=True)
+    names = {name for name in listing.stdout.decode().split("\0") if name}
+    return sorted(root / name for name in names if (root / name).is_file())
+
+
 def sources(*suffixes):
     command = ["git", "-C", str(ROOT), "ls-files", "-z", "-co", "--exclude-standard", "--"]
     command += [f"*{suffix}" for suffix in suffixes]

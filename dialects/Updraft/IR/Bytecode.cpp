@@ -1,6 +1,6 @@
 //===- Bytecode.cpp - Types in MLIR bytecode --------------------------------------------------===//
-// A type is a code, then its parameters. The codes are part of the format: a new type takes a new
-// one, and none is given out twice.
+// A type is a code followed by its parameters. The codes are part of the format: a new type gets a
+// new code, and codes are never reused.
 
 #include "Bytecode.h"
 

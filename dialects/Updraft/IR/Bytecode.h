@@ -7,7 +7,7 @@ namespace updraft {
 
 class UpdraftDialect;
 
-/// Lets the dialect's types be written as numbers, not as text to parse.
+/// Registers the bytecode encoding of the dialect's types: numbers instead of text to parse.
 void addBytecodeInterface(UpdraftDialect &dialect);
 
 } // namespace updraft

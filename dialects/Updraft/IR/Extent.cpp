@@ -1,4 +1,4 @@
-//===- Extent.cpp - What the values of a rule are spread over ---------------------------------===//
+//===- Extent.cpp - The extent of a rule's values ---------------------------------------------===//
 
 #include "Updraft/IR/Extent.h"
 
@@ -8,14 +8,15 @@
 using namespace mlir;
 using namespace updraft;
 
-/// The extent of what has one whatever its operands; none for other operations.
+/// Returns the extent of an operation that does not depend on its operands; none for other
+/// operations.
 static std::optional<Extent> ownExtent(Operation &operation) {
   return TypeSwitch<Operation *, std::optional<Extent>>(&operation)
       .Case<HyperOp>([](auto) { return Extent::group; })
       .Case<StepOp, FirstOp>([](auto) { return Extent::tensor; })
       .Case<ParamOp, GradOp, RandomOp>([](auto) { return Extent::element; })
       .Case<StateOp, ReduceOp>([](auto op) { return op.getOver(); })
-      // A tensor has as many columns in each of its rows.
+      // All rows of a tensor have the same number of columns.
       .Case<SizeOp>([](SizeOp size) {
         return isWithin(size.getOver(), Extent::group) ? Extent::group : Extent::tensor;
       })
@@ -56,6 +57,6 @@ Extent ExtentAnalysis::of(Value value) const { return of(value.getDefiningOp());
 
 Extent ExtentAnalysis::of(Operation *operation) const {
   auto found = extents.find(operation);
-  // A value from elsewhere, which only unverified IR has, could be anything.
+  // Only unverified IR has a value from elsewhere. It could have any extent.
   return found == extents.end() ? Extent::element : found->second;
 }

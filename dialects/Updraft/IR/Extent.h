@@ -1,5 +1,5 @@
-//===- Extent.h - What the values of a rule are spread over -------------------------*- C++ -*-===//
-// A value of a rule is the same for a whole model, parameter group or tensor, or it differs from
+//===- Extent.h - The extent of a rule's values -------------------------------------*- C++ -*-===//
+// A value of a rule is either constant over a model, parameter group or tensor, or differs from
 // element to element. The scheduler runs each operation at the extent found here.
 
 #ifndef UPDRAFT_IR_EXTENT_H
@@ -13,22 +13,22 @@ namespace updraft {
 
 class RuleOp;
 
-/// What `value` is spread over, found from what it is computed of: for single values of a rule that
-/// is being changed.
+/// Returns the extent of `value`, computed from its operands. Use this for single values of a rule
+/// that is being changed.
 Extent extentOf(mlir::Value value);
 
-/// The extents of all values of a rule, by one forward walk over its block.
+/// Computes the extents of all values of a rule in one forward walk over its block.
 class ExtentAnalysis {
 public:
   explicit ExtentAnalysis(RuleOp rule);
 
-  /// `value` is defined in the rule.
+  /// `value` must be defined in the rule.
   Extent of(mlir::Value value) const;
 
-  /// The join over the operands of `operation`, or the extent of its results where it is an input.
+  /// Returns the join over the operands of `operation`, or the result's extent if it is an input.
   Extent of(mlir::Operation *operation) const;
 
-  /// A scalar is computed by the host, other values in passes.
+  /// Whether the host computes `value`; passes compute all others.
   bool isScalar(mlir::Value value) const { return isWithin(of(value), Extent::tensor); }
 
 private:

@@ -1,5 +1,5 @@
-//===- OpNames.cpp - Under which names values are printed -------------------------------------===//
-// A dump reads like the source: %lr, %param, %exp_avg, also where no location carries a name.
+//===- OpNames.cpp - Names of values in printed IR --------------------------------------------===//
+// Dumps read like the source: %lr, %param, %exp_avg, even if no location carries a name.
 
 #include "Updraft/IR/UpdraftOps.h"
 
@@ -8,7 +8,7 @@ using namespace updraft;
 
 namespace {
 
-/// What `value` stands for, or nothing.
+/// Returns the name that `value` has in the source, or "".
 StringRef nameOf(Value value) {
   return TypeSwitch<Operation *, StringRef>(value.getDefiningOp())
       .Case<HyperOp, StreamOp, ScalarOp>([](auto op) { return op.getName(); })

@@ -1,5 +1,5 @@
 //===- PlanVerifiers.cpp - Constraints of a plan ----------------------------------------------===//
-// Each check bears the label that the operation's description gives it.
+// Each check is marked with the label of its constraint in the operation's description.
 
 #include "Updraft/IR/UpdraftOps.h"
 #include "Verification.h"
@@ -174,7 +174,7 @@ bool PassOp::runsByRows() {
     return false;
   if (llvm::any_of(getReads(), [](Value stream) { return isOfMatrix(overOf(stream)); }))
     return true;
-  // Blocks lie inside rows.
+  // Blocks don't span rows.
   auto isBlocked = [](Value value) {
     return isa<BlockedType>(cast<StreamType>(value.getType()).getStorage());
   };

@@ -1,5 +1,5 @@
 //===- RuleVerifiers.cpp - Constraints of a rule ----------------------------------------------===//
-// Each check bears the label that the operation's description gives it.
+// Each check is marked with the label of its constraint in the operation's description.
 
 #include "Updraft/IR/Extent.h"
 #include "Updraft/IR/UpdraftOps.h"
@@ -70,7 +70,7 @@ LogicalResult verifyState(RuleOp rule, StateOp state, const ExtentAnalysis &exte
     return state.emitOpError() << "over `" << stringifyExtent(over) << "` is stored as "
                                << state.getStorage()
                                << ", which only a state over `element` can be";
-  // The initial value is a scalar.
+  // The initial value must be a scalar.
   return verifyGroupExtent(state, state.getInitial(), "initial value", extents);
 }
 
@@ -174,7 +174,7 @@ LogicalResult NextOp::verify() {
                        << count << ", one per `updraft.state`";
 }
 
-/// A requirement that holds for all hyperparameters.
+/// Erases a requirement that holds for all hyperparameters.
 LogicalResult RequireOp::canonicalize(RequireOp require, PatternRewriter &rewriter) {
   if (!matchPattern(require.getCondition(), m_One()))
     return failure();

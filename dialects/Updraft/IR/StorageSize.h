@@ -1,4 +1,4 @@
-//===- StorageSize.h - Bits that elements take in memory ----------------------------*- C++ -*-===//
+//===- StorageSize.h - Bits per element in memory -----------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_IR_STORAGESIZE_H
 #define UPDRAFT_IR_STORAGESIZE_H
@@ -7,10 +7,10 @@
 
 namespace updraft {
 
-/// Elements of a block of `!updraft.blocked`, which have one scale.
+/// The elements of a block of `!updraft.blocked`, which share one scale.
 constexpr int64_t quantBlockElements = 256;
 
-/// Bits of one element of `storage`, with its part of the block's scale.
+/// Returns the bits of one element of `storage`, including its part of the block's scale.
 inline double storageBits(mlir::Type storage) {
   if (mlir::isa<BlockedType>(storage))
     return 8 + 32.0 / quantBlockElements;

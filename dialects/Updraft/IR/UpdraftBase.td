@@ -1,5 +1,5 @@
 //===- UpdraftBase.td - Dialect, enums and types -------------------------------*- tablegen -*-===//
-// The dialect itself and what its operations are made of.
+// The dialect, and the enums and types that its operations use.
 
 #ifndef UPDRAFT_IR_BASE_TD
 #define UPDRAFT_IR_BASE_TD
@@ -13,17 +13,18 @@ def Updraft_Dialect : Dialect {
   let name = "updraft";
   let summary = "Optimizer update rules";
   let description = [{
-    An optimizer update rule is the computation of one element of a parameter, in scalar SSA. The
-    arithmetic is upstream `arith` and `math`; this dialect adds what they lack: the rule with its
-    hyperparameters, state and requirements, and the plan that schedules a rule into host functions
-    and passes over data.
+    An optimizer update rule computes one element of a parameter, in scalar SSA. Arithmetic uses the
+    upstream dialects `arith` and `math`. This dialect adds the rule with its hyperparameters,
+    states and requirements, and the plan that schedules a rule into host functions and passes over
+    data.
 
-    A constraint that a type or trait can't say has a label such as `rule_c1`: in the description of
-    the operation, at the check in its verifier, and in the test of its message.
+    Constraints that types and traits can't express have a label such as `rule_c1`. The label
+    appears in the operation's description, at the check in its verifier, and in the test of its
+    message.
 
-    A reduction over the group may have the number `updraft.shared`, an i64: in a module with one
-    rule for vectors and one for matrices, reductions with the same number are one, in which the
-    tensors of both take part.
+    A reduction over the group may carry the number `updraft.shared`, an i64. In a module with one
+    rule for vectors and one for matrices, reductions with the same number are a single reduction
+    over the tensors of both.
 
     Constraints:
     - `shared_c1`: `updraft.shared` is an i64 from 0 to 65535, of a reduction over `group`.
@@ -45,8 +46,8 @@ class Updraft_Enum<string name, string summary, list<I32EnumAttrCase> cases>
   let genSpecializedAttr = 0;
 }
 
-// A lattice as a bit set: a larger extent has the bits of every smaller one, so the join is the
-// union, and a row value combined with a column value is an element value.
+// Extents form a lattice of bit sets: a larger extent contains the bits of every smaller one. The
+// join is the union, so the join of a row value and a column value is an element value.
 def Updraft_Extent : Updraft_Enum<"Extent", "what a value is spread over", [
     I32EnumAttrCase<"model", 0b00000>, I32EnumAttrCase<"group", 0b00001>,
     I32EnumAttrCase<"tensor", 0b00011>, I32EnumAttrCase<"batch", 0b00111>,
@@ -67,7 +68,7 @@ def Updraft_Quantisation : Updraft_Enum<"Quantisation", "how a code of a block s
 
 def Updraft_ReductionAttr : AttrDef<Updraft_Dialect, "Reduction"> {
   let mnemonic = "reduction";
-  let summary = "what a pass reduces a value to";
+  let summary = "a reduction of a pass: its kind and extent"
   let description = [{
     ```mlir
     #updraft.reduction<sum over tensor>
@@ -82,9 +83,9 @@ def Updraft_Reductions : TypedArrayAttrBase<Updraft_ReductionAttr, "reductions">
 def Updraft_StochasticType : Updraft_Type<"Stochastic", "stochastic"> {
   let summary = "storage with stochastic rounding";
   let description = [{
-    In memory `storage`. A value is rounded to one of its two neighbours there, to the nearer one
-    with the higher probability, so that the mean of what is stored is the value; docs/numerics.md
-    says how. `updraft-expand-storage` makes arithmetic of it.
+    Elements have the type `storage` in memory. A value is rounded to one of its two neighbours,
+    more probably to the nearer one, so that the mean of the stored values is the value; see
+    docs/numerics.md. `updraft-expand-storage` expands this to arithmetic.
 
     Constraints:
     - `stochastictype_c1`: `storage` is `bf16`.
@@ -99,11 +100,12 @@ def Updraft_StochasticType : Updraft_Type<"Stochastic", "stochastic"> {
 }
 
 def Updraft_CorrectedType : Updraft_Type<"Corrected", "corrected"> {
-  let summary = "storage with 8 bits more beside it";
+  let summary = "storage with 8 additional bits"
   let description = [{
-    In memory `storage`, and a further state of one signed byte for each element: what the value is
-    more or less than what `storage` holds, in units of 1/256 of its last place. docs/numerics.md has
-    the format; `updraft-expand-storage` makes arithmetic of it, and the state.
+    Elements have the type `storage` in memory. A further state of one signed byte per element
+    stores the difference between the value and its stored part, in units of 1/256 of the last
+    place. docs/numerics.md defines the format; `updraft-expand-storage` expands it to arithmetic
+    and the further state.
 
     Constraints:
     - `correctedtype_c1`: `storage` is `bf16`.
@@ -120,9 +122,9 @@ def Updraft_CorrectedType : Updraft_Type<"Corrected", "corrected"> {
 def Updraft_BlockedType : Updraft_Type<"Blocked", "blocked"> {
   let summary = "storage in blocks of 256 elements with one scale";
   let description = [{
-    One 8-bit code for each element, and one `f32` scale for each block of 256 elements in row-major
-    order; in a rule or plan with `matrix`, of 256 columns inside each row. The last block may be
-    shorter. docs/numerics.md has the equations: a value is its code times the scale, or for
+    Stores one 8-bit code per element, and one `f32` scale per block of 256 elements in row-major
+    order. In a rule or plan with `matrix`, a block has 256 columns of one row. The last block may
+    be shorter. docs/numerics.md defines the formats: a value is its code times the scale, or for
     `companded` the square of the code times the scale, with its sign.
 
     ```mlir
@@ -137,13 +139,13 @@ def Updraft_StreamType : Updraft_Type<"Stream", "stream"> {
   let summary = "the elements of one tensor, in memory";
   let description = [{
     A flat sequence of elements that a pass reads or writes. `storage` is the type in memory; a pass
-    converts to and from the type it computes in, rounding to nearest even. `over` says what there
-    is one value of: each element of the parameter, or each of its rows, columns or batches.
+    converts to and from its compute type, rounding to nearest even. `over` states whether there is
+    one value per element of the parameter, or per row, column or batch.
 
     Constraints:
     - `streamtype_c1`: `storage` is `f32`, `f64`, `bf16`, `f16`, `i8` or `!updraft.blocked`.
     - `streamtype_c2`: `over` is `element`, `row`, `column` or `batch`.
-    - `streamtype_c3`: what is stored as `!updraft.blocked` is over `element`.
+    - `streamtype_c3`: a stream stored as `!updraft.blocked` is over `element`.
 
     ```mlir
     !updraft.stream<f64, row>
@@ -159,27 +161,27 @@ def Updraft_StreamType : Updraft_Type<"Stream", "stream"> {
   let genVerifyDecl = 1;
 }
 
-// The types a rule computes elements in.
+// The types in which a rule computes elements.
 def Updraft_Compute : AnyTypeOf<[F32, F64], "compute type: f32 or f64">;
-// The types that elements have in memory.
+// The types of elements in memory.
 def Updraft_Storage : AnyTypeOf<[F32, F64, BF16, F16], "storage type: f32, f64, bf16 or f16">;
-// And those of parameters.
+// The types of parameters in memory.
 def Updraft_ParamStorage : AnyTypeOf<[F32, F64, BF16, F16, Updraft_StochasticType,
                                       Updraft_CorrectedType],
     "storage type: f32, f64, bf16, f16, !updraft.stochastic or !updraft.corrected">;
-// And those of states.
+// The types of states in memory.
 def Updraft_StateStorage : AnyTypeOf<[F32, F64, BF16, F16, I8, Updraft_StochasticType,
                                       Updraft_CorrectedType, Updraft_BlockedType],
     "storage type: f32, f64, bf16, f16, i8, !updraft.stochastic, !updraft.corrected or "
     "!updraft.blocked">;
-// What a pass has one of per tensor or group, or per row, column or batch.
+// A result of a pass per tensor or group, or per row, column or batch.
 def Updraft_PassResult : AnyTypeOf<[F64, Updraft_StreamType], "f64 or a stream">;
-// What a host function may hand to a pass: an element operand, a scalar, a flag.
+// A result of a host function that a pass may use: an element operand, a scalar, a flag.
 def Updraft_Scalar : AnyTypeOf<[F32, F64, I1], "scalar: f32, f64 or i1">;
 
-// Operations with one result that is printed under the name it has in the source.
+// Operations with one result, which is printed under its name in the source.
 def Updraft_NamedResult : DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>;
-// Operations whose block arguments are printed under the names of what they stand for.
+// Operations whose block arguments are printed under the names of their operands.
 def Updraft_NamedArguments
     : DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>;
 

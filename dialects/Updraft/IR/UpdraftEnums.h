@@ -9,15 +9,15 @@
 
 namespace updraft {
 
-/// The smallest extent that both are within.
+/// Returns the smallest extent that contains both.
 inline Extent join(Extent left, Extent right) {
   return static_cast<Extent>(static_cast<uint32_t>(left) | static_cast<uint32_t>(right));
 }
 
-/// Whether a value of extent `inner` is constant over every place of `outer`.
+/// Whether a value of extent `inner` is constant over each place of `outer`.
 inline bool isWithin(Extent inner, Extent outer) { return join(inner, outer) == outer; }
 
-/// Whether only a matrix has such values: one for each of its rows, columns or batches.
+/// Whether `over` has one value per row, column or batch of a matrix.
 inline bool isOfMatrix(Extent over) {
   return !isWithin(over, Extent::tensor) && over != Extent::element;
 }

@@ -1,5 +1,5 @@
 //===- UpdraftPlanOps.td - A plan: host functions and passes -------------------*- tablegen -*-===//
-// Operations of the plan level: a scheduled rule, the common start of every target's lowering.
+// Operations of the plan level: a scheduled rule, from which every target's lowering starts.
 
 #ifndef UPDRAFT_IR_PLAN_OPS_TD
 #define UPDRAFT_IR_PLAN_OPS_TD
@@ -12,14 +12,14 @@ def Updraft_PlanOp : Updraft_Op<"plan", [
     Symbol, IsolatedFromAbove, NoRegionArguments, NoTerminator, SingleBlock]> {
   let summary = "a scheduled rule";
   let description = [{
-    The interface of the rule (`updraft.hyper`, `updraft.stream` and `updraft.scalar`, in the order
-    of the kernel's arguments), its host functions (`updraft.initial`, `updraft.validate`,
-    `updraft.prologue`) and its passes over data, in the order in which they run.
+    A plan has the interface of the rule (`updraft.hyper`, `updraft.stream` and `updraft.scalar`, in
+    the order of the kernel's arguments), its host functions (`updraft.initial`, `updraft.validate`,
+    `updraft.prologue`) and its passes over data, in execution order.
 
-    The first stream is `param`, the second `grad`, then the states, each a stream or a scalar, in
-    the order of declaration. A plan whose rule changes nothing has no pass. With `matrix` it is for
-    tensors of two or more dimensions, and reductions of elements go by rows. With `fast` it is of
-    such a rule.
+    The first stream is `param`, the second `grad`. The states follow in the order of declaration,
+    each a stream or a scalar. If the rule changes nothing, the plan has no pass. A plan with
+    `matrix` is for tensors of two or more dimensions, and reduces elements by rows. A plan with
+    `fast` is for a `fast` rule.
 
     Constraints:
     - `plan_c1`: the body has only `updraft.hyper`, `updraft.step`, `updraft.first`, `updraft.size`,
@@ -69,9 +69,9 @@ def Updraft_PlanOp : Updraft_Op<"plan", [
 def Updraft_StreamOp : Updraft_Op<"stream", [HasParent<"PlanOp">, Updraft_NamedResult]> {
   let summary = "one tensor of the step";
   let description = [{
-    The parameter, its gradient or a state, as a pass reads and writes it. Streams of a plan that
-    are the same tensor may be equal; others do not overlap. A state is `from_step` if passes give
-    it its initial value (`updraft.state`).
+    The parameter, its gradient or a state, as passes read and write it. Several streams of a plan
+    may be the same tensor; otherwise streams don't overlap. A state is `from_step` if passes
+    compute its initial value (`updraft.state`).
 
     ```mlir
     %m = updraft.stream "exp_avg" : !updraft.stream<f32>
@@ -85,8 +85,8 @@ def Updraft_StreamOp : Updraft_Op<"stream", [HasParent<"PlanOp">, Updraft_NamedR
 def Updraft_ScalarOp : Updraft_Op<"scalar", [HasParent<"PlanOp">, Updraft_NamedResult]> {
   let summary = "a state of one value";
   let description = [{
-    The value, before the step, of a state that there is one of for each parameter or group; in
-    f64, whatever its type in memory.
+    The value, before the step, of a state with one value per parameter or group. The result is f64
+    for every storage type.
 
     Constraints:
     - `scalar_c1`: `over` is `tensor` or `group`.
@@ -111,7 +111,7 @@ class Updraft_HostFunctionOp<string mnemonic> : Updraft_Op<mnemonic, [
 def Updraft_InitialOp : Updraft_HostFunctionOp<"initial"> {
   let summary = "the initial value of each state";
   let description = [{
-    Yields one f64 per state, in the order of their declaration; it is rounded to the state's
+    Yields one f64 per state, in the order of declaration. The runtime rounds it to the state's
     storage type.
 
     Constraints:
@@ -134,8 +134,9 @@ def Updraft_InitialOp : Updraft_HostFunctionOp<"initial"> {
 def Updraft_ValidateOp : Updraft_HostFunctionOp<"validate"> {
   let summary = "the requirements on the hyperparameters";
   let description = [{
-    Yields one i1 per message; the first that is false refuses the hyperparameters with its message,
-    in which `{name}` stands for the value of a hyperparameter, `{{` and `}}` for braces.
+    Yields one i1 per message. If any is false, the hyperparameters are rejected with the message of
+    the first. `{name}` in a message is replaced by the value of a hyperparameter, `{{` and `}}` by
+    braces.
 
     Constraints:
     - `validate_c1`: block arguments match the operands; one i1 is yielded per message.
@@ -159,10 +160,10 @@ def Updraft_ValidateOp : Updraft_HostFunctionOp<"validate"> {
 def Updraft_PrologueOp : Updraft_HostFunctionOp<"prologue"> {
   let summary = "the scalars of a step";
   let description = [{
-    Evaluated before the passes that follow it, once for all tensors that share its operands; its
-    results are the scalar operands of passes and of `updraft.commit`. What it computes, it computes
-    as the rule says: mostly in f64, and what passes use is rounded to the compute type here. A plan
-    has one before its first pass, and one after each pass whose reductions need more of them.
+    Runs before the passes that follow it, once for all tensors that share its operands. Its results
+    are scalar operands of passes and of `updraft.commit`. A prologue computes as the rule says,
+    mostly in f64, and rounds the operands of passes to the compute type. A plan has one prologue
+    before its first pass, and one after each pass whose reductions lead to more scalars.
 
     Constraints:
     - `prologue_c1`: block arguments match the operands; yielded values match the results.
@@ -203,10 +204,10 @@ def Updraft_YieldOp : Updraft_Op<"yield", [
 }
 
 def Updraft_CommitOp : Updraft_Op<"commit", [HasParent<"PlanOp">, AttrSizedOperandSegments]> {
-  let summary = "what the step leaves beside its streams";
+  let summary = "the results of a step other than streams"
   let description = [{
-    The next values of the plan's scalars, in their order, and whether the step is skipped. A
-    skipped step takes no scalar, no count, and no pass after the condition is known.
+    The next values of the plan's scalars, in order, and whether to skip the step. Skipping keeps
+    the scalars and the step count, and skips every pass after the condition is known.
 
     Constraints:
     - `commit_c1`: there is one scalar per `updraft.scalar`.
@@ -227,14 +228,14 @@ def Updraft_PassOp : Updraft_Op<"pass", [
     IsolatedFromAbove, SingleBlock, Updraft_NamedArguments]> {
   let summary = "one pass over data";
   let description = [{
-    Runs its body for every value of its extent: for every element of a tensor, every row, column or
-    batch. Block arguments are the scalars, then one value per stream read, widened to the compute
-    type unless it is stored as f64. `updraft.store` gives one value per stream written, one per
-    reduction, and one per temporary that the pass makes. The streams may overlap only where they
-    are the same: an element is read before it is written.
+    Runs its body for every value of its extent: for every element, row, column or batch of a
+    tensor. Block arguments are the scalars, then one value per stream read, widened to the compute
+    type unless another pass produced the stream. `updraft.store` gives one value per stream
+    written, one per reduction, and one per temporary that the pass produces. Streams may overlap
+    only if they are identical: each element is read before it is written.
 
-    The results are those of the reductions, an f64 over a tensor or group and a stream of f64 over
-    rows, columns or batches, and then the temporaries.
+    The results are first the reductions, each an f64 over a tensor or group or a stream of f64 over
+    rows, columns or batches, then the temporaries.
 
     Constraints:
     - `pass_c1`: block arguments match the scalars and the streams read.
@@ -248,7 +249,7 @@ def Updraft_PassOp : Updraft_Op<"pass", [
       temporaries, which are streams of its extent over rows, columns or batches.
     - `pass_c8`: a pass over rows or columns that uses values of batches has no reduction over a
       tensor or group; one over elements reduces nothing over batches.
-    - `pass_c9`: only in a plan with `matrix` it runs or reduces over rows, columns or batches.
+    - `pass_c9`: only a pass of a plan with `matrix` runs or reduces over rows, columns or batches.
 
     ```mlir
     updraft.pass scalars(%k : f32)
@@ -283,17 +284,17 @@ def Updraft_PassOp : Updraft_Op<"pass", [
     attr-dict-with-keyword $body
   }];
   let extraClassDeclaration = [{
-    /// What it reduces, in order.
+    /// The reductions, in order.
     auto getReductionRange() { return getReductions().getAsRange<ReductionAttr>(); }
-    /// The results that are no reductions.
+    /// The results that are not reductions.
     ::mlir::ResultRange getTemporaries() {
       return getResults().drop_front(getReductions().size());
     }
-    /// Whether its loop is one over rows of a matrix, and not over a flat sequence of elements: it
-    /// uses values of rows or columns, or reduces elements of a matrix.
+    /// Whether the pass loops over rows of a matrix instead of a flat sequence of elements. This is
+    /// the case if it uses values of rows or columns, or reduces elements of a matrix.
     bool runsByRows();
-    /// Whether it is over rows or columns, and its loop one over those of each batch: it reads or
-    /// reduces to values of batches.
+    /// Whether the pass is over rows or columns and loops over those of each batch. This is the
+    /// case if it reads values of batches or reduces to them.
     bool runsByBatches();
   }];
   let hasRegionVerifier = 1;
@@ -301,7 +302,7 @@ def Updraft_PassOp : Updraft_Op<"pass", [
 
 def Updraft_StoreOp : Updraft_Op<"store", [
     Terminator, HasParent<"PassOp">, AttrSizedOperandSegments]> {
-  let summary = "what a pass computed";
+  let summary = "the results of a pass"
   let description = [{
     One value per stream written, in their order, rounded to the stream's storage type; one f64 per
     reduction; one value per temporary.

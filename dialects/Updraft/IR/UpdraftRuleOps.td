@@ -1,6 +1,6 @@
 //===- UpdraftRuleOps.td - A rule: one element's update ------------------------*- tablegen -*-===//
-// Operations of the rule level: what the frontend makes, what the reference interpreter runs, and
-// what the scheduler turns into a plan.
+// Operations of the rule level. The frontend produces them, the reference interpreter runs them,
+// and the scheduler turns them into a plan.
 
 #ifndef UPDRAFT_IR_RULE_OPS_TD
 #define UPDRAFT_IR_RULE_OPS_TD
@@ -14,26 +14,26 @@ def Updraft_RuleOp : Updraft_Op<"rule", [
     SingleBlock]> {
   let summary = "an optimizer update rule";
   let description = [{
-    The update of one element of a parameter: from (param, grad, state, hyperparameters, step) to
-    the next (param, state). The body is one block of `arith` and `math` on scalars.
+    Updates one element of a parameter: computes the next (param, state) from (param, grad, state,
+    hyperparameters, step). The body is one block of `arith` and `math` on scalars.
 
     $$ (p, s_1, \ldots, s_n) \leftarrow f(p, g, s_1, \ldots, s_n;\ h, t) $$
 
-    Every value has an *extent*, what it is spread over: `model`, `group`, `tensor`, `batch`, `row`,
-    `column` or `element`. An operation has the least extent that contains those of its operands, a constant
-    has `model`; `updraft.hyper` has `group`, `updraft.step` and `updraft.first` have `tensor`,
-    `updraft.param`, `updraft.grad` and `updraft.random` have `element`; a state, a size and a
-    reduction say theirs. Values of at most `tensor` are scalars, computed once per step, in f64 (or
-    in the compute type, where simplification took the elements out of them); the others are
-    computed in `compute`, but for what is reduced. A scalar becomes an operand of element
-    arithmetic by `arith.truncf` (f32) or as it is (f64).
+    Every value has an *extent*, the domain over which it varies: `model`, `group`, `tensor`,
+    `batch`, `row`, `column` or `element`. An operation has the least extent that contains those of
+    its operands, and a constant has `model`. `updraft.hyper` has `group`; `updraft.step` and
+    `updraft.first` have `tensor`; `updraft.param`, `updraft.grad` and `updraft.random` have
+    `element`; states, sizes and reductions state their extent. Values within `tensor` are scalars.
+    They are computed once per step, in f64, or in the compute type if simplification removed the
+    elements from them. Other values are computed in `compute`, except those that are reduced. A
+    scalar becomes an operand of element arithmetic through `arith.truncf` (f32) or directly (f64).
 
-    A rule is for tensors of any shape, or with `matrix` for those of two or more dimensions, whose
-    last two are rows and columns; leading ones are batches, of one matrix each.
+    A rule is for tensors of any shape. With `matrix` it is for tensors of two or more dimensions:
+    the last two are rows and columns, and leading dimensions are batches of one matrix each.
 
-    Each operation rounds once, to nearest even: nothing is reassociated or contracted. With `fast`
-    the rule stands for all that `updraft-relax`, and `updraft-approximate` on a GPU, may make of
-    it, within the errors that docs/numerics.md states.
+    Each operation rounds once, to nearest even; nothing is reassociated or contracted. With `fast`,
+    `updraft-relax`, and `updraft-approximate` on a GPU, may rewrite the rule within the errors that
+    docs/numerics.md states.
 
     Constraints:
     - `rule_c1`: the parameter and the gradient have the compute type; operands and results of
@@ -70,8 +70,8 @@ def Updraft_RuleOp : Updraft_Op<"rule", [
 class Updraft_RuleInput<string mnemonic, list<Trait> traits = []>
     : Updraft_Op<mnemonic, traits # [ParentOneOf<["RuleOp", "PlanOp"]>, Updraft_NamedResult]>;
 
-// Not Pure, like `updraft.param`, `updraft.grad` and `updraft.state`: these are the rule's
-// interface, and an unused hyperparameter is still a hyperparameter.
+// Not Pure, like `updraft.param`, `updraft.grad` and `updraft.state`. These are the rule's
+// interface: an unused hyperparameter is still a hyperparameter.
 def Updraft_HyperOp : Updraft_RuleInput<"hyper"> {
   let summary = "a hyperparameter";
   let description = [{
@@ -87,7 +87,7 @@ def Updraft_HyperOp : Updraft_RuleInput<"hyper"> {
 }
 
 def Updraft_StepOp : Updraft_RuleInput<"step", [Pure]> {
-  let summary = "the step count of the parameter, this step included";
+  let summary = "the parameter's step count, including this step"
   let description = [{
     1 at a parameter's first step. An integer, exactly represented in f64.
 
@@ -102,8 +102,8 @@ def Updraft_StepOp : Updraft_RuleInput<"step", [Pure]> {
 def Updraft_FirstOp : Updraft_RuleInput<"first", [Pure]> {
   let summary = "whether the parameter had no state before this step";
   let description = [{
-    True where the states have their initial values: for rules whose first step differs, as the
-    first momentum of SGD is the undamped gradient.
+    True if the states have their initial values. For rules whose first step differs: in SGD, the
+    first momentum is the undamped gradient.
 
     ```mlir
     %first = updraft.first
@@ -114,11 +114,11 @@ def Updraft_FirstOp : Updraft_RuleInput<"first", [Pure]> {
 }
 
 def Updraft_SizeOp : Updraft_RuleInput<"size", [Pure]> {
-  let summary = "how many values a reduction takes";
+  let summary = "the number of values that a reduction takes"
   let description = [{
-    Over `tensor`, the elements of the parameter; over `row`, the elements of one of its rows, which
-    is the number of columns; over `column`, the number of rows; over `group`, the elements of all
-    parameters of the group that take part in the step.
+    Over `tensor`, the number of elements of the parameter; over `row`, the number of columns; over
+    `column`, the number of rows; over `group`, the number of elements of all parameters of the
+    group that take part in the step.
 
     Constraints:
     - `size_c1`: `over` is `group`, `tensor`, `row` or `column`.
@@ -141,8 +141,8 @@ class Updraft_ElementInput<string mnemonic>
 def Updraft_ParamOp : Updraft_ElementInput<"param"> {
   let summary = "the parameter's element, before the step";
   let description = [{
-    `storage` is its type in memory; the result has the rule's compute type, into which all
-    storage types convert exactly, but for f64 in a rule that computes in f32.
+    `storage` is the type in memory. The result has the rule's compute type, to which all storage
+    types convert exactly, except f64 in a rule that computes in f32.
 
     ```mlir
     %p = updraft.param stored bf16 : f32
@@ -155,7 +155,7 @@ def Updraft_ParamOp : Updraft_ElementInput<"param"> {
 def Updraft_GradOp : Updraft_ElementInput<"grad"> {
   let summary = "the gradient's element";
   let description = [{
-    Read, never written. `storage` as in `updraft.param`.
+    Read, never written. `storage` is as in `updraft.param`.
 
     ```mlir
     %g = updraft.grad stored f32 : f32
@@ -168,12 +168,12 @@ def Updraft_GradOp : Updraft_ElementInput<"grad"> {
 def Updraft_StateOp : Updraft_ElementInput<"state"> {
   let summary = "a state's value, before the step";
   let description = [{
-    What persists from step to step: a tensor of the parameter's shape, or one value for each of its
-    rows or columns, for the parameter, or for its group, as `over` says. A value per parameter or
-    group is a scalar, in f64; others have the compute type. `initial` is the value where the state
-    does not exist yet: a scalar that depends on hyperparameters alone. Where the rule itself puts
-    another in its place at the first step, made of the parameter, its gradient or the step count,
-    the state is `from_step`. What is stored as `i8` must be an integer from -128 to 127.
+    A state persists from step to step. It is a tensor of the parameter's shape, or has one value
+    per row, column, parameter or group, as `over` says. A value per parameter or group is a scalar
+    in f64; others have the compute type. `initial`, a scalar that depends only on hyperparameters,
+    is the value before the first step. A state is `from_step` if the rule itself computes its
+    initial value at the first step, from the parameter, its gradient or the step count. Values
+    stored as `i8` must be integers from -128 to 127.
 
     Constraints:
     - `state_c1`: `initial` has at most the extent `group`.
@@ -202,12 +202,12 @@ def Updraft_RandomOp : Updraft_Op<"random", [ParentOneOf<["RuleOp", "PassOp"]>, 
   let summary = "random bits of the element";
   let description = [{
     64 bits of Philox-4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC
-    2011). The key is the seed; the counter is the element's index, the step, and the parameter's
-    number with that of the `stream`: the same on every target, and others at every step. Of the
-    four words that the cipher gives, the first is the lower half and the second the upper.
+    2011). The key is the seed. The counter combines the element's index, the step, the parameter's
+    number and the `stream`, so bits are the same on every target and differ at every step. The
+    first of the cipher's four words is the lower half, the second the upper half.
 
-    Streams from 16 on are those of `updraft-expand-storage`: a rule that is written in the language
-    has none of them.
+    Streams from 16 on belong to `updraft-expand-storage`; rules written in the language don't use
+    them.
 
     Constraints:
     - `random_c1`: `stream` is from 0 to 255.
@@ -223,11 +223,11 @@ def Updraft_RandomOp : Updraft_Op<"random", [ParentOneOf<["RuleOp", "PassOp"]>, 
 }
 
 def Updraft_ReduceOp : Updraft_Op<"reduce", [HasParent<"RuleOp">, Pure]> {
-  let summary = "one value of many";
+  let summary = "a reduction to one value"
   let description = [{
     The sum or the maximum of a value over the whole group, the tensor, or each batch, row or
-    column. The result is f64, as is the arithmetic; docs/dialect.md fixes the order of its operations. Where a
-    value is NaN, so is the maximum; that of nothing is -infinity.
+    column. The arithmetic and the result are f64; docs/dialect.md fixes the order of operations.
+    The maximum is NaN if any value is NaN; the maximum of no values is -infinity.
 
     Constraints:
     - `reduce_c1`: `over` is neither `model` nor `element`.
@@ -250,8 +250,9 @@ def Updraft_ReduceOp : Updraft_Op<"reduce", [HasParent<"RuleOp">, Pure]> {
 def Updraft_RequireOp : Updraft_Op<"require", [HasParent<"RuleOp">]> {
   let summary = "a condition on the hyperparameters";
   let description = [{
-    The runtime checks it whenever a hyperparameter is set, and refuses the value with the message;
-    `{name}` in it stands for the value of a hyperparameter, `{{` and `}}` for braces.
+    The runtime checks the condition whenever a hyperparameter is set, and rejects the value with
+    the message. `{name}` in the message is replaced by the value of a hyperparameter, `{{` and `}}`
+    by braces.
 
     Constraints:
     - `require_c1`: the condition has at most the extent `group`.
@@ -270,9 +271,9 @@ def Updraft_NextOp : Updraft_Op<"next", [
     Terminator, AttrSizedOperandSegments, HasParent<"RuleOp">]> {
   let summary = "the next parameter and states";
   let description = [{
-    The value of the parameter after the step, then one value per `updraft.state`, in their order. A
-    state that keeps its value is passed through. Where the condition of `skip` holds, the step is
-    not taken: parameter, states and step count stay as they are.
+    The value of the parameter after the step, then one value per `updraft.state`, in order. A state
+    that keeps its value is passed through. If the condition of `skip` holds, the step does not
+    happen: the parameter, states and step count don't change.
 
     Constraints:
     - `next_c1`: one operand for the parameter and one per state.

@@ -55,7 +55,7 @@ LogicalResult updraft::verifyDialects(Block &block, ArrayRef<StringRef> dialects
     if (result.wasInterrupted())
       return failure();
   }
-  // Which one of them it is, the terminators' own constraints on their parents say.
+  // The terminators' own constraints on their parents check which terminator it is.
   Operation *terminator = block.getTerminator();
   if (!isa<NextOp, YieldOp, StoreOp>(terminator))
     return refuseDialect(terminator, block, StringRef("updraft"));

@@ -13,18 +13,17 @@ namespace updraft {
 mlir::LogicalResult verifyMessage(mlir::Operation *operation, llvm::StringRef message,
                                   const llvm::StringSet<> &names);
 
-/// Collects the names of the hyperparameters in `block`; an error at one whose name is taken.
+/// Collects the names of the hyperparameters in `block`; emits an error for a duplicate name.
 mlir::LogicalResult collectHyperNames(mlir::Block &block, llvm::StringSet<> &names);
 
-/// An error at an operation of `block`, or nested in it, that is from none of `dialects`, and at a
-/// terminator that is not this dialect's.
+/// Emits an error for an operation in `block`, or nested in it, that is not from `dialects`, and
+/// for a terminator from another dialect.
 mlir::LogicalResult verifyDialects(mlir::Block &block, llvm::ArrayRef<llvm::StringRef> dialects);
 
-/// An error at `operation` if an operand or a result is neither of a floating-point nor of an
-/// integer type.
+/// Emits an error if an operand or result of `operation` is neither floating-point nor integer.
 mlir::LogicalResult verifyElementTypes(mlir::Operation *operation);
 
-/// An error at `operation` unless `block` has one argument for each of `operands`, of its type.
+/// Emits an error unless `block` has one argument for each of `operands`, with the same type.
 mlir::LogicalResult verifyArguments(mlir::Operation *operation, mlir::Block &block,
                                     mlir::TypeRange operands);
 

@@ -1,7 +1,8 @@
 //===- Contraction.td - Sums of products in one operation ----------------------*- tablegen -*-===//
-// A product that only a sum or difference uses is fused with it, which rounds once instead of
-// twice. These come after all other rewrites: a fused product is none that a scalar could be merged
-// into. A negation costs nothing: of a scalar it is the prologue's, else part of the instruction.
+// Fuses a product with the sum or difference that is its only use, which then rounds once instead
+// of twice. These patterns run after all other rewrites, because a scalar can't be merged into a
+// fused product. Negations are free: the prologue negates scalars, and the instruction negates
+// other values.
 
 #ifndef UPDRAFT_TRANSFORMS_CONTRACTION_TD
 #define UPDRAFT_TRANSFORMS_CONTRACTION_TD

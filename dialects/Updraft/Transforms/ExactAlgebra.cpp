@@ -1,5 +1,5 @@
 //===- ExactAlgebra.cpp - Identities that hold bit for bit ------------------------------------===//
-// What the declared rewrites ask of constants.
+// Constraints on constants for the declared rewrites.
 
 #include "Updraft/Transforms/ExactAlgebra.h"
 
@@ -49,8 +49,8 @@ TypedAttr roundedTo(Type type, Attribute constant) {
 
 } // namespace
 
-// Upstream folds a constant operand with the C library's function, which has other bits than the
-// arithmetic that `updraft-expand-math` makes of it.
+// Upstream folds a constant operand with the C library's function, whose bits differ from those of
+// the expansion by `updraft-expand-math`.
 static bool foldsInexactly(Operation &op) {
   return isa<math::ExpOp, math::LogOp, math::TanhOp, math::PowFOp>(op);
 }
@@ -65,7 +65,7 @@ bool updraft::rewriteBody(RuleOp rule, const FrozenRewritePatternSet &patterns,
   config.setListener(listener)
       .setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)
       .setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
-  // Not converging within the driver's limits leaves a correct rule.
+  // If the driver's limits stop it early, the rule is still correct.
   (void)applyOpPatternsGreedily(operations, patterns, config);
   IRRewriter rewriter(rule.getContext());
   DominanceInfo dominance(rule);

@@ -9,11 +9,11 @@
 
 namespace updraft {
 
-/// The rewrites of ExactAlgebra.td, which lists and justifies them.
+/// Adds the rewrites of ExactAlgebra.td, which lists and justifies them.
 void populateExactAlgebraPatterns(mlir::RewritePatternSet &patterns);
 
-/// Applies `patterns` and folds to the operations of a rule, but for functions whose folding is not
-/// exact, then merges what is common. Returns whether anything was merged.
+/// Applies `patterns` and folds to the operations of a rule, except functions whose folding is not
+/// exact, then merges common subexpressions. Returns whether anything was merged.
 bool rewriteBody(RuleOp rule, const mlir::FrozenRewritePatternSet &patterns,
                  mlir::RewriterBase::Listener *listener = nullptr);
 

@@ -1,12 +1,13 @@
 //===- ExactAlgebra.td - Identities that hold bit for bit ----------------------*- tablegen -*-===//
-// Rewrites of floating-point arithmetic that give the same bits under IEEE 754 with rounding to
-// nearest even, for every operand (the sign and payload of a NaN aside, which no operation here
-// promises). Upstream's folders have more of them: x * 1, x / 1, x - (+0), x + (-0), -(-x), a
-// select with a constant condition or equal arms.
+// Rewrites of floating-point arithmetic that give the same bits for every operand under IEEE 754
+// with rounding to nearest even, except for the sign and payload of NaNs, which no operation here
+// promises. Upstream's folders add more: x * 1, x / 1, x - (+0), x + (-0), -(-x), a select with a
+// constant condition or equal arms.
 //
-// What looks like an identity and is none, so it is absent: x + 0 (-0 + 0 is +0), x * 0 (NaN,
-// infinity, sign), x - x (NaN, infinity), (a + b) - b, x / c as x * (1 / c) in general, (a * b) * c
-// regrouped, a * b + c as fma, and truncf(sitofp(x)) as sitofp(x), which rounds once and not twice.
+// Left out because they only look like identities: x + 0 (-0 + 0 is +0), x * 0 (NaN, infinity,
+// sign), x - x (NaN, infinity), (a + b) - b, x / c as x * (1 / c) in general, (a * b) * c
+// regrouped, a * b + c as fma, and truncf(sitofp(x)) as sitofp(x), which rounds once instead of
+// twice.
 
 #ifndef UPDRAFT_TRANSFORMS_EXACTALGEBRA_TD
 #define UPDRAFT_TRANSFORMS_EXACTALGEBRA_TD
@@ -52,7 +53,7 @@ def AddNegLeft : Pat<(Arith_AddFOp (Arith_NegFOp $x, $_), $y, $flags),
 def SubNeg : Pat<(Arith_SubFOp $x, (Arith_NegFOp $y, $_), $flags),
                  (Arith_AddFOp $x, $y, $flags)>;
 
-// min(x, x) = x, max(x, x) = x, also where x is a NaN
+// min(x, x) = x, max(x, x) = x, also if x is NaN
 def MinimumSame : Pat<(Arith_MinimumFOp $x, $x, $_), (replaceWithValue $x)>;
 def MaximumSame : Pat<(Arith_MaximumFOp $x, $x, $_), (replaceWithValue $x)>;
 
@@ -60,7 +61,7 @@ def MaximumSame : Pat<(Arith_MaximumFOp $x, $x, $_), (replaceWithValue $x)>;
 def AbsNeg : Pat<(Math_AbsFOp (Arith_NegFOp $x, $_), $flags), (Math_AbsFOp $x, $flags)>;
 def AbsAbs : Pat<(Math_AbsFOp (Math_AbsFOp:$abs $x, $_), $_), (replaceWithValue $abs)>;
 
-// A constant of another precision. Upstream folds only those that are exact.
+// Rounds a constant to another precision. Upstream folds only exact conversions.
 def TruncConstant : Pat<(Arith_TruncFOp:$result (ConstantLikeMatcher AnyAttr:$c), $rounding, $_),
                         (Arith_ConstantOp (RoundedTo $result, $c)),
                         [(IsFloat $c), (IsDefaultRounding $rounding)]>;

@@ -1,8 +1,8 @@
 //===- ExpandMath.cpp - Mathematical functions as arithmetic ----------------------------------===//
-// Expands elementary functions, and `math.fpowi` in plans by squaring, in an order that
-// docs/dialect.md fixes: the bits do not depend on a C library, and the reference interpreter gives
-// the same. The elementary functions of host functions, and of passes with many of them, are left
-// to updraft-outline-math, which expands each once.
+// Expands elementary functions, and in plans `math.fpowi` by squaring, in the order that
+// docs/dialect.md fixes. The bits don't depend on a C library and match the reference interpreter.
+// updraft-outline-math handles the elementary functions of host functions, and of passes with many
+// of them, and expands each function once.
 
 #include "Updraft/Transforms/ExpandMath.h"
 
@@ -33,11 +33,11 @@ Value createInteger(ImplicitLocOpBuilder &b, Type type, int64_t value) {
   return arith::ConstantOp::create(b, b.getIntegerAttr(type, value));
 }
 
-/// The multiplications of a known exponent, without a loop. 1 * x is x, so the first factor is
-/// taken as it is.
+/// Multiplies out a constant exponent without a loop. 1 * x is x, so the product starts with the
+/// first factor.
 Value powerOfConstant(ImplicitLocOpBuilder &b, Value base, const APInt &exponent) {
   Value result, factor = base;
-  // Read as unsigned, the absolute value of the smallest integer is right as well.
+  // abs() of the smallest integer is also correct when read as unsigned.
   for (APInt rest = exponent.abs(); !rest.isZero();) {
     if (rest[0])
       result = result ? arith::MulFOp::create(b, result, factor) : factor;
@@ -51,7 +51,7 @@ Value powerOfConstant(ImplicitLocOpBuilder &b, Value base, const APInt &exponent
   return exponent.isNegative() ? arith::DivFOp::create(b, one, result) : result;
 }
 
-/// One iteration per bit of the exponent.
+/// Computes a power in a loop with one iteration per bit of the exponent.
 Value powerInLoop(ImplicitLocOpBuilder &b, Value base, Value exponent) {
   // The shift below needs an integer of more than one bit.
   if (exponent.getType().getIntOrFloatBitWidth() < 64)
@@ -77,7 +77,7 @@ Value powerInLoop(ImplicitLocOpBuilder &b, Value base, Value exponent) {
         Value product = arith::MulFOp::create(inner, result, factor);
         Value nextResult = arith::SelectOp::create(inner, isOdd, product, result);
         Value nextRest = arith::ShRUIOp::create(inner, rest, bit);
-        // The square after the last bit is not used.
+        // The square after the last bit is unused.
         Value nextFactor = arith::MulFOp::create(inner, factor, factor);
         scf::YieldOp::create(inner, ValueRange{nextRest, nextFactor, nextResult});
       });
@@ -86,7 +86,7 @@ Value powerInLoop(ImplicitLocOpBuilder &b, Value base, Value exponent) {
   return arith::SelectOp::create(b, isNegative, inverse, power);
 }
 
-/// The value that `op`, an elementary function, becomes.
+/// Returns the expansion of `op`, an elementary function.
 Value expandFunction(Operation *op) {
   expansion::ScalarBuilder make(op->getLoc(), op);
   auto operand = [&](unsigned index) { return expansion::Real{&make, op->getOperand(index)}; };
@@ -100,7 +100,7 @@ Value expandFunction(Operation *op) {
 struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
   void runOnOperation() override {
     for (Operation &op : *getOperation().getBody()) {
-      if (isa<RuleOp>(op)) // it has no loops
+      if (isa<RuleOp>(op)) // has no loops
         expandedOperations += expandFunctions(&op);
       if (auto plan = dyn_cast<PlanOp>(op))
         expandIn(plan);
@@ -117,11 +117,11 @@ struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
         expandedOperations += expandFunctions(pass);
     SmallVector<math::FPowIOp> loops;
     plan.walk([&](math::FPowIOp power) {
-      // A power of vectors is none that a plan has.
+      // Plans have no powers of vectors.
       if (!isa<FloatType>(power.getType()) || !isa<IntegerType>(power.getRhs().getType()))
         return;
       if (!matchPattern(power.getRhs(), m_Constant())) {
-        // A loop per element is no way to a power; the lowering says what it supports.
+        // A loop per element would be too slow; the lowering reports which operations it supports.
         if (!power->getParentOfType<PassOp>())
           loops.push_back(power);
         return;
@@ -150,7 +150,7 @@ unsigned expandFunctions(Operation *root) {
     if (!isElementaryFunction(op) || isa<VectorType>(op->getResult(0).getType()))
       return;
     Value expanded = expandFunction(op);
-    // The result is called as in the source.
+    // The result keeps its name in the source.
     expanded.getDefiningOp()->setLoc(op->getLoc());
     op->replaceAllUsesWith(ValueRange(expanded));
     op->erase();

@@ -12,21 +12,21 @@ namespace updraft {
 /// vectors.
 bool isElementaryFunction(mlir::Operation *op);
 
-/// Expands those on scalars within `root` to arithmetic, which is what they are defined by. Returns
-/// how many there were.
+/// Expands scalar elementary functions within `root` to the arithmetic that defines them. Returns
+/// their number.
 unsigned expandFunctions(mlir::Operation *root);
 
-/// Expands `math.fpowi` on scalars to multiplications, in a loop if the exponent is no constant.
+/// Expands `math.fpowi` on scalars to multiplications, in a loop if the exponent is not constant.
 void expandPower(mlir::math::FPowIOp power);
 
-/// How many elementary functions there are within `root`.
+/// Returns the number of elementary functions within `root`.
 unsigned countElementaryFunctions(mlir::Operation *root);
 
-/// How many of them the passes of a plan, or its prologues, have as arithmetic, and how many powers
-/// by an integer its host functions have as loops. Where there are more,
-/// updraft-outline-math makes calls of them. LLVM's scheduling and register allocation take time in
-/// proportion to the square of a block's length: 2 s for 100 powers, 38 s for 1000. Calls of one
-/// function take them milliseconds.
+/// The maximum number of elementary functions that are expanded inline in the passes of a plan, or
+/// in its prologues, and of powers by an integer that become loops in its host functions. If there
+/// are more, updraft-outline-math turns them into calls. The time of LLVM's scheduling and register
+/// allocation grows with the square of a block's length: 2 s for 100 powers, 38 s for 1000. Calls
+/// of one function take milliseconds.
 constexpr unsigned maxInlineFunctions = 32;
 
 } // namespace updraft

@@ -1,6 +1,6 @@
 //===- ExpandStorage.cpp - Rounding in storage as arithmetic ----------------------------------===//
-// What is stored with stochastic rounding, or with a correction beside it, becomes plain streams:
-// the rule itself makes bits that bf16 holds exactly. Formulas are on the 32 bits of an f32 value.
+// Replaces storage with stochastic rounding or with a correction by plain streams: the rule itself
+// computes bits that bf16 holds exactly. The formulas work on the 32 bits of an f32 value.
 
 #include "Updraft/IR/UpdraftOps.h"
 #include "Updraft/Transforms/Passes.h"
@@ -15,24 +15,24 @@ namespace updraft {
 
 namespace {
 
-/// The first stream of random bits that no rule in the language has.
+/// The first stream of random bits that rules in the language can't use.
 constexpr int64_t firstRandomStream = 16;
-/// Values that 64 random bits are enough for.
+/// The number of values that 64 random bits suffice for.
 constexpr unsigned valuesPerWord = 4;
 
-/// A value as it is stored: that of bf16, and the correction; both in the type of the value.
+/// A value split into its bf16 part and its correction, both in the type of the value.
 struct Parts {
   Value upper, correction;
 };
 
-/// Makes arithmetic on the bits of f32 values. Constants are folded.
+/// Builds arithmetic on the bits of f32 values. Constants are folded.
 class BitBuilder {
 public:
   BitBuilder(Location loc, OpBuilder &builder) : b(loc, builder) {}
 
-  /// The bits of `value`, of f32 or rounded to it.
+  /// Returns the bits of `value` rounded to f32.
   Value bitsOf(Value value) { return make<arith::BitcastOp>(b.getI32Type(), single(value)); }
-  /// The f32 value of `bits` as `type`.
+  /// Returns the f32 value of `bits`, converted to `type`.
   Value valueOf(Value bits, Type type) {
     Value value = make<arith::BitcastOp>(b.getF32Type(), bits);
     return type.isF64() ? make<arith::ExtFOp>(type, value) : value;
@@ -42,8 +42,8 @@ public:
     return make<arith::ConstantOp>(b.getI32IntegerAttr(static_cast<int32_t>(bits)));
   }
   Value add(Value left, Value right) { return make<arith::AddIOp>(left, right); }
-  /// The upper half of `bits`, or that of `nan` as a quiet NaN where `value` is one: a carry would
-  /// make an infinity of it, or a number.
+  /// Returns the upper half of `bits`. If `value` is NaN, returns that of `nan` as a quiet NaN
+  /// instead: a carry could turn it into an infinity or a number.
   Value upperHalf(Value bits, Value value, Value nan) {
     Value quiet = make<arith::OrIOp>(nan, constant(0x400000));
     Value either = make<arith::SelectOp>(isNaN(value), quiet, bits);
@@ -65,8 +65,8 @@ private:
   ImplicitLocOpBuilder b;
 };
 
-// 16 random bits are added below those that stay: it is rounded up as often as what is cut off
-// tells.
+// Adds 16 random bits below the bits that stay. The probability of rounding up is therefore
+// proportional to the bits that are cut off.
 Value BitBuilder::roundStochastically(Value value, Value randomWord, unsigned number) {
   Value bits = bitsOf(value);
   Value shift = make<arith::ConstantOp>(b.getI64IntegerAttr(16 * number));
@@ -78,7 +78,7 @@ Value BitBuilder::roundStochastically(Value value, Value randomWord, unsigned nu
 
 Parts BitBuilder::split(Value value) {
   Value bits = bitsOf(value);
-  // To the nearest with 24 bits, ties to even: half a unit less one, plus the last bit that stays.
+  // Rounds to 24 bits, ties to even: adds half a unit less one, plus the last bit that stays.
   Value lastBit = make<arith::AndIOp>(make<arith::ShRUIOp>(bits, constant(8)), constant(1));
   Value rounded =
       make<arith::AndIOp>(add(bits, add(lastBit, constant(0x7f))), constant(0xffffff00));
@@ -92,7 +92,8 @@ Value BitBuilder::combine(Parts parts) {
   Value upper = bitsOf(parts.upper);
   Value correction = make<arith::FPToSIOp>(b.getI32Type(), parts.correction);
   Value bits = add(upper, make<arith::ShLIOp>(correction, constant(8)));
-  // Less than nothing: a zero that was written from outside, beside a correction of what was there.
+  // Ignores the correction if it would change the sign. This happens if other code wrote a zero and
+  // left the correction of the previous value.
   Value changed = make<arith::XOrIOp>(bits, upper);
   Value crossed = make<arith::CmpIOp>(arith::CmpIPredicate::slt, changed, constant(0));
   return valueOf(make<arith::SelectOp>(crossed, upper, bits), parts.upper.getType());
@@ -104,17 +105,17 @@ public:
   explicit StorageExpander(RuleOp rule)
       : body(rule.getBody().front()), next(cast<NextOp>(body.getTerminator())) {}
 
-  /// Returns how many streams it expanded.
+  /// Returns the number of expanded streams.
   unsigned run();
 
 private:
   /// The parameter or a state.
   struct Stream {
     Operation *op;
-    Type storage;     ///< before it was expanded
-    Value value;      ///< as the rule knows it
+    Type storage;     ///< before the expansion
+    Value value;      ///< as the rule uses it
     Value correction; ///< null if it has none
-    unsigned number;  ///< among those with stochastic rounding
+    unsigned number;  ///< index among the streams with stochastic rounding
   };
 
   void load(Stream &stream);
@@ -149,7 +150,7 @@ unsigned StorageExpander::run() {
   for (const Stream &stream : streams) {
     const bool isParam = isa<ParamOp>(stream.op);
     Value value = isParam ? next.getParam() : *values++;
-    // What keeps its value is not rounded, nor stored.
+    // A value that doesn't change is neither rounded nor stored.
     const bool isKept = value == stream.value;
     Parts parts{isKept ? stream.op->getResult(0) : value, stream.correction};
     if (!isKept && isa<StochasticType>(stream.storage))
@@ -168,7 +169,7 @@ unsigned StorageExpander::run() {
   return expanded;
 }
 
-// In memory it becomes bf16, and the rule computes with what the correction makes of that.
+// Stores bf16 in memory. The rule computes with the corrected value.
 void StorageExpander::load(Stream &stream) {
   auto setStorage = [&](Type storage) { stream.op->setAttr("storage", TypeAttr::get(storage)); };
   if (auto stochastic = dyn_cast<StochasticType>(stream.storage))

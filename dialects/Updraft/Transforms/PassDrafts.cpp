@@ -1,7 +1,7 @@
-//===- PassDrafts.cpp - Which passes a plan has -----------------------------------------------===//
-// In a stage, what the pass over elements needs of batches, rows and columns comes before it. A
-// state over rows or columns is written by a pass that is there anyway, if no later one needs the
-// value before the step; else by one of its own, at the end.
+//===- PassDrafts.cpp - The passes of a plan --------------------------------------------------===//
+// In each stage, the passes over batches, rows and columns that the pass over elements needs
+// run before it. If no later pass needs the value before the step, an existing pass writes a state
+// over rows or columns; otherwise a separate pass at the end writes it.
 
 #include "Updraft/Transforms/PassDrafts.h"
 
@@ -20,9 +20,9 @@ SmallVector<Value> PassDraft::roots() const {
 
 namespace {
 
-/// A state over rows or columns, and which pass writes it.
+/// A state over rows or columns, and the pass that writes it.
 struct MatrixWrite {
-  mutable StateOp state; // a handle, whose accessors are not const
+  mutable StateOp state; // a handle with non-const accessors
   Value next;
   size_t pass;
 };
@@ -53,7 +53,7 @@ private:
   ArrayRef<EarlyStore> stores;
   NextOp next;
   std::vector<PassDraft> passes;
-  /// Values over batches, rows and columns that a pass has made.
+  /// Values over batches, rows and columns that passes have computed.
   llvm::DenseSet<Value> available;
 };
 
@@ -88,8 +88,8 @@ PassDraft Drafter::draftElementPass(unsigned stage) const {
   return pass;
 }
 
-// If there is a pass, it makes what later stages need too, where that is known: else they would
-// each have a pass that computes it.
+// If there is a pass, it also computes the values that later stages need, as far as they are known;
+// otherwise each of those stages would need another pass.
 PassDraft Drafter::draftSmallerPass(Extent over, unsigned stage,
                                     ArrayRef<PassDraft> elements) const {
   PassDraft pass{over, stage, stages.reductionsOf(over, stage)};
@@ -120,8 +120,8 @@ bool Drafter::runsByBatches(const PassDraft &pass) const {
                       [&](Value input) { return extents.of(input) == Extent::batch; });
 }
 
-// The order of a sum over the tensor does not know of batches: a pass that runs by them makes the
-// values, and another one adds them up.
+// The order of a sum over the tensor ignores batches. A pass that runs by batches therefore only
+// computes the values, and another pass adds them up.
 void Drafter::addSmallerPass(PassDraft pass) {
   if (!reducesToScalar(pass) || !runsByBatches(pass))
     return add(std::move(pass));
@@ -151,7 +151,7 @@ void Drafter::add(PassDraft pass) {
   passes.push_back(std::move(pass));
 }
 
-// The passes, and those at the end, one over rows and one over columns.
+// Returns the passes plus two at the end, one over rows and one over columns.
 std::vector<PassDraft> Drafter::withWrites(ArrayRef<MatrixWrite> writes) const {
   std::vector<PassDraft> all = passes;
   for (Extent over : {Extent::row, Extent::column})

@@ -1,5 +1,5 @@
-//===- PassDrafts.h - Which passes a plan has ---------------------------------------*- C++ -*-===//
-// Decides what each pass over data computes, before any of them is made.
+//===- PassDrafts.h - The passes of a plan ------------------------------------------*- C++ -*-===//
+// Decides what each pass over data computes, before any pass is created.
 
 #ifndef UPDRAFT_TRANSFORMS_PASSDRAFTS_H
 #define UPDRAFT_TRANSFORMS_PASSDRAFTS_H
@@ -11,7 +11,7 @@
 
 namespace updraft {
 
-/// A pass over data, before it is made.
+/// A pass over data that has not been created yet.
 struct PassDraft {
   Extent over;
   unsigned stage;
@@ -25,7 +25,7 @@ struct PassDraft {
   llvm::SmallVector<mlir::Value> roots() const;
 };
 
-/// The passes of a rule's plan in the order in which they run, which is that of their stages.
+/// Returns the passes of a rule's plan in execution order, which is the order of their stages.
 std::vector<PassDraft> draftPasses(RuleOp rule, const ExtentAnalysis &extents,
                                    const StageAnalysis &stages, llvm::ArrayRef<EarlyStore> stores);
 

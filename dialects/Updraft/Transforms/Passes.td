@@ -6,12 +6,12 @@
 include "mlir/Pass/PassBase.td"
 
 def SimplifyPass : Pass<"updraft-simplify", "::mlir::ModuleOp"> {
-  let summary = "Simplify rules without changing a bit of what they compute";
+  let summary = "Simplify rules without changing the bits of their results"
   let description = [{
-    Folds, applies identities that are exact under IEEE 754 (ExactAlgebra.td lists them, and what
-    only looks like one), merges common subexpressions, and drops what is not used, requirements
-    that always hold included. Nothing is reassociated or contracted. The interface of a rule stays:
-    its hyperparameters, parameter, gradient and states, used or not.
+    Folds, applies identities that are exact under IEEE 754 (see ExactAlgebra.td, which also lists
+    those that only look exact), merges common subexpressions, and drops unused operations and
+    requirements that always hold. Nothing is reassociated or contracted. Keeps the interface of a
+    rule: hyperparameters, parameter, gradient and states, used or not.
 
     Before:
 
@@ -39,13 +39,13 @@ def SimplifyPass : Pass<"updraft-simplify", "::mlir::ModuleOp"> {
 }
 
 def ExpandStoragePass : Pass<"updraft-expand-storage", "::mlir::ModuleOp"> {
-  let summary = "Make stochastic rounding and corrections of stored values part of the rule";
+  let summary = "Expand stochastic rounding and corrections of stored values"
   let description = [{
     A parameter or state stored as `!updraft.stochastic` or `!updraft.corrected` becomes a plain
-    stream, and the rule makes values for it that this holds exactly; docs/numerics.md has the
-    formulas. What is stored with stochastic rounding takes 16 bits of an `updraft.random`, which
-    four streams share. A correction is a state of its own, stored as `i8` and called like its
-    stream with `_correction` behind. A value that a step keeps is not rounded.
+    stream, and the rule computes values that this stream holds exactly; docs/numerics.md lists the
+    formulas. Stochastic rounding takes 16 bits of an `updraft.random`, so four streams share one
+    operation. A correction becomes a separate state, stored as `i8`, whose name is that of its
+    stream followed by `_correction`. A value that a step does not change is not rounded.
 
     Before:
 
@@ -91,12 +91,12 @@ def ExpandStoragePass : Pass<"updraft-expand-storage", "::mlir::ModuleOp"> {
 def RelaxPass : Pass<"updraft-relax", "::mlir::ModuleOp"> {
   let summary = "Make the tensor arithmetic of rules cheaper, within stated errors";
   let description = [{
-    Acts on rules that are `fast`. A division by a scalar becomes a multiplication by its reciprocal;
-    scalars that a tensor is multiplied by one after the other are multiplied before; quotients by
-    the same tensor that are added to a sum one after the other are divided once; a product whose
-    only use is a sum or difference is fused with it. Scalars are computed in f64, so each rewrite
-    has the error that docs/numerics.md states, and the same bits on every target. Square roots and
-    divisions of tensors are left to `updraft-approximate`, which knows its target.
+    Applies to `fast` rules. A division by a scalar becomes a multiplication by its reciprocal.
+    Scalars that multiply a tensor one after the other are multiplied together first. Quotients with
+    the same divisor that are added to a sum one after the other become one division. A product is
+    fused with the sum or difference that is its only use. Scalars are computed in f64, so each
+    rewrite has the error that docs/numerics.md states, and the same bits on every target.
+    `updraft-approximate`, which knows its target, handles square roots and divisions of tensors.
 
     Before:
 
@@ -140,16 +140,15 @@ def RelaxPass : Pass<"updraft-relax", "::mlir::ModuleOp"> {
 }
 
 def SchedulePass : Pass<"updraft-schedule", "::mlir::ModuleOp"> {
-  let summary = "Turn each rule into a plan: host functions and the fewest passes over data";
+  let summary = "Turn each rule into a plan: host functions and as few passes as possible"
   let description = [{
     Runs each operation at its smallest extent. Requirements and initial values become host
-    functions of the hyperparameters; the scalars that element arithmetic uses are computed in a
-    prologue, each once, and cross into the pass in the compute type or as i1; constants are copied
-    to where they are used. A pass reads the streams that it uses, and writes those whose next value
-    is not their current one. A rule that changes nothing gets no pass, one without reductions gets
-    one. Each reduction that the next values wait for, one after the other, adds one; what an
-    earlier pass computed is computed again, or stored early and read where that moves fewer bytes
-    and loses none of its bits.
+    functions of the hyperparameters. A prologue computes each scalar that element arithmetic uses
+    once; the scalar enters the pass in the compute type or as i1. Constants are copied to their
+    uses. A pass reads the streams that it uses, and writes those whose value changes. A rule that
+    changes nothing gets no pass, and a rule without reductions gets one. Each reduction in a chain
+    of reductions that the next values depend on adds one pass. Values of an earlier pass are
+    recomputed, or are stored early and read back if that moves fewer bytes and loses no bits.
 
     Before:
 
@@ -203,16 +202,15 @@ def SchedulePass : Pass<"updraft-schedule", "::mlir::ModuleOp"> {
 def ExpandMathPass : Pass<"updraft-expand-math", "::mlir::ModuleOp"> {
   let summary = "Expand mathematical functions into arithmetic";
   let description = [{
-    In rules and the passes of plans `math.exp`, `math.log`, `math.tanh` and `math.powf` on scalars
-    of f32 and f64 become arithmetic, `math.fma` and operations on bits, so that they have the same
-    bits everywhere and need no library; docs/numerics.md states their errors. Those of a plan's
-    host functions, and of its passes where these have more than 32, are left to
-    `updraft-outline-math`, which gives them the same expansions. So are more than 32 powers by
-    integers.
+    In rules and in the passes of plans, `math.exp`, `math.log`, `math.tanh` and `math.powf` on
+    scalars of f32 and f64 become arithmetic, `math.fma` and bit operations. They have the same bits
+    everywhere and need no library; docs/numerics.md states their errors. `updraft-outline-math`
+    gives the same expansions to the functions of a plan's host functions, and of its passes if
+    these have more than 32. It also handles more than 32 powers by integers.
 
-    In plans `math.fpowi` becomes the algorithm that docs/dialect.md specifies: squaring, one loop
-    iteration per bit of the exponent. A constant exponent needs no loop, and is expanded in passes
-    as well.
+    In plans, `math.fpowi` becomes the algorithm of docs/dialect.md: squaring, with one loop
+    iteration per bit of the exponent. A constant exponent needs no loop and is also expanded in
+    passes.
 
     Before:
 

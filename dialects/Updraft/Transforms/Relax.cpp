@@ -1,6 +1,6 @@
 //===- Relax.cpp - Fewer and cheaper operations, with other bits ------------------------------===//
-// The rewrites of the numerics mode `fast`, on the tensor arithmetic of rules. They know no target,
-// so that what they make has the same bits everywhere.
+// The rewrites of the numerics mode `fast` on the tensor arithmetic of rules. They don't depend on
+// the target, so their results have the same bits everywhere.
 
 #include "Updraft/IR/Extent.h"
 #include "Updraft/IR/UpdraftOps.h"
@@ -18,14 +18,14 @@ namespace updraft {
 
 namespace {
 
-/// Wider types than f64 are no elements of anything in memory, and are left as they are.
+/// Types wider than f64 are not element types in memory. They don't change.
 bool isScalar(Value value) {
   return value.getType().getIntOrFloatBitWidth() <= 64 && isWithin(extentOf(value), Extent::tensor);
 }
 
 bool isOwnProduct(Value product) { return product.hasOneUse() && !isScalar(product); }
 
-/// The scalar as it was before it was rounded to an element.
+/// Returns the scalar before its rounding to the element type.
 Value widened(OpBuilder &builder, Location loc, Value scalar) {
   auto rounded = scalar.getDefiningOp<arith::TruncFOp>();
   if (rounded && rounded.getIn().getType().isF64())
@@ -35,7 +35,7 @@ Value widened(OpBuilder &builder, Location loc, Value scalar) {
              : arith::ExtFOp::create(builder, loc, builder.getF64Type(), scalar).getResult();
 }
 
-/// The f64 scalar as an element.
+/// Rounds the f64 scalar to the element type.
 Value rounded(OpBuilder &builder, Location loc, Value scalar, Type type) {
   return type.isF64() ? scalar : arith::TruncFOp::create(builder, loc, type, scalar).getResult();
 }
@@ -73,7 +73,7 @@ struct RelaxPass : impl::RelaxPassBase<RelaxPass> {
   LogicalResult initialize(MLIRContext *context) override {
     RewritePatternSet merging(context), fusing(context);
     merging::populateWithGenerated(merging);
-    // Scalars that were constants are constants.
+    // Folds scalars whose operands became constants.
     populateExactAlgebraPatterns(merging);
     fusing::populateWithGenerated(fusing);
     phases[0] = std::move(merging);
@@ -82,7 +82,7 @@ struct RelaxPass : impl::RelaxPassBase<RelaxPass> {
   }
 
   void runOnOperation() override {
-    // Rules that do not match are refused when they are scheduled.
+    // Scheduling rejects rules whose reductions don't match.
     (void)numberSharedReductions(getOperation());
     for (auto rule : getOperation().getOps<RuleOp>())
       if (rule.getFast())
@@ -92,7 +92,7 @@ struct RelaxPass : impl::RelaxPassBase<RelaxPass> {
   void relax(RuleOp rule) {
     SharedReductionsHeld held(rule);
     CountRewrites rewrites;
-    // Scalars that several tensors are scaled by are merged: computed once.
+    // If several tensors are scaled by the same scalars, the merged scalar is computed once.
     for (const FrozenRewritePatternSet &patterns : phases)
       rewriteBody(rule, patterns, &rewrites);
     appliedRewrites += rewrites.count;

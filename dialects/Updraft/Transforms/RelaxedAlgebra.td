@@ -1,10 +1,11 @@
 //===- RelaxedAlgebra.td - Identities of real numbers --------------------------*- tablegen -*-===//
-// Rewrites of tensor arithmetic that hold for real numbers, and within stated errors
-// (docs/numerics.md) for floating-point ones. Scalars are combined in f64, before they are rounded
-// to an element. What is used by something else as well is left, since it would be computed twice.
+// Rewrites of tensor arithmetic that are exact for real numbers, and have stated errors
+// (docs/numerics.md) for floating-point numbers. Scalars are combined in f64, before they are
+// rounded to the element type. Values with other uses don't change, because they would be computed
+// twice.
 //
-// Left out: estimates of reciprocals and roots, which differ between processors and gain nothing;
-// x / y of tensors as x * (1 / y); sums regrouped, but for those of quotients.
+// Left out: estimates of reciprocals and roots, which differ between processors and gain nothing; x
+// / y of tensors as x * (1 / y); regrouped sums, except sums of quotients.
 
 #ifndef UPDRAFT_TRANSFORMS_RELAXEDALGEBRA_TD
 #define UPDRAFT_TRANSFORMS_RELAXEDALGEBRA_TD
@@ -19,7 +20,7 @@ def IsUsedOnce : Constraint<CPred<"$0.hasOneUse()">, "used nowhere else">;
 def InverseOf : NativeCodeCall<"inverseOf($_builder, $_loc, $0)">;
 def ProductOf : NativeCodeCall<"productOf($_builder, $_loc, $0, $1)">;
 
-// s * x = x * s, so that what follows finds the scalar on the right
+// s * x = x * s, so that the patterns below find the scalar on the right
 def ScalarToTheRight : Pat<(Arith_MulFOp $s, $x, $flags),
                            (Arith_MulFOp $x, $s, $flags), [(IsScalar $s), (IsTensor $x)]>;
 
@@ -57,7 +58,7 @@ def QuotientTimesScaled : Pat<
     [(IsTensor $x), (IsTensor $y), (IsScalar $s), (IsScalar $t), (IsUsedOnce $product),
      (IsUsedOnce $quotient)]>;
 
-// (p + a / d) + b / d = p + (a + b) / d, on whichever sides the quotients stand
+// (p + a / d) + b / d = p + (a + b) / d, for either order of each sum
 class SharedDivisionPat<dag sum>
     : Pat<sum,
           (Arith_AddFOp $p, (Arith_DivFOp (Arith_AddFOp $a, $b, $flags), $d, $flags), $flags),

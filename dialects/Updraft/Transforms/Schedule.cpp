@@ -1,6 +1,6 @@
 //===- Schedule.cpp - From a rule to a plan ---------------------------------------------------===//
-// Runs each operation of a rule at its smallest extent: scalars go to host functions, in f64, and
-// the rest to passes over elements, rows or columns, as few as the reductions allow. A pass takes
+// Runs each operation of a rule at its smallest extent. Scalars go to host functions, in f64. The
+// rest goes to passes over elements, rows or columns, as few as the reductions allow. A pass takes
 // the host's results as scalars.
 
 #include "Updraft/IR/Extent.h"
@@ -22,8 +22,8 @@ namespace updraft {
 
 namespace {
 
-/// Builds the plan of one rule: decides on its passes, then makes them and the prologues between
-/// them, stage by stage.
+/// Builds the plan of one rule: decides on its passes, then creates the passes and the prologues
+/// between them, stage by stage.
 class Scheduler {
 public:
   Scheduler(RuleOp rule, OpBuilder &builder)
@@ -32,11 +32,11 @@ public:
         passes(draftPasses(rule, extents, stages, stores)),
         next(cast<NextOp>(rule.getBody().front().getTerminator())) {}
 
-  /// Makes the plan before the rule; null, with an error emitted, if a value cannot cross into a
-  /// pass.
+  /// Creates the plan before the rule. Returns null after emitting an error if a value cannot enter
+  /// a pass.
   PlanOp run();
 
-  /// How many scalars cross from prologues.
+  /// The number of scalars that prologues pass on to passes.
   unsigned hoistedScalars() const { return hoisted; }
 
 private:
@@ -57,19 +57,19 @@ private:
   SmallVector<EarlyStore> stores;
   std::vector<PassDraft> passes;
   NextOp next;
-  /// The next scalar states, and whether to skip, as results of prologues.
+  /// The next scalar states and the skip condition, as results of prologues.
   SmallVector<Value> committed;
   Value skip;
   unsigned hoisted = 0;
-  /// From values of the rule to values of the plan: an input over elements, rows or columns to its
+  /// Maps values of the rule to values of the plan: an input over elements, rows or columns to its
   /// stream, a scalar input to itself.
   IRMapping planValues;
-  /// From scalars of the rule that passes need to results of prologues.
+  /// Maps scalars of the rule that passes need to results of prologues.
   IRMapping passScalars;
 };
 
-/// Where `scalar` comes from, with the name that a reader of the pass knows it by: that of the
-/// value which was rounded to the compute type, if it has none itself.
+/// Returns the location of `scalar` with its name. If it has none, uses the name of the value that
+/// was rounded to the compute type.
 Location locationInPass(Value scalar) {
   if (isa<NameLoc>(scalar.getLoc()))
     return scalar.getLoc();
@@ -176,7 +176,7 @@ void Scheduler::createValidate() {
   fillHostFunction(validate, slice, conditions);
 }
 
-// The scalars that are known at this stage and that some pass needs, and what there is to commit.
+// Computes the scalars of this stage that passes or the commit need.
 LogicalResult Scheduler::createPrologue(unsigned stage) {
   SetVector<Value> crossing;
   for (const PassDraft &pass : passes)
@@ -204,7 +204,7 @@ LogicalResult Scheduler::createPrologue(unsigned stage) {
     roots.push_back(condition);
     commits.push_back(&skip);
   }
-  // The first one is there in any case: it begins the row.
+  // The first prologue always exists: it initialises the row.
   if (roots.empty() && stage != 0)
     return success();
 
@@ -226,8 +226,7 @@ LogicalResult Scheduler::createPass(const PassDraft &draft) {
   SmallVector<Value> scalars, reads;
   for (Value input : draft.slice.inputs)
     (extents.isScalar(input) ? scalars : reads).push_back(input);
-  // Streams in the order of the plan: the gradient comes before the states, wherever the rule
-  // declares it.
+  // Orders streams as in the plan: the gradient precedes the states, wherever the rule declares it.
   llvm::sort(reads, [&](Value left, Value right) {
     auto first = cast<OpResult>(planValues.lookup(left));
     auto second = cast<OpResult>(planValues.lookup(right));
@@ -286,7 +285,7 @@ LogicalResult Scheduler::createPass(const PassDraft &draft) {
     planValues.map(reduce->getResult(0), pass.getResult(index));
   for (auto [made, result] : llvm::zip(draft.made, pass.getTemporaries()))
     planValues.map(made, result);
-  // Later passes read it from where it is now.
+  // Later passes read the early store.
   for (const EarlyStore &store : stores)
     if (draft.over == Extent::element && store.stage == draft.stage &&
         draft.stage < stages.writing())
@@ -299,7 +298,7 @@ void Scheduler::createCommit() {
     CommitOp::create(builder, rule.getLoc(), committed, skip);
 }
 
-// Streams are of types that memory holds as they are.
+// Streams must have types that memory can hold directly.
 LogicalResult checkExpanded(RuleOp rule) {
   for (Operation &operation : rule.getBody().front()) {
     auto storage = operation.getAttrOfType<TypeAttr>("storage");

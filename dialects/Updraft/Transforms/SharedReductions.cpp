@@ -13,7 +13,7 @@ using namespace updraft;
 
 static constexpr StringLiteral numberName = "updraft.shared";
 
-/// The rule for vectors and that for matrices; none if the module is not of two such rules.
+/// Returns the rule for vectors and the rule for matrices; empty if the module is not such a pair.
 static SmallVector<RuleOp, 2> pairOf(ModuleOp module) {
   auto all = module.getOps<RuleOp>();
   SmallVector<RuleOp, 2> rules(all.begin(), all.end());
@@ -90,7 +90,7 @@ void updraft::dropUnneededReductions(ModuleOp module) {
         reduce->removeDiscardableAttr(numberName);
       }
 
-  // What one rule needs is kept in the other, which may need more of its own for it.
+  // A reduction that one rule needs is kept in the other, which may then need more reductions.
   llvm::SmallBitVector needed(count);
   for (bool changed = true; changed;) {
     changed = false;

@@ -1,7 +1,7 @@
 //===- SharedReductions.h - Reductions over a group of vectors and matrices ---------*- C++ -*-===//
 // A rule for vectors and one for matrices share their reductions over the group: tensors of both
-// kinds take part in each. Which belong together is said by their order as imported, and is not to
-// be lost when one of the rules is simplified more than the other.
+// kinds take part in each. The order at import pairs them. The pairs must survive if one rule is
+// simplified more than the other.
 
 #ifndef UPDRAFT_TRANSFORMS_SHAREDREDUCTIONS_H
 #define UPDRAFT_TRANSFORMS_SHAREDREDUCTIONS_H
@@ -11,23 +11,23 @@
 
 namespace updraft {
 
-/// Whether the reduction has a number, by which it is one with that of the other rule. It is not to
-/// be removed then, nor merged with another.
+/// Whether the reduction has the number of a shared reduction. It must then be neither removed nor
+/// merged with another.
 bool isShared(ReduceOp reduce);
 
-/// Its number, if it has one: what it has in common with its counterpart.
+/// Returns the number that the reduction shares with its counterpart, if any.
 std::optional<unsigned> sharedNumberOf(ReduceOp reduce);
 
-/// The reductions of the rule that are shared, in its order.
+/// Returns the shared reductions of the rule, in order.
 llvm::SmallVector<mlir::Value> sharedReductionsOf(RuleOp rule);
 
-/// Numbers the reductions over the group in both rules of a module that has one for vectors and one
-/// for matrices, unless they have numbers. Fails, with no error emitted, if the two do not share
-/// the same numbers of the same kinds.
+/// Numbers the reductions over the group in a module with one rule for vectors and one for
+/// matrices, unless they already have numbers. Fails without emitting an error if the rules'
+/// reductions don't have the same numbers or kinds.
 mlir::LogicalResult numberSharedReductions(mlir::ModuleOp module);
 
-/// While it lives, the terminator of a rule uses the reductions that are shared: the other rule may
-/// need one that nothing in this rule does.
+/// During its lifetime, the terminator of a rule uses the shared reductions, so that those that
+/// only the other rule needs are not removed.
 class SharedReductionsHeld {
 public:
   explicit SharedReductionsHeld(RuleOp rule);
@@ -40,7 +40,7 @@ private:
   unsigned states, count;
 };
 
-/// Takes the number from those that neither rule needs.
+/// Removes the numbers of reductions that neither rule needs.
 void dropUnneededReductions(mlir::ModuleOp module);
 
 } // namespace updraft

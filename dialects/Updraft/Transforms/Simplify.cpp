@@ -1,7 +1,7 @@
 //===- Simplify.cpp - Fewer operations, the same bits -----------------------------------------===//
-// Folding, exact algebra and common subexpressions on the bodies of rules. The patterns are those
-// of the few operations that a rule is made of: collecting every dialect's would take longer than
-// applying them.
+// Folding, exact algebra and common subexpression elimination on the bodies of rules. Uses only the
+// patterns of the few operations that rules contain: collecting those of every dialect would take
+// longer than applying them.
 
 #include "Updraft/IR/UpdraftOps.h"
 #include "Updraft/Transforms/ExactAlgebra.h"
@@ -24,7 +24,7 @@ struct SimplifyPass : impl::SimplifyPassBase<SimplifyPass> {
   LogicalResult initialize(MLIRContext *context) override {
     RewritePatternSet set(context);
     populateExactAlgebraPatterns(set);
-    // Upstream's for `arith.truncf` are left out: one turns two roundings into one.
+    // Leaves out upstream's patterns for `arith.truncf`: one merges two roundings.
     arith::DivFOp::getCanonicalizationPatterns(set, context);
     arith::MulFOp::getCanonicalizationPatterns(set, context);
     arith::SelectOp::getCanonicalizationPatterns(set, context);
@@ -35,7 +35,7 @@ struct SimplifyPass : impl::SimplifyPassBase<SimplifyPass> {
   }
 
   void runOnOperation() override {
-    // Rules that do not match are refused when they are scheduled.
+    // Scheduling rejects rules whose reductions don't match.
     (void)numberSharedReductions(getOperation());
     for (auto rule : getOperation().getOps<RuleOp>())
       simplify(rule);

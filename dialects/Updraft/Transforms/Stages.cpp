@@ -1,4 +1,4 @@
-//===- Stages.cpp - How many passes before a value of a rule is known -------------------------===//
+//===- Stages.cpp - The stage at which a value is known ---------------------------------------===//
 
 #include "Updraft/Transforms/Stages.h"
 
@@ -11,8 +11,8 @@
 using namespace mlir;
 using namespace updraft;
 
-/// What the rule computes: the parameter and the states that change with their next values, then
-/// the condition of skipping.
+/// Visits the results of the rule: the parameter and the states that change, with their next
+/// values, then the skip condition.
 template <typename AddNext, typename AddSkip>
 static void forResults(RuleOp rule, AddNext addNext, AddSkip addSkip) {
   Block &body = rule.getBody().front();
@@ -43,8 +43,8 @@ SmallVector<ReduceOp> updraft::neededReductions(RuleOp rule) {
   return needed;
 }
 
-/// Where in the sequence of passes a reduction over something of `extent` is computed by `stage`:
-/// in a stage, passes over batches come first, then over rows, columns and elements.
+/// Returns the position, in the sequence of passes, of the pass that reduces values of `extent`.
+/// Within a stage, passes over batches come first, then over rows, columns and elements.
 static std::pair<unsigned, unsigned> placeOf(unsigned stage, Extent extent) {
   switch (extent) {
   case Extent::batch:
@@ -65,12 +65,12 @@ StageAnalysis::StageAnalysis(RuleOp rule, const ExtentAnalysis &extents)
     unsigned stage = 0;
     for (Value operand : operation.getOperands())
       stage = std::max(stage, of(operand));
-    // The initial value of a state is no part of the step.
+    // The initial value of a state is not part of the step.
     if (isa<StateOp>(operation))
       stage = 0;
     if (auto reduce = dyn_cast<ReduceOp>(operation)) {
-      // Shared reductions keep their order, which the plan for the other tensors has too: neither
-      // then waits for one that the other computes later.
+      // Shared reductions keep their order, which is the same in the plan for the other tensors.
+      // Neither plan then waits for a reduction that the other computes later.
       const Extent extent = extents.of(reduce.getInput());
       if (isShared(reduce)) {
         stage = std::max(stage, lastShared.first);
@@ -91,7 +91,7 @@ StageAnalysis::StageAnalysis(RuleOp rule, const ExtentAnalysis &extents)
           writingStage = std::max(writingStage, of(value));
       },
       [&](Value skip) { writingStage = std::max(writingStage, of(skip)); });
-  // What a reduction reads is not written before it.
+  // A value must not be written before the reductions that read it.
   for (ReduceOp reduce : needed)
     writingStage = std::max(writingStage, of(reduce) - 1);
   stageCount = std::max(stageCount, writingStage + 1);
@@ -128,11 +128,11 @@ bool updraft::isPassInput(Value value, Extent extent, unsigned stage, const Exte
         return store.next == value && store.stage < stage;
       }))
     return true;
-  // For a row or a column this is as good as a value in memory, and needs no pass over batches.
+  // For rows and columns this is as cheap as a load, and needs no pass over batches.
   if (extent != Extent::element && extents.of(value) == Extent::batch)
     return false;
-  // Memory between passes holds floats, and a row of scalars flags as well. Integers are computed
-  // again from what they are made of, and so is a condition of what it compares.
+  // Memory between passes holds floats, and a row of scalars also holds flags. Integers and other
+  // conditions are recomputed from their operands.
   const bool isFlag = extents.isScalar(value) && value.getType().isInteger(1);
   if (!isa<FloatType>(value.getType()) && !isFlag)
     return false;
@@ -148,7 +148,8 @@ Type storageOf(Value current) {
   return current.getDefiningOp<ParamOp>().getStorage();
 }
 
-/// The values before the step, and the early stores, that the pass over elements of `stage` reads.
+/// Returns the values before the step, and the early stores, that the element pass of `stage`
+/// reads.
 SetVector<Value> readsOf(const StageAnalysis &stages, const ExtentAnalysis &extents, unsigned stage,
                          ArrayRef<EarlyStore> stores) {
   SmallVector<Value> roots;
@@ -217,8 +218,8 @@ SmallVector<EarlyStore> updraft::chooseStores(RuleOp rule, const StageAnalysis &
         !isa<ParamOp, GradOp, StateOp>(store.next.getDefiningOp()))
       store.stage = std::max(stages.of(store.next), firstStage);
 
-  // What a later pass needs from before the step cannot be stored before it; taking one back may
-  // make a later pass need another.
+  // A value that a later pass needs from before the step cannot be overwritten earlier. Undoing one
+  // store may make a later pass need another value.
   for (bool changed = true; changed;) {
     changed = false;
     for (EarlyStore &store : early)

@@ -1,7 +1,7 @@
-//===- Stages.h - How many passes before a value of a rule is known -----------------*- C++ -*-===//
-// A reduction is known only after a pass over all that it reduces. The stage of a value is how many
-// such passes, one after the other, it waits for: the pass of stage n can compute it, and the
-// prologue before that pass, if it is a scalar.
+//===- Stages.h - The stage at which a value is known -------------------------------*- C++ -*-===//
+// A reduction is known only after a pass over all its inputs. The stage of a value is the number of
+// consecutive passes that it waits for. The pass of stage n can compute the value, or the prologue
+// before that pass if it is a scalar.
 
 #ifndef UPDRAFT_TRANSFORMS_STAGES_H
 #define UPDRAFT_TRANSFORMS_STAGES_H
@@ -11,15 +11,15 @@
 
 namespace updraft {
 
-/// A next value that is written in an earlier stage than the last, so that later passes read it
-/// and need not compute it again.
+/// A next value that is written before the last stage, so that later passes read it instead of
+/// recomputing it.
 struct EarlyStore {
   mlir::Value current; ///< the parameter or the state
   mlir::Value next;
   unsigned stage;
 };
 
-/// The reductions that the rule's results need, in its order, and those that it shares.
+/// Returns the reductions that the rule's results need, in order, including the shared ones.
 llvm::SmallVector<ReduceOp> neededReductions(RuleOp rule);
 
 class StageAnalysis {
@@ -28,16 +28,16 @@ public:
 
   unsigned of(mlir::Value value) const { return stages.lookup(value.getDefiningOp()); }
 
-  /// The stage of the passes that write, at the earliest: all next values are known, and whether
-  /// the step is skipped.
+  /// The earliest stage of the passes that write: all next values and the skip condition are known.
   unsigned writing() const { return writingStage; }
-  /// How many stages there are. Those after the writing one compute scalars only.
+  /// The number of stages. Stages after the writing one compute only scalars.
   unsigned count() const { return stageCount; }
-  /// Those of the reductions that the rule's results need, in its order, that a pass of `stage`
-  /// over `extent` computes.
+  /// Returns the needed reductions that a pass of `stage` over `extent` computes, in the rule's
+  /// order.
   llvm::SmallVector<ReduceOp> reductionsOf(Extent extent, unsigned stage) const;
-  /// A reduction over the group in a pass that begins after a condition of `skip` for one tensor is
-  /// known. Whether that tensor takes part would depend on the schedule, so no plan may have one.
+  /// Returns a reduction over the group in a pass that begins after the `skip` condition of one
+  /// tensor is known, or null. No plan may have one, because the schedule would decide whether that
+  /// tensor takes part.
   ReduceOp groupReductionAfterSkip(NextOp next) const;
 
 private:
@@ -48,20 +48,20 @@ private:
   unsigned stageCount = 1;
 };
 
-/// Chooses at which stage each changed element value of the rule is stored, the parameter and
-/// states in the order of `updraft.next`: early where that moves fewer bytes. An early store must
-/// lose no bits, since later passes read it in place of the value, and none of them may need the
-/// value before the step.
+/// Chooses the stage at which each changed element value of the rule is stored, in the order of
+/// `updraft.next`. Stores early if that moves fewer bytes. An early store must not lose bits,
+/// because later passes read it in place of the value, and no later pass may need the value before
+/// the step.
 llvm::SmallVector<EarlyStore> chooseStores(RuleOp rule, const StageAnalysis &stages,
                                            const ExtentAnalysis &extents);
 
-/// Whether a rule is given the value, or has it from a reduction: it computes none of these from
-/// others of the same pass.
+/// Whether the value is an input of the rule or the result of a reduction. A pass never computes
+/// such a value from others of the same pass.
 bool isRuleInput(mlir::Value value);
 
-/// Where a pass over `extent` gets its values from, and does not compute them: inputs of the rule,
-/// reductions, what smaller extents compute (constants apart, which cost nothing), and what was
-/// stored before `stage`.
+/// Whether a pass over `extent` reads `value` instead of computing it. It reads inputs of the rule,
+/// reductions, values of smaller extents (except constants, which are free), and values stored
+/// before `stage`.
 bool isPassInput(mlir::Value value, Extent extent, unsigned stage, const ExtentAnalysis &extents,
                  llvm::ArrayRef<EarlyStore> stores);
 

@@ -57,11 +57,12 @@ def OutlineMathPass : Pass<"updraft-outline-math", "::mlir::ModuleOp"> {
 }
 
 def PrefetchStreamsPass : Pass<"updraft-prefetch-streams", "::mlir::ModuleOp"> {
-  let summary = "Prefetch what a loop over vectors loads some iterations later";
+  let summary = "Prefetch vector loads some iterations ahead"
   let description = [{
-    One prefetch in each iteration for each stream that the loop loads from, `distance` elements
-    ahead of its first load. Behind the end of a stream the next tensor's or row's begins, as a rule;
-    but of a stream that is shorter than the distance, only its own last vector is prefetched.
+    Adds one prefetch per iteration for each stream that the loop loads from, `distance` elements
+    ahead of the first load. The prefetch may run past the end of a stream, where the next tensor or
+    row usually begins. In a stream that is shorter than the distance, only the last vector is
+    prefetched.
 
     Before:
 
@@ -102,10 +103,11 @@ def PrefetchStreamsPass : Pass<"updraft-prefetch-streams", "::mlir::ModuleOp"> {
 def InvertDivisorsPass : Pass<"updraft-invert-divisors", "::mlir::ModuleOp"> {
   let summary = "Divide square roots by a scalar with its reciprocal, to the same bits";
   let description = [{
-    A vector of f32 roots over a scalar, as an optimizer's bias correction has it, takes a CPU's one
-    divider as long as all else in the loop takes the other units. The product with the divisor's
-    reciprocal is next to the quotient, and the remainder says which is the nearest. For that the
-    divisor has to be from 2^-24 to 2^24; for any other there is the loop as it was.
+    An optimizer's bias correction divides a vector of f32 roots by a scalar. The division occupies
+    a CPU's single divider for as long as the rest of the loop occupies the other units. The product
+    with the divisor's reciprocal is the quotient or one of its neighbours, and the remainder tells
+    which one is the nearest. This requires a divisor from 2^-24 to 2^24; the original loop handles
+    all others.
 
     Before:
 
@@ -152,11 +154,11 @@ def InvertDivisorsPass : Pass<"updraft-invert-divisors", "::mlir::ModuleOp"> {
 def PipelineLoopsPass : Pass<"updraft-pipeline-loops", "::mlir::ModuleOp"> {
   let summary = "Compute the second half of an iteration beside the first half of the next";
   let description = [{
-    For loops over vectors that are bound by latency: one whose iteration has a long chain of
-    operations, and so many beside it that a CPU cannot begin the next one early enough. The cut is
-    in the middle of the chain; every load is in the first half. What each element becomes is the
-    same, and so is the order of its loads and stores. Addresses of different bases are taken for
-    streams, which are the same or do not overlap.
+    Applies to loops over vectors that are bound by latency: an iteration has a long chain of
+    operations, and so many other operations that a CPU cannot begin the next iteration early
+    enough. The loop is cut in the middle of the chain, with every load in the first half. The value
+    of each element and the order of its loads and stores don't change. Addresses with different
+    bases are assumed to be streams that are identical or don't overlap.
 
     Before:
 
@@ -170,7 +172,7 @@ def PipelineLoopsPass : Pass<"updraft-pipeline-loops", "::mlir::ModuleOp"> {
     }
     ```
 
-    After, if it were as long as such loops are:
+    After, shown on a loop that is too short for the pass:
 
     ```mlir
     %some = arith.cmpi slt, %begin, %end : i64
@@ -202,14 +204,14 @@ def PipelineLoopsPass : Pass<"updraft-pipeline-loops", "::mlir::ModuleOp"> {
     }
     ```
 
-    What the loop itself carries may be combined with something of each iteration, as for a maximum,
-    in the first half.
+    The first half may also combine values that the loop carries with values of each iteration, for
+    example for a maximum.
 
-    Where the number of elements is a constant, the halves become two loops, one after the other,
-    neither of which is long; without `split-counted` such loops stay as they are. What crosses is
-    kept in memory of the function: where the loop stores it there anyway, or in a buffer. Streams are
-    written in the second loop alone, which loads from them again, and does all that the first one has
-    no need of.
+    If the number of elements is constant, the halves become two consecutive short loops; without
+    `split-counted` such loops don't change. Values that the second loop needs are kept in memory:
+    in the function's memory if the loop stores them there anyway, else in a buffer. Only the second
+    loop writes streams. It loads from them again, and computes everything that the first loop does
+    not need.
 
     ```mlir
     %whole = arith.andi %c256, %multiple_of_8 : i64
@@ -242,21 +244,20 @@ def PipelineLoopsPass : Pass<"updraft-pipeline-loops", "::mlir::ModuleOp"> {
 def ConvertLoopsToLLVMPass : Pass<"convert-updraft-loops-to-llvm", "::mlir::ModuleOp"> {
   let summary = "Lower functions with vector loops to the LLVM dialect, in one conversion";
   let description = [{
-    `func`, `scf`, `cf`, `arith`, `math` and `vector` go to the LLVM dialect together. Arithmetic
-    keeps its IEEE meaning: no fast-math flag is added and nothing is contracted. A `math` operation
-    on scalars that LLVM has no intrinsic for becomes a call of the C library, which host functions
-    may contain.
+    Converts `func`, `scf`, `cf`, `arith`, `math` and `vector` together. Arithmetic keeps its IEEE
+    meaning: the pass adds no fast-math flags and contracts nothing. Scalar `math` operations
+    without an LLVM intrinsic become calls of the C library. Only host functions may contain them.
   }];
   let dependentDialects = ["::mlir::cf::ControlFlowDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
 def ApproximatePass : Pass<"updraft-approximate", "::mlir::ModuleOp"> {
-  let summary = "Leave f32 quotients and roots of passes to the approximations of a GPU";
+  let summary = "Use a GPU's approximate f32 quotients and roots in passes"
   let description = [{
-    Acts on the passes of plans that are `fast`, for GPUs of NVIDIA. A division or square root of f32
-    gets the flag `afn`, by which `convert-updraft-gpu-to-nvvm` knows it, and division by a root
-    becomes multiplication by its reciprocal. docs/numerics.md has the instructions and their errors.
-    Elementary functions, which need exact quotients, are expanded after this pass.
+    Applies to passes of `fast` plans, for NVIDIA GPUs. Sets the flag `afn` on f32 divisions and
+    square roots, which `convert-updraft-gpu-to-nvvm` lowers to approximate instructions. Division
+    by a root becomes multiplication by its reciprocal. docs/numerics.md lists the instructions and
+    their errors. Elementary functions need exact quotients and are expanded after this pass.
 
     Before:
 
@@ -288,10 +289,11 @@ def ApproximatePass : Pass<"updraft-approximate", "::mlir::ModuleOp"> {
 def ConvertPlanToGPUPass : Pass<"convert-updraft-plan-to-gpu", "::mlir::ModuleOp"> {
   let summary = "Lower each plan to kernels for a GPU";
   let description = [{
-    A kernel for each prologue and each pass, in a `gpu.module`; `updraft-c/gpu_kernel.h` says what
-    they are called with. The functions that a step does not call stay on the host. A block goes
-    through a chunk of a tensor, where a pass reduces or goes by rows a warp; in the latter the exchanges
-    between its threads are the upper levels of the reduction tree, so that results are those of a CPU.
+    Creates a `gpu.module` with a kernel for each prologue and each pass; `updraft-c/gpu_kernel.h`
+    describes their arguments. Functions that a step does not call stay on the host. A block
+    processes a chunk of a tensor. In passes that reduce or go by rows, a warp processes a chunk,
+    and its threads exchange values to compute the upper levels of the reduction tree, so that
+    results match those of a CPU.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::gpu::GPUDialect",
@@ -306,21 +308,21 @@ def ConvertPlanToGPUPass : Pass<"convert-updraft-plan-to-gpu", "::mlir::ModuleOp
 def ConvertGPUToNVVMPass : Pass<"convert-updraft-gpu-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Lower kernels to the NVVM and LLVM dialects, in one conversion";
   let description = [{
-    As `convert-updraft-loops-to-llvm` does on a CPU: arithmetic keeps its IEEE meaning. Roots and
-    quotients are rounded to nearest, but for those of f32 that `updraft-approximate` has marked,
-    and no library is called.
+    As in `convert-updraft-loops-to-llvm`, arithmetic keeps its IEEE meaning. Roots and quotients
+    are rounded to nearest, except the f32 ones that `updraft-approximate` marked. Kernels call no
+    library.
   }];
   let dependentDialects = ["::mlir::cf::ControlFlowDialect", "::mlir::LLVM::LLVMDialect",
                            "::mlir::NVVM::NVVMDialect"];
 }
 
 def ConvertGPUToEmulatorPass : Pass<"convert-updraft-gpu-to-emulator", "::mlir::ModuleOp"> {
-  let summary = "Make functions of a host of kernels, which emulate them";
+  let summary = "Turn kernels into host functions that emulate them"
   let description = [{
-    A kernel becomes a function that is run once for each thread, and the prologue or pass of
-    `updraft-c/kernel.h` that launches it: whoever can step with code for a CPU can step with
-    emulated kernels. What a thread asks of a GPU are calls of `runtime/emulator`, which also looks
-    at each address that is loaded from or stored to.
+    Each kernel becomes two functions: one that runs once per thread, and the prologue or pass of
+    `updraft-c/kernel.h` that launches it. Anything that can step with CPU code can therefore step
+    with emulated kernels. GPU operations of a thread become calls of `runtime/emulator`, which also
+    checks every address that is loaded or stored.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
                            "::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect"];

@@ -1,6 +1,6 @@
 //===- StateList.h - The states of a rule's plans, as one list ----------------------*- C++ -*-===//
-// A rule for vectors and its form for matrices may differ in their states. To the runtime a rule
-// has one list of them, in which each says for which tensors it exists.
+// A rule may have one plan for vectors and one for matrices, with different states. The runtime
+// sees a single list, in which each state says for which tensors it exists.
 
 #ifndef UPDRAFT_CONVERSION_STATELIST_H
 #define UPDRAFT_CONVERSION_STATELIST_H
@@ -15,24 +15,25 @@ struct PlanState {
   llvm::StringRef name;
   mlir::Type storage;
   Extent over;
-  /// Passes give it its initial value.
+  /// Passes compute the initial value.
   bool fromStep;
-  /// Its number among the states of the plan, if that has it.
+  /// The state's index in each plan; empty if the plan lacks the state.
   std::optional<unsigned> inFirst, inMatrix;
 };
 
-/// The plan's streams after the parameter and the gradient, and its scalars, in their order.
+/// Returns the plan's streams after the parameter and the gradient, then its scalars, in plan
+/// order.
 llvm::SmallVector<PlanState> statesOf(PlanOp plan);
 
-/// The states of both; in the order of each of them, which must not contradict each other.
-/// `matrix` may be null.
+/// Merges the states of both plans. The result keeps the order of each plan; the orders must be
+/// compatible. `matrix` may be null.
 llvm::SmallVector<PlanState> statesOf(PlanOp first, PlanOp matrix);
 
 /// The plan for matrices that accompanies `plan` in its module, or null.
 PlanOp matrixPlanOf(PlanOp plan);
 
-/// Whether the functions of its rule, which are not of one plan, are made with it: with one for
-/// matrices where there is none for vectors.
+/// Returns whether the functions of the rule, which belong to no single plan, are emitted with
+/// `plan`. This is the plan for vectors, or the plan for matrices if there is no other.
 bool hasRuleFunctions(PlanOp plan);
 
 } // namespace updraft

@@ -9,8 +9,8 @@
 
 namespace updraft {
 
-/// A name for the machine code that `request` for `program` gives, in hexadecimal: a hash of the
-/// text of the file and its imports, the settings, storage types, numerics, target and this build.
+/// Returns a hexadecimal key for the machine code of `request`: a hash of the text of the file and
+/// its imports, the settings, storage types, numerics, target and this build.
 std::string cacheKey(const Program &program, const CompileRequest &request);
 
 } // namespace updraft

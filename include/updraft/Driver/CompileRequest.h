@@ -1,4 +1,4 @@
-//===- CompileRequest.h - What is to be compiled ------------------------------------*- C++ -*-===//
+//===- CompileRequest.h - The input of a compilation --------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_DRIVER_COMPILEREQUEST_H
 #define UPDRAFT_DRIVER_COMPILEREQUEST_H
@@ -12,34 +12,35 @@
 
 namespace updraft {
 
-/// How a compilation can be looked into. Decides nothing about what is computed.
+/// Options to inspect a compilation. They don't change the computed results.
 struct Inspection {
-  bool printLocations = false; // emitted text says which place of the rule each operation is from
+  bool printLocations = false; // emitted text has each operation's location in the rule
   bool lineTables = false;     // machine code has line tables (DWARF) of the rule's text
-  std::string dumpFolder;      // gets the module after every pass; empty: none
+  std::string dumpFolder;      // receives the module after every pass; empty: none
 };
 
 /// One rule of one source text, for one target.
 struct CompileRequest {
   std::string source;
-  std::string filename; // for messages; imports are looked for beside it
-  /// What a generated source was made from, for messages and locations; null if it was written.
+  std::string filename; // for messages; imports are looked up beside it
+  /// Maps a generated source to its originals, for messages and locations; null if it was written.
   std::shared_ptr<const SourceMap> origins;
   RuleRequest rule;
   CPUTarget target;
-  std::optional<GPUTarget> gpu; // runs the steps; what is left to the host is for `target`
+  std::optional<GPUTarget> gpu; // runs the steps; `target` then runs the host's part
   Inspection inspection;
 
-  /// A name that `CPUTarget` or `GPUTarget` knows.
+  /// Sets the target from a name that `CPUTarget` or `GPUTarget` knows.
   llvm::Error setTarget(llvm::StringRef name);
 };
 
-/// The error for a target that is none: which of `known` may have been meant, or `otherwise`.
+/// Returns the error for an unknown target: suggests the nearest of `known`, or returns
+/// `otherwise`.
 llvm::Error unknownTarget(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> known,
                           llvm::Error otherwise);
 
-/// The bytes of a rule file; "-" is the standard input. Reads no more than one byte beyond the
-/// longest file that the language allows, so a device that never ends is refused like a long file.
+/// Returns the bytes of a rule file; "-" is the standard input. Reads at most one byte more than
+/// the language allows, so an endless device is rejected like a file that is too long. Returns
 /// UPD_NOT_FOUND if there is no such file, else UPD_IO_ERROR.
 llvm::Expected<std::string> readRuleFile(llvm::StringRef path);
 

@@ -1,4 +1,4 @@
-//===- CompiledRule.h - What the compiler hands to the runtime ----------------------*- C++ -*-===//
+//===- CompiledRule.h - The compiler's output for the runtime -----------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_DRIVER_COMPILEDRULE_H
 #define UPDRAFT_DRIVER_COMPILEDRULE_H
@@ -7,7 +7,7 @@
 
 namespace updraft {
 
-/// Machine code and what it needs to be called; see docs/architecture.md.
+/// Machine code and the description that is needed to call it; see docs/architecture.md.
 struct CompiledRule {
   std::string interfaceJson;
   std::string object; // a relocatable object file, or an archive of several

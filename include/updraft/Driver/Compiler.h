@@ -16,14 +16,14 @@ namespace updraft {
 
 struct Toolchain;
 
-/// Refuses a stage that the target of `request` has not, and names those that it has and that are
-/// offered where the request comes from.
+/// Rejects a stage that the target of `request` lacks. The error lists the target's stages for
+/// which `isOffered` returns true.
 llvm::Error checkStage(const CompileRequest &request, Stage stage,
                        llvm::function_ref<bool(Stage)> isOffered);
 
-/// Runs the stages in order. Keeps what is costly to make (the MLIR context, the code generators)
-/// from one rule to the next. One thread at a time. All errors are StatusErrors whose message is
-/// complete: for an error in the rule's text, every diagnostic, with source lines and carets.
+/// Runs the stages in order. Reuses expensive objects (the MLIR context, the code generators)
+/// between rules. Not thread-safe, except `parse`. All errors are StatusErrors with a complete
+/// message: for an error in the rule's text, every diagnostic with source lines and carets.
 class Compiler {
 public:
   Compiler();
@@ -37,16 +37,16 @@ public:
   /// Compiles a rule of `program`, which is `parse(request)`.
   llvm::Expected<CompiledRule> compile(const Program &program, const CompileRequest &request);
 
-  /// Prints what the request is after a stage; for Stage::Obj and Stage::Cubin the bytes
-  /// of the machine code. Those from Stage::Cubin on run programs of the CUDA toolkit.
+  /// Prints the request after a stage; for Stage::Obj and Stage::Cubin, writes the machine code.
+  /// Stage::Cubin and later stages run programs of the CUDA toolkit.
   llvm::Error emit(const CompileRequest &request, Stage stage, llvm::raw_ostream &os);
 
-  /// Prints the cost of a step; for a GPU also what kernels need of it, by ptxas if there is one.
+  /// Prints the cost of a step. For a GPU, adds the resources of its kernels if ptxas is available.
   llvm::Error explain(const CompileRequest &request, llvm::raw_ostream &os);
 
 private:
-  /// Made when a rule is first compiled: a process whose rules all come from the cache does
-  /// without.
+  /// Creates the toolchain on first use, so a process that loads all rules from the cache needs
+  /// none.
   Toolchain &getToolchain();
   std::unique_ptr<Toolchain> toolchain;
 };

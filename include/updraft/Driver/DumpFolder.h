@@ -1,4 +1,4 @@
-//===- DumpFolder.h - Where UPDRAFT_DUMP_IR wants dumps -----------------------------*- C++ -*-===//
+//===- DumpFolder.h - The folder of UPDRAFT_DUMP_IR ---------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_DRIVER_DUMPFOLDER_H
 #define UPDRAFT_DRIVER_DUMPFOLDER_H
@@ -7,8 +7,8 @@
 
 namespace updraft {
 
-/// The folder that UPDRAFT_DUMP_IR names, where every compilation of the process gets a folder of
-/// its own; empty if it names none. Rules are then not taken from the disk cache.
+/// Returns the folder that UPDRAFT_DUMP_IR names, or "". Every compilation of the process creates a
+/// subfolder there, and rules are not taken from the disk cache.
 std::string dumpFolderOfEnvironment();
 
 } // namespace updraft

@@ -1,4 +1,4 @@
-//===- Stage.h - The stages that can be looked at -----------------------------------*- C++ -*-===//
+//===- Stage.h - The stages that can be printed -------------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_DRIVER_STAGE_H
 #define UPDRAFT_DRIVER_STAGE_H
@@ -10,9 +10,9 @@
 
 namespace updraft {
 
-/// In the order in which a rule passes through them; see docs/architecture.md. Torch is one that
-/// ends there: nothing is made of its text. From Loops on they are of CPUs, from Kernels on of
-/// GPUs; an emulated GPU has Kernels before Loops.
+/// The stages of a rule, in order; see docs/architecture.md. Torch is a final stage: nothing is
+/// compiled from its text. Stages from Loops on are for CPUs, from Kernels on for GPUs. An emulated
+/// GPU runs Kernels before Loops.
 enum class Stage {
   Ast,
   Updraft,
@@ -32,7 +32,7 @@ enum class Stage {
 inline bool isOfCPU(Stage stage) { return stage >= Stage::Loops && stage <= Stage::Obj; }
 inline bool isOfGPU(Stage stage) { return stage >= Stage::Kernels; }
 
-/// What the file of a stage that is no text ends in, ".o"; empty for text.
+/// Returns the file suffix of a binary stage, such as ".o"; empty for text.
 llvm::StringRef binarySuffix(Stage stage);
 
 /// The names of the stages, indexed by Stage: "ast", "updraft", …

@@ -1,5 +1,5 @@
 //===- StatusError.h - Errors with a status code ------------------------------------*- C++ -*-===//
-// The error type of the compiler's outer layers: a status code of the C API and the whole message.
+// The error type of the compiler's outer layers: a status code of the C API and a complete message.
 
 #ifndef UPDRAFT_DRIVER_STATUSERROR_H
 #define UPDRAFT_DRIVER_STATUSERROR_H
@@ -33,7 +33,7 @@ inline llvm::Error makeError(upd_status status, std::string message) {
   return llvm::make_error<StatusError>(status, std::move(message));
 }
 
-/// Takes the error apart. One that is no StatusError counts as UPD_INTERNAL_ERROR.
+/// Returns the status and message. Errors of other types have the status UPD_INTERNAL_ERROR.
 std::pair<upd_status, std::string> takeStatus(llvm::Error error);
 
 } // namespace updraft

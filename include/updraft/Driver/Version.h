@@ -12,7 +12,7 @@ llvm::StringRef versionString();
 /// "0.1.0".
 llvm::StringRef versionNumber();
 
-/// A hash of the compiler's sources, the embedded standard library and LLVM's version: machine code
+/// A hash of the compiler's sources, the embedded standard library and LLVM's version. Machine code
 /// that another build cached is not used.
 llvm::StringRef buildId();
 

@@ -11,18 +11,18 @@
 
 namespace updraft {
 
-/// Links compiled rules into the process, and unloads them. Thread-safe. A fork waits for both: ORC
-/// has locks of its own.
+/// Links compiled rules into the process, and unloads them. Thread-safe. A fork waits for both,
+/// because ORC has its own locks.
 class ObjectLoader {
 public:
   static llvm::Expected<std::unique_ptr<ObjectLoader>> create();
   ~ObjectLoader();
 
-  /// For the child of a fork that could not wait. Loaded code stays loaded, and nothing can be
-  /// linked any more.
+  /// For the child of a fork that could not wait. Loaded code stays loaded, and linking is no
+  /// longer possible.
   void abandon();
 
-  /// The code lives as long as the result; the loader must outlive it.
+  /// The code lives as long as the result. The loader must outlive the result.
   llvm::Expected<std::shared_ptr<const runtime::Kernels>> load(const CompiledRule &rule);
 
 private:

@@ -16,8 +16,8 @@ namespace updraft {
 /// Where the machine code of a rule came from.
 enum class Origin { Compiled, Memory, Disk };
 
-/// Compiles and loads rules for this process: looks in memory, then on disk, then compiles.
-/// Thread-safe. Rules compile concurrently; threads that ask for the same rule share one
+/// Compiles and loads rules for this process. Looks in memory first, then on disk, then compiles.
+/// Thread-safe. Rules compile concurrently; threads that request the same rule share one
 /// compilation.
 class Session {
 public:
@@ -26,9 +26,9 @@ public:
     Origin origin;
   };
 
-  /// The process's session. It is never destroyed, so that code may run until the process ends. A
-  /// fork waits for compilations, for less than a second (ForkDelay.h). The child itself compiles
-  /// the rules that other threads of the parent were still compiling.
+  /// The process's session. It is never destroyed, so code can run until the process ends. A fork
+  /// waits less than a second for compilations (ForkDelay.h). The child recompiles rules that other
+  /// threads of the parent were compiling.
   static Session &get();
 
   llvm::Expected<Loaded> load(const CompileRequest &request, const DiskCache &cache);
@@ -36,7 +36,7 @@ public:
   llvm::Error explain(const CompileRequest &request, llvm::raw_ostream &os);
 
 private:
-  /// A rule that one thread loads or compiles; others wait until it is `done`.
+  /// A rule that one thread is loading or compiling; others wait until it is `done`.
   struct Pending {
     explicit Pending(std::shared_ptr<const Program> program) : program(std::move(program)) {}
 
@@ -47,17 +47,17 @@ private:
     std::condition_variable changed;
     bool done = false;
     std::shared_ptr<const runtime::Kernels> kernels; ///< null if it failed
-    upd_status status = UPD_OK;                      ///< of the failure
+    upd_status status = UPD_OK;                      ///< the status of the failure
     std::string message;
   };
-  /// The Pending of a thread, which ends with it.
+  /// One thread's Pending; ends with the thread's request.
   class Turn;
   /// A compiler for one thread.
   class BorrowedCompiler;
 
   // These two need the lock.
   std::shared_ptr<const runtime::Kernels> find(const std::string &key);
-  /// Returns the rule that is dropped for it, if any. The caller releases that after the lock:
+  /// Returns the rule that was evicted, if any. The caller must release it without the lock:
   /// unloading code waits for forks, and forks wait for the lock.
   std::shared_ptr<const runtime::Kernels> remember(const std::string &key,
                                                    std::shared_ptr<const runtime::Kernels> kernels);
@@ -69,14 +69,14 @@ private:
   static void afterForkInParent();
   static void afterForkInChild();
 
-  /// Held for moments: never while anything is compiled, linked or read.
+  /// Held only briefly, never during compilation, linking or reading.
   std::mutex mutex;
   /// The most recently used last.
   std::vector<std::pair<std::string, std::shared_ptr<const runtime::Kernels>>> recent;
   std::map<std::string, std::shared_ptr<Pending>> pending; ///< by key
   std::vector<std::unique_ptr<Compiler>> idle;
   std::shared_ptr<ObjectLoader> loader; ///< null until a rule is linked
-  bool isQuiet = true;                  ///< whether the fork under way interrupts nothing
+  bool isQuiet = true;                  ///< whether the fork in progress interrupts nothing
 };
 
 } // namespace updraft

@@ -1,5 +1,5 @@
 //===- Ast.h - The syntax tree ------------------------------------------------------*- C++ -*-===//
-// Plain nodes as the parser makes them. Expressions are allocated in their file's arena and never
+// Plain nodes that the parser creates. Expressions are allocated in their file's arena and never
 // change; names and strings refer to the file's text.
 
 #ifndef UPDRAFT_FRONTEND_AST_H
@@ -53,10 +53,10 @@ struct Expr {
   UnaryOperator unary{};
   BinaryOperator binary{};
   bool boolean = false;
-  uint32_t depth = 1; ///< of the tree below, this node included
+  uint32_t depth = 1; ///< of the tree below, including this node
   double number = 0;
   SourceRange range{};
-  SourceRange focus{};    ///< the operator or the called name, else the same as `range`
+  SourceRange focus{};    ///< the operator or the called name, else equal to `range`
   llvm::StringRef text{}; ///< a name, the called function, or a string between its quotes
   llvm::ArrayRef<const Expr *> operands{}; ///< condition, then, else for If; arguments for Call
 };
@@ -94,7 +94,7 @@ struct Requirement {
 
 struct State {
   Identifier name;
-  /// `tensor`, `group`, `row` or `column`; without one, a state of the parameter's shape.
+  /// `tensor`, `group`, `row` or `column`; empty for a state with the parameter's shape.
   std::optional<Identifier> over;
   const Expr *initial;
   std::optional<upd_dtype> storage;
@@ -132,14 +132,14 @@ struct StageCall {
 struct Rule {
   Identifier name;
   bool isTransform = false;
-  std::vector<StageCall> chain; ///< of `rule name = stage |> stage`, which has nothing else
+  std::vector<StageCall> chain; ///< of `rule name = stage |> stage`; the other members are empty
   std::vector<Parameter> parameters;
   std::vector<Requirement> requirements;
   std::vector<State> states;
   std::optional<Update> update;
-  std::optional<Update> finish; ///< of a transform: what is done after the rule
+  std::optional<Update> finish; ///< of a transform: applies after the rule
 
-  /// Whether it is a transform that stands after the rule: it sees the rule's result.
+  /// Whether this is a transform that follows the rule and sees its result.
   bool isAfter() const;
   const ParsedFile *file = nullptr;
 };
@@ -148,16 +148,16 @@ struct ImportDeclaration {
   const Expr *path; ///< a String
 };
 
-/// One file's declarations, in order of the text within each kind.
+/// The declarations of one file. Each vector is in the order of the text.
 struct ParsedFile {
   std::shared_ptr<const SourceFile> source;
   std::vector<ImportDeclaration> imports;
   std::deque<Function> functions;
   std::deque<Rule> rules;
   std::deque<Rule> transforms;
-  /// What a call in this file can refer to: its own functions, the imported ones, the library's.
+  /// The functions that calls in this file can name: its own, the imported ones and the library's.
   llvm::StringMap<const Function *> visible;
-  /// The rules and transforms that a chain in this file can have, likewise.
+  /// The rules and transforms that chains in this file can name.
   llvm::StringMap<const Rule *> stages;
   llvm::BumpPtrAllocator arena;
 };

@@ -1,6 +1,5 @@
-//===- Format.h - Source text in the one style --------------------------------------*- C++ -*-===//
-// Lays out a file's words and comments anew; which words there are, and their order, stays the
-// same.
+//===- Format.h - Formats source text -----------------------------------------------*- C++ -*-===//
+// Reformats a file. Words and comments keep their text and order.
 
 #ifndef UPDRAFT_FRONTEND_FORMAT_H
 #define UPDRAFT_FRONTEND_FORMAT_H
@@ -9,11 +8,11 @@
 
 namespace updraft {
 
-/// How many columns a line has.
+/// The maximum line length in columns.
 constexpr unsigned maxLineWidth = 100;
 
-/// The text in the style of docs/tools.md. Nothing if it does not parse, with the errors reported;
-/// or, without an error, if the result would say something else, which is a defect.
+/// Returns the text in the style of docs/tools.md. Returns nothing if the text does not parse, with
+/// the errors reported, or, without an error, if formatting would change its meaning (a bug).
 std::optional<std::string> formatSource(llvm::StringRef text, llvm::StringRef filename,
                                         DiagnosticEngine &diagnostics);
 

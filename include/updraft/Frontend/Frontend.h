@@ -1,7 +1,6 @@
 //===- Frontend.h - From the text of a rule to the dialect --------------------------*- C++ -*-===//
 // The library's interface: parse and check a file once, then import one of its rules with its
-// static flags and storage types settled. Input errors go to the engine; nothing here aborts or
-// throws.
+// static flags and storage types. Input errors go to the engine; functions don't abort or throw.
 
 #ifndef UPDRAFT_FRONTEND_FRONTEND_H
 #define UPDRAFT_FRONTEND_FRONTEND_H
@@ -14,63 +13,63 @@
 
 namespace updraft {
 
-/// Parses and checks a file and what it imports; imports are looked for beside `filename`. Null if
-/// there was any error.
+/// Parses and checks a file and its imports, which are looked up beside `filename`. Returns null on
+/// any error.
 std::shared_ptr<const Program> parseProgram(llvm::StringRef text, llvm::StringRef filename,
                                             DiagnosticEngine &diagnostics);
 std::shared_ptr<const Program> parseProgram(std::shared_ptr<const SourceFile> source,
                                             DiagnosticEngine &diagnostics);
 
-/// Whether a requested rule, or chain, may be one for matrices and another for vectors.
+/// Whether the requested rule or chain may have separate forms for vectors and matrices.
 bool mayHaveMatrixRule(const Program &program, llvm::StringRef requested);
 
 struct RuleRequest {
-  /// Empty: the file's only rule.
+  /// May be empty if the file has only one rule.
   std::string rule;
-  /// Static flags, and defaults of hyperparameters, with their values as written in the language; a
-  /// string flag's value may leave its quotes out. The last value of a name counts.
+  /// Static flags and defaults of hyperparameters, with values as written in the language. The
+  /// value of a string flag may omit the quotes. If a name is repeated, the last value applies.
   std::vector<std::pair<std::string, std::string>> settings;
-  /// `param`, `grad`, a state's name, or `state` for all states; param and grad are f32 if not
-  /// named. For a state its own name counts first, then `state`, then the rule's type, then that of
+  /// Keys are `param`, `grad`, a state's name, or `state` for all states. `param` and `grad`
+  /// default to f32. A state uses the first that is given: its own name, `state`, the rule's type,
   /// `param`.
   std::vector<std::pair<std::string, upd_dtype>> storage;
-  /// One of numericsModes(); what `numerics` is worth in the rule.
+  /// One of numericsModes(): the value of `numerics` in the rule.
   std::string numerics = "ieee";
-  /// Those that it is needed for.
+  /// The kinds of tensors that need the rule.
   upd_tensors tensors = UPD_ALL_TENSORS;
 };
 
-/// A static flag that was not set, and follows from hyperparameters: the rule is for those of their
-/// values alone that give it the same value.
+/// A static flag that was not set, and is derived from hyperparameters. The rule is valid only for
+/// hyperparameter values that give the flag this value.
 struct DerivedFlag {
   std::string name;
-  /// Those that it follows from.
+  /// The hyperparameters that determine it.
   std::vector<std::string> hypers;
-  /// What the requirement says that refuses other values.
+  /// The message of the requirement that rejects other values.
   std::string message;
 };
 
 struct ImportedRule {
-  /// Holds one `updraft.rule`, or one for vectors and then one for matrices.
+  /// Holds one `updraft.rule`, or one for vectors followed by one for matrices.
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  /// Every static flag with its value, in order of declaration; a string without quotes.
+  /// Every static flag with its value, in order of declaration; strings without quotes.
   std::vector<std::pair<std::string, std::string>> statics;
   /// In order of declaration.
   std::vector<DerivedFlag> derived;
-  /// Those that it is for; all, if it has a rule for each of them, or one that is for all.
+  /// The kinds of tensors that the rules support.
   upd_tensors tensors = UPD_ALL_TENSORS;
-  /// Of the rule's name, where it is declared.
+  /// The range of the rule's name in its declaration.
   SourceRange name;
 };
 
-/// Imports one rule. The context needs no dialect loaded; the ones used are loaded here.
+/// Imports one rule. Loads the dialects that it needs into the context.
 std::optional<ImportedRule> importRule(mlir::MLIRContext &context, const Program &program,
                                        const RuleRequest &request, DiagnosticEngine &diagnostics);
 
-/// The syntax tree of the main file, one node per line; with `locations`, where in the file it is.
+/// Prints the syntax tree of the main file, one node per line; with `locations`, also positions.
 void printAst(const Program &program, llvm::raw_ostream &os, bool locations = false);
 
-/// The main file as source text, without its comments. Parsing it gives the same tree.
+/// Prints the main file as source text, without comments. Parsing the result gives the same tree.
 void printSource(const Program &program, llvm::raw_ostream &os);
 
 } // namespace updraft

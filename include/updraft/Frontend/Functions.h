@@ -14,11 +14,11 @@ struct KnownFunction {
   unsigned arity;
 };
 
-/// The built-in functions and those of the standard library, by name and then by arity; `max` is
-/// there twice. Made once; thread-safe.
+/// The built-in functions and those of the standard library, sorted by name and arity; `max` occurs
+/// twice. Created once; thread-safe.
 const std::vector<KnownFunction> &knownFunctions();
 
-/// The names of the library's transforms, in alphabetical order. Made once; thread-safe.
+/// The names of the library's transforms, in alphabetical order. Created once; thread-safe.
 const std::vector<llvm::StringRef> &knownTransforms();
 
 } // namespace updraft

@@ -1,6 +1,6 @@
-//===- Index.h - What the names in a file stand for ---------------------------------*- C++ -*-===//
-// For editors: the declarations of a file, where each name is used, and the types the checker
-// found. Made from whatever could be understood, so it is there for broken files too.
+//===- Index.h - The meaning of the names in a file ---------------------------------*- C++ -*-===//
+// For editors: the declarations of a file, the uses of each name, and the types that the checker
+// found. Works for broken files too, as far as they could be parsed.
 
 #ifndef UPDRAFT_FRONTEND_INDEX_H
 #define UPDRAFT_FRONTEND_INDEX_H
@@ -31,7 +31,7 @@ llvm::StringRef describe(DeclarationKind kind);
 struct Declaration {
   DeclarationKind kind;
   Identifier name;
-  SourceRange extent; ///< from the name to the end of what is declared
+  SourceRange extent; ///< from the name to the end of the declaration
   std::vector<Declaration> parts;
 
   bool isScope() const {
@@ -43,7 +43,7 @@ struct Declaration {
 /// The rules and functions of a file with their parts, in the order of the text.
 std::vector<Declaration> declarationsOf(const ParsedFile &file);
 
-/// The text of a declaration, without the body of a rule or of a longer function, on one line.
+/// The text of a declaration on one line, without the body of a rule or of a longer function.
 std::string headOf(const Declaration &declaration);
 
 /// The comment on the lines before a declaration, without its slashes.
@@ -53,20 +53,20 @@ std::string commentAbove(SourceRange name);
 class Index {
 public:
   void addUse(SourceRange use, SourceRange declared);
-  /// A function may be called with several types; all are kept. What is found of a function by
-  /// itself, before any call, is `generic`, and counts only if there is no call.
+  /// Functions may be called with several types; all are kept. `generic` marks types found by
+  /// checking a function on its own, which are used only if there is no call.
   void addType(SourceRange place, llvm::StringRef type, bool generic);
 
   struct Use {
     SourceRange range;
-    SourceRange declared; ///< the name that is declared; the start of a file for an import
+    SourceRange declared; ///< the declared name; the start of a file for an import
   };
   /// The use that is at or just before an offset of a file, or null.
   const Use *useAt(const SourceFile &file, uint32_t offset) const;
 
-  /// "a tensor", "a scalar or a tensor"; empty if there is none.
+  /// "a tensor", "a scalar or a tensor"; empty if unknown.
   std::string typeAt(SourceRange place) const;
-  /// The place with a type that is at an offset; without a file if there is none.
+  /// The range with a known type at an offset; without a file if there is none.
   SourceRange typedPlaceAt(const SourceFile &file, uint32_t offset) const;
 
 private:
@@ -81,18 +81,18 @@ private:
 };
 
 struct Analysis {
-  std::shared_ptr<const Program> program; ///< what was understood; never null
+  std::shared_ptr<const Program> program; ///< the part that could be parsed; never null
   Index index;
 };
 
-/// The text of a file that is open and may differ from the disk; nothing for other files.
+/// Returns the text of a file that is open in an editor; nothing for other files.
 using OpenFiles = std::function<std::optional<std::string>(llvm::StringRef path)>;
 
-/// Parses and checks as parseProgram does, but goes on after errors.
+/// Like parseProgram, but continues after errors.
 Analysis analyzeProgram(llvm::StringRef text, llvm::StringRef filename, const OpenFiles &openFiles,
                         DiagnosticEngine &diagnostics);
 
-/// The functions that are operations.
+/// The functions that map to operations.
 struct BuiltinFunction {
   llvm::StringRef name;
   unsigned arity;

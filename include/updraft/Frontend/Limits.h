@@ -1,23 +1,24 @@
-//===- Limits.h - How much a rule may expand to -------------------------------------*- C++ -*-===//
-// A rule within these compiles in a few seconds, for every target.
+//===- Limits.h - The limits of a rule's expansion ----------------------------------*- C++ -*-===//
+// A rule within these limits compiles in a few seconds, for every target.
 
 #ifndef UPDRAFT_FRONTEND_LIMITS_H
 #define UPDRAFT_FRONTEND_LIMITS_H
 
 namespace updraft {
 
-/// Operations that a rule may expand to, and expressions that checking or expanding it may visit.
+/// The most operations that a rule may expand to, and the most expressions that checking or
+/// expanding it may visit.
 constexpr unsigned maxOperations = 4000;
 constexpr unsigned maxVisits = 20 * maxOperations;
-/// How many operations an elementary function, a maximum and a minimum count as. If a rule has many
-/// elementary functions, each becomes a call. A maximum becomes several instructions where the
-/// target has none that keeps NaNs. LLVM takes about as long to compile either as so many
+/// The number of operations that an elementary function, a maximum or a minimum counts as. If a
+/// rule has many elementary functions, each becomes a call. A maximum becomes several instructions
+/// on targets without one that keeps NaNs. LLVM takes about as long to compile either as this many
 /// operations.
 constexpr unsigned operationsOfFunction = 5;
-/// How many operations a reduction counts as. Most become a pass over the tensors, for which a GPU
-/// has a kernel of its own.
+/// The number of operations that a reduction counts as. Most become a pass over the tensors, which
+/// is a separate kernel on a GPU.
 constexpr unsigned operationsOfReduction = 50;
-/// How deep expressions may nest over all calls that are being expanded.
+/// The maximum nesting of expressions across all calls that are being expanded.
 constexpr unsigned maxExpansionDepth = 400;
 
 } // namespace updraft

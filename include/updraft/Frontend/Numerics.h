@@ -1,4 +1,4 @@
-//===- Numerics.h - The ways in which a rule's arithmetic may round -----------------*- C++ -*-===//
+//===- Numerics.h - The rounding modes of a rule's arithmetic -----------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_FRONTEND_NUMERICS_H
 #define UPDRAFT_FRONTEND_NUMERICS_H
@@ -8,10 +8,10 @@
 
 namespace updraft {
 
-/// The name that every expression of the language knows as the request's mode, a string.
+/// The name by which expressions of the language refer to the request's mode, a string.
 constexpr llvm::StringLiteral numericsName = "numerics";
 
-/// The mode whose rules `updraft-relax` may rewrite.
+/// The mode in which `updraft-relax` may rewrite rules.
 constexpr llvm::StringLiteral fastNumerics = "fast";
 
 /// The modes; docs/numerics.md defines them.

@@ -8,34 +8,34 @@
 
 namespace updraft {
 
-/// What a file may hold, in bytes.
+/// The maximum size of a file, in bytes.
 constexpr size_t maxFileSize = 65536;
-/// How deep parentheses, `if` and unary operators may nest.
+/// The maximum nesting of parentheses, `if` and unary operators.
 constexpr unsigned maxNesting = 64;
-/// How deep an expression's tree may be; a chain of n operators is n deep.
+/// The maximum depth of an expression's tree; a chain of n operators has depth n.
 constexpr unsigned maxExpressionDepth = 256;
 
-/// Parses a file without looking at its imports. Reports every error that it can tell apart from
-/// its consequences; the tree holds what was understood. A file with wrong words is not parsed,
-/// unless `goesOn`, which makes a tree of its other words.
+/// Parses a file without its imports. Reports every error that is not a consequence of another; the
+/// tree holds the part that could be parsed. A file with invalid tokens is not parsed, unless
+/// `goesOn` is set, which skips them.
 std::unique_ptr<ParsedFile> parseFile(std::shared_ptr<const SourceFile> source,
                                       DiagnosticEngine &diagnostics, bool goesOn = false);
 
-/// What `update` of a rule or a transform takes as inputs.
+/// The inputs that `update` of a rule or a transform can take.
 llvm::ArrayRef<llvm::StringRef> updateInputs(bool isTransform);
 
-/// What `state name over extent` takes as an extent.
+/// The extents that `state name over extent` can take.
 llvm::ArrayRef<llvm::StringRef> overNames();
 
-/// What `state name = initial : type` takes as a type.
+/// The types that `state name = initial : type` can take.
 std::vector<llvm::StringRef> storageTypeNames();
 llvm::StringRef storageTypeName(upd_dtype dtype);
 std::optional<upd_dtype> parseStorageType(llvm::StringRef name);
 
-/// Parses a text that is one expression, into the arena of `file`. Null if it is in error.
+/// Parses a text that is one expression, into the arena of `file`. Returns null on an error.
 const Expr *parseExpression(ParsedFile &file, DiagnosticEngine &diagnostics);
 
-/// Parses a text that is a chain, likewise. Empty if it is in error.
+/// Parses a text that is a chain, into `file`. Returns an empty list on an error.
 std::vector<StageCall> parseChain(ParsedFile &file, DiagnosticEngine &diagnostics);
 
 } // namespace updraft

@@ -1,5 +1,5 @@
-//===- Program.h - A checked file with what it imports ------------------------------*- C++ -*-===//
-// What parseProgram makes and importRule reads. Immutable, so it may be shared between threads.
+//===- Program.h - A checked file and its imports -----------------------------------*- C++ -*-===//
+// The output of parseProgram and input of importRule. Immutable, so threads may share it.
 
 #ifndef UPDRAFT_FRONTEND_PROGRAM_H
 #define UPDRAFT_FRONTEND_PROGRAM_H
@@ -12,20 +12,20 @@
 namespace updraft {
 
 struct Program {
-  /// The main file first, then the imported ones in the order in which they are met.
+  /// The main file, then the imported files in the order in which they were found.
   std::vector<std::unique_ptr<ParsedFile>> parsed;
   std::vector<std::shared_ptr<const SourceFile>> texts;
-  /// Where each imported file is first imported: the path between its quotes.
+  /// The path of each file's first import, between its quotes.
   std::map<const SourceFile *, SourceRange> importedAt;
 
   const ParsedFile &main() const { return *parsed.front(); }
-  /// The text of the main file and of all that it imports: what the result depends on.
+  /// The texts of the main file and of all imports: everything that the result depends on.
   const std::vector<std::shared_ptr<const SourceFile>> &files() const { return texts; }
   /// The rules of the main file, in order.
   std::vector<llvm::StringRef> ruleNames() const;
 
-  /// Adds notes to the diagnostics from index `since` on: how the main file comes to import the
-  /// file with the error. Leaves out diagnostics that already have a note about the main file.
+  /// Adds notes to the diagnostics from index `since` on that show how the main file imports the
+  /// file with the error. Skips diagnostics that already have a note about the main file.
   void noteImports(DiagnosticEngine &diagnostics, size_t since) const;
 };
 

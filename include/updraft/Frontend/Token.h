@@ -1,5 +1,5 @@
 //===- Token.h - The words of the language ------------------------------------------*- C++ -*-===//
-// What the lexer makes of a file's bytes and the parser reads.
+// The lexer's output and the parser's input.
 
 #ifndef UPDRAFT_FRONTEND_TOKEN_H
 #define UPDRAFT_FRONTEND_TOKEN_H
@@ -70,16 +70,16 @@ struct Token {
   double number = 0; ///< the value of a Number
 };
 
-/// How a message names a kind of token: "`let`", "a name", "the end of the file".
+/// The name of a kind of token in messages: "`let`", "a name", "the end of the file".
 llvm::StringRef describe(TokenKind kind);
 
-/// Reports the first byte that a file may not contain, not even in comments and strings. A file is
-/// UTF-8 without control characters, except tabs and ends of lines (LF or CR LF).
+/// Reports the first byte that files may not contain, even in comments and strings. Files are UTF-8
+/// without control characters, except tabs and line ends (LF or CR LF).
 void checkText(const SourceFile &file, DiagnosticEngine &diagnostics);
 
-/// The tokens of a file, ended by an End token. Checks the text, reports what is no token, and
-/// leaves it out. The comments, from `//` to the end of the line, are no tokens; they go to
-/// `comments` if it is given.
+/// Returns the tokens of a file, followed by an End token. Checks the text; reports and skips
+/// invalid tokens. Skips comments, from `//` to the end of the line, and stores them in `comments`
+/// if given.
 std::vector<Token> lex(const SourceFile &file, DiagnosticEngine &diagnostics,
                        std::vector<SourceRange> *comments = nullptr);
 

@@ -1,6 +1,6 @@
 //===- BlockedFormat.h - Blocks of 8-bit codes, one element at a time ---------------*- C++ -*-===//
-// The block-quantised formats of docs/numerics.md, as their equations say. A buffer holds one code
-// for each element, and from the next multiple of four bytes on the scales of the blocks.
+// The block-quantised formats of docs/numerics.md, written like their equations. A buffer holds one
+// code per element. The scales of the blocks follow at the next multiple of four bytes.
 
 #ifndef UPDRAFT_REFERENCE_BLOCKEDFORMAT_H
 #define UPDRAFT_REFERENCE_BLOCKEDFORMAT_H
@@ -12,17 +12,17 @@
 
 namespace updraft::reference {
 
-/// Elements are codes, and those of a block share a scale.
+/// Whether elements are codes, and the elements of a block share a scale.
 inline bool isBlocked(StorageFormat format) {
   return format == StorageFormat::Q8Linear || format == StorageFormat::Q8Companded;
 }
 
-/// Where the blocks of a tensor lie.
+/// The positions of a tensor's blocks.
 class Blocks {
 public:
   static constexpr int64_t size = 256;
 
-  /// Blocks of the columns of each row if `byRows`, else of all elements.
+  /// Creates blocks from the columns of each row if `byRows`, else from all elements.
   Blocks(const Shape &shape, bool byRows);
 
   int64_t elements() const { return total; }
@@ -40,14 +40,14 @@ private:
   int64_t perRow;
 };
 
-/// The value of element `index`.
+/// Returns the value of element `index`.
 float loadElement(StorageFormat format, const Blocks &blocks, const void *data, int64_t index);
 
-/// Writes a value for each element.
+/// Stores all elements; `values` has one value per element.
 void storeElements(StorageFormat format, const Blocks &blocks, void *data,
                    const std::vector<float> &values);
 
-/// Makes `value` the value of each element, exactly.
+/// Sets each element to `value`, exactly.
 void fillElements(StorageFormat format, const Blocks &blocks, void *data, float value);
 
 } // namespace updraft::reference

@@ -1,7 +1,7 @@
-//===- Reduction.h - The trees in which values become one ---------------------------*- C++ -*-===//
-// The order of the operations of every reduction (docs/dialect.md), as plain functions of the
-// values: whatever runs a rule has to give these bits. All are in double. The maximum is NaN where
-// any value is; the sum of nothing is 0, the maximum of nothing -infinity.
+//===- Reduction.h - The order of operations in reductions --------------------------*- C++ -*-===//
+// Defines the order of operations of every reduction (docs/dialect.md) as plain functions. Every
+// implementation of a rule must produce the same bits. All values are double. The maximum is NaN if
+// any value is NaN; the sum of no values is 0, their maximum -infinity.
 
 #ifndef UPDRAFT_REFERENCE_REDUCTION_H
 #define UPDRAFT_REFERENCE_REDUCTION_H
@@ -14,8 +14,8 @@
 
 namespace updraft::reference {
 
-/// A tensor of two or more dimensions: the last two are rows and columns, leading ones batches. A
-/// vector is one row.
+/// The shape of a tensor. The last two of two or more dimensions are rows and columns, leading
+/// dimensions are batches. A vector is one row.
 struct Shape {
   int64_t batches = 1;
   int64_t rows = 1;
@@ -25,27 +25,29 @@ struct Shape {
   static Shape of(llvm::ArrayRef<int64_t> dimensions);
 
   int64_t count() const { return batches * rows * columns; }
-  /// Values of one for each place of an extent within `element`.
+  /// Returns the number of places of `over` within `element`.
   int64_t places(Extent over) const;
 };
 
 /// The value at an index.
 using ValueAt = llvm::function_ref<double(int64_t)>;
 
-/// Neighbours combine, (0, 1), (2, 3), …, an odd last one stays, until one value is left.
+/// Combines neighbours, (0, 1), (2, 3), …, and keeps an odd last value, until one value is left.
 double reducePairwise(ReductionKind kind, llvm::ArrayRef<double> values);
 
-/// A flat sequence: leaves of 8192 values, each dealt to 128 lanes that are halved, then pairwise.
+/// Reduces a flat sequence: leaves of 8192 values, each dealt to 128 lanes that are halved, then
+/// pairwise.
 double reduceFlat(ReductionKind kind, int64_t count, ValueAt value);
 
-/// All elements of a matrix: blocks of 64 rows of a batch, each dealt by columns to 128 lanes that
-/// are halved, then pairwise over the blocks of all batches.
+/// Reduces all elements of a matrix: blocks of 64 rows of a batch, each dealt by columns to 128
+/// lanes that are halved, then pairwise over the blocks of all batches.
 double reduceBlocks(ReductionKind kind, const Shape &shape, ValueAt element);
 
-/// One row, or the rows or columns of one batch: the values are dealt to 128 lanes that are halved.
+/// Reduces one row, or the rows or columns of one batch: values are dealt to 128 lanes that are
+/// halved.
 double reduceRow(ReductionKind kind, int64_t columns, ValueAt column);
 
-/// One column of a batch: blocks of 64 rows, each in order, then pairwise.
+/// Reduces one column of a batch: blocks of 64 rows, each in order, then pairwise.
 double reduceColumn(ReductionKind kind, int64_t rows, ValueAt row);
 
 } // namespace updraft::reference

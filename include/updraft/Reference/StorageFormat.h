@@ -1,7 +1,6 @@
 //===- StorageFormat.h - Elements in memory, one at a time --------------------------*- C++ -*-===//
-// How an element is read from and written to memory in each storage type. The compiler converts
-// with bit tricks on vectors; here every narrow type is the textbook formula, so that the two can
-// be compared.
+// Reads and writes one element in each storage type. The compiler converts vectors with bit tricks;
+// here every narrow type uses the textbook formula, so that tests can compare the two.
 
 #ifndef UPDRAFT_REFERENCE_STORAGEFORMAT_H
 #define UPDRAFT_REFERENCE_STORAGEFORMAT_H
@@ -15,43 +14,44 @@ namespace updraft::reference {
 
 enum class StorageFormat : uint8_t { F32, F64, BF16, F16, I8, Q8Linear, Q8Companded };
 
-/// The format of a storage type; nothing for any other type.
+/// Returns the format of a storage type; nothing for any other type.
 std::optional<StorageFormat> storageFormat(mlir::Type type);
 
-/// Bytes of one element; without the scale of its block.
+/// The size of one element in bytes, without the scale of its block.
 unsigned elementSize(StorageFormat format);
 
-/// The value of element `index`; not of blocks, which BlockedFormat.h is about. Every value of
+/// Returns the value of element `index`. Not for block formats; see BlockedFormat.h. Every value of
 /// every format is a double. `data` needs no alignment.
 double loadElement(StorageFormat format, const void *data, int64_t index);
 
-/// Writes `value`, rounded once to the nearest value of the format, ties to even; NaN stays NaN,
-/// what is too large becomes infinity. `data` needs no alignment.
+/// Writes `value`, rounded once to the nearest value of the format, ties to even. NaN stays NaN,
+/// and values out of range become infinity. `data` needs no alignment.
 void storeElement(StorageFormat format, void *data, int64_t index, double value);
 
-/// How values become elements.
+/// How values are converted to elements.
 enum class Rounding : uint8_t {
-  Nearest,    // as `storeElement` does it
+  Nearest,    // as in `storeElement`
   Stochastic, // BF16, to one of the two neighbours
-  Corrected,  // BF16, with an I8 beside it that has 8 bits more
+  Corrected,  // BF16, plus an I8 that holds 8 more bits
 };
 
-/// `value`, rounded to f32, then to one of its neighbours in BF16: to the one further from zero if
-/// its distance from the other, in 65536ths of that between the two, and `random` are together at
-/// least 65536. NaN and infinities stay.
+/// Rounds `value` to f32, then to one of its two BF16 neighbours. Takes the neighbour further from
+/// zero if the distance from the other, in 65536ths of their gap, plus `random` is at least 65536.
+/// NaN and infinities don't change.
 double roundStochastically(double value, uint16_t random);
 
-/// The elements of a value with a correction.
+/// A value's element and its correction.
 struct Corrected {
   double upper;   // a value of BF16
   int correction; // from -128 to 127
 };
 
-/// Splits `value`, rounded to f32 and to 16 bits after its leading one, each to nearest even. The
-/// upper part is the nearest one, ties away from zero. It may be infinite where the value is not.
+/// Splits `value` after rounding it to f32 and then to 16 bits after its leading one, each to
+/// nearest even. The upper part is the nearest BF16, ties away from zero. It may be infinite even
+/// if the value is finite.
 Corrected splitCorrected(double value);
 
-/// The value of both parts. No correction takes an upper part beyond zero.
+/// Returns the value of both parts. A correction never changes the sign of the upper part.
 double combineCorrected(Corrected parts);
 
 } // namespace updraft::reference

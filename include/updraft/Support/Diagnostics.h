@@ -1,6 +1,6 @@
-//===- Diagnostics.h - Located diagnostics and how they are shown -------------------*- C++ -*-===//
-// The kinds of diagnostics are registered in Diagnostics.def. An engine collects them, in order,
-// with their notes, and renders them as text with the source line and a caret. Not thread-safe: one
+//===- Diagnostics.h - Located diagnostics and their rendering ----------------------*- C++ -*-===//
+// Diagnostics.def registers the kinds of diagnostics. An engine collects diagnostics in order, with
+// their notes, and renders them as text with the source line and a caret. Not thread-safe: use one
 // engine per compilation.
 
 #ifndef UPDRAFT_SUPPORT_DIAGNOSTICS_H
@@ -60,9 +60,9 @@ public:
     Diagnostic *diagnostic;
   };
 
-  /// Reports a diagnostic; `args` fill the places of the kind's format. Text for a place between
-  /// backticks is input that the message repeats, and goes through `shown`. The same kind with the
-  /// same text at the same place is reported once.
+  /// Reports a diagnostic; `args` fill the placeholders of the kind's format. A placeholder between
+  /// backticks repeats input, which goes through `shown`. Duplicates (same kind, text and place)
+  /// are reported once.
   template <typename... Args> Notes report(DiagnosticKind kind, SourceRange range, Args &&...args) {
     return Notes(add(make(kind, range, std::forward<Args>(args)...)));
   }
@@ -79,7 +79,7 @@ public:
   }
 
   bool hasErrors() const { return !list.empty(); }
-  /// Whether `maxErrors` is reached, so that looking for more is of no use.
+  /// Whether `maxErrors` is reached; further errors are dropped.
   bool isFull() const { return list.size() > maxErrors; }
   llvm::ArrayRef<Diagnostic> diagnostics() const { return list; }
 
@@ -110,7 +110,7 @@ private:
   std::vector<Diagnostic> list;
 };
 
-/// The candidate nearest to `name`, if near enough that it may have been meant; else empty.
+/// Returns the candidate nearest to `name` if it is near enough to be a misspelling, else "".
 llvm::StringRef nearestName(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> candidates);
 
 /// "; did you mean `x`?" with the nearest candidate, or "".

@@ -1,5 +1,5 @@
-//===- ShownText.h - Input as a message shows it ------------------------------------*- C++ -*-===//
-// A message may repeat its input, which can have any bytes and any length.
+//===- ShownText.h - Renders input for messages -------------------------------------*- C++ -*-===//
+// A message may repeat its input, which can contain any bytes and have any length.
 
 #ifndef UPDRAFT_SUPPORT_SHOWNTEXT_H
 #define UPDRAFT_SUPPORT_SHOWNTEXT_H
@@ -11,12 +11,12 @@
 
 namespace updraft {
 
-/// The bytes that the first character takes if they are UTF-8, else 0. Surrogates and overlong
-/// forms are not UTF-8. `text` is not empty.
+/// The length of the first character in bytes if it is valid UTF-8, else 0. Surrogates and overlong
+/// forms are invalid. `text` must not be empty.
 size_t utf8Length(llvm::StringRef text);
 
-/// Whether `character`, the UTF-8 of one character, is a control character: U+0000 to U+001F and
-/// U+007F to U+009F. Terminals act on them.
+/// Whether `character`, one UTF-8 character, is a control character: U+0000 to U+001F or U+007F to
+/// U+009F. Terminals act on them.
 bool isControl(llvm::StringRef character);
 
 /// Returns the text with `?` in place of each control character, except tabs, and of each byte that

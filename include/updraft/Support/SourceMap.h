@@ -1,6 +1,6 @@
-//===- SourceMap.h - Where the pieces of a generated text come from -----------------*- C++ -*-===//
-// A rule that was written in another language, such as Python, is text that its author never sees.
-// A map leads from this text to the files that it was made from, so that messages show those.
+//===- SourceMap.h - The origins of a generated text --------------------------------*- C++ -*-===//
+// Rules written in another language, such as Python, are compiled from generated text that their
+// author never sees. A map leads from this text to the original files, which messages show.
 
 #ifndef UPDRAFT_SUPPORT_SOURCEMAP_H
 #define UPDRAFT_SUPPORT_SOURCEMAP_H
@@ -26,25 +26,25 @@ public:
     uint32_t file;
     uint32_t originBegin;
     uint32_t originEnd;
-    /// Whether the origin is a call of what the span within comes from.
+    /// Whether the origin is a call of the code that the inner span comes from.
     bool isCall = false;
 
     bool operator==(const Span &) const = default;
   };
   using Files = std::vector<std::shared_ptr<const SourceFile>>;
 
-  /// The spans are in the order of their begin, an outer one before those within it; none overlaps
-  /// another in part. The error says which span breaks a rule. Thread-safe once made.
+  /// Spans must be sorted by their begin, with an outer span before its inner ones. Spans must not
+  /// overlap in part. The error says which span breaks a rule. The result is thread-safe.
   static llvm::Expected<std::shared_ptr<const SourceMap>>
   create(Files files, std::vector<Span> spans, size_t textSize);
 
-  /// Where the innermost span that holds the bytes comes from; if none holds all of them, the
-  /// innermost that holds the first. Without a file if there is none.
+  /// The origin of the innermost span that contains all bytes, else of the innermost that contains
+  /// the first. Without a file if there is none.
   SourceRange find(uint32_t begin, uint32_t end) const;
   /// The calls directly around that span, from the inside out.
   std::vector<SourceRange> findCalls(uint32_t begin, uint32_t end) const;
 
-  /// Whether both lead to the same places of the same files.
+  /// Whether both maps lead to the same places in the same files.
   bool operator==(const SourceMap &other) const;
 
 private:
@@ -56,7 +56,7 @@ private:
 
   Files files;
   std::vector<Span> spans;
-  std::vector<int32_t> parents; ///< of each span the innermost around it, or -1
+  std::vector<int32_t> parents; ///< the innermost span around each span, or -1
 };
 
 } // namespace updraft

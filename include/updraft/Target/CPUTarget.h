@@ -1,5 +1,5 @@
-//===- CPUTarget.h - What a CPU is to the compiler ----------------------------------*- C++ -*-===//
-// The CPUs that Updraft makes code for, by name, and this machine's own.
+//===- CPUTarget.h - The compiler's description of a CPU ----------------------------*- C++ -*-===//
+// The CPUs that Updraft supports, by name, and this machine's CPU.
 
 #ifndef UPDRAFT_TARGET_CPUTARGET_H
 #define UPDRAFT_TARGET_CPUTARGET_H
@@ -12,7 +12,7 @@
 
 namespace updraft {
 
-/// A CPU: a plain value, equal to another if `key` is.
+/// A CPU as a plain value. CPUs are equal if their `key`s are.
 struct CPUTarget {
   std::string name;     ///< "host", or as given to `named`
   std::string triple;   ///< LLVM's, such as x86_64-unknown-linux-gnu
@@ -28,7 +28,7 @@ struct CPUTarget {
   static llvm::Expected<CPUTarget> named(llvm::StringRef name);
   static std::vector<llvm::StringRef> names();
 
-  /// Everything that decides about the machine code, as one line: for cache keys.
+  /// Everything that affects the machine code, on one line: for cache keys.
   std::string key() const;
 };
 

@@ -1,5 +1,5 @@
 //===- CodeGenerator.h - From the LLVM dialect to machine code ----------------------*- C++ -*-===//
-// Owns LLVM's view of one CPU, which is costly to make, and turns modules into objects for it.
+// Owns LLVM's description of one CPU, which is expensive to create, and compiles modules for it.
 
 #ifndef UPDRAFT_TARGET_CODEGENERATOR_H
 #define UPDRAFT_TARGET_CODEGENERATOR_H
@@ -20,27 +20,27 @@ class TargetMachine;
 
 namespace updraft {
 
-/// Makes code for one CPU. Keep one and reuse it; one thread at a time may use it.
+/// Generates code for one CPU. Create one and reuse it. Not thread-safe.
 class CodeGenerator {
 public:
   /// Fails if this LLVM does not have the target.
   static llvm::Expected<std::unique_ptr<CodeGenerator>> create(const CPUTarget &target);
-  /// Makes `generator`, if there is none, with what its first object would otherwise wait for.
+  /// Creates `generator` if it is null, and prepares it so that the first object is not delayed.
   static llvm::Error makeReady(std::unique_ptr<CodeGenerator> &generator, const CPUTarget &target);
   ~CodeGenerator();
 
   const CPUTarget &target() const { return cpuTarget; }
 
-  /// LLVM IR of a module in the LLVM dialect, with this CPU's triple, layout and attributes. The
-  /// module's MLIR context must have been made with `registerTargetDialects`.
+  /// Returns LLVM IR for a module in the LLVM dialect, with this CPU's triple, layout and
+  /// attributes. The module's MLIR context must have been created with `registerTargetDialects`.
   llvm::Expected<std::unique_ptr<llvm::Module>> translate(mlir::ModuleOp module,
                                                           llvm::LLVMContext &context) const;
 
-  /// A short pipeline: the loops are in their final form already, so there is nothing to vectorise
-  /// or unroll, and doing so would undo their form.
+  /// Runs a short pipeline. The loops already have their final form; vectorising or unrolling would
+  /// undo it.
   void optimize(llvm::Module &module);
 
-  /// Position-independent code of the module, which is consumed: it must not be used again.
+  /// Emits position-independent code. Consumes the module: it must not be used again.
   llvm::Expected<llvm::SmallVector<char, 0>> emitObject(llvm::Module &module);
   llvm::Expected<std::string> emitAssembly(llvm::Module &module);
 

@@ -1,5 +1,5 @@
-//===- GPUTarget.h - What a GPU is to the compiler ----------------------------------*- C++ -*-===//
-// The GPUs that Updraft makes code for, by name.
+//===- GPUTarget.h - The compiler's description of a GPU ----------------------------*- C++ -*-===//
+// The GPUs that Updraft supports, by name.
 
 #ifndef UPDRAFT_TARGET_GPUTARGET_H
 #define UPDRAFT_TARGET_GPUTARGET_H
@@ -12,24 +12,24 @@
 
 namespace updraft {
 
-/// An architecture of NVIDIA's GPUs, or what stands for one: a plain value.
+/// An architecture of NVIDIA GPUs, or the emulator, as a plain value.
 struct GPUTarget {
   std::string name;          ///< as given to `named`
   std::string architecture;  ///< "sm_90"
   std::string features;      ///< LLVM's feature string: the version of PTX, "+ptx80"
   unsigned accessBits = 128; ///< of one load or store
   bool isEmulated = false;   ///< the kernels run on the host
-  unsigned sharedBytes = 0;  ///< of a multiprocessor; 0 where the host is one
+  unsigned sharedBytes = 0;  ///< of a multiprocessor; 0 if the host emulates it
 
-  /// "nvptx:sm_80", "nvptx:sm_90", "nvptx:sm_100", or "emulator" and "emulator:256" for kernels
-  /// with accesses of 128 and 256 bits that run on the host. The error for another name lists
-  /// these.
+  /// Names are "nvptx:sm_80", "nvptx:sm_90", "nvptx:sm_100", and "emulator" and "emulator:256" for
+  /// kernels that run on the host with accesses of 128 and 256 bits. The error for another name
+  /// lists these.
   static llvm::Expected<GPUTarget> named(llvm::StringRef name);
   static std::vector<llvm::StringRef> names();
-  /// Of the architectures above, the newest that runs on a GPU of this compute capability. An error
-  /// if it is older than all.
+  /// Returns the newest of these architectures that runs on a GPU of this compute capability. Fails
+  /// if the GPU is older than all of them.
   static llvm::Expected<GPUTarget> forCapability(int major, int minor);
-  /// Whether `name` is meant for `named`, and not for `CPUTarget::named`.
+  /// Whether `name` is for `named`, not for `CPUTarget::named`.
   static bool isName(llvm::StringRef name) {
     return name.starts_with("nvptx") || name.starts_with("emulator");
   }

@@ -8,8 +8,8 @@
 
 namespace updraft {
 
-/// The text of a module that is in the NVVM and LLVM dialects, with LLVM in this process. Its MLIR
-/// context must have been made with `registerTargetDialects`.
+/// Returns the PTX of a module in the NVVM and LLVM dialects; LLVM runs in this process. The
+/// module's MLIR context must have been created with `registerTargetDialects`.
 llvm::Expected<std::string> emitPTX(mlir::gpu::GPUModuleOp module, const GPUTarget &target);
 
 } // namespace updraft

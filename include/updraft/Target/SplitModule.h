@@ -1,4 +1,4 @@
-//===- SplitModule.h - One module as two for two threads ----------------------------*- C++ -*-===//
+//===- SplitModule.h - Splits a module for two threads ------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TARGET_SPLITMODULE_H
 #define UPDRAFT_TARGET_SPLITMODULE_H
@@ -8,11 +8,11 @@
 
 namespace updraft {
 
-/// Moves functions of `module`, which is in the LLVM dialect, to a module of their own, such that
-/// either takes about as long to compile. Null, and nothing moved, if the module has fewer than
-/// `minOperations` operations in functions, or anything but functions. What is called stays, with
-/// hidden visibility if it was internal: the objects of both modules are linked together. The
-/// result depends on nothing but the module.
+/// Moves functions of `module`, which is in the LLVM dialect, to a new module such that both take
+/// about as long to compile. Returns null and moves nothing if the functions have fewer than
+/// `minOperations` operations, or if the module has anything but functions. Called functions don't
+/// move; internal ones get hidden visibility, because the objects of both modules are linked
+/// together. The result depends only on the module.
 mlir::OwningOpRef<mlir::ModuleOp> splitModule(mlir::ModuleOp module, size_t minOperations);
 
 } // namespace updraft

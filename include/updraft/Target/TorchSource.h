@@ -1,6 +1,6 @@
 //===- TorchSource.h - A rule as Python text ----------------------------------------*- C++ -*-===//
-// The target for which a step is out-of-place operations of torch: what autograd can follow, and
-// what runs where torch runs.
+// Prints a step as out-of-place torch operations, which autograd can differentiate and which run on
+// any device that torch supports.
 
 #ifndef UPDRAFT_TARGET_TORCHSOURCE_H
 #define UPDRAFT_TARGET_TORCHSOURCE_H
@@ -12,8 +12,8 @@
 namespace updraft {
 
 /// Prints the rule of `module`, or its two rules for vectors and matrices, as a Python module with
-/// the function `step`; docs/tools.md describes it. Fails where the rule has what torch's
-/// operations do not offer: `reason` then says what.
+/// the function `step`; see docs/tools.md. Fails if torch has no operation for a part of the rule,
+/// and stores that in `reason`.
 mlir::LogicalResult printTorchSource(mlir::ModuleOp module, llvm::raw_ostream &os,
                                      std::string &reason);
 

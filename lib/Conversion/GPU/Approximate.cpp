@@ -1,5 +1,5 @@
-//===- Approximate.cpp - Quotients and roots as NVIDIA GPUs approximate them ------------------===//
-// Comes before elementary functions are expanded, whose stated errors are those of exact quotients.
+//===- Approximate.cpp - Approximate quotients and roots on GPUs ------------------------------===//
+// Runs before the expansion of elementary functions, whose stated errors assume exact quotients.
 
 #include "Updraft/IR/UpdraftOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -45,7 +45,7 @@ struct ApproximatePass : impl::ApproximatePassBase<ApproximatePass> {
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)
         .enableFolding(false)
         .enableConstantCSE(false);
-    // What is left as it was is rounded to nearest.
+    // Operations without a match are rounded to nearest.
     (void)applyPatternsGreedily(pass.getBody(), patterns, config);
     approximatedOperations += llvm::count_if(pass.getBody().front(), isApproximate);
   }

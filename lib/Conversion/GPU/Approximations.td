@@ -1,6 +1,6 @@
-//===- Approximations.td - What NVIDIA GPUs approximate ------------------------*- tablegen -*-===//
-// The f32 quotients and roots of elements, as instructions of the PTX ISA that do not round to
-// nearest (docs/numerics.md states the errors). The flag `afn` is nothing but the mark of these.
+//===- Approximations.td - Approximate quotients and roots ---------------------*- tablegen -*-===//
+// Replaces f32 quotients and roots of elements by PTX instructions that don't round to nearest
+// (docs/numerics.md states the errors). The flag `afn` only marks these operations.
 
 #ifndef UPDRAFT_CONVERSION_GPU_APPROXIMATIONS_TD
 #define UPDRAFT_CONVERSION_GPU_APPROXIMATIONS_TD

@@ -1,6 +1,6 @@
 //===- GPUToEmulator.cpp - From kernels to functions that emulate them ------------------------===//
-// A kernel becomes a function of its arguments that one thread of a GPU runs, and asks the emulator
-// who it is. The functions of updraft-c/kernel.h that go with it launch it there.
+// Turns a kernel into a function that one emulated thread runs, which asks the emulator for its
+// indices. The matching function of updraft-c/kernel.h launches it in the emulator.
 
 #include "../KernelMemory.h"
 #include "GPUKernels.h"
@@ -69,7 +69,7 @@ func::FuncOp EmulatedModule::emulator(StringRef name, TypeRange inputs, TypeRang
   return function;
 }
 
-// The kernel's body, as a function of the addresses of its arguments.
+// Turns the kernel's body into a function that takes the addresses of its arguments.
 func::FuncOp EmulatedModule::threadFunction(gpu::GPUFuncOp kernel) {
   builder.setInsertionPointToEnd(module.getBody());
   auto function =
@@ -116,7 +116,7 @@ LogicalResult EmulatedModule::replaceGPUOperations(func::FuncOp function) {
       Value other = call("exchange", {shuffle.getValue(), shuffle.getOffset()}, i32);
       shuffle.getShuffleResult().replaceAllUsesWith(other);
     } else if (isa<NVVM::SyncWarpOp>(op)) {
-      // An exchange with every thread, of a value that nothing needs.
+      // Exchanges an unused value with every thread.
       Value value = constantI32(0);
       for (int32_t distance = 1; distance < UPD_GPU_WARP_THREADS; distance *= 2)
         value = call("exchange", {value, constantI32(distance)}, i32);
@@ -134,7 +134,7 @@ LogicalResult EmulatedModule::replaceGPUOperations(func::FuncOp function) {
   return success();
 }
 
-// What is loaded or stored must be in memory that the launch has named.
+// Every load and store must access memory that was registered for the launch.
 void EmulatedModule::checkAccesses(func::FuncOp function) {
   function.walk([&](Operation *op) {
     Value address, mask;
@@ -153,7 +153,7 @@ void EmulatedModule::checkAccesses(func::FuncOp function) {
     auto vector = dyn_cast<VectorType>(type);
     Value bytes = constantI64(elementBytes(type) * (vector && !mask ? vector.getNumElements() : 1));
     if (mask) {
-      // The lanes of a mask are the first ones.
+      // Masks cover the first lanes.
       Type counts = VectorType::get(vector.getShape(), i64);
       Value lanes = vector::ReductionOp::create(
           builder, op->getLoc(), vector::CombiningKind::ADD,
@@ -178,7 +178,7 @@ Value EmulatedModule::constants(gpu::GPUFuncOp kernel, StringRef suffix,
   return LLVM::AddressOfOp::create(builder, kernel.getLoc(), global);
 }
 
-// R_prologue0 or R_pass0, with the arguments that these have on a CPU.
+// Builds R_prologue0 or R_pass0 with the arguments that they have on a CPU.
 LogicalResult EmulatedModule::launchFunction(gpu::GPUFuncOp kernel, func::FuncOp function) {
   auto streams = kernel->getAttrOfType<DenseI64ArrayAttr>(streamBytesAttr);
   auto extents = kernel->getAttrOfType<DenseI64ArrayAttr>(streamExtentsAttr);
@@ -225,7 +225,7 @@ LogicalResult EmulatedModule::convert(gpu::GPUFuncOp kernel) {
 }
 
 namespace {
-// The host has no instruction that rounds to bf16 as those of GPUs do.
+// The host has no instruction that rounds to bf16 like those of GPUs.
 LogicalResult roundToBFloat16(arith::TruncFOp op, PatternRewriter &rewriter) {
   Type bf16 = rewriter.getBF16Type();
   if (getElementTypeOrSelf(op.getType()) != bf16)
@@ -235,7 +235,7 @@ LogicalResult roundToBFloat16(arith::TruncFOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-// Functions that kernels call are the host's.
+// Moves functions that kernels call to the host module.
 LogicalResult takeFunctions(gpu::GPUModuleOp kernels) {
   auto module = kernels->getParentOfType<ModuleOp>();
   SymbolTable symbols(module);

@@ -1,6 +1,6 @@
 //===- GPUToNVVM.cpp - From kernels to the NVVM and LLVM dialects -----------------------------===//
-// Upstream's pass would call libdevice for elementary functions, and its root is an approximation:
-// here only what LLVM rounds correctly is left of them, and what updraft-approximate has marked.
+// Upstream's pass would call libdevice for elementary functions and approximate roots. This pass
+// keeps only operations that LLVM rounds correctly and those that updraft-approximate marked.
 
 #include "../ToLLVM.h"
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
@@ -22,7 +22,7 @@ namespace updraft {
 
 namespace {
 
-/// An operation of f32 that is marked, as an intrinsic for each lane.
+/// Lowers a marked f32 operation to one intrinsic per lane.
 template <typename Op> class ApproximationPattern : public ConvertOpToLLVMPattern<Op> {
 public:
   ApproximationPattern(const LLVMTypeConverter &converter, StringRef intrinsic)

@@ -1,6 +1,6 @@
-//===- KernelBlocks.cpp - Blocks of elements that share a scale, by a warp --------------------===//
-// A thread has a few vectors of a block. Their next values stay in its registers until the extremes
-// of all of the warp's have given the scale.
+//===- KernelBlocks.cpp - Blocks that share a scale, by a warp --------------------------------===//
+// Each thread holds a few vectors of a block. It keeps their next values in registers until the
+// extremes of the whole warp determine the scale.
 
 #include "../ValueNames.h"
 #include "../VectorBody.h"
@@ -16,7 +16,7 @@ namespace updraft {
 
 static_assert(quantBlockElements % int64_t(UPD_LANES) == 0, "threads have vectors of a block");
 
-// Whole blocks, and what is left.
+// Computes whole blocks, then the remainder.
 SmallVector<Value> PassKernel::computeBlocks(Value length, Value aligned, ValueRange carried) {
   Value whole =
       arith::AndIOp::create(builder, named(loc, "whole"), length, constantI32(-quantBlockElements));
@@ -41,12 +41,12 @@ SmallVector<Value> PassKernel::blockLoop(Value lower, Value upper, bool whole, V
   return loop.getResults();
 }
 
-// The block from `start` on; up to `end`, if that may be less than a block.
+// Computes the block from `start` on; up to `end` if it may be shorter than a block.
 SmallVector<Value> PassKernel::computeBlock(Value start, Value end, ValueRange carried,
                                             bool aligned) {
   struct Part {
     Value number, mask;
-    SmallVector<Value> values; // by stream that is coded
+    SmallVector<Value> values; // by coded stream
   };
   Value inSequence =
       arith::ShRUIOp::create(builder, loc, start, constantI32(llvm::Log2_64(quantBlockElements)));
@@ -67,7 +67,7 @@ SmallVector<Value> PassKernel::computeBlock(Value start, Value end, ValueRange c
 
   if (codedWrites().empty())
     return reduced;
-  // Whoever stores a scale comes after all that load it.
+  // All threads must load the scale before one of them stores it.
   NVVM::SyncWarpOp::create(builder, loc, constantI32(-1));
   for (auto [i, stream] : llvm::enumerate(codedWrites())) {
     BlockedStorage::Extremes extremes = noExtremes(vectorLanes);
@@ -89,8 +89,8 @@ SmallVector<Value> PassKernel::computeBlock(Value start, Value end, ValueRange c
   return reduced;
 }
 
-// A GPU reduces signed numbers, which are ordered as unsigned ones are once these have their
-// highest bit the other way round.
+// A GPU reduces signed numbers. Inverting the highest bit makes unsigned numbers sort like signed
+// ones.
 BlockedStorage::Extremes PassKernel::ofWarp(const BlockedStorage::Extremes &extremes) {
   auto reduce = [&](Value value, gpu::AllReduceOperation kind) -> Value {
     return gpu::SubgroupReduceOp::create(builder, loc, value, kind, /*uniform=*/true);

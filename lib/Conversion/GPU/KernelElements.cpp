@@ -1,4 +1,4 @@
-//===- KernelElements.cpp - The elements of a sequence, by threads that share it --------------===//
+//===- KernelElements.cpp - Elements of a sequence, shared by threads -------------------------===//
 
 #include "../Accumulators.h"
 #include "../ValueNames.h"
@@ -13,7 +13,7 @@ namespace updraft {
 
 constexpr unsigned computedTogether = 2;
 
-// Begins a sequence: addresses of its elements are from here on.
+// Begins a sequence: sets the base addresses of its elements.
 void PassKernel::enter(const LoopOrigin &origin) {
   firstElement = origin.element;
   firstScale = origin.scale;
@@ -35,7 +35,8 @@ Value PassKernel::here(const StreamAccess &stream, Value number) {
   return addressOf(access, number);
 }
 
-// A sequence that is only updated: whole vectors where streams are aligned, and single elements.
+// Updates a sequence without reductions: whole vectors if streams are aligned, then single
+// elements.
 void PassKernel::update(Value length, Value aligned) {
   Value whole = arith::AndIOp::create(builder, loc, length, constantI32(-int64_t(vectorLanes)));
   Value zero = constantI32(0);
@@ -57,7 +58,7 @@ SmallVector<Value> PassKernel::compute(Value length, Value aligned, ValueRange c
               });
 }
 
-// Vectors of a sequence; `aligned` may be null. Returns what the body has made of `carried`.
+// Visits a sequence in vectors; `aligned` may be null. Returns the values that `body` carries.
 SmallVector<Value> PassKernel::walk(Value length, Value aligned, ValueRange carried, Vectors body) {
   Value middle = arith::AndIOp::create(builder, named(loc, "middle"), length,
                                        constantI32(-int64_t(vectorLanes)));
@@ -84,7 +85,7 @@ SmallVector<Value> PassKernel::eitherWay(Value aligned, TypeRange results,
   return branch.getResults();
 }
 
-// Elements [lower, upper), `perThread` at a time by each thread.
+// Visits elements [lower, upper); each thread takes `perThread` at a time.
 SmallVector<Value>
 PassKernel::vectorLoop(Value lower, Value upper, unsigned perThread, ValueRange carried,
                        llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
@@ -101,7 +102,7 @@ PassKernel::vectorLoop(Value lower, Value upper, unsigned perThread, ValueRange 
   return loop.getResults();
 }
 
-// What is left of a sequence is less than a vector, which would be the next thread's.
+// Visits the end of a sequence, less than a vector, in the thread whose turn it would be.
 SmallVector<Value> PassKernel::remainder(Value lower, Value upper, ValueRange carried,
                                          Vectors body) {
   OpBuilder::InsertionGuard guard(builder);
@@ -122,7 +123,7 @@ SmallVector<Value> PassKernel::remainder(Value lower, Value upper, ValueRange ca
   return branch.getResults();
 }
 
-// Which lanes of the vector from `number` on have elements before `end`.
+// Returns a mask of the lanes, in the vector from `number` on, that lie before `end`.
 Value PassKernel::lanesBelow(Value number, Value end) {
   auto numbers = llvm::to_vector(llvm::seq<int32_t>(0, static_cast<int32_t>(vectorLanes)));
   Value lane = arith::ConstantOp::create(builder, loc, builder.getI32VectorAttr(numbers));
@@ -131,8 +132,8 @@ Value PassKernel::lanesBelow(Value number, Value end) {
                                splat(left, vectorLanes));
 }
 
-// The results of the body for a vector of elements, a few at a time: so a thread needs registers
-// for what is between them of a few only.
+// Computes the body for a vector of elements, a few at a time, to limit the registers that a thread
+// needs for intermediate values.
 SmallVector<Value> PassKernel::bodyOf(ValueRange arguments, Value number, unsigned lanes) {
   const unsigned part = std::min(lanes, computedTogether);
   SmallVector<Value> results;
@@ -188,7 +189,7 @@ SmallVector<Value> PassKernel::computeAt(Value number, unsigned lanes, Value mas
   for (auto [stream, argument] : llvm::zip_equal(reads, blockArguments))
     arguments.push_back(loadOperand(stream, argument.getType(), number, lanes, mask, aligned));
   SmallVector<Value> results = bodyOf(arguments, number, lanes);
-  // In the order of the operands of `updraft.store`: writes, reductions, temporaries.
+  // The operands of `updraft.store` are in the order: writes, reductions, temporaries.
   ArrayRef<Value> values(results);
   const size_t written = pass.getWrites().size();
   SmallVector<Value> after;

@@ -25,7 +25,7 @@ SmallVector<Value> PassKernel::identities() {
   });
 }
 
-// The value of the thread whose number differs in the bit of `distance`.
+// Returns the value of the thread whose index differs in the bit of `distance`.
 Value PassKernel::exchanged(Value value, int32_t distance) {
   Type i32 = builder.getI32Type();
   Value bits = arith::BitcastOp::create(builder, loc, i64, value);
@@ -43,15 +43,15 @@ Value PassKernel::exchanged(Value value, int32_t distance) {
   return arith::BitcastOp::create(builder, loc, builder.getF64Type(), joined);
 }
 
-// The total of a warp's lanes, in each of its threads. Their trees are apart up to the four lanes
-// of a thread: at each of the first two levels a thread gives half of its values away for the same
-// ones of the other thread, and goes on with one.
+// Returns the total of a warp's lanes, in each of its threads. A thread starts with four lanes. At
+// each of the first two levels it exchanges half of its values for the same lanes of another
+// thread, and keeps half as many. The other levels combine one value per thread.
 Value PassKernel::totalOf(ReductionKind kind, Value lanes) {
   SmallVector<Value> values;
   for (int64_t i = 0; i < vectorLanes; ++i)
     values.push_back(vector::ExtractOp::create(builder, loc, lanes, i));
   int32_t distance = UPD_GPU_WARP_THREADS / 2;
-  SmallVector<int32_t> apart; // of the threads that have the lanes of one
+  SmallVector<int32_t> apart; // distances of threads that share the lanes of one
   for (; values.size() > 1; distance /= 2) {
     Value bit = arith::AndIOp::create(builder, loc, member, constantI32(distance));
     Value isUpper =
@@ -76,7 +76,7 @@ Value PassKernel::totalOf(ReductionKind kind, Value lanes) {
   return total;
 }
 
-// Of a chunk: one value per reduction over a tensor or group.
+// Stores the results of a chunk: one value per reduction over a tensor or group.
 void PassKernel::storePartials(ValueRange carried, Value partials) {
   SmallVector<Value> totals, addresses;
   for (auto [access, lanes] : llvm::zip_equal(laneReductions(), carried))
@@ -88,7 +88,7 @@ void PassKernel::storePartials(ValueRange carried, Value partials) {
   storeAlone(totals, addresses);
 }
 
-// Of one row or batch.
+// Stores the results of one row or batch.
 void PassKernel::storeTotals(ValueRange carried, Value index) {
   SmallVector<Value> totals, addresses;
   for (auto [access, lanes] : llvm::zip_equal(laneReductions(), carried))
@@ -99,7 +99,7 @@ void PassKernel::storeTotals(ValueRange carried, Value index) {
   storeAlone(totals, addresses);
 }
 
-// All threads have the values, one stores them.
+// All threads have the values; one of them stores them.
 void PassKernel::storeAlone(ValueRange values, ArrayRef<Value> addresses) {
   if (values.empty())
     return;

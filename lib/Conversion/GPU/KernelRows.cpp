@@ -22,7 +22,7 @@ void PassKernel::blockOfRows(Value block, Value aligned, Value partials) {
   Value rowEnd = arith::MinSIOp::create(builder, named(loc, "row_end"), full, rows);
   Value batchStart = multiply(batch, rows);
   Value length = arith::TruncIOp::create(builder, named(loc, "length"), i32, columns);
-  // A row is aligned where all of them are.
+  // A row is aligned if the tensor is, and rows consist of whole vectors.
   Value rest = arith::AndIOp::create(builder, loc, length, constantI32(vectorLanes - 1));
   Value isWhole =
       arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, rest, constantI32(0));
@@ -71,7 +71,7 @@ void PassKernel::blockOfRows(Value block, Value aligned, Value partials) {
   storePartials(carried, partials);
 }
 
-// The reductions of such a pass are over batches.
+// Passes over batches only reduce over batches.
 void PassKernel::batch(Value number) {
   Value count = pass.getOver() == Extent::row ? rows : columns;
   loadUniforms(Extent::batch, number);
@@ -83,7 +83,7 @@ void PassKernel::batch(Value number) {
   storeTotals(compute(length, /*aligned=*/{}, identities()), number);
 }
 
-// Of a block: each thread those of its own columns.
+// Resets the sums of a block's columns; each thread resets its own columns.
 void PassKernel::resetColumnSums(Value start, Value length) {
   for (const ReductionAccess &access : reductions) {
     if (access.hasLanes())

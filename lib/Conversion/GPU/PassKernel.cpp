@@ -1,5 +1,5 @@
 //===- PassKernel.cpp - R_pass0 on a GPU ------------------------------------------------------===//
-// The kernel, which chunks a thread goes through, and what it loads for one.
+// Builds the kernel, the loop over a thread's chunks, and the loads for each chunk.
 
 #include "PassKernel.h"
 
@@ -15,7 +15,7 @@ using namespace mlir;
 namespace updraft {
 
 constexpr unsigned lanesPerThread = unsigned(UPD_LANES) / UPD_GPU_WARP_THREADS;
-constexpr unsigned mostBytesLoaded = 128; // in registers, by a thread at once
+constexpr unsigned mostBytesLoaded = 128; // in registers, by one thread at once
 
 static bool hasBlocks(PassOp pass) {
   auto isBlocked = [](Value stream) {
@@ -29,8 +29,8 @@ static bool isByWarps(PassOp pass) {
          hasBlocks(pass);
 }
 
-// How many elements a thread has in a vector where it updates them: those of one access to its
-// widest stream, but no more than it has registers for.
+// Returns the number of elements in a thread's vector. If threads only update elements, this is one
+// access to the widest stream, limited by the available registers.
 static unsigned vectorLanesOf(PassOp pass, unsigned accessBytes) {
   if (isByWarps(pass))
     return lanesPerThread;
@@ -55,7 +55,7 @@ PassKernel::PassKernel(const OpBuilder &outer, const PlanInterface &interface, P
     : PassAccess(outer, interface, pass, vectorLanesOf(pass, accessBytes)),
       accessBytes(accessBytes), byWarps(isByWarps(pass)), byQuantBlocks(hasBlocks(pass)) {}
 
-// Left to itself, ptxas may take so few registers for such kernels that some values go to memory.
+// Without a hint, ptxas may assign so few registers to such kernels that values spill to memory.
 static void allowRegisters(gpu::GPUFuncOp kernel) {
   Builder builder(kernel.getContext());
   kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), builder.getI32IntegerAttr(2));
@@ -108,7 +108,7 @@ void PassKernel::describe(gpu::GPUFuncOp kernel) {
                                                                   : UPD_GPU_FLAT));
 }
 
-// A block or a warp takes every so many chunks.
+// Distributes chunks over blocks or warps with a fixed stride.
 void PassKernel::chunkLoop(gpu::GPUFuncOp kernel) {
   OpBuilder::InsertionGuard guard(builder);
   ThreadPlace place = ThreadPlace::of(builder, loc);

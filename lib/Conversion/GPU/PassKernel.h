@@ -1,10 +1,10 @@
-//===- PassKernel.h - Makes the kernel of one pass ----------------------------------*- C++ -*-===//
-// Threads that go through a chunk together have vectors of elements next to each other. A pass that
-// only updates elements has a block for each chunk, with vectors as wide as its accesses. Any other
-// has a warp, and four elements in a vector: the lanes of the reduction tree of docs/dialect.md are
-// then the elements of the warp's vectors, and every level of the tree above them an exchange
-// between its threads. A warp goes through rows one after the other, as the tree has them, and each
-// of its threads has the same columns in all of them. Blocks that share a scale are a warp's, too.
+//===- PassKernel.h - Builds the kernel of one pass ---------------------------------*- C++ -*-===//
+// Threads that process a chunk together have adjacent vectors of elements. A pass that only updates
+// elements uses a block per chunk, with vectors as wide as its accesses. Any other pass uses a warp
+// per chunk, with four elements per vector. The lanes of the reduction tree of docs/dialect.md are
+// then the elements of the warp's vectors, and its threads exchange values for every level above
+// them. A warp processes rows in the order of the tree, and each thread has the same columns in all
+// rows. A warp also processes blocks that share a scale.
 
 #ifndef UPDRAFT_LIB_CONVERSION_GPU_PASSKERNEL_H
 #define UPDRAFT_LIB_CONVERSION_GPU_PASSKERNEL_H
@@ -22,14 +22,14 @@ public:
   mlir::LogicalResult build(unsigned index);
 
 private:
-  // PassKernel.cpp: the kernel, and what it loads for a chunk.
+  // PassKernel.cpp: the kernel, and the loads for a chunk.
   void describe(mlir::gpu::GPUFuncOp kernel);
   void chunkLoop(mlir::gpu::GPUFuncOp kernel);
   void chunkAt(mlir::Value number, mlir::gpu::GPUFuncOp kernel);
 
-  // KernelElements.cpp: a sequence of elements. Numbers in it have 32 bits.
-  /// Returns this thread's lanes of the reductions with the elements from `number` on added: a
-  /// vector of them, or those of its lanes that the mask has.
+  // KernelElements.cpp: a sequence of elements, with 32-bit indices.
+  /// Adds the elements from `number` on to this thread's lanes of the reductions, and returns the
+  /// lanes. Adds a whole vector, or only the lanes in `mask`.
   using Vectors = llvm::function_ref<llvm::SmallVector<mlir::Value>(
       mlir::Value number, mlir::Value mask, mlir::ValueRange carried, bool aligned)>;
   void enter(const LoopOrigin &origin);
@@ -38,7 +38,7 @@ private:
                                       mlir::ValueRange carried, Vectors body);
   llvm::SmallVector<mlir::Value> compute(mlir::Value length, mlir::Value aligned,
                                          mlir::ValueRange carried);
-  /// Makes `body` for aligned streams, and for others; once, if `aligned` is null.
+  /// Emits `body` for aligned and for unaligned streams; only once if `aligned` is null.
   llvm::SmallVector<mlir::Value>
   eitherWay(mlir::Value aligned, mlir::TypeRange results,
             llvm::function_ref<llvm::SmallVector<mlir::Value>(bool isAligned)> body);
@@ -77,7 +77,7 @@ private:
   void storePartials(mlir::ValueRange carried, mlir::Value partials);
   void storeTotals(mlir::ValueRange carried, mlir::Value index);
   void storeAlone(mlir::ValueRange values, llvm::ArrayRef<mlir::Value> addresses);
-  /// Those that have lanes, in order: what a loop carries.
+  /// The reductions with lanes, in order; loops carry these lanes.
   llvm::SmallVector<const ReductionAccess *> laneReductions() const;
 
   mlir::Value constantI32(int64_t value) {
@@ -91,15 +91,15 @@ private:
   }
 
   unsigned accessBytes;
-  bool byWarps;         ///< a warp for each chunk, not a block
-  bool byQuantBlocks;   ///< a sequence is one of blocks that share a scale
-  mlir::Value member;   ///< the number of this thread among those that go through a chunk together
-  unsigned members = 0; ///< how many these are
-  llvm::DenseMap<mlir::Value, mlir::Value> bases; ///< by stream: of the sequence at hand
-  mlir::Value firstElement;                       ///< of the sequence at hand, in the tensor
-  mlir::Value firstScale;                         ///< likewise, of its blocks
-  llvm::DenseMap<mlir::Value, BlockedStorage::Decoding> decodings; ///< by stream, of the block
-  llvm::SmallVector<mlir::Value> codedValues; ///< of the vector at hand: what is to be coded, f32
+  bool byWarps;         ///< a warp per chunk instead of a block
+  bool byQuantBlocks;   ///< a sequence consists of blocks that share a scale
+  mlir::Value member;   ///< the index of this thread among those that share a chunk
+  unsigned members = 0; ///< the number of those threads
+  llvm::DenseMap<mlir::Value, mlir::Value> bases; ///< by stream: addresses in the current sequence
+  mlir::Value firstElement;                       ///< of the current sequence, in the tensor
+  mlir::Value firstScale;                         ///< of the current sequence
+  llvm::DenseMap<mlir::Value, BlockedStorage::Decoding> decodings; ///< by stream, current block
+  llvm::SmallVector<mlir::Value> codedValues; ///< f32 values to encode, of the current vector
 };
 
 } // namespace updraft

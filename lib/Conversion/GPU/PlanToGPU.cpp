@@ -1,6 +1,6 @@
 //===- PlanToGPU.cpp - From a plan to the kernels of a GPU ------------------------------------===//
-// Replaces the plans of a module by the host functions of updraft-c/kernel.h that a step does not
-// call, and a `gpu.module` with the kernels of updraft-c/gpu_kernel.h.
+// Replaces the plans of a module by the host functions of updraft-c/kernel.h that steps don't call,
+// and by a `gpu.module` with the kernels of updraft-c/gpu_kernel.h.
 
 #include "../KernelFunctions.h"
 #include "GPUKernels.h"
@@ -31,7 +31,7 @@ struct ConvertPlanToGPUPass : impl::ConvertPlanToGPUPassBase<ConvertPlanToGPUPas
       return;
     OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
     auto kernels = gpu::GPUModuleOp::create(builder, getOperation().getLoc(), "kernels");
-    // A plan looks at the one that it accompanies.
+    // Converting a plan may read the other plan of its rule, so plans are erased at the end.
     for (PlanOp plan : plans)
       if (failed(convert(plan, kernels)))
         return signalPassFailure();

@@ -13,7 +13,7 @@ using namespace mlir;
 
 namespace updraft {
 
-// NVPTX has the global memory of the device as this address space.
+// The address space of global memory in NVPTX.
 constexpr unsigned globalMemory = 1;
 
 Type globalPointer(MLIRContext *context) {

@@ -1,5 +1,5 @@
 //===- Exp.cpp - The exponential function -----------------------------------------------------===//
-// e^x = 2^n e^r with n the integer nearest to x / ln 2; what rounding takes from r is kept.
+// e^x = 2^n e^r with n the integer nearest to x / ln 2. The rounding error of r is kept.
 
 #include "Functions.h"
 #include "Steps.h"
@@ -7,7 +7,7 @@
 namespace updraft::expansion {
 
 Real exp(Real x) {
-  // Beyond these the result is infinite, or 0.
+  // Beyond these limits the result is infinite or 0.
   double limit = x.format().isDouble() ? 710 : 90, lowest = x.format().isDouble() ? -746 : -105;
   Real bounded = select(x > limit, limit, select(x < lowest, lowest, x));
 

@@ -1,7 +1,7 @@
 //===- Functions.h - Elementary functions as arithmetic -----------------------------*- C++ -*-===//
-// The expansion of each function on a scalar of f32 or f64: IEEE arithmetic, fma and operations on
-// bits, without branches, tables or calls, so that the same operations on vectors are the function
-// of several elements. docs/numerics.md has the errors that were measured.
+// Expands each function on a scalar of f32 or f64 to IEEE arithmetic, fma and bit operations,
+// without branches, tables or calls. The same operations on vectors therefore compute several
+// elements. docs/numerics.md lists the measured errors.
 
 #ifndef UPDRAFT_TRANSFORMS_MATH_FUNCTIONS_H
 #define UPDRAFT_TRANSFORMS_MATH_FUNCTIONS_H
@@ -13,7 +13,7 @@ namespace updraft::expansion {
 Real exp(Real x);
 Real log(Real x);
 Real tanh(Real x);
-/// As IEEE 754 and C define it: 1 where y is 0 or x is 1, whatever the other.
+/// As in IEEE 754 and C: 1 if y is 0 or x is 1, for any value of the other.
 Real pow(Real x, Real y);
 
 } // namespace updraft::expansion

@@ -1,5 +1,5 @@
 //===- Pow.cpp - Powers with real exponents ---------------------------------------------------===//
-// |x|^y = e^(y ln |x|), with the product to more bits than the result has: f32 is computed in f64,
+// x|^y = e^(y ln |x|), with more bits for the product than the result has: f32 is computed in f64,
 // f64 in sums of two f64.
 
 #include "Functions.h"
@@ -8,12 +8,12 @@
 namespace updraft::expansion {
 namespace {
 
-/// a^y for a positive, finite a, rounded to f32 from a result good to 2^-32.
+/// a^y for a positive, finite a, rounded to f32 from a result accurate to 2^-32.
 Real powInDouble(Real a, Real y) {
   mlir::FloatType f64 = a.make->builder.getF64Type();
   Real wide = convert(a, f64), exponent = convert(y, f64);
 
-  // Sollya: as in Log.cpp, of a lower degree.
+  // Sollya: as in Log.cpp, with a lower degree.
   static constexpr double artanh[] = {0x1.55555555656afp-1, 0x1.999998c5c093dp-2,
                                       0x1.249327fb45216p-2, 0x1.c678db0fff9bep-3,
                                       0x1.8cb25d0dd914p-3};
@@ -22,10 +22,10 @@ Real powInDouble(Real a, Real y) {
   Real z = s * s;
   Real ln = fma(e, 0x1.62e42fefa39efp-1, s * fma(z, polynomial(z, artanh), 2.0));
 
-  // The results of these are 0 and infinity in f32, and normal numbers in f64.
+  // At these limits the result is 0 or infinity in f32, and a normal number in f64.
   Real product = exponent * ln;
   Real bounded = select(product > 200, 200, select(product < -200, -200, product));
-  // Sollya: as in Steps.cpp, of a lower degree.
+  // Sollya: as in Steps.cpp, with a lower degree.
   static constexpr double rest[] = {0x1.0000000b7e85p-1,   0x1.555555272efep-3,
                                     0x1.5554e956f24a2p-5,  0x1.11114bdef6372p-7,
                                     0x1.6d42cd389f373p-10, 0x1.a072c0f0b57bcp-13};
@@ -73,7 +73,8 @@ Real powAsSum(Real a, Real y) {
   Sum ln = logAsSum(a);
   Real product = y * ln.high;
   Real productLow = fma(y, ln.low, fma(y, ln.high, -product));
-  // Beyond these the result is infinite, or 0; where the product overflows the rest of it is NaN.
+  // Beyond these limits the result is infinite or 0. If the product overflows, its lower part is
+  // NaN.
   Real bounded = select(product > 710, 710, select(product < -746, -746, product));
   Real low = select(bounded == product, productLow, bounded.constant(0));
 
@@ -89,14 +90,14 @@ Real pow(Real x, Real y) {
   Real a = abs(x), zero = x.constant(0), infinity = x.infinity();
   Real power = x.format().isDouble() ? powAsSum(a, y) : powInDouble(a, y);
 
-  // a = 0 or infinity: 0 or infinity, by the sign of the exponent.
+  // a = 0 or infinity: 0 or infinity, depending on the sign of the exponent.
   Flag isLarge = (a == infinity), isExtreme = (a == 0.0) | isLarge;
   Real signedY = select(isLarge, y, -y);
   power = select(isExtreme, select(signedY > 0.0, infinity, zero), power);
-  // a = 1: 1, also where y is infinite.
+  // a = 1: 1, also if y is infinite.
   power = select(a == 1.0, 1, power);
 
-  // x < 0: the sign is that of an odd y; there is no power where y is no integer.
+  // x < 0: the result is negative for odd y, and NaN if y is not an integer.
   Real half = y * 0.5;
   Flag isInteger = floor(y) == y, isOdd = isInteger & (floor(half) != half);
   power = select(isOdd, copySign(power, x), power);

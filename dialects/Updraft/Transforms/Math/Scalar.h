@@ -1,6 +1,6 @@
 //===- Scalar.h - Operations written as formulas ------------------------------------*- C++ -*-===//
-// Handles on values of one scalar, with C++'s operators for the operations: an expansion of a
-// function then reads like its formula.
+// Handles to values of one scalar, with C++ operators that create operations, so the expansion of a
+// function reads like its formula.
 
 #ifndef UPDRAFT_TRANSFORMS_MATH_SCALAR_H
 #define UPDRAFT_TRANSFORMS_MATH_SCALAR_H
@@ -11,7 +11,7 @@
 
 namespace updraft::expansion {
 
-/// Makes the operations of one expansion, each constant once.
+/// Creates the operations of one expansion, and each constant once.
 class ScalarBuilder {
 public:
   ScalarBuilder(mlir::Location loc, mlir::Operation *before) : builder(loc, before) {}
@@ -32,13 +32,13 @@ private:
   llvm::DenseMap<mlir::Attribute, mlir::Value> constants;
 };
 
-/// What is known of a floating-point type.
+/// Properties of a floating-point type.
 struct FloatFormat {
   mlir::FloatType type;
 
   bool isDouble() const { return type.isF64(); }
   unsigned width() const { return isDouble() ? 64 : 32; }
-  /// Bits of the significand that are stored.
+  /// The stored bits of the significand.
   unsigned fraction() const { return isDouble() ? 52 : 23; }
   int bias() const { return isDouble() ? 1023 : 127; }
 };
@@ -87,7 +87,7 @@ UPDRAFT_SCALAR_OPERATOR(Bits, int64_t, +, arith::AddIOp)
 UPDRAFT_SCALAR_OPERATOR(Bits, int64_t, -, arith::SubIOp)
 UPDRAFT_SCALAR_OPERATOR(Bits, int64_t, &, arith::AndIOp)
 UPDRAFT_SCALAR_OPERATOR(Bits, int64_t, <<, arith::ShLIOp)
-/// Keeps the sign.
+/// Arithmetic shift: keeps the sign.
 UPDRAFT_SCALAR_OPERATOR(Bits, int64_t, >>, arith::ShRSIOp)
 #undef UPDRAFT_SCALAR_OPERATOR
 
@@ -98,7 +98,7 @@ UPDRAFT_SCALAR_OPERATOR(Bits, int64_t, >>, arith::ShRSIOp)
   }                                                                                                \
   inline Flag operator symbol(Real a, double b) { return a symbol a.constant(b); }
 
-/// False where an operand is NaN, but for !=.
+/// False if an operand is NaN, except for !=.
 UPDRAFT_SCALAR_COMPARISON(<, OLT)
 UPDRAFT_SCALAR_COMPARISON(>, OGT)
 UPDRAFT_SCALAR_COMPARISON(==, OEQ)
@@ -137,7 +137,7 @@ inline Real select(Flag flag, double whenTrue, Real whenFalse) {
   return select(flag, whenFalse.constant(whenTrue), whenFalse);
 }
 
-/// `x` in another floating-point type, rounded if that is narrower.
+/// Converts `x` to another floating-point type; rounds if that is narrower.
 inline Real convert(Real x, mlir::FloatType type) {
   if (x.format().type == type)
     return x;

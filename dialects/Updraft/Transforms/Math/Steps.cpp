@@ -1,4 +1,4 @@
-//===- Steps.cpp - What several elementary functions share ------------------------------------===//
+//===- Steps.cpp - Steps that several functions share -----------------------------------------===//
 
 #include "Steps.h"
 
@@ -17,8 +17,8 @@ Real polynomial(Real x, llvm::ArrayRef<double> coefficients) {
   return sum;
 }
 
-// Adding 1.5 * 2^fraction leaves an integer in the lowest bits. The conversion instructions would
-// do for f32, but AVX2 has none for 64-bit integers.
+// Adding 1.5 * 2^fraction leaves an integer in the lowest bits. Conversion instructions would
+// suffice for f32, but AVX2 has none for 64-bit integers.
 static double roundingShift(FloatFormat format) {
   return std::ldexp(1.5, static_cast<int>(format.fraction()));
 }
@@ -33,7 +33,7 @@ Real powerOfTwo(Bits n, FloatFormat format) {
   return fromBits((n + format.bias()) << format.fraction(), format.type);
 }
 
-// Where the result is a denormal only the second multiplication rounds.
+// If the result is denormal, only the second multiplication rounds.
 Real scale(Real x, Bits n) {
   Bits half = n >> 1;
   return x * powerOfTwo(half, x.format()) * powerOfTwo(n - half, x.format());
@@ -63,7 +63,7 @@ Sum expMinusOne(Real high, Real low) {
 Parts split(Real x) {
   FloatFormat format = x.format();
   auto fraction = static_cast<int>(format.fraction());
-  // A denormal is made normal first.
+  // Makes a denormal normal first.
   Flag isDenormal = x < std::ldexp(1.0, 1 - format.bias());
   Real normal = select(isDenormal, x * std::ldexp(1.0, fraction + 1), x);
 
@@ -74,7 +74,7 @@ Parts split(Real x) {
 
   Real shift = x.constant(roundingShift(format));
   Real number = fromBits(toBits(shift) + exponent, format.type);
-  // Both are exact: the shift is gone, and the exponent right.
+  // Both are exact: subtracting removes the shift and leaves the exponent.
   Real offset = select(isDenormal, x.constant(roundingShift(format) + fraction + 1), shift);
   return {number - offset, significand};
 }

@@ -1,4 +1,4 @@
-//===- Steps.h - What several elementary functions share ----------------------------*- C++ -*-===//
+//===- Steps.h - Steps that several functions share ---------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TRANSFORMS_MATH_STEPS_H
 #define UPDRAFT_TRANSFORMS_MATH_STEPS_H
@@ -7,7 +7,7 @@
 
 namespace updraft::expansion {
 
-/// ln 2 as a sum: an integer up to 2^11 (2^8 in f32) times `high` is exact.
+/// ln 2 as a sum. `high` times an integer up to 2^11 (2^8 in f32) is exact.
 struct LogOfTwo {
   double high, low;
 };
@@ -15,7 +15,7 @@ LogOfTwo logOfTwo(FloatFormat format);
 
 /// c[0] + c[1] x + c[2] x^2 + …, by Horner's rule with fma.
 Real polynomial(Real x, llvm::ArrayRef<double> coefficients);
-/// The same, with the coefficients for the type of `x`.
+/// The same, with separate coefficients for f32 and f64.
 inline Real polynomial(Real x, llvm::ArrayRef<double> forF32, llvm::ArrayRef<double> forF64) {
   return polynomial(x, x.format().isDouble() ? forF64 : forF32);
 }
@@ -26,31 +26,31 @@ struct Whole {
   Bits bits;
 };
 
-/// The integer nearest to x * factor, which must be below 2^21 in magnitude; anything for NaN.
+/// The integer nearest to x * factor, which must be below 2^21 in magnitude. NaN gives any value.
 Whole nearestMultiple(Real x, double factor);
 
 /// 2^n, which must be a normal number.
 Real powerOfTwo(Bits n, FloatFormat format);
 
-/// x * 2^n, rounded once, for any n that halves to exponents of normal numbers.
+/// x * 2^n, rounded once, for any n whose halves are exponents of normal numbers.
 Real scale(Real x, Bits n);
 
-/// a and what rounding took from it.
+/// A value and its rounding error.
 struct Sum {
   Real high, low;
 };
-/// a + b, exactly, where a is 0 or |a| >= |b|.
+/// a + b, exactly, if a is 0 or |a| >= |b|.
 Sum exactSum(Real a, Real b);
 /// a * b, exactly, unless it underflows.
 Sum exactProduct(Real a, Real b);
 
 /// e^(high + low), for a sum of at most ln(2) / 2 in magnitude.
 Real expOfSum(Real high, Real low);
-/// The same less 1.
+/// e^(high + low) - 1, for the same range.
 Sum expMinusOne(Real high, Real low);
 
-/// x = 2^exponent * significand with the significand from sqrt(1/2) to sqrt(2), of a positive,
-/// finite x; anything for another.
+/// Splits a positive, finite x into 2^exponent * significand with a significand from sqrt(1/2) to
+/// sqrt(2). Other values give any result.
 struct Parts {
   Real exponent, significand;
 };

@@ -1,6 +1,6 @@
 //===- Tanh.cpp - The hyperbolic tangent ------------------------------------------------------===//
-// tanh |x| = u / (u + 2) with u = e^(2 |x|) - 1, which keeps its accuracy where x is small;
-// u is kept as a sum of two numbers.
+// tanh |x| = u / (u + 2) with u = e^(2 |x|) - 1, which is accurate for small x; u is kept as a sum
+// of two numbers.
 
 #include "Functions.h"
 #include "Steps.h"
@@ -21,7 +21,7 @@ Real tanh(Real x) {
   Sum u = exactSum(power - 1.0, power * p.high);
   u.low = fma(power, p.low, u.low);
 
-  // The quotient, and what rounding took from it.
+  // The quotient and its rounding error.
   Real sum = u.high + 2.0, two = sum - u.high;
   Real sumLow = (u.high - (sum - two)) + (2.0 - two);
   Real inverse = 1.0 / sum, quotient = u.high * inverse;
