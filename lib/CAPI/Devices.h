@@ -3,10 +3,19 @@
 #ifndef UPDRAFT_LIB_CAPI_DEVICES_H
 #define UPDRAFT_LIB_CAPI_DEVICES_H
 
+#include "runtime/base/EmulatorDevice.h"
+#include "runtime/base/Kernels.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/optimizer/TensorDevice.h"
 
 namespace updraft::capi {
+
+/// `device` of the tensors that a rule steps. A rule for the emulator has code for the CPU, too.
+inline upd_device deviceOf(const runtime::Kernels &kernels) {
+  if (kernels.interface.gpu.empty())
+    return UPD_CPU;
+  return kernels.gpu.ptx.empty() ? runtime::emulatorDevice : UPD_CUDA;
+}
 
 /// Of the emulator, one for each call.
 runtime::Status openDevice(const runtime::TensorDevice &where,

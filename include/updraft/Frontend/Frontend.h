@@ -8,6 +8,7 @@
 
 #include "updraft/Frontend/Numerics.h"
 #include "updraft/Frontend/Program.h"
+#include "updraft/Frontend/StorageType.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -33,7 +34,7 @@ struct RuleRequest {
   /// `param`, `grad`, a state's name, or `state` for all states; param and grad are f32 if not
   /// named. For a state its own name counts first, then `state`, then the rule's type, then that of
   /// `param`.
-  std::vector<std::pair<std::string, upd_dtype>> storage;
+  std::vector<std::pair<std::string, StorageType>> storage;
   /// One of numericsModes(); what `numerics` is worth in the rule.
   std::string numerics = "ieee";
   /// Those that it is needed for.

@@ -27,11 +27,6 @@ llvm::ArrayRef<llvm::StringRef> updateInputs(bool isTransform);
 /// What `state name over extent` takes as an extent.
 llvm::ArrayRef<llvm::StringRef> overNames();
 
-/// What `state name = initial : type` takes as a type.
-std::vector<llvm::StringRef> storageTypeNames();
-llvm::StringRef storageTypeName(upd_dtype dtype);
-std::optional<upd_dtype> parseStorageType(llvm::StringRef name);
-
 /// Parses a text that is one expression, into the arena of `file`. Null if it is in error.
 const Expr *parseExpression(ParsedFile &file, DiagnosticEngine &diagnostics);
 
