@@ -1,6 +1,6 @@
-/*===- updraft-c/compiler.h - Compiling rules and looking at them -----------------*- C -*-===*
- * From a rule's text to a compiled rule. All functions may be called from any thread; a upd_rule is
- * immutable and may be shared between threads.
+/*===- updraft-c/compiler.h - Compiling rules and inspecting them -----------------*- C -*-===*
+ * From a rule's text to a compiled rule. Any thread may call these functions. A upd_rule is
+ * immutable, and threads may share it.
  *===---------------------------------------------------------------------------------------===*/
 #ifndef UPDRAFT_C_COMPILER_H
 #define UPDRAFT_C_COMPILER_H
@@ -13,44 +13,53 @@
 extern "C" {
 #endif
 
-/* A compiled rule: one rule of a file, with its static flags and storage types settled. */
+/* A compiled rule: one rule of a file, with fixed static flags and storage types. */
 typedef struct upd_rule upd_rule;
 
-/* "name" = "value": a static flag, or the default of a hyperparameter. */
+/* A static flag, or the default of a hyperparameter. */
 typedef struct upd_setting {
   const char *name;
-  const char *value; /* as written in the language: 1e-3, true, "grad" */
+  const char *value; /* as written in the language: "1e-3", "true", "\"grad\"" */
 } upd_setting;
 
-/* The storage type of `param`, `grad`, a state by its name, or of all states: "state". */
+/* How something is stored. `name` is "param", "grad", the name of a state, or "state" for all
+ * states. `type` is a storage type as written in the language: "f32", "bf16_stochastic",
+ * "q8_linear" (upd_storage_type_name lists them). "bf16_stochastic" and "bf16_corrected" apply to
+ * the parameter and to states of its shape, and their memory is UPD_BF16; a corrected one has a
+ * further state beside it, NAME_correction of UPD_I8 (docs/numerics.md), which is called
+ * `param_correction` for the parameter. */
 typedef struct upd_storage {
   const char *name;
-  upd_dtype dtype;
+  const char *type;
 } upd_storage;
 
-/* A file that a generated source was made from. The text need not end with a null character. */
+/* The value of a hyperparameter. */
+typedef struct upd_hyper {
+  const char *name;
+  double value;
+} upd_hyper;
+
+/* A file that a generated source was made from. */
 typedef struct upd_source_file {
   const char *path;
-  const char *text;
+  const char *text; /* `length` bytes; needs no null character at its end */
   size_t length;
 } upd_source_file;
 
-/* The bytes [begin, end) of the source come from [origin_begin, origin_end) of a file, which is
- * given by its index. */
+/* The bytes [begin, end) of the source come from the bytes [origin_begin, origin_end) of the file
+ * with the index `file`. */
 typedef struct upd_source_span {
   size_t begin;
   size_t end;
   size_t file;
   size_t origin_begin;
   size_t origin_end;
-  /* 1: the place is a call of what the span directly within comes from, which messages note. */
-  int is_call;
+  int is_call; /* 1: the origin calls the function that the span directly inside comes from */
 } upd_source_span;
 
-/* Where the pieces of a generated source come from. Messages and locations show these places: of
- * the spans around what is meant, that of the innermost. The spans are in the order of their begin,
- * an outer one before those within it; none overlaps another in part. Decides nothing about the
- * compiled code. */
+/* Where the parts of a generated source come from. Errors and locations show the origin of the
+ * innermost span around a place. Spans are sorted by `begin`, an outer span before those inside it;
+ * they nest, and don't overlap otherwise. The map doesn't affect the compiled code. */
 typedef struct upd_source_map {
   const upd_source_file *files; /* null if file_count is 0 */
   size_t file_count;
@@ -60,50 +69,65 @@ typedef struct upd_source_map {
 
 typedef struct upd_compile_options {
   size_t struct_size;          /* sizeof(upd_compile_options); see updraft-c/types.h */
-  const char *rule;            /* null: the file's only rule */
+  const char *rule;            /* which rule of the file, or a chain; null: the file's only rule */
   const upd_setting *settings; /* null if setting_count is 0 */
   size_t setting_count;
-  /* What is not named is f32; a state that is not named, and has no type in the rule, is stored
-   * like the parameter. */
+  /* Null if storage_count is 0. The default of the parameter and gradient is "f32"; the default of
+   * a state is the type in the rule's text or, without one, the parameter's. */
   const upd_storage *storage;
   size_t storage_count;
-  const char *numerics;          /* null: "ieee"; or "torch", "fast" (docs/numerics.md) */
-  const char *cache_dir;         /* null: the default; "": no cache on disk */
-  const upd_source_map *origins; /* null: the source was written as it is */
-  /* Those that the rule is needed for. Where it has a variant for matrices and another one for
-   * vectors, only one is compiled, which takes less time, and its states are the rule's. */
+  const char *numerics;          /* "ieee", "torch" or "fast" (docs/numerics.md); null: "ieee" */
+  const char *cache_dir;         /* the disk cache; null: the default folder; "": no disk cache */
+  const upd_source_map *origins; /* null: the source was not generated */
+  /* The tensors that the rule will step. If the rule has a variant for matrices and one for
+   * vectors, UPD_VECTORS or UPD_MATRICES compiles only that one, in less time, and the upd_rule has
+   * only its states. */
   upd_tensors tensors;
-  /* What steps run on. Null: this machine's CPU. "cuda" or "cuda:1": the GPU of that number, which
-   * must be there. Or what updraftc calls --target, which need not: "nvptx:sm_90", "emulator". */
+  /* Null: this machine's CPU. "cuda" or "cuda:1": that GPU of this machine. Or an architecture as
+   * in `updraftc --target`, which this machine needn't have: "nvptx:sm_90". */
   const char *target;
 } upd_compile_options;
 
-/* Compiles a rule of `source`. `filename` names it in messages, and imports
- * are looked for beside it. `options` may be null. */
+/* Compiles a rule of `source`, which has `length` bytes and needs no null character at its end.
+ * Messages call the source `filename` (null: "<rule>"), and imports are searched in its folder.
+ * `options` may be null. On an error `*rule` is null. The caller releases the rule. */
 UPD_EXPORT upd_status upd_compile(const char *source, size_t length, const char *filename,
                                   const upd_compile_options *options, upd_rule **rule);
 
-/* The same for a file. */
+/* Compiles a rule of a file. */
 UPD_EXPORT upd_status upd_compile_file(const char *path, const upd_compile_options *options,
                                        upd_rule **rule);
 
-/* Null is allowed. Optimizers that use the rule keep it alive. */
+/* Releases a rule. Null is allowed. Optimizers that use the rule keep what they need. */
 UPD_EXPORT void upd_rule_release(upd_rule *rule);
 
 /* Where the machine code came from. */
-typedef enum upd_origin { UPD_COMPILED = 0, UPD_FROM_MEMORY = 1, UPD_FROM_DISK = 2 } upd_origin;
+typedef enum upd_origin UPD_INT32 {
+  UPD_COMPILED = 0,
+  UPD_FROM_MEMORY = 1,
+  UPD_FROM_DISK = 2
+} upd_origin;
+
+/* The functions below return null, 0 or the first value of an enum for a null rule or an index out
+ * of range. Strings are valid until the rule is released. */
 
 UPD_EXPORT const char *upd_rule_name(const upd_rule *rule);
 UPD_EXPORT upd_origin upd_rule_origin(const upd_rule *rule);
+
+/* Element types of the parameter and gradient in memory. */
 UPD_EXPORT upd_dtype upd_rule_param_dtype(const upd_rule *rule);
 UPD_EXPORT upd_dtype upd_rule_grad_dtype(const upd_rule *rule);
 
-/* What the runtime knows of the rule, as JSON (docs/architecture.md): its states, its passes and
- * what they read and write. Valid until the rule is released. */
+/* `device` of the tensors that the rule steps. A target for tests has a value that upd_device does
+ * not list. */
+UPD_EXPORT upd_device upd_rule_device(const upd_rule *rule);
+
+/* A JSON object that describes the rule to the runtime (docs/architecture.md): its states, its
+ * passes, and the streams that they read and write. */
 UPD_EXPORT const char *upd_rule_interface(const upd_rule *rule);
 
-/* Counted and indexed in the order of declaration, states that only matrices have behind the
- * others. An index out of range gives null or 0. */
+/* Hyperparameters and states in the order of their declaration; states that only matrices have come
+ * last. */
 UPD_EXPORT size_t upd_rule_hyper_count(const upd_rule *rule);
 UPD_EXPORT const char *upd_rule_hyper_name(const upd_rule *rule, size_t index);
 UPD_EXPORT double upd_rule_hyper_default(const upd_rule *rule, size_t index);
@@ -111,14 +135,22 @@ UPD_EXPORT size_t upd_rule_state_count(const upd_rule *rule);
 UPD_EXPORT const char *upd_rule_state_name(const upd_rule *rule, size_t index);
 UPD_EXPORT upd_dtype upd_rule_state_dtype(const upd_rule *rule, size_t index);
 
-/* One stage of the rule as text: "ast", "updraft", "torch", "schedule"; of a CPU "loops", "llvm",
- * "asm"; of a GPU "gpu", "nvvm", "ptx"; or "explain", what a step costs. Compiles afresh. `*text`
- * is freed with upd_string_release. */
+/* Checks hyperparameters as upd_optimizer_create does for a group; those that are not given have
+ * their defaults. UPD_NOT_FOUND: an unknown name. UPD_INVALID_ARGUMENT: a value is NaN, breaks a
+ * requirement of the rule (the message is the requirement's), or is given twice. */
+UPD_EXPORT upd_status upd_rule_check_hypers(const upd_rule *rule, const upd_hyper *hypers,
+                                            size_t hyper_count);
+
+/* One stage of the compilation as text: "ast", "updraft", "torch" or "schedule"; for a CPU "loops",
+ * "llvm" or "asm"; for a GPU "gpu", "nvvm" or "ptx"; or "explain", which tells the cost of a step.
+ * Compiles anew. Free `*text` with upd_string_release. */
 UPD_EXPORT upd_status upd_emit(const char *source, size_t length, const char *filename,
                                const upd_compile_options *options, const char *stage, char **text);
+
+/* Frees a text that the library returned as a `char *`. Null is allowed. */
 UPD_EXPORT void upd_string_release(char *text);
 
-/* "updraft 0.1.0 (LLVM 22.1.8)". */
+/* The versions of the library and its compiler as text: "updraft 0.1.0 (LLVM 22.1.8)". */
 UPD_EXPORT const char *upd_version(void);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-/*===- updraft-c/environment.h - What the library runs on -------------------------*- C -*-===*
- * For reports about a build and a machine. Any thread.
+/*===- updraft-c/environment.h - Versions, CPU and disk cache ---------------------*- C -*-===*
+ * For reports about a build and a machine. Any thread may call these functions.
  *===---------------------------------------------------------------------------------------===*/
 #ifndef UPDRAFT_C_ENVIRONMENT_H
 #define UPDRAFT_C_ENVIRONMENT_H
@@ -10,8 +10,8 @@
 extern "C" {
 #endif
 
-/* Versions, the CPU that rules are compiled for, and what the disk cache of the environment holds,
- * most recently used first, as a JSON object:
+/* A JSON object with versions, the CPU that rules are compiled for, and the entries of the default
+ * disk cache, the most recently used first:
  *
  *   {"updraft": "0.1.0", "llvm": "22.1.8", "threads": 2,
  *    "target": {"triple": "x86_64-unknown-linux-gnu", "cpu": "znver3", "vector_bits": 256,
@@ -20,10 +20,10 @@ extern "C" {
  *              "entries": [{"rule": "AdamW", "key": "5f…", "bytes": 9120,
  *                           "last_used": 1795000000}]}}
  *
- * `threads` is how many a step has without a pool of the caller's. Without a cache `folder` is
- * empty; the rule of a damaged entry is "?"; `last_used` is in seconds since 1970. If others may
- * write to the folder, it is not used: it has no entries, and `unused` says why. `*json` is freed
- * with upd_string_release. UPD_IO_ERROR: the folder cannot be read. */
+ * `threads` is the number of threads of a step without a upd_pool. Without a cache, `folder` is
+ * empty. The rule of a damaged entry is "?". `last_used` is in seconds since 1970. A folder that
+ * other users may write to is not used: it has no entries, and `unused` gives the reason. Free
+ * `*json` with upd_string_release. UPD_IO_ERROR: the folder cannot be read. */
 UPD_EXPORT upd_status upd_environment(char **json);
 
 #ifdef __cplusplus

@@ -1,14 +1,15 @@
 /*===- updraft-c/gpu_kernel.h - The interface of code compiled for GPUs -----------*- C -*-===*
- * A rule that is compiled for a GPU has, in place of the prologues and passes of
- * updraft-c/kernel.h, one kernel each, in one module. Names, numbering and meaning are the same, so
- * that the same JSON describes both; R_initial and R_validate stay on the host.
+ * A rule that is compiled for a GPU has kernels in one module instead of the prologues and passes
+ * of updraft-c/kernel.h. Names, numbers and meaning are the same, and so is the JSON that describes
+ * them. R_initial and R_validate stay on the host.
  *
  *   R_prologue0(const upd_gpu_tensor *tensors, int64_t count)
  *   R_pass0(const upd_gpu_chunk *chunks, int64_t count, void *const *streams, const void *rows,
  *           double *partials, const upd_site *sites)
  *
- * Every pointer is to memory of the device. All kernels run in one dimension, in blocks of
- * UPD_GPU_THREADS threads, and on any number of blocks: who is through with a part takes the next.
+ * Every pointer is to memory of the GPU. Kernels are launched in one dimension, with
+ * UPD_GPU_THREADS threads a block and any number of blocks: a block that has finished a part takes
+ * the next one.
  *===---------------------------------------------------------------------------------------===*/
 #ifndef UPDRAFT_C_GPU_KERNEL_H
 #define UPDRAFT_C_GPU_KERNEL_H
@@ -20,13 +21,13 @@ extern "C" {
 #endif
 
 enum {
-  UPD_GPU_THREADS = 256,     /* in a block */
-  UPD_GPU_WARP_THREADS = 32, /* that go through one chunk of a pass as below */
-  UPD_GPU_ALIGNMENT = 32     /* in bytes, of the streams of a chunk that is marked as aligned */
+  UPD_GPU_THREADS = 256,     /* threads of a block */
+  UPD_GPU_WARP_THREADS = 32, /* threads of a warp */
+  UPD_GPU_ALIGNMENT = 32     /* bytes; see upd_gpu_chunk.aligned */
 };
 
-/* What a prologue is evaluated with for one tensor, by one thread; nothing is done where the row
- * says that the step is skipped, so before the first prologue the flag is to be 0. */
+/* The arguments of a prologue for one tensor, which one thread evaluates. A thread does nothing if
+ * the skip flag of the row is set, so clear the flag before the first prologue. */
 typedef struct upd_gpu_tensor {
   const double *hyper;
   const double *per_tensor;
@@ -36,33 +37,35 @@ typedef struct upd_gpu_tensor {
   double *next_scalars;
 } upd_gpu_tensor;
 
-/* What a pass goes through, by `loop` of the JSON, and what has a value in a stream. */
+/* `loop` of a pass in the JSON, and what a stream has one value for. */
 typedef enum upd_gpu_loop { UPD_GPU_FLAT, UPD_GPU_MATRIX, UPD_GPU_BATCH } upd_gpu_loop;
 typedef enum upd_gpu_extent {
   UPD_GPU_ELEMENTS,
   UPD_GPU_ROWS,
   UPD_GPU_COLUMNS,
   UPD_GPU_BATCHES,
-  UPD_GPU_SCALES /* blocks of UPD_QUANT_BLOCK elements, in a row or in a tensor */
+  UPD_GPU_SCALES /* blocks of UPD_QUANT_BLOCK elements of a row or tensor */
 } upd_gpu_extent;
 
-/* A part of one tensor. Of a flat pass: up to UPD_LEAF_ELEMENTS of what it is over, from a multiple
- * of that on. Of a matrix pass one block, and of a pass by batches one batch, as in upd_range. */
+/* A part of one tensor, with units as in upd_range. A chunk of a flat pass has up to
+ * UPD_LEAF_ELEMENTS values, from a multiple of that on; a chunk of a matrix pass is one block, and
+ * of a pass by batches one batch. */
 typedef struct upd_gpu_chunk {
   int64_t begin;
   int64_t end;
-  int32_t tensor;  /* its number in the tables */
-  int32_t aligned; /* nonzero if every stream of the tensor, but for the scales of blocks and for
-                      streams of one value, starts at UPD_GPU_ALIGNMENT */
+  int32_t tensor;  /* its index in the tables */
+  int32_t aligned; /* nonzero if every stream of the tensor is aligned to UPD_GPU_ALIGNMENT, apart
+                      from scales of blocks and streams of one value */
 } upd_gpu_chunk;
 
 /* The arguments of a pass:
- *   chunks    `count` of them. A block goes through one, or through eight at once where the pass
- *             has reductions, rows, batches or states in blocks
- *   streams   of tensor t, as in upd_pass_function, from entry t * the plan's number of streams
- *   rows      of tensor t, from value t * the plan's `row_scalars`. Where a row says that the step
- *             is skipped, nothing is done
- *   partials  of chunk c, one value per reduction over a tensor or group, from c * their number
+ *   chunks    `count` chunks. A block of threads runs one at a time, or eight if the pass has
+ *             reductions, rows, batches or states in blocks
+ *   streams   those of tensor t, as in upd_pass_function, from entry t * streams of the plan on
+ *   rows      that of tensor t, from value t * `row_scalars` of the plan on. If its skip flag is
+ *             set, the tensor is left alone
+ *   partials  those of chunk c, one value per reduction over a tensor or group, from c * reductions
+ *             on
  *   sites     one per tensor
  */
 

@@ -1,12 +1,13 @@
 /*===- updraft-c/kernel.h - The interface of compiled code ------------------------*- C -*-===*
- * The functions in a compiled rule's object file, as the runtime calls them. All are pure but for
- * what is said to be written, call nothing but C maths functions (and those only in host
- * functions), and may run on any thread at once.
+ * The functions in the object file of a rule, as the runtime calls them. A function writes only
+ * what its comment says, and any number of threads may run it at once. Host functions call C
+ * maths functions; passes call nothing outside the object.
  *
- * A rule R has R_initial and R_validate, and R_interface, a string that describes it as JSON
- * (docs/architecture.md). Its plan, one for all tensors or one each for vectors and matrices, is a
- * sequence of prologues and passes; the prefix of a plan's functions is R, or R_matrix for the
- * second of two. For a rule R that is linked by hand:
+ * The object of a rule R has R_initial, R_validate, and the string R_interface, which describes it
+ * as JSON (docs/architecture.md). Its plan is a sequence of prologues and passes. There is one plan
+ * for all tensors, or one for vectors and one for matrices. The names of a plan's functions start
+ * with R, or with R_matrix for the second of two plans. Declarations for a rule R that is linked by
+ * hand:
  *   extern const char R_interface[];
  *   void R_initial(const double *hyper, double *initial);
  *   int32_t R_validate(const double *hyper);
@@ -15,8 +16,8 @@
  *   void R_pass0(const void *row, void *const *streams, const upd_range *ranges, int64_t count,
  *                double *partials, const upd_site *sites);
  *
- * A tensor of two or more dimensions is batches x rows x columns: the last two dimensions are rows
- * and columns, the leading ones batches. Others are vectors.
+ * A tensor of two or more dimensions is batches x rows x columns: its last two dimensions are rows
+ * and columns, the leading ones batches. Other tensors are vectors.
  *===---------------------------------------------------------------------------------------===*/
 #ifndef UPDRAFT_C_KERNEL_H
 #define UPDRAFT_C_KERNEL_H
@@ -27,29 +28,29 @@
 extern "C" {
 #endif
 
-/* The units of the reduction tree, which the bits of a result depend on. */
+/* The units of the reduction tree. The bits of a result depend on them. */
 enum {
-  UPD_LEAF_ELEMENTS = 8192, /* elements in one leaf: a flat pass starts at a multiple of this */
-  UPD_BLOCK_ROWS = 64,      /* rows in one block of a matrix; the last of a batch may be shorter */
-  UPD_LANES = 128           /* sums that the elements of a leaf or block are dealt to */
+  UPD_LEAF_ELEMENTS = 8192, /* elements of a leaf; a range of a flat pass starts at a multiple */
+  UPD_BLOCK_ROWS = 64,      /* rows of a block of a matrix; the last of a batch may be shorter */
+  UPD_LANES = 128           /* partial sums of a leaf or block */
 };
 
 /* Indices into `per_tensor`. */
 enum {
-  UPD_TENSOR_STEP = 0,  /* the step count, this step included: 1.0 at the first */
+  UPD_TENSOR_STEP = 0,  /* the step count including this step: 1.0 at the first */
   UPD_TENSOR_FIRST = 1, /* 1.0 if the parameter had no state, else 0.0 */
   UPD_TENSOR_SIZE = 2,  /* elements */
   UPD_TENSOR_ROWS = 3,  /* of a batch; 1 for a vector */
   UPD_TENSOR_COLUMNS = 4,
-  UPD_TENSOR_GROUP_SIZE = 5, /* elements of all tensors of the group that take part */
-  UPD_TENSOR_FACTS = 6       /* how many there are */
+  UPD_TENSOR_GROUP_SIZE = 5, /* elements of the group's tensors that take part */
+  UPD_TENSOR_FACTS = 6       /* the number of these values */
 };
 
-/* Facts about the tensor that a pass runs over. */
+/* The tensor that a pass runs over, for its random numbers and sizes. */
 typedef struct upd_site {
   uint64_t seed;
   uint64_t step;   /* as UPD_TENSOR_STEP */
-  uint64_t tensor; /* number of the parameter: its index over all groups, unless it was set */
+  uint64_t tensor; /* the parameter's number: by default its index over all groups */
   int64_t rows;
   int64_t columns;
 } upd_site;
@@ -57,52 +58,56 @@ typedef struct upd_site {
 /* Writes the initial value of each state of the interface, in order, to `initial`. */
 typedef void (*upd_initial_function)(const double *hyper, double *initial);
 
-/* The index of the first requirement that `hyper` breaks, or -1. */
+/* Returns the index of the first requirement that `hyper` breaks, or -1. */
 typedef int32_t (*upd_validate_function)(const double *hyper);
 
-/* Evaluates scalars between passes, into `row`: values of the compute type, row[0] nonzero if the
- * step is to be skipped, then the results of all prologues of the plan, numbered through from 1
- * (flags as 0 and 1). A prologue writes its own; the skip flag is written by the one that defines
- * it, and as 0 by the first if that is another or none.
- *   per_tensor    UPD_TENSOR_FACTS values. A prologue whose rows the interface says are by step
- *                 reads those alone that the group shares: STEP, FIRST, GROUP_SIZE.
- *   reduced       one value for each reduction over a tensor or group, numbered over the plan's
- *                 passes in order; those of earlier passes are there
+/* Evaluates scalars between passes and writes them to `row`, as values of the compute type. row[0]
+ * is nonzero if the step is skipped. The results of all prologues of the plan follow, flags as 0
+ * and 1. A prologue writes its own results. The one that defines the skip flag writes it; if that
+ * is not the first prologue, the first writes 0.
+ *   per_tensor    UPD_TENSOR_FACTS values. If the interface says that a prologue's rows are by
+ *                 step, it reads only those that the group shares: STEP, FIRST, GROUP_SIZE.
+ *   reduced       one value for each reduction over a tensor or group, in the order of the plan's
+ *                 passes; those of earlier passes are defined
  *   scalars       the scalar states of the plan, in order, before the step
- *   next_scalars  their values after it: a prologue writes those that are its results
- * All but `row` may be null where the rule has none. What a prologue by step writes may be copied
- * from the row of one tensor to that of another instead of calling it again. */
+ *   next_scalars  their values after the step; a prologue writes those that are its results
+ * All but `row` may be null if the rule has none. Instead of calling a prologue by step again, the
+ * runtime may copy its results from the row of one tensor to that of another. */
 typedef void (*upd_prologue_function)(const double *hyper, const double *per_tensor,
                                       const double *reduced, const double *scalars, void *row,
                                       double *next_scalars);
 
-/* A part of one tensor; none if begin == end. Of a flat pass: elements, rows, columns or batches
- * (whatever the pass is over; those of all batches in order), and `begin` is a multiple of
- * UPD_LEAF_ELEMENTS. Of a matrix pass: blocks, of which a batch has B = ceil(rows /
- * UPD_BLOCK_ROWS); block k is that of batch k / B with the rows from k mod B * UPD_BLOCK_ROWS. Of a
- * pass over rows or columns by batches: batches, with all of their rows or columns. */
+/* A part of one tensor, empty if begin == end. The units depend on the pass:
+ *   flat    elements, rows, columns or batches, as the pass is over them, counted over all batches;
+ *           `begin` is a multiple of UPD_LEAF_ELEMENTS
+ *   matrix  blocks; a batch has B = ceil(rows / UPD_BLOCK_ROWS) of them, and block k consists of
+ *           the rows of batch k / B from (k mod B) * UPD_BLOCK_ROWS on
+ *   batch   batches, with all their rows or columns */
 typedef struct upd_range {
   int64_t begin;
   int64_t end;
 } upd_range;
 
-/* Runs a pass over one range in each of `count` tensors whose rows are the same.
+/* Runs a pass over one range in each of `count` tensors that have the same row.
  *
- * A tensor has as many entries of `streams` as the plan has streams: the parameter, the gradient,
- * the plan's states over elements, rows or columns in order, the scales of those that are stored in
- * blocks (upd_dtype) in order, then its temporaries in order; those of the next tensor follow. The
- * entry of a state in blocks has its codes; in a matrix pass block k of row r, counted over the
- * batches, has the scale r * ceil(columns / UPD_QUANT_BLOCK) + k. Each points to element 0 of the
- * tensor and has the alignment of its element. Streams that are the same tensor may be equal, and
- * must not overlap otherwise. Value r of a row stream in batch b is at b * rows + r, value c of a
- * column stream at b * columns + c, the value of a batch stream at b.
+ * `streams` has one entry for each stream of the plan and tensor, tensor by tensor: the parameter;
+ * the gradient; the states over elements, rows or columns in order; the scales of the states in
+ * blocks (upd_dtype) in order; the temporaries in order. Each entry points to element 0 of the
+ * tensor, aligned to its element. Entries may be equal if they are the same tensor; otherwise
+ * streams must not overlap.
+ *   row stream     row r of batch b is at b * rows + r
+ *   column stream  column c of batch b is at b * columns + c
+ *   batch stream   batch b is at b
+ *   blocks         the entry of the state is its codes; in a matrix pass the scale of block k of
+ *                  row r, counted over all batches, is at
+ *                  r * ceil(columns / UPD_QUANT_BLOCK) + k
  *
- * Reductions over a tensor or group are written to `partials`: for each leaf (or block) of the
- * ranges in order, one value for each such reduction of the pass, in order. A reduction over rows
- * or batches is written to its temporary as a whole. One over columns is written once for each
- * block: the temporary has `columns` values per block then, those of block k from k * columns. A
- * pass writes all of this in its ranges, and reads none of it before. `partials` and `sites` (one
- * per tensor) may be null where the pass uses neither. */
+ * Reductions over a tensor or group are written to `partials`: for each leaf or block of the
+ * ranges, in order, one value for each such reduction of the pass, in order. A reduction over rows
+ * or batches is complete in its temporary. A reduction over columns has `columns` values for each
+ * block in its temporary, those of block k from k * columns on. A pass writes all of this in its
+ * ranges, and reads none of it before. `partials` and `sites` (one per tensor) may be null if the
+ * pass doesn't use them. */
 typedef void (*upd_pass_function)(const void *row, void *const *streams, const upd_range *ranges,
                                   int64_t count, double *partials, const upd_site *sites);
 

@@ -1,16 +1,21 @@
 /*===- updraft-c/optimizer.h - Applying a compiled rule to tensors ----------------*- C -*-===*
- * An optimizer applies one compiled rule to parameters in groups. One thread at a time may use an
- * optimizer; different optimizers are independent if their tensors are.
+ * An optimizer applies one compiled rule to parameters in groups.
  *
- * Parameters are where the rule was compiled for: on the CPU, or on one GPU (or the emulator). On a
- * GPU a step waits for nothing: it is given to a stream of the caller's (upd_optimizer_set_stream),
- * and gradients stay where they are until the stream has run it. The driver's errors are reported
- * by the call that meets them, which may be a later one. While a stream is captured into a graph,
- * only steps can be given to it: a step in a graph has tables of its own, from which it can be
- * replayed beside other steps for as long as the optimizer is there. It keeps the gradients, the
- * states, the hyperparameters and the seed that it was captured with: what is to change is read
- * from where it is (upd_optimizer_read_hyper), and a graph is captured again after states were
- * bound or loaded. Whatever waits for the GPU is refused with UPD_UNSUPPORTED then.
+ * Threads. One thread at a time may use an optimizer. Different optimizers are independent if their
+ * tensors are.
+ *
+ * Devices. All tensors of an optimizer are on the device that the rule was compiled for: on the
+ * CPU, or on one GPU.
+ *
+ * GPUs. Functions enqueue their work on a stream of the caller's (upd_optimizer_set_stream), and a
+ * step doesn't wait for it. Gradients must stay valid and unchanged until the stream has run the
+ * step. Errors of the driver are returned by the call that meets them, which may be a later one.
+ *
+ * CUDA graphs. Only steps can be captured. A function that would have to wait for the GPU returns
+ * UPD_UNSUPPORTED during a capture. A captured step can be replayed beside other steps for as long
+ * as the optimizer exists. It uses the gradients, states, hyperparameters and seed of its capture,
+ * except for hyperparameters that are bound (upd_optimizer_bind_hyper). Capture the graph again
+ * after states were bound or loaded.
  *===---------------------------------------------------------------------------------------===*/
 #ifndef UPDRAFT_C_OPTIMIZER_H
 #define UPDRAFT_C_OPTIMIZER_H
@@ -23,192 +28,220 @@ extern "C" {
 
 typedef struct upd_optimizer upd_optimizer;
 
-typedef struct upd_hyper {
-  const char *name;
-  double value;
-} upd_hyper;
-
-/* Parameters that share hyperparameters. What `hypers` does not name has the rule's default. */
+/* Parameters that share hyperparameters. */
 typedef struct upd_group {
-  const upd_tensor *params; /* the data must outlive the optimizer; shapes and strides are copied */
-  const char *const *names; /* one per parameter, unique, UTF-8; null: "0", "1", … over all */
+  const upd_tensor *params; /* the data must outlive the optimizer */
+  const char *const *names; /* one per parameter, unique; null: "0", "1", … over all groups */
   size_t param_count;
-  const upd_hyper *hypers;
+  const upd_hyper *hypers; /* the others have the rule's defaults */
   size_t hyper_count;
 } upd_group;
 
-/* Where a step runs. `run` calls task(context, i) once for each i in [0, count), from any threads,
- * and returns when all have returned. */
+/* Threads of the caller's that run steps. `run` calls task(context, i) once for each i in
+ * [0, count), on any threads, and returns when all calls have returned. */
 typedef struct upd_pool {
   void (*run)(void *pool, int32_t count, void (*task)(void *context, int32_t index), void *context);
   int32_t (*thread_count)(void *pool);
   void *pool;
 } upd_pool;
 
-/* Refused, before anything is written: a parameter with the wrong dtype, on another device than
- * the first or than the rule was compiled for (one for the emulator has code for the CPU, too),
- * that is not dense, is read-only, or overlaps another; with a rule that works on rows and columns
- * one whose last two dimensions are not row-major; a hyperparameter that is unknown, NaN, or breaks
- * a requirement of the rule (its message). `pool` may be null: the library's own, with
- * UPDRAFT_NUM_THREADS threads or one per CPU that the process may use. */
+/* Creates an optimizer. `pool` may be null: steps then use the library's threads,
+ * UPDRAFT_NUM_THREADS of them or one for each CPU that the process may use. Otherwise the struct is
+ * copied, and the threads behind it must outlive the optimizer. On an error `*optimizer` is null.
+ * The caller releases the optimizer.
+ *
+ * Errors: a parameter has another dtype or device than the rule, is on another device than the
+ * first one, is not dense, is read-only, or overlaps another; its last two dimensions are not
+ * row-major, and the rule works on rows and columns; a hyperparameter is refused
+ * (upd_rule_check_hypers). */
 UPD_EXPORT upd_status upd_optimizer_create(upd_rule *rule, const upd_group *groups,
                                            size_t group_count, const upd_pool *pool,
                                            upd_optimizer **optimizer);
+
+/* Releases an optimizer. Null is allowed. Parameters keep their values. */
 UPD_EXPORT void upd_optimizer_release(upd_optimizer *optimizer);
 
+/* The number of parameters over all groups, and of groups. 0 for null. */
 UPD_EXPORT size_t upd_optimizer_param_count(const upd_optimizer *optimizer);
 UPD_EXPORT size_t upd_optimizer_group_count(const upd_optimizer *optimizer);
 
-/* Applies one step to every parameter that has a gradient. grads[i] belongs to parameter i, counted
- * over all groups; a gradient with null data and rank -1 is absent: its parameter is left alone,
- * and gets no state; a parameter whose step the rule skips too. Gradients are read only. Refused
- * before anything is written: a wrong count, dtype, device, shape or layout; a gradient that
- * overlaps a parameter or a state. */
+/*===---------------------------------------------------------------------------------------===*
+ * Steps
+ *===---------------------------------------------------------------------------------------===*/
+
+/* Applies one step to every parameter that has a gradient. grads[i] is the gradient of parameter i,
+ * counted over all groups. Gradients are only read, and may overlap each other. If the rank of a
+ * gradient is UPD_ABSENT, its parameter is not changed and gets no states; the same holds for a
+ * parameter whose step the rule skips.
+ *
+ * Errors, all before anything is written: a wrong number of gradients; a gradient with another
+ * dtype, device, shape or layout than it should have, or that overlaps a parameter or state. */
 UPD_EXPORT upd_status upd_optimizer_step(upd_optimizer *optimizer, const upd_tensor *grads,
                                          size_t grad_count);
 
-/* A gradient of some rows of a parameter, which are what its first dimension counts, or its first
- * `index_dims` dimensions together, in the order in which they lie in memory: if these dimensions
- * are row-major, row i * shape[1] + j is what [i, j] has. A scalar is one row. The values have the
- * shape [index_count, the other dimensions of the parameter], and its strides within a row; the row
- * that indices[i] names has row i of the values. Do not write to the indices until the step
- * returns: it checks them, and then reads them again. */
+/* A gradient of some rows of a parameter. A row is one index into the first dimension of the
+ * parameter, or into its first `index_dims` dimensions together, in the order of memory: if these
+ * are row-major, row i * shape[1] + j is what [i, j] selects. A scalar has one row.
+ *
+ * `values` has the shape [index_count, remaining dimensions of the parameter], and the parameter's
+ * strides within a row. Its row i is the gradient of row indices[i] of the parameter. Do not write
+ * to the indices until the step returns, because the step first checks them and then reads them
+ * again. */
 typedef struct upd_row_grad {
   size_t param;           /* counted over all groups */
-  const int64_t *indices; /* of rows, each larger than the one before; null if there are none */
+  const int64_t *indices; /* strictly ascending; null if index_count is 0 */
   size_t index_count;
   upd_tensor values;
-  int32_t index_dims; /* 0 stands for 1 */
+  int32_t index_dims; /* 0 means 1 */
 } upd_row_grad;
 
-/* A step in which some gradients are of some rows: the other rows and their states are left alone,
- * and not looked at. The step count is the parameter's, and goes up by one even if no row is
- * listed; so is what the rule calls `first`. Time and memory traffic depend on the rows that are
- * listed, but for the first step, which makes states for all rows and fills those that do not start
- * as zeros. `grads` is as for upd_optimizer_step, absent for each parameter of `row_grads`; or null
- * with a count of 0, where there are no others.
- * Refused beside what upd_optimizer_step refuses: a parameter that has two gradients, or fewer than
- * `index_dims` dimensions, or whose rows are not apart in memory; indices that are not in range and
- * ascending; a rule that reduces over tensors, batches, columns or groups, has states over columns
- * or groups or in blocks, or draws random numbers, as UPD_BF16_STOCHASTIC does; the first step of a
- * parameter, if a state starts from what the step finds (`state start = param`).
- * On a GPU the indices are in its memory, and read when it runs the step: rows that are not in
- * range or not after the one before are left out there, not refused; of a row that is listed again
- * further on (5, 3, 5) two steps run at once, and it is left as one of them or parts of both.
- * Refused while a graph is captured. */
+/* Applies one step in which some gradients are of some rows. The other rows and their states are
+ * neither changed nor read. The step count of the parameter rises by one even if no row is listed.
+ * Time and memory traffic depend on the listed rows, except for a parameter's first step, which
+ * allocates states for all rows and fills those that don't start as zeros. `grads` is as for
+ * upd_optimizer_step, and absent for each parameter in `row_grads`; or null with a grad_count of 0.
+ *
+ * Errors beside those of upd_optimizer_step: a parameter has two gradients, has fewer than
+ * `index_dims` dimensions, or has rows that are interleaved in memory; indices are out of range or
+ * not ascending; the rule reduces over tensors, batches, columns or groups, has states over columns
+ * or groups or in blocks, or draws random numbers, as the storage type bf16_stochastic does; a
+ * state starts from what the first step finds (`state start = param`), and this is the first step.
+ *
+ * GPUs: the indices are in the GPU's memory, and the GPU reads them when it runs the step. It
+ * leaves out rows that are out of range or not larger than the row before. Duplicate indices that
+ * pass this test (5, 3, 5) are a data race: the row's result is unspecified. Returns
+ * UPD_UNSUPPORTED during a capture. */
 UPD_EXPORT upd_status upd_optimizer_step_rows(upd_optimizer *optimizer, const upd_tensor *grads,
                                               size_t grad_count, const upd_row_grad *row_grads,
                                               size_t row_grad_count);
 
-/* The halves of upd_optimizer_step_rows, for a caller that steps several optimizers, all or none:
- * whatever is refused is refused by the first, which writes no parameter and no state; nothing that
- * the first has accepted is refused by the second. Parameters, states, gradients and indices
- * stay where they are, and as they are, until the second has returned; the arrays that list them
- * need not.
- * A step that is not applied needs no undoing: parameters without states keep the memory that was
- * made for them until they step. It is given up by preparing another or by a step, refused ones
- * too, by another stream, and by what sets or loads hyperparameters, states, step counts, seeds or
- * numbers.
- * upd_optimizer_apply is refused where no step is prepared. */
+/* upd_optimizer_step_rows in two halves, for callers that step either all of several optimizers or
+ * none. upd_optimizer_prepare_rows returns all errors, and writes no parameter and no state.
+ * upd_optimizer_apply cannot fail then. Parameters, states, gradients and indices must keep their
+ * memory and values until it returns; the arrays that list them need not.
+ *
+ * A prepared step may be abandoned: that needs no call. It is discarded by another step or
+ * preparation, failed ones included, by a change of the stream, and by functions that set, bind or
+ * load hyperparameters, states, step counts, seeds or parameter numbers. Without a prepared step,
+ * upd_optimizer_apply returns UPD_INVALID_ARGUMENT. */
 UPD_EXPORT upd_status upd_optimizer_prepare_rows(upd_optimizer *optimizer, const upd_tensor *grads,
                                                  size_t grad_count, const upd_row_grad *row_grads,
                                                  size_t row_grad_count);
 UPD_EXPORT upd_status upd_optimizer_apply(upd_optimizer *optimizer);
 
-/* Where what follows runs, on a GPU: a CUstream, as a cudaStream_t is; null, the default, is the
- * default stream. It has to outlive its use. Whoever changes it has what was given to the old one
- * done before what is given to the new one. Refused for parameters on the CPU. */
+/* GPUs: the stream for all further work, a CUstream or cudaStream_t. Null, the default, is the
+ * default stream. The stream must outlive its use. Before a change, make the work on the old stream
+ * complete before the work on the new one. Returns an error for parameters on the CPU. */
 UPD_EXPORT upd_status upd_optimizer_set_stream(upd_optimizer *optimizer, void *stream);
 
-/* A number, f32, where the parameters are: each step that finds it other than 0 changes nothing. A
- * GPU looks at it when it runs the step. It outlives its use. Null: steps are taken. */
-UPD_EXPORT upd_status upd_optimizer_set_found_inf(upd_optimizer *optimizer,
-                                                  const upd_tensor *found_inf);
+/* Has each step read an f32 number in the memory of the parameters' device: if it isn't 0, the step
+ * changes nothing. A GPU reads it when it runs the step. The memory must outlive the binding. Null
+ * removes the binding. */
+UPD_EXPORT upd_status upd_optimizer_bind_found_inf(upd_optimizer *optimizer,
+                                                   const upd_tensor *found_inf);
 
-/* Setting takes effect with the next step, and never compiles. */
+/*===---------------------------------------------------------------------------------------===*
+ * Hyperparameters, step counts and random numbers
+ *===---------------------------------------------------------------------------------------===*/
+
+/* Hyperparameters of a group. A new value takes effect in the next step, without a compilation. */
 UPD_EXPORT upd_status upd_optimizer_get_hyper(const upd_optimizer *optimizer, size_t group,
                                               const char *name, double *value);
 UPD_EXPORT upd_status upd_optimizer_set_hyper(upd_optimizer *optimizer, size_t group,
                                               const char *name, double value);
-/* Sets several of one group at once: all of them, or on an error none. The rule's requirements are
- * checked for the group as it is afterwards. */
+/* Sets several hyperparameters of a group: all of them, or on an error none. The rule's
+ * requirements are checked for the final values. */
 UPD_EXPORT upd_status upd_optimizer_set_hypers(upd_optimizer *optimizer, size_t group,
                                                const upd_hyper *hypers, size_t hyper_count);
 
-/* From now on, no hyperparameter is checked: not when it is set, not when a step reads it, and not
- * when a file is loaded. Steps compute with any value, NaN too. This is for callers that check
- * values themselves, for example once, when an optimizer is made. A static flag that follows from a
+/* Disables all checks of hyperparameters from now on: when they are set, when a step reads a bound
+ * one, and when a file is loaded. Steps then compute with any value, even NaN. For callers that
+ * check the values themselves (upd_rule_check_hypers). A static flag that follows from a
  * hyperparameter keeps the value that the rule was compiled for. */
 UPD_EXPORT upd_status upd_optimizer_ignore_requirements(upd_optimizer *optimizer);
 
-/* Has each step read a hyperparameter from a number where the parameters are: f32, f64, bf16 or
- * f16. On the CPU a step is refused for a value that the rule refuses; a GPU, which reads it when
- * it runs the step, takes any; there a state that starts from the hyperparameter starts from what
- * was set. Saving reads it too: the file has the value that the next step would read, which loading
- * then sets; refused for one that the rule refuses. upd_optimizer_get_hyper has what was set. It
- * outlives its use. Null, setting the hyperparameter, and loading: it is not read any more, and is
- * what was set or loaded. */
-UPD_EXPORT upd_status upd_optimizer_read_hyper(upd_optimizer *optimizer, size_t group,
+/* Has each step read a hyperparameter from memory of the parameters' device: one number of type
+ * f32, f64, bf16 or f16. The memory must outlive the binding. Passing null, setting the
+ * hyperparameter or loading a file removes the binding; the last set or loaded value applies again.
+ *
+ * On the CPU a step returns an error for a value that the rule refuses. A GPU reads the value when
+ * it runs the step and doesn't check it; states that start from the hyperparameter start from the
+ * last set value there. upd_optimizer_get_hyper returns the last set value. upd_optimizer_save
+ * writes the bound value as the next step would read it, and returns an error if the rule refuses
+ * that. */
+UPD_EXPORT upd_status upd_optimizer_bind_hyper(upd_optimizer *optimizer, size_t group,
                                                const char *name, const upd_tensor *value);
 
-/* The step count of a parameter: how many steps it has taken, from 0 to 2^53. After 2^53 steps, a
- * further step of the parameter is refused (UPD_INVALID_ARGUMENT). A GPU takes the step, and leaves
- * the count there. Asking a GPU waits for its stream. */
+/* The step count of a parameter: the number of steps that it has taken, from 0 to 2^53. After 2^53
+ * steps a further step returns UPD_INVALID_ARGUMENT; a GPU takes the step and keeps the count.
+ * Getting a count on a GPU waits for the stream. */
 UPD_EXPORT upd_status upd_optimizer_get_step(const upd_optimizer *optimizer, size_t param,
                                              int64_t *step);
-/* Those of all parameters, over all groups; `count` is how many there are. */
+/* The step counts of all parameters. `count` is the number of parameters. */
 UPD_EXPORT upd_status upd_optimizer_get_steps(const upd_optimizer *optimizer, int64_t *steps,
                                               size_t count);
 UPD_EXPORT upd_status upd_optimizer_set_step(upd_optimizer *optimizer, size_t param, int64_t step);
 
-/* Has a parameter's step count in the caller's memory, on the GPU that the parameter is on: a
- * number, f32 or f64, which each step reads and counts up. Its value is the step count. It outlives
- * the optimizer, and is no other parameter's. Refused: parameters on the CPU; a count that is
- * read-only, overlaps a parameter or a state, or is no whole number. */
+/* GPUs: keeps the step count of a parameter in the caller's memory on the same GPU, as one number
+ * of type f32 or f64 that each step reads and increments. Its value becomes the step count. The
+ * memory must outlive the optimizer, and serve one parameter only. Errors: the parameters are on
+ * the CPU; the memory is read-only or overlaps a parameter or state; it has no valid count. */
 UPD_EXPORT upd_status upd_optimizer_bind_step(upd_optimizer *optimizer, size_t param,
                                               const upd_tensor *count);
 
-/* The seed of a rule's random numbers, which also depend on the parameter, its step count and the
- * element. 0 until it is set. Files of rules that use it have it. */
+/* The seed of a rule's random numbers, 0 by default. They also depend on the parameter's number,
+ * its step count and the element. Files of rules that draw random numbers contain the seed. */
 UPD_EXPORT upd_status upd_optimizer_get_seed(const upd_optimizer *optimizer, uint64_t *seed);
 UPD_EXPORT upd_status upd_optimizer_set_seed(upd_optimizer *optimizer, uint64_t seed);
 
-/* The numbers that stand for the parameters in their random numbers, one for each; until set, their
- * indices over all groups. Optimizers that share a seed, and the parameters of a model, give other
- * numbers to other parameters this way. Not saved. Refused: another count than that of parameters.
- */
+/* The number of each parameter in its random numbers; by default its index over all groups. Several
+ * optimizers that share a seed and the parameters of one model need different numbers. Files don't
+ * contain them. `count` is the number of parameters. */
 UPD_EXPORT upd_status upd_optimizer_set_param_numbers(upd_optimizer *optimizer,
                                                       const uint64_t *numbers, size_t count);
 
-/* A view of a parameter's state, valid until the optimizer is released. A state over elements has
- * the parameter's shape and strides; one over rows [..., rows, 1]; one over columns
- * [..., 1, columns]; a scalar has rank 0, and one over a group is the same for all its parameters.
- * A state in blocks has uint8 codes in the parameter's shape; `STATE.scale` names their scales,
- * f32, of the shape [blocks], or [..., rows, blocks of a row] where the rule has a variant for
- * matrices. UPD_NOT_FOUND while the parameter has taken no step and no state was loaded, and for a
- * state that only matrices, or only vectors, have. */
+/*===---------------------------------------------------------------------------------------===*
+ * States
+ *===---------------------------------------------------------------------------------------===*/
+
+/* A view of a state of a parameter. The view, with its shape and strides, is valid until the
+ * optimizer is released; updraft-c/dlpack.h has an export that outlives the optimizer.
+ *
+ * A state over elements has the parameter's shape and strides. One over rows has the shape
+ * [..., rows, 1], and one over columns [..., 1, columns]. One over a tensor or group has rank 0,
+ * and all parameters of a group share the latter. A state in blocks has codes in the parameter's
+ * shape; `STATE.scale` is its scales, f32, of the shape [blocks], or [..., rows, blocks of a row]
+ * if the rule has a variant for matrices.
+ *
+ * UPD_NOT_FOUND: the parameter has taken no step and no state was loaded; or only matrices, or only
+ * vectors, have the state. */
 UPD_EXPORT upd_status upd_optimizer_state(upd_optimizer *optimizer, size_t param, const char *state,
                                           upd_tensor *tensor);
 
-/* The value that a state of a parameter starts from, with the hyperparameters of its group now,
- * before it is rounded to the state's type. 0 if it depends on the parameter, its gradient or the
- * step count, which are known only at the first step. */
+/* The initial value of a state with the current hyperparameters of the parameter's group, before it
+ * is rounded to the state's type. 0 if it depends on the parameter, its gradient or the step count,
+ * which only the first step knows. */
 UPD_EXPORT upd_status upd_optimizer_initial_value(const upd_optimizer *optimizer, size_t param,
                                                   const char *state, double *value);
 
-/* Uses the caller's memory for a state instead of the optimizer's own: dtype, shape and layout must
- * fit, it must overlap nothing else, and outlive the optimizer. Its content is the state's value. A
- * parameter has all its states or none when it next steps; one over a group may be there or not. */
+/* Uses the caller's memory for a state, and its content as the state's value. The dtype, shape and
+ * layout must be those of the state (upd_optimizer_state). The memory must overlap nothing else,
+ * and outlive the optimizer. When a parameter next steps, it must have all its states or none; one
+ * over a group may be missing. */
 UPD_EXPORT upd_status upd_optimizer_bind_state(upd_optimizer *optimizer, size_t param,
                                                const char *state, const upd_tensor *tensor);
 
-/* Writes or reads states and step counts as a safetensors file: `state/NAME/STATE`, and the step
- * count as the scalar `state/NAME/step` (f32 as torch has it up to 2^24, then i64). Of a state
- * in blocks, `STATE` are the codes (U8) and `STATE.scale` the scales. Hyperparameters are in the
- * file's metadata, and are restored. Loading is all or nothing, but for a GPU whose driver fails
- * while it overwrites states that are there: the error says so, and steps and saving are refused
- * until a load, of this file or another, succeeds. Saving is atomic: it replaces a file only when
- * the new one is complete and on the disk. After UPD_IO_ERROR, the old file is as it was. */
+/* Writes states and step counts to a safetensors file, or reads them: `state/NAME/STATE`, and the
+ * step count as the scalar `state/NAME/step` (f32 up to 2^24 as in torch, then i64). Of a state in
+ * blocks, `STATE` is the codes (U8) and `STATE.scale` the scales. The file's metadata contains the
+ * hyperparameters, and loading restores them.
+ *
+ * Saving is atomic: it replaces an existing file once the new one is complete and on the disk.
+ * After UPD_IO_ERROR the old file is unchanged.
+ *
+ * Loading changes everything or nothing, with one exception: the driver of a GPU may fail while
+ * existing states are overwritten. The error says so, and steps and saving return errors until a
+ * load of any file succeeds. */
 UPD_EXPORT upd_status upd_optimizer_save(upd_optimizer *optimizer, const char *path);
 UPD_EXPORT upd_status upd_optimizer_load(upd_optimizer *optimizer, const char *path);
 

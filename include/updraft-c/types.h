@@ -1,12 +1,26 @@
-/*===- updraft-c/types.h - Status codes, data types, tensors ----------------------*- C -*-===*
- * What every other header of the C API is made of. Plain C; no function here allocates.
+/*===- updraft-c/types.h - Status codes, element types, tensors ------------------*- C -*-===*
+ * The types that the other headers of the C API use, and the rules that hold for all functions.
+ * Plain C11, and C++11 or later.
  *
- * Later versions may extend a struct whose first member is `struct_size`: new members come at its
- * end, and 0 is their default. A program sets every member, or clears the struct first, and sets
- * `struct_size` to the sizeof that it was compiled with. From a smaller struct, of an older
- * program, the library reads the members that it has. It accepts a larger struct, of a newer
- * program, if the bytes that it doesn't know are 0; otherwise it returns UPD_UNSUPPORTED. The other
- * structs never change, because programs make arrays of them. New structs get new functions.
+ * Errors. Every function that can fail returns a upd_status. Unless its comment says otherwise, a
+ * function that returns another status than UPD_OK has changed nothing. The message is
+ * upd_last_error().
+ *
+ * Threads. A function may be called from any thread unless its header says otherwise.
+ *
+ * Memory. The library doesn't keep a pointer after the call that receives it, unless the function's
+ * comment says that the memory must outlive something. Strings are null-terminated UTF-8.
+ *
+ * Versions. UPD_API_VERSION is the version of these headers and upd_api_version() that of the
+ * library. Each release that adds something raises it by 1. What a version has, later ones keep: a
+ * program works with every library whose version is at least UPD_API_VERSION. A release that
+ * removes or changes something has another soname, so that older programs don't load it.
+ *
+ * Structs. A struct whose first member is `struct_size` may get new members at its end. Their
+ * default is 0. Clear such a struct, and set `struct_size` to its sizeof. From a smaller struct, of
+ * an older program, the library reads the members that exist there. It accepts a larger struct, of
+ * a newer program, if the bytes that it doesn't know are 0; otherwise it returns UPD_UNSUPPORTED.
+ * The other structs never change, because programs make arrays of them.
  *===---------------------------------------------------------------------------------------===*/
 #ifndef UPDRAFT_C_TYPES_H
 #define UPDRAFT_C_TYPES_H
@@ -19,13 +33,25 @@
 #define UPD_EXPORT __attribute__((visibility("default")))
 #endif
 
+/* Enums have 32 bits. C++ makes this part of their type, so that every 32-bit value is valid. */
+#ifdef __cplusplus
+#define UPD_INT32 : int32_t
+#else
+#define UPD_INT32
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* The result of every call that can fail. Retrying helps only for UPD_IO_ERROR and
- * UPD_OUT_OF_MEMORY. */
-typedef enum upd_status {
+/* The version of the API that these headers declare. */
+#define UPD_API_VERSION 1
+
+/* The version of the API that the library implements. */
+UPD_EXPORT int32_t upd_api_version(void);
+
+/* The result of a function. Retrying helps only for UPD_IO_ERROR and UPD_OUT_OF_MEMORY. */
+typedef enum upd_status UPD_INT32 {
   UPD_OK = 0,
   UPD_INVALID_ARGUMENT = 1, /* an argument breaks a documented rule */
   UPD_COMPILE_ERROR = 2,    /* the rule's text is in error; the message shows where */
@@ -36,59 +62,60 @@ typedef enum upd_status {
   UPD_INTERNAL_ERROR = 7 /* a defect of Updraft; please report it */
 } upd_status;
 
-/* The message of the calling thread's last call that did not return UPD_OK; "" if none. Valid until
- * the thread's next call into the library. Never null. */
+/* The message of the last call on the calling thread that returned another status than UPD_OK, or
+ * "" if there was none. Successful calls keep it, so look at the status first. Each thread has its
+ * own message: read it on the thread that made the call. The text is valid until the thread calls
+ * the library again or ends. Never null. */
 UPD_EXPORT const char *upd_last_error(void);
 
-/* Storage types. The values are stable: they are part of files and of the cache.
+/* The type of a tensor's elements in memory. `storage` in upd_compile_options chooses how a rule
+ * stores its parameter, gradient and states; the types there include ways of rounding, which this
+ * enum does not.
  *
- * UPD_BF16_STOCHASTIC and UPD_BF16_CORRECTED are requests, for the parameter and for states that
- * have its shape; no tensor has them. The tensor is UPD_BF16, and what is corrected has a further
- * state beside it, NAME_correction of UPD_I8 (docs/numerics.md), `param_correction` for the
- * parameter.
- *
- * A block-quantised state has 8-bit codes, and an f32 scale for each block of UPD_QUANT_BLOCK
- * elements (docs/numerics.md): blocks of the elements in row-major order, or, where the rule has a
- * variant for matrices, of the columns of each row. `data` points to the codes, one byte for each
- * element; the scales follow them from the next multiple of 4 bytes on, where they have a view of
- * their own as `STATE.scale`. */
-typedef enum upd_dtype {
+ * The elements of a block-quantized state are 8-bit codes, and each block of UPD_QUANT_BLOCK
+ * elements has an f32 scale (docs/numerics.md). A block consists of consecutive elements in
+ * row-major order or, if the rule has a variant for matrices, of consecutive columns of one row.
+ * `data` points to the codes, one byte each. The scales follow the codes, starting at the next
+ * multiple of 4 bytes; their view is the state `STATE.scale`. */
+typedef enum upd_dtype UPD_INT32 {
   UPD_F32 = 0,
   UPD_F64 = 1,
   UPD_BF16 = 2,
   UPD_F16 = 3,
-  UPD_BF16_STOCHASTIC = 4, /* stored with stochastic rounding */
-  UPD_BF16_CORRECTED = 5,  /* stored with 8 bits more in a state beside it */
-  UPD_Q8_LINEAR = 6,       /* states only */
-  UPD_Q8_COMPANDED = 7,    /* states only */
-  UPD_I8 = 8               /* corrections only: no request */
+  UPD_I8 = 4,          /* only for states `NAME_correction` (docs/numerics.md) */
+  UPD_Q8_LINEAR = 5,   /* only for states: codes of blocks */
+  UPD_Q8_COMPANDED = 6 /* only for states: codes of blocks */
 } upd_dtype;
 
-/* Tensors by their number of dimensions, which decides what a rule that mentions `matrix` does. */
-typedef enum upd_tensors {
+/* Classes of tensors by their number of dimensions. A rule that mentions `matrix` has a variant for
+ * each class. */
+typedef enum upd_tensors UPD_INT32 {
   UPD_ALL_TENSORS = 0,
-  UPD_VECTORS = 1, /* of less than two dimensions */
-  UPD_MATRICES = 2 /* of two or more */
+  UPD_VECTORS = 1, /* less than two dimensions */
+  UPD_MATRICES = 2 /* two dimensions or more */
 } upd_tensors;
 
-/* Elements that share a scale; the last block of a tensor or row may be shorter. */
+/* Elements that share a scale. The last block of a tensor or row may be shorter. */
 enum { UPD_QUANT_BLOCK = 256 };
 
-/* DLPack's numbers. UPD_EMULATOR is memory of the process in which the CPU runs kernels for GPUs,
- * slowly, looking at every access: for tests where there is no GPU. */
-typedef enum upd_device { UPD_CPU = 1, UPD_CUDA = 2, UPD_EMULATOR = 12 } upd_device;
+/* Where memory is. The values are DLPack's. */
+typedef enum upd_device UPD_INT32 { UPD_CPU = 1, UPD_CUDA = 2 } upd_device;
 
-/* A view of memory that the caller owns. It must stay valid for as long as the object that it was
- * given to, unless that function says otherwise. */
+/* The rank of a gradient that is absent. The other members of its upd_tensor are ignored. */
+enum { UPD_ABSENT = -1 };
+
+/* A view of memory that the caller owns. The memory must outlive the object that receives the view,
+ * unless that function says otherwise. The arrays `shape` and `strides` are read during the call
+ * only. */
 typedef struct upd_tensor {
-  void *data;             /* first element; may be null when the tensor has no elements */
-  const int64_t *shape;   /* rank sizes, in elements; may be null when rank is 0 */
-  const int64_t *strides; /* rank strides, in elements; null: row-major and contiguous */
+  void *data;             /* first element; may be null if the tensor has no elements */
+  const int64_t *shape;   /* `rank` sizes, in elements; may be null if rank is 0 */
+  const int64_t *strides; /* `rank` strides, in elements; null: row-major and contiguous */
   int32_t rank;
   upd_dtype dtype;
   upd_device device;
-  int32_t device_index;
-  int32_t read_only; /* nonzero: writing is refused */
+  int32_t device_index; /* which GPU; ignored for UPD_CPU */
+  int32_t read_only;    /* nonzero: functions that would write the memory return an error */
 } upd_tensor;
 
 #ifdef __cplusplus

@@ -2,13 +2,12 @@
 
 #include "updraft-c/compiler.h"
 
-#include "Handles.h"
-#include "LastError.h"
+#include "Devices.h"
 #include "Origins.h"
 #include "OwnedText.h"
+#include "Report.h"
 #include "SizedStruct.h"
 #include "Targets.h"
-#include "runtime/base/DType.h"
 #include "updraft/Driver/StatusError.h"
 #include "updraft/Driver/Version.h"
 #include "updraft/Engine/Session.h"
@@ -28,14 +27,6 @@ namespace {
 upd_status failWith(llvm::Error error) {
   auto [status, message] = takeStatus(std::move(error));
   return fail(status, message);
-}
-
-llvm::Error checkDType(const upd_dtype &dtype, const char *name) {
-  const int number = runtime::numberOf(dtype);
-  if (!runtime::isStorageRequest(number))
-    return makeError(UPD_INVALID_ARGUMENT, "unknown dtype " + std::to_string(number) + " for `" +
-                                               name + "`; the values are those of upd_dtype");
-  return llvm::Error::success();
 }
 
 /// Returns the options in this version's layout; the defaults if `given` is null.
@@ -59,17 +50,18 @@ llvm::Error readOptions(const upd_compile_options &options, CompileRequest &requ
   }
   for (size_t i = 0; i < options.storage_count; ++i) {
     const upd_storage &storage = options.storage[i];
-    if (!storage.name)
-      return makeError(UPD_INVALID_ARGUMENT, "name of storage " + std::to_string(i) + " is null");
-    if (llvm::Error error = checkDType(storage.dtype, storage.name))
-      return error;
-    request.rule.storage.emplace_back(storage.name, storage.dtype);
+    if (!storage.name || !storage.type)
+      return makeError(UPD_INVALID_ARGUMENT,
+                       "name or type of storage " + std::to_string(i) + " is null");
+    const auto type = parseStorageType(storage.type);
+    if (!type)
+      return makeError(UPD_INVALID_ARGUMENT, unknownStorageType(storage.type));
+    request.rule.storage.emplace_back(storage.name, *type);
   }
   if (options.numerics)
     request.rule.numerics = options.numerics;
-  const int tensors = runtime::numberOf(options.tensors);
-  if (tensors < UPD_ALL_TENSORS || tensors > UPD_MATRICES)
-    return makeError(UPD_INVALID_ARGUMENT, "unknown tensors " + std::to_string(tensors) +
+  if (options.tensors < UPD_ALL_TENSORS || options.tensors > UPD_MATRICES)
+    return makeError(UPD_INVALID_ARGUMENT, "unknown tensors " + std::to_string(options.tensors) +
                                                "; the values are those of upd_tensors");
   request.rule.tensors = options.tensors;
   if (options.target) {
@@ -177,6 +169,10 @@ upd_dtype upd_rule_grad_dtype(const upd_rule *rule) {
   return rule ? interfaceOf(rule).grad : UPD_F32;
 }
 
+upd_device upd_rule_device(const upd_rule *rule) {
+  return rule ? capi::deviceOf(*rule->kernels) : UPD_CPU;
+}
+
 const char *upd_rule_interface(const upd_rule *rule) {
   return rule ? rule->kernels->description.c_str() : nullptr;
 }
@@ -200,6 +196,15 @@ const char *upd_rule_state_name(const upd_rule *rule, size_t index) {
 }
 upd_dtype upd_rule_state_dtype(const upd_rule *rule, size_t index) {
   return index < upd_rule_state_count(rule) ? interfaceOf(rule).states[index].dtype : UPD_F32;
+}
+
+upd_status upd_rule_check_hypers(const upd_rule *rule, const upd_hyper *hypers,
+                                 size_t hyper_count) {
+  return capi::report([&] {
+    if (!rule)
+      return capi::nullArgument("rule");
+    return runtime::GroupHypers(rule->kernels).check(hypers, hyper_count);
+  });
 }
 
 upd_status upd_emit(const char *source, size_t length, const char *filename,

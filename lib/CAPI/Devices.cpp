@@ -16,7 +16,7 @@ runtime::Status capi::openCuda(int index, std::shared_ptr<cuda::CudaDevice> &dev
 
 runtime::Status capi::openDevice(const runtime::TensorDevice &where,
                                  std::shared_ptr<gpu::Device> &device) {
-  if (where.kind == UPD_EMULATOR) {
+  if (where.kind == runtime::emulatorDevice) {
     device = std::make_shared<emulator::EmulatedDevice>();
     return {};
   }

@@ -3,10 +3,20 @@
 #ifndef UPDRAFT_LIB_CAPI_DEVICES_H
 #define UPDRAFT_LIB_CAPI_DEVICES_H
 
+#include "runtime/base/EmulatorDevice.h"
+#include "runtime/base/Kernels.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/optimizer/TensorDevice.h"
 
 namespace updraft::capi {
+
+/// Returns the device of the tensors that a rule steps. A rule for the emulator also has code for
+/// the CPU.
+inline upd_device deviceOf(const runtime::Kernels &kernels) {
+  if (kernels.interface.gpu.empty())
+    return UPD_CPU;
+  return kernels.gpu.ptx.empty() ? runtime::emulatorDevice : UPD_CUDA;
+}
 
 /// For the emulator, each call opens a new device.
 runtime::Status openDevice(const runtime::TensorDevice &where,

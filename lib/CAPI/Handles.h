@@ -4,13 +4,18 @@
 #define UPDRAFT_LIB_CAPI_HANDLES_H
 
 #include "runtime/base/Kernels.h"
-#include "updraft-c/compiler.h"
+#include "runtime/optimizer/Optimizer.h"
 
 #include <memory>
 
 struct upd_rule {
   std::shared_ptr<const updraft::runtime::Kernels> kernels;
   upd_origin origin;
+};
+
+/// Shared with the states that were exported.
+struct upd_optimizer {
+  std::shared_ptr<updraft::runtime::Optimizer> optimizer;
 };
 
 #endif // UPDRAFT_LIB_CAPI_HANDLES_H

@@ -47,6 +47,11 @@ const char *upd_transform_name(size_t index) {
   return index < upd_transform_count() ? names().transforms[index].c_str() : nullptr;
 }
 
+size_t upd_storage_type_count(void) { return storageTypeNames().size(); }
+const char *upd_storage_type_name(size_t index) {
+  return index < upd_storage_type_count() ? storageTypeNames()[index].data() : nullptr;
+}
+
 upd_status upd_format(const char *source, size_t length, const char *filename, char **formatted) {
   return guarded([&] {
     if (!source || !formatted)

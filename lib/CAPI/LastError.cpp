@@ -13,4 +13,6 @@ upd_status updraft::capi::fail(upd_status status, const std::string &message) no
   return status;
 }
 
+int32_t upd_api_version(void) { return UPD_API_VERSION; }
+
 const char *upd_last_error(void) { return lastError.c_str(); }

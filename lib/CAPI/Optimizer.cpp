@@ -4,54 +4,26 @@
 
 #include "Devices.h"
 #include "Handles.h"
-#include "LastError.h"
+#include "Report.h"
 #include "runtime/cpu/CpuOptimizer.h"
 #include "runtime/gpu/DeviceOptimizer.h"
 
 using namespace updraft;
-using capi::fail;
-using capi::guarded;
-
-struct upd_optimizer {
-  std::unique_ptr<runtime::Optimizer> optimizer;
-};
-
-/// Runs `body`, which returns a runtime::Status, and stores its message.
-template <typename Body> static upd_status report(Body &&body) noexcept {
-  return guarded([&] {
-    runtime::Status status = body();
-    return status.ok() ? UPD_OK : fail(status.code(), status.message());
-  });
-}
-
-static runtime::Status nullArgument(const char *what) {
-  return runtime::invalidArgument(std::string(what) + " is null");
-}
-
-/// The same for functions with one result, with checks that the optimizer and the result are not
-/// null.
-template <typename Handle, typename Result, typename Body>
-static upd_status query(Handle *optimizer, const char *resultName, Result *result, Body &&body) {
-  return report([&] {
-    if (!optimizer)
-      return nullArgument("optimizer");
-    if (!result)
-      return nullArgument(resultName);
-    return body(*optimizer->optimizer);
-  });
-}
+using capi::nullArgument;
+using capi::query;
+using capi::report;
 
 template <typename Handle, typename Body> static upd_status change(Handle *optimizer, Body &&body) {
   return query(optimizer, "optimizer", optimizer, std::forward<Body>(body));
 }
 
 /// Returns the device on which a rule steps: the kind it was compiled for, and of several GPUs the
-/// one that holds its first parameter. A rule for the emulator also has code for the CPU.
+/// one that holds its first parameter.
 static runtime::TensorDevice deviceFor(const runtime::Kernels &kernels, const upd_group *groups,
                                        size_t groupCount) {
-  if (kernels.interface.gpu.empty())
+  const upd_device wanted = capi::deviceOf(kernels);
+  if (wanted == UPD_CPU)
     return {};
-  const int32_t wanted = kernels.gpu.ptx.empty() ? UPD_EMULATOR : UPD_CUDA;
   for (size_t i = 0; i < groupCount && groups; ++i)
     if (groups[i].param_count != 0 && groups[i].params) {
       const auto first = runtime::TensorDevice::of(groups[i].params[0]);
@@ -83,10 +55,10 @@ upd_status upd_optimizer_create(upd_rule *rule, const upd_group *groups, size_t 
     *optimizer = nullptr;
     if (!rule)
       return nullArgument("rule");
-    auto created = std::make_unique<upd_optimizer>();
-    runtime::Status status = create(rule->kernels, groups, group_count, pool, created->optimizer);
+    std::unique_ptr<runtime::Optimizer> created;
+    runtime::Status status = create(rule->kernels, groups, group_count, pool, created);
     if (status.ok())
-      *optimizer = created.release();
+      *optimizer = new upd_optimizer{std::move(created)};
     return status;
   });
 }
@@ -130,13 +102,13 @@ upd_status upd_optimizer_set_stream(upd_optimizer *optimizer, void *stream) {
   return change(optimizer, [&](runtime::Optimizer &o) { return o.setStream(stream); });
 }
 
-upd_status upd_optimizer_set_found_inf(upd_optimizer *optimizer, const upd_tensor *found_inf) {
-  return change(optimizer, [&](runtime::Optimizer &o) { return o.setFoundInf(found_inf); });
+upd_status upd_optimizer_bind_found_inf(upd_optimizer *optimizer, const upd_tensor *found_inf) {
+  return change(optimizer, [&](runtime::Optimizer &o) { return o.bindFoundInf(found_inf); });
 }
 
-upd_status upd_optimizer_read_hyper(upd_optimizer *optimizer, size_t group, const char *name,
+upd_status upd_optimizer_bind_hyper(upd_optimizer *optimizer, size_t group, const char *name,
                                     const upd_tensor *value) {
-  return change(optimizer, [&](runtime::Optimizer &o) { return o.readHyper(group, name, value); });
+  return change(optimizer, [&](runtime::Optimizer &o) { return o.bindHyper(group, name, value); });
 }
 
 upd_status upd_optimizer_bind_step(upd_optimizer *optimizer, size_t param,

@@ -53,7 +53,7 @@ std::string updraft::cacheKey(const Program &program, const CompileRequest &requ
     hash.add(name);
     hash.add(value);
   }
-  std::map<std::string, upd_dtype> storage;
+  std::map<std::string, StorageType> storage;
   for (const auto &[name, dtype] : request.rule.storage)
     storage[name] = dtype;
   hash.add(storage.size());

@@ -19,25 +19,23 @@ using llvm::StringRef;
 using mlir::Location;
 
 namespace {
-mlir::Type storageType(mlir::Builder &builder, upd_dtype dtype) {
-  switch (dtype) {
-  case UPD_F64:
+mlir::Type elementType(mlir::Builder &builder, StorageType type) {
+  switch (type) {
+  case StorageType::F64:
     return builder.getF64Type();
-  case UPD_BF16:
+  case StorageType::BF16:
     return builder.getBF16Type();
-  case UPD_F16:
+  case StorageType::F16:
     return builder.getF16Type();
-  case UPD_BF16_STOCHASTIC:
+  case StorageType::BF16Stochastic:
     return StochasticType::get(builder.getContext(), builder.getBF16Type());
-  case UPD_BF16_CORRECTED:
+  case StorageType::BF16Corrected:
     return CorrectedType::get(builder.getContext(), builder.getBF16Type());
-  case UPD_I8:
-    return builder.getI8Type();
-  case UPD_Q8_LINEAR:
+  case StorageType::Q8Linear:
     return BlockedType::get(builder.getContext(), Quantisation::linear);
-  case UPD_Q8_COMPANDED:
+  case StorageType::Q8Companded:
     return BlockedType::get(builder.getContext(), Quantisation::companded);
-  case UPD_F32:
+  case StorageType::F32:
     break;
   }
   return builder.getF32Type();
@@ -96,8 +94,8 @@ private:
   void importUpdates() {
     Location loc = evaluator.location(request.rule->name.range);
     Inputs inputs(builder, evaluator, loc);
-    inputs.createParam(compute, storageType(builder, request.param), nameOf("param"));
-    inputs.createGrad(compute, storageType(builder, request.grad), nameOf("grad"));
+    inputs.createParam(compute, elementType(builder, request.param), nameOf("param"));
+    inputs.createGrad(compute, elementType(builder, request.grad), nameOf("grad"));
 
     std::vector<std::unique_ptr<StageImporter>> stages;
     for (auto [stage, names] : llvm::zip(request.stages, stageNames)) {
@@ -113,7 +111,7 @@ private:
     }
     for (auto &stage : stages)
       stage->createStates(
-          [&](const ResolvedState &state) { return storageType(builder, state.storage); });
+          [&](const ResolvedState &state) { return elementType(builder, state.storage); });
     Progress progress(inputs);
     for (auto &stage : stages)
       stage->importUpdate(progress);

@@ -11,16 +11,6 @@ using namespace updraft;
 using llvm::StringRef;
 
 namespace {
-struct StorageType {
-  StringRef name;
-  upd_dtype dtype;
-};
-constexpr StorageType storageTypes[] = {
-#define UPD_DTYPE(constant, name, bytes) {name, constant},
-#define UPD_MEMORY_DTYPE(constant, name, bytes)
-#include "updraft-c/dtypes.def"
-};
-
 // The tokens that start items of a file, a body or an update.
 constexpr TokenKind declarationStarts[] = {TokenKind::Rule, TokenKind::Transform, TokenKind::Fn,
                                            TokenKind::Import};
@@ -470,27 +460,6 @@ llvm::ArrayRef<StringRef> updraft::updateInputs(bool isTransform) {
 llvm::ArrayRef<StringRef> updraft::overNames() {
   static constexpr StringRef names[] = {"tensor", "group", "row", "column"};
   return names;
-}
-
-std::vector<StringRef> updraft::storageTypeNames() {
-  std::vector<StringRef> names;
-  for (const StorageType &type : storageTypes)
-    names.push_back(type.name);
-  return names;
-}
-
-std::optional<upd_dtype> updraft::parseStorageType(StringRef name) {
-  for (const StorageType &type : storageTypes)
-    if (type.name == name)
-      return type.dtype;
-  return std::nullopt;
-}
-
-StringRef updraft::storageTypeName(upd_dtype dtype) {
-  for (const StorageType &type : storageTypes)
-    if (type.dtype == dtype)
-      return type.name;
-  return "unknown";
 }
 
 const Expr *updraft::parseExpression(ParsedFile &file, DiagnosticEngine &diagnostics) {

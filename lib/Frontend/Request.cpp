@@ -20,10 +20,10 @@ llvm::ArrayRef<StringRef> updraft::numericsModes() {
 }
 
 bool ResolvedRequest::computesInF64() const {
-  return param == UPD_F64 || grad == UPD_F64 ||
+  return param == StorageType::F64 || grad == StorageType::F64 ||
          llvm::any_of(stages, [](const ResolvedStage &stage) {
            return llvm::any_of(stage.states, [](const ResolvedState &state) {
-             return (state.forVectors || state.forMatrices) && state.storage == UPD_F64 &&
+             return (state.forVectors || state.forMatrices) && state.storage == StorageType::F64 &&
                     isTensorExtent(extentOf(*state.declaration));
            });
          });
@@ -241,8 +241,8 @@ private:
     return value.number == 1 ? "; write `true`" : "; write `false`";
   }
 
-  std::optional<upd_dtype> requestedStorage(StringRef name) const {
-    std::optional<upd_dtype> storage;
+  std::optional<StorageType> requestedStorage(StringRef name) const {
+    std::optional<StorageType> storage;
     for (const auto &[other, type] : request.storage)
       if (other == name)
         storage = type;
@@ -258,8 +258,8 @@ private:
       if (!llvm::is_contained(names, name))
         diagnostics.report(DiagnosticKind::UnknownStorage, SourceRange(), result.rule->name.text,
                            name, didYouMean(name, names));
-    result.param = requestedStorage("param").value_or(UPD_F32);
-    result.grad = requestedStorage("grad").value_or(UPD_F32);
+    result.param = requestedStorage("param").value_or(StorageType::F32);
+    result.grad = requestedStorage("grad").value_or(StorageType::F32);
     checkTensorStorage("param", result.param);
     checkTensorStorage("grad", result.grad);
     for (auto [stage, resolved] : llvm::zip(chain, result.stages))
@@ -271,8 +271,8 @@ private:
 
   // A correction is also a state.
   void checkCorrectionNames() {
-    auto check = [&](StringRef corrected, upd_dtype storage) {
-      if (storage != UPD_BF16_CORRECTED)
+    auto check = [&](StringRef corrected, StorageType storage) {
+      if (storage != StorageType::BF16Corrected)
         return;
       for (const ResolvedStage &stage : result.stages)
         for (const ResolvedState &state : stage.states)
@@ -287,12 +287,12 @@ private:
   }
 
   /// Whether the type also specifies rounding.
-  static bool isRounded(upd_dtype storage) {
-    return storage == UPD_BF16_STOCHASTIC || storage == UPD_BF16_CORRECTED;
+  static bool isRounded(StorageType storage) {
+    return storage == StorageType::BF16Stochastic || storage == StorageType::BF16Corrected;
   }
 
   /// Checks the storage type of the parameter or the gradient.
-  void checkTensorStorage(StringRef name, upd_dtype storage) {
+  void checkTensorStorage(StringRef name, StorageType storage) {
     if (isRounded(storage) && name != "param")
       diagnostics.report(DiagnosticKind::StorageOfElements, SourceRange(), name,
                          storageTypeName(storage));
@@ -301,8 +301,8 @@ private:
                          storageTypeName(storage));
   }
 
-  static bool isBlocked(upd_dtype storage) {
-    return storage == UPD_Q8_LINEAR || storage == UPD_Q8_COMPANDED;
+  static bool isBlocked(StorageType storage) {
+    return storage == StorageType::Q8Linear || storage == StorageType::Q8Companded;
   }
 
   ResolvedState resolveState(const ResolvedStage &stage, const State &state,
@@ -312,10 +312,11 @@ private:
     // States that don't have the parameter's shape use the plain type of a rounded type that was
     // requested for the parameter or for all states. Block types have no plain type, and apply only
     // to states of elements.
-    auto common = [&](upd_dtype storage) {
-      return !isOfElements && isRounded(storage) ? UPD_BF16 : storage;
+    auto common = [&](StorageType storage) {
+      return !isOfElements && isRounded(storage) ? StorageType::BF16 : storage;
     };
-    upd_dtype storage = state.storage.value_or(isTensor ? common(result.param) : UPD_F64);
+    StorageType storage =
+        state.storage.value_or(isTensor ? common(result.param) : StorageType::F64);
     if (auto all = requestedStorage("state"); isTensor && all && (isOfElements || !isBlocked(*all)))
       storage = common(*all);
     storage = requestedStorage(name).value_or(storage);

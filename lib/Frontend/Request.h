@@ -21,7 +21,7 @@ struct ResolvedParameter {
 struct ResolvedState {
   const State *declaration;
   std::string name;
-  upd_dtype storage;
+  StorageType storage;
   bool forVectors; ///< whether it exists for tensors of fewer than two dimensions
   bool forMatrices;
 
@@ -41,8 +41,8 @@ struct ResolvedRequest {
   /// The requested rule or chain, whose name the result has.
   const Rule *rule = nullptr;
   std::vector<ResolvedStage> stages;
-  upd_dtype param = UPD_F32;
-  upd_dtype grad = UPD_F32;
+  StorageType param = StorageType::F32;
+  StorageType grad = StorageType::F32;
   /// Whether vectors and matrices have separate rules.
   bool hasMatrixRule = false;
   /// Owns the files from which settings, and a chain in the request, were parsed.

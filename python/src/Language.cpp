@@ -24,6 +24,12 @@ void updraft::python::bindLanguage(nb::module_ &module) {
       result.append(upd_transform_name(i));
     return result;
   });
+  module.def("storage_types", [] {
+    nb::list result;
+    for (size_t i = 0, count = upd_storage_type_count(); i < count; ++i)
+      result.append(upd_storage_type_name(i));
+    return result;
+  });
   module.def(
       "format",
       [](nb::bytes source, const std::string &filename) {

@@ -18,7 +18,7 @@ namespace {
 /// An absent gradient, as the C API has it.
 upd_tensor absent() {
   upd_tensor tensor{};
-  tensor.rank = -1;
+  tensor.rank = UPD_ABSENT;
   tensor.device = UPD_CPU;
   return tensor;
 }

@@ -16,7 +16,7 @@ using namespace updraft::python;
 
 CompileOptions::CompileOptions(std::optional<std::string> rule,
                                std::vector<std::pair<std::string, std::string>> settings,
-                               std::vector<std::pair<std::string, int>> storage,
+                               std::vector<std::pair<std::string, std::string>> storage,
                                std::optional<std::string> numerics,
                                std::optional<std::string> cacheDir, upd_tensors tensors,
                                std::optional<std::string> target, std::optional<Origins> origins)
@@ -29,8 +29,8 @@ const upd_compile_options &CompileOptions::get() {
   for (const auto &[name, value] : settings)
     settingPointers.push_back({name.c_str(), value.c_str()});
   storagePointers.clear();
-  for (const auto &[name, dtype] : storage)
-    storagePointers.push_back({name.c_str(), static_cast<upd_dtype>(dtype)});
+  for (const auto &[name, type] : storage)
+    storagePointers.push_back({name.c_str(), type.c_str()});
 
   options.struct_size = sizeof(options);
   options.rule = rule ? rule->c_str() : nullptr;
@@ -83,6 +83,14 @@ std::string Rule::emit(const std::string &stage) {
   return owned.get();
 }
 
+void Rule::checkHypers(const std::vector<std::pair<std::string, double>> &values) const {
+  std::vector<upd_hyper> hypers;
+  hypers.reserve(values.size());
+  for (const auto &[name, value] : values)
+    hypers.push_back({name.c_str(), value});
+  check(upd_rule_check_hypers(get(), hypers.data(), hypers.size()));
+}
+
 nb::dict Rule::hypers() const {
   nb::dict result;
   for (size_t i = 0, count = upd_rule_hyper_count(get()); i < count; ++i)
@@ -119,27 +127,18 @@ const char *updraft::python::dtypeName(upd_dtype dtype) {
   return "unknown";
 }
 
-/// The storage types that a request may name, and their numbers.
-static nb::dict storageTypes() {
-  nb::dict types;
-#define UPD_DTYPE(constant, name, bytes) types[name] = static_cast<int>(constant);
-#define UPD_MEMORY_DTYPE(constant, name, bytes)
-#include "updraft-c/dtypes.def"
-  return types;
-}
-
 static std::string bytesOf(const nb::bytes &bytes) { return {bytes.c_str(), bytes.size()}; }
 
 void updraft::python::bindRule(nb::module_ &module) {
-  module.attr("storage_types") = storageTypes();
   nb::class_<Rule>(module, "Rule")
       .def(
           "__init__",
           [](Rule *self, nb::bytes source, std::string filename, std::optional<std::string> rule,
              std::vector<std::pair<std::string, std::string>> settings,
-             std::vector<std::pair<std::string, int>> storage, std::optional<std::string> numerics,
-             std::optional<std::string> cacheDir, int tensors, std::optional<std::string> target,
-             std::vector<std::pair<nb::bytes, nb::bytes>> files, std::vector<Origins::Span> spans) {
+             std::vector<std::pair<std::string, std::string>> storage,
+             std::optional<std::string> numerics, std::optional<std::string> cacheDir, int tensors,
+             std::optional<std::string> target, std::vector<std::pair<nb::bytes, nb::bytes>> files,
+             std::vector<Origins::Span> spans) {
             std::optional<Origins> origins;
             if (!spans.empty())
               origins.emplace().spans = std::move(spans);
@@ -173,5 +172,6 @@ void updraft::python::bindRule(nb::module_ &module) {
                  "a compiled rule is not pickled or copied; pickle its definition, "
                  "such as `updraft.load` returns, or its text, and compile that");
            })
+      .def("check_hypers", &Rule::checkHypers, nb::arg("hypers"))
       .def("emit", &Rule::emit, nb::arg("stage"));
 }

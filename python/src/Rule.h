@@ -30,7 +30,7 @@ class CompileOptions {
 public:
   CompileOptions(std::optional<std::string> rule,
                  std::vector<std::pair<std::string, std::string>> settings,
-                 std::vector<std::pair<std::string, int>> storage,
+                 std::vector<std::pair<std::string, std::string>> storage,
                  std::optional<std::string> numerics, std::optional<std::string> cacheDir,
                  upd_tensors tensors, std::optional<std::string> target,
                  std::optional<Origins> origins);
@@ -41,7 +41,7 @@ public:
 private:
   std::optional<std::string> rule;
   std::vector<std::pair<std::string, std::string>> settings;
-  std::vector<std::pair<std::string, int>> storage;
+  std::vector<std::pair<std::string, std::string>> storage;
   std::optional<std::string> numerics;
   std::optional<std::string> cacheDir;
   upd_tensors tensors;
@@ -62,6 +62,9 @@ public:
 
   upd_rule *get() const { return handle.get(); }
   std::string emit(const std::string &stage);
+
+  /// Raises what an optimizer would raise for a group with these values.
+  void checkHypers(const std::vector<std::pair<std::string, double>> &values) const;
 
   nanobind::dict hypers() const;
   nanobind::dict states() const;

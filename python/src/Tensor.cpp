@@ -238,8 +238,6 @@ nb::object updraft::python::toArray(const upd_tensor &tensor, nb::handle owner) 
   case UPD_Q8_COMPANDED:
     return make(nb::numpy(), nb::dtype<uint8_t>());
   case UPD_BF16:
-  case UPD_BF16_STOCHASTIC:
-  case UPD_BF16_CORRECTED:
     break;
   }
   nb::object mlDtypes = nb::module_::import_("updraft.dtypes").attr("numpy_bfloat16")();

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-storage_types: dict[str, int]
-
 def version() -> str: ...
 def environment() -> str: ...
 def functions() -> list[tuple[str, int]]: ...
 def transforms() -> list[str]: ...
+def storage_types() -> list[str]: ...
 def format(source: bytes, filename: str) -> bytes: ...
 
 class Rule:
@@ -26,7 +25,7 @@ class Rule:
         filename: str,
         rule: str | None,
         settings: list[tuple[str, str]],
-        storage: list[tuple[str, int]],
+        storage: list[tuple[str, str]],
         numerics: str | None,
         cache_dir: str | None,
         tensors: int,
@@ -34,6 +33,7 @@ class Rule:
         origin_files: list[tuple[bytes, bytes]] = ...,
         origin_spans: list[tuple[int, int, int, int, int, bool]] = ...,
     ) -> None: ...
+    def check_hypers(self, hypers: list[tuple[str, float]]) -> None: ...
     def emit(self, stage: str) -> str: ...
 
 class Optimizer:

@@ -217,7 +217,7 @@ def compile_source(
     settings = [
         (name, setting_literal(name, value)) for name, value in _items("defaults", defaults)
     ]
-    types = [(name, dtypes.number(dtype)) for name, dtype in _items("storage", storage)]
+    types = [(name, dtypes.canonical_name(dtype)) for name, dtype in _items("storage", storage)]
     cache = None if cache_dir is None else path_text(cache_dir)
     if not isinstance(tensors, str) or tensors not in _TENSORS:
         raise InvalidArgumentError(

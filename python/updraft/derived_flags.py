@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from . import _updraft
 from .compiled_rule import CompiledRule
 from .errors import InvalidArgumentError
 
@@ -14,7 +13,7 @@ def require_allowed(rule: CompiledRule, values: Mapping[str, float]) -> None:
         InvalidArgumentError: one is NaN or breaks a requirement, or gives a flag another value than
             the rule was compiled for.
     """
-    _updraft.Optimizer(rule._compiled, [([], [], [*values.items()])])
+    rule._compiled.check_hypers([*values.items()])
 
 
 class DerivedFlags:

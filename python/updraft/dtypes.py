@@ -1,4 +1,4 @@
-"""Storage types, as users write them and as the C API numbers them."""
+"""Storage types, as users write them and as the language does."""
 
 from typing import Any
 
@@ -16,17 +16,8 @@ _ALIASES = {
 }
 
 
-def number(dtype: Any) -> int:
-    """Returns the C API's number of a dtype: "bf16", "bfloat16", or numpy's, torch's or ml_dtypes'.
-
-    >>> number("bfloat16")
-    2
-    """
-    return _updraft.storage_types[canonical_name(dtype)]
-
-
 def canonical_name(dtype: Any) -> str:
-    """Returns the language's name of a dtype.
+    """Returns the language's name of a dtype, which is a name, or numpy's, torch's or ml_dtypes'.
 
     >>> canonical_name("bfloat16")
     'bf16'
@@ -36,7 +27,7 @@ def canonical_name(dtype: Any) -> str:
         name = getattr(dtype, "__name__", None) or str(dtype)
     name = name.removeprefix("torch.")
     name = _ALIASES.get(name, name)
-    known = _updraft.storage_types
+    known = _updraft.storage_types()
     if name not in known:
         raise InvalidArgumentError(
             f"unknown storage type `{name}`; the types are `" + "`, `".join(known) + "`"

@@ -1,4 +1,4 @@
-//===- DType.cpp - Storage types from and to double -------------------------------------------===//
+//===- DType.cpp - Element types from and to double -------------------------------------------===//
 
 #include "runtime/base/DType.h"
 
@@ -21,9 +21,7 @@ void updraft::runtime::storeRounded(upd_dtype dtype, double value, void *element
   case UPD_F64:
     std::memcpy(element, &value, sizeof(value));
     return;
-  case UPD_BF16:
-  case UPD_BF16_STOCHASTIC:
-  case UPD_BF16_CORRECTED: {
+  case UPD_BF16: {
     const uint16_t bits = encode16(value, formatOf(UPD_BF16));
     std::memcpy(element, &bits, sizeof(bits));
     return;
@@ -63,8 +61,6 @@ double updraft::runtime::loadExact(upd_dtype dtype, const void *element) {
     return value;
   }
   case UPD_BF16:
-  case UPD_BF16_STOCHASTIC:
-  case UPD_BF16_CORRECTED:
   case UPD_F16: {
     uint16_t bits;
     std::memcpy(&bits, element, sizeof(bits));

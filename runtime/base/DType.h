@@ -1,6 +1,6 @@
-//===- DType.h - Storage types: sizes and names -------------------------------------*- C++ -*-===//
-// What the runtime knows of the C API's upd_dtype. What comes from the outside is read with
-// numberOf, and checked with isKnownDType before it is given to anything else here.
+//===- DType.h - Element types: sizes and names -------------------------------------*- C++ -*-===//
+// What the runtime knows of the C API's upd_dtype. A value from outside is checked with
+// isKnownDType before it is given to another function.
 
 #ifndef UPDRAFT_RUNTIME_BASE_DTYPE_H
 #define UPDRAFT_RUNTIME_BASE_DTYPE_H
@@ -9,28 +9,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <string_view>
 
 namespace updraft::runtime {
 
-/// The number in memory. Of a struct from the outside it may be none of the enum's values, and may
-/// not be read as one.
-template <typename Enum> int32_t numberOf(const Enum &value) {
-  int32_t number;
-  static_assert(sizeof(number) == sizeof(value));
-  std::memcpy(&number, &value, sizeof(number));
-  return number;
-}
-
-/// Of memory.
-inline bool isKnownDType(int value) {
-  return (value >= UPD_F32 && value <= UPD_F16) || (value >= UPD_Q8_LINEAR && value <= UPD_I8);
-}
-
-/// Of a request, how something is to be stored.
-inline bool isStorageRequest(int value) { return value >= UPD_F32 && value <= UPD_Q8_COMPANDED; }
+inline bool isKnownDType(upd_dtype value) { return value >= UPD_F32 && value <= UPD_Q8_COMPANDED; }
 
 /// Elements are codes, and those of a block share a scale.
 inline bool isBlocked(upd_dtype dtype) {
@@ -48,7 +32,7 @@ inline size_t sizeOf(upd_dtype dtype) {
   return 0;
 }
 
-/// As the language writes it.
+/// As the language writes it; ends with a null character.
 inline std::string_view nameOf(upd_dtype dtype) {
   switch (dtype) {
 #define UPD_DTYPE(constant, name, bytes)                                                           \
@@ -59,19 +43,9 @@ inline std::string_view nameOf(upd_dtype dtype) {
   return "unknown";
 }
 
-/// One of memory.
 inline std::optional<upd_dtype> parseDType(std::string_view text) {
 #define UPD_DTYPE(constant, name, bytes)                                                           \
-  if (isKnownDType(constant) && text == (name))                                                    \
-    return constant;
-#include "updraft-c/dtypes.def"
-  return std::nullopt;
-}
-
-/// The type that a request names; some, as `bf16_stochastic`, no tensor in memory has.
-inline std::optional<upd_dtype> parseStorageRequest(std::string_view text) {
-#define UPD_DTYPE(constant, name, bytes)                                                           \
-  if (isStorageRequest(constant) && text == (name))                                                \
+  if (text == (name))                                                                              \
     return constant;
 #include "updraft-c/dtypes.def"
   return std::nullopt;

@@ -67,8 +67,6 @@ SafetensorsType updraft::runtime::safetensorsType(upd_dtype dtype) {
   case UPD_F64:
     return SafetensorsType::F64;
   case UPD_BF16:
-  case UPD_BF16_STOCHASTIC:
-  case UPD_BF16_CORRECTED:
     return SafetensorsType::BF16;
   case UPD_F16:
     return SafetensorsType::F16;

@@ -175,7 +175,7 @@ Status DeviceOptimizer::prepare(const upd_tensor *grads, size_t gradCount,
     return status;
   if (!grads && gradCount == 0 && rowGradCount != 0) {
     upd_tensor absent{};
-    absent.rank = -1;
+    absent.rank = UPD_ABSENT;
     absentGrads.resize(params.size(), absent);
     grads = absentGrads.data();
     gradCount = absentGrads.size();

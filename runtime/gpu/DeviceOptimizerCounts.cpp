@@ -160,7 +160,7 @@ Status DeviceOptimizer::bindStep(size_t param, const upd_tensor &count) {
   if (Status status = checkParam(param); !status.ok())
     return status;
   const std::string subject = fmt::format("the step count of parameter `{}`", names[param]);
-  if (numberOf(count.dtype) != UPD_F32 && numberOf(count.dtype) != UPD_F64)
+  if (count.dtype != UPD_F32 && count.dtype != UPD_F64)
     return invalidArgument(
         fmt::format("{} is neither f32 nor f64; give a number of one of these types", subject));
   if (Status status = checkNumber(count, subject); !status.ok())

@@ -69,10 +69,25 @@ Status GroupHypers::validate(const double *group) const {
   return invalidArgument(fillMessage(messages[static_cast<size_t>(broken)], names, group));
 }
 
-Status GroupHypers::addGroup(const upd_hyper *given, size_t count) {
+/// None: of no optimizer.
+static std::string ofGroup(std::optional<size_t> number) {
+  return number ? fmt::format(" of group {}", *number) : "";
+}
+
+std::vector<double> GroupHypers::defaults() const {
   std::vector<double> group;
   for (const HyperInterface &hyper : kernels->interface.hypers)
     group.push_back(hyper.defaultValue);
+  return group;
+}
+
+Status GroupHypers::check(const upd_hyper *given, size_t count) const {
+  std::vector<double> group = defaults();
+  return assign(std::nullopt, given, count, group);
+}
+
+Status GroupHypers::addGroup(const upd_hyper *given, size_t count) {
+  std::vector<double> group = defaults();
   if (Status status = assign(groups, given, count, group); !status.ok())
     return status;
   values.insert(values.end(), group.begin(), group.end());
@@ -80,19 +95,19 @@ Status GroupHypers::addGroup(const upd_hyper *given, size_t count) {
   return {};
 }
 
-Status GroupHypers::assign(size_t number, const upd_hyper *given, size_t count,
+Status GroupHypers::assign(std::optional<size_t> number, const upd_hyper *given, size_t count,
                            std::vector<double> &group) const {
   if (count != 0 && !given)
     return invalidArgument(
-        fmt::format("hypers of group {} is null, but hyper_count is {}", number, count));
+        fmt::format("hypers{} is null, but hyper_count is {}", ofGroup(number), count));
   std::vector<bool> named(names.size());
   for (size_t i = 0; i < count; ++i) {
     size_t index;
     if (Status status = find(given[i].name, index); !status.ok())
       return status;
     if (named[index])
-      return invalidArgument(
-          fmt::format("hyperparameter `{}` is given twice for group {}", names[index], number));
+      return invalidArgument(fmt::format("hyperparameter `{}`{} is given twice; give it once",
+                                         names[index], ofGroup(number)));
     named[index] = true;
     group[index] = given[i].value;
   }

@@ -7,6 +7,7 @@
 #include "updraft-c/optimizer.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,9 @@ public:
   Status set(size_t group, const upd_hyper *given, size_t count);
   Status get(size_t group, const char *name, double &value) const;
 
+  /// Refuses values that `addGroup` would refuse.
+  Status check(const upd_hyper *given, size_t count) const;
+
   /// Takes any value from now on, NaN too.
   void ignoreRequirements() { ignoring = true; }
   bool ignoresRequirements() const { return ignoring; }
@@ -44,9 +48,11 @@ private:
   Status find(const char *name, size_t &index) const;
   Status checkGroup(size_t group) const;
   Status validate(const double *group) const;
-  /// Puts the given values over those of `group`, which will be number `number`.
-  Status assign(size_t number, const upd_hyper *given, size_t count,
+  /// Puts the given values over those of `group`, which will be number `number`; none: of no
+  /// optimizer.
+  Status assign(std::optional<size_t> number, const upd_hyper *given, size_t count,
                 std::vector<double> &group) const;
+  std::vector<double> defaults() const;
 
   std::shared_ptr<const Kernels> kernels;
   std::vector<std::string> names;

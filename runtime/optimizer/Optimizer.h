@@ -53,7 +53,7 @@ public:
 
   virtual Status setStream(void *stream) = 0;
   /// Null: none.
-  Status setFoundInf(const upd_tensor *found);
+  Status bindFoundInf(const upd_tensor *found);
 
   Status getHyper(size_t group, const char *name, double &value) const {
     return hypers.get(group, name, value);
@@ -66,7 +66,7 @@ public:
   /// Takes any value of a hyperparameter from now on.
   void ignoreRequirements() { hypers.ignoreRequirements(); }
   /// Null: not any more.
-  Status readHyper(size_t group, const char *name, const upd_tensor *value);
+  Status bindHyper(size_t group, const char *name, const upd_tensor *value);
 
   virtual Status getStep(size_t param, int64_t &step) = 0;
   /// Of all parameters.
@@ -141,7 +141,7 @@ protected:
   // Gradients
   //===--------------------------------------------------------------------------------------===//
 
-  static bool isAbsent(const upd_tensor &grad) { return !grad.data && grad.rank == -1; }
+  static bool isAbsent(const upd_tensor &grad) { return grad.rank == UPD_ABSENT; }
   /// Refuses what no step takes. `samePlan`: the plan of the last step fits.
   Status checkGradients(const upd_tensor *grads, size_t gradCount, bool &samePlan);
   Status checkBoundStates(size_t param) const;

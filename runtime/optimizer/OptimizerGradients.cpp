@@ -29,7 +29,7 @@ Optimizer::GradientScan Optimizer::scanGradients(const upd_tensor *grads, size_t
                                      (!grad.strides || *grad.strides == 1 || expected.size <= 1)
                                : hasLayout(grad, params[i].layout);
     const int64_t elements = isVector ? expected.size : params[i].layout.elements;
-    if (!fits || numberOf(grad.dtype) != dtype || numberOf(grad.device) != device.kind ||
+    if (!fits || grad.dtype != dtype || grad.device != device.kind ||
         (grad.device_index & indexMask) != deviceIndex ||
         (elements != 0 &&
          (!grad.data || (reinterpret_cast<uintptr_t>(grad.data) & alignmentMask)))) {
@@ -82,7 +82,7 @@ Optimizer::GradientScan Optimizer::scanGradients(const upd_tensor *grads,
 Status Optimizer::checkGradients(const upd_tensor *grads, size_t gradCount, bool &samePlan) {
   if (gradCount != params.size())
     return invalidArgument(fmt::format(
-        "there {} for {}; an absent one has null data and rank -1",
+        "there {} for {}; an absent one has the rank UPD_ABSENT",
         gradCount == 1 ? "is 1 gradient" : fmt::format("are {} gradients", gradCount),
         params.size() == 1 ? "1 parameter" : fmt::format("{} parameters", params.size())));
   if (gradCount != 0 && !grads)
@@ -113,9 +113,6 @@ void Optimizer::acceptGradients(const upd_tensor *grads) {
 Status Optimizer::gradientError(size_t param, const upd_tensor &grad) const {
   const TensorLayout &layout = params[param].layout;
   const std::string subject = fmt::format("gradient of parameter `{}`", names[param]);
-  if (grad.rank == -1)
-    return invalidArgument(
-        fmt::format("{} has rank -1 but data; an absent gradient has null data", subject));
   if (!hasLayout(grad, layout))
     return invalidArgument(otherLayoutText(subject, grad, layout));
   if (Status status =

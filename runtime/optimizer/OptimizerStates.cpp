@@ -181,7 +181,7 @@ Status Optimizer::viewState(size_t param, size_t index, bool ofScales, upd_tenso
   tensor.strides = layout.strides;
   tensor.rank = layout.rank;
   tensor.dtype = ofScales ? UPD_F32 : interface().states[index].dtype;
-  tensor.device = static_cast<upd_device>(device.kind);
+  tensor.device = device.kind;
   tensor.device_index = device.index;
   return {};
 }
@@ -293,10 +293,10 @@ Status Optimizer::checkNumber(const upd_tensor &tensor, const std::string &subje
   return checkMemory(tensor, device, tensor.dtype, 1, subject, "a number");
 }
 
-Status Optimizer::setFoundInf(const upd_tensor *found) {
+Status Optimizer::bindFoundInf(const upd_tensor *found) {
   if (found) {
     const std::string subject = "found_inf";
-    if (numberOf(found->dtype) != UPD_F32)
+    if (found->dtype != UPD_F32)
       return invalidArgument("found_inf is not f32; give a float, as torch's GradScaler has it");
     if (Status status = checkNumber(*found, subject); !status.ok())
       return status;
@@ -341,7 +341,7 @@ Status Optimizer::hypersNow(GroupHypers &result) const {
   return {};
 }
 
-Status Optimizer::readHyper(size_t group, const char *name, const upd_tensor *value) {
+Status Optimizer::bindHyper(size_t group, const char *name, const upd_tensor *value) {
   size_t hyper;
   if (Status status = hypers.find(group, name, hyper); !status.ok())
     return status;
@@ -349,7 +349,7 @@ Status Optimizer::readHyper(size_t group, const char *name, const upd_tensor *va
   if (value) {
     if (Status status = checkNumber(*value, fmt::format("hyperparameter `{}`", name)); !status.ok())
       return status;
-    if (numberOf(value->dtype) > UPD_F16)
+    if (value->dtype > UPD_F16)
       return invalidArgument(fmt::format("hyperparameter `{}` is {}; it is read as f32, f64, bf16 "
                                          "or f16",
                                          name, nameOf(value->dtype)));

@@ -3,7 +3,7 @@
 #ifndef UPDRAFT_RUNTIME_OPTIMIZER_TENSORDEVICE_H
 #define UPDRAFT_RUNTIME_OPTIMIZER_TENSORDEVICE_H
 
-#include "runtime/base/DType.h"
+#include "runtime/base/EmulatorDevice.h"
 #include "updraft-c/types.h"
 
 #include <cstdint>
@@ -14,27 +14,27 @@ namespace updraft::runtime {
 /// A device as tensors of the C API name it. There is one CPU and one emulator, whatever their
 /// index.
 struct TensorDevice {
-  int32_t kind = UPD_CPU; ///< may come from outside: any number
+  upd_device kind = UPD_CPU; ///< may come from outside: any number
   int32_t index = 0;
   bool isOnlyOne = false; ///< the rule at hand has code for no other
 
   static TensorDevice of(const upd_tensor &tensor) {
-    const int32_t kind = numberOf(tensor.device);
+    const upd_device kind = tensor.device;
     return {kind, kind == UPD_CUDA ? tensor.device_index : 0};
   }
   bool has(const upd_tensor &tensor) const {
-    return numberOf(tensor.device) == kind && (kind != UPD_CUDA || tensor.device_index == index);
+    return tensor.device == kind && (kind != UPD_CUDA || tensor.device_index == index);
   }
   bool isCpu() const { return kind == UPD_CPU; }
 
   /// "the CPU", "cuda:1".
   std::string text() const {
-    switch (kind) {
+    switch (int32_t{kind}) {
     case UPD_CPU:
       return "the CPU";
     case UPD_CUDA:
       return "cuda:" + std::to_string(index);
-    case UPD_EMULATOR:
+    case emulatorDevice:
       return "the emulator";
     // Others of DLPack's.
     case 3:

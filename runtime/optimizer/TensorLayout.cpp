@@ -125,18 +125,17 @@ Status updraft::runtime::readLayout(const upd_tensor &tensor, const std::string 
 Status updraft::runtime::checkMemory(const upd_tensor &tensor, const TensorDevice &device,
                                      upd_dtype expected, int64_t elements,
                                      const std::string &subject, const std::string &wanted) {
-  const int32_t dtype = numberOf(tensor.dtype);
-  if (!isKnownDType(dtype))
+  if (!isKnownDType(tensor.dtype))
     return invalidArgument(fmt::format("{} has the unknown dtype {}; the values are those of "
                                        "upd_dtype",
-                                       subject, dtype));
-  if (dtype != expected)
+                                       subject, int32_t{tensor.dtype}));
+  if (tensor.dtype != expected)
     return invalidArgument(fmt::format("{} is {}, but the rule is compiled for {} {}; convert it, "
                                        "or compile the rule with this storage type",
                                        subject, nameOf(tensor.dtype), nameOf(expected), wanted));
-  if (numberOf(tensor.device) == 0)
+  if (int32_t{tensor.device} == 0)
     return invalidArgument(fmt::format("{} is on no device, for `device` of its upd_tensor is not "
-                                       "set; set it to UPD_CPU, UPD_CUDA or UPD_EMULATOR",
+                                       "set; set it to UPD_CPU or UPD_CUDA",
                                        subject));
   if (!device.has(tensor))
     return {UPD_UNSUPPORTED,

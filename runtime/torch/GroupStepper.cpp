@@ -2,6 +2,7 @@
 
 #include "runtime/torch/GroupStepper.h"
 
+#include "runtime/base/DType.h"
 #include "runtime/base/PoolParts.h"
 #include "runtime/torch/InterpreterLock.h"
 #include "runtime/torch/IntraOpPool.h"
@@ -105,7 +106,7 @@ void GroupStepper::setStream() const {
   check(Library::get().upd_optimizer_set_stream(handle->optimizer, stream));
 }
 
-void GroupStepper::readHyper(int64_t hyper, const std::optional<at::Tensor> &value) {
+void GroupStepper::bindHyper(int64_t hyper, const std::optional<at::Tensor> &value) {
   std::lock_guard lock(mutex);
   TORCH_CHECK_INDEX(hyper >= 0 && hyper < static_cast<int64_t>(hyperNames.size()),
                     "hyperparameter ", hyper, " does not exist; the rule has ", hyperNames.size());
@@ -113,17 +114,17 @@ void GroupStepper::readHyper(int64_t hyper, const std::optional<at::Tensor> &val
   upd_tensor view{};
   if (value)
     view = viewOf(*value, "a hyperparameter", on);
-  check(Library::get().upd_optimizer_read_hyper(handle->optimizer, 0, hyperNames[index],
+  check(Library::get().upd_optimizer_bind_hyper(handle->optimizer, 0, hyperNames[index],
                                                 value ? &view : nullptr));
   readTensors[index] = value.value_or(at::Tensor());
 }
 
-void GroupStepper::setFoundInf(const std::optional<at::Tensor> &found) {
+void GroupStepper::bindFoundInf(const std::optional<at::Tensor> &found) {
   std::lock_guard lock(mutex);
   upd_tensor view{};
   if (found)
     view = viewOf(*found, "found_inf", on);
-  check(Library::get().upd_optimizer_set_found_inf(handle->optimizer, found ? &view : nullptr));
+  check(Library::get().upd_optimizer_bind_found_inf(handle->optimizer, found ? &view : nullptr));
   readTensors.back() = found.value_or(at::Tensor());
 }
 
@@ -479,10 +480,12 @@ void GroupStepper::bindState(int64_t number, const std::string &name, const at::
 }
 
 std::vector<at::Tensor> GroupStepper::bindBlocks(int64_t number, const std::string &name,
-                                                 int64_t dtype, const at::Tensor &codes,
+                                                 const std::string &type, const at::Tensor &codes,
                                                  const at::Tensor &scales) {
   std::lock_guard lock(mutex);
   const size_t index = checked(number);
+  const auto dtype = updraft::runtime::parseDType(type);
+  TORCH_INTERNAL_ASSERT(dtype, type);
   TORCH_CHECK_VALUE(codes.sizes() == table.sizes(index) && codes.scalar_type() == at::kByte &&
                         scales.scalar_type() == at::kFloat,
                     "state `", name,
@@ -496,7 +499,7 @@ std::vector<at::Tensor> GroupStepper::bindBlocks(int64_t number, const std::stri
   ourScales.copy_(scales);
   upd_tensor view = viewOf(ourCodes, "a state", on);
   setStream();
-  view.dtype = static_cast<upd_dtype>(dtype);
+  view.dtype = *dtype;
   check(Library::get().upd_optimizer_bind_state(handle->optimizer, number, name.c_str(), &view));
   handle->bound.push_back(memory.storage());
   shown.show(index, ourCodes);

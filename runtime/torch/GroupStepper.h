@@ -53,10 +53,10 @@ public:
 
   /// Has each step read a hyperparameter, by its place in the rule's order, from a tensor of one
   /// element where the parameters are. None: not any more.
-  void readHyper(int64_t hyper, const std::optional<at::Tensor> &value);
+  void bindHyper(int64_t hyper, const std::optional<at::Tensor> &value);
   /// Has steps change nothing that find this float32 tensor, where the parameters are, other than
   /// 0.
-  void setFoundInf(const std::optional<at::Tensor> &found);
+  void bindFoundInf(const std::optional<at::Tensor> &found);
 
   enum Outcome : int64_t {
     Done = 0,
@@ -109,10 +109,11 @@ public:
   /// Uses a tensor as a state of a parameter, with its value.
   void bindState(int64_t param, const std::string &name, const at::Tensor &state);
 
-  /// Uses copies of the codes and scales of a state in blocks, which is stored as `dtype` (a
-  /// upd_dtype); returns the copies.
-  std::vector<at::Tensor> bindBlocks(int64_t param, const std::string &name, int64_t dtype,
-                                     const at::Tensor &codes, const at::Tensor &scales);
+  /// Uses copies of the codes and scales of a state in blocks, whose codes have the element
+  /// type `type`; returns the copies.
+  std::vector<at::Tensor> bindBlocks(int64_t param, const std::string &name,
+                                     const std::string &type, const at::Tensor &codes,
+                                     const at::Tensor &scales);
 
   /// Uses a real scalar, on a GPU float32 or float64, as a parameter's step count; where the
   /// parameters are.

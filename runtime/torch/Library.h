@@ -27,8 +27,8 @@ namespace updraft::torch_adapter {
   F(upd_optimizer_prepare_rows)                                                                    \
   F(upd_optimizer_apply)                                                                           \
   F(upd_optimizer_set_stream)                                                                      \
-  F(upd_optimizer_set_found_inf)                                                                   \
-  F(upd_optimizer_read_hyper)                                                                      \
+  F(upd_optimizer_bind_found_inf)                                                                  \
+  F(upd_optimizer_bind_hyper)                                                                      \
   F(upd_optimizer_bind_step)                                                                       \
   F(upd_optimizer_ignore_requirements)                                                             \
   F(upd_optimizer_set_hypers)                                                                      \

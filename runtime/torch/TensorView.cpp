@@ -2,6 +2,7 @@
 
 #include "runtime/torch/TensorView.h"
 
+#include "runtime/base/EmulatorDevice.h"
 #include "runtime/torch/TensorMemory.h"
 
 #include <ATen/ops/from_blob.h>
@@ -25,7 +26,7 @@ constexpr TypePair types[] = {
 StepDevice StepDevice::of(const at::Tensor &tensor, bool emulated) {
   const at::Device device = tensor.device();
   if (emulated)
-    return {device, UPD_EMULATOR};
+    return {device, updraft::runtime::emulatorDevice};
   // What else there is, is refused where a view is taken.
   return device.is_cuda() ? StepDevice{device, UPD_CUDA} : StepDevice{};
 }

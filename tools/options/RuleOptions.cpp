@@ -49,12 +49,10 @@ llvm::Expected<CompileRequest> RuleOptions::makeRequest(llvm::StringRef target) 
     auto parts = split("--storage", text);
     if (!parts)
       return parts.takeError();
-    std::optional<upd_dtype> dtype = parseStorageType(parts->second);
-    if (!dtype)
-      return makeError(UPD_INVALID_ARGUMENT, "unknown storage type `" + parts->second +
-                                                 "`; the types are `" +
-                                                 llvm::join(storageTypeNames(), "`, `") + "`");
-    request.rule.storage.emplace_back(parts->first, *dtype);
+    std::optional<StorageType> type = parseStorageType(parts->second);
+    if (!type)
+      return makeError(UPD_INVALID_ARGUMENT, unknownStorageType(parts->second));
+    request.rule.storage.emplace_back(parts->first, *type);
   }
   if (llvm::Error error = request.setTarget(target))
     return error;

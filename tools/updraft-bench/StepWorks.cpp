@@ -12,7 +12,7 @@ using namespace updraft::bench;
 
 namespace {
 using Settings = std::vector<std::pair<std::string, std::string>>;
-using Storage = std::vector<std::pair<std::string, upd_dtype>>;
+using Storage = std::vector<std::pair<std::string, const char *>>;
 
 struct Optimizer {
   std::string work;
@@ -162,21 +162,19 @@ std::vector<Work> updraft::bench::stepWorks() {
   works.push_back({"adamw-bf16-1x50M", "adamw, bf16 param and grad, f32 states",
                    [](const BenchOptions &options) {
                      return runFlat(options, "adamw-bf16-1x50M", adamW, "bf16+f32",
-                                    {{"param", UPD_BF16}, {"grad", UPD_BF16}, {"state", UPD_F32}},
-                                    false);
+                                    {{"param", "bf16"}, {"grad", "bf16"}, {"state", "f32"}}, false);
                    }});
   works.push_back(
       {"adamw-allbf16-1x50M", "adamw, everything bf16", [](const BenchOptions &options) {
          return runFlat(options, "adamw-allbf16-1x50M", adamW, "bf16",
-                        {{"param", UPD_BF16}, {"grad", UPD_BF16}, {"state", UPD_BF16}}, true);
+                        {{"param", "bf16"}, {"grad", "bf16"}, {"state", "bf16"}}, true);
        }});
   works.push_back({"adamw-8bit-1x50M",
                    "adamw, states q8_linear and q8_companded; the last column is the speed-up over "
                    "f32 states",
                    [](const BenchOptions &options) {
-                     return runBlocks(
-                         options, "adamw-8bit-1x50M", adamW, "f32+q8",
-                         {{"exp_avg", UPD_Q8_LINEAR}, {"exp_avg_sq", UPD_Q8_COMPANDED}});
+                     return runBlocks(options, "adamw-8bit-1x50M", adamW, "f32+q8",
+                                      {{"exp_avg", "q8_linear"}, {"exp_avg_sq", "q8_companded"}});
                    }});
   static const Optimizer clipped{
       "clip-adamw", "adamw", {}, "", "", "clip_by_global_norm(max_norm = 1) |> AdamW"};

@@ -49,8 +49,6 @@ static void fill(void *data, upd_dtype dtype, int64_t count, float scale) {
       static_cast<double *>(data)[i] = value;
       break;
     case UPD_BF16:
-    case UPD_BF16_STOCHASTIC:
-    case UPD_BF16_CORRECTED:
       static_cast<uint16_t *>(data)[i] = static_cast<uint16_t>(bits >> 16);
       break;
     case UPD_F16:
@@ -71,8 +69,8 @@ Stepper::Stepper(const StepSetup &setup)
   for (const auto &[name, value] : setup.settings)
     settings.push_back({name.c_str(), value.c_str()});
   std::vector<upd_storage> storage;
-  for (const auto &[name, dtype] : setup.storage)
-    storage.push_back({name.c_str(), dtype});
+  for (const auto &[name, type] : setup.storage)
+    storage.push_back({name.c_str(), type});
   upd_compile_options options{sizeof(upd_compile_options),
                               setup.rule.empty() ? nullptr : setup.rule.c_str(),
                               settings.data(),

@@ -22,7 +22,7 @@ void check(upd_status status);
 struct StepSetup {
   std::string ruleFile;
   std::vector<std::pair<std::string, std::string>> settings;
-  std::vector<std::pair<std::string, upd_dtype>> storage;
+  std::vector<std::pair<std::string, const char *>> storage;
   int64_t tensors = 1;
   int64_t elements = 0;  // of each tensor
   int64_t rows = 0;      // of each tensor, if they are matrices

@@ -116,26 +116,25 @@ public:
 
 private:
   std::vector<Work> works() const {
-    const auto storage = [](upd_dtype param, upd_dtype state) {
-      return std::vector<std::pair<std::string, upd_dtype>>{
+    const auto storage = [](const char *param, const char *state) {
+      return std::vector<std::pair<std::string, std::string>>{
           {"param", param}, {"grad", param}, {"state", state}};
     };
     const std::string adamW = fileOf(options, "adamw");
     // Clipping reads the gradient twice: its limit is that of the step without it.
-    return {
-        {"adamw f32", {adamW}, true},
-        {"adamw bf16", {adamW, "", {}, storage(UPD_BF16, UPD_BF16)}, true},
-        {"sgd momentum f32", {fileOf(options, "sgd"), "", {{"momentum", "0.9"}}}, true},
-        {"lion f32", {fileOf(options, "lion")}, true},
-        {"adamw bf16+f32", {adamW, "", {}, storage(UPD_BF16, UPD_F32)}},
-        {"adamw f32+q8",
-         {adamW, "", {}, {{"exp_avg", UPD_Q8_LINEAR}, {"exp_avg_sq", UPD_Q8_COMPANDED}}}},
-        {"adamw bf16_stochastic",
-         {adamW,
-          "",
-          {},
-          {{"param", UPD_BF16_STOCHASTIC}, {"grad", UPD_BF16}, {"state", UPD_BF16_STOCHASTIC}}}},
-        {"clip |> adamw f32", {adamW, "clip_by_global_norm(max_norm = 1) |> AdamW"}}};
+    return {{"adamw f32", {adamW}, true},
+            {"adamw bf16", {adamW, "", {}, storage("bf16", "bf16")}, true},
+            {"sgd momentum f32", {fileOf(options, "sgd"), "", {{"momentum", "0.9"}}}, true},
+            {"lion f32", {fileOf(options, "lion")}, true},
+            {"adamw bf16+f32", {adamW, "", {}, storage("bf16", "f32")}},
+            {"adamw f32+q8",
+             {adamW, "", {}, {{"exp_avg", "q8_linear"}, {"exp_avg_sq", "q8_companded"}}}},
+            {"adamw bf16_stochastic",
+             {adamW,
+              "",
+              {},
+              {{"param", "bf16_stochastic"}, {"grad", "bf16"}, {"state", "bf16_stochastic"}}}},
+            {"clip |> adamw f32", {adamW, "clip_by_global_norm(max_norm = 1) |> AdamW"}}};
   }
 
   json emptyLaunch() {

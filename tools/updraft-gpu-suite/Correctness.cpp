@@ -71,7 +71,7 @@ json stepsAgree(Device &device, const RuleRequest &request,
   pair.both([&](Side &side) {
     side.setFoundInf(0);
     if (hasLr)
-      side.readHyper("lr", static_cast<float>(lr / 3));
+      side.bindHyper("lr", static_cast<float>(lr / 3));
   });
   pair.step(5, "step 5, with lr in memory");
   return json::object();
@@ -126,7 +126,7 @@ json graphReplays(Device &device, const RuleRequest &request,
   pair.device.bindStep(1);
   pair.both([](Side &side) {
     side.setFoundInf(0);
-    side.readHyper("lr", 0.01F);
+    side.bindHyper("lr", 0.01F);
   });
   pair.step(1, "the step before the capture");
   std::unique_ptr<Graph> graph = device.capture([&] { pair.device.step(); });
@@ -176,13 +176,13 @@ struct Test {
 
 bool hasBlocks(const RuleRequest &request) {
   return std::any_of(request.storage.begin(), request.storage.end(), [](const auto &entry) {
-    return entry.second == UPD_Q8_LINEAR || entry.second == UPD_Q8_COMPANDED;
+    return entry.second == "q8_linear" || entry.second == "q8_companded";
   });
 }
 
 bool drawsRandomNumbers(const RuleRequest &request) {
   return std::any_of(request.storage.begin(), request.storage.end(),
-                     [](const auto &entry) { return entry.second == UPD_BF16_STOCHASTIC; });
+                     [](const auto &entry) { return entry.second == "bf16_stochastic"; });
 }
 
 /// Of the mode `fast`, in which a device may approximate. Not of states in blocks: next to the

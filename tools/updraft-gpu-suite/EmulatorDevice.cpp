@@ -2,6 +2,7 @@
 // Memory of the process, in which the library runs kernels on the CPU: shows that the suite works
 // where there is no GPU. What it times means nothing.
 
+#include "runtime/base/EmulatorDevice.h"
 #include "Device.h"
 #include "Recorder.h"
 
@@ -25,7 +26,7 @@ private:
 
 class Emulator : public Device {
 public:
-  upd_device kind() const override { return UPD_EMULATOR; }
+  upd_device kind() const override { return updraft::runtime::emulatorDevice; }
   std::string target() const override { return "emulator"; }
   std::string architecture() const override { return "nvptx:sm_90"; }
   nlohmann::ordered_json description() const override {

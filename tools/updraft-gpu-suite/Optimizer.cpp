@@ -17,8 +17,8 @@ Rule updraft::suite::compile(const RuleRequest &request, const std::string &targ
   for (const auto &[name, value] : request.settings)
     settings.push_back({name.c_str(), value.c_str()});
   std::vector<upd_storage> storage;
-  for (const auto &[name, dtype] : request.storage)
-    storage.push_back({name.c_str(), dtype});
+  for (const auto &[name, type] : request.storage)
+    storage.push_back({name.c_str(), type.c_str()});
   upd_compile_options options{};
   options.struct_size = sizeof(options);
   options.rule = request.rule.empty() ? nullptr : request.rule.c_str();

@@ -22,7 +22,7 @@ struct RuleRequest {
   std::string file = {};
   std::string rule = {}; // of the file, or a chain; empty: the only one
   std::vector<std::pair<std::string, std::string>> settings = {};
-  std::vector<std::pair<std::string, upd_dtype>> storage = {};
+  std::vector<std::pair<std::string, std::string>> storage = {};
   const char *numerics = nullptr; // as upd_compile_options has it
   std::string source = {};        // of the rule, where there is no file
 };

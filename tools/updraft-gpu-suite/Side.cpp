@@ -101,10 +101,10 @@ void Side::setHyper(size_t group, const std::string &name, double value) {
   check(upd_optimizer_set_hyper(optimizer.get(), group, name.c_str(), value));
 }
 
-void Side::readHyper(const std::string &name, float value) {
+void Side::bindHyper(const std::string &name, float value) {
   writeNumber(lr, value);
   const upd_tensor tensor = number(*lr);
-  check(upd_optimizer_read_hyper(optimizer.get(), 0, name.c_str(), &tensor));
+  check(upd_optimizer_bind_hyper(optimizer.get(), 0, name.c_str(), &tensor));
 }
 
 void Side::setRead(float value) { writeNumber(lr, value); }
@@ -114,7 +114,7 @@ void Side::setFoundInf(float value) {
   writeNumber(foundInf, value);
   const upd_tensor tensor = number(*foundInf);
   if (isNew)
-    check(upd_optimizer_set_found_inf(optimizer.get(), &tensor));
+    check(upd_optimizer_bind_found_inf(optimizer.get(), &tensor));
 }
 
 void Side::bindStep(size_t tensor) {

@@ -22,7 +22,7 @@ public:
   double defaultOf(const std::string &name) const;
   void setHyper(size_t group, const std::string &name, double value);
   /// Has a hyperparameter of the first group read from memory, where setRead changes it.
-  void readHyper(const std::string &name, float value);
+  void bindHyper(const std::string &name, float value);
   void setRead(float value);
   /// Has steps skipped if the number in memory is not 0.
   void setFoundInf(float value);
@@ -43,7 +43,7 @@ public:
   size_t tensors() const { return shapes.size(); }
   const TensorShape &shape(size_t tensor) const { return shapes[tensor]; }
   std::vector<std::string> states() const;
-  upd_dtype paramType() const { return inMemory(upd_rule_param_dtype(rule.get())); }
+  upd_dtype paramType() const { return upd_rule_param_dtype(rule.get()); }
   std::vector<char> param(size_t tensor);
   /// False if the tensor has no such state.
   bool state(size_t tensor, const std::string &name, std::vector<char> &bytes, upd_dtype &dtype);

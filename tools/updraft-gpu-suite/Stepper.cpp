@@ -19,7 +19,7 @@ Stepper::Stepper(Device &device, const RuleRequest &request, std::vector<TensorS
   const auto needed = static_cast<size_t>(held * total);
   if (const size_t free = device.freeBytes(); needed + needed / 20 > free)
     throw Skipped(fmt::format("needs {} MiB of memory, and {} are free", needed >> 20, free >> 20));
-  params = makeTensors(inMemory(upd_rule_param_dtype(rule.get())), 0.5);
+  params = makeTensors(upd_rule_param_dtype(rule.get()), 0.5);
   grads = makeTensors(upd_rule_grad_dtype(rule.get()), 1e-2);
   optimizer = makeOptimizer(rule.get(), {params});
   device.wait();

@@ -19,10 +19,6 @@ int64_t TensorShape::elements() const {
 
 std::string TensorShape::text() const { return fmt::format("[{}]", fmt::join(sizes, ", ")); }
 
-upd_dtype updraft::suite::inMemory(upd_dtype dtype) {
-  return dtype == UPD_BF16_STOCHASTIC || dtype == UPD_BF16_CORRECTED ? UPD_BF16 : dtype;
-}
-
 int64_t updraft::suite::sizeOf(upd_dtype dtype) {
   switch (dtype) {
   case UPD_F64:
@@ -31,8 +27,6 @@ int64_t updraft::suite::sizeOf(upd_dtype dtype) {
     return 4;
   case UPD_BF16:
   case UPD_F16:
-  case UPD_BF16_STOCHASTIC:
-  case UPD_BF16_CORRECTED:
     return 2;
   case UPD_Q8_LINEAR:
   case UPD_Q8_COMPANDED:

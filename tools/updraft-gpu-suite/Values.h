@@ -19,8 +19,6 @@ struct TensorShape {
   std::string text() const; // [3, 4]
 };
 
-/// As memory has it: requests of how values are rounded are bf16.
-upd_dtype inMemory(upd_dtype dtype);
 /// In bytes.
 int64_t sizeOf(upd_dtype dtype);
 

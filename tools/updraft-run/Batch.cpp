@@ -54,8 +54,8 @@ std::string Batch::differenceFrom(const Batch &other) const {
     for (size_t j = 0; j < other.parameters.size(); ++j) {
       const Storage mine = storageOf(*parameters[i]), theirs = storageOf(*other.parameters[j]);
       if (const std::string *tensor = findDifference(mine, theirs))
-        return fmt::format("`{}` is {} for `{}` and {} for `{}`", *tensor, nameOf(mine.at(*tensor)),
-                           *names[i], nameOf(theirs.at(*tensor)), *other.names[j]);
+        return fmt::format("`{}` is {} for `{}` and {} for `{}`", *tensor, mine.at(*tensor),
+                           *names[i], theirs.at(*tensor), *other.names[j]);
     }
   return {};
 }
@@ -71,9 +71,9 @@ Status Batch::compile(const RunOptions &options) {
   if (Status status = compile(options, request); !status.ok())
     return status;
   const size_t asked = request.size();
-  for (const auto &[name, dtype] : storage)
-    if (!request.contains(name) && storageOfState(name) != dtype)
-      request.emplace(name, dtype);
+  for (const auto &[name, type] : storage)
+    if (!request.contains(name) && storageOfState(name) != type)
+      request.emplace(name, type);
   return request.size() == asked ? Status() : compile(options, request);
 }
 
@@ -82,8 +82,8 @@ Status Batch::compile(const RunOptions &options, const Storage &request) {
   for (const auto &[name, value] : options.settings)
     settings.push_back({name.c_str(), value.c_str()});
   std::vector<upd_storage> types;
-  for (const auto &[name, dtype] : request)
-    types.push_back({name.c_str(), dtype});
+  for (const auto &[name, type] : request)
+    types.push_back({name.c_str(), type.data()});
   upd_compile_options compileOptions{};
   compileOptions.struct_size = sizeof(compileOptions);
   compileOptions.rule = options.rule.empty() ? nullptr : options.rule.c_str();
@@ -101,7 +101,7 @@ Status Batch::compile(const RunOptions &options, const Storage &request) {
 }
 
 /// As the compiled rule has it; none if it has no such state.
-std::optional<upd_dtype> Batch::storageOfState(const std::string &name) const {
+std::optional<std::string_view> Batch::storageOfState(const std::string &name) const {
   auto find = [&](const std::string &wanted) {
     return std::find_if(description.states.begin(), description.states.end(),
                         [&](const StateInterface &state) { return state.name == wanted; });
@@ -110,8 +110,9 @@ std::optional<upd_dtype> Batch::storageOfState(const std::string &name) const {
   if (state == description.states.end())
     return std::nullopt;
   const auto correction = find(name + "_correction");
-  return correction != description.states.end() && correction->dtype == UPD_I8 ? UPD_BF16_CORRECTED
-                                                                               : state->dtype;
+  return correction != description.states.end() && correction->dtype == UPD_I8
+             ? bf16Corrected
+             : nameOf(state->dtype);
 }
 
 Status Batch::prepare(std::optional<uint64_t> seed) {
@@ -133,7 +134,7 @@ Status Batch::create() {
     params.push_back(parameters[i]->param.view());
     cNames.push_back(names[i]->c_str());
     upd_tensor absent{};
-    absent.rank = -1;
+    absent.rank = UPD_ABSENT;
     grads.push_back(parameters[i]->grad ? parameters[i]->grad->view() : absent);
   }
   upd_group group{params.data(), cNames.data(), params.size(), nullptr, 0};

@@ -49,7 +49,7 @@ public:
 
 private:
   runtime::Status compile(const RunOptions &options, const Storage &request);
-  std::optional<upd_dtype> storageOfState(const std::string &name) const;
+  std::optional<std::string_view> storageOfState(const std::string &name) const;
   runtime::Status create();
   runtime::Status restore(size_t i);
   runtime::Status appendScales(size_t i, const std::string &state, Tensor &codes);

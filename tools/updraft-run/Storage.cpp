@@ -11,41 +11,40 @@ using namespace updraft::runtime;
 
 /// A correction is a state that no request names: it is there because of what it corrects.
 Storage updraft::run::storageOf(const Parameter &parameter) {
-  Storage storage{{"param", parameter.param.dtype}};
+  Storage storage{{"param", nameOf(parameter.param.dtype)}};
   if (parameter.grad)
-    storage.emplace("grad", parameter.grad->dtype);
+    storage.emplace("grad", nameOf(parameter.grad->dtype));
   for (const auto &[name, tensor] : parameter.states)
     if (tensor.dtype != UPD_I8)
-      storage.emplace(name, tensor.dtype);
+      storage.emplace(name, nameOf(tensor.dtype));
   for (const auto &[name, tensor] : parameter.states)
     if (tensor.dtype == UPD_I8)
-      storage[*parameter.correctedBy(name)] = UPD_BF16_CORRECTED;
+      storage[*parameter.correctedBy(name)] = bf16Corrected;
   return storage;
 }
 
 const std::string *updraft::run::findDifference(const Storage &some, const Storage &others) {
-  for (const auto &[name, dtype] : some)
-    if (auto other = others.find(name); other != others.end() && other->second != dtype)
+  for (const auto &[name, type] : some)
+    if (auto other = others.find(name); other != others.end() && other->second != type)
       return &name;
   return nullptr;
 }
 
 Status updraft::run::checkRequest(const Storage &request, const std::string &name,
                                   const Parameter &parameter) {
-  for (const auto &[tensor, dtype] : storageOf(parameter)) {
+  for (const auto &[tensor, type] : storageOf(parameter)) {
     const auto wanted = request.find(tensor);
-    if (wanted == request.end() || wanted->second == dtype)
+    if (wanted == request.end() || wanted->second == type)
       continue;
-    const bool isRounding =
-        wanted->second == UPD_BF16_STOCHASTIC || wanted->second == UPD_BF16_CORRECTED;
-    if (isRounding && dtype == UPD_BF16)
+    const bool isRounding = wanted->second == "bf16_stochastic" || wanted->second == bf16Corrected;
+    if (isRounding && type == nameOf(UPD_BF16))
       continue;
     const bool isState = tensor != "param" && tensor != "grad";
     return invalidArgument(fmt::format(
         "`--storage {}={}` does not fit `{}{}{}{}`, which is {} in the file; convert it, or leave "
         "the option out",
-        tensor, nameOf(wanted->second), isState ? "state/" : tensor, isState ? "" : "/", name,
-        isState ? "/" + tensor : "", nameOf(dtype)));
+        tensor, wanted->second, isState ? "state/" : tensor, isState ? "" : "/", name,
+        isState ? "/" + tensor : "", type));
   }
   return {};
 }

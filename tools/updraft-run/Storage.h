@@ -7,11 +7,16 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace updraft::run {
 
-/// Storage types by the names that the compiler takes: `param`, `grad`, and those of states.
-using Storage = std::map<std::string, upd_dtype>;
+/// Names of storage types, by what is stored so: `param`, `grad`, or the name of a state. They are
+/// constants that end with a null character.
+using Storage = std::map<std::string, std::string_view>;
+
+/// Of a tensor that has a correction beside it.
+constexpr std::string_view bf16Corrected = "bf16_corrected";
 
 /// What the file settles for a parameter; states that it does not have are left to the request.
 Storage storageOf(const Parameter &parameter);

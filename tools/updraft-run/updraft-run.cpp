@@ -2,17 +2,18 @@
 
 #include "Run.h"
 #include "TensorFile.h"
-#include "runtime/base/DType.h"
 #include "runtime/files/FileReplacement.h"
 #include "tools/options/ExitCode.h"
 #include "tools/options/NameValue.h"
 #include "tools/options/StandardStreams.h"
 #include "updraft-c/compiler.h"
+#include "updraft-c/language.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <new>
 #include <string_view>
 
@@ -51,21 +52,18 @@ Status splitAll(const char *option, const std::vector<std::string> &texts,
   return {};
 }
 
-/// Storage types may be asked for that no tensor has.
 Status readStorage(const std::vector<std::string> &texts, Storage &storage) {
-  static constexpr std::string_view names[] = {
-#define UPD_DTYPE(constant, name, bytes) name,
-#define UPD_MEMORY_DTYPE(constant, name, bytes)
-#include "updraft-c/dtypes.def"
-  };
+  std::vector<std::string_view> known;
+  for (size_t i = 0; i < upd_storage_type_count(); ++i)
+    known.emplace_back(upd_storage_type_name(i));
   std::vector<std::pair<std::string, std::string>> pairs;
   if (Status status = splitAll("--storage", texts, pairs); !status.ok())
     return status;
   for (const auto &[name, text] : pairs) {
-    const auto type = updraft::runtime::parseStorageRequest(text);
-    if (!type)
+    const auto type = std::find(known.begin(), known.end(), text);
+    if (type == known.end())
       return invalidArgument(fmt::format("unknown storage type `{}`; the types are `{}`", text,
-                                         fmt::join(names, "`, `")));
+                                         fmt::join(known, "`, `")));
     storage.insert_or_assign(name, *type);
   }
   return {};

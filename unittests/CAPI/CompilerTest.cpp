@@ -48,7 +48,7 @@ upd_status compile(const char *source, const upd_compile_options &options, RuleH
 
 TEST(CompilerCAPI, DescribesTheRule) {
   RuleHandle handle;
-  upd_storage storage[] = {{"param", UPD_BF16}, {"state", UPD_F32}};
+  upd_storage storage[] = {{"param", "bf16"}, {"state", "f32"}};
   upd_compile_options options = withoutCache();
   options.storage = storage;
   options.storage_count = 2;
@@ -65,6 +65,7 @@ TEST(CompilerCAPI, DescribesTheRule) {
   EXPECT_EQ(upd_rule_state_dtype(handle.rule, 0), UPD_F32);
   EXPECT_EQ(upd_rule_param_dtype(handle.rule), UPD_BF16);
   EXPECT_EQ(upd_rule_grad_dtype(handle.rule), UPD_F32);
+  EXPECT_EQ(upd_rule_device(handle.rule), UPD_CPU);
 }
 
 TEST(CompilerCAPI, DefaultsMayBeInfinite) {
@@ -172,8 +173,7 @@ TEST(CompilerCAPI, BadArgumentsAreRefused) {
             UPD_INVALID_ARGUMENT);
   EXPECT_STREQ(upd_last_error(), "rule, where the result goes, is null");
 
-  const int tensors = 3;
-  std::memcpy(&options.tensors, &tensors, sizeof(tensors));
+  options.tensors = static_cast<upd_tensors>(3);
   EXPECT_EQ(compile(momentum, options, handle), UPD_INVALID_ARGUMENT);
   EXPECT_STREQ(upd_last_error(), "unknown tensors 3; the values are those of upd_tensors");
 
@@ -188,12 +188,17 @@ TEST(CompilerCAPI, BadArgumentsAreRefused) {
   EXPECT_EQ(compile(momentum, options, handle), UPD_INVALID_ARGUMENT);
   EXPECT_STREQ(upd_last_error(), "settings or storage is null, but its count is not 0");
 
-  upd_storage storage{"param", static_cast<upd_dtype>(17)};
+  upd_storage storage{"param", "f8"};
   options = withoutCache();
   options.storage = &storage;
   options.storage_count = 1;
   EXPECT_EQ(compile(momentum, options, handle), UPD_INVALID_ARGUMENT);
-  EXPECT_STREQ(upd_last_error(), "unknown dtype 17 for `param`; the values are those of upd_dtype");
+  EXPECT_STREQ(upd_last_error(),
+               "unknown storage type `f8`; the types are `f32`, `f64`, `bf16`, `f16`, "
+               "`bf16_stochastic`, `bf16_corrected`, `q8_linear`, `q8_companded`");
+  storage.type = nullptr;
+  EXPECT_EQ(compile(momentum, options, handle), UPD_INVALID_ARGUMENT);
+  EXPECT_STREQ(upd_last_error(), "name or type of storage 0 is null");
 
   EXPECT_EQ(upd_compile_file("/nonexistent.upd", nullptr, &handle.rule), UPD_NOT_FOUND);
   EXPECT_STREQ(upd_last_error(), "cannot read `/nonexistent.upd`: No such file or directory");
@@ -202,12 +207,34 @@ TEST(CompilerCAPI, BadArgumentsAreRefused) {
   EXPECT_THAT(upd_last_error(), HasSubstr("at most 65536 are allowed"));
 }
 
+TEST(CompilerCAPI, ChecksHyperparametersAsAnOptimizerDoes) {
+  RuleHandle handle;
+  ASSERT_EQ(compile(momentum, withoutCache(), handle), UPD_OK) << upd_last_error();
+  auto refusalOf = [&](std::vector<upd_hyper> hypers, upd_status expected) -> std::string {
+    EXPECT_EQ(upd_rule_check_hypers(handle.rule, hypers.data(), hypers.size()), expected);
+    return upd_last_error();
+  };
+  refusalOf({}, UPD_OK);
+  refusalOf({{"lr", 0}, {"beta", 2}}, UPD_OK);
+  EXPECT_EQ(refusalOf({{"lr", -1}}, UPD_INVALID_ARGUMENT), "Invalid learning rate: -1.0");
+  EXPECT_EQ(refusalOf({{"beta", NAN}}, UPD_INVALID_ARGUMENT), "hyperparameter `beta` is NaN");
+  EXPECT_EQ(refusalOf({{"lr", 1}, {"lr", 2}}, UPD_INVALID_ARGUMENT),
+            "hyperparameter `lr` is given twice; give it once");
+  EXPECT_EQ(refusalOf({{"rate", 1}}, UPD_NOT_FOUND),
+            "rule `Momentum` has no hyperparameter `rate`; there are `lr`, `beta`");
+  EXPECT_EQ(upd_rule_check_hypers(handle.rule, nullptr, 2), UPD_INVALID_ARGUMENT);
+  EXPECT_STREQ(upd_last_error(), "hypers is null, but hyper_count is 2");
+  EXPECT_EQ(upd_rule_check_hypers(nullptr, nullptr, 0), UPD_INVALID_ARGUMENT);
+  EXPECT_STREQ(upd_last_error(), "rule is null");
+}
+
 TEST(CompilerCAPI, NullHandlesAreHarmless) {
   upd_rule_release(nullptr);
   upd_string_release(nullptr);
   EXPECT_EQ(upd_rule_name(nullptr), nullptr);
   EXPECT_EQ(upd_rule_hyper_count(nullptr), 0u);
   EXPECT_EQ(upd_rule_state_name(nullptr, 0), nullptr);
+  EXPECT_EQ(upd_rule_device(nullptr), UPD_CPU);
 }
 
 TEST(CompilerCAPI, EmitsEveryStage) {

@@ -1,11 +1,13 @@
 //===- DeviceTest.cpp - Targets and devices of the C API --------------------------------------===//
 
-#include "updraft-c/compiler.h"
+#include "runtime/base/EmulatorDevice.h"
 #include "updraft-c/optimizer.h"
 
 #include <cstring>
 #include <gtest/gtest.h>
 #include <string>
+
+using updraft::runtime::emulatorDevice;
 
 namespace {
 
@@ -47,7 +49,7 @@ protected:
     upd_rule_release(compiled);
   }
 
-  upd_tensor view(float *data, upd_device device = UPD_EMULATOR) const {
+  upd_tensor view(float *data, upd_device device = emulatorDevice) const {
     upd_tensor tensor{};
     tensor.data = data;
     tensor.shape = shape;
@@ -95,12 +97,14 @@ TEST(Targets, OfAGPUThatIsNotThere) {
 TEST(Targets, OfGPUsNeedNoGPU) {
   upd_rule *made = nullptr;
   ASSERT_EQ(compileFor("nvptx:sm_90", &made), UPD_OK) << upd_last_error();
+  EXPECT_EQ(upd_rule_device(made), UPD_CUDA);
   EXPECT_NE(std::strstr(upd_rule_interface(made), "\"gpu\":\"nvptx:sm_90\""), nullptr)
       << upd_rule_interface(made);
   upd_rule_release(made);
 }
 
 TEST_F(OnEmulator, StepsWhereTheParametersAre) {
+  EXPECT_EQ(upd_rule_device(compiled), emulatorDevice);
   ASSERT_EQ(create(), UPD_OK) << upd_last_error();
   const upd_tensor grad = view(g);
   ASSERT_EQ(upd_optimizer_set_stream(optimizer, nullptr), UPD_OK);
@@ -111,7 +115,7 @@ TEST_F(OnEmulator, StepsWhereTheParametersAre) {
   EXPECT_EQ(upd_optimizer_apply(optimizer), UPD_INVALID_ARGUMENT);
   upd_tensor state;
   ASSERT_EQ(upd_optimizer_state(optimizer, 0, "mean", &state), UPD_OK);
-  EXPECT_EQ(state.device, UPD_EMULATOR);
+  EXPECT_EQ(state.device, emulatorDevice);
   EXPECT_EQ(static_cast<float *>(state.data)[2], 1);
   ASSERT_EQ(upd_optimizer_set_step(optimizer, 0, 7), UPD_OK);
   ASSERT_EQ(upd_optimizer_step(optimizer, &grad, 1), UPD_OK);
@@ -174,7 +178,7 @@ TEST_F(OnEmulator, RefusesTensorsWithoutADevice) {
   const upd_device none{}, pinned = static_cast<upd_device>(3), other = static_cast<upd_device>(8);
   const char *noDevice =
       "parameter `0` is on no device, for `device` of its upd_tensor is not set; "
-      "set it to UPD_CPU, UPD_CUDA or UPD_EMULATOR";
+      "set it to UPD_CPU or UPD_CUDA";
   param = view(w, none);
   EXPECT_EQ(create(), UPD_INVALID_ARGUMENT);
   EXPECT_STREQ(upd_last_error(), noDevice);
@@ -183,9 +187,8 @@ TEST_F(OnEmulator, RefusesTensorsWithoutADevice) {
   upd_tensor grad = view(g, none);
   EXPECT_EQ(upd_optimizer_step(optimizer, &grad, 1), UPD_INVALID_ARGUMENT);
   EXPECT_STREQ(upd_last_error(), "gradient of parameter `0` is on no device, for `device` of its "
-                                 "upd_tensor is not set; set it to UPD_CPU, UPD_CUDA or "
-                                 "UPD_EMULATOR");
-  EXPECT_EQ(upd_optimizer_read_hyper(optimizer, 0, "lr", &grad), UPD_INVALID_ARGUMENT);
+                                 "upd_tensor is not set; set it to UPD_CPU or UPD_CUDA");
+  EXPECT_EQ(upd_optimizer_bind_hyper(optimizer, 0, "lr", &grad), UPD_INVALID_ARGUMENT);
   grad = view(g, pinned);
   EXPECT_EQ(upd_optimizer_step(optimizer, &grad, 1), UPD_UNSUPPORTED);
   EXPECT_STREQ(upd_last_error(), "gradient of parameter `0` is on the host, in pinned memory, but "
@@ -244,7 +247,7 @@ TEST_F(OnEmulator, RefusesRowsThatItCannotRead) {
   rows.values.device = UPD_CPU;
   EXPECT_EQ(refusal(), "gradient of parameter `0` is on the CPU, but the optimizer works on the "
                        "emulator; copy it there");
-  rows.values.device = UPD_EMULATOR;
+  rows.values.device = emulatorDevice;
   rows.values.data = w;
   EXPECT_EQ(refusal(), "gradient of parameter `0` overlaps parameter `0`; a step only reads "
                        "gradients, so give it memory of its own");

@@ -28,6 +28,15 @@ TEST(LanguageCAPI, ListsFunctionsAndTransforms) {
   EXPECT_EQ(upd_transform_name(SIZE_MAX), nullptr);
 }
 
+TEST(LanguageCAPI, ListsStorageTypes) {
+  std::vector<std::string> types;
+  for (size_t i = 0; i < upd_storage_type_count(); ++i)
+    types.push_back(upd_storage_type_name(i));
+  EXPECT_THAT(types, testing::ElementsAre("f32", "f64", "bf16", "f16", "bf16_stochastic",
+                                          "bf16_corrected", "q8_linear", "q8_companded"));
+  EXPECT_EQ(upd_storage_type_name(types.size()), nullptr);
+}
+
 TEST(LanguageCAPI, Formats) {
   char *text = nullptr;
   std::string source = "fn f( x )=x+1";

@@ -35,7 +35,7 @@ const MemoryCase cases[] = {
     {.name = "AdamWInBlocks",
      .file = "adamw",
      .stateBytes = 2 * (1 + 4.0 / 256),
-     .storage = {{"state", UPD_Q8_COMPANDED}}},
+     .storage = {{"state", "q8_companded"}}},
     // States are made for all rows, but memory only of those that are not zeros.
     {.name = "RowsOfSparseAdam",
      .file = "sparse_adam",

@@ -24,12 +24,12 @@ class BlockStates : public testing::Test {
 protected:
   void SetUp() override { create({300}); }
 
-  void create(std::vector<int64_t> dimensions, upd_dtype dtype = UPD_Q8_LINEAR,
+  void create(std::vector<int64_t> dimensions, StorageType storage = StorageType::Q8Linear,
               std::vector<int64_t> strides = {}, const char *text = source) {
     RuleCase ruleCase;
     ruleCase.source = text;
     ruleCase.filename = "kept.upd";
-    ruleCase.storage = {{"state", dtype}};
+    ruleCase.storage = {{"state", storage}};
     auto compiled = compile(ruleCase);
     ASSERT_TRUE(bool(compiled)) << llvm::toString(compiled.takeError());
     rule = std::move(*compiled);
@@ -100,7 +100,7 @@ TEST_F(BlockStates, HaveViewsOfCodesAndScales) {
 }
 
 TEST_F(BlockStates, HaveScalesOfRowsWithMatrices) {
-  create({2, 3, 300}, UPD_Q8_COMPANDED, {},
+  create({2, 3, 300}, StorageType::Q8Companded, {},
          "rule Kept() {\n"
          "  state kept = 0\n"
          "  update(param, grad) {\n"
@@ -145,7 +145,7 @@ TEST_F(BlockStates, AreSavedAndLoaded) {
   step();
   EXPECT_EQ(param, expected);
 
-  create({300}, UPD_Q8_COMPANDED);
+  create({300}, StorageType::Q8Companded);
   EXPECT_EQ(upd_optimizer_load(optimizer.get(), path.c_str()), UPD_INVALID_ARGUMENT);
   EXPECT_EQ(upd_last_error(), "`" + path +
                                   "` does not fit the optimizer: its state `kept` is stored as "
@@ -173,7 +173,7 @@ TEST_F(BlockStates, MayLieInMemoryOfTheCaller) {
 }
 
 TEST_F(BlockStates, RefuseParametersThatAreNotRowMajor) {
-  create({20, 30}, UPD_Q8_LINEAR, {1, 20});
+  create({20, 30}, StorageType::Q8Linear, {1, 20});
   EXPECT_EQ(status, UPD_INVALID_ARGUMENT);
   EXPECT_STREQ(upd_last_error(),
                "parameter `0` is [20, 30] with strides [1, 20], but rule `Kept` has states in "

@@ -8,18 +8,19 @@ using namespace updraft::differential;
 
 namespace {
 
-constexpr upd_dtype allTypes[] = {UPD_F32, UPD_F64,       UPD_BF16,
-                                  UPD_F16, UPD_Q8_LINEAR, UPD_Q8_COMPANDED};
+constexpr StorageType allTypes[] = {StorageType::F32,      StorageType::F64,
+                                    StorageType::BF16,     StorageType::F16,
+                                    StorageType::Q8Linear, StorageType::Q8Companded};
 
 RuleCase adamW(StorageChoice storage) {
   return variantsOf("adamw").front().instantiate(std::move(storage));
 }
 
 TEST(Blocks, OfAdamWInAllMixes) {
-  for (upd_dtype first : allTypes)
-    for (upd_dtype second : allTypes)
-      for (upd_dtype param : {UPD_F32, UPD_BF16, UPD_F64}) {
-        if (param == UPD_F64 && first != second)
+  for (StorageType first : allTypes)
+    for (StorageType second : allTypes)
+      for (StorageType param : {StorageType::F32, StorageType::BF16, StorageType::F64}) {
+        if (param == StorageType::F64 && first != second)
           continue;
         RuleCase ruleCase =
             adamW({{"param", param}, {"grad", param}, {"exp_avg", first}, {"exp_avg_sq", second}});
@@ -32,15 +33,16 @@ TEST(Blocks, OfAdamWInAllMixes) {
 // A parameter with corrections has a state of bytes between it and the blocks, which stochastic
 // rounding needs random bits beside.
 TEST(Blocks, OfAdamWBesideRoundedValues) {
-  constexpr upd_dtype rounded[] = {UPD_BF16_STOCHASTIC, UPD_BF16_CORRECTED};
-  constexpr upd_dtype blocked[] = {UPD_Q8_LINEAR, UPD_Q8_COMPANDED};
-  for (upd_dtype param : rounded)
-    for (upd_dtype first : blocked)
-      for (upd_dtype second :
-           {UPD_Q8_LINEAR, UPD_Q8_COMPANDED, UPD_BF16_STOCHASTIC, UPD_BF16_CORRECTED, UPD_F32}) {
+  constexpr StorageType rounded[] = {StorageType::BF16Stochastic, StorageType::BF16Corrected};
+  constexpr StorageType blocked[] = {StorageType::Q8Linear, StorageType::Q8Companded};
+  for (StorageType param : rounded)
+    for (StorageType first : blocked)
+      for (StorageType second :
+           {StorageType::Q8Linear, StorageType::Q8Companded, StorageType::BF16Stochastic,
+            StorageType::BF16Corrected, StorageType::F32}) {
         for (bool swapped : {false, true}) {
           RuleCase ruleCase = adamW({{"param", param},
-                                     {"grad", UPD_BF16},
+                                     {"grad", StorageType::BF16},
                                      {"exp_avg", swapped ? second : first},
                                      {"exp_avg_sq", swapped ? first : second}});
           ruleCase.ordinary = true;
@@ -52,8 +54,8 @@ TEST(Blocks, OfAdamWBesideRoundedValues) {
 
 // Blocks lie in rows, corrections do not.
 TEST(Blocks, OfMatricesBesideRoundedValues) {
-  for (upd_dtype param : {UPD_BF16_STOCHASTIC, UPD_BF16_CORRECTED})
-    for (upd_dtype state : {UPD_Q8_LINEAR, UPD_Q8_COMPANDED}) {
+  for (StorageType param : {StorageType::BF16Stochastic, StorageType::BF16Corrected})
+    for (StorageType state : {StorageType::Q8Linear, StorageType::Q8Companded}) {
       RuleCase ruleCase;
       ruleCase.filename = "centered.upd";
       ruleCase.source = "rule Centered(lr = 0.1) {\n"
@@ -65,7 +67,7 @@ TEST(Blocks, OfMatricesBesideRoundedValues) {
                         "    next last = 0.5 * last + g\n"
                         "    next param = param - lr * (mean + last)\n"
                         "  }\n}\n";
-      ruleCase.storage = {{"param", param}, {"grad", UPD_BF16}, {"mean", state}};
+      ruleCase.storage = {{"param", param}, {"grad", StorageType::BF16}, {"mean", state}};
       ruleCase.ordinary = true;
       ruleCase.tensors = blockTensors();
       ASSERT_TRUE(compiledEqualsInterpreted(ruleCase));
@@ -73,7 +75,7 @@ TEST(Blocks, OfMatricesBesideRoundedValues) {
 }
 
 TEST(Blocks, OfLargeTensors) {
-  for (upd_dtype state : {UPD_Q8_LINEAR, UPD_Q8_COMPANDED}) {
+  for (StorageType state : {StorageType::Q8Linear, StorageType::Q8Companded}) {
     RuleCase ruleCase = adamW({{"state", state}});
     ruleCase.ordinary = true;
     ruleCase.tensors = {{8191, false}, {8192, true}, {8193, false}, {100003, false}};
@@ -82,7 +84,7 @@ TEST(Blocks, OfLargeTensors) {
 }
 
 /// A rule whose states become what its gradient is.
-RuleCase keepsGradient(upd_dtype state, const std::string &value = "grad") {
+RuleCase keepsGradient(StorageType state, const std::string &value = "grad") {
   RuleCase ruleCase;
   ruleCase.filename = "keep.upd";
   ruleCase.source = "rule Keep(start = 0.3, scale = 1) {\n"
@@ -100,7 +102,7 @@ RuleCase keepsGradient(upd_dtype state, const std::string &value = "grad") {
 }
 
 TEST(Blocks, OfSpecialValues) {
-  for (upd_dtype state : {UPD_Q8_LINEAR, UPD_Q8_COMPANDED})
+  for (StorageType state : {StorageType::Q8Linear, StorageType::Q8Companded})
     for (const char *value : {"grad", "abs(grad)", "-abs(grad)", "0 * grad", "-0 * abs(grad)"}) {
       RuleCase ruleCase = keepsGradient(state, value);
       ASSERT_TRUE(compiledEqualsInterpreted(ruleCase));
@@ -109,7 +111,7 @@ TEST(Blocks, OfSpecialValues) {
 
 // Zeros of both signs among positive values, in some blocks or in all.
 TEST(Blocks, OfValuesWithZeros) {
-  for (upd_dtype state : {UPD_Q8_LINEAR, UPD_Q8_COMPANDED})
+  for (StorageType state : {StorageType::Q8Linear, StorageType::Q8Companded})
     for (const char *value : {"if grad > 0 then grad else 0 * grad", "max(grad, 0)",
                               "if grad > -2 then abs(grad) else 0 * grad"}) {
       RuleCase ruleCase = keepsGradient(state, value);
@@ -133,7 +135,7 @@ TEST(Blocks, OfRootsOfZeros) {
                       "    next kept = v\n"
                       "    next param = param - lr * grad / (sqrt(v) + 0.1)\n"
                       "  }\n}\n";
-    ruleCase.storage = {{"state", UPD_Q8_COMPANDED}};
+    ruleCase.storage = {{"state", StorageType::Q8Companded}};
     ruleCase.ordinary = true;
     ruleCase.tensors = {{8193, false}};
     ASSERT_TRUE(compiledEqualsInterpreted(ruleCase));
@@ -142,7 +144,7 @@ TEST(Blocks, OfRootsOfZeros) {
 
 // From the largest values to denormals, where a block's scale has no inverse.
 TEST(Blocks, OfAllMagnitudes) {
-  for (upd_dtype state : {UPD_Q8_LINEAR, UPD_Q8_COMPANDED})
+  for (StorageType state : {StorageType::Q8Linear, StorageType::Q8Companded})
     for (const char *value : {"grad", "abs(grad)"}) {
       RuleCase ruleCase = keepsGradient(state, value);
       ruleCase.ordinary = true;
@@ -157,7 +159,7 @@ TEST(Blocks, OfAllMagnitudes) {
 // An initial value is kept exactly until the state's first change, and a state without one for
 // good.
 TEST(Blocks, StartFromExactValues) {
-  for (upd_dtype state : {UPD_Q8_LINEAR, UPD_Q8_COMPANDED})
+  for (StorageType state : {StorageType::Q8Linear, StorageType::Q8Companded})
     for (const char *start : {"0.3", "-0.3", "0", "-0", "1e-40", "3e38", "1e300"}) {
       RuleCase ruleCase = keepsGradient(state);
       ruleCase.settings = {{"start", start}};

@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(All, Chains,
 class LongChains : public testing::TestWithParam<const char *> {};
 
 TEST_P(LongChains, StepAsInterpretedInOtherTypes) {
-  for (upd_dtype dtype : {UPD_BF16, UPD_F64})
+  for (StorageType dtype : {StorageType::BF16, StorageType::F64})
     for (const char *file : {"adamw", "lamb", "adafactor"}) {
       RuleCase ruleCase = aroundFile(GetParam(), file);
       ruleCase.storage = {{"param", dtype}, {"grad", dtype}};
@@ -88,11 +88,15 @@ TEST_P(LongChains, StepAsInterpretedInOtherNumerics) {
 
 // The states of transforms that name no type, such as the slow parameters of a lookahead, too.
 TEST_P(LongChains, StepAsInterpretedInBlocksAndRounded) {
-  const std::vector<std::pair<std::string, upd_dtype>> storages[] = {
-      {{"state", UPD_Q8_LINEAR}},
-      {{"param", UPD_BF16_STOCHASTIC}, {"grad", UPD_BF16}, {"state", UPD_Q8_COMPANDED}},
-      {{"param", UPD_BF16_CORRECTED}, {"grad", UPD_BF16}, {"state", UPD_BF16_STOCHASTIC}},
-      {{"param", UPD_BF16_STOCHASTIC}, {"state", UPD_BF16_CORRECTED}}};
+  const std::vector<std::pair<std::string, StorageType>> storages[] = {
+      {{"state", StorageType::Q8Linear}},
+      {{"param", StorageType::BF16Stochastic},
+       {"grad", StorageType::BF16},
+       {"state", StorageType::Q8Companded}},
+      {{"param", StorageType::BF16Corrected},
+       {"grad", StorageType::BF16},
+       {"state", StorageType::BF16Stochastic}},
+      {{"param", StorageType::BF16Stochastic}, {"state", StorageType::BF16Corrected}}};
   for (const auto &storage : storages)
     for (const char *file : {"adamw", "lamb", "adafactor"}) {
       RuleCase ruleCase = aroundFile(GetParam(), file);

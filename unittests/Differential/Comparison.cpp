@@ -195,7 +195,7 @@ AssertionResult Comparison::step(int step) {
     present.push_back((index + step) % 7 != 0);
     if (!present.back()) {
       grad = {};
-      grad.rank = -1;
+      grad.rank = UPD_ABSENT;
     }
     grads.push_back(grad);
   }
@@ -369,7 +369,7 @@ std::string updraft::differential::describe(const RuleCase &ruleCase) {
     text += " in " + ruleCase.numerics;
   for (const auto &[name, value] : ruleCase.settings)
     text += " " + name + "=" + value;
-  for (const auto &[name, dtype] : ruleCase.storage)
-    text += " " + name + ":" + std::string(runtime::nameOf(dtype));
+  for (const auto &[name, type] : ruleCase.storage)
+    text += " " + name + ":" + storageTypeName(type).str();
   return text;
 }

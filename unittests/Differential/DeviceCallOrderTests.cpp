@@ -24,9 +24,10 @@ TEST_P(DeviceStepOrders, AreThoseOfTheCPU) {
     std::mt19937 random(seed);
     auto below = [&](int bound) { return static_cast<int>(random() % bound); };
     float found[2] = {};
-    const upd_tensor founds[] = {number(&found[0], UPD_CPU), number(&found[1], UPD_EMULATOR)};
-    ASSERT_TRUE(ok(cpu->setFoundInf(&founds[0])));
-    ASSERT_TRUE(ok(onDevice->setFoundInf(&founds[1])));
+    const upd_tensor founds[] = {number(&found[0], UPD_CPU),
+                                 number(&found[1], runtime::emulatorDevice)};
+    ASSERT_TRUE(ok(cpu->bindFoundInf(&founds[0])));
+    ASSERT_TRUE(ok(onDevice->bindFoundInf(&founds[1])));
     std::deque<std::vector<float>> bound; // stays where it is
     std::vector<float> counts(count);
     std::vector<bool> isCountBound(count);
@@ -50,10 +51,10 @@ TEST_P(DeviceStepOrders, AreThoseOfTheCPU) {
         const int absent = below(6);
         const bool isApplied = below(4) != 0, isWhole = below(2) != 0;
         both([&](runtime::Optimizer &optimizer, int side) {
-          std::vector<upd_tensor> all = views(grads, side ? UPD_EMULATOR : UPD_CPU);
+          std::vector<upd_tensor> all = views(grads, side ? runtime::emulatorDevice : UPD_CPU);
           if (absent < 3) {
             all[absent] = {};
-            all[absent].rank = -1;
+            all[absent].rank = UPD_ABSENT;
           }
           if (isWhole)
             return optimizer.step(all.data(), all.size());
@@ -75,8 +76,8 @@ TEST_P(DeviceStepOrders, AreThoseOfTheCPU) {
         bound.emplace_back(elements, 0.75f);
         bound.emplace_back(elements, 0.75f);
         both([&](runtime::Optimizer &optimizer, int side) {
-          upd_tensor view =
-              number(bound[bound.size() - 1 - side].data(), side ? UPD_EMULATOR : UPD_CPU);
+          upd_tensor view = number(bound[bound.size() - 1 - side].data(),
+                                   side ? runtime::emulatorDevice : UPD_CPU);
           view.dtype = state.dtype;
           if (state.over == runtime::Extent::Element) {
             view.shape = &elements;
@@ -95,7 +96,8 @@ TEST_P(DeviceStepOrders, AreThoseOfTheCPU) {
         if (!isCountBound[param]) {
           counts[param] = static_cast<float>(step);
           isCountBound[param] = true;
-          ASSERT_TRUE(ok(onDevice->bindStep(param, number(&counts[param], UPD_EMULATOR))));
+          ASSERT_TRUE(
+              ok(onDevice->bindStep(param, number(&counts[param], runtime::emulatorDevice))));
         }
       } else {
         for (const runtime::StateInterface &state : cpu->interface().states)

@@ -62,7 +62,7 @@ TEST_P(DeviceStepCalls, ThatBindAndFailBindNothing) {
     count = static_cast<float>(steps + 5);
   };
   auto bindTo = [&](std::vector<float> &data) {
-    upd_tensor view = number(data.data(), UPD_EMULATOR);
+    upd_tensor view = number(data.data(), runtime::emulatorDevice);
     view.shape = &elements;
     view.rank = 1;
     return onDevice->bindState(1, found->name.c_str(), view);
@@ -73,7 +73,8 @@ TEST_P(DeviceStepCalls, ThatBindAndFailBindNothing) {
     EXPECT_EQ(memory[1], std::vector<float>(elements, 0.75f));
   };
   failAtEachCall(
-      {0, 2}, start, [&] { return onDevice->bindStep(1, number(&count, UPD_EMULATOR)); }, goOn);
+      {0, 2}, start, [&] { return onDevice->bindStep(1, number(&count, runtime::emulatorDevice)); },
+      goOn);
   if (found == states.end())
     return;
   failAtEachCall({0, 2}, start, [&] { return bindTo(memory[1]); }, goOn);
@@ -110,7 +111,7 @@ TEST_P(DeviceStepCalls, ThatLoadAndFailAreNotSteppedOn) {
         make(3);
         float count = 0;
         if (isCountBound)
-          ASSERT_TRUE(ok(onDevice->bindStep(1, number(&count, UPD_EMULATOR))));
+          ASSERT_TRUE(ok(onDevice->bindStep(1, number(&count, runtime::emulatorDevice))));
         for (int i = 0; i < steps; ++i)
           stepBoth();
         device->callsToFailure = calls;
@@ -173,7 +174,7 @@ TEST_F(DeviceStepRows, ThatFailLeaveEverythingAsItWas) {
   for (const char *rule : {"adamw", "sgd"}) {
     compileRule(rule);
     failAtEachCall(
-        {0, 1, 2}, start, [&] { return stepRows(*onDevice, UPD_EMULATOR, {0, 2, 4}); },
+        {0, 1, 2}, start, [&] { return stepRows(*onDevice, runtime::emulatorDevice, {0, 2, 4}); },
         [&] {
           stepBoth();
           stepRowsOfBoth({0, 2, 4});

@@ -29,8 +29,8 @@ TEST_F(DeviceStepReads, HyperparametersThatAreSavedAsTheyAreThen) {
     return here.message();
   };
   auto read = [&](runtime::Optimizer &optimizer, int side) {
-    const upd_tensor view = number(&rates[side], side ? UPD_EMULATOR : UPD_CPU);
-    return optimizer.readHyper(0, "lr", &view);
+    const upd_tensor view = number(&rates[side], side ? runtime::emulatorDevice : UPD_CPU);
+    return optimizer.bindHyper(0, "lr", &view);
   };
   auto save = [&](runtime::Optimizer &optimizer, int) { return optimizer.save(path); };
   auto expectRate = [&](double expected) {
@@ -58,7 +58,7 @@ TEST_F(DeviceStepReads, HyperparametersThatAreSavedAsTheyAreThen) {
   // Without a load it is again what was set.
   EXPECT_EQ(both(read), "");
   stepBoth();
-  EXPECT_EQ(both([](auto &optimizer, int) { return optimizer.readHyper(0, "lr", nullptr); }), "");
+  EXPECT_EQ(both([](auto &optimizer, int) { return optimizer.bindHyper(0, "lr", nullptr); }), "");
   expectRate(0.5);
   stepBoth();
   compare();
@@ -83,9 +83,10 @@ TEST_P(DeviceStepStarts, AreThoseOfTheFirstStepThatIsTaken) {
   for (bool isAskedFor : {false, true}) {
     make(3);
     float found[2] = {1, 1};
-    const upd_tensor views[] = {number(&found[0], UPD_CPU), number(&found[1], UPD_EMULATOR)};
-    ASSERT_TRUE(ok(cpu->setFoundInf(&views[0])));
-    ASSERT_TRUE(ok(onDevice->setFoundInf(&views[1])));
+    const upd_tensor views[] = {number(&found[0], UPD_CPU),
+                                number(&found[1], runtime::emulatorDevice)};
+    ASSERT_TRUE(ok(cpu->bindFoundInf(&views[0])));
+    ASSERT_TRUE(ok(onDevice->bindFoundInf(&views[1])));
     for (double value : {0.25, 0.0625}) {
       for (runtime::Optimizer *optimizer : {cpu.get(), onDevice.get()})
         ASSERT_TRUE(ok(optimizer->setHyper(0, hyper, value)));
@@ -110,7 +111,7 @@ TEST_F(DeviceStepReads, StepCountsThatAreSideBySideAtOnce) {
   make(count);
   std::vector<float> counts(count);
   for (size_t i = 0; i < count; ++i)
-    ASSERT_TRUE(ok(onDevice->bindStep(i, number(&counts[i], UPD_EMULATOR))));
+    ASSERT_TRUE(ok(onDevice->bindStep(i, number(&counts[i], runtime::emulatorDevice))));
   EXPECT_EQ(device->reads, count);
   stepBoth();
   device->reads = 0;
@@ -119,7 +120,7 @@ TEST_F(DeviceStepReads, StepCountsThatAreSideBySideAtOnce) {
 
   // Some elsewhere, and of another type.
   double apart = 7;
-  upd_tensor view = number(&apart, UPD_EMULATOR);
+  upd_tensor view = number(&apart, runtime::emulatorDevice);
   view.dtype = UPD_F64;
   ASSERT_TRUE(ok(onDevice->bindStep(3, view)));
   counts[5] = 11;
@@ -140,7 +141,7 @@ TEST_F(DeviceStepReads, StepCountsThatEnd) {
   const std::string path = testing::TempDir() + "largest-count.safetensors";
   float single = 1 << 24;
   ASSERT_TRUE(ok(onDevice->setStep(0, largest - 1)));
-  ASSERT_TRUE(ok(onDevice->bindStep(1, number(&single, UPD_EMULATOR))));
+  ASSERT_TRUE(ok(onDevice->bindStep(1, number(&single, runtime::emulatorDevice))));
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(ok(stepDevice()));
     int64_t steps[2];
@@ -158,8 +159,8 @@ TEST_F(DeviceStepReads, WhatWasSkippedOnce) {
   compileRule("adamw");
   make(count);
   float found = 1;
-  const upd_tensor view = number(&found, UPD_EMULATOR);
-  ASSERT_TRUE(ok(onDevice->setFoundInf(&view)));
+  const upd_tensor view = number(&found, runtime::emulatorDevice);
+  ASSERT_TRUE(ok(onDevice->bindFoundInf(&view)));
   ASSERT_TRUE(ok(stepDevice()));
   device->reads = 0;
   upd_tensor state;

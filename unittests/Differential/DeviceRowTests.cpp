@@ -197,7 +197,7 @@ std::vector<Gradient> RowSides::whole() const {
 }
 
 std::string RowSides::stepSide(Side &side, const Call &call, const upd_tensor &foundInf) {
-  EXPECT_EQ(upd_optimizer_set_found_inf(side.optimizer.get(), &foundInf), UPD_OK);
+  EXPECT_EQ(upd_optimizer_bind_found_inf(side.optimizer.get(), &foundInf), UPD_OK);
   const upd_status status =
       upd_optimizer_step_rows(side.optimizer.get(), call.grads.data(), call.grads.size(),
                               call.rows.data(), call.rows.size());
@@ -206,7 +206,7 @@ std::string RowSides::stepSide(Side &side, const Call &call, const upd_tensor &f
 
 AssertionResult RowSides::step(const std::vector<Gradient> &given, float foundInf) {
   upd_tensor absent{};
-  absent.rank = -1;
+  absent.rank = UPD_ABSENT;
   Call here, there;
   for (const Gradient &gradient : given)
     if (!gradient.indexDims)
@@ -255,7 +255,7 @@ AssertionResult RowSides::step(const std::vector<Gradient> &given, float foundIn
   const upd_tensor foundThere = view(copy(&foundInf, sizeof(foundInf)), {}, UPD_F32, on.kind);
   text = stepSide(cpu, here, found);
   const std::string onDevice = stepSide(device, there, foundThere);
-  upd_optimizer_set_found_inf(cpu.optimizer.get(), nullptr);
+  upd_optimizer_bind_found_inf(cpu.optimizer.get(), nullptr);
   if (text != onDevice)
     return AssertionFailure() << "the CPU says: " << text << "\nthe device: " << onDevice;
   return AssertionSuccess();

@@ -102,10 +102,10 @@ TEST_P(DeviceStep, HasTheBitsOfTheCPUInTheOtherModes) {
 }
 
 TEST_P(DeviceStep, HasTheBitsOfTheCPUInBlocks) {
-  for (const upd_dtype state : {UPD_Q8_LINEAR, UPD_Q8_COMPANDED})
+  for (const StorageType state : {StorageType::Q8Linear, StorageType::Q8Companded})
     for (const char *file : {"adamw", "adafactor", "lamb", "prodigy"}) {
       RuleCase ruleCase = variantsOf(file).front().instantiate(
-          {{"param", UPD_BF16_STOCHASTIC}, {"grad", UPD_BF16}, {"state", state}});
+          {{"param", StorageType::BF16Stochastic}, {"grad", StorageType::BF16}, {"state", state}});
       SteppedSides sides(ruleCase, on, tensorsOfTwoGroups());
       ASSERT_TRUE(sides.make());
       ASSERT_TRUE(sides.step(1));
@@ -120,7 +120,7 @@ TEST_P(DeviceStep, HasTheBitsOfTheCPUInBlocks) {
 }
 
 TEST_P(DeviceStep, FillsBlocksWithInitialValues) {
-  for (const upd_dtype state : {UPD_Q8_LINEAR, UPD_Q8_COMPANDED}) {
+  for (const StorageType state : {StorageType::Q8Linear, StorageType::Q8Companded}) {
     RuleCase ruleCase;
     ruleCase.filename = "started.upd";
     ruleCase.source = "rule Started(lr = 0.1, start = -0.3) {\n"

@@ -142,15 +142,15 @@ protected:
       for (std::vector<float> &grads : {std::ref(first[i]), std::ref(second[i])})
         grads.assign(count, 0.5f);
       cpuParams[i] = view(i, here[i], UPD_CPU);
-      deviceParams[i] = view(i, there[i], UPD_EMULATOR);
+      deviceParams[i] = view(i, there[i], runtime::emulatorDevice);
     }
     upd_group group{};
     group.params = cpuParams;
     group.param_count = 3;
     ASSERT_TRUE(ok(runtime::CpuOptimizer::create(cpuRule->kernels, &group, 1, nullptr, cpu)));
     group.params = deviceParams;
-    ASSERT_TRUE(ok(gpu::DeviceOptimizer::create(device, {UPD_EMULATOR, 0}, deviceRule->kernels,
-                                                &group, 1, nullptr, onDevice)));
+    ASSERT_TRUE(ok(gpu::DeviceOptimizer::create(
+        device, {runtime::emulatorDevice, 0}, deviceRule->kernels, &group, 1, nullptr, onDevice)));
   }
 
   static testing::AssertionResult ok(const Status &status) {
@@ -180,7 +180,7 @@ protected:
   Status stepDevice(std::vector<float> *grads) {
     upd_tensor views[3];
     for (size_t i = 0; i < 3; ++i)
-      views[i] = view(i, grads[i], UPD_EMULATOR);
+      views[i] = view(i, grads[i], runtime::emulatorDevice);
     return onDevice->step(views, 3);
   }
   CapturingDevice::Graph captureStep(std::vector<float> *grads) {
@@ -254,9 +254,10 @@ TEST_P(Graphs, ReadALearningRateThatChanges) {
   float rate = 0.5f;
   upd_tensor number{};
   number.data = &rate;
-  for (auto [optimizer, kind] : {std::pair(cpu.get(), UPD_CPU), {onDevice.get(), UPD_EMULATOR}}) {
+  for (auto [optimizer, kind] :
+       {std::pair(cpu.get(), UPD_CPU), {onDevice.get(), runtime::emulatorDevice}}) {
     number.device = kind;
-    ASSERT_TRUE(ok(optimizer->readHyper(0, "lr", &number)));
+    ASSERT_TRUE(ok(optimizer->bindHyper(0, "lr", &number)));
   }
   change(first, 0.25f);
   stepCpu(first);
@@ -291,9 +292,9 @@ TEST_P(GraphsBesideRows, HaveNoGradientsOfRows) {
   };
   change(first, 0.25f);
   ASSERT_TRUE(ok(stepRows(*cpu, 3, UPD_CPU)));
-  ASSERT_TRUE(ok(stepRows(*onDevice, 3, UPD_EMULATOR)));
+  ASSERT_TRUE(ok(stepRows(*onDevice, 3, runtime::emulatorDevice)));
   device->beginCapture();
-  const Status status = stepRows(*onDevice, 3, UPD_EMULATOR);
+  const Status status = stepRows(*onDevice, 3, runtime::emulatorDevice);
   EXPECT_EQ(status.code(), UPD_UNSUPPORTED);
   EXPECT_EQ(status.message(),
             "gradients of some rows are given while a graph is captured, but how many rows there "
@@ -307,7 +308,7 @@ TEST_P(GraphsBesideRows, HaveNoGradientsOfRows) {
   for (const size_t count : {2, 3, 1}) {
     const size_t before = device->allocations;
     ASSERT_TRUE(ok(stepRows(*cpu, count, UPD_CPU)));
-    ASSERT_TRUE(ok(stepRows(*onDevice, count, UPD_EMULATOR)));
+    ASSERT_TRUE(ok(stepRows(*onDevice, count, runtime::emulatorDevice)));
     EXPECT_EQ(device->allocations, before); // no more rows than before
     stepCpu(second);
     replay(graph);
@@ -329,7 +330,7 @@ static std::vector<std::string> kernelsOfAStep(const RuleCase &ruleCase, size_t 
     paramViews[i].data = &params[3 * i];
     paramViews[i].shape = shape;
     paramViews[i].rank = 1;
-    paramViews[i].device = UPD_EMULATOR;
+    paramViews[i].device = runtime::emulatorDevice;
     gradViews[i] = paramViews[i];
     gradViews[i].data = &grads[3 * i];
   }
@@ -337,8 +338,8 @@ static std::vector<std::string> kernelsOfAStep(const RuleCase &ruleCase, size_t 
   group.params = paramViews.data();
   group.param_count = count;
   std::unique_ptr<runtime::Optimizer> optimizer;
-  Status status = gpu::DeviceOptimizer::create(device, {UPD_EMULATOR, 0}, rule->kernels, &group, 1,
-                                               nullptr, optimizer);
+  Status status = gpu::DeviceOptimizer::create(device, {runtime::emulatorDevice, 0}, rule->kernels,
+                                               &group, 1, nullptr, optimizer);
   for (int step = 0; step < 3 && status.ok(); ++step) {
     device->launched.clear();
     const size_t before = device->allocations;

@@ -113,7 +113,7 @@ std::vector<upd_tensor> GroupRun::fillGradients(int step) {
     grads.push_back(view(parameter.grad, parameter.dimensions, dtypeOf(stream.format)));
     if ((index + step) % 7 == 0) {
       grads.back() = {};
-      grads.back().rank = -1;
+      grads.back().rank = UPD_ABSENT;
     }
   }
   return grads;

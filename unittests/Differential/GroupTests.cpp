@@ -165,11 +165,14 @@ class Groups : public testing::TestWithParam<GroupCase> {};
 
 TEST_P(Groups, StepAsInterpretedOnAnyNumberOfThreads) {
   for (const auto &[dtype, states, threads, numerics] :
-       {std::tuple(UPD_F32, UPD_F32, 1, "ieee"), std::tuple(UPD_BF16, UPD_BF16, 2, "ieee"),
-        std::tuple(UPD_F64, UPD_F64, 3, "ieee"), std::tuple(UPD_F32, UPD_Q8_LINEAR, 3, "ieee"),
-        std::tuple(UPD_BF16, UPD_Q8_COMPANDED, 2, "ieee"),
-        std::tuple(UPD_F64, UPD_Q8_LINEAR, 1, "ieee"), std::tuple(UPD_F32, UPD_F32, 2, "fast"),
-        std::tuple(UPD_F32, UPD_F32, 2, "torch")}) {
+       {std::tuple(StorageType::F32, StorageType::F32, 1, "ieee"),
+        std::tuple(StorageType::BF16, StorageType::BF16, 2, "ieee"),
+        std::tuple(StorageType::F64, StorageType::F64, 3, "ieee"),
+        std::tuple(StorageType::F32, StorageType::Q8Linear, 3, "ieee"),
+        std::tuple(StorageType::BF16, StorageType::Q8Companded, 2, "ieee"),
+        std::tuple(StorageType::F64, StorageType::Q8Linear, 1, "ieee"),
+        std::tuple(StorageType::F32, StorageType::F32, 2, "fast"),
+        std::tuple(StorageType::F32, StorageType::F32, 2, "torch")}) {
     RuleCase ruleCase;
     ruleCase.source = GetParam().source;
     ruleCase.filename = "group.upd";

@@ -20,7 +20,7 @@ class NaNs : public testing::TestWithParam<const char *> {
 protected:
   /// Steps the rule with each NaN in the states that it begins with.
   void expectSame(const std::string &source,
-                  std::vector<std::pair<std::string, upd_dtype>> storage) {
+                  std::vector<std::pair<std::string, StorageType>> storage) {
     RuleCase ruleCase;
     ruleCase.source = updraft::test::substitute(source, {{"EXPRESSION", GetParam()}});
     ruleCase.filename = "nan.upd";
@@ -35,18 +35,20 @@ protected:
   }
 };
 
-constexpr std::pair<upd_dtype, upd_dtype> tensors[] = {{UPD_BF16, UPD_BF16},
-                                                       {UPD_BF16_STOCHASTIC, UPD_BF16},
-                                                       {UPD_BF16_CORRECTED, UPD_BF16},
-                                                       {UPD_F32, UPD_BF16},
-                                                       {UPD_F16, UPD_F16},
-                                                       {UPD_F64, UPD_F64}};
-constexpr upd_dtype scalars[] = {UPD_F64, UPD_F32, UPD_BF16, UPD_F16};
+constexpr std::pair<StorageType, StorageType> tensors[] = {
+    {StorageType::BF16, StorageType::BF16},
+    {StorageType::BF16Stochastic, StorageType::BF16},
+    {StorageType::BF16Corrected, StorageType::BF16},
+    {StorageType::F32, StorageType::BF16},
+    {StorageType::F16, StorageType::F16},
+    {StorageType::F64, StorageType::F64}};
+constexpr StorageType scalars[] = {StorageType::F64, StorageType::F32, StorageType::BF16,
+                                   StorageType::F16};
 
 TEST_P(NaNs, AreWhatAStateOverATensorMakesOfThem) {
   for (auto [param, grad] : tensors)
-    for (upd_dtype scalar : scalars)
-      if (param == UPD_BF16 || scalar == UPD_F64)
+    for (StorageType scalar : scalars)
+      if (param == StorageType::BF16 || scalar == StorageType::F64)
         expectSame(R"(rule R(lr = 1) {
   state value over tensor = 1
   update(param, grad, step) {
@@ -59,7 +61,7 @@ TEST_P(NaNs, AreWhatAStateOverATensorMakesOfThem) {
 TEST_P(NaNs, AreWhatAReductionMakesOfThem) {
   for (auto [param, grad] : tensors)
     for (const char *reduction : {"sum", "max", "group_sum"}) {
-      if (param != UPD_BF16 && reduction[0] != 's')
+      if (param != StorageType::BF16 && reduction[0] != 's')
         continue;
       expectSame(updraft::test::substitute(R"(rule R(lr = 1) {
   state m = 0
@@ -69,7 +71,7 @@ TEST_P(NaNs, AreWhatAReductionMakesOfThem) {
   }
 })",
                                            {{"REDUCTION", reduction}}),
-                 {{"param", param}, {"grad", grad}, {"m", UPD_F32}});
+                 {{"param", param}, {"grad", grad}, {"m", StorageType::F32}});
     }
 }
 
@@ -84,13 +86,16 @@ TEST_P(NaNs, AreWhatAStateOverRowsMakesOfThem) {
     next param = param - lr * scaled
   }
 })",
-               {{"param", param}, {"grad", grad}, {"value", UPD_F32}, {"m", UPD_Q8_LINEAR}});
+               {{"param", param},
+                {"grad", grad},
+                {"value", StorageType::F32},
+                {"m", StorageType::Q8Linear}});
 }
 
 TEST_P(NaNs, AreWhatElementsMakeOfThem) {
   for (auto [param, grad] : tensors)
-    for (upd_dtype state : {param, UPD_F32}) {
-      if (param != UPD_BF16 && state != param)
+    for (StorageType state : {param, StorageType::F32}) {
+      if (param != StorageType::BF16 && state != param)
         continue;
       expectSame(R"(rule R(lr = 1) {
   state value = 1

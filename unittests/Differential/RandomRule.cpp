@@ -213,25 +213,26 @@ RuleCase Generator::make() {
   }
   text += update() + "}\n";
 
-  constexpr upd_dtype types[] = {UPD_F32, UPD_F64, UPD_BF16, UPD_F16};
+  constexpr StorageType types[] = {StorageType::F32, StorageType::F64, StorageType::BF16,
+                                   StorageType::F16};
   ruleCase.storage = {{"param", types[below(4)]}, {"grad", types[below(4)]}};
   for (const std::string &state : states)
     ruleCase.storage.emplace_back(state, types[below(4)]);
   // Mostly without f64, which would make it the type of all arithmetic.
   if (chance(60))
     for (auto &[name, dtype] : ruleCase.storage)
-      if (dtype == UPD_F64)
-        dtype = UPD_F32;
+      if (dtype == StorageType::F64)
+        dtype = StorageType::F32;
   if (chance(30))
     for (auto &[name, dtype] : ruleCase.storage)
       if (name != "grad")
-        dtype = pick<upd_dtype>({UPD_BF16_STOCHASTIC, UPD_BF16_CORRECTED, dtype});
+        dtype = pick<StorageType>({StorageType::BF16Stochastic, StorageType::BF16Corrected, dtype});
   ruleCase.numerics = pick<std::string>({"ieee", "ieee", "torch", "fast"});
   const bool hasBlocks = chance(30);
   if (hasBlocks)
     for (auto &[name, dtype] : ruleCase.storage)
       if (name != "param" && name != "grad")
-        dtype = pick<upd_dtype>({UPD_Q8_LINEAR, UPD_Q8_COMPANDED, dtype});
+        dtype = pick<StorageType>({StorageType::Q8Linear, StorageType::Q8Companded, dtype});
   ruleCase.settings = {{"flag", chance(50) ? "true" : "false"}};
   for (int step = 2; step <= 3; ++step)
     ruleCase.changes.push_back({step, pick(hypers), (1 + below(199)) * 0.01});

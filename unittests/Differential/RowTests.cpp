@@ -186,7 +186,8 @@ class Rows : public testing::TestWithParam<RowCase> {};
 TEST_P(Rows, StepAsInterpretedOnAnyNumberOfThreads) {
   const RowCase &rowCase = GetParam();
   for (const auto &[dtype, threads] :
-       {std::pair(UPD_F32, 1), std::pair(UPD_BF16, 2), std::pair(UPD_F64, 3)}) {
+       {std::pair(StorageType::F32, 1), std::pair(StorageType::BF16, 2),
+        std::pair(StorageType::F64, 3)}) {
     RuleCase ruleCase;
     ruleCase.source = rowCase.source;
     ruleCase.filename = "rows.upd";

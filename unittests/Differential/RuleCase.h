@@ -5,7 +5,7 @@
 #ifndef UPDRAFT_UNITTESTS_DIFFERENTIAL_RULECASE_H
 #define UPDRAFT_UNITTESTS_DIFFERENTIAL_RULECASE_H
 
-#include "updraft-c/types.h"
+#include "updraft/Frontend/StorageType.h"
 #include "gtest/gtest.h"
 
 #include <optional>
@@ -14,6 +14,8 @@
 #include <vector>
 
 namespace updraft::differential {
+
+using updraft::StorageType;
 
 /// A hyperparameter that is set before a step; steps count from 1.
 struct HyperChange {
@@ -38,7 +40,7 @@ struct RuleCase {
   std::string rule;                   // empty: the file's only one
   std::string target = usualTarget(); // as CompileRequest knows it; this machine must run it
   std::vector<std::pair<std::string, std::string>> settings;
-  std::vector<std::pair<std::string, upd_dtype>> storage;
+  std::vector<std::pair<std::string, StorageType>> storage;
   std::vector<HyperChange> changes;
   std::vector<TensorShape> tensors;
   int steps = 5;

@@ -194,7 +194,8 @@ std::vector<RuleVariant> updraft::differential::variantsOf(const std::string &fi
 }
 
 std::vector<StorageChoice> updraft::differential::storageChoices(const RuleVariant &variant) {
-  constexpr upd_dtype types[] = {UPD_F32, UPD_F64, UPD_BF16, UPD_F16};
+  constexpr StorageType types[] = {StorageType::F32, StorageType::F64, StorageType::BF16,
+                                   StorageType::F16};
   std::vector<StorageChoice> choices;
   for (int param = 0; param < 4; ++param)
     for (int grad = 0; grad < 4; ++grad)
@@ -203,22 +204,28 @@ std::vector<StorageChoice> updraft::differential::storageChoices(const RuleVaria
         if (variant.allStorageTypes || state == (param + grad) % 4)
           choices.push_back(
               {{"param", types[param]}, {"grad", types[grad]}, {"state", types[state]}});
-  const upd_dtype stochastic = UPD_BF16_STOCHASTIC, corrected = UPD_BF16_CORRECTED;
-  choices.push_back({{"param", stochastic}, {"grad", UPD_BF16}, {"state", stochastic}});
-  choices.push_back({{"param", corrected}, {"grad", UPD_BF16}, {"state", UPD_F32}});
-  choices.push_back({{"param", UPD_F32}, {"grad", UPD_F32}, {"state", stochastic}});
-  choices.push_back({{"param", corrected}, {"grad", UPD_F64}, {"state", stochastic}});
-  choices.push_back({{"param", stochastic}, {"grad", UPD_F16}, {"state", corrected}});
+  const StorageType stochastic = StorageType::BF16Stochastic,
+                    corrected = StorageType::BF16Corrected;
+  choices.push_back({{"param", stochastic}, {"grad", StorageType::BF16}, {"state", stochastic}});
+  choices.push_back(
+      {{"param", corrected}, {"grad", StorageType::BF16}, {"state", StorageType::F32}});
+  choices.push_back(
+      {{"param", StorageType::F32}, {"grad", StorageType::F32}, {"state", stochastic}});
+  choices.push_back({{"param", corrected}, {"grad", StorageType::F64}, {"state", stochastic}});
+  choices.push_back({{"param", stochastic}, {"grad", StorageType::F16}, {"state", corrected}});
   return choices;
 }
 
 std::vector<StorageChoice> updraft::differential::mixedStorage(const RuleVariant &variant,
                                                                llvm::ArrayRef<std::string> states) {
-  constexpr upd_dtype floats[] = {UPD_F32, UPD_BF16, UPD_F16, UPD_F64};
-  constexpr upd_dtype all[] = {UPD_F32,           UPD_BF16_STOCHASTIC, UPD_Q8_LINEAR,
-                               UPD_BF16,          UPD_Q8_COMPANDED,    UPD_F16,
-                               UPD_BF16_CORRECTED};
-  constexpr upd_dtype params[] = {UPD_F32, UPD_BF16, UPD_BF16_STOCHASTIC, UPD_BF16_CORRECTED};
+  constexpr StorageType floats[] = {StorageType::F32, StorageType::BF16, StorageType::F16,
+                                    StorageType::F64};
+  constexpr StorageType all[] = {StorageType::F32,          StorageType::BF16Stochastic,
+                                 StorageType::Q8Linear,     StorageType::BF16,
+                                 StorageType::Q8Companded,  StorageType::F16,
+                                 StorageType::BF16Corrected};
+  constexpr StorageType params[] = {StorageType::F32, StorageType::BF16,
+                                    StorageType::BF16Stochastic, StorageType::BF16Corrected};
   const size_t index = variant.index;
   StorageChoice ofFloats = {{"param", floats[index / 2 % 4]}, {"grad", floats[index / 3 % 4]}};
   StorageChoice ofAll = {{"param", params[index % 4]}, {"grad", floats[index / 4 % 2]}};

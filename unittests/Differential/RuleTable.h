@@ -21,7 +21,7 @@ struct RuleVariant {
   /// A name for the test: the rule's, two underscores, the settings.
   std::string name() const;
   /// The case with these storage types, without tensors.
-  RuleCase instantiate(std::vector<std::pair<std::string, upd_dtype>> storage) const;
+  RuleCase instantiate(std::vector<std::pair<std::string, StorageType>> storage) const;
 };
 
 /// Every combination of the flags and settings of every rule.
@@ -32,7 +32,7 @@ std::vector<RuleVariant> variantsOf(const std::string &file);
 /// The names of the files in rules/, without the ending, in order.
 std::vector<std::string> ruleFiles();
 
-using StorageChoice = std::vector<std::pair<std::string, upd_dtype>>;
+using StorageChoice = std::vector<std::pair<std::string, StorageType>>;
 
 /// The storage types to test a variant with: all of param, grad and state, or so many that every
 /// pair of types of two of them occurs; then those that say how values are rounded.

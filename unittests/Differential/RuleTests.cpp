@@ -59,10 +59,10 @@ TEST_P(Rules, StepAsInterpretedInOtherNumerics) {
 TEST_P(Rules, StepAsInterpretedWithStatesInBlocks) {
   const bool odd = GetParam().index % 2;
   for (bool companded : {false, true}) {
-    RuleCase ruleCase =
-        GetParam().instantiate({{"param", odd ? UPD_BF16 : UPD_F32},
-                                {"grad", odd == companded ? UPD_F32 : UPD_BF16},
-                                {"state", companded ? UPD_Q8_COMPANDED : UPD_Q8_LINEAR}});
+    RuleCase ruleCase = GetParam().instantiate(
+        {{"param", odd ? StorageType::BF16 : StorageType::F32},
+         {"grad", odd == companded ? StorageType::F32 : StorageType::BF16},
+         {"state", companded ? StorageType::Q8Companded : StorageType::Q8Linear}});
     ruleCase.ordinary = odd == companded;
     ruleCase.tensors = blockTensors();
     ASSERT_TRUE(compiledEqualsInterpreted(ruleCase));

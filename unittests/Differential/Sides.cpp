@@ -28,8 +28,6 @@ StorageFormat updraft::differential::formatOf(upd_dtype dtype) {
     return StorageFormat::F16;
   case UPD_I8:
     return StorageFormat::I8;
-  case UPD_BF16_STOCHASTIC:
-  case UPD_BF16_CORRECTED:
     break; // no types of memory
   case UPD_Q8_LINEAR:
     return StorageFormat::Q8Linear;
@@ -84,8 +82,8 @@ llvm::Expected<RuleHandle> updraft::differential::compile(const RuleCase &ruleCa
   for (const auto &[name, value] : ruleCase.settings)
     settings.push_back({name.c_str(), value.c_str()});
   std::vector<upd_storage> storage;
-  for (const auto &[name, dtype] : ruleCase.storage)
-    storage.push_back({name.c_str(), dtype});
+  for (const auto &[name, type] : ruleCase.storage)
+    storage.push_back({name.c_str(), storageTypeName(type).data()});
   upd_compile_options options = {};
   options.struct_size = sizeof(options);
   options.rule = ruleCase.rule.empty() ? nullptr : ruleCase.rule.c_str();

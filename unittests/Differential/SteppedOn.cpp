@@ -13,7 +13,7 @@ using namespace updraft::differential;
 
 SteppedOn SteppedOn::open(const std::string &name) {
   if (name == "emulator")
-    return {std::make_shared<emulator::EmulatedDevice>(), UPD_EMULATOR, "emulator", ""};
+    return {std::make_shared<emulator::EmulatedDevice>(), runtime::emulatorDevice, "emulator", ""};
   std::shared_ptr<cuda::CudaDevice> device;
   const runtime::Status status =
       cuda::CudaDevice::open(0, {"", 0, std::string(gpu::enginePTX())}, device);

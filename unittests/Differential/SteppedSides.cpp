@@ -125,11 +125,11 @@ AssertionResult SteppedSides::setHyperInMemory(const std::string &name, float va
   const upd_tensor ofDevice = number(copyToDevice(&value, sizeof(value)), on.kind);
   for (size_t group = 0; group < 2; ++group) {
     if (AssertionResult read =
-            require(upd_optimizer_read_hyper(cpu.optimizer.get(), group, name.c_str(), &ofCpu));
+            require(upd_optimizer_bind_hyper(cpu.optimizer.get(), group, name.c_str(), &ofCpu));
         !read)
       return read;
     if (AssertionResult read =
-            require(upd_optimizer_read_hyper(onDevice(), group, name.c_str(), &ofDevice));
+            require(upd_optimizer_bind_hyper(onDevice(), group, name.c_str(), &ofDevice));
         !read)
       return read;
   }
@@ -213,7 +213,7 @@ AssertionResult SteppedSides::exchangeFiles() {
 
 AssertionResult SteppedSides::stepBoth(float foundInf) {
   upd_tensor absent = {};
-  absent.rank = -1;
+  absent.rank = UPD_ABSENT;
   std::vector<upd_tensor> ofCpu(tensors.size(), absent), ofDevice = ofCpu;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const std::vector<char> values = randomValues(elementsOf(i), interface().grad);
@@ -230,11 +230,11 @@ AssertionResult SteppedSides::stepBoth(float foundInf) {
   const upd_tensor foundOnCpu = number(&foundInf, UPD_CPU);
   const upd_tensor foundOnDevice = number(copyToDevice(&foundInf, sizeof(foundInf)), on.kind);
   for (const upd_status status :
-       {upd_optimizer_set_found_inf(cpu.optimizer.get(), &foundOnCpu),
-        upd_optimizer_set_found_inf(onDevice(), &foundOnDevice),
+       {upd_optimizer_bind_found_inf(cpu.optimizer.get(), &foundOnCpu),
+        upd_optimizer_bind_found_inf(onDevice(), &foundOnDevice),
         upd_optimizer_step(cpu.optimizer.get(), ofCpu.data(), ofCpu.size()),
         upd_optimizer_step(onDevice(), ofDevice.data(), ofDevice.size()),
-        upd_optimizer_set_found_inf(cpu.optimizer.get(), nullptr)})
+        upd_optimizer_bind_found_inf(cpu.optimizer.get(), nullptr)})
     if (status != UPD_OK)
       return AssertionFailure() << upd_last_error();
   return AssertionSuccess();

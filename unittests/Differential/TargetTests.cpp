@@ -63,10 +63,10 @@ TEST_P(Targets, StepRulesWithReductionsAsInterpreted) {
 }
 
 TEST_P(Targets, StepStatesInBlocksAsInterpreted) {
-  for (upd_dtype state : {UPD_Q8_LINEAR, UPD_Q8_COMPANDED})
-    for (upd_dtype param : {UPD_F32, UPD_F64}) {
+  for (StorageType state : {StorageType::Q8Linear, StorageType::Q8Companded})
+    for (StorageType param : {StorageType::F32, StorageType::F64}) {
       RuleCase ruleCase = variantsOf("adamw").front().instantiate(
-          {{"param", param}, {"grad", UPD_F32}, {"state", state}});
+          {{"param", param}, {"grad", StorageType::F32}, {"state", state}});
       ruleCase.target = GetParam();
       ruleCase.ordinary = true;
       ruleCase.tensors = blockTensors();

@@ -111,10 +111,10 @@ protected:
     std::vector<upd_tensor> params = views(here, UPD_CPU);
     group.params = params.data();
     ASSERT_TRUE(ok(runtime::CpuOptimizer::create(cpuRule->kernels, &group, 1, nullptr, cpu)));
-    params = views(there, UPD_EMULATOR);
+    params = views(there, runtime::emulatorDevice);
     group.params = params.data();
-    ASSERT_TRUE(ok(gpu::DeviceOptimizer::create(device, {UPD_EMULATOR, 0}, deviceRule->kernels,
-                                                &group, 1, nullptr, onDevice)));
+    ASSERT_TRUE(ok(gpu::DeviceOptimizer::create(
+        device, {runtime::emulatorDevice, 0}, deviceRule->kernels, &group, 1, nullptr, onDevice)));
   }
   std::vector<upd_tensor> views(std::vector<std::vector<float>> &all, upd_device kind) const {
     std::vector<upd_tensor> result;
@@ -134,7 +134,7 @@ protected:
     return tensor;
   }
   Status stepDevice() {
-    const std::vector<upd_tensor> all = views(grads, UPD_EMULATOR);
+    const std::vector<upd_tensor> all = views(grads, runtime::emulatorDevice);
     return onDevice->step(all.data(), all.size());
   }
   void stepBoth() {
@@ -151,12 +151,12 @@ protected:
     rows.values.shape = &count;
     for (upd_tensor &tensor : all)
       if (&tensor != &all[1])
-        tensor.data = nullptr, tensor.rank = -1;
+        tensor.data = nullptr, tensor.rank = UPD_ABSENT;
     return optimizer.stepRows(all.data(), all.size(), &rows, 1);
   }
   void stepRowsOfBoth(const std::vector<int64_t> &indices) {
     ASSERT_TRUE(ok(stepRows(*cpu, UPD_CPU, indices)));
-    ASSERT_TRUE(ok(stepRows(*onDevice, UPD_EMULATOR, indices)));
+    ASSERT_TRUE(ok(stepRows(*onDevice, runtime::emulatorDevice, indices)));
   }
   /// Has each call to the device fail that `call` makes after so many steps, one after the other.
   /// `start` makes these steps, and `after` goes on from what is left, in which no parameter has

@@ -33,9 +33,9 @@ TEST(CacheKey, TellsRequestsApart) {
   std::vector<CompileRequest> requests(9, base());
   requests[1].source += "// a comment\n";
   requests[2].rule.settings = {{"lr", "1e-2"}};
-  requests[3].rule.storage = {{"param", UPD_BF16}};
-  requests[4].rule.storage = {{"grad", UPD_BF16}};
-  requests[5].rule.storage = {{"param", UPD_F16}};
+  requests[3].rule.storage = {{"param", StorageType::BF16}};
+  requests[4].rule.storage = {{"grad", StorageType::BF16}};
+  requests[5].rule.storage = {{"param", StorageType::F16}};
   requests[6].rule.numerics = "torch";
   requests[7].rule.numerics = "fast";
   requests[8].target = llvm::cantFail(CPUTarget::named("aarch64"));

@@ -78,7 +78,8 @@ TEST(Chain, ClashingNamesHaveThePrefixOfTheirStage) {
 
 TEST(Chain, MayBeRequestedWithSettings) {
   std::string text = importedText(
-      stages, {"scaled(4) |> Plain", {{"factor", "5"}, {"lr", "2"}}, {{"average", UPD_F32}}});
+      stages,
+      {"scaled(4) |> Plain", {{"factor", "5"}, {"lr", "2"}}, {{"average", StorageType::F32}}});
   EXPECT_THAT(text, AllOf(HasSubstr("\"factor\" = 5.0"), HasSubstr("\"lr\" = 2.0"),
                           HasSubstr("\"average\" stored f32")));
 }
@@ -103,8 +104,8 @@ TEST(Chain, HeldStagesKeepTheirValuesAndTheirTime) {
 
 // The rule computes on the copy; the copy gets what the rule makes of it.
 TEST(Chain, FinishComesAfterTheRule) {
-  std::string text =
-      importedText(stages, {"copied |> Plain", {}, {{"param", UPD_BF16}, {"grad", UPD_BF16}}});
+  std::string text = importedText(
+      stages, {"copied |> Plain", {}, {{"param", StorageType::BF16}, {"grad", StorageType::BF16}}});
   EXPECT_THAT(text, HasSubstr("\"master\" stored f32"));
   llvm::StringRef next = llvm::StringRef(text).split("updraft.next ").second.split(" : ").first;
   llvm::SmallVector<llvm::StringRef> operands;

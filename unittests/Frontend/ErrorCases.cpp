@@ -23,7 +23,7 @@ void readDirective(StringRef line, RuleRequest &request) {
   else if (word == "@set")
     request.settings.emplace_back(name.str(), value.str());
   else
-    request.storage.emplace_back(name.str(), parseStorageType(value).value_or(UPD_F32));
+    request.storage.emplace_back(name.str(), parseStorageType(value).value_or(StorageType::F32));
 }
 
 ErrorCase readCase(StringRef text) {

@@ -80,7 +80,7 @@ TEST_F(ImportTest, AScalarIsRoundedToTheComputeType) {
   EXPECT_THAT(importExpression("rounded(lr) * grad"), HasSubstr("arith.mulf %0, %grad : f32"));
   EXPECT_THAT(importExpression("rounded(grad)"), HasSubstr("updraft.next %grad,"));
   RuleRequest wide;
-  wide.storage = {{"param", UPD_F64}};
+  wide.storage = {{"param", StorageType::F64}};
   EXPECT_THAT(importExpression("rounded(lr) * param", wide), Not(HasSubstr("truncf")));
 }
 
@@ -92,7 +92,7 @@ TEST_F(ImportTest, AScalarUsedTwiceIsRoundedOnce) {
 TEST_F(ImportTest, ConstantsFoldInF64AndRoundToTheComputeType) {
   EXPECT_THAT(importExpression("grad * (0.1 + 0.2)"),
               HasSubstr("arith.constant 3.000000e-01 : f32"));
-  EXPECT_THAT(importExpression("grad * (0.1 + 0.2)", {"", {}, {{"param", UPD_F64}}}),
+  EXPECT_THAT(importExpression("grad * (0.1 + 0.2)", {"", {}, {{"param", StorageType::F64}}}),
               HasSubstr("arith.constant 0.30000000000000004 : f64"));
 }
 
@@ -230,14 +230,14 @@ rule R(lr = 1) {
   state c = lr
   update(param, grad) { next param = param }
 })";
-  std::string text = import(source, {"", {}, {{"param", UPD_BF16}}});
+  std::string text = import(source, {"", {}, {{"param", StorageType::BF16}}});
   EXPECT_THAT(text, HasSubstr("@R compute f32"));
   EXPECT_THAT(text, HasSubstr("updraft.param stored bf16 : f32"));
   EXPECT_THAT(text, HasSubstr("updraft.grad stored f32 : f32"));
   EXPECT_THAT(text, HasSubstr("\"a\" stored bf16"));
   EXPECT_THAT(text, HasSubstr("\"b\" stored f16"));
   EXPECT_THAT(text, HasSubstr("\"c\" stored bf16 initial %lr : f32"));
-  text = import(source, {"", {}, {{"state", UPD_F32}, {"c", UPD_F64}}});
+  text = import(source, {"", {}, {{"state", StorageType::F32}, {"c", StorageType::F64}}});
   EXPECT_THAT(text, HasSubstr("@R compute f64"));
   EXPECT_THAT(text, HasSubstr("updraft.param stored f32 : f64"));
   EXPECT_THAT(text, HasSubstr("\"b\" stored f32"));

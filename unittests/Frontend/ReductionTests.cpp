@@ -56,7 +56,8 @@ TEST(Reductions, OfAProductAreInF64) {
                           HasSubstr("over tensor : f64"), HasSubstr(" : f64\n")));
   EXPECT_EQ(count(norm, "arith.extf"), 1u) << norm;
   EXPECT_EQ(count(importExpression("param * dot(param, grad)"), "arith.extf"), 2u);
-  std::string wide = importExpression("param / norm(grad)", {"", {}, {{"param", UPD_F64}}});
+  std::string wide =
+      importExpression("param / norm(grad)", {"", {}, {{"param", StorageType::F64}}});
   EXPECT_THAT(wide, Not(HasSubstr("arith.extf")));
 }
 
@@ -119,9 +120,9 @@ TEST(States, ScalarsAreStoredAsDeclaredOrByName) {
                        "update(param, grad) { next n = n + 1 next m = grad\n"
                        "next param = param - m * n } }";
   EXPECT_THAT(importedText(source), HasSubstr("compute f32"));
-  EXPECT_THAT(importedText(source, {"", {}, {{"state", UPD_BF16}}}),
+  EXPECT_THAT(importedText(source, {"", {}, {{"state", StorageType::BF16}}}),
               AllOf(HasSubstr("\"n\" over tensor stored f64"), HasSubstr("\"m\" stored bf16")));
-  EXPECT_THAT(importedText(source, {"", {}, {{"n", UPD_F32}}}),
+  EXPECT_THAT(importedText(source, {"", {}, {{"n", StorageType::F32}}}),
               HasSubstr("\"n\" over tensor stored f32"));
 }
 
@@ -174,7 +175,7 @@ TEST(Random, EachCallHasItsStream) {
   std::string text = importExpression("param + random() * random()");
   EXPECT_THAT(text, AllOf(HasSubstr("updraft.random 0"), HasSubstr("updraft.random 1"),
                           HasSubstr("arith.constant 40 : i64")));
-  EXPECT_THAT(importExpression("param + random()", {"", {}, {{"grad", UPD_F64}}}),
+  EXPECT_THAT(importExpression("param + random()", {"", {}, {{"grad", StorageType::F64}}}),
               HasSubstr("arith.constant 11 : i64"));
   EXPECT_THAT(importedText("fn noise() = random() + random()\n"
                            "rule R() { update(param) { next param = param + noise() * noise() } }"),

@@ -54,8 +54,10 @@ TEST_P(RuleFileTest, ImportsWithEveryCombination) {
       }
     combinations = std::move(extended);
   }
-  for (upd_dtype param : {UPD_F32, UPD_F64, UPD_BF16, UPD_F16})
-    for (upd_dtype grad : {UPD_F32, UPD_F64, UPD_BF16, UPD_F16})
+  for (StorageType param :
+       {StorageType::F32, StorageType::F64, StorageType::BF16, StorageType::F16})
+    for (StorageType grad :
+         {StorageType::F32, StorageType::F64, StorageType::BF16, StorageType::F16})
       for (const Settings &settings : combinations) {
         DiagnosticEngine diagnostics;
         auto imported = importRule(context, *program,

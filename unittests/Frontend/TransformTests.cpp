@@ -35,7 +35,7 @@ TEST(Transforms, StandAroundEveryRule) {
   for (const RuleFile &file : ruleFiles()) {
     std::string text = ruleText(file.file);
     for (const auto &entry : standardTransforms())
-      for (upd_dtype param : {UPD_F32, UPD_BF16, UPD_F64}) {
+      for (StorageType param : {StorageType::F32, StorageType::BF16, StorageType::F64}) {
         std::string chain = around(entry.getKey(), file.rule);
         EXPECT_THAT(importedText(text, {chain, {}, {{"param", param}}}),
                     HasSubstr("updraft.rule @"))
@@ -56,7 +56,7 @@ TEST(Transforms, StandAroundEveryRuleTogether) {
     std::string chain = before;
     chain += file.rule;
     chain += after;
-    EXPECT_THAT(importedText(ruleText(file.file), {chain, {}, {{"param", UPD_BF16}}}),
+    EXPECT_THAT(importedText(ruleText(file.file), {chain, {}, {{"param", StorageType::BF16}}}),
                 AllOf(HasSubstr("updraft.rule @"), HasSubstr("_matrix compute f32 matrix"),
                       HasSubstr("skip(")))
         << chain;

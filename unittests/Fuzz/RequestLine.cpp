@@ -26,7 +26,7 @@ CompileRequest updraft::fuzz::requestOf(StringRef text) {
       request.rule.settings.emplace_back(name.str(), value.str());
     } else if (word == "--storage" && i + 1 < words.size()) {
       auto [name, value] = words[++i].split('=');
-      if (std::optional<upd_dtype> dtype = parseStorageType(value))
+      if (std::optional<StorageType> dtype = parseStorageType(value))
         request.rule.storage.emplace_back(name.str(), *dtype);
     } else if (word.consume_front("--rule=")) {
       request.rule.rule = word.str();

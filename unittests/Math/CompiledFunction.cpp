@@ -24,7 +24,8 @@ template <typename Real>
 CompiledFunction<Real>::CompiledFunction(const std::string &expression, const char *numerics) {
   const std::string source =
       "rule F(lr = 1) { update(param, grad) { next param = " + expression + " } }";
-  const upd_storage storage[] = {{"param", dtypeOf<Real>}, {"grad", dtypeOf<Real>}};
+  const char *const type = sizeof(Real) == 4 ? "f32" : "f64";
+  const upd_storage storage[] = {{"param", type}, {"grad", type}};
   upd_compile_options options = {};
   options.struct_size = sizeof(options);
   options.storage = storage;

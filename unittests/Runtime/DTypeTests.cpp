@@ -24,8 +24,8 @@ TEST(DType, NamesAndSizes) {
   EXPECT_EQ(sizeOf(UPD_F64), 8u);
   EXPECT_EQ(sizeOf(UPD_BF16), 2u);
   EXPECT_EQ(sizeOf(UPD_F16), 2u);
-  EXPECT_FALSE(isKnownDType(4));
-  EXPECT_FALSE(isKnownDType(-1));
+  EXPECT_FALSE(isKnownDType(static_cast<upd_dtype>(7)));
+  EXPECT_FALSE(isKnownDType(static_cast<upd_dtype>(-1)));
 }
 
 TEST(DType, RoundsToNearestEven) {

@@ -51,9 +51,13 @@ template <typename Element> struct TestTensor {
   }
 };
 
+/// Nothing but its rank says so.
 inline upd_tensor absentGradient() {
+  static float data = 7;
   upd_tensor tensor{};
-  tensor.rank = -1;
+  tensor.data = &data;
+  tensor.dtype = static_cast<upd_dtype>(-1);
+  tensor.rank = UPD_ABSENT;
   return tensor;
 }
 

@@ -83,7 +83,7 @@ TEST(OptimizerCAPI, ChangesNothingWhereInfinitiesWereFound) {
   upd_tensor number{};
   number.data = &found;
   number.device = UPD_CPU;
-  ASSERT_EQ(upd_optimizer_set_found_inf(f.optimizer, &number), UPD_OK);
+  ASSERT_EQ(upd_optimizer_bind_found_inf(f.optimizer, &number), UPD_OK);
   ASSERT_EQ(upd_optimizer_step(f.optimizer, &grad, 1), UPD_OK);
   EXPECT_EQ(f.w.data[0], 1);
   upd_tensor state;
@@ -95,7 +95,7 @@ TEST(OptimizerCAPI, ChangesNothingWhereInfinitiesWereFound) {
   ASSERT_EQ(upd_optimizer_step(f.optimizer, &grad, 1), UPD_OK);
   EXPECT_EQ(f.w.data[0], 1 - 0.1f * 2);
   found = 1;
-  ASSERT_EQ(upd_optimizer_set_found_inf(f.optimizer, nullptr), UPD_OK);
+  ASSERT_EQ(upd_optimizer_bind_found_inf(f.optimizer, nullptr), UPD_OK);
   ASSERT_EQ(upd_optimizer_step(f.optimizer, &grad, 1), UPD_OK);
   int64_t step;
   ASSERT_EQ(upd_optimizer_get_step(f.optimizer, 0, &step), UPD_OK);
@@ -109,7 +109,7 @@ TEST(OptimizerCAPI, ReadsAHyperparameterAtEachStep) {
   upd_tensor number{};
   number.data = &lr;
   number.device = UPD_CPU;
-  ASSERT_EQ(upd_optimizer_read_hyper(f.optimizer, 0, "lr", &number), UPD_OK);
+  ASSERT_EQ(upd_optimizer_bind_hyper(f.optimizer, 0, "lr", &number), UPD_OK);
   ASSERT_EQ(upd_optimizer_step(f.optimizer, &grad, 1), UPD_OK);
   EXPECT_EQ(f.w.data[0], 1 - 0.25f * 2);
   lr = -1;
@@ -127,7 +127,7 @@ TEST(OptimizerCAPI, ReadsAllHyperparametersOrNone) {
     upd_tensor number{};
     number.data = data;
     number.device = UPD_CPU;
-    ASSERT_EQ(upd_optimizer_read_hyper(f.optimizer, 0, name, &number), UPD_OK);
+    ASSERT_EQ(upd_optimizer_bind_hyper(f.optimizer, 0, name, &number), UPD_OK);
   }
   EXPECT_EQ(refusal(upd_optimizer_step(f.optimizer, &grad, 1)), "hyperparameter `momentum` is NaN");
   double value;
@@ -151,7 +151,7 @@ TEST(OptimizerCAPI, IgnoresRequirements) {
   upd_tensor number{};
   number.data = &lr;
   number.device = UPD_CPU;
-  ASSERT_EQ(upd_optimizer_read_hyper(f.optimizer, 0, "lr", &number), UPD_OK);
+  ASSERT_EQ(upd_optimizer_bind_hyper(f.optimizer, 0, "lr", &number), UPD_OK);
   ASSERT_EQ(upd_optimizer_step(f.optimizer, &grad, 1), UPD_OK);
   EXPECT_EQ(f.w.data[0], 3 + 0.5f * (2 * 2 + 2));
   // A file has them as they are, and so has the optimizer that loads it.
@@ -184,24 +184,24 @@ TEST(OptimizerCAPI, RefusesWhatIsReadAtEachStep) {
   number.device = UPD_CUDA;
   number.device_index = 1;
   EXPECT_EQ(
-      refusal(upd_optimizer_read_hyper(f.optimizer, 0, "lr", &number), UPD_UNSUPPORTED),
+      refusal(upd_optimizer_bind_hyper(f.optimizer, 0, "lr", &number), UPD_UNSUPPORTED),
       "hyperparameter `lr` is on cuda:1, but the rule is compiled for the CPU; copy it there");
-  EXPECT_EQ(refusal(upd_optimizer_set_found_inf(f.optimizer, &number), UPD_UNSUPPORTED),
+  EXPECT_EQ(refusal(upd_optimizer_bind_found_inf(f.optimizer, &number), UPD_UNSUPPORTED),
             "found_inf is on cuda:1, but the rule is compiled for the CPU; copy it there");
   number.device = UPD_CPU;
-  EXPECT_EQ(refusal(upd_optimizer_read_hyper(f.optimizer, 0, "rate", &number), UPD_NOT_FOUND),
+  EXPECT_EQ(refusal(upd_optimizer_bind_hyper(f.optimizer, 0, "rate", &number), UPD_NOT_FOUND),
             "rule `Momentum` has no hyperparameter `rate`; there are `lr`, `momentum`");
-  EXPECT_EQ(refusal(upd_optimizer_read_hyper(f.optimizer, 7, "lr", &number)),
+  EXPECT_EQ(refusal(upd_optimizer_bind_hyper(f.optimizer, 7, "lr", &number)),
             "group 7 does not exist; the optimizer has 1");
   number.dtype = UPD_I8;
-  EXPECT_EQ(refusal(upd_optimizer_read_hyper(f.optimizer, 0, "lr", &number)),
+  EXPECT_EQ(refusal(upd_optimizer_bind_hyper(f.optimizer, 0, "lr", &number)),
             "hyperparameter `lr` is i8; it is read as f32, f64, bf16 or f16");
-  EXPECT_EQ(refusal(upd_optimizer_set_found_inf(f.optimizer, &number)),
+  EXPECT_EQ(refusal(upd_optimizer_bind_found_inf(f.optimizer, &number)),
             "found_inf is not f32; give a float, as torch's GradScaler has it");
   number.dtype = UPD_F32;
   number.rank = 1;
   number.shape = shape;
-  EXPECT_EQ(refusal(upd_optimizer_read_hyper(f.optimizer, 0, "lr", &number)),
+  EXPECT_EQ(refusal(upd_optimizer_bind_hyper(f.optimizer, 0, "lr", &number)),
             "hyperparameter `lr` is no number; give a tensor of one element");
   EXPECT_EQ(refusal(upd_optimizer_set_stream(f.optimizer, value)),
             "the parameters are on the CPU, which has no streams");
@@ -227,9 +227,9 @@ TEST(OptimizerCAPI, RefusesNull) {
             "grads is null, but grad_count is 1");
   EXPECT_EQ(refusal(upd_optimizer_apply(none)), "optimizer is null");
   EXPECT_EQ(refusal(upd_optimizer_set_stream(none, nullptr)), "optimizer is null");
-  EXPECT_EQ(refusal(upd_optimizer_set_found_inf(none, nullptr)), "optimizer is null");
-  EXPECT_EQ(refusal(upd_optimizer_read_hyper(none, 0, "lr", nullptr)), "optimizer is null");
-  EXPECT_EQ(refusal(upd_optimizer_read_hyper(f.optimizer, 0, nullptr, nullptr)),
+  EXPECT_EQ(refusal(upd_optimizer_bind_found_inf(none, nullptr)), "optimizer is null");
+  EXPECT_EQ(refusal(upd_optimizer_bind_hyper(none, 0, "lr", nullptr)), "optimizer is null");
+  EXPECT_EQ(refusal(upd_optimizer_bind_hyper(f.optimizer, 0, nullptr, nullptr)),
             "the name of a hyperparameter is null");
   EXPECT_EQ(refusal(upd_optimizer_bind_step(f.optimizer, 0, nullptr)), "count is null");
   EXPECT_EQ(refusal(upd_optimizer_get_hyper(none, 0, "lr", &value)), "optimizer is null");

@@ -128,7 +128,7 @@ TEST(OptimizerCreation, RefusesHyperparameters) {
   EXPECT_EQ(refusalWith({{nullptr, 0.5}}, UPD_INVALID_ARGUMENT),
             "the name of a hyperparameter is null");
   EXPECT_EQ(refusalWith({{"lr", 0.5}, {"lr", 0.5}}, UPD_INVALID_ARGUMENT),
-            "hyperparameter `lr` is given twice for group 0");
+            "hyperparameter `lr` of group 0 is given twice; give it once");
   EXPECT_EQ(refusalWith({{"lr", std::numeric_limits<double>::infinity()}}, UPD_OK), "ok");
 }
 
@@ -159,7 +159,8 @@ TEST(OptimizerCreation, SettingSeveralHyperparametersAtOnce) {
   EXPECT_EQ(set({{"lr", 0.25}, {"momentum", 1.5}}), "{momentum} is 1.5, not in [0, 1)");
   EXPECT_EQ(set({{"lr", 0.25}, {"x", 1}}),
             "rule `Momentum` has no hyperparameter `x`; there are `lr`, `momentum`");
-  EXPECT_EQ(set({{"lr", 0.25}, {"lr", 0.5}}), "hyperparameter `lr` is given twice for group 0");
+  EXPECT_EQ(set({{"lr", 0.25}, {"lr", 0.5}}),
+            "hyperparameter `lr` of group 0 is given twice; give it once");
   double value = 0;
   EXPECT_EQ(textOf(optimizer->getHyper(0, "lr", value)), "ok");
   EXPECT_EQ(value, 0.1); // none of them

@@ -142,7 +142,7 @@ TEST(OptimizerPrepare, RefusesWhatAStepRefuses) {
   EXPECT_EQ(refusal({shorter.view()}), "gradient of parameter `0` is [3], but the parameter is "
                                        "[4]; give a tensor of the same shape and strides");
   EXPECT_EQ(refusal({g.view(), g.view()}),
-            "there are 2 gradients for 1 parameter; an absent one has null data and rank -1");
+            "there are 2 gradients for 1 parameter; an absent one has the rank UPD_ABSENT");
   const int64_t index = 4;
   const upd_row_grad rows{0, &index, 1, values.view(), 0};
   EXPECT_EQ(textOf(optimizer->prepareRows(nullptr, 0, &rows, 1)),

@@ -306,7 +306,7 @@ TEST(OptimizerRowStep, RefusesParameters) {
             "row_grads is null, but row_grad_count is 2");
   // What is wrong with the other gradients is found before any row is written.
   EXPECT_EQ(textOf(optimizer->stepRows(nullptr, 2, &rows, 1)),
-            "there are 2 gradients for 3 parameters; an absent one has null data and rank -1");
+            "there are 2 gradients for 3 parameters; an absent one has the rank UPD_ABSENT");
   EXPECT_EQ(w.data, std::vector<float>(8, 1));
   EXPECT_EQ(stepsOf(*optimizer, 0), 0);
 }

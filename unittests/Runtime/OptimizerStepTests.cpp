@@ -160,8 +160,10 @@ TEST(OptimizerStep, RefusesGradients) {
             "give a tensor of the same strides");
   EXPECT_EQ(refusal([](upd_tensor &t) { t.data = nullptr; }),
             "gradient of parameter `1` has 4 elements, but its data is null");
-  EXPECT_EQ(refusal([](upd_tensor &t) { t.rank = -1; }),
-            "gradient of parameter `1` has rank -1 but data; an absent gradient has null data");
+  EXPECT_EQ(refusal([](upd_tensor &t) { t.rank = -2; }),
+            "gradient of parameter `1` is of rank -2, but the parameter is [4]; give a tensor of "
+            "the same "
+            "shape and strides");
   EXPECT_EQ(refusal([&](upd_tensor &t) { t.data = a.data.data(); }),
             "gradient of parameter `1` overlaps parameter `0`; a step only reads gradients, so "
             "give it memory of its own");
@@ -171,9 +173,9 @@ TEST(OptimizerStep, RefusesGradients) {
             "gradient of parameter `1` overlaps state `buf` of parameter `0`; a step only reads "
             "gradients, so give it memory of its own");
   EXPECT_EQ(textOf(optimizer->step(grads.data(), 1)),
-            "there is 1 gradient for 2 parameters; an absent one has null data and rank -1");
+            "there is 1 gradient for 2 parameters; an absent one has the rank UPD_ABSENT");
   EXPECT_EQ(textOf(optimizer->step(grads.data(), 0)),
-            "there are 0 gradients for 2 parameters; an absent one has null data and rank -1");
+            "there are 0 gradients for 2 parameters; an absent one has the rank UPD_ABSENT");
   EXPECT_EQ(textOf(optimizer->step(nullptr, 2)), "grads is null, but grad_count is 2");
   // A gradient may be that of two parameters.
   grads[1] = grads[0];

@@ -5,6 +5,7 @@
 #ifndef UPDRAFT_FRONTEND_AST_H
 #define UPDRAFT_FRONTEND_AST_H
 
+#include "updraft/Frontend/StorageType.h"
 #include "updraft/Support/SourceFile.h"
 
 #include "updraft-c/types.h"
@@ -97,7 +98,7 @@ struct State {
   /// `tensor`, `group`, `row` or `column`; empty for a state with the parameter's shape.
   std::optional<Identifier> over;
   const Expr *initial;
-  std::optional<upd_dtype> storage;
+  std::optional<StorageType> storage;
   const Expr *when; ///< or null
 };
 

@@ -7,6 +7,7 @@
 
 #include "updraft/Frontend/Numerics.h"
 #include "updraft/Frontend/Program.h"
+#include "updraft/Frontend/StorageType.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -32,7 +33,7 @@ struct RuleRequest {
   /// Keys are `param`, `grad`, a state's name, or `state` for all states. `param` and `grad`
   /// default to f32. A state uses the first that is given: its own name, `state`, the rule's type,
   /// `param`.
-  std::vector<std::pair<std::string, upd_dtype>> storage;
+  std::vector<std::pair<std::string, StorageType>> storage;
   /// One of numericsModes(): the value of `numerics` in the rule.
   std::string numerics = "ieee";
   /// The kinds of tensors that need the rule.

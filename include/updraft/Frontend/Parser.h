@@ -27,11 +27,6 @@ llvm::ArrayRef<llvm::StringRef> updateInputs(bool isTransform);
 /// The extents that `state name over extent` can take.
 llvm::ArrayRef<llvm::StringRef> overNames();
 
-/// The types that `state name = initial : type` can take.
-std::vector<llvm::StringRef> storageTypeNames();
-llvm::StringRef storageTypeName(upd_dtype dtype);
-std::optional<upd_dtype> parseStorageType(llvm::StringRef name);
-
 /// Parses a text that is one expression, into the arena of `file`. Returns null on an error.
 const Expr *parseExpression(ParsedFile &file, DiagnosticEngine &diagnostics);
 

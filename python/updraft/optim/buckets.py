@@ -5,7 +5,6 @@ from typing import Any
 
 import torch
 
-from .. import _updraft
 from ..chain import chain
 from ..compiled_rule import CompiledRule
 from ..derived_flags import DerivedFlags
@@ -375,14 +374,13 @@ class Bucket:
 
     def _bind_blocks(self, number: int, name: str, state: dict[str, Any]) -> None:
         stored = self.rule.states[name]
-        kind = _updraft.storage_types[stored]
         if name + _SCALE not in state:
             raise InvalidArgumentError(
                 f"the state `{name}` is not in blocks of codes, but the rule `{self.rule.name}` "
                 f"stores it as {stored} here; give the optimizer the `storage` that the state was "
                 "made with"
             )
-        copies = self.stepper.bind_blocks(number, name, kind, state[name], state[name + _SCALE])
+        copies = self.stepper.bind_blocks(number, name, stored, state[name], state[name + _SCALE])
         for part, copy in zip((name, name + _SCALE), copies, strict=True):
             enter(state, {part: copy}, self.generation)
 

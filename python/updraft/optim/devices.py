@@ -58,7 +58,7 @@ class DeviceReadings:
             before = self.sources[index]
             same = source is not None and before is not None and _same_memory(source, before)
             if source is not before and not same:
-                self.stepper.read_hyper(index, source)
+                self.stepper.bind_hyper(index, source)
                 self.sources[index] = source
         return numbers
 
@@ -76,7 +76,7 @@ class DeviceReadings:
             return
         if found_inf is not None:
             found_inf = found_inf.detach().to(self.device, torch.float32)
-        self.stepper.set_found_inf(found_inf)
+        self.stepper.bind_found_inf(found_inf)
         self.found_inf = found_inf
 
 

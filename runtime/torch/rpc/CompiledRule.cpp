@@ -2,6 +2,7 @@
 
 #include "runtime/torch/rpc/CompiledRule.h"
 
+#include "runtime/base/DType.h"
 #include "runtime/torch/Library.h"
 #include "runtime/torch/rpc/ImportedNames.h"
 #include "runtime/torch/rpc/SourceFolder.h"
@@ -10,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 using namespace updraft::torch_adapter;
+namespace runtime = updraft::runtime;
 
 void ReleaseRule::operator()(upd_rule *rule) const { Library::get().upd_rule_release(rule); }
 
@@ -29,9 +31,10 @@ RulePointer updraft::torch_adapter::compileRule(const RuleChoices &choices,
   std::vector<upd_setting> given;
   for (const auto &[name, value] : settings)
     given.push_back({name.c_str(), value.c_str()});
-  std::vector<upd_storage> storage{{"param", dtype}, {"grad", dtype}};
+  const char *const stored = runtime::nameOf(dtype).data();
+  std::vector<upd_storage> storage{{"param", stored}, {"grad", stored}};
   for (const auto &[name, type] : choices.storage)
-    storage.push_back({name.c_str(), type});
+    storage.push_back({name.c_str(), type.c_str()});
 
   requireSent(choices, source);
   for (const auto &[name, text] : choices.files)

@@ -19,7 +19,7 @@ struct RuleChoices {
   std::string filename; ///< names the text in messages
   std::string rule;     ///< empty: the only one of the text
   std::string numerics;
-  std::vector<std::pair<std::string, upd_dtype>> storage; ///< of states
+  std::vector<std::pair<std::string, std::string>> storage; ///< of states
   /// Names and texts of what is imported, beside the rule's text; it imports nothing else.
   std::vector<std::pair<std::string, std::string>> files;
 };

@@ -16,8 +16,8 @@ namespace runtime = updraft::runtime;
 using Json = nlohmann::ordered_json;
 
 static upd_dtype dtypeOf(const std::string &text) {
-  const std::optional<upd_dtype> dtype = runtime::parseStorageRequest(text);
-  TORCH_CHECK_VALUE(dtype, "there is no storage type `", text, "`");
+  const std::optional<upd_dtype> dtype = runtime::parseDType(text);
+  TORCH_CHECK_VALUE(dtype, "there is no element type `", text, "`");
   return *dtype;
 }
 
@@ -66,8 +66,8 @@ OptimizerRequest OptimizerRequest::parse(const std::string &text) {
     json.at("filename").get_to(rule.filename);
     json.at("rule").get_to(rule.rule);
     json.at("numerics").get_to(rule.numerics);
-    for (const auto &[name, dtype] : json.at("storage").items())
-      rule.storage.emplace_back(name, dtypeOf(dtype.get<std::string>()));
+    for (const auto &[name, type] : json.at("storage").items())
+      rule.storage.emplace_back(name, type.get<std::string>());
     for (const auto &[name, text] : json.at("files").items())
       rule.files.emplace_back(name, text.get<std::string>());
     json.at("complex_refusal").get_to(request.complexRefusal);

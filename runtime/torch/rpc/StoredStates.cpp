@@ -111,7 +111,8 @@ void StoredStates::load(GroupStepper &stepper, int64_t param, int64_t number,
                         "give the optimizer the `storage` that the state was made with");
       TORCH_CHECK_VALUE(same, "the state `", state.name, "` of parameter ", number, " is ",
                         value.sizes(), ", but the parameter is ", tensor.sizes());
-      stepper.bindBlocks(param, state.name, state.dtype, value, scales->second);
+      stepper.bindBlocks(param, state.name, std::string(runtime::nameOf(state.dtype)), value,
+                         scales->second);
       continue;
     }
     if (const at::ScalarType type = scalarTypeOf(state.dtype);

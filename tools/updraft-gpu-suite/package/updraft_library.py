@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import torch
 
-# include/updraft-c/types.h
+# include/updraft-c/types.h, and runtime/base/EmulatorDevice.h
 F32, BF16 = 0, 2
 CUDA, EMULATOR = 2, 12
 
@@ -28,7 +28,7 @@ class Setting(ctypes.Structure):
 class Storage(ctypes.Structure):
     """Stands for upd_storage."""
 
-    _fields_ = [("name", c_char_p), ("dtype", ctypes.c_int)]
+    _fields_ = [("name", c_char_p), ("type", c_char_p)]
 
 
 class CompileOptions(ctypes.Structure):
@@ -133,7 +133,7 @@ class Optimizer:
 
         self.library = library
         self.keep: list[object] = [*params, *grads]
-        stored = BF16 if params[0].dtype == torch.bfloat16 else F32
+        stored = b"bf16" if params[0].dtype == torch.bfloat16 else b"f32"
         storage = (Storage * 3)(*((name, stored) for name in (b"param", b"grad", b"state")))
         pairs = [(name.encode(), str(value).encode()) for name, value in settings.items()]
         options = CompileOptions(
@@ -181,7 +181,7 @@ class Optimizer:
         self.keep.append(lr)
         tensor = _described([lr], self.keep)
         self.library.check(
-            self.library.functions.upd_optimizer_read_hyper(
+            self.library.functions.upd_optimizer_bind_hyper(
                 self.handle, c_size_t(0), b"lr", byref(tensor[0])
             )
         )

@@ -4,15 +4,13 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from ... import _updraft, dtypes
+from ... import dtypes
 from ...compiled_rule import setting_literal
 from ...optim.compiled import CompiledStep
 from ...optim.correspondence import AS_DENSE, Correspondence, Group, setting_choices
 from ...optim.state_storage import FLOATS
 from .hypers import HyperReaders
 from .imports import Imports
-
-_STORAGE_NAMES = {number: name for name, number in _updraft.storage_types.items()}
 
 
 def _literals(settings: dict[str, Any]) -> dict[str, str]:
@@ -87,7 +85,7 @@ def request(
             "rule": definition._rule or "",
             "numerics": correspondence.numerics,
             "storage": {
-                name: _STORAGE_NAMES[dtypes.number(dtype)]
+                name: dtypes.canonical_name(dtype)
                 for name, dtype in correspondence.storage.items()
             },
             "complex_refusal": correspondence.complex or "",
