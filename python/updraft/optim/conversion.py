@@ -33,8 +33,8 @@ def counterpart(kind: type) -> type[torch.optim.Optimizer]:
                 return base
         if kind.__name__ == "RuleOptimizer":
             raise TypeError(
-                "torch has no counterpart of what `updraft.optimizer` makes; a class of "
-                "`updraft.optim` may have one"
+                "torch has no counterpart of an optimizer of any rule; a class of `updraft.optim` "
+                "may have one"
             )
         raise TypeError(f"torch has no optimizer `{kind.__name__}`")
     compiled = vars(sys.modules[__package__]).get(kind.__name__)
@@ -69,8 +69,16 @@ def convert(optimizer: torch.optim.Optimizer) -> torch.optim.Optimizer:
             f"`{type(optimizer).__name__}` clips gradients, which that of torch does not; set its "
             "`max_grad_norm` to None first"
         )
+    state = optimizer.__getstate__()
+    # How the rule is compiled is for a compiled step.
+    choices = state.pop("choices", {})
+    if choices.get("storage"):
+        raise TypeError(
+            f"`{type(optimizer).__name__}` stores its states as its `storage` says, which that of "
+            "torch cannot read; convert one that has no `storage`"
+        )
     converted: Any = object.__new__(target)
-    converted.__setstate__(optimizer.__getstate__())
+    converted.__setstate__(state)
     for name in _KEPT:
         if hasattr(optimizer, name):
             setattr(converted, name, getattr(optimizer, name))
