@@ -41,6 +41,8 @@ class TorchClass(CompiledStep, torch.optim.Optimizer):
             docstring = Docstring(lambda: correspondence.path, cls.__doc__ or "")
             cls.__doc__ = docstring  # type: ignore[assignment]
 
+    # As that of `RuleOptimizer`.
+    @torch._disable_dynamo
     def __init__(
         self,
         *args: Any,
