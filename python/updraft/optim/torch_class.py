@@ -41,8 +41,6 @@ class TorchClass(CompiledStep, torch.optim.Optimizer):
             docstring = Docstring(lambda: correspondence.path, cls.__doc__ or "")
             cls.__doc__ = docstring  # type: ignore[assignment]
 
-    # As that of `RuleOptimizer`.
-    @torch._disable_dynamo
     def __init__(
         self,
         *args: Any,
@@ -58,9 +56,14 @@ class TorchClass(CompiledStep, torch.optim.Optimizer):
             for group in self.param_groups:
                 group.setdefault("seed", seed)
         if storage or numerics != "torch":
-            self._correspond(numerics, storage)
-            # What cannot be compiled so is refused here.
-            self._compile(scaled=False)
+            self._choose(numerics, storage)
+
+    # Nothing that `torch.compile` could trace.
+    @torch._disable_dynamo
+    def _choose(self, numerics: str, storage: Mapping[str, Any] | None) -> None:
+        """Has the rule compiled so, and refuses here what cannot be compiled."""
+        self._correspond(numerics, storage)
+        self._compile(scaled=False)
 
     @property
     def rule(self) -> RuleDefinition:
