@@ -244,8 +244,8 @@ def test_conversion():
     with pytest.raises(TypeError) as caught:
         optim.convert(make("AdamW", storage=BLOCKS))
     assert str(caught.value) == (
-        "`AdamW` stores its states as its `storage` says, which that of torch cannot read; convert "
-        "one that has no `storage`"
+        "`AdamW` was made with `storage`, and torch's class cannot read such states; convert an "
+        "optimizer without `storage`"
     )
 
 

@@ -95,6 +95,5 @@ def test_rules_have_no_counterpart():
     with pytest.raises(TypeError) as error:
         optim.convert(updraft.optimizer(updraft.load("AdamW"), parameters()))
     assert str(error.value) == (
-        "torch has no counterpart of an optimizer of any rule; a class of `updraft.optim` may have "
-        "one"
+        "torch has no counterpart of `RuleOptimizer`; only classes of `updraft.optim` can have one"
     )

@@ -23,9 +23,8 @@ def optimizer(
 ) -> "RuleOptimizer | TorchClass":
     """Makes a `torch.optim.Optimizer` of a rule.
 
-    The name of a rule of the package stands for the class in `updraft.optim`: `optimizer("AdamW",
-    …)` is `updraft.optim.AdamW(…)`, with the arguments, the entries of `param_groups` and the
-    states of that class.
+    For the name of a rule of the package it returns an instance of the class in `updraft.optim`:
+    `optimizer("AdamW", …)` is `updraft.optim.AdamW(…)`.
 
     Args:
         rule: a function with `@updraft.rule`, a chain, a rule of the package by its name, or a
@@ -34,14 +33,14 @@ def optimizer(
         storage: storage types of states, or of all of them by "state", where they are not stored
             like the parameter: `{"exp_avg": "q8_linear"}`.
         numerics: "ieee", "torch" or "fast". The default is "torch" for the name of a class that
-            torch has, too, and "ieee" for all others.
+            `torch.optim` has, else "ieee".
         seed: of random numbers, from 0 to 2^64 - 1; 0 without it. An entry of `param_groups`.
         **options: hyperparameters and static flags, which a group may also have for itself. They
             are entries of `param_groups`; those of hyperparameters may be changed at any time.
 
     Raises:
         InvalidArgumentError: the rule has no such option, or refuses its value.
-        TypeError: the class has no such option.
+        TypeError: the class takes no such option.
 
     Warns:
         UserWarning: a group has an entry that looks like an option and is none.

@@ -193,7 +193,7 @@ class CompiledStep:
     _listening: Listening
 
     def _correspond(self, numerics: str, storage: Mapping[str, Any] | None) -> None:
-        """Has this optimizer's rule compiled so, and not as the class says."""
+        """Compiles the rule with these choices in place of the class's own."""
         if storage is not None and not isinstance(storage, Mapping):
             raise TypeError(f"`storage` is {type(storage)}; give a dict, `{{name: value}}`")
         self.correspondence = dataclasses.replace(
@@ -201,7 +201,7 @@ class CompiledStep:
         )
 
     def _declared(self) -> Correspondence:
-        """What the class says of its rule."""
+        """The correspondence without the choices of this optimizer."""
         return type(self).correspondence
 
     @property

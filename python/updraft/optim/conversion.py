@@ -33,8 +33,8 @@ def counterpart(kind: type) -> type[torch.optim.Optimizer]:
                 return base
         if kind.__name__ == "RuleOptimizer":
             raise TypeError(
-                "torch has no counterpart of an optimizer of any rule; a class of `updraft.optim` "
-                "may have one"
+                "torch has no counterpart of `RuleOptimizer`; only classes of `updraft.optim` can "
+                "have one"
             )
         raise TypeError(f"torch has no optimizer `{kind.__name__}`")
     compiled = vars(sys.modules[__package__]).get(kind.__name__)
@@ -70,12 +70,12 @@ def convert(optimizer: torch.optim.Optimizer) -> torch.optim.Optimizer:
             "`max_grad_norm` to None first"
         )
     state = optimizer.__getstate__()
-    # How the rule is compiled is for a compiled step.
+    # torch's class compiles nothing.
     choices = state.pop("choices", {})
     if choices.get("storage"):
         raise TypeError(
-            f"`{type(optimizer).__name__}` stores its states as its `storage` says, which that of "
-            "torch cannot read; convert one that has no `storage`"
+            f"`{type(optimizer).__name__}` was made with `storage`, and torch's class cannot read "
+            "such states; convert an optimizer without `storage`"
         )
     converted: Any = object.__new__(target)
     converted.__setstate__(state)

@@ -29,7 +29,7 @@ class TorchClass(CompiledStep, torch.optim.Optimizer):
     """Steps an optimizer of `torch.optim` with a compiled rule; stands before it among the bases.
 
     The defaults, the parameter groups and the names of the states are those of the class behind it.
-    The constructor also takes `storage`, `numerics` and `seed`, as those of other rules do.
+    The constructor also takes `storage`, `numerics` and `seed`, like the classes of other rules.
     """
 
     __signature__ = _Signature()
@@ -58,10 +58,10 @@ class TorchClass(CompiledStep, torch.optim.Optimizer):
         if storage or numerics != "torch":
             self._choose(numerics, storage)
 
-    # Nothing that `torch.compile` could trace.
+    # torch.compile cannot trace a compilation.
     @torch._disable_dynamo
     def _choose(self, numerics: str, storage: Mapping[str, Any] | None) -> None:
-        """Has the rule compiled so, and refuses here what cannot be compiled."""
+        """Compiles the rule with these choices now, so that the constructor refuses bad ones."""
         self._correspond(numerics, storage)
         self._compile(scaled=False)
 
