@@ -92,6 +92,13 @@ def test_arguments_that_a_class_does_not_take():
         make("SGD", lr=-1)
 
 
+def test_a_name_refuses_what_the_class_refuses():
+    optimizer = make("SparseAdam")
+    set_gradients(params_of(optimizer), 0)
+    with pytest.raises(RuntimeError, match=r"^SparseAdam does not support dense gradients"):
+        optimizer.step()
+
+
 def test_a_rule_that_is_no_name_is_taken_as_it_is(tmp_path):
     definition = updraft.load("AdamW")
     file = tmp_path / "adamw.upd"
