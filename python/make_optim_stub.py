@@ -28,6 +28,35 @@ from torch.optim.optimizer import ParamsT
 
 BASE = ("rule_classes", "ShippedOptimizer")
 
+_ADAM = "lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay={}, "
+_FLAGS = "*, foreach=None, maximize=False, capturable=False, differentiable=False, "
+#: What the constructors of torch take after the parameters. A test compares them with torch's.
+TORCH = {
+    "SGD": "lr=1e-3, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False, *, "
+    "maximize=False, foreach=None, differentiable=False, fused=None",
+    "Adam": _ADAM.format(0.0) + "amsgrad=False, " + _FLAGS + "fused=None, "
+    "decoupled_weight_decay=False",
+    "AdamW": _ADAM.format(0.01) + "amsgrad=False, " + _FLAGS + "fused=None",
+    "NAdam": "lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0, momentum_decay=4e-3, "
+    "decoupled_weight_decay=False, " + _FLAGS,
+    "RAdam": _ADAM.format(0.0) + "decoupled_weight_decay=False, " + _FLAGS,
+    "Adamax": "lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0, foreach=None, *, "
+    "maximize=False, differentiable=False, capturable=False",
+    "Adagrad": "lr=1e-2, lr_decay=0.0, weight_decay=0.0, initial_accumulator_value=0.0, eps=1e-10, "
+    "foreach=None, *, maximize=False, differentiable=False, fused=None",
+    "Adadelta": "lr=1.0, rho=0.9, eps=1e-6, weight_decay=0.0, foreach=None, *, capturable=False, "
+    "maximize=False, differentiable=False",
+    "RMSprop": "lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0.0, momentum=0.0, centered=False, "
+    "capturable=False, foreach=None, maximize=False, differentiable=False",
+    "Rprop": "lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50.0), *, capturable=False, "
+    "foreach=None, maximize=False, differentiable=False",
+    "ASGD": "lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0.0, foreach=None, "
+    "maximize=False, differentiable=False, capturable=False",
+    "Adafactor": "lr=1e-2, beta2_decay=-0.8, eps=(None, 1e-3), d=1.0, weight_decay=0.0, *, "
+    "foreach=None, maximize=False",
+    "SparseAdam": "lr=1e-3, betas=(0.9, 0.999), eps=1e-8, maximize=False",
+}
+
 
 def exports(package):
     """The (module, name) pairs that `updraft.optim` has from its modules, as its text says."""
@@ -41,7 +70,7 @@ def exports(package):
 def imports(names):
     """The imports in isort's order: constants first, then others, without regard to case."""
     for module, name in sorted(names, key=lambda n: (n[0], n[1] != n[1].upper(), n[1].lower())):
-        yield f"from .{module} import {name} as {name}\n"
+        yield f"from .{module} import {name} as {'_' if name in TORCH else ''}{name}\n"
 
 
 def type_of(name, default):
@@ -53,8 +82,12 @@ def type_of(name, default):
         return 'Literal["ieee", "torch", "fast"]'
     if name == "seed":
         return "int | None"
-    if name == "betas":
-        return f"tuple[{', '.join(['float | Tensor'] * len(default))}]"
+    if name in ("foreach", "fused"):
+        return "bool | None"
+    if isinstance(default, tuple):
+        return f"tuple[{', '.join(type_of(name, each) for each in default)}]"
+    if default is None:
+        return "float | None"
     return "float | Tensor" if type(default) is float else type(default).__name__
 
 
@@ -77,17 +110,22 @@ def constructor(signature):
     yield "    ) -> None: ...\n"
 
 
-def classes(others):
-    """A class for each rule that no module has one for."""
+def classes():
+    """A class for each rule: its constructor stands nowhere else."""
     updraft = importlib.import_module("updraft")
     shipped = importlib.import_module("updraft.shipped")
     constructors = importlib.import_module("updraft.shipped_constructor")
-    for name in sorted(set(updraft.shipped_rules()) - others, key=str.lower):
+    for name in sorted(updraft.shipped_rules(), key=str.lower):
         source, equation, *_ = constructors.comment(shipped.require_path(name))
         text = "\n".join([textwrap.fill(" ".join(source.split()), 92), "", equation, '"""'])
-        yield f'\nclass {name}({BASE[1]}):\n    """'
+        yield f'\nclass {name}({"_" + name if name in TORCH else BASE[1]}):\n    """'
         yield textwrap.indent(text, "    ").removeprefix("    ") + "\n\n"
-        yield from constructor(constructors.signature(updraft.load(name)))
+        if name in TORCH:
+            given = inspect.signature(eval(f"lambda params, {TORCH[name]}: None"))
+            taken = [*given.parameters.values(), *constructors.choices("torch")]
+            yield from constructor(given.replace(parameters=taken))
+        else:
+            yield from constructor(constructors.signature(updraft.load(name)))
 
 
 def main():
@@ -99,8 +137,7 @@ def main():
     parser.add_argument("package", type=pathlib.Path, help="the folder of an installed `updraft`")
     package = parser.parse_args().package.resolve()
     sys.path.insert(0, str(package.parent))
-    names = [*exports(package)]
-    text = "".join([HEAD, *imports(names), *classes({name for _, name in names})])
+    text = "".join([HEAD, *imports(exports(package)), *classes()])
     (package / "optim" / "__init__.pyi").write_text(text)
 
 

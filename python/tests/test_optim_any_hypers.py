@@ -307,12 +307,12 @@ class TestRules:
         with pytest.raises(ValueError, match=r"^Invalid learning rate: -1\.0$"):
             optim.Lion(parameters(), lr=-1.0)
         with pytest.raises(ValueError, match=r"^hyperparameter `lr` is NaN$"):
-            updraft.optimizer("Lion", parameters(), lr=NAN)
+            updraft.optimizer(updraft.load("Lion"), parameters(), lr=NAN)
         first, *others = parameters()
         with pytest.raises(ValueError, match=r"^Invalid learning rate: -2\.0$"):
             optim.Lion([{"params": first}, {"params": others, "lr": -2.0}])
         with pytest.raises(ValueError, match=r"^Invalid learning rate: -1\.0$"):
-            updraft.optimizer("SGD", parameters(), lr=-1.0, momentum=0.9)
+            updraft.optimizer(updraft.load("SGD"), parameters(), lr=-1.0, momentum=0.9)
 
     @pytest.mark.parametrize(
         "make",
@@ -331,11 +331,12 @@ class TestRules:
             ("SGD", {"momentum": -0.5}, r"Invalid momentum value: -0\.5"),
         ]
         for name, options, text in refused:
+            rule = updraft.load(name)
             with pytest.raises(ValueError, match=f"^{text}$"):
-                updraft.optimizer(name, [{"params": parameters()}, {"params": make(), **options}])
+                updraft.optimizer(rule, [{"params": parameters()}, {"params": make(), **options}])
             with pytest.raises(ValueError, match=f"^{text}$"):
-                updraft.optimizer(name, [{"params": make()}], **options)
-        optimizer = updraft.optimizer("SGD", [{"params": make()}], momentum=0.5)
+                updraft.optimizer(rule, [{"params": make()}], **options)
+        optimizer = updraft.optimizer(updraft.load("SGD"), [{"params": make()}], momentum=0.5)
         assert optimizer.param_groups[0]["momentum"] == 0.5
 
     def test_steps_take_any_value(self):
@@ -350,7 +351,7 @@ class TestRules:
 
     def test_what_a_flag_follows_from_is_compiled_for_and_checked(self):
         params = parameters(shapes=SHAPES)
-        optimizer = updraft.optimizer("SGD", params, lr=0.5)
+        optimizer = updraft.optimizer(updraft.load("SGD"), params, lr=0.5)
         set_gradients(params, 0)
         before = [param.detach().clone() for param in params]
         for momentum, text in ((-0.5, r"Invalid momentum value: -0\.5"), (NAN, ".*NaN")):

@@ -134,7 +134,14 @@ class CountingStepper:
 
 
 @pytest.mark.parametrize(
-    "make", [optim.AdamW, optim.Lion, functools.partial(updraft.optimizer, "Lion")]
+    "make",
+    [
+        optim.AdamW,
+        functools.partial(optim.AdamW, numerics="ieee"),
+        optim.Lion,
+        functools.partial(updraft.optimizer, "Lion"),
+        functools.partial(updraft.optimizer, "AdamW"),
+    ],
 )
 def test_optimizers_made_in_compiled_code(make):
     torch.compiler.reset()

@@ -124,7 +124,7 @@ def test_clipped_gradients():
 @pytest.mark.parametrize("storage", [{}, {"exp_avg": "q8_linear"}], ids=["plain", "blocks"])
 def test_any_rule(storage):
     def make(params):
-        return updraft.optimizer("AdamW", params, storage=storage)
+        return updraft.optimizer(updraft.load("AdamW"), params, storage=storage)
 
     assert is_freed(owned_parameter(make))
 

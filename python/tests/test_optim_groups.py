@@ -29,7 +29,7 @@ def test_flags_follow_what_a_group_says(name, change):
     """Those of a hyperparameter, and those that are set."""
     theirs, ours = parameters(shapes=SHAPES), parameters(shapes=SHAPES)
     reference = getattr(torch.optim, name)(theirs, lr=0.1, foreach=False)
-    optimizer = updraft.optimizer(name, ours, lr=0.1, numerics="torch")
+    optimizer = updraft.optimizer(updraft.load(name), ours, lr=0.1, numerics="torch")
     for each in ((reference, theirs), (optimizer, ours)):
         train(*each, [change])
     assert_close(theirs, ours, 6)
@@ -66,7 +66,7 @@ def test_groups_of_another_class_are_refused():
     given = optim.Lion(params, lr=0.1)
     set_gradients(params, 0)
     given.step()
-    optimizer = updraft.optimizer("Lion", params)
+    optimizer = updraft.optimizer(updraft.load("Lion"), params)
     optimizer.load_state_dict(given.state_dict())
     with pytest.raises(updraft.InvalidArgumentError) as error:
         optimizer.step()
@@ -93,8 +93,7 @@ def test_a_norm_to_clip_to_is_checked_at_each_step():
 
 def test_rules_have_no_counterpart():
     with pytest.raises(TypeError) as error:
-        optim.convert(updraft.optimizer("AdamW", parameters()))
+        optim.convert(updraft.optimizer(updraft.load("AdamW"), parameters()))
     assert str(error.value) == (
-        "torch has no counterpart of what `updraft.optimizer` makes; a class of `updraft.optim` "
-        "may have one"
+        "torch has no counterpart of `RuleOptimizer`; only classes of `updraft.optim` can have one"
     )

@@ -243,7 +243,7 @@ def test_vmap_with_a_rule():
     def train_by_rule(weights, grad):
         weights = weights.clone()
         frozen = torch.zeros(3)
-        optimizer = updraft.optimizer("AdamW", [weights, frozen])
+        optimizer = updraft.optimizer(updraft.load("AdamW"), [weights, frozen])
         weights.grad = grad
         optimizer.step()
         return weights

@@ -170,7 +170,8 @@ def in_few_bits(optimizer, dtype, names=("exp_avg", "exp_avg_sq")):
 
 def of_rule(params, dtype):
     types = dict.fromkeys(("exp_avg", "exp_avg_sq"), dtype)
-    return updraft.optimizer("Adam", params, lr=0.1, numerics="torch", storage=types)
+    rule = updraft.load("Adam")
+    return updraft.optimizer(rule, params, lr=0.1, numerics="torch", storage=types)
 
 
 def before_the_first_step(optimizer, dtype):
@@ -233,7 +234,7 @@ class TestStatesOfACaller:
             assert optimizer.state[param]["exp_avg_sq"].dtype == torch.float32
         for place, dtype in enumerate(types):
             storage = {} if dtype is None else {"exp_avg": dtype}
-            alone = updraft.optimizer("Adam", expected, lr=0.1, numerics="torch", storage=storage)
+            alone = optim.Adam(expected, lr=0.1, storage=storage)
             steps(alone, 3)
             assert expected[place].equal(params[place])
             expected = parameters(shapes=SHAPES)
@@ -351,7 +352,7 @@ class TestLoading:
         params = parameters(shapes=SHAPES)
         given = of_rule(params, torch.bfloat16)
         steps(given, 1)
-        other = updraft.optimizer("Adam", params, lr=0.1, numerics="torch")
+        other = updraft.optimizer(updraft.load("Adam"), params, lr=0.1, numerics="torch")
         other.load_state_dict(given.state_dict())
         steps(other, 1)
         assert other.state[params[0]]["exp_avg"].dtype == torch.bfloat16

@@ -276,7 +276,8 @@ def test_a_chain_of_transforms_is_a_part_of_others():
 )
 def test_entries_of_a_group_that_look_like_an_option(name, text):
     with pytest.warns(UserWarning) as caught:
-        optimizer = updraft.optimizer("AdamW", [{"params": [X.clone()], name: (0.5, 0.9)}])
+        group = {"params": [X.clone()], name: (0.5, 0.9)}
+        optimizer = updraft.optimizer(updraft.load("AdamW"), [group])
     assert [str(warning.message) for warning in caught] == [f"a parameter group has {text}"]
     assert caught[0].filename == __file__
     assert optimizer.param_groups[0][name] == (0.5, 0.9)
@@ -286,8 +287,7 @@ def test_other_entries_of_a_group_are_kept():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         group = {"params": [X.clone()], "name": "head", "initial_lr": 0.1, "lr_scale": 2, "lr": 0.2}
-        optimizer = updraft.optimizer("AdamW", [group])
-        torch.optim.lr_scheduler.OneCycleLR(
-            updraft.optimizer("SGD", [X.clone()], momentum=0.9), max_lr=0.1, total_steps=9
-        )
+        optimizer = updraft.optimizer(updraft.load("AdamW"), [group])
+        sgd = updraft.optimizer(updraft.load("SGD"), [X.clone()], momentum=0.9)
+        torch.optim.lr_scheduler.OneCycleLR(sgd, max_lr=0.1, total_steps=9)
     assert optimizer.param_groups[0]["name"] == "head"

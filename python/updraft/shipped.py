@@ -39,19 +39,27 @@ def part_path(name: str) -> str:
     return os.path.join(_FOLDER, "parts", f"{name}.upd")  # noqa: PTH118
 
 
+def _known(name: str) -> str | None:
+    """Returns a shipped rule's own name; the case of the given one does not matter."""
+    return next((known for known in _files() if known.lower() == name.lower()), None)
+
+
 def path_of(name: str) -> str | None:
     """Returns the file of a shipped rule; the case of the name does not matter."""
-    for known, path in _files().items():
-        if known.lower() == name.lower():
-            return path
-    return None
+    known = _known(name)
+    return None if known is None else _files()[known]
 
 
 def require_path(name: str) -> str:
     """Returns the file of a shipped rule, or says which one may be meant."""
-    path = path_of(name)
-    if path is not None:
-        return path
+    return _files()[require_name(name)]
+
+
+def require_name(name: str) -> str:
+    """Returns a shipped rule's own name, or says which one may be meant."""
+    known = _known(name)
+    if known is not None:
+        return known
     near = hint(
         name,
         _files(),

@@ -1,7 +1,8 @@
-"""What a class of `updraft.optim` has from a rule of the package, known without torch."""
+"""What constructors of the classes of `updraft.optim` take, known without torch."""
 
 import inspect
 import re
+from typing import Any
 
 from .compiled_rule import read_source
 from .definition import RuleDefinition
@@ -36,7 +37,27 @@ def signature(definition: RuleDefinition) -> inspect.Signature:
             parameters.append(inspect.Parameter("betas", _ANY, default=betas))
     for name, value in definition.statics.items():
         parameters.append(inspect.Parameter(name, _NAMED, default=value))
-    parameters.append(inspect.Parameter("storage", _NAMED, default=None))
-    parameters.append(inspect.Parameter("numerics", _NAMED, default="ieee"))
-    parameters.append(inspect.Parameter("seed", _NAMED, default=None))
-    return inspect.Signature(parameters)
+    return inspect.Signature(parameters + choices("ieee"))
+
+
+def choices(numerics: str) -> list[inspect.Parameter]:
+    """The parameters of every class that say how its rule is compiled.
+
+    Args:
+        numerics: the default.
+    """
+    defaults = {"storage": None, "numerics": numerics, "seed": None}
+    return [inspect.Parameter(name, _NAMED, default=value) for name, value in defaults.items()]
+
+
+def bound(name: str, signature: inspect.Signature, /, *args: Any, **kwargs: Any) -> dict[str, Any]:
+    """Returns arguments of the constructor of a class by their names.
+
+    Raises:
+        TypeError: the constructor does not take them.
+    """
+    try:
+        return signature.bind(*args, **kwargs).arguments
+    except TypeError as error:
+        names = ", ".join(f"`{parameter}`" for parameter in signature.parameters)
+        raise TypeError(f"{name}: {error}; it takes {names}") from None

@@ -5,9 +5,11 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .definition import RuleDefinition, definition_of
+from .shipped import require_name
 
 if TYPE_CHECKING:
     from .optim.rule_optimizer import RuleOptimizer
+    from .optim.torch_class import TorchClass
 
 
 def optimizer(
@@ -15,11 +17,14 @@ def optimizer(
     params: Iterable[Any],
     *,
     storage: Mapping[str, Any] | None = None,
-    numerics: str = "ieee",
+    numerics: str | None = None,
     seed: int | None = None,
     **options: Any,
-) -> "RuleOptimizer":
+) -> "RuleOptimizer | TorchClass":
     """Makes a `torch.optim.Optimizer` of a rule.
+
+    For the name of a rule of the package it returns an instance of the class in `updraft.optim`:
+    `optimizer("AdamW", …)` is `updraft.optim.AdamW(…)`.
 
     Args:
         rule: a function with `@updraft.rule`, a chain, a rule of the package by its name, or a
@@ -27,13 +32,15 @@ def optimizer(
         params: tensors, or dicts that define parameter groups, as in `torch.optim`.
         storage: storage types of states, or of all of them by "state", where they are not stored
             like the parameter: `{"exp_avg": "q8_linear"}`.
-        numerics: "ieee", "torch" or "fast".
+        numerics: "ieee", "torch" or "fast". The default is "torch" for the name of a class that
+            `torch.optim` has, else "ieee".
         seed: of random numbers, from 0 to 2^64 - 1; 0 without it. An entry of `param_groups`.
         **options: hyperparameters and static flags, which a group may also have for itself. They
             are entries of `param_groups`; those of hyperparameters may be changed at any time.
 
     Raises:
         InvalidArgumentError: the rule has no such option, or refuses its value.
+        TypeError: the class takes no such option.
 
     Warns:
         UserWarning: a group has an entry that looks like an option and is none.
@@ -41,11 +48,22 @@ def optimizer(
     >>> import torch, updraft
     >>> model = torch.nn.Linear(3, 1)
     >>> lion = updraft.optimizer("Lion", model.parameters(), lr=1e-4)
-    >>> lion.param_groups[0]["beta1"]
-    0.9
+    >>> type(lion) is updraft.optim.Lion
+    True
+    >>> lion.param_groups[0]["betas"]
+    (0.9, 0.99)
     """
+    if numerics is not None:
+        options["numerics"] = numerics
+    if isinstance(rule, str) and rule.isidentifier():
+        import inspect
+
+        from . import optim
+        from .shipped_constructor import bound
+
+        kind: Any = getattr(optim, require_name(rule))
+        options |= {"storage": storage, "seed": seed}
+        return kind(**bound(kind.__name__, inspect.signature(kind), params, **options))  # type: ignore[no-any-return]
     from .optim.rule_optimizer import RuleOptimizer
 
-    return RuleOptimizer(
-        definition_of(rule), params, storage=storage, numerics=numerics, seed=seed, **options
-    )
+    return RuleOptimizer(definition_of(rule), params, storage=storage, seed=seed, **options)

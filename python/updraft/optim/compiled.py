@@ -1,10 +1,10 @@
 """The step of a `torch.optim.Optimizer`, compiled."""
 
+import dataclasses
 import math
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
-from dataclasses import dataclass, field
 from operator import attrgetter
 from types import NoneType
 from typing import Any
@@ -23,7 +23,6 @@ from .clipping import GradientNorm, Spread, coefficient, require_max_norm, total
 from .correspondence import Correspondence, Group, reader
 from .devices import GradientScale, target_of
 from .direct_parts import DirectParts
-from .documentation import Docstring
 from .idle import IdleBucket, is_idle
 from .listeners import TOLD_OF_OPERATORS, Listening, listening
 from .rule_interface import RuleInterface
@@ -45,10 +44,10 @@ from .through_torch import TorchBucket
 _Kind = tuple[torch.dtype, torch.device, str | None]
 
 
-@dataclass
+@dataclasses.dataclass
 class _Members:
-    params: list[torch.Tensor] = field(default_factory=list)
-    numbers: list[int] = field(default_factory=list)
+    params: list[torch.Tensor] = dataclasses.field(default_factory=list)
+    numbers: list[int] = dataclasses.field(default_factory=list)
 
 
 def _require_together(buckets: list[SteppedPart]) -> None:
@@ -166,11 +165,10 @@ class _CompiledGroup:
 
 
 class CompiledStep:
-    """Steps an optimizer of `torch.optim` with a compiled rule; stands before it among the bases.
+    """The step of an optimizer, with a compiled rule.
 
-    The constructor, the defaults, the parameter groups and the names of the states are those of the
-    class behind it. `.grad` is only read. With a `torch.amp.GradScaler` the scale is taken out of
-    the gradients within the step.
+    `.grad` is only read. With a `torch.amp.GradScaler` the scale is taken out of the gradients
+    within the step.
     """
 
     correspondence: Correspondence
@@ -194,12 +192,17 @@ class CompiledStep:
     #: What listened to operators when the groups were compiled.
     _listening: Listening
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        correspondence = cls.__dict__.get("correspondence")
-        if correspondence is not None:
-            docstring = Docstring(lambda: correspondence.path, cls.__doc__ or "")
-            cls.__doc__ = docstring  # type: ignore[assignment]
+    def _correspond(self, numerics: str, storage: Mapping[str, Any] | None) -> None:
+        """Compiles the rule with these choices in place of the class's own."""
+        if storage is not None and not isinstance(storage, Mapping):
+            raise TypeError(f"`storage` is {type(storage)}; give a dict, `{{name: value}}`")
+        self.correspondence = dataclasses.replace(
+            self._declared(), numerics=numerics, storage=dict(storage or {})
+        )
+
+    def _declared(self) -> Correspondence:
+        """The correspondence without the choices of this optimizer."""
+        return type(self).correspondence
 
     @property
     def state(self) -> defaultdict[torch.Tensor, Any]:
@@ -283,8 +286,13 @@ class CompiledStep:
 
     def _keeps_type(self, name: str, value: torch.Tensor) -> bool:
         """Whether a state that is loaded stays in its own dtype."""
-        of_torch = self.correspondence.states is not None
-        return not of_torch or name in self.correspondence.scalars or not value.is_floating_point()
+        mine = self.correspondence
+        return (
+            mine.states is None
+            or name in mine.scalars
+            or mine.is_chosen(name)
+            or not value.is_floating_point()
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         mine: dict[str, Any] = {
@@ -292,6 +300,11 @@ class CompiledStep:
             for name in ("max_grad_norm", "error_if_nonfinite")
             if name in vars(self)
         }
+        if "correspondence" in vars(self):
+            mine["choices"] = {
+                "numerics": self.correspondence.numerics,
+                "storage": self.correspondence.storage,
+            }
         mine["state"] = self._states.plain()
         return super().__getstate__() | mine  # type: ignore[misc,operator]
 
@@ -299,6 +312,8 @@ class CompiledStep:
         state = dict(state)
         if "state" in state:
             self._adopt(state.pop("state"))
+        if "choices" in state:
+            self._correspond(**state.pop("choices"))
         super().__setstate__(state)  # type: ignore[misc]
 
     def release(self) -> None:

@@ -33,8 +33,8 @@ def counterpart(kind: type) -> type[torch.optim.Optimizer]:
                 return base
         if kind.__name__ == "RuleOptimizer":
             raise TypeError(
-                "torch has no counterpart of what `updraft.optimizer` makes; a class of "
-                "`updraft.optim` may have one"
+                "torch has no counterpart of `RuleOptimizer`; only classes of `updraft.optim` can "
+                "have one"
             )
         raise TypeError(f"torch has no optimizer `{kind.__name__}`")
     compiled = vars(sys.modules[__package__]).get(kind.__name__)
@@ -69,8 +69,16 @@ def convert(optimizer: torch.optim.Optimizer) -> torch.optim.Optimizer:
             f"`{type(optimizer).__name__}` clips gradients, which that of torch does not; set its "
             "`max_grad_norm` to None first"
         )
+    state = optimizer.__getstate__()
+    # torch's class compiles nothing.
+    choices = state.pop("choices", {})
+    if choices.get("storage"):
+        raise TypeError(
+            f"`{type(optimizer).__name__}` was made with `storage`, and torch's class cannot read "
+            "such states; convert an optimizer without `storage`"
+        )
     converted: Any = object.__new__(target)
-    converted.__setstate__(optimizer.__getstate__())
+    converted.__setstate__(state)
     for name in _KEPT:
         if hasattr(optimizer, name):
             setattr(converted, name, getattr(optimizer, name))

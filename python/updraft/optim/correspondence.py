@@ -104,7 +104,17 @@ class Correspondence:
     def state_names(self, stored: Iterable[str]) -> list[str]:
         """Returns the names of the states that a compiled rule has, in their order."""
         having = ["step", *stored]
-        return having if self.states is None else [name for name in self.states if name in having]
+        if self.states is None:
+            return having
+        places = {name: place for place, name in enumerate(self.states)}
+        if "step" not in places:
+            having.remove("step")
+        # The scales of a state in blocks stand behind it, and corrections after all.
+        return sorted(having, key=lambda name: places.get(name.partition(".")[0], len(places)))
+
+    def is_chosen(self, name: str) -> bool:
+        """Whether the user has chosen how a state is stored."""
+        return "state" in self.storage or name.partition(".")[0] in self.storage
 
 
 def setting_choices(

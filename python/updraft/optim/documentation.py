@@ -7,11 +7,11 @@ that torch has are described by torch; those of other rules are described here.
 import inspect
 import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..compiled_rule import read_source
-from ..shipped_constructor import comment
+from ..shipped_constructor import choices, comment
 
 _MEANINGS = {
     "params": "parameters, pairs of names and parameters, or dicts that define parameter groups",
@@ -68,13 +68,20 @@ def _wrapped(text: str) -> str:
     return textwrap.fill(text, 92, subsequent_indent="    ")
 
 
-def _arguments(signature: inspect.Signature) -> str:
+def _arguments(parameters: Iterable[inspect.Parameter]) -> str:
     lines = []
-    for name, parameter in signature.parameters.items():
+    for parameter in parameters:
         default = parameter.default
         said = "" if default is inspect.Parameter.empty else f" (default: {default!r})"
-        lines.append(_wrapped(f"{name}: {_MEANINGS[name]}{said}."))
+        lines.append(_wrapped(f"{parameter.name}: {_MEANINGS[parameter.name]}{said}."))
     return "\n".join(lines)
+
+
+def _arguments_with_torch(cls: type) -> str:
+    """The section of torch's docstring, and the arguments that torch does not have."""
+    taken = inspect.signature(cls).parameters
+    own = [parameter for parameter in choices("torch") if parameter.name in taken]
+    return "\n".join([_arguments_of_torch(cls), _arguments(own)]).strip()
 
 
 def _arguments_of_torch(cls: type) -> str:
@@ -147,7 +154,11 @@ _EXAMPLES = {
 
 def _document(cls: type, path: str, beginning: str, raises: str) -> str:
     signature = cls.__dict__.get("__signature__")
-    arguments = _arguments_of_torch(cls) if signature is None else _arguments(signature)
+    arguments = (
+        _arguments_with_torch(cls)
+        if signature is None
+        else _arguments(signature.parameters.values())
+    )
     name = cls.__name__
     example = (_BEGINNING + _EXAMPLES.get(name, _EXAMPLE)).format(name=name)
     paragraphs = [

@@ -40,12 +40,11 @@ class Muon(SplitStep, torch.optim.Muon):
         settled=True,
     )
 
-    @classmethod
-    def _update_of(cls, shape: torch.Size) -> Correspondence:
+    def _update_of(self, shape: torch.Size) -> Correspondence:
         def ratio(group: Group, dtype: torch.dtype) -> float:
             return _adjust_lr(1.0, group["adjust_lr_fn"], shape)
 
-        return dataclasses.replace(cls.update, hypers={**cls.update.hypers, "ratio": ratio})
+        return dataclasses.replace(self.update, hypers={**self.update.hypers, "ratio": ratio})
 
     @staticmethod
     def _require(group: Group) -> None:

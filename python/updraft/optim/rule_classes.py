@@ -7,7 +7,7 @@ from typing import Any
 
 from ..definition import FileDefinition
 from ..shipped import require_path
-from ..shipped_constructor import is_beta, signature
+from ..shipped_constructor import bound, is_beta, signature
 from .correspondence import Place
 from .documentation import Docstring
 from .rule_optimizer import RuleOptimizer
@@ -22,13 +22,9 @@ class ShippedOptimizer(RuleOptimizer):
     __signature__: inspect.Signature
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        try:
-            bound = self.__signature__.bind(*args, **kwargs).arguments
-        except TypeError as error:
-            names = ", ".join(f"`{name}`" for name in self.__signature__.parameters)
-            raise TypeError(f"{type(self).__name__}: {error}; it takes {names}") from None
-        params = bound.pop("params")
-        super().__init__(self.definition, params, **bound)
+        given = bound(type(self).__name__, self.__signature__, *args, **kwargs)
+        params = given.pop("params")
+        super().__init__(self.definition, params, **given)
 
     def _hyper_places(self) -> Mapping[str, Place]:
         betas = [name for name in self.rule.hypers if is_beta(name)]

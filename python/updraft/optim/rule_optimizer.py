@@ -54,8 +54,6 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, "
                 f"but got {torch.typename(params)}"
             )
-        if storage is not None and not isinstance(storage, Mapping):
-            raise TypeError(f"`storage` is {type(storage)}; give a dict, `{{name: value}}`")
         params = list(params)
         known = self._defaults()
         for name in options:
@@ -66,7 +64,7 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
                 )
             if name in rule.hypers and isinstance(options[name], str):
                 raise TypeError(f"hyperparameter `{name}` is {str}; give a number")
-        self._correspond(numerics, storage or {})
+        self._correspond(numerics, storage)
         hypers = {name: value for name, value in known.items() if name not in rule.statics}
         # An entry of the groups, so that it is saved with them; of rules that use it.
         random = {} if seed is None else {"seed": require_seed(seed)}
@@ -118,16 +116,14 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
                 )
         super().add_param_group(param_group)
 
-    def _correspond(self, numerics: str, storage: Mapping[str, Any]) -> None:
-        self.correspondence = Correspondence(
+    def _declared(self) -> Correspondence:
+        return Correspondence(
             rule=self.rule,
             hypers=self._hyper_places(),
             # A flag that a group does not set may follow from the hyperparameters.
             settings={name: _static(name) for name in self.rule.statics},
             states=None,
             sparse=None,
-            numerics=numerics,
-            storage=dict(storage),
         )
 
     def _hyper_places(self) -> Mapping[str, Place]:
@@ -139,15 +135,11 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
         return self.rule.hypers | self.rule.statics
 
     def __getstate__(self) -> dict[str, Any]:
-        choices = {"numerics": self.correspondence.numerics, "storage": self.correspondence.storage}
-        return super().__getstate__() | {"rule": self.rule, "choices": choices}
+        return super().__getstate__() | {"rule": self.rule}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        state = dict(state)
-        choices = state.pop("choices", None)
-        if choices is not None:
+        if "rule" in state:
             self.rule = state["rule"]
-            self._correspond(**choices)
         super().__setstate__(state)
 
     def __repr__(self) -> str:

@@ -2,15 +2,14 @@
 
 import abc
 from collections import defaultdict
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 
 from .assigned_states import States
 from .buckets import Bucket, CompiledRules
-from .compiled import CompiledStep
 from .correspondence import Correspondence, Group
 from .devices import GradientScale
 from .listeners import Listening
@@ -18,9 +17,10 @@ from .stand_ins import LocalBucket, StandIn, distributed_like, local_part, needs
 from .state_storage import made_by_state_types
 from .stepped_part import SteppedPart, step_in_halves
 from .through_torch import TorchBucket
+from .torch_class import TorchClass
 
 
-class SplitStep(CompiledStep):
+class SplitStep(TorchClass):
     """A step whose direction goes through a function of torch.
 
     The rule of `correspondence` has the direction in place of the parameter, and all the states.
@@ -31,9 +31,8 @@ class SplitStep(CompiledStep):
 
     update: Correspondence
 
-    @classmethod
     @abc.abstractmethod
-    def _update_of(cls, shape: torch.Size) -> Correspondence:
+    def _update_of(self, shape: torch.Size) -> Correspondence:
         """Returns `update` for parameters of a shape, of which what is stepped may be a part."""
 
     @staticmethod
@@ -44,6 +43,10 @@ class SplitStep(CompiledStep):
     @staticmethod
     def _require(group: Group) -> None:
         """Refuses what `_between` would refuse of a group."""
+
+    def _correspond(self, numerics: str, storage: Mapping[str, Any] | None) -> None:
+        super()._correspond(numerics, storage)
+        self.update = replace(type(self).update, numerics=numerics)
 
     def _correspondences(self) -> tuple[Correspondence, ...]:
         return (self.correspondence, self.update)

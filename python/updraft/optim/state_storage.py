@@ -104,7 +104,8 @@ def made_by_state_types(
     Parameters without states get new ones in torch's types.
     """
     if correspondence.scalars and scalar_dtype() == torch.float64:
-        correspondence = _with_types(correspondence, dict.fromkeys(correspondence.scalars, "f64"))
+        scalars = [name for name in correspondence.scalars if not correspondence.is_chosen(name)]
+        correspondence = _with_types(correspondence, dict.fromkeys(scalars, "f64"))
     try:
         return [make(correspondence, list(params), list(numbers))]
     except OtherStatesError as error:

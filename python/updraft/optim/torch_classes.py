@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 
-from .compiled import CompiledStep
 from .correspondence import (
     AS_DENSE,
     BETAS,
@@ -16,6 +15,7 @@ from .correspondence import (
     flags,
     same_names,
 )
+from .torch_class import TorchClass
 
 
 def _unsupported(name: str) -> str:
@@ -60,7 +60,7 @@ def _sparse_in_adagrad(group: Group) -> str | None:
     return None
 
 
-class SGD(CompiledStep, torch.optim.SGD):
+class SGD(TorchClass, torch.optim.SGD):
     """`torch.optim.SGD`, compiled from `rules/sgd.upd`."""
 
     correspondence = Correspondence(
@@ -79,7 +79,7 @@ class SGD(CompiledStep, torch.optim.SGD):
     )
 
 
-class Adam(CompiledStep, torch.optim.Adam):
+class Adam(TorchClass, torch.optim.Adam):
     """`torch.optim.Adam`, compiled from `rules/adam.upd`."""
 
     correspondence = Correspondence(
@@ -92,7 +92,7 @@ class Adam(CompiledStep, torch.optim.Adam):
     )
 
 
-class AdamW(CompiledStep, torch.optim.AdamW):
+class AdamW(TorchClass, torch.optim.AdamW):
     """`torch.optim.AdamW`, compiled from `rules/adamw.upd`."""
 
     correspondence = Correspondence(
@@ -105,7 +105,7 @@ class AdamW(CompiledStep, torch.optim.AdamW):
     )
 
 
-class NAdam(CompiledStep, torch.optim.NAdam):
+class NAdam(TorchClass, torch.optim.NAdam):
     """`torch.optim.NAdam`, compiled from `rules/nadam.upd`."""
 
     correspondence = Correspondence(
@@ -118,7 +118,7 @@ class NAdam(CompiledStep, torch.optim.NAdam):
     )
 
 
-class RAdam(CompiledStep, torch.optim.RAdam):
+class RAdam(TorchClass, torch.optim.RAdam):
     """`torch.optim.RAdam`, compiled from `rules/radam.upd`."""
 
     correspondence = Correspondence(
@@ -131,7 +131,7 @@ class RAdam(CompiledStep, torch.optim.RAdam):
     )
 
 
-class Adamax(CompiledStep, torch.optim.Adamax):
+class Adamax(TorchClass, torch.optim.Adamax):
     """`torch.optim.Adamax`, compiled from `rules/adamax.upd`."""
 
     correspondence = Correspondence(
@@ -144,7 +144,7 @@ class Adamax(CompiledStep, torch.optim.Adamax):
     )
 
 
-class Adagrad(CompiledStep, torch.optim.Adagrad):
+class Adagrad(TorchClass, torch.optim.Adagrad):
     """`torch.optim.Adagrad`, compiled from `rules/adagrad.upd`."""
 
     correspondence = Correspondence(
@@ -156,7 +156,7 @@ class Adagrad(CompiledStep, torch.optim.Adagrad):
     )
 
 
-class Adadelta(CompiledStep, torch.optim.Adadelta):
+class Adadelta(TorchClass, torch.optim.Adadelta):
     """`torch.optim.Adadelta`, compiled from `rules/adadelta.upd`."""
 
     correspondence = Correspondence(
@@ -168,7 +168,7 @@ class Adadelta(CompiledStep, torch.optim.Adadelta):
     )
 
 
-class RMSprop(CompiledStep, torch.optim.RMSprop):
+class RMSprop(TorchClass, torch.optim.RMSprop):
     """`torch.optim.RMSprop`, compiled from `rules/rmsprop.upd`."""
 
     correspondence = Correspondence(
@@ -183,7 +183,7 @@ class RMSprop(CompiledStep, torch.optim.RMSprop):
     )
 
 
-class Rprop(CompiledStep, torch.optim.Rprop):
+class Rprop(TorchClass, torch.optim.Rprop):
     """`torch.optim.Rprop`, compiled from `rules/rprop.upd`."""
 
     correspondence = Correspondence(
@@ -201,7 +201,7 @@ class Rprop(CompiledStep, torch.optim.Rprop):
     )
 
 
-class ASGD(CompiledStep, torch.optim.ASGD):
+class ASGD(TorchClass, torch.optim.ASGD):
     """`torch.optim.ASGD`, compiled from `rules/asgd.upd`."""
 
     correspondence = Correspondence(
@@ -219,7 +219,7 @@ def _first_epsilon(group: Group, dtype: torch.dtype) -> Any:
     return torch.finfo(dtype).eps if epsilon is None else epsilon
 
 
-class Adafactor(CompiledStep, torch.optim.Adafactor):
+class Adafactor(TorchClass, torch.optim.Adafactor):
     """`torch.optim.Adafactor`, compiled from `rules/adafactor.upd`."""
 
     correspondence = Correspondence(
@@ -238,7 +238,7 @@ class Adafactor(CompiledStep, torch.optim.Adafactor):
     )
 
 
-class SparseAdam(CompiledStep, torch.optim.SparseAdam):
+class SparseAdam(TorchClass, torch.optim.SparseAdam):
     """`torch.optim.SparseAdam`, compiled from `rules/sparse_adam.upd`."""
 
     correspondence = Correspondence(

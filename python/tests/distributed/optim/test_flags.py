@@ -43,9 +43,10 @@ def on_two_workers():
 
 @on_client
 def test_momentum_comes_and_goes_as_in_a_local_optimizer():
+    rule = updraft.load("SGD")
     for given, make in (
         (torch.optim.SGD, updraft.optim.SGD),
-        ("SGD", lambda params, **options: updraft.optimizer("SGD", params, **options)),
+        (rule, lambda params, **options: updraft.optimizer(rule, params, **options)),
     ):
         rrefs = on_two_workers()
         params = copies(rrefs)
@@ -119,7 +120,7 @@ def test_options_of_a_class():
 def test_what_a_rule_refuses_is_refused_here():
     rrefs = on_two_workers()
     before = copies(rrefs)
-    optimizer = DistributedOptimizer("SGD", rrefs, lr=0.5)
+    optimizer = DistributedOptimizer(updraft.load("SGD"), rrefs, lr=0.5)
     with dist_autograd.context() as context:
         backward(context, rrefs)
         for momentum, text in (

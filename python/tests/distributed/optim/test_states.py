@@ -204,8 +204,8 @@ def test_rules_and_states_in_blocks():
     refuses(
         plain,
         saved,
-        "states are not loaded on `worker2`: parameter 0 has a state `exp_avg.scale`; the rule "
-        "`AdamW` has `step`, `exp_avg`, `exp_avg_sq`",
+        "parameter 0 has a state `exp_avg.scale`; its class has `step`, `exp_avg`, `exp_avg_sq`, "
+        "`max_exp_avg_sq`",
     )
     step(plain, rrefs)
     refuses(

@@ -88,7 +88,13 @@ class CompiledExecution:
 
     @property
     def state_names(self) -> tuple[str, ...] | None:
-        return self._optimizer.correspondence.states
+        correspondence = self._optimizer.correspondence
+        if correspondence.states is None:
+            return None
+        # Those of flags that are not set, too, and beside them scales and corrections.
+        stored = (name for rule in self._rules for name in rule.stored_states)
+        known = dict.fromkeys([*correspondence.states, *stored])
+        return tuple(correspondence.state_names(name for name in known if name != "step"))
 
     @property
     def counts_steps(self) -> bool:
@@ -175,9 +181,10 @@ class CompiledExecution:
             index, _, name = key.partition("/")
             states.setdefault(int(index), {})[name] = value
         packed = {}
+        names = self.state_names
         for index, state in states.items():
             # The operator has them in the order of their names.
-            order = self.state_names or sorted(state, key=lambda name: (name != "step", name))
+            order = names or sorted(state, key=lambda name: (name != "step", name))
             shown = {name: state[name] for name in order if name in state}
             if shown:
                 packed[index] = self._optimizer.packed_state(shown)
