@@ -70,7 +70,9 @@ def outputs(layers: list[Layer], images: torch.Tensor) -> torch.Tensor:
     for number, layer in enumerate(layers):
         if number:
             images = images.relu()
-        images = distributed.call(layer.server, "linear", images, layer.weight, layer.bias)
+        [images] = distributed.remote_sync_call(
+            "linear", args=(images, layer.weight, layer.bias), partitioner=layer.server
+        )
     return images
 
 

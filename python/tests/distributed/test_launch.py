@@ -128,11 +128,16 @@ def test_nothing_to_decorate():
 
 
 def test_without_rpc(place):
-    message = r"^RPC is not running; call this within a function with `auto_init_rpc`$"
+    message = (
+        r"^RPC is not running; call this within a function with `auto_init_rpc`, or after"
+        r" `torch.distributed.rpc.init_rpc`$"
+    )
     for call in (
         distributed.barrier,
         lambda: distributed.remote_sync_call(max, args=(1, 2), partitioner=0),
         lambda: distributed.remote_async_call(max, args=(1, 2)),
+        lambda: distributed.remote_async_call("linear", partitioner="worker0"),
+        lambda: distributed.held_parameters("worker0"),
     ):
         with pytest.raises(distributed.DistributedError, match=message):
             call()
