@@ -9,7 +9,7 @@ from torch.distributed import rpc
 
 import updraft
 from updraft import distributed
-from updraft.distributed import membership
+from updraft.distributed import launch, membership
 
 
 def running():
@@ -146,7 +146,7 @@ def test_without_rpc(place):
 def test_rpc_of_others(place, monkeypatch):
     main = distributed.auto_init_rpc()(distributed.get_rank)
     with monkeypatch.context() as patched:
-        patched.setattr(rpc.api, "_is_current_rpc_agent_set", lambda: True)
+        patched.setattr(launch, "rpc_is_running", lambda: True)
         with pytest.raises(
             distributed.DistributedError,
             match=r"^RPC is running already; leave `init_rpc` to `auto_init_rpc`$",

@@ -12,16 +12,19 @@ from torch.futures import Future
 
 from ..caller_warnings import warn_caller
 from ..errors import InvalidArgumentError
+from ..torch_private import ATTRIBUTES, current_context, set_unwrap_func
 from . import functions
 from .answers import typed
 from .errors import DistributedError
 from .partition import Part, Partitioner, batch_partitioner
-from .remote import Failure, check_name, execute, execute_later
+from .remote import Failure, check_function, execute, execute_later
 from .timeouts import UNSET_RPC_TIMEOUT, call_limit
 from .trees import leaves_with_places, map_tensors
 from .world import get_worker_id, require_rpc, worker_info
 
 Reducer = Callable[..., Any]
+
+_LATER = ATTRIBUTES["async_function"].name
 
 
 def _parts(partitioner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Part]:
@@ -56,7 +59,7 @@ def _parts(partitioner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> l
 def _in_context() -> bool:
     """Whether a context of distributed autograd records what this thread does."""
     try:
-        torch.distributed.autograd._current_context()
+        current_context()
     except RuntimeError:
         return False
     return True
@@ -92,7 +95,7 @@ def _prepared(
     """Returns the function that calls `func` on a worker."""
     if isinstance(func, str):
         return functions.prepared(worker, func, args, kwargs, limit)
-    answer = execute_later if hasattr(func, "_wrapped_async_rpc_function") else execute
+    answer = execute_later if hasattr(func, _LATER) else execute
     return functools.partial(
         rpc.rpc_async, worker, answer, args=(func, args, kwargs), timeout=limit
     )
@@ -197,7 +200,7 @@ class _Calls:
             ]
         )
         joined = every.then(reduce)
-        joined._set_unwrap_func(_raise_failure)
+        set_unwrap_func(joined, _raise_failure)
         return joined
 
 
@@ -223,15 +226,12 @@ def _start(
     reducer: Reducer | None,
     timeout: float | None,
 ) -> _Calls:
-    is_name = isinstance(func, str)
-    if not is_name and not callable(func):
-        raise TypeError(f"`{func!r}` cannot be called; give a function, or the name of an operator")
+    if not isinstance(func, str):
+        check_function(func)
     require_rpc()
-    if not is_name:
-        check_name(func)
     given = tuple(args or ()), dict(kwargs or {})
     parts = _parts(partitioner, *given)
-    if not is_name:
+    if not isinstance(func, str):
         _warn_of_parameters(*given)
     return _Calls(func, parts, reducer, timeout)
 

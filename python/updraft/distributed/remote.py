@@ -110,8 +110,10 @@ def by_name(func: Callable[..., Any]) -> Callable[..., Any]:
     )
 
 
-def check_name(func: Callable[..., Any]) -> None:
-    """Raises an error for a function that other workers cannot find."""
+def check_function(func: Any) -> None:
+    """Raises an error for what is no function, or one that other workers cannot find."""
+    if not callable(func):
+        raise TypeError(f"`{func!r}` cannot be called; give a function, or the name of an operator")
     name = getattr(func, "__qualname__", "")
     if "<locals>" in name or "<lambda>" in name:
         raise InvalidArgumentError(

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 from torch.distributed import rpc
 
 from ..errors import InvalidArgumentError
+from ..torch_private import rpc_agent, rpc_is_running
 from .errors import DistributedError
 
 WorkerNameFormat = Callable[..., str]
@@ -148,7 +149,7 @@ def get_worker_id(id: Worker | None = None) -> int:
     if isinstance(id, rpc.WorkerInfo):
         id = int(id.id)
     # A world may have been made without torchrun, by `init_rpc`.
-    known = workers() if _rpc_is_running() else range(get_world_size())
+    known = workers() if rpc_is_running() else range(get_world_size())
     if checked_rank(id) not in known:
         raise InvalidArgumentError(f"there is no worker {id}; the world has {len(known)}")
     return id
@@ -156,21 +157,17 @@ def get_worker_id(id: Worker | None = None) -> int:
 
 def require_rpc() -> None:
     """Raises an error unless RPC is running."""
-    if not _rpc_is_running():
+    if not rpc_is_running():
         raise DistributedError(
             "RPC is not running; call this within a function with `auto_init_rpc`, or after"
             " `torch.distributed.rpc.init_rpc`"
         )
 
 
-def _rpc_is_running() -> bool:
-    return bool(rpc.api._is_current_rpc_agent_set())
-
-
 def workers() -> dict[int, rpc.WorkerInfo]:
     """Returns all workers by their numbers, in order."""
     require_rpc()
-    infos = rpc.api._get_current_rpc_agent().get_worker_infos()
+    infos = rpc_agent().get_worker_infos()
     return {info.id: info for info in sorted(infos, key=lambda info: info.id)}
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 import torch
-from torch._C._distributed_rpc import PyRRef
+from torch.distributed.rpc import PyRRef
 
 from ...caller_warnings import warn_caller
 from ...optim.correspondence import Group

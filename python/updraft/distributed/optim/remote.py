@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch._C._distributed_rpc import PyRRef, WorkerInfo
 from torch.distributed import rpc
+from torch.distributed.rpc import PyRRef, WorkerInfo
 
+from ...torch_private import world_number
 from . import operators
 from .arrivals import after, awaited
 from .outcomes import begun, gathered
@@ -90,8 +91,8 @@ def loaded_on(workers: Iterable[WorkerInfo]) -> list[str]:
     last: what is done here keeps the thread from asking others.
     """
     global _loaded
-    if _loaded[0] != rpc._init_counter:
-        _loaded = rpc._init_counter, set()
+    if _loaded[0] != world_number(rpc):
+        _loaded = world_number(rpc), set()
     known = _loaded[1]
     others_first = sorted(workers, key=operators.is_here)
     asked = {
