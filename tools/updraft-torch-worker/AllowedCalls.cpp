@@ -17,7 +17,8 @@ static constexpr std::string_view remoteSuffix = "_parameter";
 
 static constexpr const char *noPython =
     "NotImplementedError: this worker has no Python and cannot call Python functions; call one "
-    "that is registered in C++, by its name: `updraft.distributed.call(worker, \"linear\", …)`";
+    "that is registered in C++, by its name: `updraft.distributed.remote_sync_call(\"linear\", "
+    "partitioner=worker, …)`";
 
 static std::string describe(const rpc::ScriptCall &call) {
   return call.hasOp() ? call.op()->schema().name() : call.qualifiedName().qualifiedName();
@@ -61,7 +62,7 @@ AllowedCalls::Future AllowedCalls::processScriptCall(Command &command,
   if (!call.hasOp() || !isOurs(name))
     return refused(fmt::format("NotImplementedError: this worker does not run `{}`; it runs "
                                "Updraft's operators alone, and functions by their names: "
-                               "`updraft.distributed.call`",
+                               "`updraft.distributed.remote_sync_call`",
                                name));
   return RequestCallbackNoPython::processScriptCall(command, streams);
 }

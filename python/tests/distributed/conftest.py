@@ -12,6 +12,7 @@ from updraft import distributed
 from updraft.distributed import world
 
 LIMIT = 600
+EXAMPLES = pathlib.Path(__file__).resolve().parents[3] / "examples"
 
 
 @pytest.fixture

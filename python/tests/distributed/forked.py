@@ -1,8 +1,8 @@
 """Runs a program in the processes of a world: `forked.py COUNT [--with=MODULE…] PROGRAM…`.
 
-PROGRAM is a file or `-m MODULE`, with arguments. The processes find each other as with torchrun,
-but the first of them has the store, and all are forked off one that has imported torch already,
-which takes longer than most programs here.
+PROGRAM is a file, with arguments. The processes find each other as with torchrun, but the first of
+them has the store, and all are forked off one that has imported torch already, which takes longer
+than most programs here.
 """
 
 import ctypes
@@ -50,13 +50,9 @@ def wait_for(children):
 
 
 def run(program, arguments):
-    is_module = program == "-m"
-    sys.argv[1 if is_module else 0 :] = arguments[1:] if is_module else [program, *arguments]
-    if is_module:
-        runpy.run_module(arguments[0], run_name="__main__", alter_sys=True)
-    else:
-        sys.path.insert(0, str(pathlib.Path(program).parent))
-        runpy.run_path(program, run_name="__main__")
+    sys.argv = [program, *arguments]
+    sys.path.insert(0, str(pathlib.Path(program).parent))
+    runpy.run_path(program, run_name="__main__")
 
 
 def main():

@@ -208,6 +208,38 @@ def calls():
     triplets = [("trainer-2", ("a",), None), (1, None, {}), (2, ["b"], {})]
     found = distributed.remote_sync_call(who, partitioner=lambda: triplets, reducer=tuple)
     assert found == ((2, ("a",)), (1, ()), (2, ("b",)))
+    there = torch.distributed.rpc.get_worker_info("trainer-2")
+    assert distributed.remote_sync_call(who, partitioner=there) == [(2, ())]
+    cut = distributed.dim_partitioner(workers=[there, 1])
+    values = distributed.remote_sync_call(who, args=(torch.arange(3),), partitioner=cut)
+    assert [(rank, args[0].tolist()) for rank, args in values] == [(2, [0, 1]), (1, [2])]
+
+
+@on_zero
+def calls_of_operators():
+    weight, batch = torch.arange(6.0).reshape(2, 3), torch.arange(15.0).reshape(5, 3)
+
+    def rows(batch, weight):
+        parts = distributed.batch_partitioner(batch)
+        return [(worker, (rows, weight), {}) for worker, (rows,), _ in parts]
+
+    weight.requires_grad_(True)
+    with autograd.context() as context:
+        # Before anything else of Updraft has run on the others.
+        parts = distributed.remote_sync_call("linear", args=(batch, weight), partitioner=rows)
+        (gradient,) = autograd.grad(context, sum(part.sum() for part in parts), weight)
+    torch.testing.assert_close(gradient, batch.sum(0).expand(2, 3))
+    weight.requires_grad_(False)
+    call = functools.partial(distributed.remote_async_call, args=(batch, weight), partitioner=rows)
+    assert call("linear", reducer=torch.cat).wait().equal(batch @ weight.T)
+    assert [len(part) for part in call("linear").wait()] == [2, 2, 1]
+    with Raised(
+        TypeError, "worker `trainer-0`, part 0 of 3: `embedding` needs the argument `weight`"
+    ) as raised:
+        distributed.remote_sync_call("embedding", args=(batch,))
+    assert [note.partition(": `embedding`")[0] for note in raised.error.__notes__] == [
+        f"also TypeError: worker `trainer-{rank}`, part {rank} of 3" for rank in (1, 2)
+    ]
 
 
 @on_zero
@@ -275,7 +307,7 @@ LATE = (
 @on_zero
 def calls_that_cannot_be_made():
     call = distributed.remote_sync_call
-    with Raised(TypeError, "`3` cannot be called; give a function"):
+    with Raised(TypeError, "`3` cannot be called; give a function, or the name of an operator"):
         call(3)
     for partitioner in (1.5, True, [0]):
         with Raised(

@@ -1,5 +1,6 @@
 """Calls that a worker makes of itself, with references that no other worker has."""
 
+import functools
 import threading
 
 import pytest
@@ -15,13 +16,36 @@ def test_a_reference_that_nobody_else_has(in_world):
     def main():
         weight = torch.nn.Parameter(torch.eye(2))
         with dist_autograd.context() as context:
-            output = distributed.call("worker0", "linear", torch.ones(2), rpc.RRef(weight))
+            [output] = distributed.remote_sync_call(
+                "linear", args=(torch.ones(2), rpc.RRef(weight)), partitioner="worker0"
+            )
             dist_autograd.backward(context, [output.sum()])
             return output.detach(), dist_autograd.get_gradients(context)[weight]
 
     output, gradient = in_world(main)
     assert output.equal(torch.ones(2))
     assert gradient.equal(torch.ones(2, 2))
+
+
+def test_what_is_not_recorded(place):
+    """A pass would wait for the gradient of a call that has no part in it."""
+    options = rpc.TensorPipeRpcBackendOptions(rpc_timeout=5)
+
+    def main():
+        weight = torch.nn.Parameter(torch.eye(2))
+        call = functools.partial(
+            distributed.remote_sync_call, "linear", args=(torch.ones(2), rpc.RRef(weight))
+        )
+        with dist_autograd.context() as context:
+            with torch.no_grad():
+                [apart] = call(partitioner=0)
+            assert not apart.requires_grad
+            [output] = call(partitioner=0)
+            dist_autograd.backward(context, [output.sum()])
+            return dist_autograd.get_gradients(context)[weight]
+
+    main = distributed.auto_init_rpc(rpc_backend_options=options)(main)
+    assert main().equal(torch.ones(2, 2))
 
 
 def test_a_reference_in_a_world_after_another(place):
@@ -31,7 +55,9 @@ def test_a_reference_in_a_world_after_another(place):
         optimizer = DistributedOptimizer(torch.optim.SGD, [rpc.RRef(weight)], lr=0.5)
         assert [remote.owner().name for remote in optimizer.remote_optimizers] == [here()]
         with dist_autograd.context() as context:
-            output = distributed.call(here(), "linear", torch.ones(2), rpc.RRef(weight))
+            [output] = distributed.remote_sync_call(
+                "linear", args=(torch.ones(2), rpc.RRef(weight)), partitioner=here()
+            )
             dist_autograd.backward(context, [output.sum()])
             optimizer.step(context)
         return weight.detach()
@@ -46,7 +72,9 @@ def test_a_reference_in_a_world_after_another(place):
 
 def test_a_reference_to_something_else(in_world):
     def main():
-        distributed.call("worker0", "linear", torch.ones(2), rpc.RRef(3))
+        distributed.remote_sync_call(
+            "linear", args=(torch.ones(2), rpc.RRef(3)), partitioner="worker0"
+        )
 
     message = r"^argument 1 of `linear` is a reference to 3, which is no tensor$"
     with pytest.raises(TypeError, match=message):
@@ -54,29 +82,36 @@ def test_a_reference_to_something_else(in_world):
 
 
 @rpc.functions.async_execution
-def added_later(tensor):
-    return rpc.rpc_async("worker0", torch.add, args=(tensor, 1))
+def added_later(tensor, other=1):
+    return rpc.rpc_async("worker0", torch.add, args=(tensor, other))
 
 
 def test_a_function_that_answers_later(in_world):
     def main():
-        return distributed.call("worker0", added_later, torch.ones(2))
+        call = functools.partial(distributed.remote_sync_call, added_later, partitioner=0)
+        with pytest.raises(RuntimeError, match="size of tensor a") as caught:
+            call(args=(torch.ones(2), torch.ones(3)))
+        assert caught.value.__notes__[0].startswith("worker `worker0`, part 0 of 1:\nTraceback")
+        with pytest.raises(TypeError, match="missing 1 required positional argument"):
+            call()
+        return call(args=(torch.ones(2),))
 
-    assert in_world(main).equal(torch.full((2,), 2.0))
+    assert in_world(main)[0].equal(torch.full((2,), 2.0))
 
 
 def test_integers_that_torch_cannot_hold(in_world):
-    message = r"^`same` has failed on `worker0`: the argument `x` of `same` is int, and something"
+    message = r"^worker `worker0`, part 0 of 1: the argument `x` of `same` is int, and something"
 
     def main():
         with torch.library._scoped_library("updraft_functions", "FRAGMENT") as library:
             library.define("same(int x) -> int")
             library.impl("same", lambda x: x, "CompositeImplicitAutograd")
+            call = functools.partial(distributed.remote_sync_call, "same", partitioner=0)
             for held in (-(2**63), 2**63 - 1):
-                assert distributed.call("worker0", "same", held) == held
+                assert call(args=(held,)) == [held]
             for larger in (2**63, 2**64):
                 with pytest.raises(TypeError, match=message):
-                    distributed.call("worker0", "same", larger)
+                    call(args=(larger,))
 
     in_world(main)
 
@@ -131,20 +166,16 @@ def test_one_meaning_of_timeouts(place):
         try:
             unlimited = [
                 distributed.remote_async_call(wait_for_release, partitioner=0, timeout=0),
-                distributed.call_async("worker0", wait_for_release, timeout=0),
                 distributed.remote_async_call(wait_for_release, partitioner=0, timeout=1e300),
             ]
             for given in {}, {"timeout": None}, {"timeout": 1}, {"timeout": -1}:
                 with pytest.raises(distributed.DistributedError, match="timeout"):
                     distributed.remote_sync_call(wait_for_release, partitioner=0, **given)
-            for given in {}, {"timeout": None}:
-                with pytest.raises(RuntimeError, match="timeout"):
-                    distributed.call("worker0", wait_for_release, **given)
         finally:
             released.set()
         return [future.wait() for future in unlimited]
 
-    assert distributed.auto_init_rpc(rpc_backend_options=options)(main)() == [[True], True, [True]]
+    assert distributed.auto_init_rpc(rpc_backend_options=options)(main)() == [[True], [True]]
 
 
 @pytest.mark.parametrize(
@@ -169,14 +200,12 @@ def test_one_meaning_of_timeouts(place):
 def test_timeouts_that_are_refused(in_world, timeout, kind, message):
     def main():
         for call in (
-            lambda: distributed.call("worker0", shifted, 1, timeout=timeout),
-            lambda: distributed.call("worker0", "linear", timeout=timeout),
-            lambda: distributed.remote_sync_call(
-                shifted, args=(1,), partitioner=0, timeout=timeout
-            ),
+            functools.partial(distributed.remote_sync_call, shifted, args=(1,)),
+            functools.partial(distributed.remote_sync_call, "linear"),
+            functools.partial(distributed.remote_async_call, "linear"),
         ):
             with pytest.raises(kind) as caught:
-                call()
+                call(partitioner=0, timeout=timeout)
             assert str(caught.value) == message
 
     in_world(main)

@@ -9,7 +9,7 @@ from torch.distributed import rpc
 
 import updraft
 from updraft import distributed
-from updraft.distributed import membership
+from updraft.distributed import launch, membership
 
 
 def running():
@@ -128,11 +128,16 @@ def test_nothing_to_decorate():
 
 
 def test_without_rpc(place):
-    message = r"^RPC is not running; call this within a function with `auto_init_rpc`$"
+    message = (
+        r"^RPC is not running; call this within a function with `auto_init_rpc`, or after"
+        r" `torch.distributed.rpc.init_rpc`$"
+    )
     for call in (
         distributed.barrier,
         lambda: distributed.remote_sync_call(max, args=(1, 2), partitioner=0),
         lambda: distributed.remote_async_call(max, args=(1, 2)),
+        lambda: distributed.remote_async_call("linear", partitioner="worker0"),
+        lambda: distributed.held_parameters("worker0"),
     ):
         with pytest.raises(distributed.DistributedError, match=message):
             call()
@@ -141,7 +146,7 @@ def test_without_rpc(place):
 def test_rpc_of_others(place, monkeypatch):
     main = distributed.auto_init_rpc()(distributed.get_rank)
     with monkeypatch.context() as patched:
-        patched.setattr(rpc.api, "_is_current_rpc_agent_set", lambda: True)
+        patched.setattr(launch, "rpc_is_running", lambda: True)
         with pytest.raises(
             distributed.DistributedError,
             match=r"^RPC is running already; leave `init_rpc` to `auto_init_rpc`$",

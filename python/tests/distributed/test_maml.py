@@ -2,10 +2,12 @@
 
 import re
 
+from .conftest import EXAMPLES
+
 
 def test_maml(forked):
     ran = forked(
-        *(2, "--with=sklearn.datasets", "-m", "updraft.distributed.examples.maml"),
+        *(2, "--with=sklearn.datasets", str(EXAMPLES / "maml.py")),
         *("--check", "--steps", "40", "--log-interval", "20"),
     )
     assert ran.returncode == 0, ran.stderr

@@ -1,15 +1,25 @@
 """The example of a parameter server, in four processes."""
 
 import argparse
+import importlib.util
 import re
 import sys
 
 import pytest
 
-from updraft.distributed.examples import parameter_server
+from .conftest import EXAMPLES
 
-MODULE = "updraft.distributed.examples.parameter_server"
+PROGRAM = EXAMPLES / "parameter_server.py"
 IMAGES = 1437  # for training
+
+
+@pytest.fixture
+def parameter_server():
+    """The program as a module."""
+    spec = importlib.util.spec_from_file_location(PROGRAM.stem, PROGRAM)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.mark.parametrize(
@@ -21,8 +31,7 @@ def test_training(forked, options, trainers):
     ran = forked(
         4,
         "--with=sklearn.datasets",
-        "-m",
-        MODULE,
+        str(PROGRAM),
         "--epochs",
         "2",
         "--log-interval",
@@ -51,7 +60,7 @@ def test_training(forked, options, trainers):
         (["--optimizer", "Nadam"], 2, "torch.optim has no optimizer `Nadam`"),
     ],
 )
-def test_command_lines(place, monkeypatch, capsys, options, code, text):
+def test_command_lines(parameter_server, place, monkeypatch, capsys, options, code, text):
     place(size=1 if not options else 4)
     monkeypatch.setattr(sys, "argv", ["parameter_server", *options])
     with pytest.raises(SystemExit) as ended:
@@ -61,7 +70,7 @@ def test_command_lines(place, monkeypatch, capsys, options, code, text):
     assert text in " ".join((printed.out + printed.err).split())
 
 
-def test_one_worker_says_what_is_wrong(place, monkeypatch, capsys):
+def test_one_worker_says_what_is_wrong(parameter_server, place, monkeypatch, capsys):
     place(rank=2)
     monkeypatch.setattr(sys, "argv", ["parameter_server", "--servers", "9"])
     with pytest.raises(SystemExit):
@@ -69,7 +78,7 @@ def test_one_worker_says_what_is_wrong(place, monkeypatch, capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_bars_on_a_terminal(place, monkeypatch, capsys):
+def test_bars_on_a_terminal(parameter_server, place, monkeypatch, capsys):
     pytest.importorskip("rich")
     place()
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)

@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from .conftest import EXAMPLES
+
 LIMIT = 200
 
 
@@ -50,7 +52,7 @@ def printed_by(machines, *program):
                 *("ip", "netns", "exec", name, sys.executable, "-W", "ignore"),
                 *("-m", "torch.distributed.run", "--nnodes=2", f"--node-rank={rank}"),
                 *("--nproc-per-node=1", "--master-addr=10.77.0.1", "--master-port=29500"),
-                *("-m", *program),
+                *program,
             ],
             env=dict(
                 os.environ, TP_SOCKET_IFNAME=name, GLOO_SOCKET_IFNAME=name, OMP_NUM_THREADS="1"
@@ -74,7 +76,7 @@ def printed_by(machines, *program):
 
 
 def test_calls_with_gradients(machines):
-    program = "updraft.distributed.examples.maml"
+    program = str(EXAMPLES / "maml.py")
     first, *_ = printed_by(machines, program, "--check", "--steps", "1").splitlines()
     assert first.startswith("largest difference from gradients of one process: ")
     assert float(first.rpartition(" ")[2]) <= 1e-6
@@ -82,7 +84,7 @@ def test_calls_with_gradients(machines):
 
 def test_steps_of_parameters_on_the_other_machine(machines):
     """One trainer and one server."""
-    program = "updraft.distributed.examples.parameter_server"
+    program = str(EXAMPLES / "parameter_server.py")
     said = printed_by(machines, program, "--epochs", "1")
     qualities = re.findall(r"trained: loss (\S+), (\S+)% of new images right$", said, re.M)
     (loss_before, _), (loss, right) = [map(float, quality) for quality in qualities]

@@ -38,7 +38,8 @@ def test_torch_has_rpc():
         (
             "worker1",
             RuntimeError,
-            "RPC is not running; call this within a function with `auto_init_rpc`",
+            "RPC is not running; call this within a function with `auto_init_rpc`, or after"
+            " `torch.distributed.rpc.init_rpc`",
         ),
     ],
 )

@@ -23,6 +23,7 @@ from torch.nn import functional
 
 import updraft
 from updraft import distributed
+from updraft.distributed import world
 from updraft.distributed.optim import (
     DistributedOptimizer,
     Options,
@@ -43,6 +44,11 @@ def fails(kind, pattern, function, *args, **kwargs):
         assert re.fullmatch(pattern, str(error), re.DOTALL), str(error)
     else:
         raise AssertionError(f"no {kind.__name__}")
+
+
+def computed(function, *args, worker=PS, **kwargs):
+    """The result of a function on one worker."""
+    return distributed.remote_sync_call(function, args=args, kwargs=kwargs, partitioner=worker)[0]
 
 
 class Net(torch.nn.Module):
@@ -69,8 +75,8 @@ class RemoteNet:
         }
 
     def __call__(self, ids):
-        rows = distributed.call(PS, "embedding", ids, self.rrefs["table"])
-        return distributed.call(PS, "linear", rows, self.rrefs["weight"], bias=self.rrefs["bias"])
+        rows = computed("embedding", ids, self.rrefs["table"])
+        return computed("linear", rows, self.rrefs["weight"], bias=self.rrefs["bias"])
 
 
 def batches():
@@ -109,7 +115,7 @@ def step_both(remote, rrefs, local, params):
     for factor in (1.0, -0.25):
         inputs = torch.tensor([[0.5, -2.0, 1.5]]) * factor
         with dist_autograd.context() as context:
-            outputs = [distributed.call(PS, "linear", inputs, rref) for rref in rrefs]
+            outputs = [computed("linear", inputs, rref) for rref in rrefs]
             dist_autograd.backward(context, [torch.cat(outputs, 1).sum()])
             remote.step(context)
         local.zero_grad()
@@ -202,7 +208,7 @@ def check_a_rule_is_compiled_there():
     rref = distributed.hold_parameter(PS, "halved", torch.tensor([[2.0, 4.0]]))
     optimizer = DistributedOptimizer(path, [rref])
     with dist_autograd.context() as context:
-        loss = distributed.call(PS, "linear", torch.ones(1, 2), rref).sum()
+        loss = computed("linear", torch.ones(1, 2), rref).sum()
         dist_autograd.backward(context, [loss])
         optimizer.step(context)
     assert rref.to_here().tolist() == [[1.0, 2.0]]
@@ -210,7 +216,7 @@ def check_a_rule_is_compiled_there():
 
 def check_values_are_double_too():
     rref = distributed.hold_parameter(PS, "double", torch.ones(2, 2, dtype=torch.float64))
-    result = distributed.call(PS, "linear", torch.eye(2, dtype=torch.float64), rref)
+    result = computed("linear", torch.eye(2, dtype=torch.float64), rref)
     assert result.dtype == torch.float64
     assert torch.equal(result, torch.ones(2, 2, dtype=torch.float64))
 
@@ -220,7 +226,7 @@ def check_sparse_gradients():
     rref = distributed.hold_parameter(PS, "rows", table)
     optimizer = DistributedOptimizer(torch.optim.SGD, [rref], lr=1.0)
     with dist_autograd.context() as context:
-        rows = distributed.call(PS, "embedding", torch.tensor([1, 4]), rref, sparse=True)
+        rows = computed("embedding", torch.tensor([1, 4]), rref, sparse=True)
         dist_autograd.backward(context, [rows.sum()])
         optimizer.step(context)
     table[[1, 4]] -= 1
@@ -332,14 +338,13 @@ def check_arguments_that_are_refused():
             {"sparse": "yes"},
         ),
     ]:
-        text = f"`{args[0]}` has failed on `ps`: {text}"
-        fails(kind, re.escape(text) + ".*", distributed.call, PS, *args, **kwargs)
+        text = f"worker `ps`, part 0 of 1: {text}"
+        fails(kind, re.escape(text) + ".*", computed, *args, **kwargs)
     fails(
         TypeError,
         r"argument 0 of `linear` is <class 'object'>; a function in C\+\+ takes tensors, references"
         r" to tensors of its worker, numbers, strings, None, and lists of these",
-        distributed.call,
-        PS,
+        computed,
         "linear",
         object(),
     )
@@ -347,8 +352,7 @@ def check_arguments_that_are_refused():
         ValueError,
         r"argument 0 of `linear` refers to a tensor of `client`, and the function is called on "
         r"`ps`; call it where its parameters are, or send the value: `to_here\(\)`",
-        distributed.call,
-        PS,
+        computed,
         "linear",
         rpc.RRef(x),
     )
@@ -357,9 +361,8 @@ def check_arguments_that_are_refused():
 def check_errors_of_a_function():
     fails(
         RuntimeError,
-        r"`linear` has failed on `ps`: .*mat1 and mat2 shapes cannot be multiplied .*",
-        distributed.call,
-        PS,
+        r"worker `ps`, part 0 of 1: .*mat1 and mat2 shapes cannot be multiplied .*",
+        computed,
         "linear",
         torch.ones(2, 3),
         torch.ones(2, 4),
@@ -371,7 +374,7 @@ NO_PYTHON = r".*this worker has no Python and cannot call Python functions; call
 
 def check_python_functions_are_refused():
     fails(RuntimeError, NO_PYTHON, rpc.rpc_sync, PS, len, args=([],))
-    fails(RuntimeError, NO_PYTHON, distributed.call, PS, len, [])
+    fails(RuntimeError, NO_PYTHON, computed, len, [])
     with dist_autograd.context():
         fails(RuntimeError, NO_PYTHON, rpc.rpc_sync, PS, len, args=([],))
 
@@ -428,8 +431,8 @@ def check_a_profiler_is_refused():
 def check_functions_that_were_loaded():
     rref = distributed.hold_parameter(PS, "scaled", torch.ones(2))
     with dist_autograd.context() as context:
-        low, high, text = distributed.call(
-            PS, "spread", [rref, torch.full((2,), 3.0)], 2, float("inf"), [1, 2], "name", None
+        low, high, text = computed(
+            "spread", [rref, torch.full((2,), 3.0)], 2, float("inf"), [1, 2], "name", None
         )
         assert low.tolist() == [2.0, 2.0]
         assert high.tolist() == [6.0, 6.0]
@@ -448,22 +451,40 @@ def check_the_function_of_the_page():
         distributed.hold_parameter(PS, name, value)
         for name, value in [("table", table), ("tower", weight)]
     ]
-    result = distributed.call(PS, "tower", ids, *there)
+    result = computed("tower", ids, *there)
     expected = functional.linear(functional.embedding(ids, table).mean(1).relu(), weight)
     assert torch.equal(result, expected)
 
 
+def check_names_of_the_worker():
+    """In a world without torchrun, too."""
+    removed = {name: os.environ.pop(name) for name in world.VARIABLES if name in os.environ}
+    try:
+        x = torch.ones(1, 2)
+        for worker in PS, 1, rpc.get_worker_info(PS):
+            assert distributed.get_worker_id(worker) == 1
+            distributed.hold_parameter(worker, "named", x)
+            assert "named" in distributed.held_parameters(worker)
+            assert torch.equal(computed("linear", x, x, worker=worker), torch.full((1, 1), 2.0))
+        unknown = "there is no worker `other`; there are `client`, `ps`"
+        fails(ValueError, unknown, distributed.held_parameters, "other")
+        fails(ValueError, unknown, computed, "linear", x, x, worker="other")
+        fails(ValueError, "there is no worker 2; the world has 2", distributed.parameter, 2, "x")
+    finally:
+        os.environ.update(removed)
+
+
 def check_a_call_that_is_not_waited_for():
     x = torch.ones(1, 2)
-    future = distributed.call_async(PS, "linear", x, x)
-    assert future.wait().tolist() == [[2.0]]
+    future = distributed.remote_async_call("linear", args=(x, x), partitioner=PS)
+    assert future.wait()[0].tolist() == [[2.0]]
 
 
 def check_a_context_that_is_closed():
     x = torch.ones(1, 2)
     rref = distributed.hold_parameter(PS, "kept", x)
     with dist_autograd.context() as context:
-        dist_autograd.backward(context, [distributed.call(PS, "linear", x, rref).sum()])
+        dist_autograd.backward(context, [computed("linear", x, rref).sum()])
     fails(
         RuntimeError,
         r".*Could not find autograd context with id: .*",
@@ -609,7 +630,7 @@ def share():
     optimizer = DistributedOptimizer(torch.optim.SGD, [rref], lr=1.0)
     for _ in range(steps):
         with dist_autograd.context() as context:
-            outputs = distributed.call(PS, "linear", torch.ones(1, 4), rref)
+            outputs = computed("linear", torch.ones(1, 4), rref)
             dist_autograd.backward(context, [outputs.sum()])
             optimizer.step(context)
     expected = torch.full((2, 4), -float(steps * (int(os.environ["WORLD_SIZE"]) - 1)))
@@ -624,7 +645,7 @@ def within_a_context(finish):
     rref = distributed.hold_parameter(PS, "survivor", torch.zeros(2, 4))
     optimizer = DistributedOptimizer(torch.optim.SGD, [rref], lr=1.0)
     with dist_autograd.context() as context:
-        outputs = distributed.call(PS, "linear", torch.ones(1, 4), rref)
+        outputs = computed("linear", torch.ones(1, 4), rref)
         dist_autograd.backward(context, [outputs.sum()])
         finish(optimizer, context)
     return rref
@@ -654,9 +675,9 @@ def step_while_one_dies():
     there = "it is not known whether there was a step on `ps1`: "
     elsewhere = "; what was asked for is done on `ps2`"
     with dist_autograd.context() as context:
-        outputs = [distributed.call(rref.owner(), "linear", inputs, rref) for rref in rrefs]
+        outputs = [computed("linear", inputs, rref, worker=rref.owner()) for rref in rrefs]
         dist_autograd.backward(context, [sum(outputs).sum()])
-        assert distributed.call("ps1", "hold_locks", rrefs[0])
+        assert computed("hold_locks", rrefs[0], worker="ps1")
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             begin = time.monotonic()
             step = pool.submit(optimizer.step, context)

@@ -15,7 +15,6 @@ from . import autograd, backend
 from .calls import remote_async_call, remote_sync_call
 from .cloning import module_clone
 from .errors import DistributedError
-from .functions import call, call_async
 from .held import (
     assign_parameter,
     drop_parameter,
@@ -59,8 +58,6 @@ __all__ = [
     "backend",
     "barrier",
     "batch_partitioner",
-    "call",
-    "call_async",
     "dim_partitioner",
     "drop_parameter",
     "exclusive_batch_partitioner",

@@ -11,6 +11,7 @@ import torch
 import torch.distributed.autograd as dist_autograd
 from torch.distributed.autograd import context, is_available
 
+from ..torch_private import version_of
 from .context_ids import require_context
 from .errors import DistributedError
 from .turns import Turns
@@ -49,13 +50,13 @@ def _run_pass(
     for leaf, gradient in dist_autograd.get_gradients(context_id).items():
         sum_before = gradient.detach()
         gradient.data = torch.zeros_like(gradient)
-        kept[leaf] = gradient, sum_before, gradient._version
+        kept[leaf] = gradient, sum_before, version_of(gradient)
     added: dict[torch.Tensor, torch.Tensor] = {}
     try:
         dist_autograd.backward(context_id, roots, retain_graph)
         for leaf, gradient in dist_autograd.get_gradients(context_id).items():
             zeros, _, version = kept.get(leaf, (None, None, None))
-            if gradient is not zeros or gradient._version != version:
+            if gradient is not zeros or version_of(gradient) != version:
                 added[leaf] = gradient.detach().clone()
     except RuntimeError as error:
         raise _explained(error) from None

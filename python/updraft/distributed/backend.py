@@ -20,6 +20,7 @@ import torch.distributed as dist
 from torch.distributed import rpc
 
 from ..errors import UnsupportedError
+from ..torch_private import ATTRIBUTES, init_rpc_states
 from . import membership
 from .errors import DistributedError
 
@@ -99,7 +100,7 @@ def _join(
         agent = rpc.TensorPipeAgent(store, name, rank, world_size, rpc_backend_options, {}, [])
         membership.join(agent)
         # Starts to answer, which some that have joined may already wait for.
-        rpc.api._init_rpc_states(agent)
+        init_rpc_states(agent)
     atexit.register(_leave, store, rank == 0, world_size)
     # torch gathers the names of members by calling Python functions, which some members may lack.
     # For this member alone, it calls none.
@@ -125,7 +126,8 @@ def _wait_for_others(wait: Callable[..., None]) -> Callable[..., None]:
 
 
 def _register() -> None:
-    rpc.api._wait_all_workers = _wait_for_others(rpc.api._wait_all_workers)
+    waiting = ATTRIBUTES["wait_all_workers"].name
+    setattr(rpc.api, waiting, _wait_for_others(getattr(rpc.api, waiting)))
     rpc.backend_registry.register_backend(NAME, _make_options, _join)
     # torch makes an enumeration anew for each backend, and `init_rpc` takes members of the last.
     rpc.BackendType = rpc.backend_registry.BackendType

@@ -12,20 +12,25 @@ from torch.futures import Future
 
 from ..caller_warnings import warn_caller
 from ..errors import InvalidArgumentError
+from ..torch_private import ATTRIBUTES, current_context, set_unwrap_func
+from . import functions
+from .answers import typed
 from .errors import DistributedError
 from .partition import Part, Partitioner, batch_partitioner
-from .remote import Failure, check_name, execute
+from .remote import Failure, check_function, execute, execute_later
 from .timeouts import UNSET_RPC_TIMEOUT, call_limit
 from .trees import leaves_with_places, map_tensors
-from .world import get_worker_id, require_rpc, worker_names
+from .world import get_worker_id, require_rpc, worker_info
 
 Reducer = Callable[..., Any]
+
+_LATER = ATTRIBUTES["async_function"].name
 
 
 def _parts(partitioner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Part]:
     if partitioner is None:
         partitioner = batch_partitioner
-    if isinstance(partitioner, str) or type(partitioner) is int:
+    if isinstance(partitioner, str | rpc.WorkerInfo) or type(partitioner) is int:
         return [Part(get_worker_id(partitioner), args, kwargs)]
     if not callable(partitioner):
         raise InvalidArgumentError(
@@ -54,7 +59,7 @@ def _parts(partitioner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> l
 def _in_context() -> bool:
     """Whether a context of distributed autograd records what this thread does."""
     try:
-        torch.distributed.autograd._current_context()
+        current_context()
     except RuntimeError:
         return False
     return True
@@ -80,14 +85,30 @@ def _warn_of_parameters(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
                 return
 
 
-def _started(worker: int | str, call: tuple[Any, ...], limit: float) -> Future[Any]:
+def _prepared(
+    func: Callable[..., Any] | str,
+    worker: rpc.WorkerInfo,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    limit: float,
+) -> Callable[[], Future[Any]]:
+    """Returns the function that calls `func` on a worker."""
+    if isinstance(func, str):
+        return functions.prepared(worker, func, args, kwargs, limit)
+    answer = execute_later if hasattr(func, _LATER) else execute
+    return functools.partial(
+        rpc.rpc_async, worker, answer, args=(func, args, kwargs), timeout=limit
+    )
+
+
+def _started(call: Callable[[], Future[Any]]) -> Future[Any]:
     try:
-        future: Future[Any] = rpc.rpc_async(worker, execute, args=call, timeout=limit)
+        return call()
     except RuntimeError as error:
-        # The connection is known to have broken.
-        future = Future()
+        # The connection is known to have broken, or an argument has not come.
+        future: Future[Any] = Future()
         future.set_exception(error)
-    return future
+        return future
 
 
 class _Calls:
@@ -95,23 +116,27 @@ class _Calls:
 
     def __init__(
         self,
-        func: Callable[..., Any],
+        func: Callable[..., Any] | str,
         parts: list[Part],
         reducer: Reducer | None,
         timeout: float | None,
     ) -> None:
-        names = {id: name for name, id in worker_names().items()}
+        workers = [worker_info(part[0]) for part in parts]
         self.places = [
-            f"worker `{names[get_worker_id(part[0])]}`, part {index} of {len(parts)}"
-            for index, part in enumerate(parts)
+            f"worker `{worker.name}`, part {index} of {len(parts)}"
+            for index, worker in enumerate(workers)
         ]
         self.weights = [part.weight for part in parts]
         self.reducer = reducer
         self.grad_enabled = torch.is_grad_enabled()
         limit = call_limit(timeout)
+        calls = [
+            _prepared(func, worker, args, kwargs, limit)
+            for worker, (_, args, kwargs) in zip(workers, parts, strict=True)
+        ]
 
         def start() -> list[Future[Any]]:
-            return [_started(worker, (func, args, kwargs), limit) for worker, args, kwargs in parts]
+            return [*map(_started, calls)]
 
         if self.grad_enabled or not _in_context():
             self.futures = start()
@@ -125,9 +150,10 @@ class _Calls:
         try:
             result = future.wait()
         except Exception as error:
-            # A timeout, or a connection that has broken. Torch may append its own backtrace.
-            text = str(error).partition("\nException raised from")[0].strip()
-            return Failure(DistributedError(f"{self.places[index]}: {text}"), "")
+            # A timeout, a connection that has broken, or the error of a function in C++. Torch may
+            # append its own backtrace.
+            kind, text = typed(str(error).partition("\nException raised from")[0].strip())
+            return Failure((kind or DistributedError)(f"{self.places[index]}: {text}"), "")
         if isinstance(result, Failure) and result.text:
             result.error.add_note(f"{self.places[index]}:\n{result.text}")
         return result if self.grad_enabled else map_tensors(torch.Tensor.detach, result)
@@ -174,7 +200,7 @@ class _Calls:
             ]
         )
         joined = every.then(reduce)
-        joined._set_unwrap_func(_raise_failure)
+        set_unwrap_func(joined, _raise_failure)
         return joined
 
 
@@ -193,25 +219,25 @@ def _takes_weights(reducer: Reducer) -> bool:
 
 
 def _start(
-    func: Callable[..., Any],
+    func: Callable[..., Any] | str,
     args: Iterable[Any] | None,
     kwargs: Mapping[str, Any] | None,
     partitioner: Partitioner | None,
     reducer: Reducer | None,
     timeout: float | None,
 ) -> _Calls:
-    if not callable(func):
-        raise TypeError(f"`{func!r}` cannot be called; give a function")
+    if not isinstance(func, str):
+        check_function(func)
     require_rpc()
-    check_name(func)
     given = tuple(args or ()), dict(kwargs or {})
     parts = _parts(partitioner, *given)
-    _warn_of_parameters(*given)
+    if not isinstance(func, str):
+        _warn_of_parameters(*given)
     return _Calls(func, parts, reducer, timeout)
 
 
 def remote_async_call(
-    func: Callable[..., Any],
+    func: Callable[..., Any] | str,
     *,
     args: Iterable[Any] | None = None,
     kwargs: Mapping[str, Any] | None = None,
@@ -219,17 +245,21 @@ def remote_async_call(
     reducer: Reducer | None = None,
     timeout: float | None = UNSET_RPC_TIMEOUT,
 ) -> Future[Any]:
-    """Starts calls of a function on workers, and returns a future of what comes of them.
+    """Starts calls of a function on workers, and returns a future of their results.
 
     Within a context of distributed autograd the call is recorded on both sides, whether or not an
     argument requires grad here; under `torch.no_grad()` it is not.
 
     Args:
-        func: the function, which workers find by its name: one at the top of a module.
+        func: the function, which workers find by its name: one at the top of a module. Or the name
+            of an operator of the namespace `updraft_functions`, such as `"linear"` or
+            `"embedding"`, which runs without Python and takes references to tensors of its worker
+            as tensors.
         args: its positional arguments.
         kwargs: its keyword arguments.
-        partitioner: a worker, by number or name; or a function of the arguments which returns
-            triplets `(worker, args, kwargs)`, one for each call. None for `batch_partitioner`.
+        partitioner: a worker, by number, name or `WorkerInfo`; or a function of the arguments which
+            returns triplets `(worker, args, kwargs)`, one for each call. None for
+            `batch_partitioner`.
         reducer: a function of the list of results. One with a parameter `weights` is given the
             sizes of the parts in it. None for the list itself.
         timeout: seconds after which a call fails, though the worker may still finish it. 0 means no
@@ -237,7 +267,9 @@ def remote_async_call(
 
     Returns:
         A future whose `wait()` returns the result or raises what the function has raised, once all
-        parts have ended. A note of the exception has the worker and its traceback.
+        parts have ended. A note of the exception has the worker and its traceback; after an error
+        of a function in C++, the text has the worker. The call itself returns at once, unless an
+        argument of such a function is a reference whose owner is still making its value.
 
     Example:
         >>> future = updraft.distributed.remote_async_call(
@@ -250,7 +282,7 @@ def remote_async_call(
 
 
 def remote_sync_call(
-    func: Callable[..., Any],
+    func: Callable[..., Any] | str,
     *,
     args: Iterable[Any] | None = None,
     kwargs: Mapping[str, Any] | None = None,
@@ -258,12 +290,28 @@ def remote_sync_call(
     reducer: Reducer | None = None,
     timeout: float | None = UNSET_RPC_TIMEOUT,
 ) -> Any:
-    """Calls a function on workers and returns what comes of it: `remote_async_call`, waited for.
+    """Calls a function on workers and returns the results: `remote_async_call`, waited for.
 
     The reducer is called by this thread.
 
     Example:
         >>> updraft.distributed.remote_sync_call(max, args=(2, 3), partitioner=0)
         [3]
+
+    A function in C++, of a parameter that its worker has:
+
+        >>> weight, inputs = torch.nn.Parameter(torch.eye(2)), torch.tensor([3.0, 4.0])
+        >>> there = torch.distributed.rpc.RRef(weight)
+        >>> with torch.distributed.autograd.context() as context:
+        ...     [output] = updraft.distributed.remote_sync_call(
+        ...         "linear", args=(inputs, there), partitioner="worker0"
+        ...     )
+        ...     torch.distributed.autograd.backward(context, [output[1]])
+        ...     gradients = torch.distributed.autograd.get_gradients(context)
+        >>> output.detach()
+        tensor([3., 4.])
+        >>> gradients[weight]
+        tensor([[0., 0.],
+                [3., 4.]])
     """
     return _start(func, args, kwargs, partitioner, reducer, timeout).wait()

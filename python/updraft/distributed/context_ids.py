@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from torch._C._distributed_autograd import _is_valid_context
+from ..torch_private import is_valid_context
 
 _FIRST, _BEHIND_LAST = -(2**63), 2**63
 
@@ -19,4 +19,4 @@ def require_context(context_id: Any) -> None:
     if not _FIRST <= context_id < _BEHIND_LAST:
         # torch raises the same error for numbers that it can hold.
         raise RuntimeError(f"Could not find autograd context with id: {context_id}")
-    _is_valid_context(context_id)
+    is_valid_context(context_id)

@@ -1,4 +1,8 @@
-"""Calls of functions on other workers whose gradients are always recorded."""
+"""Calls of functions that are registered in C++, by their names.
+
+On the worker they run without Python. Within a context they are recorded also if no argument
+requires a gradient: the worker's parameters may.
+"""
 
 import json
 import math
@@ -7,9 +11,7 @@ from typing import Any
 
 import torch
 from torch.distributed import rpc
-
-from .errors import DistributedError
-from .timeouts import call_limit
+from torch.futures import Future
 
 
 class _Arguments:
@@ -59,17 +61,22 @@ class _Arguments:
         return {"rref": list(operators.reference(value))}
 
 
-def _call_registered(
+def prepared(
     worker: rpc.WorkerInfo,
     function: str,
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
-    timeout: float,
-) -> Any:
+    limit: float,
+) -> Callable[[], Future[Any]]:
+    """Packs the arguments of a call, and returns the function that makes it.
+
+    That returns at once, unless an argument is a reference whose owner is still making its value.
+    """
     from .optim import operators
     from .optim.arrivals import awaited
-    from .optim.outcomes import begun, gathered
+    from .optim.remote import loaded_on
 
+    loaded_on([worker])
     arguments = _Arguments(worker.name)
     text = json.dumps(
         {
@@ -83,85 +90,13 @@ def _call_registered(
             },
         }
     )
-    # In this thread, which has the context.
-    arrival = begun(awaited, worker, arguments.rrefs, arguments.places)
-    gathered({worker.name: arrival}, f"`{function}` has failed on")
-    return operators.call_recorded(worker.name, function, text, arguments.tensors, timeout)
 
+    def call() -> Future[Any]:
+        awaited(worker, arguments.rrefs, arguments.places).wait()
+        # In this thread, which has the context.
+        future: Future[Any] = operators.call_recorded(
+            worker.name, function, text, arguments.tensors, limit
+        )
+        return future
 
-def call_async(
-    worker: str | int | rpc.WorkerInfo,
-    function: str | Callable[..., Any],
-    /,
-    *args: Any,
-    timeout: float | None = None,
-    **kwargs: Any,
-) -> Any:
-    """As `call`; returns a future of the result.
-
-    Returns at once, unless an argument is a reference whose owner is still making its value.
-    """
-    if not rpc.api._is_current_rpc_agent_set():
-        raise DistributedError("RPC is not running; call `torch.distributed.rpc.init_rpc` first")
-    to = rpc.api._to_worker_info(worker)
-    limit = call_limit(timeout)
-    if isinstance(function, str):
-        return _call_registered(to, function, args, kwargs, limit)
-    if not callable(function):
-        raise TypeError(f"the function is {function!r}; give the name of one, or a Python function")
-    pickled, tensors = rpc.api._default_pickler.serialize(
-        rpc.internal.PythonUDF(function, args, kwargs)
-    )
-    # Operators of torch as well: a call of an operator records nothing if no argument requires a
-    # gradient, and the worker's parameters get none.
-    is_async = hasattr(function, "_wrapped_async_rpc_function")
-    return rpc.api._invoke_rpc_python_udf(to, pickled, tensors, limit, is_async)
-
-
-def call(
-    worker: str | int | rpc.WorkerInfo,
-    function: str | Callable[..., Any],
-    /,
-    *args: Any,
-    timeout: float | None = None,
-    **kwargs: Any,
-) -> Any:
-    """Computes a function on another worker, and returns its result.
-
-    Within a context of `torch.distributed.autograd` gradients go to what the function reads on the
-    worker, also when no argument requires one: torch's own `rpc_sync` of an operator records
-    nothing then, and the gradients are lost without a word.
-
-    Args:
-        worker: its name, number, or `WorkerInfo`.
-        function: the name of an operator of the namespace `updraft_functions`, which runs without
-            Python, as `"linear"` or `"embedding"`; or a Python function, for workers with Python.
-        args: its arguments. A function by name takes references to tensors of its worker for
-            tensors.
-        timeout: seconds; 0 for no limit; None for the timeout of `rpc_backend_options`.
-        kwargs: as `args`.
-
-    Raises:
-        TypeError, ValueError: there is no such function, or it does not take such arguments.
-        RuntimeError: the worker has not answered.
-
-    Example:
-        >>> weight, inputs = torch.nn.Parameter(torch.eye(2)), torch.tensor([3.0, 4.0])
-        >>> there = torch.distributed.rpc.RRef(weight)
-        >>> with torch.distributed.autograd.context() as context:
-        ...     output = updraft.distributed.call("worker0", "linear", inputs, there)
-        ...     torch.distributed.autograd.backward(context, [output[1]])
-        ...     gradients = torch.distributed.autograd.get_gradients(context)
-        >>> output.detach()
-        tensor([3., 4.])
-        >>> gradients[weight]
-        tensor([[0., 0.],
-                [3., 4.]])
-    """
-    from .optim.outcomes import gathered
-
-    future = call_async(worker, function, *args, timeout=timeout, **kwargs)
-    if not isinstance(function, str):
-        return future.wait()
-    name = rpc.api._to_worker_info(worker).name
-    return gathered({name: future}, f"`{function}` has failed on")[name]
+    return call

@@ -5,18 +5,21 @@ from typing import Any
 import torch
 from torch.distributed import rpc
 
+from .world import Worker, worker_info
 
-def _called(worker: str | int | rpc.WorkerInfo, failed: str, operator: str, *args: Any) -> Any:
+
+def _called(worker: Worker, failed: str, operator: str, *args: Any) -> Any:
     from .optim import operators
     from .optim.outcomes import gathered
+    from .optim.remote import loaded_on
 
-    to = rpc.api._to_worker_info(worker)
-    gathered({to.name: operators.load_on(to)}, "Updraft does not load on")
+    to = worker_info(worker)
+    loaded_on([to])
     future = operators.call(to, operator, *args, timeout=-1.0)
     return gathered({to.name: future}, failed)[to.name]
 
 
-def parameter(worker: str | int | rpc.WorkerInfo, name: str) -> "rpc.PyRRef[torch.Tensor]":
+def parameter(worker: Worker, name: str) -> "rpc.PyRRef[torch.Tensor]":
     """Returns a reference to a parameter that a worker holds, as a distributed optimizer takes it.
 
     Raises:
@@ -24,7 +27,7 @@ def parameter(worker: str | int | rpc.WorkerInfo, name: str) -> "rpc.PyRRef[torc
     """
     from .optim import operators
 
-    to = rpc.api._to_worker_info(worker)
+    to = worker_info(worker)
     held = _called(worker, "there is no parameter on", "names")
     if name not in held:
         others = ", ".join(f"`{other}`" for other in held) or "none"
@@ -32,9 +35,7 @@ def parameter(worker: str | int | rpc.WorkerInfo, name: str) -> "rpc.PyRRef[torc
     return operators.remote(to, "parameter", name)
 
 
-def hold_parameter(
-    worker: str | int | rpc.WorkerInfo, name: str, value: torch.Tensor
-) -> "rpc.PyRRef[torch.Tensor]":
+def hold_parameter(worker: Worker, name: str, value: torch.Tensor) -> "rpc.PyRRef[torch.Tensor]":
     """Has a worker hold a parameter, and returns a reference to it.
 
     When several clients ask for the same name, the values of the first are taken, and all refer to
@@ -58,25 +59,25 @@ def hold_parameter(
     from .optim import operators
 
     _called(worker, "no parameter was made on", "hold", name, value.detach())
-    return operators.remote(rpc.api._to_worker_info(worker), "parameter", name)
+    return operators.remote(worker_info(worker), "parameter", name)
 
 
-def assign_parameter(worker: str | int | rpc.WorkerInfo, name: str, value: torch.Tensor) -> None:
+def assign_parameter(worker: Worker, name: str, value: torch.Tensor) -> None:
     """Overwrites the values of a parameter that a worker holds, while no step does."""
     _called(worker, "nothing was assigned on", "assign", name, value.detach())
 
 
-def drop_parameter(worker: str | int | rpc.WorkerInfo, name: str) -> bool:
+def drop_parameter(worker: Worker, name: str) -> bool:
     """Has a worker forget a parameter; references to it stay good. Returns whether it held one."""
     return bool(_called(worker, "nothing was dropped on", "drop", name))
 
 
-def held_parameters(worker: str | int | rpc.WorkerInfo) -> list[str]:
+def held_parameters(worker: Worker) -> list[str]:
     """Returns the names of the parameters that a worker holds."""
     return list(_called(worker, "no names come from", "names"))
 
 
-def lock_wait(worker: str | int | rpc.WorkerInfo) -> float:
+def lock_wait(worker: Worker) -> float:
     """Returns the seconds that steps of a worker have waited for each other since it started.
 
     Where several waited at once, the sum of their times.

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
 
 from ..errors import UnsupportedError
+from ..torch_private import rpc_is_running
 from . import meeting, world
 from .errors import DistributedError
 
@@ -83,7 +84,7 @@ def _world(name_format: world.WorkerNameFormat, backend: Any, options: Any) -> I
 
     if not world.is_available():
         raise UnsupportedError("this torch is built without RPC; install one that has it")
-    if rpc.api._is_current_rpc_agent_set():
+    if rpc_is_running():
         raise DistributedError("RPC is running already; leave `init_rpc` to `auto_init_rpc`")
     info = world.get_world_info()
     before, world.name_format = world.name_format, name_format

@@ -155,7 +155,7 @@ def _wait(key: Key, ranks: Iterable[int], names: dict[int, str]) -> None:
 
 
 def _names() -> dict[int, str]:
-    return {rank: name for name, rank in world.worker_names().items()}
+    return {rank: info.name for rank, info in world.workers().items()}
 
 
 def _ranks_named(chosen: Iterable[str] | None, names: dict[int, str]) -> set[int]:

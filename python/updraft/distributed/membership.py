@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from torch.distributed import rpc
+from ..torch_private import rpc_agent, rpc_is_running
 
 #: The agent of the last such world that this process has joined.
 _agent: Any = None
@@ -22,4 +22,4 @@ def leave() -> None:
 
 def has_joined() -> bool:
     """Whether this process is a member of such a world. All members know Updraft's operators."""
-    return rpc.api._is_current_rpc_agent_set() and rpc.api._get_current_rpc_agent() is _agent
+    return rpc_is_running() and rpc_agent() is _agent

@@ -7,14 +7,14 @@ import torch
 
 from ..errors import InvalidArgumentError
 from .trees import map_tensors, tensors_with_places
-from .world import get_worker_id, get_world_rank, get_world_size
+from .world import Worker, get_worker_id, get_world_rank, get_world_size
 
 
-class Part(tuple[int | str, tuple[Any, ...], dict[str, Any]]):
+class Part(tuple[Worker, tuple[Any, ...], dict[str, Any]]):
     """What one worker is to do: a triplet `(worker, args, kwargs)`, and what its result counts for.
 
     Args:
-        worker: the worker, as a number or by its name.
+        worker: the worker, by number, name or `WorkerInfo`.
         args: the positional arguments there.
         kwargs: the keyword arguments there.
         weight: what the result counts for in a mean, such as the number of items.
@@ -29,7 +29,7 @@ class Part(tuple[int | str, tuple[Any, ...], dict[str, Any]]):
 
     def __new__(
         cls,
-        worker: int | str,
+        worker: Worker,
         args: Iterable[Any] = (),
         kwargs: Mapping[str, Any] | None = None,
         weight: int = 1,
@@ -44,9 +44,9 @@ class Part(tuple[int | str, tuple[Any, ...], dict[str, Any]]):
         return (*self, self.weight)
 
 
-Triplet: TypeAlias = tuple[int | str, Iterable[Any] | None, Mapping[str, Any] | None]
+Triplet: TypeAlias = tuple[Worker, Iterable[Any] | None, Mapping[str, Any] | None]
 PartitionFunction: TypeAlias = Callable[..., Sequence[Triplet]]
-Partitioner: TypeAlias = PartitionFunction | int | str
+Partitioner: TypeAlias = PartitionFunction | Worker
 
 
 class TensorDimensionPartitioner:
@@ -62,7 +62,7 @@ class TensorDimensionPartitioner:
         exclusive: each item is a part of its own, and the workers take turns.
         keepdim: with `exclusive`, a part keeps the dimension, with size 1. Without `exclusive`
             parts have it in any case.
-        workers: the workers that take part, by number or name; None for all.
+        workers: the workers that take part, by number, name or `WorkerInfo`; None for all.
 
     Example:
         >>> cut = updraft.distributed.TensorDimensionPartitioner(0, workers=[0])
@@ -76,7 +76,7 @@ class TensorDimensionPartitioner:
         *,
         exclusive: bool = False,
         keepdim: bool = False,
-        workers: Sequence[int | str] | None = None,
+        workers: Sequence[Worker] | None = None,
     ) -> None:
         if isinstance(dim, bool) or not isinstance(dim, int):
             raise TypeError(f"`dim` is `{dim!r}`; it must be an int")
@@ -158,7 +158,7 @@ def dim_partitioner(
     *,
     exclusive: bool = False,
     keepdim: bool = True,
-    workers: Sequence[int | str] | None = None,
+    workers: Sequence[Worker] | None = None,
 ) -> PartitionFunction:
     """Returns a partitioner that cuts the tensors among the arguments along a dimension.
 
@@ -167,7 +167,7 @@ def dim_partitioner(
         exclusive: each item is a part of its own, and the workers take turns.
         keepdim: a part keeps the dimension. False, with `exclusive`, takes it away: of tasks of
             shape `(T, B, *)` each part has one, of shape `(B, *)`.
-        workers: the workers that take part, by number or name; None for all.
+        workers: the workers that take part, by number, name or `WorkerInfo`; None for all.
 
     Example:
         >>> tasks = updraft.distributed.dim_partitioner(0, exclusive=True, keepdim=False)

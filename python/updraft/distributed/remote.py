@@ -9,6 +9,9 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from torch.distributed.rpc.functions import async_execution
+from torch.futures import Future
+
 from ..errors import InvalidArgumentError
 from .errors import DistributedError
 
@@ -47,6 +50,19 @@ def execute(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
             # SystemExit would end a thread that serves calls, and no answer would come.
             error = DistributedError(f"`{type(error).__name__}` was raised: {error}")
         return Failure(error, text)
+
+
+@async_execution  # type: ignore[untyped-decorator]
+def execute_later(
+    func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Future[Any]:
+    """As `execute`, for a function with `async_execution`, which returns a future."""
+    future: Future[Any] = execute(func, args, kwargs)
+    if isinstance(future, Failure):
+        failed: Future[Any] = Future()
+        failed.set_result(future)
+        return failed
+    return future.then(lambda done: execute(done.wait, (), {}))
 
 
 class Unparallelized:
@@ -94,8 +110,10 @@ def by_name(func: Callable[..., Any]) -> Callable[..., Any]:
     )
 
 
-def check_name(func: Callable[..., Any]) -> None:
-    """Raises an error for a function that other workers cannot find."""
+def check_function(func: Any) -> None:
+    """Raises an error for what is no function, or one that other workers cannot find."""
+    if not callable(func):
+        raise TypeError(f"`{func!r}` cannot be called; give a function, or the name of an operator")
     name = getattr(func, "__qualname__", "")
     if "<locals>" in name or "<lambda>" in name:
         raise InvalidArgumentError(

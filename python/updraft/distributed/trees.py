@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-from torch.utils import _pytree as pytree
+
+from ..torch_private import pytree
 
 
 def map_tensors(change: Callable[[torch.Tensor], torch.Tensor], tree: Any) -> Any:

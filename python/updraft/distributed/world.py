@@ -2,12 +2,17 @@
 
 import os
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
+
+from torch.distributed import rpc
 
 from ..errors import InvalidArgumentError
+from ..torch_private import rpc_agent, rpc_is_running
 from .errors import DistributedError
 
 WorkerNameFormat = Callable[..., str]
+#: A worker by its number or its name, or as torch describes it.
+Worker: TypeAlias = int | str | rpc.WorkerInfo
 
 
 def default_worker_name_format(
@@ -126,11 +131,12 @@ def checked_rank(rank: Any, what: str = "worker id") -> int:
     return rank
 
 
-def get_worker_id(id: str | int | None = None) -> int:
+def get_worker_id(id: Worker | None = None) -> int:
     """Returns the number of a worker.
 
     Args:
-        id: its name, or its number, which is returned if there is such a worker. None for this one.
+        id: its name, its `WorkerInfo`, or its number, which is returned if there is such a worker.
+            None for this one.
 
     Example:
         >>> updraft.distributed.get_worker_id()
@@ -140,33 +146,38 @@ def get_worker_id(id: str | int | None = None) -> int:
         return get_world_rank()
     if isinstance(id, str):
         return _worker_named(id)
-    size = get_world_size()
-    if checked_rank(id) >= size:
-        raise InvalidArgumentError(f"there is no worker {id}; the world has {size}")
+    if isinstance(id, rpc.WorkerInfo):
+        id = int(id.id)
+    # A world may have been made without torchrun, by `init_rpc`.
+    known = workers() if rpc_is_running() else range(get_world_size())
+    if checked_rank(id) not in known:
+        raise InvalidArgumentError(f"there is no worker {id}; the world has {len(known)}")
     return id
 
 
 def require_rpc() -> None:
     """Raises an error unless RPC is running."""
-    from torch.distributed import rpc
-
-    if not rpc.api._is_current_rpc_agent_set():
+    if not rpc_is_running():
         raise DistributedError(
-            "RPC is not running; call this within a function with `auto_init_rpc`"
+            "RPC is not running; call this within a function with `auto_init_rpc`, or after"
+            " `torch.distributed.rpc.init_rpc`"
         )
 
 
-def worker_names() -> dict[str, int]:
-    """Returns the names of all workers, with their numbers."""
-    from torch.distributed import rpc
-
+def workers() -> dict[int, rpc.WorkerInfo]:
+    """Returns all workers by their numbers, in order."""
     require_rpc()
-    infos = rpc.api._get_current_rpc_agent().get_worker_infos()
-    return dict(sorted(((info.name, info.id) for info in infos), key=lambda pair: pair[1]))
+    infos = rpc_agent().get_worker_infos()
+    return {info.id: info for info in sorted(infos, key=lambda info: info.id)}
+
+
+def worker_info(worker: Worker) -> rpc.WorkerInfo:
+    """Returns torch's description of a worker."""
+    return workers()[get_worker_id(worker)]
 
 
 def _worker_named(name: str) -> int:
-    names = worker_names()
+    names = {info.name: number for number, info in workers().items()}
     if name not in names:
         raise InvalidArgumentError(
             f"there is no worker `{name}`; there are " + ", ".join(f"`{known}`" for known in names)

@@ -10,6 +10,7 @@ from ..compiled_rule import CompiledRule
 from ..derived_flags import DerivedFlags
 from ..errors import InvalidArgumentError
 from ..seed import require_seed
+from ..torch_private import ATTRIBUTES
 from ..tracing.rule import transform
 from .adapter import GroupStepper
 from .assigned_states import States
@@ -29,6 +30,7 @@ from .states import enter
 
 _STATE_TYPES = FLOATS | {"i8": torch.int8}
 _SCALE = ".scale"
+_LOCAL = ATTRIBUTES["local_tensor"].name
 
 
 @transform
@@ -336,7 +338,7 @@ class Bucket:
                 )
             found = self._memory(number, given)
             value = self._stored(number, name, found)
-            if value is not given and value is not getattr(given, "_local_tensor", None):
+            if value is not given and value is not getattr(given, _LOCAL, None):
                 enter(state, {name: self._shown(number, name, value)}, self.generation)
             self.stepper.bind_state(number, name, value)
 

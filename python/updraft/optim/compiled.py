@@ -11,11 +11,11 @@ from typing import Any
 
 import torch
 from torch.nn.parameter import is_lazy
-from torch.optim.optimizer import _device_dtype_check_for_fused
 
 from ..caller_warnings import warn_caller
 from ..compiled_rule import CompiledRule
 from ..errors import UnsupportedError
+from ..torch_private import require_fusible, swaps_params
 from .adapter import listeners
 from .assigned_states import AssignedStates, States
 from .buckets import Bucket
@@ -32,7 +32,6 @@ from .stand_ins import (
     WholeParametersError,
     need_stand_ins,
     needs_operators,
-    swapping,
 )
 from .state_storage import made_by_state_types, scalar_dtype
 from .states import Generation, OptimizerState
@@ -108,7 +107,7 @@ class _CompiledGroup:
         self.sparse_of = correspondences[0].sparse_of
         self.settings = self.current_settings(group)
         self.seed = group.get("seed")
-        self.swapping = swapping()
+        self.swapping = swaps_params()
         self.scalar = scalar_dtype()
         self.norm: GradientNorm | None = None
         self.differentiable = group.get("differentiable")
@@ -129,7 +128,7 @@ class _CompiledGroup:
                 and self.generation == generation
                 and self.scaled == scaled
                 and self.first == first
-                and self.swapping == swapping()
+                and self.swapping == swaps_params()
                 and self.scalar == scalar_dtype()
             )
         except RuntimeError:  # Tensors that are not the same were compared.
@@ -157,7 +156,7 @@ class _CompiledGroup:
             and self.scaled == scaled
             and self.first == first
             and self.seed == group.get("seed")
-            and self.swapping == swapping()
+            and self.swapping == swaps_params()
             and self.scalar == scalar_dtype()
             and self.differentiable == group.get("differentiable")
             and self.settings == self.current_settings(group)
@@ -399,7 +398,7 @@ class CompiledStep:
             return
         for _, param in members:
             if param.grad is not None:
-                _device_dtype_check_for_fused(param)
+                require_fusible(param)
 
     def _require_unseen(self, refusal: UnsupportedError) -> None:
         """Refuses a compiled step, which torch does not see, if operators are traced or

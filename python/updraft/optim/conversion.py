@@ -5,20 +5,24 @@ from typing import Any
 
 import torch
 
+from ..torch_private import ATTRIBUTES
 from .compiled import CompiledStep
 from .lbfgs import LBFGS
 
 # What a copy by pickle does not have.
-_KEPT = (
-    "_params",
-    "_numel_cache",
-    "_optimizer_step_pre_hooks",
-    "_optimizer_step_post_hooks",
-    "_optimizer_state_dict_pre_hooks",
-    "_optimizer_state_dict_post_hooks",
-    "_optimizer_load_state_dict_pre_hooks",
-    "_optimizer_load_state_dict_post_hooks",
-)
+_KEPT = [
+    ATTRIBUTES[name].name
+    for name in (
+        "lbfgs_params",
+        "lbfgs_numel",
+        "step_pre_hooks",
+        "step_post_hooks",
+        "save_pre_hooks",
+        "save_post_hooks",
+        "load_pre_hooks",
+        "load_post_hooks",
+    )
+]
 
 
 def counterpart(kind: type) -> type[torch.optim.Optimizer]:

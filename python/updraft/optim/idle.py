@@ -3,6 +3,7 @@
 import torch
 from torch.nn.parameter import is_lazy
 
+from ..torch_private import is_functorch_wrapped_tensor
 from .assigned_states import States
 from .correspondence import Group
 from .devices import GradientScale
@@ -28,7 +29,7 @@ def is_idle(param: torch.Tensor) -> bool:
 
 def _lacks_memory(param: torch.Tensor) -> bool:
     # A tensor of functorch has the memory of another one.
-    if torch._C._functorch.is_functorch_wrapped_tensor(param):
+    if is_functorch_wrapped_tensor(param):
         return False
     return param.untyped_storage().data_ptr() == 0 and param.numel() > 0
 

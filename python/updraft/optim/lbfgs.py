@@ -6,6 +6,7 @@ import torch
 
 from ..definition import FileDefinition
 from ..shipped import part_path
+from ..torch_private import unflatten_dense_tensors
 from .adapter import GroupStepper
 from .documentation import Docstring
 from .listeners import Listening, listening
@@ -77,7 +78,7 @@ class _Move:
         )
 
     def along(self, direction: torch.Tensor, length: float) -> None:
-        parts = torch._C._nn.unflatten_dense_tensors(direction, self.targets)
+        parts = unflatten_dense_tensors(direction, self.targets)
         try:
             for target, part in zip(self.targets, parts, strict=True):
                 target.grad = part

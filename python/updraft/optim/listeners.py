@@ -2,9 +2,7 @@
 
 import enum
 
-import torch
-from torch.utils._device import DeviceContext
-
+from ..torch_private import DeviceContext, function_modes
 from .adapter import listeners
 
 # The bits of `listeners`.
@@ -31,8 +29,7 @@ class Listening(enum.IntEnum):
 
 def _any_function_mode() -> bool:
     """Whether there is one that does more than choose the device of new tensors."""
-    modes = torch.overrides._get_current_function_mode_stack()
-    return any(type(mode) is not DeviceContext for mode in modes)
+    return any(type(mode) is not DeviceContext for mode in function_modes())
 
 
 def listening() -> Listening:

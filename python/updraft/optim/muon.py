@@ -5,10 +5,10 @@ import functools
 from typing import Any
 
 import torch
-from torch.optim._muon import _adjust_lr, _zeropower_via_newtonschulz
 
 from ..definition import FileDefinition
 from ..shipped import part_path
+from ..torch_private import adjusted_lr, orthogonalized
 from .correspondence import Correspondence, Group, flags, same_names
 from .split import SplitStep
 
@@ -16,7 +16,7 @@ from .split import SplitStep
 @functools.lru_cache
 def _require_orthogonalization(coefficients: tuple[Any, ...], steps: Any, eps: Any) -> None:
     """Refuses what torch refuses."""
-    _zeropower_via_newtonschulz(torch.zeros(1, 1), coefficients, steps, eps)
+    orthogonalized(torch.zeros(1, 1), coefficients, steps, eps)
 
 
 class Muon(SplitStep, torch.optim.Muon):
@@ -42,7 +42,8 @@ class Muon(SplitStep, torch.optim.Muon):
 
     def _update_of(self, shape: torch.Size) -> Correspondence:
         def ratio(group: Group, dtype: torch.dtype) -> float:
-            return _adjust_lr(1.0, group["adjust_lr_fn"], shape)
+            factor: float = adjusted_lr(1.0, group["adjust_lr_fn"], shape)
+            return factor
 
         return dataclasses.replace(self.update, hypers={**self.update.hypers, "ratio": ratio})
 
@@ -52,6 +53,7 @@ class Muon(SplitStep, torch.optim.Muon):
 
     @staticmethod
     def _between(direction: torch.Tensor, group: Group) -> torch.Tensor:
-        return _zeropower_via_newtonschulz(
+        result: torch.Tensor = orthogonalized(
             direction, group["ns_coefficients"], group["ns_steps"], group["eps"]
         )
+        return result

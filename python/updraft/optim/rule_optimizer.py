@@ -13,6 +13,7 @@ from ..definition import RuleDefinition
 from ..derived_flags import require_allowed
 from ..errors import InvalidArgumentError
 from ..seed import require_seed
+from ..torch_private import disable_dynamo
 from ..torch_step import number_of
 from .buckets import Bucket
 from .compiled import CompiledStep
@@ -37,7 +38,7 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
     """Applies a rule to parameters of torch. `updraft.optimizer` makes it."""
 
     # Compiled by torch, it would lose what is set before the constructor of torch.
-    @torch._disable_dynamo
+    @disable_dynamo
     def __init__(
         self,
         rule: RuleDefinition,

@@ -7,6 +7,13 @@ from typing import Any
 import torch
 
 from ..errors import UnsupportedError
+from ..torch_private import (
+    DispatchKey,
+    dispatch_keys,
+    internal_overlap,
+    local_tensor,
+    swaps_params,
+)
 from .assigned_states import States
 from .buckets import Bucket
 from .rule_interface import RuleInterface
@@ -33,7 +40,8 @@ def is_wrapper(tensor: torch.Tensor) -> bool:
     """Whether a tensor intercepts operators, and has its data elsewhere than a DTensor."""
     if type(tensor) in _PLAIN or is_distributed(tensor):
         return False
-    return torch._C._dispatch_keys(tensor).has(torch._C.DispatchKey.Python)
+    intercepts: bool = dispatch_keys(tensor).has(DispatchKey.Python)
+    return intercepts
 
 
 def needs_operators(tensor: torch.Tensor) -> bool:
@@ -45,7 +53,7 @@ def needs_operators(tensor: torch.Tensor) -> bool:
 
 def local_part(tensor: torch.Tensor) -> torch.Tensor:
     """The part of a DTensor that this rank has; others as they are."""
-    return tensor._local_tensor if is_distributed(tensor) else tensor
+    return local_tensor(tensor) if is_distributed(tensor) else tensor
 
 
 def distributed_like(param: torch.Tensor, local: torch.Tensor) -> torch.Tensor:
@@ -62,13 +70,9 @@ def distributed_like(param: torch.Tensor, local: torch.Tensor) -> torch.Tensor:
     )
 
 
-#: Whether `Module.to` and the like swap tensors, which nothing else may refer to then.
-swapping = torch.__future__.get_swap_module_params_on_conversion
-
-
 def need_stand_ins(params: Iterable[torch.Tensor]) -> bool:
     """Whether a compiled step may not be able to take parameters as they are."""
-    return swapping() or any(map(_needs_stand_in, params))
+    return swaps_params() or any(map(_needs_stand_in, params))
 
 
 def _needs_stand_in(param: torch.Tensor) -> bool:
@@ -106,7 +110,8 @@ OVERLAP = (
 
 def overlaps_itself(tensor: torch.Tensor) -> bool:
     """Whether elements share memory, as those of an expanded tensor do."""
-    return torch._debug_has_internal_overlap(tensor) == 1
+    overlaps: bool = internal_overlap(tensor) == 1
+    return overlaps
 
 
 class StandIn:
@@ -149,7 +154,7 @@ class StandIn:
         placements = self.param.placements
         if grad.placements != placements:
             grad = grad.redistribute(placements=placements)
-        local = grad._local_tensor
+        local: torch.Tensor = local_tensor(grad)
         # A collective may be under way.
         return local if type(local) is torch.Tensor else grad.to_local()
 
@@ -206,7 +211,7 @@ class LocalBucket(Bucket):
         param = self.params[number]
         if state.shape == param.shape and state.placements != param.placements:
             state = state.redistribute(placements=param.placements)
-        return state._local_tensor
+        return local_tensor(state)
 
     def _shown(self, number: int, name: str, state: torch.Tensor) -> torch.Tensor:
         param = self.params[number]
@@ -234,7 +239,7 @@ class StandInBucket(LocalBucket):
         self.stand_ins = [StandIn(param, interface.in_order) for param in params]
         if interface.reduces:
             self._require_whole(interface, params)
-        if not swapping() and not any(each.copied or each.distributed for each in self.stand_ins):
+        if not (swaps_params() or any(each.copied or each.distributed for each in self.stand_ins)):
             # Those in another order than row by row make no difference to the rule.
             self.stand_ins = []
             return params

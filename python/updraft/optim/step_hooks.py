@@ -9,16 +9,22 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch._C._dynamo.eval_frame import get_eval_frame_callback
-from torch.optim.optimizer import _global_optimizer_post_hooks, _global_optimizer_pre_hooks
 
+from ..torch_private import (
+    disable_dynamo,
+    eval_frame_callback,
+    global_step_post_hooks,
+    global_step_pre_hooks,
+    step_post_hooks,
+    step_pre_hooks,
+)
 from .adapter import listeners
 from .listeners import TOLD_OF_STEPS
 
 
 def opaque(step: Callable[..., Any]) -> Callable[..., Any]:
     """Keeps a step from being compiled by torch."""
-    disabled = torch._disable_dynamo(step)
+    disabled = disable_dynamo(step)
     disabled.direct = step  # type: ignore[attr-defined]
     return disabled
 
@@ -37,13 +43,13 @@ def hooked(step: Callable[..., Any], takes_closure: bool = True) -> Callable[...
         if (
             # A constant to what torch.compile traces, which sees the same as with torch's classes.
             torch.compiler.is_dynamo_compiling()
-            or get_eval_frame_callback() is not None
+            or eval_frame_callback() is not None
             # A closure may add hooks, or begin to profile.
             or (takes_closure and (args or kwargs))
-            or self._optimizer_step_pre_hooks
-            or self._optimizer_step_post_hooks
-            or _global_optimizer_pre_hooks
-            or _global_optimizer_post_hooks
+            or step_pre_hooks(self)
+            or step_post_hooks(self)
+            or global_step_pre_hooks
+            or global_step_post_hooks
             or listeners() & TOLD_OF_STEPS
         ):
             return wrapped(self, *args, **kwargs)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import torch
 
 from ..derived_flags import DerivedFlags
+from ..torch_private import CreationMeta, base_of_view, creation_meta, is_view, local_tensor
 from ..torch_step import number_of
 from .assigned_states import States
 from .buckets import require_storage
@@ -40,7 +41,7 @@ def _placed_like(param: torch.Tensor, value: torch.Tensor, by_element: bool) -> 
     if value.placements != placements:
         value = value.redistribute(placements=placements)
     # A collective may be under way.
-    known = type(value._local_tensor) is torch.Tensor
+    known = type(local_tensor(value)) is torch.Tensor
     return value if known else distributed_like(value, value.to_local())
 
 
@@ -55,10 +56,10 @@ def _require_writable(param: torch.Tensor, new: torch.Tensor) -> None:
         )
     if not (param.requires_grad or new.requires_grad):
         return
-    base = param._base if param._is_view() else None
+    base = base_of_view(param) if is_view(param) else None
     if base is not None:
-        made = torch._C._autograd._get_creation_meta(param)
-        if made != torch._C._autograd.CreationMeta.DEFAULT:
+        made = creation_meta(param)
+        if made != CreationMeta.DEFAULT:
             raise RuntimeError(
                 f"a view is being modified inplace that was created so ({made.name}) that autograd "
                 "cannot follow it; give a clone"

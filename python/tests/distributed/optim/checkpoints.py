@@ -21,7 +21,11 @@ def step(optimizer, rrefs, times):
     for _ in range(times):
         with dist_autograd.context() as context:
             outputs = [
-                distributed.call(rref.owner(), "linear", torch.linspace(-1, 1, SIZE)[None], rref)
+                distributed.remote_sync_call(
+                    "linear",
+                    args=(torch.linspace(-1, 1, SIZE)[None], rref),
+                    partitioner=rref.owner(),
+                )[0]
                 for rref in rrefs
             ]
             dist_autograd.backward(context, [sum(outputs).square().sum()])

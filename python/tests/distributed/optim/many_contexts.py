@@ -45,7 +45,10 @@ def hold(name, size):
 def step_once(optimizer, rrefs, inputs):
     """One context, in which every element of each parameter has the gradient 1."""
     with dist_autograd.context() as context:
-        outputs = [distributed.call(rref.owner(), "linear", inputs, rref) for rref in rrefs]
+        outputs = [
+            distributed.remote_sync_call("linear", args=(inputs, rref), partitioner=rref.owner())[0]
+            for rref in rrefs
+        ]
         dist_autograd.backward(context, [sum(outputs).sum()])
         optimizer.step(context)
 

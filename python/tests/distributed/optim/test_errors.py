@@ -180,7 +180,7 @@ def test_a_step_of_nothing_is_warned_of_once():
     assert texts == [
         f"context {context - 1} has no gradient of any parameter of this optimizer; was "
         "`torch.distributed.autograd.backward` called, and the forward recorded by "
-        "`updraft.distributed.call`?"
+        "`updraft.distributed.remote_sync_call`?"
     ], texts
 
 

@@ -227,11 +227,13 @@ def test_a_parameter_that_does_not_come_is_named():
         with pytest.raises(TimeoutError) as caught:
             DistributedOptimizer(torch.optim.SGD, rrefs)
         with pytest.raises(TimeoutError) as caught_call:
-            distributed.call("worker1", "linear", torch.ones(1, 2), rrefs[1])
+            distributed.remote_sync_call(
+                "linear", args=(torch.ones(1, 2), rrefs[1]), partitioner="worker1"
+            )
     finally:
         arrivals.get_rpc_timeout = original
     assert str(caught_call.value) == (
-        "`linear` has failed on `worker1`: argument 1 of `linear` has not come within 0.75 s: what "
+        "worker `worker1`, part 0 of 1: argument 1 of `linear` has not come within 0.75 s: what "
         "makes it on this worker has not ended, or was never asked for"
     ), caught_call.value
     text = str(caught.value)

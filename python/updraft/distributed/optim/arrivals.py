@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from torch._C._distributed_rpc import PyRRef, WorkerInfo, get_rpc_timeout
+from torch.distributed.rpc import PyRRef, WorkerInfo, get_rpc_timeout
 
 from . import operators
 

@@ -3,7 +3,7 @@
 import threading
 from typing import Generic, TypeVar
 
-from torch._C._distributed_autograd import _get_debug_info, _is_valid_context
+from ...torch_private import autograd_debug_info, is_valid_context
 
 Value = TypeVar("Value")
 
@@ -13,7 +13,7 @@ _FEW = 64
 
 def _is_open(context_id: int) -> bool:
     try:
-        _is_valid_context(context_id)
+        is_valid_context(context_id)
     except RuntimeError:
         return False
     return True
@@ -46,7 +46,7 @@ class ContextTable(Generic[Value]):
         """Each look at all is paid for by as many that were added since the last one."""
         # That one is closed torch says by an exception, which takes longer than all else here: the
         # newest are looked at first, and when as many are open as there are, the others are closed.
-        open_contexts = int(_get_debug_info()["num_autograd_contexts"])
+        open_contexts = int(autograd_debug_info()["num_autograd_contexts"])
         still_open: list[int] = []
         for known in reversed(self._values):
             if len(still_open) == open_contexts:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 import torch
-from torch._C._distributed_rpc import PyRRef
+from torch.distributed.rpc import PyRRef
 
 from ...caller_warnings import warn_caller
 from ...optim.correspondence import Group
@@ -65,7 +65,9 @@ class DistributedOptimizer(torch.optim.Optimizer):
         >>> weight = torch.distributed.rpc.RRef(torch.nn.Parameter(torch.ones(1, 2)))
         >>> optimizer = DistributedOptimizer(torch.optim.SGD, [weight], lr=0.25)
         >>> with torch.distributed.autograd.context() as context:
-        ...     output = updraft.distributed.call("worker0", "linear", torch.ones(2), weight)
+        ...     [output] = updraft.distributed.remote_sync_call(
+        ...         "linear", args=(torch.ones(2), weight), partitioner="worker0"
+        ...     )
         ...     torch.distributed.autograd.backward(context, [output.sum()])
         ...     optimizer.step(context)
         >>> weight.to_here().detach()
@@ -296,5 +298,5 @@ class DistributedOptimizer(torch.optim.Optimizer):
             warn_caller(
                 f"context {context_id} has no gradient of any parameter of this optimizer; was "
                 "`torch.distributed.autograd.backward` called, and the forward recorded by "
-                "`updraft.distributed.call`?",
+                "`updraft.distributed.remote_sync_call`?",
             )

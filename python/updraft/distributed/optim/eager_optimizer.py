@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch._C._distributed_autograd import get_gradients
+from torch.distributed.autograd import get_gradients
 
 from ...optim.adapter import StorageLocks
 from ...optim.stand_ins import local_part, memory_layout

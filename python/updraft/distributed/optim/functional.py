@@ -12,6 +12,7 @@ from ...optim.compiled import CompiledStep
 from ...optim.correspondence import Group
 from ...optim.rule_interface import RuleInterface
 from ...optim.stand_ins import is_distributed, local_part, memory_layout
+from ...torch_private import ATTRIBUTES, local_tensor
 from .distinct import require_distinct
 from .kinds import maker
 
@@ -28,8 +29,9 @@ class _Stepper:
     def _follow_memory(self) -> None:
         for param, own in zip(self.params, self.own, strict=True):
             if is_distributed(param):
-                if param._local_tensor.data_ptr() != own._local_tensor.data_ptr():
-                    own._local_tensor = param._local_tensor.detach()
+                local = local_tensor(param)
+                if local.data_ptr() != local_tensor(own).data_ptr():
+                    setattr(own, ATTRIBUTES["local_tensor"].name, local.detach())
             elif memory_layout(param) != memory_layout(own):
                 own.data = param.data
 

@@ -7,15 +7,11 @@ from collections.abc import Iterable
 from typing import Any
 
 import torch
-from torch._C._distributed_rpc import (
-    PyRRef,
-    WorkerInfo,
-    _invoke_remote_builtin,
-    _invoke_rpc_builtin,
-)
 from torch.distributed import rpc
+from torch.distributed.rpc import PyRRef, WorkerInfo
 
 from ...optim import adapter  # noqa: F401  Registers the operators.
+from ...torch_private import invoke_remote_builtin, invoke_rpc_builtin
 from ..membership import has_joined
 
 _VERSION = 1
@@ -41,12 +37,12 @@ def call(worker: WorkerInfo, name: str, *args: Any, timeout: float) -> Any:
         name: `step`, for the operator `aten::_updraft_1_step`.
         timeout: seconds; 0 waits for ever, and -1 is what `init_rpc` was given.
     """
-    return _invoke_rpc_builtin(worker, _qualified(name), timeout, *args)
+    return invoke_rpc_builtin(worker, _qualified(name), timeout, *args)
 
 
 def remote(worker: WorkerInfo, name: str, *args: Any) -> "PyRRef[Any]":
     """Calls an operator on a worker, where its value stays, and returns a reference to that."""
-    return _invoke_remote_builtin(worker, _qualified(name), -1.0, *args)
+    return invoke_remote_builtin(worker, _qualified(name), -1.0, *args)
 
 
 def reference(rref: "PyRRef[Any]") -> tuple[int, int]:

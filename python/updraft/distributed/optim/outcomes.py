@@ -7,20 +7,7 @@ from typing import Any
 
 import torch
 
-# Before the text of an error, by runtime/torch/rpc/Answer.h.
-_TYPES: dict[str, type[Exception]] = {
-    kind.__name__: kind
-    for kind in (
-        ValueError,
-        TypeError,
-        IndexError,
-        NotImplementedError,
-        TimeoutError,
-        RuntimeError,
-    )
-}
-_TYPED = re.compile(rf"\A({'|'.join(_TYPES)}): ")
-
+from ..answers import TYPES, typed
 
 # What torch makes of an error in a Python function, the type of which it does not always keep.
 _PYTHON = re.compile(r"\A(?:\w+: )?On WorkerInfo\([^)]*\):\n(\w+)\((.*)\)\nTraceback ", re.DOTALL)
@@ -45,14 +32,13 @@ class _Failure:
         self.is_answer = True
         self.is_partly = False
         if match := _PYTHON.match(self.text):
-            self.kind = _TYPES.get(match[1], self.kind)
+            self.kind = TYPES.get(match[1], self.kind)
             self.text = _message(match[2])
             self.is_partly = match[1] == PartlyAppliedError.__name__
-        elif match := _TYPED.match(self.text):
-            self.kind = _TYPES[match[1]]
-            self.text = self.text[match.end() :]
         else:
-            self.is_answer = False
+            kind, self.text = typed(self.text)
+            self.is_answer = kind is not None
+            self.kind = kind or self.kind
 
 
 def _message(arguments: str) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 import torch.distributed.rpc as rpc
-from torch._C._distributed_rpc import PyRRef, WorkerInfo
+from torch.distributed.rpc import PyRRef, WorkerInfo
 
 from . import operators
 from .arrivals import after, awaited

@@ -2,7 +2,7 @@
 
 from typing import Any, NoReturn
 
-from torch._C._distributed_rpc import WorkerInfo
+from torch.distributed.rpc import WorkerInfo
 
 from ...errors import UnsupportedError
 from . import operators

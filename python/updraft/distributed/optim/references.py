@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
-from torch._C._distributed_rpc import PyRRef
+from torch.distributed.rpc import PyRRef
 
 from ...optim.correspondence import Group
 from .distinct import require_distinct

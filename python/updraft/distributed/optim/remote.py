@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch._C._distributed_rpc import PyRRef, WorkerInfo
+from torch.distributed import rpc
+from torch.distributed.rpc import PyRRef, WorkerInfo
 
+from ...torch_private import world_number
 from . import operators
 from .arrivals import after, awaited
 from .outcomes import begun, gathered
@@ -80,10 +82,23 @@ class RemoteOptimizer(ReferenceLike):
         return begun(operators.call, self.worker, name, self.number, *args, timeout=timeout)
 
 
+#: The number of a world, and the workers there that know the operators.
+_loaded: tuple[int, set[str]] = (0, set())
+
+
 def loaded_on(workers: Iterable[WorkerInfo]) -> list[str]:
-    """Has workers know the operators. Returns their names, this one's last: what is done here keeps
-    the thread from asking others.
+    """Has workers know the operators, each asked once in a world. Returns their names, this one's
+    last: what is done here keeps the thread from asking others.
     """
+    global _loaded
+    if _loaded[0] != world_number(rpc):
+        _loaded = world_number(rpc), set()
+    known = _loaded[1]
     others_first = sorted(workers, key=operators.is_here)
-    asked = {worker.name: begun(operators.load_on, worker) for worker in others_first}
-    return [*gathered(asked, "Updraft does not load on")]
+    asked = {
+        worker.name: begun(operators.load_on, worker)
+        for worker in others_first
+        if worker.name not in known
+    }
+    known.update(gathered(asked, "Updraft does not load on"))
+    return [worker.name for worker in others_first]

@@ -1,6 +1,6 @@
 """Model-agnostic meta-learning, with the tasks of a batch on all workers.
 
-    torchrun --nproc-per-node=2 -m updraft.distributed.examples.maml
+    torchrun --nproc-per-node=2 examples/maml.py
 
 A task is to tell five digits apart after one image of each, under labels that are drawn anew. The
 network starts every task from the same parameters and takes a few steps of gradient descent; those
@@ -158,7 +158,6 @@ def initialize() -> None:
 def main() -> None:
     """Reads the command line; worker 0 trains, and the others wait for its calls."""
     parser = argparse.ArgumentParser(
-        prog="python -m updraft.distributed.examples.maml",
         description="Meta-learning of telling digits apart, on all workers that torchrun starts.",
     )
     parser.add_argument("--steps", type=int, default=200, help="steps of the outer optimizer")

@@ -1,6 +1,6 @@
 """Digits learned by trainers that share parameters, which lie on one server or two.
 
-    torchrun --nproc-per-node=4 -m updraft.distributed.examples.parameter_server
+    torchrun --nproc-per-node=4 examples/parameter_server.py
 
 Each trainer has a part of the images and goes its own pace: a forward through the servers, a
 backward, and a step of the parameters where they are. On the servers no Python runs in any of
@@ -70,7 +70,9 @@ def outputs(layers: list[Layer], images: torch.Tensor) -> torch.Tensor:
     for number, layer in enumerate(layers):
         if number:
             images = images.relu()
-        images = distributed.call(layer.server, "linear", images, layer.weight, layer.bias)
+        [images] = distributed.remote_sync_call(
+            "linear", args=(images, layer.weight, layer.bias), partitioner=layer.server
+        )
     return images
 
 
@@ -259,7 +261,6 @@ def initialize() -> None:
 def parsed() -> argparse.Namespace:
     """Reads the command line."""
     parser = argparse.ArgumentParser(
-        prog="python -m updraft.distributed.examples.parameter_server",
         description="Trainers that share the parameters of servers, in all workers that torchrun "
         "starts: the last are the servers.",
     )

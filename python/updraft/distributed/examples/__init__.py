@@ -1,1 +1,0 @@
-"""Programs for `torchrun -m`, each of which trains something on several workers."""
