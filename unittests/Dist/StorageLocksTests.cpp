@@ -14,8 +14,8 @@
 #include <random>
 #include <thread>
 
-using updraft::runtime::MemoryRange;
 using updraft::dist::StorageLocks;
+using updraft::runtime::MemoryRange;
 using namespace std::chrono_literals;
 
 template <typename Value> static MemoryRange rangeOf(const Value &value) {

@@ -9,6 +9,7 @@ import torch
 from ..definition import RuleDefinition
 from ..seed import require_seed
 from ..shipped_constructor import choices
+from ..torch_private import disable_dynamo
 from .compiled import CompiledStep
 from .conversion import counterpart
 from .documentation import Docstring
@@ -59,7 +60,7 @@ class TorchClass(CompiledStep, torch.optim.Optimizer):
             self._choose(numerics, storage)
 
     # torch.compile cannot trace a compilation.
-    @torch._disable_dynamo
+    @disable_dynamo
     def _choose(self, numerics: str, storage: Mapping[str, Any] | None) -> None:
         """Compiles the rule with these choices now, so that the constructor refuses bad ones."""
         self._correspond(numerics, storage)

@@ -5,8 +5,8 @@
 #ifndef UPDRAFT_RUNTIME_TORCH_RPC_LOCALOPTIMIZER_H
 #define UPDRAFT_RUNTIME_TORCH_RPC_LOCALOPTIMIZER_H
 
-#include "runtime/dist/ContextStep.h"
 #include "runtime/base/MemoryRanges.h"
+#include "runtime/dist/ContextStep.h"
 #include "runtime/dist/StorageLocks.h"
 #include "runtime/torch/GroupStepper.h"
 #include "runtime/torch/rpc/OptimizerRequest.h"
