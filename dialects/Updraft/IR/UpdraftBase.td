@@ -68,7 +68,7 @@ def Updraft_Quantisation : Updraft_Enum<"Quantisation", "how a code of a block s
 
 def Updraft_ReductionAttr : AttrDef<Updraft_Dialect, "Reduction"> {
   let mnemonic = "reduction";
-  let summary = "a reduction of a pass: its kind and extent"
+  let summary = "a reduction of a pass: its kind and extent";
   let description = [{
     ```mlir
     #updraft.reduction<sum over tensor>
@@ -100,7 +100,7 @@ def Updraft_StochasticType : Updraft_Type<"Stochastic", "stochastic"> {
 }
 
 def Updraft_CorrectedType : Updraft_Type<"Corrected", "corrected"> {
-  let summary = "storage with 8 additional bits"
+  let summary = "storage with 8 additional bits";
   let description = [{
     Elements have the type `storage` in memory. A further state of one signed byte per element
     stores the difference between the value and its stored part, in units of 1/256 of the last

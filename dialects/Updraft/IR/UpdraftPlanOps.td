@@ -204,7 +204,7 @@ def Updraft_YieldOp : Updraft_Op<"yield", [
 }
 
 def Updraft_CommitOp : Updraft_Op<"commit", [HasParent<"PlanOp">, AttrSizedOperandSegments]> {
-  let summary = "the results of a step other than streams"
+  let summary = "the results of a step other than streams";
   let description = [{
     The next values of the plan's scalars, in order, and whether to skip the step. Skipping keeps
     the scalars and the step count, and skips every pass after the condition is known.
@@ -302,7 +302,7 @@ def Updraft_PassOp : Updraft_Op<"pass", [
 
 def Updraft_StoreOp : Updraft_Op<"store", [
     Terminator, HasParent<"PassOp">, AttrSizedOperandSegments]> {
-  let summary = "the results of a pass"
+  let summary = "the results of a pass";
   let description = [{
     One value per stream written, in their order, rounded to the stream's storage type; one f64 per
     reduction; one value per temporary.

@@ -87,7 +87,7 @@ def Updraft_HyperOp : Updraft_RuleInput<"hyper"> {
 }
 
 def Updraft_StepOp : Updraft_RuleInput<"step", [Pure]> {
-  let summary = "the parameter's step count, including this step"
+  let summary = "the parameter's step count, including this step";
   let description = [{
     1 at a parameter's first step. An integer, exactly represented in f64.
 
@@ -114,7 +114,7 @@ def Updraft_FirstOp : Updraft_RuleInput<"first", [Pure]> {
 }
 
 def Updraft_SizeOp : Updraft_RuleInput<"size", [Pure]> {
-  let summary = "the number of values that a reduction takes"
+  let summary = "the number of values that a reduction takes";
   let description = [{
     Over `tensor`, the number of elements of the parameter; over `row`, the number of columns; over
     `column`, the number of rows; over `group`, the number of elements of all parameters of the
@@ -223,7 +223,7 @@ def Updraft_RandomOp : Updraft_Op<"random", [ParentOneOf<["RuleOp", "PassOp"]>, 
 }
 
 def Updraft_ReduceOp : Updraft_Op<"reduce", [HasParent<"RuleOp">, Pure]> {
-  let summary = "a reduction to one value"
+  let summary = "a reduction to one value";
   let description = [{
     The sum or the maximum of a value over the whole group, the tensor, or each batch, row or
     column. The arithmetic and the result are f64; docs/dialect.md fixes the order of operations.

@@ -6,7 +6,7 @@
 include "mlir/Pass/PassBase.td"
 
 def SimplifyPass : Pass<"updraft-simplify", "::mlir::ModuleOp"> {
-  let summary = "Simplify rules without changing the bits of their results"
+  let summary = "Simplify rules without changing the bits of their results";
   let description = [{
     Folds, applies identities that are exact under IEEE 754 (see ExactAlgebra.td, which also lists
     those that only look exact), merges common subexpressions, and drops unused operations and
@@ -39,7 +39,7 @@ def SimplifyPass : Pass<"updraft-simplify", "::mlir::ModuleOp"> {
 }
 
 def ExpandStoragePass : Pass<"updraft-expand-storage", "::mlir::ModuleOp"> {
-  let summary = "Expand stochastic rounding and corrections of stored values"
+  let summary = "Expand stochastic rounding and corrections of stored values";
   let description = [{
     A parameter or state stored as `!updraft.stochastic` or `!updraft.corrected` becomes a plain
     stream, and the rule computes values that this stream holds exactly; docs/numerics.md lists the
@@ -140,7 +140,7 @@ def RelaxPass : Pass<"updraft-relax", "::mlir::ModuleOp"> {
 }
 
 def SchedulePass : Pass<"updraft-schedule", "::mlir::ModuleOp"> {
-  let summary = "Turn each rule into a plan: host functions and as few passes as possible"
+  let summary = "Turn each rule into a plan: host functions and as few passes as possible";
   let description = [{
     Runs each operation at its smallest extent. Requirements and initial values become host
     functions of the hyperparameters. A prologue computes each scalar that element arithmetic uses

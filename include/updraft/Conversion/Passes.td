@@ -57,7 +57,7 @@ def OutlineMathPass : Pass<"updraft-outline-math", "::mlir::ModuleOp"> {
 }
 
 def PrefetchStreamsPass : Pass<"updraft-prefetch-streams", "::mlir::ModuleOp"> {
-  let summary = "Prefetch vector loads some iterations ahead"
+  let summary = "Prefetch vector loads some iterations ahead";
   let description = [{
     Adds one prefetch per iteration for each stream that the loop loads from, `distance` elements
     ahead of the first load. The prefetch may run past the end of a stream, where the next tensor or
@@ -252,7 +252,7 @@ def ConvertLoopsToLLVMPass : Pass<"convert-updraft-loops-to-llvm", "::mlir::Modu
 }
 
 def ApproximatePass : Pass<"updraft-approximate", "::mlir::ModuleOp"> {
-  let summary = "Use a GPU's approximate f32 quotients and roots in passes"
+  let summary = "Use a GPU's approximate f32 quotients and roots in passes";
   let description = [{
     Applies to passes of `fast` plans, for NVIDIA GPUs. Sets the flag `afn` on f32 divisions and
     square roots, which `convert-updraft-gpu-to-nvvm` lowers to approximate instructions. Division
@@ -317,7 +317,7 @@ def ConvertGPUToNVVMPass : Pass<"convert-updraft-gpu-to-nvvm", "::mlir::gpu::GPU
 }
 
 def ConvertGPUToEmulatorPass : Pass<"convert-updraft-gpu-to-emulator", "::mlir::ModuleOp"> {
-  let summary = "Turn kernels into host functions that emulate them"
+  let summary = "Turn kernels into host functions that emulate them";
   let description = [{
     Each kernel becomes two functions: one that runs once per thread, and the prologue or pass of
     `updraft-c/kernel.h` that launches it. Anything that can step with CPU code can therefore step
