@@ -1,10 +1,10 @@
 """The step of a `torch.optim.Optimizer`, compiled."""
 
-import dataclasses
 import math
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from types import NoneType
 from typing import Any
@@ -43,10 +43,10 @@ from .through_torch import TorchBucket
 _Kind = tuple[torch.dtype, torch.device, str | None]
 
 
-@dataclasses.dataclass
+@dataclass
 class _Members:
-    params: list[torch.Tensor] = dataclasses.field(default_factory=list)
-    numbers: list[int] = dataclasses.field(default_factory=list)
+    params: list[torch.Tensor] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
 
 
 def _require_together(buckets: list[SteppedPart]) -> None:
@@ -195,7 +195,7 @@ class CompiledStep:
         """Compiles the rule with these choices in place of the class's own."""
         if storage is not None and not isinstance(storage, Mapping):
             raise TypeError(f"`storage` is {type(storage)}; give a dict, `{{name: value}}`")
-        self.correspondence = dataclasses.replace(
+        self.correspondence = replace(
             self._declared(), numerics=numerics, storage=dict(storage or {})
         )
 
