@@ -314,7 +314,7 @@ def test_every_status_has_a_class(status):
 
 def test_statuses_are_in_the_order_of_the_header():
     header = pathlib.Path(__file__).parents[2] / "include" / "updraft-c" / "types.h"
-    statuses = header.read_text().split("typedef enum upd_status {")[1].split("}")[0]
+    statuses = header.read_text().split("typedef enum upd_status UPD_INT32 {")[1].split("}")[0]
     names = [
         line.split()[0].removeprefix("UPD_").replace("_", "").lower()
         for line in statuses.splitlines()
