@@ -85,8 +85,7 @@ def request(
             "rule": definition._rule or "",
             "numerics": correspondence.numerics,
             "storage": {
-                name: dtypes.canonical_name(dtype)
-                for name, dtype in correspondence.storage.items()
+                name: dtypes.canonical_name(dtype) for name, dtype in correspondence.storage.items()
             },
             "complex_refusal": correspondence.complex or "",
             "count_versions": count_versions,
