@@ -2,6 +2,8 @@
 
 #include "WatchedSteps.h"
 
+#include "runtime/base/DType.h"
+
 #include <cstdio>
 #include <deque>
 #include <random>

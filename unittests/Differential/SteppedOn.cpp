@@ -2,6 +2,7 @@
 
 #include "SteppedOn.h"
 
+#include "runtime/base/EmulatorDevice.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/emulator/EmulatedDevice.h"
 #include "runtime/kernels/EnginePTX.h"
