@@ -11,7 +11,7 @@ from updraft import distributed
 
 if __name__ == "__main__":
     join()
-    if "ps" in distributed.world.worker_names():
+    if any(worker.name == "ps" for worker in distributed.world.workers().values()):
         distributed.held_parameters("ps")
     print("joined", flush=True)
     arguments = json.loads(sys.stdin.readline())
