@@ -126,6 +126,15 @@ def _batches(members: Iterable[tuple[int, torch.Tensor]]) -> list[_Batch]:
     return batches
 
 
+def _laid_out_as(direction: torch.Tensor, grad: torch.Tensor | None) -> torch.Tensor:
+    """Returns the direction in the layout of the gradient, which torch's direction has. On some
+    CPUs the bits of a product of matrices depend on their layout.
+    """
+    if grad is None or grad.stride() == direction.stride():
+        return direction
+    return torch.empty_like(grad, dtype=direction.dtype).copy_(direction)
+
+
 class _Given(LocalBucket):
     """A bucket that steps other tensors for its parameters."""
 
@@ -229,7 +238,7 @@ class _SplitBucket(_Halves):
             made = self._between(whole, self.group)
             made = made.redistribute(placements=param.placements).to_local()
         else:
-            made = self._between(direction, self.group)
+            made = self._between(_laid_out_as(direction, param.grad), self.group)
         if made is not direction:
             direction.copy_(made)
 
