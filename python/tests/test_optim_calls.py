@@ -11,8 +11,8 @@ from torch.optim.optimizer import (
 
 import updraft
 from updraft import optim
-from updraft.optim import buckets
-from updraft.optim.adapter import GroupStepper
+from updraft.optim import direct_parts
+from updraft.optim.adapter import JointStep
 
 from .torch_training import assert_close, parameters, set_gradients
 
@@ -117,6 +117,105 @@ def test_profilers_see_steps():
     assert "Optimizer.step#SGD.step" in {event.key for event in profile.key_averages()}
 
 
+class CountingStep(JointStep):
+    """Counts the steps that it takes."""
+
+    calls = 0
+
+    def __init__(self, steppers):
+        super().__init__(steppers)
+        take = self.take
+
+        def counted():
+            CountingStep.calls += 1
+            return take()
+
+        self.take = counted
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda o: torch.optim.lr_scheduler.LambdaLR(o, lambda epoch: 0.9**epoch),
+        lambda o: torch.optim.lr_scheduler.OneCycleLR(o, max_lr=0.1, total_steps=14),
+        lambda o: torch.optim.lr_scheduler.CyclicLR(o, base_lr=0.01, max_lr=0.1, step_size_up=3),
+        lambda o: torch.optim.lr_scheduler.ReduceLROnPlateau(o, patience=2),
+        lambda o: torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(o, T_0=4),
+    ],
+    ids=["lambda", "one_cycle", "cyclic", "plateau", "warm_restarts"],
+)
+def test_schedulers(make):
+    scheduled(make)
+
+
+def test_learning_rate_in_a_tensor():
+    (param,) = parameters(shapes=[(3,)])
+    before = param.detach().clone()
+    rate = torch.tensor(0.5)
+    optimizer = optim.SGD([param], lr=rate)
+    param.grad = torch.ones(3)
+    optimizer.step()
+    rate.fill_(0.25)
+    optimizer.step()
+    assert torch.allclose(param, before - 0.75)
+
+
+def test_hooks_and_closure():
+    (param,) = parameters(shapes=[(3,)])
+    optimizer = optim.SGD([param], lr=0.1)
+    calls = []
+    optimizer.register_step_pre_hook(lambda *_: calls.append("pre"))
+    optimizer.register_step_post_hook(lambda *_: calls.append("post"))
+
+    def closure():
+        calls.append("closure")
+        optimizer.zero_grad()
+        loss = param.square().sum()
+        loss.backward()
+        return loss
+
+    before = param.detach().clone()
+    loss = optimizer.step(closure)
+    assert loss.item() == pytest.approx(before.square().sum().item())
+    assert torch.allclose(param, 0.8 * before)
+    assert calls == ["pre", "closure", "post"]
+
+
+def test_hooks_that_a_closure_adds():
+    (param,) = parameters(shapes=[(3,)])
+    optimizer = optim.SGD([param], lr=0.1)
+    calls = []
+    optimizer.step(lambda: optimizer.register_step_post_hook(lambda *_: calls.append("post")))
+    assert calls == ["post"]
+
+
+def test_hooks_of_all_optimizers():
+    (param,) = parameters(shapes=[(3,)])
+    optimizer = optim.SGD([param], lr=0.1)
+    set_gradients([param], 0)
+    calls = []
+    handles = [
+        register_optimizer_step_pre_hook(lambda *_: calls.append("pre")),
+        register_optimizer_step_post_hook(lambda *_: calls.append("post")),
+    ]
+    try:
+        optimizer.step()
+    finally:
+        for handle in handles:
+            handle.remove()
+    optimizer.step()
+    assert calls == ["pre", "post"]
+
+
+def test_profilers_see_steps():
+    (param,) = parameters(shapes=[(3,)])
+    optimizer = optim.SGD([param], lr=0.1)
+    set_gradients([param], 0)
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        optimizer.step()
+    assert "Optimizer.step#SGD.step" in {event.key for event in profile.key_averages()}
+
+
 class CountingStepper:
     """Calls the operator that steps, and counts."""
 
@@ -129,7 +228,7 @@ class CountingStepper:
         return getattr(self.stepper, name)
 
     def step(self):
-        CountingStepper.calls += 1
+        CountingStep.calls += 1
         return self.stepper.step()
 
 
@@ -157,7 +256,7 @@ def test_optimizers_made_in_compiled_code(make):
 )
 def test_one_step_for_each_call_of_compiled_code(name, options, backend, monkeypatch):
     """What torch.compile traces is run more than once on the first call; a step must not be."""
-    monkeypatch.setattr(buckets, "GroupStepper", CountingStepper)
+    monkeypatch.setattr(direct_parts, "JointStep", CountingStep)
     torch.compiler.reset()
     trained = []
     for compiled in (False, True):
@@ -172,9 +271,9 @@ def test_one_step_for_each_call_of_compiled_code(name, options, backend, monkeyp
         call = torch.compile(train, backend=backend) if compiled else train
         counts, steps = [], []
         for number in range(4):
-            before = CountingStepper.calls
+            before = CountingStep.calls
             call(torch.full((3,), 1.0 + number))
-            counts.append(CountingStepper.calls - before)
+            counts.append(CountingStep.calls - before)
             steps.append(param.detach().clone())
         assert counts == [1, 1, 1, 1]
         trained.append(steps)
