@@ -139,7 +139,7 @@ UPD_EXPORT upd_status upd_optimizer_prepare_addresses(upd_optimizer *optimizer,
                                                       size_t row_grad_count);
 
 /* The largest number of parameters in one call of an observer. */
-#define UPD_OBSERVED_PARAMS 16
+enum { UPD_OBSERVED_PARAMS = 16 };
 
 /* What upd_optimizer_apply_observed calls for the parameters that it steps: those that have a
  * gradient and whose step the rule doesn't skip. Each is in one call, after its gradient was read
