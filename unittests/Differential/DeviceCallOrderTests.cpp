@@ -60,8 +60,8 @@ TEST_P(DeviceStepOrders, AreThoseOfTheCPU) {
           }
           if (isWhole)
             return optimizer.step(all.data(), all.size());
-          Status status = optimizer.prepareRows(all.data(), all.size(), nullptr, 0);
-          return status.ok() && isApplied ? optimizer.apply() : status;
+          Status status = optimizer.prepare({.tensors = all.data(), .count = all.size()});
+          return status.ok() && isApplied ? optimizer.apply(nullptr) : status;
         });
       } else if (what == 4) {
         const double value = (below(8) - 1) / 16.0;

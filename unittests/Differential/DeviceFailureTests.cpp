@@ -124,7 +124,7 @@ TEST_P(DeviceStepCalls, ThatLoadAndFailAreNotSteppedOn) {
         if (isHalf) {
           const std::vector<std::vector<float>> before = there;
           EXPECT_EQ(stepDevice().message(), refused);
-          EXPECT_EQ(onDevice->apply().code(), UPD_INVALID_ARGUMENT);
+          EXPECT_EQ(onDevice->apply(nullptr).code(), UPD_INVALID_ARGUMENT);
           EXPECT_EQ(onDevice->save(other).message(), refused);
           EXPECT_EQ(there, before);
           // Once more, failing at once.

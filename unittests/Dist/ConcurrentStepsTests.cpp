@@ -100,10 +100,10 @@ private:
     size_t bucketCount() const override { return buckets.size(); }
     void prepare(size_t bucket) override {
       const upd_tensor view = grads[bucket].data.empty() ? absentGradient() : grads[bucket].view();
-      if (!buckets[bucket]->prepareRows(&view, 1, nullptr, 0).ok())
+      if (!buckets[bucket]->prepare({.tensors = &view, .count = 1}).ok())
         throw Refusal();
     }
-    void apply(size_t bucket) override { EXPECT_TRUE(buckets[bucket]->apply().ok()); }
+    void apply(size_t bucket) override { EXPECT_TRUE(buckets[bucket]->apply(nullptr).ok()); }
     void abandon(size_t) override {} // the engine forgets it when it prepares again
 
     std::vector<std::unique_ptr<Optimizer>> &buckets;

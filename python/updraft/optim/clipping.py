@@ -16,6 +16,7 @@ from .idle import is_idle
 from .rule_interface import RuleInterface
 from .stand_ins import StandInBucket, is_distributed, need_stand_ins, needs_operators
 from .states import Generation, OptimizerState
+from .stepped_part import step
 
 _NORM = Correspondence(
     rule=FileDefinition(part_path("grad_norm"), None, {}),
@@ -61,7 +62,7 @@ class _BucketNorm:
         """The squared norm, or None if a parameter has other memory than before."""
         if self.norm is not None:
             self.norm.zero_()  # It stays so if there is no gradient.
-        if not self.bucket.step(self.states):
+        if not step(self.bucket, self.states):
             return None
         if self.norm is None:
             self.norm = next((state["norm"] for state in self.states.values()), None)
