@@ -51,11 +51,11 @@ std::vector<Row> updraft::bench::race(const std::string &work, std::vector<Conte
   }
   for (int round = 0; round < rounds; ++round)
     for (size_t i = 0; i < contestants.size(); ++i) {
-      // Idle threads of the one before may spin for some milliseconds, which is not this one's
-      // cost.
+      // Idle threads of the previous contestant may spin for some milliseconds. Wait, so that this
+      // contestant doesn't pay for them.
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
       if (repeats[i] > 1)
-        contestants[i].run(1); // and waking up is not a short work's
+        contestants[i].run(1); // excludes waking up from short works
       times[i].push_back(contestants[i].run(repeats[i]) * 1e3);
     }
 

@@ -1,4 +1,4 @@
-//===- Stepper.h - An optimizer on made-up tensors ----------------------------------*- C++ -*-===//
+//===- Stepper.h - An optimizer over generated tensors ------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TOOLS_BENCH_STEPPER_H
 #define UPDRAFT_TOOLS_BENCH_STEPPER_H
@@ -18,7 +18,7 @@ namespace updraft::bench {
 /// Throws std::runtime_error with the library's message unless `status` is UPD_OK.
 void check(upd_status status);
 
-/// What a work steps: a rule and its tensors' number, size and storage.
+/// A rule, and the number, size and storage of its tensors.
 struct StepSetup {
   std::string ruleFile;
   std::vector<std::pair<std::string, std::string>> settings;
@@ -26,26 +26,27 @@ struct StepSetup {
   int64_t tensors = 1;
   int64_t elements = 0;  // of each tensor
   int64_t rows = 0;      // of each tensor, if they are matrices
-  std::string rule = {}; // of the file, or a chain; empty: the only one
-  int64_t listed = 0;    // so many of the rows have a gradient, others in every step; 0: all
+  std::string rule = {}; // in the file, or a chain; empty: the only one
+  int64_t listed = 0;    // number of rows with a gradient, other rows in every step; 0: all
   std::string numerics = "ieee";
-  std::optional<upd_pool> pool = {}; // where it runs, if not on the process's threads
+  std::optional<upd_pool> pool = {}; // threads to run on; empty: those of the process
 };
 
-/// Parameters and gradients filled with small numbers, and an optimizer over them that has taken a
-/// step.
+/// Parameters and gradients filled with small numbers, and an optimizer over them that has taken
+/// one step.
 class Stepper {
 public:
   explicit Stepper(const StepSetup &setup);
   ~Stepper();
 
   void step();
-  /// In how many steps the lists of rows come round again.
+  /// The number of steps after which the lists of rows repeat.
   static constexpr size_t rowLists = 16;
-  /// What each pass over elements reads and writes, for the limit kernel: from the first tensor's
-  /// first element on. The tensors lie one after the other if they are whole cache lines.
+  /// The streams that each pass over elements reads and writes, for the limit kernel, from the
+  /// first element of the first tensor on. The tensors are contiguous if they are whole cache
+  /// lines.
   std::vector<std::vector<LimitStream>> passes();
-  /// Of all tensors.
+  /// The total over all tensors.
   int64_t elements() const { return setup.tensors * setup.elements; }
 
 private:
