@@ -13,10 +13,10 @@ pytest.importorskip("torch")
 pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="the worker is not built")
 
 MEMBER = pathlib.Path(__file__).with_name("joining_member.py")
-TAKEN = "the world has a member of rank {} already; give each member a rank of its own\n"
+TAKEN = "rank {} is already taken; give each member its own rank\n"
 OTHER = (
-    "the world has 2 members, as the first of them has said, and `{}` was given a world of 3; give"
-    " all the same world size\n"
+    "world size mismatch: the first member has 2, `{}` has 3; give all members the same world "
+    "size\n"
 )
 
 
@@ -63,7 +63,7 @@ def test_members_that_do_not_come_are_named(start):
     port = free_port()
     worker = start(port, 0, PROGRAM, "--timeout=20", WORLD_SIZE="4")
     client = start(port, 2, sys.executable, MEMBER, WORLD_SIZE="4", UPDRAFT_TEST_PATIENCE="3")
-    missing = "of 4 members, those of rank 1, 3 have not come within {} s\n"
+    missing = "expected 4 members, but rank 1, 3 did not join within {} s\n"
     code, out, err = outcome(client)
     assert (code, out) == (0, missing.format(3)), err
     code, _, err = outcome(worker)

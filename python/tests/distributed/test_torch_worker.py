@@ -181,7 +181,7 @@ def test_a_worker_that_is_stopped(start):
     ("arguments", "code", "message"),
     [
         (["--store=localhost"], 105, "--store: `localhost` is not of the form HOST:PORT"),
-        (["--rank=2"], 105, "--rank: 2 is none of a world of 2"),
+        (["--rank=2"], 105, "--rank: 2 is out of range for a world of 2"),
         (["--transports=uv,mail"], 105, "--transports: mail not in {{ibv,shm,uv}}"),
         (["--rpc-threads=0"], 105, "--rpc-threads: Value 0 not in range"),
         (["--library=none.so"], 2, "error: cannot use `none.so` as Updraft's library: none.so: "),
@@ -190,8 +190,8 @@ def test_a_worker_that_is_stopped(start):
         pytest.param(
             ["--transports=ibv"],
             1,
-            "error: could not join the world at localhost:{port}: this machine has none of the "
-            "transports `ibv`; `uv`, sockets, is everywhere\n",
+            "error: could not join the world at localhost:{port}: this machine supports none of "
+            "the transports `ibv`; all support `uv` (sockets)\n",
             marks=pytest.mark.skipif(
                 pathlib.Path("/sys/class/infiniband").exists(), reason="the machine has InfiniBand"
             ),

@@ -195,7 +195,7 @@ def check_parameters_are_collected():
     fails(
         NotImplementedError,
         r"there are no parameters of a module on `ps`: this worker has no Python and cannot call "
-        r"Python functions; call one that is .*",
+        r"Python functions; call a function .*",
         parameter_rrefs,
         rrefs[0],
     )
@@ -369,7 +369,7 @@ def check_errors_of_a_function():
     )
 
 
-NO_PYTHON = r".*this worker has no Python and cannot call Python functions; call one that is .*"
+NO_PYTHON = r".*this worker has no Python and cannot call Python functions; call a function .*"
 
 
 def check_python_functions_are_refused():
@@ -397,11 +397,11 @@ def check_python_objects_are_refused():
 
 def check_other_operators_are_refused():
     x = torch.ones(2, requires_grad=True)
-    refused = r".*this worker does not run `aten::add`; it runs Updraft's operators alone, and .*"
+    refused = r".*this worker cannot run `aten::add`; it only runs Updraft's operators, and .*"
     fails(RuntimeError, refused, rpc.rpc_sync, PS, torch.add, args=(x, x))
     with dist_autograd.context():
         fails(RuntimeError, refused, rpc.rpc_sync, PS, torch.add, args=(x, x))
-    kept = r".*this worker keeps no result of `aten::add`; it has parameters to refer to: .*"
+    kept = r".*this worker cannot keep the result of `aten::add`; it only keeps parameters: .*"
     fails(RuntimeError, kept, rpc.remote(PS, torch.add, args=(x, x)).to_here)
 
 
@@ -410,7 +410,7 @@ def check_a_backward_of_its_own_is_refused():
     with dist_autograd.context() as context:
         fails(
             RuntimeError,
-            r".*this worker begins no backward; call `torch.distributed.autograd.backward` on .*",
+            r".*this worker cannot start a backward; call `torch.distributed.autograd.backward` on .*",
             rref.backward,
             context,
         )
@@ -420,7 +420,7 @@ def check_a_profiler_is_refused():
     with torch.autograd.profiler_legacy.profile():
         fails(
             RuntimeError,
-            r".*this worker does not answer messages of type 0x115, as a profiler's are.*",
+            r".*this worker does not support messages of type 0x115, such as a profiler's.*",
             rpc.rpc_sync,
             PS,
             torch.add,

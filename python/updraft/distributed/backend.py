@@ -54,13 +54,11 @@ def _announce(store: Any, name: str, rank: int, world_size: int) -> None:
     size = store.compare_set(_SIZE, "", str(world_size)).decode()
     if size != str(world_size):
         raise DistributedError(
-            f"the world has {size} members, as the first of them has said, and `{name}` was given a"
-            f" world of {world_size}; give all the same world size"
+            f"world size mismatch: the first member has {size}, `{name}` has {world_size}; give all "
+            "members the same world size"
         )
     if store.add(f"{_MEMBER}{rank}", 1) > 1:
-        raise DistributedError(
-            f"the world has a member of rank {rank} already; give each member a rank of its own"
-        )
+        raise DistributedError(f"rank {rank} is already taken; give each member its own rank")
 
 
 @contextlib.contextmanager
@@ -73,7 +71,7 @@ def _naming_missing(store: Any, world_size: int, patience: float) -> Iterator[No
         if not missing:
             raise
         raise DistributedError(
-            f"of {world_size} members, those of rank {', '.join(map(str, missing))} have not come"
+            f"expected {world_size} members, but rank {', '.join(map(str, missing))} did not join"
             f" within {patience:g} s"
         ) from None
 
