@@ -30,9 +30,7 @@ def _is_array(thing: Any) -> bool:
 def _values(
     rule: CompiledRule | RuleDefinition, hypers: Mapping[str, Any]
 ) -> list[tuple[str, float]]:
-    """Reads values for hyperparameters. An unknown name is passed on with any value, because the
-    library reports the error.
-    """
+    """Reads hyperparameters. Unknown names are passed on, so that the library reports the error."""
     values = []
     for name, value in hypers.items():
         require_text(name, "name of a hyperparameter")

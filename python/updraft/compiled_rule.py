@@ -241,9 +241,7 @@ def compile_source(
 
 
 def read_source(path: str) -> bytes:
-    """Reads a rule file. Reads just enough of a file that is too long for the compiler to refuse
-    it.
-    """
+    """Reads a rule file. If it is too long, reads just enough for the compiler to refuse it."""
     try:
         with open(path, "rb") as file:
             return file.read(_SOURCE_LIMIT + 1)

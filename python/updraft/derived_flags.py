@@ -1,6 +1,4 @@
-"""Static flags derived from hyperparameters, which limit the values that a compiled rule
-accepts.
-"""
+"""Static flags derived from hyperparameters, which limit the values for a compiled rule."""
 
 from collections.abc import Mapping
 

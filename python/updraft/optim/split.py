@@ -310,9 +310,7 @@ class _TorchSplitBucket(_Halves):
         self.after = bucket(optimizer._update_of(param.shape), self.target)
 
     def prepare(self, states: States) -> bool:
-        """See `SteppedPart`. Delays the computation, so that only one direction exists at a
-        time.
-        """
+        """See `SteppedPart`. Delays the computation, so that one direction exists at a time."""
         (param,) = self.params
         grad = param.grad
         if grad is not None:

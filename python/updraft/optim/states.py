@@ -66,9 +66,7 @@ def _filling(name: str) -> Callable[..., Any]:
 
 
 class ParameterState(dict[str, Any]):
-    """The states of a parameter. Constructed like a dict; counts changes once it is in a
-    mapping.
-    """
+    """The states of a parameter, as a dict that counts changes once it is in a mapping."""
 
     generation: Generation | None = None
 

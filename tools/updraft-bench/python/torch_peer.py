@@ -51,9 +51,7 @@ class Dense(Stepped):
         self.step()
 
     def backward(self):
-        """Gives every parameter a gradient in new memory, from the backward of a sum of
-        products.
-        """
+        """Gives every parameter a gradient in new memory, by the backward of a sum."""
         for param in self.params:
             param.grad = None
         torch.autograd.backward([param * self.factor for param in self.params], self.upstream)

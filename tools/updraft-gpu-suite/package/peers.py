@@ -165,9 +165,7 @@ def torch_step(work: Work, params: Sequence[torch.Tensor], **options: bool) -> S
 def contestants_of(
     work: Work, library: Library, device: torch.device
 ) -> tuple[dict[str, Step], dict[str, str]]:
-    """Returns the steps over the same parameters and gradients, and the reasons for missing
-    ones.
-    """
+    """Returns steps over the same parameters and gradients, and why some are missing."""
     import torch
     from updraft_library import Optimizer
 

@@ -61,9 +61,7 @@ class Execution(Protocol):
         """Called after the workers' optimizers were created for groups."""
 
     def used_states(self, group: int) -> frozenset[str] | None:
-        """The names of the states that steps of a group use, for the last groups of `follows`; None
-        for all.
-        """
+        """The states that steps of a group use, for the last groups of `follows`; None for all."""
 
     def step_arguments(
         self, remotes: Sequence[RemoteOptimizer], groups: Sequence[Group]
