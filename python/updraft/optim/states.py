@@ -151,7 +151,7 @@ class OptimizerState(ComparedStates, defaultdict[torch.Tensor, Any]):
 
     @classmethod
     def of(cls, generation: Generation, values: Mapping[Any, Any]) -> "OptimizerState":
-        """Returns one that counts its changes. Replaces plain dicts in `values` by counting ones."""
+        """Returns one that counts its changes. Replaces plain dicts in `values` with such ones."""
         states = cls(lambda: ParameterState.of(generation, {}))
         states.generation = generation
         for param, state in values.items():
