@@ -58,7 +58,7 @@ struct RuleInterface {
   upd_dtype param = UPD_F32;
   upd_dtype grad = UPD_F32;
   std::vector<StateInterface> states;
-  Extent dependsOn = Extent::Element; // what an update depends on: Element, Tensor or Group
+  Extent dependsOn = Extent::Element; // an update depends on this unit: Element, Tensor or Group
   std::vector<std::string> messages;  // of requirements, in the order of results of `validate`
   std::vector<PlanInterface> plans;   // one for all tensors, or one for each class
 

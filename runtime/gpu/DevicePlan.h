@@ -17,7 +17,7 @@
 
 namespace updraft::gpu {
 
-/// A parameter with a step.
+/// A parameter in a step.
 struct SteppedTensor {
   uint32_t param; ///< determines the order of tensors in a group
   uint32_t group;
