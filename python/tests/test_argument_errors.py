@@ -1,4 +1,4 @@
-"""Arguments that the extension module cannot take: messages of the package, not of its binding."""
+"""Arguments that the extension module refuses: the messages are the package's."""
 
 import copy
 import math
@@ -38,7 +38,9 @@ NO_TEXT_FOR_C = [
 
 
 def assert_names_refused(momentum, name, kind, message):
-    """`message` follows what the name is of; returns an optimizer, and it for hyperparameters."""
+    """Checks names with `message` before the name; returns an optimizer, and its
+    hyperparameters.
+    """
     group = {"params": [ones(2)], "names": [name]}
     said = f"the name of a parameter{message}"
     assert refusal(kind, updraft.ArrayOptimizer, momentum, [group]) == said

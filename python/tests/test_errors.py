@@ -1,4 +1,4 @@
-"""Exceptions: their classes, and that the message is the C API's."""
+"""Exceptions: their classes, and the messages of the C API."""
 
 import errno
 import pathlib

@@ -1,4 +1,4 @@
-"""What `tools/build` installs: the package as the repository has it, and nothing else."""
+"""The files that `tools/build` installs: those of the repository, and nothing else."""
 
 import pathlib
 

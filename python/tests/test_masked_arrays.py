@@ -1,4 +1,4 @@
-"""Masked arrays are refused wherever arrays or numbers are taken."""
+"""Masked arrays are refused in place of arrays and numbers."""
 
 import numpy
 import pytest
@@ -53,7 +53,7 @@ def test_what_is_refused(optimizer, what, use):
 
 
 def test_a_mask_without_masked_elements(optimizer):
-    """It may get some, and would then be refused in the middle of training."""
+    """It may get some later, and would then be refused in the middle of training."""
     with pytest.raises(TypeError):
         optimizer.step([numpy.ma.masked_array([1, 2], dtype="float32")])
 

@@ -1,4 +1,4 @@
-"""Dicts of the caller as `optimizer.state` or in it: the step uses them as they are."""
+"""Dicts that the caller assigns to or in `optimizer.state`: the step uses them directly."""
 
 import collections
 import copy
@@ -267,7 +267,7 @@ def test_a_differentiable_step():
 
 @pytest.mark.parametrize("is_given_back", [False, True])
 def test_dicts_are_made_of_their_own_classes(is_given_back):
-    """As libraries do that move all tensors of a nested container."""
+    """As in libraries that move all tensors of a nested container."""
     params = parameters(shapes=[(3,), (2, 2)])
     optimizer = optim.AdamW(params)
     step(optimizer, params, 0)

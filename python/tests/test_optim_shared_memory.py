@@ -1,4 +1,4 @@
-"""Parameters of a group that share memory, which torch steps one after the other."""
+"""Parameters of a group that share memory, which torch steps one after another."""
 
 import pytest
 import torch
@@ -14,7 +14,7 @@ NAMES = ["SGD", "RMSprop", "Adagrad", "Adam", "AdamW", "ASGD", "Rprop"]
 
 
 def tied(start):
-    """Two parameters of the same memory, one of a part of it, and one by itself."""
+    """Two parameters with the same memory, one with part of it, and a separate one."""
     memory = torch.linspace(-1, 1, 12, dtype=start).reshape(4, 3)
     return [
         torch.nn.Parameter(memory),

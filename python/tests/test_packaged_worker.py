@@ -1,4 +1,4 @@
-"""`python -m updraft.torch_worker`: the worker without Python that the package has in it."""
+"""`python -m updraft.torch_worker`: the package's worker without Python."""
 
 import os
 import socket
@@ -26,7 +26,7 @@ def test_is_the_worker():
 
 
 def test_has_all_that_it_loads():
-    """A world of one begins and ends at once: the library was loaded, and the store was served."""
+    """A world of one begins and ends at once: the library is loaded, and the store is served."""
     with socket.socket() as free:
         free.bind(("localhost", 0))
         store = f"localhost:{free.getsockname()[1]}"

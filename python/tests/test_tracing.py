@@ -1,4 +1,4 @@
-"""Rules written in Python give bit for bit what their files give."""
+"""Rules in Python are bitwise equal to their files."""
 
 import numpy
 import pytest

@@ -1,4 +1,4 @@
-"""Mistakes in rules written in Python are shown where they were made, word for word."""
+"""Mistakes in rules in Python are reported at their location, with exact texts."""
 
 import importlib.util
 
@@ -9,7 +9,7 @@ import updraft
 
 @pytest.fixture
 def load(tmp_path):
-    """Makes a module of a text."""
+    """Makes a module from a text."""
     counter = iter(range(100))
 
     def load(text):
@@ -725,7 +725,7 @@ def r(param, grad):
 
 
 def test_states_are_not_read_as_a_dict_is(message):
-    """The place is the rule's, not that of the mapping's own functions."""
+    """The location is in the rule, not in the mapping's methods."""
     assert (
         message("""
 @updraft.rule
@@ -768,7 +768,7 @@ def r(param, grad, state):
 
 
 def test_calls_of_functions_are_noted(message):
-    """From the inside out, but not what is around a value that was computed elsewhere."""
+    """From the inside out, without calls around a value that was computed elsewhere."""
     text = """
 def inner(x):
     return -(x > 0)
@@ -797,7 +797,7 @@ def r(param, grad):
              ^~~~~
 {notes}"""
     )
-    # What is found while the function is called is told in the same way.
+    # Errors while the function is called are reported in the same way.
     assert (
         message(text.replace("-(x > 0)", "x // 2"))
         == f"""\

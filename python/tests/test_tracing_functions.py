@@ -1,4 +1,4 @@
-"""The functions of `updraft.lang` are those of the language."""
+"""The functions of `updraft.lang` match those of the language."""
 
 import inspect
 import typing
@@ -12,7 +12,7 @@ from updraft.tracing import names
 
 from .conftest import RULES
 
-# What steers a rule rather than computes a value.
+# Functions that control a rule instead of computing a value.
 OTHERS = {"where", "require", "skip_when", "hold_when"}
 OURS = {
     name: function

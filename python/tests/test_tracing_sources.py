@@ -1,4 +1,4 @@
-"""Functions from anywhere can be rules: files, cells, strings, lambdas, decorated ones."""
+"""Functions from all sources can be rules: files, cells, strings, lambdas, decorated ones."""
 
 import doctest
 import functools
@@ -12,7 +12,7 @@ import updraft
 
 
 def run_cell(text, path="/tmp/ipykernel_1/42.py"):
-    """Runs a text like a cell of a notebook: its lines are known to `linecache` alone."""
+    """Runs a text like a notebook cell, whose lines only `linecache` knows."""
     linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
     names = {"updraft": updraft, "__name__": "__main__"}
     exec(compile(text, path, "exec"), names)
@@ -40,7 +40,7 @@ def test_a_cell_of_a_notebook():
 
 def test_a_cell_with_magic():
     names = run_cell("\n\n" + WRONG, "<cell>")
-    # The cell as it is kept has a line that is not Python.
+    # The stored cell has a line that isn't Python.
     text = "%matplotlib inline\n\n" + WRONG
     linecache.cache["<cell>"] = (len(text), None, text.splitlines(keepends=True), "<cell>")
     with pytest.raises(updraft.CompileError, match=r"^<cell>:5:26: error: `\*` takes numbers"):

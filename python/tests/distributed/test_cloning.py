@@ -9,7 +9,7 @@ from updraft.distributed import module_clone
 
 
 class Tied(torch.nn.Module):
-    """A module that has one weight twice, a frozen one, and a buffer."""
+    """A module with a shared weight, a frozen one, and a buffer."""
 
     def __init__(self):
         super().__init__()
@@ -31,7 +31,7 @@ def test_ways(by):
     assert made.second.weight is made.first.weight
     names = [name for name, _ in model.named_parameters()]
     assert [name for name, _ in made.named_parameters()] == names
-    # In training the buffers change, and by reference they are the model's.
+    # Training changes the buffers; by reference they are the model's.
     inputs = torch.randn(4, 3)
     expected = copy.deepcopy(model)(inputs)
     torch.testing.assert_close(made(inputs), expected)

@@ -1,4 +1,4 @@
-"""Members of the backend `UPDRAFT` that don't fit into the world, or don't come."""
+"""Members of the backend `UPDRAFT` that don't fit into the world, or don't join in time."""
 
 import concurrent.futures
 import pathlib
@@ -25,7 +25,7 @@ def test_two_of_the_same_rank(start):
     size = {"WORLD_SIZE": "3"}
     worker = start(port, 0, PROGRAM, "--name=ps", **size)
     twins = [start(port, 1, sys.executable, MEMBER, **size) for _ in range(2)]
-    # One is told at once, and the other waits for the third member.
+    # One gets the error immediately, and the other waits for the third member.
     with concurrent.futures.ThreadPoolExecutor(len(twins)) as pool:
         ends = [pool.submit(twin.wait, LIMIT) for twin in twins]
         concurrent.futures.wait(ends, return_when=concurrent.futures.FIRST_COMPLETED)

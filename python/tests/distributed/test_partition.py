@@ -1,4 +1,4 @@
-"""How arguments are cut into parts."""
+"""Splitting arguments into parts."""
 
 import collections
 import copy
@@ -14,7 +14,7 @@ Pair = collections.namedtuple("Pair", ["image", "label"])
 
 
 def shares(partitioner, *args, **kwargs):
-    """Which worker has which values of the first argument."""
+    """The values of the first argument by worker."""
     return [(worker, args[0].tolist()) for worker, args, kwargs in partitioner(*args, **kwargs)]
 
 

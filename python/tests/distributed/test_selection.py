@@ -1,4 +1,4 @@
-"""Functions that only some workers execute."""
+"""Functions that run on some workers only."""
 
 import pytest
 

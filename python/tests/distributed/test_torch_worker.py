@@ -1,4 +1,4 @@
-"""`updraft-torch-worker`: a member of a world of torch's RPC that has no Python."""
+"""`updraft-torch-worker`: a member of a world of torch's RPC without Python."""
 
 import json
 import pathlib
@@ -28,14 +28,14 @@ def checks():
 
 @pytest.fixture(scope="module")
 def world(start_in_module):
-    """What a client has found, and how the worker has ended."""
+    """The client's results, and the worker's exit."""
     port = free_port()
     command = [PROGRAM, "--name=ps", "--load", FUNCTIONS, "--rpc-threads=4"]
     worker = start_in_module(port, 1, *command)
     client = start_in_module(port, 0, sys.executable, CLIENT)
     code, out, err = outcome(client)
     assert code == 0, err
-    # Or leaving would have waited for them in vain.
+    # Otherwise leaving would have waited for them.
     assert "pending UserRRefs" not in err
     return json.loads(out.splitlines()[-1]), (port, *outcome(worker))
 
@@ -57,7 +57,7 @@ def blocks_of_the_page(language):
 
 def test_the_page(start, cache):
     program = cache / "page.py"
-    *blocks, _ = blocks_of_the_page("python")  # the last is for a world of Python
+    *blocks, _ = blocks_of_the_page("python")  # the last one is for a world of Python
     program.write_text("\n".join(blocks) + "\ntrain()\n")
     port = free_port()
     worker = start(port, 1, PROGRAM, "--name=ps")
@@ -112,7 +112,7 @@ def test_the_worker_hosts_the_store(start):
 
 
 def test_several_clients_and_another_working_directory(start, tmp_path):
-    """Which is empty, and no place that rules or libraries are found from."""
+    """The directory is empty, and rules and libraries aren't searched relative to it."""
     port = free_port()
     place = {"folder": tmp_path, "WORLD_SIZE": "4", "UPDRAFT_CACHE_DIR": str(tmp_path / "cache")}
     worker = start(port, 3, PROGRAM, "--name=ps", **place)
@@ -135,7 +135,7 @@ def test_a_client_that_goes_away(start):
 
 
 def test_a_client_that_dies_within_a_context(start):
-    """And has no store: the worker serves another as before."""
+    """It doesn't host the store. The worker continues to serve another client."""
     port = free_port()
     worker = start(port, 0, PROGRAM, "--name=ps", WORLD_SIZE="3")
     dying, surviving = [

@@ -1,4 +1,4 @@
-"""This process in the world, by the environment that torchrun sets."""
+"""This process's place in the world, from torchrun's environment variables."""
 
 import pytest
 

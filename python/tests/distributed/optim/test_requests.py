@@ -1,4 +1,4 @@
-"""What workers are asked to make."""
+"""Requests to create optimizers on workers."""
 
 import json
 

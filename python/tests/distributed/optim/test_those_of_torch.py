@@ -1,4 +1,4 @@
-"""torch's `dist_optimizer_test`, as it is in the wheel, of the class of Updraft: all of it."""
+"""Runs all of torch's `dist_optimizer_test`, from the wheel, with Updraft's class."""
 
 import inspect
 import pathlib
