@@ -11,9 +11,7 @@ SCALES = [1.0, 30.0, 0.5, 0.1, 1.0]
 
 
 def random_params(generator, dtype, shapes=SHAPES):
-    """Returns parameters of all shapes, with magnitudes from SCALES, and arrays with the same
-    values.
-    """
+    """Returns parameters of all shapes, with magnitudes from SCALES, and equal arrays."""
     theirs = [
         torch.nn.Parameter(scale * torch.randn(shape, generator=generator, dtype=dtype))
         for shape, scale in zip(shapes, itertools.cycle(SCALES), strict=False)
@@ -60,9 +58,7 @@ class Closeness:
         return errors
 
     def check(self, step, ulp_per_step):
-        """Asserts that all differences are at most this many units in the last place of the
-        scale.
-        """
+        """Asserts that differences are at most this many units in the last place of the scale."""
         for index, (error, scale) in enumerate(self.errors()):
             ulp = error / numpy.spacing(scale)
             assert ulp <= ulp_per_step * step, f"step {step}, parameter {index}: {ulp} ULP"

@@ -38,9 +38,7 @@ NO_TEXT_FOR_C = [
 
 
 def assert_names_refused(momentum, name, kind, message):
-    """Checks names with `message` before the name; returns an optimizer, and its
-    hyperparameters.
-    """
+    """Checks names; `message` precedes them. Returns an optimizer and its hyperparameters."""
     group = {"params": [ones(2)], "names": [name]}
     said = f"the name of a parameter{message}"
     assert refusal(kind, updraft.ArrayOptimizer, momentum, [group]) == said

@@ -38,9 +38,7 @@ def test_gradients_of_other_shapes_are_refused():
 
 @pytest.mark.parametrize("name", ["Adam", "AdamW", "SGD", "Adagrad"])
 def test_scaled_gradients(name):
-    """With a scaler, a step equals that with unscaled gradients, or is skipped if one isn't
-    finite.
-    """
+    """A scaler's step equals the unscaled one, or is skipped if a gradient isn't finite."""
     ours, plain = (parameters(shapes=[(9,), (4, 2)]) for _ in range(2))
     make = getattr(optim, name)
     assert len(list(scaled_steps(make(ours, lr=0.1), make(plain, lr=0.1)))) == 3

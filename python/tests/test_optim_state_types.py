@@ -382,9 +382,7 @@ class TestStepCounts:
         assert all(map(torch.equal, params, expected))
 
     def test_a_type_without_the_count(self):
-        """torch's count stays at 256. Here counting continues, and the tensor has the nearest
-        value.
-        """
+        """torch's count stays at 256. Here it continues, and the tensor has the nearest value."""
         (param,) = parameters(shapes=[(3,)])
         optimizer = optim.Adam([param])
         steps(optimizer, 1)
