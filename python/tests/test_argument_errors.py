@@ -121,14 +121,14 @@ def test_a_tensor_whose_methods_say_odd_things(momentum):
     )
 
 
-def test_what_only_looks_like_an_array(momentum):
+def test_mocks_of_arrays_are_refused(momentum):
     for kind in (numpy.ndarray, torch.Tensor):
         assert refusal(
             TypeError, updraft.ArrayOptimizer, momentum, [mock.Mock(spec=kind)]
         ).startswith("parameter 0 is <class 'unittest.mock.Mock'> of dtype")
 
 
-def test_what_is_no_array_of_a_state(momentum):
+def test_binding_a_state_needs_an_array(momentum):
     optimizer = updraft.ArrayOptimizer(momentum, [ones(2)])
     assert refusal(TypeError, optimizer.bind_state, 0, "velocity", None) == (
         "state `velocity` is <class 'NoneType'>, which has neither __dlpack__ nor a buffer; pass a "
@@ -137,7 +137,7 @@ def test_what_is_no_array_of_a_state(momentum):
 
 
 @pytest.mark.parametrize("copying", [pickle.dumps, copy.deepcopy])
-def test_what_is_not_pickled(momentum, copying):
+def test_optimizers_cannot_be_pickled_or_copied(momentum, copying):
     optimizer = updraft.ArrayOptimizer(momentum, [ones(2)])
     for each in (optimizer, optimizer.groups, {"optimizer": optimizer}):
         assert refusal(TypeError, copying, each) == (

@@ -103,7 +103,7 @@ def test_another_dtype_than_the_rules(momentum):
 
 
 @pytest.mark.parametrize("thing", [1.5, None, [1.0, 2.0], "text", object()])
-def test_what_is_no_array(momentum, thing):
+def test_objects_that_are_not_arrays_are_refused(momentum, thing):
     with pytest.raises(TypeError, match="parameter 0"):
         updraft.ArrayOptimizer(momentum, [thing])
 

@@ -102,7 +102,7 @@ def test_torch_compile_is_a_peer(rows):
     ]
 
 
-def test_what_is_required_is_shown(measured, rows):
+def test_bounds_are_shown(measured, rows):
     shown, _ = measured
     (imported,) = of_work(rows, "python-import")
     figure = imported["figure"]

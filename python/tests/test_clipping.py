@@ -167,7 +167,7 @@ def test_copies(duplicate):
     assert copy_in_training(optimizer, duplicate).max_grad_norm == 0.5
 
 
-def test_what_is_refused():
+def test_invalid_arguments_are_refused():
     params = parameters(shapes=[(20, 4)])
     with pytest.raises(updraft.InvalidArgumentError, match=r"^Invalid max_norm: -1\.0$"):
         optim.with_clipping(optim.SGD(params), -1.0)

@@ -38,7 +38,7 @@ def one_step(rule, dtype="float32", **hypers):
     return weights[0]
 
 
-def test_what_is_known():
+def test_attributes_of_a_definition():
     assert momentum.name == "momentum"
     assert momentum.__doc__ == "Momentum, in Nesterov's form if asked."
     assert momentum.hypers == {"lr": 0.1, "mu": 0.9}
@@ -440,7 +440,7 @@ def exact_copy(new_param, state, scale):
     state["exact"] = new_param / scale
 
 
-def test_what_is_done_after_the_rule():
+def test_finish_runs_after_the_rule():
     assert (
         exact_copy.to_upd()
         == """\

@@ -321,7 +321,7 @@ def test_adafactor(tmp_path):
     spawn(tmp_path, [(adafactor_as_of_one_process,)])
 
 
-def test_what_is_refused(tmp_path):
+def test_unsupported_cases_are_refused(tmp_path):
     spawn(tmp_path, [(refuse,)])
 
 

@@ -195,7 +195,7 @@ def test_no_operation_is_in_place():
         assert not [line for line in text.splitlines() if "_(" in line.replace("reduce_", "")]
 
 
-def test_it_is_one_graph():
+def test_torch_compile_captures_a_step_as_one_graph():
     step = updraft.load("AdamW").to_torch()
     compiled = torch.compile(step, backend="eager", fullgraph=True)
     params, grads = make_tensors(0), make_tensors(1)
@@ -207,7 +207,7 @@ def test_it_is_one_graph():
         torch.testing.assert_close(a, b)
 
 
-def test_what_is_refused():
+def test_invalid_arguments_are_refused():
     step = updraft.compile(MOMENTUM)
     assert "def step(params, grads, states, group, hyper)" in step.emit("torch")
     step = updraft.load("SGD").to_torch()

@@ -127,7 +127,7 @@ def test_copies(duplicate):
         assert param is not copied and param.equal(copied)
 
 
-def test_what_torch_moves():
+def test_parameters_that_the_compiled_pass_does_not_support():
     """Parameters with gaps, of two dtypes, and few parameters."""
     plain = [torch.ones(3) for _ in range(8)]
     for more in ([torch.arange(8.0).reshape(2, 4)[:, ::2]], [torch.ones(2).double()], None):

@@ -349,7 +349,7 @@ class TestRules:
         for param, kept in zip(params, before, strict=True):
             assert param.equal(kept + 0.5 * param.grad.sign())
 
-    def test_what_a_flag_follows_from_is_compiled_for_and_checked(self):
+    def test_hyperparameters_that_determine_flags_are_checked(self):
         params = parameters(shapes=SHAPES)
         optimizer = updraft.optimizer(updraft.load("SGD"), params, lr=0.5)
         set_gradients(params, 0)

@@ -142,7 +142,7 @@ def test_an_assigned_dict_without_defaults():
     assert list(states[param]) == ["step", "exp_avg", "exp_avg_sq"]
 
 
-def test_what_is_no_mapping():
+def test_a_state_that_is_not_a_mapping_is_refused():
     (param,) = parameters(shapes=[(3,)])
     optimizer = optim.AdamW([param])
     before = optimizer.state

@@ -144,7 +144,7 @@ IDLE = {
 
 
 @pytest.mark.parametrize("kind", IDLE)
-def test_what_has_no_gradient_needs_no_step(kind):
+def test_parameters_without_a_gradient_need_no_step(kind):
     plain, other = torch.nn.Parameter(torch.ones(3)), IDLE[kind]()
     optimizer = optim.with_clipping(optim.SGD([other, plain], lr=0.5), max_norm=100.0)
     for _ in range(2):

@@ -157,7 +157,7 @@ def test_zero_grad():
     assert optimizer.state[params[0]]["step"] == 1
 
 
-def test_frozen_and_unfrozen():
+def test_parameters_that_are_frozen_and_unfrozen():
     """A parameter has no state before its first gradient."""
     theirs, ours = parameters(shapes=[(9,), (4, 2)]), parameters(shapes=[(9,), (4, 2)])
     reference, optimizer = torch.optim.Adam(theirs, foreach=False), optim.Adam(ours)

@@ -48,7 +48,7 @@ pytestmark = pytest.mark.skipif(
         (torch.bfloat16, torch.float32),
     ],
 )
-def test_they_are_converted(name, dtype, grad_dtype):
+def test_gradients_are_converted_to_the_parameters_dtype(name, dtype, grad_dtype):
     converted, given = (with_gradients(dtype, grad_dtype) for _ in range(2))
     convert_gradients(converted)
     for params in (converted, given):

@@ -35,7 +35,7 @@ def test_flags_follow_what_a_group_says(name, change):
     assert_close(theirs, ours, 6)
 
 
-def test_what_is_refused_steps_nothing():
+def test_a_refused_step_changes_nothing():
     params = parameters(shapes=SHAPES)
     optimizer = optim.SGD([{"params": params[:1]}, {"params": params[1:], "lr": 0.1}], lr=0.1)
     set_gradients(params, 0)

@@ -133,7 +133,7 @@ def test_schedulers(emulated):
 
 
 @pytest.mark.parametrize("name", ["AdamW", "Adafactor", "SGD", "Prodigy"])
-def test_what_a_scaler_has_found_is_read_on_the_device(name, emulated):
+def test_found_inf_is_read_on_the_device(name, emulated):
     pair = Pair(emulated, getattr(optim, name))
     scale = torch.tensor(8.0)
     for found in (1.0, 0.0, 1.0, 0.0, 0.0):

@@ -59,7 +59,7 @@ def test_tied_modules():
     torch.testing.assert_close(*losses)
 
 
-def test_one_that_becomes_tied():
+def test_parameters_that_become_tied_between_steps():
     first, second = (torch.nn.Parameter(torch.full((3,), value)) for value in (0.0, 5.0))
     optimizer = optim.SGD([first, second], lr=0.5)
     for param in (first, second):

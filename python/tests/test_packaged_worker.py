@@ -60,7 +60,7 @@ def test_another_library(tmp_path):
         ),
     ],
 )
-def test_what_it_does_not_run_with(monkeypatch, capsys, versions, torch_version, message):
+def test_an_unusable_torch_is_an_error(monkeypatch, capsys, versions, torch_version, message):
     monkeypatch.setattr(torch_worker, "adapters", lambda: versions)
     monkeypatch.setattr(torch_worker, "installed", lambda name: torch_version)
     assert torch_worker.main() == 2

@@ -178,7 +178,7 @@ print("done")
     assert run_python(program) == "done"
 
 
-def test_what_is_held_to_the_end_is_not_told_of():
+def test_leaks_at_exit_are_not_reported():
     program = f"""
 import ctypes, updraft
 {USE}

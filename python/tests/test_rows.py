@@ -111,7 +111,7 @@ def test_rows_of_arrays(momentum, indices):
     assert optimizer.step_count(1) == 3
 
 
-def test_what_is_refused(momentum):
+def test_invalid_rows_are_refused(momentum):
     table = numpy.zeros((5, 2), dtype="float32")
     optimizer = updraft.ArrayOptimizer(momentum, [table])
     values = numpy.ones((2, 2), dtype="float32")

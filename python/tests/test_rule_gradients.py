@@ -249,7 +249,7 @@ NO_DERIVATIVE = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_is_not_taken_has_no_gradient(case):
+def test_the_branch_not_taken_has_no_gradient(case):
     definition, values, hypers = CASES[case]
     grad = torch.tensor(values, dtype=F64)
     param = torch.linspace(-0.4, 1, grad.numel(), dtype=F64).reshape(grad.shape)

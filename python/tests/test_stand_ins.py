@@ -50,7 +50,7 @@ def test_gaps(case):
     assert_same_states(reference, optimizer)
 
 
-def test_what_is_between_stays():
+def test_memory_between_elements_does_not_change():
     whole = torch.ones(4, 8)
     param = whole[:, ::2].requires_grad_()
     optimizer = optim.AdamW([param], lr=0.1)

@@ -183,7 +183,7 @@ def released(optimizer, params):
 @pytest.mark.parametrize(
     "change", [refused_rate, other_memory, loaded, another_group, another_rule, released]
 )
-def test_what_changes_while_several_threads_step(change):
+def test_changes_while_several_threads_step(change):
     """Each step without an error counts, for all parameters."""
     params = [torch.nn.Parameter(torch.ones(8, 4)) for _ in range(20)]
     for param in params:

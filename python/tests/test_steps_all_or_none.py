@@ -196,7 +196,7 @@ def test_gradients_of_subclasses_that_muon_refuses(change):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("change", [{"ns_steps": 100}, {"ns_coefficients": (1.0, 2.0)}], ids=str)
-def test_what_muon_refuses_of_a_group(kind, change):
+def test_invalid_groups_of_muon(kind, change):
     params = [plain(), KINDS[kind]()]
     optimizer = muon(params)
     for param in params:
@@ -261,7 +261,7 @@ def from_inference():
         (from_inference, "Inplace update to inference tensor"),
     ],
 )
-def test_what_autograd_does_not_let_a_step_write(make, text):
+def test_tensors_that_autograd_does_not_let_a_step_write(make, text):
     params = [in_graph(3), make()]
     for param in params:
         if param.requires_grad and not param.is_leaf:

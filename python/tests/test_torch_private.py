@@ -68,7 +68,7 @@ def test_torch_reads_what_classes_define():
     assert not unread, f"torch {torch.__version__} doesn't read {', '.join(unread)}"
 
 
-def test_what_is_missing_is_named():
+def test_missing_names_are_reported():
     assert missing_names(["torch:_disable_dynamo", "torch:_gone.away", "torch._gone:away"]) == [
         "torch._gone.away",
         "torch._gone.away",

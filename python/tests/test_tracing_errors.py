@@ -176,7 +176,7 @@ def r(param, grad):
     )
 
 
-def test_what_a_rule_cannot_return(message):
+def test_a_rule_that_returns_a_dict(message):
     assert (
         message("""
 @updraft.rule
@@ -236,7 +236,7 @@ on a static argument
         ("list(grad)", "length"),
     ],
 )
-def test_there_are_no_numbers_yet(message, expression, what):
+def test_values_cannot_become_python_numbers(message, expression, what):
     assert (
         message(f"""
 import math

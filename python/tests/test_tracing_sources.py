@@ -122,7 +122,7 @@ def test_an_object_that_is_called():
     assert updraft.rule(Scaled()).compile().hypers == {"lr": 0.1}
 
 
-def test_what_is_no_function():
+def test_objects_that_are_not_functions_are_refused():
     with pytest.raises(TypeError, match=r"a rule is made of a function, not of <class 'str'>"):
         updraft.rule("rule SGD")
     with pytest.raises(TypeError, match="`anonymous` is a rule or a transform already"):
@@ -204,7 +204,7 @@ def test_a_value_that_a_function_returns_has_the_callers_name():
     assert "let velocity = beta * m + (1 - beta) * grad\n" in r.to_upd()
 
 
-def test_what_is_not_needed_is_left_out():
+def test_unused_values_are_omitted():
     @updraft.rule
     def r(param, grad, step, lr=0.1):
         unused = updraft.lang.norm(grad) * step

@@ -70,7 +70,7 @@ protected:
 
 } // namespace
 
-TEST(Targets, ThatAreNone) {
+TEST(Targets, UnknownNamesAreRefused) {
   EXPECT_EQ(refusalOf("aarch64"),
             "unknown target `aarch64`; the targets are `host`, `cuda`, "
             "`cuda:1` (and so on), `nvptx:sm_80`, `nvptx:sm_90`, `nvptx:sm_100`, `emulator`, "
@@ -136,7 +136,7 @@ TEST_F(OnEmulator, MayHaveNoParameters) {
   }
 }
 
-TEST_F(OnEmulator, GivesUpWhatIsPreparedForAnotherStream) {
+TEST_F(OnEmulator, AbandonsAStepThatWasPreparedForAnotherStream) {
   ASSERT_EQ(create(), UPD_OK) << upd_last_error();
   const upd_tensor grad = view(g);
   ASSERT_EQ(upd_optimizer_prepare_rows(optimizer, &grad, 1, nullptr, 0), UPD_OK);
@@ -255,7 +255,7 @@ TEST_F(OnEmulator, RefusesRowsThatItCannotRead) {
   EXPECT_EQ(refusal(), "there are 4 indices for the 3 rows of parameter `0`; give each row once");
 }
 
-TEST_F(OnEmulator, RefusesStepCountsThatAreNone) {
+TEST_F(OnEmulator, RefusesInvalidStepCounts) {
   ASSERT_EQ(create(), UPD_OK) << upd_last_error();
   float count = 0.5;
   upd_tensor number = view(&count);

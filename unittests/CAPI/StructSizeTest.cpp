@@ -117,7 +117,7 @@ TEST(StructSize, LaterVersionsAreTakenIfTheirFieldsAreZero) {
   }
 }
 
-TEST(StructSize, WhatALaterVersionAsksForIsRefused) {
+TEST(StructSize, OptionsOfALaterVersionAreRefused) {
   for (size_t place : {0, 7, 15}) {
     GuardedStruct options(sizeof(upd_compile_options) + 16);
     options.set(sizeof(upd_compile_options) + place, '\1');

@@ -58,7 +58,7 @@ TEST_F(DeviceTest, DoesNotStart) {
   EXPECT_EQ(state->retained, 0);
 }
 
-TEST_F(DeviceTest, KeepsWhatIsWritten) {
+TEST_F(DeviceTest, ReadsBackWrittenBytes) {
   auto device = makeDevice();
   void *memory = nullptr;
   std::vector<int> values(100), found(100, -1);

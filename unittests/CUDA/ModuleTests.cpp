@@ -108,7 +108,7 @@ TEST_F(ModuleTest, IsTheEngines) {
   EXPECT_EQ(module->find("updraft_begin", kernel).message(), "");
 }
 
-TEST_F(ModuleTest, SaysWhatTheAssemblerSays) {
+TEST_F(ModuleTest, ReportsTheAssemblersMessage) {
   const Status status = loadAfresh("nonsense");
   EXPECT_EQ(status.message(),
             "cannot compile kernels for NVIDIA H200 (sm_90) with a driver for CUDA 12.4: "
@@ -195,7 +195,7 @@ TEST_F(CubinCacheTest, RefusesEveryDamagedByte) {
 }
 
 /// As after the driver was replaced by one that says the same version.
-TEST_F(CubinCacheTest, CompilesAgainWhatDoesNotLoad) {
+TEST_F(CubinCacheTest, RecompilesACubinThatDoesNotLoad) {
   makeCache().store("driver 12040 sm_90\n" + ptxOf("a"), "something else");
   ASSERT_EQ(loadAfresh(ptxOf("a")).message(), "");
   EXPECT_EQ(state->compilations, 1);

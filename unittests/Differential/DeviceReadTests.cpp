@@ -77,7 +77,7 @@ TEST_F(DeviceStepReads, NothingInStepsOfRows) {
   compare();
 }
 
-TEST_P(DeviceStepStarts, AreThoseOfTheFirstStepThatIsTaken) {
+TEST_P(DeviceStepStarts, DependOnTheFirstStepThatIsNotSkipped) {
   const bool isRprop = std::string_view(GetParam()) == "rprop";
   const char *hyper = isRprop ? "lr" : "d0", *state = isRprop ? "step_size" : "d";
   for (bool isAskedFor : {false, true}) {
@@ -154,7 +154,7 @@ TEST_F(DeviceStepReads, StepCountsThatEnd) {
   std::remove(path.c_str());
 }
 
-TEST_F(DeviceStepReads, WhatWasSkippedOnce) {
+TEST_F(DeviceStepReads, ASkippedStepIsReadOnce) {
   constexpr size_t count = 40;
   compileRule("adamw");
   make(count);

@@ -348,7 +348,7 @@ TEST_P(DeviceRows, AreSkippedWhereTheDeviceHasFoundInfinities) {
   }
 }
 
-TEST_P(DeviceRows, ThatAreNoneOrDoNotAscendAreLeftOut) {
+TEST_P(DeviceRows, InvalidOrUnsortedRowsAreSkipped) {
   constexpr int64_t huge = std::numeric_limits<int64_t>::max();
   ASSERT_NO_FATAL_FAILURE(make("adamw", {{30, 4}, {9}, {2, 9000}}));
   sides->rowsOfCpu = {1, 4};

@@ -195,7 +195,7 @@ TEST_P(DeviceStep, CountsWhereTheCallerHasTheCount) {
   ASSERT_TRUE(sides.step());
 }
 
-TEST_P(DeviceStep, SavesAndLoadsWhatTheCPUDoes) {
+TEST_P(DeviceStep, SavesAndLoadsTheSameFilesAsTheCPU) {
   for (const char *file : {"adamw", "adafactor", "prodigy", "sgd"}) {
     const RuleCase ruleCase = caseOf(file);
     SteppedSides sides(ruleCase, on, tensorsOfTwoGroups());

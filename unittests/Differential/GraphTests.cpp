@@ -271,7 +271,7 @@ TEST_P(Graphs, ReadALearningRateThatChanges) {
   }
 }
 
-TEST_P(Graphs, CannotHaveWhatWaits) {
+TEST_P(Graphs, RefuseOperationsThatWait) {
   ASSERT_TRUE(ok(stepDevice(first)));
   device->beginCapture();
   int64_t step;

@@ -45,7 +45,7 @@ constexpr std::pair<StorageType, StorageType> tensors[] = {
 constexpr StorageType scalars[] = {StorageType::F64, StorageType::F32, StorageType::BF16,
                                    StorageType::F16};
 
-TEST_P(NaNs, AreWhatAStateOverATensorMakesOfThem) {
+TEST_P(NaNs, MatchTheInterpreterInAStateOverATensor) {
   for (auto [param, grad] : tensors)
     for (StorageType scalar : scalars)
       if (param == StorageType::BF16 || scalar == StorageType::F64)
@@ -58,7 +58,7 @@ TEST_P(NaNs, AreWhatAStateOverATensorMakesOfThem) {
                    {{"param", param}, {"grad", grad}, {"value", scalar}});
 }
 
-TEST_P(NaNs, AreWhatAReductionMakesOfThem) {
+TEST_P(NaNs, MatchTheInterpreterInAReduction) {
   for (auto [param, grad] : tensors)
     for (const char *reduction : {"sum", "max", "group_sum"}) {
       if (param != StorageType::BF16 && reduction[0] != 's')
@@ -75,7 +75,7 @@ TEST_P(NaNs, AreWhatAReductionMakesOfThem) {
     }
 }
 
-TEST_P(NaNs, AreWhatAStateOverRowsMakesOfThem) {
+TEST_P(NaNs, MatchTheInterpreterInAStateOverRows) {
   for (auto [param, grad] : tensors)
     expectSame(R"(rule R(lr = 1) {
   state value over row = 1 when matrix
@@ -92,7 +92,7 @@ TEST_P(NaNs, AreWhatAStateOverRowsMakesOfThem) {
                 {"m", StorageType::Q8Linear}});
 }
 
-TEST_P(NaNs, AreWhatElementsMakeOfThem) {
+TEST_P(NaNs, MatchTheInterpreterInElements) {
   for (auto [param, grad] : tensors)
     for (StorageType state : {param, StorageType::F32}) {
       if (param != StorageType::BF16 && state != param)

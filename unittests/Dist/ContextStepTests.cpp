@@ -84,7 +84,7 @@ TEST_F(ContextStepTest, AppliesOnceForEachTimeItIsAsked) {
   EXPECT_EQ(run(1), ContextStep::alreadyApplied);
 }
 
-TEST_F(ContextStepTest, AbandonsWhatWasReadyWhenAnotherRefuses) {
+TEST_F(ContextStepTest, AbandonsPreparedBucketsWhenAnotherRefuses) {
   EXPECT_EQ(run(0, "prepare 2"), refusal);
   EXPECT_EQ(told, (Told{"hypers", "prepare 0", "prepare 1", "abandon 0", "abandon 1"}));
   EXPECT_EQ(progress.applied.count(1, context), 0);

@@ -87,7 +87,7 @@ TEST(HelloWatch, DropsAnythingElse) {
   EXPECT_TRUE(one.isClosed());
 }
 
-TEST(HelloWatch, DropsWhatIsClosed) {
+TEST(HelloWatch, DropsClosedConnections) {
   Watched one, other;
   one.hangUp();
   EXPECT_FALSE(one.isGreeted());

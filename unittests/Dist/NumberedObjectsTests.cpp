@@ -35,7 +35,7 @@ TEST(NumberedObjects, MakesNothingThatWasReleasedBefore) {
   EXPECT_EQ(objects.add(1, make), Outcome::Made);
 }
 
-TEST(NumberedObjects, DropsWhatIsReleasedWhileItIsMade) {
+TEST(NumberedObjects, DropsAnObjectReleasedDuringItsCreation) {
   Numbers objects;
   std::weak_ptr<int> made;
   EXPECT_EQ(objects.add(1,

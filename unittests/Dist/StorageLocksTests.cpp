@@ -24,7 +24,7 @@ template <typename Value> static MemoryRange rangeOf(const Value &value) {
 
 /// Threads that each take random sets of ranges that overlap in random ways, from one element to
 /// all of them, add to what they hold.
-TEST(StorageLocks, KeepsThreadsApartWhateverTheyTake) {
+TEST(StorageLocks, ExcludesThreadsForAnyRanges) {
   constexpr size_t elements = 12, ranges = 16, threads = 8, rounds = 2000;
   std::vector<int64_t> counts(elements);
   std::vector<std::thread> running;
@@ -82,7 +82,7 @@ static void take(const StorageLocks &one, const StorageLocks &other, bool togeth
   taker.join();
 }
 
-TEST(StorageLocks, AreOfMemoryWhateverItIsCalled) {
+TEST(StorageLocks, OverlappingRangesShareALock) {
   std::vector<char> memory(100);
   auto locks = [&](size_t begin, size_t end) {
     return StorageLocks({MemoryRange(&memory[begin], end - begin)});
@@ -101,7 +101,7 @@ TEST(StorageLocks, AreOfMemoryWhateverItIsCalled) {
   take(locks(0, 6), later, false);
 }
 
-TEST(StorageLocks, LetsThoseRunTogetherThatShareNothing) {
+TEST(StorageLocks, DisjointRangesDoNotWait) {
   int first = 0, second = 0;
   const StorageLocks locks({rangeOf(first), rangeOf(second)});
   std::latch both(2);
@@ -115,7 +115,7 @@ TEST(StorageLocks, LetsThoseRunTogetherThatShareNothing) {
   other.join();
 }
 
-TEST(StorageLocks, CountsWhatIsWaited) {
+TEST(StorageLocks, CountsWaitingTime) {
   int storage = 0;
   const StorageLocks locks({rangeOf(storage)});
   const int64_t before = updraft::dist::lockWait();

@@ -99,7 +99,7 @@ TEST(Compiler, SaysWhichFlagsFollowFromHyperparameters) {
   EXPECT_THAT(interfaceOf(sgd, {{"buffered", "true"}}), Not(HasSubstr("derived")));
 }
 
-TEST(Compiler, SaysWhatAnUpdateDependsOn) {
+TEST(Compiler, ReportsDependenciesOfAnUpdate) {
   CompileRequest request = requestOf("sgd.upd");
   auto interfaceWith = [&](const std::string &factor) {
     request.source = "rule R(lr = 1) { update(param, grad) { next param = param - lr * grad * " +

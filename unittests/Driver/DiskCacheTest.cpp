@@ -51,7 +51,7 @@ protected:
   const CompiledRule rule{R"({"name": "SGD"})", std::string("code\0code", 9)};
 };
 
-TEST_F(DiskCacheTest, FindsWhatWasStored) {
+TEST_F(DiskCacheTest, FindsStoredEntries) {
   DiskCache cache(folder.str().str(), 1 << 20);
   EXPECT_FALSE(cache.lookup("key"));
   cache.store("key", rule);
@@ -112,7 +112,7 @@ TEST_F(DiskCacheTest, RefusesAnEntryUnderAnotherKey) {
   EXPECT_TRUE(cache.lookup("key"));
 }
 
-TEST_F(DiskCacheTest, RemovesWhatKilledWritersLeft) {
+TEST_F(DiskCacheTest, RemovesFilesOfKilledWriters) {
   DiskCache cache(folder.str().str(), 1 << 20);
   cache.store("key", rule);
   const std::string recent = (folder + "/.updraft-1-0.tmp").str();
@@ -220,7 +220,7 @@ TEST_F(DiskCacheTest, IgnoresAFolderThatOthersMayExchange) {
   EXPECT_TRUE(cache.lookup("key"));
 }
 
-TEST_F(DiskCacheTest, FollowsLinksThatNobodyElseMade) {
+TEST_F(DiskCacheTest, FollowsTrustedLinks) {
   DiskCache(folder.str().str(), 1 << 20).store("key", rule);
   const std::string parent = llvm::sys::path::parent_path(folder).str();
   const std::string link = parent + "/link";

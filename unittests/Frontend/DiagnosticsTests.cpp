@@ -127,7 +127,7 @@ TEST(SourceMap, NotesTheCallsDirectlyAroundAPlace) {
             "rule.py:1:1: note: `a` is declared here\na + m.g()\n^~~~~~~~~\n");
 }
 
-TEST(SourceMap, RefusesWhatDoesNotFit) {
+TEST(SourceMap, RefusesSpansOutOfRange) {
   EXPECT_EQ(refusalOf({{0, 10, 0, 0, 4}, {0, 10, 0, 0, 0}}), "");
   EXPECT_EQ(refusalOf({{0, 11, 0, 0, 4}}), "span 0 is [0, 11) of a text of 10 bytes");
   EXPECT_EQ(refusalOf({{3, 2, 0, 0, 4}}), "span 0 is [3, 2) of a text of 10 bytes");

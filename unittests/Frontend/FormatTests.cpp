@@ -153,7 +153,7 @@ TEST(Format, FitsTheLinesThatCanBeBroken) {
   }
 }
 
-TEST(Format, ReportsWhatDoesNotParse) {
+TEST(Format, ReportsSyntaxErrors) {
   DiagnosticEngine diagnostics;
   EXPECT_FALSE(formatSource("fn f(x) = x +", "rule.upd", diagnostics));
   EXPECT_EQ(diagnostics.render(),

@@ -282,7 +282,7 @@ TEST_F(ImportTest, LocationsCarryNamesAndLines) {
   EXPECT_TRUE(found);
 }
 
-TEST_F(ImportTest, LocationsOfAGeneratedTextAreThoseOfItsOrigin) {
+TEST_F(ImportTest, LocationsOfAGeneratedTextAreItsOrigin) {
   std::string text = "rule R(lr = 1) { update(param, grad) { next param = grad * lr } }";
   auto product = static_cast<uint32_t>(text.find("grad * lr"));
   auto map = SourceMap::create({SourceFile::create("rule.py", "def f():\n  return grad * lr\n")},

@@ -27,7 +27,7 @@ std::vector<std::string> ruleFiles() {
   return texts;
 }
 
-TEST(Index, KnowsWhatParseProgramReports) {
+TEST(Index, HasTheErrorsOfParseProgram) {
   for (const char *text :
        {"fn f(x) = y", "rule R(", "fn f(x) = \"", "rule R() {}", "fn f(x) = x"}) {
     DiagnosticEngine parsed, analyzed;

@@ -130,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(Rewrites, Fast, testing::ValuesIn(rewrites),
                          [](const auto &info) { return std::string(info.param.name); });
 
 // What has no error to bound: infinities, NaNs, zeros, and a division by zero.
-TEST(FastSpecialValues, AreThoseOfIEEE) {
+TEST(FastSpecialValues, EqualIEEE) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   const std::vector<float> values = {0.0f, -0.0f, 1.0f, -3.0f, infinity, -infinity, NAN};
   for (const char *expression : {"param / (lr * 0.7)", "param / (lr - 1)", "param * grad + param",

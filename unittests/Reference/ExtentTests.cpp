@@ -304,7 +304,7 @@ TEST(Extent, TheFirstTensorNotSkippedSetsAStateOfTheGroup) {
   EXPECT_THAT(params, ElementsAre(0, 7, 7)); // all read it as it was
 }
 
-TEST(Extent, SizesAreOfWhatTakesPart) {
+TEST(Extent, SizesCountTheParticipants) {
   Interpreter rule = interpretOrDie(R"(updraft.rule @R compute f64 {
     %g = updraft.grad stored f64 : f64
     %p = updraft.param stored f64 : f64

@@ -37,7 +37,7 @@ TEST(StochasticRounding, AddsRandomBitsBelow) {
       }
 }
 
-TEST(StochasticRounding, KeepsWhatIsExact) {
+TEST(StochasticRounding, KeepsExactValues) {
   for (uint32_t upper = 0; upper < 0x10000; ++upper) {
     const float value = floatOf(upper << 16);
     for (uint32_t random : {0u, 1u, 0x8000u, 0xffffu})

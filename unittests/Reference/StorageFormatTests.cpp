@@ -88,7 +88,7 @@ TEST_P(NarrowFormats, RoundsDoublesOnce) {
   }
 }
 
-TEST_P(NarrowFormats, KeepsWhatIsSpecial) {
+TEST_P(NarrowFormats, KeepsSpecialValues) {
   const double infinity = std::numeric_limits<double>::infinity();
   for (double value : {0.0, infinity, std::numeric_limits<double>::max(),
                        std::numeric_limits<double>::denorm_min(), double(NAN)}) {

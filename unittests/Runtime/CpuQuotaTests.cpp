@@ -54,7 +54,7 @@ TEST_F(CpuQuota, OfAContainerIsAtTheTop) {
   EXPECT_EQ(quota(), 3);
 }
 
-TEST_F(CpuQuota, IsNoneIfTheFileSaysNothingOfUse) {
+TEST_F(CpuQuota, IsUnlimitedIfTheFileIsInvalid) {
   for (const char *text : {"", "many", "100000", "-1 100000", "0 100000", "100000 0"}) {
     write("cgroup/a/b/cpu.max", text);
     EXPECT_EQ(quota(), 0) << text;

@@ -48,7 +48,7 @@ TEST(DType, RoundsToNearestEven) {
   EXPECT_EQ(single, 0.1f);
 }
 
-TEST(DType, LoadsWhatItStores) {
+TEST(DType, LoadsStoredValues) {
   for (upd_dtype dtype : {UPD_BF16, UPD_F16})
     for (unsigned bits = 0; bits < 0x10000; ++bits) {
       const auto encoding = static_cast<uint16_t>(bits);

@@ -120,7 +120,7 @@ TEST_F(FileReplacementTest, GivesNoOtherGroupRights) {
   EXPECT_EQ(statusOf(path).st_mode & 07777, 0644U);
 }
 
-TEST_F(FileReplacementTest, FollowsLinksToWhatTheyName) {
+TEST_F(FileReplacementTest, ReplacesTheTargetOfALink) {
   const std::string other = folder + "/other";
   ASSERT_TRUE(fs::create_directory(other));
   fs::create_symlink("../file", other + "/relative");
@@ -148,7 +148,7 @@ TEST_F(FileReplacementTest, TreatsOtherNamesAsAskedFor) {
   EXPECT_EQ(read(other), "old");
 }
 
-TEST_F(FileReplacementTest, RefusesWhatMayNotBeWritten) {
+TEST_F(FileReplacementTest, RefusesReadOnlyTargets) {
   ASSERT_EQ(writeFile(path, "old"), std::nullopt);
   ASSERT_EQ(::chmod(path.c_str(), 0444), 0);
   EXPECT_EQ(reasonOf(writeFile(path, "new")), "it is read-only");
@@ -161,7 +161,7 @@ TEST_F(FileReplacementTest, RefusesWhatMayNotBeWritten) {
   EXPECT_EQ(filesInFolder(), 1U);
 }
 
-TEST_F(FileReplacementTest, RefusesWhatTheUserMayNotWrite) {
+TEST_F(FileReplacementTest, RefusesFilesThatTheUserMayNotWrite) {
   if (::geteuid() != 0)
     GTEST_SKIP() << "only root can become another user";
   ASSERT_EQ(writeFile(path, "old"), std::nullopt);

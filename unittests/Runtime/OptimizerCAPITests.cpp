@@ -119,7 +119,7 @@ TEST(OptimizerCAPI, ReadsAHyperparameterAtEachStep) {
   EXPECT_EQ(f.w.data[0], 1 - 0.25f * 2);
 }
 
-TEST(OptimizerCAPI, ReadsAllHyperparametersOrNone) {
+TEST(OptimizerCAPI, BindsAllHyperparametersOrNone) {
   Fixture f;
   upd_tensor grad = f.g.view();
   float lr = 0.25, momentum = std::numeric_limits<float>::quiet_NaN();
@@ -175,7 +175,7 @@ TEST(OptimizerCAPI, IgnoresRequirements) {
   EXPECT_EQ(refusal(upd_optimizer_ignore_requirements(nullptr)), "optimizer is null");
 }
 
-TEST(OptimizerCAPI, RefusesWhatIsReadAtEachStep) {
+TEST(OptimizerCAPI, RefusesInvalidBindings) {
   Fixture f;
   float value[2] = {};
   const int64_t shape[] = {2};

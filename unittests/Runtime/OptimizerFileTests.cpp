@@ -89,7 +89,7 @@ TEST_F(OptimizerFile, TrainingGoesOnAsIfNothingHappened) {
     }
 }
 
-TEST_F(OptimizerFile, HoldsWhatTheHeaderSays) {
+TEST_F(OptimizerFile, MatchesTheDocumentedFormat) {
   Model model(true);
   model.step();
   ASSERT_EQ(textOf(model.optimizer->save(path)), "ok");
@@ -140,7 +140,7 @@ TEST_F(OptimizerFile, LoadsIntoTheMemoryThatIsThere) {
   EXPECT_EQ(buf.data[6], 11);
 }
 
-TEST_F(OptimizerFile, WhatIsNotInTheFileHasNoState) {
+TEST_F(OptimizerFile, ParametersThatAreNotInTheFileHaveNoStates) {
   Model empty(false), model(false);
   ASSERT_EQ(textOf(empty.optimizer->save(path)), "ok");
   model.step();
@@ -155,7 +155,7 @@ TEST_F(OptimizerFile, WhatIsNotInTheFileHasNoState) {
   EXPECT_EQ(model.w.data[6], 1 - 0.1f * 11); // a first step
 }
 
-TEST_F(OptimizerFile, RefusesWhatDoesNotFit) {
+TEST_F(OptimizerFile, RefusesMismatches) {
   Model model(false);
   model.step();
   auto refusal = [&](auto fill) {
@@ -238,7 +238,7 @@ TEST_F(OptimizerFile, RefusesWhatDoesNotFit) {
             "its metadata has the unknown entry `updraft.group.x`");
 }
 
-TEST_F(OptimizerFile, AllOfAParametersStatesOrNone) {
+TEST_F(OptimizerFile, LoadsAllStatesOfAParameterOrNone) {
   TestTensor<float> w({2}, 1);
   auto optimizer = makeOptimizer(initialRule(), {w.view()});
   SafetensorsWriter writer;

@@ -127,7 +127,7 @@ TEST(OptimizerPrepare, ReductionsOverTensors) {
 
 /// What a step refuses is refused by its first half; then there is nothing to apply, of an earlier
 /// one either.
-TEST(OptimizerPrepare, RefusesWhatAStepRefuses) {
+TEST(OptimizerPrepare, RefusesTheSameAsAStep) {
   TestTensor<float> w({4}, 1), g({4}, 2), shorter({3}, 2), values({1}, 2);
   auto optimizer = makeOptimizer(momentumRule(), {w.view()});
   auto refusal = [&](const std::vector<upd_tensor> &grads) {
@@ -153,7 +153,7 @@ TEST(OptimizerPrepare, RefusesWhatAStepRefuses) {
 }
 
 /// Memory for states is refused while nothing is written yet, of other optimizers either.
-TEST(OptimizerPrepare, RefusesWhatThereIsNoMemoryFor) {
+TEST(OptimizerPrepare, RefusesIfThereIsNotEnoughMemory) {
   // More than a process can have; nobody reads or writes there.
   constexpr int64_t elements = int64_t(1) << 45, bytes = elements * 4;
   TestTensor<float> w({3}, 1), g({3}, 2);
@@ -174,7 +174,7 @@ TEST(OptimizerPrepare, RefusesWhatThereIsNoMemoryFor) {
   ASSERT_EQ(textOf(small->apply()), "ok");
 }
 
-TEST(OptimizerPrepare, IsGivenUpByWhatChangesTheOptimizer) {
+TEST(OptimizerPrepare, IsAbandonedByChangesOfTheOptimizer) {
   TestTensor<float> w({2}, 1), g({2}, 2), buf({2}, 4);
   auto optimizer = makeOptimizer(momentumRule(), {w.view()});
   const upd_tensor grad = g.view();

@@ -79,7 +79,7 @@ TEST(OptimizerState, BindingRefuses) {
             "gradients, so give it memory of its own");
 }
 
-TEST(OptimizerState, BindingAnewRefusesWhatElseItOverlaps) {
+TEST(OptimizerState, RebindingRefusesOtherOverlaps) {
   // Four floats each for the states of two parameters, side by side.
   std::vector<float> memory(8), first(4), second(4);
   const int64_t shape[] = {4};

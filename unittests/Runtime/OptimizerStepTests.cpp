@@ -310,7 +310,7 @@ TEST(OptimizerStep, WorksInTheChildOfAFork) {
 }
 
 #if defined(__x86_64__)
-TEST(OptimizerStep, KeepsDenormalsWhateverTheHostSets) {
+TEST(OptimizerStep, KeepsDenormalsForAnyModeOfTheHost) {
   constexpr unsigned flushAndTruncate = 0x1f80 | 0x8040 | 0x6000;
   ThreadPool pool(2);
   const upd_pool handle = pool.handle();

@@ -120,7 +120,7 @@ struct Model {
 
 } // namespace
 
-TEST(PrologueRows, ShareWhatDoesNotDependOnATensor) {
+TEST(PrologueRows, ShareValuesThatDoNotDependOnATensor) {
   Model model;
   EXPECT_EQ(model.step(), (Calls{2, 6, 2, 6}));
   for (size_t i = 0; i < 6; ++i) {
@@ -139,7 +139,7 @@ TEST(PrologueRows, ShareWhatDoesNotDependOnATensor) {
   EXPECT_EQ(model.valueOf(1, "seen"), 4 + 8 * 4);
 }
 
-TEST(PrologueRows, KeepWhatIsOfTheGroupIfTheFirstTensorIsSkipped) {
+TEST(PrologueRows, KeepValuesOfTheGroupIfTheFirstTensorIsSkipped) {
   Model model;
   model.step();
   model.grads[0].data[0] = 12345 / 2.0f;

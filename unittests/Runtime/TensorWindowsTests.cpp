@@ -101,7 +101,7 @@ TEST(TensorWindows, LargeTensorsAreShared) {
   EXPECT_EQ(ownOf(windows, 1), (List{{9, 10}, {10, 11}, {11, 12}, {12, 13}}));
 }
 
-TEST(TensorWindows, WhatCannotBeDividedIsShared) {
+TEST(TensorWindows, IndivisibleWorkIsShared) {
   const TensorWindows windows = windowsOf({mib, mib, mib}, 2);
   EXPECT_EQ(windows.shared(), (List{{0, 3}}));
   EXPECT_FALSE(windows.hasOwn());

@@ -93,7 +93,7 @@ protected:
 
 } // namespace
 
-TEST_P(CodeGeneratorTest, AnObjectDoesNotDependOnThoseBefore) {
+TEST_P(CodeGeneratorTest, AnObjectDoesNotDependOnEarlierOnes) {
   auto alone = [&](const char *text, bool lineTables = false) {
     return objectOf(*makeGenerator(), text, lineTables);
   };

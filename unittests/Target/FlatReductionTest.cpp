@@ -131,7 +131,7 @@ void expectPartials(const StorageFormat &compute, const StorageFormat &stored,
 
 } // namespace
 
-TEST(FlatReductionTest, PartialsAreThoseOfTheTree) {
+TEST(FlatReductionTest, PartialsMatchTheReductionTree) {
   for (const CPUTarget &target : allLoopShapes())
     for (const StorageFormat *stored : allFormats()) {
       expectPartials(f32, *stored, target);

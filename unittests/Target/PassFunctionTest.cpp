@@ -143,7 +143,7 @@ TEST(PassFunctionTest, StreamsMayBeTheSameTensor) {
   }
 }
 
-TEST(PassFunctionTest, RefusesWhatACPUCannotDoInVectors) {
+TEST(PassFunctionTest, RefusesOperationsThatCPUsCannotVectorize) {
   for (const char *operation : {"math.sin %x", "arith.remf %x, %x"}) {
     std::string message = loweringError(substitute(R"(updraft.plan @R compute f32 {
   %p = updraft.stream "param" : !updraft.stream<f32>

@@ -27,7 +27,7 @@ def test_a_reference_that_nobody_else_has(in_world):
     assert gradient.equal(torch.ones(2, 2))
 
 
-def test_what_is_not_recorded(place):
+def test_calls_under_no_grad_are_not_recorded(place):
     """A backward pass would wait for the gradient of a call that isn't part of it."""
     options = rpc.TensorPipeRpcBackendOptions(rpc_timeout=5)
 

@@ -70,7 +70,7 @@ def test_another_device():
     assert {tensor.device.type for tensor in (*made.parameters(), *made.buffers())} == {"meta"}
 
 
-def test_what_cannot_be_cloned():
+def test_invalid_arguments_are_refused():
     with pytest.raises(TypeError, match=r"^the target is of type `list`; give a module$"):
         module_clone([])
     with pytest.raises(ValueError) as caught:

@@ -135,7 +135,7 @@ def test_one_does_not_leave(members):
     assert outcome(worker)[0] == 1
 
 
-def test_one_that_is_stopped_is_waited_for(members):
+def test_a_stopped_member_is_waited_for(members):
     _, leaving, stopped = members
     stopped.send_signal(signal.SIGSTOP)
     leave(leaving, timeout=3)

@@ -137,7 +137,7 @@ def test_parts_are_triplets_and_pickled():
         ),
     ],
 )
-def test_what_cannot_be_cut(place, args, message):
+def test_arguments_that_cannot_be_split(place, args, message):
     place()
     for partitioner in (
         distributed.batch_partitioner,

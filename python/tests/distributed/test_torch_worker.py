@@ -90,7 +90,7 @@ def threads_of(process):
 
 
 @pytest.mark.parametrize("options, polls", [([], True), (["--transports=uv"], False)])
-def test_what_polls(start, options, polls):
+def test_sockets_alone_need_no_polling_thread(start, options, polls):
     port = free_port()
     worker = start(port, 1, PROGRAM, "--name=ps", *options)
     client = start(port, 0, sys.executable, CLIENT, "wait")

@@ -49,7 +49,7 @@ def test_no_update_is_lost_or_doubled():
 
 
 @on_client
-def test_of_two_that_step_a_context_at_once_one_is_told_that_it_is_applied():
+def test_the_second_concurrent_step_of_a_context_finds_it_applied():
     rrefs = parameters("worker1", (3,))
     start = rrefs[0].to_here().clone()
     optimizer = DistributedOptimizer(torch.optim.SGD, rrefs, lr=1.0)

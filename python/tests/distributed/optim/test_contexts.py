@@ -9,7 +9,7 @@ from updraft.distributed.optim.contexts import ContextTable
 
 
 @on_client
-def test_open_contexts_stay_and_closed_ones_go():
+def test_tables_keep_open_contexts_and_forget_closed_ones():
     table = ContextTable()
     all_open, close = threading.Barrier(6), threading.Event()
 

@@ -77,7 +77,7 @@ def test_steps_with_a_warning():
 
 
 @on_client
-def test_what_is_no_tensor_is_named_by_its_place_among_all():
+def test_a_reference_to_no_tensor_is_named_by_its_index():
     good = [parameters(worker, (3,)) for worker in ("worker2", "worker1")]
     groups = [{"params": rrefs} for rrefs in (*good, [rpc.remote("worker1", list)])]
     with pytest.raises(TypeError) as caught:
@@ -157,7 +157,7 @@ class Breaking(Halving):
 
 
 @on_client
-def test_what_broke_in_the_midst_is_named_and_never_doubled():
+def test_a_step_that_failed_halfway_is_reported_and_not_retried():
     rrefs = [*parameters("worker1", (3,), (4,)), *parameters("worker2", (5,))]
     before = [rref.to_here().clone() for rref in rrefs]
     groups = [{"params": rrefs[:2]}, {"params": rrefs[2:], "breaks": False}]
@@ -246,7 +246,7 @@ def test_states_are_those_between_steps():
 
 
 @on_client
-def test_what_is_released_says_so():
+def test_a_released_optimizer_is_an_error():
     rrefs = parameters("worker1", (3,))
     optimizer = quietly(Halving, rrefs)
     (remote,) = optimizer.remote_optimizers
@@ -270,7 +270,7 @@ def test_what_is_released_says_so():
 
 
 @on_client
-def test_what_is_released_before_it_is_made_is_not_made():
+def test_an_optimizer_released_before_its_creation_is_not_created():
     rrefs = parameters("worker1", (3,))
     optimizer = quietly(Halving, rrefs)
     (remote,) = optimizer.remote_optimizers

@@ -168,7 +168,7 @@ def test_a_client_that_dies_within_contexts_leaves_others_exact():
 
 
 @on_client
-def test_what_was_released_before_it_was_made_is_not_made():
+def test_an_optimizer_released_before_its_creation_is_not_created():
     """A release may overtake the creation that its client has given up."""
     rrefs = parameters("worker1", (3,))
     optimizer = DistributedOptimizer(torch.optim.SGD, rrefs)
@@ -188,7 +188,7 @@ def test_what_was_released_before_it_was_made_is_not_made():
 
 
 @on_client
-def test_what_was_late_is_not_done_twice_by_what_takes_its_place():
+def test_a_late_step_is_not_repeated_by_a_replacement():
     """Loading creates new optimizers, which know the contexts that the old ones have applied."""
     rrefs = parameters("worker1", (3,))
     start = rrefs[0].to_here().clone()

@@ -117,7 +117,7 @@ def test_options_of_a_class():
 
 
 @on_client
-def test_what_a_rule_refuses_is_refused_here():
+def test_the_client_refuses_values_that_the_rule_refuses():
     rrefs = on_two_workers()
     before = copies(rrefs)
     optimizer = DistributedOptimizer(updraft.load("SGD"), rrefs, lr=0.5)
@@ -137,7 +137,7 @@ def test_what_a_rule_refuses_is_refused_here():
 
 
 @on_client
-def test_what_is_applied_stays_applied():
+def test_applied_contexts_stay_applied():
     rrefs = on_two_workers()
     before = copies(rrefs)
     optimizer = DistributedOptimizer("SGD", rrefs, lr=1.0, options=Options(timeout=1.0))

@@ -99,7 +99,7 @@ def test_steps_by_it():
 
 
 @on_client
-def test_what_it_refuses():
+def test_invalid_options_are_refused():
     rrefs = parameters("worker1", (3,))
     with registered():
         with pytest.raises(ValueError, match=r"^Invalid learning rate: -1$"):

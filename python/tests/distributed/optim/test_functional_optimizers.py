@@ -311,7 +311,7 @@ def test_registering(registered):
     assert ours[QHM] is theirs[QHM] is distributed.FunctionalSGD
 
 
-def test_what_torch_has_for_itself_stays(registered):
+def test_torchs_own_entries_stay(registered):
     ours, theirs = registered
     before = theirs[torch.optim.SGD]
     distributed.register_functional_optim(torch.optim.SGD, FunctionalQHM, overwrite=True)

@@ -39,6 +39,6 @@ def test_every_context_is_counted_once(found):
     assert found["few threads"]["contexts"] == CONTEXTS
 
 
-def test_what_steps_waited_is_known(found):
+def test_lock_waits_are_measured(found):
     at_most = found["many threads"]["seconds"] * THREADS
     assert all(0 <= waited <= at_most for waited in found["many threads"]["waited"])

@@ -143,7 +143,7 @@ def test_no_states_are_made():
 
 
 @on_client
-def test_of_memory_of_another_group():
+def test_gradients_in_memory_of_another_group():
     rrefs = parameters("worker1", (6,), (4,))
     start = rrefs[0].to_here().clone()
     optimizer = DistributedOptimizer(torch.optim.SGD, apart(rrefs), lr=1.0)
@@ -153,7 +153,7 @@ def test_of_memory_of_another_group():
 
 
 @on_client
-def test_of_memory_of_another_dtype():
+def test_gradients_in_memory_of_another_dtype():
     rrefs = [*parameters("worker1", (8,)), *parameters("worker1", (4,), dtype=torch.float64)]
     optimizer = DistributedOptimizer(torch.optim.SGD, rrefs, lr=1.0)
     with refused(optimizer, rrefs, of_memory_of_the_first, owner=0):

@@ -63,7 +63,7 @@ def test_arguments_by_order_are_those_of_the_class():
 
 
 @on_client
-def test_what_takes_the_place_of_a_class_is_logged():
+def test_replaced_classes_are_logged():
     [rref] = parameters("worker1", (3,))
     logs = unittest.TestCase().assertLogs("updraft.distributed.optim", "INFO")
     with logs as logged:
@@ -138,7 +138,7 @@ def test_several_owners_one_of_them_the_client():
 
 
 @on_client
-def test_what_has_no_gradient_is_left_alone():
+def test_parameters_without_a_gradient_do_not_change():
     rrefs = parameters("worker1", (3,), (4,))
     before = copies(rrefs)
     optimizer = DistributedOptimizer(torch.optim.AdamW, rrefs, lr=0.1)
