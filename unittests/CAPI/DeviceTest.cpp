@@ -140,7 +140,7 @@ TEST_F(OnEmulator, AbandonsAStepThatWasPreparedForAnotherStream) {
   ASSERT_EQ(create(), UPD_OK) << upd_last_error();
   const upd_tensor grad = view(g);
   ASSERT_EQ(upd_optimizer_prepare_rows(optimizer, &grad, 1, nullptr, 0), UPD_OK);
-  ASSERT_EQ(upd_optimizer_set_stream(optimizer, nullptr), UPD_OK); // the same
+  ASSERT_EQ(upd_optimizer_set_stream(optimizer, nullptr), UPD_OK); // the same stream
   ASSERT_EQ(upd_optimizer_apply(optimizer), UPD_OK);
   ASSERT_EQ(upd_optimizer_prepare_rows(optimizer, &grad, 1, nullptr, 0), UPD_OK);
   ASSERT_EQ(upd_optimizer_set_stream(optimizer, &group), UPD_OK);
@@ -216,7 +216,7 @@ TEST_F(OnEmulator, StepsSomeRows) {
   EXPECT_EQ(w[2], 2.5f);
   ASSERT_EQ(upd_optimizer_apply(optimizer), UPD_OK);
   EXPECT_EQ(w[2], 1.75f);
-  // Nobody looks at the second before the step runs, which leaves it out.
+  // The host doesn't read the second index before the step, and the device skips it.
   const int64_t two = 2;
   rows.index_count = 2;
   rows.values.shape = &two;

@@ -1,4 +1,4 @@
-//===- ModuleTests.cpp - From PTX to kernels, and what is kept of it --------------------------===//
+//===- ModuleTests.cpp - Compiling PTX, and the cache of cubins -------------------------------===//
 
 #include "StandIn.h"
 
@@ -31,7 +31,7 @@ protected:
     kernels.ptx = ptx;
     return device.load(kernels, module);
   }
-  /// As another process does: with a device that has nothing loaded.
+  /// Loads as in another process: with a device that has no modules.
   Status loadAfresh(const std::string &ptx) {
     module.reset();
     Status status = load(*makeDevice({folder, cacheBytes, ""}), ptx);
@@ -194,7 +194,7 @@ TEST_F(CubinCacheTest, RefusesEveryDamagedByte) {
   EXPECT_EQ(state->compilations, 2);
 }
 
-/// As after the driver was replaced by one that says the same version.
+/// As after the driver was replaced by another one with the same version.
 TEST_F(CubinCacheTest, RecompilesACubinThatDoesNotLoad) {
   makeCache().store("driver 12040 sm_90\n" + ptxOf("a"), "something else");
   ASSERT_EQ(loadAfresh(ptxOf("a")).message(), "");

@@ -1,5 +1,5 @@
-//===- DeviceReadTests.cpp - What an optimizer reads of its device ----------------------------===//
-// What is asked for waits no more often than it has to, and is what the CPU has.
+//===- DeviceReadTests.cpp - Values that an optimizer reads from its device -------------------===//
+// Reads wait as rarely as possible, and return the same values as on the CPU.
 
 #include "WatchedSteps.h"
 
@@ -11,7 +11,7 @@ using namespace updraft::differential;
 namespace {
 class DeviceStepReads : public WatchedSteps {};
 
-/// Rules with states that start from hyperparameters.
+/// Rules with states whose initial values depend on hyperparameters.
 class DeviceStepStarts : public WatchedRuleSteps {};
 
 INSTANTIATE_TEST_SUITE_P(All, DeviceStepStarts, testing::Values("rprop", "prodigy"));
@@ -45,17 +45,17 @@ TEST_F(DeviceStepReads, HyperparametersThatAreSavedAsTheyAreThen) {
     EXPECT_EQ(both(read), "");
     rates[0] = rates[1] = 0.25f;
     stepBoth();
-    expectRate(0.5); // what was set
+    expectRate(0.5); // the set value
     rates[0] = rates[1] = 0.125f;
     ASSERT_TRUE(ok(saved->save(path)));
-    // What has none to read has that from then on.
+    // A group without a binding has the loaded value from then on.
     EXPECT_EQ(both([&](auto &optimizer, int) { return optimizer.load(path); }), "");
     expectRate(0.125);
     stepBoth();
     compare();
     EXPECT_EQ(both([](auto &optimizer, int) { return optimizer.setHyper(0, "lr", 0.5); }), "");
   }
-  // Without a load it is again what was set.
+  // Without a load, the set value applies again.
   EXPECT_EQ(both(read), "");
   stepBoth();
   EXPECT_EQ(both([](auto &optimizer, int) { return optimizer.bindHyper(0, "lr", nullptr); }), "");
@@ -118,7 +118,7 @@ TEST_F(DeviceStepReads, StepCountsThatAreSideBySideAtOnce) {
   compare();
   EXPECT_EQ(device->reads, 2u);
 
-  // Some elsewhere, and of another type.
+  // Some in other memory, and with another type.
   double apart = 7;
   upd_tensor view = number(&apart, runtime::emulatorDevice);
   view.dtype = UPD_F64;
@@ -133,7 +133,7 @@ TEST_F(DeviceStepReads, StepCountsThatAreSideBySideAtOnce) {
             "the step count of parameter `6` is 0.5; it is a whole number from 0 to 2^53");
 }
 
-// A device counts by itself, and so cannot refuse a step: counts stay where their type ends.
+// A device counts by itself, so it can't refuse a step: counts stay at the end of their type.
 TEST_F(DeviceStepReads, StepCountsThatEnd) {
   constexpr int64_t largest = int64_t(1) << 53;
   compileRule("adamw");

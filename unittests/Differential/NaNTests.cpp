@@ -1,6 +1,6 @@
 //===- NaNTests.cpp - NaNs of every kind in one value for many elements -----------------------===//
-// States over a tensor or row, and reductions: the payload of a NaN there may have bits that no NaN
-// in a tensor of 16 bits has.
+// States over a tensor or row, and reductions: a NaN's payload there may have bits that a NaN in a
+// 16-bit tensor can't have.
 
 #include "../Target/JitPlan.h"
 #include "Inputs.h"
@@ -10,7 +10,7 @@ using namespace updraft::differential;
 
 namespace {
 
-/// Of `value`, which is a NaN; those that are a number are for the number's sake.
+/// Expressions of `value`, which is a NaN. Some are numbers, for comparison.
 constexpr const char *expressions[] = {
     "-value",     "max(value, lr)",      "sqrt(value) * lr",
     "exp(value)", "tanh(1 / value)",     "value ^ step + floor(value) ^ 0.3",

@@ -1,4 +1,4 @@
-//===- AppliedContextsTests.cpp - Which contexts an optimizer has applied ---------------------===//
+//===- AppliedContextsTests.cpp - The contexts that an optimizer has applied ------------------===//
 
 #include "runtime/dist/AppliedContexts.h"
 

@@ -41,7 +41,7 @@ protected:
     llvm::raw_fd_ostream(pathOf(key), error) << bytes;
     ASSERT_FALSE(error);
   }
-  /// Makes an entry look as if it had been used that long ago.
+  /// Sets the entry's last use to this many seconds ago.
   void age(llvm::StringRef key, time_t seconds) {
     timespec times[2] = {{time(nullptr) - seconds, 0}, {time(nullptr) - seconds, 0}};
     ASSERT_EQ(::utimensat(AT_FDCWD, pathOf(key).c_str(), times, 0), 0);
@@ -62,7 +62,7 @@ TEST_F(DiskCacheTest, FindsStoredEntries) {
   EXPECT_FALSE(cache.lookup("other"));
 }
 
-/// Signals belong to the host: a library that is loaded into Python must not handle them.
+/// A library that is loaded into Python must not install signal handlers.
 TEST_F(DiskCacheTest, LeavesSignalsAlone) {
   auto handlerOf = [](int signal) {
     struct sigaction action;

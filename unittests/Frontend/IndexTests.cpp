@@ -1,5 +1,5 @@
-//===- IndexTests.cpp - What editors are told of whole and of damaged files -------------------===//
-// What is said about each name is tested through the server, in test/Tools/updraft-lsp.
+//===- IndexTests.cpp - The editor index of whole and damaged files ---------------------------===//
+// test/Tools/updraft-lsp tests the answers for each name, through the server.
 
 #include "updraft/Frontend/Format.h"
 #include "updraft/Frontend/Frontend.h"
@@ -65,7 +65,7 @@ TEST(Index, HasTheTypesThatAFunctionIsCalledWith) {
   EXPECT_EQ(typeAt(text.find("f(lr")), "a scalar");
 }
 
-// Whatever the text, there are answers, within the text.
+// For any text, there are answers inside the text.
 TEST(Index, SurvivesDamage) {
   std::mt19937 random(6);
   const char *const words[] = {"(",           ")",       "{",        "}",      "if ",

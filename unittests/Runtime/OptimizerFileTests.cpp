@@ -26,7 +26,7 @@ protected:
   std::string folder, path;
 };
 
-/// A parameter of two dimensions that lies column by column, and one that never has a gradient.
+/// A column-major matrix parameter, and one that never has a gradient.
 struct Model {
   TestTensor<float> w{{3, 5}, 1}, g{{3, 5}}, unused{{2}, 1};
   std::vector<upd_tensor> grads;
@@ -222,7 +222,7 @@ TEST_F(OptimizerFile, RefusesMismatches) {
               w.setMetadata("updraft.group.0.lr", "1.0");
             }),
             "its metadata has the unknown entry `updraft.group.18446744073709551615.lr`");
-  // The rule comes first, then the number of groups, then the hyperparameters.
+  // The rule is checked first, then the number of groups, then the hyperparameters.
   EXPECT_EQ(refusal([&](SafetensorsWriter &w) {
               w.setMetadata("updraft.group.0.beta", "fast");
               w.setMetadata("updraft.group.1.beta", "fast");

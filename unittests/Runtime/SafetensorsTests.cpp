@@ -41,7 +41,7 @@ protected:
     return length + header + data;
   }
 
-  /// What opening a file of these bytes says, without the path.
+  /// The error of opening a file with these bytes, without the path.
   std::string problemOf(const std::string &bytes) {
     writeFile(bytes);
     SafetensorsFile file;

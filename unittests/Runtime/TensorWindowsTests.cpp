@@ -92,8 +92,8 @@ TEST(TensorWindows, SmallTensorsAreTogether) {
 
 TEST(TensorWindows, LargeTensorsAreShared) {
   std::vector<int64_t> bytes(13, mib);
-  bytes[2] = 6 * mib;   // and what the threads have cache for beside it
-  bytes[7] = 100 * mib; // and the next that no cache holds
+  bytes[2] = 6 * mib;   // and the tensors that fit the threads' caches with it
+  bytes[7] = 100 * mib; // the next one that doesn't fit any cache
   bytes[8] = 50 * mib;
   const TensorWindows windows = windowsOf(bytes, 2);
   EXPECT_EQ(windows.shared(), (List{{2, 5}, {7, 9}}));

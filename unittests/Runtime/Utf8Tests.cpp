@@ -1,4 +1,4 @@
-//===- Utf8Tests.cpp - Whether bytes are UTF-8 ------------------------------------------------===//
+//===- Utf8Tests.cpp - Validation of UTF-8 ----------------------------------------------------===//
 
 #include "runtime/base/Utf8.h"
 
