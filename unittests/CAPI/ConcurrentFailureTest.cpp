@@ -96,7 +96,7 @@ protected:
   }
 
   std::string folder;
-  fs::path imported, expanded; ///< what a compilation writes first
+  fs::path imported, expanded; ///< the first dumps of a compilation
 };
 } // namespace
 

@@ -206,7 +206,7 @@ TEST_F(DiskCacheTest, TrustsTheGroupThatIsTheUsersOwn) {
   EXPECT_FALSE(cache.lookup("key"));
 }
 
-/// Whoever may rename what is in a folder on the way puts another folder in its place.
+/// A user who may rename entries of a parent folder could replace the folder.
 TEST_F(DiskCacheTest, IgnoresAFolderThatOthersMayExchange) {
   DiskCache cache(folder.str().str(), 1 << 20);
   cache.store("key", rule);

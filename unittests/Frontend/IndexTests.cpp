@@ -101,7 +101,7 @@ TEST(Index, SurvivesDamage) {
         }
         analysis.index.typeAt(analysis.index.typedPlaceAt(file, offset));
       }
-      // What parses can be formatted, and says the same.
+      // A valid text can be formatted without changing its meaning.
       DiagnosticEngine unformatted;
       ASSERT_TRUE(formatSource(text, "rule.upd", unformatted) || unformatted.hasErrors());
     }

@@ -1,4 +1,4 @@
-"""What the base protocol and the course of a session demand.
+"""The requirements of the base protocol, and the order of messages in a session.
 
 usage: protocol.py SERVER [--relative-cache]
 """
@@ -24,7 +24,7 @@ def refused(answer, code, message, number=None):
 
 
 def check_order(server):
-    """Requests before `initialize` and after `shutdown`; notifications there are dropped."""
+    """Requests before `initialize` and after `shutdown` are refused; notifications are dropped."""
     client = Client(server)
     item = {"uri": "file:///r.upd", "languageId": "upd", "version": 1, "text": "rule"}
     client.notify("textDocument/didOpen", textDocument=item)
@@ -44,7 +44,7 @@ def check_order(server):
 
 
 def check_messages(server):
-    """What is no message is refused, and the session goes on."""
+    """An invalid message is refused, and the session continues."""
     deep = b'{"jsonrpc": "2.0", "id": 9, "method": "x", "params": ' + b"[" * 10**5
     no_object = "expected an object with `jsonrpc`: `2.0`"
     with Client(server) as client:
@@ -57,7 +57,11 @@ def check_messages(server):
                 "the message isn't valid JSON: ",
             ),
             (deep, PARSE_ERROR, "the message is nested more than 200 deep"),
-            (b'[{"jsonrpc": "2.0", "id": 9, "method": "shutdown"}]', INVALID_REQUEST, "the protocol has no batches"),
+            (
+                b'[{"jsonrpc": "2.0", "id": 9, "method": "shutdown"}]',
+                INVALID_REQUEST,
+                "the protocol has no batches",
+            ),
             (b"[]", INVALID_REQUEST, "the protocol has no batches; send each message separately"),
             (b'"text"', INVALID_REQUEST, no_object),
             (b'{"jsonrpc": "1.0", "id": 9, "method": "shutdown"}', INVALID_REQUEST, no_object),
@@ -74,13 +78,13 @@ def check_messages(server):
             assert answer["error"]["message"].startswith(message), answer
         client.send_raw(b'{"jsonrpc": "2.0", "id": 9, "method": 7}')
         refused(client.read(), INVALID_REQUEST, "expected a string as `method`", 9)
-        # Answers to requests that the server did not send.
+        # Answers to requests that the server didn't send.
         client.send_raw(b'{"jsonrpc": "2.0", "id": 1000, "result": null}')
         client.send_raw(b'{"jsonrpc": "2.0", "id": 1000, "error": 5}')
 
 
 def check_headers(server):
-    """Names of headers in any case, blanks or none, ends of lines with or without CR."""
+    """Header names in any case, optional blanks, and line breaks with or without CR."""
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}).encode()
     unknown = json.dumps({"jsonrpc": "2.0", "id": 2, "method": "unknown/request"}).encode()
     for start in [
@@ -114,7 +118,8 @@ def check_headers(server):
             client.process.stdin.flush()
             message = "expected a number of bytes as `Content-Length`, at most 1073741824"
             refused(client.read(), INVALID_REQUEST, message)
-        # A message without a length, and one that is longer than it says: the next is found again.
+        # After a message without a length, or one that is longer than stated, the next one is
+        # found.
         client.process.stdin.write(b'X: 1\r\n\r\n{"jsonrpc": "2.0"}')
         client.process.stdin.flush()
         refused(client.read(), INVALID_REQUEST, "missing header `Content-Length`")
@@ -147,7 +152,7 @@ def check_documents_that_are_no_files(server):
             assert client.ask("completion", uri, START)["items"] == []
             client.notify("textDocument/didClose", textDocument={"uri": uri})
             equal(client.ask("hover", uri, START), None)
-        # A file of the same path is another document.
+        # A file with the same path is another document.
         client.open("untitled:/r.upd", "rule")
         equal(client.open("file:///r.upd", RULE), [])
         equal(client.ask("documentSymbol", "untitled:/r.upd"), [])
