@@ -129,6 +129,32 @@ UPD_EXPORT upd_status upd_optimizer_prepare_rows(upd_optimizer *optimizer, const
                                                  size_t row_grad_count);
 UPD_EXPORT upd_status upd_optimizer_apply(upd_optimizer *optimizer);
 
+/* upd_optimizer_prepare_rows for callers whose gradients have the dtype, device, shape and strides
+ * of their parameters, which are not checked here. grads[i] is the address of the first element of
+ * the gradient of parameter i, or null if the gradient is absent. Of a parameter without elements,
+ * any other address says that the gradient is there. */
+UPD_EXPORT upd_status upd_optimizer_prepare_addresses(upd_optimizer *optimizer,
+                                                      const void *const *grads, size_t grad_count,
+                                                      const upd_row_grad *row_grads,
+                                                      size_t row_grad_count);
+
+/* The largest number of parameters in one call of an observer. */
+enum { UPD_OBSERVED_PARAMS = 16 };
+
+/* What upd_optimizer_apply_observed calls for the parameters that it steps: those that have a
+ * gradient and whose step the rule doesn't skip. Each is in one call, after its gradient was read
+ * and it was written. Several threads may call at the same time. `stepped` must not use the
+ * optimizer. */
+typedef struct upd_step_observer {
+  void (*stepped)(void *context, const uint32_t *params, size_t count);
+  void *context;
+} upd_step_observer;
+
+/* upd_optimizer_apply, with an observer that may be null. GPUs: it is not called, because the host
+ * doesn't know which parameters the GPU steps. */
+UPD_EXPORT upd_status upd_optimizer_apply_observed(upd_optimizer *optimizer,
+                                                   const upd_step_observer *observer);
+
 /* GPUs: the stream for all further work, a CUstream or cudaStream_t. Null, the default, is the
  * default stream. The stream must outlive its use. Before a change, make the work on the old stream
  * complete before the work on the new one. Returns an error for parameters on the CPU. */

@@ -2,6 +2,9 @@
 
 #include "LastError.h"
 
+#include <exception>
+#include <new>
+
 static thread_local std::string lastError;
 
 upd_status updraft::capi::fail(upd_status status, const std::string &message) noexcept {
@@ -11,6 +14,18 @@ upd_status updraft::capi::fail(upd_status status, const std::string &message) no
     lastError.clear();
   }
   return status;
+}
+
+upd_status updraft::capi::failByException() noexcept {
+  try {
+    throw;
+  } catch (const std::bad_alloc &) {
+    return fail(UPD_OUT_OF_MEMORY, "out of memory");
+  } catch (const std::exception &e) {
+    return fail(UPD_INTERNAL_ERROR, e.what());
+  } catch (...) {
+    return fail(UPD_INTERNAL_ERROR, "unknown exception");
+  }
 }
 
 int32_t upd_api_version(void) { return UPD_API_VERSION; }

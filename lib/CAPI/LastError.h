@@ -5,8 +5,6 @@
 
 #include "updraft-c/types.h"
 
-#include <exception>
-#include <new>
 #include <string>
 
 namespace updraft::capi {
@@ -15,16 +13,15 @@ namespace updraft::capi {
 /// for the message, it is lost.
 upd_status fail(upd_status status, const std::string &message) noexcept;
 
+/// `fail` with what is said of the exception that is being handled.
+upd_status failByException() noexcept;
+
 /// Runs `body`, which returns a upd_status, and turns exceptions into one.
 template <typename Body> upd_status guarded(Body &&body) noexcept {
   try {
     return body();
-  } catch (const std::bad_alloc &) {
-    return fail(UPD_OUT_OF_MEMORY, "out of memory");
-  } catch (const std::exception &e) {
-    return fail(UPD_INTERNAL_ERROR, e.what());
   } catch (...) {
-    return fail(UPD_INTERNAL_ERROR, "unknown exception");
+    return failByException();
   }
 }
 

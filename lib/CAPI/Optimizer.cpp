@@ -90,12 +90,34 @@ upd_status upd_optimizer_prepare_rows(upd_optimizer *optimizer, const upd_tensor
                                       size_t grad_count, const upd_row_grad *row_grads,
                                       size_t row_grad_count) {
   return change(optimizer, [&](runtime::Optimizer &o) {
-    return o.prepareRows(grads, grad_count, row_grads, row_grad_count);
+    return o.prepare(
+        runtime::StepGradients::withRows(grads, grad_count, row_grads, row_grad_count));
+  });
+}
+
+upd_status upd_optimizer_prepare_addresses(upd_optimizer *optimizer, const void *const *grads,
+                                           size_t grad_count, const upd_row_grad *row_grads,
+                                           size_t row_grad_count) {
+  return change(optimizer, [&](runtime::Optimizer &o) {
+    return o.prepare(
+        {.addresses = grads, .count = grad_count, .rows = row_grads, .rowCount = row_grad_count});
   });
 }
 
 upd_status upd_optimizer_apply(upd_optimizer *optimizer) {
-  return change(optimizer, [](runtime::Optimizer &o) { return o.apply(); });
+  return upd_optimizer_apply_observed(optimizer, nullptr);
+}
+
+upd_status upd_optimizer_apply_observed(upd_optimizer *optimizer,
+                                        const upd_step_observer *observer) {
+  // Without the functions above: a debugger that stops in a kernel shows each of them.
+  try {
+    const runtime::Status status =
+        optimizer ? optimizer->optimizer->apply(observer) : nullArgument("optimizer");
+    return status.ok() ? UPD_OK : capi::fail(status.code(), status.message());
+  } catch (...) {
+    return capi::failByException();
+  }
 }
 
 upd_status upd_optimizer_set_stream(upd_optimizer *optimizer, void *stream) {

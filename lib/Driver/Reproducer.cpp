@@ -39,7 +39,7 @@ std::string updraft::writeReproducer(mlir::ModuleOp module, mlir::PassManager &p
     if (llvm::sys::fs::create_directories(folder))
       return "";
   }
-  const std::string file = path.str().str();
+  std::string file = path.str().str();
   if (!files::writeFile(file, printed(module, passes)))
     return file;
   if (folder.empty())

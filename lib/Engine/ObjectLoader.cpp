@@ -18,6 +18,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <new>
 
 using namespace updraft;
 using namespace llvm::orc;
@@ -104,7 +105,7 @@ template <typename Linker> struct LoadedCode {
       : linker(std::move(linker)), library(library) {}
   ~LoadedCode() {
     if (linker->isAbandoned) {
-      static_cast<void>(new auto(std::move(linker)));
+      static_cast<void>(new (std::nothrow) auto(std::move(linker)));
       return;
     }
     ForkDelay delay;

@@ -56,9 +56,12 @@ private:
         return;
       if (at(TokenKind::LeftBrace)) {
         ++open;
-      } else if (at(TokenKind::RightBrace) && open > 0 && --open == 0 && endsAtBlock) {
-        advance();
-        return;
+      } else if (at(TokenKind::RightBrace) && open > 0) {
+        --open;
+        if (open == 0 && endsAtBlock) {
+          advance();
+          return;
+        }
       }
     }
   }

@@ -280,7 +280,7 @@ bool Guards::looksAt(const Guard *guard, Value value) {
       all |= lookedAt.lookup(part);
     if (next->kind == Guard::Chosen)
       all |= lookedAtBy(next->choice);
-    lookedAt[next] = std::move(all);
+    lookedAt.try_emplace(next, all);
   }
   const llvm::BitVector &all = lookedAt.find(guard)->second;
   unsigned number = numbers.at(value.getDefiningOp());

@@ -11,8 +11,8 @@ from torch.optim.optimizer import (
 
 import updraft
 from updraft import optim
-from updraft.optim import buckets
-from updraft.optim.adapter import GroupStepper
+from updraft.optim import direct_parts
+from updraft.optim.adapter import JointStep
 
 from .torch_training import assert_close, parameters, set_gradients
 
@@ -117,20 +117,20 @@ def test_profilers_see_steps():
     assert "Optimizer.step#SGD.step" in {event.key for event in profile.key_averages()}
 
 
-class CountingStepper:
-    """Counts calls of the operator that steps."""
+class CountingStep(JointStep):
+    """Counts its steps."""
 
     calls = 0
 
-    def __init__(self, *arguments):
-        self.stepper = GroupStepper(*arguments)
+    def __init__(self, steppers):
+        super().__init__(steppers)
+        take = self.take
 
-    def __getattr__(self, name):
-        return getattr(self.stepper, name)
+        def counted():
+            CountingStep.calls += 1
+            return take()
 
-    def step(self):
-        CountingStepper.calls += 1
-        return self.stepper.step()
+        self.take = counted
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_optimizers_made_in_compiled_code(make):
 )
 def test_one_step_for_each_call_of_compiled_code(name, options, backend, monkeypatch):
     """torch.compile runs traced code several times on the first call; a step must run once."""
-    monkeypatch.setattr(buckets, "GroupStepper", CountingStepper)
+    monkeypatch.setattr(direct_parts, "JointStep", CountingStep)
     torch.compiler.reset()
     trained = []
     for compiled in (False, True):
@@ -172,9 +172,9 @@ def test_one_step_for_each_call_of_compiled_code(name, options, backend, monkeyp
         call = torch.compile(train, backend=backend) if compiled else train
         counts, steps = [], []
         for number in range(4):
-            before = CountingStepper.calls
+            before = CountingStep.calls
             call(torch.full((3,), 1.0 + number))
-            counts.append(CountingStepper.calls - before)
+            counts.append(CountingStep.calls - before)
             steps.append(param.detach().clone())
         assert counts == [1, 1, 1, 1]
         trained.append(steps)

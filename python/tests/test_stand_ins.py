@@ -153,7 +153,7 @@ def test_the_operator_refuses_wrapper_subclasses(what):
         if what == "state":
             stepper.bind_state(0, "momentum_buffer", wrapper)
         param.grad = wrapper
-        stepper.step()
+        stepper.prepare()
     assert str(caught.value).splitlines()[0] == (
         f"a {what} is a wrapper subclass of Tensor, whose memory is not its own"
     )

@@ -141,19 +141,12 @@ Status CpuOptimizer::checkPlanSteps() const {
 // The step
 //===----------------------------------------------------------------------------------------===//
 
-bool CpuOptimizer::hasFoundInf() const { return foundInf && *foundInf != 0; }
-
-/// Takes those that are read at each step: all, or none if the rule refuses what a group has then.
-Status CpuOptimizer::readHypers() {
-  return hyperSources.empty() ? Status() : hypersNow(hypersRead);
-}
-
-void CpuOptimizer::buildPlan(const upd_tensor *grads, const std::vector<int64_t> &besideSizes) {
+void CpuOptimizer::buildPlan(const std::vector<int64_t> &besideSizes) {
   foldSteps();
   plan.clear(params.size(), groupCount(), besideSizes);
   planLargest = 0;
   for (size_t i = 0; i < params.size(); ++i) {
-    if (isAbsent(grads[i]))
+    if (!gradOf(i))
       continue;
     plan.add(static_cast<uint32_t>(i), params[i].plan, params[i].shape,
              {params[i].group, isFirst(i), steps[i]});
@@ -166,7 +159,7 @@ void CpuOptimizer::buildPlan(const upd_tensor *grads, const std::vector<int64_t>
     for (size_t position = 0; position < tensors.size(); ++position) {
       const size_t param = tensors[position].param;
       run.setStream(position, StreamIndex::Param, params[param].data);
-      run.setStream(position, StreamIndex::Grad, grads[param].data);
+      run.setStream(position, StreamIndex::Grad, gradOf(param));
       for (size_t j = StreamIndex::FirstState; j < streams.size(); ++j)
         if (streams[j].state != StreamInterface::none)
           run.setStream(position, j, statePointers[slotOf(param, streams[j].state)]);
@@ -181,14 +174,13 @@ void CpuOptimizer::buildPlan(const upd_tensor *grads, const std::vector<int64_t>
 
 /// Leaves the plan ready to run, and discarded, until it is accepted: what is not applied is
 /// started anew.
-Status CpuOptimizer::preparePlan(const upd_tensor *grads, size_t gradCount,
+Status CpuOptimizer::preparePlan(const StepGradients &gradients,
                                  const std::vector<int64_t> &besideSizes) {
   bool samePlan;
-  if (Status status = checkGradients(grads, gradCount, samePlan); !status.ok())
+  if (Status status = checkGradients(gradients, samePlan); !status.ok())
     return status;
-
   if (!samePlan || plan.besideSizes() != besideSizes)
-    buildPlan(grads, besideSizes);
+    buildPlan(besideSizes);
   plan.discard();
   if (Status status = checkPlanSteps(); !status.ok())
     return status;
@@ -199,15 +191,13 @@ Status CpuOptimizer::preparePlan(const upd_tensor *grads, size_t gradCount,
     if (Status status = createStates(); !status.ok())
       return status;
   for (uint32_t i : movedGrads())
-    plan.runs()[params[i].plan].setStream(plan.positionOf(i), StreamIndex::Grad, grads[i].data);
-  acceptGradients(grads);
+    plan.runs()[params[i].plan].setStream(plan.positionOf(i), StreamIndex::Grad, gradOf(i));
+  acceptGradients();
   return {};
 }
 
-/// Nothing fails.
-void CpuOptimizer::applyPlan() {
-  plan.accept();
-  plan.run(stepHypers(), pool, freshStates);
+/// After the plan has run.
+void CpuOptimizer::countPlanStep() {
   // The new states of tensors that were not skipped are there.
   for (const PlanRun &run : plan.runs())
     for (size_t i = 0; lackedStates && i < run.tensors().size(); ++i)
@@ -226,98 +216,50 @@ void CpuOptimizer::applyPlan() {
   plan.discard();
 }
 
-Status CpuOptimizer::step(const upd_tensor *grads, size_t gradCount) {
-  prepared = Prepared::Nothing;
+Status CpuOptimizer::prepare(const StepGradients &gradients) {
   DefaultFloatEnvironment environment;
-  if (Status status = readHypers(); !status.ok())
-    return status;
-  if (Status status = preparePlan(grads, gradCount, {}); !status.ok())
-    return status;
-  if (!hasFoundInf())
-    applyPlan();
-  return {};
-}
-
-/// Leaves `rowsRuns` ready to run, and the plan if there are gradients of whole parameters.
-Status CpuOptimizer::prepareStep(const upd_tensor *grads, size_t gradCount,
-                                 const upd_row_grad *rowGrads, size_t rowGradCount) {
   prepared = Prepared::Nothing;
   rowsRuns.clear();
-  if (Status status = readHypers(); !status.ok())
+  // All hyperparameters that are read at each step, or none if the rule refuses one.
+  if (!hyperSources.empty())
+    if (Status status = hypersNow(hypersRead); !status.ok())
+      return status;
+  if (Status status = checkRowGradients(gradients); !status.ok())
     return status;
-  if (Status status = checkRowGradients(grads, gradCount, rowGrads, rowGradCount); !status.ok())
-    return status;
-  auto hasGradient = [&](size_t param) {
-    return grads && param < gradCount && !isAbsent(grads[param]);
-  };
-  // A group's size is that of all of its parameters that take part, each as a whole.
-  std::vector<int64_t> listedSizes(rowGradCount == 0 ? 0 : groupCount());
-  for (size_t i = 0; i < rowGradCount; ++i) {
-    const Param &param = params[rowGrads[i].param];
-    listedSizes[param.group] += param.shape.elements();
-  }
-  std::vector<int64_t> groupSizes = listedSizes;
-  for (size_t i = 0; i < params.size() && rowGradCount != 0; ++i)
-    if (hasGradient(i))
-      groupSizes[params[i].group] += params[i].shape.elements();
-
-  for (size_t i = 0; i < rowGradCount; ++i)
-    if (stepsOf(rowGrads[i].param) >= maxStep)
-      return refuseStepBeyond(rowGrads[i].param);
-  for (size_t i = 0; i < rowGradCount; ++i)
-    addRowsRun(rowGrads[i], groupSizes);
-  InitialValues initial;
-  if (std::any_of(rowsRuns.begin(), rowsRuns.end(), [](RowsRun &run) { return run.isFirst(); }))
-    initial.evaluate(*kernels, stepHypers());
-  for (RowsRun &run : rowsRuns)
-    run.start(initial, stepHypers(), pool);
-  if (Status status = createRowStates(initial); !status.ok())
-    return status;
-  const bool hasPlan = grads || gradCount != 0;
-  if (hasPlan)
-    if (Status status = preparePlan(grads, gradCount, listedSizes); !status.ok())
+  std::vector<int64_t> listedSizes;
+  if (gradients.rowCount != 0)
+    if (Status status = prepareRows(gradients, listedSizes); !status.ok())
+      return status;
+  if (gradients.hasWhole)
+    if (Status status = preparePlan(gradients, listedSizes); !status.ok())
       return status;
   for (RowsRun &run : rowsRuns)
     if (run.isFirst() && !run.isSkipped())
       setRowStates(run);
-  prepared = hasPlan ? Prepared::PlanAndRows : Prepared::Rows;
+  prepared = gradients.hasWhole ? Prepared::Plan : Prepared::Rows;
   return {};
 }
 
-/// Nothing fails.
-void CpuOptimizer::applyStep() {
-  const bool isSkipped = hasFoundInf();
-  if (std::exchange(prepared, Prepared::Nothing) == Prepared::PlanAndRows && !isSkipped)
-    applyPlan();
-  for (RowsRun &run : rowsRuns) {
-    if (isSkipped || run.isSkipped())
-      continue;
-    run.run(pool);
-    commitRowStep(run);
-  }
-  rowsRuns.clear();
-}
-
-Status CpuOptimizer::stepRows(const upd_tensor *grads, size_t gradCount,
-                              const upd_row_grad *rowGrads, size_t rowGradCount) {
-  DefaultFloatEnvironment environment;
-  if (Status status = prepareStep(grads, gradCount, rowGrads, rowGradCount); !status.ok())
-    return status;
-  applyStep();
-  return {};
-}
-
-Status CpuOptimizer::prepareRows(const upd_tensor *grads, size_t gradCount,
-                                 const upd_row_grad *rowGrads, size_t rowGradCount) {
-  DefaultFloatEnvironment environment;
-  return prepareStep(grads, gradCount, rowGrads, rowGradCount);
-}
-
-Status CpuOptimizer::apply() {
+Status CpuOptimizer::apply(const upd_step_observer *observer) {
   if (prepared == Prepared::Nothing)
     return invalidArgument("no step is prepared: none was, it was refused or applied, or the "
                            "optimizer has changed since");
   DefaultFloatEnvironment environment;
-  applyStep();
+  const bool hasPlan = std::exchange(prepared, Prepared::Nothing) == Prepared::Plan;
+  const bool isSkipped = foundInf && *foundInf != 0;
+  if (hasPlan && !isSkipped) {
+    plan.accept();
+    plan.run(stepHypers(), pool, freshStates, observer);
+    countPlanStep();
+  }
+  for (RowsRun &run : rowsRuns)
+    if (!isSkipped && !run.isSkipped()) {
+      run.run(pool);
+      commitRowStep(run);
+      const uint32_t param = run.param();
+      if (observer)
+        observer->stepped(observer->context, &param, 1);
+    }
+  rowsRuns.clear();
   return {};
 }

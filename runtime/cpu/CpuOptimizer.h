@@ -17,12 +17,9 @@ public:
   static Status create(const std::shared_ptr<const Kernels> &kernels, const upd_group *groups,
                        size_t groupCount, const upd_pool *pool, std::unique_ptr<Optimizer> &result);
 
-  Status step(const upd_tensor *grads, size_t gradCount) override;
-  Status stepRows(const upd_tensor *grads, size_t gradCount, const upd_row_grad *rowGrads,
-                  size_t rowGradCount) override;
-  Status prepareRows(const upd_tensor *grads, size_t gradCount, const upd_row_grad *rowGrads,
-                     size_t rowGradCount) override;
-  Status apply() override;
+  Status prepare(const StepGradients &gradients) override;
+  /// Fails only if no step is prepared.
+  Status apply(const upd_step_observer *observer) override;
 
   Status setStream(void *stream) override;
   Status getStep(size_t param, int64_t &step) override;
@@ -41,24 +38,19 @@ private:
   Status writeMemory(void *to, const void *from, size_t bytes) override;
   void hyperSourcesChanged() override {}
 
-  // The step, within the default floating-point environment. `besideSizes` is as for
-  // StepPlan::clear.
-  Status readHypers();
+  // The step of whole parameters, within the default floating-point environment. `besideSizes` is
+  // as for StepPlan::clear.
   /// Of the step that is prepared.
   const GroupHypers &stepHypers() const { return hyperSources.empty() ? hypers : hypersRead; }
-  bool hasFoundInf() const;
-  Status preparePlan(const upd_tensor *grads, size_t gradCount,
-                     const std::vector<int64_t> &besideSizes);
-  void applyPlan();
-  void buildPlan(const upd_tensor *grads, const std::vector<int64_t> &besideSizes);
+  Status preparePlan(const StepGradients &gradients, const std::vector<int64_t> &besideSizes);
+  void buildPlan(const std::vector<int64_t> &besideSizes);
+  void countPlanStep();
   template <typename Body> void forNewStates(Body body);
   template <typename Body> void forNewGroupStates(Body body);
   Status createStates();
 
   // The step of some rows, likewise.
-  Status prepareStep(const upd_tensor *grads, size_t gradCount, const upd_row_grad *rowGrads,
-                     size_t rowGradCount);
-  void applyStep();
+  Status prepareRows(const StepGradients &gradients, std::vector<int64_t> &listedSizes);
   Status checkIndexValues(const upd_row_grad &rowGrad) const override;
   void addRowsRun(const upd_row_grad &rowGrad, const std::vector<int64_t> &groupSizes);
   void setRowStates(RowsRun &run) const;

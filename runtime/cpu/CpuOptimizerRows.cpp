@@ -33,6 +33,34 @@ Status CpuOptimizer::checkIndexValues(const upd_row_grad &rowGrad) const {
   return {};
 }
 
+/// Leaves `rowsRuns` ready to run. `listedSizes`: for each group the elements of the parameters
+/// with gradients of rows.
+Status CpuOptimizer::prepareRows(const StepGradients &gradients,
+                                 std::vector<int64_t> &listedSizes) {
+  // A group's size is that of all of its parameters that take part, each as a whole.
+  listedSizes.resize(groupCount());
+  for (size_t i = 0; i < gradients.rowCount; ++i) {
+    const Param &param = params[gradients.rows[i].param];
+    listedSizes[param.group] += param.shape.elements();
+  }
+  std::vector<int64_t> groupSizes = listedSizes;
+  for (size_t i = 0; i < params.size(); ++i)
+    if (gradients.has(i))
+      groupSizes[params[i].group] += params[i].shape.elements();
+
+  for (size_t i = 0; i < gradients.rowCount; ++i)
+    if (stepsOf(gradients.rows[i].param) >= maxStep)
+      return refuseStepBeyond(gradients.rows[i].param);
+  for (size_t i = 0; i < gradients.rowCount; ++i)
+    addRowsRun(gradients.rows[i], groupSizes);
+  InitialValues initial;
+  if (std::any_of(rowsRuns.begin(), rowsRuns.end(), [](RowsRun &run) { return run.isFirst(); }))
+    initial.evaluate(*kernels, stepHypers());
+  for (RowsRun &run : rowsRuns)
+    run.start(initial, stepHypers(), pool);
+  return createRowStates(initial);
+}
+
 void CpuOptimizer::addRowsRun(const upd_row_grad &rowGrad, const std::vector<int64_t> &groupSizes) {
   const size_t param = rowGrad.param;
   const Param &found = params[param];

@@ -91,31 +91,6 @@ void PlanRun::start(const Step &step) {
     prologueRows.evaluate(nextStage, 0, prologueRows.size(), step.hypers, step.pool);
 }
 
-/// The next pass; with passes over elements all that follow directly, for then what one wrote is in
-/// the cache for the next.
-void PlanRun::runPasses(Walk &walk) {
-  const uint32_t first = plan.sequence[walk.stage].index;
-  const PrologueRows::Difference difference = prologueRows.differenceAt(walk.stage);
-  const PassDomain::Kind kind = PassDomain::kindOf(plan.passes[first]);
-  uint32_t count = 1;
-  ++walk.stage;
-  while (kind == PassDomain::Kind::Elements && walk.stage < plan.sequence.size() &&
-         plan.sequence[walk.stage].isPass &&
-         PassDomain::kindOf(plan.passes[first + count]) == kind) {
-    ++count;
-    ++walk.stage;
-  }
-  const bool overElements = plan.passes[first].over == Extent::Element;
-  const bool fills = walk.step.fill != Fill::Nothing && overElements && !walk.elementsFilled;
-  walk.elementsFilled |= overElements;
-  PassDomain &domain = domainOf(kind);
-  setColumnStreams(walk, plan.passes[first], true);
-  runSweep({walk, domain, first, count, fills, difference}, domain);
-  setColumnStreams(walk, plan.passes[first], false);
-  for (uint32_t pass = first; pass < first + count; ++pass)
-    combine(walk, pass);
-}
-
 void PlanRun::setColumnStreams(const Walk &walk, const PassInterface &pass, bool toBlocks) {
   const size_t firstTemporary = streamCount - plan.temporaries.size();
   for (const ReductionInterface &reduction : pass.reductions) {

@@ -32,6 +32,7 @@ public:
     const InitialValues &initial;
     const upd_pool &pool;
     Fill fill = Fill::Nothing;
+    const upd_step_observer *observer = nullptr;
   };
 
   PlanRun(std::shared_ptr<const Kernels> kernels, size_t plan);
@@ -69,9 +70,11 @@ public:
   /// then runs over them.
   void fillRowStates(const Step &step) const;
   /// Runs stages, to the end or until a prologue needs reductions over groups that have no values
-  /// yet.
+  /// yet. The observer is told of tensors by the threads that have run the last pass over them.
   void run(const Step &step);
   bool isAtEnd() const { return nextStage == plan.sequence.size(); }
+  /// After the last stage: does what no pass over elements has done.
+  void complete(const Step &step);
 
   /// How many reductions over groups have been run, and what a tensor gave for one.
   size_t groupReductionsRun() const { return groupReductionsDone; }
@@ -95,27 +98,30 @@ private:
 
   /// Passes that are run over one range after the other.
   struct Sweep {
-    const Walk &walk;
-    const PassDomain &domain;
+    const Step &step;
+    TensorWindows::Window tensors;
+    bool isOwn;
+    PassDomain &domain;
     uint32_t firstPass;
     uint32_t passes;
     bool fillsStates;
+    bool isLast;                                // of these tensors
     PrologueRows::Difference rowsDifferBy = {}; // tensors with equal rows may share a call
   };
 
   PassDomain &domainOf(PassDomain::Kind kind);
   size_t sectionEnd() const;
   bool readsAgain(size_t end) const;
-  void runSection(const Step &step, size_t end);
+  void finishSection(size_t end);
   void runWindows(const Step &step, size_t end);
   void runStages(Walk walk, size_t end);
-  void runPasses(Walk &walk);
-  void runSweep(const Sweep &sweep, PassDomain &domain) const;
-  void runPart(const Sweep &sweep, const StepPartition &parts, size_t part) const;
-  void runTensor(const Sweep &sweep, size_t position, int64_t begin, int64_t end) const;
-  void runWhole(const Sweep &sweep, size_t begin, size_t end) const;
-  void call(const Sweep &sweep, uint32_t pass, size_t position, const upd_range *ranges,
-            size_t count) const;
+  Sweep nextSweep(Walk &walk);
+  void runSweep(const Sweep &sweep) const;
+  void runPart(const Sweep &sweep, StepBoundary begin, StepBoundary end) const;
+  void runRanges(const Sweep &sweep, size_t position, const upd_range *ranges, size_t count) const;
+  size_t equalFrom(const Sweep &sweep, size_t position, size_t end) const;
+  double *slotsFor(const Sweep &sweep, uint32_t pass, size_t position, int64_t begin) const;
+  void observe(const Step &step, size_t begin, size_t end) const;
   bool isFilled(const Step &step, uint32_t group, size_t state) const {
     return step.fill == Fill::Everything || !step.initial.isZero(group, state);
   }

@@ -9,18 +9,27 @@ using namespace updraft::runtime;
 
 void PlanRun::run(const Step &step) {
   while (nextStage < plan.sequence.size()) {
-    if (plan.sequence[nextStage].isPass) {
-      runSection(step, sectionEnd());
+    if (!plan.sequence[nextStage].isPass) {
+      if (groupReductionsDone != groupReductionsCombined)
+        return;
+      prologueRows.evaluate(nextStage++, 0, prologueRows.size(), step.hypers, step.pool);
       continue;
     }
-    if (groupReductionsDone != groupReductionsCombined)
-      return;
-    prologueRows.evaluate(nextStage++, 0, prologueRows.size(), step.hypers, step.pool);
+    const size_t end = sectionEnd();
+    // Window by window if elements are read more than once, for then they are in the cache.
+    if (readsAgain(end))
+      runWindows(step, end);
+    else
+      runStages({step, {0, list.size()}, false, nextStage, elementsFilled}, end);
+    finishSection(end);
   }
-  if (step.fill != Fill::Nothing && !elementsFilled) {
-    const Walk walk{step, {0, list.size()}, false, nextStage, false};
-    runSweep({walk, domains[0], 0, 0, true}, domains[0]);
-  }
+}
+
+void PlanRun::complete(const Step &step) {
+  if (step.fill != Fill::Nothing && !elementsFilled)
+    runSweep({step, {0, list.size()}, false, domains[0], 0, 0, true, false});
+  if (plan.sequence.empty() || !plan.sequence.back().isPass)
+    observe(step, 0, list.size());
 }
 
 /// Of the section that begins with the next stage. Rows that tensors share end it too: they are
@@ -54,13 +63,7 @@ bool PlanRun::readsAgain(size_t end) const {
   return sweeps > 1;
 }
 
-/// All tensors through the stages up to `end`. Window by window if elements are read more than
-/// once, for then they are in the cache.
-void PlanRun::runSection(const Step &step, size_t end) {
-  if (readsAgain(end))
-    runWindows(step, end);
-  else
-    runStages({step, {0, list.size()}, false, nextStage, elementsFilled}, end);
+void PlanRun::finishSection(size_t end) {
   for (; nextStage < end; ++nextStage) {
     const auto [isPass, index, byTensor] = plan.sequence[nextStage];
     if (!isPass)
@@ -78,7 +81,8 @@ void PlanRun::runWindows(const Step &step, size_t end) {
   if (!windows.hasOwn())
     return;
   forParts(step.pool, windows.threads(), 1, [&](size_t beginThread, size_t endThread) {
-    const Step alone{step.hypers, step.initial, callingThread(), step.fill};
+    const upd_pool own = callingThread();
+    const Step alone{step.hypers, step.initial, own, step.fill, step.observer};
     for (size_t thread = beginThread; thread < endThread; ++thread)
       for (const TensorWindows::Window &window : windows.own(thread))
         runStages({alone, window, true, nextStage, elementsFilled}, end);
@@ -87,10 +91,39 @@ void PlanRun::runWindows(const Step &step, size_t end) {
 
 void PlanRun::runStages(Walk walk, size_t end) {
   while (walk.stage < end) {
-    if (plan.sequence[walk.stage].isPass)
-      runPasses(walk);
-    else
+    if (!plan.sequence[walk.stage].isPass) {
       prologueRows.evaluate(walk.stage++, walk.tensors.begin, walk.tensors.end, walk.step.hypers,
                             walk.step.pool);
+      continue;
+    }
+    const Sweep sweep = nextSweep(walk);
+    const PassInterface &first = plan.passes[sweep.firstPass];
+    setColumnStreams(walk, first, true);
+    runSweep(sweep);
+    setColumnStreams(walk, first, false);
+    for (uint32_t pass = 0; pass < sweep.passes; ++pass)
+      combine(walk, sweep.firstPass + pass);
   }
+}
+
+/// The next pass; with passes over elements all that follow directly, for then what one wrote is in
+/// the cache for the next.
+PlanRun::Sweep PlanRun::nextSweep(Walk &walk) {
+  const uint32_t first = plan.sequence[walk.stage].index;
+  const PrologueRows::Difference difference = prologueRows.differenceAt(walk.stage);
+  const PassDomain::Kind kind = PassDomain::kindOf(plan.passes[first]);
+  uint32_t count = 1;
+  ++walk.stage;
+  while (kind == PassDomain::Kind::Elements && walk.stage < plan.sequence.size() &&
+         plan.sequence[walk.stage].isPass &&
+         PassDomain::kindOf(plan.passes[first + count]) == kind) {
+    ++count;
+    ++walk.stage;
+  }
+  const bool overElements = plan.passes[first].over == Extent::Element;
+  const bool fills = walk.step.fill != Fill::Nothing && overElements && !walk.elementsFilled;
+  walk.elementsFilled |= overElements;
+  const bool isLast = walk.stage == plan.sequence.size();
+  return {walk.step, walk.tensors, walk.isOwn, domainOf(kind), first,
+          count,     fills,        isLast,     difference};
 }

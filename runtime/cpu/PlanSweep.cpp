@@ -7,16 +7,16 @@
 
 using namespace updraft::runtime;
 
-void PlanRun::runSweep(const Sweep &sweep, PassDomain &domain) const {
-  const auto [begin, end] = sweep.walk.tensors;
+void PlanRun::runSweep(const Sweep &sweep) const {
+  const auto [begin, end] = sweep.tensors;
   if (begin == end)
     return;
-  if (sweep.walk.isOwn)
-    return runWhole(sweep, begin, end);
-  const upd_pool &pool = sweep.walk.step.pool;
-  const StepPartition &parts = domain.parts(begin, end, pool);
+  if (sweep.isOwn)
+    return runPart(sweep, {begin, 0}, {end, 0});
+  const upd_pool &pool = sweep.step.pool;
+  const StepPartition &parts = sweep.domain.parts(begin, end, pool);
   if (parts.parts() == 1)
-    return runPart(sweep, parts, 0);
+    return runPart(sweep, parts[0], parts[1]);
   struct Job {
     const PlanRun &run;
     const Sweep &sweep;
@@ -24,76 +24,101 @@ void PlanRun::runSweep(const Sweep &sweep, PassDomain &domain) const {
   } job{*this, sweep, parts};
   pool.run(
       pool.pool, static_cast<int32_t>(parts.parts()),
-      [](void *context, int32_t part) {
+      [](void *context, int32_t index) {
         DefaultFloatEnvironment environment;
         const Job &job = *static_cast<const Job *>(context);
-        job.run.runPart(job.sweep, job.parts, static_cast<size_t>(part));
+        const auto part = static_cast<size_t>(index);
+        job.run.runPart(job.sweep, job.parts[part], job.parts[part + 1]);
       },
       &job);
+  // Several threads have run over a tensor in which one part ends and the next begins.
+  for (size_t part = 1, last = end; part < parts.parts() && sweep.isLast; ++part)
+    if (const StepBoundary &cut = parts[part]; cut.element != 0 && cut.tensor != last) {
+      observe(sweep.step, cut.tensor, cut.tensor + 1);
+      last = cut.tensor;
+    }
 }
 
-void PlanRun::runPart(const Sweep &sweep, const StepPartition &parts, size_t part) const {
-  StepBoundary begin = parts[part];
-  const StepBoundary end = parts[part + 1];
-  if (begin.tensor == end.tensor)
-    return runTensor(sweep, begin.tensor, begin.element, end.element);
-  if (begin.element != 0) {
-    runTensor(sweep, begin.tensor, begin.element, sweep.domain.range(begin.tensor)->end);
-    ++begin.tensor;
+/// Runs tensors in one call where their rows are equal: it is here that the cost per tensor counts.
+void PlanRun::runPart(const Sweep &sweep, StepBoundary begin, StepBoundary end) const {
+  const size_t firstWhole = begin.tensor + (begin.element != 0);
+  if (firstWhole > end.tensor) {
+    const upd_range range{begin.element, end.element};
+    return runRanges(sweep, begin.tensor, &range, 1);
   }
-  runWhole(sweep, begin.tensor, end.tensor);
-  if (end.element != 0)
-    runTensor(sweep, end.tensor, 0, end.element);
+  if (begin.element != 0) {
+    const upd_range range{begin.element, sweep.domain.range(begin.tensor)->end};
+    runRanges(sweep, begin.tensor, &range, 1);
+  }
+  for (size_t position = firstWhole, next; position < end.tensor; position = next) {
+    next = equalFrom(sweep, position, end.tensor);
+    runRanges(sweep, position, sweep.domain.range(position), next - position);
+  }
+  if (end.element != 0) {
+    const upd_range range{0, end.element};
+    runRanges(sweep, end.tensor, &range, 1);
+  }
+  if (sweep.isLast)
+    observe(sweep.step, firstWhole, end.tensor);
 }
 
-void PlanRun::runTensor(const Sweep &sweep, size_t position, int64_t begin, int64_t end) const {
-  if (begin >= end || isSkipped(position))
+/// The end of the tensors, from `position` on, that one call can run over.
+size_t PlanRun::equalFrom(const Sweep &sweep, size_t position, size_t end) const {
+  size_t next = position + 1;
+  if (sweep.passes != 1 || sweep.fillsStates)
+    return next;
+  const uint32_t row = list[position].row;
+  while (next < end && prologueRows.areEqual(row, list[next].row, sweep.rowsDifferBy))
+    ++next;
+  return next;
+}
+
+/// Runs the passes of a sweep over ranges in tensors that follow each other. If there are several
+/// passes or states to fill, it is one range; then each leaf goes through all passes before the
+/// next, for what one pass wrote is in the cache for the next.
+void PlanRun::runRanges(const Sweep &sweep, size_t position, const upd_range *ranges,
+                        size_t count) const {
+  if (isSkipped(position))
     return;
+  const auto [begin, end] = *ranges;
   if (sweep.fillsStates && isFirst(position))
     fillElements(sweep, position, begin, end);
-  if (sweep.passes == 1) {
-    const upd_range range{begin, end};
-    return call(sweep, sweep.firstPass, position, &range, 1);
-  }
-  for (int64_t leaf = begin; leaf < end; leaf += UPD_LEAF_ELEMENTS) {
-    const upd_range range{leaf, std::min<int64_t>(leaf + UPD_LEAF_ELEMENTS, end)};
-    for (uint32_t i = 0; i < sweep.passes; ++i)
-      call(sweep, sweep.firstPass + i, position, &range, 1);
-  }
+  const int64_t leaf = sweep.passes == 1 ? end - begin : UPD_LEAF_ELEMENTS;
+  int64_t start = begin;
+  do {
+    const upd_range range{start, std::min(start + leaf, end)};
+    for (uint32_t pass = sweep.firstPass; pass < sweep.firstPass + sweep.passes; ++pass)
+      functions.passes[pass](prologueRows.data(list[position].row),
+                             streams.data() + position * streamCount, count == 1 ? &range : ranges,
+                             static_cast<int64_t>(count), slotsFor(sweep, pass, position, start),
+                             hasSites ? sites.data() + position : nullptr);
+    start = range.end;
+  } while (start < end);
 }
 
-/// Tensors that are run over from start to end, in one call where their rows are equal: it is here
-/// that the cost per tensor counts.
-void PlanRun::runWhole(const Sweep &sweep, size_t begin, size_t end) const {
-  if (sweep.passes != 1 || sweep.fillsStates) {
-    for (size_t i = begin; i < end; ++i)
-      runTensor(sweep, i, 0, sweep.domain.range(i)->end);
+/// Where a pass leaves what it reduces over ranges that begin at `begin`.
+double *PlanRun::slotsFor(const Sweep &sweep, uint32_t pass, size_t position, int64_t begin) const {
+  if (partials[pass].empty())
+    return nullptr;
+  const int64_t leaf = sweep.domain.leavesBefore(position) + sweep.domain.leafOf(begin);
+  return const_cast<double *>(partials[pass].data()) +
+         static_cast<size_t>(leaf) * scalarReductions[pass].size();
+}
+
+/// Tells the observer of tensors [begin, end).
+void PlanRun::observe(const Step &step, size_t begin, size_t end) const {
+  if (!step.observer)
     return;
+  uint32_t params[UPD_OBSERVED_PARAMS];
+  size_t count = 0;
+  for (size_t position = begin; position < end; ++position) {
+    if (!isSkipped(position))
+      params[count++] = list[position].param;
+    if (count == UPD_OBSERVED_PARAMS || (count != 0 && position + 1 == end)) {
+      step.observer->stepped(step.observer->context, params, count);
+      count = 0;
+    }
   }
-  while (begin < end) {
-    const uint32_t row = list[begin].row;
-    size_t next = begin + 1;
-    while (next < end && prologueRows.areEqual(row, list[next].row, sweep.rowsDifferBy))
-      ++next;
-    if (!prologueRows.isSkipped(row))
-      call(sweep, sweep.firstPass, begin, sweep.domain.range(begin), next - begin);
-    begin = next;
-  }
-}
-
-/// Runs a pass over ranges in tensors that follow each other.
-void PlanRun::call(const Sweep &sweep, uint32_t pass, size_t position, const upd_range *ranges,
-                   size_t count) const {
-  double *slots = nullptr;
-  if (!partials[pass].empty()) {
-    const PassDomain &domain = sweep.domain;
-    const int64_t leaf = domain.leavesBefore(position) + domain.leafOf(ranges->begin);
-    slots = const_cast<double *>(partials[pass].data()) +
-            static_cast<size_t>(leaf) * scalarReductions[pass].size();
-  }
-  functions.passes[pass](
-      prologueRows.data(list[position].row), streams.data() + position * streamCount, ranges,
-      static_cast<int64_t>(count), slots, hasSites ? sites.data() + position : nullptr);
 }
 
 void PlanRun::fillElements(const Sweep &sweep, size_t position, int64_t begin, int64_t end) const {
@@ -105,14 +130,14 @@ void PlanRun::fillElements(const Sweep &sweep, size_t position, int64_t begin, i
   for (size_t i = 0; i < streamCount; ++i) {
     const uint32_t state = interfaces[i].state;
     if (state == StreamInterface::none || interfaces[i].over != Extent::Element ||
-        !isFilled(sweep.walk.step, group, state))
+        !isFilled(sweep.step, group, state))
       continue;
-    sweep.walk.step.initial.fill(group, state, stream(position, i), begin, end);
+    sweep.step.initial.fill(group, state, stream(position, i), begin, end);
     if (interfaces[i].scales == StreamInterface::none)
       continue;
     const QuantBlocks blocks = blocksOf(position);
-    sweep.walk.step.initial.fillScales(group, state, stream(position, interfaces[i].scales),
-                                       blocks.startedBefore(begin), blocks.startedBefore(end));
+    sweep.step.initial.fillScales(group, state, stream(position, interfaces[i].scales),
+                                  blocks.startedBefore(begin), blocks.startedBefore(end));
   }
 }
 

@@ -92,11 +92,12 @@ void StepPlan::start(const GroupHypers &hypers, const upd_pool &pool) {
     run.start({hypers, initial, pool});
 }
 
-void StepPlan::run(const GroupHypers &hypers, const upd_pool &pool, bool fresh) {
+void StepPlan::run(const GroupHypers &hypers, const upd_pool &pool, bool fresh,
+                   const upd_step_observer *observer) {
   PlanRun::Fill fill = PlanRun::Fill::Nothing;
   if (hasFirst() && !(fresh && initial.allZero()))
     fill = fresh ? PlanRun::Fill::NotZero : PlanRun::Fill::Everything;
-  const PlanRun::Step step{hypers, initial, pool, fill};
+  const PlanRun::Step step{hypers, initial, pool, fill, observer};
   for (PlanRun &run : planRuns)
     run.fillRowStates(step);
   for (;;) {
@@ -112,6 +113,8 @@ void StepPlan::run(const GroupHypers &hypers, const upd_pool &pool, bool fresh) 
     // A plan waits for no more than it has run itself, so the one that has run the fewest goes on.
     combineGroups();
   }
+  for (PlanRun &run : planRuns)
+    run.complete(step);
   commitScalars();
 }
 

@@ -45,7 +45,8 @@ public:
   bool lacksStates() const;
 
   /// Runs all stages, then stores the scalar states. `fresh`: the memory of new states holds zeros.
-  void run(const GroupHypers &hypers, const upd_pool &pool, bool fresh);
+  void run(const GroupHypers &hypers, const upd_pool &pool, bool fresh,
+           const upd_step_observer *observer);
 
   /// Makes the rows those of the next step. Not after a step in which something was skipped.
   void advance();

@@ -53,28 +53,27 @@ Status DeviceOptimizer::setStream(void *queue) {
 }
 
 /// For devices that check accesses.
-void DeviceOptimizer::lendMemory(const upd_tensor *grads, const upd_row_grad *rowGrads,
-                                 size_t rowGradCount) {
+void DeviceOptimizer::lendMemory(const StepGradients &gradients) {
   std::vector<std::pair<const void *, size_t>> memory;
   for (size_t i = 0; i < params.size(); ++i) {
     const auto elements = static_cast<size_t>(params[i].layout.elements);
     memory.emplace_back(params[i].data, elements * sizeOf(interface().param));
-    if (!isAbsent(grads[i]))
-      memory.emplace_back(grads[i].data, elements * sizeOf(interface().grad));
+    if (gradOf(i))
+      memory.emplace_back(gradOf(i), elements * sizeOf(interface().grad));
     for (size_t j = 0; j < stateCount(); ++j)
       if (holds(i, j) && stateOrigins[slotOf(i, j)] == StateOrigin::Bound)
         memory.emplace_back(statePointers[slotOf(i, j)], stateBytes(i, j));
   }
-  for (size_t i = 0; i < rowGradCount; ++i) {
-    const int64_t elements = elementsOfRow(rowGrads[i], params[rowGrads[i].param].layout);
-    memory.emplace_back(rowGrads[i].values.data, rowGrads[i].index_count *
-                                                     static_cast<size_t>(elements) *
-                                                     sizeOf(interface().grad));
+  for (size_t i = 0; i < gradients.rowCount; ++i) {
+    const upd_row_grad &own = gradients.rows[i];
+    const int64_t elements = elementsOfRow(own, params[own.param].layout);
+    memory.emplace_back(own.values.data,
+                        own.index_count * static_cast<size_t>(elements) * sizeOf(interface().grad));
   }
   gpu->lend(std::move(memory));
 }
 
-void DeviceOptimizer::addTensor(size_t param, void *grad, DeviceStep &to) {
+void DeviceOptimizer::addTensor(size_t param, DeviceStep &to) {
   const Param &own = params[param];
   DevicePlan &list = to.plans()[own.plan];
   const BoundCount &bound = boundCounts[param];
@@ -83,7 +82,7 @@ void DeviceOptimizer::addTensor(size_t param, void *grad, DeviceStep &to) {
        paramNumbers.empty() ? param : paramNumbers[param], bound.data ? bound.data : countOf(param),
        bound.data ? bound.dtype : UPD_F64, firstOf(param), isListed[param] != 0});
   list.setStream(position, StreamIndex::Param, own.data);
-  list.setStream(position, StreamIndex::Grad, grad);
+  list.setStream(position, StreamIndex::Grad, gradOf(param));
   const std::vector<StreamInterface> &streams = list.streamInterfaces();
   for (size_t j = StreamIndex::FirstState; j < streams.size(); ++j)
     if (streams[j].state != StreamInterface::none)
@@ -96,8 +95,8 @@ void DeviceOptimizer::addTensor(size_t param, void *grad, DeviceStep &to) {
     plan.setPosition(param, position);
 }
 
-Status DeviceOptimizer::build(const upd_tensor *grads, DeviceStep &to, Stream setup) {
-  if (Status status = createStates(grads, setup); !status.ok())
+Status DeviceOptimizer::build(DeviceStep &to, Stream setup) {
+  if (Status status = createStates(setup); !status.ok())
     return status;
   if (!progress.memory.data()) {
     if (Status status = allocateStates(2 * std::max<size_t>(params.size(), 1) * sizeof(double),
@@ -114,9 +113,9 @@ Status DeviceOptimizer::build(const upd_tensor *grads, DeviceStep &to, Stream se
     plan.clearPositions(params.size());
   firstParams.clear();
   for (size_t i = 0; i < params.size(); ++i) {
-    if (!takesPart(grads, i))
+    if (!takesPart(i))
       continue;
-    addTensor(i, grads[i].data, to);
+    addTensor(i, to);
     if (!isPending[i] && lacksStates(i))
       firstParams.push_back(static_cast<uint32_t>(i));
   }
@@ -126,10 +125,9 @@ Status DeviceOptimizer::build(const upd_tensor *grads, DeviceStep &to, Stream se
 }
 
 /// The step has the same parameters as the last one.
-Status DeviceOptimizer::updateStep(const upd_tensor *grads) {
+Status DeviceOptimizer::updateStep() {
   for (uint32_t i : movedGrads())
-    current->plans()[params[i].plan].setStream(plan.positionOf(i), StreamIndex::Grad,
-                                               grads[i].data);
+    current->plans()[params[i].plan].setStream(plan.positionOf(i), StreamIndex::Grad, gradOf(i));
   for (size_t i = 0; i < groupCount(); ++i)
     if (Status status = current->setHypers(i, hypers.of(i), stream); !status.ok())
       return status;
@@ -159,31 +157,33 @@ Status DeviceOptimizer::setRows(const upd_row_grad *rowGrads, size_t rowGradCoun
   return current->setRows(rows, stream);
 }
 
-Status DeviceOptimizer::prepare(const upd_tensor *grads, size_t gradCount,
-                                const upd_row_grad *rowGrads, size_t rowGradCount) {
+Status DeviceOptimizer::prepare(const StepGradients &given) {
   prepared = Prepared::Nothing;
+  StepGradients gradients = given;
+  if (!gradients.hasWhole) {
+    if (gradients.rowCount == 0) {
+      prepared = Prepared::Rows; // none
+      return {};
+    }
+    noGrads.resize(params.size());
+    gradients.addresses = noGrads.data();
+    gradients.count = noGrads.size();
+  }
   if (Status status = checkWhole(); !status.ok())
     return status;
   bool isCaptured = false;
   if (Status status = gpu->isCaptured(stream, isCaptured); !status.ok())
     return status;
-  if (isCaptured && rowGradCount != 0)
+  if (isCaptured && gradients.rowCount != 0)
     return {UPD_UNSUPPORTED, "gradients of some rows are given while a graph is captured, but how "
                              "many rows there are differs from replay to replay; give gradients "
                              "of whole parameters, or step outside of the graph"};
-  if (Status status = checkRowGradients(grads, gradCount, rowGrads, rowGradCount); !status.ok())
+  if (Status status = checkRowGradients(gradients); !status.ok())
     return status;
-  if (!grads && gradCount == 0 && rowGradCount != 0) {
-    upd_tensor absent{};
-    absent.rank = UPD_ABSENT;
-    absentGrads.resize(params.size(), absent);
-    grads = absentGrads.data();
-    gradCount = absentGrads.size();
-  }
   bool samePlan;
-  if (Status status = checkGradients(grads, gradCount, samePlan); !status.ok())
+  if (Status status = checkGradients(gradients, samePlan); !status.ok())
     return status;
-  listRows(rowGrads, rowGradCount);
+  listRows(gradients.rows, gradients.rowCount);
   next = current.get();
   if (isCaptured) {
     // A graph has its own tables, which nothing writes after this, because steps outside of it and
@@ -194,7 +194,7 @@ Status DeviceOptimizer::prepare(const upd_tensor *grads, size_t gradCount,
     std::unique_ptr<DeviceStep> made;
     if (Status status = DeviceStep::create(gpu, kernels, made); !status.ok())
       return status;
-    if (Status status = build(grads, *made, setup); !status.ok())
+    if (Status status = build(*made, setup); !status.ok())
       return status;
     if (Status status = gpu->wait(setup); !status.ok())
       return status;
@@ -205,21 +205,21 @@ Status DeviceOptimizer::prepare(const upd_tensor *grads, size_t gradCount,
     if (Status status = renewStates(); !status.ok())
       return status;
     samePlan = samePlan && listed == plannedRows;
-    if (Status status = samePlan ? updateStep(grads) : build(grads, *current, stream); !status.ok())
+    if (Status status = samePlan ? updateStep() : build(*current, stream); !status.ok())
       return status;
     plannedRows = listed;
     if (!listed.empty())
-      if (Status status = setRows(rowGrads, rowGradCount); !status.ok())
+      if (Status status = setRows(gradients.rows, gradients.rowCount); !status.ok())
         return status;
-    acceptGradients(grads);
+    acceptGradients();
   }
   if (gpu->looksAtAccesses())
-    lendMemory(grads, rowGrads, rowGradCount);
+    lendMemory(gradients);
   prepared = Prepared::Plan;
   return {};
 }
 
-Status DeviceOptimizer::apply() {
+Status DeviceOptimizer::apply(const upd_step_observer *) {
   const Prepared what = std::exchange(prepared, Prepared::Nothing);
   if (what == Prepared::Rows)
     return {};
@@ -238,25 +238,4 @@ Status DeviceOptimizer::apply() {
   if (next == current.get())
     plan.accept();
   return {};
-}
-
-Status DeviceOptimizer::step(const upd_tensor *grads, size_t gradCount) {
-  if (Status status = prepare(grads, gradCount, nullptr, 0); !status.ok())
-    return status;
-  return apply();
-}
-
-Status DeviceOptimizer::prepareRows(const upd_tensor *grads, size_t gradCount,
-                                    const upd_row_grad *rowGrads, size_t rowGradCount) {
-  if (grads || gradCount != 0 || rowGradCount != 0)
-    return prepare(grads, gradCount, rowGrads, rowGradCount);
-  prepared = Prepared::Rows; // nothing is prepared
-  return {};
-}
-
-Status DeviceOptimizer::stepRows(const upd_tensor *grads, size_t gradCount,
-                                 const upd_row_grad *rowGrads, size_t rowGradCount) {
-  if (Status status = prepareRows(grads, gradCount, rowGrads, rowGradCount); !status.ok())
-    return status;
-  return apply();
 }

@@ -22,14 +22,11 @@ public:
                                 const upd_group *groups, size_t groupCount, const upd_pool *pool,
                                 std::unique_ptr<runtime::Optimizer> &result);
 
-  runtime::Status step(const upd_tensor *grads, size_t gradCount) override;
-  /// The host doesn't know the values of indices. Rows that the parameter doesn't have, or that
-  /// aren't in ascending order, are skipped. UPD_UNSUPPORTED: a graph is being captured.
-  runtime::Status stepRows(const upd_tensor *grads, size_t gradCount, const upd_row_grad *rowGrads,
-                           size_t rowGradCount) override;
-  runtime::Status prepareRows(const upd_tensor *grads, size_t gradCount,
-                              const upd_row_grad *rowGrads, size_t rowGradCount) override;
-  runtime::Status apply() override;
+  /// The host doesn't know the values of indices. The device skips rows that the parameter doesn't
+  /// have, or that aren't in ascending order. UPD_UNSUPPORTED: rows, while a graph is captured.
+  runtime::Status prepare(const runtime::StepGradients &gradients) override;
+  /// Doesn't call `observer`, because the host doesn't know which parameters the device steps.
+  runtime::Status apply(const upd_step_observer *observer) override;
 
   runtime::Status setStream(void *queue) override;
   runtime::Status getStep(size_t param, int64_t &step) override;
@@ -69,11 +66,9 @@ private:
   void hyperSourcesChanged() override { discardPlan(); }
   runtime::Status statesBound(size_t param) override;
 
-  runtime::Status prepare(const upd_tensor *grads, size_t gradCount, const upd_row_grad *rowGrads,
-                          size_t rowGradCount);
-  /// Makes `to` the step for these gradients, and writes its tables.
-  runtime::Status build(const upd_tensor *grads, DeviceStep &to, Stream setup);
-  runtime::Status createStates(const upd_tensor *grads, Stream setup);
+  /// Makes `to` the step for the gradients, and writes its tables.
+  runtime::Status build(DeviceStep &to, Stream setup);
+  runtime::Status createStates(Stream setup);
   runtime::Status fill(const std::vector<Fill> &fills, Stream setup);
   void addFills(size_t param, size_t state, void *data, const runtime::InitialValues &initial,
                 std::vector<Fill> &to) const;
@@ -82,13 +77,11 @@ private:
   Filled initialValues() const;
   runtime::Status renewStates();
   bool lacksStates(size_t param) const;
-  bool takesPart(const upd_tensor *grads, size_t param) const {
-    return !isAbsent(grads[param]) || isListed[param];
-  }
-  void addTensor(size_t param, void *grad, DeviceStep &to);
+  bool takesPart(size_t param) const { return gradOf(param) || isListed[param]; }
+  void addTensor(size_t param, DeviceStep &to);
   void listRows(const upd_row_grad *rowGrads, size_t rowGradCount);
   runtime::Status setRows(const upd_row_grad *rowGrads, size_t rowGradCount);
-  runtime::Status updateStep(const upd_tensor *grads);
+  runtime::Status updateStep();
   runtime::Status writeProgress(Stream setup);
   runtime::Status writeFirst(size_t param);
   runtime::Status readProgress();
@@ -96,7 +89,7 @@ private:
   runtime::Status writeCount(size_t param);
   double *countOf(size_t param) const;
   double *firstOf(size_t param) const;
-  void lendMemory(const upd_tensor *grads, const upd_row_grad *rowGrads, size_t rowGradCount);
+  void lendMemory(const runtime::StepGradients &gradients);
 
   std::shared_ptr<Device> gpu;
   EngineKernels engine;
@@ -110,11 +103,11 @@ private:
   std::optional<Filled> filled; ///< the last initial values of new states
 
   // Parameters with gradients of some rows.
-  std::vector<uint32_t> listed;        ///< in the prepared step, in ascending order
-  std::vector<char> isListed;          ///< by parameter
-  std::vector<uint32_t> plannedRows;   ///< the same for `current`
-  std::vector<uint32_t> rowPositions;  ///< by parameter: the position of these in their plans
-  std::vector<upd_tensor> absentGrads; ///< for all parameters; empty until needed
+  std::vector<uint32_t> listed;       ///< in the prepared step, in ascending order
+  std::vector<char> isListed;         ///< by parameter
+  std::vector<uint32_t> plannedRows;  ///< the same for `current`
+  std::vector<uint32_t> rowPositions; ///< by parameter: the position of these in their plans
+  std::vector<const void *> noGrads;  ///< for all parameters; empty until needed
 
   Progress progress;
   std::vector<BoundCount> boundCounts; ///< by parameter

@@ -162,7 +162,7 @@ Status DeviceOptimizer::renewStates() {
 
 /// Allocates and initializes the states of all parameters that have a gradient but no states yet,
 /// in one piece.
-Status DeviceOptimizer::createStates(const upd_tensor *grads, Stream setup) {
+Status DeviceOptimizer::createStates(Stream setup) {
   struct Missing {
     size_t param, state;
   };
@@ -174,8 +174,8 @@ Status DeviceOptimizer::createStates(const upd_tensor *grads, Stream setup) {
   };
   for (size_t j = 0; j < stateCount(); ++j)
     for (size_t i = 0; i < params.size(); ++i)
-      if (takesPart(grads, i) && isOf(i, j) && !statePointers[slotOf(i, j)] &&
-          stateBytes(i, j) != 0 && !isMissing(i, j)) {
+      if (takesPart(i) && isOf(i, j) && !statePointers[slotOf(i, j)] && stateBytes(i, j) != 0 &&
+          !isMissing(i, j)) {
         missing.push_back({i, j});
         total += alignedBytes(stateBytes(i, j));
       }

@@ -14,6 +14,7 @@
 #include "runtime/optimizer/PlannedParams.h"
 #include "runtime/optimizer/QuantBlocks.h"
 #include "runtime/optimizer/StateArena.h"
+#include "runtime/optimizer/StepGradients.h"
 #include "runtime/optimizer/TensorDevice.h"
 #include "runtime/optimizer/TensorLayout.h"
 #include "runtime/optimizer/TensorShape.h"
@@ -43,13 +44,16 @@ public:
   const RuleInterface &interface() const { return kernels->interface; }
   const std::string &paramName(size_t param) const { return names[param]; }
 
-  virtual Status step(const upd_tensor *grads, size_t gradCount) = 0;
-  virtual Status stepRows(const upd_tensor *grads, size_t gradCount, const upd_row_grad *rowGrads,
-                          size_t rowGradCount) = 0;
-  /// The halves of stepRows.
-  virtual Status prepareRows(const upd_tensor *grads, size_t gradCount,
-                             const upd_row_grad *rowGrads, size_t rowGradCount) = 0;
-  virtual Status apply() = 0;
+  /// The two halves of every step.
+  virtual Status prepare(const StepGradients &gradients) = 0;
+  virtual Status apply(const upd_step_observer *observer) = 0;
+  Status step(const upd_tensor *grads, size_t gradCount) {
+    return step({.tensors = grads, .count = gradCount});
+  }
+  Status stepRows(const upd_tensor *grads, size_t gradCount, const upd_row_grad *rowGrads,
+                  size_t rowGradCount) {
+    return step(StepGradients::withRows(grads, gradCount, rowGrads, rowGradCount));
+  }
 
   virtual Status setStream(void *stream) = 0;
   /// Null: none.
@@ -97,8 +101,9 @@ protected:
   };
   /// Where a state of a parameter stands.
   enum class StateOrigin : uint8_t { None, Own, Bound };
-  /// What `apply` finds. Its plan is discarded until then.
-  enum class Prepared : uint8_t { Nothing, Plan, Rows, PlanAndRows };
+  /// What `apply` finds: with Plan, gradients of whole parameters and perhaps of rows. The plan is
+  /// discarded until then.
+  enum class Prepared : uint8_t { Nothing, Rows, Plan };
   /// Where a hyperparameter is read at each step.
   struct HyperSource {
     size_t group, hyper;
@@ -141,17 +146,19 @@ protected:
   // Gradients
   //===--------------------------------------------------------------------------------------===//
 
-  static bool isAbsent(const upd_tensor &grad) { return grad.rank == UPD_ABSENT; }
-  /// Refuses what no step takes. `samePlan`: the plan of the last step fits.
-  Status checkGradients(const upd_tensor *grads, size_t gradCount, bool &samePlan);
+  /// Refuses the gradients of whole parameters that no step takes. `samePlan`: the plan of the last
+  /// step fits.
+  Status checkGradients(const StepGradients &gradients, bool &samePlan);
+  /// The first element of a parameter's gradient; null if it has none. From checkGradients until
+  /// `prepare` returns. A gradient without elements has an address as well.
+  void *gradOf(size_t param) const { return const_cast<void *>(gradAddresses[param]); }
   Status checkBoundStates(size_t param) const;
-  /// Refuses gradients of rows that no step takes beside `grads`.
-  Status checkRowGradients(const upd_tensor *grads, size_t gradCount, const upd_row_grad *rowGrads,
-                           size_t rowGradCount);
+  /// Refuses gradients of rows that no step takes beside the others.
+  Status checkRowGradients(const StepGradients &gradients);
   /// Gradients that are elsewhere than in the step before.
   const std::vector<uint32_t> &movedGrads() const { return changedGrads; }
   /// They are where they are expected from now on.
-  void acceptGradients(const upd_tensor *grads);
+  void acceptGradients();
   /// Refuses states that a load has left half done.
   Status checkWhole() const;
   /// Refuses what is no number where the tensors are.
@@ -235,19 +242,11 @@ protected:
 
 private:
   struct Loaded;
-  /// What a look at a gradient needs, apart from what else is known of its parameter: a step reads
-  /// it for each of them.
-  struct ExpectedGrad {
-    const void *checked = nullptr; // where one was last found to overlap none of `owned`
-    int64_t size = 0;              // of the only dimension, if the rank is 1
+  /// The rank of a parameter, and its size if that is its only dimension: what the check of most
+  /// gradients needs, apart from what else is known of their parameters.
+  struct ExpectedShape {
+    int64_t size = 0;
     int32_t rank = 0;
-  };
-  /// What one look at gradients found.
-  struct GradientScan {
-    static constexpr size_t none = ~size_t(0);
-    size_t bad = none;    // the first that is refused
-    bool samePlan = true; // the plan of the last step fits
-    bool changed = false; // some are elsewhere than when overlap was last looked for
   };
 
   // Creation.
@@ -261,12 +260,12 @@ private:
   Status checkParamsApart();
 
   // Gradients.
-  GradientScan scanGradients(const upd_tensor *grads, size_t begin, size_t end,
-                             const PlannedParams &plan) const;
-  GradientScan scanGradients(const upd_tensor *grads, const PlannedParams &plan) const;
-  Status gradientError(size_t param, const upd_tensor &grad) const;
-  Status checkOverlap(const upd_tensor *grads) const;
-  Status checkBoundStates(const upd_tensor *grads) const;
+  Status step(const StepGradients &gradients);
+  size_t findRefused(const upd_tensor *grads, size_t begin, size_t end);
+  Status checkTensors(const upd_tensor *grads);
+  Status checkAddresses(const void *const *grads) const;
+  Status checkGradient(size_t param, const upd_tensor &grad) const;
+  Status checkOverlap() const;
   Status checkRowGradient(const upd_row_grad &rowGrad);
   Status checkRowIndices(const upd_row_grad &rowGrad) const;
   Status checkRowValues(const upd_row_grad &rowGrad) const;
@@ -297,9 +296,12 @@ private:
   std::vector<StateArena> arenas; // kept to the end: views of states point into them
   size_t boundStates = 0;
 
-  std::vector<ExpectedGrad> expectedGrads; // by parameter
-  bool gradsChecked = true;                // or `owned` has changed since
-  std::vector<uint32_t> changedGrads;      // parameters whose gradient is not that one
+  std::vector<ExpectedShape> expectedShapes; // of gradients, by parameter
+  std::vector<const void *> ownAddresses;    // of gradients that are given as tensors, by parameter
+  const void *const *gradAddresses = nullptr;
+  std::vector<const void *> checkedGrads; // where one was last found to overlap none of `owned`
+  bool gradsChecked = true;               // or `owned` has changed since
+  std::vector<uint32_t> changedGrads;     // parameters whose gradient is not that one
 };
 
 } // namespace updraft::runtime

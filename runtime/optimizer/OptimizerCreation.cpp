@@ -63,12 +63,10 @@ Status Optimizer::addGroups(const upd_group *groups, size_t groupCount) {
     }
   }
   addStateLayouts();
-  expectedGrads.resize(total);
-  for (size_t i = 0; i < total; ++i) {
-    const TensorLayout &layout = params[i].layout;
-    expectedGrads[i].rank = layout.rank;
-    expectedGrads[i].size = layout.rank == 1 ? *layout.shape : 0;
-  }
+  for (const Param &param : params)
+    expectedShapes.push_back({param.layout.rank == 1 ? *param.layout.shape : 0, param.layout.rank});
+  ownAddresses.resize(total);
+  checkedGrads.resize(total);
   changedGrads.reserve(total);
   statePointers.resize(total * stateCount());
   stateOrigins.resize(total * stateCount());

@@ -187,18 +187,17 @@ Status Optimizer::checkRowGradient(const upd_row_grad &rowGrad) {
   return checkBoundStates(rowGrad.param);
 }
 
-Status Optimizer::checkRowGradients(const upd_tensor *grads, size_t gradCount,
-                                    const upd_row_grad *rowGrads, size_t rowGradCount) {
-  if (rowGradCount != 0 && !rowGrads)
+Status Optimizer::checkRowGradients(const StepGradients &gradients) {
+  if (gradients.rowCount != 0 && !gradients.rows)
     return invalidArgument(
-        fmt::format("row_grads is null, but row_grad_count is {}", rowGradCount));
+        fmt::format("row_grads is null, but row_grad_count is {}", gradients.rowCount));
   std::vector<size_t> listed;
-  for (size_t i = 0; i < rowGradCount; ++i) {
-    if (Status status = checkRowGradient(rowGrads[i]); !status.ok())
+  for (size_t i = 0; i < gradients.rowCount; ++i) {
+    if (Status status = checkRowGradient(gradients.rows[i]); !status.ok())
       return status;
-    const size_t param = rowGrads[i].param;
+    const size_t param = gradients.rows[i].param;
     listed.push_back(param);
-    if (grads && param < gradCount && !isAbsent(grads[param]))
+    if (gradients.has(param))
       return invalidArgument(fmt::format("parameter `{}` has a gradient and a gradient of rows; "
                                          "give one of them",
                                          names[param]));

@@ -26,8 +26,9 @@
 
 using namespace updraft::torch_adapter;
 using updraft::runtime::forParts;
+using updraft::runtime::MemoryRange;
 
-/// What is less is not worth a thread's waking up.
+/// Another thread looks at no fewer parameters than this: waking it takes as long.
 constexpr size_t paramsPerPart = 500;
 
 GroupStepper::GroupStepper(upd_rule *rule, const std::vector<at::Tensor> &params,
@@ -36,9 +37,8 @@ GroupStepper::GroupStepper(upd_rule *rule, const std::vector<at::Tensor> &params
                            at::ScalarType countType)
     : numbers(std::move(numbered)),
       on(params.empty() ? StepDevice{} : StepDevice::of(params.front(), emulated)),
-      table(params, on), sparseRefusal(std::move(sparse)), denseRefusal(std::move(dense)),
-      sparseAsDense(sparseAsDense), known(params.size()), counts(params.size(), on, countType),
-      shown(params.size()), stateOrigins(params.size()), reached(params.size()) {
+      table(params, on, countType), sparseRefusal(std::move(sparse)),
+      denseRefusal(std::move(dense)), sparseAsDense(sparseAsDense) {
   const Library &library = Library::get();
   for (size_t i = 0; i < library.upd_rule_hyper_count(rule); ++i)
     hyperNames.push_back(library.upd_rule_hyper_name(rule, i));
@@ -56,8 +56,9 @@ GroupStepper::GroupStepper(upd_rule *rule, const std::vector<at::Tensor> &params
     texts.push_back(std::to_string(number));
   for (const std::string &text : texts)
     names.push_back(text.c_str());
+  const std::vector<upd_tensor> views = table.views();
   upd_group group{};
-  group.params = table.params();
+  group.params = views.data();
   group.names = names.empty() ? nullptr : names.data();
   group.param_count = table.size();
   upd_optimizer *optimizer = nullptr;
@@ -81,17 +82,18 @@ GroupStepper::GroupStepper(upd_rule *rule, const std::vector<at::Tensor> &params
 /// A GPU counts steps in tensors of torch.
 void GroupStepper::makeCounts() {
   setStream();
-  const at::Tensor all = at::zeros({static_cast<int64_t>(table.size())},
-                                   at::TensorOptions(counts.madeType()).device(on.device));
+  const at::Tensor all =
+      at::zeros({static_cast<int64_t>(table.size())},
+                at::TensorOptions(table.stepCounts.madeType()).device(on.device));
   const auto memory = std::make_shared<c10::Storage>(all.storage());
   for (size_t i = 0; i < table.size(); ++i) {
     upd_tensor view{};
     view.data = static_cast<std::byte *>(all.mutable_data_ptr()) + i * all.element_size();
-    view.dtype = counts.madeType() == at::kDouble ? UPD_F64 : UPD_F32;
+    view.dtype = table.stepCounts.madeType() == at::kDouble ? UPD_F64 : UPD_F32;
     view.device = on.kind;
-    view.device_index = on.kind == UPD_CUDA ? on.device.index() : 0;
+    view.device_index = on.index();
     check(Library::get().upd_optimizer_bind_step(handle->optimizer, i, &view));
-    counts.set(i, view.data, memory);
+    table.stepCounts.set(i, view.data, memory);
   }
 }
 
@@ -164,98 +166,189 @@ int64_t updraft::torch_adapter::asStepCount(double count, int64_t param) {
 
 void GroupStepper::readCounts() {
   for (size_t i = 0; i < table.size(); ++i) {
-    if (!counts.isChanged(i, known[i]))
+    if (!table.stepCounts.isChanged(i, table.steps[i]))
       continue;
-    const int64_t count = asStepCount(counts.valueOf(i), numberOf(i));
+    const int64_t count = asStepCount(table.stepCounts.valueOf(i), numberOf(i));
     check(Library::get().upd_optimizer_set_step(handle->optimizer, i, count));
-    known[i] = count;
+    table.steps[i] = count;
   }
 }
 
-static at::Tensor gradOf(const WatchedTensor &param) {
-  InterpreterLock python;
-  return param.object()->grad();
-}
-
 /// Takes a gradient that is not as usual.
-void GroupStepper::takeGradient(size_t index, const at::Tensor &given) {
-  table.setAbsent(index);
-  if (!given.defined())
-    return;
+void GroupStepper::takeGradient(const Unusual &given) {
+  const size_t index = given.param;
   // `Tensor.grad_dtype` lets gradients have another type than the parameter.
   const at::ScalarType wanted = table.scalarType(index);
-  const bool isOther = given.scalar_type() != wanted && c10::canCast(given.scalar_type(), wanted);
-  const at::Tensor grad = isOther ? given.detach().to(wanted) : given;
+  const bool isOther =
+      given.grad.scalar_type() != wanted && c10::canCast(given.grad.scalar_type(), wanted);
+  const at::Tensor grad = isOther ? given.grad.detach().to(wanted) : given.grad;
   if (grad.is_sparse() && !sparseAsDense) {
     TORCH_CHECK(sparseRefusal.empty(), sparseRefusal);
     TORCH_CHECK_VALUE(grad.sizes() == table.shape(index), "the gradient of parameter ",
                       numberOf(index), " is ", grad.sizes(), ", but the parameter is ",
                       table.shape(index), "; give a tensor of the same shape");
     SparseRows rows = sparseRowsOf(grad, table.sizes(index), table.strides(index));
+    table.setAbsent(index);
     rowGrads.push_back(rows.of(index, on));
     held.push_back(std::move(rows.indices));
     held.push_back(std::move(rows.values));
     return;
   }
   TORCH_CHECK(denseRefusal.empty(), denseRefusal);
-  const at::Tensor *real = &grad;
-  at::Tensor own;
+  at::Tensor real = grad;
   if (grad.is_complex() || grad.is_neg() || grad.is_sparse() || grad._is_zerotensor()) {
     at::Tensor dense = grad.is_sparse() ? grad.to_dense() : grad;
     // One of zeros has no memory.
     if (dense._is_zerotensor())
       dense = dense.clone();
-    own = realOf(dense.resolve_conj().resolve_neg());
-    real = &own;
+    real = realOf(dense.resolve_conj().resolve_neg());
   }
-  const bool sameShape = real->sizes() == table.sizes(index);
-  if (real->strides() != table.strides(index) && sameShape) {
-    at::Tensor same = at::empty_strided(real->sizes(), table.strides(index), real->options());
-    same.copy_(real->detach());
-    own = std::move(same);
-    real = &own;
+  const bool sameShape = real.sizes() == table.sizes(index);
+  if (real.strides() != table.strides(index) && sameShape) {
+    at::Tensor same = at::empty_strided(real.sizes(), table.strides(index), real.options());
+    same.copy_(real.detach());
+    real = std::move(same);
   }
-  upd_tensor view = viewOf(*real, "a gradient", on);
-  if (sameShape) {
-    // Of the same layout by now.
-    view.shape = table.sizes(index).data();
-    view.strides = table.strides(index).data();
-  } else {
-    held.push_back(*real);
-  }
-  table.set(index, view, real->storage());
+  const upd_tensor view = viewOf(real, "a gradient", on);
+  if (!sameShape || view.dtype != table.elementType() || (!view.data && real.numel() != 0))
+    refuse(index, view);
+  table.setGradient(index, view, real.storage());
 }
 
-int64_t GroupStepper::step() {
+/// Throws what the library says to a gradient that no step takes.
+void GroupStepper::refuse(size_t param, const upd_tensor &grad) const {
+  upd_tensor absent{};
+  absent.rank = UPD_ABSENT;
+  std::vector<upd_tensor> grads(table.size(), absent);
+  grads[param] = grad;
+  check(Library::get().upd_optimizer_prepare_rows(handle->optimizer, grads.data(), grads.size(),
+                                                  nullptr, 0));
+  TORCH_INTERNAL_ASSERT(false, "a gradient of parameter ", numberOf(param), " was not refused");
+}
+
+/// A thread that has the lock may wait for that of the interpreter, so this one waits without it.
+std::unique_lock<std::mutex> GroupStepper::lockInTurn() const {
+  std::unique_lock lock(mutex, std::try_to_lock);
+  if (!lock) {
+    const InterpreterPause pause;
+    lock.lock();
+  }
+  return lock;
+}
+
+bool GroupStepper::look() {
+  const std::unique_lock lock = lockInTurn();
+  return lookAt(nullptr);
+}
+
+void GroupStepper::prepare() {
   std::lock_guard lock(mutex);
-  return take(nullptr) ? applyTaken(true) : Moved;
+  prepareTaken();
 }
 
-bool GroupStepper::prepare() {
+bool GroupStepper::lookAndPrepare() {
   std::lock_guard lock(mutex);
-  return take(nullptr);
+  {
+    const InterpreterLock python;
+    if (!lookAt(nullptr))
+      return false;
+  }
+  prepareTaken();
+  return true;
 }
 
-bool GroupStepper::prepare(const std::vector<at::Tensor> &grads) {
+bool GroupStepper::lookAndPrepare(const std::vector<at::Tensor> &grads) {
   std::lock_guard lock(mutex);
   TORCH_CHECK_VALUE(grads.size() == table.size(), "there are ", grads.size(), " gradients for ",
                     table.size(), " parameters");
-  return take(grads.data());
+  if (!lookAt(grads.data()))
+    return false;
+  prepareTaken();
+  return true;
+}
+
+/// Takes references to gradients, which last until the step is done: another thread may replace
+/// `.grad`, which alone keeps them until then.
+bool GroupStepper::lookAt(const at::Tensor *grads) {
+  isPrepared = false;
+  auto undo = c10::make_scope_exit([this] { drop(); });
+  std::atomic<bool> moved = false, isUnusual = !denseRefusal.empty(), counted = false;
+  forParts(*intraOpPool(), table.size(), paramsPerPart, [&](size_t begin, size_t end) {
+    const ParameterTable::Found found = table.look(begin, end, grads);
+    if (found.moved)
+      moved = true;
+    if (found.unusual)
+      isUnusual = true;
+    if (found.counted)
+      counted = true;
+  });
+  if (moved)
+    return false;
+  areCountsWritten = counted;
+  for (size_t i = 0; i < table.size() && isUnusual; ++i)
+    if (table.isUnusual(i) || (table.hasGradient(i) && !denseRefusal.empty()))
+      unusual.push_back({i, grads ? grads[i] : table.gradOf(i)});
+  undo.release();
+  return true;
+}
+
+void GroupStepper::prepareTaken() {
+  auto undo = c10::make_scope_exit([this] { drop(); });
+  if (areCountsWritten)
+    readCounts();
+  for (const Unusual &given : unusual)
+    takeGradient(given);
+  setStream();
+  check(Library::get().upd_optimizer_prepare_addresses(
+      handle->optimizer, table.gradients(), table.size(), rowGrads.data(), rowGrads.size()));
+  undo.release();
+  isPrepared = true;
 }
 
 void GroupStepper::forPrepared(
-    const std::function<void(int64_t number, const upd_tensor &grad)> &look) const {
+    const std::function<void(int64_t number, const MemoryRange &grad)> &look) const {
   std::lock_guard lock(mutex);
+  const size_t bytes = updraft::runtime::sizeOf(table.elementType());
+  auto range = [&](const void *data, at::IntArrayRef sizes) {
+    return MemoryRange(data, static_cast<size_t>(c10::multiply_integers(sizes)) * bytes);
+  };
   for (size_t i = 0; i < table.size(); ++i)
-    if (table.isTaken(i))
-      look(numberOf(i), table.grads()[i]);
+    if (table.hasGradient(i))
+      look(numberOf(i), range(table.gradients()[i], table.sizes(i)));
   for (const upd_row_grad &rows : rowGrads)
-    look(numberOf(rows.param), rows.values);
+    look(numberOf(rows.param),
+         range(rows.values.data, {rows.values.shape, static_cast<size_t>(rows.values.rank)}));
 }
 
-int64_t GroupStepper::apply(bool countVersions) {
+bool GroupStepper::apply(bool countVersions) {
   std::lock_guard lock(mutex);
-  return applyTaken(countVersions);
+  auto undo = c10::make_scope_exit([this] { drop(); });
+  struct Job {
+    ParameterTable &table;
+    bool countVersions;
+  } job{table, countVersions};
+  const upd_step_observer observer = {[](void *context, const uint32_t *params, size_t count) {
+                                        const Job &job = *static_cast<Job *>(context);
+                                        job.table.stepped({params, count}, job.countVersions);
+                                      },
+                                      &job};
+  check(Library::get().upd_optimizer_apply_observed(handle->optimizer, &observer));
+  if (!on.isCpu())
+    afterDeviceStep(countVersions);
+  const bool anyFresh = table.takeFresh(fresh);
+  // Those that the device has skipped are fresh until it steps them.
+  return on.isCpu() ? anyFresh : !fresh.empty();
+}
+
+/// Nobody knows yet what the device has skipped.
+void GroupStepper::afterDeviceStep(bool countVersions) {
+  for (uint32_t i = 0; i < table.size(); ++i)
+    if (table.hasGradient(i))
+      table.stepped({&i, 1}, countVersions);
+  for (const upd_row_grad &rows : rowGrads) {
+    const auto param = static_cast<uint32_t>(rows.param);
+    table.stepped({&param, 1}, countVersions);
+  }
 }
 
 void GroupStepper::abandon() {
@@ -266,131 +359,9 @@ void GroupStepper::abandon() {
 void GroupStepper::drop() {
   held.clear();
   rowGrads.clear();
-  table.drop(0, table.size());
-  table.forgetUnusual();
+  unusual.clear();
+  table.dropGradients();
   isPrepared = false;
-}
-
-/// Takes references to gradients, which last until the step is done: another thread may replace
-/// `.grad`. `grads` null: those that `.grad` has. Then makes the library ready to step. Returns
-/// false, with nothing taken, if a parameter or a state has moved.
-bool GroupStepper::take(const at::Tensor *grads) {
-  isPrepared = false;
-  auto undo = c10::make_scope_exit([this] { drop(); });
-  struct Found {
-    std::atomic<bool> moved = false, unusual = false, counted = false;
-  } found;
-  auto look = [&](size_t begin, size_t end) {
-    const GradientTable::Found taken = table.take(begin, end, grads);
-    // A GPU reads its own at each step.
-    const StepCountTensors::Found count =
-        on.isCpu() ? counts.look(begin, end, known) : StepCountTensors::Found();
-    if (taken.moved || count.moved || shown.haveMoved(begin, end))
-      found.moved = true;
-    if (taken.unusual)
-      found.unusual = true;
-    if (count.changed)
-      found.counted = true;
-  };
-  {
-    // Until there are references to them, `.grad` alone keeps gradients.
-    std::optional<InterpreterLock> python;
-    if (!grads)
-      python.emplace();
-    forParts(*intraOpPool(), table.size(), paramsPerPart, look);
-  }
-  if (found.moved)
-    return false;
-  if (found.counted)
-    readCounts();
-  for (size_t i = 0; i < table.size() && (found.unusual || !denseRefusal.empty()); ++i) {
-    TORCH_CHECK(denseRefusal.empty() || !table.isTaken(i), denseRefusal);
-    if (table.isUnusual(i))
-      takeGradient(i, grads ? grads[i] : gradOf(table.tensors()[i]));
-  }
-  setStream();
-  check(Library::get().upd_optimizer_prepare_rows(handle->optimizer, table.grads(), table.size(),
-                                                  rowGrads.data(), rowGrads.size()));
-  undo.release();
-  isPrepared = true;
-  return true;
-}
-
-/// Nothing is refused any more: what could be was by `take`.
-int64_t GroupStepper::applyTaken(bool countVersions) {
-  auto forget = c10::make_scope_exit([this] {
-    held.clear();
-    rowGrads.clear();
-    table.forgetUnusual();
-    isPrepared = false;
-  });
-  auto undo = c10::make_scope_exit([this] { table.drop(0, table.size()); });
-  check(Library::get().upd_optimizer_apply(handle->optimizer));
-  if (!on.isCpu())
-    return afterDeviceStep(countVersions);
-  check(Library::get().upd_optimizer_get_steps(handle->optimizer, reached.data(), reached.size()));
-
-  std::atomic<bool> anyFresh = false;
-  forParts(*intraOpPool(), table.size(), paramsPerPart, [&](size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i) {
-      if ((i - begin) % tensorsAtOnce == 0)
-        readVersionsOf(i, std::min(i + tensorsAtOnce, end));
-      // A rule may have skipped the parameter: then it is as it was.
-      if (reached[i] != known[i] && afterStep(i, countVersions))
-        anyFresh = true;
-    }
-    table.drop(begin, end);
-  });
-  undo.release();
-  if (!anyFresh)
-    return Done;
-  for (size_t i = 0; i < table.size(); ++i)
-    if (stateOrigins[i] == StateOrigin::New) {
-      stateOrigins[i] = StateOrigin::Known;
-      fresh.push_back(static_cast<int64_t>(i));
-    }
-  return Fresh;
-}
-
-/// What the device has skipped is known to nobody yet.
-int64_t GroupStepper::afterDeviceStep(bool countVersions) {
-  auto afterStepOf = [&](size_t i) {
-    if (countVersions) {
-      bumpVersion(table.tensors()[i]);
-      shown.bumpVersions(i);
-    }
-    if (stateOrigins[i] == StateOrigin::None) {
-      stateOrigins[i] = StateOrigin::Known;
-      fresh.push_back(static_cast<int64_t>(i));
-    }
-  };
-  for (size_t i = 0; i < table.size(); ++i)
-    if (table.isTaken(i))
-      afterStepOf(i);
-  for (const upd_row_grad &rows : rowGrads)
-    afterStepOf(rows.param);
-  return fresh.empty() ? Done : Fresh;
-}
-
-/// What `afterStep` bumps.
-void GroupStepper::readVersionsOf(size_t begin, size_t end) const {
-  readVersions(table.tensors(), begin, end);
-  counts.readVersions(begin, end);
-  shown.readVersions(begin, end);
-}
-
-/// Tells torch of a step; returns whether the parameter got its states with it. Nothing throws.
-bool GroupStepper::afterStep(size_t index, bool countVersions) {
-  known[index] = reached[index];
-  if (countVersions) {
-    bumpVersion(table.tensors()[index]);
-    shown.bumpVersions(index);
-  }
-  counts.write(index, known[index]);
-  if (stateOrigins[index] != StateOrigin::None)
-    return false;
-  stateOrigins[index] = StateOrigin::New;
-  return true;
 }
 
 std::vector<int64_t> GroupStepper::takeFresh() {
@@ -402,9 +373,10 @@ std::vector<int64_t> GroupStepper::takeFresh() {
     fresh.clear();
     return result;
   }
+  std::vector<int64_t> reached(table.size());
   check(Library::get().upd_optimizer_get_steps(handle->optimizer, reached.data(), reached.size()));
   auto isTaken = [&](int64_t param) {
-    return reached[static_cast<size_t>(param)] != known[static_cast<size_t>(param)];
+    return reached[static_cast<size_t>(param)] != table.steps[static_cast<size_t>(param)];
   };
   std::copy_if(fresh.begin(), fresh.end(), std::back_inserter(result), isTaken);
   std::erase_if(fresh, isTaken);
@@ -435,7 +407,7 @@ std::vector<at::Tensor> GroupStepper::states(const std::vector<int64_t> &numbers
     result.push_back(pairs ? at::view_as_complex(state) : std::move(state));
   }
   for (size_t i = 0; i < numbers.size(); ++i)
-    shown.show(static_cast<size_t>(numbers[i]), result[i]);
+    table.shownStates.show(static_cast<size_t>(numbers[i]), result[i]);
   return result;
 }
 
@@ -443,9 +415,10 @@ at::Tensor GroupStepper::copyOfState(int64_t param, const std::string &name) con
   std::lock_guard lock(mutex);
   const size_t index = checked(param);
   if (name == "step")
-    return known[index] == 0 && stateOrigins[index] == StateOrigin::None
+    return table.steps[index] == 0 && table.hasNoStates(index)
                ? at::Tensor()
-               : at::scalar_tensor(static_cast<double>(known[index]), counts.madeType());
+               : at::scalar_tensor(static_cast<double>(table.steps[index]),
+                                   table.stepCounts.madeType());
   upd_tensor view;
   if (Library::get().upd_optimizer_state(handle->optimizer, param, name.c_str(), &view) != UPD_OK)
     return {};
@@ -458,11 +431,11 @@ std::vector<at::Tensor> GroupStepper::stepCounts(const std::vector<int64_t> &num
   std::lock_guard lock(mutex);
   for (int64_t number : numbers)
     checked(number);
-  std::vector<at::Tensor> result = counts.make(numbers, known);
+  std::vector<at::Tensor> result = table.stepCounts.make(numbers, table.steps);
   for (size_t i = 0; i < numbers.size() && !on.isCpu(); ++i) {
     const auto index = static_cast<size_t>(numbers[i]);
-    shown.hide(index, counts.of(index));
-    shown.show(index, result[i]);
+    table.shownStates.hide(index, table.stepCounts.of(index));
+    table.shownStates.show(index, result[i]);
   }
   return result;
 }
@@ -475,8 +448,8 @@ void GroupStepper::bindState(int64_t number, const std::string &name, const at::
   setStream();
   check(Library::get().upd_optimizer_bind_state(handle->optimizer, number, name.c_str(), &view));
   handle->bound.push_back(state.storage());
-  shown.show(index, state);
-  stateOrigins[index] = StateOrigin::Known;
+  table.shownStates.show(index, state);
+  table.setKnown(index);
 }
 
 std::vector<at::Tensor> GroupStepper::bindBlocks(int64_t number, const std::string &name,
@@ -502,9 +475,9 @@ std::vector<at::Tensor> GroupStepper::bindBlocks(int64_t number, const std::stri
   view.dtype = *dtype;
   check(Library::get().upd_optimizer_bind_state(handle->optimizer, number, name.c_str(), &view));
   handle->bound.push_back(memory.storage());
-  shown.show(index, ourCodes);
-  shown.show(index, ourScales);
-  stateOrigins[index] = StateOrigin::Known;
+  table.shownStates.show(index, ourCodes);
+  table.shownStates.show(index, ourScales);
+  table.setKnown(index);
   return {ourCodes, ourScales};
 }
 
@@ -521,14 +494,14 @@ void GroupStepper::bindStepCount(int64_t number, const at::Tensor &count) {
     const upd_tensor view = viewOf(count, "a step count", on);
     setStream();
     check(Library::get().upd_optimizer_bind_step(handle->optimizer, number, &view));
-    check(Library::get().upd_optimizer_get_step(handle->optimizer, number, &known[index]));
-    shown.hide(index, counts.of(index));
-    counts.set(index, count);
-    shown.show(index, count);
+    check(Library::get().upd_optimizer_get_step(handle->optimizer, number, &table.steps[index]));
+    table.shownStates.hide(index, table.stepCounts.of(index));
+    table.stepCounts.set(index, count);
+    table.shownStates.show(index, count);
     return;
   }
-  counts.set(index, count);
-  known[index] = 0;
+  table.stepCounts.set(index, count);
+  table.steps[index] = 0;
   check(Library::get().upd_optimizer_set_step(handle->optimizer, number, 0));
 }
 
@@ -537,5 +510,5 @@ void GroupStepper::setStepCount(int64_t number, int64_t count) {
   const size_t index = checked(number);
   setStream();
   check(Library::get().upd_optimizer_set_step(handle->optimizer, number, count));
-  known[index] = count;
+  table.steps[index] = count;
 }

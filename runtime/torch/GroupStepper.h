@@ -5,10 +5,9 @@
 #ifndef UPDRAFT_RUNTIME_TORCH_GROUPSTEPPER_H
 #define UPDRAFT_RUNTIME_TORCH_GROUPSTEPPER_H
 
-#include "runtime/torch/GradientTable.h"
+#include "runtime/base/MemoryRanges.h"
 #include "runtime/torch/Library.h"
-#include "runtime/torch/ShownStates.h"
-#include "runtime/torch/StepCountTensors.h"
+#include "runtime/torch/ParameterTable.h"
 
 #include <ATen/core/Tensor.h>
 #include <torch/custom_class.h>
@@ -58,33 +57,30 @@ public:
   /// 0.
   void bindFoundInf(const std::optional<at::Tensor> &found);
 
-  enum Outcome : int64_t {
-    Done = 0,
-    Fresh = 1, ///< a parameter has got its states
-    Moved = 2  ///< nothing is done: a parameter or a state has other memory than before, or a
-               ///< parameter another layout or type, or none any more
-  };
+  // The parts of a step, in this order. One thread does all of them, and keeps others from stepping
+  // meanwhile. Several objects can step together: what is refused is refused by `prepare`, which
+  // writes nothing. After `look` or `prepare` has returned false or thrown, there is nothing to
+  // apply or abandon.
 
-  /// One step of every parameter that has a gradient. Neither a gradient nor `.grad` is written. An
-  /// error is thrown before anything is written.
-  int64_t step();
-
-  /// The two halves of a step. Several objects can step together: what is refused is refused by
-  /// `prepare`, which writes nothing. One thread does both, and keeps others from stepping between
-  /// them.
-  ///
-  /// Returns whether parameters and states are where they were; if not, or where it throws, there
-  /// is nothing to apply. States of first steps have their memory when it returns.
-  bool prepare();
-  /// With a gradient for each parameter, or an undefined tensor, whatever `.grad` is; no Python is
-  /// waited for.
-  bool prepare(const std::vector<at::Tensor> &grads);
-  /// Calls `look` with each gradient that `prepare` has taken, as the step will read it, and what
-  /// messages call its parameter by.
-  void forPrepared(const std::function<void(int64_t number, const upd_tensor &grad)> &look) const;
-  /// Refuses nothing. `countVersions`: parameters and states are known to autograd as changed.
-  /// Returns Done or Fresh.
-  int64_t apply(bool countVersions);
+  /// Takes the gradients, and returns whether parameters, states and step counts are where they
+  /// were, with the types and layouts that they had. The thread holds the interpreter's lock, and
+  /// gradients are those of `.grad`.
+  bool look();
+  /// Refuses what a step refuses. States of first steps have their memory when it returns. Needs no
+  /// lock of the interpreter.
+  void prepare();
+  /// `look` and `prepare`, with the lock of the interpreter for the former.
+  bool lookAndPrepare();
+  /// The same with a gradient for each parameter, or an undefined tensor, whatever `.grad` is;
+  /// waits for no Python.
+  bool lookAndPrepare(const std::vector<at::Tensor> &grads);
+  /// Calls `look` with the memory of each gradient that is prepared, and what messages call its
+  /// parameter by.
+  void forPrepared(
+      const std::function<void(int64_t number, const runtime::MemoryRange &grad)> &look) const;
+  /// Refuses nothing. `countVersions`: autograd knows of the change of parameters and states.
+  /// Returns whether parameters may have got their states, for `takeFresh`.
+  bool apply(bool countVersions);
   /// In place of `apply`.
   void abandon();
 
@@ -123,6 +119,7 @@ public:
   void setStepCount(int64_t param, int64_t count);
 
 private:
+  /// Shared with the tensors over states.
   struct Handle {
     explicit Handle(upd_optimizer *optimizer) : optimizer(optimizer) {}
     ~Handle() { Library::get().upd_optimizer_release(optimizer); }
@@ -131,19 +128,22 @@ private:
     std::vector<c10::Storage> bound; ///< memory of states that is not the library's
   };
 
-  /// Who knows of a parameter's states; New ones are of the step that runs.
-  enum class StateOrigin : uint8_t { None, New, Known };
+  /// A gradient that needs a closer look.
+  struct Unusual {
+    size_t param;
+    at::Tensor grad;
+  };
 
+  std::unique_lock<std::mutex> lockInTurn() const;
   void makeCounts();
   void setStream() const;
-  bool take(const at::Tensor *grads);
-  int64_t afterDeviceStep(bool countVersions);
-  int64_t applyTaken(bool countVersions);
+  bool lookAt(const at::Tensor *grads);
+  void prepareTaken();
   void drop();
   void readCounts();
-  void takeGradient(size_t index, const at::Tensor &given);
-  void readVersionsOf(size_t begin, size_t end) const;
-  bool afterStep(size_t index, bool countVersions);
+  void takeGradient(const Unusual &given);
+  void refuse(size_t param, const upd_tensor &grad) const;
+  void afterDeviceStep(bool countVersions);
   size_t checked(int64_t param) const;
   /// What messages call a parameter by.
   int64_t numberOf(size_t index) const {
@@ -153,9 +153,9 @@ private:
   std::mutex mutable mutex;
   std::vector<int64_t> numbers; ///< of parameters; none: their places
   StepDevice on;
-  GradientTable table;
-  bool isPrepared = false;        ///< a step is, and neither applied nor abandoned
-  std::shared_ptr<Handle> handle; ///< shared with the tensors over its states
+  ParameterTable table;
+  bool isPrepared = false; ///< a step is, and neither applied nor abandoned
+  std::shared_ptr<Handle> handle;
   std::vector<const char *> hyperNames;
   std::vector<double> hypers;
   std::vector<at::Tensor> readTensors; ///< by hyperparameter, and `found_inf`
@@ -163,15 +163,10 @@ private:
   bool sparseAsDense;
   std::vector<int64_t> fresh;
 
-  // By parameter.
-  std::vector<int64_t> known; ///< step counts that the library knows; of a GPU, before its steps
-  StepCountTensors counts;    ///< of a GPU, the memory of all
-  ShownStates shown;
-  std::vector<StateOrigin> stateOrigins;
-
   // Of the step that runs.
-  std::vector<int64_t> reached; ///< step counts after it
-  std::vector<at::Tensor> held; ///< parts of sparse gradients, and what is refused
+  std::vector<Unusual> unusual;
+  bool areCountsWritten = false;
+  std::vector<at::Tensor> held; ///< parts of sparse gradients
   std::vector<upd_row_grad> rowGrads;
 };
 

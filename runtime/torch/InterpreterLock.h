@@ -18,6 +18,18 @@ private:
   int state;
 };
 
+/// Lets Python run while it lives. The thread holds the interpreter's lock, and has it again after.
+/// A thread that Python's exit never gives it back waits there for the end of the process.
+class InterpreterPause {
+public:
+  InterpreterPause();
+  ~InterpreterPause();
+  InterpreterPause(const InterpreterPause &) = delete;
+
+private:
+  void *state;
+};
+
 } // namespace updraft::torch_adapter
 
 #endif // UPDRAFT_RUNTIME_TORCH_INTERPRETERLOCK_H

@@ -1,22 +1,47 @@
-//===- JointStep.cpp - Several groups stepped, all or none ------------------------------------===//
+//===- JointStep.cpp - The step that Python takes ---------------------------------------------===//
 
 #include "runtime/torch/JointStep.h"
 
-#include <c10/util/ScopeExit.h>
+#include "runtime/torch/InterpreterLock.h"
+
+#include <utility>
 
 using namespace updraft::torch_adapter;
 
-int64_t JointStep::step() {
-  size_t begin = 0, end = 0; // those that are prepared and not applied
-  auto undo = c10::make_scope_exit([&] {
-    for (; begin < end; ++begin)
-      steppers[begin]->abandon();
-  });
-  for (; end < steppers.size(); ++end)
-    if (!steppers[end]->prepare())
-      return GroupStepper::Moved;
-  bool anyFresh = false;
-  while (begin < end)
-    anyFresh |= steppers[begin++]->apply(/*countVersions=*/true) == GroupStepper::Fresh;
-  return anyFresh ? GroupStepper::Fresh : GroupStepper::Done;
+/// Returns Done, or why there is no step, and how many steppers have taken gradients.
+JointStep::Outcome JointStep::lookAtAll(size_t &taken) noexcept {
+  try {
+    for (; taken < steppers.size(); ++taken)
+      if (!steppers[taken]->look())
+        return Moved;
+    return Done;
+  } catch (...) {
+    refusal = std::current_exception();
+    return Refused;
+  }
+}
+
+JointStep::Outcome JointStep::step() noexcept {
+  size_t taken = 0, applied = 0;
+  Outcome outcome = lookAtAll(taken);
+  const InterpreterPause pause;
+  try {
+    for (size_t i = 0; i < taken && outcome == Done; ++i)
+      steppers[i]->prepare();
+    if (outcome == Done)
+      for (; applied < taken; ++applied)
+        if (steppers[applied]->apply(/*countVersions=*/true))
+          outcome = Fresh;
+  } catch (...) {
+    refusal = std::current_exception();
+    outcome = Refused;
+  }
+  for (; applied < taken; ++applied)
+    steppers[applied]->abandon();
+  return outcome;
+}
+
+void JointStep::raise() {
+  if (refusal)
+    std::rethrow_exception(std::exchange(refusal, nullptr));
 }

@@ -25,7 +25,8 @@ namespace updraft::torch_adapter {
   F(upd_optimizer_create)                                                                          \
   F(upd_optimizer_release)                                                                         \
   F(upd_optimizer_prepare_rows)                                                                    \
-  F(upd_optimizer_apply)                                                                           \
+  F(upd_optimizer_prepare_addresses)                                                               \
+  F(upd_optimizer_apply_observed)                                                                  \
   F(upd_optimizer_set_stream)                                                                      \
   F(upd_optimizer_bind_found_inf)                                                                  \
   F(upd_optimizer_bind_hyper)                                                                      \

@@ -29,6 +29,10 @@ Stepper makeStepper(int64_t rule, const std::vector<at::Tensor> &params, std::ve
       sparseAsDense, std::vector<int64_t>(), emulated, countType);
 }
 
+int64_t addressOf(const c10::intrusive_ptr<JointStep> &step) {
+  return static_cast<int64_t>(reinterpret_cast<uintptr_t>(step.get()));
+}
+
 std::string torchVersion() { return TORCH_VERSION; }
 } // namespace
 
@@ -45,8 +49,7 @@ TORCH_LIBRARY(updraft, library) {
       .def("bind_hyper", &GroupStepper::bindHyper)
       .def("bind_found_inf", &GroupStepper::bindFoundInf)
       .def("set_random", &GroupStepper::setRandom)
-      .def("step", &GroupStepper::step)
-      .def("prepare", [](const Stepper &stepper) { return stepper->prepare(); })
+      .def("prepare", [](const Stepper &stepper) { return stepper->lookAndPrepare(); })
       .def("apply", [](const Stepper &stepper) { return stepper->apply(/*countVersions=*/true); })
       .def("abandon", &GroupStepper::abandon)
       .def("take_fresh", &GroupStepper::takeFresh)
@@ -58,7 +61,14 @@ TORCH_LIBRARY(updraft, library) {
       .def("bind_step_count", &GroupStepper::bindStepCount);
   library.class_<JointStep>("JointStep")
       .def(torch::init<std::vector<Stepper>>())
-      .def("step", &JointStep::step);
+      .def("address", addressOf)
+      .def("raise_refusal", &JointStep::raise);
+}
+
+/// A step of Python: the JointStep by its `address`. Returns its outcome. Called through ctypes,
+/// with the interpreter's lock, which takes less time than a method.
+extern "C" __attribute__((visibility("default"))) int updraft_torch_step(JointStep *step) {
+  return step->step();
 }
 
 /// Whether operators that this thread calls become something else than results: fake tensors, a

@@ -27,10 +27,10 @@ public:
   /// `share_memory_()` do, or another size in the same, as `resize_` may. Python must not run.
   bool haveMoved(size_t begin, size_t end) const;
 
-  /// Those of parameters in [begin, end), before `bumpVersions`.
-  void readVersions(size_t begin, size_t end) const {
+  /// Those of some parameters, before `bumpVersions`.
+  void readVersions(std::span<const uint32_t> some) const {
     for (const Column &column : columns)
-      torch_adapter::readVersions(column.states, begin, end);
+      torch_adapter::readVersions(column.states, some);
   }
 
   void bumpVersions(size_t param) const {

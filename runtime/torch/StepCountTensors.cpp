@@ -69,19 +69,18 @@ void StepCountTensors::set(size_t param, void *count, std::shared_ptr<void> memo
 std::vector<at::Tensor> StepCountTensors::make(const std::vector<int64_t> &params,
                                                const std::vector<int64_t> &counts) {
   // One allocation for those that are new.
-  const auto missing = std::count_if(params.begin(), params.end(),
-                                     [&](int64_t param) { return !places[param].data; });
+  std::vector<int64_t> missing;
+  std::copy_if(params.begin(), params.end(), std::back_inserter(missing),
+               [&](int64_t param) { return !places[param].data; });
   const size_t bytes = c10::elementSize(typeOfMade);
-  const std::shared_ptr<std::byte[]> fresh(new std::byte[static_cast<size_t>(missing) * bytes]);
-  std::byte *next = fresh.get();
+  const std::shared_ptr<std::byte[]> fresh(new std::byte[missing.size() * bytes]);
+  for (size_t i = 0; i < missing.size(); ++i) {
+    store(typeOfMade, fresh.get() + i * bytes, counts[missing[i]]);
+    set(missing[i], fresh.get() + i * bytes, fresh);
+  }
   std::vector<at::Tensor> result;
   result.reserve(params.size());
   for (int64_t param : params) {
-    if (!places[param].data) {
-      store(typeOfMade, next, counts[param]);
-      set(param, next, fresh);
-      next += bytes;
-    }
     at::Tensor count = tensors[param].lock();
     if (!count.defined()) {
       // A storage for each, so that one can be saved.

@@ -52,10 +52,10 @@ public:
   bool isChanged(size_t param, int64_t count) const;
   double valueOf(size_t param) const;
 
-  /// Those of parameters in [begin, end), before `write`.
-  void readVersions(size_t begin, size_t end) const {
+  /// Those of some parameters, before `write`.
+  void readVersions(std::span<const uint32_t> some) const {
     if (any)
-      torch_adapter::readVersions(tensors, begin, end);
+      torch_adapter::readVersions(tensors, some);
   }
   /// Sets that of a parameter, if it has one.
   void write(size_t param, int64_t count) const;

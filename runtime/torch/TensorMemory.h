@@ -10,6 +10,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <span>
 #include <vector>
 
 namespace updraft::torch_adapter {
@@ -25,16 +26,11 @@ inline void prefetchTensor(const at::TensorImpl *tensor) {
   __builtin_prefetch(bytes + sizeof(at::TensorImpl) - 1);
 }
 
-/// Fetches the objects of tensors in [begin, end).
-inline void prefetchTensors(const std::vector<WatchedTensor> &tensors, size_t begin, size_t end) {
-  for (size_t i = begin; i < end; ++i)
-    prefetchTensor(tensors[i].object());
-}
-
-/// As `prefetchTensors`, and the objects of their storages.
+/// Fetches the objects of tensors in [begin, end), and of their storages.
 inline void prefetchWithStorages(const std::vector<WatchedTensor> &tensors, size_t begin,
                                  size_t end) {
-  prefetchTensors(tensors, begin, end);
+  for (size_t i = begin; i < end; ++i)
+    prefetchTensor(tensors[i].object());
   for (size_t i = begin; i < end; ++i)
     __builtin_prefetch(tensors[i].object()->unsafe_storage().unsafeGetStorageImpl());
 }
@@ -49,11 +45,13 @@ inline const void *dataOf(const at::TensorImpl &tensor) {
          tensor.dtype().itemsize() * static_cast<size_t>(tensor.storage_offset());
 }
 
-/// Reads the versions of tensors in [begin, end), which are about to be bumped: an atomic increment
+/// Reads the versions of some of the tensors, which are about to be bumped: an atomic increment
 /// waits for its own cache miss alone.
-inline void readVersions(const std::vector<WatchedTensor> &tensors, size_t begin, size_t end) {
-  prefetchTensors(tensors, begin, end);
-  for (size_t i = begin; i < end; ++i)
+inline void readVersions(const std::vector<WatchedTensor> &tensors,
+                         std::span<const uint32_t> some) {
+  for (uint32_t i : some)
+    prefetchTensor(tensors[i].object());
+  for (uint32_t i : some)
     if (tensors[i].isAlive())
       if (const c10::VariableVersion &version = tensors[i].object()->version_counter();
           version.enabled())

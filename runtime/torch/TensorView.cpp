@@ -54,7 +54,7 @@ upd_tensor updraft::torch_adapter::viewOf(const at::Tensor &tensor, const char *
       view.strides = tensor.strides().data();
       view.rank = static_cast<int32_t>(tensor.dim());
       view.device = on.kind;
-      view.device_index = on.kind == UPD_CUDA ? on.device.index() : 0;
+      view.device_index = on.index();
       return view;
     }
   TORCH_CHECK_NOT_IMPLEMENTED(false, what, " has the dtype ", tensor.scalar_type(),

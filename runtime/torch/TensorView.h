@@ -18,6 +18,8 @@ struct StepDevice {
   upd_device kind = UPD_CPU;
 
   bool isCpu() const { return kind == UPD_CPU; }
+  /// Of several GPUs.
+  int32_t index() const { return kind == UPD_CUDA ? device.index() : 0; }
   static StepDevice of(const at::Tensor &tensor, bool emulated);
 };
 

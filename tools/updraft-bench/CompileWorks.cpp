@@ -18,26 +18,17 @@
 
 using namespace updraft::bench;
 namespace fs = std::filesystem;
+namespace harness = updraft::harness;
 
 namespace {
 double compileMs(const std::string &ruleFile, const std::string &cacheDir,
-                 const upd_setting *setting = nullptr) {
-  upd_compile_options options{sizeof(upd_compile_options),
-                              nullptr,
-                              setting,
-                              static_cast<size_t>(setting != nullptr),
-                              nullptr,
-                              0,
-                              nullptr,
-                              cacheDir.c_str(),
-                              nullptr,
-                              UPD_ALL_TENSORS,
-                              nullptr};
-  upd_rule *rule = nullptr;
+                 const std::string &learningRate = "") {
+  harness::RuleRequest request{ruleFile};
+  if (!learningRate.empty())
+    request.settings.emplace_back("lr", learningRate);
   auto start = std::chrono::steady_clock::now();
-  check(upd_compile_file(ruleFile.c_str(), &options, &rule));
+  const harness::Rule rule = harness::compile(request, "", cacheDir.c_str());
   std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
-  upd_rule_release(rule);
   return time.count();
 }
 
@@ -65,9 +56,7 @@ Contestant compiledNext(const BenchOptions &options, const std::string &rule) {
           [next = 0, file = fmt::format("{}/{}.upd", options.rulesDir, rule)](int count) mutable {
             double total = 0;
             for (int i = 0; i < count; ++i) {
-              std::string lr = fmt::format("{}", 1e-3 + 1e-9 * ++next);
-              upd_setting setting{"lr", lr.c_str()};
-              total += compileMs(file, "", &setting);
+              total += compileMs(file, "", fmt::format("{}", 1e-3 + 1e-9 * ++next));
             }
             return total / count * 1e-3;
           }};

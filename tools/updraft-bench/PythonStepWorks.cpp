@@ -85,10 +85,10 @@ std::vector<Row> run(const BenchOptions &options, const StepWork &work) {
   std::optional<Stepper> direct;
   if (!work.rule.empty()) {
     StepSetup same;
-    same.ruleFile = fmt::format("{}/{}.upd", options.rulesDir, work.rule);
+    same.rule.file = fmt::format("{}/{}.upd", options.rulesDir, work.rule);
     same.tensors = setup.tensors;
     same.elements = setup.elements;
-    same.numerics = "torch"; // as in updraft.optim
+    same.rule.numerics = "torch"; // as in updraft.optim
     direct.emplace(same);
     racing.push_back(timed("C ABI", "f32", [&] { direct->step(); }));
   }

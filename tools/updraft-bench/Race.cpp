@@ -4,16 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <thread>
 
 using namespace updraft::bench;
-
-double updraft::bench::median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  size_t half = values.size() / 2;
-  return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
+using namespace updraft::harness;
 
 double updraft::bench::timesAsLong(const Row &row, const Row &other) {
   std::vector<double> ratios;
@@ -34,31 +28,26 @@ Contestant updraft::bench::timed(std::string impl, std::string dtype, std::funct
     auto start = std::chrono::steady_clock::now();
     for (int i = 0; i < count; ++i)
       once();
-    std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    return seconds.count() / count;
+    std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
+    return time.count() / count;
   };
   return {std::move(impl), std::move(dtype), std::move(run)};
 }
 
 std::vector<Row> updraft::bench::race(const std::string &work, std::vector<Contestant> contestants,
                                       int rounds, double minSeconds) {
-  std::vector<std::vector<double>> times(contestants.size()); // ms
-  std::vector<int> repeats;
-  for (Contestant &contestant : contestants) {
-    contestant.run(1);
-    double once = contestant.run(1);
-    repeats.push_back(std::clamp<int>(std::ceil(minSeconds / std::max(once, 1e-9)), 1, 100000));
-  }
-  for (int round = 0; round < rounds; ++round)
-    for (size_t i = 0; i < contestants.size(); ++i) {
-      // Idle threads of the previous contestant may spin for some milliseconds. Wait, so that this
-      // contestant doesn't pay for them.
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      if (repeats[i] > 1)
-        contestants[i].run(1); // excludes waking up from short works
-      times[i].push_back(contestants[i].run(repeats[i]) * 1e3);
-    }
+  std::vector<TimedWork> works;
+  for (const Contestant &contestant : contestants)
+    works.push_back(contestant.run);
+  // Idle threads of the previous contestant may spin for some milliseconds. Wait, so that this
+  // contestant doesn't pay for them.
+  auto wait = [] { std::this_thread::sleep_for(std::chrono::milliseconds(5)); };
+  std::vector<std::vector<double>> times = timeInTurn(
+      works, {.rounds = rounds, .least = minSeconds, .mostRepeats = 100000, .beforeTurn = wait});
 
+  for (std::vector<double> &of : times)
+    for (double &time : of)
+      time *= 1e3;
   auto limit = std::find_if(contestants.begin(), contestants.end(),
                             [](const Contestant &c) { return c.impl == "limit"; });
   std::vector<Row> rows;

@@ -3,6 +3,8 @@
 #ifndef UPDRAFT_TOOLS_BENCH_RACE_H
 #define UPDRAFT_TOOLS_BENCH_RACE_H
 
+#include "tools/harness/Turns.h"
+
 #include <functional>
 #include <optional>
 #include <string>
@@ -14,8 +16,7 @@ namespace updraft::bench {
 struct Contestant {
   std::string impl;
   std::string dtype;
-  /// Does the work `count` times and returns the seconds per repetition.
-  std::function<double(int count)> run;
+  harness::TimedWork run; ///< in seconds
 };
 
 /// A number that a row exists for, and its bound.
@@ -55,8 +56,6 @@ std::vector<Row> race(const std::string &work, std::vector<Contestant> contestan
 
 /// Wraps a function that does the work once.
 Contestant timed(std::string impl, std::string dtype, std::function<void()> once);
-
-double median(std::vector<double> values);
 
 /// The time of `row` divided by that of `other`: the median over the rounds of one race.
 double timesAsLong(const Row &row, const Row &other);

@@ -23,11 +23,11 @@ std::vector<Row> runRows(const BenchOptions &options, const std::string &work,
   const int64_t rows = options.quick ? 5000 : 1'000'000, columns = 64;
   const int64_t listed = options.quick ? 100 : 10'000;
   StepSetup setup;
-  setup.ruleFile = options.rulesDir + "/" + optimizer.rule + ".upd";
+  setup.rule.file = options.rulesDir + "/" + optimizer.rule + ".upd";
   setup.elements = rows * columns;
   setup.rows = rows;
   setup.listed = listed;
-  setup.numerics = options.numerics;
+  setup.rule.numerics = options.numerics;
   Stepper stepper(setup);
   setup.elements = listed * columns;
   setup.rows = listed;

@@ -12,7 +12,7 @@ using namespace updraft::bench;
 
 namespace {
 using Settings = std::vector<std::pair<std::string, std::string>>;
-using Storage = std::vector<std::pair<std::string, const char *>>;
+using Storage = std::vector<std::pair<std::string, std::string>>;
 
 struct Optimizer {
   std::string work;
@@ -61,15 +61,14 @@ const std::vector<Optimizer> &flatOptimizers() {
 
 StepSetup setupOf(const BenchOptions &options, const Optimizer &optimizer, int64_t tensors,
                   int64_t elements, Storage storage = {}, int64_t rows = 0) {
-  return {options.rulesDir + "/" + optimizer.rule + ".upd",
-          optimizer.settings,
-          std::move(storage),
+  return {{.file = options.rulesDir + "/" + optimizer.rule + ".upd",
+           .rule = optimizer.chain,
+           .settings = optimizer.settings,
+           .storage = std::move(storage),
+           .numerics = options.numerics},
           tensors,
           elements,
-          rows,
-          optimizer.chain,
-          /*listed=*/0,
-          options.numerics};
+          rows};
 }
 
 Contestant stepOf(Stepper &stepper, std::string impl, std::string dtype) {

@@ -9,15 +9,10 @@
 #include <numeric>
 #include <random>
 #include <set>
-#include <stdexcept>
 #include <sys/mman.h>
 
 using namespace updraft::bench;
-
-void updraft::bench::check(upd_status status) {
-  if (status != UPD_OK)
-    throw std::runtime_error(upd_last_error());
-}
+using namespace updraft::harness;
 
 /// Pages allocated directly from the system.
 struct Stepper::Memory {
@@ -64,26 +59,8 @@ static void fill(void *data, upd_dtype dtype, int64_t count, float scale) {
 
 Stepper::Stepper(const StepSetup &setup)
     : setup(setup), shape(setup.rows == 0 ? std::vector{setup.elements}
-                                          : std::vector{setup.rows, setup.elements / setup.rows}) {
-  std::vector<upd_setting> settings;
-  for (const auto &[name, value] : setup.settings)
-    settings.push_back({name.c_str(), value.c_str()});
-  std::vector<upd_storage> storage;
-  for (const auto &[name, type] : setup.storage)
-    storage.push_back({name.c_str(), type});
-  upd_compile_options options{sizeof(upd_compile_options),
-                              setup.rule.empty() ? nullptr : setup.rule.c_str(),
-                              settings.data(),
-                              settings.size(),
-                              storage.data(),
-                              storage.size(),
-                              setup.numerics.c_str(),
-                              "",
-                              nullptr,
-                              UPD_ALL_TENSORS,
-                              nullptr};
-  check(upd_compile_file(setup.ruleFile.c_str(), &options, &rule));
-
+                                          : std::vector{setup.rows, setup.elements / setup.rows}),
+      rule(compile(setup.rule, "", "")), optimizer(nullptr, upd_optimizer_release) {
   // One allocation for all parameters and one for all gradients. Each tensor has its own cache
   // lines.
   auto make = [&](upd_dtype dtype, float scale, const std::vector<int64_t> &sizes,
@@ -104,19 +81,14 @@ Stepper::Stepper(const StepSetup &setup)
     gradShape[0] = setup.listed;
     chooseRows();
   }
-  make(upd_rule_param_dtype(rule), 0.5f, shape, params);
-  make(upd_rule_grad_dtype(rule), 1e-2f, gradShape, grads);
+  make(upd_rule_param_dtype(rule.get()), 0.5f, shape, params);
+  make(upd_rule_grad_dtype(rule.get()), 1e-2f, gradShape, grads);
 
-  upd_group group{params.data(), nullptr, params.size(), nullptr, 0};
-  check(upd_optimizer_create(rule, &group, 1, this->setup.pool ? &*this->setup.pool : nullptr,
-                             &optimizer));
+  optimizer = makeOptimizer(rule.get(), {params}, this->setup.pool ? &*this->setup.pool : nullptr);
   step();
 }
 
-Stepper::~Stepper() {
-  upd_optimizer_release(optimizer);
-  upd_rule_release(rule);
-}
+Stepper::~Stepper() = default;
 
 /// Puts each row into a list with the same probability.
 void Stepper::chooseRows() {
@@ -134,10 +106,10 @@ void Stepper::chooseRows() {
 
 void Stepper::step() {
   if (lists.empty())
-    return check(upd_optimizer_step(optimizer, grads.data(), grads.size()));
+    return check(upd_optimizer_step(optimizer.get(), grads.data(), grads.size()));
   const std::vector<int64_t> &list = lists[nextList++ % rowLists];
   const upd_row_grad rows{0, list.data(), list.size(), grads[0], 0};
-  check(upd_optimizer_step_rows(optimizer, nullptr, 0, &rows, 1));
+  check(upd_optimizer_step_rows(optimizer.get(), nullptr, 0, &rows, 1));
 }
 
 /// The plan's streams for these tensors, by number. Streams that aren't over elements are empty.
@@ -153,14 +125,15 @@ std::vector<LimitStream> Stepper::streams(const nlohmann::json &interface,
       continue;
     upd_tensor tensor{};
     if (over == "element")
-      check(upd_optimizer_state(optimizer, 0, state["name"].get<std::string>().c_str(), &tensor));
+      check(upd_optimizer_state(optimizer.get(), 0, state["name"].get<std::string>().c_str(),
+                                &tensor));
     streams.push_back(streamOf(tensor));
   }
   return streams;
 }
 
 std::vector<std::vector<LimitStream>> Stepper::passes() {
-  const auto interface = nlohmann::json::parse(upd_rule_interface(rule));
+  const auto interface = nlohmann::json::parse(upd_rule_interface(rule.get()));
   const std::string tensors = shape.size() < 2 ? "vector" : "matrix";
   std::vector<std::vector<LimitStream>> passes;
   for (const nlohmann::json &plan : interface["plans"]) {

@@ -4,7 +4,7 @@
 #define UPDRAFT_TOOLS_BENCH_STEPPER_H
 
 #include "LimitKernel.h"
-#include "updraft-c/optimizer.h"
+#include "tools/harness/Optimizer.h"
 
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -15,20 +15,13 @@
 
 namespace updraft::bench {
 
-/// Throws std::runtime_error with the library's message unless `status` is UPD_OK.
-void check(upd_status status);
-
-/// A rule, and the number, size and storage of its tensors.
+/// A rule, and the number and size of its tensors.
 struct StepSetup {
-  std::string ruleFile;
-  std::vector<std::pair<std::string, std::string>> settings;
-  std::vector<std::pair<std::string, const char *>> storage;
+  harness::RuleRequest rule;
   int64_t tensors = 1;
-  int64_t elements = 0;  // of each tensor
-  int64_t rows = 0;      // of each tensor, if they are matrices
-  std::string rule = {}; // in the file, or a chain; empty: the only one
-  int64_t listed = 0;    // number of rows with a gradient, other rows in every step; 0: all
-  std::string numerics = "ieee";
+  int64_t elements = 0; // of each tensor
+  int64_t rows = 0;     // of each tensor, if they are matrices
+  int64_t listed = 0;   // number of rows with a gradient, other rows in every step; 0: all
   std::optional<upd_pool> pool = {}; // threads to run on; empty: those of the process
 };
 
@@ -62,8 +55,8 @@ private:
   std::vector<int64_t> gradShape;
   std::vector<std::vector<int64_t>> lists; // of rows
   size_t nextList = 0;
-  upd_rule *rule = nullptr;
-  upd_optimizer *optimizer = nullptr;
+  harness::Rule rule;
+  harness::Optimizer optimizer;
 };
 
 } // namespace updraft::bench

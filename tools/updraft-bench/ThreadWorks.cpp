@@ -49,9 +49,9 @@ std::vector<Row> run(const BenchOptions &options, const std::string &work) {
   const std::vector<int> cpus = usableCpus();
   updraft::runtime::ThreadPool callerAlone(1);
   StepSetup setup;
-  setup.ruleFile = options.rulesDir + "/adamw.upd";
+  setup.rule.file = options.rulesDir + "/adamw.upd";
   setup.elements = options.quick ? 2000 : 500'000;
-  setup.numerics = options.numerics;
+  setup.rule.numerics = options.numerics;
   setup.pool = callerAlone.handle();
   std::vector<std::unique_ptr<Stepper>> steppers(16);
   for (auto &stepper : steppers)

@@ -36,7 +36,7 @@ void compileUpTo(benchmark::State &state, const std::string &rule, const std::st
 }
 
 void stepSmallTensors(benchmark::State &state) {
-  Stepper stepper({rulePath("adamw"), {}, {}, state.range(0), state.range(1)});
+  Stepper stepper({{rulePath("adamw")}, state.range(0), state.range(1)});
   for (auto _ : state)
     stepper.step();
   state.counters["ns/tensor"] = benchmark::Counter(
@@ -46,11 +46,7 @@ void stepSmallTensors(benchmark::State &state) {
 /// Excludes the driver's share. If `moves` is true, every gradient has another address in each
 /// step.
 void stepOnIdleDevice(benchmark::State &state, const std::string &name, bool moves) {
-  upd_compile_options options{};
-  options.struct_size = sizeof(options);
-  options.target = "nvptx:sm_90";
-  upd_rule *rule = nullptr;
-  check(upd_compile_file(rulePath(name).c_str(), &options, &rule));
+  const updraft::harness::Rule rule = updraft::harness::compile({rulePath(name)}, "nvptx:sm_90");
   const auto count = static_cast<size_t>(state.range(0));
   const int64_t shape[] = {1000};
   std::vector<upd_tensor> params(count), grads[2];
@@ -88,8 +84,6 @@ void stepOnIdleDevice(benchmark::State &state, const std::string &name, bool mov
   }
   state.counters["launches"] =
       static_cast<double>(device->launches) / static_cast<double>(std::max<size_t>(steps, 1));
-  optimizer.reset();
-  upd_rule_release(rule);
 }
 } // namespace
 

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+using namespace updraft::harness;
 using namespace updraft::suite;
 using json = nlohmann::ordered_json;
 

@@ -4,8 +4,8 @@
 #define UPDRAFT_TOOLS_GPUSUITE_APPROXIMATIONS_H
 
 #include "Device.h"
-#include "Optimizer.h"
 #include "Values.h"
+#include "tools/harness/Optimizer.h"
 
 namespace updraft::suite {
 
@@ -26,7 +26,7 @@ nlohmann::ordered_json isWithinBound(Device &device, const Approximation &approx
 
 /// Steps in the mode `fast` on the CPU, which rounds to nearest, and on the device. The parameters
 /// must be as close as docs/numerics.md says for `fast` and `ieee`.
-nlohmann::ordered_json fastStepsAgree(Device &device, RuleRequest request,
+nlohmann::ordered_json fastStepsAgree(Device &device, harness::RuleRequest request,
                                       const std::vector<TensorShape> &shapes);
 
 } // namespace updraft::suite

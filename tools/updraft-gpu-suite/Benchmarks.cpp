@@ -3,11 +3,13 @@
 #include "Parts.h"
 #include "RuleCases.h"
 #include "Stepper.h"
+#include "tools/harness/Turns.h"
 
 #include <algorithm>
 #include <chrono>
 #include <fmt/format.h>
 
+using namespace updraft::harness;
 using namespace updraft::suite;
 using json = nlohmann::ordered_json;
 
@@ -20,29 +22,18 @@ struct Times {
 
 /// Contestants take turns. The times are per call.
 std::vector<Times> race(Device &device, const std::vector<Body> &contestants, bool quick) {
-  const int rounds = quick ? 3 : 21;
-  const double leastMs = quick ? 0.01 : 10;
-  auto repeated = [&](const Body &body, int calls) {
-    return device.timeMs([&] {
-      for (int i = 0; i < calls; ++i)
-        body();
-    }) / calls;
-  };
-  std::vector<int> calls;
-  for (const Body &body : contestants) {
-    repeated(body, 2);
-    const double once = std::max(repeated(body, 2), 1e-4);
-    calls.push_back(std::clamp(static_cast<int>(leastMs / once), 1, 2000));
-  }
-  std::vector<std::vector<double>> times(contestants.size());
-  for (int round = 0; round < rounds; ++round)
-    for (size_t i = 0; i < contestants.size(); ++i)
-      times[i].push_back(repeated(contestants[i], calls[i]));
+  std::vector<TimedWork> works;
+  for (const Body &body : contestants)
+    works.push_back([&device, &body](int calls) {
+      return device.timeMs([&] {
+        for (int i = 0; i < calls; ++i)
+          body();
+      }) / calls;
+    });
   std::vector<Times> result;
-  for (std::vector<double> &of : times) {
-    std::sort(of.begin(), of.end());
-    result.push_back({of[of.size() / 2], of.front(), of.back()});
-  }
+  for (const std::vector<double> &of : timeInTurn(
+           works, {.rounds = quick ? 3 : 21, .least = quick ? 0.01 : 10, .mostRepeats = 2000}))
+    result.push_back({median(of), std::ranges::min(of), std::ranges::max(of)});
   return result;
 }
 
@@ -85,9 +76,7 @@ double hostCostUs(Device &device, Stepper &stepper, bool quick) {
     if (i % 8 == 7)
       device.wait();
   }
-  std::nth_element(times.begin(), times.begin() + static_cast<ptrdiff_t>(times.size() / 2),
-                   times.end());
-  return times[times.size() / 2];
+  return median(std::move(times));
 }
 
 class Benchmarks {

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <fmt/format.h>
 
+using namespace updraft::harness;
 using namespace updraft::suite;
 using json = nlohmann::ordered_json;
 

@@ -13,6 +13,7 @@
 #include <thread>
 #include <unistd.h>
 
+using namespace updraft::harness;
 using namespace updraft::suite;
 using json = nlohmann::ordered_json;
 

@@ -3,14 +3,14 @@
 #ifndef UPDRAFT_TOOLS_GPUSUITE_RULECASES_H
 #define UPDRAFT_TOOLS_GPUSUITE_RULECASES_H
 
-#include "Optimizer.h"
 #include "Parts.h"
+#include "tools/harness/Optimizer.h"
 
 namespace updraft::suite {
 
 struct RuleCase {
   std::string name; // "sgd momentum=0.9 bf16"
-  RuleRequest request;
+  harness::RuleRequest request;
 };
 
 /// Every rule in the folder with its defaults and with other flags, and chains of transforms, each

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <stdexcept>
 
+using namespace updraft::harness;
 using namespace updraft::suite;
 
 Side::Memory::Memory(Device *device, size_t bytes) {

@@ -5,8 +5,8 @@
 #define UPDRAFT_TOOLS_GPUSUITE_SIDE_H
 
 #include "Device.h"
-#include "Optimizer.h"
 #include "Values.h"
+#include "tools/harness/Optimizer.h"
 
 #include <set>
 
@@ -15,7 +15,7 @@ namespace updraft::suite {
 class Side {
 public:
   /// Deals the tensors in turn to the given number of groups. `device` is null for the CPU.
-  Side(Device *device, const RuleRequest &request, const std::vector<TensorShape> &shapes,
+  Side(Device *device, const harness::RuleRequest &request, const std::vector<TensorShape> &shapes,
        size_t groups = 1);
 
   bool hasHyper(const std::string &name) const;
@@ -72,8 +72,8 @@ private:
   std::vector<std::vector<int64_t>> rowSizes; // sizes of the values in `rowGrads`
   std::vector<upd_row_grad> rowGrads;
   std::vector<upd_tensor> params, allGrads, grads;
-  Rule rule;
-  Optimizer optimizer;
+  harness::Rule rule;
+  harness::Optimizer optimizer;
 };
 
 /// Throws std::runtime_error with the first difference in a parameter, a state or a step count.

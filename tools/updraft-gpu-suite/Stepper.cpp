@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+using namespace updraft::harness;
 using namespace updraft::suite;
 
 Stepper::Stepper(Device &device, const RuleRequest &request, std::vector<TensorShape> shapesOf)

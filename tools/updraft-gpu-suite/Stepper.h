@@ -4,8 +4,8 @@
 #define UPDRAFT_TOOLS_GPUSUITE_STEPPER_H
 
 #include "Device.h"
-#include "Optimizer.h"
 #include "Values.h"
+#include "tools/harness/Optimizer.h"
 
 namespace updraft::suite {
 
@@ -14,9 +14,9 @@ namespace updraft::suite {
 class Stepper {
 public:
   /// Throws Skipped if the device doesn't have enough memory.
-  Stepper(Device &device, const RuleRequest &request, std::vector<TensorShape> shapes);
+  Stepper(Device &device, const harness::RuleRequest &request, std::vector<TensorShape> shapes);
 
-  void step() { check(upd_optimizer_step(optimizer.get(), grads.data(), grads.size())); }
+  void step() { harness::check(upd_optimizer_step(optimizer.get(), grads.data(), grads.size())); }
 
   int64_t elements() const { return total; }
   /// The memory traffic of a step per element, if it reads every stream and writes all except the
@@ -31,10 +31,10 @@ private:
   Device &device;
   std::vector<TensorShape> shapes;
   int64_t total = 0;
-  Rule rule;
+  harness::Rule rule;
   std::vector<std::unique_ptr<Buffer>> memory;
   std::vector<upd_tensor> params, grads;
-  Optimizer optimizer;
+  harness::Optimizer optimizer;
 };
 
 /// The parameters of torchvision's resnet50, in its order.

@@ -17,7 +17,7 @@ constexpr const char *notPrepared = "no step is prepared: none was, it was refus
                                     "the optimizer has changed since";
 
 std::string prepareText(Optimizer &optimizer, const std::vector<upd_tensor> &grads) {
-  return textOf(optimizer.prepareRows(grads.data(), grads.size(), nullptr, 0));
+  return textOf(optimizer.prepare(StepGradients::withRows(grads.data(), grads.size(), nullptr, 0)));
 }
 
 int64_t stepsOf(Optimizer &optimizer) {
@@ -36,12 +36,12 @@ TEST(OptimizerPrepare, WritesNothingUntilItIsApplied) {
   EXPECT_EQ(w.data, std::vector<float>(3, 1));
   EXPECT_EQ(optimizer->state(0, "buf", state).code(), UPD_NOT_FOUND);
   EXPECT_EQ(stepsOf(*optimizer), 0);
-  ASSERT_EQ(textOf(optimizer->apply()), "ok");
+  ASSERT_EQ(textOf(optimizer->apply(nullptr)), "ok");
   EXPECT_EQ(w.data, std::vector<float>(3, 1 - 0.1f * 2));
   ASSERT_EQ(textOf(optimizer->state(0, "buf", state)), "ok");
   EXPECT_EQ(static_cast<float *>(state.data)[0], 2);
   EXPECT_EQ(stepsOf(*optimizer), 1);
-  EXPECT_EQ(textOf(optimizer->apply()), notPrepared);
+  EXPECT_EQ(textOf(optimizer->apply(nullptr)), notPrepared);
   EXPECT_EQ(stepsOf(*optimizer), 1);
 }
 
@@ -60,7 +60,7 @@ TEST(OptimizerPrepare, AreStepsAsAnyOther) {
       ASSERT_EQ(textOf(halves->step(&grad, 1)), "ok");
     } else {
       ASSERT_EQ(prepareText(*halves, {grad}), "ok");
-      ASSERT_EQ(textOf(halves->apply()), "ok");
+      ASSERT_EQ(textOf(halves->apply(nullptr)), "ok");
     }
     ASSERT_EQ(textOf(whole->step(&grad, 1)), "ok");
     EXPECT_EQ(w.data, other.data) << "step " << step;
@@ -78,19 +78,20 @@ TEST(OptimizerPrepare, GradientsOfRowsAndOfWholeParameters) {
     // The arrays that list gradients are destroyed.
     upd_row_grad rows{1, &index, 1, gb.view(), 0};
     std::vector<upd_tensor> listed = grads;
-    ASSERT_EQ(textOf(optimizer->prepareRows(listed.data(), 2, &rows, 1)), "ok");
+    ASSERT_EQ(textOf(optimizer->prepare(StepGradients::withRows(listed.data(), 2, &rows, 1))),
+              "ok");
     listed.assign(2, absentGradient());
     rows = {};
     EXPECT_EQ(b.data, before);
-    ASSERT_EQ(textOf(optimizer->apply()), "ok");
+    ASSERT_EQ(textOf(optimizer->apply(nullptr)), "ok");
     EXPECT_EQ(a.data[1], b.data[2]);
     EXPECT_NE(b.data[2], before[2]);
     EXPECT_EQ(b.data[1], 1);
   }
   // Only rows.
   const upd_row_grad rows{1, &index, 1, gb.view(), 0};
-  ASSERT_EQ(textOf(optimizer->prepareRows(nullptr, 0, &rows, 1)), "ok");
-  ASSERT_EQ(textOf(optimizer->apply()), "ok");
+  ASSERT_EQ(textOf(optimizer->prepare(StepGradients::withRows(nullptr, 0, &rows, 1))), "ok");
+  ASSERT_EQ(textOf(optimizer->apply(nullptr)), "ok");
   EXPECT_EQ(stepsOf(*optimizer), 3);
   EXPECT_NE(a.data[1], b.data[2]);
 }
@@ -102,10 +103,10 @@ TEST(OptimizerPrepare, RowsThatAreNotApplied) {
   for (const int64_t index : {0, 1, 1}) {
     const int64_t elsewhere = 2;
     const upd_row_grad notApplied{0, &elsewhere, 1, unused.view(), 0};
-    ASSERT_EQ(textOf(halves->prepareRows(nullptr, 0, &notApplied, 1)), "ok");
+    ASSERT_EQ(textOf(halves->prepare(StepGradients::withRows(nullptr, 0, &notApplied, 1))), "ok");
     const upd_row_grad rows{0, &index, 1, g.view(), 0};
-    ASSERT_EQ(textOf(halves->prepareRows(nullptr, 0, &rows, 1)), "ok");
-    ASSERT_EQ(textOf(halves->apply()), "ok");
+    ASSERT_EQ(textOf(halves->prepare(StepGradients::withRows(nullptr, 0, &rows, 1))), "ok");
+    ASSERT_EQ(textOf(halves->apply(nullptr)), "ok");
     ASSERT_EQ(textOf(whole->stepRows(nullptr, 0, &rows, 1)), "ok");
     EXPECT_EQ(w.data, other.data);
   }
@@ -119,7 +120,7 @@ TEST(OptimizerPrepare, ReductionsOverTensors) {
   const upd_tensor grad = g.view();
   for (int step = 0; step < 2; ++step) {
     ASSERT_EQ(prepareText(*halves, {grad}), "ok");
-    ASSERT_EQ(textOf(halves->apply()), "ok");
+    ASSERT_EQ(textOf(halves->apply(nullptr)), "ok");
     ASSERT_EQ(textOf(whole->step(&grad, 1)), "ok");
     EXPECT_EQ(w.data, other.data);
   }
@@ -133,10 +134,10 @@ TEST(OptimizerPrepare, RefusesTheSameAsAStep) {
   auto refusal = [&](const std::vector<upd_tensor> &grads) {
     EXPECT_EQ(prepareText(*optimizer, {g.view()}), "ok");
     std::string text = prepareText(*optimizer, grads);
-    EXPECT_EQ(textOf(optimizer->apply()), notPrepared);
+    EXPECT_EQ(textOf(optimizer->apply(nullptr)), notPrepared);
     return text;
   };
-  EXPECT_EQ(textOf(optimizer->apply()), notPrepared);
+  EXPECT_EQ(textOf(optimizer->apply(nullptr)), notPrepared);
   EXPECT_EQ(refusal({w.view()}), "gradient of parameter `0` overlaps parameter `0`; a step only "
                                  "reads gradients, so give it memory of its own");
   EXPECT_EQ(refusal({shorter.view()}), "gradient of parameter `0` is [3], but the parameter is "
@@ -145,9 +146,9 @@ TEST(OptimizerPrepare, RefusesTheSameAsAStep) {
             "there are 2 gradients for 1 parameter; an absent one has the rank UPD_ABSENT");
   const int64_t index = 4;
   const upd_row_grad rows{0, &index, 1, values.view(), 0};
-  EXPECT_EQ(textOf(optimizer->prepareRows(nullptr, 0, &rows, 1)),
+  EXPECT_EQ(textOf(optimizer->prepare(StepGradients::withRows(nullptr, 0, &rows, 1))),
             "index 0 of parameter `0` is 4, but its rows are from 0 to 3");
-  EXPECT_EQ(textOf(optimizer->apply()), notPrepared);
+  EXPECT_EQ(textOf(optimizer->apply(nullptr)), notPrepared);
   EXPECT_EQ(w.data, std::vector<float>(4, 1));
   EXPECT_EQ(stepsOf(*optimizer), 0);
 }
@@ -167,12 +168,12 @@ TEST(OptimizerPrepare, RefusesIfThereIsNotEnoughMemory) {
   auto small = makeOptimizer(momentumRule(), {w.view()}),
        large = makeOptimizer(momentumRule(), {huge});
   ASSERT_EQ(prepareText(*small, {g.view()}), "ok");
-  const Status status = large->prepareRows(&hugeGrad, 1, nullptr, 0);
+  const Status status = large->prepare(StepGradients::withRows(&hugeGrad, 1, nullptr, 0));
   EXPECT_EQ(status.code(), UPD_OUT_OF_MEMORY);
   EXPECT_EQ(status.message(), "no memory for 140737488355328 bytes of states");
-  EXPECT_EQ(textOf(large->apply()), notPrepared);
+  EXPECT_EQ(textOf(large->apply(nullptr)), notPrepared);
   EXPECT_EQ(w.data, std::vector<float>(3, 1));
-  ASSERT_EQ(textOf(small->apply()), "ok");
+  ASSERT_EQ(textOf(small->apply(nullptr)), "ok");
 }
 
 TEST(OptimizerPrepare, IsAbandonedByChangesOfTheOptimizer) {
@@ -197,7 +198,7 @@ TEST(OptimizerPrepare, IsAbandonedByChangesOfTheOptimizer) {
     ASSERT_EQ(prepareText(*optimizer, {grad}), "ok") << name;
     ASSERT_EQ(textOf(change()), "ok") << name;
     const std::vector<float> before = w.data;
-    EXPECT_EQ(textOf(optimizer->apply()), notPrepared) << name;
+    EXPECT_EQ(textOf(optimizer->apply(nullptr)), notPrepared) << name;
     EXPECT_EQ(w.data, before) << name;
   }
   // Calls that change nothing keep the preparation.
@@ -205,6 +206,6 @@ TEST(OptimizerPrepare, IsAbandonedByChangesOfTheOptimizer) {
   EXPECT_EQ(textOf(optimizer->setHyper(0, "lr", -1)), "Invalid learning rate: -1.0");
   EXPECT_FALSE(optimizer->setStep(0, -1).ok());
   EXPECT_FALSE(optimizer->load(path + ".none").ok());
-  EXPECT_EQ(textOf(optimizer->apply()), "ok");
+  EXPECT_EQ(textOf(optimizer->apply(nullptr)), "ok");
   std::filesystem::remove(path);
 }

@@ -179,8 +179,8 @@ TEST(OptimizerState, NoStepCountGoesBeyondTheLargest) {
   const std::vector<float> beforeA = a.data, beforeB = b.data;
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(textOf(optimizer->step(both, 2)), refusal);
-    EXPECT_EQ(textOf(optimizer->prepareRows(both, 2, nullptr, 0)), refusal);
-    EXPECT_EQ(optimizer->apply().code(), UPD_INVALID_ARGUMENT);
+    EXPECT_EQ(textOf(optimizer->prepare({.tensors = both, .count = 2})), refusal);
+    EXPECT_EQ(optimizer->apply(nullptr).code(), UPD_INVALID_ARGUMENT);
   }
   expectCounts(1, largest);
   EXPECT_EQ(a.data, beforeA);

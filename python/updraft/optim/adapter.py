@@ -1,7 +1,9 @@
 """The C++ adapter for torch: `runtime/torch`, one shared library per version of torch."""
 
 import ctypes
+import functools
 from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -39,8 +41,30 @@ def load() -> ctypes.PyDLL:
 
 _library = load()
 GroupStepper = torch.classes.updraft.GroupStepper
-JointStep = torch.classes.updraft.JointStep
 StorageLocks = torch.classes.updraft.StorageLocks
 #: Returns which listeners are told about operators, as bits that `listeners.py` names. This isn't
 #: an operator itself, because every step calls it.
 listeners: Callable[[], int] = _library.updraft_torch_listeners
+
+
+_take_step = _library.updraft_torch_step
+_take_step.argtypes = [ctypes.c_void_p]
+#: What a step returns, beside 0; see `runtime/torch/JointStep.h`.
+FRESH, MOVED, REFUSED = 1, 2, 3
+
+
+class JointStep:
+    """One step of several steppers, all or none.
+
+    Attributes:
+        take: takes the step, and returns its outcome. This is not a method, because calling a
+            function of C directly takes a third of the time.
+    """
+
+    def __init__(self, steppers: list[Any]) -> None:
+        self._steppers = torch.classes.updraft.JointStep(steppers)
+        self.take: Callable[[], int] = functools.partial(_take_step, self._steppers.address())
+
+    def raise_refusal(self) -> None:
+        """Raises why the last step was `REFUSED`."""
+        self._steppers.raise_refusal()

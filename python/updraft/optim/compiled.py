@@ -186,7 +186,7 @@ class CompiledStep:
     _stepping: threading.RLock
     #: Whether several parts are in the midst of a step.
     _together: bool
-    #: What stepped several parts last, if it was one call.
+    #: What steps all groups, as they are compiled, in one call; None if it is not known.
     _direct: DirectParts | None
     #: What listened to operators when the groups were compiled.
     _listening: Listening
@@ -469,6 +469,7 @@ class CompiledStep:
         generation = self._generation.number
         for number, group in enumerate(self.param_groups):
             if number == len(compiled):
+                self._direct = None
                 compiled.append(_CompiledGroup(self, first, group, scaled))
                 changed.append(number)
             elif not compiled[number].is_taken(first, group, generation, scaled):
@@ -549,31 +550,31 @@ class CompiledStep:
             factor = self._clip(compiled, 1.0 if factor is None else float(factor))
         # What is refused is refused before anything is stepped.
         self._accept(compiled, changed, factor, scaled)
-        if len(compiled) == 1 and len(compiled[0].buckets) == 1:
-            (bucket,) = compiled[0].buckets
-            if bucket.reads_on_device:
-                bucket.skip_where(found_inf)
-            if bucket.step(states):
+        direct = self._direct
+        if direct is None:
+            parts = [part for entry in compiled for part in entry.buckets]
+            direct = self._direct = DirectParts.of(parts)
+        if direct is not None:
+            if direct.readers:
+                direct.skip_where(found_inf)
+            outcome = direct.take_step()
+            if not outcome or direct.finish(outcome, states):
                 return
-        self._step_together(compiled, states, factor, found_inf)
+        self._step_in_halves(compiled, states, factor, found_inf)
 
-    def _step_together(
+    def _step_in_halves(
         self,
         compiled: list[_CompiledGroup],
         states: States,
         factor: float | GradientScale | None,
         found_inf: torch.Tensor | None,
     ) -> None:
-        """Steps all parts or, where one refuses, none."""
-        parts = [part for entry in compiled for part in entry.buckets]
-        direct = self._direct
-        if direct is None or direct.parts != parts:
-            direct = self._direct = DirectParts.of(parts)
-        if direct is not None and direct.step(states, found_inf):
-            return
+        """Steps all parts or, where one refuses, none. Makes those anew that are not what their
+        parameters are.
+        """
         prepared: list[SteppedPart] = []
         done: set[SteppedPart] = set()
-        self._together = True
+        self._together = sum(len(entry.buckets) for entry in compiled) > 1
         try:
             # What tensors run as operators are called on them may free memory of others: it comes
             # before the compiled parts are prepared, or after they are applied.

@@ -4,32 +4,44 @@ from typing import Optional
 
 import torch
 
-from .adapter import JointStep
+from .adapter import FRESH, MOVED, REFUSED, JointStep
 from .assigned_states import States
-from .buckets import FRESH, MOVED, Bucket
+from .buckets import Bucket
 from .stepped_part import SteppedPart
 
 
 class DirectParts:
-    """Parts whose steps are nothing but calls of their steppers."""
+    """All parts of a step, each of which does nothing but call its stepper.
+
+    Attributes:
+        take_step: steps all of them or, where one refuses, none; returns an outcome for `finish`.
+        readers: the parts that read on their device what makes a step change nothing.
+    """
 
     def __init__(self, parts: list[Bucket]) -> None:
-        self.parts = parts
         self.readers = [part for part in parts if part.reads_on_device]
-        self.take_step = JointStep([part.stepper for part in parts]).step
+        self._parts = parts
+        self._step = JointStep([part.stepper for part in parts])
+        self.take_step = self._step.take
 
     @staticmethod
     def of(parts: list[SteppedPart]) -> Optional["DirectParts"]:
-        """Returns what steps these, unless one of them is something else."""
+        """Returns what steps these, or None if one of them is something else."""
         direct = [part for part in parts if isinstance(part, Bucket) and part.is_direct]
-        return DirectParts(direct) if len(direct) == len(parts) > 1 else None
+        return DirectParts(direct) if len(direct) == len(parts) else None
 
-    def step(self, states: States, found_inf: torch.Tensor | None) -> bool:
-        """Steps all or, where one refuses, none; False as of one part."""
+    def skip_where(self, found_inf: torch.Tensor | None) -> None:
+        """See `SteppedPart`."""
         for part in self.readers:
             part.skip_where(found_inf)
-        outcome = self.take_step()
+
+    def finish(self, outcome: int, states: States) -> bool:
+        """Follows a step whose outcome is not 0; False if nothing was done, because a parameter has
+        other memory than before.
+        """
+        if outcome == REFUSED:
+            self._step.raise_refusal()
         if outcome == FRESH:
-            for part in self.parts:
+            for part in self._parts:
                 states.expect(part)
         return outcome != MOVED

@@ -50,11 +50,9 @@ class IdleBucket:
     def skip_where(self, found_inf: torch.Tensor | None) -> None:
         """Never steps."""
 
-    def step(self, states: States) -> bool:
+    def prepare(self, states: States) -> bool:
         """Does nothing; False if a parameter has a gradient."""
         return all(param.grad is None for param in self.params)
-
-    prepare = step
 
     def apply(self, states: States) -> None:
         """See `SteppedPart`."""

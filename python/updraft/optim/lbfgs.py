@@ -83,7 +83,8 @@ class _Move:
             for target, part in zip(self.targets, parts, strict=True):
                 target.grad = part
             self.stepper.set_hypers([length])
-            self.stepper.step()
+            self.stepper.prepare()
+            self.stepper.apply()
         finally:
             for target in self.targets:
                 target.grad = None

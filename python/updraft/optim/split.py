@@ -15,7 +15,7 @@ from .devices import GradientScale
 from .listeners import Listening
 from .stand_ins import LocalBucket, StandIn, distributed_like, local_part, needs_operators, of_dtype
 from .state_storage import made_by_state_types
-from .stepped_part import SteppedPart, step_in_halves
+from .stepped_part import SteppedPart, step
 from .through_torch import TorchBucket
 from .torch_class import TorchClass
 
@@ -177,10 +177,6 @@ class _Halves(abc.ABC):
         self.before.accept(group, factor)
         self.after.accept(group, None)
 
-    def step(self, states: States) -> bool:
-        """Steps the parameters that have a gradient; False if a parameter's memory has changed."""
-        return step_in_halves(self, states)
-
     @abc.abstractmethod
     def prepare(self, states: States) -> bool:
         """See `SteppedPart`."""
@@ -270,7 +266,7 @@ class _SplitBucket(_Halves):
                 self._make(target, direction)
                 target.load()
                 target.tensor.grad = direction
-            self.after.step(states)
+            step(self.after, states)
         finally:
             for target, _ in taken:
                 target.tensor.grad = None
@@ -330,11 +326,11 @@ class _TorchSplitBucket(_Halves):
         if self.direction.grad is None:
             return
         try:
-            self.before.step(states)
+            step(self.before, states)
             self.direction.grad = None
             self.direction.copy_(self._between(self.direction, self.group))
             self.target.grad = self.direction
-            self.after.step(states)
+            step(self.after, states)
         finally:
             self.direction.grad = self.target.grad = None
         torch.autograd.graph.increment_version(self.params)

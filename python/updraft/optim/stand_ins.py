@@ -17,7 +17,6 @@ from ..torch_private import (
 from .assigned_states import States
 from .buckets import Bucket
 from .rule_interface import RuleInterface
-from .stepped_part import step_in_halves
 
 _PLAIN = (torch.nn.Parameter, torch.Tensor)
 
@@ -253,12 +252,6 @@ class StandInBucket(LocalBucket):
     def is_direct(self) -> bool:
         """See `Bucket`."""
         return not self.stand_ins
-
-    def step(self, states: States) -> bool:
-        """Like that of `Bucket`."""
-        if self.is_direct:
-            return super().step(states)
-        return step_in_halves(self, states)
 
     @torch.no_grad()
     def prepare(self, states: States) -> bool:

@@ -44,30 +44,24 @@ class SteppedPart(Protocol):
     def skip_where(self, found_inf: torch.Tensor | None) -> None:
         """Has the steps that follow change nothing that find this other than 0, if they read it."""
 
-    def step(self, states: States) -> bool:
-        """Steps every parameter that has a gradient; `states` is told of those that are made.
-
-        False if a parameter is not what this was made for: another is to be made then, as nothing
-        was done.
-        """
-
     # The halves of a step, of several parts that are stepped all or none.
 
     def prepare(self, states: States) -> bool:
-        """Refuses what a step refuses, and changes nothing.
+        """Refuses what a step of every parameter that has a gradient refuses, and changes nothing.
 
-        False as for `step`; then, and where it raises, there is nothing to apply or to abandon.
+        False if a parameter is not what this was made for: another is to be made then. In this
+        case, and where it raises, there is nothing to apply or to abandon.
         """
 
     def apply(self, states: States) -> None:
-        """Does what was prepared."""
+        """Does what was prepared; `states` is told of those that it makes."""
 
     def abandon(self) -> None:
         """Drops what was prepared."""
 
 
-def step_in_halves(part: SteppedPart, states: States) -> bool:
-    """The step of a part that has no quicker way than its halves."""
+def step(part: SteppedPart, states: States) -> bool:
+    """Steps a part; False if nothing was done, because a parameter is not what it was made for."""
     if not part.prepare(states):
         return False
     part.apply(states)

@@ -17,7 +17,6 @@ from .rule_interface import RuleInterface
 from .stand_ins import OVERLAP, distributed_like, is_distributed, of_dtype, overlaps_itself
 from .state_storage import require_state_types, scalar_dtype
 from .states import enter
-from .stepped_part import step_in_halves
 
 
 def _real(tensor: torch.Tensor) -> torch.Tensor:
@@ -158,10 +157,6 @@ class TorchBucket:
         self.hypers = hypers
         self.factor = None if factor is None else float(factor)
         self.sparse = self.correspondence.sparse_of(group)
-
-    def step(self, states: States) -> bool:
-        """Steps every parameter that has a gradient."""
-        return step_in_halves(self, states)
 
     def prepare(self, states: States) -> bool:
         """See `SteppedPart`. Computes all that `apply` writes."""

@@ -171,11 +171,8 @@ void LocalOptimizer::takeHypers(const std::vector<double> &hypers) {
 }
 
 void LocalOptimizer::requireOwnMemory(const Bucket &bucket) const {
-  bucket.stepper->forPrepared([&](int64_t number, const upd_tensor &grad) {
-    const int64_t elements =
-        std::accumulate(grad.shape, grad.shape + grad.rank, int64_t(1), std::multiplies());
-    const MemoryRange *owner =
-        memory.find({grad.data, static_cast<size_t>(elements) * sizeOf(grad.dtype)});
+  bucket.stepper->forPrepared([&](int64_t number, const MemoryRange &grad) {
+    const MemoryRange *owner = memory.find(grad);
     TORCH_CHECK_VALUE(!owner, "gradient of parameter `", number, "` overlaps parameter `",
                       numbers[owner->owner],
                       "`; a step only reads gradients, so give it memory of its own");
@@ -184,7 +181,7 @@ void LocalOptimizer::requireOwnMemory(const Bucket &bucket) const {
 
 void LocalOptimizer::prepare(size_t bucket, const std::vector<at::Tensor> &grads) {
   GroupStepper &stepper = *buckets[bucket].stepper;
-  TORCH_CHECK(stepper.prepare(grads),
+  TORCH_CHECK(stepper.lookAndPrepare(grads),
               "a parameter has other memory than when the optimizer was made; make another "
               "optimizer after `.data` of a parameter was set");
   if (memory.empty())

@@ -1,18 +1,18 @@
 //===- Optimizer.cpp - RAII for rules and optimizers of the C API -----------------------------===//
 
-#include "Optimizer.h"
+#include "tools/harness/Optimizer.h"
 
 #include <stdexcept>
 
-using namespace updraft::suite;
+using namespace updraft::harness;
 
-void updraft::suite::check(upd_status status) {
+void updraft::harness::check(upd_status status) {
   if (status != UPD_OK)
     throw std::runtime_error(upd_last_error());
 }
 
-Rule updraft::suite::compile(const RuleRequest &request, const std::string &target,
-                             const char *cacheFolder) {
+Rule updraft::harness::compile(const RuleRequest &request, const std::string &target,
+                               const char *cacheFolder) {
   std::vector<upd_setting> settings;
   for (const auto &[name, value] : request.settings)
     settings.push_back({name.c_str(), value.c_str()});
@@ -26,7 +26,7 @@ Rule updraft::suite::compile(const RuleRequest &request, const std::string &targ
   options.setting_count = settings.size();
   options.storage = storage.data();
   options.storage_count = storage.size();
-  options.numerics = request.numerics;
+  options.numerics = request.numerics.empty() ? nullptr : request.numerics.c_str();
   options.cache_dir = cacheFolder;
   options.target = target.empty() ? nullptr : target.c_str();
   upd_rule *rule = nullptr;
@@ -36,12 +36,13 @@ Rule updraft::suite::compile(const RuleRequest &request, const std::string &targ
   return {rule, upd_rule_release};
 }
 
-Optimizer updraft::suite::makeOptimizer(upd_rule *rule,
-                                        const std::vector<std::vector<upd_tensor>> &groups) {
+Optimizer updraft::harness::makeOptimizer(upd_rule *rule,
+                                          const std::vector<std::vector<upd_tensor>> &groups,
+                                          const upd_pool *pool) {
   std::vector<upd_group> described;
   for (const std::vector<upd_tensor> &group : groups)
     described.push_back({group.data(), nullptr, group.size(), nullptr, 0});
   upd_optimizer *optimizer = nullptr;
-  check(upd_optimizer_create(rule, described.data(), described.size(), nullptr, &optimizer));
+  check(upd_optimizer_create(rule, described.data(), described.size(), pool, &optimizer));
   return {optimizer, upd_optimizer_release};
 }

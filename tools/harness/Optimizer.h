@@ -1,7 +1,7 @@
 //===- Optimizer.h - RAII for rules and optimizers of the C API ---------------------*- C++ -*-===//
 
-#ifndef UPDRAFT_TOOLS_GPUSUITE_OPTIMIZER_H
-#define UPDRAFT_TOOLS_GPUSUITE_OPTIMIZER_H
+#ifndef UPDRAFT_TOOLS_HARNESS_OPTIMIZER_H
+#define UPDRAFT_TOOLS_HARNESS_OPTIMIZER_H
 
 #include "updraft-c/optimizer.h"
 
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace updraft::suite {
+namespace updraft::harness {
 
 /// Throws the library's message as a std::runtime_error unless `status` is UPD_OK.
 void check(upd_status status);
@@ -23,15 +23,17 @@ struct RuleRequest {
   std::string rule = {}; // in the file, or a chain; empty: the only one
   std::vector<std::pair<std::string, std::string>> settings = {};
   std::vector<std::pair<std::string, std::string>> storage = {};
-  const char *numerics = nullptr; // as in upd_compile_options
-  std::string source = {};        // the rule's text, if there is no file
+  std::string numerics = {}; // empty: the default
+  std::string source = {};   // the rule's text, if there is no file
 };
 
 /// `cacheFolder` is as in upd_compile_options.
 Rule compile(const RuleRequest &request, const std::string &target,
              const char *cacheFolder = nullptr);
-Optimizer makeOptimizer(upd_rule *rule, const std::vector<std::vector<upd_tensor>> &groups);
+/// `pool` is as in upd_optimizer_create.
+Optimizer makeOptimizer(upd_rule *rule, const std::vector<std::vector<upd_tensor>> &groups,
+                        const upd_pool *pool = nullptr);
 
-} // namespace updraft::suite
+} // namespace updraft::harness
 
-#endif // UPDRAFT_TOOLS_GPUSUITE_OPTIMIZER_H
+#endif // UPDRAFT_TOOLS_HARNESS_OPTIMIZER_H
