@@ -208,7 +208,7 @@ ODD = [
 @pytest.mark.parametrize(
     "value", ODD, ids=[f"{type(value).__name__}{index}" for index, value in enumerate(ODD)]
 )
-def test_no_message_is_the_bindings(momentum, value, tmp_path, monkeypatch):
+def test_no_message_comes_from_the_binding(momentum, value, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     definition = updraft.load("SGD")
 

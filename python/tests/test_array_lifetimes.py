@@ -256,7 +256,7 @@ def test_a_tensor_that_was_shared(momentum):
     assert refusal(optimizer.step, [torch.ones(5000)]) == RESIZED
 
 
-def test_other_changes_of_an_array_are_none_of_its_memory(momentum):
+def test_other_changes_of_an_array_do_not_affect_its_memory(momentum):
     weights, tensor = ones(6), torch.ones(6)
     optimizer = updraft.ArrayOptimizer(momentum, [weights, tensor], lr=1)
     weights.shape = (2, 3)

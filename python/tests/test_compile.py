@@ -256,7 +256,7 @@ rule Factored(lr = 0.1) {
 """
 
 
-def test_only_for_the_tensors_that_there_are():
+def test_a_rule_for_one_kind_of_tensor_steps_alike():
     matrix, vector = numpy.ones((2, 3)), numpy.ones(3)
     stepped = []
     for of_matrices, of_vectors in (("all", "all"), ("matrices", "vectors")):

@@ -47,7 +47,7 @@ print("done")
 
 
 @pytest.mark.parametrize("counts", [(1, 2, 1), (2, 1)], ids=str)
-def test_as_many_as_torch_is_told(run_python, monkeypatch, counts):
+def test_steps_use_as_many_threads_as_torch(run_python, monkeypatch, counts):
     # A thread that waits for others must not count as working.
     monkeypatch.setenv("OMP_WAIT_POLICY", "passive")
     if "OpenMP" not in torch.__config__.parallel_info():

@@ -152,7 +152,7 @@ def test_a_state_that_is_not_a_mapping_is_refused():
     assert optimizer.state is before
 
 
-def test_nothing_is_made_anew_while_nothing_changes():
+def test_nothing_is_recreated_without_changes():
     params = parameters(shapes=[(3,), (2, 2)])
     optimizer = optim.AdamW(params)
     step(optimizer, params, 0)

@@ -81,7 +81,7 @@ def test_step_counts_as_files_have_them(count):
 
 
 @pytest.mark.parametrize("count", [-1.0, 2.5, float("nan"), float("inf"), 1e30])
-def test_a_count_that_is_none(count):
+def test_an_invalid_step_count_is_refused(count):
     params = parameters(shapes=SHAPES)
     optimizer = optim.Adam(params)
     set_gradients(params, 0)
@@ -165,7 +165,7 @@ def test_parameters_without_a_gradient_need_no_step(kind):
     assert other.equal(torch.full_like(other, 0.5))
 
 
-def test_the_default_device_is_of_no_matter():
+def test_the_default_device_does_not_matter():
     param = torch.nn.Parameter(torch.ones(4, 3))
     optimizer = optim.Muon([param], lr=0.1)
     param.grad = torch.ones(4, 3)

@@ -194,7 +194,7 @@ def test_step_counts_in_f64():
     assert_close(theirs, ours, 8)
 
 
-def test_a_step_count_that_is_none():
+def test_an_invalid_step_count_is_refused():
     param = torch.nn.Parameter(torch.ones(1))
     optimizer = optim.AdamW([param])
     param.grad = torch.ones(1)

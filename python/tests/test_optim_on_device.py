@@ -195,7 +195,7 @@ def test_clipping_is_not_refused_for_what_a_scaler_has_found(emulated):
         pair.check()
 
 
-def test_nothing_of_a_step_waits(emulated, monkeypatch):
+def test_a_step_does_not_wait_for_the_device(emulated, monkeypatch):
     pair = Pair(emulated, optim.AdamW)
     # Code for a scale is compiled with the first one.
     pair.on_device.grad_scale = torch.tensor(2.0)

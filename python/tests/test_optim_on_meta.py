@@ -41,7 +41,7 @@ def test_states_are_where_torch_makes_them(name, options):
 
 
 @pytest.mark.parametrize("name", READING)
-def test_where_torch_reads_a_number_there(name):
+def test_classes_whose_steps_torch_cannot_run_on_meta(name):
     param = on_meta()
     with pytest.raises(RuntimeError, match="meta tensors"):
         getattr(torch.optim, name)([param]).step()

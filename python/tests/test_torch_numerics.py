@@ -180,12 +180,12 @@ def test_same_bits_of_rows_with_a_rounded_root(case, torch_with_rounded_root):
 
 
 @pytest.mark.parametrize("case", rows_of_table(NEITHER), ids=str)
-def test_exceptions_of_rows_are_none_too_many(case, torch_with_rounded_root):
+def test_no_exception_for_rows_is_unnecessary(case, torch_with_rounded_root):
     assert first_difference_of_rows(case, "torch") is not None
 
 
 @pytest.mark.parametrize("case", of_table(NEITHER)[:1], ids=str)
-def test_exceptions_are_none_too_many(case, torch_with_rounded_root):
+def test_no_exception_is_unnecessary(case, torch_with_rounded_root):
     assert first_difference(case, "torch") is not None
 
 

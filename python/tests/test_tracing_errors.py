@@ -148,7 +148,7 @@ def r(param, over=1):
     )
 
 
-def test_nothing_is_returned(message):
+def test_a_rule_that_returns_nothing(message):
     assert (
         message("""
 @updraft.rule
@@ -162,7 +162,7 @@ def r(param, grad):
     )
 
 
-def test_something_else_is_returned(message):
+def test_a_rule_that_returns_a_list(message):
     assert (
         message("""
 @updraft.rule
@@ -355,7 +355,7 @@ def r(param, grad):
     )
 
 
-def test_a_condition_that_is_none(message):
+def test_an_invalid_condition(message):
     assert (
         message("""
 @updraft.rule

@@ -148,7 +148,7 @@ TEST_F(OfDLPack, StatesOutliveTheOptimizer) {
   scales->deleter(scales);
 }
 
-TEST_F(OfDLPack, StatesThatAreNotThereAreNotExported) {
+TEST_F(OfDLPack, MissingStatesAreNotExported) {
   DLManagedTensorVersioned *managed = &param.managed;
   EXPECT_EQ(upd_optimizer_state_to_dlpack(optimizer, 0, "kept", &managed), UPD_NOT_FOUND);
   EXPECT_EQ(managed, nullptr);

@@ -86,7 +86,7 @@ TEST(Targets, UnknownNamesAreRefused) {
   EXPECT_EQ(refusalOf("CUDA"), "unknown target `CUDA`; did you mean `cuda`?");
 }
 
-TEST(Targets, OfAGPUThatIsNotThere) {
+TEST(Targets, MissingGPUsAreRefused) {
   upd_rule *made = nullptr;
   const upd_status status = compileFor("cuda:4095", &made);
   EXPECT_TRUE(status == UPD_UNSUPPORTED || status == UPD_INVALID_ARGUMENT);

@@ -146,7 +146,7 @@ TEST_P(DeviceStepCalls, ThatLoadAndFailAreNotSteppedOn) {
   std::remove(path.c_str());
 }
 
-TEST_P(DeviceStepCalls, ThatFailAmongOthersAreCountedOrNot) {
+TEST_P(DeviceStepCalls, ThatFailHalfwayLeaveConsistentCounts) {
   for (ptrdiff_t launches = 0;; ++launches) {
     make(3);
     device->launchesToFailure = launches;

@@ -17,7 +17,7 @@ class DeviceStepStarts : public WatchedRuleSteps {};
 INSTANTIATE_TEST_SUITE_P(All, DeviceStepStarts, testing::Values("rprop", "prodigy"));
 } // namespace
 
-TEST_F(DeviceStepReads, HyperparametersThatAreSavedAsTheyAreThen) {
+TEST_F(DeviceStepReads, SavedHyperparametersAreCurrent) {
   compileRule("adamw");
   const std::string path = testing::TempDir() + "read-hypers.safetensors";
   make(3);
@@ -105,7 +105,7 @@ TEST_P(DeviceStepStarts, DependOnTheFirstStepThatIsNotSkipped) {
   }
 }
 
-TEST_F(DeviceStepReads, StepCountsThatAreSideBySideAtOnce) {
+TEST_F(DeviceStepReads, AdjacentStepCountsAreReadAtOnce) {
   constexpr size_t count = 40;
   compileRule("adamw");
   make(count);
@@ -134,7 +134,7 @@ TEST_F(DeviceStepReads, StepCountsThatAreSideBySideAtOnce) {
 }
 
 // A device counts by itself, so it can't refuse a step: counts stay at the end of their type.
-TEST_F(DeviceStepReads, StepCountsThatEnd) {
+TEST_F(DeviceStepReads, StepCountsStopAtTheLargest) {
   constexpr int64_t largest = int64_t(1) << 53;
   compileRule("adamw");
   make(2);

@@ -38,7 +38,7 @@ TEST(Index, HasTheErrorsOfParseProgram) {
   }
 }
 
-TEST(Index, GoesOnAfterErrors) {
+TEST(Index, ContinuesAfterErrors) {
   DiagnosticEngine diagnostics;
   StringRef text =
       "fn f(x) = x $ 1\nrule R(lr = 1) { update(param) { let a = lr let b = let c = a } }";

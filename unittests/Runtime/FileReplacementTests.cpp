@@ -135,7 +135,7 @@ TEST_F(FileReplacementTest, ReplacesTheTargetOfALink) {
   EXPECT_EQ(reasonOf(writeFile(folder + "/loop", "x")), "Too many levels of symbolic links");
 }
 
-TEST_F(FileReplacementTest, TreatsOtherNamesAsAskedFor) {
+TEST_F(FileReplacementTest, TreatsHardLinksAsRequested) {
   ASSERT_EQ(writeFile(path, "old"), std::nullopt);
   const std::string other = folder + "/other";
   fs::create_hard_link(path, other);

@@ -277,7 +277,7 @@ TEST(OptimizerCAPI, RefusesNull) {
   EXPECT_EQ(upd_optimizer_group_count(nullptr), 0u);
 }
 
-TEST(OptimizerCAPI, NoExceptionLeaves) {
+TEST(OptimizerCAPI, ThrowsNoExceptions) {
   upd_pool pool;
   pool.run = [](void *, int32_t, void (*)(void *, int32_t), void *) {
     throw std::runtime_error("the host's pool failed");

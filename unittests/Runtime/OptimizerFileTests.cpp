@@ -249,7 +249,7 @@ TEST_F(OptimizerFile, LoadsAllStatesOfAParameterOrNone) {
             "`" + path + "` does not fit the optimizer: parameter `0` lacks state `last`");
 }
 
-TEST_F(OptimizerFile, OtherTensorsAreLeftAlone) {
+TEST_F(OptimizerFile, OtherTensorsAreIgnored) {
   Model model(false);
   SafetensorsWriter writer;
   writer.add("param/net/w", SafetensorsType::F32, {1}, valuesOf<float>({1}));

@@ -150,7 +150,7 @@ TEST(OptimizerRowStep, WithGradientsOfWholeParameters) {
 }
 
 /// A group's size covers all parameters with a step, whether they have whole gradients or rows.
-TEST(OptimizerRowStep, GroupSizesCountAllThatTakePart) {
+TEST(OptimizerRowStep, GroupSizesCountAllParametersOfTheStep) {
   auto kernels = std::make_shared<Kernels>(*countingRule());
   kernels->plans[0].prologues[0] = [](const double *, const double *perTensor, const double *,
                                       const double *, void *row, double *) {
@@ -320,7 +320,7 @@ TEST(OptimizerRowStep, RefusesPartlyBoundStates) {
             "parameter `0` has state `size` but not `last`; give it all of its states, or none");
 }
 
-TEST(OptimizerRowStep, RefusesRulesThatLookAtMore) {
+TEST(OptimizerRowStep, RefusesRulesWithOtherDependencies) {
   TestTensor<float> w({4, 2}, 1), v({4}, 1), g({1, 2}), g1({1});
   const std::vector<int64_t> indices = {1};
   auto refusal = [&](std::shared_ptr<const Kernels> kernels, size_t param) {

@@ -108,7 +108,7 @@ TEST(TensorWindows, IndivisibleWorkIsShared) {
   EXPECT_EQ(ownOf(windows, 1), List());
 }
 
-TEST(TensorWindows, MadeAnewForOtherThreadsAndTensors) {
+TEST(TensorWindows, RecomputedForOtherThreadsAndTensors) {
   TensorWindows windows = windowsOf({mib, mib}, 2);
   EXPECT_EQ(ownOf(windows, 1), (List{{1, 2}}));
   windows.assign(1);

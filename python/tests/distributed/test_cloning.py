@@ -24,7 +24,7 @@ class Tied(torch.nn.Module):
 
 
 @pytest.mark.parametrize("by", ["reference", "ref", "clone", "copy", "deepcopy", "deepclone"])
-def test_ways(by):
+def test_every_kind_of_copy(by):
     model = Tied()
     made = module_clone(model, by=by)
     assert type(made) is Tied and made is not model

@@ -16,7 +16,7 @@ def running():
     return rpc.api._is_current_rpc_agent_set(), torch.distributed.is_initialized()
 
 
-def test_before_within_and_after(place):
+def test_rpc_runs_only_within_the_function(place):
     order = []
 
     @distributed.auto_init_rpc(
@@ -41,7 +41,7 @@ def test_before_within_and_after(place):
 
 
 @pytest.mark.parametrize("error", [ValueError("broken"), KeyboardInterrupt(), SystemExit(3)])
-def test_after_an_exception(in_world, error):
+def test_rpc_ends_after_an_exception(in_world, error):
     def fail():
         raise error
 

@@ -61,7 +61,7 @@ def test_another_dimension(place):
         assert shares(dim_partitioner(dim), image) == [(0, [[0, 1], [3, 4]]), (1, [[2], [5]])]
 
 
-def test_containers_and_what_is_no_tensor(place):
+def test_containers_and_other_values(place):
     place(size=2)
     model = torch.nn.Linear(1, 1)
     batch = {"x": torch.arange(4), "y": [torch.arange(4), Pair(torch.arange(4), "l")]}

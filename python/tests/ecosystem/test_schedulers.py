@@ -77,7 +77,7 @@ def run(module, name, tensor):
     return param.detach(), optimizer.param_groups[0]
 
 
-def test_all_are_there():
+def test_every_scheduler_is_tested():
     """All except the base class, and an old alias."""
     assert {*lr_scheduler.__all__} - {"LRScheduler"} == {*SCHEDULERS}
 
