@@ -37,7 +37,7 @@ class Device {
 public:
   virtual ~Device() = default;
 
-  /// The manufacturer's name.
+  /// The name that the manufacturer gives it.
   virtual std::string name() const = 0;
   /// The number of blocks of UPD_GPU_THREADS threads that keeps it busy.
   virtual int64_t fullBlocks() const = 0;

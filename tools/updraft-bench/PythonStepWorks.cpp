@@ -24,8 +24,7 @@ struct StepWork {
   bool fresh = false;
   std::optional<double> shareOfLimit = {}, overFused = {}, overForeach = {}, overCompile = {};
   std::optional<double> microseconds = {}; // bound for one step
-  bool compiledInQuick = false;            // also run torch.compile, which takes many seconds each
-                                           // time
+  bool compiledInQuick = false;            // also run torch.compile, which takes many seconds
 };
 
 /// torch.compile and XLA take a minute to compile a step of this many tensors, and many for 1000.

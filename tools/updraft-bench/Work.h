@@ -14,8 +14,7 @@ namespace updraft::bench {
 class PythonPeer;
 
 struct BenchOptions {
-  bool quick = false;            // small sizes and few rounds: shows that it works, not how fast it
-                                 // is
+  bool quick = false;            // small sizes and few rounds: only shows that it works
   std::string rulesDir;          // folder of the shipped rules
   std::string numerics = "ieee"; // numerics mode of the works that step
   std::string self;              // this program, restarted for works that need a fresh process

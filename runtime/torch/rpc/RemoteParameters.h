@@ -36,7 +36,7 @@ std::vector<at::Tensor> ownedTensors(const std::vector<int64_t> &createdOn,
                                      const std::vector<std::string> &names);
 
 /// Waits until all values that this worker has requested for any of those RRefs are created or have
-/// failed, but at most for most of the timeout of its own calls.
+/// failed. Gives up before the timeout of this worker's own calls ends.
 void awaitMade(const std::vector<c10::IValue> &rrefs);
 
 /// Consistent copies of all tensors: no step runs while they are taken.
