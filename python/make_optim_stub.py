@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the stub of `updraft.optim`, whose classes are made of rules when they are asked for.
+"""Writes the stub of `updraft.optim`, whose classes are created from rules on first use.
 
-Editors and type checkers read it. Installing the package runs this on what was installed, with
-nothing else on the path: torch need not be there.
+Editors and type checkers read the stub. Installing the package runs this on the installed files,
+with nothing else on the path, so torch isn't needed.
 
 example: python3 -I -S python/make_optim_stub.py .venv/lib/python3.11/site-packages/updraft
 """
@@ -30,7 +30,7 @@ BASE = ("rule_classes", "ShippedOptimizer")
 
 _ADAM = "lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay={}, "
 _FLAGS = "*, foreach=None, maximize=False, capturable=False, differentiable=False, "
-#: What the constructors of torch take after the parameters. A test compares them with torch's.
+#: The parameters of torch's constructors after `params`. A test compares them with torch's.
 TORCH = {
     "SGD": "lr=1e-3, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False, *, "
     "maximize=False, foreach=None, differentiable=False, fused=None",
@@ -59,7 +59,7 @@ TORCH = {
 
 
 def exports(package):
-    """The (module, name) pairs that `updraft.optim` has from its modules, as its text says."""
+    """The (module, name) pairs that `updraft.optim` imports from its modules, from its text."""
     tree = ast.parse((package / "optim" / "__init__.py").read_text())
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and node.level == 1:
@@ -68,7 +68,7 @@ def exports(package):
 
 
 def imports(names):
-    """The imports in isort's order: constants first, then others, without regard to case."""
+    """The imports in isort's order: constants first, then others, ignoring case."""
     for module, name in sorted(names, key=lambda n: (n[0], n[1] != n[1].upper(), n[1].lower())):
         yield f"from .{module} import {name} as {'_' if name in TORCH else ''}{name}\n"
 
@@ -111,7 +111,7 @@ def constructor(signature):
 
 
 def classes():
-    """A class for each rule: its constructor stands nowhere else."""
+    """A class for each rule, because its constructor isn't written anywhere else."""
     updraft = importlib.import_module("updraft")
     shipped = importlib.import_module("updraft.shipped")
     constructors = importlib.import_module("updraft.shipped_constructor")

@@ -1,7 +1,7 @@
-"""Every rule trains the digits network, beside PyTorch's optimizer or its paper's algorithm.
+"""Trains the digits network with every rule, and compares with PyTorch or the rule's paper.
 
-Both start from the same weights and see the same batches. Writes the accuracies on digits that were
-not trained on as JSON, as a Markdown table and as a plot; see docs/convergence.md.
+Both sides start from the same weights and see the same batches. Writes the accuracies on the test
+digits as JSON, as a Markdown table and as a plot; see docs/convergence.md.
 """
 
 import argparse
@@ -28,12 +28,12 @@ HESSIAN_EVERY = 10
 
 @dataclasses.dataclass
 class Side:
-    """A network and what trains it: an Updraft optimizer, or a torch one."""
+    """A network and its optimizer: an Updraft optimizer, or a torch one."""
 
     network: torch.nn.Module
     optimizer: object
     states: object  # the parameter's number → its states by name
-    # What the optimizer steps: the network's parameters, or tensors that they are copies of.
+    # The tensors that the optimizer steps: the network's parameters, or copies of them.
     stored: list = dataclasses.field(default_factory=list)
 
     @property
@@ -56,7 +56,7 @@ def our_side(work, seed):
 
 
 def copy_stored(side):
-    """The network computes in f32, with the values that its parameters have in storage."""
+    """Copies the stored parameters to the network, which computes in f32."""
     for param, stored in zip(side.params, side.stored, strict=True):
         if stored is not param:
             param.data.copy_(stored)
@@ -79,8 +79,8 @@ def step(side):
 
 
 def estimate_hessian(side, images, generator, decay=0.99):
-    """Moves `hessian` to the Gauss-Newton-Bartlett estimate: gradients for labels that are drawn
-    from the network's own predictions.
+    """Moves `hessian` to the Gauss-Newton-Bartlett estimate, with gradients for labels drawn from
+    the network's own predictions.
     """
     probabilities = torch.softmax(side.network(images), 1)
     labels = torch.multinomial(probabilities.detach(), 1, generator=generator).squeeze(1)
@@ -93,7 +93,7 @@ def estimate_hessian(side, images, generator, decay=0.99):
 
 
 def use_average(side, work):
-    """Puts into the parameters what the rule evaluates with, where that is something else."""
+    """Sets the parameters to the averages, if the rule evaluates with averages."""
     for index, param in enumerate(side.params):
         states = side.states(index)
         for name in ("ax", "x"):

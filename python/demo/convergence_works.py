@@ -1,6 +1,6 @@
-"""What the convergence demo trains: every rule with settings that suit the digits network.
+"""The trainings of the convergence demo: every rule with settings for the digits network.
 
-The settings are those of the rule; its counterpart, PyTorch's optimizer or the transcription of the
+The settings are those of the rule. Its counterpart, PyTorch's optimizer or the transcription of the
 paper in `python/published`, gets the same.
 """
 
@@ -13,7 +13,7 @@ import torch
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import published
 
-# What torch has as tuples.
+# Options that are tuples in torch.
 TUPLES = {
     "betas": ("beta1", "beta2"),
     "eps": ("eps1", "eps2"),
@@ -36,7 +36,7 @@ class Work:
         return f"{self.rule} {self.label}".rstrip()
 
     def counterpart(self, params):
-        """Makes the optimizer that the rule is compared with."""
+        """Creates the optimizer to compare with."""
         if self.rule in published.OPTIMIZERS:
             return published.OPTIMIZERS[self.rule](params, **self.settings)
         if self.rule == "sparse_adam":
@@ -54,7 +54,7 @@ class Work:
 
 
 class SparseAdam(torch.optim.SparseAdam):
-    """PyTorch's takes sparse gradients alone: these have every row."""
+    """PyTorch's SparseAdam needs sparse gradients, so these contain every row."""
 
     def step(self):
         params = self.param_groups[0]["params"]
@@ -96,7 +96,7 @@ WORKS = [
     Work("adamax", {"lr": 2e-3}),
     Work("adadelta", {"lr": 1.0}),
     Work("radam", {"lr": 2e-3}),
-    # Made for full batches: with small ones its steps must not grow far.
+    # Designed for full batches: with small batches its steps must not grow much.
     Work(
         "rprop",
         {
@@ -108,7 +108,7 @@ WORKS = [
         },
     ),
     Work("nadam", {"lr": 2e-3}),
-    # The average begins after a quarter of the steps.
+    # Starts averaging after a quarter of the steps.
     Work("asgd", {"lr": 0.2, "t0": 170}),
     Work("adafactor", {"lr": 1e-2}),
     Work("qhm", {"lr": 0.3, "momentum": 0.95}),

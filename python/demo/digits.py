@@ -1,7 +1,7 @@
-"""The main job: a small network learns handwritten digits, with AdamW compiled by Updraft.
+"""The demo: a small network learns handwritten digits, with AdamW compiled by Updraft.
 
-Beside it torch.optim.AdamW trains a copy from the same start on the same batches. Prints how far
-the two agree and what each costs; writes a plot and the rule's stages as text.
+torch.optim.AdamW trains a copy from the same start on the same batches. Prints how closely the two
+agree and their times; writes a plot and the rule's stages as text.
 """
 
 import argparse
@@ -19,10 +19,10 @@ import updraft
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-# What one would open a stage's text with.
+# File name suffixes of the stages.
 SUFFIXES = {"llvm": "ll", "asm": "s", "ast": "txt", "torch": "py"}
 
-# Training amplifies rounding: the first steps are held to it, the rest to what it may become.
+# Training amplifies rounding, so the first steps have a tight tolerance and the rest a loose one.
 FIRST_STEPS = 100
 FIRST_TOLERANCE = 1e-5
 LOSS_TOLERANCE = 1e-2

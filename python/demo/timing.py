@@ -1,4 +1,4 @@
-"""What compiling and stepping cost: medians, with the peers interleaved in one run."""
+"""The time of compiling and of steps: medians, with the peers interleaved in one run."""
 
 import statistics
 import subprocess
@@ -12,7 +12,7 @@ import training
 import updraft
 import updraft.optim
 
-# Run in a process of its own: the first compilation also sets the compiler up.
+# Runs in a separate process: the first compilation also initializes the compiler.
 FIRST = """
 import sys, time, updraft
 started = time.perf_counter()
@@ -41,7 +41,7 @@ def compile_times(rule_file, rounds):
     }
     next_ones = []
     for round_number in range(rounds):
-        # Another default is another rule: the cache in memory has not seen it.
+        # Another default makes another rule, so the memory cache doesn't have it.
         default = {"lr": 1e-3 + 1e-6 * (round_number + 1)}
         started = time.perf_counter()
         rule = updraft.compile_file(rule_file, defaults=default, cache_dir="")
@@ -57,7 +57,7 @@ def compile_times(rule_file, rounds):
     return times
 
 
-# Between two measurements, so that no thread of the one still spins while the other is timed.
+# A pause between measurements, so that no thread of the last one is still spinning.
 REST = 0.003
 
 

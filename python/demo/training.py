@@ -1,4 +1,4 @@
-"""Training the same network twice: with Updraft's AdamW, and with torch's."""
+"""Trains the same network with Updraft's AdamW and with torch's."""
 
 import dataclasses
 
@@ -14,7 +14,7 @@ SEED = 1
 
 @dataclasses.dataclass
 class Result:
-    """The loss of every step, and the accuracy on digits that were not trained on."""
+    """The loss of every step, and the accuracy on test digits."""
 
     ours: numpy.ndarray
     theirs: numpy.ndarray
@@ -32,7 +32,7 @@ class Result:
 
     @property
     def equal_steps(self):
-        """How many steps pass before the losses differ in a single bit."""
+        """The number of steps before the losses differ in a bit."""
         different = numpy.flatnonzero(self.ours != self.theirs)
         return int(different[0]) if different.size else len(self.ours)
 

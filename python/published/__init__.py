@@ -1,7 +1,7 @@
-"""Optimizers that PyTorch has not, as their papers write them.
+"""Optimizers that PyTorch doesn't have, as published in their papers.
 
-Transcriptions of the published equations, an operation as plain as it is there: what Updraft's
-rules of the same names are compared with. They run in any dtype.
+Transcriptions of the published equations, operation by operation. Tests compare Updraft's rules of
+the same names with them. They run in any dtype.
 """
 
 from .layerwise import LAMB, LARS, NovoGrad

@@ -1,4 +1,4 @@
-"""What the published optimizers share: groups, states, and one formula each."""
+"""The base class of published optimizers: groups, states, and one formula each."""
 
 import types
 
@@ -8,8 +8,8 @@ import torch
 class Published(torch.optim.Optimizer):
     """Applies `update` to each parameter, with the group's hyperparameters as attributes.
 
-    A subclass names its hyperparameters and flags with their defaults behind its base, as
-    Updraft's rule does.
+    A subclass lists its hyperparameters and flags with their defaults after its base, like
+    Updraft's rule.
     """
 
     def __init_subclass__(cls, **defaults):
@@ -32,7 +32,7 @@ class Published(torch.optim.Optimizer):
             self.step_group(members, hypers)
 
     def step_group(self, members, hypers):
-        """Applies one step to parameters whose step counts have been raised."""
+        """Applies one step to parameters after their step counts were increased."""
         for param in members:
             grad = -param.grad if getattr(hypers, "maximize", False) else param.grad
             state = self.state[param]
@@ -44,7 +44,7 @@ class Published(torch.optim.Optimizer):
 
 
 def kept(state, name, initial):
-    """Returns a state, at the first step its initial value."""
+    """Returns a state; at the first step, its initial value."""
     return state.setdefault(name, initial)
 
 

@@ -20,10 +20,10 @@ class Prodigy(
     growth_rate=math.inf,
     maximize=False,
 ):
-    """Mishchenko and Defazio (2024), algorithm 4, with the authors' choices of weights.
+    """Mishchenko and Defazio (2024), algorithm 4, with the weights of the authors' code.
 
-    Those are in their code: gradients enter the sums as d / d0 times the step's rate, and d may
-    jump from d0 to its first estimate.
+    There, gradients enter the sums as d / d0 times the step's rate, and d may jump from d0 to its
+    first estimate.
     """
 
     def step_group(self, members, hypers):

@@ -1,4 +1,4 @@
-//===- ArrayMemory.cpp - Whether an array still has its memory --------------------------------===//
+//===- ArrayMemory.cpp - Detects changes of an array's memory ---------------------------------===//
 
 #include "ArrayMemory.h"
 
@@ -12,8 +12,8 @@ ArrayMemory::ArrayMemory(Kind kind, nb::object owner) : kind(kind), owner(std::m
 }
 
 ArrayMemory ArrayMemory::ofNumpy(nb::handle array) {
-  // A view keeps its address, whatever becomes of the memory. The array that it is a view of is
-  // another array's view only if their classes differ.
+  // A view keeps its address even if the memory is freed. The array that it is a view of is itself
+  // a view of another array only if their classes differ.
   const nb::object kind = nb::module_::import_("numpy").attr("ndarray");
   nb::object owner = nb::borrow(array);
   for (nb::object base = owner.attr("base"); nb::isinstance(base, kind); base = owner.attr("base"))

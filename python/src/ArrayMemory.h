@@ -1,6 +1,6 @@
-//===- ArrayMemory.h - Whether an array still has its memory ------------------------*- C++ -*-===//
-// numpy and torch can give an array other memory, or less of it, in spite of those who look at the
-// old one: `array.resize(…, refcheck=False)`, `tensor.untyped_storage().resize_(…)`.
+//===- ArrayMemory.h - Detects changes of an array's memory -------------------------*- C++ -*-===//
+// numpy and torch can give an array other memory, or less of it, while views of the old memory
+// exist: `array.resize(…, refcheck=False)`, `tensor.untyped_storage().resize_(…)`.
 //===---------------------------------------------------------------------------------------===//
 
 #ifndef UPDRAFT_PYTHON_ARRAYMEMORY_H
@@ -11,21 +11,21 @@
 
 namespace updraft::python {
 
-/// Needs the GIL, also to be destroyed.
+/// All functions and the destructor need the GIL.
 class ArrayMemory {
 public:
-  /// Memory that its exporter keeps as it is.
+  /// Memory that its exporter never changes.
   ArrayMemory() = default;
   static ArrayMemory ofNumpy(nanobind::handle array);
   static ArrayMemory ofTorch(nanobind::handle tensor);
 
-  /// Whether it has neither moved nor shrunk since.
+  /// Whether the memory has neither moved nor shrunk since.
   bool isSame() const;
 
   const void *begin() const { return taken.begin; }
   size_t bytes() const { return taken.bytes; }
 
-  /// What holds the memory: numpy's array, which views refer to, or torch's storage; may be null.
+  /// The owner of the memory: the numpy array that views refer to, or torch's storage. May be null.
   nanobind::handle holder() const { return owner; }
 
 private:

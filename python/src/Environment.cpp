@@ -1,4 +1,4 @@
-//===- Environment.cpp - What the library runs on, in Python ----------------------------------===//
+//===- Environment.cpp - The library's environment, in Python ---------------------------------===//
 
 #include "Environment.h"
 

@@ -1,4 +1,4 @@
-//===- Environment.h - What the library runs on, in Python --------------------------*- C++ -*-===//
+//===- Environment.h - The library's environment, in Python -------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_PYTHON_ENVIRONMENT_H
 #define UPDRAFT_PYTHON_ENVIRONMENT_H

@@ -1,4 +1,4 @@
-//===- InterpreterExit.cpp - Threads that Python ends in a call -----------------------------===//
+//===- InterpreterExit.cpp - Threads that run while Python exits ----------------------------===//
 
 #include "InterpreterExit.h"
 
@@ -27,7 +27,7 @@ WithoutGIL::~WithoutGIL() {
   waitingAtExit([&] { PyEval_RestoreThread(state); });
 }
 
-/// Python calls it when no other thread can get the GIL any more, so the number only falls.
+/// Python calls this when no other thread can get the GIL, so the number only falls.
 static void awaitThreads() {
   while (const int count = running)
     running.wait(count);

@@ -1,11 +1,11 @@
-//===- InterpreterExit.h - Threads that Python ends in a call -----------------------*- C++ -*-===//
+//===- InterpreterExit.h - Threads that run while Python exits ----------------------*- C++ -*-===//
 // When Python exits, a daemon thread that asks for the GIL never gets it. Python 3.14 lets the
 // thread wait until the process is gone. Earlier versions call pthread_exit, which unwinds the
 // stack like an exception that must not be caught, and nanobind's frames, which are noexcept, end
 // the process for it. Here such a thread waits, in every version.
 //
-// A thread that has given the GIL away still runs in the library. The process destroys what the
-// library uses only after Python's exit has waited for such threads.
+// A thread that has released the GIL may still run in the library. Python's exit waits for such
+// threads before the process destroys the library's objects.
 
 #ifndef UPDRAFT_PYTHON_INTERPRETEREXIT_H
 #define UPDRAFT_PYTHON_INTERPRETEREXIT_H
@@ -15,10 +15,10 @@
 
 namespace updraft::python {
 
-/// Never returns. The thread does not have the GIL.
+/// Never returns. Call it without the GIL.
 [[noreturn]] void waitForExit() noexcept;
 
-/// Runs `body`, which may run code of Python.
+/// Runs `body`, which may run Python code.
 template <typename Body> decltype(auto) waitingAtExit(Body &&body) {
   try {
     return body();
@@ -40,8 +40,7 @@ private:
   PyThreadState *state;
 };
 
-/// Makes Python's exit wait for the threads that have released the GIL. Call it once, when the
-/// module is imported.
+/// Makes Python's exit wait for the threads that have released the GIL. Call it once, on import.
 void awaitThreadsAtExit();
 
 } // namespace updraft::python

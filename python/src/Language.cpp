@@ -1,4 +1,4 @@
-//===- Language.cpp - What the language knows, in Python --------------------------------------===//
+//===- Language.cpp - Names of the language, in Python ----------------------------------------===//
 
 #include "Language.h"
 

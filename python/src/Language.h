@@ -1,4 +1,4 @@
-//===- Language.h - What the language knows, in Python ------------------------------*- C++ -*-===//
+//===- Language.h - Names of the language, in Python --------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_PYTHON_LANGUAGE_H
 #define UPDRAFT_PYTHON_LANGUAGE_H

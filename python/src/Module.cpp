@@ -1,5 +1,5 @@
 //===- Module.cpp - The extension module updraft._updraft -------------------------------------===//
-// A thin binding of the C API; what users see is the Python package around it.
+// A thin binding of the C API. Users use the Python package around it.
 //===---------------------------------------------------------------------------------------===//
 
 #include "Environment.h"
@@ -11,8 +11,7 @@
 #include <nanobind/stl/string.h>
 
 NB_MODULE(_updraft, module) {
-  // What somebody still holds when the interpreter ends is not ours to complain of, in the output
-  // of a program that only uses the package.
+  // The program may keep objects until the interpreter exits. Don't print warnings about that.
   nanobind::set_leak_warnings(false);
   updraft::python::awaitThreadsAtExit();
   module.def("version", [] { return upd_version(); });

@@ -15,7 +15,7 @@ namespace nb = nanobind;
 using namespace updraft::python;
 
 namespace {
-/// An absent gradient, as the C API has it.
+/// An absent gradient in the C API's form.
 upd_tensor absent() {
   upd_tensor tensor{};
   tensor.rank = UPD_ABSENT;
@@ -35,7 +35,7 @@ std::string describe(const char *what, size_t index) {
                                   .c_str());
 }
 
-/// What steps and views of states write to or read, long after it was given.
+/// Checks memory that steps and views of states use long after it was given.
 void requireMemory(const TensorView &view, size_t param) {
   if (!view.hasMemory())
     refuseMemory(describe("parameter", param));
@@ -144,7 +144,7 @@ void Optimizer::step(const nb::sequence &grads, const std::vector<RowGrad> &rowG
     rows.push_back({rowGrad.param, indices.back().data(), indices.back().size(),
                     keep.back().tensor(), rowGrad.indexDims});
   }
-  // Without others, the engine keeps the plan that it has for these.
+  // If the parameters are the same, the engine keeps their plan.
   call([&](upd_optimizer *optimizer) {
     return upd_optimizer_step_rows(optimizer, anyWhole ? tensors.data() : nullptr,
                                    anyWhole ? tensors.size() : 0, rows.data(), rows.size());
@@ -210,7 +210,7 @@ nb::object Optimizer::state(nb::handle self, size_t param, const std::string &na
 }
 
 void Optimizer::bindState(size_t param, const std::string &state, nb::handle array) {
-  // Swapped with the view that it replaces, which is then destroyed without the lock.
+  // Swapped with the view that it replaces, which is then destroyed after the lock is released.
   BoundState added{param, state, TensorView(array, ("state `" + state + "`").c_str())};
   callWithGIL([&](upd_optimizer *optimizer) {
     upd_tensor before{};
@@ -257,9 +257,9 @@ int Optimizer::traverse(visitproc visit, void *arg) const {
 }
 
 void Optimizer::clear() {
-  // It points into the arrays. What is called afterwards says that there is no optimizer.
+  // It refers to the arrays. Later calls raise an error, because there is no optimizer.
   handle.reset();
-  // An array that goes may run code of its own, which finds these empty.
+  // The destructor of an array may run its own code, which must find these members empty.
   const auto paramsToDrop = std::exchange(params, {});
   const auto statesToDrop = std::exchange(boundStates, {});
 }
@@ -303,7 +303,7 @@ void updraft::python::bindOptimizer(nb::module_ &module) {
             rowGrads.reserve(rows.size());
             for (auto &[param, indices, values, dims] : rows)
               rowGrads.push_back({param, std::move(indices), std::move(values), dims});
-            // Gradients are asked for their memory, by code of Python.
+            // Gets the gradients' memory with Python code.
             waitingAtExit([&] { self.step(grads, rowGrads); });
           },
           nb::arg("grads"), nb::arg("rows"))

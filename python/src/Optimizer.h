@@ -13,8 +13,8 @@
 
 namespace updraft::python {
 
-/// No call waits for the optimizer's lock while it holds the GIL: a second thread waits for a step
-/// in progress, and other Python threads run meanwhile.
+/// Calls never wait for the optimizer's lock with the GIL held. So a second thread can wait for a
+/// running step while other Python threads run.
 class Optimizer {
 public:
   struct Group {
@@ -28,7 +28,7 @@ public:
   Optimizer(const Optimizer &) = delete;
   Optimizer &operator=(const Optimizer &) = delete;
 
-  /// A gradient of some rows of a parameter. The indices are contiguous, of int64.
+  /// A gradient of some rows of a parameter. The indices are contiguous int64.
   struct RowGrad {
     size_t param;
     nanobind::object indices;
@@ -38,7 +38,7 @@ public:
 
   void step(const nanobind::sequence &grads, const std::vector<RowGrad> &rowGrads);
   double getHyper(size_t group, const std::string &name);
-  /// All of them, or on an error none.
+  /// Sets all of them, or on an error none.
   void setHypers(size_t group, const std::vector<std::pair<std::string, double>> &values);
   uint64_t getSeed();
   void setSeed(uint64_t seed);
@@ -48,19 +48,20 @@ public:
   void save(const std::string &path);
   void load(const std::string &path);
 
-  /// An array over the state's memory, or None while the parameter has none. It keeps the bound
-  /// array alive; or `self`, this optimizer, whose memory it is.
+  /// An array over the state's memory, or None if the parameter doesn't have the state. It keeps
+  /// the bound array alive, or `self`, this optimizer, if that owns the memory.
   nanobind::object state(nanobind::handle self, size_t param, const std::string &name);
   size_t paramCount() const { return upd_optimizer_param_count(handle.get()); }
 
-  /// For the garbage collector, which sees no Python object in C++ but those that are visited.
+  /// For the garbage collector, which can't find Python objects in C++ otherwise.
   int traverse(visitproc visit, void *arg) const;
   void clear();
 
 private:
-  /// Calls `function(optimizer)` with the lock and without the GIL, and raises what it returns.
+  /// Calls `function(optimizer)` with the lock and without the GIL, and raises the error that it
+  /// returns.
   template <typename Function> void call(Function function);
-  /// Calls `function(optimizer)` with the lock and with the GIL. It never waits for the one while
+  /// Calls `function(optimizer)` with the lock and with the GIL. Never waits for one of them while
   /// it holds the other.
   template <typename Function> void callWithGIL(Function function);
 
@@ -69,7 +70,7 @@ private:
     std::string name;
     TensorView view;
 
-    /// Raises InvalidArgumentError if the array has other memory by now.
+    /// Raises InvalidArgumentError if the array's memory has changed.
     void requireMemory() const;
   };
   void requireBoundMemory() const;
@@ -79,9 +80,9 @@ private:
   };
 
   std::vector<TensorView> params;
-  std::vector<BoundState> boundStates; ///< changed with the lock and the GIL
+  std::vector<BoundState> boundStates; ///< changed with both the lock and the GIL
   std::mutex lock;
-  // Destroyed first: it points into the arrays above.
+  // Destroyed first, because it refers to the arrays above.
   std::unique_ptr<upd_optimizer, Release> handle;
 };
 

@@ -69,7 +69,7 @@ Rule::Rule(std::string sourceText, std::string sourceName, CompileOptions compil
 }
 
 std::string Rule::emit(const std::string &stage) {
-  // The options are rebuilt on a copy, so that threads may print one rule at once.
+  // Uses a copy of the options, so that several threads can print the same rule.
   CompileOptions mine = options;
   char *text = nullptr;
   upd_status status;

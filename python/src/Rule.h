@@ -1,5 +1,5 @@
 //===- Rule.h - A compiled rule, in Python ------------------------------------------*- C++ -*-===//
-// Owns a upd_rule and what it was compiled from, so that its stages can be printed later.
+// Owns a upd_rule and the input of its compilation, so that its stages can be printed later.
 //===---------------------------------------------------------------------------------------===//
 
 #ifndef UPDRAFT_PYTHON_RULE_H
@@ -17,15 +17,14 @@
 
 namespace updraft::python {
 
-/// Where a generated source comes from: files with path and text, and spans as upd_source_span has
-/// them.
+/// The origin of a generated source: files with path and text, and spans as in upd_source_span.
 struct Origins {
   using Span = std::tuple<size_t, size_t, size_t, size_t, size_t, bool>;
   std::vector<std::pair<std::string, std::string>> files;
   std::vector<Span> spans;
 };
 
-/// The options of a compilation with the memory that upd_compile_options points into.
+/// The options of a compilation, and the memory that upd_compile_options refers to.
 class CompileOptions {
 public:
   CompileOptions(std::optional<std::string> rule,
@@ -63,7 +62,7 @@ public:
   upd_rule *get() const { return handle.get(); }
   std::string emit(const std::string &stage);
 
-  /// Raises what an optimizer would raise for a group with these values.
+  /// Raises the error that an optimizer would raise for a group with these values.
   void checkHypers(const std::vector<std::pair<std::string, double>> &values) const;
 
   nanobind::dict hypers() const;
@@ -81,7 +80,7 @@ private:
   std::unique_ptr<upd_rule, Release> handle;
 };
 
-/// "f32" and so on.
+/// For example "f32".
 const char *dtypeName(upd_dtype dtype);
 
 void bindRule(nanobind::module_ &module);

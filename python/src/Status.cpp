@@ -10,7 +10,7 @@
 namespace nb = nanobind;
 
 void updraft::python::raise(upd_status status, const char *message) {
-  // A message quotes the source, whatever its bytes are.
+  // A message may quote any bytes of the source.
   nb::object text = nb::steal(PyUnicode_DecodeUTF8(message, std::strlen(message), "replace"));
   nb::object error = waitingAtExit([&] {
     return nb::module_::import_("updraft.errors")

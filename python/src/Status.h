@@ -1,6 +1,6 @@
 //===- Status.h - From status codes to Python exceptions ----------------------------*- C++ -*-===//
-// Every call into the C API goes through `check`, which raises the exception class of
-// `updraft.errors` that belongs to the status.
+// All calls of the C API go through `check`, which raises the exception class of `updraft.errors`
+// for the status.
 //===---------------------------------------------------------------------------------------===//
 
 #ifndef UPDRAFT_PYTHON_STATUS_H
@@ -10,11 +10,11 @@
 
 namespace updraft::python {
 
-/// Throws a Python exception with the C API's message unless `status` is UPD_OK. Needs the GIL, and
-/// the thread that made the call.
+/// Throws a Python exception with the C API's message unless `status` is UPD_OK. Must run with the
+/// GIL, in the thread that made the call.
 void check(upd_status status);
 
-/// Throws the Python exception of `status` with a message of the binding's own.
+/// Throws the Python exception for `status` with a message of the binding.
 [[noreturn]] void raise(upd_status status, const char *message);
 
 } // namespace updraft::python

@@ -43,21 +43,21 @@ std::string dtypeText(nb::handle array) {
   return asText(dtype);
 }
 
-/// What a package has by a name, or null if nobody has imported the package: then nothing is of its
-/// classes.
+/// An object of a package, or null if the package hasn't been imported: then no objects of its
+/// classes exist.
 nb::object importedFrom(const char *package, const char *name) {
   const nb::object module = nb::steal(PyImport_GetModule(nb::str(package).ptr()));
   PyErr_Clear();
   return module.is_valid() ? nb::getattr(module, name, nb::object()) : nb::object();
 }
 
-/// Whether its memory is that of the class, which `__class__` alone does not say.
+/// Whether an object really has the class's memory layout, which `__class__` doesn't guarantee.
 bool isInstance(nb::handle object, nb::handle type) {
   return type.is_valid() && PyType_Check(type.ptr()) &&
          PyObject_TypeCheck(object.ptr(), reinterpret_cast<PyTypeObject *>(type.ptr()));
 }
 
-/// ml_dtypes' bfloat16 can be exported neither by DLPack nor as a buffer; its bits can. Its kind is
+/// ml_dtypes' bfloat16 can't be exported by DLPack or as a buffer, but its bits can. Its kind is
 /// `V`.
 bool isBFloat16OfNumpy(nb::handle array) {
   const nb::object dtype = array.attr("dtype");
@@ -71,8 +71,8 @@ bool isTrue(nb::handle object) {
   return truth != 0;
 }
 
-/// What a detached tensor of torch exports by DLPack. `__dlpack__`, which classes may define anew,
-/// takes longer than all the rest of a view.
+/// Exports a detached torch tensor by DLPack. Avoids `__dlpack__`, which subclasses may override,
+/// and which takes longer than the rest of a view.
 nb::object exportOfTorch(nb::handle tensor) {
   if (tensor.type().is(importedFrom("torch", "Tensor")))
     if (const nb::object exporter = importedFrom("torch.utils.dlpack", "to_dlpack");
@@ -87,8 +87,8 @@ nb::object exportOfTorch(nb::handle tensor) {
   return nb::borrow(tensor);
 }
 
-/// What `object` exports by DLPack or as a buffer, or the object itself. nanobind would hold the
-/// object, and takes it for granted that a buffer has strides, which those of numpy's scalars lack.
+/// The object's export by DLPack or as a buffer, or the object itself. nanobind would keep a
+/// reference to the object, and assumes that a buffer has strides, which numpy's scalars lack.
 nb::object exportOf(nb::handle object) {
   if (nb::hasattr(object, "__dlpack__")) {
     const nb::object method = object.attr("__dlpack__");
@@ -96,7 +96,7 @@ nb::object exportOf(nb::handle object) {
       try {
         return isVersioned ? method(nb::arg("max_version") = nb::make_tuple(1, 0)) : method();
       } catch (nb::python_error &error) {
-        // An exporter may know no versions, or have nothing to export.
+        // An exporter may not support versions, or have nothing to export.
         if (!error.matches(PyExc_Exception))
           throw;
       }
@@ -120,7 +120,7 @@ nb::object exportOf(nb::handle object) {
                            .c_str());
 }
 
-/// One past the last byte that a tensor reaches, from `begin` on.
+/// The distance from `begin` to the end of the tensor's last byte.
 size_t reachOf(const upd_tensor &tensor, size_t elementBytes, const void *begin) {
   int64_t last = 0;
   for (int32_t i = 0; i < tensor.rank; ++i) {
@@ -147,10 +147,10 @@ TensorView::TensorView(nb::handle object, const char *what) {
     if (isBFloat16)
       source = object.attr("view")("uint16");
   } else if (isTorch) {
-    // torch refuses to export a tensor that requires a gradient; the detached one is the same
+    // torch doesn't export a tensor that requires a gradient. The detached tensor has the same
     // memory.
     array = object.attr("detach")();
-    // It exports a negated view, such as `z.conj().imag`, as if it were what lies in memory.
+    // It would export a negated view, such as `z.conj().imag`, with the values in memory.
     if (isTrue(array.attr("is_neg")()))
       raise(UPD_UNSUPPORTED,
             (std::string(what) + " is a negated view of another tensor; give a tensor of its own, "

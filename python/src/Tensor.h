@@ -14,39 +14,39 @@
 
 namespace updraft::python {
 
-/// Keeps an array's memory alive and describes it. Needs the GIL, also to be destroyed.
+/// Keeps an array's memory alive and describes it. All functions and the destructor need the GIL.
 class TensorView {
 public:
-  /// Views `object`; raises TypeError if it is not an array or has masked elements,
-  /// UnsupportedError for its dtype or device. `what` names it in messages.
+  /// Views `object`. Raises TypeError if it isn't an array or has masked elements, and
+  /// UnsupportedError for its dtype or device. `what` is its name in messages.
   TensorView(nanobind::handle object, const char *what);
   TensorView(TensorView &&) = default;
   TensorView &operator=(TensorView &&) = default;
 
-  /// Its shape and strides are this view's.
+  /// This view owns the shape and strides.
   const upd_tensor &tensor() const { return view; }
 
-  /// Whether the array still has the memory that was viewed.
+  /// Whether the array still has the viewed memory.
   bool hasMemory() const { return memory.isSame(); }
 
   /// A Python object that keeps the memory alive.
   nanobind::object owner() const;
 
-  /// For the garbage collector: visits the Python objects that are held.
+  /// For the garbage collector: visits the owned Python objects.
   int traverse(visitproc visit, void *arg) const;
 
 private:
-  // An array of numpy is held as such. What `exported` holds is hidden from the garbage collector,
-  // so an attribute of an array that leads back to its optimizer would keep both forever.
+  // A numpy array is stored directly. The garbage collector can't see the content of `exported`, so
+  // an attribute of an array that refers to its optimizer would keep both alive forever.
   nanobind::object array;
   nanobind::ndarray<nanobind::ro> exported;
   ArrayMemory memory;
-  std::vector<int64_t> sizes; ///< shape and strides of what is not exported
+  std::vector<int64_t> sizes; ///< shape and strides if there is no export
   upd_tensor view{};
 };
 
-/// A Python array over `tensor`'s memory, which `owner` keeps alive. numpy has no bf16 of its own:
-/// that is an object with `__dlpack__`, or of ml_dtypes' type where it is installed.
+/// A Python array over `tensor`'s memory, which `owner` keeps alive. numpy doesn't have bf16: the
+/// result then has ml_dtypes' type if that is installed, or is an object with `__dlpack__`.
 nanobind::object toArray(const upd_tensor &tensor, nanobind::handle owner);
 
 } // namespace updraft::python

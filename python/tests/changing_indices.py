@@ -6,7 +6,7 @@ import threading
 
 @contextlib.contextmanager
 def changing(indices, wrong):
-    """Changes the middle one of the indices 0, 1, ... to `wrong` and back, again and again."""
+    """Repeatedly changes the middle one of the indices 0, 1, ... to `wrong` and back."""
     middle = len(indices) // 2
     is_done = threading.Event()
 

@@ -1,4 +1,4 @@
-"""What the tests share: small rules, and a cache of their own."""
+"""Shared by the tests: small rules, and a separate cache."""
 
 import pathlib
 import subprocess
@@ -12,7 +12,7 @@ from .installed_package import changed_since_installation
 
 RULES = pathlib.Path(__file__).resolve().parents[2] / "rules"
 
-# For `published`.
+# To import `published`.
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 SGD = "rule SGD(lr = 0.1) { update(param, grad) { next param = param - lr * grad } }"
@@ -32,7 +32,7 @@ rule Momentum(lr = 0.1, mu = 0.9)
 
 
 def pytest_configure():
-    """Tests of an older package would pass or fail for what is not in the repository."""
+    """Refuses an outdated installation: tests of it would not test the repository."""
     if changed := changed_since_installation():
         raise pytest.UsageError(
             "the installed package is older than python/updraft: "

@@ -1,4 +1,4 @@
-"""The installed package beside the repository's."""
+"""Compares the installed package with the repository's."""
 
 import pathlib
 
@@ -19,12 +19,12 @@ def files(folder):
 
 
 def changed_since_installation(sources=SOURCES, installed=INSTALLED):
-    """Returns the modules that are not installed as they are, as relative paths, in order."""
+    """Returns the modules that differ from the installed ones, as sorted relative paths."""
 
     def same(path):
         copy = installed / path
         return copy.is_file() and copy.read_bytes() == (sources / path).read_bytes()
 
-    # An editor has files of its own there.
+    # Editors may keep their own files there.
     modules = (path for path in files(sources) if path.suffix in (".py", ".pyi"))
     return sorted(path for path in modules if not same(path))

@@ -1,6 +1,6 @@
-"""Executes the examples of a page, one after the other: `page.py PAGE`.
+"""Runs the examples of a page, one after another: `page.py PAGE`.
 
-Fails where what one prints is not what the page shows below it; prints how many have printed.
+Fails if an example's output differs from the page; prints the number of examples with output.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ def main():
         output = io.StringIO()
         with contextlib.redirect_stdout(output):
             exec(compile("\n" * above + block[1], str(page), "exec"), names)
-        # The page is not where it says, nor are its lines.
+        # The page's folder and line numbers differ here.
         printed = re.sub(rf"\S*{page.name}:\d+:", f"{page.name}:4:", output.getvalue())
         if printed:
             shown += 1

@@ -14,12 +14,12 @@ def collapse(text):
 
 
 def parse(path):
-    """Returns a rule's name, source, parameters and states, as they stand in its file."""
+    """Returns a rule's name, source, parameters and states, as written in its file."""
     text = path.read_text()
     comment = re.match(r"(?://.*\n)+", text)[0]
     paragraph = collapse(re.sub(r"^// ?", "", comment.split("\n//\n")[0], flags=re.M))
     code = text[len(comment) :]
-    # Up to the parenthesis that closes the list; a default may have some of its own.
+    # Up to the parenthesis that closes the list; defaults may contain parentheses.
     name, rest = re.match(r"\s*rule (\w+)\((.*)", code, flags=re.S).groups()
     depth, end = 1, 0
     while depth:
@@ -39,7 +39,7 @@ def table():
 
 
 def split_page():
-    """Returns the page's text before the table, the table, and what follows."""
+    """Returns the page's text before the table, the table, and the text after it."""
     text = PAGE.read_text()
     start = text.index(HEADING)
     end = text.index("\n\n", start) + 1

@@ -1,4 +1,4 @@
-"""Steps an optimizer of PyTorch's kind and one of ours side by side."""
+"""Steps an optimizer like PyTorch's and one of Updraft side by side."""
 
 import itertools
 
@@ -11,7 +11,7 @@ SCALES = [1.0, 30.0, 0.5, 0.1, 1.0]
 
 
 def random_params(generator, dtype, shapes=SHAPES):
-    """Returns parameters of all shapes, of the magnitude of SCALES, and arrays of the same."""
+    """Returns parameters of all shapes, with magnitudes from SCALES, and equal arrays."""
     theirs = [
         torch.nn.Parameter(scale * torch.randn(shape, generator=generator, dtype=dtype))
         for shape, scale in zip(shapes, itertools.cycle(SCALES), strict=False)
@@ -22,7 +22,7 @@ def random_params(generator, dtype, shapes=SHAPES):
 def twenty_steps(reference, optimizer, generator):
     """Steps both with the same random gradients; yields the number of each step after it.
 
-    The learning rate drops halfway, as a schedule makes it.
+    The learning rate drops halfway, as with a scheduler.
     """
     params = reference.param_groups[0]["params"]
     for step in range(1, STEPS + 1):
@@ -37,7 +37,7 @@ def twenty_steps(reference, optimizer, generator):
 
 
 class Closeness:
-    """How far two lists of parameters are apart, at the scale of each parameter.
+    """The distance between two lists of parameters, at the scale of each parameter.
 
     The scale is the largest magnitude that its elements have had.
     """
@@ -58,11 +58,11 @@ class Closeness:
         return errors
 
     def check(self, step, ulp_per_step):
-        """Asserts that no difference is above so many units in the last place of the scale."""
+        """Asserts that differences are at most this many units in the last place of the scale."""
         for index, (error, scale) in enumerate(self.errors()):
             ulp = error / numpy.spacing(scale)
             assert ulp <= ulp_per_step * step, f"step {step}, parameter {index}: {ulp} ULP"
 
     def all_moved(self):
-        """Tells whether no element is what it was at the start."""
+        """Returns whether every element has changed since the start."""
         return all((our != start).all() for our, start in zip(self.ours, self.before, strict=True))

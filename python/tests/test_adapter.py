@@ -1,4 +1,4 @@
-"""Which version of torch the adapter is for, and what is said with another one."""
+"""The adapter's version of torch, and the error with another version."""
 
 import pytest
 import torch

@@ -1,7 +1,7 @@
-"""The rules that PyTorch has not, beside transcriptions of their papers (`python/published`).
+"""The rules that PyTorch lacks, against transcriptions of their papers (`python/published`).
 
-Both run in double, where they agree up to the rounding of a different order of operations: what is
-tested is that a rule is the published algorithm. How it rounds in f32 is tested elsewhere.
+Both run in double, where they agree up to the rounding of a different order of operations. This
+checks that a rule is the published algorithm. Other tests check its rounding in f32.
 """
 
 import pathlib
@@ -84,7 +84,7 @@ CASES = [
 
 
 def give_hessian(rule, step, optimizer, reference, theirs):
-    """Writes the same estimate into the state of both, as a trainer does now and then."""
+    """Writes the same estimate into both states, as a trainer does now and then."""
     if "hessian" not in rule.states or step % 5 != 0:
         return
     generator = torch.Generator().manual_seed(step)

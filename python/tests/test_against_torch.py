@@ -1,4 +1,4 @@
-"""The rules that PyTorch has too, beside its optimizers, in f32 on the CPU.
+"""The rules that PyTorch also has, against its optimizers, in f32 on the CPU.
 
 In `ieee` numerics every operation of a rule rounds once; torch contracts some, and its square root
 may be off by one place. The difference stays within 2 units in the last place per step, at the
@@ -21,7 +21,7 @@ from .torch_training import OLDER
 
 MAX_ULP_PER_STEP = 2
 
-# What torch has as tuples.
+# Options that are tuples in torch.
 TUPLES = {
     "betas": ("beta1", "beta2"),
     "eps": ("eps1", "eps2"),
@@ -32,7 +32,7 @@ TUPLES = {
 
 @dataclass
 class Case:
-    """An optimizer of torch, the options to give it, and the rule that does the same."""
+    """An optimizer of torch, its options, and the equivalent rule."""
 
     optimizer: type
     rule: str
@@ -40,7 +40,7 @@ class Case:
 
     @property
     def settings(self):
-        """The options by the rule's names, which has no tuples."""
+        """The options with the rule's names, without tuples."""
         settings = dict(self.options)
         for name, parts in TUPLES.items():
             if isinstance(settings.get(name), tuple):
@@ -52,7 +52,7 @@ class Case:
         return f"{self.optimizer.__name__}({options})"
 
     def create(self, params):
-        """Makes torch's optimizer, in its for-loop implementation."""
+        """Creates torch's optimizer, in its for-loop implementation."""
         known = inspect.signature(self.optimizer).parameters
         loop = {name: False for name in ("foreach", "fused") if name in known}
         return self.optimizer(params, **loop, **self.options)

@@ -1,4 +1,4 @@
-"""Arguments that the extension module cannot take: messages of the package, not of its binding."""
+"""Arguments that the extension module refuses: the messages are the package's."""
 
 import copy
 import math
@@ -38,7 +38,7 @@ NO_TEXT_FOR_C = [
 
 
 def assert_names_refused(momentum, name, kind, message):
-    """`message` follows what the name is of; returns an optimizer, and it for hyperparameters."""
+    """Checks names; `message` precedes them. Returns an optimizer and its hyperparameters."""
     group = {"params": [ones(2)], "names": [name]}
     said = f"the name of a parameter{message}"
     assert refusal(kind, updraft.ArrayOptimizer, momentum, [group]) == said
@@ -121,14 +121,14 @@ def test_a_tensor_whose_methods_say_odd_things(momentum):
     )
 
 
-def test_what_only_looks_like_an_array(momentum):
+def test_mocks_of_arrays_are_refused(momentum):
     for kind in (numpy.ndarray, torch.Tensor):
         assert refusal(
             TypeError, updraft.ArrayOptimizer, momentum, [mock.Mock(spec=kind)]
         ).startswith("parameter 0 is <class 'unittest.mock.Mock'> of dtype")
 
 
-def test_what_is_no_array_of_a_state(momentum):
+def test_binding_a_state_needs_an_array(momentum):
     optimizer = updraft.ArrayOptimizer(momentum, [ones(2)])
     assert refusal(TypeError, optimizer.bind_state, 0, "velocity", None) == (
         "state `velocity` is <class 'NoneType'>, which has neither __dlpack__ nor a buffer; pass a "
@@ -137,7 +137,7 @@ def test_what_is_no_array_of_a_state(momentum):
 
 
 @pytest.mark.parametrize("copying", [pickle.dumps, copy.deepcopy])
-def test_what_is_not_pickled(momentum, copying):
+def test_optimizers_cannot_be_pickled_or_copied(momentum, copying):
     optimizer = updraft.ArrayOptimizer(momentum, [ones(2)])
     for each in (optimizer, optimizer.groups, {"optimizer": optimizer}):
         assert refusal(TypeError, copying, each) == (
@@ -208,7 +208,7 @@ ODD = [
 @pytest.mark.parametrize(
     "value", ODD, ids=[f"{type(value).__name__}{index}" for index, value in enumerate(ODD)]
 )
-def test_no_message_is_the_bindings(momentum, value, tmp_path, monkeypatch):
+def test_no_message_comes_from_the_binding(momentum, value, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     definition = updraft.load("SGD")
 

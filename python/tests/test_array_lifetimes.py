@@ -1,4 +1,4 @@
-"""How long arrays and optimizers live, and memory that changes behind an optimizer's back."""
+"""Lifetimes of arrays and optimizers, and changes to memory that an optimizer doesn't know of."""
 
 import array
 import gc
@@ -36,7 +36,7 @@ class Array(numpy.ndarray):
 
 
 class Exporter:
-    """What has nothing but `__dlpack__`, and attributes."""
+    """An object with only `__dlpack__` and attributes."""
 
     def __init__(self, count=COUNT):
         self.array = ones(count)
@@ -126,7 +126,7 @@ def test_a_view_of_a_bound_state_that_is_no_array_of_numpy(momentum, kind):
 
 
 def test_a_bound_state_that_is_exported(momentum, monkeypatch):
-    """bf16 without ml_dtypes comes as an object with `__dlpack__`."""
+    """Without ml_dtypes, a bf16 state is an object with `__dlpack__`."""
     monkeypatch.setattr("updraft.dtypes.numpy_bfloat16", lambda: None)
     rule = updraft.load("Lion").compile(storage={"param": "bf16", "grad": "bf16"})
     optimizer = updraft.ArrayOptimizer(rule, [torch.ones(COUNT, dtype=torch.bfloat16)])
@@ -141,7 +141,7 @@ def test_a_bound_state_that_is_exported(momentum, monkeypatch):
 
 
 def test_states_are_bound_while_another_thread_looks_at_them(momentum):
-    size = 1 << 20  # memory of such a size goes back to the system when it is freed
+    size = 1 << 20  # the system gets memory of this size back when it is freed
     optimizer = updraft.ArrayOptimizer(momentum, [ones(size)])
     optimizer.bind_state(0, "velocity", ones(size))
     failures = []
@@ -181,7 +181,7 @@ def test_an_array_that_leads_back_to_its_optimizer_is_collected(momentum, kind, 
 
 
 def test_a_view_in_a_cycle_with_its_optimizer(momentum):
-    """Whoever is left looks at memory that is there."""
+    """The remaining object still refers to valid memory."""
     param = ones(COUNT).view(Array)
     param.optimizer = updraft.ArrayOptimizer(momentum, [param])
     param.optimizer.step([ones(COUNT)])
@@ -256,14 +256,14 @@ def test_a_tensor_that_was_shared(momentum):
     assert refusal(optimizer.step, [torch.ones(5000)]) == RESIZED
 
 
-def test_other_changes_of_an_array_are_none_of_its_memory(momentum):
+def test_other_changes_of_an_array_do_not_affect_its_memory(momentum):
     weights, tensor = ones(6), torch.ones(6)
     optimizer = updraft.ArrayOptimizer(momentum, [weights, tensor], lr=1)
     weights.shape = (2, 3)
     tensor.resize_(3)
     optimizer.step([ones(6), torch.ones(6)])
     assert not weights.any() and not tensor.any()
-    # The old memory stays the optimizer's.
+    # The optimizer keeps the old memory.
     tensor.data = torch.ones(6)
     optimizer.step([ones(6), torch.ones(6)])
     assert tensor.tolist() == [1] * 6
@@ -308,7 +308,7 @@ def test_a_gradient_without_its_memory(momentum):
 
 
 def test_indices_that_another_thread_changes():
-    """Checked and used are the same ones."""
+    """The checked and the used indices are the same."""
     rows = 100_000
     table = numpy.zeros((rows, 4), dtype="float32")
     rule = updraft.compile("rule S(lr = 1) { update(param, grad) { next param = param - grad } }")

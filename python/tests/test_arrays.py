@@ -1,4 +1,4 @@
-"""Which arrays are accepted: dtypes, layouts, DLPack."""
+"""Accepted arrays: dtypes, layouts, DLPack."""
 
 import pathlib
 
@@ -103,13 +103,13 @@ def test_another_dtype_than_the_rules(momentum):
 
 
 @pytest.mark.parametrize("thing", [1.5, None, [1.0, 2.0], "text", object()])
-def test_what_is_no_array(momentum, thing):
+def test_objects_that_are_not_arrays_are_refused(momentum, thing):
     with pytest.raises(TypeError, match="parameter 0"):
         updraft.ArrayOptimizer(momentum, [thing])
 
 
 def test_scalars_of_numpy(momentum):
-    """The buffers of some have no strides."""
+    """Some have buffers without strides."""
     with pytest.raises(updraft.UnsupportedError, match="parameter 0 has dtype `datetime64"):
         updraft.ArrayOptimizer(momentum, [numpy.datetime64("2020")])
     with pytest.raises(updraft.InvalidArgumentError, match="parameter `0` is read-only"):
@@ -177,7 +177,7 @@ def test_arrays_of_another_byte_order(momentum):
 
 
 def test_negated_views_are_refused(momentum):
-    """DLPack has what lies in memory, which is the negative of such a tensor."""
+    """DLPack would export the memory, which has the negated values."""
     torch = pytest.importorskip("torch")
     weights = torch.zeros(2)
     optimizer = updraft.ArrayOptimizer(momentum, [weights])

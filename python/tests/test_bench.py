@@ -1,4 +1,4 @@
-"""`updraft-bench python` in small sizes: every kind of work runs. Nothing is asserted of times."""
+"""`updraft-bench python` with small sizes: all kinds of works run. Times aren't checked."""
 
 import json
 import os
@@ -17,13 +17,13 @@ pytestmark = pytest.mark.skipif(not TOOL.exists(), reason="the tools are not bui
 
 def run(*arguments):
     command = [TOOL, "--quick", "--torch", sys.executable, *arguments]
-    # Threads would wait for each other where other programs run, as tests do.
+    # Threads would wait for each other if other programs run, as in tests.
     environment = os.environ | {"UPDRAFT_NUM_THREADS": "1"}
     return subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
 
 
 STEPS = ["python-adamw-1x50M", "python-adamw-10000x64-fresh", "python-adamw-1x1"]
-# torch.compile takes part.
+# Includes torch.compile.
 COMPILED = "python-rmsprop-160x160k"
 PROCESSES = ["python-import", "python-first-step", "python-memory"]
 DISTRIBUTED = "distributed-adagrad-50x10k"
@@ -31,7 +31,7 @@ DISTRIBUTED = "distributed-adagrad-50x10k"
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory):
-    """What is printed and the folder of what is written, of all works here: each run of the tool
+    """The output and the folder of written files for all works. Runs the tool only once, because it
     starts interpreters that import torch.
     """
     pytest.importorskip("torch")
@@ -102,7 +102,7 @@ def test_torch_compile_is_a_peer(rows):
     ]
 
 
-def test_what_is_required_is_shown(measured, rows):
+def test_bounds_are_shown(measured, rows):
     shown, _ = measured
     (imported,) = of_work(rows, "python-import")
     figure = imported["figure"]
@@ -112,7 +112,7 @@ def test_what_is_required_is_shown(measured, rows):
     (first,) = of_work(rows, "python-first-step")
     assert first["figure"]["at_most"] == pytest.approx(30 + 3e-3 * 4)
     memory = {row["impl"]: row["figure"]["value"] for row in of_work(rows, "python-memory")}
-    # torch's implementation with foreach makes temporaries of the parameter's size.
+    # torch's foreach implementation allocates temporaries of the parameter's size.
     assert memory["torch AdamW"] > 0.5 > memory["updraft AdamW"]
 
 

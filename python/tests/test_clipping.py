@@ -1,4 +1,4 @@
-"""`updraft.optim.with_clipping` beside `torch.nn.utils.clip_grad_norm_` and a step."""
+"""`updraft.optim.with_clipping` against `torch.nn.utils.clip_grad_norm_` and a step."""
 
 import copy
 import math
@@ -61,7 +61,7 @@ def test_thirty_steps(name, options, max_norm):
             getattr(torch.optim, name)(groups_of(ours), **options).load_state_dict(state)
             optimizer.load_state_dict(state)
     if name == "Muon":
-        # Its iteration in bf16 makes much of little.
+        # Its iteration in bf16 amplifies small differences.
         assert all((a - b).abs().max() < 0.05 for a, b in zip(theirs, ours, strict=True))
     else:
         assert_close(theirs, ours, 10 * STEPS)
@@ -167,7 +167,7 @@ def test_copies(duplicate):
     assert copy_in_training(optimizer, duplicate).max_grad_norm == 0.5
 
 
-def test_what_is_refused():
+def test_invalid_arguments_are_refused():
     params = parameters(shapes=[(20, 4)])
     with pytest.raises(updraft.InvalidArgumentError, match=r"^Invalid max_norm: -1\.0$"):
         optim.with_clipping(optim.SGD(params), -1.0)

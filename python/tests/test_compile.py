@@ -1,4 +1,4 @@
-"""Compiling rules and looking at them."""
+"""Compiling and inspecting rules."""
 
 import pathlib
 import re
@@ -164,14 +164,14 @@ def fnv1a(data):
 
 
 def sealed(key, interface, code):
-    """Returns an entry of the cache that has the right checksum, whatever it holds."""
+    """Returns a cache entry with the right checksum for any content."""
     covered = struct.pack("<Q", len(key)) + key + struct.pack("<Q", len(interface))
     covered += interface + code
     return MAGIC + fnv1a(covered).to_bytes(16, "little") + covered
 
 
 def unsealed(entry):
-    """Returns the key, the rule's interface and the object of an entry of the cache."""
+    """Returns the key, the rule's interface and the object code of a cache entry."""
     (key,) = struct.unpack_from("<Q", entry, HEADER - 8)
     start = HEADER + key
     (interface,) = struct.unpack_from("<Q", entry, start)
@@ -197,7 +197,7 @@ DAMAGE = {
 
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_entry_is_compiled_afresh(damage, tmp_path, run_python):
-    """In a process of its own each time, which then finds the new entry on the disk."""
+    """Each time in a new process, which then finds the new entry on the disk."""
     cache = tmp_path / "cache"
     program = f"""
 import numpy
@@ -230,7 +230,7 @@ def test_settings_may_be_infinite():
 
 
 def test_dumps_the_rule_after_every_pass(tmp_path, monkeypatch):
-    updraft.compile(SGD)  # now it is in the cache of the disk
+    updraft.compile(SGD)  # now it is in the disk cache
     monkeypatch.setenv("UPDRAFT_DUMP_IR", str(tmp_path))
     updraft.compile(SGD, defaults={"lr": 0.75})
     (folder,) = tmp_path.iterdir()
@@ -256,7 +256,7 @@ rule Factored(lr = 0.1) {
 """
 
 
-def test_only_for_the_tensors_that_there_are():
+def test_a_rule_for_one_kind_of_tensor_steps_alike():
     matrix, vector = numpy.ones((2, 3)), numpy.ones(3)
     stepped = []
     for of_matrices, of_vectors in (("all", "all"), ("matrices", "vectors")):

@@ -38,7 +38,7 @@ def test_converted_in_training(case):
     assert_same_states(reference, optimizer)
 
 
-def test_what_cannot_be_converted():
+def test_optimizers_without_a_counterpart_are_refused():
     class Own(torch.optim.SGD):
         pass
 

@@ -1,4 +1,4 @@
-"""What `@updraft.rule`, `updraft.load` and `updraft.chain` return."""
+"""The results of `@updraft.rule`, `updraft.load` and `updraft.chain`."""
 
 import copy
 import math
@@ -38,7 +38,7 @@ def one_step(rule, dtype="float32", **hypers):
     return weights[0]
 
 
-def test_what_is_known():
+def test_attributes_of_a_definition():
     assert momentum.name == "momentum"
     assert momentum.__doc__ == "Momentum, in Nesterov's form if asked."
     assert momentum.hypers == {"lr": 0.1, "mu": 0.9}
@@ -194,7 +194,7 @@ def test_flags_that_follow_from_hyperparameters():
         # There is no code for values that the rule refuses.
         assert not flags.hold_for({"momentum": -1})
         assert not flags.hold_for({"momentum": float("nan")})
-        # Whether it takes those of others is another matter.
+        # Values of other hyperparameters aren't checked here.
         assert flags.hold_for({"momentum": rates[0], "lr": -1})
     set_flag = DerivedFlags(sgd.compile(defaults={"buffered": True}))
     assert set_flag.hypers == []
@@ -206,7 +206,7 @@ def test_flags_that_follow_from_hyperparameters():
         optimizer.step([numpy.ones(1, "float32")])
         assert weights[0] == expected
     assert optimizer.rule.states == {"momentum_buffer": "f32"}
-    # What is wrong for any code is refused as ever.
+    # Values that are invalid for all code are still refused.
     with pytest.raises(updraft.InvalidArgumentError, match="Invalid learning rate: -1"):
         updraft.ArrayOptimizer(sgd, [weights], lr=-1)
     with pytest.raises(updraft.InvalidArgumentError, match=r"^Invalid momentum value: -1\.0$"):
@@ -415,7 +415,7 @@ def test_zeros_of_both_signs_are_other_choices():
 
 
 def test_an_initial_value_of_many_uses():
-    """It is looked at once for each value, not once for each way to it: text has no such values."""
+    """Each value is visited once, not once per path to it: text doesn't have shared values."""
 
     @updraft.rule
     def doubled(param, grad, state):
@@ -440,7 +440,7 @@ def exact_copy(new_param, state, scale):
     state["exact"] = new_param / scale
 
 
-def test_what_is_done_after_the_rule():
+def test_finish_runs_after_the_rule():
     assert (
         exact_copy.to_upd()
         == """\

@@ -1,4 +1,4 @@
-"""The main job, shortened: it ends well, and leaves the plot and every stage."""
+"""The demo with few epochs: it succeeds, and writes the plot and every stage."""
 
 import pathlib
 import subprocess

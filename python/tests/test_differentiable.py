@@ -1,4 +1,4 @@
-"""`differentiable=True`: steps that autograd follows, beside those of torch."""
+"""`differentiable=True`: steps that autograd follows, against those of torch."""
 
 import pytest
 import torch
@@ -9,7 +9,7 @@ from updraft import optim
 from .torch_training import parameters, set_gradients
 
 F64 = torch.float64
-# torch has step counts, and what it computes of them, in f32.
+# torch stores step counts, and values computed from them, in f32.
 F32 = 1e-5
 CASES = [
     ("SGD", {"lr": 0.9, "momentum": 0.9, "nesterov": True}, ["momentum_buffer"]),
@@ -82,7 +82,7 @@ def test_values_and_gradients_are_those_of_torch(name, options, states):
         given = given_states(states)
         param, grad = inputs()
         outputs = stepped(module, name, param, grad, given, options)
-        if name == "ASGD":  # torch overwrites what the gradient of its average needs
+        if name == "ASGD":  # torch overwrites a value that the gradient of its average needs
             outputs = outputs[:1]
         watched = [param, grad, *(value for value in given.values() if value.requires_grad)]
         total = sum((output * output).sum() for output in outputs)
@@ -98,10 +98,10 @@ def test_values_and_gradients_are_those_of_torch(name, options, states):
         torch.testing.assert_close(our, their, rtol=F32, atol=1e-9)
 
 
-# torch's other classes overwrite what gradients of later steps need, or leave out some.
+# torch's other classes overwrite values that gradients of later steps need, or omit some.
 @pytest.mark.parametrize("name", ["Adadelta", "Adagrad", "NAdam", "RAdam"])
 def test_gradients_through_steps_from_nothing(name):
-    """RAdam takes both of its ways within them."""
+    """RAdam takes both of its branches within these steps."""
     results = []
     for module in (torch.optim, optim):
         generator = torch.Generator().manual_seed(6)
@@ -171,7 +171,7 @@ def test_gradients_flow_to_hyperparameters(name, options, hyper):
 @pytest.mark.parametrize("name", ["Adam", "AdamW"])
 @pytest.mark.parametrize("others", [[], ["lr", "weight_decay"]], ids=["alone", "with others"])
 def test_gradients_flow_to_betas(name, others):
-    """Through two steps, of which the second has the gradient of a loss behind the first."""
+    """Through two steps; the second has the gradient of a loss after the first."""
     given = given_states(["exp_avg", "exp_avg_sq"])
 
     def run(*values):
@@ -206,7 +206,7 @@ def test_a_leaf_that_requires_grad_is_refused_as_in_torch():
 
 
 def test_the_graph_keeps_what_was():
-    """Two steps whose gradients need the parameter and states before them."""
+    """Two steps whose gradients need the old parameter and states."""
     results = []
     for module in (torch.optim, optim):
         start = torch.ones(4, dtype=F64, requires_grad=True)

@@ -1,4 +1,4 @@
-"""The C API's exchange of tensors by DLPack, with numpy and torch on the other side."""
+"""The C API's DLPack functions, with numpy and torch on the other side."""
 
 import ctypes
 from ctypes import POINTER, byref, c_char_p, c_int32, c_int64, c_size_t, c_void_p

@@ -1,4 +1,4 @@
-"""The examples in docstrings work, and the stub knows what the extension module has."""
+"""The examples in docstrings work, and the stub matches the extension module."""
 
 import ast
 import doctest
@@ -20,10 +20,10 @@ PACKAGE = pathlib.Path(updraft.__file__).parent
 
 
 def modules_with_examples():
-    """Those whose own docstrings have some; what is made at run time is tested beside it."""
+    """The modules with examples in their docstrings. Generated ones have separate tests."""
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
-        # `distributed` wants a world, and has a test of its own that has one.
+        # `distributed` needs a world, and has a separate test with one.
         if "distributed" in parts:
             continue
         nodes = ast.walk(ast.parse(path.read_text()))
@@ -46,9 +46,9 @@ SHOWN = {"gpu.md": 1, "python.md": 2, "tutorials/first_rule.md": 4, "tutorials/q
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_the_page_works(name, tmp_path):
-    """Its examples run, and what they print is what the page shows below them.
+    """Its examples run, and their output is shown on the page.
 
-    In a process of its own, as a reader's is, for one of them begins a world of several workers.
+    In a separate process, because one example starts a world of several workers.
     """
     page = DOCS / name
     program = pathlib.Path(__file__).with_name("page.py")
@@ -58,12 +58,12 @@ def test_the_page_works(name, tmp_path):
         text=True,
         cwd=tmp_path,
         timeout=300,
-        # Small networks train faster on one thread, where others run beside it.
+        # Small networks train faster on one thread if other programs run.
         env=os.environ | {"OMP_NUM_THREADS": "1", "TP_SOCKET_IFNAME": "lo"},
     )
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout == f"{SHOWN[name]}\n"
-    # Pictures are what the page draws, up to the last digits of a computation.
+    # The page's pictures must be equal, except the last digits of a computation.
     for picture in tmp_path.glob("*.svg"):
         drawn, committed = (folder / picture.name for folder in (tmp_path, page.parent))
         assert labels(drawn) == labels(committed)
@@ -79,7 +79,7 @@ def labels(picture):
 
 
 def test_the_tests_that_coverage_names_are_there():
-    """Files of this folder, and functions of these, by their names."""
+    """Files in this folder, and functions in them, by name."""
     text = (DOCS / "coverage.md").read_text()
     named = re.findall(r"((?:\w+/)?test_\w+\.py)(?:::(test_\w+))?", text)
     assert len(named) > 80

@@ -1,4 +1,4 @@
-"""DTensor parameters: the local part of each rank is stepped, and states are DTensors."""
+"""DTensor parameters: each rank steps its local part, and states are DTensors."""
 
 import copy
 
@@ -43,7 +43,7 @@ def distributed_gradients(params, plain, mesh):
         if single.grad is None:
             param.grad = None
             continue
-        # One has other placements than its parameter.
+        # One state has other placements than its parameter.
         placements = [Replicate()] if number == 0 else param.placements
         param.grad = distribute_tensor(single.grad.clone(), mesh, placements)
 
@@ -111,7 +111,7 @@ REDUCING = [
 
 
 def reduce_over_parts(mesh, rule, kind):
-    """What a rule reduces over parameters or the group is that of all ranks."""
+    """A rule's reductions over parameters or the group cover all ranks."""
     shapes = [(6, 4), (5, 3), (2, 3, 4), (7,), (1, 2), ()]
     if rule == "RowwiseAdagrad":
         shapes = [shape for shape in shapes if len(shape) == 2]
@@ -146,7 +146,7 @@ def reduce_over_parts(mesh, rule, kind):
 
 
 def adafactor_as_of_one_process(mesh):
-    """torch's own takes no sharded matrices, and of sharded vectors the norm of a part."""
+    """torch's Adafactor refuses sharded matrices, and uses a partial norm for sharded vectors."""
     plain = parameters(shapes=SHAPES)
     params = distributed(plain, mesh, "rows")
     reference, optimizer = torch.optim.Adafactor(plain, lr=0.1), optim.Adafactor(params, lr=0.1)
@@ -161,7 +161,7 @@ def adafactor_as_of_one_process(mesh):
 
 
 def refuse(mesh):
-    """What there is no torch for, and what breaks a requirement when an optimizer is made."""
+    """Cases that need torch's own step, and requirements that constructors check."""
     params = distributed(parameters(shapes=SHAPES), mesh, "rows")
     with pytest.raises(updraft.UnsupportedError) as error:
         updraft.optimizer("LAMB", params[:1], storage={"exp_avg": "q8_linear"})
@@ -178,7 +178,7 @@ def refuse(mesh):
 
 
 def muon(mesh, kind):
-    """Each rank has its part of the passes, and DTensor multiplies: the bits of torch."""
+    """Each rank runs its part of the passes, and DTensor multiplies, with torch's bits."""
     shapes = [(6, 4), (5, 3), (8, 20), (2, 2)]
     plain = parameters(shapes=shapes)
     theirs, ours = (distributed(plain, mesh, kind) for _ in range(2))
@@ -186,7 +186,7 @@ def muon(mesh, kind):
     reference = torch.optim.Muon([*theirs, local[0]], lr=0.1)
     optimizer = optim.Muon([*ours, local[1]], lr=0.1)
     for step in range(8):
-        if step == 3:  # each goes on with the states of the other
+        if step == 3:  # each continues from the states of the other
             saved = [copy.deepcopy(each.state_dict()) for each in (optimizer, reference)]
             for each, other in zip((reference, optimizer), saved, strict=True):
                 each.load_state_dict(other)
@@ -214,7 +214,7 @@ def muon(mesh, kind):
 
 
 def muon_of_one_row(mesh):
-    """Where a rank has nothing, and torch refuses the sum of placements that differ."""
+    """A rank without rows; torch refuses to add different placements."""
     plain = parameters(shapes=[(1, 2)])
     params = distributed(plain, mesh, "rows")
     reference, optimizer = torch.optim.Muon(plain, lr=0.1), optim.Muon(params, lr=0.1)
@@ -233,7 +233,7 @@ def distribute_like(param, tensor):
 
 
 def swap_local(mesh):
-    """The local tensor is replaced, as a module that shards does it."""
+    """Replaces the local tensor, as a module that shards does."""
     plain = parameters(shapes=SHAPES)
     params = distributed(plain, mesh, "rows")
     reference, optimizer = torch.optim.AdamW(plain, lr=0.1), optim.AdamW(params, lr=0.1)
@@ -249,7 +249,7 @@ def swap_local(mesh):
 
 
 def share_memory(mesh):
-    """Two DTensors and a plain tensor of the same memory, and a DTensor by itself."""
+    """Two DTensors and a plain tensor with shared memory, and a separate DTensor."""
     from torch.distributed.tensor import DTensor
 
     first, apart = distributed(parameters(shapes=[(6, 4), (5, 3)]), mesh, "rows")
@@ -266,7 +266,7 @@ def share_memory(mesh):
 
 
 def clip(mesh, kind):
-    """The norm is that of all ranks' parts, and of what is beside them."""
+    """The norm covers the parts of all ranks, and other tensors."""
     plain = parameters(shapes=SHAPES)
     params = distributed(plain, mesh, kind)
     reference = torch.optim.AdamW(plain, lr=0.1, foreach=False)
@@ -293,7 +293,7 @@ def work(rank, address, jobs):
 
 
 def spawn(tmp_path, jobs):
-    # A fork has the modules already; what runs in this process has no threads of torch's.
+    # A fork already has the modules, and code in this process must not start threads of torch.
     mp.start_processes(work, (str(tmp_path / "store"), jobs), nprocs=RANKS, start_method="fork")
 
 
@@ -321,7 +321,7 @@ def test_adafactor(tmp_path):
     spawn(tmp_path, [(adafactor_as_of_one_process,)])
 
 
-def test_what_is_refused(tmp_path):
+def test_unsupported_cases_are_refused(tmp_path):
     spawn(tmp_path, [(refuse,)])
 
 

@@ -1,4 +1,4 @@
-"""Exceptions: their classes, and that the message is the C API's."""
+"""Exceptions: their classes, and the messages of the C API."""
 
 import errno
 import pathlib
@@ -240,7 +240,7 @@ def test_unknown_names_are_key_errors(momentum):
     assert str(caught.value) == message
 
 
-def test_what_compiling_takes_is_no_hyperparameter():
+def test_compile_options_are_not_hyperparameters():
     with pytest.raises(updraft.NotFoundError) as caught:
         updraft.ArrayOptimizer(updraft.load("Lion"), [], storage={"exp_avg": "q8_linear"})
     assert str(caught.value) == (

@@ -1,4 +1,4 @@
-"""The numerics mode `fast` beside `ieee`: every shipped rule over 20 steps, in f32.
+"""The numerics mode `fast` against `ieee`: every shipped rule over 20 steps, in f32.
 
 docs/numerics.md states the bound, in units in the last place per step at the scale of the
 parameter: the largest magnitude that its elements have had.

@@ -89,7 +89,7 @@ def test_chains(chain):
 
 @updraft.rule
 def guarded(param, grad, state, lr=0.1):
-    """Skips steps of large gradients, by their maximum and their norm in the group."""
+    """Skips steps with large gradients, by their maximum and their norm over the group."""
     lang.skip_when(lang.norm(grad) > 2.5)
     average = lang.lerp(state.setdefault("average", 0), grad, 0.5)
     state["average"] = average
@@ -151,7 +151,7 @@ def test_flags_that_follow_from_hyperparameters(name):
         assert ("momentum_buffer" in found[1]["params"][0]) == bool(momentum)
     assert "momentum_buffer" in step.initial(torch.ones(3), momentum=0.9)
     assert "momentum_buffer" not in step.initial(torch.ones(3), momentum=0)
-    # Two choices of the flag are two modules, whatever the values are.
+    # The two values of the flag give two modules, regardless of other values.
     for momentum in (0.1, 0.2, 0.0):
         step([torch.ones(3)], [torch.ones(3)], momentum=momentum)
     assert len(step._compiled[torch.float32].modules) == 2
@@ -195,7 +195,7 @@ def test_no_operation_is_in_place():
         assert not [line for line in text.splitlines() if "_(" in line.replace("reduce_", "")]
 
 
-def test_it_is_one_graph():
+def test_torch_compile_captures_a_step_as_one_graph():
     step = updraft.load("AdamW").to_torch()
     compiled = torch.compile(step, backend="eager", fullgraph=True)
     params, grads = make_tensors(0), make_tensors(1)
@@ -207,7 +207,7 @@ def test_it_is_one_graph():
         torch.testing.assert_close(a, b)
 
 
-def test_what_is_refused():
+def test_invalid_arguments_are_refused():
     step = updraft.compile(MOMENTUM)
     assert "def step(params, grads, states, group, hyper)" in step.emit("torch")
     step = updraft.load("SGD").to_torch()
@@ -341,7 +341,7 @@ def test_every_operation(rule):
 
 @pytest.mark.parametrize("name", ["AdamW", "Adafactor", "Prodigy"])
 def test_scalars_go_with_tensors_of_another_device(name):
-    """By torch's rules of which device an operation's result is on: no such device is needed."""
+    """Follows torch's rules for devices of results, so no such device is needed."""
     step = updraft.load(name).to_torch()
     with torch._subclasses.FakeTensorMode():
         params = [torch.empty(shape, device="cuda") for shape in SHAPES]

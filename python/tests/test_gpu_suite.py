@@ -1,4 +1,4 @@
-"""The GPU suite's peers, as far as they need no GPU: tensors of the CPU are the emulator's."""
+"""The GPU suite's peers, without a GPU: tensors on the CPU use the emulator."""
 
 import importlib
 import io
@@ -19,7 +19,7 @@ CPU = torch.device("cpu")
 
 @pytest.fixture
 def suite(monkeypatch):
-    """Imports a module of the suite's."""
+    """Imports a module of the suite."""
     monkeypatch.syspath_prepend(str(PACKAGE))
     yield importlib.import_module
     for name in ("peers", "triton_adamw", "updraft_library"):
@@ -66,7 +66,7 @@ def test_the_library_says_what_is_wrong(suite):
 
 
 class HostEvent:
-    """Stands for an event of CUDA where everything is done when a call returns."""
+    """Stands for a CUDA event; all work is done when a call returns."""
 
     def __init__(self, enable_timing):
         self.time = 0.0
@@ -95,7 +95,7 @@ def test_peers_take_turns(suite, monkeypatch, capsys):
     times = results["adamw f32, 4096 elements"]["times"]
     assert {"updraft", "torch fused", "torch foreach"} <= set(times)
     assert set(times["updraft"]) == {"median_ms", "min_ms", "max_ms", "host_us"}
-    # Triton has nothing to run on, and the others take part without it.
+    # Triton can't run, and the others run without it.
     assert "triton" in results["adamw f32, 4096 elements"]["missing"]
     figures = [line for line in lines if "figure" in line]
     assert len(figures) == 6

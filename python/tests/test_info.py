@@ -1,4 +1,4 @@
-"""`python -m updraft.info`: what it shows is what there is."""
+"""`python -m updraft.info`: the output is correct."""
 
 import itertools
 import json
@@ -23,10 +23,10 @@ def run(*arguments):
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """A cache of two variants of one rule and one of another."""
+    """A cache with two variants of one rule and one of another."""
     monkeypatch.setenv("UPDRAFT_CACHE_DIR", str(tmp_path / "cache"))
     for name in ("Slow", "Slow", "Other"):
-        # What this process has compiled already does not go to the disk.
+        # Rules that this process has already compiled aren't written to the disk.
         text = f"rule {name}(lr = {next(_numbers)})"
         updraft.compile(text + " { update(param, grad) { next param = param - lr * grad } }")
     return tmp_path / "cache"
@@ -88,7 +88,7 @@ def test_rich_shows_the_same(cache, capsys, monkeypatch):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     assert info.main([]) == 0
     shown = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
-    assert "─" in shown or "━" in shown  # of rich's table
+    assert "─" in shown or "━" in shown  # from rich's table
     assert info.main(["--plain"]) == 0
     plain = capsys.readouterr().out
     assert "━" not in plain

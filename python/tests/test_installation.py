@@ -1,4 +1,4 @@
-"""What `tools/build` installs: the package as the repository has it, and nothing else."""
+"""The files that `tools/build` installs: those of the repository, and nothing else."""
 
 import pathlib
 
@@ -18,7 +18,7 @@ def test_every_module_is_installed_and_no_other():
     assert len(binaries) == 4  # the module, the C API, the adapter for torch, and the worker
 
 
-def test_what_changed_since_the_installation_is_found(tmp_path):
+def test_changes_since_the_installation_are_found(tmp_path):
     sources, installed = tmp_path / "sources", tmp_path / "installed"
     for folder in (sources, installed):
         (folder / "optim").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Steps run on torch's own threads, and on as many of them as torch is told to take."""
+"""Steps run on torch's threads, and on as many as torch is set to use."""
 
 import pytest
 import torch
@@ -47,8 +47,8 @@ print("done")
 
 
 @pytest.mark.parametrize("counts", [(1, 2, 1), (2, 1)], ids=str)
-def test_as_many_as_torch_is_told(run_python, monkeypatch, counts):
-    # A thread that waits for the others does not look as if it worked.
+def test_steps_use_as_many_threads_as_torch(run_python, monkeypatch, counts):
+    # A thread that waits for others must not count as working.
     monkeypatch.setenv("OMP_WAIT_POLICY", "passive")
     if "OpenMP" not in torch.__config__.parallel_info():
         pytest.skip("this torch has no threads of OpenMP")

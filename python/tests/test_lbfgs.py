@@ -1,4 +1,4 @@
-"""`updraft.optim.LBFGS` beside `torch.optim.LBFGS`: the same search, so the bits are the same."""
+"""`updraft.optim.LBFGS` against `torch.optim.LBFGS`: the same search, so the same bits."""
 
 import copy
 import io
@@ -67,7 +67,7 @@ def test_thirty_steps(options, dtype):
     reference = torch.optim.LBFGS(theirs[0], **options)
     optimizer = optim.LBFGS(ours[0], **options)
     for step in range(30):
-        if step == 12:  # in memory of their own
+        if step == 12:  # in separate memory
             ours[0][0].data = ours[0][0].data.clone()
         losses = [
             each.step(closure_of(each, *both))
@@ -127,8 +127,8 @@ def test_copies(duplicate):
         assert param is not copied and param.equal(copied)
 
 
-def test_what_torch_moves():
-    """Parameters with gaps, of two dtypes, and few."""
+def test_parameters_that_the_compiled_pass_does_not_support():
+    """Parameters with gaps, of two dtypes, and few parameters."""
     plain = [torch.ones(3) for _ in range(8)]
     for more in ([torch.arange(8.0).reshape(2, 4)[:, ::2]], [torch.ones(2).double()], None):
         results = []

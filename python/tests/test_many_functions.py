@@ -1,4 +1,4 @@
-"""A rule with many elementary functions calls them; the bits are those of a rule with one."""
+"""A rule with many elementary functions calls them, with the same bits as inlined ones."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Masked arrays are refused wherever arrays or numbers are taken."""
+"""Masked arrays are refused in place of arrays and numbers."""
 
 import numpy
 import pytest
@@ -45,7 +45,7 @@ def optimizer(momentum):
         ),
     ],
 )
-def test_what_is_refused(optimizer, what, use):
+def test_masked_arrays_are_refused(optimizer, what, use):
     with pytest.raises(TypeError) as caught:
         use(optimizer)
     assert str(caught.value) == message(what)
@@ -53,18 +53,18 @@ def test_what_is_refused(optimizer, what, use):
 
 
 def test_a_mask_without_masked_elements(optimizer):
-    """It may get some, and would then be refused in the middle of training."""
+    """It may get some later, and would then be refused in the middle of training."""
     with pytest.raises(TypeError):
         optimizer.step([numpy.ma.masked_array([1, 2], dtype="float32")])
 
 
-def test_what_the_message_says_is_taken(optimizer):
+def test_the_suggested_alternatives_work(optimizer):
     optimizer.step([MASKED.filled(0)])
     optimizer.step([MASKED.data])
     assert optimizer.step_count(0) == 2
 
 
-def test_numpy_is_not_imported_for_it(run_python):
+def test_the_check_does_not_import_numpy(run_python):
     program = """
 import array, sys, updraft
 rule = updraft.compile("rule S(lr = 1) { update(param, grad) { next param = param - grad } }")

@@ -1,4 +1,4 @@
-"""`updraft.optim.Muon` beside `torch.optim.Muon`: in f32 and f64 the bits are the same."""
+"""`updraft.optim.Muon` against `torch.optim.Muon`: in f32 and f64 the bits are the same."""
 
 import copy
 import io
@@ -80,7 +80,7 @@ def test_bf16_rounds_once():
     theirs, ours = matrices(torch.bfloat16), matrices(torch.bfloat16)
     reference, optimizer = torch.optim.Muon(theirs, lr=0.01), optim.Muon(ours, lr=0.01)
     step_alike((reference, optimizer), STEPS)
-    # Newton and Schulz's iteration is in bf16: 30 steps that differ by as much.
+    # The Newton-Schulz iteration is in bf16: 30 steps may differ by this much.
     for their, our in zip(theirs, ours, strict=True):
         assert (their.float() - our.float()).abs().max() <= STEPS * 0.01
     assert_same_states(reference, optimizer)

@@ -1,5 +1,5 @@
-"""`updraft.optimizer` with a name, and the class of that name: one class, with choices of storage,
-numerics and seed.
+"""`updraft.optimizer` with a name, and the class of that name: the same class, with storage,
+numerics and seed as options.
 """
 
 import copy
@@ -22,7 +22,7 @@ BLOCKS = {"exp_avg": "q8_linear", "exp_avg_sq": "q8_companded"}
 
 
 def make(maker, dtype=torch.float32, **options):
-    """An optimizer of new parameters: of a class, or of what `updraft.optimizer` takes."""
+    """An optimizer of new parameters, from a class or an argument of `updraft.optimizer`."""
     if not isinstance(maker, type):
         rule = maker
         maker = lambda params, **options: updraft.optimizer(rule, params, **options)  # noqa: E731
@@ -282,7 +282,7 @@ def test_clipping_and_schedules_keep_the_choices():
 
 
 class WithAnArgument(optim.AdamW):
-    """A class of a user's own."""
+    """A user's subclass."""
 
     def __init__(self, params, rate):
         super().__init__(params, lr=rate, numerics="ieee")

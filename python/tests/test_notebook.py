@@ -1,4 +1,4 @@
-"""What a notebook shows of a rule: all of it, and whatever its text has as text."""
+"""The display of a rule in a notebook is complete, and shows special characters as text."""
 
 import html
 import html.parser

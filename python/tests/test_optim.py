@@ -1,4 +1,4 @@
-"""The classes of `updraft.optim` beside those of `torch.optim`, which they stand in for."""
+"""The classes of `updraft.optim` against those of `torch.optim`, which they replace."""
 
 import io
 
@@ -34,7 +34,7 @@ def test_thirty_steps(case, dtype):
     reference = create(torch.optim, case, groups_of(theirs))
     optimizer = create(optim, case, groups_of(ours))
     step_alike((reference, optimizer), STEPS, now_and_then)
-    # NAdam's product of momenta is f32 whatever the parameter is, and torch multiplies it in f32.
+    # NAdam's product of momenta is f32 for all dtypes, and torch multiplies it in f32.
     nadam = case.optimizer is torch.optim.NAdam
     assert_close(theirs, ours, dtype=torch.float32 if nadam else None)
     assert_same_states(reference, optimizer)
@@ -111,14 +111,14 @@ def test_complex_parameters_are_pairs():
 
 
 def test_many_parameters_of_all_kinds():
-    """More than one thread looks at them."""
+    """Several threads process them."""
     kinds = [(3,), (2, 3), (), (0,), (2, 3, 2)]
     theirs, ours = (parameters(shapes=[kinds[i % 5] for i in range(5000)]) for _ in range(2))
     optimizers = torch.optim.Adam(theirs, lr=0.1), optim.Adam(ours, lr=0.1)
     for step in range(4):
         for params, optimizer in zip((theirs, ours), optimizers, strict=True):
             set_gradients(params, step, absent={5 * step, 700, 4999 - step})
-            for param in params[1::50]:  # another layout than the parameter has
+            for param in params[1::50]:  # a layout other than the parameter's
                 param.grad = param.grad.t().contiguous().t()
             optimizer.step()
     assert_close(theirs, ours, 4)

@@ -1,4 +1,4 @@
-"""Hyperparameters that constructors refuse: torch checks nothing else and steps with any value."""
+"""Hyperparameters that constructors refuse: torch doesn't check later values, and uses any."""
 
 import math
 from typing import NamedTuple
@@ -18,7 +18,7 @@ STEPS = 5
 
 
 class Case(NamedTuple):
-    """A class, the values that groups get after the first step, and options from the beginning."""
+    """A class, the groups' values after the first step, and options from the beginning."""
 
     name: str
     change: dict
@@ -87,7 +87,7 @@ with_cases = pytest.mark.parametrize("case", CASES, ids=lambda case: case.text)
 
 
 def stepped(module, case, dtype, steps=STEPS, **options):
-    """The parameters after some steps, of which the first has the options from the beginning."""
+    """The parameters after some steps; the first step has the options from the beginning."""
     params = parameters(dtype, SHAPES[:1] if case.name == "Muon" else SHAPES)
     if module is torch.optim and case.name != "Muon":
         options["foreach"] = False
@@ -101,7 +101,7 @@ def stepped(module, case, dtype, steps=STEPS, **options):
 
 
 def assert_alike(theirs, ours):
-    """The same values, with NaN at the same places."""
+    """Asserts the same values, with NaN in the same places."""
     for their, our in zip(theirs, ours, strict=True):
         assert their.isnan().equal(our.isnan())
         their.data.nan_to_num_(0)
@@ -115,7 +115,7 @@ def assert_alike(theirs, ours):
         pytest.param(case, dtype, id=f"{case.text}-{name}")
         for case in CASES
         for name, dtype in (("f32", torch.float32), ("f64", torch.float64))
-        # torch multiplies the momenta of NAdam in f32, whatever the dtype of the parameters is.
+        # torch multiplies NAdam's momenta in f32 for all dtypes of parameters.
         if (case.name, name) != ("NAdam", "f64")
     ],
 )
@@ -144,7 +144,7 @@ def test_steps_on_a_device(case, monkeypatch):
     ids=lambda case: case.text,
 )
 def test_steps_through_torch(case):
-    """Those of subclasses that intercept operators, and those that autograd follows."""
+    """Steps of subclasses that intercept operators, and steps that autograd follows."""
     expected = stepped(torch.optim, case, torch.float64)
     params = [
         param.detach().clone().requires_grad_() for param in parameters(torch.float64, SHAPES)
@@ -210,7 +210,7 @@ def test_schedules_out_of_the_range_of_constructors(name, schedule):
     assert_close(trained(torch.optim), trained(optim), 20)
 
 
-#: For these torch divides by zero in Python, which raises.
+#: With these, torch divides by zero in Python, which raises.
 DIVISIONS = [
     Case("Adam", {"betas": (1.0, 0.999)}),
     Case("AdamW", {"betas": (1.0, 0.999)}),
@@ -301,7 +301,7 @@ def test_steps_in_tensors_divide_by_zero(flag):
 
 
 class TestRules:
-    """Optimizers of rules: their constructors check, as those of torch do."""
+    """Optimizers of rules: only their constructors check, like torch's."""
 
     def test_constructors_refuse(self):
         with pytest.raises(ValueError, match=r"^Invalid learning rate: -1\.0$"):
@@ -327,7 +327,7 @@ class TestRules:
         refused = [
             ("Lion", {"lr": -1.0}, r"Invalid learning rate: -1\.0"),
             ("Lion", {"lr": NAN}, "hyperparameter `lr` is NaN"),
-            # A flag follows from it.
+            # A flag is derived from it.
             ("SGD", {"momentum": -0.5}, r"Invalid momentum value: -0\.5"),
         ]
         for name, options, text in refused:
@@ -349,7 +349,7 @@ class TestRules:
         for param, kept in zip(params, before, strict=True):
             assert param.equal(kept + 0.5 * param.grad.sign())
 
-    def test_what_a_flag_follows_from_is_compiled_for_and_checked(self):
+    def test_hyperparameters_that_determine_flags_are_checked(self):
         params = parameters(shapes=SHAPES)
         optimizer = updraft.optimizer(updraft.load("SGD"), params, lr=0.5)
         set_gradients(params, 0)
@@ -359,7 +359,7 @@ class TestRules:
             with pytest.raises(ValueError, match=f"^{text}$"):
                 optimizer.step()
         assert all(param.equal(kept) for param, kept in zip(params, before, strict=True))
-        # Whatever the others are.
+        # For any other values.
         optimizer.param_groups[0] |= {"lr": -1.0, "momentum": 0.5}
         optimizer.step()
         assert list(optimizer.state[params[0]]) == ["step", "momentum_buffer"]

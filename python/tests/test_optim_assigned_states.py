@@ -1,4 +1,4 @@
-"""Dicts of the caller as `optimizer.state` or in it: the step uses them as they are."""
+"""Dicts that the caller assigns to or in `optimizer.state`: the step uses them directly."""
 
 import collections
 import copy
@@ -142,7 +142,7 @@ def test_an_assigned_dict_without_defaults():
     assert list(states[param]) == ["step", "exp_avg", "exp_avg_sq"]
 
 
-def test_what_is_no_mapping():
+def test_a_state_that_is_not_a_mapping_is_refused():
     (param,) = parameters(shapes=[(3,)])
     optimizer = optim.AdamW([param])
     before = optimizer.state
@@ -152,7 +152,7 @@ def test_what_is_no_mapping():
     assert optimizer.state is before
 
 
-def test_nothing_is_made_anew_while_nothing_changes():
+def test_nothing_is_recreated_without_changes():
     params = parameters(shapes=[(3,), (2, 2)])
     optimizer = optim.AdamW(params)
     step(optimizer, params, 0)
@@ -267,7 +267,7 @@ def test_a_differentiable_step():
 
 @pytest.mark.parametrize("is_given_back", [False, True])
 def test_dicts_are_made_of_their_own_classes(is_given_back):
-    """As libraries do that move all tensors of a nested container."""
+    """As in libraries that move all tensors of a nested container."""
     params = parameters(shapes=[(3,), (2, 2)])
     optimizer = optim.AdamW(params)
     step(optimizer, params, 0)

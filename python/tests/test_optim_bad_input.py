@@ -1,4 +1,4 @@
-"""What programs do to optimizers, and torch's take: compiled ones take it, too, or say why not."""
+"""Misuse of optimizers that torch accepts: compiled ones accept it too, or raise an error."""
 
 import copy
 
@@ -13,7 +13,7 @@ SHAPES = [(9,), (4, 2)]
 
 
 def in_both(run, **arguments):
-    """Runs it with torch's optimizer and with the compiled one; both end with the same."""
+    """Runs it with torch's optimizer and with the compiled one; the results must be equal."""
     ends = []
     for module in (torch.optim, optim):
         params = parameters(shapes=SHAPES)
@@ -37,7 +37,7 @@ def double_storage(optimizer, params):
 
 
 def free_and_allocate(optimizer, params):
-    # Those that were loaded are torch's own.
+    # The loaded states are torch's.
     optimizer.load_state_dict(copy.deepcopy(optimizer.state_dict()))
     set_gradients(params, 2)
     optimizer.step()
@@ -81,7 +81,7 @@ def test_step_counts_as_files_have_them(count):
 
 
 @pytest.mark.parametrize("count", [-1.0, 2.5, float("nan"), float("inf"), 1e30])
-def test_a_count_that_is_none(count):
+def test_an_invalid_step_count_is_refused(count):
     params = parameters(shapes=SHAPES)
     optimizer = optim.Adam(params)
     set_gradients(params, 0)
@@ -144,7 +144,7 @@ IDLE = {
 
 
 @pytest.mark.parametrize("kind", IDLE)
-def test_what_has_no_gradient_needs_no_step(kind):
+def test_parameters_without_a_gradient_need_no_step(kind):
     plain, other = torch.nn.Parameter(torch.ones(3)), IDLE[kind]()
     optimizer = optim.with_clipping(optim.SGD([other, plain], lr=0.5), max_norm=100.0)
     for _ in range(2):
@@ -165,7 +165,7 @@ def test_what_has_no_gradient_needs_no_step(kind):
     assert other.equal(torch.full_like(other, 0.5))
 
 
-def test_the_default_device_is_of_no_matter():
+def test_the_default_device_does_not_matter():
     param = torch.nn.Parameter(torch.ones(4, 3))
     optimizer = optim.Muon([param], lr=0.1)
     param.grad = torch.ones(4, 3)
@@ -188,7 +188,7 @@ def test_lazily_negated_parameters_and_gradients_of_zeros():
 
 
 def test_release_while_a_step_runs():
-    """As another thread does it."""
+    """From another thread."""
     params = parameters(shapes=SHAPES)
     optimizer = optim.SGD([{"params": [param]} for param in params], lr=1.0)
     set_gradients(params, 0)
@@ -238,7 +238,7 @@ def test_a_count_is_made_another_tensor(change):
 
 
 def step_behind(change):
-    """Steps a compiled optimizer behind a change, by which parameters stay as they are."""
+    """Steps a compiled optimizer after a change; the parameters must stay unchanged."""
     params = parameters(shapes=SHAPES)
     optimizer = optim.Adam(params)
     set_gradients(params, 0)

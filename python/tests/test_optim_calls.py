@@ -1,4 +1,4 @@
-"""What is around a step: schedulers, hooks, closures, profilers, and torch.compile."""
+"""The surroundings of a step: schedulers, hooks, closures, profilers, and torch.compile."""
 
 import functools
 
@@ -118,7 +118,7 @@ def test_profilers_see_steps():
 
 
 class CountingStep(JointStep):
-    """Counts the steps that it takes."""
+    """Counts its steps."""
 
     calls = 0
 
@@ -156,7 +156,7 @@ def test_optimizers_made_in_compiled_code(make):
     ("name", "options"), [("SGD", {}), ("SGD", {"momentum": 0.9}), ("AdamW", {})]
 )
 def test_one_step_for_each_call_of_compiled_code(name, options, backend, monkeypatch):
-    """What torch.compile traces is run more than once on the first call; a step must not be."""
+    """torch.compile runs traced code several times on the first call; a step must run once."""
     monkeypatch.setattr(direct_parts, "JointStep", CountingStep)
     torch.compiler.reset()
     trained = []

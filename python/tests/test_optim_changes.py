@@ -1,4 +1,4 @@
-"""What becomes other between steps: parameters and their memory, groups, states, step counts."""
+"""Changes between steps: parameters and their memory, groups, states, step counts."""
 
 import collections
 import copy
@@ -88,7 +88,7 @@ def test_states_are_noticed_however_they_are_given(assign):
 
 
 def test_states_that_are_assigned_whole():
-    """In training, where torch's optimizer is given the same; also none at all."""
+    """During training, with the same states for torch's optimizer; also no states."""
     theirs, ours = (parameters(shapes=[(9,), (4, 2)]) for _ in range(2))
     optimizers = torch.optim.AdamW(theirs, foreach=False), optim.AdamW(ours)
     for step in range(8):
@@ -119,7 +119,7 @@ def test_memory_that_is_replaced():
 
 
 def test_memory_of_another_order():
-    """The same memory, but seen otherwise."""
+    """The same memory with other strides."""
     theirs, ours = (parameters(shapes=[(3, 3)]) for _ in range(2))
     optimizers = torch.optim.SGD(theirs, lr=0.1, foreach=False), optim.SGD(ours, lr=0.1)
     for step in range(4):
@@ -132,7 +132,7 @@ def test_memory_of_another_order():
 
 
 def test_memory_that_is_freed_and_taken_again():
-    """As sharded training does between steps."""
+    """As in sharded training between steps."""
     theirs, ours = (parameters(shapes=[(9,)]) for _ in range(2))
     optimizers = torch.optim.AdamW(theirs, foreach=False), optim.AdamW(ours)
     for step in range(4):
@@ -162,7 +162,7 @@ def test_an_equal_parameter_in_place_of_another():
 
 
 def test_a_step_count_that_is_a_number():
-    """Files of older versions of torch have it so."""
+    """Checkpoints of older versions of torch have numbers."""
     (param,) = parameters(shapes=[(9,)])
     optimizer = optim.AdamW([param])
     set_gradients([param], 0)
@@ -175,7 +175,7 @@ def test_a_step_count_that_is_a_number():
 
 
 def test_step_counts_in_f64():
-    """torch makes such ones where that is its default type."""
+    """torch creates them if f64 is its default type."""
     theirs, ours = (parameters(shapes=[(3, 3)]) for _ in range(2))
     reference, optimizer = torch.optim.AdamW(theirs, foreach=False), optim.AdamW(ours)
     for step in range(6):
@@ -194,7 +194,7 @@ def test_step_counts_in_f64():
     assert_close(theirs, ours, 8)
 
 
-def test_a_step_count_that_is_none():
+def test_an_invalid_step_count_is_refused():
     param = torch.nn.Parameter(torch.ones(1))
     optimizer = optim.AdamW([param])
     param.grad = torch.ones(1)

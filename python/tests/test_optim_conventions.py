@@ -1,4 +1,4 @@
-"""Conventions of `torch.optim` that are nobody's feature, and that programs count on."""
+"""Undocumented conventions of `torch.optim` that programs rely on."""
 
 import math
 
@@ -16,7 +16,7 @@ def stepped(optimizer, params, step=0):
 
 
 def test_hooks_of_state_dicts_and_their_order():
-    """As torch's, in calls and in what they may replace."""
+    """The same as torch's, for calls and replacements."""
 
     def calls(module):
         params = parameters(shapes=[(9,)])
@@ -113,7 +113,7 @@ def test_a_parameter_elsewhere_is_stepped_too():
 
 
 def test_infinity_in_the_first_scaled_step():
-    """torch's fused SGD keeps an uninitialised buffer then."""
+    """torch's fused SGD then keeps an uninitialised buffer."""
     (param,) = parameters(shapes=[(9,)])
     before = param.detach().clone()
     optimizer = optim.SGD([param], lr=0.5, momentum=0.5)
@@ -130,7 +130,7 @@ def test_infinity_in_the_first_scaled_step():
 
 
 def test_the_first_epsilon_of_adafactor_is_that_of_each_dtype():
-    """In torch it is that of the first dtype that is seen."""
+    """In torch it is that of the first dtype it sees."""
     wide = torch.nn.Parameter(torch.ones(3, dtype=torch.float64))
     alone = torch.nn.Parameter(torch.ones(3, dtype=torch.float64))
     narrow = torch.nn.Parameter(torch.ones(3))
@@ -157,8 +157,8 @@ def test_zero_grad():
     assert optimizer.state[params[0]]["step"] == 1
 
 
-def test_frozen_and_unfrozen():
-    """A parameter without a gradient has no state until it has one."""
+def test_parameters_that_are_frozen_and_unfrozen():
+    """A parameter has no state before its first gradient."""
     theirs, ours = parameters(shapes=[(9,), (4, 2)]), parameters(shapes=[(9,), (4, 2)])
     reference, optimizer = torch.optim.Adam(theirs, foreach=False), optim.Adam(ours)
     for step in range(6):

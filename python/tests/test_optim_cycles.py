@@ -1,4 +1,4 @@
-"""Cycles through an optimizer: what leads back to it is freed, as with the classes of torch."""
+"""Cycles through an optimizer are freed, as with the classes of torch."""
 
 import gc
 import weakref
@@ -14,7 +14,7 @@ from .torch_training import DENSE_CASES, parameters, set_gradients
 
 
 def is_freed(make_cycle):
-    """Whether an optimizer and its parameters are freed; `make_cycle` returns them."""
+    """Whether an optimizer and its parameters, from `make_cycle`, are freed."""
     gc.collect()
     optimizer, *params = make_cycle()
     references = [weakref.ref(optimizer), *map(weakref.ref, params)]

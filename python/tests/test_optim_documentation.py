@@ -1,4 +1,4 @@
-"""What editors, type checkers and `help` know of the classes of `updraft.optim`."""
+"""Classes of `updraft.optim` in editors, type checkers and `help`."""
 
 import ast
 import doctest
@@ -23,7 +23,7 @@ OF_RULES = sorted({*updraft.shipped_rules()} - {*OF_TORCH})
 
 @pytest.fixture(scope="module")
 def stub():
-    """The statements of the stub that is installed."""
+    """The statements of the installed stub."""
     return ast.parse(pathlib.Path(optim.__file__).with_suffix(".pyi").read_text()).body
 
 
@@ -55,7 +55,7 @@ def test_stub_is_that_of_the_rules(name, stub):
     assert declared.keys() == signature.keys()
     for parameter in signature.values():
         default = declared[parameter.name]
-        # A default that Python has no literal for is left out.
+        # A default without a literal in Python is omitted.
         assert default == parameter.default or (default is ... and parameter.default == math.inf)
         named = parameter.kind is inspect.Parameter.KEYWORD_ONLY
         assert named == any(each.arg == parameter.name for each in arguments.kwonlyargs)
@@ -65,7 +65,7 @@ def test_stub_is_that_of_the_rules(name, stub):
 
 @pytest.mark.parametrize("name", [*OF_TORCH, *OF_RULES])
 def test_docstring(name):
-    """Its example works, and no argument is left out."""
+    """Its example works, and it describes all arguments."""
     cls = getattr(optim, name)
     text = inspect.getdoc(cls)
     (test,) = doctest.DocTestFinder(recurse=False).find(cls, name, globs={})
@@ -75,9 +75,9 @@ def test_docstring(name):
     parameters = set(inspect.signature(cls).parameters)
     assert parameters <= set(described)
     assert "\nRaises:\n    ValueError: unless `" in text
-    # The equation of what becomes of the parameter, in every rule's own file.
+    # The equation for the parameter, from every rule's file.
     assert re.search(r"^  +[pyx]'? +=|^  p'", text, re.M)
-    # Where it is from.
+    # The source of the rule.
     assert re.search(r"\b(19|20)\d\d\b", text)
     results = doctest.DocTestRunner().run(test)
     assert results.attempted > 3
@@ -131,7 +131,7 @@ Lion([], numerics="exact")
 
 @pytest.fixture
 def check(tmp_path):
-    """Returns what mypy says to a program. All of torch would take it a minute."""
+    """Returns mypy's output for a program. Checking all of torch would take a minute."""
 
     def run(program, *arguments):
         (tmp_path / "mypy.ini").write_text(
@@ -155,7 +155,7 @@ def test_types(check):
     assert re.findall(r'Revealed type is "(.*)"', said) == [
         "updraft.optim.Lion",
         "updraft.optim.AdamW",
-        "Any",  # torch is left out
+        "Any",  # torch isn't checked
         "dict[str, float]",
     ]
 

@@ -1,4 +1,4 @@
-"""Gradients of another dtype than the parameter, which `Tensor.grad_dtype` allows."""
+"""Gradients with another dtype than the parameter, as `Tensor.grad_dtype` allows."""
 
 import pytest
 import torch
@@ -9,7 +9,7 @@ from updraft import optim
 from .torch_training import parameters
 
 NAMES = ["SGD", "RMSprop", "Adagrad", "AdamW", "NAdam", "Adafactor", "Muon"]
-# torch's steps of the others mix no dtypes.
+# torch's steps of other classes don't mix dtypes.
 MIXED_IN_TORCH = ["SGD", "RMSprop", "Adagrad"]
 
 
@@ -48,7 +48,7 @@ pytestmark = pytest.mark.skipif(
         (torch.bfloat16, torch.float32),
     ],
 )
-def test_they_are_converted(name, dtype, grad_dtype):
+def test_gradients_are_converted_to_the_parameters_dtype(name, dtype, grad_dtype):
     converted, given = (with_gradients(dtype, grad_dtype) for _ in range(2))
     convert_gradients(converted)
     for params in (converted, given):
@@ -65,7 +65,7 @@ def test_beside_torch(name):
     torch.testing.assert_close(theirs, ours)
 
 
-# Muon's orthogonalization, in bf16, makes more of the last bits than the other steps.
+# Muon's orthogonalization in bf16 amplifies the last bits more than the other steps.
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "Muon"])
 def test_while_a_mode_listens(name):
     compiled, watched = (with_gradients(torch.float32, torch.bfloat16) for _ in range(2))

@@ -1,4 +1,4 @@
-"""What a step does with gradients: dense, sparse, scaled, and of other shapes."""
+"""Gradients of a step: dense, sparse, scaled, and with other shapes."""
 
 import copy
 
@@ -38,7 +38,7 @@ def test_gradients_of_other_shapes_are_refused():
 
 @pytest.mark.parametrize("name", ["Adam", "AdamW", "SGD", "Adagrad"])
 def test_scaled_gradients(name):
-    """A scaler's step is that of the unscaled gradients, or none if one is not finite."""
+    """A scaler's step equals the unscaled one, or is skipped if a gradient isn't finite."""
     ours, plain = (parameters(shapes=[(9,), (4, 2)]) for _ in range(2))
     make = getattr(optim, name)
     assert len(list(scaled_steps(make(ours, lr=0.1), make(plain, lr=0.1)))) == 3
@@ -69,7 +69,7 @@ def test_sparse_adam(options):
         for module, params in zip((torch.optim, optim), tables, strict=True)
     ]
     for step in range(8):
-        if step == 4:  # each goes on with the states of the other
+        if step == 4:  # each continues from the states of the other
             saved = [copy.deepcopy(optimizer.state_dict()) for optimizer in optimizers]
             for optimizer, other in zip(optimizers, reversed(saved), strict=True):
                 optimizer.load_state_dict(other)

@@ -1,4 +1,4 @@
-"""What becomes of parameter groups that are changed between steps."""
+"""Changes of parameter groups between steps."""
 
 import pytest
 import torch
@@ -12,7 +12,7 @@ SHAPES = [(9,), (4, 2)]
 
 
 def train(optimizer, params, changes, steps=6):
-    """Takes steps; `changes` has for each group what it is updated with in the middle."""
+    """Takes steps; in the middle, updates each group with its entry of `changes`."""
     for step in range(steps):
         if step == steps // 2:
             for group, change in zip(optimizer.param_groups, changes, strict=True):
@@ -26,7 +26,7 @@ def train(optimizer, params, changes, steps=6):
     [("SGD", {"momentum": 0.9}), ("AdamW", {"maximize": True})],
 )
 def test_flags_follow_what_a_group_says(name, change):
-    """Those of a hyperparameter, and those that are set."""
+    """Flags derived from a hyperparameter, and explicit ones."""
     theirs, ours = parameters(shapes=SHAPES), parameters(shapes=SHAPES)
     reference = getattr(torch.optim, name)(theirs, lr=0.1, foreach=False)
     optimizer = updraft.optimizer(updraft.load(name), ours, lr=0.1, numerics="torch")
@@ -35,7 +35,7 @@ def test_flags_follow_what_a_group_says(name, change):
     assert_close(theirs, ours, 6)
 
 
-def test_what_is_refused_steps_nothing():
+def test_a_refused_step_changes_nothing():
     params = parameters(shapes=SHAPES)
     optimizer = optim.SGD([{"params": params[:1]}, {"params": params[1:], "lr": 0.1}], lr=0.1)
     set_gradients(params, 0)

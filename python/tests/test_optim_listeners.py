@@ -1,4 +1,4 @@
-"""Steps while torch traces or transforms operators, or modes are told of them."""
+"""Steps while torch traces or transforms operators, or modes intercept them."""
 
 import threading
 import warnings
@@ -165,7 +165,7 @@ def train(module, name, options, steps=2):
     return function
 
 
-# Its orthogonalization, torch's, reads a number of the matrix.
+# torch's orthogonalization reads a number from the matrix.
 TRANSFORMED = [case for case in DENSE_CASES if case[0] != "Muon"]
 
 
@@ -175,7 +175,7 @@ def examples():
 
 
 def expected(name, options, weights, grad):
-    """Of each example."""
+    """For each example."""
     stepped = map(train(torch.optim, name, options), weights, grad)
     return torch.stack([*stepped])
 

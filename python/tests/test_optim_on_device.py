@@ -1,6 +1,6 @@
-"""Steps on a GPU, by the emulator, beside those on the CPU, bit for bit.
+"""Steps on a GPU (the emulator) against steps on the CPU, bit for bit.
 
-What is stepped on the emulator is on the CPU for torch; only `updraft.optim.devices` knows.
+For torch, the emulator's tensors are on the CPU; only `updraft.optim.devices` knows the difference.
 """
 
 import copy
@@ -27,7 +27,7 @@ MATRICES = [(13, 11), (7, 9)]
 
 @pytest.fixture(autouse=True)
 def emulated(monkeypatch):
-    """All parameters are stepped as on a GPU, but for those that a test says are not."""
+    """Steps all parameters as on a GPU, except those that a test excludes."""
     on_cpu = set()
     monkeypatch.setattr(devices, "is_emulated", lambda tensor: id(tensor) not in on_cpu)
     return on_cpu
@@ -38,7 +38,7 @@ def assert_same(given, expected):
 
 
 class Pair:
-    """The same optimizer of the same parameters, on the emulator and on the CPU."""
+    """The same optimizer with the same parameters, on the emulator and on the CPU."""
 
     def __init__(self, on_cpu, make, shapes=SHAPES, dtype=torch.float32):
         generator = torch.Generator().manual_seed(3)
@@ -133,7 +133,7 @@ def test_schedulers(emulated):
 
 
 @pytest.mark.parametrize("name", ["AdamW", "Adafactor", "SGD", "Prodigy"])
-def test_what_a_scaler_has_found_is_read_on_the_device(name, emulated):
+def test_found_inf_is_read_on_the_device(name, emulated):
     pair = Pair(emulated, getattr(optim, name))
     scale = torch.tensor(8.0)
     for found in (1.0, 0.0, 1.0, 0.0, 0.0):
@@ -195,9 +195,9 @@ def test_clipping_is_not_refused_for_what_a_scaler_has_found(emulated):
         pair.check()
 
 
-def test_nothing_of_a_step_waits(emulated, monkeypatch):
+def test_a_step_does_not_wait_for_the_device(emulated, monkeypatch):
     pair = Pair(emulated, optim.AdamW)
-    # What is compiled for a scale is made with the first one.
+    # Code for a scale is compiled with the first one.
     pair.on_device.grad_scale = torch.tensor(2.0)
     pair.step()
 
@@ -295,7 +295,7 @@ SPARSE = [
 
 
 def set_sparse_gradients(pair, dims, count=5):
-    """Of some places, of which some are there twice."""
+    """Gradients of some positions, some of them repeated."""
     for here, there in zip(pair.here, pair.there, strict=True):
         sizes = here.shape[:dims]
         places = [torch.randint(size, (count,), generator=pair.generator) for size in sizes]

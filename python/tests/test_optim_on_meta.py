@@ -8,7 +8,7 @@ from updraft import optim
 
 from .torch_training import DENSE_CASES, assert_same_states
 
-#: Those whose steps in torch read a number of a parameter, which has none here.
+#: Classes whose steps in torch read a number from a parameter, which doesn't have values here.
 READING = ["ASGD", "Adafactor"]
 FUSED = ["SGD", "Adam", "AdamW", "Adagrad"]
 
@@ -41,7 +41,7 @@ def test_states_are_where_torch_makes_them(name, options):
 
 
 @pytest.mark.parametrize("name", READING)
-def test_where_torch_reads_a_number_there(name):
+def test_classes_whose_steps_torch_cannot_run_on_meta(name):
     param = on_meta()
     with pytest.raises(RuntimeError, match="meta tensors"):
         getattr(torch.optim, name)([param]).step()
@@ -55,7 +55,7 @@ def test_where_torch_reads_a_number_there(name):
 def test_fused_steps_are_refused_as_in_torch(name, dtype):
     said = []
     for module in (torch.optim, optim):
-        # Adagrad's constructor makes states, and refuses by itself.
+        # Adagrad's constructor creates states, and refuses by itself.
         param = torch.nn.Parameter(torch.empty(4, 3, dtype=dtype, device="meta"))
         with pytest.raises(RuntimeError) as refused:
             optimizer = getattr(module, name)([param], lr=0.1, fused=True)

@@ -1,4 +1,4 @@
-"""Parameters of a group that share memory, which torch steps one after the other."""
+"""Parameters of a group that share memory, which torch steps one after another."""
 
 import pytest
 import torch
@@ -14,7 +14,7 @@ NAMES = ["SGD", "RMSprop", "Adagrad", "Adam", "AdamW", "ASGD", "Rprop"]
 
 
 def tied(start):
-    """Two parameters of the same memory, one of a part of it, and one by itself."""
+    """Two parameters with the same memory, one with part of it, and a separate one."""
     memory = torch.linspace(-1, 1, 12, dtype=start).reshape(4, 3)
     return [
         torch.nn.Parameter(memory),
@@ -59,7 +59,7 @@ def test_tied_modules():
     torch.testing.assert_close(*losses)
 
 
-def test_one_that_becomes_tied():
+def test_parameters_that_become_tied_between_steps():
     first, second = (torch.nn.Parameter(torch.full((3,), value)) for value in (0.0, 5.0))
     optimizer = optim.SGD([first, second], lr=0.5)
     for param in (first, second):

@@ -1,4 +1,4 @@
-"""`optimizer.state`, which is filled when somebody looks."""
+"""`optimizer.state` is filled lazily, on first access."""
 
 import copy
 import pickle
@@ -12,7 +12,7 @@ from .torch_training import groups_of, parameters, set_gradients
 
 
 def stepped():
-    """An optimizer whose states nobody has looked at."""
+    """An optimizer whose states nobody has accessed."""
     params = parameters(shapes=[(9,), (4, 2), (2, 3)])
     optimizer = optim.AdamW(groups_of(params))
     held = optimizer.state

@@ -1,4 +1,4 @@
-"""The types of states: torch's for those that are new, their own for those that callers put in."""
+"""Types of states: torch's for new ones, and their own for those that callers assign."""
 
 import copy
 
@@ -22,7 +22,7 @@ FEW_BITS = [torch.bfloat16, torch.float16]
 
 @pytest.fixture
 def default_dtype():
-    """Sets torch's default type, which is float32 again afterwards."""
+    """Sets torch's default type, and restores float32 afterwards."""
     yield torch.set_default_dtype
     torch.set_default_dtype(torch.float32)
 
@@ -49,7 +49,7 @@ def steps(optimizer, count, first=0):
 
 
 class TestDefaultType:
-    """What `torch.set_default_dtype` makes of new states."""
+    """New states with `torch.set_default_dtype`."""
 
     @pytest.mark.parametrize("name", CLASSES)
     @pytest.mark.parametrize("default", [torch.float64, torch.float16], ids=["f64", "f16"])
@@ -61,8 +61,8 @@ class TestDefaultType:
         for each in (reference, optimizer):
             steps(each, 3)
         assert_same_states(reference, optimizer)
-        # torch multiplies NAdam's product of momenta in the type that it has, and makes ASGD's new
-        # rate in the default type.
+        # torch multiplies NAdam's product of momenta in its own type, and creates ASGD's new rate
+        # in the default type.
         few = {"NAdam": torch.float32, "ASGD": torch.float16} if default != torch.float64 else {}
         assert_close(theirs, ours, 3, few.get(name))
 
@@ -77,7 +77,7 @@ class TestDefaultType:
         assert_same_states(reference, optimizer)
 
     def test_it_changes_between_steps(self, default_dtype):
-        """States that are there stay as they are, looked at or not."""
+        """Existing states don't change, whether they were accessed or not."""
         for look in (False, True):
             params = parameters(torch.float64, SHAPES)
             optimizer = optim.NAdam(params)
@@ -109,7 +109,7 @@ class TestDefaultType:
 
 
 class TestScalars:
-    """NAdam's product of momenta in float64, as torch keeps it."""
+    """NAdam's product of momenta in float64, as in torch."""
 
     def states(self):
         return {
@@ -160,7 +160,7 @@ class TestScalars:
 
 
 def in_few_bits(optimizer, dtype, names=("exp_avg", "exp_avg_sq")):
-    """Puts in new states of a type; returns those of the first parameter."""
+    """Assigns new states of a type; returns those of the first parameter."""
     for param in optimizer.param_groups[0]["params"]:
         optimizer.state[param] = {"step": torch.zeros(())} | {
             name: torch.zeros_like(param, dtype=dtype) for name in names
@@ -382,7 +382,7 @@ class TestStepCounts:
         assert all(map(torch.equal, params, expected))
 
     def test_a_type_without_the_count(self):
-        """torch's count stays at 256; here the steps count on, and the tensor shows the nearest."""
+        """torch's count stays at 256. Here it continues, and the tensor has the nearest value."""
         (param,) = parameters(shapes=[(3,)])
         optimizer = optim.Adam([param])
         steps(optimizer, 1)
@@ -400,8 +400,8 @@ class TestStepCounts:
         ids=str,
     )
     def test_counts_beyond_the_range_of_a_type(self, dtype, largest):
-        """torch's integers go on with negative counts, for which Adam raises OverflowError; here
-        the tensor shows the largest count.
+        """torch's integers continue with negative counts, for which Adam raises OverflowError. Here
+        the tensor has the largest count.
         """
         params, expected = parameters(shapes=SHAPES), parameters(shapes=SHAPES)
         counts = []

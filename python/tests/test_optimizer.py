@@ -19,7 +19,7 @@ def test_a_step_is_in_place(momentum):
     assert weights.ctypes.data == address
 
 
-def test_none_leaves_a_parameter_alone(momentum):
+def test_a_parameter_without_a_gradient_does_not_change(momentum):
     first, second = ones(2), ones(2)
     optimizer = updraft.ArrayOptimizer(momentum, [first, second])
     optimizer.step([None, ones(2)])

@@ -1,4 +1,4 @@
-"""`python -m updraft.torch_worker`: the worker without Python that the package has in it."""
+"""`python -m updraft.torch_worker`: the package's worker without Python."""
 
 import os
 import socket
@@ -26,7 +26,7 @@ def test_is_the_worker():
 
 
 def test_has_all_that_it_loads():
-    """A world of one begins and ends at once: the library was loaded, and the store was served."""
+    """A world of one begins and ends at once: the library is loaded, and the store is served."""
     with socket.socket() as free:
         free.bind(("localhost", 0))
         store = f"localhost:{free.getsockname()[1]}"
@@ -60,7 +60,7 @@ def test_another_library(tmp_path):
         ),
     ],
 )
-def test_what_it_does_not_run_with(monkeypatch, capsys, versions, torch_version, message):
+def test_an_unusable_torch_is_an_error(monkeypatch, capsys, versions, torch_version, message):
     monkeypatch.setattr(torch_worker, "adapters", lambda: versions)
     monkeypatch.setattr(torch_worker, "installed", lambda name: torch_version)
     assert torch_worker.main() == 2

@@ -1,4 +1,4 @@
-"""What needs a fresh process: import order beside torch and triton, lifetime, the GIL."""
+"""Tests that need a fresh process: import order with torch and triton, lifetime, the GIL."""
 
 import itertools
 import subprocess
@@ -20,7 +20,7 @@ assert weights.tolist() == [0.5] * 3
     "order", list(itertools.permutations(["updraft", "torch", "triton._C.libtriton"])), ids="-".join
 )
 def test_import_order(run_python, order):
-    """Both bring their own LLVM: neither may see the other's symbols."""
+    """Both contain LLVM, and neither may see the other's symbols."""
     for module in order[:]:
         if module != "updraft":
             pytest.importorskip(module.split(".")[0])
@@ -29,7 +29,7 @@ def test_import_order(run_python, order):
 
 
 def test_importing_takes_no_more_than_is_needed(run_python):
-    """Tracing loads what reads source text when a function is traced."""
+    """Tracing loads modules for source text only when a function is traced."""
     heavy = ("numpy", "torch", "inspect", "dataclasses", "dis", "linecache", "json")
     assert (
         run_python(f"""
@@ -43,7 +43,7 @@ print(sorted((set(sys.modules) - before) & {set(heavy)!r}))
 
 
 def test_both_compile_in_one_process(run_python):
-    """triton's LLVM is used while Updraft's is, by lowering a kernel to PTX without a GPU."""
+    """Uses triton's LLVM at the same time as Updraft's, by lowering a kernel to PTX."""
     pytest.importorskip("triton")
     program = f"""
 import updraft
@@ -67,7 +67,7 @@ print("done")
 
 
 def test_optimizer_keeps_what_it_needs(run_python):
-    """Parameters, rule and states live as long as what points to them, in any order of death."""
+    """Parameters, rule and states live while objects refer to them, in any order of destruction."""
     program = """
 import gc, weakref, numpy, updraft
 
@@ -119,7 +119,7 @@ print("done")
 
 
 def test_step_releases_the_gil(run_python):
-    """A Python thread goes on while one long step runs in another."""
+    """A Python thread continues while a long step runs in another."""
     program = """
 import os
 os.environ["UPDRAFT_NUM_THREADS"] = "1"
@@ -178,7 +178,7 @@ print("done")
     assert run_python(program) == "done"
 
 
-def test_what_is_held_to_the_end_is_not_told_of():
+def test_leaks_at_exit_are_not_reported():
     program = f"""
 import ctypes, updraft
 {USE}

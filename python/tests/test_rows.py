@@ -1,4 +1,4 @@
-"""Gradients of some rows: beside PyTorch's optimizers on sparse tensors, and what is refused."""
+"""Gradients of some rows: against PyTorch's optimizers on sparse tensors, and errors."""
 
 import math
 
@@ -27,9 +27,7 @@ CASES = [
 
 
 def sparse_gradient(shape, generator, step):
-    """Rows in any order, some more than once, as an embedding's backward gives them; at one step
-    none.
-    """
+    """Rows in any order, some more than once, like an embedding's backward; empty at one step."""
     count = 0 if step == 7 else shape[0] // 3
     indices = torch.randint(shape[0], (count,), generator=generator)
     values = torch.randn((count, *shape[1:]), generator=generator)
@@ -81,7 +79,7 @@ def test_defaults_are_those_of_torch():
 
 
 def test_an_embedding_beside_a_dense_layer(momentum):
-    """One step with gradients of both kinds, as `backward` leaves them."""
+    """One step with both kinds of gradients, as computed by `backward`."""
     embedding = torch.nn.Embedding(20, 4, sparse=True)
     layer = torch.nn.Linear(4, 2)
     params = [embedding.weight, *layer.parameters()]
@@ -113,7 +111,7 @@ def test_rows_of_arrays(momentum, indices):
     assert optimizer.step_count(1) == 3
 
 
-def test_what_is_refused(momentum):
+def test_invalid_rows_are_refused(momentum):
     table = numpy.zeros((5, 2), dtype="float32")
     optimizer = updraft.ArrayOptimizer(momentum, [table])
     values = numpy.ones((2, 2), dtype="float32")
@@ -183,7 +181,7 @@ def test_a_rule_that_looks_at_more():
 
 
 def test_row_states(tmp_path):
-    """Row-wise Adagrad has one accumulator per row; a saved one goes on where it was."""
+    """Row-wise Adagrad has one accumulator per row; a loaded one continues."""
     rule = updraft.compile_file(RULES / "rowwise_adagrad.upd")
     first = numpy.ones((6, 3), dtype="float32")
     optimizer = updraft.ArrayOptimizer(rule, [first])
@@ -217,7 +215,7 @@ rule Anchored(lr = 0.1) {
     "chain, state", [(None, "start"), ("master_copy |> Anchored", "master")], ids=str
 )
 def test_states_that_start_from_the_parameter(chain, state):
-    """The rows that a first step does not list would start from nothing."""
+    """Rows that a first step doesn't list would start from zero."""
     rule = updraft.compile(TEXT, rule=chain)
     table = numpy.full((5, 2), 3, dtype="float32")
     values = numpy.ones((1, 2), dtype="float32")

@@ -1,4 +1,4 @@
-"""Gradients through steps made of torch's operations: finite, and those of finite differences."""
+"""Gradients through steps of torch operations: finite, and equal to finite differences."""
 
 import math
 
@@ -23,7 +23,7 @@ def inputs():
 
 
 def loss_after(step, hypers, param_scale, grad_scale, count=STEPS):
-    """What parameters are after some steps, weighed, and how much of it is in the states."""
+    """A weighted sum of parameters after some steps, and of their states."""
     params, grads, weights = inputs()
     params, state = [param * param_scale for param in params], None
     for given in grads[:count]:
@@ -61,7 +61,7 @@ def test_gradients_are_finite_after_any_number_of_steps(name):
 
 
 def ordinary(name, value):
-    """A value next to which nothing is chosen otherwise, as it is next to no weight decay."""
+    """A value far from any branch, such as a nonzero weight decay."""
     if not math.isfinite(value):
         return value
     if value == 0:
@@ -69,7 +69,7 @@ def ordinary(name, value):
     return max(0.9 * value, 0.01) if value > 0 else 0.9 * value
 
 
-# Where a count of steps is rounded, or compared, the loss has no slope to be found by differences.
+# If a step count is rounded or compared, finite differences don't work.
 @pytest.mark.parametrize("name", updraft.shipped_rules())
 def test_gradients_are_those_of_finite_differences(name):
     definition = updraft.load(name)
@@ -116,7 +116,7 @@ def test_a_meta_optimizer_whose_rule_chooses(name):
     assert slopes[0].item() == pytest.approx(difference, rel=1e-4)
 
 
-# Each rule subtracts something of the gradient that has no finite derivative where it is not taken.
+# Each rule has a subexpression without a finite derivative in the branch that isn't taken.
 
 
 @updraft.rule
@@ -137,7 +137,7 @@ def chained(param, grad, lr=1):
 
 @updraft.rule
 def looked_at(param, grad, lr=1):
-    """The condition is about what is chosen."""
+    """The condition depends on the chosen value."""
     inverse = 1 / grad
     return param - lr * lang.where(lang.abs(inverse) < 5, inverse, 0)
 
@@ -150,7 +150,7 @@ def on_both_sides(param, grad, lr=1):
 
 @updraft.rule
 def of_results(param, grad, lr=1):
-    """What is taken on one side decides about another."""
+    """A value from one branch controls another branch."""
     inverse = 1 / grad
     first = lang.where(grad > 0.5, inverse, 0)
     return param - lr * (first + lang.where(first > 1.5, inverse * inverse, 0))
@@ -201,7 +201,7 @@ def by_rows(param, grad, matrix, lr=1):
 
 @updraft.rule
 def by_any(param, grad, lr=1, limit=0):
-    """A scalar that some elements take."""
+    """A scalar that some elements use."""
     return param - lr * lang.where(grad > 100, 1 / limit, lang.sqrt(lr)) * grad
 
 
@@ -237,7 +237,7 @@ CASES = {
 }
 
 
-# Gradients next to which another side is taken, and the rule's value is not continuous or bends.
+# Gradients close to a branch, where the rule's value or its derivative is discontinuous.
 NO_DERIVATIVE = {
     "root": (0,),
     "chained": (0, 1),
@@ -249,7 +249,7 @@ NO_DERIVATIVE = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_is_not_taken_has_no_gradient(case):
+def test_the_branch_not_taken_has_no_gradient(case):
     definition, values, hypers = CASES[case]
     grad = torch.tensor(values, dtype=F64)
     param = torch.linspace(-0.4, 1, grad.numel(), dtype=F64).reshape(grad.shape)
@@ -291,7 +291,7 @@ def test_what_is_not_taken_has_no_gradient(case):
     difference = ((ends[1] - ends[0]) / (2 * delta)).item()
     assert slopes[1].item() == pytest.approx(difference, rel=1e-5, abs=1e-6)
 
-    # Nor has it one of second order.
+    # There is no second derivative either.
     seconds = torch.autograd.grad(
         sum(slope.sum() for slope in slopes if slope.requires_grad),
         (watched, rate),

@@ -1,4 +1,4 @@
-"""`updraft.optimizer`: an optimizer of torch for any rule."""
+"""`updraft.optimizer`: a torch optimizer for any rule."""
 
 import copy
 import inspect
@@ -41,7 +41,7 @@ def set_gradients(params, step):
 
 
 def reloaded(optimizer, rule, **options):
-    """Another optimizer for the same parameters, with the states of a file."""
+    """Another optimizer for the same parameters, with the states from a file."""
     file = io.BytesIO()
     torch.save(optimizer.state_dict(), file)
     file.seek(0)

@@ -1,4 +1,4 @@
-"""docs/rules.md says what the rule files say."""
+"""docs/rules.md agrees with the rule files."""
 
 import updraft
 

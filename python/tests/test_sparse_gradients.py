@@ -12,7 +12,7 @@ from .changing_indices import changing
 from .torch_training import assert_close
 
 STEPS = 8
-#: Shapes, and how many dimensions of the gradient are sparse.
+#: Shapes, and the number of sparse dimensions of the gradient.
 CASES = [
     ((20, 4), 1),
     ((20, 4), 2),
@@ -35,21 +35,21 @@ ORDERS = {
 
 
 def sparse_gradient(shape, dims, step, dtype):
-    """Some places, of which some are there twice; at one step none."""
+    """Some positions, some of them repeated; empty at one step."""
     generator = torch.Generator().manual_seed(step)
     count = 0 if 0 in shape or step == 5 else 7 if dims else 1
     places = [torch.randint(size, (count,), generator=generator) for size in shape[:dims] if count]
     values = torch.randn((count, *shape[dims:]), generator=generator, dtype=dtype)
     indices = torch.stack(places) if places else torch.empty((dims, count), dtype=torch.int64)
     grad = torch.sparse_coo_tensor(indices, values, shape, check_invariants=True)
-    # What torch adds up one after the other would be rounded in between.
+    # torch's sequential sum would round in between.
     return grad.coalesce()
 
 
 def trained(
     module, name, shape, dims, order="as it is", options=None, dtype=torch.float32, as_rows=False
 ):
-    """A parameter and its states after some steps; with `as_rows` of the same rows in a matrix."""
+    """A parameter and its states after some steps. With `as_rows`, the same rows as a matrix."""
     whole = torch.randn(shape, generator=torch.Generator().manual_seed(9), dtype=dtype)
     matrix = math.prod(shape[:dims]), math.prod(shape[dims:])
     whole = whole.reshape(matrix) if as_rows else ORDERS[order](whole) if shape else whole
@@ -134,7 +134,7 @@ def test_single_elements_are_refused_by_rules_of_rows():
 
 
 def test_indices_that_another_thread_changes():
-    """Checked and used are the same ones."""
+    """The checked and the used indices are the same."""
     rows = 100_000
     table = torch.nn.Parameter(torch.zeros(rows, 4))
     optimizer = optim.SGD([table], lr=1.0)

@@ -1,5 +1,5 @@
-"""Parameters that a compiled step does not take as they are: with gaps, of another order in memory,
-of subclasses that intercept operators, or to be swapped.
+"""Parameters that a compiled step can't use directly: with gaps, with another memory order, of
+subclasses that intercept operators, or that will be swapped.
 """
 
 import copy
@@ -29,7 +29,7 @@ BY_ELEMENT = [case for case in CASES if case not in BY_ROWS and not case.options
 
 
 def with_gaps(dtype=torch.float32):
-    """Beside parameters that have none."""
+    """With parameters without gaps beside them."""
     whole = parameters(dtype, [(4, 16), (9, 8), (7,), (6,)])
     views = [whole[0][:, ::2], whole[1][::3], whole[3][::2]]
     return [*(view.detach().requires_grad_() for view in views), whole[2]]
@@ -50,7 +50,7 @@ def test_gaps(case):
     assert_same_states(reference, optimizer)
 
 
-def test_what_is_between_stays():
+def test_memory_between_elements_does_not_change():
     whole = torch.ones(4, 8)
     param = whole[:, ::2].requires_grad_()
     optimizer = optim.AdamW([param], lr=0.1)
@@ -88,7 +88,7 @@ def test_states_in_blocks_of_memory_in_any_order():
         for param, optimizer in zip(params, optimizers, strict=True):
             set_gradients([param], step)
             optimizer.step()
-            # From where the states are to where they are loaded.
+            # From the states' optimizer to the one that loads them.
             optimizer.load_state_dict(optimizer.state_dict())
     assert torch.equal(*params)
 
@@ -118,7 +118,7 @@ def two_tensors():
 
 @pytest.mark.parametrize("case", BY_ELEMENT, ids=str)
 def test_wrapper_subclasses(case):
-    """Each operation is one on both tensors, so each tensor is stepped as if alone."""
+    """Each operation runs on both tensors, so each tensor is stepped as if alone."""
     ours = two_tensors()
     theirs = parameters(), [torch.nn.Parameter(p.detach() * 2) for p in parameters()]
     references = [create(torch.optim, case, params) for params in theirs]
@@ -141,7 +141,7 @@ def test_wrapper_subclasses(case):
 
 @pytest.mark.parametrize("what", ["parameter", "gradient", "state"])
 def test_the_operator_refuses_wrapper_subclasses(what):
-    """Whoever calls it: they have no memory that a compiled step could write to."""
+    """For any caller, because they have no memory that a compiled step could write to."""
     values = torch.ones(3)
     wrapper = TwoTensor(values.clone(), values.clone())
     rule = updraft.load("SGD").compile(defaults={"momentum": 0.9})
@@ -162,7 +162,7 @@ def test_the_operator_refuses_wrapper_subclasses(what):
 
 
 def swapped(optimizer, params):
-    """Every parameter becomes another tensor, as `Module.to` does it with torch's flag."""
+    """Replaces every parameter, like `Module.to` with torch's flag."""
     for param in params:
         torch.utils.swap_tensors(param, torch.nn.Parameter(param.detach().clone() + 1))
 

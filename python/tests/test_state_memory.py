@@ -1,4 +1,4 @@
-"""States of `updraft.optim` that get other memory, or that are looked at while steps make more."""
+"""States of `updraft.optim` that get other memory, or are read while steps create more."""
 
 import copy
 
@@ -64,7 +64,7 @@ def test_states_made_while_somebody_looks():
     states = OptimizerState.of(Generation(), {})
 
     class Source:
-        """Makes the states of one parameter while those of another are taken."""
+        """Creates the states of one parameter while those of another are read."""
 
         def __init__(self):
             self.waiting = [second, first]

@@ -1,4 +1,4 @@
-"""What steps on torch tensors say to bad input, and `updraft` to names that it does not have."""
+"""Errors of steps on torch tensors, and of `updraft` for unknown names."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""Threads of Python beside a step of `updraft.optim`."""
+"""Python threads during a step of `updraft.optim`."""
 
 import threading
 import time
@@ -57,7 +57,7 @@ def test_steps_of_several_threads():
 
 
 def test_first_steps_of_several_threads():
-    """All of them find that there is nothing compiled yet, and no state."""
+    """All find that nothing is compiled yet, and that there are no states."""
     with ThreadPoolExecutor(4) as threads:
         for _ in range(20):
             param = torch.nn.Parameter(torch.zeros(8))
@@ -69,7 +69,7 @@ def test_first_steps_of_several_threads():
 
 
 def in_threads(work, threads=4):
-    """Calls a function in several threads at the same time; what they raise is raised."""
+    """Calls a function in several threads at the same time, and raises their exceptions."""
     start = threading.Barrier(threads)
     errors = []
 
@@ -130,12 +130,12 @@ def test_states_that_another_thread_assigns_during_a_step():
     thread = threading.Thread(target=lambda: setattr(optimizer, "state", assigned))
 
     class Seed:
-        """Is read while a step is compiled, after the states are."""
+        """Is read while a step is compiled, after the states are read."""
 
         def __index__(self):
             if thread.ident is None:
                 thread.start()
-                # It waits for the step to end. One that does not wait is done within this time.
+                # It waits for the step to end. Without waiting, it would finish within this time.
                 thread.join(0.2)
             return 0
 
@@ -183,8 +183,8 @@ def released(optimizer, params):
 @pytest.mark.parametrize(
     "change", [refused_rate, other_memory, loaded, another_group, another_rule, released]
 )
-def test_what_changes_while_several_threads_step(change):
-    """Each step that raises nothing counts, for all parameters."""
+def test_changes_while_several_threads_step(change):
+    """Each step without an error counts, for all parameters."""
     params = [torch.nn.Parameter(torch.ones(8, 4)) for _ in range(20)]
     for param in params:
         param.grad = torch.ones(8, 4)

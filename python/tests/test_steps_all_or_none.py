@@ -1,4 +1,4 @@
-"""What one part of a step refuses, no other part has stepped."""
+"""If one part of a step refuses, no part is stepped."""
 
 import copy
 import functools
@@ -102,7 +102,7 @@ def test_gradients_that_are_refused(device, kind, refused, first):
         optimizer.step()
     assert_same(before, observed(optimizer, params))
 
-    # All is as if the step had not been tried.
+    # Everything is as before the step.
     others = [param.detach().clone().requires_grad_() for param in params]
     fresh = optim.AdamW([{"params": others[:3]}, {"params": others[3:], "lr": 0.1}])
     fresh.load_state_dict(copy.deepcopy(optimizer.state_dict()))
@@ -196,7 +196,7 @@ def test_gradients_of_subclasses_that_muon_refuses(change):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("change", [{"ns_steps": 100}, {"ns_coefficients": (1.0, 2.0)}], ids=str)
-def test_what_muon_refuses_of_a_group(kind, change):
+def test_invalid_groups_of_muon(kind, change):
     params = [plain(), KINDS[kind]()]
     optimizer = muon(params)
     for param in params:
@@ -215,7 +215,7 @@ def test_what_muon_refuses_of_a_group(kind, change):
 
 
 def test_steps_that_autograd_follows():
-    """A leaf among what the graph would have changed."""
+    """A leaf among the tensors that the graph would have changed."""
     start = [torch.ones(3, requires_grad=True) for _ in range(2)]
     params = [start[0].clone(), start[1], start[1].clone()]
     groups = [{"params": [param]} for param in params]
@@ -261,7 +261,7 @@ def from_inference():
         (from_inference, "Inplace update to inference tensor"),
     ],
 )
-def test_what_autograd_does_not_let_a_step_write(make, text):
+def test_tensors_that_autograd_does_not_let_a_step_write(make, text):
     params = [in_graph(3), make()]
     for param in params:
         if param.requires_grad and not param.is_leaf:
@@ -276,7 +276,7 @@ def test_what_autograd_does_not_let_a_step_write(make, text):
 
 
 class Stepping(TwoTensor):
-    """Steps an optimizer with each operation, once."""
+    """Steps an optimizer during each operation, once."""
 
     optimizer = None
 
@@ -302,7 +302,7 @@ def test_a_step_within_a_step():
 
 
 class Calling(TwoTensor):
-    """Calls a function with one of the operators that come, once."""
+    """Calls a function at one of the operators, once."""
 
     function = None
     operators_before = 0

@@ -1,4 +1,4 @@
-"""The table of PyTorch's tests of optimizers, and of ours that are their counterparts."""
+"""The table of PyTorch's optimizer tests and our counterparts."""
 
 import ast
 import re
@@ -9,7 +9,7 @@ REASON = re.compile(r"^(internals|hardware): \w")
 
 
 def rows():
-    """The cases of the table, with their counterparts or the reason why there is none."""
+    """The cases of the table, with their counterparts or the reason for not having one."""
     found, heading = {}, ""
     for line in (FOLDER / "torch_cases.md").read_text().splitlines():
         if line.startswith("## "):
@@ -22,7 +22,7 @@ def rows():
 
 
 def names_in(file):
-    """The names of the tests of a file, as pytest has them."""
+    """The names of a file's tests, in pytest's form."""
     names = set()
     for node in ast.parse((FOLDER / file).read_text()).body:
         if isinstance(node, ast.FunctionDef):

@@ -1,4 +1,4 @@
-"""State dicts, hooks and copies as torch's own tests use them; see `torch_cases.md`."""
+"""State dicts, hooks and copies as in torch's own tests; see `torch_cases.md`."""
 
 import copy
 import io

@@ -1,4 +1,4 @@
-"""Steps of all classes as torch's own tests take them; `torch_cases.md` says which is which."""
+"""Steps of all classes as in torch's own tests; `torch_cases.md` has the mapping."""
 
 import inspect
 import math
@@ -15,7 +15,7 @@ from .torch_table import INFOS, Model, configurations, ours
 with_infos = pytest.mark.parametrize("info", INFOS, ids=lambda info: info.name)
 SPARSE = [info for info in INFOS if info.supports_sparse or info.only_supports_sparse_grads]
 COMPLEX = [info for info in INFOS if info.supports_complex]
-# LBFGS takes one group.
+# LBFGS accepts only one group.
 WITH_GROUPS = [info for info in INFOS if not info.step_requires_closure]
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}
 
@@ -103,7 +103,7 @@ def rosenbrock(point):
 
 
 def coordinate(param, index):
-    """The gradient of one coordinate, in two parts of the same index."""
+    """The gradient of one coordinate, in two parts with the same index."""
     (grad,) = torch.autograd.grad(rosenbrock(param), param)
     parts = torch.stack([grad[index] / 4, grad[index] - grad[index] / 4])
     return torch.sparse_coo_tensor(torch.tensor([[index, index]]), parts, (2,))
@@ -173,7 +173,7 @@ def test_complex_numbers_are_pairs_of_real_ones(info):
 
 @pytest.mark.parametrize(
     "info",
-    # LBFGS adds up over all numbers, here in another order, which its search makes much of.
+    # LBFGS sums over all numbers, here in another order, which its search amplifies.
     [info for info in COMPLEX if not info.step_requires_closure],
     ids=lambda info: info.name,
 )
@@ -296,7 +296,7 @@ def test_gradients_of_zeros_change_nothing(info):
     for options in configurations(info):
         if options.get("weight_decay", 0) != 0 or "lambd" in options:
             continue
-        if info.name in ("AdamW", "Muon"):  # which decay by default
+        if info.name in ("AdamW", "Muon"):  # these decay by default
             options["weight_decay"] = 0.0
         param = torch.randn(5, 1, requires_grad=True)
         kept = param.detach().clone()

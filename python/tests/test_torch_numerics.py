@@ -1,6 +1,6 @@
-"""The numerics mode `torch`: the bits of torch.optim's for-loop on the CPU, in f32.
+"""The numerics mode `torch`: the same bits as torch.optim's for-loop on the CPU, in f32.
 
-How close each rule is to be stands in the table of docs/numerics.md, which these tests read.
+The table of docs/numerics.md, which these tests read, says how close each rule must be.
 """
 
 import inspect
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def read_table():
-    """Returns, for each rule of the page's table, what it has the bits of.
+    """Returns, for each rule of the page's table, whose bits it has.
 
     Keys are the name of torch's class, and whether its gradients are sparse.
     """
@@ -59,13 +59,13 @@ def rounded_root(tensor):
 
 @pytest.fixture
 def torch_with_rounded_root(monkeypatch):
-    """Replaces torch's own square root, which on some machines is off by one place."""
+    """Replaces torch's square root, which is off by one place on some machines."""
     monkeypatch.setattr(torch.Tensor, "sqrt", rounded_root)
     monkeypatch.setattr(torch.Tensor, "sqrt_", lambda tensor: tensor.copy_(rounded_root(tensor)))
 
 
 def first_difference(case, numerics):
-    """Steps both optimizers; returns where their bits first differ, or None."""
+    """Steps both optimizers; returns the location of the first difference in bits, or None."""
     generator = torch.Generator().manual_seed(20)
     theirs, ours = random_params(generator, torch.float32, SIZES)
     closeness = Closeness(theirs, ours)
@@ -93,7 +93,7 @@ def first_difference(case, numerics):
 
 
 def first_difference_of_rows(case, numerics, shapes=ROW_SHAPES):
-    """The same of parameters whose gradients are sparse."""
+    """The same for parameters with sparse gradients."""
     generator = torch.Generator().manual_seed(20)
     theirs = [torch.nn.Parameter(torch.randn(shape, generator=generator)) for shape in shapes]
     ours = [param.detach().clone() for param in theirs]
@@ -129,7 +129,7 @@ def rows_of_table(*same):
 
 
 def test_table_has_every_optimizer_of_torch():
-    """Also each that takes sparse gradients, and none without a comparison here."""
+    """Also each that supports sparse gradients; and all entries are compared here."""
     shipped = {
         name
         for name, each in vars(torch.optim).items()
@@ -144,7 +144,7 @@ def test_table_has_every_optimizer_of_torch():
 
 @pytest.mark.parametrize("name", sorted({case.optimizer.__name__ for case in CASES}))
 def test_table_has_what_takes_sparse_gradients(name):
-    """What has no row for sparse gradients refuses them."""
+    """Classes without a row for sparse gradients refuse them."""
     param = torch.nn.Parameter(torch.ones(3, 4))
     param.grad = torch.sparse_coo_tensor([[1]], torch.ones(1, 4), (3, 4), check_invariants=True)
     optimizer = getattr(torch.optim, name)([param])
@@ -180,12 +180,12 @@ def test_same_bits_of_rows_with_a_rounded_root(case, torch_with_rounded_root):
 
 
 @pytest.mark.parametrize("case", rows_of_table(NEITHER), ids=str)
-def test_exceptions_of_rows_are_none_too_many(case, torch_with_rounded_root):
+def test_no_exception_for_rows_is_unnecessary(case, torch_with_rounded_root):
     assert first_difference_of_rows(case, "torch") is not None
 
 
 @pytest.mark.parametrize("case", of_table(NEITHER)[:1], ids=str)
-def test_exceptions_are_none_too_many(case, torch_with_rounded_root):
+def test_no_exception_is_unnecessary(case, torch_with_rounded_root):
     assert first_difference(case, "torch") is not None
 
 
@@ -193,7 +193,7 @@ def test_the_root_is_the_exception():
     values = torch.rand(4096, generator=torch.Generator().manual_seed(1))
     if (values.sqrt().numpy() == numpy.sqrt(values.numpy())).all():
         pytest.skip("the root of this torch is correctly rounded on this machine")
-    # Where few roots are off, most rules' parameters round the difference away.
+    # If few roots are off, rounding hides the difference in most rules' parameters.
     assert any(first_difference(case, "torch") for case in of_table(ROUNDED_ROOT))
 
 

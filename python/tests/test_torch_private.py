@@ -19,7 +19,7 @@ if not (torch.distributed.is_available() and torch.distributed.rpc.is_available(
 
 
 def missing_names(names):
-    """Returns those that torch lacks, of `module:name.name`."""
+    """Returns the entries of `module:name.name` that torch lacks."""
     missing = []
     for name in names:
         try:
@@ -30,7 +30,7 @@ def missing_names(names):
 
 
 def of_kind(kind):
-    """Returns an object whose attributes are those of a kind."""
+    """Returns an object with the attributes of its kind."""
     param = torch.zeros(1)
     made = {
         "torch:Tensor": lambda: param,
@@ -44,12 +44,12 @@ def of_kind(kind):
 
 
 def missing_attributes(attributes):
-    """Returns those that torch's objects lack."""
+    """Returns the attributes that torch's objects lack."""
     return [f"{of}.{name}" for of, name in attributes if not hasattr(of_kind(of), name)]
 
 
 def unread_names(names):
-    """Returns those that torch's modules don't mention, of a map from names to modules."""
+    """Returns names that torch's modules don't mention, from a map of names to modules."""
     return [
         name
         for name, module in names.items()
@@ -68,7 +68,7 @@ def test_torch_reads_what_classes_define():
     assert not unread, f"torch {torch.__version__} doesn't read {', '.join(unread)}"
 
 
-def test_what_is_missing_is_named():
+def test_missing_names_are_reported():
     assert missing_names(["torch:_disable_dynamo", "torch:_gone.away", "torch._gone:away"]) == [
         "torch._gone.away",
         "torch._gone.away",

@@ -1,4 +1,4 @@
-"""The configurations and bad inputs of torch's own table of optimizers, beside torch itself."""
+"""The configurations and bad inputs of torch's table of optimizers, compared with torch."""
 
 import copy
 import warnings
@@ -17,14 +17,14 @@ LOW = [torch.bfloat16, torch.float16]
 DTYPES = [torch.float32, torch.float64, *LOW, torch.complex64, torch.complex128]
 
 INFOS = [info for info in optim_db if info.name in optim.__all__]
-# SparseAdam and LBFGS have their own tests below.
+# SparseAdam and LBFGS have separate tests below.
 DENSE = [
     info for info in INFOS if not info.only_supports_sparse_grads and not info.step_requires_closure
 ]
 
 
 def options_of(info):
-    """All options of the table; those for CUDA are what `capturable` is in."""
+    """All options of the table; those with `capturable` are listed for CUDA."""
     for device in ("cpu", "cuda"):
         for entry in info.optim_inputs_func(device=device):
             if device == "cpu" or "capturable" in entry.kwargs:
@@ -41,7 +41,7 @@ CONFIGURATIONS = [
 def parameters(info, dtype=torch.float32):
     generator = torch.Generator().manual_seed(5)
     wide = torch.complex128 if dtype.is_complex else torch.float64
-    # Muon takes nothing but matrices.
+    # Muon only accepts matrices.
     shapes = [(13, 11), (7, 9)] if info.name == "Muon" else SHAPES
     return [
         torch.nn.Parameter(torch.randn(shape, generator=generator, dtype=wide).to(dtype))
@@ -50,7 +50,7 @@ def parameters(info, dtype=torch.float32):
 
 
 def set_gradients(params, step, dtype=None):
-    """Sets random ones, which every type that is stored in `dtype` has exactly."""
+    """Sets random gradients that are exact in every type that `dtype` can store."""
     generator = torch.Generator().manual_seed(step)
     for param in params:
         wide = torch.complex128 if param.is_complex() else torch.float64
@@ -59,14 +59,14 @@ def set_gradients(params, step, dtype=None):
 
 
 def for_loop(info, options):
-    """The same options for torch's for-loop, which has no `capturable` on the CPU."""
+    """The same options for torch's for-loop, which doesn't support `capturable` on the CPU."""
     flags = {flag: False for flag in ("foreach", "fused") if flag in info.supported_impls}
     changed = {"capturable": False} if "capturable" in options else {}
     return copy.deepcopy(options) | changed | flags
 
 
 def in_python(options):
-    """The same options without tensors, with which torch would compute in f32."""
+    """The same options without tensors, for which torch would compute in f32."""
 
     def plain(value):
         if isinstance(value, tuple):
@@ -93,7 +93,8 @@ def real(params):
 def test_thirty_steps(info, options, dtype):
     ours = parameters(info, dtype)
     stored = dtype if dtype in LOW else None
-    # What is stored in few bits is computed in f32 and rounded once, which torch has no option for.
+    # States with few bits are computed in f32 and rounded once. torch doesn't have an option for
+    # this.
     computed = torch.float32 if stored else dtype
     theirs = [torch.nn.Parameter(param.detach().to(computed, copy=True)) for param in ours]
     optimizer = getattr(optim, info.name)(ours, **copy.deepcopy(options))
@@ -107,7 +108,7 @@ def test_thirty_steps(info, options, dtype):
         if stored:
             round_stored(reference, optimizer, theirs, ours, stored)
     if stored:
-        # A difference in the last place of f32 seldom rounds to another number.
+        # A difference in the last place of f32 rarely changes the rounded number.
         assert_close(real(theirs), real(ours), 1, stored)
     else:
         # torch multiplies NAdam's product of momenta in f32.
@@ -118,7 +119,7 @@ def test_thirty_steps(info, options, dtype):
 
 
 def round_stored(reference, optimizer, theirs, ours, dtype):
-    """Rounds the parameters of an optimizer in f32, and its states that have few bits in ours."""
+    """Rounds the parameters of an f32 optimizer, and its states that have few bits in ours."""
     for their, our in zip(theirs, ours, strict=True):
         their.data.copy_(their.data.to(dtype))
         for name, value in reference.state[their].items():
@@ -139,7 +140,7 @@ def test_states_of_few_bits_are_stored_as_in_torch(info, options, dtype):
 
 
 def outcome(make, params):
-    """The parameters after some steps, or what the constructor or a step raises."""
+    """The parameters after some steps, or the exception of the constructor or a step."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -172,7 +173,7 @@ def test_flags_are_refused_as_in_torch_or_change_nothing(info, options, flags):
     if isinstance(theirs, tuple) and theirs[0] is not AssertionError:
         assert ours == theirs
         return
-    # On the CPU torch takes no `capturable`, which it says in an assertion.
+    # On the CPU, torch refuses `capturable` with an assertion.
     without = outcome(make(kind, {}), parameters(info))
     assert isinstance(ours, list)
     assert all(our.equal(other) for our, other in zip(ours, without, strict=True))
@@ -280,7 +281,7 @@ def test_sparse_gradients(info, options, dtype):
         for kind, params in zip((info.optim_cls, getattr(optim, info.name)), tables, strict=True)
     ]
     for step in range(8):
-        if step == 4:  # each goes on with the states of the other
+        if step == 4:  # each continues from the states of the other
             saved = [copy.deepcopy(optimizer.state_dict()) for optimizer in optimizers]
             for optimizer, other in zip(optimizers, reversed(saved), strict=True):
                 optimizer.load_state_dict(other)
@@ -312,7 +313,7 @@ def test_decay_and_sparse_gradients_are_refused_as_in_torch(name):
 
 
 def test_momentum_of_sparse_gradients_in_some_steps():
-    """The buffer goes on in the others, and where torch has it sparse it is dense."""
+    """The buffer continues in other steps, and is dense where torch's is sparse."""
     tables = [torch.nn.Parameter(torch.ones(20, 4)) for _ in range(2)]
     theirs, ours = (
         module.SGD([table], lr=0.1, momentum=0.9)
@@ -339,7 +340,7 @@ def test_momentum_of_sparse_gradients_in_some_steps():
     ],
 )
 def test_steps_with_a_closure(info, options, dtype):
-    """Each evaluates the loss as often as torch's does, and gets as far."""
+    """Evaluates the loss as often as torch's, with the same result."""
     losses = []
     for kind in (info.optim_cls, getattr(optim, info.name)):
         params = parameters(info, dtype)

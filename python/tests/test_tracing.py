@@ -1,4 +1,4 @@
-"""Rules written in Python give bit for bit what their files give."""
+"""Rules in Python are bitwise equal to their files."""
 
 import numpy
 import pytest
@@ -69,7 +69,7 @@ CASES = {
 @pytest.mark.parametrize("numerics", ["ieee", "torch"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("case", CASES)
-def test_it_is_the_rule_of_the_file(case, dtype, numerics):
+def test_traced_rules_equal_their_files(case, dtype, numerics):
     traced, file, statics, defaults, hypers = CASES[case]
     storage = {"param": dtype, "grad": dtype}
     ours = traced.compile(defaults=statics | defaults, storage=storage, numerics=numerics)

@@ -1,4 +1,4 @@
-"""Mistakes in rules written in Python are shown where they were made, word for word."""
+"""Mistakes in rules in Python are reported at their location, with exact texts."""
 
 import importlib.util
 
@@ -9,7 +9,7 @@ import updraft
 
 @pytest.fixture
 def load(tmp_path):
-    """Makes a module of a text."""
+    """Makes a module from a text."""
     counter = iter(range(100))
 
     def load(text):
@@ -148,7 +148,7 @@ def r(param, over=1):
     )
 
 
-def test_nothing_is_returned(message):
+def test_a_rule_that_returns_nothing(message):
     assert (
         message("""
 @updraft.rule
@@ -162,7 +162,7 @@ def r(param, grad):
     )
 
 
-def test_something_else_is_returned(message):
+def test_a_rule_that_returns_a_list(message):
     assert (
         message("""
 @updraft.rule
@@ -176,7 +176,7 @@ def r(param, grad):
     )
 
 
-def test_what_a_rule_cannot_return(message):
+def test_a_rule_that_returns_a_dict(message):
     assert (
         message("""
 @updraft.rule
@@ -236,7 +236,7 @@ on a static argument
         ("list(grad)", "length"),
     ],
 )
-def test_there_are_no_numbers_yet(message, expression, what):
+def test_values_cannot_become_python_numbers(message, expression, what):
     assert (
         message(f"""
 import math
@@ -355,7 +355,7 @@ def r(param, grad):
     )
 
 
-def test_a_condition_that_is_none(message):
+def test_an_invalid_condition(message):
     assert (
         message("""
 @updraft.rule
@@ -725,7 +725,7 @@ def r(param, grad):
 
 
 def test_states_are_not_read_as_a_dict_is(message):
-    """The place is the rule's, not that of the mapping's own functions."""
+    """The location is in the rule, not in the mapping's methods."""
     assert (
         message("""
 @updraft.rule
@@ -768,7 +768,7 @@ def r(param, grad, state):
 
 
 def test_calls_of_functions_are_noted(message):
-    """From the inside out, but not what is around a value that was computed elsewhere."""
+    """From the inside out, without calls around a value that was computed elsewhere."""
     text = """
 def inner(x):
     return -(x > 0)
@@ -797,7 +797,7 @@ def r(param, grad):
              ^~~~~
 {notes}"""
     )
-    # What is found while the function is called is told in the same way.
+    # Errors while the function is called are reported in the same way.
     assert (
         message(text.replace("-(x > 0)", "x // 2"))
         == f"""\

@@ -1,4 +1,4 @@
-"""The functions of `updraft.lang` are those of the language."""
+"""The functions of `updraft.lang` match those of the language."""
 
 import inspect
 import typing
@@ -12,7 +12,7 @@ from updraft.tracing import names
 
 from .conftest import RULES
 
-# What steers a rule rather than computes a value.
+# Functions that control a rule instead of computing a value.
 OTHERS = {"where", "require", "skip_when", "hold_when"}
 OURS = {
     name: function
@@ -28,13 +28,13 @@ def arities(function):
     return range(required, len(parameters) + 1)
 
 
-def test_there_is_each_of_the_language():
+def test_every_function_of_the_language_exists():
     ours = [(name, arity) for name, function in OURS.items() for arity in arities(function)]
     assert sorted(ours) == sorted(_updraft.functions())
 
 
 @pytest.mark.parametrize("name", [*OURS, *sorted(OTHERS)])
-def test_each_is_at_hand_and_described(name):
+def test_every_function_is_exported_and_documented(name):
     function = getattr(lang, name)
     assert function.__doc__
     hints = typing.get_type_hints(function)

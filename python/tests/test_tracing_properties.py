@@ -1,4 +1,4 @@
-"""Random functions: traced and compiled, they compute what numpy computes, bit for bit."""
+"""Random functions, traced and compiled, compute the same bits as numpy."""
 
 import math
 import operator
@@ -38,7 +38,7 @@ def extend(inner):
         st.tuples(st.sampled_from([*ARITHMETIC, "min", "max"]), inner, inner),
         st.tuples(st.sampled_from(["negated", "abs", "sqrt", "floor", "square", "power"]), inner),
         st.tuples(st.sampled_from([*COMPARISONS]), inner, inner, inner, inner),
-        # A value that is used twice, and one that has a name.
+        # A value that is used twice, and a named one.
         st.tuples(st.sampled_from(["twice", "named"]), inner),
     )
 
@@ -54,7 +54,7 @@ def build(node, names, ops):
     if kind == "number":
         return ops.number(operands[0])
     a, *others = (build(operand, names, ops) for operand in operands)
-    # With plain numbers alone, Python would compute.
+    # With only plain numbers, Python would compute.
     if not others or not isinstance(others[0], lang.Value) or kind in ("&", "| ~"):
         a = ops.value(a)
     if kind in ARITHMETIC:
@@ -92,7 +92,7 @@ class Traced:
 
 
 def combined(function):
-    """An operation on `Computed`: a scalar is rounded where it meets a tensor."""
+    """An operation on `Computed`: a scalar is rounded when it is combined with a tensor."""
 
     def apply(*operands):
         operands = [x if isinstance(x, Computed) else Numpy.number(x) for x in operands]
@@ -103,7 +103,7 @@ def combined(function):
         ]
         result = function(*arrays)
         if any(x.is_tensor for x in operands) and result.dtype != bool and not tensors:
-            # Numbers that a bool tensor chooses from.
+            # A bool tensor chooses between these numbers.
             result = result.astype(Computed.dtype)
         is_constant = all(x.is_constant for x in operands)
         return Computed(result, any(x.is_tensor for x in operands), is_constant)
@@ -112,7 +112,7 @@ def combined(function):
 
 
 def logical(function, deciding):
-    """`and` or `or`: what a constant decides is a constant, whatever the other operand is."""
+    """`and` or `or`: a constant that decides gives a constant, for any other operand."""
     combine = combined(function)
 
     def apply(*operands):
@@ -125,7 +125,7 @@ def logical(function, deciding):
 
 
 def chosen(condition, first, second):
-    """What a constant chooses is as if the other were not there."""
+    """With a constant condition, the other operand has no effect."""
     if condition.is_constant:
         return first if condition.values else second
     return combined(numpy.where)(condition, first, second)

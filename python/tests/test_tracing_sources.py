@@ -1,4 +1,4 @@
-"""Functions from anywhere can be rules: files, cells, strings, lambdas, decorated ones."""
+"""Functions from all sources can be rules: files, cells, strings, lambdas, decorated ones."""
 
 import doctest
 import functools
@@ -12,7 +12,7 @@ import updraft
 
 
 def run_cell(text, path="/tmp/ipykernel_1/42.py"):
-    """Runs a text like a cell of a notebook: its lines are known to `linecache` alone."""
+    """Runs a text like a notebook cell, whose lines only `linecache` knows."""
     linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
     names = {"updraft": updraft, "__name__": "__main__"}
     exec(compile(text, path, "exec"), names)
@@ -40,7 +40,7 @@ def test_a_cell_of_a_notebook():
 
 def test_a_cell_with_magic():
     names = run_cell("\n\n" + WRONG, "<cell>")
-    # The cell as it is kept has a line that is not Python.
+    # The stored cell has a line that isn't Python.
     text = "%matplotlib inline\n\n" + WRONG
     linecache.cache["<cell>"] = (len(text), None, text.splitlines(keepends=True), "<cell>")
     with pytest.raises(updraft.CompileError, match=r"^<cell>:5:26: error: `\*` takes numbers"):
@@ -122,7 +122,7 @@ def test_an_object_that_is_called():
     assert updraft.rule(Scaled()).compile().hypers == {"lr": 0.1}
 
 
-def test_what_is_no_function():
+def test_objects_that_are_not_functions_are_refused():
     with pytest.raises(TypeError, match=r"a rule is made of a function, not of <class 'str'>"):
         updraft.rule("rule SGD")
     with pytest.raises(TypeError, match="`anonymous` is a rule or a transform already"):
@@ -204,7 +204,7 @@ def test_a_value_that_a_function_returns_has_the_callers_name():
     assert "let velocity = beta * m + (1 - beta) * grad\n" in r.to_upd()
 
 
-def test_what_is_not_needed_is_left_out():
+def test_unused_values_are_omitted():
     @updraft.rule
     def r(param, grad, step, lr=0.1):
         unused = updraft.lang.norm(grad) * step

@@ -1,4 +1,4 @@
-"""The transforms of the library around a rule, beside transcriptions of what they do.
+"""The library's transforms around a rule, against transcriptions of them.
 
 Both run in double around PyTorch's AdamW, where they agree up to the rounding of a different order
 of operations.
@@ -23,7 +23,7 @@ RATE = 0.05
 
 
 class Plain:
-    """AdamW, and what a transform around it may redefine."""
+    """AdamW, and methods that a transform around it may override."""
 
     def __init__(self, params, **options):
         self.params = params
@@ -33,7 +33,7 @@ class Plain:
             setattr(self, name, value)
 
     def before(self):
-        """Changes the gradients; true if there is a step."""
+        """Changes the gradients; returns whether to step."""
         return True
 
     def after(self, old):
@@ -289,7 +289,7 @@ def test_noise_is_normally_distributed(dtype):
     assert abs(numpy.corrcoef(seen[0][0], seen[0][1])[0, 1]) < 0.02
     noise = numpy.sort(seen[0][0].astype("f8"))
     assert numpy.isfinite(noise).all()
-    # Kolmogorov and Smirnov's statistic, which is below 1.95 / sqrt(n) but for one sample in 1000.
+    # The Kolmogorov-Smirnov statistic, which exceeds 1.95 / sqrt(n) for one sample in 1000.
     expected = 0.5 * (1 + torch.erf(torch.from_numpy(noise) / math.sqrt(2)).numpy())
     assert numpy.abs(expected - (numpy.arange(count) + 0.5) / count).max() < 2.5 / math.sqrt(count)
 

@@ -1,4 +1,4 @@
-"""Files of states go from `updraft-run` to an optimizer and back."""
+"""Files of states pass from `updraft-run` to an optimizer and back."""
 
 import pathlib
 import subprocess

@@ -1,4 +1,4 @@
-"""torch's own table of optimizers: small models that every class of it can train."""
+"""torch's table of optimizers: small models for all of its classes."""
 
 import copy
 
@@ -11,14 +11,14 @@ INFOS = [info for info in optim_db if info.name in optim.__all__]
 
 
 def configurations(info, *, tensors=True):
-    """The options of the table for the CPU; without `tensors`, those that are plain values."""
+    """The table's options for the CPU; without `tensors`, only plain values."""
     for entry in info.optim_inputs_func(device="cpu"):
         if tensors or not any(isinstance(v, torch.Tensor) for v in entry.kwargs.values()):
             yield copy.deepcopy(entry.kwargs)
 
 
 class Model:
-    """A product of a matrix and a vector, with a bias where the class takes vectors."""
+    """The product of a matrix and a vector, with a bias if the class supports vectors."""
 
     def __init__(self, info, contiguous=True, seed=0):
         generator = torch.Generator().manual_seed(seed)
@@ -37,7 +37,7 @@ class Model:
         return sum(bias, weight @ self.input).square().sum()
 
     def backward(self):
-        """Makes gradients, as the class takes them, and returns the loss."""
+        """Computes gradients in the form that the class needs, and returns the loss."""
         for param in self.params:
             param.grad = None
         loss = self.loss()
@@ -48,7 +48,7 @@ class Model:
         return loss
 
     def step(self, optimizer):
-        """Steps an optimizer of the class, in the way that it takes; returns the loss."""
+        """Steps an optimizer of the class in its own way; returns the loss."""
         if self.info.step_requires_closure:
             return optimizer.step(self.backward)
         loss = self.backward()
@@ -60,5 +60,5 @@ class Model:
 
 
 def ours(info):
-    """Our class of an entry of the table."""
+    """Our class for an entry of the table."""
     return getattr(optim, info.name)

@@ -1,4 +1,4 @@
-"""Training with optimizers of torch's kind, and how two that were trained alike are compared."""
+"""Training with optimizers like torch's, and comparison of two that were trained alike."""
 
 import copy
 import math
@@ -11,10 +11,10 @@ from updraft import optim
 
 STEPS = 30
 
-# Than the torch whose classes are the pattern.
+# Whether torch is older than the version that the classes imitate.
 OLDER = [int(part) for part in torch.__version__.split(".")[:2]] < [2, 15]
 
-#: The classes that take dense gradients and no closure, with options that give them all states.
+#: Classes that take dense gradients and no closure, with options that give them all states.
 DENSE_CASES = [
     ("ASGD", {}),
     ("SGD", {}),
@@ -44,7 +44,7 @@ def parameters(dtype=torch.float32, shapes=SHAPES):
 
 
 def transposed(params):
-    """The same values, with the memory of matrices the other way round."""
+    """The same values, with the memory of matrices transposed."""
     return [
         torch.nn.Parameter(param.detach().t().contiguous().t()) if param.dim() == 2 else param
         for param in params
@@ -59,7 +59,7 @@ def set_gradients(params, step, absent=()):
 
 
 def groups_of(params):
-    """Two groups of different learning rates and decays."""
+    """Two groups with different learning rates and decays."""
     return [{"params": params[:3]}, {"params": params[3:], "lr": 0.02}]
 
 
@@ -96,7 +96,7 @@ def without_empty(case):
 
 
 def step_alike(optimizers, steps, absent=lambda step: ()):
-    """Steps optimizers by the same gradients; `absent` has the parameters that get none."""
+    """Steps optimizers with the same gradients; parameters in `absent` get none."""
     for step in range(steps):
         for optimizer in optimizers:
             params = [param for group in optimizer.param_groups for param in group["params"]]
@@ -105,12 +105,12 @@ def step_alike(optimizers, steps, absent=lambda step: ()):
 
 
 def now_and_then(step):
-    """Parameters that have no gradient: one at the first two steps, another every seventh step."""
+    """Parameters without a gradient: one at the first two steps, another every seventh step."""
     return {0} if step % 7 == 3 else {4} if step < 2 else ()
 
 
 def assert_refused_alike(attempt):
-    """Asserts that an attempt with our classes fails as it does with those of torch."""
+    """Asserts that an attempt with our class fails like with torch's."""
     with pytest.raises(Exception) as expected:
         attempt(torch.optim)
     with pytest.raises(type(expected.value)) as found:
@@ -123,7 +123,7 @@ DUPLICATES = {"deepcopy": copy.deepcopy, "pickle": lambda o: pickle.loads(pickle
 
 
 def copy_in_training(optimizer, duplicate):
-    """Copies an optimizer after a step; returns the copy. Another step of each gives the same."""
+    """Copies an optimizer after a step; returns the copy. Another step of each must be equal."""
     (group,) = optimizer.param_groups
     set_gradients(group["params"], 0)
     optimizer.step()
@@ -140,10 +140,10 @@ def copy_in_training(optimizer, duplicate):
 
 
 def scaled_steps(optimizer, reference):
-    """Steps an optimizer by a scaler of gradients, and another by gradients that are not scaled.
+    """Steps an optimizer with a gradient scaler, and another with unscaled gradients.
 
-    One gradient is not finite: the scaler leaves out the step, and so does the other optimizer.
-    Yields after every step that was taken.
+    One gradient isn't finite: both optimizers skip that step. Yields after every step that was
+    taken.
     """
     ours, plain = (each.param_groups[0]["params"] for each in (optimizer, reference))
     scaler = torch.amp.GradScaler("cpu", init_scale=8.0, growth_interval=1000)

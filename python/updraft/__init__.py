@@ -1,6 +1,6 @@
 """Updraft: a JIT compiler for optimizer update rules.
 
-A rule is text in a small functional language; it is compiled to one fused kernel for this machine
+A rule is text in a small functional language. It is compiled to one fused kernel for this machine,
 and applied in place to numpy arrays and to anything with `__dlpack__`:
 
     import updraft
@@ -13,7 +13,7 @@ A rule may also be a Python function, with `@updraft.rule`. `updraft.lang` has t
 language for such rules. `updraft.optim` has the optimizers of `torch.optim`, compiled.
 """
 
-from . import main_interpreter  # Before the native module is loaded.
+from . import main_interpreter  # before the native module is loaded
 
 # isort: split
 from . import _updraft, lang, transforms

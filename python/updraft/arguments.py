@@ -1,4 +1,4 @@
-"""Checks of the arguments of the package's functions."""
+"""Checks of function arguments."""
 
 import sys
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from .errors import InvalidArgumentError
 
 
 def require_text(text: Any, what: str) -> str:
-    """Returns a text that the library can take: UTF-8 without null characters."""
+    """Returns a text that the library accepts: UTF-8 without null characters."""
     if not isinstance(text, str):
         raise TypeError(f"the {what} is {type(text)}; give text")
     if "\0" in text:
@@ -23,7 +23,7 @@ def require_text(text: Any, what: str) -> str:
 
 
 def require_dict(mapping: Any, what: str) -> dict[Any, Any]:
-    """Returns a dict of a mapping; an empty dict for None."""
+    """Converts a mapping to a dict; None becomes an empty dict."""
     if mapping is None:
         return {}
     if not isinstance(mapping, Mapping):
@@ -32,7 +32,7 @@ def require_dict(mapping: Any, what: str) -> dict[Any, Any]:
 
 
 def require_unmasked(value: Any, what: str) -> None:
-    """Refuses masked arrays of numpy: reading their memory ignores the mask."""
+    """Refuses numpy's masked arrays, because reading their memory ignores the mask."""
     masked = sys.modules.get("numpy.ma")
     if masked is not None and isinstance(value, masked.MaskedArray):
         raise TypeError(

@@ -30,9 +30,7 @@ def _is_array(thing: Any) -> bool:
 def _values(
     rule: CompiledRule | RuleDefinition, hypers: Mapping[str, Any]
 ) -> list[tuple[str, float]]:
-    """Reads values for hyperparameters. A name that the rule has not is passed on, whatever its
-    value is, for the library to say what is wrong with it.
-    """
+    """Reads hyperparameters. Unknown names are passed on, so that the library reports the error."""
     values = []
     for name, value in hypers.items():
         require_text(name, "name of a hyperparameter")
@@ -55,8 +53,8 @@ def _count(number: int, what: str) -> str:
 
 
 def _storage_of(groups: list[dict[str, Any]]) -> dict[str, Any]:
-    """The type of the first parameter, for it and its gradient; none that cannot be stored: such a
-    parameter is refused by its number when it is read.
+    """The type of the first parameter, for it and its gradient; None if it can't be stored. Reading
+    the parameter then raises an error with its number.
     """
     for group in groups:
         members = group.get("params", ())
@@ -73,18 +71,18 @@ def _compile_for(
     hypers: dict[str, Any],
     groups: list[dict[str, Any]],
 ) -> CompiledRule:
-    """Compiles a rule for the flags that are given, and those that follow from hyperparameters."""
+    """Compiles a rule for the given flags and those derived from hyperparameters."""
     storage = _storage_of(groups)
     given = {name: hypers[name] for name in rule._deciding() if name in hypers}
     deciding = rule._deciding_values(dict(_values(rule, given)))
     if deciding:
-        # Values that nothing can be compiled for are refused when they are set.
+        # Values that the rule can't be compiled for raise an error when they are set.
         with contextlib.suppress(CompileError):
             return rule.compile(defaults=statics | deciding, storage=storage)
     try:
         return rule.compile(defaults=statics, storage=storage)
     except CompileError:
-        # A requirement may take a flag with these values alone, and not with the defaults.
+        # A requirement may allow a flag with these values, but not with the defaults.
         known = {name: value for name, value in hypers.items() if name in rule.hypers}
         if statics and known:
             with contextlib.suppress(CompileError):
@@ -93,13 +91,13 @@ def _compile_for(
 
 
 class Rows:
-    """A gradient of some rows of a parameter, which are what its first dimensions count.
+    """A gradient of some rows of a parameter. Its first dimensions count the rows.
 
     Args:
-        indices: the rows, in ascending order and each once: integers in a list or an array.
-        values: an array of the shape of a row, after one dimension of as many as there are indices.
-        dims: how many dimensions count the rows, in the order in which they lie in memory. With 2,
-            the row `3 * i + j` of a row-major parameter [4, 3] is its element [i, j].
+        indices: the rows, in ascending order without duplicates: integers in a list or an array.
+        values: an array with one dimension for the indices, followed by the shape of a row.
+        dims: the number of dimensions that count the rows, in the order of memory. With 2, the row
+            `3 * i + j` of a row-major parameter [4, 3] is its element [i, j].
 
     >>> import numpy
     >>> from updraft import compile
@@ -131,7 +129,7 @@ def _strides(param: Any) -> tuple[int, ...]:
 
 
 def _sparse_rows(grad: Any, param: Any) -> Rows:
-    """Returns the rows that a sparse tensor of torch has."""
+    """Returns the rows of a sparse tensor of torch."""
     grad = grad.coalesce()
     dims, indices, values = grad.sparse_dim(), grad.indices(), grad.values()
     if dims == 1:
@@ -144,7 +142,7 @@ def _sparse_rows(grad: Any, param: Any) -> Rows:
 
 
 def _rows_of(grad: Any, param: Any, what: str) -> Rows | None:
-    """Returns the rows of a gradient that has some only: `Rows`, or a sparse tensor of torch."""
+    """Returns the rows of a gradient that has only some: `Rows`, or a sparse tensor of torch."""
     if isinstance(grad, Rows):
         return grad
     if not getattr(grad, "is_sparse", False):
@@ -163,7 +161,7 @@ _MAX_INDEX = 2**63 - 1
 
 
 def _index_array(indices: Any, what: str) -> Any:
-    """A copy of the indices of rows, which no other thread can change between check and use."""
+    """A copy of the row indices, so that no other thread can change them between check and use."""
     import numpy
 
     require_unmasked(indices, f"the indices of {what}")
@@ -190,8 +188,8 @@ def _index_array(indices: Any, what: str) -> Any:
 
 
 def _index_dims(dims: Any, what: str) -> int:
-    """How many dimensions count the rows, in 32 bits. The library checks whether the parameter has
-    so many.
+    """The number of dimensions that count rows, in 32 bits. The library checks that the parameter
+    has that many.
     """
     try:
         count = operator.index(dims)
@@ -207,7 +205,7 @@ def _index_dims(dims: Any, what: str) -> int:
 class Group(MutableMapping[str, float]):
     """Parameters that share hyperparameters: a mapping from each hyperparameter to its value.
 
-    Setting one takes effect with the next step and never compiles.
+    Setting a value takes effect with the next step and never compiles.
     """
 
     def __init__(
@@ -229,7 +227,7 @@ class Group(MutableMapping[str, float]):
         self._optimizer.set_hypers(self._index, _values(self._rule, {name: value}))
 
     def update(self, *args: Any, **hypers: float) -> None:
-        """Sets several, as a dict's `update`: all of them, or on an error none."""
+        """Sets several values, like a dict's `update`. If one is invalid, sets none."""
         self._optimizer.set_hypers(self._index, _values(self._rule, dict(*args, **hypers)))
 
     def __delitem__(self, name: str) -> None:
@@ -249,20 +247,20 @@ class ArrayOptimizer:
     """Applies one compiled rule to parameters, in place.
 
     Parameters and gradients are numpy arrays, or anything with `__dlpack__` such as torch's CPU
-    tensors; they are viewed, never copied, and kept alive. An array must keep its memory: a step
-    refuses one that was resized, and torch's `param.data = …` leaves the optimizer with the old
-    memory. No other thread may resize an array while a step runs.
+    tensors. They are viewed, never copied, and kept alive. An array must keep its memory: a step
+    refuses a resized one. After torch's `param.data = …` the optimizer still uses the old memory.
+    No other thread may resize an array while a step runs.
 
     Args:
         rule: from `compile` or `compile_file`.
-        params: arrays, in any iterable; or groups, `[{"params": [...], "lr": 1e-3}, …]`, where
-            "names" may hold a name per parameter, for `save`.
-        **hypers: values for all groups that do not set their own.
+        params: an iterable of arrays, or groups, `[{"params": [...], "lr": 1e-3}, …]`, where
+            "names" may contain a name per parameter, for `save`.
+        **hypers: values for all groups that don't set their own.
 
     Raises:
         InvalidArgumentError: a parameter has the wrong dtype, is read-only or overlaps another, or
-            a hyperparameter is NaN or refused by the rule. Nothing has been written.
-        NotFoundError: the rule has no such hyperparameter.
+            a hyperparameter is NaN or breaks a requirement of the rule. Nothing has been written.
+        NotFoundError: the rule doesn't have a hyperparameter with that name.
         TypeError: an argument is not a list, array or number, or is a masked array.
 
     >>> import numpy
@@ -338,7 +336,7 @@ class ArrayOptimizer:
 
     @property
     def rule(self) -> CompiledRule:
-        """The rule that is applied."""
+        """The rule."""
         return self._rule
 
     @property
@@ -349,9 +347,10 @@ class ArrayOptimizer:
     def step(self, grads: Iterable[Any]) -> None:
         """Applies one step, without the GIL.
 
-        `grads` has one gradient per parameter, in the order of all groups' parameters; None leaves
-        a parameter alone. A gradient of some rows is `Rows`, or a sparse tensor of torch, which is
-        coalesced. Gradients are only read. An error is raised before anything is written.
+        `grads` has one gradient per parameter, in the order of all groups' parameters. A parameter
+        whose gradient is None doesn't change. A gradient of some rows is `Rows`, or a sparse tensor
+        of torch, which is coalesced. Gradients are only read. Errors are raised before anything is
+        written.
         """
         if _is_array(grads) or isinstance(grads, Mapping | str | bytes):
             raise TypeError(
@@ -380,7 +379,7 @@ class ArrayOptimizer:
     def step_rows(self, indices: Any, values: Any, param: int = 0) -> None:
         """Applies one step to some rows of one parameter, with the gradients `values`.
 
-        The other rows and their states are left alone. See `Rows` for the arguments.
+        The other rows and their states don't change. See `Rows` for the arguments.
         """
         grads: list[Any] = [None] * self._optimizer.param_count
         grads[self._position(param)] = Rows(indices, values)
@@ -404,17 +403,17 @@ class ArrayOptimizer:
     def state(self, param: int) -> dict[str, Any]:
         """Returns the states of a parameter by name, as arrays over the optimizer's own memory.
 
-        Empty until the parameter's first step. bf16 comes as ml_dtypes' type if that is installed,
-        else as an object for `torch.from_dlpack`. A state in blocks comes as its codes, uint8, and
-        their scales as `NAME.scale`.
+        Empty until the parameter's first step. A bf16 state has ml_dtypes' type if that is
+        installed, else it is an object for `torch.from_dlpack`. A state in blocks is returned as
+        its codes, uint8, and their scales as `NAME.scale`.
         """
         param = self._position(param)
         views = {name: self._optimizer.state(param, name) for name in self._rule.stored_states}
         return {name: view for name, view in views.items() if view is not None}
 
     def bind_state(self, param: int, name: str, array: Any) -> None:
-        """Uses `array`'s memory for a state; its content becomes the state's value. Not for one in
-        8-bit blocks.
+        """Uses `array`'s memory for a state; its content becomes the state's value. States in 8-bit
+        blocks are not supported.
         """
         require_text(name, "name of a state")
         storage = self._rule.states.get(name.removesuffix(".scale"), "")
@@ -427,7 +426,7 @@ class ArrayOptimizer:
 
     @property
     def seed(self) -> int:
-        """The seed of the rule's random numbers, from 0 to 2^64 - 1; 0 until it is set."""
+        """The seed of the rule's random numbers, from 0 to 2^64 - 1. The default is 0."""
         return self._optimizer.get_seed()
 
     @seed.setter
@@ -435,11 +434,11 @@ class ArrayOptimizer:
         self._optimizer.set_seed(require_seed(value))
 
     def step_count(self, param: int) -> int:
-        """Returns how many steps a parameter has taken."""
+        """Returns the number of steps that a parameter has taken."""
         return self._optimizer.get_step(self._position(param))
 
     def set_step_count(self, param: int, count: int) -> None:
-        """Sets how many steps a parameter has taken."""
+        """Sets the number of steps that a parameter has taken."""
         try:
             steps = operator.index(count)
         except TypeError:
@@ -453,7 +452,7 @@ class ArrayOptimizer:
         self._optimizer.save(path_text(path))
 
     def load(self, path: str | os.PathLike[str]) -> None:
-        """Reads what `save` wrote, hyperparameters too: all of it, or on an error nothing."""
+        """Reads a file of `save`, including hyperparameters. On an error, nothing changes."""
         text = path_text(path)
         try:
             self._optimizer.load(text)

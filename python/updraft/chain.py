@@ -1,4 +1,4 @@
-"""Chains of transforms and a rule, wherever each of them comes from."""
+"""Chains of transforms and a rule from any source."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,7 +23,7 @@ def _is_transform(stage: str) -> bool:
 
 
 class ChainDefinition(CompiledDefinition):
-    """Stages that are one rule."""
+    """Stages that form one rule."""
 
     def __init__(
         self, parts: tuple[_Part, ...], defaults: Mapping[str, Any], place: Place | None = None
@@ -42,7 +42,7 @@ class ChainDefinition(CompiledDefinition):
         return super().statics | self._part_statics()
 
     def _part_statics(self) -> dict[str, Any]:
-        """The static arguments of all functions; one name is one argument for all of them."""
+        """The static arguments of all functions. Arguments with the same name are the same one."""
         statics: dict[str, Any] = {}
         for part in self._parts:
             if isinstance(part, TracedDefinition):
@@ -80,7 +80,8 @@ class ChainDefinition(CompiledDefinition):
         names: dict[str, bytes] = {}
         for part in self._parts:
             if isinstance(part, str):
-                # A rule of the package is known by its name, as the library's transforms are.
+                # The language finds a rule of the package by its name, like the library's
+                # transforms.
                 file = path_of(part.partition("(")[0].strip())
                 line = "" if file is None else f"import {setting_literal('path', file)}\n"
                 if line not in imports:
@@ -95,7 +96,8 @@ class ChainDefinition(CompiledDefinition):
                 mine = {name: chosen[name] for name in part.statics}
                 name, source = part.name, part._source(mine)
                 count = 1
-                # Two functions may have one name, and one function two sets of defaults.
+                # Two functions may have the same name, and one function may have two sets of
+                # defaults.
                 while names.setdefault(name, source.text) != source.text:
                     count += 1
                     name = f"{part.name}_{count}"
@@ -113,12 +115,12 @@ class ChainDefinition(CompiledDefinition):
 
 
 def chain(*stages: RuleDefinition | Stage | str) -> RuleDefinition:
-    """Makes one rule of transforms and a rule; the order is that in which they run.
+    """Makes one rule of transforms and a rule, which run in the given order.
 
     Args:
-        stages: functions with `@updraft.transform` and `@updraft.rule`, what `updraft.load` gives,
-            transforms of the library as `updraft.transforms.clip_by_value(bound=0.5)`, stages as
-            the language writes them, "clip_by_value(0.5)", with rules of the package, "AdamW", and
+        stages: functions with `@updraft.transform` and `@updraft.rule`, results of `updraft.load`,
+            transforms of the library such as `updraft.transforms.clip_by_value(bound=0.5)`, stages
+            in the language such as "clip_by_value(0.5)" or "AdamW", a rule of the package, and
             other chains.
 
     >>> import updraft

@@ -1,4 +1,4 @@
-"""Compiled rules, and how a text becomes one."""
+"""Compiled rules, and compilation of a text."""
 
 import math
 import os
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def path_text(path: str | bytes | os.PathLike[Any]) -> str:
-    """Returns a path as text. The C API would end it at a null character."""
+    """Returns a path as text. Refuses null characters, where the C API would end the path."""
     text = os.fsdecode(path)
     if "\0" in text:
         raise InvalidArgumentError(f"path {text!r} has a null character")
@@ -32,7 +32,7 @@ _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"})
 def setting_literal(name: str, value: Any) -> str:
     """Writes a Python value as the language does."""
     require_unmasked(value, f"setting `{name}`")
-    # numpy's booleans are no `bool`; those of numpy 1 are called `bool_`.
+    # numpy's booleans aren't instances of `bool`. numpy 1 calls their type `bool_`.
     if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -44,7 +44,7 @@ def setting_literal(name: str, value: Any) -> str:
         number = float(value)
         if math.isfinite(number):
             return repr(number)
-        # The language has no word for these.
+        # The language doesn't have literals for these.
         return "0/0" if math.isnan(number) else "1/0" if number > 0 else "-1/0"
     except TypeError:
         raise TypeError(
@@ -64,17 +64,17 @@ def _items(argument: str, mapping: Mapping[str, Any] | None) -> list[tuple[str, 
     return list(given.items())
 
 
-# Bytes in a rule file. Reading one more is enough for the compiler to refuse a longer file.
+# The limit of bytes in a rule file. The compiler refuses a file with one byte more.
 _SOURCE_LIMIT = 64 * 1024
 
 
 class CompiledRule:
     """One compiled rule: immutable, and safe to share between threads and optimizers.
 
-    Made by `compile` or `compile_file`.
+    Created by `compile` or `compile_file`.
 
     Attributes:
-        STAGES: what `emit` prints of a rule for a CPU, in the order in which it is made.
+        STAGES: the stages that `emit` prints for a CPU, in order.
     """
 
     STAGES = ("ast", "updraft", "torch", "schedule", "loops", "llvm", "asm")
@@ -95,14 +95,14 @@ class CompiledRule:
 
     @property
     def states(self) -> dict[str, str]:
-        """The states with their storage types, in the order of declaration; those that only
-        matrices have are last.
+        """The states with their storage types, in the order of declaration, followed by those that
+        only matrices have.
         """
         return self._compiled.states
 
     @property
     def stored_states(self) -> list[str]:
-        """The names of what is stored: each state, and `NAME.scale` behind one in blocks."""
+        """The names of all stored arrays: each state, and `NAME.scale` after one in blocks."""
         return [
             name + suffix
             for name, storage in self.states.items()
@@ -121,25 +121,25 @@ class CompiledRule:
 
     @property
     def origin(self) -> str:
-        """Where the machine code came from: "compiled", "memory" or "disk"."""
+        """The source of the machine code: "compiled", "memory" or "disk"."""
         return self._compiled.origin
 
     @property
     def target(self) -> str:
-        """What steps run on: "host", or the GPU: "nvptx:sm_90", "emulator"."""
+        """The target of steps: "host", or a GPU: "nvptx:sm_90", "emulator"."""
         import json
 
         return json.loads(self._compiled.interface).get("gpu") or "host"
 
     def emit(self, stage: str) -> str:
-        """Returns the rule's text at one of `STAGES`. The last stages of a rule for a GPU are
-        "gpu", "nvvm" and "ptx". Compiles afresh, for the same target.
+        """Returns the rule's text at one of `STAGES`. For a GPU, the last stages are "gpu", "nvvm"
+        and "ptx". Compiles again, for the same target.
         """
         require_text(stage, "stage")
         return self._compiled.emit(stage)
 
     def explain(self) -> str:
-        """Returns what a step costs: passes, bytes and flops per element, hoisted scalars."""
+        """Returns the cost of a step: passes, bytes and flops per element, hoisted scalars."""
         return self._compiled.emit("explain")
 
     @property
@@ -151,7 +151,7 @@ class CompiledRule:
         return {name: _static_value(text) for name, text in texts.items()}
 
     def _for_target(self) -> str:
-        """What follows a description of a rule for a GPU."""
+        """The suffix of descriptions of rules for a GPU."""
         target = self.target
         return "" if target == "host" else f", for {target}"
 
@@ -193,7 +193,7 @@ def _static_value(text: str) -> Any:
         return text
 
 
-# Those of upd_tensors.
+# The values of upd_tensors.
 _TENSORS = {"all": 0, "vectors": 1, "matrices": 2}
 
 
@@ -210,7 +210,7 @@ def compile_source(
     target: str | None,
     origins: Origins = ([], []),
 ) -> CompiledRule:
-    """Compiles a text; `origins` are the files and spans that it was made from."""
+    """Compiles a text. `origins` are the files and spans that it was generated from."""
     for what, given in (("rule", rule), ("numerics mode", numerics), ("target", target)):
         if given is not None:
             require_text(given, what)
@@ -241,7 +241,7 @@ def compile_source(
 
 
 def read_source(path: str) -> bytes:
-    """Reads a rule file; of one that is too long, enough for the compiler to refuse it."""
+    """Reads a rule file. If it is too long, reads just enough for the compiler to refuse it."""
     try:
         with open(path, "rb") as file:
             return file.read(_SOURCE_LIMIT + 1)

@@ -1,4 +1,4 @@
-"""Compiling rules from text, from files and from Python functions."""
+"""Compiles rules from text, files and Python functions."""
 
 import os
 from collections.abc import Mapping
@@ -24,27 +24,28 @@ def compile(
     """Compiles a rule, for this machine's CPU or a GPU, or takes it from the cache.
 
     Args:
-        source: the text of a rule file, or its bytes in UTF-8; or a rule that is a function, such
-            as `@updraft.rule` makes.
-        filename: names the text in messages; imports are looked for beside it.
+        source: the text of a rule file, or its bytes in UTF-8; or a definition, such as a function
+            with `@updraft.rule`.
+        filename: the name of the text in messages. Imports are searched in its folder.
         rule: which rule, if the text has several; or a chain: "clip_by_value(1) |> SGD".
         defaults: static flags, and defaults of hyperparameters: `{"amsgrad": True, "lr": 3e-4}`.
-        storage: storage types of "param", "grad", a state by its name, or of every state by
-            "state": `{"param": "bf16", "state": "f32"}`. f32 where nothing is said; states are
-            stored like the parameter.
-        numerics: how arithmetic rounds: "ieee" rounds every operation by itself, "torch" like
-            `torch.optim` on the CPU, "fast" has fewer operations within stated errors.
-        cache_dir: where compiled code is kept between processes; "" keeps none; None is the
-            default place. A folder that other users may write to is not used;
-            `UPDRAFT_CACHE_DIR=FOLDER python -m updraft.info` says why.
-        tensors: those that it is needed for: "all", "vectors" with less than two dimensions, or
-            "matrices" with two or more. A rule with a variant for each then has only that one, and
-            its states, which takes less time to compile.
-        target: what steps run on: None for this machine's CPU, "cuda" or "cuda:1" for a GPU that is
-            there, "emulator", or what `updraftc` takes as `--target` for GPUs.
+        storage: storage types of "param", "grad", a state by its name, or all states by "state":
+            `{"param": "bf16", "state": "f32"}`. The default is f32 for the parameter, and the
+            parameter's type for states.
+        numerics: how arithmetic rounds: "ieee" rounds every operation separately, "torch" rounds
+            like `torch.optim` on the CPU, "fast" uses fewer operations within documented errors.
+        cache_dir: the folder for compiled code between processes. "" disables it, None is the
+            default folder. A folder that other users may write to is not used;
+            `UPDRAFT_CACHE_DIR=FOLDER python -m updraft.info` prints the reason.
+        tensors: the tensors that the rule will step: "all", "vectors" with fewer than two
+            dimensions, or "matrices" with two or more. If the rule has a variant for each, only
+            that one is compiled, with its states, which takes less time.
+        target: the target of steps: None for this machine's CPU, "cuda" or "cuda:1" for a GPU of
+            this machine, "emulator", or a GPU target as in `updraftc --target`.
 
     Raises:
-        CompileError: the text is in error, and the message shows where; or it has no such rule.
+    Raises:
+        CompileError: the text has an error, shown in the message, or doesn't have this rule.
 
     >>> text = "rule SGD(lr = 0.1) { update(param, grad) { next param = param - lr * grad } }"
     >>> sgd = compile(text)
@@ -68,7 +69,7 @@ def compile(
         raise TypeError(
             f"the source is {type(source)}; give the text of a rule, or a path to `compile_file`"
         )
-    # What is no text, such as half a surrogate pair, is refused by the compiler.
+    # The compiler refuses invalid text, such as half a surrogate pair.
     text = source.encode(errors="surrogatepass") if isinstance(source, str) else source
     return compile_source(
         text,
@@ -97,7 +98,7 @@ def compile_file(
     """Compiles a rule of a file; see `compile`.
 
     Raises:
-        FileMissingError: there is no such file.
+        FileMissingError: the file doesn't exist.
         FileError: the file cannot be read.
     """
     filename = path_text(path)

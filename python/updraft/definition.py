@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class RuleDefinition(abc.ABC):
-    """A rule before it is compiled: for every choice of static arguments and storage types.
+    """A rule before compilation, for all choices of static arguments and storage types.
 
-    Made by `@updraft.rule`, `@updraft.transform`, `updraft.load` and `updraft.chain`. An optimizer
-    takes it as it is; `compile` compiles it. A call with other defaults, `definition(lr=3e-4)`,
+    Created by `@updraft.rule`, `@updraft.transform`, `updraft.load` and `updraft.chain`. Optimizers
+    accept it directly; `compile` compiles it. A call with other defaults, `definition(lr=3e-4)`,
     returns another definition.
     """
 
@@ -43,7 +43,7 @@ class RuleDefinition(abc.ABC):
     @property
     @abc.abstractmethod
     def states(self) -> dict[str, str]:
-        """The states with their storage types, where the parameter is stored as f32."""
+        """The states with their storage types for f32 parameters."""
 
     @abc.abstractmethod
     def __call__(self, **defaults: Any) -> "RuleDefinition":
@@ -51,7 +51,7 @@ class RuleDefinition(abc.ABC):
 
     @abc.abstractmethod
     def _source(self, statics: Mapping[str, Any]) -> Source:
-        """The text for a choice of static arguments, and where it comes from."""
+        """The text for a choice of static arguments, and its origin."""
 
     @property
     def _filename(self) -> str:
@@ -59,23 +59,23 @@ class RuleDefinition(abc.ABC):
 
     @property
     def _rule(self) -> str | None:
-        """Which rule of the text, if it has several."""
+        """The rule's name, if the text has several rules."""
         return None
 
     def _settings(self) -> dict[str, Any]:
-        """What is set where the text does not say it."""
+        """Settings that the text doesn't contain."""
         return {}
 
     def _traced_statics(self) -> "set[str]":
-        """The static arguments that are settled in the text."""
+        """The static arguments that are resolved in the text."""
         return {*self.statics}
 
     def _deciding(self) -> list[str]:
-        """The hyperparameters that static flags follow from."""
+        """The hyperparameters that static flags are derived from."""
         return []
 
     def _deciding_values(self, values: Mapping[str, float]) -> dict[str, float]:
-        """Those of `values` that static flags follow from and that are not the default."""
+        """The non-default items of `values` that static flags are derived from."""
         return {
             name: values[name]
             for name in self._deciding()
@@ -83,7 +83,7 @@ class RuleDefinition(abc.ABC):
         }
 
     def _chosen_text(self, choices: Mapping[str, Any]) -> tuple[Source, dict[str, Any]]:
-        """The text for these choices, and those that are left to set when it is compiled."""
+        """The text for these choices, and the choices that are left for its compilation."""
         given = dict(choices)
         traced = self._traced_statics()
         statics = {name: given.pop(name) for name in traced & given.keys()}
@@ -110,7 +110,7 @@ class RuleDefinition(abc.ABC):
     ) -> CompiledRule:
         """Compiles the rule, or takes it from the cache.
 
-        See `updraft.compile` for the arguments; `defaults` has static arguments, too.
+        See `updraft.compile` for the arguments. `defaults` may also have static arguments.
         """
         source, settings = self._chosen_text(require_dict(defaults, "`defaults`"))
         return compile_source(
@@ -143,19 +143,19 @@ class RuleDefinition(abc.ABC):
         defaults: Mapping[str, Any] | None = None,
         storage: Mapping[str, Any] | None = None,
     ) -> TorchStep:
-        """Returns the step as a pure function of torch tensors, which autograd follows.
+        """Returns the step as a pure, differentiable function of torch tensors.
 
-        `step(params, grads, state, **hypers)` returns the next parameters and state. It computes
-        in the type that a compiled rule for such parameters does, with out-of-place operations.
+        `step(params, grads, state, **hypers)` returns the next parameters and state. It computes in
+        the same type as a compiled rule for such parameters, with out-of-place operations.
 
         Args:
             defaults: static arguments, and defaults of hyperparameters.
-            storage: storage types, as of `updraft.compile`; values are stored like the first
-                parameter of a call where nothing is said.
+            storage: storage types, as in `updraft.compile`. The default is the type of the first
+                parameter of a call.
 
         Raises:
-            UnsupportedError: the first call does, for a rule with random numbers or with a state
-                in blocks.
+            UnsupportedError: raised by the first call, for a rule with random numbers or with a
+                state in blocks.
         """
         return TorchStep(self, defaults, storage)
 
@@ -165,11 +165,11 @@ class RuleDefinition(abc.ABC):
         defaults: Mapping[str, Any] | None = None,
         storage: Mapping[str, Any] | None = None,
     ) -> str:
-        """Returns the Python module that `to_torch` runs, which needs torch and nothing else.
+        """Returns the Python module that `to_torch` runs. It needs only torch.
 
-        Its function `step(params, grads, states, group, hyper)` takes lists of tensors and of
-        their states, which are empty dicts at first, and two dicts: the states of the group, and
-        all hyperparameters. It returns the next parameters, states, and states of the group.
+        Its function `step(params, grads, states, group, hyper)` takes lists of tensors and of their
+        states, which are empty dicts at first, and two dicts: the states of the group, and all
+        hyperparameters. It returns the next parameters, states, and states of the group.
         """
         return self.ir("torch", defaults=defaults, storage=storage)
 
@@ -180,7 +180,7 @@ class RuleDefinition(abc.ABC):
         storage: Mapping[str, Any] | None = None,
         numerics: str = "ieee",
     ) -> str:
-        """Returns what a step costs: passes, bytes and flops per element, hoisted scalars."""
+        """Returns the cost of a step: passes, bytes and flops per element, hoisted scalars."""
         return self.compile(defaults=defaults, storage=storage, numerics=numerics).explain()
 
     def _arguments(self) -> list[str]:
@@ -210,7 +210,7 @@ class RuleDefinition(abc.ABC):
 
 
 class CompiledDefinition(RuleDefinition):
-    """A definition whose rule is known once it is compiled."""
+    """A definition whose rule is known only after compilation."""
 
     def __init__(self, defaults: Mapping[str, Any]) -> None:
         self._defaults = dict(defaults)
@@ -238,7 +238,7 @@ class CompiledDefinition(RuleDefinition):
 
 
 class FileDefinition(CompiledDefinition):
-    """A rule of a file."""
+    """A rule in a file."""
 
     def __init__(self, path: str, rule: str | None, defaults: Mapping[str, Any]) -> None:
         super().__init__(defaults)
@@ -273,7 +273,7 @@ class FileDefinition(CompiledDefinition):
         return {*()}
 
     def _stage(self) -> tuple[str, str]:
-        """The import and the stages that a chain has for it."""
+        """The import and the stages that stand for it in a chain."""
         if self._chosen is not None and "|>" in self._chosen:
             if self._defaults:
                 raise InvalidArgumentError(
@@ -291,15 +291,15 @@ class FileDefinition(CompiledDefinition):
 
 
 def load(path: str | os.PathLike[str], rule: str | None = None) -> RuleDefinition:
-    """Returns the definition of a rule in a file of the language, or of one of the package.
+    """Returns the definition of a rule from a file of the language or from the package.
 
     Args:
-        path: the file; or the name of a rule that comes with the package, "AdamW".
+        path: the file, or the name of a rule of the package, such as "AdamW".
         rule: which rule, if the file has several; or a chain: "clip_by_value(1) |> SGD".
 
     Raises:
-        FileMissingError: there is no such file or rule.
-        CompileError: the text is in error, and the message shows where.
+        FileMissingError: the file or rule doesn't exist.
+        CompileError: the text has an error, shown in the message.
 
     >>> load("SGD").hypers["lr"]
     0.001
@@ -313,7 +313,7 @@ def load(path: str | os.PathLike[str], rule: str | None = None) -> RuleDefinitio
 
 
 def definition_of(rule: RuleDefinition | str | os.PathLike[str]) -> RuleDefinition:
-    """Returns a rule that is given as such, by its name, or as a file."""
+    """Returns the definition of a rule: the definition itself, a name, or a file."""
     if not isinstance(rule, RuleDefinition | str | os.PathLike):
         raise TypeError(
             f"`rule` is {type(rule)}; give a function with `@updraft.rule`, a chain, the name of a "

@@ -1,4 +1,4 @@
-"""Static flags that follow from hyperparameters: a compiled rule is for some values of these."""
+"""Static flags derived from hyperparameters, which limit the values for a compiled rule."""
 
 from collections.abc import Mapping
 
@@ -7,20 +7,20 @@ from .errors import InvalidArgumentError
 
 
 def require_allowed(rule: CompiledRule, values: Mapping[str, float]) -> None:
-    """Refuses hyperparameters that the rule refuses.
+    """Refuses hyperparameters that the rule doesn't allow.
 
     Raises:
-        InvalidArgumentError: one is NaN or breaks a requirement, or gives a flag another value than
+        InvalidArgumentError: one is NaN, breaks a requirement, or gives a flag another value than
             the rule was compiled for.
     """
     rule._compiled.check_hypers([*values.items()])
 
 
 class DerivedFlags:
-    """The flags of a compiled rule that were not set, and follow from hyperparameters.
+    """The flags of a compiled rule that were not set but derived from hyperparameters.
 
     Attributes:
-        hypers: the hyperparameters that they follow from, in their order.
+        hypers: the hyperparameters that the flags are derived from, in order.
     """
 
     def __init__(self, rule: CompiledRule) -> None:
@@ -32,12 +32,12 @@ class DerivedFlags:
         self.hypers = [name for name in rule.hypers if name in deciding]
 
     def require(self, values: Mapping[str, float]) -> None:
-        """Refuses values for which another rule must be compiled. Checks only the hyperparameters
-        that a flag follows from, and ignores others in `values`.
+        """Refuses values that need another compiled rule. Checks only the hyperparameters that a
+        flag is derived from, and ignores others in `values`.
 
         Raises:
             InvalidArgumentError: a flag has another value, or the rule refuses a hyperparameter
-                that a flag follows from. Either way, there is no code for these values.
+                that a flag is derived from. Either way, there is no code for these values.
         """
         if self.hypers:
             require_allowed(self._rule, {name: values[name] for name in self.hypers})

@@ -1,4 +1,4 @@
-"""Storage types, as users write them and as the language does."""
+"""Storage types, in the spelling of users and of the language."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ _ALIASES = {
 
 
 def canonical_name(dtype: Any) -> str:
-    """Returns the language's name of a dtype, which is a name, or numpy's, torch's or ml_dtypes'.
+    """Returns the language's name for a dtype: a name, or a dtype of numpy, torch or ml_dtypes.
 
     >>> canonical_name("bfloat16")
     'bf16'
@@ -49,7 +49,7 @@ def is_storage_type(dtype: Any) -> bool:
 
 
 def numpy_bfloat16() -> Any:
-    """Returns ml_dtypes' bfloat16 as numpy's dtype, or None where it is not installed."""
+    """Returns ml_dtypes' bfloat16 as numpy's dtype, or None if ml_dtypes isn't installed."""
     try:
         import ml_dtypes
         import numpy

@@ -1,12 +1,12 @@
 """Exceptions: one class per status of the C API, all of them `UpdraftError`.
 
-Each is also the built-in exception that says the same, so that code which knows nothing of Updraft
-can catch it. Only an argument of the wrong Python type is a plain TypeError.
+Each class also derives from the built-in exception with the same meaning, so code that doesn't know
+Updraft can catch it. Only an argument of the wrong Python type raises a plain TypeError.
 """
 
 
 class UpdraftError(Exception):
-    """Anything that Updraft reports. The message says what was found, the rule, and a hint."""
+    """Any error of Updraft. The message says what was found, the rule, and a hint."""
 
 
 class InvalidArgumentError(UpdraftError, ValueError):
@@ -14,42 +14,42 @@ class InvalidArgumentError(UpdraftError, ValueError):
 
 
 class CompileError(UpdraftError, ValueError):
-    """The rule's text is in error. The message shows the place, as the command line does."""
+    """The rule's text has an error. The message shows its location, like the command line."""
 
 
 class NotFoundError(UpdraftError, KeyError):
-    """There is no state or hyperparameter of that name."""
+    """The state or hyperparameter doesn't exist."""
 
     def __str__(self) -> str:
-        # A KeyError would quote the message.
+        # KeyError would quote the message.
         return Exception.__str__(self)
 
 
 class UnsupportedError(UpdraftError, NotImplementedError):
-    """Valid, but this build or device cannot do it."""
+    """The request is valid, but this build or device doesn't support it."""
 
 
 class FileError(UpdraftError, OSError):
-    """A file could not be read or written. Trying again may help.
+    """A file could not be read or written. A retry may help.
 
-    `errno` and `filename` are set where they are known.
+    `errno` and `filename` are set if they are known.
     """
 
     def __str__(self) -> str:
-        # An OSError would write its own text around them.
+        # OSError would add text around the message.
         return Exception.__str__(self)
 
 
 class FileMissingError(FileError, FileNotFoundError):
-    """There is no such file."""
+    """The file doesn't exist."""
 
 
 class OutOfMemoryError(UpdraftError, MemoryError):
-    """There was not enough memory. Trying again may help."""
+    """There was not enough memory. A retry may help."""
 
 
 class InternalError(UpdraftError, RuntimeError):
-    """A defect of Updraft; please report it."""
+    """A bug in Updraft; please report it."""
 
 
 # The index is upd_status.
@@ -66,13 +66,13 @@ _CLASSES = (
 
 
 def from_status(status: int, message: str) -> UpdraftError:
-    """Makes the exception for a status of the C API. Called by the extension module."""
+    """Creates the exception for a status of the C API. The extension module calls this."""
     kind = _CLASSES[status] if 0 < status < len(_CLASSES) else InternalError
     return kind(message.rstrip("\n"))
 
 
 def from_os_error(error: OSError, action: str, path: str) -> FileError:
-    """Makes the exception for what Python could not do with a file: `action` is "read"."""
+    """Creates the exception for a failed file operation of Python. `action` is like "read"."""
     if isinstance(error, FileNotFoundError):
         made: FileError = FileMissingError(f"there is no file `{path}`")
     else:

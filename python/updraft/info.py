@@ -1,9 +1,9 @@
-"""Versions, the CPU that rules are compiled for, and what the cache on the disk holds.
+"""Prints versions, the CPU that rules are compiled for, and the content of the disk cache.
 
     python -m updraft.info
     python -m updraft.info --json
 
-For a report of a problem, or to see what has been compiled.
+Use it for bug reports, or to see which rules have been compiled.
 """
 
 import argparse
@@ -32,7 +32,7 @@ line
 
 
 def installed(package: str) -> str | None:
-    """The version of a package, which is not imported for it."""
+    """The version of a package, without importing it."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -40,12 +40,12 @@ def installed(package: str) -> str | None:
 
 
 def adapter_path(version: str) -> Path:
-    """The file that the adapter for a version of torch, as `2.15`, has or would have."""
+    """The path of the adapter for a version of torch such as `2.15`, even if it doesn't exist."""
     return Path(_updraft.__file__).parent / f"libupdraft_torch-{version}.so"
 
 
 def adapters() -> list[str]:
-    """The versions of torch, in order, that there are adapters for; torch need not be installed."""
+    """The versions of torch that have adapters, in order. torch needn't be installed."""
     any_version = adapter_path("*")
     prefix = any_version.stem.removesuffix("*")
     found = any_version.parent.glob(any_version.name)
@@ -54,7 +54,7 @@ def adapters() -> list[str]:
 
 
 def other_torch(versions: Sequence[str], torch: str) -> str:
-    """What is said where adapters are for other versions of torch than the one that is there."""
+    """A note if there are adapters, but none for the installed torch."""
     return (
         f"this build of Updraft is for torch {' and '.join(versions)}, and this is torch {torch}; "
         "build Updraft again beside this torch"
@@ -62,7 +62,7 @@ def other_torch(versions: Sequence[str], torch: str) -> str:
 
 
 def collect() -> dict[str, Any]:
-    """Returns what the program shows, as `--json` prints it.
+    """Returns the data that the program shows, in the form of `--json`.
 
     >>> sorted(collect())
     ['adapters', 'cache', 'location', 'packages', 'python', 'target', 'threads', 'versions']
@@ -98,7 +98,7 @@ def _torch(info: dict[str, Any]) -> str:
 
 
 def _facts(info: dict[str, Any]) -> list[tuple[str, str]]:
-    """What is one line each."""
+    """The facts that take one line each."""
     target, cache = info["target"], info["cache"]
     kept = "none"
     if cache["folder"]:
@@ -123,7 +123,7 @@ def _facts(info: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _compiled(info: dict[str, Any]) -> list[tuple[str, str, str, str]]:
-    """A row for each name among the cached rules: how many variants, bytes, last use."""
+    """A row for each rule in the cache: name, number of variants, bytes, last use."""
     by_rule: dict[str, list[dict[str, Any]]] = {}
     for entry in info["cache"]["entries"]:
         by_rule.setdefault(entry["rule"], []).append(entry)
@@ -177,12 +177,12 @@ def _show_rich(info: dict[str, Any]) -> None:
 def _show(text: str) -> int:
     """Prints and flushes; returns the exit code."""
     try:
-        if sys.stdout is None:  # closed
+        if sys.stdout is None:  # stdout is closed
             raise OSError(errno.EBADF, os.strerror(errno.EBADF))
         print(text, flush=True)
     except OSError as error:
         print(f"error: cannot write the standard output: {error.strerror}", file=sys.stderr)
-        # Python would try again at its end, and say so.
+        # Otherwise Python would flush again at exit, and report the error.
         sys.stdout = None
         return 1
     return 0

@@ -7,8 +7,8 @@
     def Clipped(param, grad, state, lr=1e-3):
         return param - lr * grad / lang.max(lang.norm(grad), 1)
 
-Each function takes values of a rule and numbers, and returns a value of the rule. docs/language.md
-says what they compute, and how they round.
+Each function takes numbers and values of a rule, and returns a value of the rule. docs/language.md
+defines the results and their rounding.
 """
 
 from typing import Any, TypeAlias, overload
@@ -20,7 +20,7 @@ from .tracing.signature import Static as Static
 from .tracing.trace import Condition, current
 from .tracing.values import Value, as_number, kind_name, leaves, operand, record, shallow
 
-# What a function takes: a value of a rule, or a number of Python's or numpy's.
+# An argument of a function: a value of a rule, or a number of Python or numpy.
 Operand: TypeAlias = Value | float
 
 
@@ -36,10 +36,10 @@ def where(condition: bool, a: Operand, b: Operand) -> Operand: ...
 @overload
 def where(condition: Value, a: Operand, b: Operand) -> Value: ...
 def where(condition: Value | bool, a: Operand, b: Operand) -> Operand:
-    """Chooses a where the condition holds, else b: for each element, if the condition is of one.
+    """Chooses a if the condition holds, else b: per element, if the condition is per element.
 
-    A static condition chooses when the function is traced. Both a and b are computed by Python in
-    any case; what only one of them needs is computed by the rule where it is needed.
+    A static condition is evaluated when the function is traced. Python always evaluates both a and
+    b, but the rule computes what only one of them needs only if that one is chosen.
     """
     if not isinstance(condition, Value):
         chosen = as_number(condition)
@@ -55,26 +55,26 @@ def where(condition: Value | bool, a: Operand, b: Operand) -> Operand:
 
 
 def max(x: Operand, y: Operand | None = None) -> Value:
-    """The larger of two, or with one argument the maximum over the parameter; NaN if any is."""
+    """The larger of two, or with one argument the maximum over the parameter; NaN if any is NaN."""
     return _call("max", x) if y is None else _call("max", x, y)
 
 
 def min(x: Operand, y: Operand) -> Value:
-    """The smaller of two; NaN if either is."""
+    """The smaller of two; NaN if either is NaN."""
     return _call("min", x, y)
 
 
 def require(condition: Value | bool, message: str) -> None:
-    """Refuses hyperparameters for which the condition does not hold.
+    """Refuses hyperparameters for which the condition doesn't hold.
 
-    The condition may depend on hyperparameters and static arguments. In the message `{name}` stands
-    for the value of one.
+    The condition may depend on hyperparameters and static arguments. In the message, `{name}` is
+    replaced with the value of the one with that name.
     """
     trace = current("require")
     if not isinstance(message, str):
         raise error(f"the message of `require` is {kind_name(message)}; give text", here())
     if isinstance(condition, Value):
-        # The language does not know static arguments.
+        # Static arguments don't exist in the language.
         filled = _fill(message, trace.statics, keeps_braces=True)
         value = shallow(condition, "the condition of `require`")
         for leaf in leaves(value):
@@ -90,7 +90,7 @@ def require(condition: Value | bool, message: str) -> None:
 
 
 def _fill(message: str, values: dict[str, Any], *, keeps_braces: bool) -> str:
-    """Writes values for their names in a message, where `{{` and `}}` stand for braces."""
+    """Replaces names in a message with values. `{{` and `}}` are escaped braces."""
     import re
 
     def replace(found: "re.Match[str]") -> str:
@@ -114,16 +114,16 @@ def _when(function: str, keyword: str, condition: Value | bool) -> None:
 
 
 def skip_when(condition: Value | bool) -> None:
-    """Leaves the step out where the condition holds: parameter, states and step count stay.
+    """Skips the step if the condition holds: parameter, states and step count don't change.
 
-    The condition is one for the parameter or the group, such as
+    The condition must be a single value for the parameter or the group, such as
     `lang.skip_when(~lang.isfinite(lang.norm(grad)))`.
     """
     _when("skip_when", "skip", condition)
 
 
 def hold_when(condition: Value | bool) -> None:
-    """In a transform before the rule: leaves the stages behind it as they are where this holds."""
+    """In a transform before the rule, skips the later stages if the condition holds."""
     _when("hold_when", "hold", condition)
 
 
@@ -131,17 +131,17 @@ def hold_when(condition: Value | bool) -> None:
 
 
 def abs(x: Operand) -> Value:
-    """The magnitude."""
+    """The absolute value."""
     return _call("abs", x)
 
 
 def floor(x: Operand) -> Value:
-    """The next whole number below, or x itself."""
+    """The largest whole number that isn't greater than x."""
     return _call("floor", x)
 
 
 def ceil(x: Operand) -> Value:
-    """The next whole number above, or x itself."""
+    """The smallest whole number that isn't less than x."""
     return _call("ceil", x)
 
 
@@ -166,7 +166,7 @@ def tanh(x: Operand) -> Value:
 
 
 def pow(x: Operand, y: Operand) -> Value:
-    """x to the power y; `x ** y` is expanded to multiplications where y is a small integer."""
+    """x to the power y. `x ** y` is expanded to multiplications if y is a small integer."""
     return _call("pow", x, y)
 
 
@@ -176,7 +176,7 @@ def fma(x: Operand, y: Operand, z: Operand) -> Value:
 
 
 def rounded(x: Operand) -> Value:
-    """A scalar, rounded to the type in which tensors are computed; a tensor as it is."""
+    """A scalar, rounded to the type in which tensors are computed; a tensor is unchanged."""
     return _call("rounded", x)
 
 
@@ -191,7 +191,7 @@ def sign(x: Operand) -> Value:
 
 
 def clamp(x: Operand, low: Operand, high: Operand) -> Value:
-    """The number between low and high that is nearest to x; NaN for NaN."""
+    """The number between low and high that is the nearest to x; NaN for NaN."""
     return _call("clamp", x, low, high)
 
 
@@ -205,16 +205,16 @@ def isfinite(x: Operand) -> Value:
     return _call("isfinite", x, is_bool=True)
 
 
-# Combinations, which round as PyTorch's operations do in the numerics mode `torch`.
+# Combinations, which round like PyTorch's operations in the numerics mode `torch`.
 
 
 def lerp(a: Operand, b: Operand, w: Operand) -> Value:
-    """From a to b: a where w is 0."""
+    """The linear interpolation from a to b: a if w is 0."""
     return _call("lerp", a, b, w)
 
 
 def nearer_lerp(a: Operand, b: Operand, w: Operand) -> Value:
-    """`lerp` from the nearer end."""
+    """`lerp`, computed from the nearer end."""
     return _call("nearer_lerp", a, b, w)
 
 
@@ -239,12 +239,12 @@ def quotient(scalar: Operand, x: Operand) -> Value:
 
 
 def scalar_product(x: Operand, y: Operand) -> Value:
-    """A product of scalars that PyTorch keeps in a tensor."""
+    """A product of scalars that PyTorch stores in a tensor."""
     return _call("scalar_product", x, y)
 
 
 def decayed(g: Operand, p: Operand, weight_decay: Operand) -> Value:
-    """The gradient g of a loss with the penalty `weight_decay / 2 * p * p`; g where that is 0."""
+    """The gradient g of a loss with the penalty `weight_decay / 2 * p * p`; g if that is 0."""
     return _call("decayed", g, p, weight_decay)
 
 
@@ -277,12 +277,12 @@ def rms(x: Operand) -> Value:
 
 
 def count(x: Operand) -> Value:
-    """How many values x has: one per element, or one per row, column or batch."""
+    """The number of values of x: one per element, or one per row, column or batch."""
     return _call("count", x)
 
 
 def size() -> Value:
-    """How many elements the parameter has."""
+    """The number of elements of the parameter."""
     return _call("size")
 
 
@@ -292,7 +292,7 @@ def group_sum(x: Operand) -> Value:
 
 
 def group_max(x: Operand) -> Value:
-    """The maximum over the parameter group; NaN if any is."""
+    """The maximum over the parameter group; NaN if any is NaN."""
     return _call("group_max", x)
 
 
@@ -312,20 +312,20 @@ def global_norm(x: Operand) -> Value:
 
 
 def group_size() -> Value:
-    """How many elements the parameter group has."""
+    """The number of elements of the parameter group."""
     return _call("group_size")
 
 
-# Matrices, where `matrix` holds.
+# Functions of matrices, for parameters for which `matrix` is true.
 
 
 def rows() -> Value:
-    """How many rows a matrix has."""
+    """The number of rows of a matrix."""
     return _call("rows")
 
 
 def columns() -> Value:
-    """How many columns a matrix has."""
+    """The number of columns of a matrix."""
     return _call("columns")
 
 
@@ -335,7 +335,7 @@ def row_sum(x: Operand) -> Value:
 
 
 def row_max(x: Operand) -> Value:
-    """The maximum over each row; NaN if any is."""
+    """The maximum over each row; NaN if any is NaN."""
     return _call("row_max", x)
 
 
@@ -360,7 +360,7 @@ def column_sum(x: Operand) -> Value:
 
 
 def column_max(x: Operand) -> Value:
-    """The maximum over each column; NaN if any is."""
+    """The maximum over each column; NaN if any is NaN."""
     return _call("column_max", x)
 
 
@@ -385,7 +385,7 @@ def batch_sum(x: Operand) -> Value:
 
 
 def batch_max(x: Operand) -> Value:
-    """The maximum over each matrix of a batch; NaN if any is."""
+    """The maximum over each matrix of a batch; NaN if any is NaN."""
     return _call("batch_max", x)
 
 
@@ -405,7 +405,7 @@ def batch_norm(x: Operand) -> Value:
 
 
 def batch_count(x: Operand) -> Value:
-    """How many values of x are of one matrix of a batch."""
+    """The number of values of x in one matrix of a batch."""
     return _call("batch_count", x)
 
 
@@ -413,7 +413,7 @@ def batch_count(x: Operand) -> Value:
 
 
 def random() -> Value:
-    """A number per element, uniform in [0, 1); each call has numbers of its own."""
+    """A number per element, uniform in [0, 1). Each call has different numbers."""
     return _call("random")
 
 
@@ -427,7 +427,7 @@ def inverse_erf(x: Operand) -> Value:
     return _call("inverse_erf", x)
 
 
-# The functions that are the same in numpy; `numpy.sign` of NaN is another.
+# The functions with the same result in numpy. `numpy.sign` isn't one, because of NaN.
 values.from_numpy |= {
     "absolute": abs,
     "ceil": ceil,

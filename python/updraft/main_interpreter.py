@@ -4,7 +4,7 @@ import importlib
 
 
 def require_main_interpreter() -> None:
-    """Refuses subinterpreters: the native module has one state for the process.
+    """Refuses subinterpreters, because the native module has one state per process.
 
     Raises:
         ImportError: this is not the main interpreter.

@@ -1,4 +1,4 @@
-"""Optimizers of meta-learning: steps that autograd follows."""
+"""Optimizers for meta-learning, with differentiable steps."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -11,21 +11,22 @@ from .torch_step import unknown_hyper
 
 
 class MetaOptimizer:
-    """Steps of a module's parameters that autograd follows: for inner loops of meta-learning.
+    """Differentiable steps of a module's parameters, for inner loops of meta-learning.
 
-    The module itself stays as it is. `params` are its parameters as of now; calling the optimizer
+    The module itself doesn't change. `params` has the current parameters. Calling the optimizer
     calls the module with them.
 
     Args:
         module: a `torch.nn.Module`.
-        rule: a rule, such as `updraft.load("AdamW")`; or the name of one of the package, or a file.
+        rule: a rule, such as `updraft.load("AdamW")`; or the name of a rule of the package, or a
+            file.
         defaults: static arguments of the rule.
-        hypers: values of hyperparameters: numbers, or tensors through which gradients shall flow;
-            and of static arguments.
+        hypers: values of hyperparameters and static arguments. Hyperparameters are numbers, or
+            tensors that receive gradients.
 
     Raises:
-        TypeError: `module` is none; a hyperparameter is neither a number nor a tensor.
-        InvalidArgumentError: the rule has no such hyperparameter.
+        TypeError: `module` isn't a module, or a hyperparameter is neither a number nor a tensor.
+        InvalidArgumentError: the rule doesn't have a hyperparameter with that name.
 
     >>> import torch, updraft
     >>> model = torch.nn.Linear(1, 1, bias=False)
@@ -62,7 +63,7 @@ class MetaOptimizer:
         )
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Calls the module with the parameters as they are now."""
+        """Calls the module with the current parameters."""
         from torch.func import functional_call
 
         return functional_call(self.module, self.params, arguments, named)
@@ -70,7 +71,7 @@ class MetaOptimizer:
     def step(self, loss: Any, *, create_graph: bool = True) -> None:
         """Takes a step down the gradient of `loss`.
 
-        With `create_graph` false, the gradient is taken as a constant: what is first-order MAML.
+        If `create_graph` is false, the gradient is a constant, as in first-order MAML.
         """
         import torch
 

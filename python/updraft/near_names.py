@@ -1,10 +1,10 @@
-"""Hints at a name that may be meant."""
+"""Hints for misspelled names."""
 
 from collections.abc import Iterable
 
 
 def hint(name: str, known: Iterable[str], otherwise: str) -> str:
-    """Returns "did you mean `NAME`?" with what is known that is spelled like it, or `otherwise`."""
+    """Returns "did you mean `NAME`?" with a similar known name, or `otherwise` if there is none."""
     import difflib
 
     by_lower = {other.lower(): other for other in known}

@@ -1,4 +1,4 @@
-"""How rules look in a notebook: as HTML, and as Markdown where HTML is not shown."""
+"""Display of rules in a notebook: as HTML, or as Markdown if HTML isn't shown."""
 
 import html
 import re
@@ -16,7 +16,7 @@ _TOKEN = re.compile(
     rf"|(?P<input>\b(?:{'|'.join(sorted(RESERVED))})\b)"
     r"|(?P<call>\b[A-Za-z_][A-Za-z0-9_]*(?=\s*\())"
 )
-# Colours that can be read on white and on black.
+# Colours that are readable on white and on black.
 _STYLES = {
     "comment": "color:#7d8590;font-style:italic",
     "string": "color:#3f9142",
@@ -28,7 +28,7 @@ _STYLES = {
 
 
 def highlighted(source: str) -> str:
-    """Returns a text in the language as HTML: the same characters, some in colour."""
+    """Returns a text in the language as HTML, with some words in colour."""
     pieces = []
     end = 0
     for token in _TOKEN.finditer(source):
@@ -41,7 +41,7 @@ def highlighted(source: str) -> str:
 
 @dataclass(frozen=True)
 class Card:
-    """What is shown of a rule."""
+    """The displayed content for a rule."""
 
     name: str
     remarks: str
@@ -51,7 +51,7 @@ class Card:
     source: str
 
     def _tables(self) -> list[tuple[str, str, list[tuple[str, str]]]]:
-        """Two headings, and rows of a name of the language and any text."""
+        """Yields two headings, and rows of a name in the language and any text."""
         hypers = [(name, f"{value:g}") for name, value in self.hypers.items()]
         statics = [(name, repr(value)) for name, value in self.statics.items()]
         tables = [
@@ -62,7 +62,7 @@ class Card:
         return [table for table in tables if table[2]]
 
     def html(self) -> str:
-        """Returns it as HTML without scripts or style sheets."""
+        """Returns HTML without scripts or style sheets."""
         tables = []
         for left, right, rows in self._tables():
             cells = "".join(
@@ -81,7 +81,7 @@ class Card:
         )
 
     def markdown(self) -> str:
-        """Returns it as Markdown with tables and a fenced block."""
+        """Returns Markdown with tables and a fenced block."""
         blocks = [f"**`{self.name}`** {_plain(self.remarks)}".rstrip()]
         for left, right, rows in self._tables():
             lines = [f"| {left} | {right} |", "|---|---|"]
@@ -94,5 +94,5 @@ class Card:
 
 
 def _plain(text: str) -> str:
-    """Any text as Markdown that means nothing but itself, also in a table."""
+    """Escapes text for Markdown, including tables."""
     return "".join(c if c.isalnum() or c in " .,+-'" else f"&#{ord(c)};" for c in text)

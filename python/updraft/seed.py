@@ -10,8 +10,8 @@ def require_seed(value: Any) -> int:
     """Returns a seed as an integer.
 
     Raises:
-        TypeError: it is no integer.
-        InvalidArgumentError: it is not from 0 to 2^64 - 1.
+        TypeError: it isn't an integer.
+        InvalidArgumentError: it isn't between 0 and 2^64 - 1.
     """
     try:
         seed = operator.index(value)

@@ -1,4 +1,4 @@
-"""The rules that come with the package."""
+"""The rules of the package."""
 
 import functools
 import os
@@ -26,7 +26,7 @@ def _files() -> dict[str, str]:
 
 
 def shipped_rules() -> list[str]:
-    """Returns the names of the rules that come with the package, for `load` and `chain`.
+    """Returns the names of the package's rules, for `load` and `chain`.
 
     >>> "AdamW" in shipped_rules()
     True
@@ -35,28 +35,28 @@ def shipped_rules() -> list[str]:
 
 
 def part_path(name: str) -> str:
-    """Returns a file of rules that are parts of an optimizer, beside what is not a rule."""
+    """Returns the path of a file with parts of optimizers, which aren't complete rules."""
     return os.path.join(_FOLDER, "parts", f"{name}.upd")  # noqa: PTH118
 
 
 def _known(name: str) -> str | None:
-    """Returns a shipped rule's own name; the case of the given one does not matter."""
+    """Returns the exact name of a shipped rule, ignoring the case of the given name."""
     return next((known for known in _files() if known.lower() == name.lower()), None)
 
 
 def path_of(name: str) -> str | None:
-    """Returns the file of a shipped rule; the case of the name does not matter."""
+    """Returns the file of a shipped rule, ignoring the case of the name."""
     known = _known(name)
     return None if known is None else _files()[known]
 
 
 def require_path(name: str) -> str:
-    """Returns the file of a shipped rule, or says which one may be meant."""
+    """Returns the file of a shipped rule, or raises an error that suggests a similar name."""
     return _files()[require_name(name)]
 
 
 def require_name(name: str) -> str:
-    """Returns a shipped rule's own name, or says which one may be meant."""
+    """Returns the exact name of a shipped rule, or raises an error that suggests a similar name."""
     known = _known(name)
     if known is not None:
         return known

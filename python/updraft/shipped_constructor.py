@@ -1,4 +1,4 @@
-"""What constructors of the classes of `updraft.optim` take, known without torch."""
+"""The parameters of constructors in `updraft.optim`, without importing torch."""
 
 import inspect
 import re
@@ -12,7 +12,7 @@ _ANY = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
 def comment(path: str) -> list[str]:
-    """The paragraphs of the comment that a rule's file begins with."""
+    """The paragraphs of the comment at the start of a rule's file."""
     lines = []
     for line in read_source(path).decode().splitlines():
         if not line.startswith("//"):
@@ -27,7 +27,7 @@ def is_beta(name: str) -> bool:
 
 
 def signature(definition: RuleDefinition) -> inspect.Signature:
-    """The constructor's parameters: what the rule calls beta1, beta2, … is `betas`."""
+    """The constructor's parameters. The rule's beta1, beta2, … are `betas`."""
     parameters = [inspect.Parameter("params", _ANY)]
     betas = tuple(value for name, value in definition.hypers.items() if is_beta(name))
     for name, value in definition.hypers.items():
@@ -41,7 +41,7 @@ def signature(definition: RuleDefinition) -> inspect.Signature:
 
 
 def choices(numerics: str) -> list[inspect.Parameter]:
-    """The parameters of every class that say how its rule is compiled.
+    """The parameters of every class that control how its rule is compiled.
 
     Args:
         numerics: the default.
@@ -51,10 +51,10 @@ def choices(numerics: str) -> list[inspect.Parameter]:
 
 
 def bound(name: str, signature: inspect.Signature, /, *args: Any, **kwargs: Any) -> dict[str, Any]:
-    """Returns arguments of the constructor of a class by their names.
+    """Returns the arguments of a class's constructor by name.
 
     Raises:
-        TypeError: the constructor does not take them.
+        TypeError: the constructor doesn't accept them.
     """
     try:
         return signature.bind(*args, **kwargs).arguments

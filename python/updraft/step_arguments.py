@@ -1,4 +1,4 @@
-"""What the steps on torch tensors refuse: `RuleDefinition.to_torch` and `MetaOptimizer`."""
+"""Checks for steps on torch tensors: `RuleDefinition.to_torch` and `MetaOptimizer`."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -18,7 +18,7 @@ def _shape(tensor: Any) -> list[int]:
 
 
 def require_containers(params: Any, grads: Any) -> None:
-    """Refuses parameters and gradients that are not in lists or in dicts with the same names."""
+    """Refuses parameters and gradients that aren't in lists, or in dicts with the same names."""
     for name, given in (("params", params), ("grads", grads)):
         if not isinstance(given, list | tuple | Mapping):
             raise TypeError(
@@ -36,7 +36,7 @@ def require_containers(params: Any, grads: Any) -> None:
 
 
 def require_tensor(value: Any, what: str) -> None:
-    """Requires a tensor of floats."""
+    """Requires a floating-point tensor."""
     if not _is_tensor(value):
         raise TypeError(f"{what} is {type(value)}; give a tensor")
     if str(value.dtype).removeprefix("torch.") not in _FLOATS:
@@ -45,7 +45,7 @@ def require_tensor(value: Any, what: str) -> None:
 
 
 def require_tensors(params: Mapping[Any, Any], grads: Mapping[Any, Any]) -> None:
-    """Refuses what is stepped that is no tensor, or not like the others."""
+    """Refuses parameters that aren't tensors, or differ from the others."""
     dtype = None
     for key, param in params.items():
         grad = grads[key]
@@ -77,7 +77,7 @@ def require_tensors(params: Mapping[Any, Any], grads: Mapping[Any, Any]) -> None
 
 
 def require_hypers(hypers: Mapping[str, Any]) -> None:
-    """Refuses hyperparameters that are not one number each."""
+    """Refuses hyperparameters that aren't single numbers."""
     for name, value in hypers.items():
         if _is_tensor(value):
             if value.numel() != 1:
@@ -91,7 +91,7 @@ def require_hypers(hypers: Mapping[str, Any]) -> None:
 
 
 class StateNames:
-    """The states that parameters and the group of a rule have, and of what shapes."""
+    """The names and shapes of the states of parameters and of the group."""
 
     _SHAPES: Mapping[str, Callable[[tuple[int, ...]], tuple[int, ...]]] = {
         "element": lambda shape: shape,
@@ -121,7 +121,7 @@ class StateNames:
         return ", ".join(f"`{name}`" for name in ("step", *self.of_class[is_matrix]))
 
     def require(self, state: Any, params: Mapping[Any, Any]) -> None:
-        """Refuses what no step of the rule with such parameters returned."""
+        """Refuses a state that can't be the result of a step with such parameters."""
         if not isinstance(state, Mapping):
             raise TypeError(
                 f"`state` is {type(state)}; give what the step before returned, or None"
@@ -179,7 +179,7 @@ class StateNames:
 
 
 def require_module(module: Any) -> None:
-    """Refuses what has no parameters to step."""
+    """Refuses a module without parameters."""
     if not hasattr(module, "named_parameters"):
         raise TypeError(f"`module` is {type(module)}; give a `torch.nn.Module`")
     if not any(param.requires_grad for param in module.parameters()):
@@ -187,7 +187,7 @@ def require_module(module: Any) -> None:
 
 
 def require_loss(loss: Any) -> None:
-    """Refuses what has no gradient."""
+    """Refuses a loss without a gradient."""
     if not _is_tensor(loss):
         raise TypeError(f"`loss` is {type(loss)}; give a tensor")
     if loss.numel() != 1:

@@ -1,4 +1,4 @@
-"""Making an optimizer of torch, which is imported only then."""
+"""Creates optimizers of torch, and imports torch only then."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -21,29 +21,30 @@ def optimizer(
     seed: int | None = None,
     **options: Any,
 ) -> "RuleOptimizer | TorchClass":
-    """Makes a `torch.optim.Optimizer` of a rule.
+    """Creates a `torch.optim.Optimizer` from a rule.
 
-    For the name of a rule of the package it returns an instance of the class in `updraft.optim`:
+    For the name of a rule of the package, returns an instance of the class in `updraft.optim`:
     `optimizer("AdamW", …)` is `updraft.optim.AdamW(…)`.
 
     Args:
-        rule: a function with `@updraft.rule`, a chain, a rule of the package by its name, or a
+        rule: a function with `@updraft.rule`, a chain, the name of a rule of the package, or a
             file.
-        params: tensors, or dicts that define parameter groups, as in `torch.optim`.
-        storage: storage types of states, or of all of them by "state", where they are not stored
-            like the parameter: `{"exp_avg": "q8_linear"}`.
+        params: tensors, or dicts with parameter groups, as in `torch.optim`.
+        storage: storage types of states, or of all of them by "state": `{"exp_avg": "q8_linear"}`.
+            The default is the parameter's type.
         numerics: "ieee", "torch" or "fast". The default is "torch" for the name of a class that
             `torch.optim` has, else "ieee".
-        seed: of random numbers, from 0 to 2^64 - 1; 0 without it. An entry of `param_groups`.
-        **options: hyperparameters and static flags, which a group may also have for itself. They
-            are entries of `param_groups`; those of hyperparameters may be changed at any time.
+        seed: the seed of random numbers, from 0 to 2^64 - 1. The default is 0. It is an entry of
+            `param_groups`.
+        **options: hyperparameters and static flags, which groups may override. They are entries of
+            `param_groups`. Hyperparameters may be changed there at any time.
 
     Raises:
-        InvalidArgumentError: the rule has no such option, or refuses its value.
-        TypeError: the class takes no such option.
+        InvalidArgumentError: the rule doesn't have an option, or refuses its value.
+        TypeError: the class doesn't have an option.
 
     Warns:
-        UserWarning: a group has an entry that looks like an option and is none.
+        UserWarning: a group has an unknown entry that looks like an option.
 
     >>> import torch, updraft
     >>> model = torch.nn.Linear(3, 1)

@@ -1,4 +1,4 @@
-"""Steps as pure functions of torch tensors, which autograd follows."""
+"""Steps as pure, differentiable functions of torch tensors."""
 
 import contextlib
 from collections.abc import Callable, Iterable, Mapping
@@ -18,12 +18,12 @@ from .step_arguments import (
 
 
 def number_of(value: Any) -> float:
-    # Of a tensor that gradients flow through, the value is all that a flag follows from.
+    # A flag depends only on the value of a tensor that gradients flow through.
     return float(value.detach() if hasattr(value, "detach") else value)
 
 
 class _Definition(Protocol):
-    """What this needs of a RuleDefinition."""
+    """The methods of RuleDefinition that this module needs."""
 
     @property
     def name(self) -> str: ...
@@ -37,7 +37,7 @@ class _Definition(Protocol):
 
 
 class _Module(NamedTuple):
-    """What a rule is in torch."""
+    """A rule's module in torch."""
 
     rule: CompiledRule
     step: Callable[..., Any]
@@ -47,10 +47,10 @@ class _Module(NamedTuple):
 
 
 class _Modules:
-    """What a rule is for parameters of one dtype: a module for each choice of flags.
+    """The modules of a rule for parameters of one dtype: one for each choice of flags.
 
     Args:
-        hypers: the defaults, where the first module has other ones.
+        hypers: the defaults, if they differ from those of the first module.
     """
 
     def __init__(self, first: _Module, hypers: Mapping[str, float]) -> None:
@@ -69,10 +69,10 @@ def unknown_hyper(rule: str, name: str, known: Iterable[str]) -> InvalidArgument
 
 
 class TorchStep:
-    """A rule as out-of-place operations of torch, made by `RuleDefinition.to_torch`.
+    """A rule as out-of-place operations of torch, created by `RuleDefinition.to_torch`.
 
     A call is one step, and a pure function: it returns the next parameters and the next state, and
-    leaves what it was given as it is. Gradients flow through parameters, gradients, states and the
+    doesn't change its arguments. Gradients flow through parameters, gradients, states and
     hyperparameters that are tensors.
     """
 
@@ -98,11 +98,11 @@ class TorchStep:
 
         Args:
             params: the tensors of one group, in a list, or in a dict with their names.
-            grads: their gradients, in the same order or with the same names; a parameter whose
-                gradient is None stays as it is.
-            state: what the step before returned; None before the first.
-            hypers: values of hyperparameters, numbers or tensors; others have their defaults. They
-                are not checked against the rule's requirements.
+            grads: their gradients, in the same order or with the same names. A parameter whose
+                gradient is None doesn't change.
+            state: the result of the previous step; None for the first.
+            hypers: values of hyperparameters, numbers or tensors. Others have their defaults. They
+                aren't checked against the rule's requirements.
 
         Returns:
             The next parameters, in a container of the same kind, and the next state.
@@ -133,7 +133,7 @@ class TorchStep:
         )
 
     def initial(self, param: Any, **hypers: Any) -> dict[str, Any]:
-        """Returns the states that a parameter starts with."""
+        """Returns the initial states of a parameter."""
         require_tensor(param, "`param`")
         module, hypers = self._module(param.dtype, hypers)
         return module.init(param, hypers)
@@ -165,7 +165,7 @@ class TorchStep:
         return known.last[1], hypers
 
     def _first(self, dtype: Any, given: Mapping[str, Any]) -> _Modules:
-        """What the rule is for its defaults or, if its flags are refused with these, for a call."""
+        """The rule for its defaults or, if these conflict with its flags, for a call's values."""
         with contextlib.suppress(CompileError):
             return _Modules(self._compile(dtype, {}), {})
         defaults = self._definition.hypers

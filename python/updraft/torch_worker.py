@@ -1,8 +1,9 @@
-"""The worker without Python, with the libraries of this package and the torch that Python finds.
+"""The worker without Python, with this package's libraries and the torch that Python finds.
 
     python -m updraft.torch_worker --name=ps --rank=1 --world-size=2 --store=first.machine:29500
 
-Installed by pip, it is the program `updraft-torch-worker`. The process becomes that of the worker.
+After installation with pip, it is the program `updraft-torch-worker`. The worker replaces this
+process.
 """
 
 import os
@@ -13,11 +14,11 @@ from pathlib import Path
 from .info import adapters, installed, other_torch
 
 _PACKAGE = Path(__file__).resolve().parent
-_UNUSABLE = 2  # the worker's own exit code where a library does not load
+_UNUSABLE = 2  # the worker's exit code if a library can't be loaded
 
 
 def _problem() -> str | None:
-    """Why the worker cannot run here."""
+    """The reason why the worker can't run here, or None."""
     versions, torch = adapters(), installed("torch")
     if not versions:
         return (
@@ -32,16 +33,16 @@ def _problem() -> str | None:
 
 
 def main() -> int:
-    """Becomes the worker; returns only where it cannot run."""
+    """Replaces this process with the worker. Returns only if it can't run."""
     problem = _problem()
     if problem:
         print(f"error: {problem}", file=sys.stderr)
         return _UNUSABLE
     program = _PACKAGE / "bin" / "updraft-torch-worker"
     [library] = _PACKAGE.glob("libupdraft.so*")
-    spec = util.find_spec("torch")  # which does not import it
+    spec = util.find_spec("torch")  # doesn't import torch
     assert spec is not None and spec.origin is not None
-    # The program looks for torch beside this package; it may be elsewhere on Python's path.
+    # The program looks for torch beside this package, but torch may be elsewhere on Python's path.
     folders = [str(Path(spec.origin).parent / "lib"), os.environ.get("LD_LIBRARY_PATH", "")]
     environment = {"UPDRAFT_LIBRARY": str(library)} | os.environ
     environment["LD_LIBRARY_PATH"] = ":".join(filter(None, folders))

@@ -1,7 +1,7 @@
-"""The transforms of the library, as stages of a chain.
+"""The library's transforms, as stages of a chain.
 
-`updraft.transforms.clip_by_global_norm(max_norm=0.5)` is the stage that the language writes
-`clip_by_global_norm(max_norm = 0.5)`. docs/language.md says what each does.
+`updraft.transforms.clip_by_global_norm(max_norm=0.5)` is the stage with the text
+`clip_by_global_norm(max_norm = 0.5)` in the language. docs/language.md describes the transforms.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-//===- DType.cpp - Element types from and to double -------------------------------------------===//
+//===- DType.cpp - Conversion of elements from and to double ----------------------------------===//
 
 #include "runtime/base/DType.h"
 

@@ -1,6 +1,6 @@
 //===- DType.h - Element types: sizes and names -------------------------------------*- C++ -*-===//
-// What the runtime knows of the C API's upd_dtype. A value from outside is checked with
-// isKnownDType before it is given to another function.
+// The runtime's functions for the C API's upd_dtype. Check a value from outside with isKnownDType
+// before passing it to another function.
 
 #ifndef UPDRAFT_RUNTIME_BASE_DTYPE_H
 #define UPDRAFT_RUNTIME_BASE_DTYPE_H
@@ -16,12 +16,12 @@ namespace updraft::runtime {
 
 inline bool isKnownDType(upd_dtype value) { return value >= UPD_F32 && value <= UPD_Q8_COMPANDED; }
 
-/// Elements are codes, and those of a block share a scale.
+/// Elements are codes, and the codes of a block share a scale.
 inline bool isBlocked(upd_dtype dtype) {
   return dtype == UPD_Q8_LINEAR || dtype == UPD_Q8_COMPANDED;
 }
 
-/// In bytes, of one element; without the scales of blocks.
+/// The size of an element in bytes, without the scales of blocks.
 inline size_t sizeOf(upd_dtype dtype) {
   switch (dtype) {
 #define UPD_DTYPE(constant, name, bytes)                                                           \
@@ -32,7 +32,7 @@ inline size_t sizeOf(upd_dtype dtype) {
   return 0;
 }
 
-/// As the language writes it; ends with a null character.
+/// The language's name; ends with a null character.
 inline std::string_view nameOf(upd_dtype dtype) {
   switch (dtype) {
 #define UPD_DTYPE(constant, name, bytes)                                                           \
@@ -51,11 +51,11 @@ inline std::optional<upd_dtype> parseDType(std::string_view text) {
   return std::nullopt;
 }
 
-/// Writes `value`, rounded to the nearest value of `dtype`, ties to even, to `element`. A byte
-/// takes the nearest integer that it holds. Not for block-quantised types.
+/// Writes `value` to `element`, rounded to the nearest value of `dtype`, ties to even. For a byte,
+/// rounds to the nearest integer in its range. Doesn't support block-quantised types.
 void storeRounded(upd_dtype dtype, double value, void *element);
 
-/// The value of `element`, which every double holds. Not for block-quantised types.
+/// Returns the value of `element` exactly. Doesn't support block-quantised types.
 double loadExact(upd_dtype dtype, const void *element);
 
 } // namespace updraft::runtime

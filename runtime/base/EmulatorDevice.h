@@ -7,8 +7,8 @@
 
 namespace updraft::runtime {
 
-/// Memory of the process in which the CPU runs kernels for GPUs: for tests on machines without a
-/// GPU. The value is DLPack's kDLExtDev, which it reserves for tests.
+/// Memory of this process, in which the CPU emulates GPU kernels, for tests on machines without a
+/// GPU. The value is DLPack's kDLExtDev, which is reserved for tests.
 constexpr upd_device emulatorDevice = static_cast<upd_device>(12);
 
 } // namespace updraft::runtime

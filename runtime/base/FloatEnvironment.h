@@ -1,5 +1,5 @@
 //===- FloatEnvironment.h - The floating-point mode that kernels run in -------------*- C++ -*-===//
-// Hosts set flush-to-zero or another rounding for their own code; kernels are defined without.
+// Hosts may set flush-to-zero or another rounding mode, but kernels are defined without.
 
 #ifndef UPDRAFT_RUNTIME_BASE_FLOATENVIRONMENT_H
 #define UPDRAFT_RUNTIME_BASE_FLOATENVIRONMENT_H
@@ -11,8 +11,8 @@
 
 namespace updraft::runtime {
 
-/// While it lives, its thread rounds to nearest, keeps denormals and does not trap. The thread's
-/// own mode comes back with its end.
+/// Makes its thread round to nearest, keep denormals and not trap. The destructor restores the
+/// thread's own mode.
 class DefaultFloatEnvironment {
 public:
 #if defined(__x86_64__)

@@ -1,4 +1,4 @@
-//===- InterfaceReader.cpp - JSON members with their types checked ----------------------------===//
+//===- InterfaceReader.cpp - Type-checked access to JSON members ------------------------------===//
 
 #include "runtime/base/InterfaceReader.h"
 
@@ -58,7 +58,7 @@ double InterfaceReader::number(const Json &object, const char *key) {
   const Json *value = member(object, key);
   if (value && value->is_number())
     return value->get<double>();
-  // JSON has no infinities.
+  // JSON doesn't have infinities.
   if (value && (*value == "inf" || *value == "-inf"))
     return *value == "inf" ? INFINITY : -INFINITY;
   fail(fmt::format("`{}` is not a number", key));

@@ -1,4 +1,4 @@
-//===- InterfaceReader.h - JSON members with their types checked --------------------*- C++ -*-===//
+//===- InterfaceReader.h - Type-checked access to JSON members ----------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_RUNTIME_BASE_INTERFACEREADER_H
 #define UPDRAFT_RUNTIME_BASE_INTERFACEREADER_H
@@ -11,8 +11,8 @@
 
 namespace updraft::runtime {
 
-/// Reads members of JSON that may be damaged, and remembers the first thing that does not fit. What
-/// could not be read has any value.
+/// Reads members of JSON that may be damaged, and remembers the first error. After an error,
+/// results are unspecified.
 class InterfaceReader {
 public:
   using Json = nlohmann::ordered_json;
@@ -26,17 +26,17 @@ public:
 
   const Json *member(const Json &object, const char *key);
   std::string text(const Json &object, const char *key);
-  std::string name(const Json &object, const char *key); // which is not empty
+  std::string name(const Json &object, const char *key); // not empty
   upd_dtype dtype(const Json &object, const char *key);
-  /// Block-quantised types too.
+  /// Accepts block-quantised types too.
   upd_dtype stateDType(const Json &object, const char *key);
   double number(const Json &object, const char *key);
-  /// At most `limit`.
+  /// Accepts values up to `limit`.
   uint32_t count(const Json &object, const char *key, uint32_t limit);
-  /// False if there is no member and it may be left out.
+  /// False if the member is missing and not required.
   bool flag(const Json &object, const char *key, bool required);
   const Json &array(const Json &object, const char *key);
-  /// The position of the member's text in `words`; 0 if there is no member and it may be left out.
+  /// The index of the member's text in `words`; 0 if the member is missing and not required.
   size_t word(const Json &object, const char *key, std::span<const char *const> words,
               bool required);
 
@@ -46,11 +46,11 @@ private:
   std::string problem;
 };
 
-/// One of the `plans` of `rule`, whose streams are those of its param, grad and states.
+/// Reads one of the `plans` of `rule`, with the streams of its param, grad and states.
 PlanInterface readPlan(InterfaceReader &reader, const InterfaceReader::Json &json,
                        const RuleInterface &rule);
 
-/// What all plans of a rule have to be together.
+/// Checks the requirements on all plans of a rule together.
 void checkPlans(InterfaceReader &reader, const RuleInterface &rule);
 
 } // namespace updraft::runtime

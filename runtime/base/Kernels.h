@@ -1,5 +1,5 @@
 //===- Kernels.h - The machine code of one rule -------------------------------------*- C++ -*-===//
-// A compiled rule as the runtime uses it: the functions of updraft-c/kernel.h and their interface.
+// The compiled functions of a rule (updraft-c/kernel.h) and their interface.
 
 #ifndef UPDRAFT_RUNTIME_BASE_KERNELS_H
 #define UPDRAFT_RUNTIME_BASE_KERNELS_H
@@ -15,13 +15,13 @@
 
 namespace updraft::runtime {
 
-/// One function for each prologue and pass of a plan's interface.
+/// One function for each prologue and pass of a plan.
 struct PlanFunctions {
   std::vector<upd_prologue_function> prologues;
   std::vector<upd_pass_function> passes;
 };
 
-/// A kernel as the emulator runs it: a function of the addresses of the kernel's arguments.
+/// A kernel for the emulator: a function that takes the addresses of the kernel's arguments.
 using EmulatedKernel = void (*)(void **arguments);
 
 /// The kernels of a rule that was compiled for a GPU (updraft-c/gpu_kernel.h), in one of two forms.
@@ -30,16 +30,16 @@ struct GPUKernels {
   std::map<std::string, EmulatedKernel, std::less<>> emulated; ///< by name
 };
 
-/// Immutable once made, and so shared between threads. No function is null; `plans` are those of
-/// the interface, or none where kernels as PTX stand in for them.
+/// Immutable, so threads may share it. No function is null. `plans` corresponds to the interface,
+/// or is empty if `gpu` has kernels as PTX instead.
 struct Kernels {
   RuleInterface interface;
-  std::string description; ///< the interface as the compiler wrote it: JSON
+  std::string description; ///< the interface in JSON, as the compiler wrote it
   upd_initial_function initial = nullptr;
   upd_validate_function validate = nullptr;
   std::vector<PlanFunctions> plans;
   GPUKernels gpu;
-  /// Keeps the memory of the functions.
+  /// Owns the memory of the functions.
   std::shared_ptr<const void> code;
 };
 

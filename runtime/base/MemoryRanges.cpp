@@ -1,4 +1,4 @@
-//===- MemoryRanges.cpp - Memory and its owners -----------------------------------------------===//
+//===- MemoryRanges.cpp - Memory ranges and their owners --------------------------------------===//
 
 #include "runtime/base/MemoryRanges.h"
 
@@ -38,8 +38,8 @@ template <typename Predicate>
 const MemoryRange *MemoryRanges::findIf(const MemoryRange &range, Predicate predicate) const {
   if (range.empty())
     return nullptr;
-  // The ranges don't overlap, so their ends are sorted too: the first that ends after the
-  // beginning.
+  // The ranges don't overlap, so their ends are sorted too. Finds the first range that ends after
+  // the beginning.
   auto found = std::upper_bound(
       sorted.begin(), sorted.end(), range.begin,
       [](uintptr_t address, const MemoryRange &other) { return address < other.end; });
@@ -79,7 +79,7 @@ void MemoryRanges::insert(const MemoryRange &range) {
 
 void MemoryRanges::settle() {
   std::sort(recent.begin(), recent.end(), startsBefore);
-  // Merged from the back, in place.
+  // Merges in place, from the back.
   size_t old = sorted.size(), added = recent.size();
   sorted.insert(sorted.end(), recent.begin(), recent.end());
   while (old != 0 && added != 0) {

@@ -1,5 +1,5 @@
-//===- MemoryRanges.h - Memory and its owners ---------------------------------------*- C++ -*-===//
-// Finds tensors that share memory. A step refuses those that overlap what it writes.
+//===- MemoryRanges.h - Memory ranges and their owners ------------------------------*- C++ -*-===//
+// Finds tensors that share memory. A step refuses tensors that overlap the memory that it writes.
 
 #ifndef UPDRAFT_RUNTIME_BASE_MEMORYRANGES_H
 #define UPDRAFT_RUNTIME_BASE_MEMORYRANGES_H
@@ -10,12 +10,12 @@
 
 namespace updraft::runtime {
 
-/// The bytes in [begin, end), and their owner, which the user of a set numbers.
+/// The bytes in [begin, end), and the number of their owner, which the caller chooses.
 struct MemoryRange {
   uintptr_t begin = 0;
   uintptr_t end = 0;
   uint32_t owner = 0;
-  uint32_t part = 0; ///< of the owner
+  uint32_t part = 0; ///< a part of the owner
 
   MemoryRange() = default;
   MemoryRange(const void *data, size_t bytes, uint32_t owner = 0, uint32_t part = 0)
@@ -29,18 +29,18 @@ class MemoryRanges {
 public:
   bool empty() const { return sorted.empty() && recent.empty(); }
 
-  /// Replaces the ranges, without the empty ones. Returns false if two overlap: `first` and
-  /// `second`, the ones with the lowest owners of several equal ranges.
+  /// Replaces the ranges, and drops empty ones. Returns false if two overlap, and sets `first` and
+  /// `second` to them. If several are equal, these have the lowest owners.
   bool assign(std::vector<MemoryRange> all, const MemoryRange *&first, const MemoryRange *&second);
 
-  /// A range that overlaps `range`, or null. Valid until the set changes.
+  /// Returns a range that overlaps `range`, or null. Valid until the set changes.
   const MemoryRange *find(const MemoryRange &range) const;
-  /// The same, leaving out those of the range's own owner and part.
+  /// The same, ignoring ranges with the same owner and part as `range`.
   const MemoryRange *findOther(const MemoryRange &range) const;
 
-  /// Makes room for `count` more: as many calls of `insert` then allocate nothing.
+  /// Reserves memory, so that `count` calls of `insert` don't allocate.
   void reserve(size_t count);
-  /// `range` overlaps none of the set. An empty one is left out.
+  /// Inserts a range, which must not overlap others. Ignores an empty one.
   void insert(const MemoryRange &range);
   /// Removes the ranges of this owner and part.
   void erase(uint32_t owner, uint32_t part);
@@ -51,7 +51,7 @@ private:
   void settle();
 
   std::vector<MemoryRange> sorted;
-  /// Few, searched in order: so many insertions take no time quadratic in their number.
+  /// A short list that is searched linearly, so that many insertions don't take quadratic time.
   std::vector<MemoryRange> recent;
 };
 

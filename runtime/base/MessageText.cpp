@@ -42,7 +42,7 @@ std::string updraft::runtime::fillMessage(std::string_view message,
   return result;
 }
 
-/// The least number of insertions, deletions and replacements between the two.
+/// The minimum number of insertions, deletions and replacements between the two.
 static size_t editDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t(0));
@@ -58,7 +58,7 @@ static size_t editDistance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-/// Whether two neighbours have changed places.
+/// Whether the two differ by swapping two adjacent characters.
 static bool isTransposed(std::string_view a, std::string_view b) {
   if (a.size() != b.size())
     return false;
@@ -77,7 +77,7 @@ std::string updraft::runtime::nameHint(std::string_view name,
     if (name.size() > maxLength || candidate.size() > maxLength)
       continue;
     const size_t distance = isTransposed(name, candidate) ? 1 : editDistance(name, candidate);
-    // As far away as the name is long is not close.
+    // A distance as long as the name isn't close.
     if (distance < least && distance < std::max(name.size(), candidate.size())) {
       least = distance;
       closest = &candidate;

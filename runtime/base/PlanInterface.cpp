@@ -1,4 +1,4 @@
-//===- PlanInterface.cpp - What a compiled plan says about itself -----------------------------===//
+//===- PlanInterface.cpp - The description of a compiled plan ---------------------------------===//
 
 #include "runtime/base/PlanInterface.h"
 

@@ -1,6 +1,6 @@
 //===- PlanReader.cpp - The JSON form of a plan's interface -----------------------------------===//
-// What the engine relies on is checked here: it takes numbers of streams, passes and prologues as
-// they are.
+// Checks everything that the engine relies on. The engine doesn't check the numbers of streams,
+// passes and prologues.
 
 #include "runtime/base/InterfaceReader.h"
 
@@ -10,11 +10,11 @@
 using namespace updraft::runtime;
 using Json = InterfaceReader::Json;
 
-// Far above any rule; they bound what a damaged file can make the runtime allocate.
+// Far above the needs of any rule. These limit what a damaged file can make the runtime allocate.
 static constexpr uint32_t maxRowScalars = 1 << 16;
 static constexpr uint32_t maxPrologues = 1 << 12;
 
-/// With its article.
+/// Includes the article.
 static const char *textOf(Extent over) {
   switch (over) {
   case Extent::Group:
@@ -33,7 +33,7 @@ static const char *textOf(Extent over) {
   return "";
 }
 
-/// As `loop` has it.
+/// The value of `loop`.
 static const char *nameOf(const PassInterface &pass) {
   return pass.isBatches ? "batch" : pass.isMatrix ? "matrix" : "flat";
 }
@@ -124,8 +124,8 @@ private:
     plan.passes.push_back(std::move(pass));
   }
 
-  /// Those that fit the loop: of its extent, or for a matrix loop any, or of batches for one over
-  /// these.
+  /// Accepts streams that fit the loop: of its extent, for a matrix loop of any extent, and for a
+  /// loop over batches of batches.
   std::vector<uint32_t> readStreams(const Json &json, const char *key, const PassInterface &pass) {
     std::vector<uint32_t> result;
     for (const Json &value : reader.array(json, key)) {
@@ -188,7 +188,7 @@ private:
 PlanInterface updraft::runtime::readPlan(InterfaceReader &reader, const Json &json,
                                          const RuleInterface &rule) {
   PlanInterface plan;
-  // Streams that were not read right would be looked up.
+  // Invalid streams must not be used as indices.
   if (!reader.failed())
     PlanReader(reader, rule, plan).read(json);
   return plan;

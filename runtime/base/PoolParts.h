@@ -11,7 +11,7 @@
 
 namespace updraft::runtime {
 
-/// The thread that calls, as a pool.
+/// A pool that consists of the calling thread.
 inline upd_pool callingThread() {
   upd_pool pool;
   pool.run = [](void *, int32_t count, void (*task)(void *, int32_t), void *context) {
@@ -23,8 +23,8 @@ inline upd_pool callingThread() {
   return pool;
 }
 
-/// Calls body(begin, end) for contiguous parts of [0, count) that cover it, each of at least
-/// `grain` unless there is only one. The body must not throw.
+/// Calls body(begin, end) for contiguous parts that cover [0, count). Each part has at least
+/// `grain` elements, unless it is the only one. The body must not throw.
 template <typename Body>
 void forParts(const upd_pool &pool, size_t count, size_t grain, const Body &body) {
   size_t parts = count / grain;

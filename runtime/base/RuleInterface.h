@@ -1,6 +1,6 @@
-//===- RuleInterface.h - What a compiled rule says about itself ---------------------*- C++ -*-===//
-// The metadata beside a rule's machine code, and its JSON form of docs/architecture.md. All that
-// the runtime knows about a rule is here; the rest is code.
+//===- RuleInterface.h - The description of a compiled rule -------------------------*- C++ -*-===//
+// The metadata beside a rule's machine code, and its JSON form, described in docs/architecture.md.
+// The runtime knows nothing else about a rule.
 
 #ifndef UPDRAFT_RUNTIME_BASE_RULEINTERFACE_H
 #define UPDRAFT_RUNTIME_BASE_RULEINTERFACE_H
@@ -16,8 +16,8 @@
 
 namespace updraft::runtime {
 
-/// Positions of the streams that every plan has; its states follow, then the scales of those that
-/// have blocks, then its temporaries.
+/// The positions of the streams that every plan has. They are followed by the states, the scales of
+/// states in blocks, and the temporaries.
 struct StreamIndex {
   static constexpr size_t Param = 0;
   static constexpr size_t Grad = 1;
@@ -33,8 +33,8 @@ struct StateInterface {
   std::string name;
   upd_dtype dtype;
   Extent over = Extent::Element;
-  TensorClass tensors = TensorClass::Any; // which have it
-  bool fromStep = false;                  // the passes of its first step give it its initial value
+  TensorClass tensors = TensorClass::Any; // the tensors that have it
+  bool fromStep = false;                  // the passes of its first step compute its initial value
 
   bool isOf(TensorClass plan) const { return tensors == TensorClass::Any || tensors == plan; }
 };
@@ -44,30 +44,30 @@ struct StreamInterface {
   static constexpr uint32_t none = ~uint32_t(0);
   upd_dtype dtype;
   Extent over;
-  uint32_t state = none;  // its number, if it is one
-  uint32_t scales = none; // the stream of the scales of its blocks, if it has any
+  uint32_t state = none;  // the state's number, if it is a state
+  uint32_t scales = none; // the stream of its blocks' scales, if any
 };
 
 struct RuleInterface {
   std::string name;
   upd_dtype compute = UPD_F32; // f32 or f64
   std::string numerics;
-  std::string gpu; // the target that it was compiled for; empty: a CPU
+  std::string gpu; // the target for which it was compiled; empty: a CPU
   std::vector<std::pair<std::string, std::string>> statics; // flag, value as written
   std::vector<HyperInterface> hypers;
   upd_dtype param = UPD_F32;
   upd_dtype grad = UPD_F32;
   std::vector<StateInterface> states;
-  Extent dependsOn = Extent::Element; // what an element's update does: Element, Tensor or Group
-  std::vector<std::string> messages;  // of the requirements, in the order of `validate`'s results
+  Extent dependsOn = Extent::Element; // an update depends on this unit: Element, Tensor or Group
+  std::vector<std::string> messages;  // of requirements, in the order of results of `validate`
   std::vector<PlanInterface> plans;   // one for all tensors, or one for each class
 
   std::vector<StreamInterface> streamsOf(const PlanInterface &plan) const;
-  /// The numbers of the states over a tensor or group that the plan has.
+  /// The numbers of the plan's states over a tensor or group.
   std::vector<uint32_t> scalarStatesOf(const PlanInterface &plan) const;
 
-  /// Reads JSON that may be damaged: UPD_INVALID_ARGUMENT says what is wrong, and `result` is then
-  /// as it was.
+  /// Parses JSON that may be damaged. UPD_INVALID_ARGUMENT: the message has the reason, and
+  /// `result` is unchanged.
   static Status parse(std::string_view json, RuleInterface &result);
 };
 

@@ -1,6 +1,6 @@
 //===- SafetensorsReader.cpp - Opening files of named tensors ---------------------------------===//
-// The header is read by events, not into a tree: what does not belong into it is refused where it
-// stands, whatever its size or depth.
+// Parses the header by events, without building a tree. So invalid content is refused where it
+// occurs, whatever its size or depth.
 
 #include "runtime/base/Safetensors.h"
 
@@ -159,7 +159,7 @@ public:
   }
 
   bool key(string_t &name) {
-    // The C API ends a name there: two tensors would have one.
+    // The C API would end the name there, so two tensors could have the same name.
     if (name.find('\0') != string_t::npos)
       return fail(fmt::format("the name `{}` has a null character", withoutNull(name)));
     switch (place) {
@@ -258,7 +258,7 @@ private:
     return false;
   }
 
-  /// As the header has it.
+  /// Writes the null character as in the header.
   static std::string withoutNull(const std::string &name) {
     std::string text;
     for (char c : name)
@@ -341,7 +341,7 @@ Status readAt(int descriptor, const std::string &path, uint64_t offset, void *da
 Status SafetensorsFile::open(const std::string &path, SafetensorsFile &result) {
   SafetensorsFile file;
   file.name = path;
-  // Without O_NONBLOCK, opening a pipe would wait for its writer.
+  // Without O_NONBLOCK, opening a pipe waits for a writer.
   file.descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file.descriptor < 0) {
     if (errno == ENOENT)

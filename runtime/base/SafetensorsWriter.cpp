@@ -13,7 +13,7 @@ using namespace updraft::runtime;
 
 namespace {
 
-/// Collects small pieces, as tensors with strides come in them.
+/// Buffers small writes, because tensors with strides are written in small pieces.
 class BufferedFile : public SafetensorsSink {
 public:
   explicit BufferedFile(const std::string &path) : path(path), file(path) {}
@@ -81,7 +81,7 @@ Status SafetensorsWriter::header(const std::vector<const Tensor *> &order,
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   if (!metadata.empty())
     json["__metadata__"] = metadata;
-  // A member of an ordered object is found by searching it; names are checked apart.
+  // Finding a member of an ordered object is a linear search, so names are checked separately.
   auto &members = json.get_ref<nlohmann::ordered_json::object_t &>();
   members.reserve(order.size() + 1);
   std::unordered_set<std::string_view> seen;
@@ -106,14 +106,14 @@ Status SafetensorsWriter::header(const std::vector<const Tensor *> &order,
 }
 
 Status SafetensorsWriter::save(const std::string &path) const {
-  // Larger elements first: then all are aligned in the file.
+  // Larger elements come first, so that all are aligned in the file.
   std::vector<const Tensor *> order;
   order.reserve(tensors.size());
   for (const Tensor &tensor : tensors)
     order.push_back(&tensor);
   std::sort(order.begin(), order.end(), [](const Tensor *a, const Tensor *b) {
     const size_t sizeA = sizeOf(a->type), sizeB = sizeOf(b->type);
-    return sizeA != sizeB ? sizeA > sizeB : a < b; // otherwise as added
+    return sizeA != sizeB ? sizeA > sizeB : a < b; // otherwise in order of insertion
   });
   std::string text;
   if (Status status = header(order, text); !status.ok())

@@ -1,5 +1,5 @@
 //===- ScalarStorage.h - Storage types from and to double, bit by bit ---------------*- C++ -*-===//
-// Includes nothing of the C++ library and calls nothing, so that it is also code for GPUs.
+// Doesn't include or call anything, so that it also compiles for GPUs.
 
 #ifndef UPDRAFT_RUNTIME_BASE_SCALARSTORAGE_H
 #define UPDRAFT_RUNTIME_BASE_SCALARSTORAGE_H
@@ -10,7 +10,7 @@
 
 namespace updraft::runtime {
 
-/// A format with 16 bits: a sign, an exponent, and this many bits of a fraction.
+/// A 16-bit format: a sign, an exponent, and this many bits of a fraction.
 struct Format16 {
   int fractionBits;
   int bias;
@@ -19,19 +19,19 @@ constexpr Format16 formatOf(upd_dtype dtype) {
   return dtype == UPD_F16 ? Format16{10, 15} : Format16{7, 127};
 }
 
-/// Rounds once, to nearest, ties to even: by way of float it would be rounded twice.
+/// Rounds once, to nearest, ties to even. A conversion through float would round twice.
 inline uint16_t encode16(double value, Format16 format) {
   uint64_t bits;
   __builtin_memcpy(&bits, &value, sizeof(bits));
   const auto sign = static_cast<uint16_t>(bits >> 48 & 0x8000);
   const uint64_t fraction = bits & ((uint64_t(1) << 52) - 1);
   const int field = static_cast<int>(bits >> 52 & 0x7ff);
-  const int largest = (1 << (15 - format.fractionBits)) - 1; // of the exponent's field
+  const int largest = (1 << (15 - format.fractionBits)) - 1; // exponent field
   const auto infinity = static_cast<uint16_t>(largest << format.fractionBits);
   if (field == 0x7ff)
     return sign | infinity |
            static_cast<uint16_t>(fraction != 0 ? 1 << (format.fractionBits - 1) : 0);
-  // What is subnormal as a double rounds to 0.
+  // A subnormal double rounds to 0.
   int exponent = field - 1023 + format.bias;
   if (field == 0 || exponent < -format.fractionBits)
     return sign;
@@ -47,7 +47,7 @@ inline uint16_t encode16(double value, Format16 format) {
   const uint64_t rest = significand & ((uint64_t(1) << dropped) - 1);
   const uint64_t half = uint64_t(1) << (dropped - 1);
   kept += rest > half || (rest == half && (kept & 1)) ? 1 : 0;
-  // The leading one adds one to the exponent's field, and so does a carry.
+  // The implicit bit adds one to the exponent field, and so does a carry.
   return sign |
          static_cast<uint16_t>((static_cast<uint64_t>(exponent - 1) << format.fractionBits) + kept);
 }
@@ -62,7 +62,7 @@ inline double decode16(uint16_t bits, Format16 format) {
   if (field == largest && fraction != 0) {
     result = uint64_t(0x7ff8) << 48;
   } else if (field == 0) {
-    // A whole number of the smallest value, which is a power of two.
+    // An integer multiple of the smallest value, which is a power of two.
     const auto smallest = static_cast<uint64_t>(1023 + 1 - format.bias - format.fractionBits) << 52;
     __builtin_memcpy(&value, &smallest, sizeof(value));
     value *= static_cast<double>(fraction);
@@ -76,7 +76,7 @@ inline double decode16(uint16_t bits, Format16 format) {
   return value;
 }
 
-/// A value of one of the types that a scalar state can have: f32, f64, bf16 or f16.
+/// The types that a scalar state can have are f32, f64, bf16 and f16.
 inline double loadScalar(upd_dtype dtype, const void *element) {
   if (dtype == UPD_F64)
     return *static_cast<const double *>(element);

@@ -1,5 +1,5 @@
 //===- Status.h - The result of a call that can fail --------------------------------*- C++ -*-===//
-// The runtime's one error type: a status code of the C API and a whole message for the user.
+// The runtime's only error type: a status code of the C API and a complete message for the user.
 
 #ifndef UPDRAFT_RUNTIME_BASE_STATUS_H
 #define UPDRAFT_RUNTIME_BASE_STATUS_H
@@ -13,7 +13,7 @@ namespace updraft::runtime {
 
 class [[nodiscard]] Status {
 public:
-  /// Success.
+  /// Constructs success.
   Status() = default;
   Status(upd_status code, std::string text) : statusCode(code), text(std::move(text)) {}
 

@@ -1,4 +1,4 @@
-//===- Utf8.cpp - Whether bytes are UTF-8 -----------------------------------------------------===//
+//===- Utf8.cpp - Validation of UTF-8 ---------------------------------------------------------===//
 
 #include "runtime/base/Utf8.h"
 
@@ -6,7 +6,7 @@
 
 using namespace updraft::runtime;
 
-/// How many bytes the sequence has that begins with `bytes`; 0 if it is not one.
+/// The length in bytes of the sequence that begins with `bytes`; 0 if it is invalid.
 static size_t sequenceLength(std::string_view bytes) {
   const auto at = [&](size_t i) { return static_cast<unsigned char>(bytes[i]); };
   const unsigned char first = at(0);

@@ -1,4 +1,4 @@
-//===- Utf8.h - Whether bytes are UTF-8 ---------------------------------------------*- C++ -*-===//
+//===- Utf8.h - Validation of UTF-8 -------------------------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_RUNTIME_BASE_UTF8_H
 #define UPDRAFT_RUNTIME_BASE_UTF8_H
@@ -7,7 +7,7 @@
 
 namespace updraft::runtime {
 
-/// As RFC 3629 defines it: no overlong forms, no surrogates, nothing past U+10FFFF.
+/// As defined by RFC 3629: no overlong forms, no surrogates, nothing past U+10FFFF.
 bool isUtf8(std::string_view bytes);
 
 } // namespace updraft::runtime

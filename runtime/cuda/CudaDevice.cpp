@@ -17,8 +17,8 @@ static DevicePointer addressOf(const void *memory) {
 }
 static Queue *queueOf(updraft::gpu::Stream stream) { return static_cast<Queue *>(stream); }
 
-/// The device's context is current in it, and what CUDA forbids while a graph is captured anywhere
-/// in the process is allowed: nothing that is done here becomes part of somebody's graph.
+/// Makes the device's context current in the thread, and allows calls that CUDA forbids while a
+/// graph is captured anywhere in the process. No call here becomes part of another stream's graph.
 class CudaDevice::Scope {
 public:
   explicit Scope(const CudaDevice &device) : driver(device.driver) {
@@ -48,7 +48,7 @@ private:
   Result pushed, exchanged = errorNotInitialized;
 };
 
-/// Its kernels are found once, and have names for messages.
+/// Looks its kernels up once, and keeps their names for messages.
 class CudaDevice::CudaModule : public gpu::Module {
 public:
   struct NamedFunction {
@@ -94,7 +94,7 @@ Status CudaDevice::open(int ordinal, const DeviceOptions &options,
   const Driver *driver = nullptr;
   if (Status status = Driver::load(driver); !status.ok())
     return status;
-  // Never destroyed: the driver may be gone before what is destroyed when the process ends.
+  // Never destroyed, because static destructors may run after the driver is gone.
   static auto &mutex = *new std::mutex;
   static auto &opened = *new std::map<int, std::shared_ptr<CudaDevice>>;
   std::lock_guard lock(mutex);
@@ -173,7 +173,7 @@ Status CudaDevice::allocate(size_t bytes, void **memory) {
   if (Status status = scope.status(); !status.ok())
     return status;
   DevicePointer allocated = 0;
-  // Zero bytes are an error for the driver.
+  // The driver refuses zero bytes.
   Status status = driver.check(driver.memAlloc(&allocated, std::max<size_t>(bytes, 1)),
                                fmt::format("cannot allocate {} bytes on {}", bytes, target.name));
   if (status.ok())
@@ -275,7 +275,7 @@ Status CudaDevice::ownStream(gpu::Stream &stream) {
 }
 
 Status CudaDevice::loadPtx(const std::string &ptx, std::shared_ptr<gpu::Module> &module) {
-  // Held while the driver compiles, so that what several threads ask for is compiled once.
+  // Held while the driver compiles, so that several threads don't compile the same module.
   std::lock_guard lock(modulesMutex);
   if (auto found = modules.find(ptx); found != modules.end()) {
     if (std::shared_ptr<CudaModule> alive = found->second.lock()) {
@@ -322,7 +322,7 @@ Status CudaDevice::launch(gpu::Kernel kernel, int64_t blocks, void **arguments,
   Scope scope(*this);
   if (Status status = scope.status(); !status.ok())
     return status;
-  // Kernels run on any number of blocks, so that one grid always does.
+  // Kernels accept any number of blocks, so one grid is always enough.
   const auto grid =
       static_cast<unsigned>(std::min<int64_t>(blocks, std::numeric_limits<int32_t>::max()));
   const Result result = driver.launchKernel(launched.function, grid, 1, 1, UPD_GPU_THREADS, 1, 1, 0,

@@ -14,33 +14,33 @@
 namespace updraft::cuda {
 
 struct DeviceOptions {
-  /// Where cubins are kept between processes: `gpu` in the folder of compiled rules. Empty:
-  /// nowhere.
+  /// The folder for cubins between processes: `gpu` in the folder of compiled rules. Empty: no disk
+  /// cache.
   std::string cacheFolder;
   uint64_t cacheBytes = 0;
   /// PTX of the kernels in runtime/kernels/EngineKernels.h.
   std::string enginePtx;
 };
 
-/// One of CUDA's devices, in its primary context, which torch and the CUDA runtime use too. The
-/// context that is current in the calling thread stays so, and a capture of another stream is not
-/// disturbed. On a stream that is being captured `zero` and `launch` are recorded; `write`, `read`
-/// and `wait` refuse with UPD_UNSUPPORTED, and leave the capture as it is. What is written before
-/// a capture has its memory when the graph runs.
+/// A CUDA device, in its primary context, which torch and the CUDA runtime use too. The calling
+/// thread's current context doesn't change, and captures of other streams aren't disturbed. On a
+/// stream that is being captured, `zero` and `launch` are recorded. `write`, `read` and `wait` fail
+/// with UPD_UNSUPPORTED and don't affect the capture. Memory that was written before a capture
+/// keeps its content when the graph runs.
 class CudaDevice : public gpu::Device, public std::enable_shared_from_this<CudaDevice> {
 public:
-  /// The device with that number among those that CUDA_VISIBLE_DEVICES leaves. There is one object
-  /// for each, which lives as long as the process; its options are those of the first call.
-  /// UPD_UNSUPPORTED as from Driver::load, UPD_INVALID_ARGUMENT if there is no such device.
+  /// Opens the device with that number among those that CUDA_VISIBLE_DEVICES allows. There is one
+  /// object per device, which lives as long as the process and has the options of the first call.
+  /// UPD_UNSUPPORTED: as from Driver::load. UPD_INVALID_ARGUMENT: the device doesn't exist.
   static runtime::Status open(int ordinal, const DeviceOptions &options,
                               std::shared_ptr<CudaDevice> &device);
-  /// A device of its own, of a driver that outlives it.
+  /// Creates a separate object for a device. The driver must outlive it.
   static runtime::Status make(const Driver &driver, int ordinal, const DeviceOptions &options,
                               std::shared_ptr<CudaDevice> &device);
   ~CudaDevice() override;
   CudaDevice(const CudaDevice &) = delete;
 
-  /// As the driver calls it: "NVIDIA H200".
+  /// The driver's name: "NVIDIA H200".
   std::string name() const override { return target.name; }
   int64_t fullBlocks() const override { return blocks; }
   int computeMajor() const { return target.major; }
@@ -55,7 +55,7 @@ public:
   runtime::Status isCaptured(gpu::Stream stream, bool &captured) override;
   runtime::Status ownStream(gpu::Stream &stream) override;
 
-  /// Modules with the same PTX are one, as long as one of them lives.
+  /// Modules with the same PTX are shared while one of them exists.
   runtime::Status load(const runtime::GPUKernels &kernels,
                        std::shared_ptr<gpu::Module> &module) override;
   runtime::Status loadEngine(std::shared_ptr<gpu::Module> &module) override;
@@ -69,7 +69,7 @@ private:
   CudaDevice(const Driver &driver, DeviceNumber number) : driver(driver), number(number) {}
   runtime::Status start(const DeviceOptions &options);
   runtime::Status loadPtx(const std::string &ptx, std::shared_ptr<gpu::Module> &module);
-  /// Refuses if the stream is being captured.
+  /// Fails if the stream is being captured.
   runtime::Status checkNotCaptured(Queue *stream, const std::string &what,
                                    const char *reason) const;
 
@@ -82,7 +82,7 @@ private:
   std::unique_ptr<StagingMemory> staging;
   std::once_flag ownStreamMade;
   runtime::Status ownStreamStatus;
-  Queue *queue = nullptr; ///< its own
+  Queue *queue = nullptr; ///< the device's own stream
   std::unique_ptr<ModuleCache> code;
 
   std::mutex modulesMutex;

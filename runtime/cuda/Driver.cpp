@@ -15,7 +15,7 @@ using updraft::runtime::Status;
 static Status unsupported(std::string text) { return {UPD_UNSUPPORTED, std::move(text)}; }
 
 Status Driver::load(const Driver *&driver) {
-  // Never destroyed: other threads may use the driver while the process ends.
+  // Never destroyed, because other threads may use the driver while the process exits.
   struct Loaded {
     std::unique_ptr<Driver> driver;
     Status status;

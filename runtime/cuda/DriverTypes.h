@@ -1,5 +1,5 @@
-//===- DriverTypes.h - What the CUDA driver's functions take and return -------------*- C++ -*-===//
-// The few types and constants of the driver's C interface that are used, with its values: Updraft
+//===- DriverTypes.h - Types of the CUDA driver's functions -------------------------*- C++ -*-===//
+// The subset of the driver's C interface that Updraft uses, with the same values, so that Updraft
 // builds without CUDA's headers.
 
 #ifndef UPDRAFT_RUNTIME_CUDA_DRIVERTYPES_H
@@ -10,12 +10,12 @@
 
 namespace updraft::cuda {
 
-/// CUresult. Any other value may come, too.
+/// CUresult. Other values are possible.
 enum Result : int {
   success = 0,
   errorOutOfMemory = 2,
   errorNotInitialized = 3,
-  errorDeviceUnavailable = 46, ///< another process has it for itself
+  errorDeviceUnavailable = 46, ///< another process uses it exclusively
   errorNoDevice = 100,
   errorNoBinaryForGpu = 209,
   errorJitCompilerNotFound = 221,
@@ -24,15 +24,15 @@ enum Result : int {
   errorNotReady = 600,
   errorIllegalAddress = 700,
   errorAssert = 710,
-  errorHardwareStack = 714, ///< from here to errorLaunchFailed: what a kernel did
+  errorHardwareStack = 714, ///< errors of kernels, up to errorLaunchFailed
   errorLaunchFailed = 719,
-  errorCaptureUnsupported = 900, ///< from here to errorCaptureWrongThread: captures
+  errorCaptureUnsupported = 900, ///< errors of captures, up to errorCaptureWrongThread
   errorCaptureWrongThread = 908
 };
 
 using DeviceNumber = int; ///< CUdevice
 using DevicePointer = unsigned long long;
-struct Context;  ///< what a CUcontext points to
+struct Context;  ///< pointee of CUcontext
 struct Image;    ///< CUmodule
 struct Function; ///< CUfunction
 struct Queue;    ///< CUstream

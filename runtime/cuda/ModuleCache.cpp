@@ -9,7 +9,7 @@
 using namespace updraft::cuda;
 using updraft::runtime::Status;
 
-/// What the driver has written into a buffer that it may have filled.
+/// The text in a buffer, which the driver may have filled completely.
 static std::string logText(const std::array<char, 8192> &buffer) {
   std::string text(buffer.data(), strnlen(buffer.data(), buffer.size()));
   text.erase(text.find_last_not_of(" \t\r\n") + 1);
@@ -25,7 +25,7 @@ Status ModuleCache::compile(const std::string &ptx, std::string &cubin) const {
   if (result == success) {
     void *code = nullptr;
     size_t bytes = 0;
-    // With the zero that ends it, as the driver asks for.
+    // Includes the final null character, as the driver requires.
     result = driver.linkAddData(link, inputPtx, const_cast<char *>(ptx.c_str()), ptx.size() + 1,
                                 "updraft", 0, nullptr, nullptr);
     if (result == success)

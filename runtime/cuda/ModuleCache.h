@@ -11,13 +11,13 @@
 
 namespace updraft::cuda {
 
-/// The GPU that code is for.
+/// The GPU to compile for.
 struct Target {
   std::string name;
   int major, minor; ///< compute capability
 };
 
-/// Code that is loaded. Made, used and released while its context is current.
+/// Loaded code. Create, use and destroy it while its context is current.
 class LoadedImage {
 public:
   LoadedImage(const Driver &driver, Image *image) : driver(driver), image(image) {}
@@ -33,8 +33,8 @@ private:
   Image *image;
 };
 
-/// Has the driver compile PTX for one GPU, or takes what it compiled before for the same GPU and
-/// version of the driver. Any thread; the context is current in each call.
+/// Compiles PTX for a GPU with the driver, or takes the result of an earlier compilation for the
+/// same GPU and driver version. Thread-safe; the context must be current in each call.
 class ModuleCache {
 public:
   ModuleCache(const Driver &driver, Target target, files::CodeCache cubins)

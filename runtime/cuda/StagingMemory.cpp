@@ -1,4 +1,4 @@
-//===- StagingMemory.cpp - Host memory that copies to a GPU start from ------------------------===//
+//===- StagingMemory.cpp - Host memory for copies to a GPU ------------------------------------===//
 
 #include "runtime/cuda/StagingMemory.h"
 
@@ -31,10 +31,10 @@ Result StagingMemory::make(Buffer &buffer) const {
   return result;
 }
 
-/// Takes one that is free from `buffers`, or makes it.
+/// Takes a free buffer from `buffers`, or creates one.
 Result StagingMemory::acquire(Buffer &buffer) {
   const bool isFull = buffers.size() == mostBuffers;
-  // Behind one that is in use are others that are free only where streams differ.
+  // After a buffer in use, others are free only if their streams differ.
   const size_t asked = isFull ? buffers.size() : std::min<size_t>(buffers.size(), 1);
   size_t found = 0;
   Result result = errorNotReady;
@@ -67,7 +67,7 @@ Result StagingMemory::copy(DevicePointer to, const void *from, size_t bytes, Que
     if (result == success)
       result = driver.eventRecord(buffer.copied, stream);
     if (result != success) {
-      // Nothing tells when the buffer is free again.
+      // Without the event, only the end of the stream tells when the buffer is free.
       (void)driver.streamSynchronize(stream);
       destroy(buffer);
       return result;

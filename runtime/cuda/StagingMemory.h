@@ -1,6 +1,6 @@
-//===- StagingMemory.h - Host memory that copies to a GPU start from ----------------*- C++ -*-===//
-// A copy to a GPU may read its source after the call has returned. What is given to a device goes
-// through memory that stays as it is until then.
+//===- StagingMemory.h - Host memory for copies to a GPU ----------------------------*- C++ -*-===//
+// A copy to a GPU may read its source after the call has returned. This memory holds the data until
+// the copy is complete.
 
 #ifndef UPDRAFT_RUNTIME_CUDA_STAGINGMEMORY_H
 #define UPDRAFT_RUNTIME_CUDA_STAGINGMEMORY_H
@@ -12,8 +12,8 @@
 
 namespace updraft::cuda {
 
-/// Page-locked buffers, made when they are needed. Any thread; the context is current in each call
-/// and when it ends.
+/// Page-locked buffers, allocated on demand. Thread-safe; the context must be current in each call
+/// and in the destructor.
 class StagingMemory {
 public:
   static constexpr size_t bufferBytes = size_t(256) << 10;
@@ -23,14 +23,14 @@ public:
   ~StagingMemory();
   StagingMemory(const StagingMemory &) = delete;
 
-  /// `from` may change when this returns, the copy being behind what is in the stream. Waits only
-  /// while all buffers are in use.
+  /// Copies in stream order. `from` may change after this returns. Only waits if all buffers are in
+  /// use.
   Result copy(DevicePointer to, const void *from, size_t bytes, Queue *stream);
 
 private:
   struct Buffer {
     void *memory = nullptr;
-    Event *copied = nullptr; ///< is reached when the memory is free
+    Event *copied = nullptr; ///< signals that the buffer is free
   };
   Result acquire(Buffer &buffer);
   Result make(Buffer &buffer) const;
@@ -38,7 +38,7 @@ private:
 
   const Driver &driver;
   std::mutex mutex;
-  std::vector<Buffer> buffers; ///< in the order in which they were used
+  std::vector<Buffer> buffers; ///< in order of use
 };
 
 } // namespace updraft::cuda

@@ -1,10 +1,10 @@
-//===- AppliedContexts.cpp - Which contexts an optimizer has applied --------------------------===//
+//===- AppliedContexts.cpp - The contexts that an optimizer has applied -----------------------===//
 
 #include "runtime/dist/AppliedContexts.h"
 
 using namespace updraft::dist;
 
-/// More than the one that may be added, so that the entries of contexts that are gone get fewer.
+/// More than one, because `set` may add an entry. So the entries of closed contexts get fewer.
 static constexpr int looksPerSet = 4;
 
 int64_t AppliedContexts::count(int64_t number, const std::shared_ptr<const void> &context) const {
@@ -15,7 +15,7 @@ int64_t AppliedContexts::count(int64_t number, const std::shared_ptr<const void>
 
 void AppliedContexts::set(int64_t number, const std::shared_ptr<const void> &context,
                           int64_t count) {
-  // What needs memory comes before the first change.
+  // Allocates memory before the first change.
   std::list<Entry> added{{number, context, count}};
   auto [found, isNew] = byNumber.try_emplace(number, added.begin());
   if (isNew)

@@ -1,4 +1,4 @@
-//===- AppliedContexts.h - Which contexts an optimizer has applied ------------------*- C++ -*-===//
+//===- AppliedContexts.h - The contexts that an optimizer has applied ---------------*- C++ -*-===//
 
 #ifndef UPDRAFT_RUNTIME_DIST_APPLIEDCONTEXTS_H
 #define UPDRAFT_RUNTIME_DIST_APPLIEDCONTEXTS_H
@@ -10,14 +10,14 @@
 
 namespace updraft::dist {
 
-/// Remembers which contexts were applied, so that each is applied once however often the request
-/// arrives. An entry goes with its context. One thread at a time.
+/// Remembers the applied contexts, so that each is applied once even if the request is repeated. An
+/// entry exists as long as its context. Only one thread at a time.
 class AppliedContexts {
 public:
-  /// How often the context with this number was applied. `context` is the context itself: the
-  /// number may have belonged to an earlier one.
+  /// Returns how many times the context with this number was applied. `context` identifies it,
+  /// because the number may have belonged to an earlier context.
   int64_t count(int64_t number, const std::shared_ptr<const void> &context) const;
-  /// Remembers how often it was applied. Forgets a few contexts that are gone.
+  /// Stores how many times it was applied. Forgets a few closed contexts.
   void set(int64_t number, const std::shared_ptr<const void> &context, int64_t count);
 
   size_t size() const { return entries.size(); }
@@ -33,7 +33,7 @@ private:
 
   std::list<Entry> entries;
   std::unordered_map<int64_t, std::list<Entry>::iterator> byNumber;
-  std::list<Entry>::iterator next = entries.end(); ///< to be looked at
+  std::list<Entry>::iterator next = entries.end(); ///< next entry to check
 };
 
 } // namespace updraft::dist

@@ -1,4 +1,4 @@
-//===- ContextStep.cpp - A step of what a context has on a worker -----------------------------===//
+//===- ContextStep.cpp - A worker's step from one context -------------------------------------===//
 
 #include "runtime/dist/ContextStep.h"
 
@@ -20,7 +20,7 @@ int64_t ContextStep::run(StepProgress &progress, const StorageLocks &locks,
     Prepared prepared{*this};
     for (; prepared.end < bucketCount(); ++prepared.end)
       prepare(prepared.end);
-    // What needs memory comes before the first write, behind which nothing is refused.
+    // Allocates memory before the first write. After the first write, nothing can fail.
     progress.applied.set(number, context, before + 1);
     for (; prepared.begin < prepared.end; ++prepared.begin)
       apply(prepared.begin);

@@ -1,6 +1,6 @@
-//===- ContextStep.h - A step of what a context has on a worker ---------------------*- C++ -*-===//
-// In which order a worker locks, refuses, remembers and writes. What is stepped is left open: the
-// order is the same, and can be checked for races, without torch.
+//===- ContextStep.h - A worker's step from one context -----------------------------*- C++ -*-===//
+// Defines the order in which a worker locks, checks, records and writes. It doesn't depend on
+// torch, so tests can check it for races without torch.
 
 #ifndef UPDRAFT_RUNTIME_DIST_CONTEXTSTEP_H
 #define UPDRAFT_RUNTIME_DIST_CONTEXTSTEP_H
@@ -17,43 +17,44 @@
 
 namespace updraft::dist {
 
-/// What an optimizer shares with those that take its place.
+/// The state that an optimizer shares with its replacements.
 struct StepProgress {
-  std::mutex mutex; ///< of steps, states and `applied`
+  std::mutex mutex; ///< guards steps, states and `applied`
   AppliedContexts applied;
 };
 
-/// A step of an optimizer's buckets, parameters that are stepped together, from the gradients of
-/// one context. Made for one run.
+/// A step of an optimizer's buckets (parameters that are stepped together) from the gradients of
+/// one context. Used once.
 class ContextStep {
 public:
-  /// `before`: how often the context may have been applied already.
+  /// `before` is how many times the context may already have been applied.
   ContextStep(int64_t number, std::shared_ptr<const void> context, int64_t before)
       : number(number), context(std::move(context)), before(before) {}
   virtual ~ContextStep() = default;
 
-  /// What `run` returns instead of a number of parameters.
+  /// The result of `run` if there was nothing to do, instead of a number of parameters.
   static constexpr int64_t alreadyApplied = -1;
 
-  /// Steps all buckets or, where something is refused, none; returns how many parameters were
-  /// stepped. `places` are those that have gradients, among the ranges of `locks`. Any thread.
+  /// Steps all buckets, or none if one refuses. Returns the number of stepped parameters. `places`
+  /// are the parameters with gradients, as indices into the ranges of `locks`. Thread-safe.
   int64_t run(StepProgress &progress, const StorageLocks &locks, const std::vector<size_t> &places);
 
 protected:
-  // All are called with the optimizer's lock, and those with a bucket with the locks of memory.
+  // All are called with the optimizer's lock held, and those with a bucket with the memory's locks
+  // too.
 
-  /// Throws what it refuses.
+  /// Throws if it refuses.
   virtual void takeHypers() = 0;
   virtual size_t bucketCount() const = 0;
-  /// Writes no parameter and no state. Throws what it refuses; then the bucket is not prepared.
+  /// Doesn't write parameters or states. Throws if it refuses; then the bucket is not prepared.
   virtual void prepare(size_t bucket) = 0;
-  /// Refuses nothing.
+  /// Never fails.
   virtual void apply(size_t bucket) = 0;
-  /// In place of `apply`. Throws nothing.
+  /// Called instead of `apply`. Doesn't throw.
   virtual void abandon(size_t bucket) = 0;
 
 private:
-  /// Abandons the buckets of [begin, end) at its end: those that are prepared and not applied.
+  /// Its destructor abandons the buckets in [begin, end), which are prepared but not applied.
   struct Prepared {
     ContextStep &step;
     size_t begin = 0, end = 0;

@@ -1,4 +1,4 @@
-//===- Hello.cpp - What a member of a world sends first on a connection -----------------------===//
+//===- Hello.cpp - The first message on a connection ------------------------------------------===//
 
 #include "runtime/dist/Hello.h"
 
@@ -7,10 +7,10 @@
 
 using namespace updraft::dist;
 
-/// How libnop marks what follows.
+/// libnop's markers for the type of the next value.
 static constexpr uint8_t unsigned8 = 0x80, unsigned64 = 0x83, variant = 0xb8, structure = 0xb9,
                          string = 0xbd;
-/// Which of the messages it is.
+/// The index of the message type.
 static constexpr uint8_t spontaneousConnection = 0, requestedConnection = 1, clientHello = 1;
 
 namespace {
@@ -25,7 +25,8 @@ public:
     return true;
   }
 
-  /// Below 0x80 as it is, and otherwise after a mark of how many bytes it has: 1, 2, 4 or 8.
+  /// Values below 0x80 are stored directly, others after a marker for their size: 1, 2, 4 or 8
+  /// bytes.
   std::optional<uint64_t> takeNumber() {
     if (bytes.empty())
       return std::nullopt;
@@ -61,7 +62,7 @@ static bool isMessage(std::span<const uint8_t> bytes, HelloTo to) {
   if (!reader.take(variant))
     return false;
   const std::optional<uint64_t> which = reader.takeNumber();
-  // Each is a structure of one member.
+  // Each message is a structure with one member.
   if (!which || !reader.take(structure) || !reader.take(1))
     return false;
   if (to == HelloTo::Listener && *which == spontaneousConnection) {

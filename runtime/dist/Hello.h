@@ -1,4 +1,4 @@
-//===- Hello.h - What a member of a world sends first on a connection ---------------*- C++ -*-===//
+//===- Hello.h - The first message on a connection ----------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_RUNTIME_DIST_HELLO_H
 #define UPDRAFT_RUNTIME_DIST_HELLO_H
@@ -9,16 +9,16 @@
 
 namespace updraft::dist {
 
-/// To whom a connection is made: a listener of TensorPipe, or a lane of its channel `mpt`.
+/// The receiver of a connection: a listener of TensorPipe, or a lane of its channel `mpt`.
 enum class HelloTo { Listener, Lane };
 
 enum class Hello { Incomplete, Valid, Wrong };
 
-/// No hello is longer, in bytes: the longest has the name of a worker, of at most 128.
+/// The maximum length of a hello in bytes. The longest contains a worker's name of up to 128 bytes.
 constexpr size_t longestHello = 512;
 
-/// Looks at what has come of a connection so far: a length of eight bytes, and as many bytes, in
-/// which libnop has packed one of the two messages that may come first.
+/// Checks the bytes received so far: a length of eight bytes, followed by that many bytes, in which
+/// libnop has packed one of the two possible first messages.
 Hello checkHello(std::span<const uint8_t> bytes, HelloTo to);
 
 } // namespace updraft::dist

@@ -1,4 +1,4 @@
-//===- HelloWatch.cpp - Connections that have not said hello yet ------------------------------===//
+//===- HelloWatch.cpp - Connections that haven't said hello yet -------------------------------===//
 
 #include "runtime/dist/HelloWatch.h"
 
@@ -19,15 +19,15 @@
 using namespace updraft::dist;
 using std::chrono::milliseconds;
 
-/// A member says hello at once; one that is stopped says it when it goes on.
+/// Members say hello immediately, or after a pause if the process was stopped.
 static constexpr std::chrono::seconds patience{60};
-/// Of those that wait at the same time. The first is given up for another one.
+/// The limit on waiting connections. A new one replaces the oldest.
 static constexpr size_t capacity = 1024;
-/// Until the rest of a hello is looked for.
+/// The delay before checking for the rest of a hello.
 static constexpr milliseconds rest{5};
 
 HelloWatch &HelloWatch::process() {
-  // Lives for ever, as its thread does.
+  // Never destroyed, because its thread runs until the process exits.
   static auto *all = new HelloWatch;
   return *all;
 }
@@ -40,7 +40,7 @@ static void checkWatch(int error, const char *hint) {
 
 HelloWatch::HelloWatch() : wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   checkWatch(wake < 0 ? errno : 0, "raise the limit on open files (`ulimit -n`)");
-  // Signals are for the threads of the program.
+  // Signals are for the program's threads.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -66,14 +66,14 @@ void HelloWatch::add(int socket, HelloTo to, std::function<void()> greeted) {
 }
 
 bool HelloWatch::look(Waiting &one) {
-  // Asked first: what has come by then is all there is.
+  // Checked first: all data has arrived by then.
   pollfd closed{one.socket, POLLRDHUP, 0};
   const bool isAll = poll(&closed, 1, 0) > 0;
   std::array<uint8_t, longestHello> bytes;
   const ssize_t count = recv(one.socket, bytes.data(), bytes.size(), MSG_PEEK | MSG_DONTWAIT);
   if (count < 0)
     return errno != EAGAIN && errno != EINTR;
-  if (count == 0) // the other side has closed it
+  if (count == 0) // the other side closed the connection
     return true;
   const Hello hello = checkHello({bytes.data(), static_cast<size_t>(count)}, one.to);
   if (hello == Hello::Valid)
@@ -89,7 +89,7 @@ void HelloWatch::run() {
     std::vector<pollfd> polled{{wake, POLLIN, 0}};
     milliseconds timeout{-1};
     for (const Waiting &one : waiting) {
-      // A partial hello would be told again and again.
+      // poll() would report a partial hello continuously.
       polled.push_back({one.isPartial ? -1 : one.socket, POLLIN, 0});
       const auto left = one.isPartial ? rest
                                       : std::chrono::ceil<milliseconds>(std::max(

@@ -1,4 +1,4 @@
-//===- HelloWatch.h - Connections that have not said hello yet ----------------------*- C++ -*-===//
+//===- HelloWatch.h - Connections that haven't said hello yet -----------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_RUNTIME_DIST_HELLOWATCH_H
 #define UPDRAFT_RUNTIME_DIST_HELLOWATCH_H
@@ -13,21 +13,21 @@
 
 namespace updraft::dist {
 
-/// Looks at what comes on sockets without taking it, in a thread of its own. Any thread may add.
+/// Peeks at data on sockets without consuming it, in its own thread. Any thread may add sockets.
 class HelloWatch {
 public:
-  /// That of this process, made by the first call. Throws like the constructor; the next call tries
-  /// again.
+  /// The process's instance, created by the first call. Throws like the constructor; the next call
+  /// tries again.
   static HelloWatch &process();
 
-  /// Throws std::runtime_error if there is no descriptor or no thread. Never destroyed: the thread
-  /// runs until the process ends.
+  /// Throws std::runtime_error if the process can't get a descriptor or a thread. Never destroyed:
+  /// the thread runs until the process exits.
   HelloWatch();
   ~HelloWatch() = delete;
 
-  /// Calls `greeted`, in the thread of this, when a valid hello has come; and drops it, with all
-  /// that it holds, when anything else has, when the other side is gone, and after a minute.
-  /// `socket` is a descriptor that is closed here.
+  /// Calls `greeted` in this object's thread when a valid hello has arrived. Drops `greeted`, with
+  /// everything that it owns, if anything else has arrived, the other side has closed, or after a
+  /// minute. Closes `socket`.
   void add(int socket, HelloTo to, std::function<void()> greeted);
 
 private:
@@ -37,11 +37,11 @@ private:
     HelloTo to;
     std::function<void()> greeted;
     Clock::time_point end;
-    bool isPartial = false; ///< some has come, which poll() would go on to tell
+    bool isPartial = false; ///< has part of a hello, which poll() would keep reporting
   };
 
   void run();
-  /// Whether it is done with.
+  /// Whether the connection is finished.
   static bool look(Waiting &one);
 
   int wake;

@@ -1,4 +1,4 @@
-//===- LockWait.cpp - How long steps wait for each other --------------------------------------===//
+//===- LockWait.cpp - The time that steps wait for each other ---------------------------------===//
 
 #include "runtime/dist/LockWait.h"
 

@@ -1,4 +1,4 @@
-//===- LockWait.h - How long steps wait for each other ------------------------------*- C++ -*-===//
+//===- LockWait.h - The time that steps wait for each other -------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_RUNTIME_DIST_LOCKWAIT_H
 #define UPDRAFT_RUNTIME_DIST_LOCKWAIT_H
@@ -8,12 +8,13 @@
 
 namespace updraft::dist {
 
-/// Takes the lock. What it waited, if somebody had it, is added to `lockWait`; a free lock costs no
-/// look at the clock. Any thread.
+/// Locks the mutex. If another thread holds it, adds the waiting time to `lockWait`. A free mutex
+/// doesn't cost a clock read. Thread-safe.
 void lockCounted(std::mutex &mutex);
 
-/// Nanoseconds that the threads of this process have waited in `lockCounted`, one beside the other:
-/// two that wait for a second count as two. Those that still wait are not in it. Any thread.
+/// Nanoseconds that the threads of this process have waited in `lockCounted`. Simultaneous waits
+/// are added up: two threads that wait for a second count as two. Unfinished waits aren't included.
+/// Thread-safe.
 int64_t lockWait();
 
 } // namespace updraft::dist

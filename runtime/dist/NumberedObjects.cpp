@@ -1,4 +1,4 @@
-//===- NumberedObjects.cpp - Objects by numbers that others have chosen -----------------------===//
+//===- NumberedObjects.cpp - Objects by numbers that clients choose ---------------------------===//
 
 #include "runtime/dist/NumberedObjects.h"
 

@@ -1,6 +1,7 @@
-//===- NumberedObjects.h - Objects by numbers that others have chosen ---------------*- C++ -*-===//
-// Whoever asks for an object chooses its number, so that it can give up one whose making it has not
-// heard the end of. Requests run in threads, and one to release may overtake the one to make.
+//===- NumberedObjects.h - Objects by numbers that clients choose -------------------*- C++ -*-===//
+// A client chooses the number of an object that it requests, so that it can release the object even
+// without an answer to the request. Requests run in several threads, so a release may overtake the
+// creation.
 
 #ifndef UPDRAFT_RUNTIME_DIST_NUMBEREDOBJECTS_H
 #define UPDRAFT_RUNTIME_DIST_NUMBEREDOBJECTS_H
@@ -16,33 +17,33 @@
 
 namespace updraft::dist {
 
-/// The numbers of one table that are released before they are made. One thread at a time.
+/// The numbers that were released before their creation. Only one thread at a time.
 class ReleasedNumbers {
 public:
-  /// How many are remembered: the oldest is forgotten for another. A number is waited for no longer
-  /// than its request is under way, in which time there are not that many failures.
+  /// The limit on remembered numbers. A new one replaces the oldest. A number is needed only while
+  /// its request is under way, and there aren't that many failures in that time.
   static constexpr size_t capacity = 1 << 14;
 
   void add(int64_t number);
-  /// Whether it was there; it no longer is.
+  /// Removes a number; returns whether it was present.
   bool take(int64_t number);
   size_t size() const { return numbers.size(); }
 
 private:
   std::unordered_set<int64_t> numbers;
-  std::deque<int64_t> order; ///< of adding, with some that were taken
+  std::deque<int64_t> order; ///< in order of insertion, including some that were taken
 };
 
-/// Objects by their numbers. Any thread.
+/// Objects by their numbers. Thread-safe.
 template <typename Object> class NumberedObjects {
 public:
   enum class Outcome {
     Made,
-    Released, ///< before it was made: there is none
-    Known     ///< there is one of this number already, or it is being made
+    Released, ///< before it was created, so it doesn't exist
+    Known     ///< the number already exists, or its object is being created
   };
 
-  /// Adds what `make` returns, a shared pointer. What it throws is thrown; then nothing is added.
+  /// Adds the shared pointer that `make` returns. If `make` throws, adds nothing and rethrows.
   template <typename Make> Outcome add(int64_t number, const Make &make) {
     {
       std::lock_guard guard(mutex);
@@ -51,7 +52,7 @@ public:
       if (!entries.try_emplace(number).second)
         return Outcome::Known;
     }
-    std::shared_ptr<Object> object; // goes, if nobody wants it, when the mutex is free
+    std::shared_ptr<Object> object; // if unwanted, destroyed after the mutex is unlocked
     try {
       object = make();
     } catch (...) {
@@ -69,15 +70,15 @@ public:
     return Outcome::Made;
   }
 
-  /// Null if there is none, or it is being made.
+  /// Null if it doesn't exist or is being created.
   std::shared_ptr<Object> get(int64_t number) const {
     std::shared_lock guard(mutex);
     auto found = entries.find(number);
     return found == entries.end() ? nullptr : found->second.object;
   }
 
-  /// An object goes when nobody uses it any more; one that is being made, or that is asked for
-  /// later, will not be.
+  /// Removes an object. It is destroyed when unused. If it is being created or requested later, the
+  /// creation has no effect.
   void release(int64_t number) {
     std::shared_ptr<Object> last;
     std::lock_guard guard(mutex);
@@ -94,7 +95,7 @@ public:
 
 private:
   struct Entry {
-    std::shared_ptr<Object> object; ///< null while it is made
+    std::shared_ptr<Object> object; ///< null during creation
     bool isReleased = false;
   };
 

@@ -1,4 +1,4 @@
-//===- StorageLocks.cpp - Locks of the memory that steps write --------------------------------===//
+//===- StorageLocks.cpp - Locks for the memory that steps write -------------------------------===//
 
 #include "runtime/dist/StorageLocks.h"
 
@@ -16,9 +16,9 @@ using updraft::runtime::MemoryRange;
 using Lock = std::shared_ptr<std::mutex>;
 
 namespace {
-/// The ranges that somebody has a lock of. Each has its own lock, and takes with it those of the
-/// ranges that were there before and overlap it: of any two that overlap, the later one has the
-/// lock of the earlier. Lives for ever: threads of a pool may outlive static objects.
+/// The locked ranges. Each has its own lock, and also uses the locks of earlier ranges that overlap
+/// it. So of any two overlapping ranges, the later one uses the lock of the earlier. Never
+/// destroyed, because threads of a pool may outlive static objects.
 class Registry {
 public:
   static Registry &process() {
@@ -32,7 +32,7 @@ public:
     result.reserve(ranges.size());
     for (const MemoryRange &range : ranges)
       result.push_back(range.empty() ? std::vector<Lock>() : get(range));
-    // Each look at all entries is paid for by as many that were added since the last one.
+    // Checks all entries only after as many were added since the last check.
     if (count > 2 * keptAfterSweep + 64) {
       count = 0;
       for (Ranges &some : byLength) {
@@ -54,7 +54,7 @@ private:
       const Ranges &some = byLength[length];
       if (some.empty())
         continue;
-      // Those that begin earlier are too short to reach the range.
+      // Ranges that begin earlier are too short to reach this one.
       const uintptr_t longest = std::numeric_limits<uintptr_t>::max() >> (lengths - 1 - length);
       const uintptr_t first = range.begin > longest ? range.begin - longest : 0;
       for (auto entry = some.lower_bound({first, 0});
@@ -79,8 +79,8 @@ private:
   static constexpr size_t lengths = std::numeric_limits<uintptr_t>::digits;
 
   std::mutex mutex;
-  /// By the number of bits of the length, which is not 0, less one, so that what may overlap a
-  /// range lies close to it.
+  /// By the number of bits of the length, minus one (lengths aren't 0). So a range that may overlap
+  /// another is close to it.
   std::array<Ranges, lengths> byLength;
   size_t count = 0, keptAfterSweep = 0;
 };

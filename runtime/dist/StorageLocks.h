@@ -1,6 +1,6 @@
-//===- StorageLocks.h - Locks of the memory that steps write ------------------------*- C++ -*-===//
-// Optimizers of several trainers may step the same parameters of a worker. What must not run at the
-// same time is told by memory: whoever writes some holds a lock that all others take for it, too.
+//===- StorageLocks.h - Locks for the memory that steps write -----------------------*- C++ -*-===//
+// Optimizers of several trainers may step the same parameters of a worker. Memory identifies
+// conflicts: everything that writes a range holds a lock that all others use for it too.
 
 #ifndef UPDRAFT_RUNTIME_DIST_STORAGELOCKS_H
 #define UPDRAFT_RUNTIME_DIST_STORAGELOCKS_H
@@ -15,20 +15,20 @@
 
 namespace updraft::dist {
 
-/// The locks of some ranges of memory. Sets made at any place of the process have a lock in common
-/// for any two of their ranges that overlap, and none for others. Any thread.
+/// The locks of some ranges of memory. Any two sets in the process share a lock if two of their
+/// ranges overlap, and only then. Thread-safe.
 class StorageLocks {
 public:
   StorageLocks() = default;
-  /// `ranges` may be in any order, repeat and overlap. Addresses stand for the memory as long as
-  /// the set lives, which its owner sees to.
+  /// `ranges` may be in any order, repeat and overlap. The owner must keep the memory while the set
+  /// exists, because addresses identify it.
   explicit StorageLocks(const std::vector<runtime::MemoryRange> &ranges);
 
-  /// Held from its construction to its end. Nothing that is done meanwhile may wait for another
-  /// thread that asks for locks, as a remote call or Python would.
+  /// Holds the locks during its lifetime. Meanwhile don't wait for another thread that takes locks,
+  /// as a remote call or Python could.
   class Guard {
   public:
-    /// The locks of the ranges at `places` of the list that `locks` was made of.
+    /// Locks the ranges at `places` in the list that `locks` was constructed from.
     Guard(const StorageLocks &locks, const std::vector<size_t> &places);
     ~Guard();
     Guard(Guard &&other) noexcept : held(std::exchange(other.held, {})) {}
@@ -39,9 +39,10 @@ public:
   };
 
 private:
-  /// In the order of their addresses, in which every thread takes them.
+  /// In the order of addresses, in which every thread takes them.
   std::vector<std::shared_ptr<std::mutex>> locks;
-  /// Those of a place are the numbers in `locks` from ends[place - 1] to before ends[place].
+  /// The locks of place i are numbers[ends[i - 1]] to numbers[ends[i] - 1], as indices into
+  /// `locks`.
   std::vector<size_t> numbers, ends;
 };
 

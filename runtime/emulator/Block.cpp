@@ -23,7 +23,6 @@ void Block::enter() {
   (*block.function)();
   block.fibres[static_cast<size_t>(block.running)].ended = true;
   ++block.progress;
-  // Returns to the scheduler, which is what follows.
 }
 
 void Block::yield() { swapcontext(&fibres[static_cast<size_t>(running)].context, &scheduler); }

@@ -18,11 +18,11 @@ class Block {
 public:
   Block();
 
-  /// Runs all threads to their end, in an order that `seed` decides. False if some wait for others
-  /// that have ended.
+  /// Runs all threads until they finish, in an order derived from `seed`. Returns false on a
+  /// deadlock: some threads wait for others that have finished.
   bool run(const std::function<void()> &thread, uint64_t seed);
 
-  /// The block that this thread of the host runs, and which of its threads has its turn.
+  /// The block that this host thread runs, and its current thread.
   static Block &current();
   int64_t thread() const { return running; }
 
@@ -34,8 +34,8 @@ private:
     ucontext_t context;
     bool ended = false;
   };
-  /// What the threads of a warp give one another, this time and the time before: some may still
-  /// look at that.
+  /// The values that the threads of a warp exchange, in this round and the previous one: some
+  /// threads may still read that.
   struct Warp {
     int32_t values[2][UPD_GPU_WARP_THREADS];
     int arrived = 0;
@@ -51,9 +51,9 @@ private:
   std::vector<Warp> warps;
   std::unique_ptr<char[]> stacks;
   int64_t running = 0;
-  size_t arrived = 0;    ///< at the barrier
-  uint64_t barriers = 0; ///< that all threads have passed
-  uint64_t progress = 0; ///< counts what lets some thread go on
+  size_t arrived = 0;    ///< number of threads at the barrier
+  uint64_t barriers = 0; ///< number of completed barriers
+  uint64_t progress = 0; ///< number of events that let a thread continue
 };
 
 } // namespace updraft::emulator

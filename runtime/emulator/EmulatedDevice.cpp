@@ -43,7 +43,7 @@ Status EmulatedDevice::allocate(size_t bytes, void **memory) {
   *memory = std::aligned_alloc(alignment, (bytes + alignment) / alignment * alignment);
   if (!*memory)
     return {UPD_OUT_OF_MEMORY, fmt::format("cannot allocate {} bytes on the emulator", bytes)};
-  // What nobody has written is not zero by chance.
+  // Makes sure that unwritten memory isn't zero by accident.
   std::memset(*memory, 0xa5, bytes);
   std::lock_guard lock(mutex);
   allocations.emplace(*memory, bytes);

@@ -10,9 +10,9 @@
 
 namespace updraft::emulator {
 
-/// What is given to a stream is done at once. Kernels may touch what was allocated here, what is
-/// lent, and nothing else; those of the engine are not checked. For rules that were compiled for
-/// the target `emulator`.
+/// Runs work on a stream immediately. Kernels of rules may only access memory that was allocated or
+/// lent here; the engine's kernels aren't checked. For rules that were compiled for the target
+/// `emulator`.
 class EmulatedDevice final : public gpu::Device {
 public:
   ~EmulatedDevice() override;
@@ -46,7 +46,7 @@ public:
 
 private:
   std::mutex mutex;
-  std::map<void *, size_t> allocations; ///< with their bytes
+  std::map<void *, size_t> allocations; ///< with sizes in bytes
   std::vector<std::pair<const void *, size_t>> lent;
 };
 

@@ -1,4 +1,4 @@
-//===- Emulator.cpp - Kernels for a GPU, run on the host --------------------------------------===//
+//===- Emulator.cpp - Runs GPU kernels on the host --------------------------------------------===//
 
 #include "runtime/emulator/Emulator.h"
 
@@ -29,7 +29,7 @@ void updraft_emulator_prologue(updraft::runtime::EmulatedKernel kernel, int64_t 
                                const double *scalars, void *row, double *nextScalars) {
   std::memset(row, 0, static_cast<size_t>(flagBytes));
   upd_gpu_tensor tensor{hyper, perTensor, reduced, scalars, row, nextScalars};
-  // How long these are is for the callers to know; what is read of them is not checked.
+  // Only the callers know the lengths of these, so reads from them aren't checked.
   constexpr int64_t any = int64_t(1) << 20;
   Launch launch;
   launch.allow(&tensor, sizeof(tensor));
@@ -47,7 +47,7 @@ static int64_t blocksIn(int64_t elements) {
   return (elements + UPD_QUANT_BLOCK - 1) / UPD_QUANT_BLOCK;
 }
 
-/// The values of a stream that a range of a tensor has.
+/// The values of a stream for a range of a tensor.
 static upd_range valuesIn(upd_range range, int64_t loop, int64_t extent, const upd_site &site) {
   if (loop == UPD_GPU_FLAT) {
     if (extent == UPD_GPU_SCALES)
@@ -57,7 +57,7 @@ static upd_range valuesIn(upd_range range, int64_t loop, int64_t extent, const u
   const int64_t rows = site.rows, columns = site.columns;
   upd_range batches = range, ofRows = {range.begin * rows, range.end * rows}, sums = range;
   if (loop == UPD_GPU_MATRIX) {
-    // One without rows has no block, and an empty range.
+    // A tensor without rows has no blocks, and an empty range.
     const int64_t perBatch = std::max<int64_t>((rows + UPD_BLOCK_ROWS - 1) / UPD_BLOCK_ROWS, 1);
     const auto firstRow = [&](int64_t block) {
       return block / perBatch * rows + std::min(block % perBatch * UPD_BLOCK_ROWS, rows);
@@ -67,7 +67,7 @@ static upd_range valuesIn(upd_range range, int64_t loop, int64_t extent, const u
     };
     batches = {range.begin / perBatch, (range.end - 1) / perBatch + 1};
     ofRows = {firstRow(range.begin), lastRow(range.end - 1)};
-    // Those of columns may be one sequence for each batch, or one for each block.
+    // Sums of columns are one sequence per batch, or one per block.
     sums = {std::min(batches.begin, range.begin), std::max(batches.end, range.end)};
   }
   switch (extent) {

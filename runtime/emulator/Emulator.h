@@ -1,8 +1,8 @@
-//===- Emulator.h - Kernels for a GPU, run on the host ------------------------------*- C++ -*-===//
-// What emulated kernels call. Each thread of a block is a fibre; they take turns in an order that
-// is another in every block, so that what is only right in one order shows. An access outside of
-// the memory of a launch, or threads that wait for one that has ended, end the process with a
-// message: they are defects of the compiler. Any number of threads of the host may launch kernels.
+//===- Emulator.h - Runs GPU kernels on the host ------------------------------------*- C++ -*-===//
+// The functions that emulated kernels call. Each thread of a block is a fibre. The order of fibres
+// differs between blocks, so that code that is correct in only one order fails. An access outside
+// of the memory of a launch, or a deadlock of threads, ends the process with a message, because it
+// is a bug in the compiler. Several host threads may launch kernels at the same time.
 
 #ifndef UPDRAFT_RUNTIME_EMULATOR_EMULATOR_H
 #define UPDRAFT_RUNTIME_EMULATOR_EMULATOR_H
@@ -13,21 +13,21 @@
 #include <cstdint>
 
 extern "C" {
-/// What the thread of the warp whose number differs in the bits of `distance` gives in its call.
-/// All threads of the warp call it.
+/// Exchanges a value with the thread of the warp whose number differs in the bits of `distance`.
+/// All threads of the warp must call it.
 int32_t updraft_emulator_exchange(int32_t value, int32_t distance);
-/// To be called before an access.
+/// Call this before an access.
 void updraft_emulator_check(const void *address, int64_t bytes);
 
-/// Launches the kernel of a prologue (updraft-c/gpu_kernel.h) for one tensor that is not skipped;
-/// `flagBytes` of its row say so.
+/// Launches the kernel of a prologue (updraft-c/gpu_kernel.h) for one tensor that is not skipped.
+/// The first `flagBytes` of its row are the skip flag.
 void updraft_emulator_prologue(updraft::runtime::EmulatedKernel kernel, int64_t flagBytes,
                                const double *hyper, const double *perTensor, const double *reduced,
                                const double *scalars, void *row, double *nextScalars);
 
-/// Launches that of a pass with what a pass for a CPU is called with. `streamBytes` and
-/// `streamExtents`: of a value of each of `streamCount` streams, and what has one; `loop` is an
-/// upd_gpu_loop.
+/// Launches the kernel of a pass, with the arguments of a pass for a CPU. `streamBytes` and
+/// `streamExtents` have, for each of `streamCount` streams, the bytes and the extent of a value.
+/// `loop` is an upd_gpu_loop.
 void updraft_emulator_pass(updraft::runtime::EmulatedKernel kernel, const int64_t *streamBytes,
                            const int64_t *streamExtents, int64_t streamCount, int64_t loop,
                            int64_t rowBytes, int64_t partialCount, const void *row,

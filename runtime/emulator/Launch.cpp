@@ -1,4 +1,4 @@
-//===- Launch.cpp - A kernel with the memory that it may touch --------------------------------===//
+//===- Launch.cpp - A kernel and the memory that it may access --------------------------------===//
 
 #include "runtime/emulator/Launch.h"
 
@@ -21,8 +21,8 @@ void Launch::allow(const void *data, int64_t bytes) {
     memory.push_back({begin, begin + static_cast<uintptr_t>(bytes)});
 }
 
-/// Streams may be the same tensor. What only touches stays apart: an access across the border would
-/// be an accident.
+/// Streams may be the same tensor. Adjacent ranges stay separate, because an access across the
+/// border would be a bug.
 void Launch::mergeOverlaps() {
   std::sort(memory.begin(), memory.end(),
             [](const Memory &a, const Memory &b) { return a.begin < b.begin; });
@@ -49,7 +49,7 @@ void Launch::run(runtime::EmulatedKernel kernel, void **arguments, int64_t block
 
 void Launch::check(const void *address, int64_t bytes) const {
   if (bytes == 0)
-    return; // no lane of a mask
+    return; // a masked-off lane
   const auto begin = reinterpret_cast<uintptr_t>(address);
   const auto next =
       std::upper_bound(memory.begin(), memory.end(), begin,

@@ -1,4 +1,4 @@
-//===- Launch.h - A kernel with the memory that it may touch ------------------------*- C++ -*-===//
+//===- Launch.h - A kernel and the memory that it may access ------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_RUNTIME_EMULATOR_LAUNCH_H
 #define UPDRAFT_RUNTIME_EMULATOR_LAUNCH_H
@@ -12,20 +12,20 @@ namespace updraft::emulator {
 
 class Launch {
 public:
-  /// Null, and no bytes, allow nothing.
+  /// Null or zero bytes allow nothing.
   void allow(const void *data, int64_t bytes);
 
-  /// Runs the kernel, block after block. Ends the process with a message if threads wait for some
-  /// that have ended.
+  /// Runs the kernel, one block after another. Ends the process with a message if threads wait for
+  /// others that have finished.
   void run(runtime::EmulatedKernel kernel, void **arguments, int64_t blocks);
 
-  /// Ends the process with a message if an access reaches beyond what is allowed.
+  /// Ends the process with a message if an access isn't inside the allowed memory.
   void check(const void *address, int64_t bytes) const;
 
   int64_t block() const { return number; }
   int64_t blocks() const { return count; }
 
-  /// What this thread of the host runs.
+  /// The launch that this host thread runs.
   static Launch &current();
 
 private:

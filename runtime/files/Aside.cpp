@@ -8,14 +8,14 @@
 #include <filesystem>
 #include <unistd.h>
 
-// The file's own name isn't part of it: that may be as long as names can be.
+// Doesn't contain the file's own name, which may have the maximum length already.
 static constexpr std::string_view prefix = ".updraft-", suffix = ".tmp";
 
 int updraft::files::createAside(int base, const std::string &parent, mode_t mode,
                                 std::string &path) {
   static std::atomic<unsigned> counter = 0;
   int descriptor;
-  // A process that was killed may have left a file behind, and this one may have its number.
+  // A killed process may have left a file with the same process id.
   do {
     std::string name(prefix);
     name += std::to_string(::getpid()) + "-" + std::to_string(counter.fetch_add(1));

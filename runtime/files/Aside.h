@@ -9,12 +9,12 @@
 
 namespace updraft::files {
 
-/// Creates a file for writing, under a name that no other file has, in the folder `parent`, which
-/// is relative to the open folder `base` (or AT_FDCWD). Returns its descriptor and sets `path` to
-/// `parent` with the name; -1 with errno set on failure.
+/// Creates a file for writing, with a unique name, in the folder `parent`, which is relative to the
+/// open folder `base` (or AT_FDCWD). Returns its descriptor and sets `path` to `parent` with the
+/// name. Returns -1 with errno set on failure.
 int createAside(int base, const std::string &parent, mode_t mode, std::string &path);
 
-/// Whether createAside() gives such names.
+/// Whether a name has the form of createAside().
 bool isAsideName(std::string_view name);
 
 } // namespace updraft::files

@@ -1,5 +1,6 @@
 //===- CodeCache.cpp - Machine code kept between processes ------------------------------------===//
-// A file is a magic, a checksum of what follows, the length of the key, the key, the code.
+// A file contains a magic number, a checksum of the rest, the length of the key, the key, and the
+// code.
 
 #include "runtime/files/CodeCache.h"
 
@@ -12,7 +13,7 @@ constexpr std::string_view magic = "updcode1";
 constexpr size_t checksumBytes = 16;
 constexpr size_t headerBytes = magic.size() + checksumBytes + sizeof(uint64_t);
 
-/// FNV-1a of 128 bits. It finds damage; CodeFolder is what keeps others from writing.
+/// 128-bit FNV-1a. It detects damage; CodeFolder prevents writes by others.
 unsigned __int128 hashOf(std::string_view bytes) {
   constexpr auto prime = (static_cast<unsigned __int128>(1) << 88) + 0x13b;
   auto hash = (static_cast<unsigned __int128>(0x6c62272e07bb0142) << 64) + 0x62b821756295c58d;

@@ -13,9 +13,9 @@
 namespace updraft::files {
 
 /// A folder of machine code, one file per key. Any number of processes may share it: a file is
-/// written aside and renamed, and holds its key and a checksum. A cache that can't be used (no
-/// folder, no space, a damaged file, a folder or a file that somebody else may have written)
-/// behaves like an empty one. Thread-safe.
+/// written aside and renamed, and contains its key and a checksum. A cache that can't be used (no
+/// folder, no space, a damaged file, a folder or file that someone else may have written) behaves
+/// like an empty one. Thread-safe.
 class CodeCache {
 public:
   struct Entry {
@@ -25,8 +25,8 @@ public:
 
   /// A cache that is always empty.
   CodeCache() = default;
-  /// An empty `folder`: a cache that is always empty. The names of files end with `suffix`.
-  /// `maxBytes` bounds the size of all files together; the least recently used go first.
+  /// If `folder` is empty, the cache is always empty. Names of files end with `suffix`. `maxBytes`
+  /// limits the total size of the files; the least recently used are removed first.
   CodeCache(std::string folder, std::string suffix, uint64_t maxBytes)
       : path(std::move(folder)), suffix(std::move(suffix)), maxBytes(maxBytes) {}
 
@@ -36,15 +36,15 @@ public:
   std::optional<std::string> lookup(std::string_view key) const;
   void store(std::string_view key, std::string_view code) const;
 
-  /// The name of a key's file: a hash of the key. The key in the file tells equal hashes apart.
+  /// The file name for a key: a hash of it. The key in the file distinguishes equal hashes.
   std::string nameOf(std::string_view key) const;
-  /// The open folder; none if it doesn't exist or isn't used. `reason` is why it isn't used.
+  /// The open folder; empty if it doesn't exist or isn't used. `reason` says why it isn't used.
   std::optional<CodeFolder> open(IfMissing ifMissing, std::string &reason) const;
-  /// The entries' files, the most recently used first. `error` is set to an error's number or 0.
+  /// The files of entries, most recently used first. `error` is set to an errno value or 0.
   std::vector<CodeFolder::File> files(const CodeFolder &folder, int &error) const {
     return folder.files(suffix, &error);
   }
-  /// The content of a file; none if it is damaged.
+  /// The content of a file; empty if it is damaged.
   std::optional<Entry> read(const CodeFolder &folder, const std::string &name) const;
 
 private:

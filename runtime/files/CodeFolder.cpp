@@ -1,4 +1,4 @@
-//===- CodeFolder.cpp - A folder of files that are run as code --------------------------------===//
+//===- CodeFolder.cpp - A folder of files that are executed as code ---------------------------===//
 
 #include "runtime/files/CodeFolder.h"
 
@@ -34,7 +34,7 @@ bool readAll(int descriptor, std::string &bytes) {
     const ssize_t count = ::read(descriptor, bytes.data() + done, bytes.size() - done);
     if (count < 0 && errno == EINTR)
       continue;
-    if (count <= 0) // shorter than it was
+    if (count <= 0) // the file was truncated
       return false;
     done += static_cast<size_t>(count);
   }
@@ -59,7 +59,7 @@ CodeFolder::~CodeFolder() {
 }
 
 std::optional<std::string> CodeFolder::read(const std::string &name, uint64_t maxBytes) const {
-  // Opening a pipe must not wait.
+  // Opening a pipe must not block.
   const int file =
       ::openat(descriptor, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (file < 0)
@@ -99,7 +99,7 @@ int CodeFolder::remove(const std::string &name) const {
 
 std::vector<CodeFolder::File> CodeFolder::files(std::string_view suffix, int *error) const {
   std::vector<File> found;
-  // A descriptor of its own: the position in a folder is that of the open file.
+  // Uses a separate descriptor, because the position in a folder belongs to the open file.
   const int listed = ::openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR *folder = listed < 0 ? nullptr : ::fdopendir(listed);
   if (!folder) {

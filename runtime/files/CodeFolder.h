@@ -1,6 +1,6 @@
-//===- CodeFolder.h - A folder of files that are run as code ------------------------*- C++ -*-===//
-// What the caches of machine code share: a folder is opened once, and all that happens in it goes
-// through its descriptor, so that a path which is changed at the same time leads nowhere else.
+//===- CodeFolder.h - A folder of files that are executed as code -------------------*- C++ -*-===//
+// Shared by the caches of machine code. A folder is opened once, and all accesses use its
+// descriptor, so that a concurrent change of the path has no effect.
 
 #ifndef UPDRAFT_RUNTIME_FILES_CODEFOLDER_H
 #define UPDRAFT_RUNTIME_FILES_CODEFOLDER_H
@@ -15,8 +15,8 @@
 
 namespace updraft::files {
 
-/// An open folder that nobody else may put files into. Any number of processes and threads may
-/// share it: a file is written aside and renamed.
+/// An open folder that nobody else may write to. Any number of processes and threads may share it:
+/// a file is written aside and renamed.
 class CodeFolder {
 public:
   struct File {
@@ -25,30 +25,30 @@ public:
     int64_t lastUsed; // nanoseconds since 1970
   };
 
-  /// None if there is no such folder (`reason` is empty then), or if it must not be used
-  /// (TrustedPath.h says when).
+  /// Empty if the folder doesn't exist (`reason` is empty then), or if it must not be used
+  /// (TrustedPath.h has the conditions).
   static std::optional<CodeFolder> open(const std::string &path, IfMissing ifMissing,
                                         std::string &reason);
   CodeFolder(CodeFolder &&other) noexcept;
   CodeFolder &operator=(CodeFolder &&) = delete;
   ~CodeFolder();
 
-  /// The content of a regular file of the user's, which nobody else may write, of at most
-  /// `maxBytes`; none for any other.
+  /// The content of a file. Empty unless it is a regular file of at most `maxBytes` that belongs to
+  /// the user and nobody else may write to.
   std::optional<std::string> read(const std::string &name, uint64_t maxBytes) const;
-  /// Without a sync: a file that a loss of power has damaged is found by its checksum. True if it
-  /// was written.
+  /// Writes without a sync: the checksum detects a file that was damaged by a loss of power.
+  /// Returns whether it was written.
   bool write(const std::string &name, std::string_view bytes) const;
-  /// Makes now the time of the file's last use.
+  /// Sets the file's time of last use to now.
   void touch(const std::string &name) const;
-  /// 0, or the number of the error.
+  /// Returns 0 or an errno value.
   int remove(const std::string &name) const;
 
-  /// The files whose names end so, the most recently used first. `error`, if given, is set to an
-  /// error's number or 0.
+  /// The files with this suffix, most recently used first. `error`, if given, is set to an errno
+  /// value or 0.
   std::vector<File> files(std::string_view suffix, int *error = nullptr) const;
-  /// Removes the least recently used files of this ending, until the others have at most
-  /// `maxBytes`; and what writers that were killed left an hour ago.
+  /// Removes the least recently used files with this suffix, until the rest has at most `maxBytes`,
+  /// and files that killed writers left at least an hour ago.
   void evict(std::string_view suffix, uint64_t maxBytes) const;
 
 private:

@@ -1,4 +1,4 @@
-//===- FileReplacement.cpp - Writing a file whole or not at all -------------------------------===//
+//===- FileReplacement.cpp - Atomic replacement of a file -------------------------------------===//
 
 #include "runtime/files/FileReplacement.h"
 
@@ -25,7 +25,7 @@ std::string folderOf(const std::string &path) {
   return folder.empty() ? "." : folder;
 }
 
-/// The links of /proc are open files, which have no place where another one could be put.
+/// Links in /proc refer to open files, which can't be replaced.
 bool isInProc(const std::string &path) {
   struct statfs system;
   return ::statfs(folderOf(path).c_str(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
@@ -35,8 +35,8 @@ constexpr const char *mountPointReason =
     "it is a mount point, which cannot be replaced; mount the folder that contains the file, or "
     "choose another file";
 
-/// Whether a file is mounted under this name, as containers do with single files. False where an
-/// old kernel does not tell.
+/// Whether a file is a mount point, as for single files in containers. False if the kernel is too
+/// old to tell.
 bool hasMount(const std::string &path) {
   struct statx status;
   return ::statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, 0, &status) == 0 &&
@@ -44,19 +44,19 @@ bool hasMount(const std::string &path) {
 }
 } // namespace
 
-/// What a path names, behind all symbolic links.
+/// The target of a path, after following all symbolic links.
 struct FileReplacement::Target {
   std::string path;
   struct stat status{};
   bool exists = false;
-  bool isRegular = false; // and has a place in a folder
+  bool isRegular = false; // and can be replaced in its folder
 
-  /// Whether it is written into rather than replaced.
+  /// Whether the file is written directly instead of replaced.
   bool isStream() const { return exists && !isRegular && !S_ISDIR(status.st_mode); }
 };
 
 Failure FileReplacement::resolve(std::string path, Target &target) {
-  constexpr int maxLinks = 40; // as Linux has it
+  constexpr int maxLinks = 40; // as in Linux
   for (int links = 0; links <= maxLinks; ++links) {
     target.path = path;
     if (::lstat(path.c_str(), &target.status) != 0)
@@ -81,7 +81,7 @@ Failure FileReplacement::resolve(std::string path, Target &target) {
 }
 
 namespace {
-/// So that the new name survives a loss of power as well. Not every file system can.
+/// Makes the new name survive a loss of power. Not all file systems support this.
 void syncFolder(const std::string &folder) {
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0)
@@ -153,7 +153,7 @@ Failure FileReplacement::open(const Target &target) {
   return keepOwner(target.status);
 }
 
-/// Beside the file, as a rename within one folder is atomic.
+/// In the same folder, because a rename is atomic within a folder.
 Failure FileReplacement::makeAside(mode_t mode) {
   descriptor = createAside(AT_FDCWD, fs::path(path).parent_path(), mode, aside);
   if (descriptor >= 0)
@@ -175,7 +175,7 @@ Failure FileReplacement::keepOwner(const struct stat &old) {
   if ((made.st_uid != old.st_uid || made.st_gid != old.st_gid) &&
       ::fchown(descriptor, old.st_uid, old.st_gid) != 0 &&
       ::fchown(descriptor, static_cast<uid_t>(-1), old.st_gid) != 0)
-    // Another group must not get what the old one had.
+    // The new group must not get the permissions of the old one.
     mode = (mode & ~static_cast<mode_t>(070)) | ((mode & 07) << 3 & mode);
   return ::fchmod(descriptor, mode) == 0 ? Failure() : lastError();
 }
@@ -187,7 +187,7 @@ Failure FileReplacement::write(const void *data, size_t bytes) {
 }
 
 Failure FileReplacement::publish() {
-  // A file system that has nothing to sync says so.
+  // A file system without a sync returns EINVAL.
   if (synced == Synced::Yes && ::fsync(descriptor) != 0 && errno != EINVAL && errno != ENOSYS)
     return lastError();
   const int closed = ::close(std::exchange(descriptor, -1));

@@ -1,6 +1,6 @@
-//===- FileReplacement.h - Writing a file whole or not at all -----------------------*- C++ -*-===//
-// Whatever a user may have a good version of is written by these: a full disk, an error or a kill
-// leaves the file as it was.
+//===- FileReplacement.h - Atomic replacement of a file -----------------------------*- C++ -*-===//
+// For files of which the user may have a good version. A full disk, an error or a kill leaves the
+// old file unchanged.
 
 #ifndef UPDRAFT_RUNTIME_FILES_FILEREPLACEMENT_H
 #define UPDRAFT_RUNTIME_FILES_FILEREPLACEMENT_H
@@ -13,40 +13,39 @@
 
 namespace updraft::files {
 
-/// Why a file cannot be written, to stand behind "cannot write `FILE`: "; none: it was.
+/// The reason why a file can't be written, for "cannot write `FILE`: REASON". Empty on success.
 using Failure = std::optional<std::string>;
 
-/// What happens to the other names (hard links) of a file that is replaced.
+/// How to treat other names (hard links) of a replaced file.
 enum class OtherNames {
-  /// They keep the old content, as after a linker: for output. A snapshot or a build cache that is
-  /// made of hard links stays as it is.
+  /// They keep the old content, as after a linker: for output. A snapshot or build cache made of
+  /// hard links doesn't change.
   KeepOld,
-  /// The file is refused: for text that is edited, whose other names are meant to show the edit.
-  /// Writing through all names would be writing in place, which an error leaves half done.
+  /// Refuses the file: for text that is edited, whose other names should show the edit. Writing
+  /// through all names would mean writing in place, which an error could leave incomplete.
   Refuse,
 };
 
 enum class Synced { Yes, No };
 
-/// Writes a file aside, in the same folder, and renames it over `path` once it is complete. Through
-/// a symbolic link the file that it names is replaced, and the link stays. The new file has the
-/// mode of the old one and, as far as permitted, its owner and group. Refused are files that are
-/// read-only, also for root, as in an editor; files that are not regular; mount points; and files
-/// in folders that are not writable.
+/// Writes a file aside, in the same folder, and renames it to `path` once it is complete. For a
+/// symbolic link, replaces its target and keeps the link. The new file has the mode of the old one
+/// and, as far as permitted, its owner and group. Refuses read-only files (even for root, like an
+/// editor), files that aren't regular, mount points, and files in folders that aren't writable.
 class FileReplacement {
 public:
   explicit FileReplacement(std::string path, OtherNames otherNames = OtherNames::KeepOld,
                            Synced synced = Synced::Yes);
-  /// Unless the file was published, leaves everything as it was.
+  /// Leaves everything unchanged unless the file was published.
   ~FileReplacement();
   FileReplacement(const FileReplacement &) = delete;
   FileReplacement &operator=(const FileReplacement &) = delete;
 
-  /// Before anything is written. Finds out whether the file may be replaced: call it before hours
-  /// of work for the content.
+  /// Call this first. Checks that the file can be replaced: call it before spending hours on the
+  /// content.
   Failure open();
   Failure write(const void *data, size_t bytes);
-  /// The file is on the disk and has its name afterwards.
+  /// On success, the file is on the disk under its name.
   Failure publish();
 
 private:
@@ -67,19 +66,19 @@ private:
   int descriptor = -1;
 };
 
-/// Whether writeFile could write `path` now: to be asked before hours of work for its content.
-/// Leaves no trace.
+/// Whether writeFile could write `path` now: call it before spending hours on the content. Has no
+/// side effects.
 Failure checkWritable(const std::string &path);
 
-/// Writes `bytes` by a FileReplacement; into what is not a regular file (a pipe, /dev/stdout)
-/// directly.
+/// Writes `bytes` with a FileReplacement, or directly if the file isn't regular (a pipe,
+/// /dev/stdout).
 Failure writeFile(const std::string &path, std::string_view bytes,
                   OtherNames otherNames = OtherNames::KeepOld, Synced synced = Synced::Yes);
 
-/// Whether both paths name one existing file, however they are spelt.
+/// Whether both paths name the same existing file, regardless of spelling.
 bool isSameFile(const std::string &a, const std::string &b);
 
-/// False with errno set if not all could be written.
+/// Returns false with errno set if a write failed.
 bool writeAll(int descriptor, std::string_view bytes);
 
 } // namespace updraft::files

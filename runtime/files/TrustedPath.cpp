@@ -1,4 +1,4 @@
-//===- TrustedPath.cpp - Opening a folder that nobody else can exchange -----------------------===//
+//===- TrustedPath.cpp - Opens a folder that nobody else can replace --------------------------===//
 
 #include "runtime/files/TrustedPath.h"
 
@@ -36,8 +36,8 @@ private:
   int number;
 };
 
-/// One walk from the root to a folder. Each component is opened, and then looked at through its
-/// descriptor, so that nothing can change in between.
+/// Walks from the root to a folder. Opens each component and checks it through its descriptor, so
+/// that it can't change in between.
 class Walk {
 public:
   Walk(IfMissing ifMissing, std::string &reason)
@@ -66,7 +66,7 @@ private:
     return refuse("`" + path + "`: " + std::strerror(errno));
   }
 
-  /// Adds the components of a path in front of those to come; a relative one is below the working
+  /// Adds the components of a path before the pending ones. A relative path starts at the working
   /// directory.
   bool push(std::string path) {
     if (path.empty() || path.front() != '/') {
@@ -120,15 +120,15 @@ private:
     const int found = ::openat(current.get(), name.c_str(), flags);
     if (found >= 0 || errno != ENOENT || ifMissing == IfMissing::Fail)
       return found;
-    // Another process may make it at the same time.
+    // Another process may create it at the same time.
     if (::mkdirat(current.get(), name.c_str(), 0700) != 0 && errno != EEXIST)
       return -1;
     return ::openat(current.get(), name.c_str(), flags);
   }
 
-  /// In a sticky folder anybody can have made the link.
+  /// Anybody can create links in a sticky folder.
   bool follow(int link, const struct stat &status, const std::string &path) {
-    constexpr int maxLinks = 40; // as Linux has it
+    constexpr int maxLinks = 40; // as in Linux
     if (!isTrustedOwner(status.st_uid))
       return refuseOwner(path, status.st_uid);
     char text[PATH_MAX];
@@ -195,9 +195,9 @@ private:
   IfMissing ifMissing;
   std::string &reason;
   Descriptor current;
-  std::string at;                   // the path of `current`; empty for the root
-  std::vector<std::string> pending; // the next one last
-  struct stat end{};                // of `current`
+  std::string at;                   // path of `current`; empty for the root
+  std::vector<std::string> pending; // the next one is last
+  struct stat end{};                // status of `current`
   bool isEndOwn = false;
   int links = 0;
 };

@@ -1,6 +1,6 @@
-//===- Device.h - What kernels run on -----------------------------------------------*- C++ -*-===//
-// A GPU, or what stands for one. Memory is the device's own, and only kernels and the functions
-// here touch it. Any thread may use a device, with streams of its own.
+//===- Device.h - The interface of devices ------------------------------------------*- C++ -*-===//
+// A GPU or its emulator. Only kernels and the functions here access its memory. Thread-safe, if
+// each thread uses its own streams.
 
 #ifndef UPDRAFT_RUNTIME_GPU_DEVICE_H
 #define UPDRAFT_RUNTIME_GPU_DEVICE_H
@@ -18,18 +18,18 @@
 
 namespace updraft::gpu {
 
-/// A queue of the caller's: what is given to it runs in order, beside the host. On CUDA a CUstream;
-/// null is the default one.
+/// A queue of the caller. Its work runs in order, concurrently with the host. On CUDA a CUstream;
+/// null is the default stream.
 using Stream = void *;
 
 /// A function of a loaded module.
 using Kernel = const void *;
 
-/// Kernels that are loaded. Outlives what was launched from it.
+/// Loaded kernels. Must outlive their launches.
 class Module {
 public:
   virtual ~Module() = default;
-  /// UPD_NOT_FOUND if it has no kernel of that name.
+  /// UPD_NOT_FOUND: no kernel has this name.
   virtual runtime::Status find(const std::string &name, Kernel &kernel) = 0;
 };
 
@@ -37,52 +37,53 @@ class Device {
 public:
   virtual ~Device() = default;
 
-  /// As its maker calls it.
+  /// The name that the manufacturer gives it.
   virtual std::string name() const = 0;
-  /// How many blocks of UPD_GPU_THREADS threads keep it busy.
+  /// The number of blocks of UPD_GPU_THREADS threads that keeps it busy.
   virtual int64_t fullBlocks() const = 0;
 
-  /// Memory aligned to 256 bytes, with whatever it holds. UPD_OUT_OF_MEMORY if there is not enough.
+  /// Uninitialized memory, aligned to 256 bytes. UPD_OUT_OF_MEMORY: there isn't enough.
   virtual runtime::Status allocate(size_t bytes, void **memory) = 0;
-  /// Null is allowed. Waits for what was launched and may use the memory.
+  /// Waits for launches that may use the memory. Null is allowed.
   virtual void release(void *memory) noexcept = 0;
 
   virtual runtime::Status zero(void *memory, size_t bytes, Stream stream) = 0;
-  /// `from` may change when this returns.
+  /// `from` may change after this returns.
   virtual runtime::Status write(void *memory, const void *from, size_t bytes, Stream stream) = 0;
-  /// Waits until `to` has been written.
+  /// Returns when `to` has been written.
   virtual runtime::Status read(void *to, const void *memory, size_t bytes, Stream stream) = 0;
   virtual runtime::Status wait(Stream stream) = 0;
 
-  /// Whether what is given to the stream becomes part of a graph, and is not run now. It is refused
-  /// then to write, read or wait.
+  /// Whether work on the stream is recorded into a graph instead of running now. Then write, read
+  /// and wait fail.
   virtual runtime::Status isCaptured(Stream stream, bool &captured) = 0;
-  /// A stream of the device's own, which is never captured.
+  /// A stream of the device itself, which is never captured.
   virtual runtime::Status ownStream(Stream &stream) = 0;
 
-  /// A device that looks at accesses is told which memory of the caller's kernels may touch, until
-  /// it is told anew.
+  /// Devices that check accesses need to know which memory of the caller kernels may use. Valid
+  /// until the next call.
   virtual bool looksAtAccesses() const { return false; }
-  // NOLINTNEXTLINE(performance-unnecessary-value-param): who looks keeps it
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): checkers keep it
   virtual void lend(std::vector<std::pair<const void *, size_t>> memory) {}
 
-  /// The kernels of a rule that was compiled for this kind of device.
+  /// Loads the kernels of a rule that was compiled for this kind of device.
   virtual runtime::Status load(const runtime::GPUKernels &kernels,
                                std::shared_ptr<Module> &module) = 0;
-  /// The kernels of the engine, runtime/kernels/EngineKernels.h.
+  /// Loads the engine's kernels, runtime/kernels/EngineKernels.h.
   virtual runtime::Status loadEngine(std::shared_ptr<Module> &module) = 0;
-  /// Runs a kernel in so many blocks. `arguments` has the address of each argument, which is read
-  /// before this returns. Says nothing of what goes wrong in the kernel.
+  /// Runs a kernel with this many blocks. `arguments` has the address of each argument, which is
+  /// read before this returns. Errors in the kernel aren't reported here.
   virtual runtime::Status launch(Kernel kernel, int64_t blocks, void **arguments,
                                  Stream stream) = 0;
 
-  /// As many blocks as go through `items`, or keep the device busy.
+  /// The number of blocks for `items` with `perBlock` in each, limited to the number that keeps the
+  /// device busy.
   int64_t blocksFor(size_t items, size_t perBlock) const {
     return std::min(static_cast<int64_t>((items + perBlock - 1) / perBlock), fullBlocks());
   }
 };
 
-/// Runs a kernel that takes an array and its length, unless that is 0.
+/// Runs a kernel that takes an array and its length. Does nothing if the length is 0.
 template <typename T>
 runtime::Status launchOver(Device &device, Kernel kernel, T *items, size_t count, size_t perBlock,
                            Stream stream) {

@@ -1,11 +1,11 @@
-//===- DeviceArena.cpp - Many tables in one piece of a device's memory ------------------------===//
+//===- DeviceArena.cpp - Several tables in one device allocation ------------------------------===//
 
 #include "runtime/gpu/DeviceArena.h"
 
 using namespace updraft::gpu;
 using updraft::runtime::Status;
 
-// What the widest access of a kernel is aligned to.
+// The alignment of the widest access in a kernel.
 static constexpr size_t alignment = 64;
 
 size_t DeviceArena::reserveBytes(size_t count) {

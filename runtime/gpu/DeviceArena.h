@@ -1,4 +1,4 @@
-//===- DeviceArena.h - Many tables in one piece of a device's memory ----------------*- C++ -*-===//
+//===- DeviceArena.h - Several tables in one device allocation ----------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_RUNTIME_GPU_DEVICEARENA_H
 #define UPDRAFT_RUNTIME_GPU_DEVICEARENA_H
@@ -10,16 +10,16 @@
 
 namespace updraft::gpu {
 
-/// Where an array lies in an arena.
+/// The location of an array in an arena.
 template <typename T> struct Table {
   size_t offset = 0;
   size_t count = 0;
 };
 
-/// Reserved first, then allocated as a whole; kept for the next use if that needs no more.
+/// Reserve all tables first, then allocate them together. Reuses the memory if it is large enough.
 class DeviceArena {
 public:
-  /// Tables that the host fills have a copy there.
+  /// Tables that the host fills have a host copy.
   enum class Use : uint8_t { Filled, Scratch };
 
   DeviceArena(std::shared_ptr<Device> device, Use use) : device(std::move(device)), use(use) {}
@@ -27,7 +27,7 @@ public:
   DeviceArena(const DeviceArena &) = delete;
   DeviceArena &operator=(const DeviceArena &) = delete;
 
-  /// Forgets all tables.
+  /// Removes all tables.
   void clear() { bytes = 0; }
   template <typename T> Table<T> reserve(size_t count) {
     return {reserveBytes(count * sizeof(T)), count};
@@ -41,7 +41,7 @@ public:
     return reinterpret_cast<T *>(static_cast<char *>(memory) + table.offset) + index;
   }
 
-  /// From the host's copy: everything, or a table.
+  /// Copies all tables, or one, from the host copy.
   runtime::Status upload(Stream stream);
   template <typename T> runtime::Status upload(Table<T> table, Stream stream) {
     return device->write(at(table), host(table), table.count * sizeof(T), stream);

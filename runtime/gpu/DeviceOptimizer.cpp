@@ -45,14 +45,14 @@ Status DeviceOptimizer::create(std::shared_ptr<Device> device, TensorDevice wher
 }
 
 Status DeviceOptimizer::setStream(void *queue) {
-  // What is prepared is for the stream that it was prepared on: this one may be captured.
+  // A prepared step only works on its own stream: the new one may be captured.
   if (queue != stream)
     prepared = Prepared::Nothing;
   stream = queue;
   return {};
 }
 
-/// For a device that looks at accesses.
+/// For devices that check accesses.
 void DeviceOptimizer::lendMemory(const StepGradients &gradients) {
   std::vector<std::pair<const void *, size_t>> memory;
   for (size_t i = 0; i < params.size(); ++i) {
@@ -124,7 +124,7 @@ Status DeviceOptimizer::build(DeviceStep &to, Stream setup) {
   return to.finish(allHypers(), seed, setup);
 }
 
-/// Of the same parameters as the last one.
+/// The step has the same parameters as the last one.
 Status DeviceOptimizer::updateStep() {
   for (uint32_t i : movedGrads())
     current->plans()[params[i].plan].setStream(plan.positionOf(i), StreamIndex::Grad, gradOf(i));
@@ -186,8 +186,8 @@ Status DeviceOptimizer::prepare(const StepGradients &given) {
   listRows(gradients.rows, gradients.rowCount);
   next = current.get();
   if (isCaptured) {
-    // A graph has tables of its own, which nothing writes after this: steps outside of it, and what
-    // else is captured, have other gradients.
+    // A graph has its own tables, which nothing writes after this, because steps outside of it and
+    // other graphs have other gradients.
     Stream setup = nullptr;
     if (Status status = gpu->ownStream(setup); !status.ok())
       return status;
@@ -226,7 +226,7 @@ Status DeviceOptimizer::apply(const upd_step_observer *) {
   if (what != Prepared::Plan)
     return invalidArgument("no step is prepared: none was, it was refused or applied, or the "
                            "optimizer has changed since");
-  // Also of a step that fails half-way.
+  // Also if the step fails half-way.
   progress.isKnown = params.empty();
   for (uint32_t param : firstParams) {
     isPending[param] = 1;

@@ -1,7 +1,7 @@
 //===- DeviceOptimizer.h - An optimizer of tensors on a device ----------------------*- C++ -*-===//
-// A step is given to a stream, and not waited for. So the host does not know whether it was taken:
-// step counts, and whether a step is a parameter's first, are in the device's memory, and read when
-// someone asks.
+// A step is queued on a stream without waiting. So the host doesn't know whether it was skipped.
+// Step counts, and whether a step is a parameter's first, are in the device's memory, and are read
+// on request.
 
 #ifndef UPDRAFT_RUNTIME_GPU_DEVICEOPTIMIZER_H
 #define UPDRAFT_RUNTIME_GPU_DEVICEOPTIMIZER_H
@@ -16,16 +16,16 @@ namespace updraft::gpu {
 
 class DeviceOptimizer final : public runtime::Optimizer {
 public:
-  /// `where` is what tensors of the C API call the device. `pool` may be null: the library's own.
+  /// `where` is the C API's device of the tensors. `pool` may be null: the library's own.
   static runtime::Status create(std::shared_ptr<Device> device, runtime::TensorDevice where,
                                 std::shared_ptr<const runtime::Kernels> kernels,
                                 const upd_group *groups, size_t groupCount, const upd_pool *pool,
                                 std::unique_ptr<runtime::Optimizer> &result);
 
-  /// The host does not know the values of indices: the device leaves out rows that the parameter
-  /// does not have, or that do not ascend. UPD_UNSUPPORTED for rows while a graph is captured.
+  /// The host doesn't know the values of indices. The device skips rows that the parameter doesn't
+  /// have, or that aren't in ascending order. UPD_UNSUPPORTED: rows, while a graph is captured.
   runtime::Status prepare(const runtime::StepGradients &gradients) override;
-  /// `observer` is told of nothing: the host does not know which parameters the device steps.
+  /// Doesn't call `observer`, because the host doesn't know which parameters the device steps.
   runtime::Status apply(const upd_step_observer *observer) override;
 
   runtime::Status setStream(void *queue) override;
@@ -35,16 +35,15 @@ public:
   runtime::Status bindStep(size_t param, const upd_tensor &count) override;
 
 private:
-  /// What the device knows of how far the parameters are, in its memory: for each a step count,
-  /// then for each whether its first step is still to come.
+  /// The progress of the parameters in the device's memory: a step count for each, then for each
+  /// whether its first step is still to come.
   struct Progress {
-    runtime::StateArena memory; ///< from the first step on
-    std::vector<int64_t> steps; ///< as the host knows them
+    runtime::StateArena memory; ///< allocated by the first step
+    std::vector<int64_t> steps; ///< the host's copy
     std::vector<char> firsts;
-    bool isKnown = true; ///< the device's are the same
+    bool isKnown = true; ///< the host's copy is up to date
   };
-  /// The values that states start from, with the hyperparameters of all groups that they follow
-  /// from.
+  /// The initial values of states, and the hyperparameters of all groups that determine them.
   struct Filled {
     runtime::InitialValues values;
     std::vector<double> hypers;
@@ -67,13 +66,13 @@ private:
   void hyperSourcesChanged() override { discardPlan(); }
   runtime::Status statesBound(size_t param) override;
 
-  /// Makes `to` the step of the gradients, and writes what it needs.
+  /// Makes `to` the step for the gradients, and writes its tables.
   runtime::Status build(DeviceStep &to, Stream setup);
   runtime::Status createStates(Stream setup);
   runtime::Status fill(const std::vector<Fill> &fills, Stream setup);
   void addFills(size_t param, size_t state, void *data, const runtime::InitialValues &initial,
                 std::vector<Fill> &to) const;
-  /// Of all groups.
+  /// The hyperparameters of all groups.
   std::vector<double> allHypers() const;
   Filled initialValues() const;
   runtime::Status renewStates();
@@ -97,23 +96,23 @@ private:
   Stream stream = nullptr;
   runtime::PlannedParams plan;
   std::unique_ptr<DeviceStep> current;
-  /// The one that is prepared: `current`, or one for a graph, which has it to the end.
+  /// The prepared step: `current`, or one for a graph, which keeps it.
   DeviceStep *next = nullptr;
   std::vector<std::unique_ptr<DeviceStep>> captured;
   DeviceArena fills, fillsOfGraphs;
-  std::optional<Filled> filled; ///< what new states were filled with last
+  std::optional<Filled> filled; ///< the last initial values of new states
 
   // Parameters with gradients of some rows.
-  std::vector<uint32_t> listed;       ///< in the step that is prepared, in ascending order
+  std::vector<uint32_t> listed;       ///< in the prepared step, in ascending order
   std::vector<char> isListed;         ///< by parameter
-  std::vector<uint32_t> plannedRows;  ///< in `current`, likewise
-  std::vector<uint32_t> rowPositions; ///< by parameter: of those, in their plans
-  std::vector<const void *> noGrads;  ///< of all parameters; empty until it is needed
+  std::vector<uint32_t> plannedRows;  ///< the same for `current`
+  std::vector<uint32_t> rowPositions; ///< by parameter: the position of these in their plans
+  std::vector<const void *> noGrads;  ///< for all parameters; empty until needed
 
   Progress progress;
   std::vector<BoundCount> boundCounts; ///< by parameter
-  std::vector<uint32_t> firstParams;   ///< of the step that is prepared: those without states
-  std::vector<uint32_t> pending;       ///< a first step was given, and not asked for since
+  std::vector<uint32_t> firstParams;   ///< parameters of the prepared step without states
+  std::vector<uint32_t> pending;       ///< their first step was queued, but its result not yet read
   std::vector<char> isPending;         ///< by parameter
 };
 

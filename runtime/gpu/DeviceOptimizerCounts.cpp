@@ -17,7 +17,7 @@ double *DeviceOptimizer::countOf(size_t param) const {
 
 double *DeviceOptimizer::firstOf(size_t param) const { return countOf(params.size() + param); }
 
-/// Of all parameters, as the host knows them and their states.
+/// Writes the host's step counts of all parameters, and whether they have states.
 Status DeviceOptimizer::writeProgress(Stream setup) {
   const size_t count = params.size();
   std::vector<double> values(2 * count);
@@ -39,7 +39,7 @@ Status DeviceOptimizer::writeFirst(size_t param) {
 
 Status DeviceOptimizer::readProgress() {
   const size_t count = params.size();
-  // A graph counts whenever it is replayed.
+  // A graph increases the counts at each replay.
   if ((progress.isKnown && captured.empty()) || !progress.memory.data())
     return {};
   std::vector<double> values(2 * count);
@@ -56,8 +56,8 @@ Status DeviceOptimizer::readProgress() {
   return {};
 }
 
-/// Of the parameters [begin, end): whoever bound these may have changed them. Those that lie one
-/// after the other, as torch's do, are read at once: each read waits.
+/// Reads the bound counts of the parameters [begin, end), because their owner may have changed
+/// them. Contiguous counts, like torch's, are read at once, because each read waits.
 Status DeviceOptimizer::readBoundCounts(size_t begin, size_t end) {
   std::vector<char> elements;
   while (begin < end) {
@@ -101,7 +101,7 @@ Status DeviceOptimizer::replaceSteps(std::vector<int64_t> counts) {
   return progress.memory.data() ? writeProgress(stream) : Status();
 }
 
-/// To where the device counts on.
+/// Writes the count to the memory where the device increases it.
 Status DeviceOptimizer::writeCount(size_t param) {
   const BoundCount &bound = boundCounts[param];
   if (!bound.data && !progress.memory.data())
@@ -152,7 +152,7 @@ Status DeviceOptimizer::setStep(size_t param, int64_t step) {
   const int64_t before = progress.steps[param];
   Status status = write(step);
   if (!status.ok())
-    (void)write(before); // what is told is why the other failed
+    (void)write(before); // the first error is reported
   return status;
 }
 

@@ -1,6 +1,6 @@
 //===- DeviceOptimizerStates.cpp - Memory of states on a device -------------------------------===//
-// States get their memory before the step that is the first of their parameter, and count as there
-// once someone has asked the device whether it was taken.
+// States are allocated before the first step of their parameter. They exist for the host only after
+// it has read that the step was not skipped.
 
 #include "runtime/gpu/DeviceOptimizer.h"
 
@@ -62,7 +62,7 @@ Status DeviceOptimizer::statesBound(size_t param) {
   return status;
 }
 
-/// Of its own, or of its group.
+/// Checks the parameter's own states and those of its group.
 bool DeviceOptimizer::lacksStates(size_t param) const {
   for (size_t j = 0; j < stateCount(); ++j)
     if (isOf(param, j) && stateOrigins[slotOf(param, j)] == StateOrigin::None)
@@ -73,7 +73,7 @@ bool DeviceOptimizer::lacksStates(size_t param) const {
 Status DeviceOptimizer::fill(const std::vector<Fill> &all, Stream setup) {
   if (all.empty())
     return {};
-  // The other stream may still read what was written last.
+  // The other stream may still be reading the last content.
   DeviceArena &arena = setup == stream ? fills : fillsOfGraphs;
   arena.clear();
   const Table<Fill> table = arena.reserve<Fill>(all.size());
@@ -85,7 +85,7 @@ Status DeviceOptimizer::fill(const std::vector<Fill> &all, Stream setup) {
   return launchOver(*gpu, engine.fill, arena.at(table), table.count, 1, setup);
 }
 
-/// Adds what fills a state with the value that it starts from.
+/// Adds a job that fills a state with its initial value.
 void DeviceOptimizer::addFills(size_t param, size_t state, void *data, const InitialValues &initial,
                                std::vector<Fill> &to) const {
   constexpr int64_t elementsOfFill = int64_t(1) << 16;
@@ -121,8 +121,8 @@ DeviceOptimizer::Filled DeviceOptimizer::initialValues() const {
   return initial;
 }
 
-/// States with memory from a step that was skipped, or not applied, start from what the
-/// hyperparameters are now, if that has changed. Whether it was skipped is waited for then.
+/// If hyperparameters have changed, states that were allocated for a step that was skipped or not
+/// applied get new initial values. Waits to learn whether the step was skipped.
 Status DeviceOptimizer::renewStates() {
   if (!filled || std::equal(filled->hypers.begin(), filled->hypers.end(), hypers.of(0)))
     return {};
@@ -160,8 +160,8 @@ Status DeviceOptimizer::renewStates() {
   return {};
 }
 
-/// Memory for the states of the parameters with a gradient that have none, all in one piece, with
-/// the values that they start from.
+/// Allocates and initializes the states of all parameters that have a gradient but no states yet,
+/// in one piece.
 Status DeviceOptimizer::createStates(Stream setup) {
   struct Missing {
     size_t param, state;
@@ -200,7 +200,7 @@ Status DeviceOptimizer::createStates(Stream setup) {
     memory += alignedBytes(stateBytes(param, state));
   }
   keepArena(std::move(arena));
-  // Else those that steps outside of the graph have filled are to be renewed first.
+  // Otherwise states that were filled by steps outside of the graph are renewed first.
   if (!filled || setup == stream)
     filled = std::move(initial);
   return {};

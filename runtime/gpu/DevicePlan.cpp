@@ -1,4 +1,4 @@
-//===- DevicePlan.cpp - One plan of a rule, applied to its tensors on a device ----------------===//
+//===- DevicePlan.cpp - A plan of a rule for tensors on a device ------------------------------===//
 
 #include "runtime/gpu/DevicePlan.h"
 
@@ -136,7 +136,7 @@ void DevicePlan::reserve(DeviceArena &tables, DeviceArena &scratch) {
       columnBlocks.push_back(scratch.reserve<double>(hasBlocks[i] ? blocks : 0));
     }
 
-  // A chunk is a leaf.
+  // A chunk is a leaf of a reduction tree.
   for (const auto &[kind, domain] : domains)
     chunks[kind] = tables.reserve<upd_gpu_chunk>(static_cast<size_t>(domain.leaves()));
   for (size_t i = 0; i < passes.size(); ++i) {
@@ -144,7 +144,7 @@ void DevicePlan::reserve(DeviceArena &tables, DeviceArena &scratch) {
     const PassDomain &domain = domains.at(launch.domain);
     launch.streams = launch.ownStreams ? tables.reserve<void *>(streams.size()) : streamTable;
     launch.partials = scratch.reserve<double>(chunks[launch.domain].count * launch.slots);
-    size_t parts = 0, columns = 0; // of each reduction
+    size_t parts = 0, columns = 0; // for each reduction
     for (size_t position = 0; position < count; ++position) {
       const int64_t leaves = domain.leavesBefore(position + 1) - domain.leavesBefore(position);
       parts += leaves > leavesOfPart ? static_cast<size_t>((leaves - 1) / leavesOfPart + 1) : 0;
@@ -330,7 +330,7 @@ Status DevicePlan::update(const Step &step) {
 // Launches
 //===----------------------------------------------------------------------------------------===//
 
-/// A kernel that takes a table and its length.
+/// Launches a kernel that takes a table and its length.
 template <typename T>
 static Status launchTable(const DevicePlan::Step &step, Kernel kernel, Table<T> table,
                           size_t perBlock) {

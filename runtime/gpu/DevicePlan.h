@@ -1,6 +1,6 @@
-//===- DevicePlan.h - One plan of a rule, applied to its tensors on a device --------*- C++ -*-===//
-// Everything that its kernels are called with is in tables of the device's memory. In a step only
-// what changes is written: pointers of gradients, mostly.
+//===- DevicePlan.h - A plan of a rule for tensors on a device ----------------------*- C++ -*-===//
+// All arguments of its kernels are in tables in the device's memory. A step only writes the changed
+// entries, which are mostly pointers to gradients.
 
 #ifndef UPDRAFT_RUNTIME_GPU_DEVICEPLAN_H
 #define UPDRAFT_RUNTIME_GPU_DEVICEPLAN_H
@@ -17,20 +17,21 @@
 
 namespace updraft::gpu {
 
-/// A parameter that takes part in a step.
+/// A parameter in a step.
 struct SteppedTensor {
-  uint32_t param; ///< by which tensors of a group are ordered
+  uint32_t param; ///< determines the order of tensors in a group
   uint32_t group;
   runtime::TensorShape shape;
-  uint64_t number; ///< stands for it in random numbers
-  /// On the device, which writes both: how many steps it has taken, and 1 before the first, then 0.
+  uint64_t number; ///< identifies it in random numbers
+  /// On the device, which updates both: the number of steps taken, and a flag that is 1 before the
+  /// first step, then 0.
   void *steps;
   upd_dtype stepsType;
   double *first;
-  bool byRows = false; ///< its gradient is of some rows, and passes run over these
+  bool byRows = false; ///< its gradient has only some rows, and passes run over these
 };
 
-/// The kernels of the engine.
+/// The engine's kernels.
 struct EngineKernels {
 #define UPD_ENGINE_KERNEL(member, name) Kernel member = nullptr;
 #include "runtime/kernels/EngineKernels.def"
@@ -41,7 +42,7 @@ struct EngineKernels {
 
 class DevicePlan {
 public:
-  /// What all plans of a step share.
+  /// The arguments that all plans of a step share.
   struct Step {
     Device &device;
     const EngineKernels &engine;
@@ -50,7 +51,7 @@ public:
     Stream stream;
   };
 
-  /// Rows as tensors.
+  /// Tables in which rows are tensors.
   struct RowTables {
     upd_gpu_chunk *leafChunks, *rowChunks; ///< one for each leaf of a row, one for each row
     int64_t leaves, rows;
@@ -63,14 +64,15 @@ public:
   runtime::Status load(Module &module);
 
   void clear();
-  /// Returns the tensor's position. In ascending order of parameters.
+  /// Returns the tensor's position. Add tensors in ascending order of parameters.
   uint32_t add(const SteppedTensor &tensor);
-  /// The parameter, the gradient, or a state over elements, rows or columns.
+  /// Sets the parameter, the gradient, or a state over elements, rows or columns.
   void setStream(size_t position, size_t stream, void *data);
   runtime::QuantBlocks blocksOf(size_t position) const {
     return {list[position].shape, plan.tensors};
   }
-  /// Where the plan's scalar state number `scalar` lies. Before the tables are filled.
+  /// Sets the address of the plan's scalar state number `scalar`. Call it before the tables are
+  /// filled.
   void setScalar(size_t position, size_t scalar, void *data) {
     scalarData[position * scalars.size() + scalar] = data;
   }
@@ -88,36 +90,36 @@ public:
   }
 
   void reserve(DeviceArena &tables, DeviceArena &scratch);
-  /// `hypers` has those of all groups on the device.
+  /// `hypers` has the hyperparameters of all groups on the device.
   void fill(DeviceArena &tables, const DeviceArena &scratch, const double *hypers,
             const std::vector<int64_t> &groupSizes, uint64_t seed);
 
-  /// What a tensor gives for a reduction over its group, and the next value of a state.
+  /// A tensor's value for a reduction over its group, and the next value of a state.
   GroupMember groupMember(const DeviceArena &scratch, size_t position, size_t reduction) const;
   GroupCandidate groupCandidate(const DeviceArena &scratch, size_t position, size_t scalar) const;
 
-  /// What the prologues give a tensor, and how many bytes.
+  /// A tensor's values from the prologues, and their size in bytes.
   const char *row(const DeviceArena &scratch, size_t position) const {
     return scratch.at(rows, position * rowBytes());
   }
   size_t rowBytes() const;
   bool usesSites() const { return hasSites; }
-  /// Null if the plan has none.
+  /// Null if the plan doesn't use sites.
   const upd_site *site(const DeviceArena &tables, size_t position) const {
     return hasSites ? tables.at(sites, position) : nullptr;
   }
 
-  /// Writes what has changed since the tables were filled.
+  /// Writes the changes since the tables were filled.
   runtime::Status update(const Step &step);
 
   runtime::Status begin(const Step &step, const float *foundInf) const;
   runtime::Status commit(const Step &step) const;
 
   void restart() { nextStage = groupReductionsRun = groupReductionsCombined = 0; }
-  /// Launches stages, to the end or until a prologue needs reductions over groups that were not
+  /// Launches stages, until the end or until a prologue needs reductions over groups that aren't
   /// combined yet.
   runtime::Status run(const Step &step);
-  /// Launches the passes over rows as tensors, when everything else has run.
+  /// Launches the passes over rows as tensors, after everything else.
   runtime::Status runRows(const Step &step, const RowTables &tables) const;
   bool isAtEnd() const { return nextStage == plan.sequence.size(); }
   size_t groupReductionsDone() const { return groupReductionsRun; }
@@ -126,11 +128,11 @@ public:
 private:
   using Domain = runtime::PassDomain::Kind;
 
-  /// A pass, and what it is launched with.
+  /// A pass and its launch arguments.
   struct Launch {
     Kernel kernel = nullptr;
     Domain domain;
-    bool byWarps = false;    ///< a warp goes through a chunk, else a block
+    bool byWarps = false;    ///< a warp processes a chunk, else a block
     bool ownStreams = false; ///< columns are reduced into values of blocks
     size_t slots = 0;        ///< values of a chunk in `partials`
     Table<void *> streams;
@@ -138,11 +140,12 @@ private:
     Table<Combination> parts, wholes; ///< first parts of large tensors, then all
     Table<ColumnCombination> columns;
   };
-  /// A tensor with more leaves is combined by more than one block: parts of so many, then those.
+  /// A tensor with more leaves is combined by several blocks: first parts of this many leaves, then
+  /// the parts.
   static constexpr int64_t leavesOfPart = 512;
 
-  /// Finds which tensors have all streams where the widest access may start, and whether that has
-  /// changed.
+  /// Finds the tensors whose streams are all aligned for the widest access. Returns whether that
+  /// has changed.
   bool findAligned();
   void fillStreams(DeviceArena &tables, const DeviceArena &scratch);
   void fillChunks(DeviceArena &tables);
@@ -160,19 +163,19 @@ private:
   std::vector<char> isScales; ///< for each stream
   std::vector<uint32_t> scalars;
   bool hasSites = false;
-  std::vector<char> hasBlocks; ///< for each temporary: columns are reduced into it
+  std::vector<char> hasBlocks; ///< by temporary: columns are reduced into it
   size_t reducedCount = 0;
   std::vector<uint32_t> groupReductions;                         ///< their numbers among all
-  std::vector<std::vector<runtime::ScalarReduction>> reductions; ///< of each pass
+  std::vector<std::vector<runtime::ScalarReduction>> reductions; ///< by pass
   std::vector<Kernel> prologues;
   std::vector<Launch> passes;
 
   std::vector<SteppedTensor> list;
   std::vector<void *> streams;
   std::vector<void *> scalarData;
-  std::map<Domain, runtime::PassDomain> domains; ///< that passes run over
+  std::map<Domain, runtime::PassDomain> domains; ///< domains that passes run over
   bool streamsChanged = false;
-  std::vector<char> aligned; ///< for each tensor
+  std::vector<char> aligned; ///< by tensor
 
   Table<BegunTensor> begunTensors;
   Table<upd_gpu_tensor> prologueTensors;
@@ -180,10 +183,10 @@ private:
   Table<upd_site> sites;
   Table<ScalarState> scalarTable;
   Table<void *> streamTable;
-  std::map<Domain, Table<upd_gpu_chunk>> chunks; ///< of each of `domains`
+  std::map<Domain, Table<upd_gpu_chunk>> chunks; ///< by domain, as in `domains`
   Table<char> rows;
   Table<double> scalarValues, nextScalarValues, reduced, groupParts;
-  std::vector<Table<char>> temporaries; ///< of each tensor, one after the other
+  std::vector<Table<char>> temporaries; ///< of all tensors, one after another
   std::vector<Table<double>> columnBlocks;
 
   size_t nextStage = 0;

@@ -1,4 +1,4 @@
-//===- DeviceRows.cpp - The rows of gradients of some rows, on a device -----------------------===//
+//===- DeviceRows.cpp - Steps of single rows on a device --------------------------------------===//
 
 #include "runtime/gpu/DeviceRows.h"
 
@@ -57,7 +57,7 @@ void DeviceRows::reserve() {
   placed = tables.reserve<PlacedRows>(list.size());
   rowStreams = tables.reserve<RowStream>(list.size() * streamCount);
 
-  // Numbers of rows that differ a little from step to step need the same.
+  // Rounded up, so that slightly different numbers of rows need the same memory.
   const size_t rows = std::bit_ceil(static_cast<size_t>(rowCount));
   scratch.clear();
   leafChunks = scratch.reserve<upd_gpu_chunk>(std::bit_ceil(static_cast<size_t>(leafCount)));

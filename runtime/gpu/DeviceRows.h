@@ -1,6 +1,6 @@
-//===- DeviceRows.h - The rows of gradients of some rows, on a device ---------------*- C++ -*-===//
-// The indices are in the device's memory, and only their number is known here: so the device itself
-// writes the tables that say where each row is, and passes take rows for tensors.
+//===- DeviceRows.h - Steps of single rows on a device ------------------------------*- C++ -*-===//
+// The indices are in the device's memory; the host only knows their number. So the device writes
+// the tables with the location of each row, and passes treat rows as tensors.
 
 #ifndef UPDRAFT_RUNTIME_GPU_DEVICEROWS_H
 #define UPDRAFT_RUNTIME_GPU_DEVICEROWS_H
@@ -14,15 +14,15 @@ namespace updraft::gpu {
 
 /// A gradient of some rows.
 struct SteppedRows {
-  uint32_t position; ///< of the parameter in its plan
-  int64_t rows;      ///< of the parameter
-  int64_t elements;  ///< of a row
+  uint32_t position; ///< position of the parameter in its plan
+  int64_t rows;      ///< number of rows of the parameter
+  int64_t elements;  ///< number of elements of a row
   const int64_t *indices;
   int64_t count;
   void *values;
 };
 
-/// Those of the parameters of one plan.
+/// The rows for the parameters of one plan.
 class DeviceRows {
 public:
   DeviceRows(const std::shared_ptr<Device> &device, const DevicePlan &plan)
@@ -30,11 +30,11 @@ public:
         scratch(device, DeviceArena::Use::Scratch) {}
 
   void clear() { list.clear(); }
-  /// Replaces what was there. Allocates where there are more rows than ever before; UPD_UNSUPPORTED
-  /// if they are more than kernels can number. The tables of the plan are filled.
+  /// Replaces the rows. Allocates if there are more rows than ever before. UPD_UNSUPPORTED: there
+  /// are more than kernels can number. The tables of the plan must be filled.
   runtime::Status set(const std::vector<SteppedRows> &rows, const DeviceArena &planTables,
                       const DeviceArena &planScratch, Stream stream);
-  /// When the prologues of the plan have run.
+  /// Call this after the prologues of the plan have run.
   runtime::Status run(const DevicePlan::Step &step) const;
 
 private:
@@ -43,7 +43,7 @@ private:
   void fill(const DeviceArena &planTables, const DeviceArena &planScratch);
 
   const DevicePlan &plan;
-  std::vector<SteppedRows> list; ///< those with elements
+  std::vector<SteppedRows> list; ///< gradients that have elements
   int64_t rowCount = 0, leafCount = 0;
 
   DeviceArena tables, scratch;
@@ -53,7 +53,7 @@ private:
   Table<void *> streams;
   Table<char> tensorRows;
   Table<upd_site> sites;
-  Table<double> temporaries; ///< of all rows, one after the other
+  Table<double> temporaries; ///< of all rows, one after another
 };
 
 } // namespace updraft::gpu

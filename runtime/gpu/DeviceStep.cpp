@@ -87,7 +87,7 @@ Status DeviceStep::finish(const std::vector<double> &hypers, uint64_t seed, Stre
     *next++ = {tables.at(hyperTable, place), source.from, source.dtype};
   if (Status status = tables.upload(stream); !status.ok())
     return status;
-  // A pass may come before the first prologue.
+  // A pass may precede the first prologue.
   return scratch.zero(stream);
 }
 
@@ -204,7 +204,8 @@ Status DeviceStep::run(const float *foundInf, Stream stream) {
     }
     if (atEnd)
       break;
-    // A plan waits for no more than it has run itself, so the one that has run the fewest goes on.
+    // A plan only waits for reductions up to its own stage, so the plan that is furthest behind can
+    // continue.
     if (Status status = combineGroups(stream); !status.ok())
       return status;
   }

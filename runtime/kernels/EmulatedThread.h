@@ -1,5 +1,5 @@
-//===- EmulatedThread.h - Who an emulated thread of a kernel is ---------------------*- C++ -*-===//
-// Kernels call these functions on the host. The emulator, which runs kernels, defines them.
+//===- EmulatedThread.h - The current thread of an emulated kernel ------------------*- C++ -*-===//
+// Kernels call these functions on the host. The emulator defines them.
 
 #ifndef UPDRAFT_RUNTIME_KERNELS_EMULATEDTHREAD_H
 #define UPDRAFT_RUNTIME_KERNELS_EMULATEDTHREAD_H
@@ -7,12 +7,12 @@
 #include <stdint.h>
 
 extern "C" {
-/// The number of the thread in its block.
+/// The index of the thread in its block.
 int64_t updraft_emulator_thread(void);
-/// The number of the block, and how many blocks there are.
+/// The index of the block, and the number of blocks.
 int64_t updraft_emulator_block(void);
 int64_t updraft_emulator_blocks(void);
-/// All threads of the block call it, and return when the last one has.
+/// All threads of the block must call it. Returns when the last one has.
 void updraft_emulator_barrier(void);
 }
 

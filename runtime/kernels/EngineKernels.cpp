@@ -1,6 +1,6 @@
 //===- EngineKernels.cpp - The kernels of runtime/kernels/EngineKernels.h
 //-------------------------===//
-// Freestanding: also compiled to PTX.
+// Freestanding, because it is also compiled to PTX.
 
 #include "runtime/kernels/EngineKernels.h"
 
@@ -14,7 +14,7 @@ using updraft::runtime::storeScalar;
 namespace {
 bool isSkipped(const void *row, upd_dtype compute) { return loadScalar(compute, row) != 0; }
 
-/// As the CPU's: a NaN is larger than any number, and 0 larger than -0.
+/// Same as on the CPU: a NaN is larger than any number, and 0 larger than -0.
 double combined(double a, double b, bool isMax) {
   if (!isMax)
     return a + b;
@@ -25,7 +25,7 @@ double combined(double a, double b, bool isMax) {
 
 double identity(bool isMax) { return isMax ? -__builtin_inf() : 0.0; }
 
-/// By all threads of a block: pairs (0, 1), (2, 3), …, an odd last value passes up.
+/// Called by all threads of a block: combines pairs (0, 1), (2, 3), …; an odd last value moves up.
 void combineInBlock(double *values, int64_t count, int64_t stride, bool isMax) {
   for (int64_t distance = 1; distance < count; distance *= 2) {
     for (int64_t left = threadOfBlock() * 2 * distance; left + distance < count;
@@ -41,13 +41,13 @@ template <typename Body> void forEachOfGrid(int64_t count, Body body) {
     body(i);
 }
 
-/// The same for all threads of a block.
+/// Runs the same iterations in all threads of a block.
 template <typename Body> void forEachOfBlocks(int64_t count, Body body) {
   for (int64_t i = blockOfGrid(); i < count; i += blocksOfGrid())
     body(i);
 }
 
-/// By all threads of a block.
+/// Called by all threads of a block.
 template <typename Element> void fillInBlock(const Fill &job) {
   auto *to = static_cast<Element *>(job.to);
   for (int64_t i = threadOfBlock(); i < job.count; i += UPD_GPU_THREADS)

@@ -1,8 +1,8 @@
-//===- EngineKernels.h - What is around the kernels of a rule -----------------------*- C++ -*-===//
-// A step on a device is begin, then the rule's prologues and passes with combine* behind a pass
-// that has reductions, then commit*. Of a gradient of some rows, place_rows and the passes over
-// what it places come before commit. These kernels are the same for all rules. All pointers are to
-// memory of the device. They run in blocks of UPD_GPU_THREADS threads, on any number of blocks.
+//===- EngineKernels.h - Kernels of a step that don't depend on the rule ------------*- C++ -*-===//
+// A step on a device runs begin; then the rule's prologues and passes, with combine* after a pass
+// that has reductions; then commit*. For a gradient of some rows, place_rows and the passes over
+// the placed rows run before commit. All pointers are to memory of the device. The kernels run in
+// blocks of UPD_GPU_THREADS threads, with any number of blocks.
 //   updraft_fill(const Fill *, int64_t count)
 //   updraft_begin(const BegunTensor *, int64_t count, const float *foundInf)
 //   updraft_read_hypers(const HyperSource *, int64_t count)
@@ -24,70 +24,70 @@
 
 namespace updraft::gpu {
 
-/// `count` equal elements, of 1, 2, 4 or 8 bytes.
+/// `count` equal elements of 1, 2, 4 or 8 bytes.
 struct Fill {
   void *to;
   int64_t count;
-  uint64_t value; ///< in its lowest bytes
+  uint64_t value; ///< in the lowest bytes
   int64_t bytes;
 };
 
-/// A state that is a number.
+/// A scalar state.
 struct ScalarState {
   void *data;
   upd_dtype dtype;
-  int32_t isOfTensor; ///< else of its group
+  int32_t isOfTensor; ///< else it belongs to the group
 };
 
-/// One tensor of a step. begin sets the step count and what `first` is in `facts` and `site`, loads
-/// the scalar states, and has the row skipped if `foundInf` is there and not 0. commit counts the
-/// step, which is then no longer the first, and stores the states of the tensor, unless the row was
-/// skipped.
+/// One tensor of a step. begin sets the step count and `first` in `facts` and `site`, loads the
+/// scalar states, and sets the skip flag if `foundInf` isn't null and its value isn't 0. Unless the
+/// tensor is skipped, commit increases the step count, clears `first`, and stores the states of the
+/// tensor.
 struct BegunTensor {
   double *facts;       ///< UPD_TENSOR_FACTS
-  upd_site *site;      ///< null if the plan has none
-  void *steps;         ///< how many were taken
+  upd_site *site;      ///< null if the plan doesn't use sites
+  void *steps;         ///< number of steps taken
   upd_dtype stepsType; ///< f32 or f64
   double *first;       ///< 1 before the first step, then 0
-  upd_dtype compute;   ///< of the row: f32 or f64
+  upd_dtype compute;   ///< type of the row: f32 or f64
   void *row;
   const ScalarState *states;
-  double *scalars;     ///< one for each, before the step
-  double *nextScalars; ///< and after it
+  double *scalars;     ///< one per state, before the step
+  double *nextScalars; ///< and after the step
   int64_t stateCount;
 };
 
-/// A hyperparameter that is read where the device has it.
+/// A hyperparameter that is read from the device's memory.
 struct HyperSource {
   double *to;
   const void *from;
   upd_dtype dtype;
 };
 
-/// Where the rows of a stream are.
+/// The location of a stream's rows.
 struct RowStream {
   char *data;
-  int64_t bytes;     ///< of a row
-  int32_t isIndexed; ///< the rows of the parameter, else as the gradient has them
+  int64_t bytes;     ///< of one row
+  int32_t isIndexed; ///< rows of the parameter, else in the gradient's order
   int32_t isVector;  ///< a row has more than one value
 };
 
-/// Makes each row of a gradient of some rows a tensor of its own in the tables of the passes, and
-/// each leaf of a row a chunk; `count` is that of the leaves of all rows. A row that the parameter
-/// does not have, or with no larger index than the one before, is marked as skipped.
+/// Makes each row of a gradient of some rows a tensor in the tables of the passes, and each leaf of
+/// a row a chunk. `count` is the number of leaves of all rows. A row that the parameter doesn't
+/// have, or whose index isn't larger than the previous one, is marked as skipped.
 struct PlacedRows {
   const int64_t *indices;
-  int64_t rows;     ///< of the parameter
-  int64_t elements; ///< of a row
-  int64_t leaves;   ///< of a row
+  int64_t rows;     ///< number of rows of the parameter
+  int64_t elements; ///< number of elements of a row
+  int64_t leaves;   ///< number of leaves of a row
   const RowStream *streams;
   int64_t streamCount;
-  const void *row;      ///< what the prologues gave the parameter
-  const upd_site *site; ///< of the parameter; null if the plan has none
+  const void *row;      ///< the parameter's values from the prologues
+  const upd_site *site; ///< the parameter's; null if the plan doesn't use sites
   int64_t rowBytes;
-  upd_dtype compute; ///< of the row: f32 or f64
-  // What is written, from the first row on.
-  int32_t tensor; ///< its number in the tables
+  upd_dtype compute; ///< type of the row: f32 or f64
+  // Output, from the first row on.
+  int32_t tensor; ///< number of the first row in the tables
   upd_gpu_chunk *leafChunks;
   upd_gpu_chunk *rowChunks;
   void **tensorStreams;
@@ -95,28 +95,29 @@ struct PlacedRows {
   upd_site *tensorSites;
 };
 
-/// `count` values that are `stride` apart become one, in place and at `result` unless that is null:
-/// the upper part of the reduction tree of docs/numerics.md. Of no values it is the identity.
+/// Combines `count` values with distance `stride` into one, in place and at `result` unless that is
+/// null: the upper part of the reduction tree of docs/numerics.md. For zero values, the result is
+/// the identity.
 struct Combination {
   double *values;
   int64_t count;
   int64_t stride;
   double *result;
-  int32_t isMax; ///< else a sum
+  int32_t isMax; ///< else it is a sum
 };
 
-/// Of up to UPD_GPU_THREADS columns next to each other, `blocks` values each, `stride` apart,
-/// become one.
+/// Combines the values of up to UPD_GPU_THREADS adjacent columns: `blocks` values each, with
+/// distance `stride`.
 struct ColumnCombination {
-  double *values; ///< of the first column
-  double *result; ///< of the first column
+  double *values; ///< first column
+  double *result; ///< first column
   int64_t columns;
   int64_t blocks;
   int64_t stride;
   int32_t isMax;
 };
 
-/// What a tensor gives for a reduction over its group, and where it gets the result.
+/// A tensor's value for a reduction over its group, and the destination of the result.
 struct GroupMember {
   const double *part;
   double *result;
@@ -124,7 +125,7 @@ struct GroupMember {
   upd_dtype compute;
 };
 
-/// The tensors of a group that are not skipped become one, in the order of `members`.
+/// Combines the values of the tensors of a group that aren't skipped, in the order of `members`.
 struct GroupCombination {
   const GroupMember *members;
   int64_t count;
@@ -132,14 +133,14 @@ struct GroupCombination {
   int32_t isMax;
 };
 
-/// What a tensor has as the next value of a state of its group.
+/// A tensor's next value of a state of its group.
 struct GroupCandidate {
   const double *next;
   const void *row;
   upd_dtype compute;
 };
 
-/// Stores the next value of a state of a group: that of the first tensor that is not skipped.
+/// Stores the next value of a group's state, from the first tensor that isn't skipped.
 struct GroupCommit {
   const GroupCandidate *candidates;
   int64_t count;

@@ -1,5 +1,5 @@
-//===- KernelThread.h - Who a thread of a kernel is ---------------------------------*- C++ -*-===//
-// The same source is code for NVIDIA's GPUs and for the emulator.
+//===- KernelThread.h - The current thread of a kernel ------------------------------*- C++ -*-===//
+// Makes the same source compile for NVIDIA GPUs and for the emulator.
 
 #ifndef UPDRAFT_RUNTIME_KERNELS_KERNELTHREAD_H
 #define UPDRAFT_RUNTIME_KERNELS_KERNELTHREAD_H
@@ -9,16 +9,16 @@
 #include <stdint.h>
 
 #if defined(__NVPTX__)
-/// A kernel by its name, with its arguments.
+/// Declares a kernel with its name and arguments.
 #define UPD_GPU_KERNEL extern "C" __attribute__((nvptx_kernel)) void
-/// Memory that the threads of a block share.
+/// Memory shared by the threads of a block.
 #define UPD_GPU_SHARED static __attribute__((address_space(3)))
 #define UPD_EMULATED_KERNEL(name)
 #else
 #include "runtime/kernels/EmulatedThread.h"
 #define UPD_GPU_KERNEL extern "C" void
 #define UPD_GPU_SHARED static thread_local
-/// What the emulator calls.
+/// The function that the emulator calls.
 #define UPD_EMULATED_KERNEL(name)                                                                  \
   extern "C" void name##_kernel(void **arguments) { updraft::gpu::callWith(name, arguments); }
 #endif
@@ -47,7 +47,7 @@ void callWith(void (*kernel)(A, B, C), void **arguments) {
 }
 #endif
 
-/// The number of the thread in the grid, and how many there are.
+/// The index of the thread in the grid, and the number of threads.
 inline int64_t threadOfGrid() { return blockOfGrid() * UPD_GPU_THREADS + threadOfBlock(); }
 inline int64_t threadsOfGrid() { return blocksOfGrid() * UPD_GPU_THREADS; }
 

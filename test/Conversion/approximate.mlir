@@ -1,4 +1,5 @@
-// Quotients and roots of f32 in the passes of a `fast` plan, and of no other, nor in prologues.
+// Quotients and roots of f32 in the passes of a `fast` plan, but not in other plans or in
+// prologues.
 // RUN: updraft-opt %s --updraft-approximate --split-input-file | FileCheck %s
 
 // CHECK-LABEL: updraft.plan @Marked compute f32 fast {
@@ -10,14 +11,14 @@
 // CHECK-NEXT:      %[[ROOT:.*]] = math.sqrt %[[G]] fastmath<afn> : f32
 // CHECK-NEXT:      %[[SUM:.*]] = arith.addf %[[ROOT]], %[[S]] : f32
 // CHECK-NEXT:      %[[QUOTIENT:.*]] = arith.divf %[[P]], %[[SUM]] fastmath<afn> : f32
-// A root that is only divided by.
+// A root that is only used as a divisor.
 // CHECK-NEXT:      %[[INVERSE:.*]] = math.rsqrt %[[SUM]] fastmath<afn> : f32
 // CHECK-NEXT:      %[[PRODUCT:.*]] = arith.mulf %[[QUOTIENT]], %[[INVERSE]] : f32
-// One that is used twice.
+// A root with two uses.
 // CHECK-NEXT:      %[[SHARED:.*]] = math.sqrt %[[P]] fastmath<afn> : f32
 // CHECK-NEXT:      %[[BY_SHARED:.*]] = arith.divf %[[PRODUCT]], %[[SHARED]] fastmath<afn> : f32
 // CHECK-NEXT:      arith.addf %[[BY_SHARED]], %[[SHARED]] : f32
-// What is expanded later.
+// Operations that are expanded later.
 // CHECK:           %[[EXP:.*]] = math.exp %{{.*}} : f32
 // CHECK-NEXT:      updraft.store %[[EXP]] : f32
 updraft.plan @Marked compute f32 fast {

@@ -1,5 +1,5 @@
-// NaNs of a scalar lose their lower half only for a pass that rounds pairs of elements to bf16, as a
-// CPU's does that has no elementary function.
+// NaNs of a scalar lose their lower half only for a pass that rounds pairs of elements to bf16, as
+// on CPUs in passes without elementary functions.
 // RUN: updraft-opt %s --convert-updraft-plan-to-loops | FileCheck %s
 // RUN: updraft-opt %s --convert-updraft-plan-to-gpu | FileCheck %s --check-prefix=GPU
 

@@ -1,4 +1,4 @@
-// What cannot be lowered explains itself at the operation.
+// Operations that can't be lowered have an error at the operation.
 // RUN: updraft-opt %s --convert-updraft-plan-to-loops --split-input-file --verify-diagnostics
 
 updraft.plan @Exp compute f32 {

@@ -1,4 +1,5 @@
-// Values are rounded to bf16 by the conversion of GPUs, two at a time; on the emulator by integer arithmetic.
+// GPUs round values to bf16 with their own conversion, two at a time; the emulator uses integer
+// arithmetic.
 // RUN: updraft-opt %s --convert-updraft-plan-to-gpu --mlir-use-nameloc-as-prefix | FileCheck %s
 // RUN: updraft-opt %s --pass-pipeline="builtin.module(convert-updraft-plan-to-gpu,convert-updraft-gpu-to-emulator)" | FileCheck %s --check-prefix=EMULATOR
 

@@ -1,5 +1,5 @@
-// States in blocks: a warp has one at a time, two vectors of it in each thread, and stores codes once it knows the
-// extremes of all.
+// States in blocks: a warp processes one block at a time, with two vectors in each thread, and
+// stores codes after it has the extremes of all.
 // RUN: updraft-opt %s --convert-updraft-plan-to-gpu --mlir-use-nameloc-as-prefix | FileCheck %s
 // RUN: updraft-opt %s --pass-pipeline="builtin.module(convert-updraft-plan-to-gpu,gpu.module(convert-updraft-gpu-to-nvvm))" | FileCheck %s --check-prefix=NVVM
 // RUN: updraft-opt %s --pass-pipeline="builtin.module(convert-updraft-plan-to-gpu,convert-updraft-gpu-to-emulator)" | FileCheck %s --check-prefix=EMULATOR
@@ -28,13 +28,13 @@
 // CHECK:               llvm.store {{.*}} : f32
 // CHECK:         } else {
 // CHECK:             llvm.load {{.*}} {alignment = 1 : i64} : !llvm.ptr<1> -> vector<4xi8>
-//                What is left: a vector may have no element at all.
+//                The remainder: a vector may have no elements.
 // CHECK:         scf.for %quant_block{{.*}} = %whole to %length
 // CHECK:           %[[LEFT:.*]] = arith.subi %length
 // CHECK:           llvm.intr.masked.load {{.*}} -> vector<4xi8>
 // CHECK:           llvm.intr.masked.store {{.*}} : vector<4xi8>
 
-//                Whoever stores a scale comes after all that load it.
+//                The scale is stored after all threads have loaded it.
 // NVVM: nvvm.bar.warp.sync
 // NVVM: nvvm.redux.sync max
 // NVVM: nvvm.redux.sync max

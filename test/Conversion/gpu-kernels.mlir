@@ -4,7 +4,7 @@
 // RUN: not updraft-opt %s --convert-updraft-plan-to-gpu="access-bits=64" 2>&1 | FileCheck %s --check-prefix=BITS
 // BITS: 'updraft.plan' op cannot be lowered to accesses of 64 bits, must be 128 or 256
 
-// What a step does not call stays on the host.
+// Functions that a step doesn't call stay on the host.
 // CHECK: func.func @SGD_initial(
 // CHECK: func.func @SGD_validate(
 // CHECK: gpu.module @kernels {
@@ -18,7 +18,7 @@
 // CHECK:         %[[FIRST:.*]] = arith.addi %[[BEFORE]], %thread
 // CHECK:         %[[ALL:.*]] = arith.muli %blocks, %c256_i64
 // CHECK:         scf.for %t = %[[FIRST]] to %count step %[[ALL]]
-// A tensor that is skipped is left alone.
+// A skipped tensor doesn't change.
 // CHECK:           %row = llvm.load
 // CHECK:           %skip = llvm.load %row {{.*}} : !llvm.ptr<1> -> f32
 // CHECK:           %[[KEPT:.*]] = arith.cmpf oeq, %skip, %{{.*}} : f32
@@ -35,13 +35,13 @@
 // CHECK:           %end = llvm.load
 // CHECK:           %tensor = llvm.load
 // CHECK:           %aligned = llvm.load
-//                  A step that is skipped is none.
+//                  A skipped step doesn't count.
 // CHECK:           %skip = llvm.load
 // CHECK:           %[[TAKEN:.*]] = arith.cmpf ueq, %skip, %{{.*}} : f32
 // CHECK:           scf.if %[[TAKEN]] {
 // CHECK:             %param_data = llvm.load
 // CHECK:             %grad_data = llvm.load
-//                    Whole vectors where memory is aligned, and single elements.
+//                    Whole vectors if memory is aligned, else single elements.
 // CHECK:             %middle = arith.select %{{.*}}, %{{.*}}, %c0_i32
 // CHECK:             scf.for %i = {{.*}} to %middle step %c1024_i32
 // CHECK:               llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>

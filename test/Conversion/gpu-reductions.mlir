@@ -13,7 +13,7 @@
 // CHECK:               arith.addf %[[SUM]], %{{.*}} : vector<4xf64>
 // CHECK:           } else {
 // CHECK:               llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<1> -> vector<4xf32>
-//                  What is left belongs to the lanes of the next thread.
+//                  The remainder belongs to the lanes of the next thread.
 // CHECK:           %[[NEXT:.*]] = arith.andi %{{.*}}, %c31_i32
 // CHECK:           arith.cmpi eq, %[[NEXT]], %lane
 // CHECK:           %[[ALL:.*]] = scf.if %{{.*}} -> (vector<4xf64>) {

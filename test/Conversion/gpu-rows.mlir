@@ -12,11 +12,11 @@
 // CHECK:           %batch = arith.divui %begin
 // CHECK:           %row_end = arith.minsi
 // CHECK:           %length = arith.trunci %columns : i64 to i32
-//                  The sums of the block's columns begin with nothing, each by the thread that adds to it.
+//                  The sums of the block's columns are cleared, each by the thread that adds to it.
 // CHECK:           scf.for %i = {{.*}} to %middle step %c128_i32
 // CHECK:             llvm.store %{{.*}} : vector<4xf64>
 // CHECK:           scf.for %r = {{.*}} to %row_end step %c1_i64{{[_0-9]*}} iter_args(%[[TENSOR:.*]] = %{{.*}}) -> (vector<4xf64>)
-//                    One of the row and one of the tensor.
+//                    One reduction of the row and one of the tensor.
 // CHECK:             scf.for %i = {{.*}} iter_args(%[[ROW:.*]] = %{{.*}}, %{{.*}} = %[[TENSOR]]) -> (vector<4xf64>, vector<4xf64>)
 // CHECK:               arith.addf %[[ROW]]
 // CHECK:               %[[BEFORE:.*]] = llvm.load %[[SUM:.*]] {{.*}} -> vector<4xf64>
@@ -26,17 +26,17 @@
 // CHECK:             gpu.shuffle
 // CHECK:             llvm.store %{{.*}} : f64, !llvm.ptr<1>
 // CHECK:             scf.yield %{{.*}} : vector<4xf64>
-//                  That of the tensor, for the block.
+//                  The total of the tensor, for the block.
 // CHECK:           gpu.shuffle
 // CHECK:           llvm.store %{{.*}} : f64, !llvm.ptr<1>
 
-// The rows of all batches in order, as elements are.
+// The rows of all batches in order, like elements.
 // CHECK-LABEL: gpu.func @R_pass1(
 // CHECK-SAME:      updraft.loop = 0 : i64
 // CHECK:         scf.for %i = {{.*}} to %middle
 // CHECK:           llvm.load %{{.*}} : !llvm.ptr<1> -> vector<2xf64>
 
-// A value of each row, and those of its columns.
+// A value of each row, and of its columns.
 // CHECK-LABEL: gpu.func @R_pass2(
 // CHECK-SAME:      updraft.loop = 1 : i64, updraft.partial_count = 0 : i64
 // CHECK:         scf.for %r

@@ -1,4 +1,4 @@
-// What no kernel of a plan has.
+// Operations that no kernel of a plan has.
 // RUN: not updraft-opt %s --convert-updraft-gpu-to-emulator 2>&1 | FileCheck %s
 
 // CHECK: 'gpu.barrier' op is not emulated

@@ -17,7 +17,7 @@
 // CHECK:         %[[SIXTEEN:.*]] = arith.constant 16 : i64
 // CHECK:         call @updraft_emulator_check(%[[AT]], %[[SIXTEEN]])
 // CHECK:         llvm.store
-//                As much as a mask has.
+//                As many elements as the mask allows.
 // CHECK:         %[[LANE:.*]] = arith.constant 4 : i64
 // CHECK:         %[[LANES:.*]] = vector.reduction <add>
 // CHECK:         %[[BYTES:.*]] = arith.muli %[[LANE]], %[[LANES]]

@@ -1,5 +1,5 @@
-// Roots and fused operations are LLVM's, which NVPTX rounds to nearest, but for what is marked; no
-// library is called.
+// Roots and fused operations become LLVM's, which NVPTX rounds to nearest, except marked ones.
+// There are no library calls.
 // RUN: updraft-opt %s --pass-pipeline="builtin.module(gpu.module(convert-updraft-gpu-to-nvvm))" | FileCheck %s
 
 // CHECK-LABEL: llvm.func @kernel(
@@ -28,7 +28,7 @@ gpu.module @kernels {
   }
 }
 
-// What updraft-approximate has marked, lane by lane; f64 has no such instructions.
+// Operations that updraft-approximate has marked, lane by lane; f64 has no such instructions.
 // CHECK-LABEL: llvm.func @approximations(
 // CHECK:         %[[ROOT:.*]] = llvm.call_intrinsic "llvm.nvvm.sqrt.approx.f"(%{{.*}}) : (f32) -> f32
 // CHECK:         %[[INVERSE:.*]] = llvm.call_intrinsic "llvm.nvvm.rsqrt.approx.f"(%[[ROOT]]) : (f32) -> f32

@@ -1,5 +1,5 @@
-// Prologues between passes: rows are numbered through, the next scalar states and the skip flag have
-// places of their own.
+// Prologues between passes: rows are numbered consecutively, and the next scalar states and the
+// skip flag have separate slots.
 // RUN: updraft-opt %s --convert-updraft-plan-to-loops | FileCheck %s
 
 updraft.plan @R compute f32 {
@@ -52,7 +52,7 @@ updraft.plan @R compute f32 {
   // CHECK:         %[[BAD:.*]] = arith.cmpf uno, %[[MAX]], %[[MAX]] : f64
   // CHECK:         arith.truncf
   //
-  // Rounded as the f32 that it is stored as.
+  // Rounded to f32, like the stored value.
   // CHECK:         %[[NARROW:.*]] = arith.truncf %[[MAX]] : f64 to f32
   // CHECK:         %[[ROUNDED:.*]] = arith.extf %[[NARROW]] : f32 to f64
   // CHECK:         %[[MU:.*]] = llvm.getelementptr inbounds %[[NEXT]][0]

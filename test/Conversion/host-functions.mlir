@@ -1,4 +1,4 @@
-// The host functions of a plan become functions of their own, with the arguments of kernel.h.
+// The host functions of a plan become separate functions, with the arguments of kernel.h.
 // RUN: updraft-opt %s --convert-updraft-plan-to-loops | FileCheck %s
 
 updraft.plan @R compute f32 {

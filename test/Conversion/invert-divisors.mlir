@@ -1,4 +1,4 @@
-// Roots over a scalar become products with its reciprocal, where that gives the same bits.
+// Roots over a scalar become products with its reciprocal, if that gives the same bits.
 // RUN: updraft-opt %s --updraft-invert-divisors | FileCheck %s
 
 // CHECK-LABEL: func.func @roots(
@@ -48,7 +48,7 @@ func.func @roots(%p: !llvm.ptr, %s: f32, %begin: i64, %length: i64, %none: vecto
   return %sum : vector<8xf32>
 }
 
-// Two divisors have to be ordinary both.
+// Two divisors must both be ordinary numbers.
 // CHECK-LABEL: func.func @two(
 // CHECK:         %[[ONE:.*]] = arith.andi
 // CHECK:         %[[OTHER:.*]] = arith.andi
@@ -71,7 +71,8 @@ func.func @two(%p: !llvm.ptr, %s: f32, %t: f32, %end: i64) {
   return
 }
 
-// What may be as small or as large as an f32 is divided, as is f64, by another vector, and once.
+// Still divided: operands with the full range of f32, f64, division by a vector, and a single
+// division.
 // CHECK-LABEL: func.func @others(
 // CHECK-NOT:     scf.if
 // CHECK-COUNT-3: arith.divf

@@ -1,4 +1,4 @@
-// A function of the module that has the name of one of ours is not taken for it.
+// A function in the module with the same name as one of ours isn't used instead.
 // RUN: updraft-opt %s --convert-updraft-plan-to-loops="vector-bits=256" | FileCheck %s
 
 // CHECK:       func.func private @updraft.take.sum_(%{{.*}}: !llvm.ptr, %{{.*}}: i64) -> f64

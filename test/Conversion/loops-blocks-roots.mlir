@@ -1,6 +1,6 @@
 // RUN: updraft-opt %s -convert-updraft-plan-to-loops="vector-bits=256 mask-remainder=false" | FileCheck %s
-// Square roots that a rule computes of companded values are kept, and coded if none is of a
-// negative value.
+// Square roots that a rule computes from companded values are kept, and used as codes if no value
+// is negative.
 
 updraft.plan @P compute f32 {
   %p = updraft.stream "param" : !updraft.stream<f32>
@@ -28,8 +28,8 @@ updraft.plan @P compute f32 {
 // CHECK: %[[VALUES_HERE:.*]] = llvm.getelementptr %[[VALUES]][
 // CHECK: %[[ROOTS_HERE:.*]] = llvm.getelementptr %[[ROOTS]][
 
-// One loop computes a block, finds its extremes and codes the last one, whose codes are at least
-// what has been found for it.
+// One loop computes a block, finds its extremes and codes the last value, whose code is at least
+// the extreme found for it.
 // CHECK: scf.if {{.*}} -> (i1, i1, f32, f32, i32, i8)
 // CHECK: %[[ROOTS_BEFORE:.*]] = llvm.getelementptr %[[ROOTS]][
 // CHECK: %[[FOUND:.*]]:2 = scf.for {{.*}} iter_args(%[[LARGEST:.*]] = %{{.*}}, %[[SMALLEST:.*]] = %{{.*}})
@@ -52,14 +52,14 @@ updraft.plan @P compute f32 {
 // CHECK: arith.maxui %[[CODES]], %{{.*}} : vector<8xi8>
 // CHECK: scf.yield
 
-// A value less than 0 is looked for again.
+// A negative value is searched again.
 // CHECK: %[[BELOW:.*]] = arith.cmpi slt, %[[FOUND]]#0
 // CHECK: vector.reduction <or>, %[[BELOW]]
 // CHECK: scf.if
 // CHECK: arith.maxsi
 // CHECK: else
 
-// Else they are coded on their own: by values, or by roots.
+// Otherwise they are coded separately, from values or from roots.
 // CHECK: llvm.getelementptr %[[VALUES]][
 // CHECK: math.sqrt {{.*}} : vector<8xf32>
 // CHECK: else

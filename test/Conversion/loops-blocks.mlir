@@ -1,6 +1,6 @@
 // RUN: updraft-opt %s -convert-updraft-plan-to-loops="vector-bits=256 mask-remainder=false" | FileCheck %s
 // RUN: updraft-opt %s -convert-updraft-plan-to-loops="vector-bits=512" | FileCheck %s --check-prefix=MASK
-// A block is gone over twice: its elements are computed into memory of the function, then coded.
+// A block is processed twice: its elements are computed into local memory, then coded.
 
 updraft.plan @P compute f32 {
   %p = updraft.stream "param" : !updraft.stream<f32>

@@ -36,7 +36,7 @@ updraft.plan @R compute f32 matrix {
   }
 }
 
-// A range is of batches; the rows of one go to lanes from the first on.
+// A range consists of batches. Rows go to lanes, starting with the first lane in each batch.
 // CHECK-LABEL: func.func @R_pass0(
 // CHECK:         %[[LANES:.*]] = llvm.alloca
 // CHECK:         %[[R:.*]] = llvm.load %{{.*}} -> !llvm.ptr
@@ -69,7 +69,7 @@ updraft.plan @R compute f32 matrix {
 // CHECK:           scf.for
 // CHECK:             arith.truncf %[[VALUES]]
 
-// So it is for the elements of a block of rows.
+// The same holds for the elements of a block of rows.
 // CHECK-LABEL: func.func @R_pass2(
 // CHECK:           %[[PER_BATCH:.*]] = arith.divui
 // CHECK:           %[[BATCH:.*]] = arith.divui %{{.*}}, %[[PER_BATCH]] : i64

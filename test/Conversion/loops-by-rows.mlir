@@ -40,8 +40,8 @@ updraft.plan @R compute f32 matrix {
 // CHECK-LABEL: func.func @R_validate(
 // CHECK-LABEL: func.func @R_prologue0
 //
-// Of five streams the third and fourth are the sums of rows and columns; a site has five fields, of
-// which the last two are rows and columns.
+// There are five streams; the third and fourth are the sums of rows and columns. A site has five
+// fields; the last two are rows and columns.
 // CHECK-LABEL: func.func @R_pass0(
 // CHECK:         %[[ROW_LANES:.*]] = llvm.alloca
 // CHECK:         %[[LANES:.*]] = llvm.alloca
@@ -83,14 +83,14 @@ updraft.plan @R compute f32 matrix {
 // CHECK:               llvm.getelementptr inbounds %[[COLUMN_SUMS]][%[[OF_COLUMN]]]
 // CHECK:               llvm.getelementptr inbounds %[[LANES]][%[[LANE]]]
 //
-// What is beside the last columns belongs to the next block.
+// Elements after the last columns belong to the next block.
 // CHECK:             llvm.intr.masked.store %{{.*}}, %{{.*}}, %{{.*}} {alignment = 8 : i32} : vector<8xf64>
 // CHECK:             %[[TOTAL:.*]] = func.call @updraft.take.sum(%[[ROW_LANES]], %[[GROUPS]])
 // CHECK:             %[[ROW_AT:.*]] = llvm.getelementptr inbounds %[[ROW_SUMS]][%[[ROW]]]
 // CHECK:             llvm.store %[[TOTAL]], %[[ROW_AT]]
 // CHECK:           func.call @updraft.take.sum(%[[LANES]], %[[GROUPS]])
 
-// Over rows there is no matrix: a flat loop on other streams.
+// A pass over rows has no matrix: it is a flat loop over other streams.
 // CHECK-LABEL: func.func @R_pass1(
 // CHECK:         %[[SUMS:.*]] = llvm.load %{{.*}} -> !llvm.ptr
 // CHECK:         %[[MADE:.*]] = llvm.load %{{.*}} -> !llvm.ptr
@@ -101,7 +101,7 @@ updraft.plan @R compute f32 matrix {
 // CHECK:           %[[MADE_AT:.*]] = llvm.getelementptr inbounds %[[MADE]][%[[I]]]
 // CHECK:           llvm.store %{{.*}}, %[[MADE_AT]] {alignment = 4 : i64} : vector<8xf32>
 
-// A row's value is loaded once, those of the columns like elements. Nothing is reduced.
+// A row's value is loaded once, and those of the columns like elements. There are no reductions.
 // CHECK-LABEL: func.func @R_pass2(
 // CHECK-NOT:     llvm.alloca
 // CHECK:           arith.divui

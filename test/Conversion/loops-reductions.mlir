@@ -1,5 +1,5 @@
-// A pass that reduces a flat sequence: lanes in memory, and one partial value per leaf and reduction,
-// which a function takes from them.
+// A pass that reduces a flat sequence: lanes are in memory, and a function computes one partial
+// value per leaf and reduction from them.
 // RUN: updraft-opt %s --convert-updraft-plan-to-loops="vector-bits=256 mask-remainder=true" \
 // RUN:   | FileCheck %s --check-prefixes=CHECK,MASK
 // RUN: updraft-opt %s --convert-updraft-plan-to-loops="vector-bits=256 mask-remainder=false" \
@@ -34,8 +34,8 @@ updraft.plan @R compute f32 {
 // CHECK:           %[[EMPTY:.*]] = arith.constant dense<0xFFF0000000000000> : vector<8xf64>
 // CHECK:           llvm.store %[[EMPTY]], %[[AT]]
 
-// From the last group of eight lanes to the second, each is combined into the one without the highest
-// bit of its number; what was taken is empty again.
+// From the last group of eight lanes to the second, each is combined with the group without the
+// highest bit of its number, and then cleared.
 // CHECK-LABEL: func.func private @updraft.take.max(
 // CHECK:         arith.maximumf {{.*}} : vector<8xf64>
 // CHECK-LABEL: func.func private @updraft.take.sum(
@@ -92,7 +92,7 @@ updraft.plan @R compute f32 {
 // CHECK:             %[[MAXIMUM:.*]] = llvm.load %[[MAXIMUM_AT]]
 // CHECK:             arith.maximumf %[[MAXIMUM]], %[[W]] : vector<8xf64>
 //
-// Lanes that are no elements get what changes nothing.
+// Lanes without an element get the neutral value.
 // MASK:            %[[NOTHING:.*]] = arith.constant dense<0.000000e+00> : vector<8xf64>
 // MASK:            arith.select %{{.*}}, %{{.*}}, %[[NOTHING]] : vector<8xi1>, vector<8xf64>
 // MASK:            %[[LEAST:.*]] = arith.constant dense<0xFFF0000000000000> : vector<8xf64>

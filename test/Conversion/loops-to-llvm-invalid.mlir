@@ -1,4 +1,4 @@
-// What has no instructions is refused, where it stands.
+// An operation without instructions is refused at its location.
 // RUN: updraft-opt %s --split-input-file --verify-diagnostics --convert-updraft-loops-to-llvm
 
 func.func @vectors(%x: vector<4xf32>) -> vector<4xf32> {

@@ -1,4 +1,5 @@
-// All dialects of the loops go to the LLVM dialect at once, and arithmetic keeps its meaning.
+// All dialects of the loops are lowered to the LLVM dialect together, and arithmetic keeps its
+// meaning.
 // RUN: updraft-opt %s --convert-updraft-loops-to-llvm | FileCheck %s
 
 // CHECK-LABEL: llvm.func @arithmetic
@@ -31,12 +32,12 @@ func.func @arithmetic(%row: !llvm.ptr, %begin: i64, %end: i64) {
   return
 }
 
-// Host functions may call the C library, by an intrinsic or by name.
+// Host functions may call the C library, through an intrinsic or by name.
 // CHECK-LABEL: llvm.func @host
 func.func @host(%x: f64) -> f64 {
   // CHECK: llvm.intr.pow
   %0 = math.powf %x, %x : f64
-  // log1p itself: log(1 + x) would lose what log1p is for.
+  // log1p itself: log(1 + x) would lose its precision.
   // CHECK: llvm.call @log1p
   %1 = math.log1p %0 : f64
   return %1 : f64

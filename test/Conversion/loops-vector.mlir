@@ -1,5 +1,5 @@
-// The loops of a pass: scalars are loaded and spread before them, and an iteration loads everything
-// before it stores. What is left over of a tensor is masked, or computed one by one.
+// The loops of a pass: scalars are loaded and broadcast before them, and an iteration loads
+// everything before it stores. The remainder of a tensor is masked, or computed element by element.
 // RUN: updraft-opt %s --convert-updraft-plan-to-loops="vector-bits=256 mask-remainder=true" \
 // RUN:   | FileCheck %s --check-prefixes=CHECK,MASK
 // RUN: updraft-opt %s --convert-updraft-plan-to-loops="vector-bits=256 mask-remainder=false" \

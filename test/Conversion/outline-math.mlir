@@ -22,7 +22,7 @@ func.func @pow(%a: f64, %b: f64) -> f64 {
   return %1 : f64
 }
 
-// In another function too.
+// Also in another function.
 // CHECK-LABEL: func.func @powAgain(
 // CHECK-NEXT:    call @updraft.powf.f64
 func.func @powAgain(%a: f64) -> f64 {
@@ -32,7 +32,7 @@ func.func @powAgain(%a: f64) -> f64 {
 
 // -----
 
-// Each type has its function, and each operation, in loops as well.
+// Each type and each operation has its own function, in loops as well.
 // CHECK-DAG: func.func private @updraft.exp.f32(%{{.*}}: f32) -> f32
 // CHECK-DAG: func.func private @updraft.exp.f64(%{{.*}}: f64) -> f64
 // CHECK-DAG: func.func private @updraft.log.f64(%{{.*}}: f64) -> f64
@@ -58,7 +58,7 @@ func.func @others(%a: f32, %b: f64, %c: i1) -> (f32, f64) {
 
 // -----
 
-// A function of the module that has the name is not called for it.
+// A function in the module with that name isn't called instead.
 // CHECK:       func.func private @[[EXP:updraft.exp.f64_[0-9]+]](%{{.*}}: f64) -> f64
 // CHECK:       func.func private @updraft.exp.f64(f64) -> f64
 // CHECK:         call @[[EXP]](
@@ -70,7 +70,7 @@ func.func @taken(%a: f64) -> f64 {
 
 // -----
 
-// On vectors too, in functions that LLVM optimises.
+// Also on vectors, in functions that LLVM optimizes.
 // CHECK:       func.func private @updraft.exp.v4f32(%[[X:.*]]: vector<4xf32>) -> vector<4xf32>
 // CHECK-SAME:      attributes {llvm.linkage = #llvm.linkage<internal>, passthrough = ["noinline"]}
 // CHECK-NOT:     math.exp
@@ -90,7 +90,7 @@ func.func @vectors(%a: vector<4xf32>, %b: vector<2xf32>) -> (vector<4xf32>, vect
 
 // -----
 
-// So do powers by an integer that updraft-expand-math leaves.
+// The same for powers with an integer exponent that updraft-expand-math doesn't expand.
 // CHECK:       func.func private @updraft.fpowi.f64(%{{.*}}: f64, %{{.*}}: i64) -> f64
 // CHECK:         scf.while
 // CHECK-LABEL: func.func @power(
@@ -102,7 +102,7 @@ func.func @power(%a: f64, %n: i64) -> f64 {
 
 // -----
 
-// Kernels call functions of their own module.
+// Kernels call functions in their own module.
 // CHECK:       gpu.module @kernels
 // CHECK:         func.func private @updraft.exp.f32
 // CHECK:         gpu.func @kernel
@@ -117,7 +117,7 @@ gpu.module @kernels {
 
 // -----
 
-// Vectors of two dimensions and other functions stay.
+// Vectors of two dimensions and other functions don't change.
 // CHECK-LABEL: func.func @stay(
 // CHECK:         math.exp %{{.*}} : vector<4x2xf32>
 // CHECK:         math.sqrt %{{.*}} : f64

@@ -1,4 +1,4 @@
-// A loop of a known number of elements becomes two: what crosses is kept in memory of the function.
+// A loop with a known number of elements becomes two: values that cross are stored in local memory.
 // RUN: updraft-opt %s --split-input-file \
 // RUN:     --updraft-pipeline-loops="vector-bits=256 window=5" | FileCheck %s
 // RUN: updraft-opt %s --split-input-file \
@@ -10,8 +10,8 @@
 // WHOLE-NOT:       scf.for
 // WHOLE-LABEL:   func.func
 
-// The root is kept in any case; the stream is loaded again for the sum, and `shifted` is for the
-// second loop alone.
+// The root is kept in any case. The stream is loaded again for the sum, and `shifted` is only
+// needed in the second loop.
 // CHECK-LABEL: func.func @kept(
 // CHECK-SAME:      %[[P:.*]]: !llvm.ptr, %[[BEGIN:[a-z0-9]+]]: i64,
 // CHECK-NOT:     x i32
@@ -58,7 +58,7 @@ func.func @kept(%p: !llvm.ptr, %begin: i64, %d: vector<8xf32>, %m: vector<8xf32>
 
 // -----
 
-// Nothing keeps the root, so it has a buffer.
+// The root isn't stored in a stream, so it gets a buffer.
 // CHECK-LABEL: func.func @buffered(
 // CHECK-SAME:      %[[P:.*]]: !llvm.ptr, %[[BEGIN:[a-z0-9]+]]: i64,
 // CHECK:         %[[SIZE:.*]] = arith.constant 248 : i64
@@ -95,7 +95,7 @@ func.func @buffered(%p: !llvm.ptr, %begin: i64, %d: vector<8xf32>) {
 
 // -----
 
-// Single bits have no place in memory.
+// Single bits can't be stored in memory.
 // CHECK-LABEL: func.func @bits(
 // CHECK-NOT:     llvm.alloca
 // CHECK:         scf.for

@@ -1,11 +1,11 @@
-// A loop whose iterations are long chains: the second half of one beside the first half of the next,
-// the first and the last half outside. In a window of five vectors any loop waits.
+// A loop whose iterations are long chains runs the second half of each beside the first half of the
+// next. The first and last halves are outside. A window of five vectors is too small for any loop.
 // RUN: updraft-opt %s --split-input-file \
 // RUN:     --updraft-pipeline-loops="vector-bits=256 window=5" | FileCheck %s
 // RUN: updraft-opt %s --split-input-file --updraft-pipeline-loops="vector-bits=256" \
 // RUN:   | FileCheck %s --check-prefix=WIDE
 
-// Each half makes addresses for itself; what is loaded for the second half is loaded in the first,
+// Each half computes its addresses. Values that the second half needs are loaded in the first,
 // before it stores.
 // CHECK-LABEL: func.func @halves(
 // CHECK-SAME:      %[[P:.*]]: !llvm.ptr, %[[Q:.*]]: !llvm.ptr, %[[BEGIN:[a-z0-9]+]]: i64, %[[LENGTH:[a-z0-9]+]]: i64, %[[D:.*]]: vector<8xf32>)
@@ -48,7 +48,7 @@
 // CHECK-NOT:       scf.for
 // CHECK:         return
 //
-// In the window of a CPU several such iterations have room.
+// The window of a CPU has room for several such iterations.
 // WIDE-LABEL: func.func @halves(
 // WIDE:         scf.for
 // WIDE-NOT:     scf.while
@@ -74,7 +74,7 @@ func.func @halves(%p: !llvm.ptr, %q: !llvm.ptr, %begin: i64, %length: i64, %d: v
 
 // -----
 
-// The number of elements is not known to be one of whole vectors.
+// The number of elements may not be a multiple of whole vectors.
 // CHECK-LABEL: func.func @part_of_a_vector(
 // CHECK:         scf.for
 // CHECK-NOT:     scf.while
@@ -92,7 +92,7 @@ func.func @part_of_a_vector(%p: !llvm.ptr, %begin: i64, %end: i64) {
 
 // -----
 
-// An iteration adds to what another one has stored.
+// An iteration adds to a value that another one has stored.
 // CHECK-LABEL: func.func @accumulates(
 // CHECK:         scf.for
 // CHECK-NOT:     scf.while
@@ -114,7 +114,7 @@ func.func @accumulates(%p: !llvm.ptr, %lanes: !llvm.ptr, %begin: i64, %length: i
 
 // -----
 
-// What is loaded may have been stored just before: the streams may be the same.
+// A loaded value may have been stored just before: the streams may be the same.
 // CHECK-LABEL: func.func @loads_after_a_store(
 // CHECK:         scf.for
 // CHECK-NOT:     scf.while
@@ -138,7 +138,7 @@ func.func @loads_after_a_store(%p: !llvm.ptr, %q: !llvm.ptr, %begin: i64, %lengt
 
 // -----
 
-// Neighbouring iterations read what the other one writes.
+// Adjacent iterations read values that the other one writes.
 // CHECK-LABEL: func.func @neighbours(
 // CHECK:         scf.for
 // CHECK-NOT:     scf.while
@@ -159,7 +159,7 @@ func.func @neighbours(%p: !llvm.ptr, %begin: i64, %length: i64) {
 
 // -----
 
-// Scalars are made in both halves, and this one of a vector that only one of them has.
+// Both halves compute scalars. This one comes from a vector that only one of them has.
 // CHECK-LABEL: func.func @scalar_of_a_vector(
 // CHECK:         scf.for
 // CHECK-NOT:     scf.while
@@ -182,7 +182,7 @@ func.func @scalar_of_a_vector(%p: !llvm.ptr, %begin: i64, %length: i64) {
 
 // -----
 
-// More would cross than registers can hold beside all else.
+// More values would cross than registers can hold beside all others.
 // RUN: updraft-opt %s --split-input-file \
 // RUN:     --updraft-pipeline-loops="vector-bits=256 window=5 max-carried=1" \
 // RUN:   | FileCheck %s --check-prefix=FEW
@@ -216,7 +216,7 @@ func.func @volatile(%p: !llvm.ptr, %begin: i64, %length: i64) {
 
 // -----
 
-// A number of two results crosses nowhere.
+// One of two results of an operation can't cross.
 // CHECK-LABEL: func.func @two_results(
 // CHECK:         scf.for
 // CHECK-NOT:     scf.while
@@ -241,7 +241,7 @@ func.func @two_results(%p: !llvm.ptr, %begin: i64, %length: i64) {
 
 // -----
 
-// What the loop carries is combined in the first half: the maximum of what crosses, too.
+// Loop-carried values are combined in the first half, including the maximum of the crossing value.
 // CHECK-LABEL: func.func @carries(
 // CHECK-SAME:      %[[M:[a-z0-9]+]]: vector<8xf32>) ->
 // CHECK:         %[[ALL:.*]] = scf.if
@@ -277,7 +277,7 @@ func.func @carries(%p: !llvm.ptr, %begin: i64, %length: i64, %d: vector<8xf32>, 
 
 // -----
 
-// What is stored depends on what is carried.
+// A stored value depends on a loop-carried one.
 // CHECK-LABEL: func.func @running_maximum(
 // CHECK:         scf.for
 // CHECK-NOT:     scf.while
@@ -301,7 +301,7 @@ func.func @running_maximum(%p: !llvm.ptr, %begin: i64, %length: i64, %m: vector<
 
 // -----
 
-// It is combined with what the chain ends in.
+// It is combined with the result of the chain.
 // CHECK-LABEL: func.func @combines_late(
 // CHECK:         scf.for
 // CHECK-NOT:     scf.while

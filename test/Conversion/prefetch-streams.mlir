@@ -1,10 +1,10 @@
-// What a loop loads some iterations later is prefetched, once for each stream.
+// Values that a loop loads some iterations later are prefetched, once for each stream.
 // RUN: updraft-opt %s --updraft-prefetch-streams="distance=256" | FileCheck %s
 // RUN: updraft-opt %s --updraft-prefetch-streams="distance=256" \
 // RUN:     --updraft-pipeline-loops="vector-bits=256 window=8" | FileCheck %s --check-prefix=HALVES
 
-// Two loads of one stream are one prefetch; a store is none. A stream that is shorter than the
-// distance is not left.
+// Two loads of one stream need one prefetch, and a store needs none. Prefetches stay inside a
+// stream that is shorter than the distance.
 // CHECK-LABEL: func.func @streams(
 // CHECK-SAME:      %[[P:.*]]: !llvm.ptr, %[[Q:.*]]: !llvm.ptr, %[[R:.*]]: !llvm.ptr, %[[BEGIN:[a-z0-9]+]]: i64,
 // CHECK:         %[[C8:.*]] = arith.constant 8 : i64
@@ -25,7 +25,7 @@
 // CHECK-NOT:       prefetch
 // CHECK:         return
 //
-// It is in the half that loads.
+// The prefetch is in the half that loads.
 // HALVES-LABEL: func.func @streams(
 // HALVES:         scf.while
 // HALVES:           prefetch
@@ -59,8 +59,8 @@ func.func @streams(%p: !llvm.ptr, %q: !llvm.ptr, %r: !llvm.ptr, %begin: i64, %en
   return
 }
 
-// Rows follow each other: behind the end of one the next is prefetched. Memory of the function counts
-// as a stream, but not what every iteration loads.
+// Rows are contiguous: after the end of a row the next one is prefetched. Local memory counts as a
+// stream, except values that every iteration loads.
 // CHECK-LABEL: func.func @rows(
 // CHECK:         scf.for %[[ROW:.*]] =
 // CHECK:           %[[ORIGIN:.*]] = arith.muli %[[ROW]]
@@ -95,7 +95,7 @@ func.func @rows(%p: !llvm.ptr, %same: !llvm.ptr, %rows: i64, %columns: i64) {
   return
 }
 
-// A block is of the stream that the loop around it goes over.
+// A block belongs to the stream of the surrounding loop.
 // CHECK-LABEL: func.func @blocks(
 // CHECK-SAME:      %[[P:.*]]: !llvm.ptr, %[[BEGIN:[a-z0-9]+]]: i64, %[[END:[a-z0-9]+]]: i64
 // CHECK:         scf.for %[[BLOCK:.*]] = %[[BEGIN]] to %[[END]]
@@ -116,7 +116,7 @@ func.func @blocks(%p: !llvm.ptr, %begin: i64, %end: i64) {
   return
 }
 
-// Of another width of numbers than those of elements nothing is known.
+// Nothing is known about numbers with another width than the elements.
 // CHECK-LABEL: func.func @narrow(
 // CHECK-NOT:     prefetch
 // CHECK:         return

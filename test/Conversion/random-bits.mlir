@@ -1,5 +1,5 @@
-// Random bits of elements: what the tensor decides is loaded once for it, the counter of an element
-// has its index, and ten rounds follow.
+// Random bits of elements: values that depend only on the tensor are loaded once, the counter of an
+// element contains its index, and ten rounds follow.
 // RUN: updraft-opt %s --convert-updraft-plan-to-loops="vector-bits=128 mask-remainder=false" \
 // RUN:   | FileCheck %s
 
@@ -43,7 +43,7 @@ updraft.plan @R compute f64 {
 // CHECK-NOT:       dense<3528531795>
 // CHECK:           arith.bitcast %{{.*}} : vector<2xi64> to vector<2xf64>
 //
-// The same for what is left over, one element at a time.
+// The same for the remainder, one element at a time.
 // CHECK:         scf.for
 // CHECK-COUNT-10:  arith.constant 3528531795 : i64
 // CHECK:           arith.bitcast %{{.*}} : i64 to f64

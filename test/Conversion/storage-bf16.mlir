@@ -77,8 +77,8 @@ updraft.plan @Copy compute f32 {
 }
 
 
-// Where every stream is bf16, a vector of twice the lanes is the even and the odd elements; the NaNs
-// of bf16 have no lower half that rounding could carry from.
+// If every stream is bf16, a vector of twice the lanes is split into even and odd elements. NaNs of
+// bf16 have no lower half from which rounding could carry.
 // CHECK-LABEL: func.func @Copy_pass0
 // CHECK-NOT:     bf16
 // CHECK:         scf.for
@@ -128,7 +128,7 @@ updraft.plan @Scaled compute f32 {
   }
 }
 
-// A NaN among the scalars gets such a lower half in the prologue; the pass looks for none.
+// The prologue clears the lower half of a NaN scalar, so the pass doesn't check for NaNs.
 // CHECK-LABEL: func.func @Scaled_prologue0
 // CHECK:         %[[S:.*]] = arith.truncf %{{.*}} : f64 to f32
 // CHECK:         %[[BITS:.*]] = arith.bitcast %[[S]] : f32 to i32
@@ -158,7 +158,7 @@ updraft.plan @LongNaN compute f32 {
   }
 }
 
-// With a NaN constant that has one, the loop looks for NaNs.
+// With a NaN constant that has a lower half, the loop checks for NaNs.
 // CHECK-LABEL: func.func @LongNaN_pass0
 // CHECK:         scf.for
 // CHECK:           arith.cmpf uno
@@ -179,7 +179,7 @@ updraft.plan @FromF64 compute f64 {
   }
 }
 
-// From f64 by way of an f32 that is rounded to odd.
+// From f64 through an f32 that is rounded to odd.
 // CHECK-LABEL: func.func @FromF64_pass0
 // CHECK:         scf.for
 // CHECK:           %[[X:.*]] = llvm.load %{{.*}} : !llvm.ptr -> vector<2xf64>

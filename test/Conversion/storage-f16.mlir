@@ -1,4 +1,4 @@
-// f16 in memory is i16 as far as loads and stores see it; the conversion is the processor's own.
+// Loads and stores treat f16 as i16; the processor converts it.
 // RUN: updraft-opt %s --convert-updraft-plan-to-loops="vector-bits=128" | FileCheck %s
 
 updraft.plan @Copy compute f32 {

@@ -1,4 +1,4 @@
-// f32 and f64 in memory: an extension or a truncation where the compute type is the other one.
+// f32 and f64 in memory: an extension or a truncation if the compute type is the other one.
 // RUN: updraft-opt %s --convert-updraft-plan-to-loops="vector-bits=128" | FileCheck %s
 
 updraft.plan @Same compute f32 {

@@ -2,7 +2,7 @@
 // RUN: updraft-opt %s -mlir-print-op-generic | updraft-opt | FileCheck %s
 // RUN: updraft-opt %s -emit-bytecode | updraft-opt | FileCheck %s
 
-// What reductions, smaller extents and skipping add.
+// Reductions, smaller extents and skipping.
 
 // CHECK-LABEL: updraft.rule @Rule compute f32 matrix fast {
 // CHECK:         %size_over_row = updraft.size over row

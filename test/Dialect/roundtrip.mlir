@@ -5,8 +5,8 @@
 // RUN: updraft-opt %s -updraft-schedule -o %t.text.mlir
 // RUN: diff %t.text.mlir %t.bytecode.mlir
 
-// Every operation and type, in the custom form, the generic form and bytecode; values under the
-// names they have in the source.
+// Every operation and type, in the custom form, the generic form and bytecode. Values keep the
+// names that they have in the source.
 
 // CHECK-LABEL: updraft.rule @Rule compute f32 attributes {origin = "test"} {
 // CHECK:         %lr = updraft.hyper "lr" = 1.000000e-03

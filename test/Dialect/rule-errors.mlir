@@ -1,5 +1,5 @@
 // RUN: updraft-opt %s -split-input-file -verify-diagnostics
-// Each constraint of a rule, by its label. What a type says is at the end.
+// Each constraint of a rule, by its label. Constraints of types are at the end.
 
 // rule_c1
 updraft.rule @R compute f32 {
@@ -11,7 +11,7 @@ updraft.rule @R compute f32 {
 
 // -----
 
-// rule_c1: what is neither a float nor an integer
+// rule_c1: neither a float nor an integer
 updraft.rule @R compute f32 {
   %p = updraft.param stored f32 : f32
   %g = updraft.grad stored f32 : f32

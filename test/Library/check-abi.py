@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Compares the headers of the C API and the library with the list of what released versions have.
+"""Compares the headers of the C API and the library with the list of released declarations.
 
-The list has a line for each function, type, struct member and constant of include/updraft-c, behind
-the API version that added it. What is in the list stays as it is; what is new is appended.
+The list has a line for each function, type, struct member and constant of include/updraft-c, after
+the API version that added it. Entries must not change; new ones are appended.
 
 example: check-abi.py --list lib/CAPI/abi.txt --include include --library libupdraft.so --nm llvm-nm
 
@@ -26,7 +26,7 @@ def source_of(include):
 
 
 def declarations(compiler, include):
-    """Returns the nodes at the top of Clang's tree of the headers."""
+    """Returns the top-level nodes of Clang's AST of the headers."""
     tree = subprocess.run(
         [compiler, *LANGUAGES[0], "-I", include, "-fsyntax-only", "-Xclang", "-ast-dump=json", "-"],
         input=source_of(include),
@@ -38,7 +38,7 @@ def declarations(compiler, include):
 
 
 def measured(compiler, include, expressions):
-    """Returns the values of constant expressions, which must be the same in C and C++."""
+    """Returns the values of constant expressions, which must be equal in C and C++."""
     lines = "".join(f'  printf("%lld\\n", (long long)({text}));\n' for text in expressions)
     source = f"{source_of(include)}#include <stdio.h>\nint main(void) {{\n{lines}}}\n"
     outputs = []
@@ -58,7 +58,7 @@ def measured(compiler, include, expressions):
 
 
 def described(compiler, include):
-    """Returns the lines of the headers' declarations, and the names of the functions."""
+    """Returns the lines for the headers' declarations, and the names of the functions."""
     lines, expressions, functions = [], [], []
 
     def measure(line, expression):

@@ -1,4 +1,4 @@
-// No operation that a pass may have, and no storage conversion, becomes a call, on any CPU.
+// Operations of passes and storage conversions never become calls, on any CPU.
 // RUN: plan-to-object %s --target=x86-64-v4 --emit=asm | FileCheck %s --implicit-check-not=call
 // RUN: plan-to-object %s --target=x86-64-v3 --emit=asm | FileCheck %s --implicit-check-not=call
 // RUN: plan-to-object %s --target=aarch64 --emit=asm \

@@ -14,7 +14,7 @@
 // CHECK-NOT:     math.exp
 // CHECK:         updraft.next
 
-// In a plan those of passes do; updraft-outline-math has the others.
+// In a plan, only those in passes are expanded; updraft-outline-math expands the others.
 // PLAN-LABEL: updraft.plan @Exp
 // PLAN:         updraft.prologue
 // PLAN-NEXT:    ^bb0(%[[LR:.*]]: f64):
@@ -58,7 +58,7 @@ updraft.rule @Others compute f32 {
 
 // -----
 
-// Other functions stay: no rule that the frontend makes has them.
+// Other functions don't change; the frontend never generates them in rules.
 // CHECK-LABEL: updraft.rule @Sine
 // CHECK:         math.sin
 updraft.rule @Sine compute f32 {
@@ -70,7 +70,7 @@ updraft.rule @Sine compute f32 {
 
 // -----
 
-// Passes with more than 32 of them keep them all, for updraft-outline-math.
+// A pass with more than 32 of them keeps all for updraft-outline-math.
 // PLAN-LABEL: updraft.plan @Many
 // PLAN:         updraft.pass
 // PLAN-COUNT-33:  math.exp

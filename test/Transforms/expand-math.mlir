@@ -41,7 +41,7 @@ updraft.rule @Loop compute f32 {
 
 // -----
 
-// Known exponents need no loop, in no kind of function: 10 = 0b1010, 0 and negative ones.
+// Constant exponents don't need a loop, in any kind of function: 10 = 0b1010, 0 and negative ones.
 // CHECK-LABEL: updraft.plan @Constant
 // CHECK:         updraft.initial
 // CHECK-NEXT:    ^bb0(%[[X:.*]]: f64):

@@ -32,7 +32,7 @@ updraft.rule @Stochastic compute f32 {
   updraft.next %m1, %m2, %k : f32, f32, f32
 }
 
-// The fifth value has another word.
+// The fifth value uses another word.
 // CHECK-LABEL: updraft.rule @Five
 // CHECK:         updraft.random 16
 // CHECK-NOT:     updraft.random 16
@@ -50,7 +50,7 @@ updraft.rule @Five compute f32 {
 }
 
 // CHECK-LABEL: updraft.rule @Corrected
-// 0.1 is 0.10009765625 less 51 / 256 of its last place.
+// 0.1 is 0.10009765625 minus 51 / 256 of its last place.
 // CHECK:         %[[ZERO:.*]] = arith.constant 0.000000e+00 : f64
 // CHECK:         %param = updraft.param stored bf16 : f32
 // CHECK:         %param_correction = updraft.state "param_correction" stored i8 initial %[[ZERO]] : f32

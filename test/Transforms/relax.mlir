@@ -1,6 +1,6 @@
 // RUN: updraft-opt %s -updraft-relax -split-input-file | FileCheck %s
 
-// A division by a scalar: the reciprocal is computed in f64, and once.
+// A division by a scalar: the reciprocal is computed once, in f64.
 // CHECK-LABEL: updraft.rule @Reciprocal compute f32 fast {
 // CHECK:         %[[K:.*]] = updraft.hyper "k"
 // CHECK:         %[[P:.*]] = updraft.param
@@ -25,8 +25,7 @@ updraft.rule @Reciprocal compute f32 fast {
 
 // -----
 
-// Scalars meet before the tensor does, on whichever side they stand, and two that are equal then
-// become one.
+// Scalars are combined before the tensor, in any order, and equal results are merged.
 // CHECK-LABEL: updraft.rule @Merged
 // CHECK:         %[[K:.*]] = updraft.hyper "k"
 // CHECK:         %[[J:.*]] = updraft.hyper "j"
@@ -56,8 +55,8 @@ updraft.rule @Merged compute f32 fast {
 
 // -----
 
-// A quotient of a scalar takes the scalar of the product it is in, and so on. What is made of
-// constants keeps their f64 values.
+// A scalar factor moves into the quotient's scalar, and so on. Expressions of constants keep their
+// f64 values.
 // CHECK-LABEL: updraft.rule @QuotientOfScalar
 // CHECK:         %[[P:.*]] = updraft.param
 // CHECK:         %[[G:.*]] = updraft.grad
@@ -81,7 +80,7 @@ updraft.rule @QuotientOfScalar compute f32 fast {
 
 // -----
 
-// A product that is used once is fused; of a difference the scalar is negated.
+// A product with one use is fused. For a difference, the scalar is negated.
 // CHECK-LABEL: updraft.rule @Contracted
 // CHECK:         %[[K:.*]] = arith.truncf
 // CHECK-NEXT:    %[[A:.*]] = math.fma %[[G:.*]], %[[K]], %[[P:.*]] : f32
@@ -110,8 +109,8 @@ updraft.rule @Contracted compute f32 fast {
 
 // -----
 
-// Scalars stay as they are, and a product that is needed by itself, or by a reduction, is no part
-// of a sum. A division of tensors stays one.
+// Scalars don't change. A product that has another use, or a use in a reduction, isn't fused into a
+// sum. A division of tensors stays one.
 // CHECK-LABEL: updraft.rule @Declined
 // CHECK-NOT:     fma
 // CHECK:         arith.divf %{{.*}}, %{{.*}} : f64
@@ -139,7 +138,7 @@ updraft.rule @Declined compute f32 fast {
 
 // -----
 
-// A rule that is not fast is not touched.
+// Rules in other modes don't change.
 // CHECK-LABEL: updraft.rule @Strict compute f32 {
 // CHECK:         arith.mulf
 // CHECK-NEXT:    arith.addf
@@ -153,7 +152,7 @@ updraft.rule @Strict compute f32 {
 
 // -----
 
-// Where f64 is the type of tensors, nothing is rounded in between.
+// If tensors are f64, nothing is rounded in between.
 // CHECK-LABEL: updraft.rule @InF64
 // CHECK-NOT:     truncf
 // CHECK:         arith.divf %{{.*}}, %{{.*}} : f64
@@ -170,8 +169,8 @@ updraft.rule @InF64 compute f64 fast {
 
 // -----
 
-// Two quotients by one tensor are divided once; what is added is contracted after that, so that the
-// sum of a product is no obstacle.
+// Two quotients with the same tensor divisor use one division. Sums are contracted after that, so
+// the sum of a product doesn't prevent it.
 // CHECK-LABEL: updraft.rule @SharedDivision
 // CHECK:         %[[P:.*]] = updraft.param
 // CHECK:         %[[G:.*]] = updraft.grad
@@ -220,7 +219,7 @@ updraft.rule @SharedDivisionBesideProduct compute f32 fast {
 
 // -----
 
-// A quotient on the left of a sum, as a constant on the right makes it.
+// A quotient on the left of a sum, as it appears if the constant is on the right.
 // CHECK-LABEL: updraft.rule @SharedDivisionOnTheLeft
 // CHECK:         %[[C:.*]] = arith.constant 1.600000e+01 : f32
 // CHECK-NEXT:    %[[S:.*]] = arith.addf %{{.*}}, %{{.*}} : f32
@@ -241,7 +240,7 @@ updraft.rule @SharedDivisionOnTheLeft compute f32 fast {
 
 // -----
 
-// Functions of constants are not folded, which would be by the C library.
+// Functions of constants aren't folded, because the C library would compute them.
 // CHECK-LABEL: updraft.rule @Functions
 // CHECK:         math.exp
 updraft.rule @Functions compute f32 fast {

@@ -1,5 +1,5 @@
 // RUN: updraft-opt %s -updraft-schedule -split-input-file -verify-diagnostics
-// A rule that no plan can be made of.
+// Rules that can't be scheduled.
 
 // Whether the tensor takes part in the reduction would depend on the passes.
 updraft.rule @SkippedBeforeTheGroup compute f32 {
@@ -19,7 +19,7 @@ updraft.rule @SkippedBeforeTheGroup compute f32 {
 
 // -----
 
-// Known after it: all tensors take part, and then some are skipped.
+// It is known after the reduction: all tensors take part, and then some are skipped.
 updraft.rule @SkippedAfterTheGroup compute f32 {
   %p = updraft.param stored f32 : f32
   %g = updraft.grad stored f32 : f32
@@ -35,7 +35,7 @@ updraft.rule @SkippedAfterTheGroup compute f32 {
 
 // -----
 
-// Streams of a plan are of types that memory holds as they are.
+// Streams of a plan must have types that memory stores directly.
 updraft.rule @Unexpanded compute f32 {
   // expected-error @+1 {{'updraft.param' op is stored as '!updraft.stochastic<bf16>', which is no type in memory; expand it with `updraft-expand-storage`}}
   %p = updraft.param stored !updraft.stochastic<bf16> : f32

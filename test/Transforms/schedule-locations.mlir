@@ -6,7 +6,7 @@
 // CHECK:         %rate = arith.truncf
 // CHECK:         updraft.yield %rate
 // CHECK:       updraft.pass scalars(%scalars#0, %scalars#1, %scalars#2 : f32, f32, f32)
-// A rounded scalar goes by the name of what was rounded, if it has none.
+// A rounded scalar without a name gets the name of its operand.
 // CHECK-NEXT:  ^bb0(%rate{{.*}}: f32, %lr{{.*}}: f32, %twice{{.*}}: f32, %param{{.*}}: f32, %grad{{.*}}: f32):
 // CHECK-NEXT:    %change = arith.mulf %rate{{.*}}, %grad{{.*}} : f32
 updraft.rule @R compute f32 {

@@ -1,7 +1,7 @@
 // RUN: updraft-opt %s -split-input-file -updraft-simplify -updraft-schedule -verify-diagnostics | FileCheck %s
 
-// What matrices need, vectors compute too, though they need nothing of it: neither the reduction
-// that is equal to another, nor its place in the order, is lost.
+// Values for matrices are also computed for vectors, which don't need them. A reduction that equals
+// another, and its position in the order, must be kept.
 
 // CHECK-LABEL: updraft.plan @R compute
 // CHECK:       updraft.pass reads({{.*}}) reduces [#updraft.reduction<sum over group>, #updraft.reduction<sum over group>] -> f64, f64
@@ -18,7 +18,7 @@ updraft.rule @R compute f32 {
   updraft.next %0 : f32
 }
 
-// The second sum is known after the first pass, but is the second in vectors.
+// The second sum is known after the first pass, but is the second one in vectors.
 // CHECK-LABEL: updraft.plan @R_matrix compute
 // CHECK:       reduces [#updraft.reduction<sum over row>]
 // CHECK-NOT:   group

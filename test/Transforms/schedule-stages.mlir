@@ -1,7 +1,7 @@
 // RUN: updraft-opt %s -updraft-schedule -split-input-file | FileCheck %s
 
-// A norm over the group: one more pass, which reads the gradient only. What the norm decides comes
-// after it, and so does all that is written.
+// A norm over the group needs one more pass, which only reads the gradient. Values that depend on
+// the norm, and all writes, come after it.
 // CHECK-LABEL: updraft.plan @Clipped
 // CHECK:         %[[K0:.*]] = updraft.prologue(%lr) : (f64) -> f32
 // CHECK:         %[[N2:.*]] = updraft.pass reads(%grad : !updraft.stream<f32>)
@@ -39,7 +39,8 @@ updraft.rule @Clipped compute f32 {
 
 // -----
 
-// Two passes either way; storing the states in the first moves 40 bytes, computing them again 44.
+// Both ways take two passes. Storing the states in the first moves 40 bytes, computing them again
+// 44.
 // CHECK-LABEL: updraft.plan @Trust
 // CHECK:         %[[N:.*]] = updraft.pass reads(%grad, %m, %v :
 // CHECK-SAME:      writes(%m, %v : !updraft.stream<f32>, !updraft.stream<f32>)
@@ -72,7 +73,7 @@ updraft.rule @Trust compute f32 {
 
 // -----
 
-// A state that is stored with less precision than it is computed in would be read back rounded.
+// A state with a less precise type than its computation would be rounded when it is read back.
 // CHECK-LABEL: updraft.plan @Rounded
 // CHECK:         updraft.pass reads(%grad, %m :
 // CHECK-NOT:       writes
@@ -94,8 +95,8 @@ updraft.rule @Rounded compute f32 {
 
 // -----
 
-// Rows and columns are computed once each, before the elements that use them, and their states are
-// stored there. A pass over rows that is there for a sum makes what elements need later.
+// Rows and columns are computed once, before the elements that use them, and their states are
+// stored there. A pass over rows for a sum also computes values that elements need later.
 // CHECK-LABEL: updraft.plan @Factored_matrix compute f32 matrix {
 // CHECK:         %[[RC:.*]]:2 = updraft.pass reads(%grad : !updraft.stream<f32>)
 // CHECK-SAME:      reduces [#updraft.reduction<sum over row>, #updraft.reduction<sum over column>]
@@ -135,8 +136,7 @@ updraft.rule @Factored_matrix compute f32 matrix {
 
 // -----
 
-// A scalar alone waits for a reduction of what is reduced: nothing is written before it has been
-// read.
+// A scalar waits for a reduction over its own input: nothing is written before it has been read.
 // CHECK-LABEL: updraft.plan @Waits
 // CHECK:         %[[C:.*]] = updraft.pass reads(%m :
 // CHECK-SAME:      reduces [#updraft.reduction<max over column>]
@@ -157,7 +157,8 @@ updraft.rule @Waits compute f64 matrix {
 
 // -----
 
-// What a pass takes from one prologue, a later prologue computes from the rule's inputs.
+// A value that a pass gets from one prologue is computed again in a later prologue, from the rule's
+// inputs.
 // CHECK-LABEL: updraft.plan @Shared
 // CHECK:         %[[LR:.*]] = updraft.hyper "lr"
 // CHECK:         updraft.prologue(%[[LR]]) : (f64) -> f64
@@ -176,7 +177,8 @@ updraft.rule @Shared compute f64 {
 
 // -----
 
-// A condition per row is computed again for the elements that it chooses for: memory holds floats.
+// A condition per row is computed again for each element that uses it, because memory holds only
+// floats.
 // CHECK-LABEL: updraft.plan @Limited_matrix
 // CHECK:         updraft.pass reads(%grad : !updraft.stream<f32>)
 // CHECK-SAME:      reduces [#updraft.reduction<sum over row>]
@@ -200,8 +202,8 @@ updraft.rule @Limited_matrix compute f32 matrix {
 
 // -----
 
-// Values of batches: summed up by the pass over rows that has the values, computed where a column
-// needs them. Elements get them from a pass over batches.
+// Values of batches: the pass over rows that has the values sums them, and columns compute them
+// where needed. Elements get them from a pass over batches.
 // CHECK-LABEL: updraft.plan @Batches_matrix
 // CHECK:         %[[RC:.*]]:2 = updraft.pass reads(%grad :
 // CHECK:         %[[B:.*]] = updraft.pass over row reads(%[[RC]]#0 :
@@ -229,7 +231,8 @@ updraft.rule @Batches_matrix compute f32 matrix {
 
 // -----
 
-// A sum over the tensor goes by all rows in order, one over a batch by its own: two passes.
+// A sum over the tensor uses all rows in order, and a sum over a batch the batch's rows: two
+// passes.
 // CHECK-LABEL: updraft.plan @Split_matrix
 // CHECK:         %[[R:.*]] = updraft.pass reads(%grad :
 // CHECK:         %[[B:.*]]:2 = updraft.pass over row reads(%[[R]] :
@@ -254,7 +257,7 @@ updraft.rule @Split_matrix compute f32 matrix {
 
 // -----
 
-// The elements need the state over rows as it was before the step.
+// The elements need the value of the state over rows from before the step.
 // CHECK-LABEL: updraft.plan @Old_matrix
 // CHECK:         updraft.pass over row reads(%rs
 // CHECK-NOT:     writes

@@ -1,7 +1,7 @@
 // RUN: updraft-opt %s -updraft-schedule -split-input-file | FileCheck %s
 
-// Each scalar is computed once, in the prologue, and crosses in the compute type; constants are
-// copied; initial values and requirements are functions of hyperparameters alone.
+// The prologue computes each scalar once, in the compute type for passes. Constants are copied.
+// Initial values and requirements are functions of hyperparameters only.
 // CHECK-LABEL: updraft.plan @Momentum compute f32 {
 // CHECK-NEXT:    %[[LR:.*]] = updraft.hyper "lr" = 1.000000e-03
 // CHECK-NEXT:    %[[MU:.*]] = updraft.hyper "momentum" = 9.000000e-01
@@ -74,8 +74,8 @@ updraft.rule @Momentum compute f32 {
 
 // -----
 
-// Streams come in the plan's order, wherever the rule declares them; what keeps its value is not
-// written, what is not used is not read, and states may trade places.
+// Streams are in the plan's order, wherever the rule declares them. Unchanged values aren't
+// written, unused values aren't read, and states may be exchanged.
 // CHECK-LABEL: updraft.plan @Order
 // CHECK:         %[[P:.*]] = updraft.stream "param"
 // CHECK-NEXT:    %[[G:.*]] = updraft.stream "grad"
@@ -99,7 +99,7 @@ updraft.rule @Order compute f32 {
 
 // -----
 
-// In f64 a hyperparameter crosses as it is, and a scalar that is stored is no element.
+// In f64 a hyperparameter is passed unchanged, and a stored scalar isn't an element.
 // CHECK-LABEL: updraft.plan @Fill compute f64
 // CHECK:         %[[K:.*]] = updraft.prologue(%[[LR:.*]]) : (f64) -> f64 {
 // CHECK-NEXT:    ^bb0(%[[A:.*]]: f64):
@@ -119,7 +119,7 @@ updraft.rule @Fill compute f64 {
 
 // -----
 
-// A rule that changes nothing has no pass, but the functions of its interface.
+// A rule without changes has no passes, but it has the functions of its interface.
 // CHECK-LABEL: updraft.plan @Nothing
 // CHECK:         updraft.initial() {
 // CHECK:         updraft.validate() messages [] {
@@ -133,7 +133,7 @@ updraft.rule @Nothing compute f32 {
 
 // -----
 
-// Arithmetic that simplification left without an element runs in the prologue, in its own type.
+// After simplification, arithmetic without elements runs in the prologue, in its own type.
 // CHECK-LABEL: updraft.plan @Narrow
 // CHECK:         updraft.prologue(%{{.*}}) : (f64) -> f32 {
 // CHECK-NEXT:    ^bb0(%[[A:.*]]: f64):

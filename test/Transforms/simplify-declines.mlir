@@ -1,5 +1,5 @@
 // RUN: updraft-opt %s -updraft-simplify -split-input-file | FileCheck %s
-// What looks like an identity and changes bits: each must stay.
+// Operations that look like identities but would change bits: each must stay.
 
 // -0 + 0 is +0.
 // CHECK-LABEL: updraft.rule @AddZero
@@ -65,7 +65,7 @@ updraft.rule @NegOfSub compute f32 {
 
 // -----
 
-// 1 / 3 is not exact; the inverse of the smallest normal number overflows in no way, but that of the
+// 1 / 3 isn't exact. The inverse of the smallest normal number doesn't overflow, but that of the
 // largest power of two is subnormal.
 // CHECK-LABEL: updraft.rule @Reciprocal
 // CHECK: arith.divf
@@ -82,7 +82,7 @@ updraft.rule @Reciprocal compute f32 {
 
 // -----
 
-// Nothing is regrouped.
+// Operations aren't reassociated.
 // CHECK-LABEL: updraft.rule @Regroup
 // CHECK: %[[A:.*]] = arith.mulf %grad, %[[TWO:.*]] : f32
 // CHECK: %[[B:.*]] = arith.mulf %[[A]], %{{.*}} : f32
@@ -103,7 +103,7 @@ updraft.rule @Regroup compute f32 {
 
 // -----
 
-// Nothing is contracted.
+// Operations aren't contracted.
 // CHECK-LABEL: updraft.rule @Contract
 // CHECK-NOT: math.fma
 updraft.rule @Contract compute f32 {
@@ -146,7 +146,7 @@ updraft.rule @CompareSelf compute f32 {
 
 // -----
 
-// Vectors are none of our business, but no reason to fail.
+// Vectors are ignored without an error.
 // CHECK-LABEL: updraft.rule @Vectors
 // CHECK: updraft.next %param
 updraft.rule @Vectors compute f32 {
@@ -162,7 +162,7 @@ updraft.rule @Vectors compute f32 {
 
 // -----
 
-// A function of a constant is what its expansion gives, not what the C library does.
+// A function of a constant has the value of its expansion, not of the C library's function.
 // CHECK-LABEL: updraft.rule @Function
 // CHECK-DAG:   %[[TWO:.*]] = arith.constant 2.000000e+00 : f32
 // CHECK-DAG:   %[[E:.*]] = math.exp %[[TWO]] : f32

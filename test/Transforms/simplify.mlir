@@ -1,6 +1,6 @@
 // RUN: updraft-opt %s -updraft-simplify -split-input-file | FileCheck %s
 
-// What upstream folds, and dead operations.
+// Folds of upstream dialects, and dead operations.
 // CHECK-LABEL: updraft.rule @Folded
 // CHECK:         %[[P:.*]] = updraft.param
 // CHECK:         %[[G:.*]] = updraft.grad
@@ -110,7 +110,8 @@ updraft.rule @Magnitudes compute f32 {
 
 // -----
 
-// A requirement that always holds goes; one that never does stays, for the frontend to report.
+// A requirement that always holds is removed; one that never holds stays, so that the frontend
+// reports it.
 // CHECK-LABEL: updraft.rule @Requirements
 // CHECK-NOT:     "always"
 // CHECK:         updraft.require %{{.*}}, "never"
@@ -132,7 +133,7 @@ updraft.rule @Requirements compute f32 {
 
 // -----
 
-// The interface stays, used or not.
+// The interface stays, even if unused.
 // CHECK-LABEL: updraft.rule @Interface
 // CHECK:         updraft.hyper "unused"
 // CHECK-NOT:     updraft.step
@@ -152,7 +153,7 @@ updraft.rule @Interface compute f32 {
 
 // -----
 
-// The same scalar from two places becomes one.
+// The same scalar in two places is merged.
 // CHECK-LABEL: updraft.rule @Common
 // CHECK:         %[[K:.*]] = arith.truncf
 // CHECK-NOT:     arith.truncf

@@ -1,4 +1,4 @@
-//===- Optimizer.cpp - Rules and optimizers of the C API, owned -------------------------------===//
+//===- Optimizer.cpp - RAII for rules and optimizers of the C API -----------------------------===//
 
 #include "tools/harness/Optimizer.h"
 

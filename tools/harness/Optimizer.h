@@ -1,4 +1,4 @@
-//===- Optimizer.h - Rules and optimizers of the C API, owned -----------------------*- C++ -*-===//
+//===- Optimizer.h - RAII for rules and optimizers of the C API ---------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TOOLS_HARNESS_OPTIMIZER_H
 #define UPDRAFT_TOOLS_HARNESS_OPTIMIZER_H
@@ -20,17 +20,17 @@ using Optimizer = std::unique_ptr<upd_optimizer, decltype(&upd_optimizer_release
 
 struct RuleRequest {
   std::string file = {};
-  std::string rule = {}; // of the file, or a chain; empty: the only one
+  std::string rule = {}; // in the file, or a chain; empty: the only one
   std::vector<std::pair<std::string, std::string>> settings = {};
   std::vector<std::pair<std::string, std::string>> storage = {};
-  std::string numerics = {}; // empty: as the rule says
-  std::string source = {};   // of the rule, where there is no file
+  std::string numerics = {}; // empty: the default
+  std::string source = {};   // the rule's text, if there is no file
 };
 
-/// `cacheFolder`: as upd_compile_options has it.
+/// `cacheFolder` is as in upd_compile_options.
 Rule compile(const RuleRequest &request, const std::string &target,
              const char *cacheFolder = nullptr);
-/// `pool`: as upd_optimizer_create has it.
+/// `pool` is as in upd_optimizer_create.
 Optimizer makeOptimizer(upd_rule *rule, const std::vector<std::vector<upd_tensor>> &groups,
                         const upd_pool *pool = nullptr);
 

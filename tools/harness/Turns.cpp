@@ -1,4 +1,4 @@
-//===- Turns.cpp - Timing contestants in turn -------------------------------------------------===//
+//===- Turns.cpp - Timing contestants in turns ------------------------------------------------===//
 
 #include "tools/harness/Turns.h"
 
@@ -21,7 +21,7 @@ std::vector<std::vector<double>> harness::timeInTurn(const std::vector<TimedWork
     for (size_t i = 0; i < contestants.size(); ++i) {
       settings.beforeTurn();
       if (repeats[i] > 1)
-        contestants[i](1); // and waking up is not a short work's
+        contestants[i](1); // excludes waking up from short works
       times[i].push_back(contestants[i](repeats[i]));
     }
   return times;

@@ -1,4 +1,4 @@
-//===- Turns.h - Timing contestants in turn -----------------------------------------*- C++ -*-===//
+//===- Turns.h - Timing contestants in turns ----------------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TOOLS_HARNESS_TURNS_H
 #define UPDRAFT_TOOLS_HARNESS_TURNS_H
@@ -8,22 +8,22 @@
 
 namespace updraft::harness {
 
-/// Does a work `count` times and returns the time that one took, in a unit of the caller's.
+/// Does a work `count` times and returns the time per repetition, in a unit of the caller's choice.
 using TimedWork = std::function<double(int count)>;
 
 struct TurnSettings {
   int rounds;
-  double least;                             ///< the time of a turn: a shorter work is repeated
-  int mostRepeats;                          ///< in a turn
-  std::function<void()> beforeTurn = [] {}; ///< is not timed
+  double least;                             ///< minimum time of a turn; shorter works are repeated
+  int mostRepeats;                          ///< limit of repetitions in a turn
+  std::function<void()> beforeTurn = [] {}; ///< not timed
 };
 
-/// Runs the contestants A B C, A B C, … and returns the times of each, one for each round. The work
-/// of each is done twice before the first round.
+/// Runs the contestants A B C, A B C, … and returns the times of each, one per round. Before the
+/// first round, each work is done twice.
 std::vector<std::vector<double>> timeInTurn(const std::vector<TimedWork> &contestants,
                                             const TurnSettings &settings);
 
-/// Of at least one value.
+/// `values` must not be empty.
 double median(std::vector<double> values);
 
 } // namespace updraft::harness

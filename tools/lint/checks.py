@@ -1,4 +1,4 @@
-"""Lists the files that checks read, runs checks, and writes their results as JUnit XML."""
+"""Lists the files to check, runs checks, and writes their results as JUnit XML."""
 
 import pathlib
 import subprocess
@@ -10,7 +10,7 @@ TOOLS = ROOT / ".venv" / "bin"
 
 
 def files_of(root):
-    """Lists the files that git tracks or would track; outside a checkout, every file."""
+    """Lists the files that git tracks or would track. Outside a checkout, lists every file."""
     if not (root / ".git").exists():
         return sorted(path for path in root.rglob("*") if path.is_file())
     command = ["git", "-C", str(root), "ls-files", "-z", "-co", "--exclude-standard"]
@@ -29,7 +29,7 @@ def sources(*suffixes):
 def run_check(name, command, hint, stdin=""):
     """Runs one check and returns its JUnit element and whether it passed.
 
-    A check without a command is skipped; the hint then says why.
+    A check without a command is skipped, with the hint as the reason.
     """
     if command is None:
         print(f"skipped {name}: {hint}", flush=True)
@@ -52,7 +52,7 @@ def run_check(name, command, hint, stdin=""):
 
 
 def run_checks(checks, junit_xml):
-    """Runs checks one after the other and returns an exit code."""
+    """Runs the checks one after another and returns an exit code."""
     suite = ElementTree.Element("testsuite", name="lint")
     all_passed = True
     for check in checks:

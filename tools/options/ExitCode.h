@@ -1,4 +1,4 @@
-//===- ExitCode.h - How the tools end -----------------------------------------------*- C++ -*-===//
+//===- ExitCode.h - Exit codes of the tools -----------------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TOOLS_OPTIONS_EXITCODE_H
 #define UPDRAFT_TOOLS_OPTIONS_EXITCODE_H
@@ -7,8 +7,8 @@
 
 namespace updraft {
 
-/// 0 success, 1 an error in the rule, the request or the tensors, 2 a file could not be read or
-/// written, 3 a defect of Updraft. CLI11 has its own, from 100, for the command line.
+/// 0: success. 1: an error in the rule, the request or the tensors. 2: a file could not be read or
+/// written. 3: a bug in Updraft. CLI11 exits with 100 and above for errors in the command line.
 inline int exitCodeOf(upd_status status) {
   switch (status) {
   case UPD_OK:

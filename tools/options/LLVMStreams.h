@@ -1,4 +1,4 @@
-//===- LLVMStreams.h - The same for tools that write by LLVM's streams --------------*- C++ -*-===//
+//===- LLVMStreams.h - StandardStreams.h for tools that use LLVM's streams ----------*- C++ -*-===//
 
 #ifndef UPDRAFT_TOOLS_OPTIONS_LLVMSTREAMS_H
 #define UPDRAFT_TOOLS_OPTIONS_LLVMSTREAMS_H
@@ -8,12 +8,12 @@
 
 namespace updraft {
 
-/// As watchStandardOutput(), which such a tool need not call, for llvm::outs() too. LLVM checks
-/// both streams when it destroys them, and ends the process with another exit code if one of them
-/// could not be written. Messages that are lost leave the exit code as it is.
+/// Does the same as watchStandardOutput() for llvm::outs() too, so such a tool doesn't call both.
+/// LLVM checks both streams when it destroys them, and changes the exit code of the process if a
+/// write to one failed. A message that is lost on stderr doesn't change the exit code.
 inline void watchLLVMStreams() {
   watchStandardOutput();
-  llvm::outs(); // destroyed after the function below has run
+  llvm::outs(); // destroyed after the function below runs
   llvm::errs();
   static_cast<void>(std::atexit([] {
     llvm::errs().clear_error();

@@ -13,7 +13,7 @@
 
 namespace updraft {
 
-/// The next argument is not one of the values: it may be the file.
+/// Takes one argument at a time, because the next argument may be the file.
 inline void addNameValues(CLI::App &app, const std::string &flag, std::vector<std::string> &values,
                           const std::string &help, const std::string &form) {
   app.add_option(flag, values, help)->type_name(form)->delimiter(',')->allow_extra_args(false);
@@ -27,7 +27,7 @@ inline void addStorage(CLI::App &app, std::vector<std::string> &storage) {
                 "NAME=TYPE");
 }
 
-/// None if the text is not of this form.
+/// Empty if the text doesn't have this form.
 inline std::optional<std::pair<std::string, std::string>> splitNameValue(std::string_view text) {
   const size_t equals = text.find('=');
   if (equals == 0 || equals == std::string_view::npos || equals + 1 == text.size())

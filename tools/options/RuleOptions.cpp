@@ -1,4 +1,4 @@
-//===- RuleOptions.cpp - Options of every tool that takes a rule ------------------------------===//
+//===- RuleOptions.cpp - Options of all tools that take a rule --------------------------------===//
 
 #include "tools/options/RuleOptions.h"
 
@@ -11,9 +11,9 @@ using namespace updraft;
 
 void RuleOptions::addTo(CLI::App &app) {
   app.add_option("FILE", file, "Rule file (.upd)");
-  app.add_option("--rule", rule, "Rule to take, if the file has several");
+  app.add_option("--rule", rule, "The rule to use if the file has several");
   addNameValues(app, "--set", settings,
-                "name=value: a static flag, or the default of a hyperparameter", "NAME=VALUE");
+                "name=value: sets a static flag or the default of a hyperparameter", "NAME=VALUE");
   addStorage(app, storage);
   app.add_option("--numerics", numerics, "ieee, torch or fast: how arithmetic rounds")
       ->type_name("MODE")

@@ -1,4 +1,4 @@
-//===- RuleOptions.h - Options of every tool that takes a rule ----------------------*- C++ -*-===//
+//===- RuleOptions.h - Options of all tools that take a rule ------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TOOLS_OPTIONS_RULEOPTIONS_H
 #define UPDRAFT_TOOLS_OPTIONS_RULEOPTIONS_H
@@ -21,12 +21,12 @@ struct RuleOptions {
 
   void addTo(CLI::App &app);
 
-  /// Reads the file and takes the options apart.
+  /// Reads the file and parses the options.
   llvm::Expected<CompileRequest> makeRequest(llvm::StringRef target) const;
 };
 
-/// A message as the tools print it: diagnostics as they are, anything else as `error: …`; ends with
-/// a line break.
+/// Formats a message as the tools print it: diagnostics unchanged, anything else as `error: …`.
+/// Ends with a line break.
 std::string describe(upd_status status, const std::string &message);
 
 } // namespace updraft

@@ -1,4 +1,4 @@
-//===- StandardStreams.h - Standard streams that are full or closed -----------------*- C++ -*-===//
+//===- StandardStreams.h - Handling of full or closed standard streams --------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TOOLS_OPTIONS_STANDARDSTREAMS_H
 #define UPDRAFT_TOOLS_OPTIONS_STANDARDSTREAMS_H
@@ -15,8 +15,9 @@
 
 namespace updraft {
 
-/// Writes a message to the standard error. Where that is full or closed, the message is lost and
-/// the exit code stays as it is; fmt::print would throw, and llvm::errs() change the exit code.
+/// Writes a message to stderr. If stderr is full or closed, the message is lost and the exit code
+/// doesn't change. In that case fmt::print would throw, and llvm::errs() would change the exit
+/// code.
 inline void printMessage(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
@@ -33,23 +34,23 @@ inline void flushStandardOutput() {
   errno = 0;
   if (std::fflush(stdout) == 0 && !std::ferror(stdout))
     return;
-  // An earlier flush failed. Writing one more byte gives its reason; the output is cut off anyway.
+  // If an earlier flush failed, writes one more byte to find the reason. The output is incomplete
+  // anyway.
   if (errno == 0 && ::write(STDOUT_FILENO, "\n", 1) == 1)
     errno = EIO;
   endWithoutOutput(std::strerror(errno));
 }
 
-/// Opens those of the descriptors 0 to 2 that are closed, so that no file gets their numbers. They
-/// are opened in the wrong direction, so that using them fails with the same error as on a closed
-/// descriptor.
+/// Opens the closed descriptors among 0 to 2, so that no other file gets their numbers. They are
+/// opened in the wrong direction, so using them fails with the same error as a closed descriptor.
 inline void holdStandardStreams() {
   for (int descriptor = 0; descriptor <= 2; ++descriptor)
     if (::fcntl(descriptor, F_GETFD) == -1 && errno == EBADF)
       static_cast<void>(::open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY));
 }
 
-/// Call this first in `main`. However the tool ends, its output on stdout is then complete, or it
-/// reports the error and exits with 2.
+/// Call this first in `main`. When the tool ends, in any way, either its output on stdout is
+/// complete, or it reports the error and exits with 2.
 inline void watchStandardOutput() {
   holdStandardStreams();
   static_cast<void>(std::atexit(flushStandardOutput));

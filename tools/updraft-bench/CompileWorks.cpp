@@ -1,6 +1,6 @@
-//===- CompileWorks.cpp - Works that time the compiler ----------------------------------------===//
-// The first compilation of a process is measured in a fresh process each round, which prints its
-// own time: what counts is the call, not the start of the program.
+//===- CompileWorks.cpp - Benchmarks of the compiler ------------------------------------------===//
+// Each round measures the first compilation in a fresh process, which prints its own time. This
+// times the call without the start of the program.
 
 #include "PTXCompilation.h"
 #include "Probe.h"
@@ -32,7 +32,7 @@ double compileMs(const std::string &ruleFile, const std::string &cacheDir,
   return time.count();
 }
 
-/// `rule` names a file of the rules' folder.
+/// `rule` is the name of a file in the folder of rules.
 double firstMs(const BenchOptions &options, const std::string &rule, const std::string &cacheDir) {
   return probe(fmt::format("'{}' --compile-probe '{}/{}.upd' --probe-cache '{}'", options.self,
                            options.rulesDir, rule, cacheDir))[0];
@@ -49,8 +49,8 @@ Contestant probed(const BenchOptions &options, std::string impl, std::string rul
           }};
 }
 
-/// Compilations in this process, of a rule with the hyperparameter `lr`: a different default each
-/// time, so that no cache in memory answers.
+/// Compiles a rule with the hyperparameter `lr` in this process, each time with another default, so
+/// that the memory cache never has it.
 Contestant compiledNext(const BenchOptions &options, const std::string &rule) {
   return {"next", "f32",
           [next = 0, file = fmt::format("{}/{}.upd", options.rulesDir, rule)](int count) mutable {
@@ -62,12 +62,12 @@ Contestant compiledNext(const BenchOptions &options, const std::string &rule) {
           }};
 }
 
-/// A folder that goes with the scope.
+/// A folder that the destructor removes.
 struct TemporaryFolder {
   TemporaryFolder() {
     std::string pattern = (fs::temp_directory_path() / "updraft-bench-XXXXXX").string();
     if (!::mkdtemp(pattern.data()))
-      throw std::runtime_error("cannot make a temporary folder");
+      throw std::runtime_error("cannot create a temporary folder");
     path = pattern;
   }
   ~TemporaryFolder() {
@@ -87,7 +87,7 @@ std::vector<Row> runCompile(const BenchOptions &options) {
               options.quick ? 1e-9 : 5e-2);
 }
 
-/// For a GPU, which need not be there: LLVM makes the PTX in the process.
+/// Compiles for a GPU, which needn't exist: LLVM generates the PTX in this process.
 std::vector<Row> runCompilePTX(const BenchOptions &options) {
   const std::string file = options.rulesDir + "/adamw.upd";
   auto first = [&](int count) {
@@ -109,7 +109,7 @@ std::vector<Row> runCompilePTX(const BenchOptions &options) {
   return rows;
 }
 
-/// Every rule of the folder.
+/// Compiles every rule in the folder.
 std::vector<Row> runCompileAll(const BenchOptions &options) {
   std::vector<std::string> rules;
   for (const fs::directory_entry &entry : fs::directory_iterator(options.rulesDir))

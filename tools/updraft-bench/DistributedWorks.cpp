@@ -1,7 +1,7 @@
-//===- DistributedWorks.cpp - Works that time a step on another process -----------------------===//
-// updraft.distributed.optim beside torch.distributed.optim: a client, and one worker with one
-// compute thread, which may have threads that run Python all the time. What is required is that of
-// docs/performance.md.
+//===- DistributedWorks.cpp - Benchmarks of a step in another process -------------------------===//
+// Compares updraft.distributed.optim with torch.distributed.optim: a client, and one worker with
+// one compute thread. The worker may have threads that run Python all the time. The bounds are
+// those of docs/performance.md.
 
 #include "PythonPeer.h"
 #include "Work.h"
@@ -18,21 +18,21 @@ struct DistributedWork {
   std::string torchClass;
   int64_t tensors;
   int64_t elements;
-  double shareOfTorch; ///< of the time that torch takes, what ours may
+  double shareOfTorch; ///< the longest time allowed for Updraft, as a fraction of torch's
 };
 
-/// Threads of the worker that run Python while a step waits there.
+/// The number of threads that run Python on the worker while a step waits there.
 constexpr int spinning[] = {1, 3};
-/// A step beside them may take this much longer.
+/// A step beside these threads may take this many times as long.
 constexpr double mayGrow = 1.3;
-/// Threads that wait for a processor make the times scatter: a best needs many.
+/// Threads that wait for a core make the times vary, so the minimum needs many rounds.
 constexpr int rounds = 81;
 
 const Row &find(const std::vector<Row> &rows, const std::string &impl) {
   return *std::find_if(rows.begin(), rows.end(), [&](const Row &row) { return row.impl == impl; });
 }
 
-/// `transport` is one of TensorPipe's, or `any`: those that torch takes by itself.
+/// `transport` is one of TensorPipe's, or `any`: torch's own choice.
 std::vector<Row> runOver(const std::string &transport, const BenchOptions &options,
                          const DistributedWork &work) {
   PythonPeer peer(options.python, options.pythonScripts + "/distributed_peer.py", 1, {transport});
@@ -70,19 +70,19 @@ std::vector<Row> runOver(const std::string &transport, const BenchOptions &optio
     best.figure = {"x the quiet best", best.minMs / ours.minMs, mayGrow, /*atLeast=*/false};
     rows.push_back(std::move(best));
   }
-  if (options.quick) // other sizes than those that something is required of
+  if (options.quick) // the bounds don't apply to other sizes
     for (Row &row : rows)
       if (row.figure)
         row.figure->bound.reset();
   return rows;
 }
 
-/// By shared memory, for which TensorPipe has a thread in each process that polls; and by sockets,
-/// where none takes a core from threads that have something to do.
+/// Runs over shared memory, for which TensorPipe has a polling thread in each process, and over
+/// sockets, which don't occupy a core while idle.
 std::vector<Row> run(const BenchOptions &options, const DistributedWork &work) {
   std::vector<Row> rows = runOver("any", options, work);
   for (Row &row : runOver("uv", options, work)) {
-    // What is required of a step alone is by the transport that is fastest then.
+    // A step alone is compared over the transport that is the fastest for it.
     if (row.impl.starts_with("torch"))
       row.figure->bound.reset();
     rows.push_back(std::move(row));

@@ -1,4 +1,4 @@
-//===- IdleDevice.h - A device on which everything takes no time --------------------*- C++ -*-===//
+//===- IdleDevice.h - A device whose operations take no time ------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TOOLS_BENCH_IDLEDEVICE_H
 #define UPDRAFT_TOOLS_BENCH_IDLEDEVICE_H
@@ -9,7 +9,7 @@
 
 namespace updraft::bench {
 
-/// Does nothing that it is given, so that a step takes what it takes the host beside the driver.
+/// Ignores all work, so that a step takes only the time of the host outside the driver.
 class IdleDevice final : public gpu::Device {
 public:
   size_t launches = 0;

@@ -1,7 +1,7 @@
-//===- LimitKernel.cpp - What moving the bytes costs ------------------------------------------===//
-// Loops over the streams of a step, with what they load next on its way. The written streams are
-// combined with those that are only read under a mask that is zero at run time, so that neither
-// load nor store can be left out and no value changes.
+//===- LimitKernel.cpp - The time that memory traffic takes -----------------------------------===//
+// Loops over the streams of a step with prefetching. The loops combine the written streams with the
+// read-only streams under a mask that is zero at run time. So the compiler can't remove a load or
+// store, and no value changes.
 
 #include "LimitKernel.h"
 
@@ -26,10 +26,10 @@ template <typename T> T *at(const LimitStream &stream, int64_t element) {
   return static_cast<T *>(stream.data) + element;
 }
 
-/// A place for what is only read, so that it is read.
+/// Consumes the values of read-only streams, so that the loads aren't removed.
 thread_local volatile uint32_t sink;
 
-/// How many elements are touched at once, and how far ahead they are prefetched.
+/// The number of elements per iteration, and the prefetch distance in elements.
 constexpr int64_t lanes = 16, distance = 512;
 
 template <typename T>
@@ -47,7 +47,7 @@ template <typename T> void prefetch(const T *stream, int64_t element) {
   __builtin_prefetch(stream + element + distance);
 }
 
-/// Streams of f32 that are only read.
+/// Read-only streams of f32.
 template <size_t... R>
 [[gnu::always_inline]] inline void readEach(const LimitStream *streams, int64_t begin, int64_t n,
                                             std::index_sequence<R...>) {
@@ -66,7 +66,8 @@ template <size_t... R>
   sink = x;
 }
 
-/// The body of a kernel over streams of one type: those only read, then the written ones.
+/// The body of a kernel over streams of one type: first the read-only streams, then the written
+/// ones.
 template <typename T, size_t... R, size_t... W>
 [[gnu::always_inline]] inline void touchEach(const LimitStream *streams, int64_t begin, int64_t n,
                                              T zero, std::index_sequence<R...>,
@@ -113,7 +114,7 @@ UPDRAFT_TOUCH(2, 1)
 UPDRAFT_TOUCH(2, 2)
 UPDRAFT_TOUCH(2, 3)
 
-/// By the number of streams that are only read, from 1, and written.
+/// Kernels by the number of read-only streams (from 1) and of written streams.
 constexpr Touch touches[4][6] = {{touch1x0, touch1x1, touch1x2, touch1x3, touch1x4, touch1x5},
                                  {touch2x0, touch2x1, touch2x2, touch2x3},
                                  {touch3x0},
@@ -134,7 +135,8 @@ template <typename T>
   sink = static_cast<uint32_t>(x);
 }
 
-/// What no other kernel is for: the streams in turn, a piece of each that the first cache holds.
+/// The fallback for all other combinations: one stream after another, in pieces that fit in the L1
+/// cache.
 UPDRAFT_CLONES void touchPieces(const LimitStream *streams, size_t count, int64_t begin, int64_t n,
                                 uint32_t zero) {
   constexpr int64_t piece = 1024;
@@ -157,7 +159,7 @@ UPDRAFT_CLONES void touchPieces(const LimitStream *streams, size_t count, int64_
     }
 }
 
-/// bf16 gradient and parameter, two f32 states.
+/// A bf16 gradient and parameter, and two f32 states.
 UPDRAFT_CLONES void touchMixed(const LimitStream *streams, int64_t begin, int64_t n,
                                uint32_t zero) {
   const uint16_t *const g = at<uint16_t>(streams[0], begin);
@@ -185,7 +187,7 @@ UPDRAFT_CLONES void touch16x3(const LimitStream *streams, int64_t begin, int64_t
                       std::make_index_sequence<3>());
 }
 
-/// The streams that are only read first.
+/// Read-only streams come first.
 void touch(const std::vector<LimitStream> &s, int64_t begin, int64_t n, uint32_t zero) {
   std::vector<int> bytes;
   size_t read = 0;
@@ -214,7 +216,7 @@ void updraft::bench::runLimitKernel(const std::vector<LimitStream> &streams, int
   std::copy_if(streams.begin(), streams.end(), std::back_inserter(ordered), isWritten);
   uint32_t zero = opaqueZero;
 
-  // The pool and the partition of a step: a share for each thread, whole leaves.
+  // Uses the pool and the partition of a step: a share of whole leaves per thread.
   struct Job {
     const std::vector<LimitStream> &streams;
     int64_t elements, share;

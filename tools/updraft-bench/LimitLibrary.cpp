@@ -1,11 +1,11 @@
 //===- LimitLibrary.cpp - The limit kernel for Python's ctypes --------------------------------===//
-// What a library for torch_peer.py exports, so that the limit goes over the tensors of torch.
+// The library that torch_peer.py loads, to run the limit kernel on the tensors of torch.
 
 #include "LimitKernel.h"
 
 using namespace updraft::bench;
 
-/// Runs the limit kernel over `count` streams of `elements` each.
+/// Runs the limit kernel over `count` streams of `elements` elements each.
 extern "C" __attribute__((visibility("default"))) void
 updraft_bench_limit(void *const *data, const int32_t *bytesPerElement, const int32_t *written,
                     int32_t count, int64_t elements) {

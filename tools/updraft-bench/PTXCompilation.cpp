@@ -1,5 +1,5 @@
-//===- PTXCompilation.cpp - Compilations for a GPU --------------------------------------------===//
-// By the compiler's own classes: the C API gives kernels to no one who has no GPU.
+//===- PTXCompilation.cpp - Compilation for a GPU ---------------------------------------------===//
+// Uses the compiler's classes: the C API compiles for a GPU only if the machine has one.
 
 #include "PTXCompilation.h"
 

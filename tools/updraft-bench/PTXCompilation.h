@@ -1,4 +1,4 @@
-//===- PTXCompilation.h - Compilations for a GPU ------------------------------------*- C++ -*-===//
+//===- PTXCompilation.h - Compilation for a GPU -------------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TOOLS_BENCH_PTXCOMPILATION_H
 #define UPDRAFT_TOOLS_BENCH_PTXCOMPILATION_H
@@ -7,9 +7,9 @@
 
 namespace updraft::bench {
 
-/// Compiles a rule file to PTX for sm_90, with `learningRate` for its `lr` if it is not empty, and
-/// returns the milliseconds. What a compiler keeps between rules is kept. One thread at a time.
-/// Throws std::runtime_error.
+/// Compiles a rule file to PTX for sm_90 and returns the milliseconds. Sets `lr` to `learningRate`
+/// unless that is empty. Calls share one compiler, so only one thread may call at a time. Throws
+/// std::runtime_error.
 double compilePTXMs(const std::string &ruleFile, const std::string &learningRate = "");
 
 } // namespace updraft::bench

@@ -12,6 +12,6 @@ std::vector<double> updraft::bench::probe(const std::string &command, size_t cou
   for (double &number : numbers)
     read = read && std::fscanf(pipe, "%lf", &number) == 1;
   if (!pipe || ::pclose(pipe) != 0 || !read)
-    throw std::runtime_error("the process that measures failed: " + command);
+    throw std::runtime_error("the measuring process failed: " + command);
   return numbers;
 }

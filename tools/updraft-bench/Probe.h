@@ -9,7 +9,7 @@
 namespace updraft::bench {
 
 /// Runs a shell command and returns the `count` numbers that it prints. Throws std::runtime_error
-/// if it fails or prints fewer.
+/// if the command fails or prints fewer.
 std::vector<double> probe(const std::string &command, size_t count = 1);
 
 } // namespace updraft::bench

@@ -20,7 +20,7 @@ PythonPeer::PythonPeer(const std::string &python, const std::string &script, int
                        const std::vector<std::string> &more) {
   int commands[2], answers[2];
   if (::pipe2(commands, O_CLOEXEC) || ::pipe2(answers, O_CLOEXEC))
-    throw std::runtime_error("cannot make a pipe");
+    throw std::runtime_error("cannot create a pipe");
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, commands[0], 0);
@@ -37,7 +37,7 @@ PythonPeer::PythonPeer(const std::string &python, const std::string &script, int
   ::close(answers[1]);
   toPeer = ::fdopen(commands[1], "w");
   fromPeer = ::fdopen(answers[0], "r");
-  // A peer that died is noticed at the next answer, not by a signal.
+  // Without the signal, ask() reports a peer that died.
   ::signal(SIGPIPE, SIG_IGN);
   if (failed)
     throw std::runtime_error(fmt::format("cannot start `{}`", python));

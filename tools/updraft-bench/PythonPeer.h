@@ -14,42 +14,44 @@
 
 namespace updraft::bench {
 
-/// What a Python process steps.
+/// The optimizer and tensors of a Python process.
 struct PeerSetup {
-  std::string optimizer; ///< its class: `AdamW`
+  std::string optimizer; ///< class name: `AdamW`
   std::string arguments; ///< a JSON object
   std::string dtype = "f32";
   int64_t tensors = 1;
   int64_t elements = 1; ///< of each tensor
-  bool fresh = false;   ///< gradients come from a backward before each step, which is not timed
+  bool fresh = false;   ///< an untimed backward computes new gradients before each step
 };
 
-/// A Python process that steps optimizers on command and times itself, so that its steps alternate
-/// with others. Throws std::runtime_error where the process fails.
+/// A Python process that steps optimizers on command and measures the time itself, so that its
+/// steps can alternate with others. Throws std::runtime_error if the process fails.
 class PythonPeer {
 public:
-  /// `script` is one of `python/`, whose further arguments are `more`; `python` has what it
-  /// imports.
+  /// `script` is a file of `python/`, and `more` has its further arguments. `python` is an
+  /// interpreter with the packages that the script imports.
   PythonPeer(const std::string &python, const std::string &script, int threads,
              const std::vector<std::string> &more = {});
   ~PythonPeer();
   PythonPeer(const PythonPeer &) = delete;
   PythonPeer &operator=(const PythonPeer &) = delete;
 
-  /// Whether the process has what it steps; false if a package is not installed.
+  /// Whether the process can step; false if a package isn't installed.
   bool available() const { return isAvailable; }
 
-  /// An implementation as contestant `name`: `updraft`, `for-loop`, `foreach`, `fused`, `compile`,
-  /// `optax`; none if there is no such one of the optimizer. Valid until the next call of drop().
+  /// The contestant `name` for an implementation: `updraft`, `for-loop`, `foreach`, `fused`,
+  /// `compile` or `optax`. Empty if the optimizer doesn't have that implementation. Valid until the
+  /// next call of drop().
   std::optional<Contestant> contestant(const std::string &name, const std::string &implementation,
                                        const PeerSetup &setup);
-  /// Those of torch.optim that need no compiler and exist.
+  /// All implementations of torch.optim that exist and don't need a compiler.
   std::vector<Contestant> torchContestants(const PeerSetup &setup);
-  /// On sparse gradients of `listed` rows of one matrix, in `lists` lists that take turns.
+  /// Steps sparse gradients of `listed` rows of one matrix, alternating between `lists` lists of
+  /// rows.
   Contestant sparse(const std::string &optimizer, const std::string &arguments, int64_t rows,
                     int64_t columns, int64_t listed, size_t lists);
-  /// The limit of the memory that the contestant made last steps, which is one tensor; `library` is
-  /// what LimitLibrary.cpp makes.
+  /// The memory limit for the tensors of the last contestant, which must have one parameter.
+  /// `library` is the path of the library of LimitLibrary.cpp.
   Contestant limit(const std::string &library, const std::string &dtype);
   /// Frees the tensors of all contestants.
   void drop();

@@ -1,5 +1,5 @@
-//===- PythonProcessWorks.cpp - Works in Python that need a fresh process ---------------------===//
-// What is measured happens once in a process: importing, the first step, the peak of its memory.
+//===- PythonProcessWorks.cpp - Benchmarks in Python that need a fresh process ----------------===//
+// These happen once per process: importing, the first step, and the peak of its memory.
 
 #include "Probe.h"
 #include "Work.h"
@@ -24,7 +24,7 @@ std::vector<Row> runImport(const BenchOptions &options) {
   return {row};
 }
 
-/// Of torch's names and of the package's own.
+/// Names of torch and of the package.
 const char *const rules[] = {"AdamW",    "SGD",   "RMSprop",    "NAdam",     "Adamax",
                              "Adadelta", "Rprop", "SparseAdam", "Adafactor", "Muon",
                              "Lion",     "LAMB",  "AdEMAMix",   "Prodigy",   "RowwiseAdagrad"};
@@ -49,7 +49,7 @@ std::vector<Row> runFirstStep(const BenchOptions &options) {
 std::vector<Row> runMemory(const BenchOptions &options) {
   struct Stepped {
     const char *module, *name;
-    bool quick = false; ///< enough to show that it works
+    bool quick = false; ///< small sizes: only shows that it works
   };
   static const Stepped all[] = {{"updraft", "AdamW", true},
                                 {"updraft", "LAMB"},
@@ -68,7 +68,7 @@ std::vector<Row> runMemory(const BenchOptions &options) {
         "python-memory", fmt::format("{} {}", stepped.module, stepped.name), "f32", {peak[1]}));
     row.figure = {"x the parameter's bytes above states", peak[0], std::nullopt,
                   /*atLeast=*/false};
-    // What an interpreter and an allocator add is not small beside a small parameter.
+    // The overhead of the interpreter and the allocator is significant beside a small parameter.
     if (std::string(stepped.module) == "updraft" && !options.quick)
       row.figure->bound = 0.01;
   }
@@ -77,9 +77,9 @@ std::vector<Row> runMemory(const BenchOptions &options) {
 } // namespace
 
 std::vector<Work> updraft::bench::pythonProcessWorks() {
-  return {{"python-first-step", "what a first step takes more than later ones, nothing cached",
+  return {{"python-first-step", "extra time of a first step over later ones, without a cache",
            runFirstStep, /*group=*/"python"},
-          {"python-memory", "peak of a step above states, one tensor of 50 M f32", runMemory,
+          {"python-memory", "peak memory of a step beyond states, tensor of 50 M f32", runMemory,
            /*group=*/"python"},
           {"python-import", "`import updraft`, without torch", runImport, /*group=*/"python"}};
 }

@@ -1,6 +1,6 @@
-//===- PythonStepWorks.cpp - Works that time `optimizer.step()` in Python ---------------------===//
-// updraft.optim beside torch.optim in one Python process, and optax in another. What is required is
-// that of docs/performance.md.
+//===- PythonStepWorks.cpp - Benchmarks of `optimizer.step()` in Python -----------------------===//
+// Compares updraft.optim and torch.optim in one Python process, with optax in another. The bounds
+// are those of docs/performance.md.
 
 #include "PythonPeer.h"
 #include "Stepper.h"
@@ -17,20 +17,20 @@ namespace {
 struct StepWork {
   std::string name;
   std::string torchClass;
-  std::string arguments; // of the class, a JSON object
-  std::string rule;      // rules/RULE.upd, for the step through the C ABI; empty: without it
+  std::string arguments; // of the class, as a JSON object
+  std::string rule;      // rules/RULE.upd, for the step through the C API; empty: skip it
   int64_t tensors;
   int64_t elements;
   bool fresh = false;
   std::optional<double> shareOfLimit = {}, overFused = {}, overForeach = {}, overCompile = {};
-  std::optional<double> microseconds = {}; // of one step
-  bool compiledInQuick = false;            // by torch.compile, which takes many seconds each time
+  std::optional<double> microseconds = {}; // bound for one step
+  bool compiledInQuick = false;            // also run torch.compile, which takes many seconds
 };
 
-/// torch.compile and XLA compile a step of this many tensors in a minute, of 1000 in many.
+/// torch.compile and XLA take a minute to compile a step of this many tensors, and many for 1000.
 constexpr int64_t mostTensorsToCompile = 200;
 
-/// What a peer's row is there for: how many times as fast Updraft is.
+/// How many times as fast as this peer Updraft must be.
 std::optional<double> requiredOver(const StepWork &work, const std::string &impl) {
   if (impl == "torch fused")
     return work.overFused;
@@ -63,7 +63,7 @@ std::vector<Contestant> contestants(const BenchOptions &options, const StepWork 
   return result;
 }
 
-/// How long Python adds to the step of the same kernels, called from here.
+/// The overhead of Python over calling the same kernels from here.
 Row overheadOf(const Row &python, const Row &direct, int64_t tensors) {
   std::vector<double> added;
   for (size_t round = 0; round < python.roundsMs.size(); ++round)
@@ -87,7 +87,7 @@ std::vector<Row> run(const BenchOptions &options, const StepWork &work) {
     same.rule.file = fmt::format("{}/{}.upd", options.rulesDir, work.rule);
     same.tensors = setup.tensors;
     same.elements = setup.elements;
-    same.rule.numerics = "torch"; // as updraft.optim has it
+    same.rule.numerics = "torch"; // as in updraft.optim
     direct.emplace(same);
     racing.push_back(timed("C ABI", "f32", [&] { direct->step(); }));
   }
@@ -105,10 +105,10 @@ std::vector<Row> run(const BenchOptions &options, const StepWork &work) {
   for (Row &row : rows)
     if (row.impl != "updraft" && row.impl != "limit" && row.impl != "C ABI")
       row.figure = {timesUpdraft, timesAsLong(row, ours), requiredOver(work, row.impl)};
-  // Beside the time of more elements it would be lost.
+  // With more elements the overhead would be below the noise.
   if (direct && setup.tensors * setup.elements <= 1'000'000)
     rows.push_back(overheadOf(rows.front(), rows.back(), setup.tensors));
-  if (options.quick) // other sizes than those that something is required of
+  if (options.quick) // the bounds don't apply to other sizes
     for (Row &row : rows)
       if (row.figure)
         row.figure->bound.reset();
@@ -132,7 +132,7 @@ std::vector<StepWork> stepsOfAdamW() {
   return works;
 }
 
-/// Those that torch has no fused kernel for.
+/// Optimizers for which torch doesn't have a fused kernel.
 std::vector<StepWork> stepsOfOthers() {
   struct Optimizer {
     std::string name, torchClass;
@@ -160,7 +160,7 @@ std::vector<Work> updraft::bench::pythonStepWorks() {
   for (StepWork &work : all) {
     std::string description =
         fmt::format("updraft.optim.{}, {} x {} f32{}", work.torchClass, work.tensors, work.elements,
-                    work.fresh ? ", gradients of a backward" : "");
+                    work.fresh ? ", fresh gradients" : "");
     works.push_back({work.name, std::move(description),
                      [work](const BenchOptions &options) { return run(options, work); },
                      /*group=*/"python"});

@@ -39,7 +39,8 @@ std::vector<Row> updraft::bench::race(const std::string &work, std::vector<Conte
   std::vector<TimedWork> works;
   for (const Contestant &contestant : contestants)
     works.push_back(contestant.run);
-  // Idle threads of the one before may spin for some milliseconds, which is not this one's cost.
+  // Idle threads of the previous contestant may spin for some milliseconds. Wait, so that this
+  // contestant doesn't pay for them.
   auto wait = [] { std::this_thread::sleep_for(std::chrono::milliseconds(5)); };
   std::vector<std::vector<double>> times = timeInTurn(
       works, {.rounds = rounds, .least = minSeconds, .mostRepeats = 100000, .beforeTurn = wait});

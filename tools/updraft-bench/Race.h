@@ -1,4 +1,4 @@
-//===- Race.h - Timing contestants in turn ------------------------------------------*- C++ -*-===//
+//===- Race.h - Timing contestants in turns -----------------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TOOLS_BENCH_RACE_H
 #define UPDRAFT_TOOLS_BENCH_RACE_H
@@ -12,28 +12,29 @@
 
 namespace updraft::bench {
 
-/// One way to do a work.
+/// One implementation of a work.
 struct Contestant {
   std::string impl;
   std::string dtype;
   harness::TimedWork run; ///< in seconds
 };
 
-/// A number that a row is there for, and what it has to be.
+/// A number that a row exists for, and its bound.
 struct Figure {
-  std::string is; ///< what the number is, with its unit: "x as fast as this"
+  std::string is; ///< description with the unit: "x as fast as this"
   double value;
-  std::optional<double> bound; ///< none: nothing is required
-  bool atLeast = true;         ///< the bound is one from below
+  std::optional<double> bound; ///< empty: not checked
+  bool atLeast = true;         ///< the bound is a minimum
 
   bool reached() const { return !bound || (atLeast ? value >= *bound : value <= *bound); }
 };
 
-/// What the figure of a peer is.
+/// The description of a peer's figure.
 inline constexpr const char *timesUpdraft = "x as long as updraft";
 
-/// A line of the report. `ratioToLimit` is the time of the contestant called "limit" over this
-/// one's: the median over rounds, so that a drift of the machine's speed cancels. 1 is the limit.
+/// A line of the report. `ratioToLimit` is the time of the contestant named "limit" divided by this
+/// contestant's time, as the median over rounds, so that drift of the machine's speed cancels. 1 is
+/// the limit.
 struct Row {
   std::string work;
   std::string impl;
@@ -42,13 +43,13 @@ struct Row {
   double medianMs;
   std::optional<double> ratioToLimit;
   std::optional<Figure> figure = {};
-  std::vector<double> roundsMs = {}; ///< one time for each round, in the order of rounds
+  std::vector<double> roundsMs = {}; ///< one time per round, in order
 };
 
-/// A row of times that come one for each round.
+/// A row from one time per round.
 Row rowOf(std::string work, std::string impl, std::string dtype, std::vector<double> roundsMs);
 
-/// Runs the contestants A B C, A B C, … and gives one row for each. The first round is not counted.
+/// Runs the contestants A B C, A B C, … and returns one row for each. The first round is a warm-up.
 /// A short work is repeated within a round until it takes about `minSeconds`.
 std::vector<Row> race(const std::string &work, std::vector<Contestant> contestants, int rounds,
                       double minSeconds = 5e-3);
@@ -56,7 +57,7 @@ std::vector<Row> race(const std::string &work, std::vector<Contestant> contestan
 /// Wraps a function that does the work once.
 Contestant timed(std::string impl, std::string dtype, std::function<void()> once);
 
-/// How many times as long as `other` a row takes: the median over the rounds of one race.
+/// The time of `row` divided by that of `other`: the median over the rounds of one race.
 double timesAsLong(const Row &row, const Row &other);
 
 } // namespace updraft::bench

@@ -1,4 +1,4 @@
-//===- Report.cpp - Rows as table, JSON and picture -------------------------------------------===//
+//===- Report.cpp - Rows as a table, JSON and a chart -----------------------------------------===//
 
 #include "Report.h"
 
@@ -74,7 +74,7 @@ void updraft::bench::writeJson(const std::vector<Row> &rows, const std::string &
 }
 
 namespace {
-/// A picture that grows downwards.
+/// A chart that grows downwards.
 struct Chart {
   static constexpr int rowHeight = 18, left = 330, width = 420;
 
@@ -90,7 +90,7 @@ struct Chart {
                            colour, left + share * width + 4, height + 10, value);
     height += rowHeight;
   }
-  /// What the bars from `top` to `bottom` are to reach.
+  /// Marks the target of the bars from `top` to `bottom`.
   void mark(double share, int top, int bottom) {
     const double x = left + share * width;
     content += fmt::format("<line x1='{:.1f}' x2='{:.1f}' y1='{}' y2='{}' stroke='#c53030'/>\n", x,
@@ -113,7 +113,7 @@ void drawShares(const std::vector<Row> &rows, Chart &chart) {
   chart.mark(1 / most, top, chart.height);
 }
 
-/// The last column of works in Python, logarithmic.
+/// The last column of the Python works, on a logarithmic scale.
 void drawSpeedUps(const std::vector<Row> &rows, Chart &chart) {
   auto isDrawn = [](const Row &row) { return row.figure && row.figure->is == timesUpdraft; };
   if (std::none_of(rows.begin(), rows.end(), isDrawn))
@@ -122,7 +122,7 @@ void drawSpeedUps(const std::vector<Row> &rows, Chart &chart) {
   auto share = [&](double speedUp) {
     return std::log(std::clamp(speedUp, 1.0, most)) / std::log(most);
   };
-  chart.heading("times as long as updraft, logarithmic (red: what is required)");
+  chart.heading("times as long as updraft, logarithmic (red: required)");
   for (const Row &row : rows) {
     if (!isDrawn(row))
       continue;

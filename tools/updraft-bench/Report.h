@@ -1,4 +1,4 @@
-//===- Report.h - Rows as table, JSON and picture -----------------------------------*- C++ -*-===//
+//===- Report.h - Rows as a table, JSON and a chart ---------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TOOLS_BENCH_REPORT_H
 #define UPDRAFT_TOOLS_BENCH_REPORT_H
@@ -11,7 +11,7 @@
 
 namespace updraft::bench {
 
-/// Prints the heading, and then rows as they come.
+/// Prints the heading. Rows follow as they become available.
 void printHeading();
 void printRow(const Row &row);
 
@@ -21,17 +21,17 @@ struct CannotWrite : std::runtime_error {
       : std::runtime_error("cannot write `" + path + "`: " + reason) {}
 };
 
-/// Checks before measuring that a report can be written. An empty path means no report. Throws
+/// Checks that a report can be written, before measuring. An empty path means no report. Throws
 /// CannotWrite.
 void checkWritable(const std::string &path);
 
-/// An array of objects {"work", "impl", "dtype", "min_ms", "median_ms", "ratio_to_limit"}; the
-/// ratio is null where there is no limit. A row with a figure has "figure" besides: {"is",
-/// "value"}, and, where something is required, "at_least" or "at_most", and "reached". Throws
+/// Writes an array of objects {"work", "impl", "dtype", "min_ms", "median_ms", "ratio_to_limit"}.
+/// The ratio is null if there isn't a limit. A row with a figure also has "figure": {"is",
+/// "value"}, and if the figure has a bound, "at_least" or "at_most", and "reached". Throws
 /// CannotWrite.
 void writeJson(const std::vector<Row> &rows, const std::string &path);
 
-/// Bar charts of the ratios to the limit and of peers beside `updraft`, as SVG. Throws
+/// Draws bar charts of the ratios to the limit and of the peers beside `updraft`, as SVG. Throws
 /// CannotWrite.
 void writeSvg(const std::vector<Row> &rows, const std::string &path);
 

@@ -1,7 +1,6 @@
-//===- RowWorks.cpp - Works that time a step of some rows -------------------------------------===//
-// An embedding table of which a step has gradients of some rows, here and there: other rows in
-// every step, so that they come from memory. Beside it a dense step of as many elements, which has
-// them in sequence.
+//===- RowWorks.cpp - Benchmarks of a step of some rows ---------------------------------------===//
+// An embedding table with gradients for a few scattered rows. Every step has other rows, so they
+// come from memory. Compared with a dense step of as many elements, which are contiguous.
 
 #include "PythonPeer.h"
 #include "Stepper.h"
@@ -16,7 +15,7 @@ namespace {
 struct RowOptimizer {
   std::string work;
   std::string rule;       // rules/RULE.upd
-  std::string torchClass; // empty: torch has none
+  std::string torchClass; // empty: not in torch
 };
 
 std::vector<Row> runRows(const BenchOptions &options, const std::string &work,

@@ -1,4 +1,4 @@
-//===- StepWorks.cpp - Works that time a step -------------------------------------------------===//
+//===- StepWorks.cpp - Benchmarks of a step ---------------------------------------------------===//
 
 #include "PythonPeer.h"
 #include "Stepper.h"
@@ -18,7 +18,7 @@ struct Optimizer {
   std::string work;
   std::string rule; // rules/RULE.upd
   Settings settings;
-  std::string torchClass; // empty: torch has none
+  std::string torchClass; // empty: not in torch
   std::string torchArguments;
   std::string chain = {}; // empty: the file's rule
 };
@@ -75,7 +75,7 @@ Contestant stepOf(Stepper &stepper, std::string impl, std::string dtype) {
   return timed(std::move(impl), std::move(dtype), [&stepper] { stepper.step(); });
 }
 
-/// The limit of the passes over elements: on the very memory that the step uses.
+/// The limit of the passes over elements, on the same memory that the step uses.
 Contestant limitOf(Stepper &stepper, std::string dtype) {
   return timed("limit", std::move(dtype),
                [passes = stepper.passes(), elements = stepper.elements()] {
@@ -114,7 +114,7 @@ std::vector<Row> runFlat(const BenchOptions &options, const std::string &work,
   return finish(options, work, std::move(contestants));
 }
 
-/// States in blocks of 8-bit codes against f32 states: the last column is how many times as fast.
+/// Compares states in blocks of 8-bit codes with f32 states. The last column is the speed-up.
 std::vector<Row> runBlocks(const BenchOptions &options, const std::string &work,
                            const Optimizer &optimizer, const std::string &dtype, Storage storage) {
   const int64_t elements = options.quick ? 100'000 : 50'000'000;
@@ -127,7 +127,7 @@ std::vector<Row> runBlocks(const BenchOptions &options, const std::string &work,
   return rows;
 }
 
-/// Many tensors against one of the same total: "flat".
+/// Compares many tensors with one of the same total size: "flat".
 std::vector<Row> runMany(const BenchOptions &options, const std::string &work,
                          const Optimizer &optimizer, int64_t tensors, int64_t elements) {
   if (options.quick)
@@ -140,7 +140,7 @@ std::vector<Row> runMany(const BenchOptions &options, const std::string &work,
   return finish(options, work, std::move(contestants));
 }
 
-/// Matrices against the limit of the bytes that the passes move.
+/// Compares steps of matrices with the limit of the bytes that the passes move.
 std::vector<Row> runMatrices(const BenchOptions &options, const std::string &work,
                              const Optimizer &optimizer) {
   const int64_t tensors = options.quick ? 2 : 160, rows = 400, elements = 160'000;

@@ -1,4 +1,4 @@
-//===- Stepper.cpp - An optimizer on made-up tensors ------------------------------------------===//
+//===- Stepper.cpp - An optimizer over generated tensors --------------------------------------===//
 
 #include "Stepper.h"
 
@@ -14,7 +14,7 @@
 using namespace updraft::bench;
 using namespace updraft::harness;
 
-/// Pages straight from the system.
+/// Pages allocated directly from the system.
 struct Stepper::Memory {
   explicit Memory(size_t bytes)
       : data(::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)),
@@ -52,7 +52,7 @@ static void fill(void *data, upd_dtype dtype, int64_t count, float scale) {
     case UPD_Q8_LINEAR:
     case UPD_Q8_COMPANDED:
     case UPD_I8:
-      break; // of states only, which the optimizer makes
+      break; // only types of states, which the optimizer allocates
     }
   }
 }
@@ -61,7 +61,8 @@ Stepper::Stepper(const StepSetup &setup)
     : setup(setup), shape(setup.rows == 0 ? std::vector{setup.elements}
                                           : std::vector{setup.rows, setup.elements / setup.rows}),
       rule(compile(setup.rule, "", "")), optimizer(nullptr, upd_optimizer_release) {
-  // One block for all parameters and one for all gradients, each tensor on its own cache lines.
+  // One allocation for all parameters and one for all gradients. Each tensor has its own cache
+  // lines.
   auto make = [&](upd_dtype dtype, float scale, const std::vector<int64_t> &sizes,
                   std::vector<upd_tensor> &tensors) {
     const int64_t elements =
@@ -89,7 +90,7 @@ Stepper::Stepper(const StepSetup &setup)
 
 Stepper::~Stepper() = default;
 
-/// Each row is in a list with the same probability.
+/// Puts each row into a list with the same probability.
 void Stepper::chooseRows() {
   std::mt19937_64 random(7);
   for (size_t i = 0; i < rowLists; ++i) {
@@ -111,7 +112,7 @@ void Stepper::step() {
   check(upd_optimizer_step_rows(optimizer.get(), nullptr, 0, &rows, 1));
 }
 
-/// The streams of the plan for these tensors, by number: those over elements, and empty ones.
+/// The plan's streams for these tensors, by number. Streams that aren't over elements are empty.
 std::vector<LimitStream> Stepper::streams(const nlohmann::json &interface,
                                           const std::string &tensors) {
   auto streamOf = [](const upd_tensor &tensor) {

@@ -1,4 +1,4 @@
-//===- Stepper.h - An optimizer on made-up tensors ----------------------------------*- C++ -*-===//
+//===- Stepper.h - An optimizer over generated tensors ------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TOOLS_BENCH_STEPPER_H
 #define UPDRAFT_TOOLS_BENCH_STEPPER_H
@@ -15,30 +15,31 @@
 
 namespace updraft::bench {
 
-/// What a work steps: a rule and its tensors' number and size.
+/// A rule, and the number and size of its tensors.
 struct StepSetup {
   harness::RuleRequest rule;
   int64_t tensors = 1;
   int64_t elements = 0; // of each tensor
   int64_t rows = 0;     // of each tensor, if they are matrices
-  int64_t listed = 0;   // so many of the rows have a gradient, others in every step; 0: all
-  std::optional<upd_pool> pool = {}; // where it runs, if not on the process's threads
+  int64_t listed = 0;   // number of rows with a gradient, other rows in every step; 0: all
+  std::optional<upd_pool> pool = {}; // threads to run on; empty: those of the process
 };
 
-/// Parameters and gradients filled with small numbers, and an optimizer over them that has taken a
-/// step.
+/// Parameters and gradients filled with small numbers, and an optimizer over them that has taken
+/// one step.
 class Stepper {
 public:
   explicit Stepper(const StepSetup &setup);
   ~Stepper();
 
   void step();
-  /// In how many steps the lists of rows come round again.
+  /// The number of steps after which the lists of rows repeat.
   static constexpr size_t rowLists = 16;
-  /// What each pass over elements reads and writes, for the limit kernel: from the first tensor's
-  /// first element on. The tensors lie one after the other if they are whole cache lines.
+  /// The streams that each pass over elements reads and writes, for the limit kernel, from the
+  /// first element of the first tensor on. The tensors are contiguous if they are whole cache
+  /// lines.
   std::vector<std::vector<LimitStream>> passes();
-  /// Of all tensors.
+  /// The total over all tensors.
   int64_t elements() const { return setup.tensors * setup.elements; }
 
 private:

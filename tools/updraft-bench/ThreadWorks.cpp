@@ -1,6 +1,6 @@
-//===- ThreadWorks.cpp - Works that time many threads of the host at once ---------------------===//
-// As on a parameter server: every thread steps an optimizer of its own, on its own, and all share
-// the processor's cores.
+//===- ThreadWorks.cpp - Benchmarks of many host threads at once ------------------------------===//
+// As on a parameter server: each thread steps its own optimizer independently, and all share the
+// cores of the processor.
 
 #include "Stepper.h"
 #include "Work.h"
@@ -19,14 +19,14 @@
 using namespace updraft::bench;
 
 namespace {
-/// At least so many times as fast on two cores as on one.
+/// The minimum speed-up of two cores over one.
 constexpr double fasterOnTwo = 1.6;
 
 /// CPUs that this process may use.
 std::vector<int> usableCpus() {
   cpu_set_t set;
   if (::sched_getaffinity(0, sizeof(set), &set) != 0)
-    throw std::runtime_error(fmt::format("the CPUs are not known: {}", std::strerror(errno)));
+    throw std::runtime_error(fmt::format("cannot get the usable CPUs: {}", std::strerror(errno)));
   std::vector<int> cpus;
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
     if (CPU_ISSET(cpu, &set))
@@ -34,7 +34,7 @@ std::vector<int> usableCpus() {
   return cpus;
 }
 
-/// The calling thread runs on the first `count` of `cpus` from now on.
+/// From now on, the calling thread runs on the first `count` of `cpus`.
 void stayOn(const std::vector<int> &cpus, size_t count) {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -42,7 +42,7 @@ void stayOn(const std::vector<int> &cpus, size_t count) {
     CPU_SET(cpus[i], &set);
   if (::sched_setaffinity(0, sizeof(set), &set) != 0)
     throw std::runtime_error(
-        fmt::format("a thread can't choose its CPU: {}", std::strerror(errno)));
+        fmt::format("cannot set the CPUs of a thread: {}", std::strerror(errno)));
 }
 
 std::vector<Row> run(const BenchOptions &options, const std::string &work) {
@@ -76,12 +76,12 @@ std::vector<Row> run(const BenchOptions &options, const std::string &work) {
   std::vector<Contestant> contestants{{"one core", "f32", onCores(1)}};
   if (cpus.size() > 1)
     contestants.push_back({"two cores", "f32", onCores(2)});
-  // Long enough that what a thread's start takes does not count.
+  // Long enough that the time to start a thread doesn't matter.
   std::vector<Row> rows = race(options.labelled(work), std::move(contestants),
                                options.quick ? 3 : 21, options.quick ? 1e-4 : 0.1);
   if (rows.size() > 1) {
     rows[0].figure = {"x as long as on two", timesAsLong(rows[0], rows[1]), fasterOnTwo};
-    if (options.quick) // another size than that of which something is required
+    if (options.quick) // the bound doesn't apply to another size
       rows[0].figure->bound.reset();
   }
   return rows;

@@ -1,4 +1,4 @@
-//===- updraft-bench.cpp - How fast, against whom, and against what limit ---------------------===//
+//===- updraft-bench.cpp - Times steps and compilations ---------------------------------------===//
 
 #include "PythonPeer.h"
 #include "Report.h"
@@ -22,13 +22,13 @@ using namespace updraft::bench;
 namespace {
 constexpr const char *footer = R"(
 The contestants of a work take turns in one run; times are per step. "of limit" compares with an in-place
-kernel over the same streams: 1 is as fast as the memory allows. See docs/performance.md.
+kernel over the same streams: 1 is the limit that memory sets. See docs/performance.md.
 
 Examples:
   updraft-bench                               every work, without PyTorch
-  updraft-bench --torch .venv/bin/python      with PyTorch's implementations beside it
+  updraft-bench --torch .venv/bin/python      every work, beside PyTorch's implementations
   updraft-bench --json out.json adamw-1x50M compile-adamw
-  updraft-bench python                        every work in Python, with what is required of it
+  updraft-bench python                        every work in Python, with the bounds
   updraft-bench distributed                   steps of a worker's parameters, and empty calls
   updraft-bench --quick                       small sizes: only shows that it works
 
@@ -49,8 +49,8 @@ std::vector<Work> allWorks() {
   return works;
 }
 
-/// Those that the command line names. Works in Python take long and need a package, so that they
-/// have to be asked for.
+/// Returns the works that the command line names. Works in Python take long and need a package, so
+/// they run only on request.
 std::vector<Work> chosenWorks(const std::vector<std::string> &names) {
   auto named = [&](const std::string &name) {
     return std::find(names.begin(), names.end(), name) != names.end();
@@ -63,7 +63,7 @@ std::vector<Work> chosenWorks(const std::vector<std::string> &names) {
 }
 
 void addOptions(CLI::App &app, Options &options) {
-  std::string list = "Works to run (default: all but those in Python and distributed ones):";
+  std::string list = "Works to run (default: all but the Python and distributed ones):";
   std::vector<std::string> names;
   for (const Work &work : allWorks()) {
     names.push_back(work.name);
@@ -82,13 +82,12 @@ void addOptions(CLI::App &app, Options &options) {
   app.add_flag("--quick", options.bench.quick, "Small sizes and few rounds");
   app.add_option("--json", options.json, "Write the rows to this file");
   app.add_option("--svg", options.svg, "Draw the ratios to this file");
-  app.add_option(
-      "--torch", options.python,
-      "A Python with torch, to measure it beside; works in Python need updraft there too "
-      "(default for these: " UPDRAFT_BENCH_PYTHON ")");
+  app.add_option("--torch", options.python,
+                 "A Python with torch, to compare with; works in Python need updraft there too "
+                 "(default for these: " UPDRAFT_BENCH_PYTHON ")");
   app.add_option("--jax", options.jax,
                  "A Python with JAX and optax, for works in Python (default: that of --torch)");
-  app.add_option("--numerics", options.bench.numerics, "ieee, torch or fast: how steps round")
+  app.add_option("--numerics", options.bench.numerics, "ieee, torch or fast: the rounding of steps")
       ->type_name("MODE")
       ->capture_default_str();
   app.add_option("--rules", options.bench.rulesDir, "Folder of the shipped rules")
@@ -104,7 +103,7 @@ int run(const Options &options, const std::vector<Work> &works) {
   std::vector<Row> rows;
   for (const Work &work : works) {
     for (Row &row : work.run(options.bench)) {
-      if (options.bench.quick) // whose sizes are not those of the name
+      if (options.bench.quick) // the sizes aren't those of the name
         row.work = "quick:" + row.work;
       printRow(row);
       rows.push_back(std::move(row));
@@ -120,7 +119,7 @@ int run(const Options &options, const std::vector<Work> &works) {
 
 int main(int argc, char **argv) {
   updraft::watchStandardOutput();
-  CLI::App app("Measures steps and compilations against PyTorch and against the memory's limit.");
+  CLI::App app("Times steps and compilations beside PyTorch and the memory limit.");
   app.footer(footer);
   app.set_version_flag("--version", upd_version());
   Options options;

@@ -1,7 +1,6 @@
-//===- updraft-microbench.cpp - Where compile time and step overhead go -----------------------===//
-// Google Benchmark programs for one's own changes: the compiler up to each stage, the cost of a
-// step on tensors too small to matter, and what a step on a GPU costs the host. What is reported to
-// users is updraft-bench's.
+//===- updraft-microbench.cpp - Breakdown of compile time and step overhead -------------------===//
+// Google Benchmark programs for development: the compiler up to each stage, the overhead of a step
+// on tiny tensors, and the host time of a step on a GPU. updraft-bench has the published numbers.
 
 #include "IdleDevice.h"
 #include "Stepper.h"
@@ -22,7 +21,7 @@ using namespace updraft::bench;
 namespace {
 std::string rulePath(const std::string &rule) { return UPDRAFT_RULES_DIR "/" + rule + ".upd"; }
 
-/// Each stage contains the ones before it.
+/// Each stage includes the previous ones.
 void compileUpTo(benchmark::State &state, const std::string &rule, const std::string &stage) {
   std::ifstream file(rulePath(rule));
   std::string source{std::istreambuf_iterator<char>(file), {}};
@@ -44,7 +43,8 @@ void stepSmallTensors(benchmark::State &state) {
       state.range(0), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 
-/// The driver's part apart. `moves`: every gradient is elsewhere in each step.
+/// Excludes the driver's share. If `moves` is true, every gradient has another address in each
+/// step.
 void stepOnIdleDevice(benchmark::State &state, const std::string &name, bool moves) {
   const updraft::harness::Rule rule = updraft::harness::compile({rulePath(name)}, "nvptx:sm_90");
   const auto count = static_cast<size_t>(state.range(0));
@@ -54,7 +54,7 @@ void stepOnIdleDevice(benchmark::State &state, const std::string &name, bool mov
     params[i].shape = shape;
     params[i].rank = 1;
     params[i].device = UPD_CUDA;
-    // Apart by more than they have, and never looked at.
+    // Farther apart than their size, and never accessed.
     params[i].data = reinterpret_cast<void *>((uintptr_t(1) << 40) + i * 8192);
   }
   for (size_t which = 0; which < 2; ++which) {

@@ -1,4 +1,4 @@
-//===- updraft-format.cpp - Rule files in the one style ---------------------------------------===//
+//===- updraft-format.cpp - Formats rule files ------------------------------------------------===//
 
 #include "runtime/files/FileReplacement.h"
 #include "tools/options/ExitCode.h"
@@ -18,11 +18,11 @@ constexpr const char *footer = R"(
 Examples:
   updraft-format adamw.upd                    prints the formatted text
   updraft-format -i rules/*.upd               formats files in place
-  updraft-format --check rules/*.upd          names the files that are not formatted
-  updraft-format < adamw.upd                  formats the standard input, as does -
+  updraft-format --check rules/*.upd          lists the files that are not formatted
+  updraft-format < adamw.upd                  formats the standard input; so does -
 
-Exit codes: 0 success, 1 an error in a file, or with --check a file that is not formatted, 2 a file
-could not be read or written, 3 a defect of Updraft, 100 and above an error in the command line.)";
+Exit codes: 0 success, 1 an error in a file, or an unformatted file with --check, 2 a file could not be
+read or written, 3 a bug in Updraft, 100 and above an error in the command line.)";
 
 struct Options {
   std::vector<std::string> files;
@@ -62,12 +62,12 @@ llvm::Error format(const std::string &path, const Options &options) {
 
 int main(int argc, char **argv) {
   watchStandardOutput();
-  CLI::App app("Lays out rule files (.upd) in the one style, without changing what they say.");
+  CLI::App app("Formats rule files (.upd) without changing their meaning.");
   app.footer(footer);
   app.set_version_flag("--version", versionString().str());
   Options options;
-  app.add_option("FILE", options.files, "Rule files; none, or -, is the standard input");
-  auto *inPlace = app.add_flag("-i,--in-place", options.inPlace, "Write the files themselves");
+  app.add_option("FILE", options.files, "Rule files; default, or -: the standard input");
+  auto *inPlace = app.add_flag("-i,--in-place", options.inPlace, "Overwrite the files");
   app.add_flag("--check", options.check, "Write nothing; fail if a file is not formatted")
       ->excludes(inPlace);
   CLI11_PARSE(app, argc, argv);

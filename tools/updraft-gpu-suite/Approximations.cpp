@@ -14,8 +14,9 @@ using namespace updraft::harness;
 using namespace updraft::suite;
 using json = nlohmann::ordered_json;
 
-/// Of a parameter in f32, and of one in bf16, which may be rounded to the neighbour. Over all rules
-/// and random signs, errors of two units in each operation come to 14.
+/// Bounds per step for an f32 parameter, and for a bf16 parameter, which may round to the adjacent
+/// value. With errors of two units in every operation and random signs, the largest error over all
+/// rules is 14.
 constexpr double fastUnitsPerStep = 16, bf16UnitsPerStep = 1;
 
 const std::vector<Approximation> &updraft::suite::approximations() {
@@ -31,7 +32,7 @@ const std::vector<Approximation> &updraft::suite::approximations() {
 }
 
 namespace {
-/// Every pair of special numbers and of those where instructions scale, then any bits.
+/// All pairs of special numbers and of numbers that instructions scale, then random bits.
 std::vector<float> floats(int64_t count, bool isSecond) {
   const float least = 0x1p-149F, large = 0x1p126F;
   const float positive[] = {0,
@@ -68,8 +69,8 @@ double unitOf(double value, int digits, int leastExponent) {
   return std::ldexp(1, std::max(exponent, leastExponent) - digits + 1);
 }
 
-/// In units in the last place of the exact result; infinity where the result is of another kind.
-/// What is too large for f32 is as good as infinite.
+/// In units in the last place of the exact result. Infinity if the results differ in kind (such as
+/// NaN). A value too large for f32 counts as infinite.
 double errorOf(float found, double exact) {
   const double beyond = 0x1p128;
   if (std::isnan(exact) || std::isnan(found))
@@ -106,8 +107,8 @@ json updraft::suite::isWithinBound(Device &device, const Approximation &approxim
     const double exact = approximation.exact(x[i], y[i]), error = errorOf(found[i], exact);
     if (error > approximation.units)
       throw std::runtime_error(fmt::format(
-          "of x = {:a} and y = {:a} the result is {:a}, and exactly {:a}: {:.2f} units in the last "
-          "place off, may be {}",
+          "for x = {:a} and y = {:a} the result is {:a}, expected {:a}: {:.2f} units in the last "
+          "place off, allowed {}",
           x[i], y[i], found[i], exact, error, approximation.units));
     largest = std::max(largest, error);
   }
@@ -115,7 +116,7 @@ json updraft::suite::isWithinBound(Device &device, const Approximation &approxim
 }
 
 namespace {
-/// How far parameters of two sides are apart.
+/// The distance between the parameters of two sides.
 class Distance {
 public:
   Distance(Side &cpu, Side &device) : cpu(cpu), device(device), scales(cpu.tensors()) {
@@ -123,8 +124,8 @@ public:
       widen(scales[tensor], valuesOf(cpu, tensor));
   }
 
-  /// The most that an element has, in units in the last place of the largest magnitude that it has
-  /// had: an update may leave less than it was made with.
+  /// The largest distance of an element, in units in the last place of the largest magnitude that
+  /// the element has had. The current magnitude would be too small, because an update may cancel.
   double now(const std::string &when) {
     const int digits = cpu.paramType() == UPD_F32 ? 24 : 8;
     double largest = 0;
@@ -181,9 +182,9 @@ json updraft::suite::fastStepsAgree(Device &device, RuleRequest request,
     const std::string when = fmt::format("step {}", step);
     const double perStep = distance.now(when) / static_cast<double>(step);
     if (perStep > allowed)
-      throw std::runtime_error(fmt::format(
-          "{}: an element is {:.2f} units in the last place apart for each step, may be {}", when,
-          perStep, allowed));
+      throw std::runtime_error(
+          fmt::format("{}: an element is {:.2f} units in the last place apart per step, allowed {}",
+                      when, perStep, allowed));
     largest = std::max(largest, perStep);
   }
   return {{"units_per_step", largest}};

@@ -9,23 +9,23 @@
 
 namespace updraft::suite {
 
-/// An operation that a GPU approximates in `fast`, and how far off it may be.
+/// An operation that a GPU approximates in the mode `fast`, and its error bound.
 struct Approximation {
   const char *name;
-  const char *rule;                  ///< of f32, whose parameter becomes the result
-  double (*exact)(float x, float y); ///< of a parameter and its gradient
-  double units;                      ///< in the last place of the exact result
+  const char *rule;                  ///< a rule of f32 whose new parameter is the result
+  double (*exact)(float x, float y); ///< the arguments are a parameter and its gradient
+  double units;                      ///< bound in units in the last place of the exact result
 };
 
 /// The table of docs/numerics.md, "Approximations of GPUs".
 const std::vector<Approximation> &approximations();
 
-/// Compares with the exact results of `count` pairs of floats, of all magnitudes and kinds.
+/// Compares with the exact results for `count` pairs of floats of all magnitudes and kinds.
 nlohmann::ordered_json isWithinBound(Device &device, const Approximation &approximation,
                                      int64_t count);
 
-/// Steps in `fast` on the CPU, which rounds to nearest, and on the device: parameters stay as close
-/// as docs/numerics.md says of `fast` and `ieee`.
+/// Steps in the mode `fast` on the CPU, which rounds to nearest, and on the device. The parameters
+/// must be as close as docs/numerics.md says for `fast` and `ieee`.
 nlohmann::ordered_json fastStepsAgree(Device &device, harness::RuleRequest request,
                                       const std::vector<TensorShape> &shapes);
 

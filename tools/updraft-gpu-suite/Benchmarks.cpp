@@ -1,4 +1,4 @@
-//===- Benchmarks.cpp - How long steps take, beside the limit of their bytes ------------------===//
+//===- Benchmarks.cpp - Time of steps beside the memory limit ---------------------------------===//
 
 #include "Parts.h"
 #include "RuleCases.h"
@@ -20,7 +20,7 @@ struct Times {
   double median, min, max; // ms
 };
 
-/// Contestants take turns; the times are per call.
+/// Contestants take turns. The times are per call.
 std::vector<Times> race(Device &device, const std::vector<Body> &contestants, bool quick) {
   std::vector<TimedWork> works;
   for (const Body &body : contestants)
@@ -43,7 +43,7 @@ void put(json &values, const std::string &prefix, const Times &times) {
   values[prefix + "max_ms"] = times.max;
 }
 
-/// One per way to divide the limit's work.
+/// Adds one contestant per way to divide the limit's work.
 void addLimits(Device &device, Stepper &stepper, std::vector<Body> &contestants) {
   for (int shape = 0; shape < Device::touchShapes; ++shape)
     contestants.push_back(
@@ -52,7 +52,7 @@ void addLimits(Device &device, Stepper &stepper, std::vector<Body> &contestants)
         });
 }
 
-/// The best of those from `first` on.
+/// The fastest contestant from index `first` on.
 Times limitOf(const std::vector<Times> &times, size_t first) {
   return *std::min_element(times.begin() + static_cast<ptrdiff_t>(first), times.end(),
                            [](const Times &a, const Times &b) { return a.median < b.median; });
@@ -61,10 +61,10 @@ Times limitOf(const std::vector<Times> &times, size_t first) {
 struct Work {
   std::string name;
   RuleRequest request;
-  bool isRequired = false; // to be near the limit
+  bool isRequired = false; // must be near the limit
 };
 
-/// In median µs: the call alone, with the device idle often enough that it does not fill up.
+/// The median in µs of the call alone. The device is idle often enough that its queue doesn't fill.
 double hostCostUs(Device &device, Stepper &stepper, bool quick) {
   std::vector<double> times;
   for (int i = 0; i < (quick ? 10 : 400); ++i) {
@@ -110,7 +110,7 @@ private:
           {"param", param}, {"grad", param}, {"state", state}};
     };
     const std::string adamW = fileOf(options, "adamw");
-    // Clipping reads the gradient twice: its limit is that of the step without it.
+    // Clipping reads the gradient twice. Its limit is that of the step without clipping.
     return {{"adamw f32", {adamW}, true},
             {"adamw bf16", {adamW, "", {}, storage("bf16", "bf16")}, true},
             {"sgd momentum f32", {fileOf(options, "sgd"), "", {{"momentum", "0.9"}}}, true},
@@ -134,7 +134,7 @@ private:
     return values;
   }
 
-  /// One tensor.
+  /// Measures one tensor.
   void flat(const Work &work, int64_t elements, bool isLargest) {
     double ofLimit = 0;
     recorder.run(fmt::format("{}, {} elements", work.name, elements), [&] {
@@ -150,7 +150,7 @@ private:
       const auto bytes = static_cast<double>(elements * stepper.bytesPerElement());
       values["gb_per_s"] = bytes / times[0].median * 1e-6;
       values["limit_gb_per_s"] = bytes / limit.median * 1e-6;
-      // Small tensors stay in the cache.
+      // Small tensors stay in the cache, so the limit doesn't apply.
       if (elements >= 1 << 26 || options.quick)
         bytesPerMs = std::max(bytesPerMs, bytes / limit.median);
       return values;
@@ -160,7 +160,7 @@ private:
                              ofLimit, 0.9);
   }
 
-  /// Many tensors, beside one of the same total.
+  /// Measures many tensors, beside one tensor of the same total size.
   void many(const std::string &name, const std::string &rule, const RuleRequest &request,
             const std::vector<TensorShape> &shapes) {
     double ofBound = 0;
@@ -178,7 +178,7 @@ private:
       put(values, "one_tensor_", times[1]);
       put(values, "graph_", times[2]);
       put(values, "limit_", limitOf(times, first));
-      // What the bytes take where there are many of them, and a launch.
+      // The time of the memory traffic at full bandwidth, plus one launch.
       const double boundMs =
           static_cast<double>(stepper.elements() * stepper.bytesPerElement()) / bytesPerMs +
           launchMs;

@@ -1,4 +1,4 @@
-//===- Child.cpp - Other programs, with a limit of their time ---------------------------------===//
+//===- Child.cpp - Child processes with a time limit ------------------------------------------===//
 
 #include "Child.h"
 

@@ -1,4 +1,4 @@
-//===- Child.h - Other programs, with a limit of their time -------------------------*- C++ -*-===//
+//===- Child.h - Child processes with a time limit ----------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TOOLS_GPUSUITE_CHILD_H
 #define UPDRAFT_TOOLS_GPUSUITE_CHILD_H
@@ -8,13 +8,14 @@
 
 namespace updraft::suite {
 
-/// The first program of that name in PATH, or of `folders`; empty if there is none. One with a
-/// slash is itself.
+/// Finds the first program with that name in PATH, or else in `folders`; empty if not found. A name
+/// with a slash is returned unchanged.
 std::string findProgram(const std::string &name, const std::vector<std::string> &folders = {});
 
-/// Runs a program to its end. Empty if that is exit code 0, else how it ended: "ended with exit
-/// code 1", "ended by signal 11 (Segmentation fault)", "took longer than 900 s". What it prints
-/// goes to the file `output` unless that is empty. Ctrl-C ends the suite and it.
+/// Runs a program until it exits. Returns "" if the exit code is 0, else the reason: "ended with
+/// exit code 1", "ended by signal 11 (Segmentation fault)", "took longer than 900 s". The output of
+/// the program goes to the file `output` unless that is empty. Ctrl-C ends both the suite and the
+/// program.
 std::string runChild(const std::vector<std::string> &command, int seconds,
                      const std::string &output = "");
 

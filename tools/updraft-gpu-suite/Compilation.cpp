@@ -1,4 +1,4 @@
-//===- Compilation.cpp - How long it takes from a rule to its first step ----------------------===//
+//===- Compilation.cpp - Time from a rule to its first step -----------------------------------===//
 
 #include "Parts.h"
 #include "RuleCases.h"
@@ -19,8 +19,8 @@ static double msOf(const std::function<void()> &body) {
       .count();
 }
 
-/// PTX is compiled for a GPU that need not be there, so without the driver; the library then has it
-/// in memory. From there to the first step it is mostly the driver's own compilation.
+/// Compiles to PTX for an architecture, without the driver. The library then has the PTX in memory,
+/// so the rest of the first step is mostly the driver's compilation.
 static json fromRuleToStep(Device &device, const RuleRequest &request, double &ptxMs) {
   ptxMs = msOf([&] { compile(request, device.architecture(), ""); });
   const double firstMs = msOf([&] { Stepper(device, request, {{{4096}}}); });
@@ -29,7 +29,7 @@ static json fromRuleToStep(Device &device, const RuleRequest &request, double &p
 }
 
 void updraft::suite::runCompilation(Device &device, const Options &options, Recorder &recorder) {
-  // What the library and the driver do once in a process is not the first rule's.
+  // Excludes one-time work of the library and the driver from the first rule.
   recorder.run("the process's first step", [&] {
     return json{{"first_step_ms",
                  msOf([&] { Stepper(device, {fileOf(options, "adagrad")}, {{{4096}}}); })}};

@@ -1,4 +1,4 @@
-//===- Correctness.cpp - Steps on the device beside steps on the CPU --------------------------===//
+//===- Correctness.cpp - Compares steps on the device with the CPU ----------------------------===//
 
 #include "Approximations.h"
 #include "Parts.h"
@@ -33,7 +33,7 @@ std::vector<TensorShape> shapesFor(const Options &options) {
   return shapes;
 }
 
-/// Both sides, which do the same.
+/// A CPU side and a device side that do the same.
 struct Pair {
   Pair(Device &device, const RuleRequest &request, const std::vector<TensorShape> &shapes,
        size_t groups = 1)
@@ -78,7 +78,7 @@ json stepsAgree(Device &device, const RuleRequest &request,
   return json::object();
 }
 
-/// Many small tensors, in two groups.
+/// Many small tensors in two groups.
 json manyTensors(Device &device, const RuleRequest &request, int64_t count) {
   std::vector<TensorShape> shapes;
   for (int64_t i = 0; i < count; ++i)
@@ -95,7 +95,7 @@ std::string contentsOf(const std::string &path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Both sides save the same file, which either loads in place of what it has.
+/// Both sides must save the same file. Each side then loads it over its current states.
 json filesAgree(Device &device, const RuleRequest &request,
                 const std::vector<TensorShape> &shapes) {
   const std::string prefix =
@@ -120,7 +120,7 @@ json filesAgree(Device &device, const RuleRequest &request,
   return {{"bytes", saved.size()}};
 }
 
-/// A step that was captured is launched with other gradients, lr and found_inf in the same memory.
+/// Launches a captured step several times, with new gradients, lr and found_inf in the same memory.
 json graphReplays(Device &device, const RuleRequest &request,
                   const std::vector<TensorShape> &shapes) {
   Pair pair(device, request, shapes);
@@ -186,8 +186,8 @@ bool drawsRandomNumbers(const RuleRequest &request) {
                      [](const auto &entry) { return entry.second == "bf16_stochastic"; });
 }
 
-/// Of the mode `fast`, in which a device may approximate. Not of states in blocks: next to the
-/// middle between two codes, a unit in the last place is a code.
+/// Tests of the mode `fast`, in which a device may approximate. They exclude states in blocks: near
+/// the middle between two codes, an error of one unit in the last place changes the code.
 void addFastTests(Device &device, const Options &options, std::vector<Test> &tests) {
   for (const Approximation &approximation : approximations())
     tests.push_back(
@@ -203,7 +203,7 @@ void addFastTests(Device &device, const Options &options, std::vector<Test> &tes
                        }});
 }
 
-/// Of rules that step some rows alone.
+/// Tests of rules that can step single rows.
 void addRowTests(Device &device, const Options &options, std::vector<Test> &tests) {
   std::vector<TensorShape> matrices = {{{40, 64}}, {{70, 1}, 1}, {{33, 129}, 3}, {{2, 8200}}};
   if (!options.quick)
@@ -224,7 +224,7 @@ void addRowTests(Device &device, const Options &options, std::vector<Test> &test
   }
 }
 
-/// Each by whichever thread is free.
+/// Runs each test on the next free thread.
 void runAll(Device &device, const std::vector<Test> &tests, int jobs, Recorder &recorder) {
   std::atomic<size_t> next = 0;
   auto work = [&] {

@@ -1,4 +1,4 @@
-//===- CudaDevice.cpp - An NVIDIA GPU, by its driver ------------------------------------------===//
+//===- CudaDevice.cpp - An NVIDIA GPU ---------------------------------------------------------===//
 
 #include "Device.h"
 #include "Recorder.h"
@@ -20,7 +20,7 @@ namespace {
 struct GraphHandle;
 struct GraphExec;
 
-/// Of the driver, beside those that the library uses.
+/// Functions of the CUDA driver that the library doesn't use.
 struct MoreFunctions {
   Result (*beginCapture)(Queue *, CaptureMode) = nullptr;
   Result (*endCapture)(Queue *, GraphHandle **) = nullptr;
@@ -31,7 +31,7 @@ struct MoreFunctions {
   Result (*elapsedTime)(float *, Event *, Event *) = nullptr;
   Result (*memGetInfo)(size_t *, size_t *) = nullptr;
 
-  /// From the library that is loaded already.
+  /// Looks the functions up in the driver library, which is loaded already.
   MoreFunctions() {
     const char *path = std::getenv("UPDRAFT_CUDA_DRIVER");
     void *library = dlopen(path && *path ? path : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -70,9 +70,9 @@ public:
     minor = attribute(computeCapabilityMinor);
     check(driver.primaryContextRetain(&context, device), "cannot use the GPU");
     Gpu::enterThread();
-    check(driver.streamCreate(&queue, streamNonBlocking), "cannot make a stream");
-    check(driver.eventCreate(&begin, 0), "cannot make an event");
-    check(driver.eventCreate(&end, 0), "cannot make an event");
+    check(driver.streamCreate(&queue, streamNonBlocking), "cannot create a stream");
+    check(driver.eventCreate(&begin, 0), "cannot create an event");
+    check(driver.eventCreate(&end, 0), "cannot create an event");
     const std::string ptx(touchPTX());
     check(driver.moduleLoadData(&module, ptx.c_str()), "cannot load the limit's kernels");
   }
@@ -85,7 +85,7 @@ public:
   }
   nlohmann::ordered_json description() const override {
     size_t free = 0, total = 0;
-    check(more.memGetInfo(&free, &total), "cannot ask for the memory");
+    check(more.memGetInfo(&free, &total), "cannot get the memory size");
     return {{"kind", "cuda"},
             {"name", name},
             {"driver_cuda",
@@ -97,7 +97,7 @@ public:
   }
   size_t freeBytes() const override {
     size_t free = 0, total = 0;
-    check(more.memGetInfo(&free, &total), "cannot ask for the memory");
+    check(more.memGetInfo(&free, &total), "cannot get the memory size");
     return free;
   }
   void *stream() const override { return queue; }
@@ -121,7 +121,7 @@ public:
   }
   void wait() override {
     for (Queue *each : {static_cast<Queue *>(nullptr), queue})
-      check(driver.streamSynchronize(each), "the stream ends in an error");
+      check(driver.streamSynchronize(each), "the stream failed");
   }
 
   std::unique_ptr<Graph> capture(const std::function<void()> &body) override;
@@ -129,9 +129,9 @@ public:
     check(driver.eventRecord(begin, queue), "cannot record an event");
     body();
     check(driver.eventRecord(end, queue), "cannot record an event");
-    check(driver.eventSynchronize(end), "the stream ends in an error");
+    check(driver.eventSynchronize(end), "the stream failed");
     float ms = 0;
-    check(more.elapsedTime(&ms, begin, end), "cannot ask for the time");
+    check(more.elapsedTime(&ms, begin, end), "cannot get the time");
     return ms;
   }
   void touch(const std::vector<TouchedStream> &streams, int64_t elements, int shape) override;
@@ -201,7 +201,7 @@ std::unique_ptr<Graph> Gpu::capture(const std::function<void()> &body) {
     more.endCapture(queue, &graph);
     throw;
   }
-  check(more.endCapture(queue, &graph), "the capture ends in an error");
+  check(more.endCapture(queue, &graph), "the capture failed");
   return std::make_unique<GpuGraph>(*this, graph);
 }
 
@@ -227,7 +227,7 @@ std::unique_ptr<Device> updraft::suite::openCuda(int ordinal) {
   if (updraft::runtime::Status status = Driver::load(driver); !status.ok())
     throw Skipped(status.message());
   if (ordinal >= driver->devices())
-    throw Skipped(fmt::format("there is no GPU {}, for the driver has {}; they count from 0",
-                              ordinal, driver->devices()));
+    throw Skipped(
+        fmt::format("no GPU {}; the driver has {}, counted from 0", ordinal, driver->devices()));
   return std::make_unique<Gpu>(*driver, ordinal);
 }

@@ -1,7 +1,7 @@
-//===- Device.h - What the suite runs on --------------------------------------------*- C++ -*-===//
-// Memory, streams and time of a GPU, or of what stands for one. The suite calls the driver itself:
-// it must not test the library with the library's own hands. All functions throw
-// std::runtime_error with the driver's words, or Skipped for what the device does not have.
+//===- Device.h - The device under test ---------------------------------------------*- C++ -*-===//
+// Memory, streams and timing of a GPU or its emulator. The suite calls the driver directly, so that
+// it doesn't test the library with the library's own code. All functions throw std::runtime_error
+// with the driver's message, or Skipped if the device lacks a feature.
 
 #ifndef UPDRAFT_TOOLS_GPUSUITE_DEVICE_H
 #define UPDRAFT_TOOLS_GPUSUITE_DEVICE_H
@@ -18,7 +18,7 @@
 
 namespace updraft::suite {
 
-/// A stream of a step, that a pass reads in full, and may write in place.
+/// A stream of a step that a pass reads entirely, and may write in place.
 struct TouchedStream {
   void *data;
   int bytesPerElement;
@@ -37,36 +37,37 @@ public:
   virtual ~Device() = default;
 
   virtual upd_device kind() const = 0;
-  /// As upd_compile_options has it.
+  /// As in upd_compile_options.
   virtual std::string target() const = 0;
-  /// As updraftc has it for this architecture, for a compilation without the driver.
+  /// The target for updraftc, to compile without the driver.
   virtual std::string architecture() const = 0;
   virtual nlohmann::ordered_json description() const = 0;
   virtual size_t freeBytes() const = 0;
 
-  /// What all below runs on, in order.
+  /// The stream that all functions below use, in order.
   virtual void *stream() const = 0;
-  /// Has the calling thread use the device.
+  /// Makes the calling thread use the device.
   virtual void enterThread() = 0;
 
   /// Aligned to 256 bytes.
   virtual void *allocate(size_t bytes) = 0;
   virtual void release(void *memory) noexcept = 0;
-  /// Done when these return.
+  /// Returns when the copy is complete.
   virtual void write(void *memory, const void *from, size_t bytes) = 0;
   virtual void read(void *to, const void *memory, size_t bytes) = 0;
-  /// For the stream, and for the default one, which optimizers use until they are told otherwise.
+  /// Waits for this stream and the default stream, which optimizers use until they are given
+  /// another.
   virtual void wait() = 0;
 
   virtual std::unique_ptr<Graph> capture(const std::function<void()> &body) = 0;
-  /// The time that the device spends on what `body` gives to the stream, in ms.
+  /// The time in ms that the device spends on the work that `body` adds to the stream.
   virtual double timeMs(const std::function<void()> &body) = 0;
-  /// Reads the first stream and writes the others in place, with next to no arithmetic and without
-  /// changing a value. `shape` is one of the ways to divide the work, the best of which is the
+  /// Reads the first stream and writes the others in place, with almost no arithmetic and without
+  /// changing a value. `shape` selects one of several ways to divide the work. The fastest is the
   /// limit.
   virtual void touch(const std::vector<TouchedStream> &streams, int64_t elements, int shape) = 0;
   static constexpr int touchShapes = 3;
-  /// A kernel of one block that does nothing.
+  /// Launches a kernel of one block that does nothing.
   virtual void launchNothing() = 0;
 };
 
@@ -74,7 +75,7 @@ public:
 std::unique_ptr<Device> openCuda(int ordinal);
 std::unique_ptr<Device> openEmulator();
 
-/// Memory of a device.
+/// An allocation on a device.
 class Buffer {
 public:
   Buffer(Device &device, size_t bytes)

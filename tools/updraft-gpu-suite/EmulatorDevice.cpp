@@ -1,6 +1,6 @@
-//===- EmulatorDevice.cpp - What stands for a GPU ---------------------------------------------===//
-// Memory of the process, in which the library runs kernels on the CPU: shows that the suite works
-// where there is no GPU. What it times means nothing.
+//===- EmulatorDevice.cpp - The emulator as the device under test -----------------------------===//
+// Uses the memory of the process, and the library runs kernels on the CPU. This shows that the
+// suite works on a machine without a GPU. The measured times are meaningless.
 
 #include "runtime/base/EmulatorDevice.h"
 #include "Device.h"
@@ -14,7 +14,7 @@
 using namespace updraft::suite;
 
 namespace {
-/// Has no graphs: a launch does what would have been captured.
+/// The emulator doesn't have graphs. A launch calls the captured function again.
 class CallAgain : public Graph {
 public:
   explicit CallAgain(std::function<void()> body) : body(std::move(body)) {}

@@ -1,4 +1,4 @@
-//===- Parts.h - The parts of the suite that are in this program --------------------*- C++ -*-===//
+//===- Parts.h - The parts of the suite in this program -----------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TOOLS_GPUSUITE_PARTS_H
 #define UPDRAFT_TOOLS_GPUSUITE_PARTS_H
@@ -15,11 +15,11 @@ struct Options {
   int jobs = 1;                  // threads
 };
 
-/// Steps on the device beside steps on the CPU: every bit must be the same.
+/// Compares steps on the device with steps on the CPU. Every bit must be equal.
 void runCorrectness(Device &device, const Options &options, Recorder &recorder);
-/// How long steps take, beside the limit of their bytes.
+/// Measures steps beside the memory limit.
 void runBenchmarks(Device &device, const Options &options, Recorder &recorder);
-/// How long it takes from a rule to its first step.
+/// Measures the time from a rule to its first step.
 void runCompilation(Device &device, const Options &options, Recorder &recorder);
 
 } // namespace updraft::suite

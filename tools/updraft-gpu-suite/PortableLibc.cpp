@@ -1,5 +1,5 @@
-//===- PortableLibc.cpp - What an older glibc lacks -------------------------------------------===//
-// LLVM was built against a glibc that has arc4random, which is of 2.36.
+//===- PortableLibc.cpp - Functions that an older glibc lacks ---------------------------------===//
+// LLVM was built against a glibc with arc4random, which was added in 2.36.
 
 #include <cstdint>
 #include <sys/random.h>

@@ -1,4 +1,4 @@
-//===- Recorder.cpp - Results as they come ----------------------------------------------------===//
+//===- Recorder.cpp - Records results as they arrive ------------------------------------------===//
 
 #include "Recorder.h"
 
@@ -23,7 +23,7 @@ void Recorder::write(const json &line, const std::string &text) {
   std::fflush(stdout);
 }
 
-/// What one wants to see at once of a measurement.
+/// The values of a measurement that are worth printing.
 static std::string summaryOf(const json &values) {
   std::string text;
   for (const auto &[name, value] : values.items())

@@ -1,7 +1,6 @@
-//===- Recorder.h - Results as they come --------------------------------------------*- C++ -*-===//
-// Each part of the suite is a process: what a GPU's error makes of one says nothing about the
-// next. It writes a line of JSON for every result, so that those before an end that nobody asked
-// for are there.
+//===- Recorder.h - Records results as they arrive ----------------------------------*- C++ -*-===//
+// Each part of the suite is a process, so that a GPU error in one part doesn't affect the next. It
+// writes a line of JSON for every result, so that a crash keeps the results before it.
 
 #ifndef UPDRAFT_TOOLS_GPUSUITE_RECORDER_H
 #define UPDRAFT_TOOLS_GPUSUITE_RECORDER_H
@@ -15,22 +14,22 @@
 
 namespace updraft::suite {
 
-/// What cannot be done here, with the reason.
+/// Thrown for a test that can't run here, with the reason.
 struct Skipped : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Prints results and writes them to a file. Any thread.
+/// Prints results and writes them to a file. Thread-safe.
 class Recorder {
 public:
-  /// Appends to the file. Figures are left out where sizes are small or times mean nothing. Throws
-  /// std::runtime_error.
+  /// Appends to the file. Without `hasFigures`, figures are omitted, because the sizes are small or
+  /// the times meaningless. Throws std::runtime_error.
   Recorder(std::string part, const std::string &path, bool hasFigures);
 
-  /// Runs a test or a measurement, whose values are put beside its status: "passed", or "skipped"
-  /// or "failed" with what it has thrown as `reason`.
+  /// Runs a test or a measurement and records its values with a status: "passed", or "skipped" or
+  /// "failed" with the message of the exception as `reason`.
   void run(const std::string &name, const std::function<nlohmann::ordered_json()> &body);
-  /// A value that something is required of.
+  /// Records a value that has a minimum.
   void figureAtLeast(const std::string &name, double value, double aim);
   void figureAtMost(const std::string &name, double value, double aim);
 

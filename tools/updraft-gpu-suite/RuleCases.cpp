@@ -1,4 +1,4 @@
-//===- RuleCases.cpp - Which rules are compared -----------------------------------------------===//
+//===- RuleCases.cpp - The rules to compare ---------------------------------------------------===//
 
 #include "RuleCases.h"
 
@@ -10,7 +10,7 @@
 using namespace updraft::suite;
 
 namespace {
-/// What a rule is compiled with beside its defaults; settings are separated by spaces.
+/// Options that a rule is compiled with. The settings are separated by spaces.
 struct Variant {
   const char *file;
   const char *settings;

@@ -1,4 +1,4 @@
-//===- RuleCases.h - Which rules are compared ---------------------------------------*- C++ -*-===//
+//===- RuleCases.h - The rules to compare -------------------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TOOLS_GPUSUITE_RULECASES_H
 #define UPDRAFT_TOOLS_GPUSUITE_RULECASES_H
@@ -13,7 +13,7 @@ struct RuleCase {
   harness::RuleRequest request;
 };
 
-/// Every rule of the folder with its defaults and with other flags, and chains of transforms, each
+/// Every rule in the folder with its defaults and with other flags, and chains of transforms, each
 /// with several storage types.
 std::vector<RuleCase> ruleCases(const Options &options);
 

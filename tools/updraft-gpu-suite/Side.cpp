@@ -1,4 +1,4 @@
-//===- Side.cpp - A rule that steps made-up tensors, on the CPU or on the device --------------===//
+//===- Side.cpp - Steps of generated tensors, on CPU or device --------------------------------===//
 
 #include "Side.h"
 
@@ -37,7 +37,7 @@ Side::Side(Device *device, const RuleRequest &request, const std::vector<TensorS
   check(upd_optimizer_set_stream(optimizer.get(), device->stream()));
 }
 
-/// All in one piece of memory, each from an aligned address and its offset on.
+/// Puts all tensors into one allocation, each at its offset from an aligned address.
 std::vector<upd_tensor> Side::makeTensors(upd_dtype dtype) {
   const int64_t size = sizeOf(dtype);
   int64_t bytes = 0;
@@ -239,7 +239,7 @@ void updraft::suite::compare(Side &cpu, Side &device, const std::string &when) {
       const bool hasState = cpu.state(i, state, expected, dtype);
       const bool deviceHas = device.state(i, state, found, deviceType);
       if (hasState != deviceHas || dtype != deviceType)
-        fail(i, state, hasState ? "there on the CPU alone" : "there on the device alone");
+        fail(i, state, hasState ? "only on the CPU" : "only on the device");
       if (std::string text = differenceOf(dtype, expected, found); !text.empty())
         fail(i, state, text);
     }

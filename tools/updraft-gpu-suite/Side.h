@@ -1,5 +1,5 @@
-//===- Side.h - A rule that steps made-up tensors, on the CPU or on the device ------*- C++ -*-===//
-// Two sides with the same rule, tensors and steps must agree in every bit.
+//===- Side.h - Steps of generated tensors, on CPU or device ------------------------*- C++ -*-===//
+// Two sides with the same rule, tensors and steps must be bitwise equal.
 
 #ifndef UPDRAFT_TOOLS_GPUSUITE_SIDE_H
 #define UPDRAFT_TOOLS_GPUSUITE_SIDE_H
@@ -14,26 +14,26 @@ namespace updraft::suite {
 
 class Side {
 public:
-  /// Of tensors in so many groups, dealt to them in turn. `device` is null for the CPU.
+  /// Deals the tensors in turn to the given number of groups. `device` is null for the CPU.
   Side(Device *device, const harness::RuleRequest &request, const std::vector<TensorShape> &shapes,
        size_t groups = 1);
 
   bool hasHyper(const std::string &name) const;
   double defaultOf(const std::string &name) const;
   void setHyper(size_t group, const std::string &name, double value);
-  /// Has a hyperparameter of the first group read from memory, where setRead changes it.
+  /// Binds a hyperparameter of the first group to memory. setRead changes the value.
   void bindHyper(const std::string &name, float value);
   void setRead(float value);
-  /// Has steps skipped if the number in memory is not 0.
+  /// Sets the number in memory that makes steps skip if it isn't 0.
   void setFoundInf(float value);
-  /// Has the count of a tensor's steps in the suite's memory. Of the device only.
+  /// Binds the step count of a tensor to the suite's memory. Only on a device.
   void bindStep(size_t tensor);
   float boundStep();
 
-  /// New gradients, of those that are not absent.
+  /// Generates new gradients for all tensors that are not in `absent`.
   void makeGradients(uint64_t seed, const std::set<size_t> &absent = {});
   void step();
-  /// New gradients, of some rows of each tensor that has any; and a step with them.
+  /// Generates gradients for some rows of each tensor that has rows. stepRows() uses them.
   void makeRowGradients(uint64_t seed);
   void stepRows();
 
@@ -45,12 +45,12 @@ public:
   std::vector<std::string> states() const;
   upd_dtype paramType() const { return upd_rule_param_dtype(rule.get()); }
   std::vector<char> param(size_t tensor);
-  /// False if the tensor has no such state.
+  /// Returns false if the tensor doesn't have this state.
   bool state(size_t tensor, const std::string &name, std::vector<char> &bytes, upd_dtype &dtype);
   std::vector<int64_t> steps();
 
 private:
-  /// Memory of this side.
+  /// An allocation of this side.
   struct Memory {
     Memory(Device *device, size_t bytes);
     std::unique_ptr<Buffer> buffer;
@@ -69,7 +69,7 @@ private:
   std::vector<std::unique_ptr<Memory>> memory;
   std::unique_ptr<Memory> lr, foundInf, boundCount;
   std::vector<std::unique_ptr<Memory>> indices;
-  std::vector<std::vector<int64_t>> rowSizes; // of the values of `rowGrads`
+  std::vector<std::vector<int64_t>> rowSizes; // sizes of the values in `rowGrads`
   std::vector<upd_row_grad> rowGrads;
   std::vector<upd_tensor> params, allGrads, grads;
   harness::Rule rule;

@@ -15,11 +15,12 @@ Stepper::Stepper(Device &device, const RuleRequest &request, std::vector<TensorS
       optimizer(nullptr, upd_optimizer_release) {
   for (const TensorShape &shape : shapes)
     total += shape.elements();
-  // What is written is there once.
+  // Written streams exist only once.
   const int64_t held = (bytesPerElement() + sizeOf(upd_rule_grad_dtype(rule.get()))) / 2;
   const auto needed = static_cast<size_t>(held * total);
   if (const size_t free = device.freeBytes(); needed + needed / 20 > free)
-    throw Skipped(fmt::format("needs {} MiB of memory, and {} are free", needed >> 20, free >> 20));
+    throw Skipped(
+        fmt::format("needs {} MiB of memory, but only {} are free", needed >> 20, free >> 20));
   params = makeTensors(upd_rule_param_dtype(rule.get()), 0.5);
   grads = makeTensors(upd_rule_grad_dtype(rule.get()), 1e-2);
   optimizer = makeOptimizer(rule.get(), {params});
@@ -30,7 +31,7 @@ Stepper::Stepper(Device &device, const RuleRequest &request, std::vector<TensorS
   device.wait();
 }
 
-/// One piece of memory, with each tensor from an aligned address on.
+/// Puts all tensors into one allocation, each at an aligned address.
 std::vector<upd_tensor> Stepper::makeTensors(upd_dtype dtype, double scale) {
   const int64_t size = sizeOf(dtype);
   int64_t bytes = 0;
@@ -78,7 +79,7 @@ std::vector<TensorShape> updraft::suite::resnet50() {
   std::vector<TensorShape> shapes;
   auto convolution = [&](int64_t out, int64_t in, int64_t size) {
     shapes.push_back({{out, in, size, size}});
-    shapes.push_back({{out}}); // of the batch normalization: weight and bias
+    shapes.push_back({{out}}); // weight and bias of the batch normalization
     shapes.push_back({{out}});
   };
   convolution(64, 3, 7);

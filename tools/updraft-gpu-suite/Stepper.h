@@ -9,17 +9,17 @@
 
 namespace updraft::suite {
 
-/// Parameters and gradients of small numbers on the device, and an optimizer over them that has
-/// taken a step.
+/// Parameters and gradients filled with small numbers on the device, and an optimizer over them
+/// that has taken one step.
 class Stepper {
 public:
-  /// Throws Skipped if the device has not enough memory.
+  /// Throws Skipped if the device doesn't have enough memory.
   Stepper(Device &device, const harness::RuleRequest &request, std::vector<TensorShape> shapes);
 
   void step() { harness::check(upd_optimizer_step(optimizer.get(), grads.data(), grads.size())); }
 
   int64_t elements() const { return total; }
-  /// That a step reads and writes for each element, if it reads every stream and writes all but the
+  /// The memory traffic of a step per element, if it reads every stream and writes all except the
   /// gradient.
   int64_t bytesPerElement() const;
   /// The streams of the first tensor.

@@ -104,7 +104,7 @@ std::string Summary::text() const {
 void Summary::write(const std::string &path) {
   document["summary"] = {
       {"passed", count("passed")}, {"failed", count("failed")}, {"skipped", count("skipped")}};
-  // A log may have any bytes.
+  // Logs may contain any bytes.
   const std::string text = document.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
   if (const files::Failure failure = files::writeFile(path, text))
     throw std::runtime_error(fmt::format("cannot write `{}`: {}", path, *failure));

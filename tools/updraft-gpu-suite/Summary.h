@@ -8,7 +8,7 @@
 
 namespace updraft::suite {
 
-/// What all parts have found, docs/gpu-suite.md.
+/// The results of all parts, in the format of docs/gpu-suite.md.
 class Summary {
 public:
   Summary();
@@ -16,7 +16,7 @@ public:
   void setDevice(nlohmann::ordered_json description) {
     document["device"] = std::move(description);
   }
-  /// The lines that a part has written. `ending` is how it ended, empty if well.
+  /// Adds the lines that a part wrote. `ending` is the reason why it failed, or empty.
   void addPart(const std::string &part, const std::string &linesFile, const std::string &ending);
   void addResult(const std::string &part, const std::string &name, const std::string &status,
                  const std::string &reason);

@@ -1,7 +1,7 @@
-//===- TouchKernels.cpp - What moving the bytes costs -----------------------------------------===//
-// In-place kernels over the streams of a step, compiled to PTX: the written ones are combined with
-// those that are only read under a mask that is zero, so that neither loads nor stores can be left
-// out and no value changes. Streams are whole units of 16 bytes.
+//===- TouchKernels.cpp - Kernels of the memory limit -----------------------------------------===//
+// In-place kernels over the streams of a step, compiled to PTX. They combine the written streams
+// with the read-only streams under a mask that is zero. So the compiler can't remove a load or
+// store, and no value changes. Streams are whole units of 16 bytes.
 
 #include "TouchKernels.h"
 
@@ -20,7 +20,7 @@ static inline long threads() {
   return static_cast<long>(__nvvm_read_ptx_sreg_nctaid_x()) * __nvvm_read_ptx_sreg_ntid_x();
 }
 
-/// Streams that all have as many units: one that is read, so many that are written.
+/// Streams with the same number of units: one read-only, and `written` written ones.
 template <int written, int unrolled> static inline void touch(const TouchArguments &arguments) {
   const GLOBAL Unit *read = (const GLOBAL Unit *)arguments.data[0];
   const unsigned zero = arguments.zero;
@@ -49,7 +49,8 @@ template <int written, int unrolled> static inline void touch(const TouchArgumen
   }
 }
 
-/// One stream that is read and one that is written of two bytes an element, two of four.
+/// A read-only and a written stream of two bytes per element, and two written streams of four
+/// bytes.
 static inline void touchMixed(const TouchArguments &arguments) {
   const GLOBAL Unit *read = (const GLOBAL Unit *)arguments.data[0];
   GLOBAL Unit *half = (GLOBAL Unit *)arguments.data[1];

@@ -1,4 +1,4 @@
-//===- TouchKernels.h - The arguments of the limit's kernels ------------------------*- C++ -*-===//
+//===- TouchKernels.h - Arguments of the memory limit's kernels ---------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TOOLS_GPUSUITE_TOUCHKERNELS_H
 #define UPDRAFT_TOOLS_GPUSUITE_TOUCHKERNELS_H
@@ -9,8 +9,8 @@
 
 namespace updraft::suite {
 
-/// `data[0]` is read, the others are written in place. `units` of 16 bytes each; of touch_mixed,
-/// data[2] and data[3] have twice as many.
+/// `data[0]` is read, the others are written in place. Each stream has `units` units of 16 bytes.
+/// In touch_mixed, data[2] and data[3] have twice as many.
 struct TouchArguments {
   void *data[4];
   long units;

@@ -1,4 +1,4 @@
-//===- Values.cpp - Numbers in memory ---------------------------------------------------------===//
+//===- Values.cpp - Generated numbers and comparison ------------------------------------------===//
 
 #include "Values.h"
 
@@ -74,7 +74,7 @@ double updraft::suite::loadValue(upd_dtype dtype, const char *from) {
   return static_cast<signed char>(*from);
 }
 
-/// Steele, Lea and Flood's splitmix64.
+/// The generator splitmix64 of Steele, Lea and Flood.
 static uint64_t mixed(uint64_t x) {
   x += 0x9e3779b97f4a7c15;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;

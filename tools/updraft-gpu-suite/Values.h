@@ -1,4 +1,4 @@
-//===- Values.h - Numbers in memory -------------------------------------------------*- C++ -*-===//
+//===- Values.h - Generated numbers and comparison ----------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TOOLS_GPUSUITE_VALUES_H
 #define UPDRAFT_TOOLS_GPUSUITE_VALUES_H
@@ -19,18 +19,18 @@ struct TensorShape {
   std::string text() const; // [3, 4]
 };
 
-/// In bytes.
+/// The size in bytes.
 int64_t sizeOf(upd_dtype dtype);
 
-/// Numbers of many magnitudes, zeros and denormals among them, which depend on `seed` alone.
+/// Random numbers of many magnitudes, including zeros and denormals. They depend only on `seed`.
 std::vector<char> randomValues(upd_dtype dtype, int64_t count, double scale, uint64_t seed);
 
 std::vector<char> randomBits(int64_t bytes, uint64_t seed);
 
 double loadValue(upd_dtype dtype, const char *from);
 
-/// The first difference of elements, and how many there are; empty if there is none. A NaN is equal
-/// to any.
+/// Describes the first different element and the number of differences. Empty if all are equal.
+/// NaNs are equal to each other.
 std::string differenceOf(upd_dtype dtype, const std::vector<char> &cpu,
                          const std::vector<char> &device);
 

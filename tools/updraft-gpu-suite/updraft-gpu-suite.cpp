@@ -1,4 +1,4 @@
-//===- updraft-gpu-suite.cpp - Is a GPU's step right, and how fast is it ----------------------===//
+//===- updraft-gpu-suite.cpp - Checks and times steps on a GPU --------------------------------===//
 
 #include "Child.h"
 #include "Parts.h"
@@ -21,18 +21,18 @@ namespace fs = std::filesystem;
 
 namespace {
 constexpr const char *footer = R"(
-Parts: correctness (every rule beside the CPU, bit by bit; captured graphs), benchmarks (steps beside
-the limit of their bytes), compilation, peers (torch, Triton: needs a Python with torch), sanitizer
-(compute-sanitizer over a part of correctness). Each is a process of its own, and the file is written
-after each, so that what a crash or a time limit leaves can be read.
+Parts: correctness (every rule is compared bit by bit with the CPU; captured graphs), benchmarks (steps
+beside the memory limit), compilation, peers (torch, Triton: needs a Python with torch), sanitizer
+(compute-sanitizer over a part of correctness). Each part is a process, and the file is written after
+each, so results survive a crash or a time limit.
 
 Examples:
-  gpu-suite                             everything; writes gpu-suite.json
+  gpu-suite                             run everything; write gpu-suite.json
   gpu-suite --parts=correctness --quick
   gpu-suite --parts=peers --python=/opt/torch/bin/python3 --output=peers.json
-  gpu-suite --device=emulator --quick --only=adamw,lamb    where there is no GPU
+  gpu-suite --device=emulator --quick --only=adamw,lamb    on a machine without a GPU
 
-Exit codes: 0 nothing failed (what cannot be done here is skipped, with the reason), 1 something did,
+Exit codes: 0 nothing failed (tests that can't run here are skipped, with the reason), 1 a test failed,
 100 and above an error in the command line.)";
 
 struct CommandLine {
@@ -40,7 +40,7 @@ struct CommandLine {
   std::string device = "cuda", output = "gpu-suite.json", python = "python3";
   std::vector<std::string> parts{"correctness", "benchmarks", "compilation", "peers", "sanitizer"};
   int seconds = 900;
-  std::string part, label, lines; // what a child is called with
+  std::string part, label, lines; // arguments of a child process
 };
 
 std::unique_ptr<Device> openDevice(const std::string &name) {
@@ -51,7 +51,7 @@ std::unique_ptr<Device> openDevice(const std::string &name) {
 
 void runPart(const CommandLine &line) {
   const std::unique_ptr<Device> device = openDevice(line.device);
-  // A part that runs again has its figures already.
+  // A part that runs again has recorded its figures already.
   const bool hasFigures =
       device->kind() == UPD_CUDA && !line.suite.quick && line.label == line.part;
   Recorder recorder(line.label, line.lines, hasFigures);
@@ -63,7 +63,7 @@ void runPart(const CommandLine &line) {
     runCompilation(*device, line.suite, recorder);
 }
 
-/// What ends a part is a result, too.
+/// An exception that ends a part is recorded as a result.
 int runChildsPart(const CommandLine &line) {
   try {
     runPart(line);
@@ -80,7 +80,7 @@ std::string contentsOf(const std::string &path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Runs the parts, each as a process.
+/// Runs each part as a child process.
 class Suite {
 public:
   explicit Suite(CommandLine line) : line(std::move(line)) {
@@ -99,7 +99,7 @@ public:
   int run() {
     fmt::print("{}\n", upd_version());
     std::fflush(stdout);
-    // A file that cannot be written is not for the end of the first part to find.
+    // Writes the file now, so that an unwritable one is reported before the first part runs.
     summary.write(line.output);
     try {
       summary.setDevice(openDevice(line.device)->description());
@@ -124,8 +124,8 @@ private:
   }
 
   void runOne(const std::string &part) {
-    // What is compiled for the suite is neither taken from the user's cache nor left in it, and
-    // what a part measures is not there yet.
+    // The suite doesn't use or fill the user's cache, and a part that measures compilation starts
+    // with an empty one.
     const char *cache = part == "compilation" ? "fresh-cache" : "cache";
     setenv("UPDRAFT_CACHE_DIR", (folder / cache).c_str(), 1);
     if (!noDevice.empty())
@@ -166,7 +166,8 @@ private:
   void runPeers() {
     const std::string python = findProgram(line.python);
     if (python.empty())
-      return skip("peers", fmt::format("there is no `{}`; --python names one", line.python));
+      return skip("peers",
+                  fmt::format("`{}` not found; choose another with --python", line.python));
     const std::string lines = folder / "peers";
     std::vector<std::string> command{python,
                                      root / "peers.py",
@@ -182,12 +183,12 @@ private:
   void runSanitizer() {
     const std::string program = findProgram("compute-sanitizer", {"/usr/local/cuda/bin"});
     if (program.empty())
-      return skip("sanitizer", "there is no `compute-sanitizer`, which is in the CUDA toolkit");
+      return skip("sanitizer", "`compute-sanitizer` not found; it is in the CUDA toolkit");
     for (const char *tool : {"memcheck", "racecheck", "initcheck", "synccheck"})
       sanitize(program, tool);
   }
 
-  /// A rule of one pass, one with reductions over tensors, and one over rows and columns.
+  /// Uses a rule of one pass, one with reductions over tensors, and one over rows and columns.
   void sanitize(const std::string &program, const std::string &tool) {
     Options few = line.suite;
     few.quick = true;
@@ -204,7 +205,7 @@ private:
     if (text.find("Device not supported") != std::string::npos)
       return summary.addResult("sanitizer", tool, "skipped",
                                "compute-sanitizer does not support this device");
-    // Nothing is shown by steps that do not take place.
+    // Steps that didn't run don't prove anything.
     const bool anyPassed = contentsOf(lines).find("passed") != std::string::npos;
     if (ending.empty() && anyPassed && text.find("SUMMARY") != std::string::npos)
       return summary.addResult("sanitizer", tool, "passed", "");
@@ -213,7 +214,7 @@ private:
                       fmt::format("{}; the end of its log: {}",
                                   !ending.empty() ? ending
                                   : anyPassed     ? "ended without a summary of errors"
-                                                  : "no steps were right under it",
+                                                  : "no steps passed under it",
                                   text.size() > shown ? text.substr(text.size() - shown) : text));
   }
 
@@ -226,7 +227,7 @@ private:
 
 int main(int argc, char **argv) {
   updraft::watchStandardOutput();
-  CLI::App app("Steps of Updraft's rules on a GPU: whether they are right, and how fast they are.");
+  CLI::App app("Checks and times steps of Updraft's rules on a GPU.");
   app.footer(footer);
   app.set_version_flag("--version", upd_version());
   CommandLine line;
@@ -244,24 +245,25 @@ int main(int argc, char **argv) {
                                     name.find_first_not_of("0123456789", 5) == std::string::npos;
             return name == "cuda" || name == "emulator" || isNumbered
                        ? std::string()
-                       : fmt::format("no device `{}`; there are cuda, cuda:N and emulator", name);
+                       : fmt::format("unknown device `{}`; expected cuda, cuda:N or emulator",
+                                     name);
           },
           "NAME"))
       ->capture_default_str();
-  app.add_option("--parts", line.parts, "Which parts, separated by commas")
+  app.add_option("--parts", line.parts, "Parts to run, separated by commas")
       ->delimiter(',')
       ->check(CLI::IsMember(parts));
-  app.add_option("--output", line.output, "The JSON of all results")->capture_default_str();
+  app.add_option("--output", line.output, "JSON file for all results")->capture_default_str();
   app.add_flag("--quick", line.suite.quick, "Small sizes and few storage types");
-  app.add_option("--only", line.suite.only, "These rules, in correctness and compilation")
+  app.add_option("--only", line.suite.only, "Run correctness and compilation for these rules only")
       ->delimiter(',');
   app.add_option("--jobs", line.suite.jobs, "Threads that compile")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
-  app.add_option("--seconds", line.seconds, "After which a part is ended")
+  app.add_option("--seconds", line.seconds, "Time limit of a part")
       ->check(CLI::Range(0, 86'400))
       ->capture_default_str();
-  app.add_option("--python", line.python, "With torch, for peers")->capture_default_str();
+  app.add_option("--python", line.python, "Python with torch, for peers")->capture_default_str();
   app.add_option("--rules", line.suite.rulesFolder, "Folder of the shipped rules");
   app.add_option("--part", line.part, "")->group("");
   app.add_option("--label", line.label, "")->group("");

@@ -1,4 +1,4 @@
-//===- Completion.cpp - What may be written at a place ----------------------------------------===//
+//===- Completion.cpp - Completion at a position ----------------------------------------------===//
 
 #include "tools/updraft-lsp/Document.h"
 
@@ -14,14 +14,14 @@ using llvm::StringRef;
 namespace lsp = llvm::lsp;
 
 namespace {
-/// The words before the cursor, without the one that is being typed.
+/// The tokens before the cursor, without the word that is being typed.
 class Before {
 public:
   Before(const SourceFile &file, uint32_t offset) {
     DiagnosticEngine unused;
     std::vector<SourceRange> comments;
     tokens = lex(file, unused, &comments);
-    tokens.pop_back(); // the end
+    tokens.pop_back(); // end-of-file token
     isInText = llvm::any_of(comments, [&](const SourceRange &comment) {
       return comment.begin < offset && offset <= comment.end;
     });
@@ -130,7 +130,7 @@ lsp::CompletionList Document::completion(const lsp::Position &position) const {
   case TokenKind::Rule:
   case TokenKind::Transform:
   case TokenKind::Import:
-    return items.take(); // a name of its own
+    return items.take(); // a new name
   case TokenKind::Colon:
     for (StringRef name : storageTypeNames())
       items.add(name, lsp::CompletionItemKind::TypeParameter, "storage type");
@@ -156,7 +156,7 @@ lsp::CompletionList Document::completion(const lsp::Position &position) const {
   bool isFunction = scope && scope->kind == DeclarationKind::Function;
   addParts([&](const Declaration &part) {
     switch (part.kind) {
-    case DeclarationKind::Let: // not in its own value
+    case DeclarationKind::Let: // not inside its own value
       return before.has(TokenKind::Let, part.extent.begin) ||
              before.has(TokenKind::Next, part.extent.begin) ||
              before.has(TokenKind::Return, part.extent.begin);

@@ -1,4 +1,4 @@
-//===- Connection.cpp - The messages of a session ---------------------------------------------===//
+//===- Connection.cpp - Messages of a session -------------------------------------------------===//
 
 #include "tools/updraft-lsp/Connection.h"
 
@@ -10,7 +10,7 @@ namespace json = llvm::json;
 using llvm::StringRef;
 using llvm::lsp::ErrorCode;
 
-/// Deeper ones are no messages of the protocol, and parsing recurses.
+/// No message of the protocol nests deeper, and the parser is recursive.
 static constexpr unsigned maxNesting = 200;
 
 static bool nestsTooDeep(StringRef text) {
@@ -54,34 +54,34 @@ bool Connection::handle(StringRef text) {
   };
   if (nestsTooDeep(text))
     return refuseAll(ErrorCode::ParseError,
-                     "the message nests more than " + llvm::Twine(maxNesting) + " deep");
+                     "the message is nested more than " + llvm::Twine(maxNesting) + " deep");
   llvm::Expected<json::Value> message = json::parse(text);
   if (!message)
     return refuseAll(ErrorCode::ParseError,
                      "the message isn't valid JSON: " + llvm::toString(message.takeError()));
   if (message->getAsArray())
     return refuseAll(ErrorCode::InvalidRequest,
-                     "a batch; the protocol has none, send each message by itself");
+                     "the protocol has no batches; send each message separately");
   json::Object *object = message->getAsObject();
   if (!object || object->getString("jsonrpc") != "2.0")
-    return refuseAll(ErrorCode::InvalidRequest, "a message is an object with `jsonrpc`: `2.0`");
+    return refuseAll(ErrorCode::InvalidRequest, "expected an object with `jsonrpc`: `2.0`");
 
   const json::Value *id = object->get("id");
   if (id && (id->getAsObject() || id->getAsArray() || id->getAsBoolean()))
-    return refuseAll(ErrorCode::InvalidRequest, "an `id` is a number or a string");
+    return refuseAll(ErrorCode::InvalidRequest, "expected a number or a string as `id`");
   auto member = [&](StringRef name) {
     json::Value *found = object->get(name);
     return found ? std::move(*found) : json::Value(nullptr);
   };
   if (!object->get("method")) {
-    // The server sends no requests, so nobody waits for an answer.
+    // The server doesn't send requests, so it ignores answers.
     if (!id || (!object->get("result") && !object->get("error")))
-      refuse(member("id"), ErrorCode::InvalidRequest, "a message without `method`");
+      refuse(member("id"), ErrorCode::InvalidRequest, "missing `method`");
     return true;
   }
   std::optional<StringRef> method = object->getString("method");
   if (!method) {
-    refuse(member("id"), ErrorCode::InvalidRequest, "a `method` is a string");
+    refuse(member("id"), ErrorCode::InvalidRequest, "expected a string as `method`");
     return true;
   }
   json::Value params = member("params");
@@ -100,7 +100,7 @@ void Connection::handleRequest(StringRef method, json::Value params, json::Value
     return refuse(std::move(id), ErrorCode::ServerNotInitialized,
                   "`" + method + "` before `initialize`");
   if (phase == Phase::Initialized && method == "initialize")
-    return refuse(std::move(id), ErrorCode::InvalidRequest, "a second `initialize`");
+    return refuse(std::move(id), ErrorCode::InvalidRequest, "`initialize` was already sent");
   if (phase == Phase::ShutDown)
     return refuse(std::move(id), ErrorCode::InvalidRequest, "`" + method + "` after `shutdown`");
   handler.onCall(method, std::move(params), std::move(id));

@@ -1,6 +1,6 @@
-//===- Connection.h - The messages of a session -------------------------------------*- C++ -*-===//
-// Checks which messages the protocol allows at which time, and refuses the others. LLVM's transport
-// ends the connection at input that isn't a message, and does not track the session's state.
+//===- Connection.h - Messages of a session -----------------------------------------*- C++ -*-===//
+// Checks which messages the protocol allows in the current phase, and rejects the others. LLVM's
+// transport would end the connection at malformed input, and it doesn't track the phase.
 
 #ifndef UPDRAFT_TOOLS_LSP_CONNECTION_H
 #define UPDRAFT_TOOLS_LSP_CONNECTION_H
@@ -13,17 +13,17 @@ namespace updraft {
 
 class Connection {
 public:
-  /// `transport` is only written to.
+  /// Only writes to `transport`.
   Connection(std::FILE *in, llvm::lsp::JSONTransport &transport, llvm::lsp::MessageHandler &handler,
              DocumentUris &uris)
       : input(in), transport(transport), handler(handler), uris(uris) {}
 
-  /// Handles messages until the client sends `exit` or closes its end. Returns whether the client
-  /// asked for the shutdown before `exit`.
+  /// Handles messages until the client sends `exit` or closes the connection. Returns whether the
+  /// client requested the shutdown before `exit`.
   bool run();
 
 private:
-  /// False at `exit`.
+  /// Returns false after `exit`.
   bool handle(llvm::StringRef text);
   void handleRequest(llvm::StringRef method, llvm::json::Value params, llvm::json::Value id);
   void refuse(llvm::json::Value id, llvm::lsp::ErrorCode code, const llvm::Twine &message);

@@ -1,4 +1,4 @@
-//===- Document.cpp - One open file and what is known of it -----------------------------------===//
+//===- Document.cpp - An open file and its analysis -------------------------------------------===//
 
 #include "tools/updraft-lsp/Document.h"
 
@@ -62,7 +62,7 @@ lsp::PublishDiagnosticsParams Document::diagnostics() const {
     shown.source = "updraft";
     shown.message = llvm::json::fixUTF8(diagnostic.message);
     std::vector<lsp::DiagnosticRelatedInformation> related;
-    // What is wrong with an imported file is shown where this file imports it.
+    // An error in an imported file is shown at the import.
     bool isHere = diagnostic.range.file == &source();
     if (isHere)
       shown.range = rangeOf(diagnostic.range);

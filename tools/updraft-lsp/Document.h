@@ -1,4 +1,4 @@
-//===- Document.h - One open file and what is known of it ---------------------------*- C++ -*-===//
+//===- Document.h - An open file and its analysis -----------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TOOLS_LSP_DOCUMENT_H
 #define UPDRAFT_TOOLS_LSP_DOCUMENT_H
@@ -10,7 +10,7 @@ namespace updraft {
 
 class Document {
 public:
-  /// Analyses the text at once.
+  /// Analyses the text immediately.
   Document(llvm::lsp::URIForFile uri, std::string text, int64_t version,
            const OpenFiles &openFiles);
 
@@ -26,20 +26,20 @@ public:
   std::vector<llvm::lsp::Location> definition(const llvm::lsp::Position &position) const;
   llvm::lsp::CompletionList completion(const llvm::lsp::Position &position) const;
   std::vector<llvm::lsp::DocumentSymbol> symbols() const;
-  /// No edits if the file is formatted, or does not parse.
+  /// Returns no edits if the file is formatted or doesn't parse.
   std::vector<llvm::lsp::TextEdit> formatting() const;
 
 private:
-  /// A declaration with the one it is part of.
+  /// A declaration and the declaration that contains it.
   struct Found {
     const Declaration *declaration = nullptr;
     const Declaration *parent = nullptr;
   };
-  /// The declaration of a name that stands at `name`, in any file; it is kept in `storage`.
+  /// Finds the declaration named at `name`, in any file. `storage` owns the result.
   Found find(SourceRange name, std::vector<Declaration> &storage) const;
-  /// What the name at an offset stands for; without a file if it stands for nothing.
+  /// The declaration of the name at an offset; a range without a file if there isn't one.
   SourceRange declaredAt(uint32_t offset) const;
-  /// The import that brings a file in; the first if others bring it in.
+  /// The import that directly imports a file, or else the first import.
   SourceRange importOf(const SourceFile &file) const;
   std::string describeDeclaration(const Found &found, SourceRange shown) const;
   bool isOfLibrary(const SourceFile &file) const;
@@ -50,7 +50,7 @@ private:
   int64_t version;
   DiagnosticEngine engine;
   Analysis analysis;
-  std::vector<Declaration> declarations; ///< of this file
+  std::vector<Declaration> declarations; ///< in this file
 };
 
 } // namespace updraft

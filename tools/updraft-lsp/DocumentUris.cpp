@@ -1,4 +1,4 @@
-//===- DocumentUris.cpp - Documents that are no files -----------------------------------------===//
+//===- DocumentUris.cpp - URIs of unsaved documents -------------------------------------------===//
 
 #include "tools/updraft-lsp/DocumentUris.h"
 

@@ -1,6 +1,6 @@
-//===- DocumentUris.h - Documents that are no files ---------------------------------*- C++ -*-===//
-// Editors give a document that was never saved a URI such as `untitled:Untitled-1`. LLVM's protocol
-// only reads URIs of schemes that it knows, whose path starts with a slash.
+//===- DocumentUris.h - URIs of unsaved documents -----------------------------------*- C++ -*-===//
+// Editors give an unsaved document a URI such as `untitled:Untitled-1`. LLVM's protocol only
+// accepts known schemes, and paths that start with a slash.
 
 #ifndef UPDRAFT_TOOLS_LSP_DOCUMENTURIS_H
 #define UPDRAFT_TOOLS_LSP_DOCUMENTURIS_H
@@ -14,13 +14,13 @@ namespace updraft {
 
 class DocumentUris {
 public:
-  /// Gives the `textDocument` of a message a URI that LLVM reads.
+  /// Replaces the `textDocument` URI of a message with one that LLVM accepts.
   void toServer(llvm::json::Value &params);
-  /// Restores every `uri` in a value to what the editor wrote.
+  /// Restores the editor's spelling of every `uri` in a value.
   llvm::json::Value toEditor(llvm::json::Value value) const;
 
 private:
-  std::map<std::string, std::string> editorUris; ///< by the server's
+  std::map<std::string, std::string> editorUris; ///< by the server's URI
 };
 
 } // namespace updraft

@@ -1,4 +1,4 @@
-//===- Hover.cpp - What is shown of a name or an operator -------------------------------------===//
+//===- Hover.cpp - Hover text of a name or an operator ----------------------------------------===//
 
 #include "tools/updraft-lsp/Document.h"
 
@@ -17,7 +17,7 @@ static std::string builtinText(const BuiltinFunction &builtin) {
       .str();
 }
 
-// The text of the declaration, what it is and its type, and the comment above it.
+// The text of the declaration, its kind and type, and the comment above it.
 std::string Document::describeDeclaration(const Found &found, SourceRange shown) const {
   const Declaration &declaration = *found.declaration;
   const SourceFile &file = *declaration.name.range.file;

@@ -14,10 +14,10 @@ namespace fs = llvm::sys::fs;
 
 std::string updraft::copyOnDisk(const SourceFile &file) {
   llvm::SmallString<128> copy;
-  // A relative folder is invalid: it would be made below whatever the working directory is.
+  // A relative folder is invalid: it would depend on the working directory.
   if (!path::cache_directory(copy) || !path::is_absolute(copy))
     return "";
-  // Another version of Updraft has other texts.
+  // Other versions of Updraft have other texts.
   path::append(copy, "updraft-library",
                llvm::formatv("{0:x-16}", llvm::xxh3_64bits(file.text())).str());
   path::append(copy, file.path());
@@ -26,7 +26,7 @@ std::string updraft::copyOnDisk(const SourceFile &file) {
     return copy.str().str();
   if (fs::create_directories(path::parent_path(copy)))
     return "";
-  fs::remove(copy); // a damaged one, which is read-only
+  fs::remove(copy); // it is damaged, and read-only
   if (files::writeFile(copy.str().str(), file.text(), files::OtherNames::KeepOld,
                        files::Synced::No))
     return "";

@@ -1,5 +1,5 @@
 //===- LibraryFiles.h - The standard library as files -------------------------------*- C++ -*-===//
-// An editor can show only what is on the disk; the standard library is in the binary.
+// Editors can only show files on disk, but the standard library is inside the binary.
 
 #ifndef UPDRAFT_TOOLS_LSP_LIBRARYFILES_H
 #define UPDRAFT_TOOLS_LSP_LIBRARYFILES_H
@@ -10,8 +10,8 @@
 
 namespace updraft {
 
-/// The path of a read-only copy in the user's cache folder, written if it is not there. Empty if
-/// it cannot be.
+/// Returns the path of a read-only copy in the user's cache folder, and writes it if it is missing.
+/// Empty if it can't be written.
 std::string copyOnDisk(const SourceFile &file);
 
 } // namespace updraft

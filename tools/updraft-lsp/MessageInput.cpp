@@ -1,4 +1,4 @@
-//===- MessageInput.cpp - The messages of a stream --------------------------------------------===//
+//===- MessageInput.cpp - Reads messages from a stream ----------------------------------------===//
 
 #include "tools/updraft-lsp/MessageInput.h"
 
@@ -9,7 +9,7 @@
 using namespace updraft;
 using llvm::StringRef;
 
-/// Longer lines are no headers.
+/// No header is longer.
 static constexpr size_t maxLine = 4096;
 static constexpr size_t maxMessage = size_t(1) << 30;
 
@@ -37,7 +37,7 @@ llvm::Expected<std::optional<std::string>> MessageInput::read() {
     if (header.empty() && any)
       break;
     any |= !header.empty();
-    // Behind the rest of a message whose length was wrong, a header does not start its line.
+    // After a message with a wrong length, a header may start in the middle of a line.
     constexpr StringRef name = "content-length:";
     if (size_t at = header.find_insensitive(name); at != StringRef::npos) {
       found = header.drop_front(at + name.size()).trim().str();
@@ -46,11 +46,11 @@ llvm::Expected<std::optional<std::string>> MessageInput::read() {
   }
   size_t length = 0;
   if (!value)
-    return refuse("a message without the header `Content-Length`");
+    return refuse("missing header `Content-Length`");
   if (value->getAsInteger(10, length) || length > maxMessage)
-    return refuse("a message whose `Content-Length` is no number of bytes up to " +
+    return refuse("expected a number of bytes as `Content-Length`, at most " +
                   llvm::Twine(maxMessage));
-  // In pieces: what is announced need not come.
+  // Reads in chunks, because the announced number of bytes may never arrive.
   std::string text;
   while (text.size() < length) {
     size_t begin = text.size();

@@ -1,5 +1,5 @@
-//===- MessageInput.h - The messages of a stream ------------------------------------*- C++ -*-===//
-// The base protocol: headers, an empty line, and as many bytes as `Content-Length` says.
+//===- MessageInput.h - Reads messages from a stream --------------------------------*- C++ -*-===//
+// Reads the base protocol: headers, an empty line, and then `Content-Length` bytes.
 
 #ifndef UPDRAFT_TOOLS_LSP_MESSAGEINPUT_H
 #define UPDRAFT_TOOLS_LSP_MESSAGEINPUT_H
@@ -16,12 +16,12 @@ class MessageInput {
 public:
   explicit MessageInput(std::FILE *in) : in(in) {}
 
-  /// Returns the bytes of the next message; nothing at the end of the stream. Fails if the headers
-  /// do not give their number; the next call continues after these headers.
+  /// Returns the bytes of the next message, or nothing at the end of the stream. Fails if the
+  /// headers don't give a valid length. The next call then continues after these headers.
   llvm::Expected<std::optional<std::string>> read();
 
 private:
-  /// Nothing at the end of the stream. Of a longer line, `maxLine` bytes.
+  /// Returns nothing at the end of the stream, and at most `maxLine` bytes of a longer line.
   std::optional<std::string> readLine();
 
   std::FILE *in;

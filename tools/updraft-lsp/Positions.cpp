@@ -1,4 +1,4 @@
-//===- Positions.cpp - Bytes of a file as an editor counts them -------------------------------===//
+//===- Positions.cpp - Converts byte offsets to editor positions ------------------------------===//
 
 #include "tools/updraft-lsp/Positions.h"
 
@@ -7,7 +7,7 @@
 using namespace updraft;
 using llvm::StringRef;
 
-// How many UTF-16 units a byte of UTF-8 stands for: all of its character's at the first byte.
+// The number of UTF-16 units for a byte of UTF-8. The first byte counts for the whole character.
 static unsigned unitsOf(char c) {
   auto byte = static_cast<unsigned char>(c);
   return byte >= 0xF0 ? 2 : (byte & 0xC0) == 0x80 ? 0 : 1;
@@ -16,7 +16,7 @@ static unsigned unitsOf(char c) {
 llvm::lsp::Position updraft::positionOf(const SourceFile &file, uint32_t offset) {
   StringRef text = file.text();
   offset = std::min<size_t>(offset, text.size());
-  // A byte order mark counts as a character here.
+  // A byte order mark counts as a character.
   size_t end = text.rfind('\n', offset), begin = end == StringRef::npos ? 0 : end + 1;
   int column = 0;
   for (char c : text.slice(begin, offset))

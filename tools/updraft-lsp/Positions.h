@@ -1,4 +1,4 @@
-//===- Positions.h - Bytes of a file as an editor counts them -----------------------*- C++ -*-===//
+//===- Positions.h - Converts byte offsets to editor positions ----------------------*- C++ -*-===//
 // The protocol counts lines from 0 and columns in UTF-16 code units.
 
 #ifndef UPDRAFT_TOOLS_LSP_POSITIONS_H
@@ -12,7 +12,7 @@ namespace updraft {
 llvm::lsp::Position positionOf(const SourceFile &file, uint32_t offset);
 llvm::lsp::Range rangeOf(SourceRange range);
 
-/// Of a place beyond its line, the end of the line; of one beyond the file, the end of the file.
+/// A position past the end of a line or file becomes the end of that line or file.
 uint32_t offsetOf(const SourceFile &file, const llvm::lsp::Position &position);
 
 } // namespace updraft

@@ -33,7 +33,7 @@ public:
 private:
   void initialize(const lsp::InitializeParams &, lsp::Callback<json::Value> reply) {
     json::Object capabilities{
-        // Files are small; whole texts leave no room for misunderstandings.
+        // Files are small, so full synchronization is simpler and more robust.
         {"textDocumentSync",
          json::Object{{"openClose", true}, {"change", int(lsp::TextDocumentSyncKind::Full)}}},
         {"positionEncoding", "utf-16"},
@@ -54,7 +54,7 @@ private:
     workspace.update(document.uri, document.text, document.version);
   }
   void didChange(const lsp::DidChangeTextDocumentParams &params) {
-    // Only whole texts were asked for, of which the last counts.
+    // The server requested full texts. The last one counts.
     if (params.contentChanges.empty() || params.contentChanges.back().range)
       return;
     workspace.update(params.textDocument.uri, params.contentChanges.back().text,
@@ -83,7 +83,7 @@ private:
     const Document *document = workspace.find(params.textDocument.uri);
     reply(document ? document->symbols() : std::vector<lsp::DocumentSymbol>());
   }
-  // The options of the request, tabs and the like, are not a choice here.
+  // Ignores formatting options such as tab size: the format is fixed.
   void formatting(const lsp::DocumentSymbolParams &params,
                   lsp::Callback<std::vector<lsp::TextEdit>> reply) {
     const Document *document = workspace.find(params.textDocument.uri);

@@ -1,5 +1,5 @@
 //===- Server.h - The language server -----------------------------------------------*- C++ -*-===//
-// Answers requests of the Language Server Protocol, one after the other.
+// Handles requests of the Language Server Protocol one after another.
 
 #ifndef UPDRAFT_TOOLS_LSP_SERVER_H
 #define UPDRAFT_TOOLS_LSP_SERVER_H
@@ -10,8 +10,8 @@
 
 namespace updraft {
 
-/// Serves until the client says `exit`, or its end of the connection closes. True if it had asked
-/// for the shutdown before `exit`.
+/// Runs until the client sends `exit` or closes the connection. Returns true if the client
+/// requested the shutdown before `exit`.
 bool serve(std::FILE *in, llvm::raw_ostream &out);
 
 } // namespace updraft

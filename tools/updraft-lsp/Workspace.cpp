@@ -1,4 +1,4 @@
-//===- Workspace.cpp - The documents that are open --------------------------------------------===//
+//===- Workspace.cpp - The open documents -----------------------------------------------------===//
 
 #include "tools/updraft-lsp/Workspace.h"
 
@@ -8,12 +8,12 @@ using namespace updraft;
 using llvm::StringRef;
 namespace lsp = llvm::lsp;
 
-/// A file is known by its path, which has many spellings as a URI.
+/// The path identifies a file, because it can be written as different URIs.
 static std::string keyOf(const lsp::URIForFile &uri) {
   return (uri.scheme() == "file" ? uri.file() : uri.uri()).str();
 }
 
-// The same text of a document serves those that import it.
+// Other documents that import an open document use this text.
 OpenFiles Workspace::openFiles() const {
   return [this](StringRef path) -> std::optional<std::string> {
     auto found = documents.find(path.str());

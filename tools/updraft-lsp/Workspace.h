@@ -1,4 +1,4 @@
-//===- Workspace.h - The documents that are open ------------------------------------*- C++ -*-===//
+//===- Workspace.h - The open documents ---------------------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TOOLS_LSP_WORKSPACE_H
 #define UPDRAFT_TOOLS_LSP_WORKSPACE_H
@@ -11,15 +11,15 @@ namespace updraft {
 
 class Workspace {
 public:
-  /// `publish` gets the diagnostics of a document whenever they may have changed.
+  /// Called with the diagnostics of a document whenever they may have changed.
   using Publish = std::function<void(const llvm::lsp::PublishDiagnosticsParams &)>;
   explicit Workspace(Publish publish) : publish(std::move(publish)) {}
 
-  /// Opens a document, or gives it another text.
+  /// Opens a document, or replaces its text.
   void update(const llvm::lsp::URIForFile &uri, std::string text, int64_t version);
-  /// Forgets a document. Documents that import it see the file on disk again.
+  /// Closes a document. Documents that import it use the file on disk again.
   void close(const llvm::lsp::URIForFile &uri);
-  /// Null if it is not open. Valid until the next update or close.
+  /// Null if the document isn't open. Valid until the next update or close.
   const Document *find(const llvm::lsp::URIForFile &uri) const;
 
 private:

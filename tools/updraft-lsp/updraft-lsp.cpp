@@ -14,14 +14,14 @@ namespace lsp = llvm::lsp;
 
 int main(int argc, char **argv) {
   updraft::watchLLVMStreams();
-  CLI::App app("Language server for rule files (.upd): an editor starts it and speaks the Language "
-               "Server Protocol with it over stdin and stdout.");
-  app.footer("\nThe log goes to stderr. docs/tools.md tells how editors are set up.\n\n"
+  CLI::App app("Language server for rule files (.upd). An editor starts it and uses the Language "
+               "Server Protocol over stdin and stdout.");
+  app.footer("\nThe log goes to stderr. docs/tools.md explains how to set up an editor.\n\n"
              "Examples:\n"
              "  updraft-lsp                        as an editor starts it\n"
-             "  updraft-lsp --verbose 2>log.txt    with every message in a file\n\n"
-             "Exit codes: 0 after `shutdown` and `exit`, 1 if the connection ended otherwise,\n"
-             "2 the standard output could not be written, 100 and above an error in the command\n"
+             "  updraft-lsp --verbose 2>log.txt    logs every message to a file\n\n"
+             "Exit codes: 0 after `shutdown` and `exit`, 1 if the connection ended without them,\n"
+             "2 stdout could not be written, 100 and above an error in the command\n"
              "line.");
   app.set_version_flag("--version", versionString().str());
   bool verbose = false;

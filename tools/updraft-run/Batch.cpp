@@ -1,4 +1,4 @@
-//===- Batch.cpp - Parameters that are stepped together ---------------------------------------===//
+//===- Batch.cpp - Parameters that step together ----------------------------------------------===//
 
 #include "Batch.h"
 
@@ -60,9 +60,9 @@ std::string Batch::differenceFrom(const Batch &other) const {
   return {};
 }
 
-/// What is asked for comes first, then what the file has, then what the rule says: of states the
-/// file is asked for only where the rule would store them otherwise, since a type of the rule may
-/// say more than that of a tensor, how values are rounded.
+/// Storage types come from the request first, then from the file, then from the rule. A state's
+/// type in the file is used only if the rule would store the state in another type, because the
+/// rule's type may also say how values are rounded.
 Status Batch::compile(const RunOptions &options) {
   Storage request = options.storage;
   for (const char *tensor : {"param", "grad"})
@@ -100,7 +100,7 @@ Status Batch::compile(const RunOptions &options, const Storage &request) {
   return RuleInterface::parse(upd_rule_interface(rule), description);
 }
 
-/// As the compiled rule has it; none if it has no such state.
+/// Returns the type in the compiled rule; empty if the rule doesn't have the state.
 std::optional<std::string_view> Batch::storageOfState(const std::string &name) const {
   auto find = [&](const std::string &wanted) {
     return std::find_if(description.states.begin(), description.states.end(),
@@ -144,7 +144,7 @@ Status Batch::create() {
   return statusOf(upd_optimizer_set_param_numbers(optimizer, numbers.data(), numbers.size()));
 }
 
-/// Gives the optimizer what the file has of a parameter's states.
+/// Copies the states of a parameter from the file to the optimizer.
 Status Batch::restore(size_t i) {
   for (auto &[name, tensor] : parameters[i]->states) {
     if (isBlocked(tensor.dtype))
@@ -160,12 +160,12 @@ Status Batch::restore(size_t i) {
   return statusOf(upd_optimizer_set_step(optimizer, i, parameters[i]->step));
 }
 
-/// The optimizer takes the codes of a state with the scales behind them.
+/// The optimizer expects the scales of a state after its codes.
 Status Batch::appendScales(size_t i, const std::string &state, Tensor &codes) {
   const Tensor &scales = parameters[i]->scales.at(state);
   const std::vector<int64_t> &shape = codes.shape;
   if (shape != parameters[i]->param.shape)
-    return {}; // refused where it is bound
+    return {}; // the optimizer reports the error
   const TensorLayout layout{shape.data(), nullptr, static_cast<int64_t>(codes.bytes.size()),
                             static_cast<int32_t>(shape.size())};
   const auto plan = std::find_if(description.plans.begin(), description.plans.end(),
@@ -191,8 +191,8 @@ Status Batch::appendScales(size_t i, const std::string &state, Tensor &codes) {
   return {};
 }
 
-/// A parameter has all states of its own or none. One over the group may be missing, but is the
-/// same for all.
+/// A parameter has either all of its states or none. A state of the group may be missing, but must
+/// be equal for all parameters.
 Status Batch::checkStates(size_t i) {
   const std::string *present = nullptr, *missing = nullptr;
   const TensorClass tensors = classOf(parameters[i]->param);
@@ -205,8 +205,8 @@ Status Batch::checkStates(size_t i) {
       auto [first, added] = groupStates.try_emplace(state.name, &found->second);
       if (!added && first->second->bytes != found->second.bytes)
         return invalidArgument(
-            fmt::format("state `{}` of `{}` has another value than that of another parameter; "
-                        "it is one for the whole group",
+            fmt::format("state `{}` of `{}` differs from that of another parameter; "
+                        "the whole group shares it",
                         state.name, *names[i]));
     } else if (state.isOf(tensors)) {
       (has ? present : missing) = &state.name;
@@ -214,10 +214,10 @@ Status Batch::checkStates(size_t i) {
   }
   if (!present || !missing)
     return {};
-  return invalidArgument(fmt::format(
-      "parameter `{}` has state `{}`, but not `{}`; give all of its states, or none for it to "
-      "start from their initial values",
-      *names[i], *present, *missing));
+  return invalidArgument(
+      fmt::format("parameter `{}` has state `{}`, but not `{}`; give all of its states, or none to "
+                  "start from the initial values",
+                  *names[i], *present, *missing));
 }
 
 Status Batch::step() { return statusOf(upd_optimizer_step(optimizer, grads.data(), grads.size())); }
@@ -230,7 +230,7 @@ Status Batch::collect() {
     for (const StateInterface &state : description.states) {
       upd_tensor view;
       if (upd_optimizer_state(optimizer, i, state.name.c_str(), &view) != UPD_OK)
-        continue; // no gradient, so no state
+        continue; // without a gradient there are no states
       if (isBlocked(state.dtype)) {
         upd_tensor scales;
         const std::string name = fmt::format("{}{}", state.name, scaleSuffix);

@@ -1,4 +1,4 @@
-//===- Batch.h - Parameters that are stepped together -------------------------------*- C++ -*-===//
+//===- Batch.h - Parameters that step together --------------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TOOLS_RUN_BATCH_H
 #define UPDRAFT_TOOLS_RUN_BATCH_H
@@ -17,8 +17,7 @@
 
 namespace updraft::run {
 
-/// Parameters that are stored alike, which are one group, with the rule compiled for them and an
-/// optimizer.
+/// A group of parameters with the same storage types, the rule compiled for them, and an optimizer.
 class Batch {
 public:
   Batch() = default;
@@ -26,25 +25,25 @@ public:
   Batch &operator=(const Batch &) = delete;
   ~Batch();
 
-  /// Whether the parameter was added: its tensors are stored like those that are there. `number`
-  /// stands for it in its random numbers.
+  /// Adds the parameter if its storage types match, and returns whether it was added. `number`
+  /// selects its random numbers.
   bool add(const std::string &name, Parameter &parameter, uint64_t number);
 
   runtime::Status compile(const RunOptions &options);
-  /// Makes the optimizer, and gives it what the file has.
+  /// Creates the optimizer and gives it the states from the file.
   runtime::Status prepare(std::optional<uint64_t> seed);
   runtime::Status step();
-  /// Copies the states that the optimizer made, and the step counts.
+  /// Copies the optimizer's states and step counts to the parameters.
   runtime::Status collect();
 
   const runtime::RuleInterface &interface() const { return description; }
   bool hasGradients() const;
-  /// Some of the parameters have states, or get them.
+  /// Whether any parameter has states, or gets them.
   bool writesStates() const;
-  /// An update depends on other parameters of the group.
+  /// Whether an update depends on other parameters of the group.
   bool isByGroup() const { return description.dependsOn == runtime::Extent::Group; }
-  /// Where a tensor is stored in another way than the one of a parameter of another batch:
-  /// "`param` is f32 for `a` and bf16 for `b`".
+  /// Describes the first tensor whose storage type differs from the other batch: "`param` is f32
+  /// for `a` and bf16 for `b`".
   std::string differenceFrom(const Batch &other) const;
 
 private:
@@ -55,7 +54,7 @@ private:
   runtime::Status appendScales(size_t i, const std::string &state, Tensor &codes);
   runtime::Status checkStates(size_t i);
 
-  Storage storage; // what the file settles for one of them or more
+  Storage storage; // types from the file, merged over the parameters
   runtime::RuleInterface description;
   std::map<std::string, const Tensor *> groupStates;
   std::vector<const std::string *> names;

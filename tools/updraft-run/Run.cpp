@@ -1,4 +1,4 @@
-//===- Run.cpp - Applying a rule to the parameters of a file ----------------------------------===//
+//===- Run.cpp - Applies a rule to the parameters of a file -----------------------------------===//
 
 #include "Run.h"
 
@@ -16,7 +16,8 @@
 using namespace updraft::run;
 using namespace updraft::runtime;
 
-/// Those with gradients are first to be put together: one without does not keep them apart.
+/// Groups parameters with gradients first. A parameter without a gradient fits any group, so it
+/// must not split groups.
 static void fill(std::list<Batch> &batches, Parameters &parameters) {
   for (const bool withGradients : {true, false}) {
     uint64_t number = 0;
@@ -31,7 +32,8 @@ static void fill(std::list<Batch> &batches, Parameters &parameters) {
   }
 }
 
-/// What a rule reduces over a group, or counts of it, would be something else for each of several.
+/// Refuses several batches for a rule that reduces over a group or counts it, because the result
+/// would differ.
 static Status checkTogether(const std::list<Batch> &batches) {
   if (batches.size() < 2 || !std::next(batches.begin())->hasGradients())
     return {};
@@ -39,14 +41,14 @@ static Status checkTogether(const std::list<Batch> &batches) {
   if (found == batches.end())
     return {};
   return Status(UPD_UNSUPPORTED,
-                fmt::format("the rule `{}` depends on a whole group, and the file has parameters "
-                            "that are stepped apart ({}); store them alike, or give each kind a "
-                            "file of its own",
+                fmt::format("the rule `{}` depends on a whole group, but the file has parameters "
+                            "of different types ({}); store them alike, or put each type into "
+                            "its own file",
                             found->interface().name,
                             batches.front().differenceFrom(*std::next(batches.begin()))));
 }
 
-/// A file has one code for all states of a name.
+/// A file has a single code for all states with the same name.
 static Status checkCodes(const std::list<Batch> &batches) {
   std::map<std::string, upd_dtype> codes;
   for (const Batch &batch : batches)
@@ -56,14 +58,14 @@ static Status checkCodes(const std::list<Batch> &batches) {
       const upd_dtype other = codes.try_emplace(state.name, state.dtype).first->second;
       if (other != state.dtype)
         return invalidArgument(fmt::format(
-            "state `{0}` would be {1} for some parameters and {2} for others, but a file has one "
-            "of them; choose with `--storage {0}={1}`",
+            "state `{0}` would be {1} for some parameters and {2} for others, but a file has only "
+            "one type per state; choose with `--storage {0}={1}`",
             state.name, nameOf(other), nameOf(state.dtype)));
     }
   return {};
 }
 
-/// States are of the rule that made them, even where another has some of the same names.
+/// Refuses states of another rule, even if some of their names match.
 static Status checkRule(const RunOptions &options, const FileContents &contents,
                         const std::string &rule) {
   if (contents.rule.empty() || contents.rule == rule)

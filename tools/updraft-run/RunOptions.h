@@ -1,4 +1,4 @@
-//===- RunOptions.h - What updraft-run is asked to do -------------------------------*- C++ -*-===//
+//===- RunOptions.h - Options of updraft-run ----------------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TOOLS_RUN_RUNOPTIONS_H
 #define UPDRAFT_TOOLS_RUN_RUNOPTIONS_H
@@ -14,10 +14,10 @@ namespace updraft::run {
 
 struct RunOptions {
   std::string ruleFile;
-  std::string rule; // empty: the file's only one
+  std::string rule; // empty: the only rule in the file
   std::string numerics = "ieee";
   std::vector<std::pair<std::string, std::string>> settings;
-  Storage storage; // of what the input does not have
+  Storage storage; // for tensors that the input doesn't have
   std::string input;
   std::string output;
   int64_t steps = 1;

@@ -1,4 +1,4 @@
-//===- Storage.cpp - How the tensors of a file are stored -------------------------------------===//
+//===- Storage.cpp - Storage types of the tensors of a file -----------------------------------===//
 
 #include "Storage.h"
 
@@ -9,7 +9,7 @@
 using namespace updraft::run;
 using namespace updraft::runtime;
 
-/// A correction is a state that no request names: it is there because of what it corrects.
+/// No request names a correction: it exists because of the tensor that it corrects.
 Storage updraft::run::storageOf(const Parameter &parameter) {
   Storage storage{{"param", nameOf(parameter.param.dtype)}};
   if (parameter.grad)
@@ -41,8 +41,8 @@ Status updraft::run::checkRequest(const Storage &request, const std::string &nam
       continue;
     const bool isState = tensor != "param" && tensor != "grad";
     return invalidArgument(fmt::format(
-        "`--storage {}={}` does not fit `{}{}{}{}`, which is {} in the file; convert it, or leave "
-        "the option out",
+        "`--storage {}={}` does not fit `{}{}{}{}`, which is {} in the file; convert it, or omit "
+        "the option",
         tensor, wanted->second, isState ? "state/" : tensor, isState ? "" : "/", name,
         isState ? "/" + tensor : "", type));
   }

@@ -1,4 +1,4 @@
-//===- Storage.h - How the tensors of a file are stored -----------------------------*- C++ -*-===//
+//===- Storage.h - Storage types of the tensors of a file ---------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TOOLS_RUN_STORAGE_H
 #define UPDRAFT_TOOLS_RUN_STORAGE_H
@@ -11,21 +11,21 @@
 
 namespace updraft::run {
 
-/// Names of storage types, by what is stored so: `param`, `grad`, or the name of a state. They are
-/// constants that end with a null character.
+/// Names of storage types, by `param`, `grad` or the name of a state. The values are constants that
+/// end with a null character.
 using Storage = std::map<std::string, std::string_view>;
 
-/// Of a tensor that has a correction beside it.
+/// The type of a tensor that has a correction.
 constexpr std::string_view bf16Corrected = "bf16_corrected";
 
-/// What the file settles for a parameter; states that it does not have are left to the request.
+/// The types that the file sets for a parameter. The request decides for missing states.
 Storage storageOf(const Parameter &parameter);
 
-/// The first name that both settle differently; null if the two can be in one group.
+/// The first name with different types in both; null if the parameters can be in one group.
 const std::string *findDifference(const Storage &some, const Storage &others);
 
-/// Refuses a request for another type than a tensor of the file has. One that only says how
-/// values are rounded on the way into the tensor is none.
+/// Refuses a request if a tensor in the file has another type. A request that only changes how
+/// values are rounded into the tensor is allowed.
 runtime::Status checkRequest(const Storage &request, const std::string &name,
                              const Parameter &parameter);
 

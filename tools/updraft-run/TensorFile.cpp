@@ -1,4 +1,4 @@
-//===- TensorFile.cpp - The tensors of a run, by parameter ------------------------------------===//
+//===- TensorFile.cpp - The tensors of a run by parameter -------------------------------------===//
 
 #include "TensorFile.h"
 
@@ -16,7 +16,7 @@ using namespace updraft::run;
 using namespace updraft::runtime;
 
 namespace {
-/// A tensor's name taken apart. Names of parameters may contain slashes, states' names do not.
+/// A parsed tensor name. Names of parameters may contain slashes, names of states can't.
 struct Role {
   enum Kind { Param, Grad, State } kind;
   std::string parameter;
@@ -41,7 +41,7 @@ std::optional<Role> roleOf(std::string_view name) {
   return std::nullopt;
 }
 
-/// Without codes of blocks, whose bytes do not tell which they are.
+/// Excludes codes of blocks, because their bytes don't tell their format.
 std::optional<upd_dtype> dtypeOf(SafetensorsType type) {
   for (upd_dtype dtype : {UPD_F32, UPD_F64, UPD_BF16, UPD_F16, UPD_I8})
     if (safetensorsType(dtype) == type)
@@ -90,7 +90,7 @@ Status readScales(const SafetensorsFile &file, const SafetensorsEntry &entry, Te
   return readElements(file, entry, UPD_F32, tensor);
 }
 
-/// A step count is a whole number in a scalar of type F32 (as PyTorch writes it), F64 or I64.
+/// Reads a step count: a whole number in a scalar of type F32 (as PyTorch writes it), F64 or I64.
 Status readStep(const SafetensorsFile &file, const SafetensorsEntry &entry, int64_t &step) {
   auto refuse = [&] {
     return invalidArgument(fmt::format("`{}` in `{}` is not a step count; it must be a scalar of "
@@ -145,7 +145,7 @@ Status addTensor(const SafetensorsFile &file, const SafetensorsEntry &entry, Par
   return {};
 }
 
-/// A state in bytes is the correction of something in BF16.
+/// A state of bytes must be the correction of a BF16 tensor.
 Status checkCorrections(const std::string &path, const std::string &name,
                         const Parameter &parameter) {
   for (const auto &[state, tensor] : parameter.states)
@@ -158,7 +158,7 @@ Status checkCorrections(const std::string &path, const std::string &name,
   return {};
 }
 
-/// Codes and scales are there together.
+/// A state needs both its codes and its scales.
 Status checkScales(const std::string &path, const std::string &name, const Parameter &parameter) {
   for (const auto &[state, tensor] : parameter.states)
     if (isBlocked(tensor.dtype) && !parameter.scales.contains(state))
@@ -184,16 +184,17 @@ Status readMetadata(const SafetensorsFile &file, FileContents &result) {
   result.seed = parseSeed(seed->second);
   if (result.seed)
     return {};
-  return invalidArgument(fmt::format("the metadata `{}` of `{}` is no number from 0 to 2^64 - 1: "
-                                     "`{}`",
-                                     seedKey, file.path(), seed->second));
+  return invalidArgument(
+      fmt::format("the metadata `{}` of `{}` must be a number from 0 to 2^64 - 1, "
+                  "got `{}`",
+                  seedKey, file.path(), seed->second));
 }
 
 SafetensorsWriter::Source sourceOf(const std::vector<char> &bytes) {
   return [&bytes](SafetensorsSink &sink) { return sink.write(bytes.data(), bytes.size()); };
 }
 
-/// As PyTorch has it where that is exact.
+/// Writes the type that PyTorch uses, if it is exact.
 void addStep(SafetensorsWriter &writer, std::string name, int64_t step) {
   bool fits = step <= (int64_t{1} << 24);
   auto source = [=](SafetensorsSink &sink) {

@@ -1,4 +1,4 @@
-//===- updraft-run.cpp - A rule applied to the tensors of a file ------------------------------===//
+//===- updraft-run.cpp - Applies a rule to the tensors of a file ------------------------------===//
 
 #include "Run.h"
 #include "TensorFile.h"
@@ -24,8 +24,8 @@ using updraft::runtime::Status;
 namespace {
 constexpr const char *footer = R"(
 Names of tensors: param/NAME, grad/NAME, state/NAME/STATE, and the step count state/NAME/step, a scalar.
-States that are missing start from their initial value, and are stored as --storage or the rule says.
-A parameter without gradient is left alone.
+Missing states start from their initial value, in the type that --storage or the rule gives. A parameter
+without a gradient doesn't change.
 
 Examples:
   updraft-run adamw.upd --in model.safetensors --out after.safetensors
@@ -33,9 +33,9 @@ Examples:
   updraft-run adamw.upd --in in.safetensors --out out.safetensors --storage state=q8_companded
 
 Exit codes: 0 success, 1 error in the rule, the request or the tensors, 2 a file could not be read or
-written, 3 a defect of Updraft, 100 and above an error in the command line.)";
+written, 3 a bug in Updraft, 100 and above an error in the command line.)";
 
-/// How many parameters the step changed, and how many had no gradient.
+/// The number of parameters that the step changed, and of those without a gradient.
 struct Counts {
   size_t stepped = 0;
   size_t leftAlone = 0;
@@ -69,8 +69,8 @@ Status readStorage(const std::vector<std::string> &texts, Storage &storage) {
   return {};
 }
 
-/// Before the work: that its result can be written, and takes no other file's place. The tensors
-/// may be stepped in place.
+/// Checks before the work that the result can be written and doesn't overwrite the rule's file.
+/// Overwriting the input tensors is allowed.
 Status checkOutput(const RunOptions &options) {
   if (updraft::files::isSameFile(options.ruleFile, options.output))
     return invalidArgument(
@@ -103,14 +103,15 @@ int main(int argc, char **argv) {
   RunOptions options;
   std::vector<std::string> settings, storage;
   app.add_option("FILE", options.ruleFile, "Rule file (.upd)")->required();
-  app.add_option("--rule", options.rule, "Rule to take, if the file has several");
-  app.add_option("--in", options.input, "Tensors to start from")->required();
+  app.add_option("--rule", options.rule, "The rule to use if the file has several");
+  app.add_option("--in", options.input, "File with the tensors")->required();
   app.add_option("--out", options.output, "File to write")->required();
-  app.add_option("--steps", options.steps, "How often to apply the rule, with the same gradients")
+  app.add_option("--steps", options.steps,
+                 "How many times to apply the rule, with the same gradients")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 53))
       ->capture_default_str();
-  updraft::addNameValues(app, "--set", settings, "name=value: a hyperparameter or a static flag",
-                         "NAME=VALUE");
+  updraft::addNameValues(app, "--set", settings,
+                         "name=value: sets a hyperparameter or a static flag", "NAME=VALUE");
   updraft::addStorage(app, storage);
   app.add_option("--numerics", options.numerics, "ieee, torch or fast: how arithmetic rounds")
       ->type_name("MODE")
@@ -138,7 +139,7 @@ int main(int argc, char **argv) {
                                  options.steps == 1 ? "" : "s", counts.stepped,
                                  counts.stepped == 1 ? "" : "s", options.output);
   if (counts.leftAlone)
-    text += fmt::format("{} without a gradient left alone\n", counts.leftAlone);
-  std::fputs(text.c_str(), stdout); // which throws nothing; that all was written is seen at the end
+    text += fmt::format("{} without a gradient unchanged\n", counts.leftAlone);
+  std::fputs(text.c_str(), stdout); // doesn't throw; watchStandardOutput() reports a failed write
   return 0;
 }

@@ -1,4 +1,4 @@
-//===- AllowedCalls.cpp - What a worker without Python does for others ------------------------===//
+//===- AllowedCalls.cpp - Calls that a worker without Python answers --------------------------===//
 
 #include "AllowedCalls.h"
 
@@ -10,14 +10,14 @@
 using namespace updraft::torch_worker;
 namespace rpc = torch::distributed::rpc;
 
-/// What operators of the adapter are called, in every version of the interface.
+/// The prefix of the adapter's operators, in every version of the interface.
 static constexpr std::string_view ours = "aten::_updraft_";
-/// Of those, the one whose value stays here and is referred to.
+/// The suffix of the one operator whose result stays here, for a remote reference.
 static constexpr std::string_view remoteSuffix = "_parameter";
 
 static constexpr const char *noPython =
-    "NotImplementedError: this worker has no Python and cannot call Python functions; call one "
-    "that is registered in C++, by its name: `updraft.distributed.remote_sync_call(\"linear\", "
+    "NotImplementedError: this worker has no Python and cannot call Python functions; call a "
+    "function registered in C++ by its name: `updraft.distributed.remote_sync_call(\"linear\", "
     "partitioner=worker, …)`";
 
 static std::string describe(const rpc::ScriptCall &call) {
@@ -35,7 +35,7 @@ AllowedCalls::Future AllowedCalls::processMessage(rpc::Message &request, Streams
   case rpc::SCRIPT_CALL:
   case rpc::SCRIPT_REMOTE_CALL:
   case rpc::SCRIPT_RREF_FETCH_CALL:
-  case rpc::PYTHON_CALL: // refused below, where calls within a context arrive as well
+  case rpc::PYTHON_CALL: // refused below, also within a context
   case rpc::PYTHON_REMOTE_CALL:
   case rpc::PYTHON_RREF_FETCH_CALL:
   case rpc::RREF_USER_DELETE:
@@ -48,9 +48,10 @@ AllowedCalls::Future AllowedCalls::processMessage(rpc::Message &request, Streams
     return RequestCallbackNoPython::processMessage(request, std::move(streams));
   default:
     return asFuture(rpc::createExceptionResponse(
-        fmt::format("NotImplementedError: this worker does not answer messages of type {:#x}, as a "
-                    "profiler's are",
-                    static_cast<int>(request.type())),
+        fmt::format(
+            "NotImplementedError: this worker does not support messages of type {:#x}, such as "
+            "a profiler's",
+            static_cast<int>(request.type())),
         request.id()));
   }
 }
@@ -60,8 +61,8 @@ AllowedCalls::Future AllowedCalls::processScriptCall(Command &command,
   const auto &call = static_cast<const rpc::ScriptCall &>(command);
   const std::string name = describe(call);
   if (!call.hasOp() || !isOurs(name))
-    return refused(fmt::format("NotImplementedError: this worker does not run `{}`; it runs "
-                               "Updraft's operators alone, and functions by their names: "
+    return refused(fmt::format("NotImplementedError: this worker cannot run `{}`; it only runs "
+                               "Updraft's operators, and functions by their names: "
                                "`updraft.distributed.remote_sync_call`",
                                name));
   return RequestCallbackNoPython::processScriptCall(command, streams);
@@ -73,13 +74,14 @@ AllowedCalls::Future AllowedCalls::processScriptRemoteCall(Command &command,
   const std::string name = describe(call);
   if (call.hasOp() && isOurs(name) && name.ends_with(remoteSuffix))
     return RequestCallbackNoPython::processScriptRemoteCall(command, streams);
-  // The reference exists on the client already, and whoever uses it waits for the value. An error
-  // is one.
+  // The reference exists on the client already, and users of it wait for the value. Stores the
+  // error as the value.
   return assignOwnerRRef(
       call.retRRefId(), call.retForkId(),
-      refused(fmt::format("NotImplementedError: this worker keeps no result of `{}`; it has "
-                          "parameters to refer to: `updraft.distributed.parameter`",
-                          name)));
+      refused(
+          fmt::format("NotImplementedError: this worker cannot keep the result of `{}`; it only "
+                      "keeps parameters: `updraft.distributed.parameter`",
+                      name)));
 }
 
 AllowedCalls::Future AllowedCalls::processPythonCall(Command &, const Streams &) const {
@@ -94,7 +96,7 @@ AllowedCalls::Future AllowedCalls::processPythonRemoteCall(Command &command,
 }
 
 AllowedCalls::Future AllowedCalls::processPythonRRefFetchCall(Command &command) const {
-  // The value of such a reference can only be the error.
+  // The value of such a reference is always the error.
   auto &call = static_cast<rpc::PythonRRefFetchCall &>(command);
   return retrieveOwnerRRef(call.rrefId())
       ->then(
@@ -106,6 +108,6 @@ AllowedCalls::Future AllowedCalls::processPythonRRefFetchCall(Command &command) 
 }
 
 AllowedCalls::Future AllowedCalls::processRRefBackward(Command &) const {
-  return refused("NotImplementedError: this worker begins no backward; call "
+  return refused("NotImplementedError: this worker cannot start a backward; call "
                  "`torch.distributed.autograd.backward` on a client");
 }

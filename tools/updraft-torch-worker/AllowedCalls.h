@@ -1,4 +1,4 @@
-//===- AllowedCalls.h - What a worker without Python does for others ----------------*- C++ -*-===//
+//===- AllowedCalls.h - Calls that a worker without Python answers ------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TOOLS_TORCH_WORKER_ALLOWEDCALLS_H
 #define UPDRAFT_TOOLS_TORCH_WORKER_ALLOWEDCALLS_H
@@ -7,9 +7,9 @@
 
 namespace updraft::torch_worker {
 
-/// Lets through what a client's optimizer, functions, parameters and backward need, and answers
-/// everything else at once with an error. That keeps mistakes away, and no attacker: messages are
-/// unpickled before they get here, and TensorPipe asks nobody who they are.
+/// Allows the calls that a client's optimizer, functions, parameters and backward need, and answers
+/// all others immediately with an error. This prevents mistakes, not attacks: messages are
+/// unpickled before they get here, and TensorPipe doesn't authenticate.
 class AllowedCalls : public torch::distributed::rpc::RequestCallbackNoPython {
   using Future = c10::intrusive_ptr<torch::distributed::rpc::JitFuture>;
   using Command = torch::distributed::rpc::RpcCommandBase;
@@ -22,7 +22,7 @@ protected:
   std::unique_ptr<Command>
   deserializePythonRpcCommand(std::unique_ptr<Command> rpc,
                               const torch::distributed::rpc::MessageType &) const override {
-    return rpc; // so that it is refused where the reference that waits for it is known
+    return rpc; // refused later, where the waiting reference is known
   }
   Future processScriptCall(Command &rpc, const Streams &streams) const override;
   Future processScriptRemoteCall(Command &rpc, const Streams &streams) const override;

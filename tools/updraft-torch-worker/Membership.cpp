@@ -1,5 +1,5 @@
-//===- Membership.cpp - A process's part in a world of torch's RPC ----------------------------===//
-// Does what torch.distributed.rpc.init_rpc does with the backend of
+//===- Membership.cpp - Joining and leaving a world of torch's RPC ----------------------------===//
+// Does the same as torch.distributed.rpc.init_rpc with the backend of
 // python/updraft/distributed/backend.py.
 
 #include "Membership.h"
@@ -27,17 +27,17 @@ using namespace updraft::torch_worker;
 namespace rpc = torch::distributed::rpc;
 using std::chrono::milliseconds;
 
-/// As python/updraft/distributed/backend.py: how large the first member has said that the world is,
-/// and, before its rank, that a member has come.
+/// The same keys as in python/updraft/distributed/backend.py: the world size of the first member,
+/// and the prefix of a key for each rank that has joined.
 static constexpr const char *sizeKey = "updraft_world_size";
 static constexpr const char *memberKey = "updraft_member/";
-/// How many have left; the store is there until they have, or this long.
+/// The number of members that have left. The host keeps the store until all have, or for `linger`.
 static constexpr const char *leftKey = "updraft_left";
 static constexpr milliseconds linger{5000};
-/// As init_rpc does for the first world of a process.
+/// The prefix that init_rpc uses for the first world of a process.
 static constexpr const char *worldPrefix = "rpc_prefix_0";
 
-/// Whether torchrun itself hosts the store; then no member does.
+/// Whether torchrun hosts the store, so that no member does.
 static bool launcherHostsStore(const WorkerOptions &options) {
   auto is = [](const char *name, std::string_view value) {
     const char *found = std::getenv(name);
@@ -51,8 +51,8 @@ static c10::StrongTypePtr resolveType(const c10::QualifiedName &name) {
   return {nullptr, c10::parseType(name.qualifiedName())};
 }
 
-/// What the agent is given: nothing stands for all. By the last one others begin to talk to a
-/// member, so that it is sockets, which every member has.
+/// The transports for the agent; empty means all. Members open connections over the last one, so
+/// this is always `uv` (sockets), which every member has.
 static std::optional<std::vector<std::string>> transportsOf(const WorkerOptions &options) {
   if (options.transports.empty())
     return std::nullopt;
@@ -64,29 +64,30 @@ static std::optional<std::vector<std::string>> transportsOf(const WorkerOptions 
   });
   if (!anyWorks)
     throw std::runtime_error(
-        fmt::format("this machine has none of the transports `{}`; `uv`, sockets, is everywhere",
+        fmt::format("this machine supports none of the transports `{}`; all support `uv` (sockets)",
                     fmt::join(options.transports, "`, `")));
   return names;
 }
 
 static std::string keyOf(int rank) { return memberKey + std::to_string(rank); }
 
-/// Refuses a second member of a rank, and another size of the world.
+/// Refuses a rank that is already taken, and a different world size.
 static void announce(c10d::Store &store, const WorkerOptions &options) {
   const std::string own = std::to_string(options.worldSize);
   const std::string size = store.compareSet(sizeKey, std::string(), own);
   if (size != own)
-    throw std::runtime_error(fmt::format("the world has {} members, as the first of them has said, "
-                                         "and `{}` was given a world of {}; give all the same "
-                                         "world size",
-                                         size, options.name, own));
+    throw std::runtime_error(
+        fmt::format("world size mismatch: the first member has {}, `{}` has {}; "
+                    "give all members the same "
+                    "world size",
+                    size, options.name, own));
   if (store.add(keyOf(options.rank), 1) > 1)
-    throw std::runtime_error(fmt::format("the world has a member of rank {} already; give each "
-                                         "member a rank of its own",
+    throw std::runtime_error(fmt::format("rank {} is already taken; give each member its own "
+                                         "rank",
                                          options.rank));
 }
 
-/// The ranks that have not come.
+/// The ranks that haven't joined.
 static std::vector<int> missing(c10d::Store &store, const WorkerOptions &options) {
   std::vector<int> ranks;
   for (int rank = 0; rank < options.worldSize; ++rank)
@@ -95,7 +96,7 @@ static std::vector<int> missing(c10d::Store &store, const WorkerOptions &options
   return ranks;
 }
 
-/// Calls an operator of the adapter, whose functions are hidden.
+/// Calls an operator of the adapter, because the adapter's functions are hidden.
 static void callAdapter(const char *name, c10::Stack stack) {
   c10::Dispatcher::singleton().findSchemaOrThrow(name, "").callBoxed(&stack);
 }
@@ -111,8 +112,8 @@ Membership::Membership(const WorkerOptions &options)
   storeOptions.numWorkers = static_cast<size_t>(options.worldSize);
   storeOptions.timeout = timeout;
   storeOptions.multiTenant = true;
-  // Others tell a host in Python that they are there. This one need not wait for that: the agent
-  // waits for them, and it is known then who is missing.
+  // Python members report to a host in Python that they have joined. This one needn't wait for
+  // that: the agent waits for them, and then the missing ranks are known.
   storeOptions.waitWorkers = !hostsStore;
   tcp = c10::make_intrusive<c10d::TCPStore>(options.storeHost, storeOptions);
   store = c10::make_intrusive<c10d::PrefixStore>(worldPrefix, tcp);
@@ -132,7 +133,7 @@ Membership::Membership(const WorkerOptions &options)
     agent->start();
   } catch (const c10::DistError &) {
     if (const std::vector<int> ranks = missing(*store, options); !ranks.empty())
-      throw std::runtime_error(fmt::format("of {} members, those of rank {} have not come within "
+      throw std::runtime_error(fmt::format("expected {} members, but rank {} did not join within "
                                            "{} s",
                                            options.worldSize, fmt::join(ranks, ", "),
                                            options.timeout));
@@ -154,7 +155,7 @@ void Membership::waitForAll() {
   stop();
   rpc::RpcAgent::setCurrentRpcAgent(nullptr);
 
-  // Others may still be reading from the store that all have come.
+  // Others may still be reading from the store whether all members have joined.
   tcp->setTimeout(linger);
   store->add(leftKey, 1);
   const auto end = std::chrono::steady_clock::now() + linger;

@@ -1,4 +1,4 @@
-//===- Membership.h - A process's part in a world of torch's RPC --------------------*- C++ -*-===//
+//===- Membership.h - Joining and leaving a world of torch's RPC --------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_TOOLS_TORCH_WORKER_MEMBERSHIP_H
 #define UPDRAFT_TOOLS_TORCH_WORKER_MEMBERSHIP_H
@@ -12,28 +12,28 @@
 
 namespace updraft::torch_worker {
 
-/// From joining to leaving; once in a process. What fails throws std::exception.
+/// Membership from joining to leaving; only once per process. Throws std::exception on failure.
 class Membership {
 public:
-  /// The names of what members may talk by.
+  /// The names of the available transports.
   static std::vector<std::string> transports();
 
-  /// Waits until all of the world have joined. From then on requests are served, by threads of the
-  /// agent.
+  /// Waits until all members have joined. From then on, threads of the agent answer requests.
   explicit Membership(const WorkerOptions &options);
 
   /// Returns when all members leave. Throws if some leave after others have died, or if the process
   /// that hosts the store is lost.
   void waitForAll();
 
-  /// Serves nothing more; what runs ends first. Any thread, while another one waits for all.
+  /// Stops answering requests, and waits for those that are running. Any thread may call this while
+  /// another is in waitForAll().
   void stop();
 
 private:
   bool hostsStore;
   int worldSize;
   c10::intrusive_ptr<c10d::TCPStore> tcp;
-  c10::intrusive_ptr<c10d::Store> store; ///< of this world, in the same memory
+  c10::intrusive_ptr<c10d::Store> store; ///< the part of `tcp` for this world
   std::shared_ptr<torch::distributed::rpc::TensorPipeAgent> agent;
 };
 

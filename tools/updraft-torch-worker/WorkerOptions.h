@@ -17,8 +17,8 @@ struct WorkerOptions {
   uint16_t storePort = 29500;
   int rpcThreads = 16;
   std::vector<std::string> transports; ///< of TensorPipe; empty: all that it has
-  int computeThreads = 0;              ///< 0: as torch has it
-  double timeout = 300;                ///< seconds, until all have joined
+  int computeThreads = 0;              ///< 0: torch's default
+  double timeout = 300;                ///< seconds to wait until all have joined
   std::string library;                 ///< libupdraft.so; empty: beside the program
   std::vector<std::string> loads;
 };

@@ -1,4 +1,4 @@
-//===- updraft-torch-worker.cpp - A worker of torch's RPC that has no Python ------------------===//
+//===- updraft-torch-worker.cpp - A worker of torch's RPC without Python ----------------------===//
 
 #include "Membership.h"
 #include "tools/options/StandardStreams.h"
@@ -23,21 +23,21 @@ using namespace updraft::torch_worker;
 namespace {
 constexpr const char *footer = R"(
 Clients join with `torch.distributed.rpc.init_rpc(NAME, backend=rpc.BackendType.UPDRAFT, ...)` after
-`import updraft.distributed`. They hold parameters here, call functions on them, and step them. No
-one is asked who they are: use it in networks that only your own programs can reach.
+`import updraft.distributed`. They keep parameters here, call functions on them, and step them. There is
+no authentication: use the worker only in networks that only your own programs can reach.
 
 Examples:
   updraft-torch-worker --name ps --rank 1 --world-size 2 --store trainer0:29500
   RANK=1 WORLD_SIZE=2 MASTER_ADDR=trainer0 MASTER_PORT=29500 updraft-torch-worker --load ./mine.so
 
-Exit codes: 0 all have left together, 1 the world could not be joined or was lost, 2 a library does
-not load or the standard output could not be written, 128 + N stopped by the signal N, otherwise from
-100 an error in the command line.)";
+Exit codes: 0 all members left together, 1 the worker could not join the world or lost it, 2 a library
+does not load or stdout could not be written, 128 + N stopped by the signal N, otherwise from 100 an
+error in the command line.)";
 
 constexpr int lost = 1;
 constexpr int unusable = 2;
 
-/// Text of an error, without the backtrace that torch adds.
+/// The message of an error, without the backtrace that torch adds.
 std::string textOf(const std::exception &error) {
   if (const auto *ours = dynamic_cast<const c10::Error *>(&error))
     return ours->what_without_backtrace();
@@ -45,50 +45,49 @@ std::string textOf(const std::exception &error) {
 }
 
 void addOptions(CLI::App &app, WorkerOptions &options, std::string &store) {
-  app.add_option("--name", options.name,
-                 "How others call this worker; `workerRANK` if it is left out");
-  app.add_option("--rank", options.rank, "Its number in the world")
+  app.add_option("--name", options.name, "Name of this worker (default: workerRANK)");
+  app.add_option("--rank", options.rank, "Rank of this worker in the world")
       ->envname("RANK")
       ->required()
       ->check(CLI::Range(0, 32767));
-  app.add_option("--world-size", options.worldSize, "How many processes the world has")
+  app.add_option("--world-size", options.worldSize, "Number of processes in the world")
       ->envname("WORLD_SIZE")
       ->required()
       ->check(CLI::Range(1, 32768));
   app.add_option("--store", store,
-                 "Where the world meets, a host and port that rank 0 serves;\n"
-                 "$MASTER_ADDR:$MASTER_PORT if it is left out")
+                 "Host and port of the store, which rank 0 serves\n"
+                 "(default: $MASTER_ADDR:$MASTER_PORT)")
       ->type_name("HOST:PORT");
   app.add_option("--rpc-threads", options.rpcThreads,
-                 "Threads that answer requests; more than there are steps at a time, by 2")
+                 "Threads that answer requests: at least 2 more than concurrent steps")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
   const std::vector<std::string> transports = Membership::transports();
   app.add_option(
          "--transports", options.transports,
-         "What requests come by, several separated by commas; all there are if it is left\n"
-         "out. With `uv`, sockets alone, the worker sleeps while nothing is asked; by shared\n"
-         "memory, between members of one machine, answers come sooner, and a thread polls.\n"
-         "Without `uv`, members that lack the last one named cannot talk to the worker")
+         "Transports for requests, separated by commas (default: all). With `uv` (sockets)\n"
+         "alone, an idle worker sleeps. Shared memory (`shm`) answers members on the same\n"
+         "machine faster, but needs a polling thread.\n"
+         "Without `uv`, members that lack the last transport cannot reach the worker")
       ->delimiter(',')
       ->check(CLI::IsMember(transports));
   app.add_option("--compute-threads", options.computeThreads,
-                 "Threads of one operation; as torch chooses if it is left out")
+                 "Threads of one operation (default: torch's choice)")
       ->check(CLI::Range(1, 4096));
-  app.add_option("--timeout", options.timeout, "Seconds to wait for the others to join")
+  app.add_option("--timeout", options.timeout, "Seconds to wait for other members to join")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--library", options.library,
-                 "libupdraft.so; that of ../lib beside this program if it is left out")
+                 "libupdraft.so (default: the one in ../lib beside this program)")
       ->envname("UPDRAFT_LIBRARY");
   app.add_option("--load", options.loads,
-                 "A shared library whose operators of the namespace `updraft_functions`\n"
-                 "clients may call; several times")
+                 "A shared library with operators in the namespace `updraft_functions`\n"
+                 "that clients may call; may be repeated")
       ->type_name("FILE")
       ->allow_extra_args(false);
 }
 
-/// Throws CLI::ValidationError.
+/// Throws CLI::ValidationError on malformed text.
 void parseStore(const std::string &text, WorkerOptions &options) {
   const size_t colon = text.rfind(':');
   int port = 0;
@@ -106,8 +105,8 @@ void complete(WorkerOptions &options, std::string store) {
     store = fmt::format("{}:{}", host ? host : "localhost", port ? port : "29500");
   parseStore(store, options);
   if (options.rank >= options.worldSize)
-    throw CLI::ValidationError(
-        "--rank", fmt::format("{} is none of a world of {}", options.rank, options.worldSize));
+    throw CLI::ValidationError("--rank", fmt::format("{} is out of range for a world of {}",
+                                                     options.rank, options.worldSize));
   if (options.name.empty())
     options.name = fmt::format("worker{}", options.rank);
   if (options.library.empty()) {
@@ -117,7 +116,7 @@ void complete(WorkerOptions &options, std::string store) {
 }
 
 void loadLibraries(const WorkerOptions &options) {
-  // An operator of the adapter, whose functions are hidden.
+  // Calls an operator of the adapter, because the adapter's functions are hidden.
   c10::Stack stack{options.library};
   c10::Dispatcher::singleton().findSchemaOrThrow("updraft::load_library", "").callBoxed(&stack);
   for (const std::string &file : options.loads)
@@ -125,8 +124,8 @@ void loadLibraries(const WorkerOptions &options) {
       throw std::runtime_error(fmt::format("`{}` does not load: {}", file, dlerror()));
 }
 
-/// SIGTERM and SIGINT go to one thread, which ends the process when what runs has ended. To be
-/// called before there are other threads.
+/// Handles SIGTERM and SIGINT in one thread, which exits after the running requests end. Call this
+/// before other threads start.
 void stopAtSignals(const std::atomic<Membership *> &membership) {
   sigset_t signals;
   sigemptyset(&signals);
@@ -147,7 +146,7 @@ void stopAtSignals(const std::atomic<Membership *> &membership) {
 
 int main(int argc, char **argv) {
   updraft::watchStandardOutput();
-  CLI::App app("A worker of torch's RPC without Python: holds parameters, computes functions of "
+  CLI::App app("A worker of torch's RPC without Python. It keeps parameters, runs functions on "
                "them, and steps them with compiled rules.");
   app.footer(footer);
   app.set_version_flag("--version", "updraft-torch-worker for torch " TORCH_VERSION);
@@ -170,12 +169,12 @@ int main(int argc, char **argv) {
   if (options.computeThreads)
     at::set_num_threads(options.computeThreads);
 
-  // As in Python: a member that is gone while it is written to is an error there, and no end.
+  // As in Python: writing to a member that is gone raises an error there, not a signal.
   std::signal(SIGPIPE, SIG_IGN);
   static std::atomic<Membership *> membership = nullptr;
   stopAtSignals(membership);
   try {
-    membership = new Membership(options); // for the signals, until the process ends
+    membership = new Membership(options); // used by the signal handler until the process ends
     fmt::print("`{}` serves, {} of {} at {}:{}\n", options.name, options.rank, options.worldSize,
                options.storeHost, options.storePort);
     std::fflush(stdout);
@@ -185,7 +184,7 @@ int main(int argc, char **argv) {
         "error: {} {}:{}: {}\n", membership ? "lost the world at" : "could not join the world at",
         options.storeHost, options.storePort, textOf(error)));
     std::fflush(stderr);
-    // Threads of the agent are still there.
+    // Threads of the agent are still running.
     std::_Exit(lost);
   }
   return 0;

@@ -12,7 +12,7 @@
 using namespace updraft;
 
 CacheCommand::CacheCommand(CLI::App &app)
-    : command(app.add_subcommand("cache", "List or clear the compiled rules kept on disk")),
+    : command(app.add_subcommand("cache", "List or clear the compiled rules in the disk cache")),
       clear(nullptr) {
   command->require_subcommand(1);
   command->add_subcommand("list", "Print each entry: key, rule, size, last use");

@@ -15,7 +15,7 @@ public:
   explicit CacheCommand(CLI::App &app);
 
   bool chosen() const { return command->parsed(); }
-  /// Refuses other options of `app`, which the command would ignore.
+  /// Refuses other options of `app`, because the command would ignore them.
   llvm::Error check(const CLI::App &app) const;
   llvm::Error run(llvm::raw_ostream &os) const;
 

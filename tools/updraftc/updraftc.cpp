@@ -1,6 +1,6 @@
 //===- updraftc.cpp - The compiler at the command line ----------------------------------------===//
-// Compiles a rule to an object, prints any stage on the way, explains the cost of a step, and shows
-// the cache.
+// Compiles a rule to an object file, prints any stage of the compilation, explains the cost of a
+// step, and manages the cache.
 
 #include "CacheCommand.h"
 #include "runtime/files/FileReplacement.h"
@@ -34,7 +34,7 @@ Examples:
 A FILE of - is the standard input.
 
 Exit codes: 0 success, 1 error in the rule or the request, 2 a file could not be read or written,
-3 a defect of Updraft, 100 and above an error in the command line.)";
+3 a bug in Updraft, 100 and above an error in the command line.)";
 
 const std::map<std::string, upd_tensors> tensorsByName = {
     {"all", UPD_ALL_TENSORS}, {"vectors", UPD_VECTORS}, {"matrices", UPD_MATRICES}};
@@ -58,7 +58,7 @@ int report(llvm::Error error) {
 
 using Producer = llvm::function_ref<llvm::Error(llvm::raw_ostream &)>;
 
-/// Writes what `produce` prints to the file, or to stdout for "-", once all of it is there.
+/// Writes the output of `produce` to the file, or to stdout for "-". Writes only complete output.
 llvm::Error writeTo(const std::string &path, Producer produce) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -73,7 +73,7 @@ llvm::Error writeTo(const std::string &path, Producer produce) {
   return llvm::Error::success();
 }
 
-/// The output must not take the place of what it is made of.
+/// Refuses an output file that is also an input.
 llvm::Error checkOutput(const std::string &output, Compiler &compiler,
                         const CompileRequest &request) {
   if (output == "-")
@@ -125,7 +125,8 @@ llvm::Error compile(const Options &options) {
 
 int main(int argc, char **argv) {
   watchStandardOutput();
-  CLI::App app("Compiles an optimizer update rule to machine code, or shows it at any stage.");
+  CLI::App app(
+      "Compiles an optimizer update rule to machine code, or prints any stage of the compilation.");
   app.footer(footer);
   app.set_version_flag("--version", versionString().str());
   app.require_subcommand(0, 1);
@@ -133,29 +134,30 @@ int main(int argc, char **argv) {
   Options options;
   options.rule.addTo(app);
   app.add_option("--emit", options.emit,
-                 "Stage: " + llvm::join(stageNames(), ", ") + "; default: obj, of a GPU ptx")
+                 "Stage: " + llvm::join(stageNames(), ", ") +
+                     "; default: obj for a CPU, ptx for a GPU")
       ->check(CLI::IsMember(std::vector<std::string>(stageNames().begin(), stageNames().end())));
   app.add_option(
       "--target", options.target,
       "CPU: host (default), x86-64-v3, x86-64-v4, aarch64; or GPU: nvptx:sm_80, nvptx:sm_90, "
       "nvptx:sm_100, or emulator, which runs a GPU's kernels on the CPU");
   app.add_option("--tensors", options.tensors,
-                 "all (default), vectors or matrices: those that the rule is needed for")
+                 "all (default), vectors or matrices: the tensors to compile the rule for")
       ->check(CLI::IsMember(tensorsByName));
   const CLI::Option *output =
       app.add_option("-o,--output", options.output,
-                     "File to write; - is the standard output (default: FILE.o for objects,\n"
-                     "FILE.cubin for those of a GPU, else -)");
+                     "File to write; - is stdout (default: FILE.o for objects,\n"
+                     "FILE.cubin for GPU code, else -)");
   app.add_flag("--explain", options.explain,
-               "Print what a step costs: passes, bytes, flops, hoisted scalars; to the standard\n"
-               "output if --emit is given, too");
+               "Print the cost of a step: passes, bytes, flops, hoisted scalars; to stdout if\n"
+               "--emit is given too");
   app.add_flag("--locations", options.inspection.printLocations,
-               "Print with --emit=ast to loops where in the rule's text each operation is from");
+               "Print the source location of each operation, with --emit=ast to --emit=loops");
   app.add_flag("-g,--debug", options.inspection.lineTables,
-               "Give LLVM IR, assembly and objects line tables (DWARF) of the rule's text");
+               "Add DWARF line tables of the rule's text to LLVM IR, assembly and objects");
   app.add_option("--dump-ir-to", options.inspection.dumpFolder,
-                 "Folder to fill with the rule after every pass, from the dialect to assembly");
-  // Not shown: how the tests make a pass fail.
+                 "Folder for the rule after every pass, from the dialect to assembly");
+  // Hidden: tests use it to make a pass fail.
   app.add_option("--vector-bits", options.vectorBits)->group("");
   CacheCommand cache(app);
 

@@ -1,6 +1,6 @@
-//===- CompileTimeTest.cpp - How long a rule takes to compile ---------------------------------===//
-// The limits of docs/language.md are such that whatever they admit compiles in 5 s. CPU time is
-// counted, of all threads, so that what else the machine does matters little.
+//===- CompileTimeTest.cpp - The compile time of large rules ----------------------------------===//
+// Everything within the limits of docs/language.md must compile in 5 s. Measures CPU time of all
+// threads, so that other load on the machine matters little.
 
 #include "updraft-c/compiler.h"
 
@@ -18,8 +18,8 @@ double cpuSeconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// `expression` of `x`, of the step `n` and of the number that `#` stands for, `count` times in
-/// hundreds; and `more` operations behind `lr`.
+/// `count` copies of `expression` of `x`, of the step `n` and of the number in place of `#`, in
+/// groups of a hundred; and `more` operations after `lr`.
 std::string repeated(const std::string &expression, int count, const std::string &argument,
                      const std::string &more = "") {
   std::string sum, lets, next;
@@ -38,7 +38,7 @@ std::string repeated(const std::string &expression, int count, const std::string
          "next param = param - lr" + more + " * grad * (" + next + ") } }";
 }
 
-/// Each of `count` reductions needs the one before it, and scalars of it.
+/// Each of `count` reductions depends on the previous one and on scalars of it.
 std::string chained(int count, const std::string &scalar) {
   std::string lets = "let a0 = lr ";
   for (int i = 1; i < count; ++i) {
@@ -88,7 +88,7 @@ TEST_P(LargeRules, CompileInFiveSeconds) {
   EXPECT_LT(compile(chained(60, "one"), target), longest);
 }
 
-// Rules with a variant for vectors and one for matrices, which count apart.
+// Rules with a variant for vectors and one for matrices, which have separate limits.
 TEST_P(LargeRules, CompileInFiveSecondsInEveryStorage) {
   const std::string variants = " * (if matrix then row_sum(grad) else 1)";
   for (const char *type : {"f32", "bf16", "f64"})
@@ -120,8 +120,7 @@ INSTANTIATE_TEST_SUITE_P(Targets, LargeRules, testing::Values(nullptr, "emulator
                            return std::string(target ? std::string(target).substr(0, 5) : "host");
                          });
 
-// Each prologue has all scalars that lead to it: the rule is small, and what is planned for it is
-// not.
+// Each prologue contains all scalars that it depends on, so a small rule can have a large plan.
 TEST(LargePlans, AreRefused) {
   const std::string source = chained(40, "powers");
   EXPECT_LT(compile(source, nullptr, UPD_COMPILE_ERROR), longest);

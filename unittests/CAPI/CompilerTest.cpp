@@ -267,7 +267,7 @@ TEST(CompilerCAPI, EmitsEveryStage) {
   ASSERT_EQ(upd_emit(momentum, std::strlen(momentum), nullptr, &options, "ptx", &text), UPD_OK);
   EXPECT_THAT(text, HasSubstr(".target sm_90"));
   upd_string_release(text);
-  // What only updraftc writes is not named.
+  // The message doesn't list stages that only updraftc can write.
   const struct {
     const char *target, *stage, *message;
   } refused[] = {{"nvptx:sm_90", "asm",

@@ -1,4 +1,4 @@
-//===- ConcurrentFailureTest.cpp - Threads that compile the same wrong rule -------------------===//
+//===- ConcurrentFailureTest.cpp - Threads that compile the same invalid rule -----------------===//
 
 #include "updraft-c/compiler.h"
 
@@ -21,7 +21,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 namespace {
-/// Fails when it is scheduled, after it was imported: it needs too many operations.
+/// Fails in the scheduler, after the import, because it needs too many operations.
 std::string tooLargeRule() {
   std::string lets = "let a0 = lr ";
   for (int i = 1; i < 40; ++i) {
@@ -34,8 +34,8 @@ std::string tooLargeRule() {
          lets + "next param = param - grad * a39 } }";
 }
 
-/// Compiles the rule as one that was generated from the file `origin`, or as text if that is empty.
-/// Returns the message.
+/// Compiles the rule as generated from the file `origin`, or as text if that is empty. Returns the
+/// message.
 std::string failureOf(const std::string &filename, const std::string &origin) {
   const std::string source = tooLargeRule();
   const upd_source_file file{origin.c_str(), source.c_str(), source.size()};
@@ -51,7 +51,7 @@ std::string failureOf(const std::string &filename, const std::string &origin) {
   return upd_last_error();
 }
 
-/// A compilation writes its first dumps into pipes: it stops at each until that is opened.
+/// A compilation writes its first dumps into pipes, and blocks at each until the test opens it.
 class ConcurrentFailures : public testing::Test {
 protected:
   void SetUp() override {
@@ -96,7 +96,7 @@ protected:
   }
 
   std::string folder;
-  fs::path imported, expanded; ///< what a compilation writes first
+  fs::path imported, expanded; ///< the first dumps of a compilation
 };
 } // namespace
 

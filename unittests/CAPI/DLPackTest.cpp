@@ -1,5 +1,5 @@
 //===- DLPackTest.cpp - updraft-c/dlpack.h ----------------------------------------------------===//
-// python/tests/test_dlpack_in_c.py exchanges tensors with numpy by the same functions.
+// python/tests/test_dlpack_in_c.py exchanges tensors with numpy through the same functions.
 
 #include "updraft-c/dlpack.h"
 
@@ -15,7 +15,7 @@ constexpr const char *source =
     "rule Kept() {\n  state kept = 0 : q8_linear\n  update(param, grad) {\n"
     "    next kept = grad\n    next param = param - grad\n  }\n}\n";
 
-/// A tensor [2, 3] of DLPack in column-major order, four bytes from the start of its memory.
+/// A DLPack tensor [2, 3] in column-major order, four bytes after the start of its memory.
 struct Exported {
   float memory[7] = {0, 1, 4, 2, 5, 3, 6};
   int64_t shape[2] = {2, 3}, strides[2] = {1, 2};
@@ -88,7 +88,7 @@ TEST(DLPack, OfOtherKindsIsRefused) {
   EXPECT_STREQ(upd_last_error(), "tensor, where the result goes, is null");
 }
 
-/// An optimizer of a parameter that was given by DLPack.
+/// An optimizer of a parameter from DLPack.
 class OfDLPack : public testing::Test {
 protected:
   OfDLPack() {
@@ -97,7 +97,7 @@ protected:
     options.cache_dir = "";
     EXPECT_EQ(upd_compile(source, std::strlen(source), nullptr, &options, &rule), UPD_OK)
         << upd_last_error();
-    // States in blocks are of row-major parameters.
+    // States in blocks need row-major parameters.
     param.strides[0] = 3, param.strides[1] = 1;
     upd_tensor view{};
     EXPECT_EQ(upd_tensor_from_dlpack(&param.managed, &view), UPD_OK);
@@ -148,7 +148,7 @@ TEST_F(OfDLPack, StatesOutliveTheOptimizer) {
   scales->deleter(scales);
 }
 
-TEST_F(OfDLPack, StatesThatAreNotThereAreNotExported) {
+TEST_F(OfDLPack, MissingStatesAreNotExported) {
   DLManagedTensorVersioned *managed = &param.managed;
   EXPECT_EQ(upd_optimizer_state_to_dlpack(optimizer, 0, "kept", &managed), UPD_NOT_FOUND);
   EXPECT_EQ(managed, nullptr);

@@ -70,7 +70,7 @@ protected:
 
 } // namespace
 
-TEST(Targets, ThatAreNone) {
+TEST(Targets, UnknownNamesAreRefused) {
   EXPECT_EQ(refusalOf("aarch64"),
             "unknown target `aarch64`; the targets are `host`, `cuda`, "
             "`cuda:1` (and so on), `nvptx:sm_80`, `nvptx:sm_90`, `nvptx:sm_100`, `emulator`, "
@@ -86,7 +86,7 @@ TEST(Targets, ThatAreNone) {
   EXPECT_EQ(refusalOf("CUDA"), "unknown target `CUDA`; did you mean `cuda`?");
 }
 
-TEST(Targets, OfAGPUThatIsNotThere) {
+TEST(Targets, MissingGPUsAreRefused) {
   upd_rule *made = nullptr;
   const upd_status status = compileFor("cuda:4095", &made);
   EXPECT_TRUE(status == UPD_UNSUPPORTED || status == UPD_INVALID_ARGUMENT);
@@ -136,11 +136,11 @@ TEST_F(OnEmulator, MayHaveNoParameters) {
   }
 }
 
-TEST_F(OnEmulator, GivesUpWhatIsPreparedForAnotherStream) {
+TEST_F(OnEmulator, AbandonsAStepThatWasPreparedForAnotherStream) {
   ASSERT_EQ(create(), UPD_OK) << upd_last_error();
   const upd_tensor grad = view(g);
   ASSERT_EQ(upd_optimizer_prepare_rows(optimizer, &grad, 1, nullptr, 0), UPD_OK);
-  ASSERT_EQ(upd_optimizer_set_stream(optimizer, nullptr), UPD_OK); // the same
+  ASSERT_EQ(upd_optimizer_set_stream(optimizer, nullptr), UPD_OK); // the same stream
   ASSERT_EQ(upd_optimizer_apply(optimizer), UPD_OK);
   ASSERT_EQ(upd_optimizer_prepare_rows(optimizer, &grad, 1, nullptr, 0), UPD_OK);
   ASSERT_EQ(upd_optimizer_set_stream(optimizer, &group), UPD_OK);
@@ -216,7 +216,7 @@ TEST_F(OnEmulator, StepsSomeRows) {
   EXPECT_EQ(w[2], 2.5f);
   ASSERT_EQ(upd_optimizer_apply(optimizer), UPD_OK);
   EXPECT_EQ(w[2], 1.75f);
-  // Nobody looks at the second before the step runs, which leaves it out.
+  // The host doesn't read the second index before the step, and the device skips it.
   const int64_t two = 2;
   rows.index_count = 2;
   rows.values.shape = &two;
@@ -255,7 +255,7 @@ TEST_F(OnEmulator, RefusesRowsThatItCannotRead) {
   EXPECT_EQ(refusal(), "there are 4 indices for the 3 rows of parameter `0`; give each row once");
 }
 
-TEST_F(OnEmulator, RefusesStepCountsThatAreNone) {
+TEST_F(OnEmulator, RefusesInvalidStepCounts) {
   ASSERT_EQ(create(), UPD_OK) << upd_last_error();
   float count = 0.5;
   upd_tensor number = view(&count);

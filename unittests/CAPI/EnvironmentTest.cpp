@@ -63,7 +63,7 @@ TEST_F(EnvironmentCAPI, NamesVersionsAndTarget) {
                                             testing::IsEmpty())));
 }
 
-TEST_F(EnvironmentCAPI, ListsWhatTheCacheHolds) {
+TEST_F(EnvironmentCAPI, ListsTheEntriesOfTheCache) {
   EXPECT_EQ(environment()["cache"]["folder"], folder.string());
   EXPECT_TRUE(environment()["cache"]["entries"].empty());
 

@@ -29,10 +29,10 @@ std::string smallRule(unsigned number) {
          ") { update(param, grad) { next param = param - lr * grad } }";
 }
 
-/// For this target, a large rule takes a second or more to compile.
+/// A large rule takes a second or more to compile for this target.
 constexpr const char *slowTarget = "emulator";
 
-/// `number` makes it a rule of its own.
+/// A different rule for each `number`.
 std::string largeRule(unsigned number) {
   std::string terms, lets, sum = "0";
   for (int i = 0; i < 100; ++i)
@@ -50,14 +50,14 @@ std::string largeRule(unsigned number) {
 
 upd_status compileLarge(unsigned number) { return compile(largeRule(number), slowTarget); }
 
-/// Compiles a rule that nobody has compiled before.
+/// Compiles a rule that hasn't been compiled before.
 upd_status compileNew(unsigned number) { return compile(smallRule(number)); }
 
 double secondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Threads that compile large rules until it goes.
+/// Threads that compile large rules until the destructor stops them.
 class LargeCompilations {
 public:
   explicit LargeCompilations(unsigned count) {
@@ -80,7 +80,7 @@ private:
 };
 } // namespace
 
-// The thread that compiles at the moment of the fork is not in the child.
+// The thread that is compiling during the fork doesn't exist in the child.
 TEST(Fork, ChildrenCompileWhileTheParentDoes) {
   ASSERT_EQ(compileNew(0), UPD_OK);
   std::atomic<bool> stop = false;
@@ -103,7 +103,7 @@ TEST(Fork, ChildrenCompileWhileTheParentDoes) {
   compiling.join();
 }
 
-// The child needs nothing of the compilations that go on.
+// The child doesn't need the running compilations.
 TEST(Fork, WaitsAtMostASecondForLongCompilations) {
   ASSERT_EQ(compileNew(2'000'000), UPD_OK);
   LargeCompilations compilations(3);
@@ -112,7 +112,7 @@ TEST(Fork, WaitsAtMostASecondForLongCompilations) {
     const pid_t child = fork();
     if (child == 0) {
       alarm(60);
-      // The rules that the parent's threads compile, among others.
+      // Includes the rules that the parent's threads are compiling.
       const bool compiled = compileNew(3'000'000 + i) == UPD_OK && compileNew(2'000'000) == UPD_OK;
       _exit(compiled && (i > 0 || compileLarge(0) == UPD_OK) ? 0 : 1);
     }
@@ -158,7 +158,7 @@ TEST(ConcurrentCompilations, HoldUpNeitherOthersNorRulesInMemory) {
   }
 }
 
-// Of threads that ask for the same rule, one compiles it.
+// If several threads ask for the same rule, one compiles it.
 TEST(ConcurrentCompilations, OfOneRuleAreOne) {
   const std::string source = largeRule(7'000'000);
   std::atomic<unsigned> compiled = 0, found = 0;

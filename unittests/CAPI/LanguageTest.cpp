@@ -47,7 +47,7 @@ TEST(LanguageCAPI, Formats) {
   EXPECT_EQ(upd_format(source.data(), source.size(), "f.upd", &text), UPD_COMPILE_ERROR);
   EXPECT_EQ(text, nullptr);
   EXPECT_THAT(upd_last_error(), StartsWith("f.upd:1:6: error: expected"));
-  // Nothing is cut off at a null character.
+  // The text isn't cut at a null character.
   source = std::string("fn f(x) = x // a\0b\nfn g(x) = x\n", 31);
   EXPECT_NE(upd_format(source.data(), source.size(), "f.upd", &text), UPD_OK);
   EXPECT_EQ(text, nullptr);

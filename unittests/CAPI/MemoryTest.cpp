@@ -1,6 +1,5 @@
-//===- MemoryTest.cpp - A step needs no memory that grows with the parameters -----------------===//
-// The most that the process has in memory during a step, above what it had before and the states
-// that the step makes.
+//===- MemoryTest.cpp - The memory of a step doesn't grow -------------------------------------===//
+// Measures the peak memory of a step, beyond the memory before it and the states that it creates.
 
 #include "updraft-c/optimizer.h"
 
@@ -19,9 +18,9 @@ struct MemoryCase {
   const char *file;           // of rules/
   const char *rule = nullptr; // a chain; null: the rule of the file
   std::vector<int64_t> shape = {16 << 20};
-  double stateBytes;                     // that the first step makes, per element
-  std::vector<upd_storage> storage = {}; // where it is not f32
-  int64_t listedRows = 0;                // the last ones; 0: the gradients are of all elements
+  double stateBytes;                     // states of the first step, per element
+  std::vector<upd_storage> storage = {}; // if it isn't f32
+  int64_t listedRows = 0;                // the last ones; 0: all elements have gradients
 };
 
 const MemoryCase cases[] = {
@@ -36,7 +35,7 @@ const MemoryCase cases[] = {
      .file = "adamw",
      .stateBytes = 2 * (1 + 4.0 / 256),
      .storage = {{"state", "q8_companded"}}},
-    // States are made for all rows, but memory only of those that are not zeros.
+    // States exist for all rows, but only nonzero ones use memory.
     {.name = "RowsOfSparseAdam",
      .file = "sparse_adam",
      .shape = {1 << 18, 64},
@@ -46,7 +45,7 @@ const MemoryCase cases[] = {
 
 void PrintTo(const MemoryCase &memoryCase, std::ostream *out) { *out << memoryCase.name; }
 
-/// In bytes; "VmRSS" is what the process has in memory now, "VmHWM" the most it ever had.
+/// In bytes. "VmRSS" is the current resident memory, "VmHWM" its peak.
 int64_t memoryOf(const std::string &field) {
   std::ifstream status("/proc/self/status");
   std::string line;
@@ -56,9 +55,9 @@ int64_t memoryOf(const std::string &field) {
   return -1;
 }
 
-/// How far above what it held before the process went while `body` ran.
+/// The peak of the process's memory while `body` runs, relative to its memory before.
 template <typename Body> int64_t growthDuring(Body &&body) {
-  std::ofstream("/proc/self/clear_refs") << "5"; // the peak starts anew
+  std::ofstream("/proc/self/clear_refs") << "5"; // resets the peak
   const int64_t before = memoryOf("VmRSS");
   body();
   return memoryOf("VmHWM") - before;

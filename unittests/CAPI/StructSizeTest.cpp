@@ -1,6 +1,6 @@
 //===- StructSizeTest.cpp - Callers with other versions of a struct ---------------------------===//
-// A program sets struct_size to the size that the struct had when it was built, and gives memory of
-// that size alone. Here that memory ends where a page begins that nothing can read.
+// A program sets struct_size to the size of the struct when it was built, and only provides that
+// much memory. Here an unreadable page follows that memory.
 //===----------------------------------------------------------------------------------------===//
 
 #include "updraft-c/compiler.h"
@@ -18,14 +18,14 @@ namespace {
 constexpr const char *descent =
     "rule Descent(lr = 0.1) { update(param, grad) { next param = param - lr * grad } }";
 
-// The sizes that released programs have: a field may be added, and these stay.
+// The sizes in released programs. They must not change when a field is added.
 constexpr size_t firstSize = 64;
 static_assert(offsetof(upd_compile_options, origins) == firstSize);
 static_assert(offsetof(upd_compile_options, tensors) == 72);
 static_assert(offsetof(upd_compile_options, target) == 80);
 static_assert(sizeof(upd_compile_options) == 88);
 
-/// Memory of `size` bytes, with a page behind it that cannot be read.
+/// Memory of `size` bytes, followed by an unreadable page.
 class GuardedStruct {
 public:
   explicit GuardedStruct(size_t size) : size(size) {
@@ -117,7 +117,7 @@ TEST(StructSize, LaterVersionsAreTakenIfTheirFieldsAreZero) {
   }
 }
 
-TEST(StructSize, WhatALaterVersionAsksForIsRefused) {
+TEST(StructSize, OptionsOfALaterVersionAreRefused) {
   for (size_t place : {0, 7, 15}) {
     GuardedStruct options(sizeof(upd_compile_options) + 16);
     options.set(sizeof(upd_compile_options) + place, '\1');

@@ -16,7 +16,7 @@ constexpr const char *ptx = ".entry sgd_pass0(.param .u64 chunks)";
 
 class DeviceTest : public StandIn {
 protected:
-  /// What a refused call says, having left the memory and the stream alone.
+  /// Expects an error with this message, and no effect on the memory and the stream.
   void expectRefusal(const Status &status, upd_status code, const char *text) {
     EXPECT_EQ(status.code(), code);
     EXPECT_EQ(status.message(), text);
@@ -58,7 +58,7 @@ TEST_F(DeviceTest, DoesNotStart) {
   EXPECT_EQ(state->retained, 0);
 }
 
-TEST_F(DeviceTest, KeepsWhatIsWritten) {
+TEST_F(DeviceTest, ReadsBackWrittenBytes) {
   auto device = makeDevice();
   void *memory = nullptr;
   std::vector<int> values(100), found(100, -1);
@@ -89,7 +89,7 @@ TEST_F(DeviceTest, TakesNoBytes) {
   device->release(memory);
 }
 
-/// The stand-in copies when the stream is waited for, by when the source has another value.
+/// The stand-in copies when the test waits for the stream. By then the source has changed.
 TEST_F(DeviceTest, MayBeWrittenFromMemoryThatChanges) {
   auto device = makeDevice();
   constexpr int most = StagingMemory::mostBuffers, count = most + 5;
@@ -108,7 +108,7 @@ TEST_F(DeviceTest, MayBeWrittenFromMemoryThatChanges) {
   device->release(memory);
 }
 
-/// Where one stream stands still, the memory of others is used again.
+/// While one stream is blocked, memory of other streams is reused.
 TEST_F(DeviceTest, WaitsForNoOtherStream) {
   auto device = makeDevice();
   constexpr int most = StagingMemory::mostBuffers;
@@ -153,7 +153,7 @@ TEST_F(DeviceTest, HasNotEnoughMemory) {
   EXPECT_EQ(memory, &streams);
 }
 
-/// Each function that a copy needs, failing: nothing is kept, and the next one works.
+/// Each function that a copy needs fails once. Nothing leaks, and the next copy works.
 TEST_F(DeviceTest, RecoversFromFailedCopies) {
   auto device = makeDevice();
   int value = 7, found = 0;
@@ -265,7 +265,7 @@ TEST_F(DeviceTest, IsCapturedWithoutCopies) {
   EXPECT_EQ(device->zero(memory, 4, stream).message(), "");
   EXPECT_EQ(device->launch(kernel, 1, nullptr, stream).message(), "");
 
-  // Other streams, and memory, are as always.
+  // Other streams and memory aren't affected.
   EXPECT_EQ(device->write(memory, &value, 4, other).message(), "");
   EXPECT_EQ(device->wait(other).message(), "");
   device->release(memory);

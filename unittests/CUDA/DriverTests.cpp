@@ -1,4 +1,4 @@
-//===- DriverTests.cpp - The CUDA driver, or what is wrong with it ----------------------------===//
+//===- DriverTests.cpp - Loading the CUDA driver, and its errors ------------------------------===//
 
 #include "StandIn.h"
 

@@ -1,4 +1,4 @@
-//===- ModuleTests.cpp - From PTX to kernels, and what is kept of it --------------------------===//
+//===- ModuleTests.cpp - Compiling PTX, and the cache of cubins -------------------------------===//
 
 #include "StandIn.h"
 
@@ -31,7 +31,7 @@ protected:
     kernels.ptx = ptx;
     return device.load(kernels, module);
   }
-  /// As another process does: with a device that has nothing loaded.
+  /// Loads as in another process: with a device that has no modules.
   Status loadAfresh(const std::string &ptx) {
     module.reset();
     Status status = load(*makeDevice({folder, cacheBytes, ""}), ptx);
@@ -108,7 +108,7 @@ TEST_F(ModuleTest, IsTheEngines) {
   EXPECT_EQ(module->find("updraft_begin", kernel).message(), "");
 }
 
-TEST_F(ModuleTest, SaysWhatTheAssemblerSays) {
+TEST_F(ModuleTest, ReportsTheAssemblersMessage) {
   const Status status = loadAfresh("nonsense");
   EXPECT_EQ(status.message(),
             "cannot compile kernels for NVIDIA H200 (sm_90) with a driver for CUDA 12.4: "
@@ -194,8 +194,8 @@ TEST_F(CubinCacheTest, RefusesEveryDamagedByte) {
   EXPECT_EQ(state->compilations, 2);
 }
 
-/// As after the driver was replaced by one that says the same version.
-TEST_F(CubinCacheTest, CompilesAgainWhatDoesNotLoad) {
+/// As after the driver was replaced by another one with the same version.
+TEST_F(CubinCacheTest, RecompilesACubinThatDoesNotLoad) {
   makeCache().store("driver 12040 sm_90\n" + ptxOf("a"), "something else");
   ASSERT_EQ(loadAfresh(ptxOf("a")).message(), "");
   EXPECT_EQ(state->compilations, 1);

@@ -31,7 +31,7 @@ protected:
   int depth() { return find<stand_in_depth_function>("stand_in_depth")(); }
   void *current() { return find<stand_in_current_function>("stand_in_current")(); }
 
-  /// Has the driver's function return an error, from one of its calls on.
+  /// Makes a function of the driver return an error, starting with one of its calls.
   void fail(const char *symbol, int error, int call = 0) {
     std::snprintf(state->failing, sizeof(state->failing), "%s", symbol);
     state->failure = error;

@@ -21,7 +21,7 @@ enum {
   MOST = 256
 };
 
-/* What waits in a stream: bytes from `from`, or of `value`. */
+/* A pending operation of a stream: copies bytes from `from`, or fills with `value`. */
 typedef struct operation {
   void *to;
   const void *from;
@@ -72,7 +72,7 @@ EXPORT void stand_in_reset(void) {
   waiting_count = calls_of_failing = depth = capture_mode = 0;
 }
 
-/* For a process that asks for nothing else, or by STAND_IN_FAILING for a function that fails. */
+/* Configures the process from the environment. STAND_IN_FAILING names a function that fails. */
 __attribute__((constructor)) static void start(void) {
   stand_in_reset();
   const char *failing = getenv("STAND_IN_FAILING");

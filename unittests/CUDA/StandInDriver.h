@@ -1,7 +1,7 @@
 /*===- StandInDriver.h - What stands for the CUDA driver in tests -----------------*- C -*-===*
- * A library with the driver's functions, whose device memory is the host's. Calls fail as the
- * driver's would that are made without a context, or with what was freed. Copies, and what is set
- * to a byte, are only done when their stream, or an event behind them, is waited for.
+ * A library with the driver's functions, whose device memory is host memory. Calls without a
+ * context, or with freed objects, fail as in the driver. Copies and fills run only when the test
+ * waits for their stream or for an event after them.
  *===---------------------------------------------------------------------------------------===*/
 #ifndef UPDRAFT_UNITTESTS_CUDA_STANDINDRIVER_H
 #define UPDRAFT_UNITTESTS_CUDA_STANDINDRIVER_H
@@ -14,20 +14,20 @@ extern "C" {
 #endif
 
 typedef struct stand_in {
-  /* How it behaves. */
+  /* Its configuration. */
   int devices, version, processors, threads, major, minor;
   char failing[64]; /* a function that returns `failure` */
-  int failure;      /* from its call `failing_call` on, the first being 0 */
+  int failure;      /* from its call `failing_call` on, counted from 0 */
   int failing_call;
   void *captured;         /* a stream that is being captured */
-  int any_capture;        /* whether what a capture forbids fails in any thread */
+  int any_capture;        /* a capture makes forbidden calls fail in any thread */
   int64_t argument_count; /* of kernels, 8 bytes each */
 
-  /* What there is now, and what there has been. */
+  /* The current and the total numbers of objects. */
   int64_t allocations, host_allocations, streams, events, links, modules, retained;
   int64_t copies, compilations, launches;
 
-  /* The launch that was last. */
+  /* The last launch. */
   char kernel[64];
   unsigned grid[3], block[3], shared_bytes;
   void *stream;
@@ -36,9 +36,9 @@ typedef struct stand_in {
 
 /* The state of the process's stand-in. */
 typedef stand_in *(*stand_in_state_function)(void);
-/* Everything as at the start: one device, no failures. */
+/* Restores the initial state: one device, no failures. */
 typedef void (*stand_in_reset_function)(void);
-/* How many contexts the calling thread has pushed, and its current one. */
+/* The number of contexts that the calling thread has pushed, and its current one. */
 typedef int (*stand_in_depth_function)(void);
 typedef void *(*stand_in_current_function)(void);
 

@@ -1,5 +1,5 @@
 /*===- StandInGraphs.c - What the GPU suite asks of the stand-in besides --------------------===*
- * Graphs that do nothing, and a time that never passes.
+ * Graphs that do nothing, and a clock that stands still.
  *===---------------------------------------------------------------------------------------===*/
 
 #include "StandInDriver.h"

@@ -94,7 +94,7 @@ TEST(PlanPipeline, MakesOnePassAndIsFast) {
 #endif
 }
 
-TEST(PlanPipeline, RefusesWhatTheVerifierRefuses) {
+TEST(PlanPipeline, ReportsErrorsOfTheVerifier) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<UpdraftDialect>();
   ScopedDiagnosticHandler handler(&context, [](Diagnostic &) { return success(); });

@@ -32,7 +32,7 @@ double definedPower(double base, int64_t exponent) {
   return exponent < 0 ? 1 / result : result;
 }
 
-/// Evaluates the operations that an expansion is made of; integers and doubles as their bits.
+/// Evaluates the operations of an expansion. Integers and doubles are stored as bits.
 class Evaluator {
 public:
   uint64_t get(Value value) { return values.lookup(value); }
@@ -106,8 +106,8 @@ private:
   DenseMap<Value, uint64_t> values;
 };
 
-/// A plan whose prologue yields base ^ exponent; the exponent's bits come as a double where it is
-/// no constant.
+/// A plan whose prologue yields base ^ exponent. A non-constant exponent is passed as a double with
+/// the same bits.
 std::string planText(std::optional<int64_t> exponent) {
   std::string constant = exponent ? "%n = arith.constant " + std::to_string(*exponent) + " : i64\n"
                                   : std::string("%n = arith.bitcast %bits : f64 to i64\n");

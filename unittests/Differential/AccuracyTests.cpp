@@ -1,8 +1,8 @@
-//===- AccuracyTests.cpp - How far f32 is from the mathematics --------------------------------===//
-// The differential tests say that compiled code rounds as the rule does; these, that the rule
-// rounds well: beside the same rule with every value in double, f32 loses at most two units in the
-// last place of the parameter per step. Three or four roundings touch the parameter: those of the
-// factor of a weight decay, of the product with it, and of one or two sums.
+//===- AccuracyTests.cpp - The error of f32 steps ---------------------------------------------===//
+// The differential tests check that compiled code rounds like the rule. These check that the rule
+// rounds well: compared with the same rule in double, f32 loses at most two units in the last place
+// of the parameter per step. Three or four roundings affect the parameter: the factor of a weight
+// decay, the product with it, and one or two sums.
 
 #include "RuleTable.h"
 #include "Sides.h"
@@ -23,7 +23,7 @@ constexpr int steps = 20;
 constexpr int64_t count = 500;
 constexpr double maxUnitsPerStep = 2;
 
-/// The state of one run of a rule, from values that both formats hold.
+/// The state of one run of a rule, from values that both formats represent exactly.
 class RuleRun {
 public:
   explicit RuleRun(Interpreter interpreter) : rule(std::move(interpreter)) {

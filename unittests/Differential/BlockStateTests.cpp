@@ -1,5 +1,5 @@
 //===- BlockStateTests.cpp - States in blocks, through the C API ------------------------------===//
-// Views of codes and scales, files, memory of the caller, and what is refused.
+// Views of codes and scales, files, memory of the caller, and errors.
 
 #include "Sides.h"
 #include "updraft/Reference/BlockedFormat.h"
@@ -127,7 +127,7 @@ TEST_F(BlockStates, AreSavedAndLoaded) {
   const std::vector<float> expected = param;
 
   create({300});
-  step(); // takes the parameter to where it was
+  step(); // restores the parameter
   grad.assign(300, 7);
   step();
   ASSERT_EQ(upd_optimizer_load(optimizer.get(), path.c_str()), UPD_OK) << upd_last_error();
@@ -141,7 +141,7 @@ TEST_F(BlockStates, AreSavedAndLoaded) {
   ASSERT_EQ(upd_optimizer_load(optimizer.get(), path.c_str()), UPD_OK) << upd_last_error();
   param.assign(300, 1);
   for (int64_t i = 0; i < 300; ++i)
-    param[i] -= 0.25f; // the first step's, from the initial value
+    param[i] -= 0.25f; // the first step starts from the initial value
   step();
   EXPECT_EQ(param, expected);
 

@@ -1,6 +1,6 @@
 //===- BlockTests.cpp - States in blocks, compiled and interpreted ----------------------------===//
-// What the tests of every rule do not reach: mixes of storage types, values at the edges of a
-// block's range, large tensors and initial values.
+// Cases beyond the tests of every rule: mixes of storage types, values at the edges of a block's
+// range, large tensors and initial values.
 
 #include "RuleTable.h"
 
@@ -30,8 +30,8 @@ TEST(Blocks, OfAdamWInAllMixes) {
       }
 }
 
-// A parameter with corrections has a state of bytes between it and the blocks, which stochastic
-// rounding needs random bits beside.
+// A parameter with corrections has a state of bytes before the blocks. Stochastic rounding also
+// needs random bits.
 TEST(Blocks, OfAdamWBesideRoundedValues) {
   constexpr StorageType rounded[] = {StorageType::BF16Stochastic, StorageType::BF16Corrected};
   constexpr StorageType blocked[] = {StorageType::Q8Linear, StorageType::Q8Companded};
@@ -83,7 +83,7 @@ TEST(Blocks, OfLargeTensors) {
   }
 }
 
-/// A rule whose states become what its gradient is.
+/// A rule whose states become its gradient.
 RuleCase keepsGradient(StorageType state, const std::string &value = "grad") {
   RuleCase ruleCase;
   ruleCase.filename = "keep.upd";
@@ -121,7 +121,7 @@ TEST(Blocks, OfValuesWithZeros) {
     }
 }
 
-// As above, of values whose roots the rule takes.
+// The same for values whose roots the rule takes.
 TEST(Blocks, OfRootsOfZeros) {
   for (const char *value : {"if grad > 0 then grad else 0 * grad", "grad", "abs(grad)"}) {
     RuleCase ruleCase;
@@ -142,7 +142,7 @@ TEST(Blocks, OfRootsOfZeros) {
   }
 }
 
-// From the largest values to denormals, where a block's scale has no inverse.
+// From the largest values to denormals, for which a block's scale doesn't have an inverse.
 TEST(Blocks, OfAllMagnitudes) {
   for (StorageType state : {StorageType::Q8Linear, StorageType::Q8Companded})
     for (const char *value : {"grad", "abs(grad)"}) {
@@ -156,8 +156,8 @@ TEST(Blocks, OfAllMagnitudes) {
     }
 }
 
-// An initial value is kept exactly until the state's first change, and a state without one for
-// good.
+// An initial value stays exact until the state's first change; a state that never changes stays
+// exact.
 TEST(Blocks, StartFromExactValues) {
   for (StorageType state : {StorageType::Q8Linear, StorageType::Q8Companded})
     for (const char *start : {"0.3", "-0.3", "0", "-0", "1e-40", "3e38", "1e300"}) {

@@ -1,6 +1,6 @@
 //===- ChainTests.cpp - Every transform around every rule, through the C API ------------------===//
 // A chain is one compiled step, so its passes, states and skipped steps are those of transform and
-// rule together. Every bit of the parameters and states is the interpreter's.
+// rule together. Parameters and states must be bitwise equal to the interpreter's.
 
 #include "GroupRun.h"
 #include "RuleTable.h"
@@ -86,7 +86,7 @@ TEST_P(LongChains, StepAsInterpretedInOtherNumerics) {
     }
 }
 
-// The states of transforms that name no type, such as the slow parameters of a lookahead, too.
+// Includes states of transforms without a type, such as the slow parameters of a lookahead.
 TEST_P(LongChains, StepAsInterpretedInBlocksAndRounded) {
   const std::vector<std::pair<std::string, StorageType>> storages[] = {
       {{"state", StorageType::Q8Linear}},
@@ -108,7 +108,7 @@ TEST_P(LongChains, StepAsInterpretedInBlocksAndRounded) {
 INSTANTIATE_TEST_SUITE_P(All, LongChains, testing::ValuesIn(longChains),
                          [](const auto &info) { return words(info.param); });
 
-// A transform of the library that these tests don't know is a failure, not a gap.
+// Fails if the library has a transform that these tests don't know.
 TEST(ChainTable, HasEveryTransform) {
   std::set<std::string> tested, shipped;
   for (const char *chain : transformChains)

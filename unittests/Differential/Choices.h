@@ -1,4 +1,4 @@
-//===- Choices.h - What generators of random cases choose by ------------------------*- C++ -*-===//
+//===- Choices.h - The source of choices for random cases ---------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_UNITTESTS_DIFFERENTIAL_CHOICES_H
 #define UPDRAFT_UNITTESTS_DIFFERENTIAL_CHOICES_H
@@ -8,7 +8,7 @@
 
 namespace updraft::differential {
 
-/// Where the choices come from: a seed, or the bytes of a fuzzer.
+/// A source of choices: a seed, or the bytes of a fuzzer.
 class Choices {
 public:
   virtual ~Choices() = default;
@@ -19,7 +19,7 @@ public:
 class SeededChoices : public Choices {
 public:
   explicit SeededChoices(uint64_t seed) : random(seed) {}
-  // Standard distributions differ between libraries, so a plain remainder.
+  // A plain remainder, because standard distributions differ between libraries.
   unsigned below(unsigned limit) override { return random() % limit; }
 
 private:

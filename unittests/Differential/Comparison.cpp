@@ -1,5 +1,5 @@
 //===- Comparison.cpp - Steps a compiled and an interpreted rule side by side -----------------===//
-// Every parameter has two copies of its memory: the compiled rule's, guarded, and the
+// Every parameter has two copies of its memory: the compiled rule's, which is guarded, and the
 // interpreter's.
 
 #include "GuardedBuffer.h"
@@ -23,10 +23,10 @@ using testing::AssertionSuccess;
 
 namespace {
 
-/// One stream of one parameter: what the compiled rule works on, and what the interpreter does.
+/// One stream of one parameter, for the compiled rule and for the interpreter.
 struct TensorPair {
   StreamView memory;
-  GuardedBuffer compiled; // of the size 0 if the optimizer owns the memory
+  GuardedBuffer compiled; // size 0 if the optimizer owns the memory
   std::vector<char> interpreted;
   std::vector<char> before; // the interpreter's, before the step
 
@@ -52,7 +52,7 @@ struct Parameter {
   const Interpreter *rule;
   TensorShape shape;
   std::vector<TensorPair> streams; // param, grad, states
-  bool bound;                      // the states are in memory of ours
+  bool bound;                      // the states are in the test's memory
   bool hasState;
   int64_t step = 0;
 
@@ -73,7 +73,7 @@ struct Parameter {
   }
 };
 
-/// The dimensions of what a tensor has over an extent.
+/// The dimensions of a tensor's values over an extent.
 std::vector<int64_t> dimensionsOver(Extent over, const TensorShape &shape) {
   if (isWithin(over, Extent::tensor))
     return {};
@@ -89,7 +89,7 @@ std::vector<int64_t> dimensionsOver(Extent over, const TensorShape &shape) {
 
 class Comparison {
 public:
-  /// The interpreted rule for vectors, or for all tensors, then the one for matrices if there is.
+  /// The interpreted rule for vectors, or for all tensors; then the one for matrices, if any.
   Comparison(const RuleCase &ruleCase, RuleHandle rule, std::vector<Interpreter> interpreters)
       : ruleCase(ruleCase), rule(std::move(rule)), interpreters(std::move(interpreters)),
         interpreter(this->interpreters.front()), hypers(interpreter.hyperDefaults()),
@@ -112,8 +112,8 @@ private:
   std::vector<Interpreter> interpreters;
   const Interpreter &interpreter;
   std::vector<double> hypers;
-  /// The interpreter's states over the group, by name; what they are before a first step that is
-  /// not skipped does not count.
+  /// The interpreter's states over the group, by name. Before the first step that isn't skipped,
+  /// their values don't matter.
   std::map<std::string, std::vector<char>> groupStates;
   bool groupHasState = false;
   std::vector<Parameter> parameters;
@@ -125,7 +125,7 @@ void Comparison::makeParameters() {
   for (const TensorShape &shape : ruleCase.tensors) {
     const Interpreter &variant =
         shape.dimensions.size() >= 2 ? interpreters.back() : interpreters.front();
-    // Half of the parameters start from states that we give, half from the rule's initial values.
+    // Half of the parameters start from given states, half from the rule's initial values.
     const bool bound = parameters.size() % 2 == 1 && variant.stateCount() > 0;
     Parameter parameter{&variant, shape, {}, bound, bound, 0, {}};
     for (const auto &[index, stream] : llvm::enumerate(variant.streams())) {

@@ -30,7 +30,7 @@ TEST_P(DeviceStepOrders, AreThoseOfTheCPU) {
                                  number(&found[1], runtime::emulatorDevice)};
     ASSERT_TRUE(ok(cpu->bindFoundInf(&founds[0])));
     ASSERT_TRUE(ok(onDevice->bindFoundInf(&founds[1])));
-    std::deque<std::vector<float>> bound; // stays where it is
+    std::deque<std::vector<float>> bound; // needs stable addresses
     std::vector<float> counts(count);
     std::vector<bool> isCountBound(count);
     std::string calls;
@@ -39,7 +39,7 @@ TEST_P(DeviceStepOrders, AreThoseOfTheCPU) {
       const auto param = static_cast<size_t>(below(count));
       calls += std::to_string(what) + "/" + std::to_string(param) + " ";
       SCOPED_TRACE(calls);
-      // The same on both sides, or refused in the same way.
+      // Both sides have the same result or the same error.
       auto both = [&](auto body) {
         const Status here = body(*cpu, 0), there = body(*onDevice, 1);
         EXPECT_EQ(here.code(), there.code()) << here.message() << there.message();

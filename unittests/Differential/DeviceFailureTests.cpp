@@ -1,5 +1,5 @@
 //===- DeviceFailureTests.cpp - Calls of a device that fail -----------------------------------===//
-// What is refused leaves everything as it was, or says that it did not.
+// After an error, either nothing has changed, or the error says so.
 
 #include "WatchedSteps.h"
 
@@ -78,7 +78,7 @@ TEST_P(DeviceStepCalls, ThatBindAndFailBindNothing) {
   if (found == states.end())
     return;
   failAtEachCall({0, 2}, start, [&] { return bindTo(memory[1]); }, goOn);
-  // In place of memory that was bound before, with the value that the state has.
+  // Replaces bound memory by memory with the state's value.
   auto bindFirst = [&](int steps) {
     start(steps);
     upd_tensor state;
@@ -89,7 +89,7 @@ TEST_P(DeviceStepCalls, ThatBindAndFailBindNothing) {
   failAtEachCall({2}, bindFirst, [&] { return bindTo(memory[1]); }, goOn);
 }
 
-/// Which leaves the optimizer as it was, or says that it did not.
+/// The optimizer is unchanged, or the error says that it isn't.
 TEST_P(DeviceStepCalls, ThatLoadAndFailAreNotSteppedOn) {
   const std::string path = testing::TempDir() + "loaded-" + GetParam() + ".safetensors";
   const std::string other = testing::TempDir() + "half-" + GetParam() + ".safetensors";
@@ -127,7 +127,7 @@ TEST_P(DeviceStepCalls, ThatLoadAndFailAreNotSteppedOn) {
           EXPECT_EQ(onDevice->apply(nullptr).code(), UPD_INVALID_ARGUMENT);
           EXPECT_EQ(onDevice->save(other).message(), refused);
           EXPECT_EQ(there, before);
-          // Once more, failing at once.
+          // The next call fails immediately.
           device->callsToFailure = 0;
           EXPECT_FALSE(onDevice->load(path).ok());
           device->callsToFailure = -1;
@@ -146,7 +146,7 @@ TEST_P(DeviceStepCalls, ThatLoadAndFailAreNotSteppedOn) {
   std::remove(path.c_str());
 }
 
-TEST_P(DeviceStepCalls, ThatFailAmongOthersAreCountedOrNot) {
+TEST_P(DeviceStepCalls, ThatFailHalfwayLeaveConsistentCounts) {
   for (ptrdiff_t launches = 0;; ++launches) {
     make(3);
     device->launchesToFailure = launches;

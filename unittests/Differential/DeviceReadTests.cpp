@@ -1,5 +1,5 @@
-//===- DeviceReadTests.cpp - What an optimizer reads of its device ----------------------------===//
-// What is asked for waits no more often than it has to, and is what the CPU has.
+//===- DeviceReadTests.cpp - Values that an optimizer reads from its device -------------------===//
+// Reads wait as rarely as possible, and return the same values as on the CPU.
 
 #include "WatchedSteps.h"
 
@@ -11,13 +11,13 @@ using namespace updraft::differential;
 namespace {
 class DeviceStepReads : public WatchedSteps {};
 
-/// Rules with states that start from hyperparameters.
+/// Rules with states whose initial values depend on hyperparameters.
 class DeviceStepStarts : public WatchedRuleSteps {};
 
 INSTANTIATE_TEST_SUITE_P(All, DeviceStepStarts, testing::Values("rprop", "prodigy"));
 } // namespace
 
-TEST_F(DeviceStepReads, HyperparametersThatAreSavedAsTheyAreThen) {
+TEST_F(DeviceStepReads, SavedHyperparametersAreCurrent) {
   compileRule("adamw");
   const std::string path = testing::TempDir() + "read-hypers.safetensors";
   make(3);
@@ -45,17 +45,17 @@ TEST_F(DeviceStepReads, HyperparametersThatAreSavedAsTheyAreThen) {
     EXPECT_EQ(both(read), "");
     rates[0] = rates[1] = 0.25f;
     stepBoth();
-    expectRate(0.5); // what was set
+    expectRate(0.5); // the set value
     rates[0] = rates[1] = 0.125f;
     ASSERT_TRUE(ok(saved->save(path)));
-    // What has none to read has that from then on.
+    // A group without a binding has the loaded value from then on.
     EXPECT_EQ(both([&](auto &optimizer, int) { return optimizer.load(path); }), "");
     expectRate(0.125);
     stepBoth();
     compare();
     EXPECT_EQ(both([](auto &optimizer, int) { return optimizer.setHyper(0, "lr", 0.5); }), "");
   }
-  // Without a load it is again what was set.
+  // Without a load, the set value applies again.
   EXPECT_EQ(both(read), "");
   stepBoth();
   EXPECT_EQ(both([](auto &optimizer, int) { return optimizer.bindHyper(0, "lr", nullptr); }), "");
@@ -77,7 +77,7 @@ TEST_F(DeviceStepReads, NothingInStepsOfRows) {
   compare();
 }
 
-TEST_P(DeviceStepStarts, AreThoseOfTheFirstStepThatIsTaken) {
+TEST_P(DeviceStepStarts, DependOnTheFirstStepThatIsNotSkipped) {
   const bool isRprop = std::string_view(GetParam()) == "rprop";
   const char *hyper = isRprop ? "lr" : "d0", *state = isRprop ? "step_size" : "d";
   for (bool isAskedFor : {false, true}) {
@@ -105,7 +105,7 @@ TEST_P(DeviceStepStarts, AreThoseOfTheFirstStepThatIsTaken) {
   }
 }
 
-TEST_F(DeviceStepReads, StepCountsThatAreSideBySideAtOnce) {
+TEST_F(DeviceStepReads, AdjacentStepCountsAreReadAtOnce) {
   constexpr size_t count = 40;
   compileRule("adamw");
   make(count);
@@ -118,7 +118,7 @@ TEST_F(DeviceStepReads, StepCountsThatAreSideBySideAtOnce) {
   compare();
   EXPECT_EQ(device->reads, 2u);
 
-  // Some elsewhere, and of another type.
+  // Some in other memory, and with another type.
   double apart = 7;
   upd_tensor view = number(&apart, runtime::emulatorDevice);
   view.dtype = UPD_F64;
@@ -133,8 +133,8 @@ TEST_F(DeviceStepReads, StepCountsThatAreSideBySideAtOnce) {
             "the step count of parameter `6` is 0.5; it is a whole number from 0 to 2^53");
 }
 
-// A device counts by itself, and so cannot refuse a step: counts stay where their type ends.
-TEST_F(DeviceStepReads, StepCountsThatEnd) {
+// A device counts by itself, so it can't refuse a step: counts stay at the end of their type.
+TEST_F(DeviceStepReads, StepCountsStopAtTheLargest) {
   constexpr int64_t largest = int64_t(1) << 53;
   compileRule("adamw");
   make(2);
@@ -154,7 +154,7 @@ TEST_F(DeviceStepReads, StepCountsThatEnd) {
   std::remove(path.c_str());
 }
 
-TEST_F(DeviceStepReads, WhatWasSkippedOnce) {
+TEST_F(DeviceStepReads, ASkippedStepIsReadOnce) {
   constexpr size_t count = 40;
   compileRule("adamw");
   make(count);

@@ -1,7 +1,7 @@
-//===- DeviceRowTests.cpp - Steps of some rows on a device beside those on the CPU ------------===//
-// The same rule steps the same rows of the same tensors by the C API: what the CPU refuses the
-// device refuses in the same words, and every bit of every parameter and state is the same after
-// every other step.
+//===- DeviceRowTests.cpp - Steps of rows on a device and the CPU -----------------------------===//
+// The same rule steps the same rows of the same tensors through the C API. The device must refuse
+// the same steps as the CPU with the same messages. After every other step, parameters and states
+// must be bitwise equal.
 
 #include "RuleTable.h"
 #include "Sides.h"
@@ -24,7 +24,7 @@ using testing::AssertionSuccess;
 
 namespace {
 
-/// A gradient: of rows, or of the whole tensor where `indexDims` is not there.
+/// A gradient of rows, or of the whole tensor if `indexDims` is empty.
 struct Gradient {
   size_t param;
   std::optional<int32_t> indexDims;
@@ -33,7 +33,8 @@ struct Gradient {
 
 using Shapes = std::vector<std::vector<int64_t>>;
 
-/// Rows of one element, of less than a chunk and of some; of a vector, batches, nothing, a scalar.
+/// Rows of one element, of less than a chunk and of several chunks; of a vector, batches, no
+/// elements, and a scalar.
 const Shapes shapes = {{300},     {70, 1},     {20, 7}, {12, 64}, {20, 129}, {2, 9000},
                        {2, 8192}, {10, 3, 50}, {0, 4},  {4, 0},   {},        {2, 3, 4, 5}};
 const Shapes matrices = {{70, 1}, {20, 7}, {12, 64}, {20, 129}, {2, 9000}};
@@ -46,20 +47,20 @@ public:
         random(this->ruleCase.seed + 1) {}
 
   AssertionResult make();
-  /// One step of both; `text` is what both say to it.
+  /// Steps both. `text` is the result of both.
   AssertionResult step(const std::vector<Gradient> &given, float foundInf = 0);
   AssertionResult compare();
-  /// Some rows of some tensors, all of others.
+  /// Chooses some rows of some tensors, and all of others.
   std::vector<Gradient> choose();
-  /// All of every tensor.
+  /// All rows of every tensor.
   std::vector<Gradient> whole() const;
   std::vector<int64_t> chooseRows(int64_t rows);
   int64_t rowsOf(size_t param, int32_t indexDims) const;
   upd_optimizer *onDevice() { return device.optimizer.get(); }
-  /// What both have said to the last step.
+  /// The result of the last step on both.
   std::string text;
-  bool ofMatrices = false; ///< all rows are
-  /// The CPU gets the rows with these numbers in the lists that the device gets.
+  bool ofMatrices = false; ///< rows are matrices in all tensors
+  /// The CPU gets the rows with these positions in the device's lists.
   std::optional<std::vector<size_t>> rowsOfCpu;
 
 private:
@@ -317,7 +318,7 @@ TEST_P(DeviceRowRules, StepAsOnTheCPU) {
       tookRows |= text == "ok";
       texts += text + "\n";
       isForbidden |= text.find("cannot step some rows") != std::string::npos;
-      // Some rules take rows once all of a parameter has stepped.
+      // Some rules accept rows only after a parameter's first whole step.
       if (text != "ok")
         ASSERT_TRUE(sides.step(sides.whole()));
       ASSERT_TRUE(sides.compare());
@@ -348,7 +349,7 @@ TEST_P(DeviceRows, AreSkippedWhereTheDeviceHasFoundInfinities) {
   }
 }
 
-TEST_P(DeviceRows, ThatAreNoneOrDoNotAscendAreLeftOut) {
+TEST_P(DeviceRows, InvalidOrUnsortedRowsAreSkipped) {
   constexpr int64_t huge = std::numeric_limits<int64_t>::max();
   ASSERT_NO_FATAL_FAILURE(make("adamw", {{30, 4}, {9}, {2, 9000}}));
   sides->rowsOfCpu = {1, 4};
@@ -376,7 +377,7 @@ TEST_P(DeviceRows, ComeAndGo) {
   ASSERT_NO_FATAL_FAILURE(step({{0, 0, {29}}, {2, 1, {1}}}));
 }
 
-// A value of each row says nothing of where vectors may be loaded.
+// A stream with one value per row doesn't affect the alignment of vectors.
 TEST_P(DeviceRows, AreAlignedWhereTheirVectorsAre) {
   gpu::EngineKernels engine;
   ASSERT_TRUE(gpu::EngineKernels::load(*on.device, engine).ok());

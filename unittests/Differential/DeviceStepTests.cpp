@@ -1,7 +1,7 @@
-//===- DeviceStepTests.cpp - Steps on a device beside steps on the CPU ------------------------===//
-// The same rule, compiled for the CPU and for a device, steps the same tensors by the C API: every
-// bit of every parameter and state must be the same after every step. The devices are the emulator
-// and, where there is one, a GPU.
+//===- DeviceStepTests.cpp - Steps on a device and on the CPU ---------------------------------===//
+// The same rule, compiled for the CPU and for a device, steps the same tensors through the C API.
+// Parameters and states must be bitwise equal after every step. The devices are the emulator and,
+// if there is one, a GPU.
 
 #include "RuleTable.h"
 #include "SteppedSides.h"
@@ -20,7 +20,8 @@ using namespace updraft::differential;
 
 namespace {
 
-/// A vector of more than a chunk, small ones, matrices of some blocks of rows, batches, no element.
+/// A vector of more than a chunk, small ones, matrices of several blocks of rows, batches, and an
+/// empty tensor.
 std::vector<GroupTensor> tensorsOfTwoGroups() {
   return {{{5}, 0},        {{2 * 8192 + 130}, 0}, {{130, 5}, 0, 3},  {{0}, 0},
           {{2, 70, 3}, 1}, {{33}, 1, 1},          {{2, 70, 300}, 1}, {{}, 1}};
@@ -82,14 +83,14 @@ TEST_P(DeviceStep, ReadsHyperparametersFromMemory) {
   ASSERT_TRUE(sides.step());
   ASSERT_TRUE(sides.setHyperInMemory("lr", 0.0625f));
   ASSERT_TRUE(sides.step());
-  ASSERT_TRUE(sides.setHyper("lr", 0.5)); // is not read any more
+  ASSERT_TRUE(sides.setHyper("lr", 0.5)); // the binding is removed
   ASSERT_TRUE(sides.step());
 }
 
 TEST_P(DeviceStep, HasTheBitsOfTheCPUInTheOtherModes) {
   for (const char *numerics : {"torch", "fast"}) {
     if (on.kind == UPD_CUDA && numerics == std::string_view("fast"))
-      continue; // approximates; the GPU suite has the bounds
+      continue; // approximates; the GPU suite checks the bounds
     for (const char *file : {"adamw", "adafactor", "lamb", "sgd"}) {
       RuleCase ruleCase = caseOf(file);
       ruleCase.numerics = numerics;
@@ -133,7 +134,7 @@ TEST_P(DeviceStep, FillsBlocksWithInitialValues) {
     SteppedSides sides(ruleCase, on, tensorsOfTwoGroups());
     ASSERT_TRUE(sides.make());
     ASSERT_TRUE(sides.step(1));
-    ASSERT_TRUE(sides.setHyper("start", 0.7)); // nothing has started yet
+    ASSERT_TRUE(sides.setHyper("start", 0.7)); // no states exist yet
     for (int step = 0; step < 2; ++step)
       ASSERT_TRUE(sides.step());
   }
@@ -163,7 +164,7 @@ TEST_P(DeviceStep, FollowsGradientsThatComeAndGo) {
     ASSERT_TRUE(sides.step());
     sides.moveGradients(1);
     sides.setPresent(0, true);
-    ASSERT_TRUE(sides.stepBoth()); // nothing is asked between these
+    ASSERT_TRUE(sides.stepBoth()); // no reads between these steps
     for (size_t i = 0; i < 8; ++i)
       sides.setPresent(i, false);
     ASSERT_TRUE(sides.stepBoth());
@@ -195,12 +196,12 @@ TEST_P(DeviceStep, CountsWhereTheCallerHasTheCount) {
   ASSERT_TRUE(sides.step());
 }
 
-TEST_P(DeviceStep, SavesAndLoadsWhatTheCPUDoes) {
+TEST_P(DeviceStep, SavesAndLoadsTheSameFilesAsTheCPU) {
   for (const char *file : {"adamw", "adafactor", "prodigy", "sgd"}) {
     const RuleCase ruleCase = caseOf(file);
     SteppedSides sides(ruleCase, on, tensorsOfTwoGroups());
     ASSERT_TRUE(sides.make());
-    ASSERT_TRUE(sides.exchangeFiles()); // before there is a state
+    ASSERT_TRUE(sides.exchangeFiles()); // before any state exists
     sides.setPresent(4, false);
     ASSERT_TRUE(sides.step());
     ASSERT_TRUE(sides.exchangeFiles());

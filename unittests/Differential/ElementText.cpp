@@ -1,4 +1,4 @@
-//===- ElementText.cpp - Elements of two sides, compared and shown ----------------------------===//
+//===- ElementText.cpp - Compares and prints elements of two sides ----------------------------===//
 
 #include "ElementText.h"
 

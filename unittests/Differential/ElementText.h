@@ -1,4 +1,4 @@
-//===- ElementText.h - Elements of two sides, compared and shown --------------------*- C++ -*-===//
+//===- ElementText.h - Compares and prints elements of two sides --------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_UNITTESTS_DIFFERENTIAL_ELEMENTTEXT_H
 #define UPDRAFT_UNITTESTS_DIFFERENTIAL_ELEMENTTEXT_H
@@ -9,7 +9,7 @@
 
 namespace updraft::differential {
 
-/// The first element whose bits differ; two NaNs are the same.
+/// The first element whose bits differ; all NaNs are equal.
 std::optional<int64_t> firstDifference(reference::StorageFormat format, const void *compiled,
                                        const void *interpreted, int64_t count);
 

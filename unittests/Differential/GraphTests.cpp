@@ -1,7 +1,7 @@
 //===- GraphTests.cpp - Steps that are captured into graphs -----------------------------------===//
-// A device on which launches are recorded while a stream is captured, and run when the graph is
-// replayed; what a capture forbids fails there. Replays and other steps together must leave what
-// the same steps leave on the CPU.
+// A device that records launches while a stream is captured, and runs them when the graph is
+// replayed. Calls that a capture forbids fail. A mix of replays and other steps must have the same
+// result as on the CPU.
 
 #include "RuleTable.h"
 #include "Sides.h"
@@ -36,7 +36,7 @@ public:
   }
   bool looksAtAccesses() const override { return true; }
   void lend(std::vector<std::pair<const void *, size_t>> memory) override {
-    // A graph reads what was lent when it was captured.
+    // A graph may access the memory that was lent during its capture.
     lent.insert(lent.end(), memory.begin(), memory.end());
     emulated.lend(lent);
   }
@@ -91,7 +91,7 @@ public:
   }
 
 private:
-  /// A module that says how many arguments its kernels have.
+  /// A module that knows the number of arguments of its kernels.
   class Counted final : public gpu::Module {
   public:
     Counted(std::shared_ptr<gpu::Module> module, CapturingDevice &device)
@@ -165,7 +165,7 @@ protected:
     tensor.device = kind;
     return tensor;
   }
-  /// Other gradients for every step.
+  /// Changes the gradients for every step.
   void change(std::vector<float> *grads, float by) {
     for (size_t i = 0; i < 3; ++i)
       for (size_t j = 0; j < count; ++j)
@@ -213,7 +213,7 @@ protected:
 
 INSTANTIATE_TEST_SUITE_P(All, Graphs, testing::Values("adamw", "adafactor", "prodigy", "sgd"));
 
-/// Rules that step rows.
+/// Rules that can step rows.
 class GraphsBesideRows : public Graphs {};
 
 INSTANTIATE_TEST_SUITE_P(All, GraphsBesideRows, testing::Values("adamw", "sgd"));
@@ -271,7 +271,7 @@ TEST_P(Graphs, ReadALearningRateThatChanges) {
   }
 }
 
-TEST_P(Graphs, CannotHaveWhatWaits) {
+TEST_P(Graphs, RefuseOperationsThatWait) {
   ASSERT_TRUE(ok(stepDevice(first)));
   device->beginCapture();
   int64_t step;
@@ -301,7 +301,7 @@ TEST_P(GraphsBesideRows, HaveNoGradientsOfRows) {
             "are differs from replay to replay; give gradients of whole parameters, or step "
             "outside of the graph");
   EXPECT_TRUE(device->endCapture().empty());
-  // What was captured is replayed beside steps of rows.
+  // Replays the captured step between steps of rows.
   stepCpu(second);
   ASSERT_TRUE(ok(stepDevice(second)));
   CapturingDevice::Graph graph = captureStep(second);
@@ -316,8 +316,7 @@ TEST_P(GraphsBesideRows, HaveNoGradientsOfRows) {
   }
 }
 
-/// The kernels of a rule in a step of so many vectors, which all have gradients; not the first
-/// step.
+/// The kernels in a step, other than the first, of this many vectors with gradients.
 static std::vector<std::string> kernelsOfAStep(const RuleCase &ruleCase, size_t count) {
   RuleCase onEmulator = ruleCase;
   onEmulator.target = "emulator";
@@ -345,7 +344,7 @@ static std::vector<std::string> kernelsOfAStep(const RuleCase &ruleCase, size_t 
     const size_t before = device->allocations;
     status = optimizer->step(gradViews.data(), count);
     EXPECT_EQ(step == 0, device->allocations != before) << "step " << step;
-    // In other memory from now on.
+    // Uses other memory from now on.
     for (size_t i = 0; i < count; ++i)
       gradViews[i].data = &otherGrads[3 * i];
   }

@@ -1,4 +1,4 @@
-//===- GroupRun.cpp - A compiled and an interpreted optimizer, step by step -------------------===//
+//===- GroupRun.cpp - Compiled and interpreted optimizers -------------------------------------===//
 
 #include "GroupRun.h"
 

@@ -1,6 +1,6 @@
-//===- GroupRun.h - A compiled and an interpreted optimizer, step by step -----------*- C++ -*-===//
-// Two groups of tensors of many shapes, which may lack a gradient, stepped through the C API and by
-// the interpreter.
+//===- GroupRun.h - Compiled and interpreted optimizers -----------------------------*- C++ -*-===//
+// Steps two groups of tensors of many shapes, some without a gradient, through the C API and in the
+// interpreter.
 
 #ifndef UPDRAFT_UNITTESTS_DIFFERENTIAL_GROUPRUN_H
 #define UPDRAFT_UNITTESTS_DIFFERENTIAL_GROUPRUN_H
@@ -12,7 +12,7 @@
 
 namespace updraft::differential {
 
-/// Threads of the test's own, started for each task.
+/// Threads of the test, started for each task.
 struct TaskThreads {
   int32_t threads;
 
@@ -22,19 +22,20 @@ struct TaskThreads {
 /// The dimensions of the tensors of a run.
 using Shapes = std::vector<std::vector<int64_t>>;
 
-/// Around the units of vectors, leaves and blocks of rows; batches, empty tensors and numbers.
+/// Sizes around the units of vectors, leaves and blocks of rows; batches, empty tensors and
+/// scalars.
 const Shapes &manyShapes();
 
 /// The tensor in `data`, of these dimensions. Both must outlive it.
 upd_tensor view(std::vector<char> &data, const std::vector<int64_t> &dimensions, upd_dtype dtype);
 
-/// A rule through the C API and by the interpreter, over the same tensors in two groups: every
-/// third is in the second, and each lacks a gradient now and then. The functions are to be called
-/// in ASSERT_NO_FATAL_FAILURE.
+/// A rule in the C API and in the interpreter, over the same tensors in two groups: every third
+/// tensor is in the second group, and each lacks a gradient now and then. Call the functions in
+/// ASSERT_NO_FATAL_FAILURE.
 class GroupRun {
 public:
   void make(const RuleCase &ruleCase, const Shapes &shapes, int32_t threads);
-  /// Steps both, with new gradients, and compares every bit. Steps count from 1.
+  /// Steps both with new gradients, and compares every bit. Steps count from 1.
   void step(int number);
 
 private:
@@ -43,7 +44,7 @@ private:
     size_t group;
     const reference::Interpreter *rule = nullptr;
     std::vector<char> compiled, grad;
-    std::map<std::string, std::vector<char>> interpreted; // by stream; those over groups apart
+    std::map<std::string, std::vector<char>> interpreted; // by stream, except those over groups
     int64_t step = 0;
     bool hasState = false;
 

@@ -1,7 +1,7 @@
 //===- GroupTests.cpp - Rules with values of all extents, through the C API -------------------===//
-// Reductions, rows and columns, scalar states, skipped steps and random numbers: two groups of
-// tensors of many shapes, some without a gradient now and then, on one to three threads. Every bit
-// of the parameters and states is the interpreter's.
+// Reductions, rows and columns, scalar states, skipped steps and random numbers, for two groups of
+// tensors of many shapes, some without a gradient now and then, on one to three threads. Parameters
+// and states must be bitwise equal to the interpreter's.
 
 #include "GroupRun.h"
 
@@ -49,7 +49,7 @@ const GroupCase cases[] = {
     next param = param - lr * grad / (sqrt(abs(s)) + eps) / (1 + global_norm(grad))
   }
 })"},
-    // Each tensor goes through all of its passes alone.
+    // Each tensor runs through all of its passes independently.
     {"FactoredAndClipped", R"(rule R(lr = 0.1, beta = 0.9, eps = 1e-8) {
   state r over row = 0 when matrix
   state c over column = 0 when matrix
@@ -95,7 +95,7 @@ const GroupCase cases[] = {
     next param = param - lr * m / (n + 1)
   }
 })"},
-    // Matrices compute the second of the sums first, and vectors need only the last.
+    // Matrices need the second sum first, and vectors only the last one.
     {"ReducedInOrder", R"(rule R(lr = 0.1) {
   update(param, grad) {
     let unused = group_max(grad * param)
@@ -145,7 +145,7 @@ const GroupCase cases[] = {
     next param = param - lr * m * (if matrix then r * c else 1) / t
   }
 })"},
-    // Each kind of tensor needs a sum of its own.
+    // Each kind of tensor needs its own sum.
     {"OneForEachKind", R"(rule R(lr = 0.1) {
   update(param, grad) {
     let a = group_sum(grad)
@@ -187,7 +187,7 @@ TEST_P(Groups, StepAsInterpretedOnAnyNumberOfThreads) {
   }
 }
 
-/// Enough tensors for windows of each thread's own, one after the other through all passes.
+/// Enough tensors for separate windows per thread, which run through all passes one after another.
 TEST_P(Groups, StepWindowByWindow) {
   const Shapes shapes(24, {70, 130});
   for (int32_t threads : {1, 2, 3}) {

@@ -1,5 +1,5 @@
-//===- GuardedBuffer.h - Memory that notices writes around it -----------------------*- C++ -*-===//
-// A tensor's memory for the differential tests: it starts at any element of a cache line, and the
+//===- GuardedBuffer.h - Memory that detects writes around it -----------------------*- C++ -*-===//
+// A tensor's memory for the differential tests. It starts at any element of a cache line, and the
 // bytes before and after it are checked.
 
 #ifndef UPDRAFT_UNITTESTS_DIFFERENTIAL_GUARDEDBUFFER_H

@@ -30,7 +30,7 @@ Edges edgesOf(reference::StorageFormat format) {
   case reference::StorageFormat::F16:
     return {0x1p-24, 0x1p-14, 65504};
   case reference::StorageFormat::I8:
-    break; // any byte is as good
+    break; // any byte is valid
   case reference::StorageFormat::Q8Linear:
   case reference::StorageFormat::Q8Companded:
     break; // filled by blocks
@@ -63,8 +63,8 @@ double specialValue(const Edges &edges, uint64_t choice) {
   }
 }
 
-/// A magnitude from 2^-14 to 4, made of the lowest 56 bits. The library's distributions would take
-/// a fifth of the time of all tests.
+/// A magnitude from 2^-14 to 4, from the lowest 56 bits. The library's distributions would take a
+/// fifth of the time of all tests.
 double ordinaryValue(uint64_t bits) {
   const uint64_t mantissa = bits & ((uint64_t(1) << 52) - 1);
   const uint64_t exponent = 1024 - (bits >> 52) % 16;
@@ -74,13 +74,13 @@ double ordinaryValue(uint64_t bits) {
 } // namespace
 
 std::span<const uint64_t> updraft::differential::anyNaNs() {
-  static constexpr uint64_t encodings[] = {0x7ff8000000000000, // what processors give
+  static constexpr uint64_t encodings[] = {0x7ff8000000000000, // the processors' default NaN
                                            0xfff8000000000000, 0xffffffffffffffff,
                                            0x7fffffffffffffff,
-                                           0x7ff8000000000001, // only in bits that f32 has not
+                                           0x7ff8000000000001, // only in bits that f32 lacks
                                            0xfff8000020000000, // the last bit of f32
                                            0x7fffffffe0000000, // all bits of f32
-                                           0xfff8001000000000, // rounding to bf16 would carry it
+                                           0xfff8001000000000, // rounding to bf16 would carry
                                            0x7ff0000000000001, // signalling
                                            0xfff7ffffffffffff};
   return encodings;
@@ -91,7 +91,7 @@ void updraft::differential::storeNaN(reference::StorageFormat format, void *data
   const auto store = [&](auto bits) {
     std::memcpy(static_cast<char *>(data) + index * int64_t(sizeof bits), &bits, sizeof bits);
   };
-  // The upper bits; the last one is set, lest nothing of the payload stays.
+  // Keeps the upper bits and sets the last one, so that the payload isn't zero.
   const uint64_t sign = encoding >> 63, payload = encoding << 12 >> 12;
   switch (format) {
   case reference::StorageFormat::F64:

@@ -11,10 +11,11 @@
 namespace updraft::differential {
 
 /// Encodings in f64 of NaNs of both signs, with payloads that rounding to a narrower type keeps,
-/// loses, or could carry; some signal.
+/// loses, or could carry; some are signalling.
 std::span<const uint64_t> anyNaNs();
 
-/// Makes element `index` the NaN that is `encoding` in f64, without what `format` has no room for.
+/// Makes element `index` the NaN with the f64 encoding `encoding`, without the bits that `format`
+/// lacks.
 void storeNaN(reference::StorageFormat format, void *data, int64_t index, uint64_t encoding);
 
 /// Fills `count` elements: values of several magnitudes, and with `specials` some NaNs

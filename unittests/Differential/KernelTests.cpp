@@ -1,5 +1,5 @@
-//===- KernelTests.cpp - Kernels for GPUs, on the emulator ------------------------------------===//
-// What a GPU would run, with accesses of either width, must have the bits of the interpreter.
+//===- KernelTests.cpp - GPU kernels on the emulator ------------------------------------------===//
+// GPU kernels, with both widths of accesses, must be bitwise equal to the interpreter.
 
 #include "RandomRule.h"
 #include "RuleTable.h"
@@ -10,9 +10,9 @@ namespace {
 
 class Kernels : public testing::TestWithParam<std::string> {};
 
-// The last variant, in some storage types, with accesses of 128 and of 256 bits. Tensors have no
-// element, one, less than a vector, whole ones and a rest, and more than a chunk; some start
-// anywhere.
+// The last variant, in several storage types, with accesses of 128 and of 256 bits. Tensors have
+// zero or one element, less than a vector, several vectors and a remainder, or more than a chunk.
+// Some are unaligned.
 TEST_P(Kernels, StepAsInterpreted) {
   const RuleVariant variant = variantsOf(GetParam()).back();
   const std::vector<StorageChoice> choices = storageChoices(variant);

@@ -1,6 +1,6 @@
 //===- NaNTests.cpp - NaNs of every kind in one value for many elements -----------------------===//
-// States over a tensor or row, and reductions: the payload of a NaN there may have bits that no NaN
-// in a tensor of 16 bits has.
+// States over a tensor or row, and reductions: a NaN's payload there may have bits that a NaN in a
+// 16-bit tensor can't have.
 
 #include "../Target/JitPlan.h"
 #include "Inputs.h"
@@ -10,7 +10,7 @@ using namespace updraft::differential;
 
 namespace {
 
-/// Of `value`, which is a NaN; those that are a number are for the number's sake.
+/// Expressions of `value`, which is a NaN. Some are numbers, for comparison.
 constexpr const char *expressions[] = {
     "-value",     "max(value, lr)",      "sqrt(value) * lr",
     "exp(value)", "tanh(1 / value)",     "value ^ step + floor(value) ^ 0.3",
@@ -45,7 +45,7 @@ constexpr std::pair<StorageType, StorageType> tensors[] = {
 constexpr StorageType scalars[] = {StorageType::F64, StorageType::F32, StorageType::BF16,
                                    StorageType::F16};
 
-TEST_P(NaNs, AreWhatAStateOverATensorMakesOfThem) {
+TEST_P(NaNs, MatchTheInterpreterInAStateOverATensor) {
   for (auto [param, grad] : tensors)
     for (StorageType scalar : scalars)
       if (param == StorageType::BF16 || scalar == StorageType::F64)
@@ -58,7 +58,7 @@ TEST_P(NaNs, AreWhatAStateOverATensorMakesOfThem) {
                    {{"param", param}, {"grad", grad}, {"value", scalar}});
 }
 
-TEST_P(NaNs, AreWhatAReductionMakesOfThem) {
+TEST_P(NaNs, MatchTheInterpreterInAReduction) {
   for (auto [param, grad] : tensors)
     for (const char *reduction : {"sum", "max", "group_sum"}) {
       if (param != StorageType::BF16 && reduction[0] != 's')
@@ -75,7 +75,7 @@ TEST_P(NaNs, AreWhatAReductionMakesOfThem) {
     }
 }
 
-TEST_P(NaNs, AreWhatAStateOverRowsMakesOfThem) {
+TEST_P(NaNs, MatchTheInterpreterInAStateOverRows) {
   for (auto [param, grad] : tensors)
     expectSame(R"(rule R(lr = 1) {
   state value over row = 1 when matrix
@@ -92,7 +92,7 @@ TEST_P(NaNs, AreWhatAStateOverRowsMakesOfThem) {
                 {"m", StorageType::Q8Linear}});
 }
 
-TEST_P(NaNs, AreWhatElementsMakeOfThem) {
+TEST_P(NaNs, MatchTheInterpreterInElements) {
   for (auto [param, grad] : tensors)
     for (StorageType state : {param, StorageType::F32}) {
       if (param != StorageType::BF16 && state != param)

@@ -39,7 +39,7 @@ mlir::MLIRContext &sharedContext() {
 /// The memory of one tensor.
 struct TensorMemory {
   Shape shape;
-  std::vector<std::vector<char>> streams; // as the rule has them: param, grad, states
+  std::vector<std::vector<char>> streams; // in the rule's order: param, grad, states
 };
 
 int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -51,7 +51,7 @@ public:
           const reference::GroupFacts &facts)
       : plan(plan), functions(functions), rule(rule), facts(facts) {}
 
-  /// Returns for each tensor whether it was skipped.
+  /// Returns which tensors were skipped.
   std::vector<bool> step(std::vector<TensorMemory> &tensors, double step, bool first);
 
 private:
@@ -130,7 +130,7 @@ void PlanRun::runPass(PassOp pass, size_t number, std::vector<TensorRun> &runs) 
     const int64_t leaf = matrix || batches ? 1 : UPD_LEAF_ELEMENTS;
     const int64_t leaves = divideUp(units, leaf);
 
-    // What it makes: reductions over rows, columns and batches, then temporaries.
+    // The results: reductions over rows, columns and batches, then temporaries.
     std::vector<std::pair<size_t, ReductionKind>> columns; // streams in parts
     for (auto [index, result] : llvm::enumerate(pass.getResults())) {
       auto type = llvm::dyn_cast<StreamType>(result.getType());
@@ -149,7 +149,7 @@ void PlanRun::runPass(PassOp pass, size_t number, std::vector<TensorRun> &runs) 
     std::vector<double> partials(leaves * perLeaf, 1e300);
     const upd_site site = {facts.seed, uint64_t(stepCount), tensor, shape.rows, shape.columns};
     const bool runs = !run.skipped(single()) || pass.getWrites().empty();
-    // Parts of growing size, the last ones first, as threads might take them.
+    // Parts of increasing size, in reverse order, as threads might run them.
     std::vector<std::pair<int64_t, int64_t>> parts;
     for (int64_t begin = 0, size = 1; begin < leaves; begin += size, ++size)
       parts.push_back({begin, std::min(begin + size, leaves)});
@@ -247,7 +247,8 @@ std::vector<TensorMemory> makeTensors(const PlanCase &planCase, const Interprete
   return tensors;
 }
 
-/// One state over the group, in the memory of each tensor: that of the first that took the step.
+/// Copies the states over the group from the first tensor that took the step to each tensor's
+/// memory.
 void shareGroupStates(std::vector<TensorMemory> &tensors, const Interpreter &rule,
                       const std::vector<bool> &skipped) {
   const auto taken = llvm::find(skipped, false);
@@ -302,7 +303,7 @@ AssertionResult updraft::differential::planEqualsInterpreted(const PlanCase &pla
   for (int step = 1; step <= planCase.steps; ++step) {
     for (auto [ours, theirs] : llvm::zip(compiled, interpreted)) {
       fillElements(rule->streams()[1].format, ours.streams[1].data(), ours.shape.count(), random,
-                   random() % 4 == 0); // else a sum would mostly be NaN
+                   random() % 4 == 0); // otherwise most sums would be NaN
       theirs.streams[1] = ours.streams[1];
     }
     const auto before = interpreted;

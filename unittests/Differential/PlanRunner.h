@@ -1,7 +1,7 @@
 //===- PlanRunner.h - A compiled plan without the runtime ---------------------------*- C++ -*-===//
-// Schedules and compiles a rule given in the dialect, and runs its host functions and passes one
-// after the other as updraft-c/kernel.h says, on one thread. What fails here is the compiler's; the
-// runtime is not involved.
+// Schedules and compiles a rule in the dialect, and runs its host functions and passes in sequence
+// on one thread, as updraft-c/kernel.h defines. A failure here is in the compiler, because the
+// runtime isn't used.
 
 #ifndef UPDRAFT_UNITTESTS_DIFFERENTIAL_PLANRUNNER_H
 #define UPDRAFT_UNITTESTS_DIFFERENTIAL_PLANRUNNER_H
@@ -16,7 +16,7 @@
 
 namespace updraft::differential {
 
-/// What a rule in the dialect is stepped over.
+/// A rule in the dialect, and the tensors to step.
 struct PlanCase {
   std::string source; // one rule, named R
   CPUTarget target = CPUTarget::host();
@@ -25,8 +25,8 @@ struct PlanCase {
   uint64_t seed = 0;
 };
 
-/// Steps the tensors, as one group, by the compiled plan and by the interpreter, and compares every
-/// bit after every step.
+/// Steps the tensors, as one group, with the compiled plan and with the interpreter, and compares
+/// every bit after every step.
 testing::AssertionResult planEqualsInterpreted(const PlanCase &planCase);
 
 } // namespace updraft::differential

@@ -1,6 +1,6 @@
 //===- PlanTests.cpp - Compiled plans and interpreted rules, without the runtime --------------===//
-// Rules in the dialect with values of all extents: the scheduler and the lowering against the
-// interpreter. The seeds are fixed, so a failure is found again by its number.
+// Rules in the dialect with values of all extents, to compare the scheduler and the lowering with
+// the interpreter. The seeds are fixed, so the number of a failure reproduces it.
 
 #include "RandomExtents.h"
 

@@ -39,13 +39,13 @@ private:
   }
   std::string storage() { return pick<std::string>({"f32", "f32", "bf16", "f16", compute}); }
 
-  /// Of the parameter, and of states over elements.
+  /// A storage type of the parameter or of states over elements.
   std::string roundedStorage() {
     return below(4) ? storage()
                     : pick<std::string>({"!updraft.stochastic<bf16>", "!updraft.corrected<bf16>"});
   }
 
-  /// Of states over elements.
+  /// A storage type of states over elements.
   std::string elementStorage() {
     return below(4)
                ? roundedStorage()
@@ -70,7 +70,7 @@ private:
   unsigned count = 0;
   bool reducesGroup = false;
   std::vector<Named> scalars; // f64
-  std::vector<Named> spread;  // of the compute type
+  std::vector<Named> spread;  // in the compute type
   std::vector<Named> states;
 };
 
@@ -192,7 +192,7 @@ const Named *Generator::within(const std::vector<Named> &values, Extent extent) 
   for (const Named &value : values)
     if (isWithin(value.extent, extent))
       fitting.push_back(&value);
-  // The latest are the most involved.
+  // The latest values have the largest expressions.
   if (fitting.size() > 6)
     fitting.erase(fitting.begin(), fitting.end() - 6);
   return fitting.empty() ? nullptr : pick(fitting);
@@ -210,7 +210,7 @@ void Generator::addNext() {
     types += scalar ? ", f64" : ", " + compute;
   }
   std::string skip;
-  // A condition of one tensor, beside reductions over the group, is not for every plan.
+  // Not all plans support a condition of one tensor together with reductions over the group.
   const Named *measure = within(scalars, reducesGroup ? Extent::group : Extent::tensor);
   if (chance(25))
     skip = " skip(" +

@@ -1,5 +1,5 @@
 //===- RandomExtents.h - Rules in the dialect with values of all extents ------------*- C++ -*-===//
-// Makes a valid `updraft.rule` of random operations: reductions of everything over everything,
+// Generates a valid `updraft.rule` of random operations: reductions of all values over all extents,
 // values and states of rows, columns, tensors and groups, skipped steps, random bits.
 
 #ifndef UPDRAFT_UNITTESTS_DIFFERENTIAL_RANDOMEXTENTS_H
@@ -10,8 +10,8 @@
 
 namespace updraft::differential {
 
-/// A rule named R, for vectors or matrices, and the shapes of a few tensors for it; `seed` is that
-/// of their elements.
+/// A rule named R for vectors or matrices, and the shapes of a few tensors for it. `seed` generates
+/// their elements.
 PlanCase randomExtents(Choices &choices, bool isMatrix, uint64_t seed);
 
 /// A rule named R and the shapes of a few tensors for it; every other seed gives one for matrices.

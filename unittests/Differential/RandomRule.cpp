@@ -1,4 +1,4 @@
-//===- RandomRule.cpp - Rules nobody would write ----------------------------------------------===//
+//===- RandomRule.cpp - Random rules ----------------------------------------------------------===//
 
 #include "RandomRule.h"
 
@@ -27,7 +27,7 @@ private:
   std::string scalar(unsigned depth);
   std::string tensor(unsigned depth);
   std::string condition(unsigned depth, bool ofScalars);
-  /// Beside an operand that is a tensor.
+  /// An operand that is combined with a tensor.
   std::string operand(unsigned depth) {
     return chance(30) ? scalar(depth) : chance(6) ? reduction(depth) : tensor(depth);
   }
@@ -43,7 +43,7 @@ private:
   unsigned reductions = 0;
 };
 
-/// Often a value that invites a simplification.
+/// Often a value that enables a simplification.
 std::string Generator::literal() {
   return pick<std::string>({"0", "1", "2", "-1", "0.5", "3", "1e-3", "0.1", "-0.3", "7.25"});
 }
@@ -113,7 +113,7 @@ std::string Generator::tensor(unsigned depth) {
   case 1:
     return "(" + a + " + " + b() + ")";
   case 18:
-    // Zeros of either sign meet.
+    // Combines zeros of both signs.
     return pick<std::string>({"max(0, ", "min(0, ", "max(-0, ", "min(-0, ", "(0 + ", "(-0 - "}) +
            a + ")";
   case 2:
@@ -145,13 +145,13 @@ std::string Generator::tensor(unsigned depth) {
   case 16:
     return functions.empty() ? a : pick(functions) + "(" + a + ", " + b() + ")";
   default:
-    // The same operand twice: what simplifications look for.
+    // Uses the same operand twice, which enables simplifications.
     return "(" + a + pick<std::string>({" - ", " / ", " * ", " + "}) + a + ")";
   }
 }
 
-/// Few of them, since each may take a pass of its own. What is computed from tensors may be a
-/// scalar where a flag is known, and is not reduced by itself.
+/// Few reductions, because each may need a pass. An expression of tensors may be a scalar if a flag
+/// is known, and is not reduced by itself.
 std::string Generator::reduction(unsigned depth) {
   if (reductions == 3)
     return tensor(depth);
@@ -218,7 +218,7 @@ RuleCase Generator::make() {
   ruleCase.storage = {{"param", types[below(4)]}, {"grad", types[below(4)]}};
   for (const std::string &state : states)
     ruleCase.storage.emplace_back(state, types[below(4)]);
-  // Mostly without f64, which would make it the type of all arithmetic.
+  // Rarely f64, because it would make all arithmetic f64.
   if (chance(60))
     for (auto &[name, dtype] : ruleCase.storage)
       if (dtype == StorageType::F64)
@@ -243,7 +243,7 @@ RuleCase Generator::make() {
   ruleCase.source = std::move(text);
   if (below(4) == 3)
     ruleCase.rule = around(transformChains[below(std::size(transformChains))], "Random");
-  // Where a special value in one element is in all of them, mostly without.
+  // If a special value in one element affects all elements, mostly without special values.
   ruleCase.ordinary = (reductions > 0 || !ruleCase.rule.empty()) && below(4) != 0;
   return ruleCase;
 }

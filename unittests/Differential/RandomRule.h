@@ -1,8 +1,7 @@
-//===- RandomRule.h - Rules nobody would write --------------------------------------*- C++ -*-===//
-// Makes the text of a valid rule from a row of choices: states, hyperparameters, flags, user
-// functions, expressions over everything that the language has for tensors and scalars, some
-// reductions; sometimes in a chain with a transform of the library. The same choices give the same
-// rule on every machine.
+//===- RandomRule.h - Random rules --------------------------------------------------*- C++ -*-===//
+// Generates the text of a valid rule from a sequence of choices: states, hyperparameters, flags,
+// user functions, expressions of all operations on tensors and scalars, some reductions; sometimes
+// in a chain with a library transform. The same choices give the same rule on every machine.
 
 #ifndef UPDRAFT_UNITTESTS_DIFFERENTIAL_RANDOMRULE_H
 #define UPDRAFT_UNITTESTS_DIFFERENTIAL_RANDOMRULE_H
@@ -15,7 +14,7 @@ namespace updraft::differential {
 /// A rule with storage types, flags, changes of hyperparameters and small tensors.
 RuleCase randomRule(Choices &choices);
 
-/// The same with the choices that `seed` makes; the seed is in the name of its file.
+/// The same, with choices generated from `seed`. The file name contains the seed.
 RuleCase randomRule(uint64_t seed);
 
 } // namespace updraft::differential

@@ -1,6 +1,6 @@
 //===- RandomRuleTests.cpp - Random rules, compiled and interpreted ---------------------------===//
-// What the shipped rules never combine: odd expressions, flags and types. The seeds are fixed, so a
-// failure is found again by its number.
+// Combinations that the shipped rules lack: odd expressions, flags and types. The seeds are fixed,
+// so the number of a failure reproduces it.
 
 #include "RandomRule.h"
 #include "TransformTable.h"
@@ -45,7 +45,7 @@ TEST(RandomRule, ReducesAndStandsInEveryChain) {
     reducing += llvm::StringRef(ruleCase.source).contains("norm(") ||
                 llvm::StringRef(ruleCase.source).contains("sum(");
   }
-  EXPECT_EQ(chains.size(), std::size(transformChains) + 1); // or alone
+  EXPECT_EQ(chains.size(), std::size(transformChains) + 1); // and one without a chain
   EXPECT_GE(reducing, 40u);
 }
 

@@ -1,4 +1,4 @@
-//===- Requirements.cpp - What a compiled and an interpreted rule refuse ----------------------===//
+//===- Requirements.cpp - Compares requirements of rules --------------------------------------===//
 
 #include "RuleCase.h"
 #include "Sides.h"
@@ -34,7 +34,7 @@ AssertionResult updraft::differential::requirementsAgree(const RuleCase &ruleCas
   llvm::Expected<RuleHandle> rule = compile(ruleCase);
   if (!rule)
     return AssertionFailure() << llvm::toString(rule.takeError());
-  double element = 0; // zeros of any type
+  double element = 0; // zeros in any type
   const int64_t count = 1;
   upd_tensor param = {};
   param.data = &element;
@@ -69,7 +69,7 @@ AssertionResult updraft::differential::requirementsAgree(const RuleCase &ruleCas
                                   << name << " = " << value << " is refused with\n  "
                                   << upd_last_error() << "\nwhere the rule says\n  "
                                   << broken->message;
-      // What was refused must not have changed anything.
+      // A refused value must not change anything.
       double now;
       if (upd_optimizer_get_hyper(optimizer.get(), 0, name.c_str(), &now) != UPD_OK)
         return AssertionFailure() << upd_last_error();

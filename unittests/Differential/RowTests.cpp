@@ -1,7 +1,7 @@
 //===- RowTests.cpp - Steps of some rows ------------------------------------------------------===//
-// Lists of rows of tensors of many shapes, on one to three threads. The interpreter steps the
-// listed rows as a tensor of their own, gathered and put back: every bit of the parameter and the
-// states has to be that, of the rows that are not listed as well.
+// Lists of rows of tensors of many shapes, on one to three threads. The interpreter gathers the
+// listed rows into a separate tensor, steps that, and scatters the result. Parameters and states,
+// including the rows that aren't listed, must be bitwise equal.
 
 #include "ElementText.h"
 #include "GroupRun.h"
@@ -52,7 +52,7 @@ const RowCase cases[] = {
      true},
 };
 
-/// One parameter, its optimizer, and what the interpreter has of the same.
+/// One parameter, its optimizer, and the interpreter's copy.
 struct RowRun {
   const Interpreter &rule;
   std::vector<int64_t> dimensions;
@@ -64,7 +64,7 @@ struct RowRun {
   int64_t steps = 0;
 
   Shape shape() const { return Shape::of(dimensions); }
-  /// The bytes of a stream that belong to one row; 0 if it is the same for all.
+  /// The bytes of one row in a stream; 0 if all rows share them.
   size_t rowBytes(const Stream &stream) const {
     if (stream.over == Extent::tensor)
       return 0;
@@ -100,7 +100,7 @@ void RowRun::make(upd_rule *compiledRule) {
   optimizer.reset(created);
 }
 
-/// None, all, a run of rows, or some here and there.
+/// Chooses no rows, all, a contiguous range, or scattered ones.
 std::vector<int64_t> RowRun::chooseRows() {
   std::vector<int64_t> indices;
   const int64_t rows = dimensions[0], kind = int64_t(random() % 5);

@@ -1,6 +1,5 @@
 //===- RuleCase.h - One comparison of a compiled and an interpreted rule ------------*- C++ -*-===//
-// What is compiled, with which flags, types and hyperparameters, and over which tensors it is
-// stepped.
+// The rule to compile, its flags, types and hyperparameters, and the tensors to step.
 
 #ifndef UPDRAFT_UNITTESTS_DIFFERENTIAL_RULECASE_H
 #define UPDRAFT_UNITTESTS_DIFFERENTIAL_RULECASE_H
@@ -24,21 +23,22 @@ struct HyperChange {
   double value;
 };
 
-/// A tensor of the case. Every stream starts at another element of a cache line, unless `aligned`.
+/// A tensor of the case. Every stream starts at a different element of a cache line, unless
+/// `aligned`.
 struct TensorShape {
   int64_t count;
   bool aligned;
   std::vector<int64_t> dimensions = {}; // of `count` elements in all; empty: a vector
 };
 
-/// The host, or what UPDRAFT_DIFFERENTIAL_TARGET says in its place: the emulator.
+/// The host, or the target in UPDRAFT_DIFFERENTIAL_TARGET: the emulator.
 std::string usualTarget();
 
 struct RuleCase {
   std::string source;
   std::string filename;
-  std::string rule;                   // empty: the file's only one
-  std::string target = usualTarget(); // as CompileRequest knows it; this machine must run it
+  std::string rule;                   // empty: the only one in the file
+  std::string target = usualTarget(); // as in CompileRequest; this machine must be able to run it
   std::vector<std::pair<std::string, std::string>> settings;
   std::vector<std::pair<std::string, StorageType>> storage;
   std::vector<HyperChange> changes;
@@ -46,18 +46,18 @@ struct RuleCase {
   int steps = 5;
   uint64_t seed = 0;
   std::string numerics = "ieee";
-  bool ordinary = false; // no special values, which make every reduction NaN
-  /// In f64, a NaN in the states that are given to the optimizer: the value of a row or tensor, and
-  /// the middle one of elements.
+  bool ordinary = false; // no special values, which would make every reduction NaN
+  /// A NaN, encoded in f64, in the given states: as the value of a row or tensor, and as the middle
+  /// element.
   std::optional<uint64_t> givenNaN = {};
 };
 
 /// Runs the case compiled, through the C API, and interpreted, and compares every bit after every
-/// step. A failure tells the first difference, with the inputs of its element.
+/// step. A failure describes the first difference, with the inputs of its element.
 testing::AssertionResult compiledEqualsInterpreted(const RuleCase &ruleCase);
 
-/// Sets every hyperparameter to values in and out of its range: the compiled rule must refuse
-/// exactly those that break a requirement of the rule, with the requirement's message.
+/// Sets every hyperparameter to values inside and outside of its range. The compiled rule must
+/// refuse exactly the values that break a requirement, with the requirement's message.
 testing::AssertionResult requirementsAgree(const RuleCase &ruleCase);
 
 /// Sizes around the width of a vector, at aligned and unaligned starts.

@@ -1,4 +1,4 @@
-//===- RuleTable.cpp - The shipped rules and what they are tested with ------------------------===//
+//===- RuleTable.cpp - The shipped rules and their test settings ------------------------------===//
 
 #include "RuleTable.h"
 
@@ -13,8 +13,8 @@ using namespace updraft::differential;
 
 namespace {
 
-/// The settings that are tried in every combination: one alternative of each axis, in which
-/// settings are separated by spaces.
+/// Settings that are tested in all combinations: one alternative from each axis. Settings are
+/// separated by spaces.
 using Axis = std::vector<std::string>;
 
 struct RuleEntry {
@@ -62,7 +62,7 @@ const std::vector<RuleEntry> &table() {
       {"lion", {weightDecay, maximize}, {{2, "lr", 0.02}, {3, "beta1", 0.8}, {4, "beta2", 0.9}}},
       {"adamax", {weightDecay, maximize}, adamChanges},
       {"adadelta", {weightDecay, maximize}, {{2, "lr", 0.5}, {3, "rho", 0.8}, {4, "eps", 1e-4}}},
-      // Steps 1 to 5 are not rectified; with beta2 0.5 none is.
+      // Steps 1 to 5 are not rectified; with beta2 = 0.5, none is.
       {"radam",
        {{"weight_decay=0", "weight_decay=0.05", "weight_decay=0.05 decoupled_weight_decay=true"},
         {"beta2=0.999", "beta2=0.5"},
@@ -101,7 +101,7 @@ const std::vector<RuleEntry> &table() {
        {{"weight_decay=0", "weight_decay=0.05", "weight_decay=0.05 decoupled_weight_decay=true"},
         maximize},
        adamChanges},
-      // With t0 2 the averaging begins at the third step.
+      // With t0 = 2, averaging begins at the third step.
       {"asgd",
        {{"t0=2", "t0=1e6"}, weightDecay, maximize},
        {{2, "lr", 0.02}, {3, "lambd", 0.1}, {4, "alpha", 0.5}}},
@@ -200,7 +200,7 @@ std::vector<StorageChoice> updraft::differential::storageChoices(const RuleVaria
   for (int param = 0; param < 4; ++param)
     for (int grad = 0; grad < 4; ++grad)
       for (int state = 0; state < 4; ++state)
-        // The states of a Latin square: each pair of types occurs once.
+        // A Latin square of states: each pair of types occurs once.
         if (variant.allStorageTypes || state == (param + grad) % 4)
           choices.push_back(
               {{"param", types[param]}, {"grad", types[grad]}, {"state", types[state]}});

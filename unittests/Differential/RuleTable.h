@@ -1,4 +1,4 @@
-//===- RuleTable.h - The shipped rules and what they are tested with ----------------*- C++ -*-===//
+//===- RuleTable.h - The shipped rules and their test settings ----------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_UNITTESTS_DIFFERENTIAL_RULETABLE_H
 #define UPDRAFT_UNITTESTS_DIFFERENTIAL_RULETABLE_H
@@ -9,7 +9,7 @@
 
 namespace updraft::differential {
 
-/// A rule with its flags and hyperparameters settled; the storage types are open.
+/// A rule with fixed flags and hyperparameters, for any storage types.
 struct RuleVariant {
   std::string file;                  // under rules/
   std::vector<std::string> settings; // "amsgrad=true"
@@ -26,7 +26,7 @@ struct RuleVariant {
 
 /// Every combination of the flags and settings of every rule.
 std::vector<RuleVariant> allVariants();
-/// Those of one rule.
+/// The variants of one rule.
 std::vector<RuleVariant> variantsOf(const std::string &file);
 
 /// The names of the files in rules/, without the ending, in order.
@@ -34,12 +34,12 @@ std::vector<std::string> ruleFiles();
 
 using StorageChoice = std::vector<std::pair<std::string, StorageType>>;
 
-/// The storage types to test a variant with: all of param, grad and state, or so many that every
-/// pair of types of two of them occurs; then those that say how values are rounded.
+/// The storage types to test a variant with: all types of param, grad and state, or enough that
+/// every pair of types occurs for any two of them; then the types that determine rounding.
 std::vector<StorageChoice> storageChoices(const RuleVariant &variant);
 
-/// Two mixes in which no two states of these names have the same type: of floating-point types, and
-/// with those in blocks and those that say how values are rounded. They change with the variant.
+/// Two mixes in which the named states all have different types: one of floating-point types, and
+/// one with blocks and types that determine rounding. They depend on the variant.
 std::vector<StorageChoice> mixedStorage(const RuleVariant &variant,
                                         llvm::ArrayRef<std::string> states);
 

@@ -42,7 +42,7 @@ TEST_P(Rules, StepAsInterpretedOnLargeTensors) {
   }
 }
 
-// In the mode `fast` what is interpreted is the rule after its rewrites.
+// In the mode `fast`, the interpreter runs the rule after its rewrites.
 TEST_P(Rules, StepAsInterpretedInOtherNumerics) {
   const std::vector<StorageChoice> choices = storageChoices(GetParam());
   for (const char *numerics : {"torch", "fast"})
@@ -77,7 +77,7 @@ TEST_P(Rules, StepAsInterpretedWithStatesOfDifferentTypes) {
     if (stream.over == updraft::Extent::element)
       states.push_back(stream.name);
   if (states.size() < 2)
-    return; // the tests above have all there is
+    return; // the tests above already cover it
   for (const StorageChoice &storage : mixedStorage(GetParam(), states)) {
     RuleCase ruleCase = GetParam().instantiate(storage);
     ruleCase.ordinary = GetParam().index % 2;

@@ -1,4 +1,4 @@
-//===- Sides.cpp - The compiled and the interpreted rule of a case ----------------------------===//
+//===- Sides.cpp - A case's compiled and interpreted rule -------------------------------------===//
 
 #include "Sides.h"
 
@@ -28,7 +28,7 @@ StorageFormat updraft::differential::formatOf(upd_dtype dtype) {
     return StorageFormat::F16;
   case UPD_I8:
     return StorageFormat::I8;
-    break; // no types of memory
+    break; // not types of memory
   case UPD_Q8_LINEAR:
     return StorageFormat::Q8Linear;
   case UPD_Q8_COMPANDED:
@@ -61,7 +61,7 @@ static RuleRequest requestOf(const RuleCase &ruleCase) {
   return {ruleCase.rule, ruleCase.settings, ruleCase.storage, ruleCase.numerics};
 }
 
-/// The C API knows this machine only.
+/// The C API only compiles for this machine.
 static llvm::Expected<RuleHandle> compileForTarget(const RuleCase &ruleCase) {
   CompileRequest request;
   if (llvm::Error error = request.setTarget(ruleCase.target))

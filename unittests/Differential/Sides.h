@@ -1,5 +1,5 @@
-//===- Sides.h - The compiled and the interpreted rule of a case --------------------*- C++ -*-===//
-// Makes both from the same text, and owns the handles of the C API.
+//===- Sides.h - A case's compiled and interpreted rule -----------------------------*- C++ -*-===//
+// Makes both from the same text, and owns the C API's handles.
 
 #ifndef UPDRAFT_UNITTESTS_DIFFERENTIAL_SIDES_H
 #define UPDRAFT_UNITTESTS_DIFFERENTIAL_SIDES_H
@@ -26,18 +26,17 @@ using OptimizerHandle = std::unique_ptr<upd_optimizer, ReleaseOptimizer>;
 reference::StorageFormat formatOf(upd_dtype dtype);
 upd_dtype dtypeOf(reference::StorageFormat format);
 
-/// Compiles through the C API, which is for this machine, or for the case's target; without a cache
-/// on disk.
+/// Compiles through the C API, for this machine or the case's target, without a disk cache.
 llvm::Expected<RuleHandle> compile(const RuleCase &ruleCase);
 
-/// Imports the rule and makes an interpreter of it as it is, before any pass.
+/// Imports the rule and makes an interpreter for it, before any pass.
 llvm::Expected<reference::Interpreter>
 interpret(const RuleCase &ruleCase, reference::Precision precision = reference::Precision::Stated);
 
-/// Likewise of the rule for matrices, if it has one of its own.
+/// The same for the rule for matrices, if it is a separate one.
 llvm::Expected<std::optional<reference::Interpreter>> interpretMatrix(const RuleCase &ruleCase);
 
-/// Whether both say the same of their hyperparameters and streams.
+/// Whether both have the same hyperparameters and streams.
 testing::AssertionResult interfacesAgree(const upd_rule &rule,
                                          llvm::ArrayRef<reference::Interpreter> interpreters);
 

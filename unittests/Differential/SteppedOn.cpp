@@ -1,4 +1,4 @@
-//===- SteppedOn.cpp - The devices that rules are stepped on ----------------------------------===//
+//===- SteppedOn.cpp - The devices to step rules on -------------------------------------------===//
 
 #include "SteppedOn.h"
 

@@ -1,5 +1,5 @@
-//===- SteppedOn.h - The devices that rules are stepped on --------------------------*- C++ -*-===//
-// The emulator and, where there is one, a GPU.
+//===- SteppedOn.h - The devices to step rules on -----------------------------------*- C++ -*-===//
+// The emulator and, if there is one, a GPU.
 
 #ifndef UPDRAFT_UNITTESTS_DIFFERENTIAL_STEPPEDON_H
 #define UPDRAFT_UNITTESTS_DIFFERENTIAL_STEPPEDON_H
@@ -14,15 +14,15 @@
 
 namespace updraft::differential {
 
-/// What rules are stepped on, and the target that they are compiled for.
+/// A device, and the target to compile rules for.
 struct SteppedOn {
   std::shared_ptr<gpu::Device> device; ///< has the tensors
   upd_device kind;
   std::string target;
-  std::string whyNot; ///< there is no device
+  std::string whyNot; ///< why there is no device
 
   static SteppedOn open(const std::string &name);
-  /// The names of those that are there.
+  /// The names of the available devices.
   static std::vector<const char *> names();
 };
 

@@ -149,7 +149,7 @@ AssertionResult SteppedSides::bindSteps() {
   return AssertionSuccess();
 }
 
-/// Of a state that is there, with the scales of its blocks, which follow the codes.
+/// The bytes of an existing state, with the scales of its blocks, which follow the codes.
 static size_t bytesOfState(upd_optimizer *optimizer, size_t tensor, const StateInterface &state,
                            const upd_tensor &found) {
   auto bytesOf = [](const upd_tensor &view, upd_dtype dtype) {

@@ -20,7 +20,7 @@ namespace updraft::differential {
 struct GroupTensor {
   std::vector<int64_t> dimensions;
   size_t group;
-  size_t offset = 0; ///< of its memory on the device, in elements
+  size_t offset = 0; ///< offset of its memory on the device, in elements
 };
 
 /// An optimizer of two groups, and the memory of its tensors.
@@ -30,7 +30,7 @@ struct SteppedSide {
   std::vector<void *> params, grads;
 };
 
-/// Both sides of a case: every bit of every parameter and state is to be the same.
+/// Both sides of a case. Parameters and states must be bitwise equal.
 class SteppedSides {
 public:
   SteppedSides(const RuleCase &ruleCase, const SteppedOn &on, std::vector<GroupTensor> tensors)
@@ -42,19 +42,19 @@ public:
   /// Steps without comparing.
   testing::AssertionResult stepBoth(float foundInf = 0);
   testing::AssertionResult compare();
-  /// Of every group, on both sides.
+  /// Sets it in every group, on both sides.
   testing::AssertionResult setHyper(const std::string &name, double value);
-  /// Both sides read it from their memory.
+  /// Binds it to memory on both sides.
   testing::AssertionResult setHyperInMemory(const std::string &name, float value);
-  /// Has the device count the steps of every tensor in memory of its own.
+  /// Makes the device count the steps of every tensor in separate memory.
   testing::AssertionResult bindSteps();
-  /// Has every gradient in other memory on the device, so many elements from where any access may
-  /// start.
+  /// Moves every gradient to other memory on the device, `offset` elements after an address that is
+  /// aligned for any access.
   void moveGradients(size_t offset);
   void setPresent(size_t tensor, bool isPresent) { present[tensor] = isPresent; }
-  /// Saves each side and loads the file of the other.
+  /// Saves each side and loads the other's file.
   testing::AssertionResult exchangeFiles();
-  /// The device's states are the caller's from now on.
+  /// From now on, the device's states are in the caller's memory.
   testing::AssertionResult bindStates();
   upd_optimizer *onDevice() { return device.optimizer.get(); }
   upd_tensor gradientOnDevice(size_t tensor) const {

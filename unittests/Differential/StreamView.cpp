@@ -34,7 +34,8 @@ void StreamView::fillRandom(void *data, std::mt19937_64 &random, bool specials) 
   std::vector<float> all(values);
   fillElements(StorageFormat::F32, all.data(), values, random, specials);
   for (int64_t i = 0; i < values; ++i) {
-    // One special value would be that of its block: some blocks have none, some are not negative.
+    // A special value would affect its whole block, so some blocks have none, and some no negative
+    // values.
     const uint64_t kind = blocks.blockOf(i) % 4;
     if (kind != 0 && !std::isfinite(all[i]))
       all[i] = 1;

@@ -1,5 +1,5 @@
 //===- StreamView.h - The memory of a stream, in any storage type -------------------*- C++ -*-===//
-// Elements of their own, or blocks of codes with their scales behind them.
+// Separate elements, or blocks of codes followed by their scales.
 
 #ifndef UPDRAFT_UNITTESTS_DIFFERENTIAL_STREAMVIEW_H
 #define UPDRAFT_UNITTESTS_DIFFERENTIAL_STREAMVIEW_H
@@ -21,13 +21,13 @@ public:
   reference::StorageFormat storage() const { return format; }
   int64_t count() const { return values; }
   size_t bytes() const;
-  /// Where it may start, in bytes.
+  /// The alignment of its start, in bytes.
   size_t alignment() const;
 
-  /// As fillElements.
+  /// Like fillElements.
   void fillRandom(void *data, std::mt19937_64 &random, bool specials) const;
   void fill(void *data, double value) const;
-  /// The first element that is stored differently, all NaNs being the same.
+  /// The first element that is stored differently; all NaNs are equal.
   std::optional<int64_t> firstDifference(const void *compiled, const void *interpreted) const;
   std::string show(const void *data, int64_t index) const;
 

@@ -1,6 +1,6 @@
-//===- TargetTests.cpp - Code for other CPUs than this machine's exact one --------------------===//
-// The instruction sets that object files are made for, where this machine runs them: vectors of
-// another width, remainders with and without masks.
+//===- TargetTests.cpp - Code for CPUs other than this machine's ------------------------------===//
+// The instruction sets for object files that this machine can run: vectors of other widths, and
+// remainders with and without masks.
 
 #include "RandomRule.h"
 #include "RuleTable.h"
@@ -34,7 +34,7 @@ protected:
   }
 };
 
-/// The last variant of each rule, in every storage, as `shape` says.
+/// The last variant of each rule, in every storage, for the tensors of `shape`.
 static void stepRules(std::initializer_list<const char *> files, const char *target,
                       llvm::function_ref<void(RuleCase &)> shape) {
   for (const char *file : files) {
@@ -53,7 +53,7 @@ TEST_P(Targets, StepShippedRulesAsInterpreted) {
             [](RuleCase &ruleCase) { ruleCase.tensors = smallTensors(); });
 }
 
-// Rows, columns and reductions are in passes of their own.
+// Rows, columns and reductions have separate passes.
 TEST_P(Targets, StepRulesWithReductionsAsInterpreted) {
   stepRules({"adafactor", "lamb", "prodigy", "novograd"}, GetParam(), [](RuleCase &ruleCase) {
     ruleCase.ordinary = true;

@@ -7,8 +7,8 @@
 
 namespace updraft::differential {
 
-/// Every transform of the library in a chain with a rule, which is written `@`. The arguments make
-/// a difference to gradients of the size that these tests have.
+/// Every library transform in a chain with a rule, which is written as `@`. The arguments have an
+/// effect on gradients of the size in these tests.
 inline constexpr const char *transformChains[] = {"accumulate(2) |> @",
                                                   "adaptive_grad_clip(0.1) |> @",
                                                   "add_decayed_weights(0.05) |> @",
@@ -23,7 +23,7 @@ inline constexpr const char *transformChains[] = {"accumulate(2) |> @",
                                                   "master_copy() |> @",
                                                   "unscale(0.5) |> @"};
 
-/// The chain with the rule's name in its place.
+/// Replaces `@` in the chain with the rule's name.
 inline std::string around(std::string chain, const std::string &rule) {
   return chain.replace(chain.find('@'), 1, rule);
 }

@@ -1,5 +1,5 @@
-//===- WatchedSteps.h - Optimizers on the CPU and on a device that is watched -------*- C++ -*-===//
-// The device counts calls, and can fail one of them.
+//===- WatchedSteps.h - Optimizers on the CPU and a watched device ------------------*- C++ -*-===//
+// The device counts calls, and can make one of them fail.
 
 #ifndef UPDRAFT_UNITTESTS_DIFFERENTIAL_WATCHEDSTEPS_H
 #define UPDRAFT_UNITTESTS_DIFFERENTIAL_WATCHEDSTEPS_H
@@ -27,7 +27,7 @@ public:
     Status status = count();
     if (status.ok())
       status = emulated.allocate(bytes, memory);
-    // What nobody has written is a step count, too.
+    // Unwritten memory may be read as a step count too.
     if (status.ok())
       std::memset(*memory, 0x40, bytes);
     return status;
@@ -72,8 +72,8 @@ public:
   }
 
   size_t reads = 0;
-  ptrdiff_t callsToFailure = -1;    ///< negative: none fails
-  ptrdiff_t launchesToFailure = -1; ///< likewise
+  ptrdiff_t callsToFailure = -1;    ///< negative: no call fails
+  ptrdiff_t launchesToFailure = -1; ///< the same for launches
 
 private:
   Status count() {
@@ -99,7 +99,7 @@ protected:
     ruleCase.target = "emulator";
     deviceRule = llvm::cantFail(compile(ruleCase));
   }
-  /// Starts anew.
+  /// Starts over.
   void make(size_t count) {
     device = std::make_shared<WatchedDevice>();
     cpu.reset();
@@ -142,7 +142,7 @@ protected:
     ASSERT_TRUE(ok(cpu->step(all.data(), all.size())));
     ASSERT_TRUE(ok(stepDevice()));
   }
-  /// One of some elements of the first vector, and one of all of the second.
+  /// Steps some elements of the first vector, and all of the second.
   Status stepRows(runtime::Optimizer &optimizer, upd_device kind,
                   const std::vector<int64_t> &indices) {
     std::vector<upd_tensor> all = views(grads, kind);
@@ -158,8 +158,8 @@ protected:
     ASSERT_TRUE(ok(stepRows(*cpu, UPD_CPU, indices)));
     ASSERT_TRUE(ok(stepRows(*onDevice, runtime::emulatorDevice, indices)));
   }
-  /// Has each call to the device fail that `call` makes after so many steps, one after the other.
-  /// `start` makes these steps, and `after` goes on from what is left, in which no parameter has
+  /// Makes each device call of `call` fail in turn, after each number of steps. `start` takes these
+  /// steps. `after` continues from the state after the failure, in which no parameter may have
   /// changed.
   void failAtEachCall(std::initializer_list<int> stepCounts,
                       llvm::function_ref<void(int steps)> start, llvm::function_ref<Status()> call,
@@ -198,13 +198,13 @@ protected:
   std::vector<std::vector<float>> here, there, grads;
 };
 
-/// The same by the rule that is the test's parameter.
+/// The same for the rule of the test's parameter.
 class WatchedRuleSteps : public WatchedSteps, public testing::WithParamInterface<const char *> {
 protected:
   void SetUp() override { compileRule(GetParam()); }
 };
 
-/// Rules without states, and with those of elements, rows, columns and the whole group.
+/// Rules without states, and with states of elements, rows, columns and the whole group.
 inline auto watchedRules() {
   return testing::Values("adamw", "adafactor", "prodigy", "rprop", "sgd");
 }

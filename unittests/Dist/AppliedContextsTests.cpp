@@ -1,4 +1,4 @@
-//===- AppliedContextsTests.cpp - Which contexts an optimizer has applied ---------------------===//
+//===- AppliedContextsTests.cpp - The contexts that an optimizer has applied ------------------===//
 
 #include "runtime/dist/AppliedContexts.h"
 
@@ -34,7 +34,7 @@ TEST(AppliedContexts, TellsAContextFromAnEarlierOneOfItsNumber) {
   EXPECT_EQ(applied.count(1, later), 1);
 }
 
-TEST(AppliedContexts, ForgetsThoseThatAreGone) {
+TEST(AppliedContexts, ForgetsClosedContexts) {
   AppliedContexts applied;
   std::vector<Context> open;
   for (int64_t number = 0; number < 10; ++number) {

@@ -1,6 +1,6 @@
-//===- ConcurrentStepsTests.cpp - Locks, the applied table and steps together -----------------===//
-// What a worker's optimizers do with a context, as they do it, but for torch: gradients come from a
-// container that all share, and are applied by the step engine itself.
+//===- ConcurrentStepsTests.cpp - Locks, applied contexts and steps together ------------------===//
+// A worker's optimizers step contexts as in production, but without torch: gradients come from a
+// shared container, and the step engine applies them directly.
 
 #include "FakeRules.h"
 #include "runtime/cpu/ThreadPool.h"
@@ -27,10 +27,10 @@ namespace {
 
 using Tensor = TestTensor<float>;
 
-/// The gradients of one context by the places of parameters; empty: there is none.
+/// The gradients of one context, by parameter; empty: no gradient.
 using Context = std::vector<Tensor>;
 
-/// The contexts that are open, by number.
+/// The open contexts, by number.
 class Container {
 public:
   void open(int64_t number, Context context) {
@@ -54,7 +54,7 @@ private:
   std::map<int64_t, std::shared_ptr<Context>> contexts;
 };
 
-/// The optimizer of one trainer, of two groups of the parameters that all trainers share.
+/// A trainer's optimizer of two groups of the parameters that all trainers share.
 class Worker {
 public:
   Worker(std::vector<Tensor> &params, const upd_pool &pool) {
@@ -68,7 +68,7 @@ public:
     locks = dist::StorageLocks(ranges);
   }
 
-  /// Whether this has applied the context, which was applied `before` times.
+  /// Whether this call has applied the context, which was applied `before` times.
   bool step(Container &container, int64_t number, int64_t before) {
     const std::shared_ptr<Context> context = container.find(number);
     if (!context)
@@ -104,10 +104,10 @@ private:
         throw Refusal();
     }
     void apply(size_t bucket) override { EXPECT_TRUE(buckets[bucket]->apply(nullptr).ok()); }
-    void abandon(size_t) override {} // the engine forgets it when it prepares again
+    void abandon(size_t) override {} // the engine forgets it in the next preparation
 
     std::vector<std::unique_ptr<Optimizer>> &buckets;
-    Context &grads; // which the step keeps
+    Context &grads; // kept by the step
   };
 
   dist::StepProgress progress;
@@ -117,9 +117,9 @@ private:
 
 } // namespace
 
-/// Trainers with an optimizer each share parameters, one of them large enough for threads of the
-/// pool; every context is stepped by several threads, as after timeouts. Some contexts have no
-/// gradient of the small parameter, and some one that is refused.
+/// Several trainers, each with an optimizer, share parameters. One parameter is large enough for
+/// threads of the pool. Several threads step every context, as after timeouts. Some contexts lack
+/// the gradient of the small parameter, and some have one that is refused.
 TEST(ConcurrentSteps, EveryContextCountsOnce) {
   constexpr int64_t trainers = 3, threadsPerTrainer = 4, contextsPerTrainer = 40;
   runtime::ThreadPool pool(3);
@@ -139,7 +139,7 @@ TEST(ConcurrentSteps, EveryContextCountsOnce) {
       context.emplace_back(param.shape, 1.0f);
     if (number % 3 == 1)
       context[1] = Tensor({0});
-    if (number % 5 == 2 && number % 3 != 1) // refused: of another shape
+    if (number % 5 == 2 && number % 3 != 1) // refused because of its shape
       context[1] = Tensor({8}, 1.0f);
     else
       for (size_t i = 0; i < params.size(); ++i)
@@ -158,7 +158,7 @@ TEST(ConcurrentSteps, EveryContextCountsOnce) {
               trainer * contextsPerTrainer + (i + thread * 7) % contextsPerTrainer;
           appliedBy[static_cast<size_t>(number)] +=
               workers.get(trainer)->step(container, number, 0);
-          // The last of them closes it.
+          // The last thread closes the context.
           if (++tried[static_cast<size_t>(number)] == threadsPerTrainer)
             container.close(number);
         }

@@ -1,4 +1,4 @@
-//===- ContextStepTests.cpp - In which order a worker steps -----------------------------------===//
+//===- ContextStepTests.cpp - The order of a worker's step ------------------------------------===//
 
 #include "runtime/dist/ContextStep.h"
 
@@ -15,7 +15,7 @@ using namespace updraft::dist;
 
 namespace {
 
-/// A step of three buckets that writes down what it is told, and refuses what it is asked to.
+/// A step of three buckets that records its calls, and refuses on request.
 class Recorded : public ContextStep {
 public:
   using ContextStep::ContextStep;
@@ -40,7 +40,7 @@ using Told = std::vector<std::string>;
 
 class ContextStepTest : public testing::Test {
 protected:
-  /// Steps the context, with gradients of two parameters, and then sees that no lock is held.
+  /// Steps the context with gradients of two parameters, and then checks that no lock is held.
   int64_t run(int64_t before, const std::string &refused, const std::vector<size_t> &places) {
     Recorded step(1, context, before);
     step.refused = refused;
@@ -84,7 +84,7 @@ TEST_F(ContextStepTest, AppliesOnceForEachTimeItIsAsked) {
   EXPECT_EQ(run(1), ContextStep::alreadyApplied);
 }
 
-TEST_F(ContextStepTest, AbandonsWhatWasReadyWhenAnotherRefuses) {
+TEST_F(ContextStepTest, AbandonsPreparedBucketsWhenAnotherRefuses) {
   EXPECT_EQ(run(0, "prepare 2"), refusal);
   EXPECT_EQ(told, (Told{"hypers", "prepare 0", "prepare 1", "abandon 0", "abandon 1"}));
   EXPECT_EQ(progress.applied.count(1, context), 0);

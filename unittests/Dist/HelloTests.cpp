@@ -1,4 +1,4 @@
-//===- HelloTests.cpp - What a connection must begin with -------------------------------------===//
+//===- HelloTests.cpp - The first message on a connection -------------------------------------===//
 
 #include "runtime/dist/Hello.h"
 
@@ -11,7 +11,7 @@
 using namespace updraft::dist;
 using Bytes = std::vector<uint8_t>;
 
-/// In memory of its own, so that sanitizers see what is read behind it.
+/// Copies the bytes to separate memory, so that sanitizers detect reads past the end.
 static Hello check(const Bytes &bytes, HelloTo to = HelloTo::Listener) {
   const Bytes own(bytes.begin(), bytes.end());
   return checkHello(own, to);
@@ -25,7 +25,7 @@ static Bytes framed(const Bytes &message) {
   return bytes;
 }
 
-/// As a member sends it that is called `ps`.
+/// The message of a member named `ps`.
 static const Bytes spontaneous = framed({0xb8, 0, 0xb9, 1, 0xbd, 2, 'p', 's'});
 static const Bytes requested = framed({0xb8, 1, 0xb9, 1, 42});
 static const Bytes requestedLarge =
@@ -40,7 +40,7 @@ TEST(Hello, TakesTheFirstMessages) {
   longest.resize(longest.size() + 128, 'a');
   EXPECT_EQ(check(framed(longest)), Hello::Valid);
   EXPECT_EQ(check(requested, HelloTo::Lane), Hello::Valid);
-  // To a lane nobody says the other one.
+  // The other message isn't valid for a lane.
   EXPECT_EQ(check(spontaneous, HelloTo::Lane), Hello::Wrong);
 }
 
@@ -63,7 +63,7 @@ TEST(Hello, RefusesTheFirstWordsOfOthers) {
        {std::string("GET / HTTP/1.0\r\n\r\n"), std::string("SSH-2.0-OpenSSH_9.2"),
         std::string("\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03", 11), std::string(16, '\xff')})
     EXPECT_EQ(check({text.begin(), text.end()}), Hello::Wrong) << text;
-  EXPECT_EQ(check(Bytes(8)), Hello::Wrong); // of no length
+  EXPECT_EQ(check(Bytes(8)), Hello::Wrong); // the length is missing
 }
 
 TEST(Hello, RefusesOtherMessages) {

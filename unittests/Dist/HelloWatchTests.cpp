@@ -1,4 +1,4 @@
-//===- HelloWatchTests.cpp - Connections that have not said hello yet -------------------------===//
+//===- HelloWatchTests.cpp - Connections that haven't said hello yet --------------------------===//
 
 #include "runtime/dist/HelloWatch.h"
 
@@ -22,15 +22,15 @@ static constexpr std::string_view hello("\5\0\0\0\0\0\0\0\xb8\1\xb9\1\x2a", 13);
 static constexpr std::chrono::seconds soon{30};
 
 namespace {
-/// Two ends of a connection, of which one is watched. The other end of what is watched is open as
-/// long as the watch has it: it has the only descriptor.
+/// Two ends of a connection, of which one is watched. The watch has the only descriptor of the
+/// watched end, so the other end is open as long as the watch keeps it.
 class Watched {
 public:
   Watched() {
     std::array<int, 2> ends;
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
     own = ends[0];
-    // What is dropped breaks its promise.
+    // Dropping the callback breaks its promise.
     auto promise = std::make_shared<std::promise<void>>();
     greeted = promise->get_future();
     HelloWatch::process().add(ends[1], HelloTo::Listener, [promise] { promise->set_value(); });
@@ -87,7 +87,7 @@ TEST(HelloWatch, DropsAnythingElse) {
   EXPECT_TRUE(one.isClosed());
 }
 
-TEST(HelloWatch, DropsWhatIsClosed) {
+TEST(HelloWatch, DropsClosedConnections) {
   Watched one, other;
   one.hangUp();
   EXPECT_FALSE(one.isGreeted());
@@ -110,7 +110,7 @@ TEST(HelloWatch, OneThatIsSilentHoldsUpNoOther) {
   EXPECT_TRUE(silent.isGreeted());
 }
 
-/// The number of the next descriptor.
+/// The number that the next descriptor will get.
 static int nextDescriptor() {
   const int next = dup(0);
   close(next);

@@ -1,4 +1,4 @@
-//===- NumberedObjectsTests.cpp - Objects by numbers that others have chosen ------------------===//
+//===- NumberedObjectsTests.cpp - Objects by numbers that clients choose ----------------------===//
 
 #include "runtime/dist/NumberedObjects.h"
 
@@ -31,11 +31,11 @@ TEST(NumberedObjects, MakesNothingThatWasReleasedBefore) {
   EXPECT_EQ(objects.add(1, []() -> std::shared_ptr<int> { throw std::logic_error("made"); }),
             Outcome::Released);
   EXPECT_EQ(objects.get(1), nullptr);
-  // Once: the request has arrived.
+  // Only once: the request has arrived.
   EXPECT_EQ(objects.add(1, make), Outcome::Made);
 }
 
-TEST(NumberedObjects, DropsWhatIsReleasedWhileItIsMade) {
+TEST(NumberedObjects, DropsAnObjectReleasedDuringItsCreation) {
   Numbers objects;
   std::weak_ptr<int> made;
   EXPECT_EQ(objects.add(1,
@@ -71,7 +71,7 @@ TEST(ReleasedNumbers, RemembersAFixedNumber) {
   EXPECT_TRUE(released.take(1));
   EXPECT_TRUE(released.take(capacity));
   EXPECT_FALSE(released.take(capacity));
-  // Those that were taken make no room for more than there may be.
+  // Numbers that were taken don't increase the capacity.
   for (int64_t number = 0; number < 3 * capacity; ++number) {
     released.add(-number);
     released.take(-number);

@@ -1,4 +1,4 @@
-//===- StorageLocksTests.cpp - Locks of the memory that steps write ---------------------------===//
+//===- StorageLocksTests.cpp - Locks for the memory that steps write --------------------------===//
 
 #include "runtime/dist/LockWait.h"
 #include "runtime/dist/StorageLocks.h"
@@ -22,9 +22,9 @@ template <typename Value> static MemoryRange rangeOf(const Value &value) {
   return {&value, sizeof(value)};
 }
 
-/// Threads that each take random sets of ranges that overlap in random ways, from one element to
-/// all of them, add to what they hold.
-TEST(StorageLocks, KeepsThreadsApartWhateverTheyTake) {
+/// Threads that each take random sets of overlapping ranges, from one element to all of them, and
+/// add to the contents.
+TEST(StorageLocks, ExcludesThreadsForAnyRanges) {
   constexpr size_t elements = 12, ranges = 16, threads = 8, rounds = 2000;
   std::vector<int64_t> counts(elements);
   std::vector<std::thread> running;
@@ -64,7 +64,7 @@ TEST(StorageLocks, KeepsThreadsApartWhateverTheyTake) {
   }
 }
 
-/// Takes one while another thread has the other, or while it has not.
+/// Takes one while another thread holds the other, and while it doesn't.
 static void take(const StorageLocks &one, const StorageLocks &other, bool together) {
   std::optional<StorageLocks::Guard> held(std::in_place, one, std::vector<size_t>{0});
   std::atomic<bool> isTaken = false;
@@ -82,7 +82,7 @@ static void take(const StorageLocks &one, const StorageLocks &other, bool togeth
   taker.join();
 }
 
-TEST(StorageLocks, AreOfMemoryWhateverItIsCalled) {
+TEST(StorageLocks, OverlappingRangesShareALock) {
   std::vector<char> memory(100);
   auto locks = [&](size_t begin, size_t end) {
     return StorageLocks({MemoryRange(&memory[begin], end - begin)});
@@ -93,7 +93,7 @@ TEST(StorageLocks, AreOfMemoryWhateverItIsCalled) {
     take(middle, locks(begin, end), false);
   for (auto [begin, end] : {std::pair<size_t, size_t>{60, 99}, {0, 40}, {50, 50}})
     take(middle, locks(begin, end), true);
-  // The earlier of two is gone, and one like it comes when others know its lock.
+  // The earlier of the two is destroyed, and an equal one is created while others have its lock.
   auto earlier = std::make_unique<StorageLocks>(locks(0, 10));
   const StorageLocks later = locks(5, 20);
   earlier.reset();
@@ -101,13 +101,13 @@ TEST(StorageLocks, AreOfMemoryWhateverItIsCalled) {
   take(locks(0, 6), later, false);
 }
 
-TEST(StorageLocks, LetsThoseRunTogetherThatShareNothing) {
+TEST(StorageLocks, DisjointRangesDoNotWait) {
   int first = 0, second = 0;
   const StorageLocks locks({rangeOf(first), rangeOf(second)});
   std::latch both(2);
   auto run = [&](size_t place) {
     StorageLocks::Guard guard(locks, {place});
-    // Each waits for the other while it holds its lock.
+    // Each waits for the other while holding its lock.
     both.arrive_and_wait();
   };
   std::thread other(run, 1);
@@ -115,7 +115,7 @@ TEST(StorageLocks, LetsThoseRunTogetherThatShareNothing) {
   other.join();
 }
 
-TEST(StorageLocks, CountsWhatIsWaited) {
+TEST(StorageLocks, CountsWaitingTime) {
   int storage = 0;
   const StorageLocks locks({rangeOf(storage)});
   const int64_t before = updraft::dist::lockWait();
@@ -124,7 +124,8 @@ TEST(StorageLocks, CountsWhatIsWaited) {
   }
   EXPECT_EQ(updraft::dist::lockWait(), before);
   const auto start = std::chrono::steady_clock::now();
-  // Whether the other thread has come to the lock cannot be seen: it is held for longer and longer.
+  // It isn't visible whether the other thread has reached the lock, so this holds it for increasing
+  // times.
   for (auto held = 1ms; updraft::dist::lockWait() == before; held *= 2) {
     std::optional<StorageLocks::Guard> guard(std::in_place, locks, std::vector<size_t>{0});
     std::thread other([&] { StorageLocks::Guard waiting(locks, {0}); });

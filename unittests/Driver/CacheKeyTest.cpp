@@ -1,4 +1,4 @@
-//===- CacheKeyTest.cpp - Whatever changes the code changes the key ---------------------------===//
+//===- CacheKeyTest.cpp - All inputs that affect the code change the key ----------------------===//
 
 #include "updraft/Driver/CacheKey.h"
 

@@ -36,7 +36,7 @@ std::string compile(const CompileRequest &request) {
   return llvm::cantFail(compiler.compile(*program, request)).object;
 }
 
-/// The global symbols that an object defines, counted in `symbols`.
+/// Adds the global symbols that an object defines to `symbols`.
 void countDefinitions(llvm::MemoryBufferRef bytes, std::map<std::string, int> &symbols) {
   auto object = llvm::cantFail(llvm::object::ObjectFile::createObjectFile(bytes));
   for (const llvm::object::SymbolRef &symbol : object->symbols()) {
@@ -99,7 +99,7 @@ TEST(Compiler, SaysWhichFlagsFollowFromHyperparameters) {
   EXPECT_THAT(interfaceOf(sgd, {{"buffered", "true"}}), Not(HasSubstr("derived")));
 }
 
-TEST(Compiler, SaysWhatAnUpdateDependsOn) {
+TEST(Compiler, ReportsDependenciesOfAnUpdate) {
   CompileRequest request = requestOf("sgd.upd");
   auto interfaceWith = [&](const std::string &factor) {
     request.source = "rule R(lr = 1) { update(param, grad) { next param = param - lr * grad * " +
@@ -113,7 +113,7 @@ TEST(Compiler, SaysWhatAnUpdateDependsOn) {
     EXPECT_THAT(interfaceWith(factor), HasSubstr(R"("depends_on":"group")")) << factor;
 }
 
-// A requirement that holds for all values is left out, and moves the numbers of those behind it.
+// A requirement that always holds is removed, which changes the numbers of later ones.
 TEST(Compiler, CountsTheRequirementsThatAreLeft) {
   CompileRequest request = requestOf("sgd.upd");
   request.source =
@@ -124,14 +124,14 @@ TEST(Compiler, CountsTheRequirementsThatAreLeft) {
   EXPECT_THAT(interface, HasSubstr(R"({"flag":"big","from":["a","b"],"message":)"));
 }
 
-// A later rule may be the first that needs a variable which is initialised on first use.
+// A later rule may be the first one that needs a variable with lazy initialization.
 TEST(Compiler, DelaysForksNotOnlyWhenItFirstCompiles) {
   CompileRequest request = requestOf("sgd.upd");
   llvm::SmallString<128> folder;
   ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("updraft-dump", folder));
   request.inspection.dumpFolder = folder.str().str();
   compile(request);
-  // A compilation writes its first dumps into pipes: it stops at each until that is opened.
+  // A compilation writes its first dumps into pipes, and blocks at each until the test opens it.
   const std::string first = (folder + "/01-import.mlir").str();
   const std::string second = (folder + "/02-updraft-expand-storage.mlir").str();
   for (const std::string &pipe : {first, second}) {
@@ -149,7 +149,7 @@ TEST(Compiler, DelaysForksNotOnlyWhenItFirstCompiles) {
   llvm::sys::fs::remove_directories(folder);
 }
 
-// Who asked for the lines of the source finds the code in one object.
+// With line tables, the code must be in one object, where debuggers find it.
 TEST(Compiler, MakesOneObjectWithLineTables) {
   CompileRequest request = requestOf("adafactor.upd");
   request.inspection.lineTables = true;

@@ -41,7 +41,7 @@ protected:
     llvm::raw_fd_ostream(pathOf(key), error) << bytes;
     ASSERT_FALSE(error);
   }
-  /// Makes an entry look as if it had been used that long ago.
+  /// Sets the entry's last use to this many seconds ago.
   void age(llvm::StringRef key, time_t seconds) {
     timespec times[2] = {{time(nullptr) - seconds, 0}, {time(nullptr) - seconds, 0}};
     ASSERT_EQ(::utimensat(AT_FDCWD, pathOf(key).c_str(), times, 0), 0);
@@ -51,7 +51,7 @@ protected:
   const CompiledRule rule{R"({"name": "SGD"})", std::string("code\0code", 9)};
 };
 
-TEST_F(DiskCacheTest, FindsWhatWasStored) {
+TEST_F(DiskCacheTest, FindsStoredEntries) {
   DiskCache cache(folder.str().str(), 1 << 20);
   EXPECT_FALSE(cache.lookup("key"));
   cache.store("key", rule);
@@ -62,7 +62,7 @@ TEST_F(DiskCacheTest, FindsWhatWasStored) {
   EXPECT_FALSE(cache.lookup("other"));
 }
 
-/// Signals belong to the host: a library that is loaded into Python must not handle them.
+/// A library that is loaded into Python must not install signal handlers.
 TEST_F(DiskCacheTest, LeavesSignalsAlone) {
   auto handlerOf = [](int signal) {
     struct sigaction action;
@@ -112,7 +112,7 @@ TEST_F(DiskCacheTest, RefusesAnEntryUnderAnotherKey) {
   EXPECT_TRUE(cache.lookup("key"));
 }
 
-TEST_F(DiskCacheTest, RemovesWhatKilledWritersLeft) {
+TEST_F(DiskCacheTest, RemovesFilesOfKilledWriters) {
   DiskCache cache(folder.str().str(), 1 << 20);
   cache.store("key", rule);
   const std::string recent = (folder + "/.updraft-1-0.tmp").str();
@@ -206,7 +206,7 @@ TEST_F(DiskCacheTest, TrustsTheGroupThatIsTheUsersOwn) {
   EXPECT_FALSE(cache.lookup("key"));
 }
 
-/// Whoever may rename what is in a folder on the way puts another folder in its place.
+/// A user who may rename entries of a parent folder could replace the folder.
 TEST_F(DiskCacheTest, IgnoresAFolderThatOthersMayExchange) {
   DiskCache cache(folder.str().str(), 1 << 20);
   cache.store("key", rule);
@@ -220,7 +220,7 @@ TEST_F(DiskCacheTest, IgnoresAFolderThatOthersMayExchange) {
   EXPECT_TRUE(cache.lookup("key"));
 }
 
-TEST_F(DiskCacheTest, FollowsLinksThatNobodyElseMade) {
+TEST_F(DiskCacheTest, FollowsTrustedLinks) {
   DiskCache(folder.str().str(), 1 << 20).store("key", rule);
   const std::string parent = llvm::sys::path::parent_path(folder).str();
   const std::string link = parent + "/link";

@@ -62,7 +62,7 @@ TEST(Chain, StagesHandOnTheGradientAndTheParameter) {
   EXPECT_EQ(llvm::StringRef(text).count("updraft.grad"), 1u);
 }
 
-// The rule's names stay, a transform's that clash have its name before them.
+// The rule's names don't change. Clashing names of a transform get its name as a prefix.
 TEST(Chain, ClashingNamesHaveThePrefixOfTheirStage) {
   std::string text = importedText(stages, chain("Chained"));
   EXPECT_THAT(text, AllOf(HasSubstr("updraft.hyper \"decay\" = 0.0"),
@@ -91,7 +91,7 @@ TEST(Chain, MayHoldAnotherChain) {
   EXPECT_THAT(importedText(stages, chain("every |> Chained")), HasSubstr("@every_Chained"));
 }
 
-// What follows a stage that holds keeps its values and has a step count of its own.
+// The stages after a stage that holds keep their values, and have a separate step count.
 TEST(Chain, HeldStagesKeepTheirValuesAndTheirTime) {
   std::string text = importedText(stages, chain("every |> Plain |> averaged"));
   EXPECT_THAT(text, AllOf(HasSubstr("updraft.state \"every_step\" over tensor stored f64"),
@@ -102,7 +102,7 @@ TEST(Chain, HeldStagesKeepTheirValuesAndTheirTime) {
   EXPECT_THAT(importedText(stages, chain("Plain")), HasSubstr("updraft.step"));
 }
 
-// The rule computes on the copy; the copy gets what the rule makes of it.
+// The rule computes on the copy, and the copy gets the rule's result.
 TEST(Chain, FinishComesAfterTheRule) {
   std::string text = importedText(
       stages, {"copied |> Plain", {}, {{"param", StorageType::BF16}, {"grad", StorageType::BF16}}});

@@ -82,7 +82,7 @@ TEST(SourceMap, ShowsWhereAGeneratedTextComesFrom) {
 }
 
 TEST(SourceMap, TheInnermostSpanAroundARangeDecides) {
-  // [0, 20) holds [2, 10), which holds [2, 4) and [5, 8); [12, 15) is beside it.
+  // [0, 20) contains [2, 10), which contains [2, 4) and [5, 8). [12, 15) is separate.
   auto file = SourceFile::create(
       "<rule>", std::string(30, 'x'),
       mapOf(
@@ -100,13 +100,14 @@ TEST(SourceMap, TheInnermostSpanAroundARangeDecides) {
   EXPECT_EQ(originOf(8, 9), "rule.py:1");
   EXPECT_EQ(originOf(10, 11), "rule.py:0");
   EXPECT_EQ(originOf(12, 13), "other.py:0");
-  // No span holds all of it.
+  // No span contains all of it.
   EXPECT_EQ(originOf(13, 25), "other.py:0");
   EXPECT_EQ(originOf(20, 21), "<rule>:20");
 }
 
 TEST(SourceMap, NotesTheCallsDirectlyAroundAPlace) {
-  // `x` comes from other.py, called as `f` and that as `m.g`; `m.g()` is no call of all of it.
+  // `x` comes from other.py, called as `f`, which is called as `m.g`. `m.g()` doesn't cover all of
+  // it.
   auto map = SourceMap::create({SourceFile::create("rule.py", "a + m.g()\nb = f (\n1)\n"),
                                 SourceFile::create("other.py", "x")},
                                {{0, 5, 0, 4, 9, true},
@@ -127,7 +128,7 @@ TEST(SourceMap, NotesTheCallsDirectlyAroundAPlace) {
             "rule.py:1:1: note: `a` is declared here\na + m.g()\n^~~~~~~~~\n");
 }
 
-TEST(SourceMap, RefusesWhatDoesNotFit) {
+TEST(SourceMap, RefusesSpansOutOfRange) {
   EXPECT_EQ(refusalOf({{0, 10, 0, 0, 4}, {0, 10, 0, 0, 0}}), "");
   EXPECT_EQ(refusalOf({{0, 11, 0, 0, 4}}), "span 0 is [0, 11) of a text of 10 bytes");
   EXPECT_EQ(refusalOf({{3, 2, 0, 0, 4}}), "span 0 is [3, 2) of a text of 10 bytes");

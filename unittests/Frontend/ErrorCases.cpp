@@ -62,7 +62,7 @@ std::vector<ErrorCase> readFolder() {
     text.consume_front("=== ");
     while (!text.empty()) {
       auto [one, rest] = text.split("\n=== ");
-      // The split takes the last end of line from all but the last case.
+      // The split removes the last line break from all cases except the last.
       cases.push_back(readCase((one + (rest.empty() ? "" : "\n")).str()));
       text = rest;
     }
@@ -77,7 +77,8 @@ const std::vector<ErrorCase> &updraft::test::writtenCases() {
 }
 
 std::string updraft::test::diagnose(const ErrorCase &errorCase, std::set<DiagnosticKind> &kinds) {
-  // Imports are looked for beside rule.upd; relative paths keep the messages the same everywhere.
+  // Imports are searched beside rule.upd. Relative paths make the messages the same on all
+  // machines.
   auto previous = std::filesystem::current_path();
   auto folder =
       std::filesystem::temp_directory_path() / ("updraft-errors-" + std::to_string(::getpid()));

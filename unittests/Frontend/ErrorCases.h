@@ -1,5 +1,5 @@
-//===- ErrorCases.h - Inputs with mistakes and what is said about them --------------*- C++ -*-===//
-// A case is a file, what is requested of it, and the whole text of the errors. Most are read from
+//===- ErrorCases.h - Inputs with mistakes, and their errors ------------------------*- C++ -*-===//
+// A case is a file, a request, and the complete text of the errors. Most cases are read from
 // Errors/*.txt:
 //
 //   === name of the case
@@ -29,10 +29,10 @@ struct ErrorCase {
 /// The cases of Errors/*.txt.
 const std::vector<ErrorCase> &writtenCases();
 
-/// Cases whose input is made, or does not fit a text file: limits and bytes.
+/// Cases that are generated, or don't fit a text file: limits and bytes.
 const std::vector<ErrorCase> &generatedCases();
 
-/// What is said about a case, with the kinds of its diagnostics added to `kinds`.
+/// Returns the errors of a case, and adds the kinds of its diagnostics to `kinds`.
 std::string diagnose(const ErrorCase &errorCase, std::set<DiagnosticKind> &kinds);
 
 } // namespace updraft::test

@@ -30,13 +30,13 @@ TEST(DiagnosticRegistry, EveryKindHasACase) {
   for (const auto *cases : {&writtenCases(), &generatedCases()})
     for (const ErrorCase &errorCase : *cases)
       (void)diagnose(errorCase, kinds);
-  // The frontend makes no plans; the case is LargePlans of CAPITests.
+  // The frontend doesn't make plans. LargePlans of CAPITests tests this kind.
   kinds.insert(DiagnosticKind::PlanTooLarge);
   for (DiagnosticKind kind : allDiagnosticKinds())
     EXPECT_TRUE(kinds.count(kind)) << diagnosticName(kind).str() << " has no case";
 }
 
-// Lower case, no final period, even backticks: the wording of the registry itself.
+// Lower case, no final period, balanced backticks.
 TEST(DiagnosticRegistry, FollowsTheWordingRules) {
   for (DiagnosticKind kind : allDiagnosticKinds()) {
     llvm::StringRef format = diagnosticFormat(kind);

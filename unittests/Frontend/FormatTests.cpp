@@ -1,4 +1,4 @@
-//===- FormatTests.cpp - Formatting keeps what a file says ------------------------------------===//
+//===- FormatTests.cpp - Formatting keeps the meaning of a file -------------------------------===//
 // The layout itself is tested in test/Tools/updraft-format.
 
 #include "Words.h"
@@ -95,7 +95,7 @@ std::string separator(std::mt19937 &random) {
   }
 }
 
-// The words of a rule with random blanks, line ends and comments between them.
+// The words of a rule with random blanks, line breaks and comments between them.
 TEST(Format, KeepsWordsAndCommentsOfAnyLayout) {
   std::mt19937 random(4);
   for (const auto &[name, text] : allSources()) {
@@ -147,13 +147,13 @@ TEST(Format, FitsTheLinesThatCanBeBroken) {
     ASSERT_EQ(format(formatted), formatted);
     llvm::SmallVector<StringRef> lines;
     StringRef(formatted).split(lines, '\n');
-    // Only parentheses within parentheses can reach further.
+    // Only nested parentheses may exceed the limit.
     for (StringRef line : lines)
       ASSERT_TRUE(line.size() <= maxLineWidth || line.count('(') > 4) << formatted;
   }
 }
 
-TEST(Format, ReportsWhatDoesNotParse) {
+TEST(Format, ReportsSyntaxErrors) {
   DiagnosticEngine diagnostics;
   EXPECT_FALSE(formatSource("fn f(x) = x +", "rule.upd", diagnostics));
   EXPECT_EQ(diagnostics.render(),

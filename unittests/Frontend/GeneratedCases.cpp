@@ -1,4 +1,4 @@
-//===- GeneratedCases.cpp - Limits, and bytes that are no text --------------------------------===//
+//===- GeneratedCases.cpp - Limits, and bytes that aren't text --------------------------------===//
 
 #include "ErrorCases.h"
 
@@ -89,7 +89,7 @@ ErrorCase doubling(const std::string &name, const std::string &argument) {
                rule, 53, 3)};
 }
 
-// Twice as deep as the limit, though no function is deep in itself.
+// Twice the maximum depth, although no single function is deep.
 ErrorCase deepCalls() {
   std::string functions = "fn f0(x) = x * x\n";
   for (int i = 1; i <= 400; ++i)
@@ -125,7 +125,7 @@ ErrorCase manyStates() {
   return result;
 }
 
-// A message repeats input, but not all of it.
+// A message quotes only part of the input.
 std::vector<ErrorCase> longInputs() {
   std::string number = "fn f(x) = x + 1." + std::string(60000, '1') + ".1";
   std::string path = "import \"" + std::string(10000, 'a') + ".upd\"";
@@ -173,7 +173,7 @@ ErrorCase textCase(const std::string &name, const std::string &text, const std::
   return {name, {}, text, {}, expected.empty() ? "" : "rule.upd:" + expected};
 }
 
-// A file is UTF-8 text, its comments and strings too.
+// A file must be UTF-8 text, including comments and strings.
 std::vector<ErrorCase> bytesThatAreNoText() {
   auto comment = [](const std::string &name, const std::string &bytes, const std::string &message,
                     size_t shownAs) {
@@ -230,7 +230,7 @@ std::vector<ErrorCase> bytesThatAreNoText() {
   };
 }
 
-// Each stage within the limit, but not all together.
+// Each stage is within the limit, but not all together.
 ErrorCase manyStatesOfStages() {
   ErrorCase result{"too many states in a chain", {}, "transform t() {\n", {}, ""};
   for (int i = 1; i <= 32; ++i)

@@ -1,4 +1,4 @@
-//===- ImportTests.cpp - What expressions become ----------------------------------------------===//
+//===- ImportTests.cpp - The import of expressions --------------------------------------------===//
 
 #include "ImportedText.h"
 
@@ -76,7 +76,7 @@ TEST_F(ImportTest, AScalarIsRoundedToTheComputeType) {
   EXPECT_THAT(text, HasSubstr("%0 = arith.truncf %lr : f64 to f32"));
   EXPECT_THAT(text, HasSubstr("arith.extf %0 : f32 to f64"));
   EXPECT_THAT(text, HasSubstr("arith.constant 1.000000e-01 : f32"));
-  // As an element it is what it was rounded to.
+  // As an element, it has the rounded value.
   EXPECT_THAT(importExpression("rounded(lr) * grad"), HasSubstr("arith.mulf %0, %grad : f32"));
   EXPECT_THAT(importExpression("rounded(grad)"), HasSubstr("updraft.next %grad,"));
   RuleRequest wide;
@@ -116,7 +116,7 @@ TEST_F(ImportTest, PowerOfAScalar) {
   EXPECT_THAT(importExpression("grad * beta ^ 0.25"), HasSubstr("math.powf %beta"));
   EXPECT_THAT(importExpression("grad * beta ^ 1000"), HasSubstr("math.fpowi %beta"));
   EXPECT_THAT(importExpression("grad * pow(beta, lr)"), HasSubstr("math.powf %beta, %lr"));
-  // What may not fit an integer is none: conversion would be undefined.
+  // A value that may not fit an integer isn't converted, which would be undefined.
   EXPECT_THAT(importExpression("grad * beta ^ (step * step)"), HasSubstr("math.powf"));
   EXPECT_THAT(importExpression("grad * beta ^ floor(lr)"), HasSubstr("math.powf"));
   EXPECT_THAT(importExpression("grad * beta ^ floor(step / 0)"), HasSubstr("math.powf"));
@@ -282,7 +282,7 @@ TEST_F(ImportTest, LocationsCarryNamesAndLines) {
   EXPECT_TRUE(found);
 }
 
-TEST_F(ImportTest, LocationsOfAGeneratedTextAreThoseOfItsOrigin) {
+TEST_F(ImportTest, LocationsOfAGeneratedTextAreItsOrigin) {
   std::string text = "rule R(lr = 1) { update(param, grad) { next param = grad * lr } }";
   auto product = static_cast<uint32_t>(text.find("grad * lr"));
   auto map = SourceMap::create({SourceFile::create("rule.py", "def f():\n  return grad * lr\n")},

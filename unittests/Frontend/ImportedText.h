@@ -1,4 +1,4 @@
-//===- ImportedText.h - The operations that a text becomes --------------------------*- C++ -*-===//
+//===- ImportedText.h - The operations for a text -----------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_UNITTESTS_FRONTEND_IMPORTEDTEXT_H
 #define UPDRAFT_UNITTESTS_FRONTEND_IMPORTEDTEXT_H
@@ -12,8 +12,8 @@
 
 namespace updraft::test {
 
-/// The verified module that a text becomes, or what is wrong with the text. Where `statics` is
-/// given it becomes the names and values of the static parameters.
+/// The verified module for a text, or its errors. If `statics` is given, it receives the names and
+/// values of the static parameters.
 inline std::string
 importedText(const std::string &source, const RuleRequest &request = {},
              std::vector<std::pair<std::string, std::string>> *statics = nullptr) {

@@ -1,5 +1,5 @@
-//===- IndexTests.cpp - What editors are told of whole and of damaged files -------------------===//
-// What is said about each name is tested through the server, in test/Tools/updraft-lsp.
+//===- IndexTests.cpp - The editor index of whole and damaged files ---------------------------===//
+// test/Tools/updraft-lsp tests the answers for each name, through the server.
 
 #include "updraft/Frontend/Format.h"
 #include "updraft/Frontend/Frontend.h"
@@ -27,7 +27,7 @@ std::vector<std::string> ruleFiles() {
   return texts;
 }
 
-TEST(Index, KnowsWhatParseProgramReports) {
+TEST(Index, HasTheErrorsOfParseProgram) {
   for (const char *text :
        {"fn f(x) = y", "rule R(", "fn f(x) = \"", "rule R() {}", "fn f(x) = x"}) {
     DiagnosticEngine parsed, analyzed;
@@ -38,7 +38,7 @@ TEST(Index, KnowsWhatParseProgramReports) {
   }
 }
 
-TEST(Index, GoesOnAfterErrors) {
+TEST(Index, ContinuesAfterErrors) {
   DiagnosticEngine diagnostics;
   StringRef text =
       "fn f(x) = x $ 1\nrule R(lr = 1) { update(param) { let a = lr let b = let c = a } }";
@@ -65,7 +65,7 @@ TEST(Index, HasTheTypesThatAFunctionIsCalledWith) {
   EXPECT_EQ(typeAt(text.find("f(lr")), "a scalar");
 }
 
-// Whatever the text, there are answers, within the text.
+// For any text, there are answers inside the text.
 TEST(Index, SurvivesDamage) {
   std::mt19937 random(6);
   const char *const words[] = {"(",           ")",       "{",        "}",      "if ",
@@ -101,7 +101,7 @@ TEST(Index, SurvivesDamage) {
         }
         analysis.index.typeAt(analysis.index.typedPlaceAt(file, offset));
       }
-      // What parses can be formatted, and says the same.
+      // A valid text can be formatted without changing its meaning.
       DiagnosticEngine unformatted;
       ASSERT_TRUE(formatSource(text, "rule.upd", unformatted) || unformatted.hasErrors());
     }

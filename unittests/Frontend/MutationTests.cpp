@@ -1,5 +1,5 @@
 //===- MutationTests.cpp - Damaged rules ------------------------------------------------------===//
-// Whatever the text, the frontend gives either a valid rule or an error with a place; it never
+// For any text, the frontend returns either a valid rule or an error with a location; it never
 // crashes or hangs. The texts are the shipped rules with random damage, from a fixed seed.
 
 #include "updraft/Frontend/Frontend.h"

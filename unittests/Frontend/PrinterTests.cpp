@@ -45,7 +45,7 @@ TEST(SourcePrinter, RoundTripsTheShippedRules) {
     ++count;
     auto buffer = llvm::MemoryBuffer::getFile(entry.path().string());
     ASSERT_TRUE(static_cast<bool>(buffer));
-    // The standard library's functions are in scope already; those of the file replace them.
+    // The functions of the standard library are already in scope, and the file's replace them.
     expectRoundTrip((*buffer)->getBuffer());
   }
   EXPECT_GE(count, 9u);

@@ -26,7 +26,7 @@ TEST(Reductions, OverTheTensorAreScalars) {
   EXPECT_THAT(importExpression("param * max(abs(grad))"),
               HasSubstr("updraft.reduce max %0 over tensor : f32"));
   EXPECT_THAT(importExpression("param * max(grad, lr)"), HasSubstr("arith.maximumf"));
-  // In f64 until it meets a tensor.
+  // In f64 until it is combined with a tensor.
   EXPECT_THAT(importExpression("param * (1 + sum(grad))"), HasSubstr("arith.addf %cst, %0 : f64"));
 }
 
@@ -49,7 +49,7 @@ TEST(Reductions, OverTheGroup) {
   EXPECT_THAT(norm, AllOf(HasSubstr("over group : f64"), HasSubstr("math.sqrt")));
 }
 
-// Products are made in f64: squares of small numbers do not vanish.
+// Products are computed in f64, so squares of small numbers don't underflow.
 TEST(Reductions, OfAProductAreInF64) {
   std::string norm = importExpression("param / norm(grad)");
   EXPECT_THAT(norm, AllOf(HasSubstr("arith.extf %grad : f32 to f64"),
@@ -77,7 +77,7 @@ TEST(Matrix, ARuleThatMentionsItIsTwo) {
   EXPECT_EQ(count(importExpression("param - grad"), "updraft.rule"), 1u);
 }
 
-// Rounded to the compute type, and an operand of element arithmetic like any other.
+// Rounded to the compute type, and an ordinary operand of element arithmetic.
 TEST(Matrix, RowAndColumnValuesAreTensors) {
   std::string text =
       importExpression("if matrix then grad * sqrt(row_sum(grad) * column_max(grad)) else param");
@@ -105,7 +105,7 @@ TEST(States, HaveTheExtentOfTheirDeclaration) {
   auto [vector, matrix] = llvm::StringRef(text).split("@R_matrix");
   for (llvm::StringRef rule : {vector, matrix}) {
     EXPECT_TRUE(rule.contains("updraft.state \"mu\" over tensor stored f32 initial %cst")) << text;
-    // As exact as it is computed.
+    // Stored with the precision of the computation.
     EXPECT_TRUE(rule.contains("updraft.state \"d\" over group stored f64 initial")) << text;
   }
   EXPECT_TRUE(vector.contains("updraft.state \"v\" stored f32"));
@@ -114,7 +114,7 @@ TEST(States, HaveTheExtentOfTheirDeclaration) {
   EXPECT_FALSE(matrix.contains("\"v\""));
 }
 
-// The type of scalar states does not make the elements f64, nor does `state=` reach them.
+// The type of scalar states doesn't make the elements f64, and `state=` doesn't affect it.
 TEST(States, ScalarsAreStoredAsDeclaredOrByName) {
   std::string source = "rule R(lr = 1) { state n over tensor = 0 state m = 0\n"
                        "update(param, grad) { next n = n + 1 next m = grad\n"
@@ -134,12 +134,12 @@ TEST(States, InitialValueFromTheParameterIsChosenAtTheFirstStep) {
   })");
   EXPECT_THAT(text, HasSubstr("arith.select %first, %param, %start : f32"));
   EXPECT_THAT(text, HasSubstr(", %size0 : f64"));
-  // Without a `next`, what was chosen is kept.
+  // Without a `next`, the chosen value is kept.
   llvm::StringRef next = llvm::StringRef(text).split("updraft.next").second;
   EXPECT_FALSE(next.contains("%start,")) << text;
 }
 
-// Elements go by rows; how many values a batch has is known where its tensor is.
+// Elements are processed by rows. The number of values in a batch is known for each tensor.
 TEST(Reductions, OverBatches) {
   std::string text = importedText(R"(rule R() {
     update(param, grad) {

@@ -1,4 +1,4 @@
-//===- RuleFileTable.cpp - What the shipped rules declare -------------------------------------===//
+//===- RuleFileTable.cpp - The declarations of the shipped rules ------------------------------===//
 
 #include "RuleFileTable.h"
 

@@ -1,4 +1,4 @@
-//===- RuleFileTable.h - What the shipped rules declare -----------------------------*- C++ -*-===//
+//===- RuleFileTable.h - The declarations of the shipped rules ----------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_UNITTESTS_FRONTEND_RULEFILETABLE_H
 #define UPDRAFT_UNITTESTS_FRONTEND_RULEFILETABLE_H
@@ -13,10 +13,10 @@ namespace updraft {
 struct RuleFile {
   std::string file;
   std::string rule;
-  /// Settings tried in every combination; the empty one leaves the default.
+  /// Settings to test in all combinations; an empty one means the default.
   std::vector<std::vector<std::string>> alternatives;
   std::vector<std::string> defaults;
-  /// A bad setting and the message.
+  /// An invalid setting and its message.
   std::vector<std::pair<std::string, std::string>> refused;
 };
 

@@ -1,7 +1,7 @@
 //===- RuleFileTests.cpp - The shipped rules --------------------------------------------------===//
 // Every rule under rules/, with every combination of its static flags and several storage types,
-// becomes a valid updraft.rule; the standard library has no mistakes; wrong hyperparameters are
-// refused with PyTorch's words.
+// becomes a valid updraft.rule. The standard library has no errors. Invalid hyperparameters are
+// refused with PyTorch's messages.
 
 #include "RuleFileTable.h"
 #include "StandardLibrary.h"
@@ -62,7 +62,7 @@ TEST_P(RuleFileTest, ImportsWithEveryCombination) {
         DiagnosticEngine diagnostics;
         auto imported = importRule(context, *program,
                                    {"", settings, {{"param", param}, {"grad", grad}}}, diagnostics);
-        // Nesterov without momentum is refused, as it should be.
+        // Nesterov without momentum is correctly refused.
         if (!imported &&
             llvm::StringRef(diagnostics.render()).contains("Nesterov momentum requires"))
           continue;
@@ -76,7 +76,7 @@ TEST_P(RuleFileTest, HasItsDefaults) {
   auto imported = importRule(context, *program, {}, diagnostics);
   ASSERT_TRUE(imported) << diagnostics.render();
   Settings defaults, expected;
-  // The rule for matrices, where there is one, declares the same.
+  // The rule for matrices, if any, has the same declarations.
   RuleOp rule = *imported->module->getOps<RuleOp>().begin();
   rule.walk([&](HyperOp op) {
     defaults.emplace_back(op->getAttrOfType<mlir::StringAttr>("name").str(),
@@ -102,7 +102,7 @@ TEST_P(RuleFileTest, RefusesBadValuesInTheWordsOfTorch) {
 
 TEST_P(RuleFileTest, HasABadValueForEveryRequirement) {
   for (const Requirement &requirement : program->main().rules.front().requirements) {
-    // As far as the first value in it.
+    // Up to the first value in it.
     std::string start = stringValue(*requirement.message);
     start = start.substr(0, start.find('{'));
     EXPECT_TRUE(llvm::any_of(GetParam().refused, [&](const auto &refusal) {

@@ -63,7 +63,7 @@ TEST(Transforms, StandAroundEveryRuleTogether) {
   }
 }
 
-// The mean of a row is taken from a matrix only.
+// Only matrices have a mean per row.
 TEST(Transforms, CentralizeTakesMatrices) {
   std::string text = importedText(ruleText("sgd"), {"centralize |> SGD", {}, {}});
   auto [vector, matrix] = llvm::StringRef(text).split("_matrix");

@@ -1,4 +1,4 @@
-//===- ByteChoices.h - An input as a row of choices ---------------------------------*- C++ -*-===//
+//===- ByteChoices.h - An input as a sequence of choices ----------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_UNITTESTS_FUZZ_BYTECHOICES_H
 #define UPDRAFT_UNITTESTS_FUZZ_BYTECHOICES_H
@@ -9,7 +9,7 @@
 
 namespace updraft::fuzz {
 
-/// One byte for each choice; zeros when there are no more.
+/// One byte per choice, and zeros after the end.
 class ByteChoices : public differential::Choices {
 public:
   explicit ByteChoices(std::string_view bytes) : bytes(bytes) {}

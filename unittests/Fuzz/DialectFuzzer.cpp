@@ -1,6 +1,6 @@
 //===- DialectFuzzer.cpp - The dialect and the passes on any module ---------------------------===//
-// What the parser and the verifiers accept prints as text and bytecode that read back the same, and
-// goes through the passes: each gives a valid module, or says why not.
+// If the parser and the verifiers accept a module, its text and bytecode must read back the same,
+// and each pass must produce a valid module or a diagnostic.
 
 #include "FuzzTarget.h"
 #include "SourceFiles.h"
@@ -24,12 +24,12 @@ using namespace updraft::fuzz;
 
 namespace {
 
-/// A context with the passes made for it, kept for some inputs: it never forgets an attribute.
+/// A context with its passes, reused for several inputs, because a context never frees attributes.
 struct Workshop {
   Workshop() : context(registry(), MLIRContext::Threading::DISABLED), toPlan(&context) {
     context.printOpOnDiagnostic(false);
     buildPlanPipeline(toPlan);
-    toPlan.enableVerifier(false); // it would hide which pass was wrong
+    toPlan.enableVerifier(false); // would hide the pass with the error
     for (const char *name : {"x86-64-v3", "x86-64-v4"}) {
       const CPUTarget target = llvm::cantFail(CPUTarget::named(name));
       generators.push_back(llvm::cantFail(CodeGenerator::create(target)));
@@ -62,7 +62,7 @@ struct Workshop {
   std::vector<std::unique_ptr<CodeGenerator>> generators;
 };
 
-/// Collects what is said while it lives.
+/// Collects diagnostics during its lifetime.
 struct Listener {
   explicit Listener(MLIRContext &context)
       : handler(&context, [this](mlir::Diagnostic &diagnostic) {
@@ -95,7 +95,7 @@ void checkRoundTrips(MLIRContext &context, ModuleOp module) {
   }
 }
 
-/// False if the passes refuse the module, as they may with a reason.
+/// Returns false if the passes refuse the module with a reason.
 bool runPasses(PassManager &passes, ModuleOp module, const char *stage) {
   Listener listener(*module.getContext());
   if (failed(passes.run(module))) {
@@ -113,7 +113,7 @@ void lower(Workshop &workshop, ModuleOp plan, size_t target) {
   if (!runPasses(*workshop.toLoops[target], *module, "loops") ||
       !runPasses(*workshop.toLLVM[target], *module, "the LLVM dialect"))
     return;
-  // What was no plan or rule may still be in other dialects.
+  // A module without plans or rules may still use other dialects.
   Listener listener(workshop.context);
   llvm::LLVMContext llvmContext;
   auto translated = workshop.generators[target]->translate(*module, llvmContext);
@@ -131,7 +131,7 @@ void lower(Workshop &workshop, ModuleOp plan, size_t target) {
 
 void fuzzDialect(std::string_view input) {
   Workshop &workshop = Workshop::get();
-  const std::string text(input); // MLIR's lexer wants a zero at the end
+  const std::string text(input); // MLIR's lexer needs a null character at the end
   OwningOpRef<ModuleOp> module;
   {
     Listener listener(workshop.context);

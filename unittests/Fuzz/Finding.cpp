@@ -1,4 +1,4 @@
-//===- Finding.cpp - How a fuzz target fails --------------------------------------------------===//
+//===- Finding.cpp - Reports a finding of a fuzz target ---------------------------------------===//
 
 #include "FuzzTarget.h"
 

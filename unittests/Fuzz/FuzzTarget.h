@@ -1,6 +1,6 @@
-//===- FuzzTarget.h - What is run on arbitrary bytes --------------------------------*- C++ -*-===//
-// A fuzz target takes any bytes and checks what must hold for all of them. It is built twice: with
-// libFuzzer, which invents the bytes, and into FuzzTests, which replays the corpus.
+//===- FuzzTarget.h - Functions that run on arbitrary bytes -------------------------*- C++ -*-===//
+// A fuzz target takes any bytes and checks properties that must hold for all of them. It is built
+// twice: with libFuzzer, which generates the bytes, and in FuzzTests, which replays the corpus.
 
 #ifndef UPDRAFT_UNITTESTS_FUZZ_FUZZTARGET_H
 #define UPDRAFT_UNITTESTS_FUZZ_FUZZTARGET_H
@@ -13,28 +13,28 @@ namespace updraft::fuzz {
 
 /// An input to start from.
 struct Seed {
-  std::string name; ///< where it is from, fit to be a file's name
+  std::string name; ///< its origin, as a valid file name
   std::string bytes;
 };
 
 struct FuzzTarget {
-  const char *name; ///< of its corpus too
-  /// Returns where all is well, whether the input is valid or refused; else calls `finding`.
+  const char *name; ///< also of its corpus
+  /// Returns if everything is as expected, whether the input is valid or not; else calls `finding`.
   void (*run)(std::string_view input);
-  /// Inputs found elsewhere in the source tree, beside those of the corpus. May be null.
+  /// Inputs from elsewhere in the source tree, in addition to the corpus. May be null.
   std::vector<Seed> (*seeds)();
-  /// Words that the input's language is made of. May be null.
+  /// Words of the input's language. May be null.
   std::vector<std::string> (*words)();
 };
 
 extern const FuzzTarget languageTarget, dialectTarget, safetensorsTarget, interfaceTarget,
     rulesTarget, plansTarget, typingTarget;
 
-/// Ends the process with a message: something does not hold.
+/// Ends the process with a message, because a property doesn't hold.
 [[noreturn]] void finding(const std::string &what);
 
-/// The seeds in unittests/Fuzz/corpus/NAME. A file that ends in `.escaped` holds bytes that are no
-/// text, as `\xNN`.
+/// The seeds in unittests/Fuzz/corpus/NAME. Files that end in `.escaped` contain bytes that aren't
+/// text as `\xNN`.
 std::vector<Seed> corpusOf(const FuzzTarget &target);
 
 } // namespace updraft::fuzz

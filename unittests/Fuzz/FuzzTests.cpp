@@ -1,6 +1,6 @@
 //===- FuzzTests.cpp - The fuzz targets on their corpora --------------------------------------===//
-// Inputs that once were findings, and those that fuzzing starts from. A finding ends the process,
-// as it does under the fuzzer; the line before it names the input.
+// Replays earlier findings and seeds. A finding ends the process, as in the fuzzer; the previous
+// line of output names the input.
 
 #include "FuzzTarget.h"
 
@@ -46,7 +46,7 @@ TEST_P(FuzzTargetsWithSeeds, TakeTheFilesOfTheSourceTree) {
   replay(seeds);
 }
 
-// Bytes that fit no target's format, and none at all.
+// Bytes that don't fit any target's format, and no bytes.
 TEST_P(FuzzTargets, TakeOddBytes) {
   GetParam()->run({});
   for (size_t length : {1, 8, 1000})

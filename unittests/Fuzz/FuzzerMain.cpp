@@ -1,6 +1,6 @@
-//===- FuzzerMain.cpp - A fuzz target as libFuzzer wants it -----------------------------------===//
-// One executable for each target, UPDRAFT_FUZZ_TARGET. `--write-seeds FOLDER DICTIONARY` writes
-// what it starts from and ends.
+//===- FuzzerMain.cpp - The main function of a fuzz target ------------------------------------===//
+// One executable for each target, UPDRAFT_FUZZ_TARGET. `--write-seeds FOLDER DICTIONARY` writes its
+// seeds and dictionary, and exits.
 
 #include "FuzzTarget.h"
 

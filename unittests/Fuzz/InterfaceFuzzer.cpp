@@ -1,6 +1,6 @@
 //===- InterfaceFuzzer.cpp - The description of a compiled rule, damaged ----------------------===//
-// It comes from a cache or a package, so it may hold anything; what is accepted has only numbers
-// that point at something.
+// The description comes from a cache or a package, so it may contain anything. In an accepted one,
+// all indices must be in range.
 
 #include "FuzzTarget.h"
 #include "SourceFiles.h"

@@ -1,6 +1,6 @@
 //===- LanguageFuzzer.cpp - The frontend and the passes on any text ---------------------------===//
-// A text is a rule that goes through every stage before machine code, or is refused with a message
-// that has a place. What can be printed or formatted means the same afterwards.
+// A text is either a rule, which passes through every stage before machine code, or is refused with
+// a message that has a location. Printing and formatting must keep the meaning.
 
 #include "FuzzTarget.h"
 #include "RequestLine.h"
@@ -19,7 +19,7 @@ using namespace updraft::fuzz;
 
 namespace {
 
-/// The context keeps every attribute that was ever made, so it is made anew now and then.
+/// Recreated now and then, because the context never frees attributes.
 Compiler &compiler() {
   static std::unique_ptr<Compiler> current;
   static unsigned uses = 0;
@@ -59,7 +59,7 @@ void checkFormatting(llvm::StringRef text, const std::string &tree, llvm::String
   std::optional<std::string> formatted = formatSource(text, filename, diagnostics);
   if (!formatted)
     finding("a text that is valid cannot be formatted:\n" + diagnostics.render());
-  // Too large a file has no tree to compare.
+  // A file that is too large can't be parsed for the comparison.
   if (formatted->size() > maxFileSize)
     return;
   checkSameTree(*formatted, tree, filename, "formatted");
@@ -102,7 +102,7 @@ void fuzzLanguage(std::string_view input) {
   llvm::consumeError(compiler().explain(request, os));
 }
 
-/// AdamW behind each transform.
+/// AdamW after each transform.
 std::vector<Seed> chainSeeds() {
   const std::vector<Seed> transforms = filesBelow("rules/transforms", ".upd");
   const std::vector<Seed> rules = filesBelow("rules", "/adamw.upd");

@@ -1,6 +1,6 @@
 //===- PlansFuzzer.cpp - Plans over values of all extents, compiled and interpreted -----------===//
-// The input makes the choices of a random rule in the dialect: reductions, rows and columns, states
-// of all extents, skipped steps. The compiled plan must give what the interpreter does, bit by bit.
+// The input makes the choices for a random rule in the dialect: reductions, rows and columns,
+// states of all extents, skipped steps. The compiled plan must be bitwise equal to the interpreter.
 
 #include "ByteChoices.h"
 #include "FuzzTarget.h"

@@ -1,4 +1,4 @@
-//===- RequestLine.cpp - What is to be compiled, in the text itself ---------------------------===//
+//===- RequestLine.cpp - Compile requests in the text itself ----------------------------------===//
 
 #include "RequestLine.h"
 
@@ -11,7 +11,7 @@ using llvm::StringRef;
 CompileRequest updraft::fuzz::requestOf(StringRef text) {
   CompileRequest request;
   request.source = text.str();
-  // Nothing is imported from where the fuzzer happens to run.
+  // Prevents imports from the fuzzer's working directory.
   request.filename = "/nowhere/rule.upd";
   request.target = llvm::cantFail(CPUTarget::named("x86-64-v3"));
   StringRef line = text.take_until([](char c) { return c == '\n'; });

@@ -1,4 +1,4 @@
-//===- RequestLine.h - What is to be compiled, in the text itself -------------------*- C++ -*-===//
+//===- RequestLine.h - Compile requests in the text itself --------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_UNITTESTS_FUZZ_REQUESTLINE_H
 #define UPDRAFT_UNITTESTS_FUZZ_REQUESTLINE_H
@@ -9,8 +9,8 @@ namespace updraft::fuzz {
 
 constexpr llvm::StringRef requestStart = "//! ";
 
-/// The text with what its first line asks for, in the words of updraftc:
-/// `//! --rule=NAME --set NAME=VALUE --storage NAME=TYPE --target=CPU --numerics=MODE`. What is
+/// The text with the options in its first line, in the form of updraftc: `//! --rule=NAME --set
+/// NAME=VALUE --storage NAME=TYPE --target=CPU --numerics=MODE`. Ignores anything else there.
 /// none of these counts for nothing.
 CompileRequest requestOf(llvm::StringRef text);
 

@@ -1,7 +1,6 @@
 //===- RulesFuzzer.cpp - Rules, compiled and interpreted --------------------------------------===//
-// The input makes the choices of a random rule, its types, flags and sizes; or it is the text of a
-// rule that starts with a request. The compiled step must give what the interpreter does, bit by
-// bit.
+// The input makes the choices for a random rule, its types, flags and sizes; or it is the text of a
+// rule that starts with a request. The compiled step must be bitwise equal to the interpreter.
 
 #include "ByteChoices.h"
 #include "FuzzTarget.h"
@@ -34,7 +33,7 @@ void compare(const RuleCase &ruleCase) {
     finding(std::string(result.message()) + "\nof the rule\n" + ruleCase.source);
 }
 
-/// Nothing if the text is no rule: what is said then is the concern of another target.
+/// Does nothing if the text isn't a rule: another target tests the errors.
 void compareText(llvm::StringRef text) {
   CompileRequest request = requestOf(text);
   if (!llvm::is_contained(numericsModes(), request.rule.numerics))

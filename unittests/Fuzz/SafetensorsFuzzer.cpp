@@ -1,6 +1,6 @@
 //===- SafetensorsFuzzer.cpp - Files of tensors, damaged --------------------------------------===//
-// What opens can be read to the last byte, and written again to the same tensors. An optimizer
-// takes what fits it and refuses the rest, and what it took it saves to a file that it takes again.
+// If a file opens, it can be read completely, and written again with the same tensors. An optimizer
+// loads matching tensors and refuses others. After loading, it saves a file that it can load again.
 
 #include "FuzzTarget.h"
 
@@ -36,7 +36,7 @@ private:
   int descriptor;
 };
 
-/// A file that is written aside and renamed, so it needs a folder; one in memory.
+/// A file on disk, because saving writes beside the file and renames it.
 class ScratchFile {
 public:
   ScratchFile() : name("/dev/shm/updraft-fuzz." + std::to_string(getpid())) {}
@@ -119,7 +119,7 @@ void checkLoading(const std::string &path) {
   const ScratchFile scratch;
   mustBeOk(optimizer->save(scratch.path()), "what was loaded cannot be saved");
   mustBeOk(optimizer->load(scratch.path()), "what was saved cannot be loaded");
-  // A step count may be so large that there is none after it.
+  // A step count may be so large that no step can follow.
   if (Status status = optimizer->step(grads.data(), grads.size()); !status.ok())
     mustExplain(status);
 }

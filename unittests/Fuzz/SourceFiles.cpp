@@ -26,7 +26,7 @@ static int hexDigit(char c) {
   return digit == std::string_view::npos ? -1 : static_cast<int>(digit);
 }
 
-/// `\xNN` are bytes, and the ends of lines are not part of the input.
+/// Converts `\xNN` to bytes. Line breaks aren't part of the input.
 static std::string unescaped(std::string_view text) {
   std::string bytes;
   for (size_t i = 0; i < text.size(); ++i) {

@@ -1,6 +1,6 @@
 //===- SourceFiles.h - Seeds from the files of the source tree ----------------------*- C++ -*-===//
-// Rules, tests and the examples of the documentation are what inputs look like, so they are looked
-// for where they are.
+// Rules, tests and the examples of the documentation are typical inputs, so the seeds are read from
+// the source tree.
 
 #ifndef UPDRAFT_UNITTESTS_FUZZ_SOURCEFILES_H
 #define UPDRAFT_UNITTESTS_FUZZ_SOURCEFILES_H
@@ -9,13 +9,13 @@
 
 namespace updraft::fuzz {
 
-/// The files below `folder` of the source tree whose name ends in `suffix`, by name.
+/// The files under `folder` of the source tree whose name ends in `suffix`, sorted by name.
 std::vector<Seed> filesBelow(std::string_view folder, std::string_view suffix);
 
-/// The parts of `files` that a line of `separator` parts.
+/// The parts of `files` between lines that equal `separator`.
 std::vector<Seed> splitAt(std::string_view separator, const std::vector<Seed> &files);
 
-/// What stands in the documentation between "```LANGUAGE" and "```".
+/// The text in the documentation between "```LANGUAGE" and "```".
 std::vector<Seed> documentationExamples(std::string_view language);
 
 } // namespace updraft::fuzz

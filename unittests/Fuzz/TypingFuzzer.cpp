@@ -1,7 +1,8 @@
-//===- TypingFuzzer.cpp - The language server while somebody types ----------------------------===//
-// The input is typed into a document, and some bytes are what else an editor does: moving,
-// deleting, asking, going to another document that the first may import. Whatever is there, all
-// answers are about places in the text and are text themselves, and formatting is done once.
+//===- TypingFuzzer.cpp - The language server while a user types ------------------------------===//
+// The input is typed into a document, and some bytes are other actions of an editor: moving,
+// deleting, asking, and switching to another document that the first may import. For any content,
+// all answers must have locations inside the text and be valid text, and formatting must be
+// idempotent.
 
 #include "FuzzTarget.h"
 #include "SourceFiles.h"
@@ -25,18 +26,18 @@ namespace {
 
 /// Bytes of the input that are not typed.
 enum Key : char {
-  moveTo = 1, ///< the next byte is how far into the document, of 255 parts
-  erase = 2,  ///< the next byte is how many bytes before the cursor
+  moveTo = 1, ///< the next byte is the position in the document, as a fraction of 255
+  erase = 2,  ///< the next byte is the number of bytes before the cursor
   ask = 3,
   switchDocument = 4,
   closeDocument = 5,
   format = 6,
 };
 
-/// An input with more questions would only be slow.
+/// More questions would only make an input slow.
 constexpr unsigned maxQuestions = 16;
 
-/// What a position counts.
+/// A position in the editor's units.
 struct Place {
   explicit Place(StringRef before) {
     line = before.count('\n');
@@ -97,7 +98,7 @@ private:
     size_t cursor = 0;
   };
 
-  // No message brings bytes that are no UTF-8; what is in their place takes more bytes.
+  // Messages always contain UTF-8. Replacement characters take more bytes than invalid ones.
   const Document &update() {
     Open &open = documents[current];
     std::string before = llvm::json::fixUTF8(StringRef(open.text).take_front(open.cursor));
@@ -119,7 +120,7 @@ private:
       check(symbol, text);
   }
 
-  // As somebody who points with a mouse.
+  // Like a user who points with a mouse.
   void askEverywhere() {
     const Document &document = update();
     StringRef text = documents[current].text;
@@ -175,7 +176,7 @@ private:
   static void check(const lsp::DocumentSymbol &symbol, StringRef text) {
     checkText(symbol.name, "a symbol");
     checkRange(symbol.range, text);
-    // An editor refuses all symbols otherwise.
+    // Otherwise an editor rejects all symbols.
     if (symbol.selectionRange.start < symbol.range.start ||
         symbol.range.end < symbol.selectionRange.end)
       finding("the name of a symbol is not within it: " + symbol.name);
@@ -194,7 +195,7 @@ private:
   }
 
   static lsp::URIForFile uriOf(const char *name) {
-    // Nothing is imported from where the fuzzer happens to run.
+    // Prevents imports from the fuzzer's working directory.
     return llvm::cantFail(lsp::URIForFile::fromURI(std::string("file:///nowhere/") + name));
   }
 
@@ -206,7 +207,7 @@ private:
 };
 
 void fuzzTyping(std::string_view input) {
-  // No copies of the library are written: the server takes a relative folder for none.
+  // Prevents copies of the library: the server ignores a relative folder.
   static const bool hasNoCache = setenv("XDG_CACHE_HOME", "nowhere", 1) == 0;
   if (!hasNoCache)
     finding("no memory for the input");

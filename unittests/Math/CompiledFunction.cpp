@@ -1,4 +1,4 @@
-//===- CompiledFunction.cpp - An expression of the language, as machine code ------------------===//
+//===- CompiledFunction.cpp - Compiles an expression of the language --------------------------===//
 
 #include "CompiledFunction.h"
 

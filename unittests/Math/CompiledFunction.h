@@ -1,4 +1,4 @@
-//===- CompiledFunction.h - An expression of the language, as machine code ----------*- C++ -*-===//
+//===- CompiledFunction.h - Compiles an expression of the language ------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_UNITTESTS_MATH_COMPILEDFUNCTION_H
 #define UPDRAFT_UNITTESTS_MATH_COMPILEDFUNCTION_H
@@ -13,14 +13,14 @@ namespace updraft::math {
 
 template <typename Real> constexpr upd_dtype dtypeOf = sizeof(Real) == 4 ? UPD_F32 : UPD_F64;
 
-/// A rule that replaces each element `param` by an expression of it and of `grad`.
+/// A rule that replaces each element `param` with an expression of it and of `grad`.
 template <typename Real> class CompiledFunction {
 public:
   /// `numerics` as in upd_compile_options.
   explicit CompiledFunction(const std::string &expression, const char *numerics = nullptr);
 
-  /// Replaces `x[i]` by the expression's value for `x[i]` and `y[i]`. The sizes are those of the
-  /// first call.
+  /// Replaces `x[i]` with the expression's value for `x[i]` and `y[i]`. The sizes must equal those
+  /// of the first call.
   void apply(std::vector<Real> &x, const std::vector<Real> &y);
   /// The value for one element.
   Real operator()(Real x, Real y);

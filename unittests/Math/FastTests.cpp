@@ -1,6 +1,6 @@
-//===- FastTests.cpp - The rewrites of the mode `fast` against arithmetic in more bits --------===//
-// The table of docs/numerics.md says what is rewritten, the largest error that it may have, and the
-// largest that was found here.
+//===- FastTests.cpp - The rewrites of the mode `fast` ----------------------------------------===//
+// Compares with arithmetic of higher precision. The table of docs/numerics.md lists the rewrites,
+// their error bounds, and the largest errors found here.
 
 #include "CompiledFunction.h"
 #include "UnitError.h"
@@ -19,8 +19,8 @@ using namespace updraft::math;
 
 namespace {
 
-/// An expression whose rewriting the table states as `written`. In it `lr` is 1 and known to be
-/// nothing but a scalar, so that `lr * 0.7` is a scalar of the step.
+/// An expression whose rewrite the table lists as `written`. `lr` is 1 but not a constant, so `lr *
+/// 0.7` is a scalar of the step.
 struct Rewrite {
   const char *name;
   const char *written;
@@ -28,7 +28,7 @@ struct Rewrite {
   std::function<long double(long double, long double)> exact;
 };
 
-// The scalars, as the prologue has them.
+// The scalars in the prologue.
 constexpr long double s = 0.7, t = 0.3;
 
 const Rewrite rewrites[] = {
@@ -64,7 +64,7 @@ struct StatedErrors {
   double bound, largestF32, largestF64;
 };
 
-/// The table by what is written in its first column, where several forms may share a row.
+/// The table by its first column, in which several forms may share a row.
 std::map<std::string, StatedErrors> readTable() {
   std::map<std::string, StatedErrors> table;
   std::ifstream page(UPDRAFT_DOCS_DIR "/numerics.md");
@@ -116,7 +116,7 @@ protected:
     for (int i = 0; i < count; ++i)
       largest.add(unitError(results[i], Exact<Real>(GetParam().exact(x[i], y[i]))), x[i], y[i]);
     RecordProperty("largest", largest.describe());
-    // The exact value is itself rounded, to a thousandth of a unit or less.
+    // The exact value is itself rounded, with an error of at most a thousandth of a unit.
     EXPECT_LE(largest.units, readTable().at(GetParam().written).*stated + 0.001)
         << largest.describe();
     EXPECT_NE(results, separate) << "nothing was rewritten";
@@ -129,8 +129,8 @@ TEST_P(Fast, F64) { check<double>(&StatedErrors::largestF64); }
 INSTANTIATE_TEST_SUITE_P(Rewrites, Fast, testing::ValuesIn(rewrites),
                          [](const auto &info) { return std::string(info.param.name); });
 
-// What has no error to bound: infinities, NaNs, zeros, and a division by zero.
-TEST(FastSpecialValues, AreThoseOfIEEE) {
+// Values without an error bound: infinities, NaNs, zeros, and divisions by zero.
+TEST(FastSpecialValues, EqualIEEE) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   const std::vector<float> values = {0.0f, -0.0f, 1.0f, -3.0f, infinity, -infinity, NAN};
   for (const char *expression : {"param / (lr * 0.7)", "param / (lr - 1)", "param * grad + param",

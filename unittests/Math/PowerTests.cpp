@@ -20,7 +20,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 /// Pairs of a base and an exponent: any bits; results over the whole range; bases near 1 with large
-/// exponents; results that are the largest denormals; small integers.
+/// exponents; results near the largest denormals; small integers.
 template <typename Real>
 void fill(std::vector<Real> &x, std::vector<Real> &y, int round, std::mt19937_64 &random) {
   using Limits = std::numeric_limits<Real>;

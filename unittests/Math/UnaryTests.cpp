@@ -19,9 +19,9 @@ struct Function {
   Exact<float> (*exactOfF32)(Exact<float>);
   Exact<double> (*exactOfF64)(Exact<double>);
   double boundF32, boundF64;
-  double reach;         // beyond it nothing happens any more
-  float worst;          // of all f32, as EveryF32 finds it
-  double worstRange[2]; // of f64, by the same reasons
+  double reach;         // beyond it the result is constant
+  float worst;          // over all f32, from EveryF32
+  double worstRange[2]; // range of f64 with the largest errors, for the same reasons
 };
 
 void PrintTo(const Function &function, std::ostream *os) { *os << function.name; }
@@ -30,8 +30,8 @@ class Unary : public testing::TestWithParam<Function> {
 protected:
   static constexpr int64_t chunk = 1 << 20;
 
-  /// The largest error on the floats of patterns first, first + stride, …, to the chunk with
-  /// `last`.
+  /// The largest error over the floats with the patterns first, first + stride, …, up to the chunk
+  /// with `last`.
   static LargestError<float> measure(uint64_t first, uint64_t stride,
                                      uint64_t last = std::numeric_limits<uint32_t>::max()) {
     CompiledFunction<float> compiled(std::string(GetParam().name) + "(grad)");
@@ -82,7 +82,7 @@ TEST_P(Unary, F64) {
   std::vector<double> inputs(chunk), results(chunk);
   for (int round = 0; round < 4; ++round) {
     for (double &input : inputs) {
-      // Any bits; values around 1; values that matter; those with the largest errors.
+      // Any bits; values around 1; typical values; values with the largest errors.
       input = round == 0 ? std::bit_cast<double>(random())
               : round == 1
                   ? std::exp2(exponent(random)) * (random() & 1 ? 1 : -1) + (random() & 1 ? 1 : 0)
@@ -110,9 +110,9 @@ TEST_P(Unary, SpecialValues) {
 
 std::string nameOf(const testing::TestParamInfo<Function> &info) { return info.param.name; }
 
-// Errors are largest, of exp, where results are the largest denormals; of log, just below the
-// square root of 2, and of tanh, just above a quarter of ln 2, where the power of two taken out
-// changes.
+// Errors are the largest for exp where results are near the largest denormals; for log, just below
+// the square root of 2; and for tanh, just above a quarter of ln 2. There the extracted power of
+// two changes.
 INSTANTIATE_TEST_SUITE_P(
     Functions, Unary,
     testing::Values(

@@ -9,7 +9,7 @@
 
 namespace updraft::math {
 
-/// The unit in the last place of a type at `exact`, that of the largest exponent beyond it.
+/// The unit in the last place of a type at `exact`; beyond the range, that of the largest exponent.
 template <typename Real> Exact<Real> unitAt(Exact<Real> exact) {
   using Limits = std::numeric_limits<Real>;
   int exponent = 0;
@@ -28,7 +28,7 @@ template <typename Real> double unitError(Real value, Exact<Real> exact) {
   const Exact<Real> beyond = Exact<Real>(Limits::max()) * (1 + Exact<Real>(Limits::epsilon()) / 2);
   const Exact<Real> bounded = std::clamp(exact, -beyond, beyond);
   const Exact<Real> found = std::clamp(Exact<Real>(value), -beyond, beyond);
-  if (found == bounded) // also the sign of zero
+  if (found == bounded) // includes the sign of zero
     return found != 0 || std::signbit(value) == std::signbit(exact) ? 0 : infinity;
   return static_cast<double>(std::fabs(found - bounded) / unitAt<Real>(bounded));
 }

@@ -8,17 +8,17 @@
 
 namespace updraft::math {
 
-/// The type of the C library's functions that say how far a `Real` is from the mathematics; for
-/// f64, long double, where that has more than 53 bits.
+/// The type of the C library's functions for measuring errors of a `Real`. For f64 it is long
+/// double if that has more than 53 bits.
 template <typename Real>
 using Exact = std::conditional_t<sizeof(Real) == sizeof(float), double, long double>;
 
-/// |value - exact| in units in the last place that `exact` has in the type; 0 where both are NaN,
-/// or infinite with one sign; infinite where only one is NaN. A value that overflowed counts as the
-/// power of two beyond the largest.
+/// |value - exact| in units in the last place of `exact` in the type; 0 if both are NaN, or
+/// infinite with the same sign; infinite if only one is NaN. An overflowed value counts as the next
+/// power of two after the largest value.
 template <typename Real> double unitError(Real value, Exact<Real> exact);
 
-/// The largest error of a set, and where it is.
+/// The largest error of a set, and its location.
 template <typename Real> struct LargestError {
   double units = -1;
   Real x = 0, y = 0;

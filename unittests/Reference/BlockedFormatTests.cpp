@@ -17,7 +17,7 @@ constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
 class BlockedFormat : public testing::TestWithParam<StorageFormat> {
 protected:
-  /// What `values` become by being stored.
+  /// `values` after storing and loading them.
   std::vector<float> stored(const std::vector<float> &values) const {
     const Blocks blocks(Shape::vector(int64_t(values.size())), false);
     std::vector<char> memory(blocks.bytes());
@@ -29,7 +29,7 @@ protected:
   }
 };
 
-// The bounds of docs/numerics.md, with the rounding of f32 on top.
+// The bounds of docs/numerics.md, plus the rounding of f32.
 TEST_P(BlockedFormat, ErrorsAreWithinTheirBounds) {
   std::mt19937_64 random(1);
   std::normal_distribution<float> normal;
@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(Both, BlockedFormat,
 TEST(Blocks, LieInRowsOrInTheWholeTensor) {
   const Shape shape = Shape::of({2, 3, 300});
   const Blocks flat(shape, false), rows(shape, true);
-  EXPECT_EQ(flat.count(), 8); // of 1800 elements
+  EXPECT_EQ(flat.count(), 8); // out of 1800 elements
   EXPECT_EQ(rows.count(), 12);
   EXPECT_EQ(rows.blockOf(299), 1);
   EXPECT_EQ(rows.blockOf(300), 2);

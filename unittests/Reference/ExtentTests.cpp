@@ -22,7 +22,7 @@ TensorStep tensorStep(const Interpreter &rule, Shape shape, std::vector<void *> 
   return tensor;
 }
 
-// The parameter becomes the reduction; a state over the tensor counts steps and is stored narrow.
+// The parameter becomes the reduction. A state over the tensor counts steps and has a narrow type.
 std::string sumRule(const std::string &over) {
   return R"(updraft.rule @Sum compute f64 {
   %p = updraft.param stored f64 : f64
@@ -126,7 +126,7 @@ TEST(Extent, VectorsAndMatricesShareReductionsOverTheGroup) {
   EXPECT_THAT(matrix, ElementsAre(112, 112, 114, 114));
 }
 
-// Factored second moments, as Adafactor has them.
+// Factored second moments, as in Adafactor.
 const char *const factoredRule = R"(updraft.rule @Factored compute f32 matrix {
   %zero = arith.constant 0.0 : f64
   %p = updraft.param stored f32 : f32
@@ -178,14 +178,14 @@ TEST(Extent, RowsAndColumnsOfEachBatch) {
     EXPECT_EQ(column[c], expected) << c;
   }
   for (int i = 0; i < count; ++i) {
-    // The column's value before it was rounded to bf16.
+    // The column's value before rounding to bf16.
     const int c = i / (rows * columns) * columns + i % columns;
     const float product = row[i / columns] * (1 + float(columnSums[c] / rows));
     EXPECT_EQ(param[i], product / float(all)) << i;
   }
 }
 
-// The largest sum of a row, and the sum of the columns' sums, of each batch by itself.
+// The largest row sum, and the sum of the column sums, for each batch separately.
 TEST(Extent, BatchesByThemselves) {
   Interpreter rule = interpretOrDie(R"(updraft.rule @R compute f64 matrix {
     %p = updraft.param stored f64 : f64
@@ -210,7 +210,7 @@ TEST(Extent, AMatrixWithoutElementsKeepsItsStates) {
   Interpreter rule = interpretOrDie(factoredRule);
   float row[3] = {1, 2, 3};
   stepGroup({}, tensorStep(rule, {1, 3, 0}, {nullptr, nullptr, row, nullptr}));
-  EXPECT_TRUE(std::isnan(row[0])); // 0 / 0 columns, as it is written
+  EXPECT_TRUE(std::isnan(row[0])); // 0 / 0 columns, as written
   uint16_t column[2] = {0x3f80, 0x4000};
   stepGroup({}, tensorStep(rule, {1, 0, 2}, {nullptr, nullptr, nullptr, column}));
   EXPECT_TRUE(std::isnan(loadElement(StorageFormat::BF16, column, 1)));
@@ -225,7 +225,7 @@ TEST(Extent, AMatrixIsReducedByBlocksOfRows) {
   })";
   Interpreter flat = interpretOrDie("updraft.rule @R compute f64 " + body);
   Interpreter matrix = interpretOrDie("updraft.rule @R compute f64 matrix " + body);
-  // Rows of 3: in a block, row 1 is in the lanes of row 0; in the flat order, beside them.
+  // Rows of 3. In a block, row 1 uses the same lanes as row 0; in flat order, the next ones.
   std::vector<double> param(6), grad = {1, 0, 0, tiny, tiny, 0};
   stepGroup({}, tensorStep(flat, {1, 2, 3}, {param.data(), grad.data()}));
   EXPECT_EQ(param[0], 1);
@@ -256,7 +256,7 @@ TEST(Extent, ScalarStatesAreComputedInDoubleAndStoredRounded) {
   double shared = 0.25;
   stepGroup({}, {tensorStep(rule, Shape::vector(1), {&params[0], &grads[0], &own[0], &shared}),
                  tensorStep(rule, Shape::vector(1), {&params[1], &grads[1], &own[1], &shared})});
-  EXPECT_EQ(shared, 5.25); // of both tensors, once
+  EXPECT_EQ(shared, 5.25); // of both tensors, counted once
   EXPECT_THAT(own, ElementsAre(float(0.1), float(10 * 0.1)));
   EXPECT_THAT(params, ElementsAre(float(0.1 + 5.25), float(1 + 5.25)));
 }
@@ -278,7 +278,7 @@ TEST(Extent, ASkippedTensorKeepsEverything) {
   EXPECT_THAT(stepGroup({}, {tensorStep(rule, Shape::vector(1), {&params[0], &grads[0], &m[0]}),
                              tensorStep(rule, Shape::vector(1), {&params[1], &grads[1], &m[1]})}),
               ElementsAre(false, true));
-  EXPECT_THAT(params, ElementsAre(3.5, 8)); // the skipped one counts in the sum
+  EXPECT_THAT(params, ElementsAre(3.5, 8)); // the sum includes the skipped one
   EXPECT_THAT(m, ElementsAre(3.5, 2));
 }
 
@@ -301,10 +301,10 @@ TEST(Extent, TheFirstTensorNotSkippedSetsAStateOfTheGroup) {
   }
   EXPECT_THAT(stepGroup({}, tensors), ElementsAre(true, false, false));
   EXPECT_EQ(shared, 20);
-  EXPECT_THAT(params, ElementsAre(0, 7, 7)); // all read it as it was
+  EXPECT_THAT(params, ElementsAre(0, 7, 7)); // all read the old value
 }
 
-TEST(Extent, SizesAreOfWhatTakesPart) {
+TEST(Extent, SizesCountTheParticipants) {
   Interpreter rule = interpretOrDie(R"(updraft.rule @R compute f64 {
     %g = updraft.grad stored f64 : f64
     %p = updraft.param stored f64 : f64
@@ -348,7 +348,7 @@ TEST(Extent, RandomBitsAreTheElements) {
   double values[3];
   for (int i = 0; i < 3; ++i)
     values[i] = double(randomBits(77, 5, 9, 3, i) >> 11);
-  // Lane 0 takes lane 2 before lane 1.
+  // Lane 0 adds lane 2 before lane 1.
   const double sum = (values[0] + values[2]) + values[1];
   EXPECT_THAT(param, ElementsAre(values[0] - sum, values[1] - sum, values[2] - sum));
 }

@@ -13,7 +13,7 @@ using testing::HasSubstr;
 
 namespace {
 
-// Momentum whose first buffer is the gradient, in the order of torch's SGD.
+// Momentum whose first buffer is the gradient, with torch's order of operations.
 const char *const momentumRule = R"(
 updraft.rule @SGD compute f32 {
   %lr = updraft.hyper "lr" = 1.0e-03
@@ -113,7 +113,7 @@ TEST(Interpreter, StepsAsPlainCode) {
 }
 
 TEST(Interpreter, ComputesScalarsInDouble) {
-  // (1 - 2^-30) ^ step in f64, and rounded only where it meets the element.
+  // (1 - 2^-30) ^ step in f64, rounded only when combined with the element.
   Interpreter rule = interpretOrDie(R"(
 updraft.rule @Power compute f32 {
   %beta = updraft.hyper "beta" = 0.9

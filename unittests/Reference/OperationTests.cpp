@@ -12,7 +12,7 @@ namespace {
 constexpr double inf = std::numeric_limits<double>::infinity();
 const double nan = std::numeric_limits<double>::quiet_NaN();
 
-/// One operation on the parameter `%p` and the gradient `%g`; `body` ends in a value `%r` of the
+/// An operation on the parameter `%p` and the gradient `%g`. `body` ends with a value `%r` of the
 /// compute type, which becomes the parameter.
 struct OperationCase {
   std::string type;
@@ -133,7 +133,7 @@ std::string powi(const std::string &type, int64_t exponent) {
          " : i64\n%r = math.fpowi %p, %n : " + type + ", i64";
 }
 
-// 1.1^5 by squaring is 1.1 * (1.1^2)^2, whose roundings differ from five multiplications.
+// 1.1^5 by squaring is 1.1 * (1.1^2)^2, which rounds differently from five multiplications.
 const double squared = 1.1 * 1.1;
 const OperationCase integerPowers[] = {
     {"f64", powi("f64", 0), nan, 0, 1},
@@ -144,7 +144,7 @@ const OperationCase integerPowers[] = {
     {"f64", powi("f64", -2), 4, 0, 0.0625},
     {"f64", powi("f64", std::numeric_limits<int64_t>::min()), 1, 0, 1},
     {"f64", powi("f64", 1000000), 0.5, 0, 0},
-    // The square that is not used any more must not overflow into the result.
+    // The unused square must not overflow into the result.
     {"f32", powi("f32", 1), 0x1p100, 0, 0x1p100},
     {"f32", powi("f32", 2), 1.0 + ulp, 0, 1.0 + 2 * ulp},
 };
@@ -172,7 +172,7 @@ const OperationCase choices[] = {
     {"f32", select(flags + "%c = arith.xori %a, %b : i1"), 0, 1, 1},
     {"f32", select(flags + "%c = arith.select %a, %a, %b : i1"), 0, 1, 1},
     {"f32", select(flags + "%c = arith.select %b, %a, %b : i1"), 0, 1, 0},
-    // A select passes on what it selects, whatever is in the other arm.
+    // A select returns the selected value, for any value of the other.
     {"f32", "%c = arith.cmpf oeq, %p, %p : f32\n%r = arith.select %c, %p, %g : f32", 1, nan, 1},
 };
 
@@ -186,7 +186,7 @@ const OperationCase conversions[] = {
     // One rounding from the integer: 2^24 + 1 is a tie.
     {"f32", "%i = arith.constant 16777217 : i64\n%r = arith.sitofp %i : i64 to f32", 0, 0,
      16777216},
-    // Out of range has no meaning in a rule, but must not be undefined here.
+    // Out of range isn't meaningful in a rule, but must not be undefined behaviour here.
     {"f64", "%i = arith.fptosi %p : f64 to i64\n%r = arith.sitofp %i : i64 to f64", 1e300, 0,
      -0x1p63},
     {"f64", "%i = arith.fptosi %p : f64 to i64\n%r = arith.sitofp %i : i64 to f64", nan, 0,

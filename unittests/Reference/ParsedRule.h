@@ -1,6 +1,6 @@
-//===- ParsedRule.h - Rules of the tests, from their assembly -----------------------*- C++ -*-===//
-// Parses a rule from MLIR assembly and makes an interpreter of it, for tests that state the rule
-// and the numbers side by side.
+//===- ParsedRule.h - Rules of tests from assembly ----------------------------------*- C++ -*-===//
+// Parses a rule from MLIR assembly and makes an interpreter for it, for tests that show the rule
+// and the numbers together.
 
 #ifndef UPDRAFT_UNITTESTS_REFERENCE_PARSEDRULE_H
 #define UPDRAFT_UNITTESTS_REFERENCE_PARSEDRULE_H
@@ -24,8 +24,8 @@ inline mlir::MLIRContext &testContext() {
   return context;
 }
 
-/// An interpreter, or its error. The rule is not verified: the interpreter knows more operations on
-/// elements (integers, both float types) than a rule may have now.
+/// Returns an interpreter, or its error. Doesn't verify the rule: the interpreter supports more
+/// operations on elements (integers, both float types) than rules currently may have.
 inline llvm::Expected<Interpreter> interpret(const std::string &assembly,
                                              Precision precision = Precision::Stated) {
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(

@@ -1,4 +1,4 @@
-//===- PhiloxTests.cpp - Random bits against published ones -----------------------------------===//
+//===- PhiloxTests.cpp - Random bits against published values ---------------------------------===//
 
 #include "updraft/Reference/Philox.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 using Words = std::array<uint32_t, 4>;
 
-// The known answers that Random123, the authors' own library, is tested with.
+// The known answers in the tests of Random123, the authors' own library.
 TEST(Philox, GivesTheKnownAnswers) {
   EXPECT_EQ(philox({0, 0, 0, 0}, {0, 0}), (Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   EXPECT_EQ(philox({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, {0xffffffff, 0xffffffff}),

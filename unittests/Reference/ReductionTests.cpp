@@ -56,7 +56,8 @@ TEST(Reduction, PairsNeighboursAndPassesUpAnOddOne) {
 }
 
 TEST(Reduction, DealsElementsToLanesInOrder) {
-  // Elements 128 apart meet in one lane, in order; 64 apart only when lanes are halved.
+  // Elements with distance 128 are added in one lane, in order; those with distance 64 when lanes
+  // are halved.
   std::vector<double> values(300, 0.0);
   values[0] = 1;
   values[128] = values[256] = tiny;
@@ -67,7 +68,7 @@ TEST(Reduction, DealsElementsToLanesInOrder) {
 }
 
 TEST(Reduction, HalvesLanesFromTheFarSide) {
-  // Lane 0 takes lane 64, then 32, 16, …, and last lane 1.
+  // Lane 0 adds lane 64, then 32, 16, …, and lane 1 last.
   const auto sumOf = [](int one, int first, int second) {
     std::vector<double> values(128, 0.0);
     values[one] = 1;
@@ -84,10 +85,10 @@ TEST(Reduction, HalvesLanesFromTheFarSide) {
 TEST(Reduction, LeavesHave8192Elements) {
   std::vector<double> values(3 * 8192, 0.0);
   values[8191] = 1;
-  values[8192] = values[8192 + 128] = tiny; // their sum, in the second leaf, joins 1
+  values[8192] = values[8192 + 128] = tiny; // their sum, in the second leaf, is added to 1
   EXPECT_EQ(flatSum(values), 1 + 2 * tiny);
   values[8192 + 128] = 0;
-  values[2 * 8192] = tiny; // a leaf of its own, after the first two
+  values[2 * 8192] = tiny; // a separate leaf, after the first two
   EXPECT_EQ(flatSum(values), 1);
 }
 
@@ -99,7 +100,7 @@ TEST(Reduction, IsNearThePlainSum) {
       exact += value;
       magnitude += std::fabs(value);
     }
-    // As many roundings as a value meets: 64 in its lane, 7 halvings, the pairs.
+    // The number of roundings of a value: 64 in its lane, 7 halvings, then pairs.
     const double bound = (64 + 7 + 20) * tiny * double(magnitude);
     EXPECT_NEAR(flatSum(values), double(exact), bound) << count;
   }
@@ -149,7 +150,7 @@ TEST(Reduction, BlocksHave64RowsOfABatchAndLanesAreColumns) {
 TEST(Reduction, RowsAreLanesAlone) {
   std::vector<double> row(9000, 0.0);
   row[0] = 1;
-  row[128] = row[8192] = tiny; // no leaves: lane 0 has them in order
+  row[128] = row[8192] = tiny; // not leaves: lane 0 adds them in order
   const auto at = [&](int64_t i) { return row[i]; };
   EXPECT_EQ(reduceRow(ReductionKind::sum, row.size(), at), 1);
   row[128] = 0;
@@ -170,10 +171,10 @@ TEST(Reduction, ColumnsAreBlocksInOrderThenPairs) {
   column[64] = tiny; // the second block
   EXPECT_EQ(reduceColumn(ReductionKind::sum, column.size(), at), 1);
   column[1] = 0;
-  column[65] = tiny; // joins it there
+  column[65] = tiny; // added to it there
   EXPECT_EQ(reduceColumn(ReductionKind::sum, column.size(), at), 1 + 2 * tiny);
   column[65] = 0;
-  column[128] = tiny; // third and fourth block are a pair of their own
+  column[128] = tiny; // the third and fourth block form a pair
   EXPECT_EQ(reduceColumn(ReductionKind::sum, column.size(), at), 1);
 }
 

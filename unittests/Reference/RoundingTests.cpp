@@ -1,6 +1,6 @@
 //===- RoundingTests.cpp - Stochastic rounding and corrections --------------------------------===//
-// What docs/numerics.md says of both, on the bits: nothing here uses the conversions that are
-// tested but to read a bf16.
+// Checks both definitions of docs/numerics.md on the bits. Uses the tested conversions only to read
+// a bf16.
 
 #include "updraft/Reference/StorageFormat.h"
 
@@ -37,7 +37,7 @@ TEST(StochasticRounding, AddsRandomBitsBelow) {
       }
 }
 
-TEST(StochasticRounding, KeepsWhatIsExact) {
+TEST(StochasticRounding, KeepsExactValues) {
   for (uint32_t upper = 0; upper < 0x10000; ++upper) {
     const float value = floatOf(upper << 16);
     for (uint32_t random : {0u, 1u, 0x8000u, 0xffffu})
@@ -47,8 +47,8 @@ TEST(StochasticRounding, KeepsWhatIsExact) {
 }
 
 TEST(StochasticRounding, RoundsUpAsOftenAsTheDistanceSays) {
-  // Of all random bits exactly the share that lies between the neighbours, so it also grows with
-  // it.
+  // Exactly the fraction of all random bits that corresponds to the position between the
+  // neighbours, so the fraction also increases with the value.
   for (uint32_t lower : lowerHalves) {
     uint32_t up = 0;
     for (uint32_t random = 0; random < 0x10000; ++random)
@@ -105,7 +105,7 @@ TEST(Corrections, CombineEveryPair) {
     for (int correction = -128; correction < 128; ++correction) {
       const double value = combineCorrected({floatOf(upper << 16), correction});
       uint32_t expected = (upper << 16) + uint32_t(correction * 256);
-      // Beyond zero there is nothing.
+      // Zero is the limit.
       if ((upper & 0x7fff) == 0 && correction < 0)
         expected = upper << 16;
       if (std::isnan(floatOf(expected)))

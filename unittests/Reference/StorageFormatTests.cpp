@@ -30,7 +30,7 @@ protected:
   }
   double decode(uint16_t bits) { return loadElement(GetParam().format, &bits, 0); }
 
-  /// What APFloat makes of a double, in one rounding.
+  /// APFloat's conversion of a double, in one rounding.
   uint16_t expected(double value) {
     llvm::APFloat number(value);
     bool losesInfo;
@@ -82,13 +82,14 @@ TEST_P(NarrowFormats, RoundsDoublesOnce) {
     double value;
     std::memcpy(&value, &bits, sizeof(value));
     check(value);
-    // Most doubles are far outside of a narrow format: the same fraction, nearer to one.
+    // Most doubles are far outside of a narrow format's range: tests the same fraction with an
+    // exponent closer to one.
     if (std::isfinite(value) && value != 0)
       check(std::scalbn(value, int(random() % 300) - 150 - std::ilogb(value)));
   }
 }
 
-TEST_P(NarrowFormats, KeepsWhatIsSpecial) {
+TEST_P(NarrowFormats, KeepsSpecialValues) {
   const double infinity = std::numeric_limits<double>::infinity();
   for (double value : {0.0, infinity, std::numeric_limits<double>::max(),
                        std::numeric_limits<double>::denorm_min(), double(NAN)}) {
@@ -128,7 +129,7 @@ TEST(StorageFormat, KnowsValuesByHand) {
 }
 
 TEST(StorageFormat, RoundsOnceWhereTwoRoundingsDiffer) {
-  // Just above a halfway point of bf16; by way of f32 it would become the halfway point itself.
+  // Just above a halfway point of bf16. Converting through float would give the halfway point.
   uint16_t bits;
   storeElement(StorageFormat::BF16, &bits, 0, 1.0 + 0x1p-8 + 0x1p-40);
   EXPECT_EQ(bits, 0x3f81);

@@ -1,4 +1,4 @@
-//===- CpuQuotaTests.cpp - How many CPUs' time the process may use ----------------------------===//
+//===- CpuQuotaTests.cpp - The process's limit of CPU time ------------------------------------===//
 
 #include "runtime/cpu/CpuQuota.h"
 
@@ -11,7 +11,7 @@ using namespace updraft::runtime;
 namespace fs = std::filesystem;
 
 namespace {
-/// A process in the control group /a/b, in a hierarchy of its own.
+/// A process in the control group /a/b, in a test hierarchy.
 class CpuQuota : public testing::Test {
 protected:
   void SetUp() override {
@@ -54,7 +54,7 @@ TEST_F(CpuQuota, OfAContainerIsAtTheTop) {
   EXPECT_EQ(quota(), 3);
 }
 
-TEST_F(CpuQuota, IsNoneIfTheFileSaysNothingOfUse) {
+TEST_F(CpuQuota, IsUnlimitedIfTheFileIsInvalid) {
   for (const char *text : {"", "many", "100000", "-1 100000", "0 100000", "100000 0"}) {
     write("cgroup/a/b/cpu.max", text);
     EXPECT_EQ(quota(), 0) << text;

@@ -33,7 +33,7 @@ TEST(DType, RoundsToNearestEven) {
   EXPECT_EQ(bits16(UPD_BF16, -0.0), 0x8000u);
   EXPECT_EQ(bits16(UPD_BF16, 1 + 1.0 / 256), 0x3f80u);         // half way: to even
   EXPECT_EQ(bits16(UPD_BF16, 1 + 3.0 / 256), 0x3f82u);         // half way: to even
-  EXPECT_EQ(bits16(UPD_BF16, 1 + 1.0 / 256 + 1e-12), 0x3f81u); // would be even by way of float
+  EXPECT_EQ(bits16(UPD_BF16, 1 + 1.0 / 256 + 1e-12), 0x3f81u); // would be even through float
   EXPECT_EQ(bits16(UPD_BF16, 3.4e38), 0x7f80u);                // rounds up to infinity
   EXPECT_EQ(bits16(UPD_BF16, std::ldexp(1, -133)), 0x0001u);
   EXPECT_EQ(bits16(UPD_BF16, std::ldexp(1, -134)), 0x0000u);
@@ -48,7 +48,7 @@ TEST(DType, RoundsToNearestEven) {
   EXPECT_EQ(single, 0.1f);
 }
 
-TEST(DType, LoadsWhatItStores) {
+TEST(DType, LoadsStoredValues) {
   for (upd_dtype dtype : {UPD_BF16, UPD_F16})
     for (unsigned bits = 0; bits < 0x10000; ++bits) {
       const auto encoding = static_cast<uint16_t>(bits);

@@ -8,7 +8,7 @@ using namespace updraft::runtime;
 
 namespace {
 
-/// A pass over one range, for each of the ranges of tensors with so many streams.
+/// Applies a function for one range to each of the ranges, for tensors with so many streams.
 template <size_t streamCount, void (*pass)(const void *, void *const *, int64_t, int64_t)>
 void forRanges(const void *row, void *const *streams, const upd_range *ranges, int64_t count,
                double *, const upd_site *) {

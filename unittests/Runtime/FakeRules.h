@@ -1,5 +1,5 @@
 //===- FakeRules.h - Rules written by hand, for tests of the runtime ----------------*- C++ -*-===//
-// Functions with the interface of compiled code, so that the runtime is tested without a compiler.
+// Functions with the interface of compiled code, to test the runtime without a compiler.
 
 #ifndef UPDRAFT_UNITTESTS_RUNTIME_FAKERULES_H
 #define UPDRAFT_UNITTESTS_RUNTIME_FAKERULES_H
@@ -31,7 +31,7 @@ std::shared_ptr<const Kernels> skippingRule();
 template <typename Element> struct TestTensor {
   std::vector<Element> data;
   std::vector<int64_t> shape;
-  std::vector<int64_t> strides; // none: row-major
+  std::vector<int64_t> strides; // empty: row-major
 
   explicit TestTensor(std::vector<int64_t> sizes, Element value = {}) : shape(std::move(sizes)) {
     int64_t count = 1;
@@ -51,7 +51,7 @@ template <typename Element> struct TestTensor {
   }
 };
 
-/// Nothing but its rank says so.
+/// Identified only by its rank.
 inline upd_tensor absentGradient() {
   static float data = 7;
   upd_tensor tensor{};
@@ -68,7 +68,7 @@ inline upd_group groupOf(const std::vector<upd_tensor> &params) {
   return group;
 }
 
-/// An optimizer over one group; fails the test if it is refused.
+/// An optimizer over one group. Fails the test if creating it fails.
 std::unique_ptr<Optimizer> makeOptimizer(std::shared_ptr<const Kernels> kernels,
                                          const std::vector<upd_tensor> &params,
                                          const upd_pool *pool = nullptr);

@@ -42,7 +42,7 @@ protected:
   }
   static std::string reasonOf(const Failure &failure) { return failure.value_or("written"); }
 
-  /// Runs `body` in a child, as what it changes of a process has no way back.
+  /// Runs `body` in a child process, because its changes to the process can't be undone.
   static void inChild(const std::function<bool()> &body) {
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
@@ -105,7 +105,7 @@ TEST_F(FileReplacementTest, KeepsModeAndOwner) {
     GTEST_SKIP() << "only root can give files to others";
 }
 
-/// A group that cannot be kept must not pass its rights on to another.
+/// If the group can't be kept, its rights must not pass to another group.
 TEST_F(FileReplacementTest, GivesNoOtherGroupRights) {
   if (::geteuid() != 0)
     GTEST_SKIP() << "only root can become another user";
@@ -120,12 +120,12 @@ TEST_F(FileReplacementTest, GivesNoOtherGroupRights) {
   EXPECT_EQ(statusOf(path).st_mode & 07777, 0644U);
 }
 
-TEST_F(FileReplacementTest, FollowsLinksToWhatTheyName) {
+TEST_F(FileReplacementTest, ReplacesTheTargetOfALink) {
   const std::string other = folder + "/other";
   ASSERT_TRUE(fs::create_directory(other));
   fs::create_symlink("../file", other + "/relative");
   fs::create_symlink(other + "/relative", folder + "/absolute");
-  ASSERT_EQ(writeFile(folder + "/absolute", "text"), std::nullopt); // which makes the file
+  ASSERT_EQ(writeFile(folder + "/absolute", "text"), std::nullopt); // creates the file
   EXPECT_EQ(read(path), "text");
   ASSERT_EQ(writeFile(other + "/relative", "more"), std::nullopt);
   EXPECT_EQ(read(path), "more");
@@ -135,7 +135,7 @@ TEST_F(FileReplacementTest, FollowsLinksToWhatTheyName) {
   EXPECT_EQ(reasonOf(writeFile(folder + "/loop", "x")), "Too many levels of symbolic links");
 }
 
-TEST_F(FileReplacementTest, TreatsOtherNamesAsAskedFor) {
+TEST_F(FileReplacementTest, TreatsHardLinksAsRequested) {
   ASSERT_EQ(writeFile(path, "old"), std::nullopt);
   const std::string other = folder + "/other";
   fs::create_hard_link(path, other);
@@ -148,7 +148,7 @@ TEST_F(FileReplacementTest, TreatsOtherNamesAsAskedFor) {
   EXPECT_EQ(read(other), "old");
 }
 
-TEST_F(FileReplacementTest, RefusesWhatMayNotBeWritten) {
+TEST_F(FileReplacementTest, RefusesReadOnlyTargets) {
   ASSERT_EQ(writeFile(path, "old"), std::nullopt);
   ASSERT_EQ(::chmod(path.c_str(), 0444), 0);
   EXPECT_EQ(reasonOf(writeFile(path, "new")), "it is read-only");
@@ -161,7 +161,7 @@ TEST_F(FileReplacementTest, RefusesWhatMayNotBeWritten) {
   EXPECT_EQ(filesInFolder(), 1U);
 }
 
-TEST_F(FileReplacementTest, RefusesWhatTheUserMayNotWrite) {
+TEST_F(FileReplacementTest, RefusesFilesThatTheUserMayNotWrite) {
   if (::geteuid() != 0)
     GTEST_SKIP() << "only root can become another user";
   ASSERT_EQ(writeFile(path, "old"), std::nullopt);

@@ -1,4 +1,4 @@
-//===- MemoryRangesTests.cpp - Memory and its owners ------------------------------------------===//
+//===- MemoryRangesTests.cpp - Memory ranges and their owners ---------------------------------===//
 
 #include "runtime/base/MemoryRanges.h"
 

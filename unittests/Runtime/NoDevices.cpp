@@ -1,5 +1,5 @@
 //===- NoDevices.cpp - The C API without GPUs -------------------------------------------------===//
-// What lib/CAPI/Devices.cpp has needs the compiler, which these tests do without.
+// Replaces lib/CAPI/Devices.cpp, which needs the compiler.
 
 #include "lib/CAPI/Devices.h"
 

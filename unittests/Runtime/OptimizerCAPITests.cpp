@@ -115,11 +115,11 @@ TEST(OptimizerCAPI, ReadsAHyperparameterAtEachStep) {
   lr = -1;
   EXPECT_EQ(refusal(upd_optimizer_step(f.optimizer, &grad, 1)), "Invalid learning rate: -1.0");
   ASSERT_EQ(upd_optimizer_set_hyper(f.optimizer, 0, "lr", 0), UPD_OK);
-  ASSERT_EQ(upd_optimizer_step(f.optimizer, &grad, 1), UPD_OK); // it is not read any more
+  ASSERT_EQ(upd_optimizer_step(f.optimizer, &grad, 1), UPD_OK); // the binding is removed
   EXPECT_EQ(f.w.data[0], 1 - 0.25f * 2);
 }
 
-TEST(OptimizerCAPI, ReadsAllHyperparametersOrNone) {
+TEST(OptimizerCAPI, BindsAllHyperparametersOrNone) {
   Fixture f;
   upd_tensor grad = f.g.view();
   float lr = 0.25, momentum = std::numeric_limits<float>::quiet_NaN();
@@ -154,7 +154,7 @@ TEST(OptimizerCAPI, IgnoresRequirements) {
   ASSERT_EQ(upd_optimizer_bind_hyper(f.optimizer, 0, "lr", &number), UPD_OK);
   ASSERT_EQ(upd_optimizer_step(f.optimizer, &grad, 1), UPD_OK);
   EXPECT_EQ(f.w.data[0], 3 + 0.5f * (2 * 2 + 2));
-  // A file has them as they are, and so has the optimizer that loads it.
+  // A file contains them unchanged, and an optimizer that loads it has them too.
   const std::string path = ::testing::TempDir() + "ignored-requirements.safetensors";
   ASSERT_EQ(upd_optimizer_save(f.optimizer, path.c_str()), UPD_OK);
   Fixture checked, other;
@@ -166,7 +166,7 @@ TEST(OptimizerCAPI, IgnoresRequirements) {
   double value;
   ASSERT_EQ(upd_optimizer_get_hyper(other.optimizer, 0, "lr", &value), UPD_OK);
   EXPECT_EQ(value, -0.5);
-  // Loading has not brought the checks back.
+  // Loading doesn't restore the checks.
   ASSERT_EQ(upd_optimizer_set_hyper(other.optimizer, 0, "lr", nan), UPD_OK);
   ASSERT_EQ(upd_optimizer_step(other.optimizer, &grad, 1), UPD_OK);
   EXPECT_TRUE(std::isnan(other.w.data[0]));
@@ -175,7 +175,7 @@ TEST(OptimizerCAPI, IgnoresRequirements) {
   EXPECT_EQ(refusal(upd_optimizer_ignore_requirements(nullptr)), "optimizer is null");
 }
 
-TEST(OptimizerCAPI, RefusesWhatIsReadAtEachStep) {
+TEST(OptimizerCAPI, RefusesInvalidBindings) {
   Fixture f;
   float value[2] = {};
   const int64_t shape[] = {2};
@@ -277,7 +277,7 @@ TEST(OptimizerCAPI, RefusesNull) {
   EXPECT_EQ(upd_optimizer_group_count(nullptr), 0u);
 }
 
-TEST(OptimizerCAPI, NoExceptionLeaves) {
+TEST(OptimizerCAPI, ThrowsNoExceptions) {
   upd_pool pool;
   pool.run = [](void *, int32_t, void (*)(void *, int32_t), void *) {
     throw std::runtime_error("the host's pool failed");

@@ -1,4 +1,4 @@
-//===- OptimizerCreationTests.cpp - What an optimizer refuses when it is made -----------------===//
+//===- OptimizerCreationTests.cpp - Errors when an optimizer is created -----------------------===//
 
 #include "FakeRules.h"
 
@@ -163,7 +163,7 @@ TEST(OptimizerCreation, SettingSeveralHyperparametersAtOnce) {
             "hyperparameter `lr` of group 0 is given twice; give it once");
   double value = 0;
   EXPECT_EQ(textOf(optimizer->getHyper(0, "lr", value)), "ok");
-  EXPECT_EQ(value, 0.1); // none of them
+  EXPECT_EQ(value, 0.1); // nothing was set
   EXPECT_EQ(set({}), "ok");
   EXPECT_EQ(set({{"momentum", 0.75}, {"lr", 0.25}}), "ok");
   EXPECT_EQ(textOf(optimizer->getHyper(0, "lr", value)), "ok");

@@ -26,7 +26,7 @@ protected:
   std::string folder, path;
 };
 
-/// A parameter of two dimensions that lies column by column, and one that never has a gradient.
+/// A column-major matrix parameter, and one that never has a gradient.
 struct Model {
   TestTensor<float> w{{3, 5}, 1}, g{{3, 5}}, unused{{2}, 1};
   std::vector<upd_tensor> grads;
@@ -89,7 +89,7 @@ TEST_F(OptimizerFile, TrainingGoesOnAsIfNothingHappened) {
     }
 }
 
-TEST_F(OptimizerFile, HoldsWhatTheHeaderSays) {
+TEST_F(OptimizerFile, MatchesTheDocumentedFormat) {
   Model model(true);
   model.step();
   ASSERT_EQ(textOf(model.optimizer->save(path)), "ok");
@@ -140,7 +140,7 @@ TEST_F(OptimizerFile, LoadsIntoTheMemoryThatIsThere) {
   EXPECT_EQ(buf.data[6], 11);
 }
 
-TEST_F(OptimizerFile, WhatIsNotInTheFileHasNoState) {
+TEST_F(OptimizerFile, ParametersThatAreNotInTheFileHaveNoStates) {
   Model empty(false), model(false);
   ASSERT_EQ(textOf(empty.optimizer->save(path)), "ok");
   model.step();
@@ -155,7 +155,7 @@ TEST_F(OptimizerFile, WhatIsNotInTheFileHasNoState) {
   EXPECT_EQ(model.w.data[6], 1 - 0.1f * 11); // a first step
 }
 
-TEST_F(OptimizerFile, RefusesWhatDoesNotFit) {
+TEST_F(OptimizerFile, RefusesMismatches) {
   Model model(false);
   model.step();
   auto refusal = [&](auto fill) {
@@ -222,7 +222,7 @@ TEST_F(OptimizerFile, RefusesWhatDoesNotFit) {
               w.setMetadata("updraft.group.0.lr", "1.0");
             }),
             "its metadata has the unknown entry `updraft.group.18446744073709551615.lr`");
-  // The rule comes first, then the number of groups, then the hyperparameters.
+  // The rule is checked first, then the number of groups, then the hyperparameters.
   EXPECT_EQ(refusal([&](SafetensorsWriter &w) {
               w.setMetadata("updraft.group.0.beta", "fast");
               w.setMetadata("updraft.group.1.beta", "fast");
@@ -238,7 +238,7 @@ TEST_F(OptimizerFile, RefusesWhatDoesNotFit) {
             "its metadata has the unknown entry `updraft.group.x`");
 }
 
-TEST_F(OptimizerFile, AllOfAParametersStatesOrNone) {
+TEST_F(OptimizerFile, LoadsAllStatesOfAParameterOrNone) {
   TestTensor<float> w({2}, 1);
   auto optimizer = makeOptimizer(initialRule(), {w.view()});
   SafetensorsWriter writer;
@@ -249,7 +249,7 @@ TEST_F(OptimizerFile, AllOfAParametersStatesOrNone) {
             "`" + path + "` does not fit the optimizer: parameter `0` lacks state `last`");
 }
 
-TEST_F(OptimizerFile, OtherTensorsAreLeftAlone) {
+TEST_F(OptimizerFile, OtherTensorsAreIgnored) {
   Model model(false);
   SafetensorsWriter writer;
   writer.add("param/net/w", SafetensorsType::F32, {1}, valuesOf<float>({1}));

@@ -19,7 +19,7 @@ struct Shape {
   int64_t batches, rows, columns;
 };
 
-/// What two steps of factoredRule make of a matrix of ones.
+/// A matrix of ones after two steps of factoredRule.
 std::vector<float> expectedMatrix(const std::vector<float> &grad, Shape shape, float norm,
                                   std::vector<float> &rowVar, std::vector<double> &colVar) {
   const auto [batches, rows, columns] = shape;
@@ -178,7 +178,7 @@ TEST(OptimizerMatrix, RefusesColumnsFirst) {
   EXPECT_EQ(textOf(CpuOptimizer::create(factoredRule(), &group, 1, nullptr, optimizer)),
             "parameter `1` is [2, 3] with strides [1, 2], but rule `Factored` works on rows and "
             "columns; give a tensor whose last two dimensions are row-major");
-  // What works on elements alone takes any order.
+  // A rule that only works on elements accepts any order.
   EXPECT_EQ(textOf(CpuOptimizer::create(clipRule(), &group, 1, nullptr, optimizer)), "ok");
 }
 

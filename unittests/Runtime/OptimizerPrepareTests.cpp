@@ -45,8 +45,8 @@ TEST(OptimizerPrepare, WritesNothingUntilItIsApplied) {
   EXPECT_EQ(stepsOf(*optimizer), 1);
 }
 
-/// In turn with whole ones, with gradients elsewhere, and with some that are not applied: nothing
-/// is left of these, neither of a first step nor of a later one.
+/// Mixed with whole steps, with gradients in other memory, and with prepared steps that aren't
+/// applied. Those leave no traces, whether they were first steps or later ones.
 TEST(OptimizerPrepare, AreStepsAsAnyOther) {
   TestTensor<float> w({3}, 1), other({3}, 1), unused({3}, 1000);
   std::vector<TestTensor<float>> grads;
@@ -75,7 +75,7 @@ TEST(OptimizerPrepare, GradientsOfRowsAndOfWholeParameters) {
   const std::vector<upd_tensor> grads = {ga.view(), absentGradient()};
   for (int step = 0; step < 3; ++step) {
     const std::vector<float> before = b.data;
-    // The arrays that list gradients go away.
+    // The arrays that list gradients are destroyed.
     upd_row_grad rows{1, &index, 1, gb.view(), 0};
     std::vector<upd_tensor> listed = grads;
     ASSERT_EQ(textOf(optimizer->prepare(StepGradients::withRows(listed.data(), 2, &rows, 1))),
@@ -88,7 +88,7 @@ TEST(OptimizerPrepare, GradientsOfRowsAndOfWholeParameters) {
     EXPECT_NE(b.data[2], before[2]);
     EXPECT_EQ(b.data[1], 1);
   }
-  // Rows alone.
+  // Only rows.
   const upd_row_grad rows{1, &index, 1, gb.view(), 0};
   ASSERT_EQ(textOf(optimizer->prepare(StepGradients::withRows(nullptr, 0, &rows, 1))), "ok");
   ASSERT_EQ(textOf(optimizer->apply(nullptr)), "ok");
@@ -126,9 +126,9 @@ TEST(OptimizerPrepare, ReductionsOverTensors) {
   }
 }
 
-/// What a step refuses is refused by its first half; then there is nothing to apply, of an earlier
-/// one either.
-TEST(OptimizerPrepare, RefusesWhatAStepRefuses) {
+/// The first half refuses the same steps as a step. Afterwards there is nothing to apply, not even
+/// an earlier preparation.
+TEST(OptimizerPrepare, RefusesTheSameAsAStep) {
   TestTensor<float> w({4}, 1), g({4}, 2), shorter({3}, 2), values({1}, 2);
   auto optimizer = makeOptimizer(momentumRule(), {w.view()});
   auto refusal = [&](const std::vector<upd_tensor> &grads) {
@@ -153,9 +153,10 @@ TEST(OptimizerPrepare, RefusesWhatAStepRefuses) {
   EXPECT_EQ(stepsOf(*optimizer), 0);
 }
 
-/// Memory for states is refused while nothing is written yet, of other optimizers either.
-TEST(OptimizerPrepare, RefusesWhatThereIsNoMemoryFor) {
-  // More than a process can have; nobody reads or writes there.
+/// Running out of memory for states is reported before anything is written, even in other
+/// optimizers.
+TEST(OptimizerPrepare, RefusesIfThereIsNotEnoughMemory) {
+  // More than a process can have. It is never accessed.
   constexpr int64_t elements = int64_t(1) << 45, bytes = elements * 4;
   TestTensor<float> w({3}, 1), g({3}, 2);
   const int64_t shape[] = {elements};
@@ -175,7 +176,7 @@ TEST(OptimizerPrepare, RefusesWhatThereIsNoMemoryFor) {
   ASSERT_EQ(textOf(small->apply(nullptr)), "ok");
 }
 
-TEST(OptimizerPrepare, IsGivenUpByWhatChangesTheOptimizer) {
+TEST(OptimizerPrepare, IsAbandonedByChangesOfTheOptimizer) {
   TestTensor<float> w({2}, 1), g({2}, 2), buf({2}, 4);
   auto optimizer = makeOptimizer(momentumRule(), {w.view()});
   const upd_tensor grad = g.view();
@@ -200,7 +201,7 @@ TEST(OptimizerPrepare, IsGivenUpByWhatChangesTheOptimizer) {
     EXPECT_EQ(textOf(optimizer->apply(nullptr)), notPrepared) << name;
     EXPECT_EQ(w.data, before) << name;
   }
-  // What changes nothing leaves it.
+  // Calls that change nothing keep the preparation.
   ASSERT_EQ(prepareText(*optimizer, {grad}), "ok");
   EXPECT_EQ(textOf(optimizer->setHyper(0, "lr", -1)), "Invalid learning rate: -1.0");
   EXPECT_FALSE(optimizer->setStep(0, -1).ok());

@@ -37,7 +37,7 @@ int64_t stepOf(Optimizer &optimizer, size_t param) {
   return step;
 }
 
-/// Parameters of these sizes with random gradients.
+/// Parameters with these sizes and random gradients.
 struct Model {
   std::vector<TestTensor<float>> params, grads;
   std::vector<upd_tensor> paramViews, gradViews;
@@ -118,8 +118,8 @@ TEST(OptimizerReduction, SameBitsForAnyNumberOfThreads) {
   }
 }
 
-// At 12 bytes for each element the threads share a window of the large tensor and what follows it,
-// and have the others for themselves. Seven cannot divide these, and share all.
+// With 12 bytes per element, the threads share a window of the large tensor and the ones after it,
+// and have separate windows for the others. Seven threads can't divide these, so they share all.
 TEST(OptimizerReduction, SameBitsFromWindowToWindow) {
   for (int32_t threads : {1, 2, 3, 7}) {
     ThreadPool pool(threads);
@@ -189,7 +189,7 @@ TEST(OptimizerReduction, SkipsAGroup) {
       EXPECT_EQ(optimizer->state(0, name, state).code(), UPD_NOT_FOUND);
     EXPECT_EQ(stepOf(*optimizer, 0), 0);
   }
-  // The states start from what the hyperparameters are when they are made, also where a skipped
+  // The initial values come from the hyperparameters at the time of creation, even if a skipped
   // step has left other values.
   model.grads[1].data[9] = good;
   ASSERT_EQ(textOf(optimizer->setHyper(0, "start", 0)), "ok");
@@ -201,7 +201,7 @@ TEST(OptimizerReduction, SkipsAGroup) {
   const auto sum = static_cast<float>(flatSum(model.grads[0].data, false));
   EXPECT_EQ(valueOf(*optimizer, 0, "sum"), sum);
   const double largest = valueOf(*optimizer, 0, "largest");
-  // Once there, they stay as they are in a skipped step.
+  // Existing states don't change in a skipped step.
   const std::vector<float> before = model.params[1].data;
   model.grads[1].data[9] = std::nanf("");
   ASSERT_EQ(model.step(*optimizer), "ok");
@@ -222,7 +222,7 @@ TEST(OptimizerReduction, SkipsATensor) {
   EXPECT_EQ(stepOf(*optimizer, 0), 0);
   EXPECT_EQ(stepOf(*optimizer, 1), 2);
   EXPECT_EQ(valueOf(*optimizer, 1, "sum"), 14);
-  // The group goes on without it, though its gradients were part of the norm.
+  // The group continues without it, although its gradients were part of the norm.
   EXPECT_EQ(valueOf(*optimizer, 0, "largest"), 12345);
   upd_tensor state;
   EXPECT_EQ(optimizer->state(0, "sum", state).code(), UPD_NOT_FOUND);
@@ -264,7 +264,7 @@ TEST(OptimizerReduction, ScalarStatesAreBoundSavedAndLoaded) {
                 "` does not fit the optimizer: `state/0/largest` and `state/1/largest` differ, but "
                 "they are one state of a group");
 
-  // A scalar is a tensor of rank 0; that of a group is one for all its parameters.
+  // A scalar is a tensor of rank 0. All parameters of a group share the group's scalar.
   double largest = 100;
   upd_tensor view{};
   view.data = &largest;

@@ -57,7 +57,7 @@ TEST(OptimizerRowStep, ValuesBelongToIndicesInOrder) {
   EXPECT_EQ(w.data, (std::vector<float>{-0.1f, -0.2f, 0, 0, -0.1f * 3, -0.1f * 4}));
 }
 
-/// Several dimensions count the rows, in the order of memory; a scalar is one row.
+/// Several dimensions count the rows, in the order of memory. A scalar is one row.
 TEST(OptimizerRowStep, RowsOfSeveralDimensions) {
   TestTensor<float> w({2, 3, 2}, 0), turned({2, 3}, 0), scalar({}, 0);
   turned.strides = {1, 2};
@@ -77,8 +77,8 @@ TEST(OptimizerRowStep, RowsOfSeveralDimensions) {
   EXPECT_EQ(scalar.data, (std::vector<float>{-0.1f * 3}));
 }
 
-/// Any rows, on any number of threads, as a step of the rows as a tensor of their own: two passes,
-/// rows of less and of more than a leaf, vectors.
+/// Any rows, on any number of threads, give the same as a step of a tensor of these rows: two
+/// passes, rows smaller and larger than a leaf, vectors.
 TEST(OptimizerRowStep, AnyShapeOnAnyNumberOfThreads) {
   for (const std::vector<int64_t> &shape :
        {std::vector<int64_t>{40000}, {1000, 64}, {7, 20000}, {90, 3, 300}, {3, 8192}, {70, 1}})
@@ -149,8 +149,8 @@ TEST(OptimizerRowStep, WithGradientsOfWholeParameters) {
   EXPECT_EQ(stepsOf(*optimizer, 2), 0);
 }
 
-/// A group's size is that of all parameters that take part, whichever gradient they have.
-TEST(OptimizerRowStep, GroupSizesCountAllThatTakePart) {
+/// A group's size covers all parameters with a step, whether they have whole gradients or rows.
+TEST(OptimizerRowStep, GroupSizesCountAllParametersOfTheStep) {
   auto kernels = std::make_shared<Kernels>(*countingRule());
   kernels->plans[0].prologues[0] = [](const double *, const double *perTensor, const double *,
                                       const double *, void *row, double *) {
@@ -190,7 +190,7 @@ TEST(OptimizerRowStep, GroupSizesCountAllThatTakePart) {
   }
 }
 
-/// Whole gradients and gradients of rows in turn: the step count is one, and so is the state.
+/// Alternates between whole gradients and rows, with the same step count and state.
 TEST(OptimizerRowStep, InTurnWithWholeSteps) {
   TestTensor<double> a({4}), b({4}), whole({4}), some({2});
   auto optimizer = makeOptimizer(countingRule(), {a.view(), b.view()});
@@ -205,7 +205,7 @@ TEST(OptimizerRowStep, InTurnWithWholeSteps) {
   ASSERT_EQ(textOf(optimizer->step(both.data(), 2)), "ok");
   EXPECT_EQ(stepsOf(*optimizer, 0), 4);
   EXPECT_EQ(stepsOf(*optimizer, 1), 3);
-  // The first step counts for the whole parameter, which has no states.
+  // The first step counts for the whole parameter, because there are no states.
   EXPECT_EQ(a.data, (std::vector<double>{1006, 1004.5, 1004.5, 1006}));
 }
 
@@ -304,7 +304,7 @@ TEST(OptimizerRowStep, RefusesParameters) {
             "parameter `0` has two gradients of rows; give one");
   EXPECT_EQ(textOf(optimizer->stepRows(nullptr, 0, nullptr, 2)),
             "row_grads is null, but row_grad_count is 2");
-  // What is wrong with the other gradients is found before any row is written.
+  // Errors in the other gradients are found before any row is written.
   EXPECT_EQ(textOf(optimizer->stepRows(nullptr, 2, &rows, 1)),
             "there are 2 gradients for 3 parameters; an absent one has the rank UPD_ABSENT");
   EXPECT_EQ(w.data, std::vector<float>(8, 1));
@@ -320,7 +320,7 @@ TEST(OptimizerRowStep, RefusesPartlyBoundStates) {
             "parameter `0` has state `size` but not `last`; give it all of its states, or none");
 }
 
-TEST(OptimizerRowStep, RefusesRulesThatLookAtMore) {
+TEST(OptimizerRowStep, RefusesRulesWithOtherDependencies) {
   TestTensor<float> w({4, 2}, 1), v({4}, 1), g({1, 2}), g1({1});
   const std::vector<int64_t> indices = {1};
   auto refusal = [&](std::shared_ptr<const Kernels> kernels, size_t param) {

@@ -70,7 +70,7 @@ TEST(OptimizerState, BindingRefuses) {
   ASSERT_EQ(textOf(optimizer->bindState(1, "buf", buf.view())), "ok");
   EXPECT_EQ(refusal(buf.view()), "state `buf` of parameter `0` overlaps state `buf` of parameter "
                                  "`1`; give it memory of its own");
-  // A gradient that was fine until its memory became a state.
+  // A valid gradient until its memory became a state.
   const std::vector<upd_tensor> grads = {g.view(), absentGradient()};
   ASSERT_EQ(textOf(optimizer->step(grads.data(), 2)), "ok");
   ASSERT_EQ(textOf(optimizer->bindState(0, "buf", g.view())), "ok");
@@ -79,8 +79,8 @@ TEST(OptimizerState, BindingRefuses) {
             "gradients, so give it memory of its own");
 }
 
-TEST(OptimizerState, BindingAnewRefusesWhatElseItOverlaps) {
-  // Four floats each for the states of two parameters, side by side.
+TEST(OptimizerState, RebindingRefusesOtherOverlaps) {
+  // Four floats for the state of each of two parameters, adjacent in memory.
   std::vector<float> memory(8), first(4), second(4);
   const int64_t shape[] = {4};
   auto view = [&](float *data) {
@@ -173,7 +173,7 @@ TEST(OptimizerState, NoStepCountGoesBeyondTheLargest) {
   EXPECT_EQ(textOf(optimizer->setStep(0, largest + 1)),
             "9007199254740993 is no step count; it is from 0 to 2^53");
 
-  // The second step, of a plan that stays, and every later one.
+  // The second step, with an unchanged plan, and every later one.
   ASSERT_EQ(textOf(optimizer->setStep(1, largest - 1)), "ok");
   ASSERT_EQ(textOf(optimizer->step(both, 2)), "ok");
   const std::vector<float> beforeA = a.data, beforeB = b.data;
@@ -186,7 +186,7 @@ TEST(OptimizerState, NoStepCountGoesBeyondTheLargest) {
   EXPECT_EQ(a.data, beforeA);
   EXPECT_EQ(b.data, beforeB);
 
-  // Of rows, also beside a whole parameter; one parameter without the other.
+  // With rows, also together with a whole parameter, and for single parameters.
   const std::vector<int64_t> indices = {1};
   const upd_row_grad row = {1, indices.data(), 1, rows.view(), 0};
   EXPECT_EQ(textOf(optimizer->stepRows(nullptr, 0, &row, 1)), refusal);
@@ -197,7 +197,7 @@ TEST(OptimizerState, NoStepCountGoesBeyondTheLargest) {
   ASSERT_EQ(textOf(optimizer->step(onlyA, 2)), "ok");
   expectCounts(2, largest);
 
-  // What is saved there can be loaded, and a smaller count goes on.
+  // The saved file can be loaded, and a smaller count continues.
   const std::string path = testing::TempDir() + "largest-step.safetensors";
   ASSERT_EQ(textOf(optimizer->save(path.c_str())), "ok");
   ASSERT_EQ(textOf(optimizer->load(path.c_str())), "ok");

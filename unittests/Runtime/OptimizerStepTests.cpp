@@ -1,4 +1,4 @@
-//===- OptimizerStepTests.cpp - What a step does ----------------------------------------------===//
+//===- OptimizerStepTests.cpp - Steps ---------------------------------------------------------===//
 
 #include "FakeRules.h"
 #include "runtime/cpu/ThreadPool.h"
@@ -137,7 +137,7 @@ TEST(OptimizerStep, RefusesGradients) {
     Status status = optimizer->step(changed.data(), 2);
     EXPECT_EQ(status.code(), code);
     EXPECT_EQ(a.data, before); // nothing was written, not even before the bad gradient
-    // Nor is it taken for known the next time.
+    // It isn't cached as valid either.
     EXPECT_EQ(optimizer->step(changed.data(), 2).message(), status.message());
     return status.message();
   };
@@ -177,7 +177,7 @@ TEST(OptimizerStep, RefusesGradients) {
   EXPECT_EQ(textOf(optimizer->step(grads.data(), 0)),
             "there are 0 gradients for 2 parameters; an absent one has the rank UPD_ABSENT");
   EXPECT_EQ(textOf(optimizer->step(nullptr, 2)), "grads is null, but grad_count is 2");
-  // A gradient may be that of two parameters.
+  // Two parameters may have the same gradient.
   grads[1] = grads[0];
   EXPECT_EQ(textOf(optimizer->step(grads.data(), 2)), "ok");
 }
@@ -310,7 +310,7 @@ TEST(OptimizerStep, WorksInTheChildOfAFork) {
 }
 
 #if defined(__x86_64__)
-TEST(OptimizerStep, KeepsDenormalsWhateverTheHostSets) {
+TEST(OptimizerStep, KeepsDenormalsForAnyModeOfTheHost) {
   constexpr unsigned flushAndTruncate = 0x1f80 | 0x8040 | 0x6000;
   ThreadPool pool(2);
   const upd_pool handle = pool.handle();

@@ -1,4 +1,4 @@
-//===- PrologueRowsTests.cpp - What tensors with rows of their own share ----------------------===//
+//===- PrologueRowsTests.cpp - Values shared by tensors with separate rows --------------------===//
 
 #include "FakeRules.h"
 #include "runtime/cpu/ThreadPool.h"
@@ -10,15 +10,15 @@ using namespace updraft::runtime::test;
 
 namespace {
 
-/// How often the functions of the rule below were called.
+/// The numbers of calls of the functions of the rule below.
 struct Calls {
   int byStep, byTensor, sumPass, updatePass;
   bool operator==(const Calls &) const = default;
 } calls;
 
-// scale = lr * step, the same for tensors of a group; total = sum of scale * grad of each tensor;
-// param -= scale + total. The state `seen` of a tensor adds up the totals, `count` of the group
-// counts the steps. A tensor whose total is 12345 is skipped.
+// scale = lr * step, the same for all tensors of a group. total = sum of scale * grad of each
+// tensor. param -= scale + total. The state `seen` of a tensor sums the totals, and `count` of the
+// group counts the steps. A tensor whose total is 12345 is skipped.
 
 void initial(const double *, double *values) { values[0] = values[1] = 0; }
 int32_t allValid(const double *) { return -1; }
@@ -79,7 +79,7 @@ std::shared_ptr<const Kernels> totalRule() {
   return kernels;
 }
 
-/// Two groups of three tensors, and what their parameters and scalar states have to be.
+/// Two groups of three tensors, and the expected parameters and scalar states.
 struct Model {
   ThreadPool pool{1};
   upd_pool handle = pool.handle();
@@ -120,7 +120,7 @@ struct Model {
 
 } // namespace
 
-TEST(PrologueRows, ShareWhatDoesNotDependOnATensor) {
+TEST(PrologueRows, ShareValuesThatDoNotDependOnATensor) {
   Model model;
   EXPECT_EQ(model.step(), (Calls{2, 6, 2, 6}));
   for (size_t i = 0; i < 6; ++i) {
@@ -131,7 +131,7 @@ TEST(PrologueRows, ShareWhatDoesNotDependOnATensor) {
     EXPECT_EQ(model.valueOf(i, "seen"), total);
     EXPECT_EQ(model.valueOf(i, "count"), 1);
   }
-  // Step counts that differ are rows that differ.
+  // Different step counts need different rows.
   ASSERT_EQ(textOf(model.optimizer->setStep(1, 7)), "ok");
   EXPECT_EQ(model.step(), (Calls{4, 6, 4, 6}));
   EXPECT_EQ(model.params[0].data[0], 100 - 2 - 2 * 2);
@@ -139,7 +139,7 @@ TEST(PrologueRows, ShareWhatDoesNotDependOnATensor) {
   EXPECT_EQ(model.valueOf(1, "seen"), 4 + 8 * 4);
 }
 
-TEST(PrologueRows, KeepWhatIsOfTheGroupIfTheFirstTensorIsSkipped) {
+TEST(PrologueRows, KeepValuesOfTheGroupIfTheFirstTensorIsSkipped) {
   Model model;
   model.step();
   model.grads[0].data[0] = 12345 / 2.0f;

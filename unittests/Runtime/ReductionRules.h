@@ -1,5 +1,5 @@
 //===- ReductionRules.h - Hand-written rules with several passes --------------------*- C++ -*-===//
-// Beside the rules, what their reductions have to give, computed plainly.
+// Includes straightforward implementations of their reductions.
 
 #ifndef UPDRAFT_UNITTESTS_RUNTIME_REDUCTIONRULES_H
 #define UPDRAFT_UNITTESTS_RUNTIME_REDUCTIONRULES_H
@@ -11,9 +11,9 @@ namespace updraft::runtime::test {
 /// Clips by the norm of the group: scale = min(1, clip / norm(all gradients of the group)), with
 /// hyperparameter clip = 1, then param -= scale * grad + m, where the state `m` (f32, element,
 /// initially hyperparameter start = 0) counts the steps. A group whose norm is not finite is
-/// skipped. The state `sum` (f32, tensor, initially start) adds up the tensor's gradients,
-/// `largest` (f64, group) is the largest gradient so far, initially -1. A tensor whose own sum is
-/// NaN or infinite, or exactly 12345, is skipped.
+/// skipped. The state `sum` (f32, tensor, initially start) sums the tensor's gradients, `largest`
+/// (f64, group) is the largest gradient so far, initially -1. A tensor whose own sum is NaN or
+/// infinite, or exactly 12345, is skipped.
 std::shared_ptr<const Kernels> clipRule();
 
 /// Vectors: param -= norm(all gradients); state `v` (f32, element) counts. Matrices: row_var (f32,
@@ -25,13 +25,13 @@ std::shared_ptr<const Kernels> factoredRule();
 /// param -= grad / norm(the tensor's gradients) + m, where the state `m` (f32, element) counts. A
 /// tensor whose norm is not finite is skipped.
 std::shared_ptr<const Kernels> normalizedRule();
-/// The numbers of the passes of that rule that have run since the last call, in order.
+/// The numbers of this rule's passes that have run since the last call, in order.
 std::vector<int> normalizedCalls();
 
-/// `param` = 1000 * step + 100 * tensor + seed, from what a pass is told of its site.
+/// `param` = 1000 * step + 100 * tensor + seed, from the site that a pass gets.
 std::shared_ptr<const Kernels> siteRule();
 
-/// Pairs, level by level.
+/// Combines pairs, level by level.
 double pairwise(std::vector<double> values, bool max = false);
 /// Sum over leaves of 8192: the flat tree.
 double flatSum(const std::vector<float> &values, bool squares);

@@ -140,7 +140,7 @@ TEST(RuleInterface, DefaultsMayBeInfinite) {
   }
 }
 
-/// `text` with the first `from` replaced.
+/// The error of `text` after replacing the first `from`.
 static std::string problemIn(std::string text, const std::string &from, const std::string &to) {
   const size_t position = text.find(from);
   EXPECT_NE(position, std::string::npos) << from;

@@ -41,7 +41,7 @@ protected:
     return length + header + data;
   }
 
-  /// What opening a file of these bytes says, without the path.
+  /// The error of opening a file with these bytes, without the path.
   std::string problemOf(const std::string &bytes) {
     writeFile(bytes);
     SafetensorsFile file;
@@ -136,7 +136,7 @@ TEST_F(Safetensors, AReplacedFileKeepsItsModeAndLinksToIt) {
   EXPECT_TRUE(SafetensorsFile::open(path, file).ok());
 }
 
-TEST_F(Safetensors, AFileThatAKilledProcessLeftIsNoHindrance) {
+TEST_F(Safetensors, IgnoresTheFileOfAKilledProcess) {
   for (int i = 0; i < 1000; ++i) // more numbers than this process has used
     std::ofstream(folder + "/.updraft-" + std::to_string(::getpid()) + "-" + std::to_string(i) +
                   ".tmp")
@@ -145,7 +145,7 @@ TEST_F(Safetensors, AFileThatAKilledProcessLeftIsNoHindrance) {
   EXPECT_TRUE(writer.save(path).ok());
 }
 
-TEST_F(Safetensors, FilesThatAreNot) {
+TEST_F(Safetensors, RefusesMissingFilesAndFolders) {
   SafetensorsFile file;
   Status status = SafetensorsFile::open(path, file);
   EXPECT_EQ(status.code(), UPD_NOT_FOUND);

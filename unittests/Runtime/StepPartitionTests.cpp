@@ -1,4 +1,4 @@
-//===- StepPartitionTests.cpp - Every element is run over once --------------------------------===//
+//===- StepPartitionTests.cpp - Every element is processed once -------------------------------===//
 
 #include "runtime/cpu/StepPartition.h"
 #include "updraft-c/kernel.h"

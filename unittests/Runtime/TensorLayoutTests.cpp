@@ -39,7 +39,7 @@ TEST(TensorLayout, DenseInAnyOrder) {
   EXPECT_EQ(refusal({{1}, {-4}}), "ok");
 }
 
-TEST(TensorLayout, RefusesWhatIsNotDense) {
+TEST(TensorLayout, RefusesTensorsThatAreNotDense) {
   const std::string hint = "; give a contiguous tensor, or each part that is one";
   EXPECT_EQ(refusal({{3}, {2}}), "parameter `w` is not dense: [3] with strides [2]" + hint);
   EXPECT_EQ(refusal({{3}, {0}}), "parameter `w` is not dense: [3] with strides [0]" + hint);

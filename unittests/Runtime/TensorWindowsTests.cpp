@@ -92,8 +92,8 @@ TEST(TensorWindows, SmallTensorsAreTogether) {
 
 TEST(TensorWindows, LargeTensorsAreShared) {
   std::vector<int64_t> bytes(13, mib);
-  bytes[2] = 6 * mib;   // and what the threads have cache for beside it
-  bytes[7] = 100 * mib; // and the next that no cache holds
+  bytes[2] = 6 * mib;   // and the tensors that fit the threads' caches with it
+  bytes[7] = 100 * mib; // the next one that doesn't fit any cache
   bytes[8] = 50 * mib;
   const TensorWindows windows = windowsOf(bytes, 2);
   EXPECT_EQ(windows.shared(), (List{{2, 5}, {7, 9}}));
@@ -101,14 +101,14 @@ TEST(TensorWindows, LargeTensorsAreShared) {
   EXPECT_EQ(ownOf(windows, 1), (List{{9, 10}, {10, 11}, {11, 12}, {12, 13}}));
 }
 
-TEST(TensorWindows, WhatCannotBeDividedIsShared) {
+TEST(TensorWindows, IndivisibleWorkIsShared) {
   const TensorWindows windows = windowsOf({mib, mib, mib}, 2);
   EXPECT_EQ(windows.shared(), (List{{0, 3}}));
   EXPECT_FALSE(windows.hasOwn());
   EXPECT_EQ(ownOf(windows, 1), List());
 }
 
-TEST(TensorWindows, MadeAnewForOtherThreadsAndTensors) {
+TEST(TensorWindows, RecomputedForOtherThreadsAndTensors) {
   TensorWindows windows = windowsOf({mib, mib}, 2);
   EXPECT_EQ(ownOf(windows, 1), (List{{1, 2}}));
   windows.assign(1);

@@ -112,7 +112,7 @@ TEST(ThreadPool, ChildOfForkHasItsOwn) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    alarm(20); // a child that waits for threads it has not ends by this
+    alarm(20); // ends a child that waits for threads that don't exist
     Counts counts(8);
     for (int i = 0; i < 10; ++i)
       handle.run(handle.pool, 8, Counts::task, &counts);

@@ -1,4 +1,4 @@
-//===- TrustedPathTests.cpp - Which folders on the way are trusted ----------------------------===//
+//===- TrustedPathTests.cpp - Trust in the folders of a path ----------------------------------===//
 
 #include "runtime/files/TrustedPath.h"
 
@@ -14,8 +14,8 @@ namespace fs = std::filesystem;
 
 static constexpr uid_t overflow = 65534;
 
-/// As in a container whose user namespace has neither the owner of `/` nor that of `/theirs`: both
-/// appear as the overflow uid.
+/// As in a container whose user namespace lacks the owners of `/` and of `/theirs`: both appear as
+/// the overflow uid.
 TEST(TrustedPath, TrustsTheOwnerOfTheRootOnlyWithTheRoot) {
   if (::geteuid() != 0)
     GTEST_SKIP() << "only root can change its root folder";

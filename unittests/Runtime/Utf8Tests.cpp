@@ -1,4 +1,4 @@
-//===- Utf8Tests.cpp - Whether bytes are UTF-8 ------------------------------------------------===//
+//===- Utf8Tests.cpp - Validation of UTF-8 ----------------------------------------------------===//
 
 #include "runtime/base/Utf8.h"
 
@@ -15,7 +15,7 @@ TEST(Utf8, AcceptsEveryLength) {
   EXPECT_TRUE(isUtf8("\xf0\x90\x80\x80 \xf4\x8f\xbf\xbf"));
 }
 
-TEST(Utf8, RefusesWhatIsNot) {
+TEST(Utf8, RefusesInvalidSequences) {
   for (const std::string bytes :
        {"\xff", "\x80", "\xc2", "\xc2 ", "\xe0\xa0", "\xf0\x90\x80", "\xf5\x80\x80\x80", "\xc0\x80",
         "\xc1\xbf", "\xe0\x9f\xbf", "\xf0\x8f\xbf\xbf", // overlong

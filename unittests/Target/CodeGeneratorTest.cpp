@@ -20,7 +20,7 @@ using namespace updraft;
 
 namespace {
 
-// A loop, with a constant that goes into a section of its own.
+// A loop with a constant, which is placed into a separate section.
 const char *const loopText = R"(
   llvm.func @scale(%data: !llvm.ptr, %count: i64) {
     %zero = llvm.mlir.constant(0 : i64) : i64
@@ -47,7 +47,7 @@ const char *const callText = R"(
     llvm.return %root : f64
   })";
 
-// The same sum in a function that is optimised and in one that is not.
+// The same sum in an optimized function and in one that isn't.
 const char *const sumText = R"(
   llvm.func @optimized(%x: i64) -> i64 {
     %zero = llvm.mlir.constant(0 : i64) : i64
@@ -93,7 +93,7 @@ protected:
 
 } // namespace
 
-TEST_P(CodeGeneratorTest, AnObjectDoesNotDependOnThoseBefore) {
+TEST_P(CodeGeneratorTest, AnObjectDoesNotDependOnEarlierOnes) {
   auto alone = [&](const char *text, bool lineTables = false) {
     return objectOf(*makeGenerator(), text, lineTables);
   };

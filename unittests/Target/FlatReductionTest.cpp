@@ -1,6 +1,6 @@
 //===- FlatReductionTest.cpp - Reductions of a flat sequence, bit for bit ---------------------===//
-// A pass that reduces and writes, over sizes around those of vectors, lanes and leaves, for every
-// width of vectors.
+// A pass that reduces and writes, for sizes around those of vectors, lanes and leaves, and for
+// every vector width.
 
 #include "JitPlan.h"
 #include "Partials.h"
@@ -50,7 +50,7 @@ std::string reducingPlan(const StorageFormat &compute, const StorageFormat &stor
        {"STORED", stored.name}});
 }
 
-/// What `reducingPlan` reduces of a gradient's element.
+/// The values of a gradient's element that `reducingPlan` reduces.
 struct Reduced {
   double square, value, negative;
 };
@@ -59,7 +59,7 @@ Reduced reducedOf(const StorageFormat &compute, double grad) {
   return {wide * wide, wide, grad < 0 ? 1.0 : 0.0};
 }
 
-/// Of very different magnitudes, so that every order of summation has its own result.
+/// Elements of very different magnitudes, so that each order of summation has a different result.
 std::vector<uint64_t> randomElements(const StorageFormat &format, size_t count, unsigned seed) {
   std::mt19937 engine(seed);
   std::uniform_real_distribution<double> exponent(-12, 4);
@@ -131,7 +131,7 @@ void expectPartials(const StorageFormat &compute, const StorageFormat &stored,
 
 } // namespace
 
-TEST(FlatReductionTest, PartialsAreThoseOfTheTree) {
+TEST(FlatReductionTest, PartialsMatchTheReductionTree) {
   for (const CPUTarget &target : allLoopShapes())
     for (const StorageFormat *stored : allFormats()) {
       expectPartials(f32, *stored, target);

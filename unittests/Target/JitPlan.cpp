@@ -1,5 +1,5 @@
 //===- JitPlan.cpp - A plan's functions, compiled into this process ---------------------------===//
-// Each stage as the driver runs it, then LLVM's own just-in-time linker.
+// Runs each stage like the driver, then LLVM's just-in-time linker.
 
 #include "JitPlan.h"
 

@@ -1,6 +1,5 @@
 //===- JitPlan.h - A plan's functions, compiled into this process -------------------*- C++ -*-===//
-// The harness of the tests of machine code: the text of a plan in, the functions of
-// updraft-c/kernel.h out.
+// Converts the text of a plan to the functions of updraft-c/kernel.h, for tests of machine code.
 
 #ifndef UPDRAFT_UNITTESTS_TARGET_JITPLAN_H
 #define UPDRAFT_UNITTESTS_TARGET_JITPLAN_H
@@ -18,14 +17,14 @@ namespace updraft::test {
 /// The loop shapes that this machine can run: its own, and narrower ones with a scalar remainder.
 std::vector<CPUTarget> runnableTargets();
 
-/// This machine with vectors of 128, 256 and 512 bits, and both kinds of remainder: what it has no
-/// instructions for is several.
+/// This machine with vectors of 128, 256 and 512 bits, and both kinds of remainder. Wider vectors
+/// than the machine's are split.
 std::vector<CPUTarget> allLoopShapes();
 
 class JitPlan {
 public:
-  /// Compiles the only plan of `text`, which is named R. A failure fails the test; the functions
-  /// are then null, as are those that the plan does not have.
+  /// Compiles the only plan of `text`, which is named R. A failure fails the test, and makes the
+  /// functions null. Functions that the plan lacks are null too.
   JitPlan(llvm::StringRef text, const CPUTarget &target);
   ~JitPlan();
 
@@ -41,11 +40,11 @@ private:
   std::unique_ptr<Process> process;
 };
 
-/// `text` with each name replaced by its value, wherever it occurs.
+/// `text` with each name replaced by its value, everywhere.
 std::string substitute(std::string text,
                        const std::vector<std::pair<std::string, std::string>> &values);
 
-/// What the diagnostics of lowering `text` say, for plans that must be refused.
+/// The diagnostics of lowering `text`, for plans that must be refused.
 std::string loweringError(llvm::StringRef text);
 
 } // namespace updraft::test

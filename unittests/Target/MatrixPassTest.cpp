@@ -1,6 +1,6 @@
 //===- MatrixPassTest.cpp - Passes by rows, bit for bit ---------------------------------------===//
-// Reductions over rows and columns, what comes of them, and a pass that takes it back to elements,
-// over shapes around those of vectors, lanes and blocks.
+// Reductions over rows and columns, values computed from them, and a pass that uses these for
+// elements, for shapes around those of vectors, lanes and blocks.
 
 #include "JitPlan.h"
 #include "Partials.h"
@@ -16,8 +16,8 @@ using namespace updraft::test;
 
 namespace {
 
-// Streams: param, grad, a row state, a column state; then, as temporaries, the sums and maxima of
-// rows and of columns, and what the second pass makes.
+// Streams: param, grad, a row state, a column state; then the temporaries: the sums and maxima of
+// rows and of columns, and the results of the second pass.
 const char *const text = R"(updraft.plan @R compute f32 matrix {
   %p = updraft.stream "param" : !updraft.stream<STORED>
   %g = updraft.stream "grad" : !updraft.stream<STORED>
@@ -71,7 +71,7 @@ const char *const text = R"(updraft.plan @R compute f32 matrix {
   }
 })";
 
-/// A tensor and all that its plan keeps for it, with a guard value after each stream.
+/// A tensor and all streams of its plan, with a guard value after each.
 struct Matrix {
   MatrixShape shape;
   const StorageFormat &stored;
@@ -79,7 +79,7 @@ struct Matrix {
   std::vector<uint16_t> rowState;
   std::vector<float> columnState, made;
   std::vector<double> rowSum, rowMax, columnSum, columnMax;
-  std::vector<double> grads; ///< halved, as what is reduced
+  std::vector<double> grads; ///< halved, as in the reductions
 
   Matrix(const StorageFormat &stored, MatrixShape shape) : shape(shape), stored(stored) {
     std::mt19937 engine(static_cast<unsigned>(shape.elements()));
@@ -120,7 +120,7 @@ std::vector<double> withGuard(std::vector<double> values) {
   return values;
 }
 
-/// Alternately from two reductions.
+/// Alternates between two reductions.
 std::vector<double> interleaved(const std::vector<double> &first,
                                 const std::vector<double> &second) {
   std::vector<double> result;
@@ -139,7 +139,7 @@ public:
       squares.push_back(value * value);
     MatrixShape shape = matrix.shape;
     std::vector<double> partials(2 * shape.blocks() + 1, -7.0);
-    // In two calls, as two threads would.
+    // In two calls, as with two threads.
     int64_t middle = shape.blocks() / 3;
     run(0, {0, middle}, partials.data());
     run(0, {middle, shape.blocks()}, partials.data() + 2 * middle);

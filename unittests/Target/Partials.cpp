@@ -1,4 +1,4 @@
-//===- Partials.cpp - What a pass leaves of its reductions ------------------------------------===//
+//===- Partials.cpp - The expected partial results of a pass ----------------------------------===//
 
 #include "Partials.h"
 

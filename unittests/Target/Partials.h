@@ -1,6 +1,6 @@
-//===- Partials.h - What a pass leaves of its reductions ----------------------------*- C++ -*-===//
-// What compiled reductions are compared with, bit for bit: those of the interpreter, of a leaf, a
-// block or a row alone.
+//===- Partials.h - The expected partial results of a pass --------------------------*- C++ -*-===//
+// The interpreter's reductions of single leaves, blocks or rows, for bitwise comparison with
+// compiled ones.
 
 #ifndef UPDRAFT_UNITTESTS_TARGET_PARTIALS_H
 #define UPDRAFT_UNITTESTS_TARGET_PARTIALS_H
@@ -12,7 +12,7 @@
 
 namespace updraft::test {
 
-/// The last two dimensions of a tensor, and what is before them.
+/// The last two dimensions of a tensor, and the product of the others.
 struct MatrixShape {
   int64_t batches, rows, columns;
 
@@ -32,7 +32,7 @@ std::vector<double> rowTotals(ReductionKind kind, const std::vector<double> &val
 std::vector<double> columnPartials(ReductionKind kind, const std::vector<double> &values,
                                    MatrixShape shape);
 
-/// The bits of an f64; one of all NaNs.
+/// The bits of an f64; all NaNs have the same.
 uint64_t bitsOf(double value);
 std::vector<uint64_t> bitsOf(const std::vector<double> &values);
 

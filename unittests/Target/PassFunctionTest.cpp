@@ -1,5 +1,5 @@
 //===- PassFunctionTest.cpp - The loop of a pass: sizes, alignment, bounds --------------------===//
-// Momentum with every storage type of the state, over sizes around the vector's, starts that are
+// Momentum with every storage type of the state, for sizes around the vector's, starts that are
 // aligned to one element only, and leaves in the middle of a tensor.
 
 #include "JitPlan.h"
@@ -52,7 +52,7 @@ std::string momentumPlan(const StorageFormat &compute, const StorageFormat &stor
                     {{"COMPUTE", compute.name}, {"STORED", stored.name}, {"STATE", state.name}});
 }
 
-/// A tensor amid guard bytes, `offset` elements from an aligned address.
+/// A tensor between guard bytes, `offset` elements after an aligned address.
 struct GuardedTensor {
   const StorageFormat &format;
   size_t offset, count;
@@ -81,7 +81,7 @@ void expectMomentum(const StorageFormat &compute, const StorageFormat &stored,
     for (size_t count : {0, 1, 2, 7, 8, 15, 16, 17, 31, 32, 33, 1003})
       for (size_t offset : {0, 1, 3})
         for (bool first : {false, true}) {
-          // Room for more than [begin, end): what lies outside must stay.
+          // More memory than [begin, end): the rest must not change.
           size_t begin = count == 1003 ? 2 * UPD_LEAF_ELEMENTS : 0;
           size_t whole = begin + count + 5;
           GuardedTensor param(stored, offset, whole, 1), grad(stored, offset, whole, 2),
@@ -143,7 +143,7 @@ TEST(PassFunctionTest, StreamsMayBeTheSameTensor) {
   }
 }
 
-TEST(PassFunctionTest, RefusesWhatACPUCannotDoInVectors) {
+TEST(PassFunctionTest, RefusesOperationsThatCPUsCannotVectorize) {
   for (const char *operation : {"math.sin %x", "arith.remf %x, %x"}) {
     std::string message = loweringError(substitute(R"(updraft.plan @R compute f32 {
   %p = updraft.stream "param" : !updraft.stream<f32>

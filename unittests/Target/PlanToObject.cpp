@@ -1,6 +1,6 @@
-//===- PlanToObject.cpp - A plan in a file, to machine code -----------------------------------===//
-// The tests' way into code generation without a rule: reads a module of plans, and writes what one
-// of the target's stages makes of it.
+//===- PlanToObject.cpp - Compiles a plan in a file -------------------------------------------===//
+// Runs code generation in tests without a rule: reads a module of plans, and writes the result of
+// one of the target's stages.
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"

@@ -11,7 +11,7 @@ using namespace updraft::test;
 
 namespace {
 
-// Two prologues around a pass that reduces twice; the second decides about the step.
+// Two prologues around a pass with two reductions. The second one decides whether to skip the step.
 const char *const text = R"(updraft.plan @R compute f32 matrix {
   %lr = updraft.hyper "lr" = 1.0e-1
   %step = updraft.step

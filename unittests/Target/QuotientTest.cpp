@@ -1,6 +1,6 @@
 //===- QuotientTest.cpp - Roots over a scalar, by division and by its reciprocal --------------===//
-// Wide vectors have the quotient from the reciprocal (updraft-invert-divisors): to the bits of a
-// division, whatever the divisor, and whatever is under the root.
+// Wide vectors compute the quotient from the reciprocal (updraft-invert-divisors), with the same
+// bits as a division for every divisor and every value under the root.
 
 #include "JitPlan.h"
 
@@ -57,7 +57,7 @@ std::vector<float> dividends(std::mt19937 &random) {
                             Limits::infinity(),
                             -1.0f,
                             Limits::quiet_NaN()};
-  // Of every exponent, but positive.
+  // All exponents, positive only.
   while (values.size() < 4096)
     values.push_back(std::bit_cast<float>(static_cast<uint32_t>(random()) >> 1));
   return values;
@@ -74,7 +74,7 @@ std::vector<float> divisors(std::mt19937 &random) {
                             Limits::infinity(),
                             -Limits::infinity(),
                             Limits::quiet_NaN()};
-  // The bounds, powers of two, and what is next to them, where mantissas are all zeros or all ones.
+  // The bounds, powers of two, and adjacent values, whose mantissas are all zeros or all ones.
   for (int exponent : {-100, -25, -24, -23, -10, -1, 0, 1, 10, 23, 24, 25, 100}) {
     const float power = std::ldexp(1.0f, exponent);
     values.insert(values.end(), {power, std::nextafter(power, 0.0f), std::nextafter(power, 2e38f)});
@@ -111,13 +111,13 @@ TEST(QuotientTest, OfRootsHasTheBitsOfADivision) {
   }
 }
 
-/// A quotient can only be rounded otherwise if it is next to the middle of two floats. Of
+/// A quotient can round differently only if it is close to the midpoint of two floats. For
 /// significands X and Y, integers of 24 bits, X * 2^s / Y = M + r with an integer M of 24 bits,
-/// where s is 23 if X >= Y, and else 24; so k = X * 2^(s + 1) - (2M + 1)Y is the distance from the
-/// middle, in units of 1 / 2Y of the last place. It is not 0: 2^(s + 1) has more twos than Y. The
-/// estimate is off by less than 1.5 in the last place, of which the reciprocal's error makes less
-/// than 3 units, and the rounding of the remainder, which may need 25 bits, makes 2: beyond |k| = 5
-/// nothing can differ.
+/// where s is 23 if X >= Y, and else 24. So k = X * 2^(s + 1) - (2M + 1)Y is the distance from the
+/// midpoint, in units of 1 / 2Y of the last place. It isn't 0, because 2^(s + 1) has more factors
+/// of two than Y. The estimate is off by less than 1.5 in the last place. The reciprocal's error
+/// contributes less than 3 units, and the rounding of the remainder, which may need 25 bits, 2
+/// units. So the results can only differ for |k| <= 5.
 TEST(QuotientTest, ProductsAndRemaindersGiveEveryQuotient) {
   constexpr uint64_t least = uint64_t(1) << 23, most = uint64_t(1) << 24;
   auto quotient = [](float x, float y) {

@@ -1,5 +1,5 @@
 //===- RandomBitsTest.cpp - Random bits of elements -------------------------------------------===//
-// The cipher against the known answers of its authors' Random123, and compiled code against the
+// Compares the cipher with the known answers of its authors' Random123, and compiled code with the
 // cipher.
 
 #include "JitPlan.h"
@@ -34,7 +34,7 @@ uint64_t expectedBits(const upd_site &site, uint64_t element, uint32_t stream) {
   return uint64_t(words[1]) << 32 | words[0];
 }
 
-// The bits of two streams as they are, in the parameter and in a state.
+// The bits of two streams, unchanged, in the parameter and in a state.
 const char *const text = R"(updraft.plan @R compute f64 MATRIX {
   %p = updraft.stream "param" : !updraft.stream<f64>
   %g = updraft.stream "grad" : !updraft.stream<f64>
@@ -94,7 +94,8 @@ TEST(RandomBitsTest, ElementZeroOfNothingIsAKnownAnswer) {
 }
 
 TEST(RandomBitsTest, EveryElementHasItsOwn) {
-  // The second start has an index of more than 32 bits: its streams begin far before their memory.
+  // The second start has an index of more than 32 bits, so its streams begin far before their
+  // memory.
   for (const CPUTarget &target : allLoopShapes())
     for (int64_t start : {int64_t(0), int64_t(1) << 33}) {
       JitPlan plan(flatPlan(), target);

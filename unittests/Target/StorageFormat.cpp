@@ -47,7 +47,7 @@ uint64_t StorageFormat::encode(double value) const {
     return sign;
   int exponent = std::max(std::ilogb(magnitude), minimumExponent());
   // In units of the last place: an integer after rounding to nearest even. A carry into the next
-  // binade gives the right encoding by itself, one beyond the last is infinity.
+  // binade gives the right encoding, and one past the last binade gives infinity.
   double units = std::nearbyint(std::ldexp(magnitude, precision - 1 - exponent));
   uint64_t encoding =
       static_cast<uint64_t>(units) + (uint64_t(exponent - minimumExponent()) << (precision - 1));

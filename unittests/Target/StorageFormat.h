@@ -1,6 +1,6 @@
 //===- StorageFormat.h - Storage types in plain C++ ---------------------------------*- C++ -*-===//
-// What the compiled conversions are compared with: encoding and decoding by the definition of the
-// formats, in f64 arithmetic, which is exact for all of them.
+// The reference for compiled conversions: encoding and decoding by the definition of the formats,
+// in f64 arithmetic, which is exact for all of them.
 
 #ifndef UPDRAFT_UNITTESTS_TARGET_STORAGEFORMAT_H
 #define UPDRAFT_UNITTESTS_TARGET_STORAGEFORMAT_H
@@ -14,8 +14,8 @@ namespace updraft::test {
 /// An IEEE binary format of at most 64 bits.
 struct StorageFormat {
   const char *name;
-  int bits;      ///< of the whole
-  int precision; ///< significant bits, the implied one included
+  int bits;      ///< of the encoding
+  int precision; ///< significant bits, including the implied one
   int maximumExponent;
 
   int bytes() const { return bits / 8; }

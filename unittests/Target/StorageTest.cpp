@@ -1,6 +1,6 @@
 //===- StorageTest.cpp - Conversion between storage and compute types, bit for bit ------------===//
-// Passes that copy the gradient to the parameter: what one stream holds, widened to the compute
-// type, and rounded to the other stream's type.
+// Passes that copy the gradient to the parameter: each value is widened from its storage type to
+// the compute type, and rounded to the other storage type.
 
 #include "JitPlan.h"
 #include "StorageFormat.h"
@@ -36,7 +36,7 @@ std::string copyPlan(const StorageFormat &from, const StorageFormat &compute,
   return substitute(text, {{"COMPUTE", compute.name}, {"FROM", from.name}, {"TO", to.name}});
 }
 
-/// Runs a copy over `inputs` on every loop shape, and compares every element.
+/// Runs a copy of `inputs` with every loop shape, and compares every element.
 void expectCopies(const StorageFormat &from, const StorageFormat &compute, const StorageFormat &to,
                   const std::vector<uint64_t> &inputs) {
   SCOPED_TRACE(std::string(from.name) + " computed in " + compute.name + " to " + to.name);
@@ -71,8 +71,8 @@ std::vector<uint64_t> allEncodings() {
   return result;
 }
 
-/// Encodings of `from` at and around every midpoint of neighbours in the 16-bit format `to`, and
-/// around its values, of both signs; and random ones.
+/// Encodings of `from` at and around every midpoint of adjacent values in the 16-bit format `to`,
+/// and around its values, of both signs; and random ones.
 std::vector<uint64_t> aroundMidpoints(const StorageFormat &from, const StorageFormat &to) {
   std::vector<uint64_t> result = edgeEncodings(from);
   auto addAround = [&](double value) {
@@ -84,14 +84,14 @@ std::vector<uint64_t> aroundMidpoints(const StorageFormat &from, const StorageFo
   };
   for (uint64_t encoding = 0; encoding < to.finiteCount(); ++encoding) {
     double low = to.decode(encoding);
-    // Beyond the largest value the spacing stays the same up to where infinity begins.
+    // Beyond the largest value, the spacing stays the same up to the threshold of infinity.
     double high = encoding + 1 == to.finiteCount() ? 2 * low - to.decode(encoding - 1)
                                                    : to.decode(encoding + 1);
     double middle = (low + high) / 2;
     addAround(low);
     addAround(middle);
     if (from.bits == 64) {
-      // Close enough to a midpoint that rounding to f32 first would land on it.
+      // So close to a midpoint that rounding to f32 first would give the midpoint.
       double step = (high - low) * 0x1p-30;
       addAround(middle + step);
       addAround(middle - step);
@@ -153,7 +153,7 @@ TEST(StorageTest, RoundsF64ToF32) {
   expectCopies(f64, f64, f32, inputs);
 }
 
-// A small integer, and not one of the formats above: the reference is what the documentation says.
+// A small integer isn't one of the formats above, so the reference is the documentation.
 TEST(StorageTest, RoundsToTheNearestByte) {
   const StorageFormat byte{"i8", 8, 0, 0};
   for (const StorageFormat *format : {&f32, &f64}) {
@@ -178,8 +178,9 @@ TEST(StorageTest, RoundsToTheNearestByte) {
   }
 }
 
-// Where every stream is bf16, vectors hold even and odd elements apart. Three bf16 values add up to
-// any f32: the first has its upper bits, the others eight of the lower ones each.
+// If every stream is bf16, vectors hold even and odd elements separately. The sum of three bf16
+// values can be any f32: the first has its upper bits, and the others have eight of the lower bits
+// each.
 TEST(StorageTest, RoundsEveryLowerHalfWhereAllIsBFloat16) {
   const char *text = R"(updraft.plan @R compute f32 {
   %p = updraft.stream "param" : !updraft.stream<bf16>
@@ -200,7 +201,8 @@ TEST(StorageTest, RoundsEveryLowerHalfWhereAllIsBFloat16) {
     updraft.store %sum : f32
   }
 })";
-  // Upper halves whose last bit is 0 and 1; those before the next power of two and before infinity.
+  // Upper halves whose last bit is 0 and 1, and those before the next power of two and before
+  // infinity.
   for (uint32_t upper : {0x3f80u, 0x3f81u, 0xc0ffu, 0xbf02u, 0x7f7fu, 0xff7eu, 0x0d00u}) {
     std::vector<uint64_t> sums, parts[3];
     for (uint32_t lower = 0; lower < 0x10000; ++lower) {
@@ -229,8 +231,8 @@ TEST(StorageTest, RoundsEveryLowerHalfWhereAllIsBFloat16) {
   }
 }
 
-// A NaN of a scalar, unlike one of a bf16 stream, can have a payload in its lower half, which
-// rounding would carry into the sign: 0 would be stored. So can one that the body is written with.
+// The NaN of a scalar or constant, unlike that of a bf16 stream, can have a payload in its lower
+// half. Rounding would carry it into the sign and store 0.
 TEST(StorageTest, KeepsEveryNaNOfAScalarWhereAllIsBFloat16) {
   const char *text = R"(updraft.plan @R compute f32 {
   %h = updraft.hyper "h" = 1.0
@@ -270,7 +272,7 @@ TEST(StorageTest, KeepsEveryNaNOfAScalarWhereAllIsBFloat16) {
         for (uint64_t sign : {uint64_t(0), uint64_t(1) << 63}) {
           const auto hyper = std::bit_cast<double>(sign | 0x7ff0000000000000 | payload);
           const double facts[UPD_TENSOR_FACTS] = {};
-          float row[2]; // whether the tensor is skipped, and the scalar
+          float row[2]; // the skip flag and the scalar
           plan.prologue(&hyper, facts, nullptr, nullptr, row, nullptr);
           std::vector<std::byte> grad = ones, param(count * bf16.bytes());
           void *streams[] = {param.data(), grad.data()};

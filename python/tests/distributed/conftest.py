@@ -1,4 +1,4 @@
-"""A world that is only said to be there, and worlds of processes."""
+"""Simulated worlds, and worlds of processes."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ EXAMPLES = pathlib.Path(__file__).resolve().parents[3] / "examples"
 
 @pytest.fixture
 def place(monkeypatch):
-    """Makes this process one of a world, as far as its environment tells."""
+    """Sets the environment as in a world, without starting one."""
 
     def be(rank=0, size=4, **others):
         given = {"RANK": rank, "WORLD_SIZE": size, "LOCAL_RANK": rank, "LOCAL_WORLD_SIZE": size}
@@ -31,13 +31,13 @@ def place(monkeypatch):
 
 @pytest.fixture
 def in_world(place):
-    """Calls a function in a world of this process alone, with RPC running."""
+    """Calls a function in a world of only this process, with RPC running."""
     return lambda function: distributed.auto_init_rpc()(function)()
 
 
 @pytest.fixture(scope="session")
 def loopback():
-    """The environment of processes that meet on this machine."""
+    """The environment of processes that join on this machine."""
     return dict(os.environ, GLOO_SOCKET_IFNAME="lo", TP_SOCKET_IFNAME="lo", OMP_NUM_THREADS="1")
 
 
@@ -53,14 +53,14 @@ def run(environment, *command):
 
 @pytest.fixture(scope="session")
 def torchrun(loopback):
-    """Runs a program in processes that torchrun starts; after the limit they are ended."""
+    """Runs a program in processes that torchrun starts, and kills them after the limit."""
     start = "-m", "torch.distributed.run", "--standalone"
     return lambda count, *command: run(loopback, *start, f"--nproc-per-node={count}", *command)
 
 
 @pytest.fixture(scope="session")
 def forked(loopback):
-    """Runs a program in processes as torchrun does, but that torch is imported once."""
+    """Runs a program in processes like torchrun, but imports torch only once."""
     start = str(pathlib.Path(__file__).with_name("forked.py"))
     return lambda count, *command: run(loopback, start, str(count), *command)
 
@@ -77,7 +77,7 @@ def start(start_in_module):
 
 @pytest.fixture(scope="module")
 def start_in_module(cache):
-    """Starts a program as a member of a world; those that are left are ended."""
+    """Starts a program as a member of a world; kills the remaining ones at the end."""
     with contextlib.ExitStack() as stack:
 
         def start(port, rank, *command, folder=None, **variables):

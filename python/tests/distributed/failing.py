@@ -27,7 +27,7 @@ def barrier_or_call():
 
 
 def killed():
-    """Worker 2 ends without a word, while worker 0 is in a barrier and worker 1 at its end."""
+    """Worker 2 dies while worker 0 is in a barrier and worker 1 has finished."""
     distributed.barrier()
     if distributed.get_rank() == 2:
         os._exit(0)

@@ -1,8 +1,8 @@
 """Runs a program in the processes of a world: `forked.py COUNT [--with=MODULE…] PROGRAM…`.
 
-PROGRAM is a file, with arguments. The processes find each other as with torchrun, but the first of
-them has the store, and all are forked off one that has imported torch already, which takes longer
-than most programs here.
+PROGRAM is a file, with arguments. The processes find each other as with torchrun, but the first one
+hosts the store, and all are forked from a process that has already imported torch, because
+importing takes longer than most programs here.
 """
 
 import ctypes
@@ -15,15 +15,15 @@ import sys
 
 from ports import free_port
 
-# With what optimizers import when the first one is made.
+# The modules that optimizers import when the first one is created.
 import updraft.distributed.optim  # noqa: F401
 
 _PR_SET_PDEATHSIG = 1
 
 
 def be_member(rank, count, port):
-    """Sets in a process what it is to find the others by."""
-    # Where the first process is killed, nobody stays.
+    """Sets the environment that a process needs to find the others."""
+    # If the first process is killed, all end.
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     numbers = {"RANK": rank, "WORLD_SIZE": count, "LOCAL_RANK": rank, "LOCAL_WORLD_SIZE": count}
     os.environ.update({name: str(value) for name, value in numbers.items()})
@@ -31,7 +31,7 @@ def be_member(rank, count, port):
 
 
 def wait_for(children):
-    """Waits for all to end, and returns the exit code; when one fails, the others end soon."""
+    """Waits for all to end, and returns the exit code. If one fails, kills the others soon."""
 
     def end(*_):
         for child in children:
@@ -44,7 +44,8 @@ def wait_for(children):
         children.remove(child)
         if status and not failed:
             failed = True
-            # Until then another may say what is wrong, where this one lost its connection to it.
+            # Until then, another process can report the cause, while this one only lost its
+            # connection.
             signal.alarm(5)
     return int(failed)
 
@@ -59,7 +60,7 @@ def main():
     count, *rest = sys.argv[1:]
     while rest[0].startswith("--with="):
         importlib.import_module(rest.pop(0).removeprefix("--with="))
-    # A fork has no other.
+    # A forked process has no other way to end.
     assert len([*pathlib.Path("/proc/self/task").iterdir()]) == 1
     port = free_port()
     children = set()

@@ -1,4 +1,4 @@
-"""How the programs that tests start as members join the world."""
+"""Joins the world, in programs that tests start as members."""
 
 import os
 

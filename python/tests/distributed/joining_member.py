@@ -1,4 +1,4 @@
-"""A member that joins, with as much patience as it is given, and prints the error if it cannot."""
+"""A member that joins, with a given timeout, and prints the error if it can't."""
 
 import os
 

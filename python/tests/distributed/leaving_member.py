@@ -1,4 +1,4 @@
-"""A member that joins, waits for a line, leaves as that says, and prints how long it has taken."""
+"""A member that joins, waits for a line, leaves as the line says, and prints the time taken."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""What three workers check, one thing after another; `test_three_workers.py` reads what they found.
+"""Checks that three workers run one after another; `test_three_workers.py` reads the results.
 
 Started by torchrun with the folder for the answers.
 """
@@ -30,7 +30,7 @@ def check(function):
 
 
 def on_zero(function):
-    """A check that worker 0 makes, by calling the others."""
+    """A check that worker 0 runs, which calls the others."""
     CHECKS.append(distributed.rank_zero_only(function))
     return function
 
@@ -40,7 +40,7 @@ def folder():
 
 
 class Raised:
-    """The exception that a block must raise, with exactly this text."""
+    """Asserts that a block raises an exception with exactly this text."""
 
     def __init__(self, kind, text):
         self.kind = kind
@@ -57,7 +57,7 @@ class Raised:
         return True
 
 
-# What workers are called for.
+# Functions that run on workers.
 
 
 def who(*args):
@@ -77,7 +77,7 @@ def fail(values):
 
 
 class TwoTextsError(Exception):
-    """Cannot be made again from what a pickle has of it."""
+    """An exception that can't be restored from its pickle."""
 
     def __init__(self, first, second):
         super().__init__(f"{first} {second}")
@@ -157,7 +157,7 @@ def world():
         "there is no worker `nobody`; there are `trainer-0`, `trainer-1`, `trainer-2`",
     ):
         distributed.get_worker_id("nobody")
-    assert torch.get_num_threads() == 1  # by what each worker was initialized with
+    assert torch.get_num_threads() == 1  # set by each worker's initialization
 
 
 @check
@@ -389,7 +389,7 @@ def gradients():
         autograd.backward(context_id, [loss], retain_graph=True)
         autograd.backward(context_id, [loss])
         assert a.grad.tolist() == [8, 10, 12] and b.grad.tolist() == [3, 6, 9]
-        found[0].zero_()  # it is the caller's
+        found[0].zero_()  # the caller owns it
         assert autograd.get_gradients(context_id)[a].tolist() == [40, 50, 60]
 
 
@@ -529,7 +529,7 @@ def parameters_are_warned_of():
     call = functools.partial(distributed.remote_sync_call, who, partitioner=0)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        call(args=(model,))  # no gradients are asked for
+        call(args=(model,))  # no gradients are requested
         with autograd.context():
             with torch.no_grad():
                 call(args=(model,))

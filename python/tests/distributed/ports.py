@@ -1,13 +1,13 @@
-"""Ports of this machine for the stores of worlds."""
+"""Free ports of this machine for the stores of worlds."""
 
 import random
 import socket
 
-_ASKED_FOR = range(20_000, 32_000)  # connections get others
+_ASKED_FOR = range(20_000, 32_000)  # outside of the range for outgoing connections
 
 
 def free_port():
-    """Returns one that nobody listens at, and no connection is given."""
+    """Returns a port that nobody listens at, outside of the range for outgoing connections."""
     while True:
         port = random.choice(_ASKED_FOR)
         with socket.socket() as one:

@@ -1,5 +1,5 @@
-"""The names and signatures of `torchopt.distributed`: as TorchOpt 0.7.3 publishes them, and beside
-the package itself where it is installed (python/requirements-ecosystem.txt), with what comes of it.
+"""The names and signatures of `torchopt.distributed` as published in TorchOpt 0.7.3, and a
+comparison with the package itself if it is installed (python/requirements-ecosystem.txt).
 """
 
 import inspect
@@ -83,12 +83,12 @@ def described(parameters):
 
 
 def assert_takes(ours, theirs):
-    """Whatever theirs takes, by the same words; what is only in ours has a default."""
+    """Asserts that ours has all of their parameters, and defaults for additional ones."""
     mine, other = ([*inspect.signature(each).parameters.values()] for each in (ours, theirs))
     same, more = mine[: len(other)], mine[len(other) :]
     for own, their in zip(described(same), described(other), strict=True):
         assert own[:2] == their[:2]
-        # What makes names of workers is a function in both.
+        # The parameter for names of workers is a function in both.
         assert own[2] == their[2] or own[0] == "worker_name_format"
     for each in more:
         assert each.kind is inspect.Parameter.KEYWORD_ONLY
@@ -114,7 +114,7 @@ def test_nothing_is_left_out(torchopt):
             found(distributed, name)
         except AttributeError:
             missing.append(name)
-    # A class of torch, which has it itself.
+    # A class of torch, which torch itself has.
     assert missing == ["autograd.DistAutogradContext"]
 
 
@@ -154,7 +154,7 @@ PARTITIONERS = {
 @pytest.mark.parametrize("partitioner", PARTITIONERS.values(), ids=PARTITIONERS)
 @pytest.mark.parametrize(("args", "kwargs"), BATCHES, ids=["one", "several", "none"])
 def test_partitions(torchopt, place, monkeypatch, partitioner, args, kwargs):
-    """Where sizes divide: of others, ours are balanced."""
+    """Where sizes are divisible; otherwise ours are balanced."""
     place(size=2 if partitioner is not PARTITIONERS["some workers"] else 4)
     # It reads its environment once.
     monkeypatch.setattr(torchopt.world.get_world_info, "world_info", None, raising=False)
@@ -184,12 +184,12 @@ def test_reducers(torchopt):
     ("theirs", "ours", "options", "within"),
     [
         ("MetaSGD", "SGD", {"lr": 0.1, "momentum": 0.9}, 1e-9),
-        # It corrects for the start of the averages in f32.
+        # It corrects the bias of the averages in f32.
         ("MetaAdam", "Adam", {"lr": 0.1}, 1e-3),
     ],
 )
 def test_gradients_through_inner_steps(torchopt, theirs, ours, options, within):
-    """Those of MAML, of the parameters where three steps began."""
+    """The MAML gradients of the initial parameters after three inner steps."""
     package = pytest.importorskip("torchopt")
     torch.manual_seed(0)
     inputs, targets = torch.randn(8, 4, dtype=torch.float64), torch.randn(8, 1, dtype=torch.float64)

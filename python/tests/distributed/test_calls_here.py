@@ -1,4 +1,4 @@
-"""Calls that a worker makes of itself, with references that no other worker has."""
+"""Calls of a worker to itself, with references that no other worker has."""
 
 import functools
 import threading
@@ -27,8 +27,8 @@ def test_a_reference_that_nobody_else_has(in_world):
     assert gradient.equal(torch.ones(2, 2))
 
 
-def test_what_is_not_recorded(place):
-    """A pass would wait for the gradient of a call that has no part in it."""
+def test_calls_under_no_grad_are_not_recorded(place):
+    """A backward pass would wait for the gradient of a call that isn't part of it."""
     options = rpc.TensorPipeRpcBackendOptions(rpc_timeout=5)
 
     def main():
@@ -158,7 +158,7 @@ def wait_for_release():
 
 
 def test_one_meaning_of_timeouts(place):
-    """Without one, or with None, that of the options; with 0 none."""
+    """Without a timeout or with None, that of the options applies; 0 means no timeout."""
     options = rpc.TensorPipeRpcBackendOptions(rpc_timeout=2)
 
     def main():

@@ -9,7 +9,7 @@ from updraft.distributed import module_clone
 
 
 class Tied(torch.nn.Module):
-    """A module that has one weight twice, a frozen one, and a buffer."""
+    """A module with a shared weight, a frozen one, and a buffer."""
 
     def __init__(self):
         super().__init__()
@@ -24,14 +24,14 @@ class Tied(torch.nn.Module):
 
 
 @pytest.mark.parametrize("by", ["reference", "ref", "clone", "copy", "deepcopy", "deepclone"])
-def test_ways(by):
+def test_every_kind_of_copy(by):
     model = Tied()
     made = module_clone(model, by=by)
     assert type(made) is Tied and made is not model
     assert made.second.weight is made.first.weight
     names = [name for name, _ in model.named_parameters()]
     assert [name for name, _ in made.named_parameters()] == names
-    # In training the buffers change, and by reference they are the model's.
+    # Training changes the buffers; by reference they are the model's.
     inputs = torch.randn(4, 3)
     expected = copy.deepcopy(model)(inputs)
     torch.testing.assert_close(made(inputs), expected)
@@ -70,7 +70,7 @@ def test_another_device():
     assert {tensor.device.type for tensor in (*made.parameters(), *made.buffers())} == {"meta"}
 
 
-def test_what_cannot_be_cloned():
+def test_invalid_arguments_are_refused():
     with pytest.raises(TypeError, match=r"^the target is of type `list`; give a module$"):
         module_clone([])
     with pytest.raises(ValueError) as caught:

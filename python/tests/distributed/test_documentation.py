@@ -1,4 +1,4 @@
-"""The page works as the program that it is, and so do the examples in docstrings."""
+"""Runs the page as a program, and the examples in docstrings."""
 
 import doctest
 import importlib
@@ -26,7 +26,7 @@ def test_the_page(torchrun, tmp_path):
     blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
     assert len(blocks) > 7
     program = tmp_path / "page.py"
-    # `main` says that it has come to its end.
+    # `main` reports that it has reached its end.
     program.write_text("\n".join(blocks) + "    print('done')\n")
     ran = torchrun(3, str(program))
     assert ran.returncode == 0, ran.stderr
@@ -45,7 +45,7 @@ def test_examples(name, in_world):
 
 @pytest.mark.parametrize(("package", "name"), PUBLIC)
 def test_everything_public_is_documented(package, name):
-    """And what takes arguments that are worth a word has an example."""
+    """Everything that takes nontrivial arguments has an example."""
     thing = getattr(package, name)
     assert thing.__doc__
     assert ("Args:" in thing.__doc__) <= (">>>" in thing.__doc__)

@@ -1,4 +1,4 @@
-"""A worker that fails: its exception comes out there, and nobody waits for it for ever."""
+"""A failing worker raises its exception, and nobody waits for it forever."""
 
 import json
 import pathlib
@@ -9,15 +9,15 @@ import sys
 import pytest
 
 WORLD = 3
-# Long before any timeout of RPC.
+# Well below all timeouts of RPC.
 LIMIT = 45
 
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory, loopback):
-    """What came out of each world at each worker, and after how many seconds.
+    """The exceptions in each world at each worker, and the seconds that they took.
 
-    Without torchrun, which would end the others itself.
+    Runs without torchrun, which would end the other workers itself.
     """
     folder = tmp_path_factory.mktemp("answers")
     free = [socket.socket() for _ in range(2)]

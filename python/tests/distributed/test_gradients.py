@@ -1,4 +1,4 @@
-"""Passes over one context, in a world of this process alone: each counts once."""
+"""Backward passes in one context, in a world of only this process: each counts once."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Members of the backend `UPDRAFT` that don't fit into the world, or don't come."""
+"""Members of the backend `UPDRAFT` that don't fit into the world, or don't join in time."""
 
 import concurrent.futures
 import pathlib
@@ -13,10 +13,10 @@ pytest.importorskip("torch")
 pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="the worker is not built")
 
 MEMBER = pathlib.Path(__file__).with_name("joining_member.py")
-TAKEN = "the world has a member of rank {} already; give each member a rank of its own\n"
+TAKEN = "rank {} is already taken; give each member its own rank\n"
 OTHER = (
-    "the world has 2 members, as the first of them has said, and `{}` was given a world of 3; give"
-    " all the same world size\n"
+    "world size mismatch: the first member has 2, `{}` has 3; give all members the same world "
+    "size\n"
 )
 
 
@@ -25,7 +25,7 @@ def test_two_of_the_same_rank(start):
     size = {"WORLD_SIZE": "3"}
     worker = start(port, 0, PROGRAM, "--name=ps", **size)
     twins = [start(port, 1, sys.executable, MEMBER, **size) for _ in range(2)]
-    # One is told at once, and the other waits for the third member.
+    # One gets the error immediately, and the other waits for the third member.
     with concurrent.futures.ThreadPoolExecutor(len(twins)) as pool:
         ends = [pool.submit(twin.wait, LIMIT) for twin in twins]
         concurrent.futures.wait(ends, return_when=concurrent.futures.FIRST_COMPLETED)
@@ -63,7 +63,7 @@ def test_members_that_do_not_come_are_named(start):
     port = free_port()
     worker = start(port, 0, PROGRAM, "--timeout=20", WORLD_SIZE="4")
     client = start(port, 2, sys.executable, MEMBER, WORLD_SIZE="4", UPDRAFT_TEST_PATIENCE="3")
-    missing = "of 4 members, those of rank 1, 3 have not come within {} s\n"
+    missing = "expected 4 members, but rank 1, 3 did not join within {} s\n"
     code, out, err = outcome(client)
     assert (code, out) == (0, missing.format(3)), err
     code, _, err = outcome(worker)

@@ -1,4 +1,4 @@
-"""What `auto_init_rpc` makes and ends, in a world of this process alone."""
+"""Starting and shutting down with `auto_init_rpc`, in a world of only this process."""
 
 import os
 import time
@@ -16,7 +16,7 @@ def running():
     return rpc.api._is_current_rpc_agent_set(), torch.distributed.is_initialized()
 
 
-def test_before_within_and_after(place):
+def test_rpc_runs_only_within_the_function(place):
     order = []
 
     @distributed.auto_init_rpc(
@@ -32,7 +32,7 @@ def test_before_within_and_after(place):
         return a + b
 
     assert main.__name__ == "main" and main.__doc__ == "Adds."
-    # A process may have one world after another.
+    # A process may join one world after another.
     assert [main(1), main(1, b=4)] == [3, 5]
     assert order == [(True, True), "only_1"] * 2
     assert running() == (False, False)
@@ -41,7 +41,7 @@ def test_before_within_and_after(place):
 
 
 @pytest.mark.parametrize("error", [ValueError("broken"), KeyboardInterrupt(), SystemExit(3)])
-def test_after_an_exception(in_world, error):
+def test_rpc_ends_after_an_exception(in_world, error):
     def fail():
         raise error
 
@@ -161,7 +161,7 @@ def test_rpc_of_others(place, monkeypatch):
 
 
 def test_one_backend_after_another(place):
-    """What is true of all members of a world is not of those of the next one."""
+    """The properties of one world's members don't apply to the next world."""
     for chosen in (rpc.BackendType.UPDRAFT, rpc.BackendType.TENSORPIPE):
         joined = distributed.auto_init_rpc(backend=chosen)(membership.has_joined)()
         assert joined == (chosen is rpc.BackendType.UPDRAFT)

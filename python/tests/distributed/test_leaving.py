@@ -1,4 +1,4 @@
-"""How members of the backend `UPDRAFT` leave, also when one of them does not."""
+"""How members of the backend `UPDRAFT` leave, even if one of them doesn't."""
 
 import json
 import pathlib
@@ -20,7 +20,7 @@ SOON = 40
 
 @pytest.fixture
 def members(start):
-    """A worker, which has the store, and two clients that have joined."""
+    """A worker, which hosts the store, and two clients that have joined."""
     port = free_port()
     worker = start(port, 0, PROGRAM, "--name=ps", WORLD_SIZE="3")
     clients = [start(port, rank, sys.executable, MEMBER, WORLD_SIZE="3") for rank in (1, 2)]
@@ -35,7 +35,7 @@ def leave(client, **arguments):
 
 
 def left(client):
-    """How many seconds it has taken, and the error, if there was one."""
+    """The seconds that it took, and the error, if any."""
     out, err = client.communicate(timeout=LIMIT)
     assert client.returncode == 0, err
     return json.loads(out.splitlines()[-1])
@@ -50,7 +50,7 @@ def has_ended(*names):
 
 
 def lost(err):
-    """What the worker says of the world. torch's agent may warn of connections after it."""
+    """The worker's message about the world, without torch's later warnings about connections."""
     (line,) = (line for line in err.splitlines() if line.startswith("error: lost the world at "))
     return line.split(": ", 2)[2]
 
@@ -72,7 +72,7 @@ def test_one_has_died(members, arguments):
     dying.wait()
     leave(client, **arguments)
     seconds, text = left(client)
-    # The worker and the client see it at the same time; the first of them to leave has ended.
+    # The worker and the client notice it at the same time. The first of them to leave has ended.
     assert text in {has_ended("client2"), has_ended("ps", "client2")}
     assert seconds < SOON
     code, _, err = outcome(worker)
@@ -84,12 +84,12 @@ def test_one_has_died(members, arguments):
 def test_one_dies_while_it_waits_for_another(members):
     worker, first, last = members
     leave(first)
-    # It has said so, before which nobody asks the last one.
+    # It has announced that it leaves; until then nobody asks the last one.
     first.stdout.close()
     first.kill()
     first.wait()
     leave(last)
-    # The worker and the last one see it at the same time; the first of them to leave has ended.
+    # The worker and the last one notice it at the same time. The first of them to leave has ended.
     assert left(last)[1] in {has_ended("client1"), has_ended("ps", "client1")}
     assert outcome(worker)[0] == 1
 
@@ -123,7 +123,7 @@ def test_the_worker_has_died(start):
 
 
 def test_one_does_not_leave(members):
-    """Until the other has gone on."""
+    """The other waits until it continues."""
     worker, leaving, staying = members
     leave(leaving, timeout=0.5)
     seconds, text = left(leaving)
@@ -135,7 +135,7 @@ def test_one_does_not_leave(members):
     assert outcome(worker)[0] == 1
 
 
-def test_one_that_is_stopped_is_waited_for(members):
+def test_a_stopped_member_is_waited_for(members):
     _, leaving, stopped = members
     stopped.send_signal(signal.SIGSTOP)
     leave(leaving, timeout=3)
@@ -166,7 +166,7 @@ sys.stdin.read()
 
 
 def test_the_store_is_lost(start):
-    """It is in a process of its own, as torchrun has it, and all members live."""
+    """A separate process hosts it, as with torchrun, and all members are alive."""
     port = free_port()
     store = start(port, 0, sys.executable, "-c", STORE, str(port))
     assert store.stdout.readline() == "ready\n", store.stderr.read()

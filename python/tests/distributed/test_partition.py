@@ -1,4 +1,4 @@
-"""How arguments are cut into parts."""
+"""Splitting arguments into parts."""
 
 import collections
 import copy
@@ -14,7 +14,7 @@ Pair = collections.namedtuple("Pair", ["image", "label"])
 
 
 def shares(partitioner, *args, **kwargs):
-    """Which worker has which values of the first argument."""
+    """The values of the first argument by worker."""
     return [(worker, args[0].tolist()) for worker, args, kwargs in partitioner(*args, **kwargs)]
 
 
@@ -61,7 +61,7 @@ def test_another_dimension(place):
         assert shares(dim_partitioner(dim), image) == [(0, [[0, 1], [3, 4]]), (1, [[2], [5]])]
 
 
-def test_containers_and_what_is_no_tensor(place):
+def test_containers_and_other_values(place):
     place(size=2)
     model = torch.nn.Linear(1, 1)
     batch = {"x": torch.arange(4), "y": [torch.arange(4), Pair(torch.arange(4), "l")]}
@@ -137,7 +137,7 @@ def test_parts_are_triplets_and_pickled():
         ),
     ],
 )
-def test_what_cannot_be_cut(place, args, message):
+def test_arguments_that_cannot_be_split(place, args, message):
     place()
     for partitioner in (
         distributed.batch_partitioner,

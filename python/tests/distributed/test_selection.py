@@ -1,4 +1,4 @@
-"""Functions that only some workers execute."""
+"""Functions that run on some workers only."""
 
 import pytest
 
@@ -17,7 +17,7 @@ from updraft import distributed
         (distributed.rank_all, [0, 1, 2, 3]),
     ],
 )
-def test_who_executes(place, decorator, executing):
+def test_the_selected_workers_run_the_function(place, decorator, executing):
     @decorator
     def add(a, b=1):
         """Adds."""

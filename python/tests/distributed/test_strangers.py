@@ -1,4 +1,4 @@
-"""Connections of strangers to the ports of members, such as those of port scans."""
+"""Connections of strangers to the ports of members, such as port scans."""
 
 import contextlib
 import pathlib
@@ -61,7 +61,7 @@ def visit(port, data, reset):
         stranger.sendall(data)
 
 
-# By default tensors of other machines come by sockets of their own, `mpt_uv`.
+# By default, tensors of other machines use separate sockets, `mpt_uv`.
 @pytest.mark.parametrize("channels", ["basic", "mpt_uv,basic"])
 def test_a_port_scan(start, channels):
     port = free_port()
@@ -78,7 +78,7 @@ def test_a_port_scan(start, channels):
                 for data in SENT.values():
                     for reset in (False, True):
                         visit(visited, data, reset)
-            # More than may be accepted in one go.
+            # More than may be accepted at once.
             visited = min(ports)
             for _ in range(300):
                 idle.enter_context(socket.create_connection(("127.0.0.1", visited), timeout=LIMIT))
@@ -109,7 +109,7 @@ except RuntimeError as error:
 
 
 def test_a_process_without_descriptors_cannot_join():
-    """It does not wait for the first connection to fail."""
+    """It doesn't wait until the first connection fails."""
     result = subprocess.run(
         [sys.executable, "-c", WITHOUT_DESCRIPTORS], capture_output=True, text=True, timeout=LIMIT
     )

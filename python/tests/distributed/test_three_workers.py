@@ -1,4 +1,4 @@
-"""Calls, gradients and barriers among three workers: each check of `members.py`."""
+"""Calls, gradients and barriers among three workers: the checks of `members.py`."""
 
 import json
 import pathlib
@@ -10,7 +10,7 @@ from . import members
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory, torchrun):
-    """What each worker found: of each check None, or what went wrong."""
+    """The results of each worker: None or the error, by check."""
     folder = tmp_path_factory.mktemp("answers")
     program = pathlib.Path(__file__).with_name("members.py")
     ran = torchrun(members.WORLD, str(program), str(folder))

@@ -1,4 +1,4 @@
-"""`updraft-torch-worker`: a member of a world of torch's RPC that has no Python."""
+"""`updraft-torch-worker`: a member of a world of torch's RPC without Python."""
 
 import json
 import pathlib
@@ -28,14 +28,14 @@ def checks():
 
 @pytest.fixture(scope="module")
 def world(start_in_module):
-    """What a client has found, and how the worker has ended."""
+    """The client's results, and the worker's exit."""
     port = free_port()
     command = [PROGRAM, "--name=ps", "--load", FUNCTIONS, "--rpc-threads=4"]
     worker = start_in_module(port, 1, *command)
     client = start_in_module(port, 0, sys.executable, CLIENT)
     code, out, err = outcome(client)
     assert code == 0, err
-    # Or leaving would have waited for them in vain.
+    # Otherwise leaving would have waited for them.
     assert "pending UserRRefs" not in err
     return json.loads(out.splitlines()[-1]), (port, *outcome(worker))
 
@@ -57,7 +57,7 @@ def blocks_of_the_page(language):
 
 def test_the_page(start, cache):
     program = cache / "page.py"
-    *blocks, _ = blocks_of_the_page("python")  # the last is for a world of Python
+    *blocks, _ = blocks_of_the_page("python")  # the last one is for a world of Python
     program.write_text("\n".join(blocks) + "\ntrain()\n")
     port = free_port()
     worker = start(port, 1, PROGRAM, "--name=ps")
@@ -90,7 +90,7 @@ def threads_of(process):
 
 
 @pytest.mark.parametrize("options, polls", [([], True), (["--transports=uv"], False)])
-def test_what_polls(start, options, polls):
+def test_sockets_alone_need_no_polling_thread(start, options, polls):
     port = free_port()
     worker = start(port, 1, PROGRAM, "--name=ps", *options)
     client = start(port, 0, sys.executable, CLIENT, "wait")
@@ -112,7 +112,7 @@ def test_the_worker_hosts_the_store(start):
 
 
 def test_several_clients_and_another_working_directory(start, tmp_path):
-    """Which is empty, and no place that rules or libraries are found from."""
+    """The directory is empty, and rules and libraries aren't searched relative to it."""
     port = free_port()
     place = {"folder": tmp_path, "WORLD_SIZE": "4", "UPDRAFT_CACHE_DIR": str(tmp_path / "cache")}
     worker = start(port, 3, PROGRAM, "--name=ps", **place)
@@ -135,7 +135,7 @@ def test_a_client_that_goes_away(start):
 
 
 def test_a_client_that_dies_within_a_context(start):
-    """And has no store: the worker serves another as before."""
+    """It doesn't host the store. The worker continues to serve another client."""
     port = free_port()
     worker = start(port, 0, PROGRAM, "--name=ps", WORLD_SIZE="3")
     dying, surviving = [
@@ -181,7 +181,7 @@ def test_a_worker_that_is_stopped(start):
     ("arguments", "code", "message"),
     [
         (["--store=localhost"], 105, "--store: `localhost` is not of the form HOST:PORT"),
-        (["--rank=2"], 105, "--rank: 2 is none of a world of 2"),
+        (["--rank=2"], 105, "--rank: 2 is out of range for a world of 2"),
         (["--transports=uv,mail"], 105, "--transports: mail not in {{ibv,shm,uv}}"),
         (["--rpc-threads=0"], 105, "--rpc-threads: Value 0 not in range"),
         (["--library=none.so"], 2, "error: cannot use `none.so` as Updraft's library: none.so: "),
@@ -190,8 +190,8 @@ def test_a_worker_that_is_stopped(start):
         pytest.param(
             ["--transports=ibv"],
             1,
-            "error: could not join the world at localhost:{port}: this machine has none of the "
-            "transports `ibv`; `uv`, sockets, is everywhere\n",
+            "error: could not join the world at localhost:{port}: this machine supports none of "
+            "the transports `ibv`; all support `uv` (sockets)\n",
             marks=pytest.mark.skipif(
                 pathlib.Path("/sys/class/infiniband").exists(), reason="the machine has InfiniBand"
             ),

@@ -1,4 +1,4 @@
-"""Threads that take turns with a context, and those that share a lock."""
+"""Threads that take turns in a context, and threads that share a lock."""
 
 import functools
 import inspect
@@ -17,7 +17,7 @@ THREADS = 8
 
 
 def most_at_once(enter, times=50):
-    """How many threads were within what `enter(thread)` returns at the same time."""
+    """The maximum number of threads within the result of `enter(thread)` at the same time."""
     counting = threading.Lock()
     within = most = 0
 
@@ -81,9 +81,9 @@ class Interrupt(BaseException):
 
 
 def is_interrupted(enter, file, at):
-    """Enters what `enter()` returns, and is interrupted where Python looks for interrupts, as a
-    function of a file begins or ends or has called another, for time number `at`; returns whether
-    there are that many.
+    """Enters the result of `enter()` and raises an interrupt at the `at`-th place where Python
+    could handle one: when a function of a file begins, ends or has called another. Returns whether
+    there are so many places.
     """
     left = at
 

@@ -1,4 +1,4 @@
-"""Workers on two machines, which here are two network namespaces with a link between them."""
+"""Workers on two machines, simulated by two connected network namespaces."""
 
 import os
 import re
@@ -19,7 +19,7 @@ def ip(*arguments):
 
 @pytest.fixture
 def machines():
-    """The names of two namespaces, in which the link has the same name as the namespace."""
+    """The names of two namespaces, which are also the names of the link's ends."""
     if shutil.which("ip") is None or os.geteuid() != 0:
         pytest.skip("needs `ip` and root to make network namespaces")
     names = [f"upd{os.getpid()}{end}" for end in "ab"]
@@ -45,7 +45,7 @@ def machines():
 
 
 def printed_by(machines, *program):
-    """What a program prints with one worker on each, started as `docs/distributed.md` says."""
+    """The output of a program with one worker on each, started as in `docs/distributed.md`."""
     agents = [
         subprocess.Popen(
             [
@@ -70,7 +70,7 @@ def printed_by(machines, *program):
             agent.terminate()
             agent.wait()
     assert [agent.returncode for agent in agents] == [0, 0], "\n".join(errors)
-    # The second worker has nothing to say.
+    # The second worker prints nothing.
     assert printed[1] == ""
     return printed[0]
 

@@ -1,4 +1,4 @@
-"""This process in the world, by the environment that torchrun sets."""
+"""This process's place in the world, from torchrun's environment variables."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from updraft import distributed
 from updraft.distributed import WorldInfo
 
 
-def test_as_torchrun_says(place):
+def test_ranks_come_from_torchruns_environment(place):
     place(rank=5, size=8, LOCAL_RANK=1, LOCAL_WORLD_SIZE=4)
     info = distributed.get_world_info()
     assert info == WorldInfo(world_rank=5, world_size=8, local_rank=1, local_world_size=4)

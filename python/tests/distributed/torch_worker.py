@@ -1,4 +1,4 @@
-"""Where `updraft-torch-worker` is, and how a process of a test has ended."""
+"""The path of `updraft-torch-worker`, and how a test's process has ended."""
 
 import pathlib
 

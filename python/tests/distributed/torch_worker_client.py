@@ -1,7 +1,7 @@
 """The client of a world whose other member, `ps`, is `updraft-torch-worker`.
 
-Run as a program it joins, does everything that is named `check_…`, leaves, and prints what each has
-come to, as JSON: null, or the text of an error.
+As a program it joins, runs all functions named `check_…`, leaves, and prints their results as JSON:
+null, or the text of an error.
 """
 
 import concurrent.futures
@@ -37,7 +37,7 @@ LIMIT = 60.0  # seconds, for one answer
 
 
 def fails(kind, pattern, function, *args, **kwargs):
-    """Asserts that a call fails, with a text that the pattern describes as a whole."""
+    """Asserts that a call fails, with a text that the whole pattern matches."""
     try:
         function(*args, **kwargs)
     except kind as error:
@@ -66,7 +66,7 @@ class Net(torch.nn.Module):
 
 
 class RemoteNet:
-    """The same with its parameters on the worker."""
+    """The same network with its parameters on the worker."""
 
     def __init__(self, net, prefix):
         self.rrefs = {
@@ -86,7 +86,7 @@ def batches():
 
 
 def train_both(prefix, local_kind, remote_kind, **options):
-    """Trains the same net here and there; asserts that no bit is different."""
+    """Trains the same network here and there; asserts bitwise equality."""
     local = Net()
     there = RemoteNet(copy.deepcopy(local), prefix)
     here = local_kind(local.parameters(), **options)
@@ -111,7 +111,7 @@ def check_training_equals_local_torch():
 
 
 def step_both(remote, rrefs, local, params):
-    """Steps two times there and here with the same gradients; asserts that no bit is different."""
+    """Steps twice here and there with the same gradients; asserts bitwise equality."""
     for factor in (1.0, -0.25):
         inputs = torch.tensor([[0.5, -2.0, 1.5]]) * factor
         with dist_autograd.context() as context:
@@ -195,7 +195,7 @@ def check_parameters_are_collected():
     fails(
         NotImplementedError,
         r"there are no parameters of a module on `ps`: this worker has no Python and cannot call "
-        r"Python functions; call one that is .*",
+        r"Python functions; call a function .*",
         parameter_rrefs,
         rrefs[0],
     )
@@ -369,7 +369,7 @@ def check_errors_of_a_function():
     )
 
 
-NO_PYTHON = r".*this worker has no Python and cannot call Python functions; call one that is .*"
+NO_PYTHON = r".*this worker has no Python and cannot call Python functions; call a function .*"
 
 
 def check_python_functions_are_refused():
@@ -397,11 +397,11 @@ def check_python_objects_are_refused():
 
 def check_other_operators_are_refused():
     x = torch.ones(2, requires_grad=True)
-    refused = r".*this worker does not run `aten::add`; it runs Updraft's operators alone, and .*"
+    refused = r".*this worker cannot run `aten::add`; it only runs Updraft's operators, and .*"
     fails(RuntimeError, refused, rpc.rpc_sync, PS, torch.add, args=(x, x))
     with dist_autograd.context():
         fails(RuntimeError, refused, rpc.rpc_sync, PS, torch.add, args=(x, x))
-    kept = r".*this worker keeps no result of `aten::add`; it has parameters to refer to: .*"
+    kept = r".*this worker cannot keep the result of `aten::add`; it only keeps parameters: .*"
     fails(RuntimeError, kept, rpc.remote(PS, torch.add, args=(x, x)).to_here)
 
 
@@ -410,7 +410,7 @@ def check_a_backward_of_its_own_is_refused():
     with dist_autograd.context() as context:
         fails(
             RuntimeError,
-            r".*this worker begins no backward; call `torch.distributed.autograd.backward` on .*",
+            r".*this worker cannot start a backward; call `torch.distributed.autograd.backward` .*",
             rref.backward,
             context,
         )
@@ -420,7 +420,7 @@ def check_a_profiler_is_refused():
     with torch.autograd.profiler_legacy.profile():
         fails(
             RuntimeError,
-            r".*this worker does not answer messages of type 0x115, as a profiler's are.*",
+            r".*this worker does not support messages of type 0x115, such as a profiler's.*",
             rpc.rpc_sync,
             PS,
             torch.add,
@@ -457,7 +457,7 @@ def check_the_function_of_the_page():
 
 
 def check_names_of_the_worker():
-    """In a world without torchrun, too."""
+    """Also in a world without torchrun."""
     removed = {name: os.environ.pop(name) for name in world.VARIABLES if name in os.environ}
     try:
         x = torch.ones(1, 2)
@@ -495,12 +495,12 @@ def check_a_context_that_is_closed():
 
 
 def asked(name, *args):
-    """Asks the worker for an operator, as a client with defects would."""
+    """Calls an operator of the worker, like a buggy client."""
     return operators.call(rpc.get_worker_info(PS), name, *args, timeout=LIMIT)
 
 
 def check_references_that_there_are_not():
-    """Of which no request holds a thread for long: there are four."""
+    """Requests with unknown references don't block threads for long: there are four."""
     begin = time.monotonic()
     text = json.dumps({"args": [{"rref": [0, 10**9]}] * 2, "kwargs": {}})
     asking = [asked("await", [0], [10**9], wait) for wait in (1e300, float("inf"), 60.0)]
@@ -624,7 +624,7 @@ def check_numbers_of_contexts_that_torch_cannot_hold():
 
 
 def share():
-    """Steps a parameter that other clients step, too, until the steps of all are done."""
+    """Steps a parameter that other clients also step, until all have finished."""
     steps = 25
     rref = distributed.hold_parameter(PS, "together", torch.zeros(2, 4))
     optimizer = DistributedOptimizer(torch.optim.SGD, [rref], lr=1.0)
@@ -634,14 +634,14 @@ def share():
             dist_autograd.backward(context, [outputs.sum()])
             optimizer.step(context)
     expected = torch.full((2, 4), -float(steps * (int(os.environ["WORLD_SIZE"]) - 1)))
-    # For as long as the test lets this process live.
+    # Until the test kills this process.
     while not torch.equal(rref.to_here(), expected):
         time.sleep(0.05)
     assert distributed.lock_wait(PS) >= 0
 
 
 def within_a_context(finish):
-    """Makes gradients of a parameter that two clients share, for what finishes the context."""
+    """Computes gradients of a parameter that two clients share, and calls a function to finish."""
     rref = distributed.hold_parameter(PS, "survivor", torch.zeros(2, 4))
     optimizer = DistributedOptimizer(torch.optim.SGD, [rref], lr=1.0)
     with dist_autograd.context() as context:
@@ -652,19 +652,19 @@ def within_a_context(finish):
 
 
 def survive():
-    """Steps what the other client has left, when it has ended."""
+    """Steps the parameter that the other client has left, after that has ended."""
     print("joined", flush=True)
     sys.stdin.readline()
     for _ in range(3):
         rref = within_a_context(DistributedOptimizer.step)
     assert torch.equal(rref.to_here(), torch.full((2, 4), -3.0))
     print("stepped", flush=True)
-    # The other cannot leave with this one.
+    # The other client can't leave together with this one.
     os._exit(0)
 
 
 def step_while_one_dies():
-    """Steps parameters of two workers, of which the test ends the first in that."""
+    """Steps parameters of two workers; meanwhile the test kills the first one."""
     timeout = 60.0
     names = ["ps1", "ps2"]
     rrefs = [distributed.hold_parameter(name, "stepped", torch.zeros(2, 4)) for name in names]
@@ -683,7 +683,7 @@ def step_while_one_dies():
             step = pool.submit(optimizer.step, context)
             while not torch.equal(rrefs[1].to_here(), stepped):
                 assert time.monotonic() < begin + timeout / 2
-            # Requests are begun in the order in which they come: the step waits for the locks now.
+            # Requests are begun in order, so the step is waiting for the locks now.
             distributed.held_parameters("ps1")
             assert not step.done()
             print("stepping", flush=True)
@@ -693,7 +693,7 @@ def step_while_one_dies():
         fails(RuntimeError, f"{there}.*{elsewhere}", optimizer.step, context)
         assert torch.equal(rrefs[1].to_here(), stepped)
     print("told", flush=True)
-    # The one that has died cannot leave with this one.
+    # The dead worker can't leave together with this one.
     os._exit(0)
 
 
@@ -727,7 +727,7 @@ if __name__ == "__main__":
             print(type(error).__name__, flush=True)
         os._exit(0)
     if sys.argv[1:] == ["die within a context"]:
-        # It is open on the worker as well.
+        # The context is open on the worker too.
         within_a_context(lambda optimizer, context: os._exit(0))
     if sys.argv[1:] == ["survive"]:
         survive()

@@ -10,7 +10,7 @@ from torch.distributed import rpc
 from updraft import distributed
 
 if __name__ == "__main__":
-    # Sockets alone, which tensors also go through.
+    # Only sockets, which tensors also use.
     rank = join(_transports=["uv"], _channels=os.environ["UPDRAFT_TEST_CHANNELS"].split(","))
     print("joined", flush=True)
     sys.stdin.readline()

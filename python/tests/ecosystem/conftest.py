@@ -14,7 +14,7 @@ TIMEOUT = 120.0
 
 
 class Group:
-    """Processes that stay for all tests, for importing torch takes longer than these do."""
+    """Processes shared by all tests, because importing torch takes longer than a test."""
 
     def __init__(self, root):
         environment = dict(os.environ, GLOO_SOCKET_IFNAME="lo", OMP_NUM_THREADS="1")
@@ -31,7 +31,7 @@ class Group:
         ]
 
     def call(self, **task):
-        """Returns what went wrong in each process; None where nothing did."""
+        """Returns the error of each process, or None."""
         for member in self.members:
             member.stdin.write(json.dumps(task) + "\n")
             member.stdin.flush()
@@ -56,7 +56,7 @@ class Group:
 
 @pytest.fixture(scope="session")
 def groups(pytestconfig):
-    """The group, in a list, so that another may take its place."""
+    """The group in a list, so that it can be replaced."""
     started = [Group(pytestconfig.rootpath)]
     yield started
     started[0].stop()
@@ -64,7 +64,7 @@ def groups(pytestconfig):
 
 @pytest.fixture
 def in_processes(groups, request, tmp_path):
-    """Calls `function(folder)` of the test's file in each process; none may fail."""
+    """Calls `function(folder)` of the test's file in each process; requires success in all."""
 
     def run(function):
         if not groups[0].alive():

@@ -1,4 +1,4 @@
-"""One process of a group: calls the functions that it is told to on its standard input."""
+"""A process of a group: calls the functions that it is told to on stdin."""
 
 import importlib
 import json
@@ -22,7 +22,7 @@ def call(task, rank, world):
 
 def main():
     rank, world = map(int, sys.argv[1:3])
-    # Tests are modules by the names that pytest gives them, below this folder.
+    # pytest names the modules of tests relative to this folder.
     sys.path[0] = sys.argv[3]
     torch.set_num_threads(1)
     answers = sys.stdout

@@ -1,4 +1,4 @@
-"""A network that the processes of a group train together, and how results are compared."""
+"""A network that several processes train together, and comparison of results."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""`torch.distributed.checkpoint`: states by names of parameters, for any number of processes."""
+"""`torch.distributed.checkpoint`: states by parameter name, for any number of processes."""
 
 import pytest
 import torch
@@ -42,7 +42,7 @@ def load(model, optimizer, folder):
 
 
 def goes_on(first, then, folder):
-    """Trains, saves, and trains on with another optimizer that has loaded what was saved."""
+    """Trains, saves, and continues training with another optimizer that has loaded the file."""
     straight = network()
     reference = torch.optim.AdamW(straight.parameters(), lr=0.05)
     train(straight, reference)
@@ -69,7 +69,7 @@ def test_saved_and_loaded(tmp_path, first, then):
 
 @pytest.mark.parametrize("flatten", [False, True])
 def test_states_by_names_of_parameters(flatten):
-    """As torch's, name by name."""
+    """The same as torch's, for each name."""
     dicts = []
     options = StateDictOptions(flatten_optimizer_state_dict=flatten)
     for module in MODULES.values():
@@ -78,7 +78,7 @@ def test_states_by_names_of_parameters(flatten):
         train(model, optimizer)
         states = get_optimizer_state_dict(model, optimizer, options=options)
         dicts.append(states)
-        model.zero_grad()  # torch makes states for what has no gradient.
+        model.zero_grad()  # torch creates states for parameters without gradients
         other = module.Adam(model.parameters(), amsgrad=True)
         set_optimizer_state_dict(model, other, states, options=options)
         assert other.param_groups[0]["lr"] == 0.05

@@ -30,7 +30,7 @@ def zero_redundancy(folder):
         train(model, optimizer, 2)
         scheduler.step()
         train(model, optimizer, 2)
-        # The states of all are brought to one, and go from there to a fresh optimizer.
+        # Collects the states of all in one process, and loads them into a new optimizer.
         optimizer.consolidate_state_dict(to=0)
         saved = [optimizer.state_dict() if torch.distributed.get_rank() == 0 else None]
         torch.distributed.broadcast_object_list(saved, src=0)

@@ -1,4 +1,4 @@
-"""What torch does with functional optimizers: its DistributedOptimizer, ZeRO, and DDP's hooks."""
+"""Functional optimizers in torch's DistributedOptimizer, ZeRO, and DDP's hooks."""
 
 import pytest
 import torch
@@ -19,7 +19,7 @@ def product(rref, values, factor):
 
 
 def stepped_by(make, start):
-    """What torch's optimizer makes of a parameter on another worker in two steps."""
+    """The value of a parameter on another worker after two steps of torch's optimizer."""
     rref = rpc.remote("worker1", torch.nn.Parameter, args=(start,))
     optimizer = make([rref])
     for step in range(2):
@@ -93,7 +93,7 @@ def in_the_hooks_of_data_parallel(folder):
 
 
 def in_zero_redundancy(folder):
-    """The class that is registered is no functional one, and stays usable without overlap."""
+    """The registered class isn't a functional one, and remains usable without overlap."""
     results = []
     for kind in (optim.RMSprop, torch.optim.RMSprop):
         model = DistributedDataParallel(network())
@@ -122,7 +122,7 @@ def test_zero_redundancy(in_processes):
 
 
 def test_the_map_of_torch():
-    """It has our classes; what it has for its own is there until `install`."""
+    """It has our classes; torch's own entries stay until `install`."""
     of_torch = functional_optim_map[torch.optim.SGD]
     assert of_torch.__module__ == "torch.distributed.optim.functional_sgd"
     assert functional_optim_map[optim.SGD] is distributed.FunctionalSGD

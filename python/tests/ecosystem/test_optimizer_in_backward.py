@@ -1,4 +1,4 @@
-"""A step within the backward pass, of each parameter as its gradient is there."""
+"""Steps within the backward pass, for each parameter as soon as its gradient exists."""
 
 import torch
 from torch.distributed.optim import _apply_optimizer_in_backward

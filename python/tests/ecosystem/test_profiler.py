@@ -19,5 +19,5 @@ def test_profiled():
             optimizer.step()
     names = [event.key for event in profile.key_averages()]
     assert "Optimizer.step#AdamW.step" in names
-    # None of torch's operators has run over parameters or states.
+    # torch's operators don't run over parameters or states.
     assert not [name for name in names if name.startswith("aten::") and name.endswith("_")]

@@ -11,7 +11,7 @@ from updraft import optim
 
 STEPS = 12
 
-# Name of the class: the optimizer, and how the scheduler is made.
+# Name of the class: the optimizer, and a function that makes the scheduler.
 SCHEDULERS = {
     "LambdaLR": ("AdamW", lambda o: lr_scheduler.LambdaLR(o, lambda epoch: 0.9**epoch)),
     "MultiplicativeLR": ("Adam", lambda o: lr_scheduler.MultiplicativeLR(o, lambda epoch: 0.95)),
@@ -27,7 +27,7 @@ SCHEDULERS = {
         lambda o: lr_scheduler.CosineAnnealingWarmRestarts(o, T_0=4),
     ),
     "ReduceLROnPlateau": ("Adadelta", lambda o: lr_scheduler.ReduceLROnPlateau(o, patience=2)),
-    # These two also move the momentum, or the first of the betas.
+    # These two also change the momentum, or the first beta.
     "CyclicLR": (
         "SGD",
         lambda o: lr_scheduler.CyclicLR(o, base_lr=0.01, max_lr=0.1, step_size_up=3),
@@ -68,7 +68,7 @@ def run(module, name, tensor):
             scheduler.step(1.0)
         else:
             scheduler.step()
-        if step == 5:  # The scheduler's state is saved too, and goes on with another optimizer.
+        if step == 5:  # saves the scheduler's state too, and continues with another optimizer
             saved = copy.deepcopy((optimizer.state_dict(), scheduler.state_dict()))
             optimizer = type(optimizer)(optimizer.param_groups[0]["params"], lr=rate, **options)
             scheduler = make(optimizer)
@@ -77,8 +77,8 @@ def run(module, name, tensor):
     return param.detach(), optimizer.param_groups[0]
 
 
-def test_all_are_there():
-    """All but the base class, and an old name of one."""
+def test_every_scheduler_is_tested():
+    """All except the base class, and an old alias."""
     assert {*lr_scheduler.__all__} - {"LRScheduler"} == {*SCHEDULERS}
 
 

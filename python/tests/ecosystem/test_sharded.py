@@ -1,4 +1,4 @@
-"""Parameters that are shared out over processes: `fully_shard`, whose parameters are DTensors."""
+"""Parameters sharded over processes: `fully_shard`, whose parameters are DTensors."""
 
 from unittest import mock
 
@@ -40,7 +40,7 @@ def test_fully_sharded(in_processes):
 
 
 def clipped(folder):
-    """The norm is that of all processes' parts, by one reduction of a step."""
+    """The norm covers the parts of all processes, with one reduction per step."""
     models, norms = (sharded(), sharded()), ([], [])
     theirs = torch.optim.AdamW(models[0].parameters(), lr=0.1)
 
@@ -66,7 +66,7 @@ def test_clipped(in_processes):
 
 
 def matrices_fully_sharded(folder):
-    """Matrices by Muon, and what is beside them by AdamW."""
+    """Muon steps matrices, and AdamW the other parameters."""
     results = []
     for module in (torch.optim, optim):
         model = sharded()
@@ -99,7 +99,7 @@ def saves(folder):
 
 
 def test_loaded_in_one_process_after_two(in_processes, tmp_path):
-    """What two processes have shared out goes on in one that has all of it."""
+    """A single process continues from the checkpoint of two."""
     in_processes(saves)
     model = network()
     optimizer = optim.AdamW(model.parameters())
@@ -107,7 +107,7 @@ def test_loaded_in_one_process_after_two(in_processes, tmp_path):
     saved = {"model": weights, "optimizer": states}
     checkpoint.load(saved, checkpoint_id=tmp_path / "checkpoint")
     set_state_dict(model, optimizer, model_state_dict=weights, optim_state_dict=states)
-    # The same batch as the two had, each a half of it.
+    # The whole batch, of which each of the two had a half.
     generator = torch.Generator().manual_seed(1)
     model(torch.randn(8, 6, generator=generator)).square().mean().backward()
     optimizer.step()

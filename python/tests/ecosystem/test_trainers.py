@@ -1,4 +1,4 @@
-"""Trainers: that of Hugging Face, and Lightning. They are in python/requirements-ecosystem.txt."""
+"""The trainers of Hugging Face and Lightning, from python/requirements-ecosystem.txt."""
 
 import pytest
 import torch
@@ -24,7 +24,7 @@ def assert_trained_alike(train):
 
 
 class WithLoss(torch.nn.Module):
-    """As a model of `transformers` is called, and what it returns."""
+    """A model with the arguments and results of a `transformers` model."""
 
     def __init__(self):
         super().__init__()
@@ -70,7 +70,7 @@ def test_trainer_of_hugging_face(tmp_path, monkeypatch):
             )
 
         trainer().train()
-        # Once more from what was saved in the middle.
+        # Trains again from the checkpoint in the middle.
         trainer().train(resume_from_checkpoint=str(tmp_path / module.__name__ / "checkpoint-3"))
         return [param.detach() for param in model.parameters()]
 

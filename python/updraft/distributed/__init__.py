@@ -1,4 +1,4 @@
-"""Work for several processes, on torch's RPC: calls, gradients through them, and their results.
+"""Calls and gradients across processes, on torch's RPC.
 
     from updraft import distributed
 
@@ -8,7 +8,7 @@
     @distributed.auto_init_rpc()
     def main(): ...
 
-Started by `torchrun`; `docs/distributed.md` has the whole of it.
+Start it with `torchrun`. `docs/distributed.md` has the details.
 """
 
 from . import autograd, backend

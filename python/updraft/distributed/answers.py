@@ -1,8 +1,8 @@
-"""Errors of operators of `runtime/torch/rpc`, which arrive as texts that begin with a type."""
+"""Errors of operators of `runtime/torch/rpc`, which arrive as text that begins with a type."""
 
 import re
 
-# Those of runtime/torch/rpc/Answer.h.
+# The types of runtime/torch/rpc/Answer.h.
 TYPES: dict[str, type[Exception]] = {
     kind.__name__: kind
     for kind in (
@@ -18,9 +18,9 @@ _TYPED = re.compile(rf"\A({'|'.join(TYPES)}): ")
 
 
 def typed(text: str) -> tuple[type[Exception] | None, str]:
-    """Returns the type that an error's text begins with, and the rest of it.
+    """Returns the exception type that an error's text begins with, and the rest of the text.
 
-    The type is None, and the text as it is, if no operator has answered so.
+    If the text doesn't come from an operator, returns None and the whole text.
     """
     match = _TYPED.match(text)
     return (TYPES[match[1]], text[match.end() :]) if match else (None, text)

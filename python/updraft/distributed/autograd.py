@@ -1,6 +1,6 @@
-"""Gradients through calls on other workers, as torch's distributed autograd has them.
+"""Gradients through calls on other workers, with torch's distributed autograd.
 
-A context may be used for several backward passes; each counts once. Threads that use the same
+A context may be used for several backward passes. Each pass counts once. Threads that use the same
 context take turns.
 """
 
@@ -20,12 +20,12 @@ __all__ = ["backward", "context", "get_gradients", "grad", "is_available"]
 
 TensorOrTensors: TypeAlias = torch.Tensor | Iterable[torch.Tensor]
 
-# Of the threads that use one context.
+# The turns of threads that use the same context.
 _turns = Turns()
 
 
 def get_gradients(context_id: int) -> dict[torch.Tensor, torch.Tensor]:
-    """Returns the gradients of this worker's tensors that the context has, summed over its passes.
+    """Returns the gradients of this worker's tensors in the context, summed over its passes.
 
     Example:
         >>> with updraft.distributed.autograd.context() as context_id:
@@ -43,9 +43,9 @@ def get_gradients(context_id: int) -> dict[torch.Tensor, torch.Tensor]:
 def _run_pass(
     context_id: int, roots: list[torch.Tensor], retain_graph: bool
 ) -> dict[torch.Tensor, torch.Tensor]:
-    """Runs a backward pass; returns what it alone adds to the gradients of this worker's leaves."""
-    # The pass adds to what the context has; for this time that is zeros. The tensors of the context
-    # get other memory, since theirs may be that of another gradient, too.
+    """Runs a backward pass; returns what it adds to the gradients of this worker's leaves."""
+    # The pass adds to the context's gradients, so they are set to zeros meanwhile. They also get
+    # other memory, because another gradient may share theirs.
     kept = {}
     for leaf, gradient in dist_autograd.get_gradients(context_id).items():
         sum_before = gradient.detach()
@@ -69,7 +69,7 @@ def _run_pass(
 
 
 def _explained(error: RuntimeError) -> Exception:
-    """A failed pass, without torch's backtrace, and with what a timeout mostly means."""
+    """Converts a failed pass, without torch's backtrace and with the usual cause of a timeout."""
     text = str(error).partition("\nException raised from")[0]
     if "RPCErr:1:" in text:
         text += (
@@ -132,7 +132,8 @@ def backward(
         autograd_ctx_id: the context in which the tensors were computed.
         tensors: tensors of one element.
         retain_graph: keeps the graph for another pass.
-        inputs: the leaves whose `.grad` is written; None for all of this worker that the graph has.
+        inputs: the leaves whose `.grad` is written; None for all leaves of this worker in the
+            graph.
 
     Example:
         >>> weight = torch.ones(2, requires_grad=True)
@@ -162,15 +163,15 @@ def grad(
     retain_graph: bool = False,
     allow_unused: bool = False,
 ) -> tuple[torch.Tensor | None, ...]:
-    """Returns the gradients of the sum of `outputs`; writes no `.grad`.
+    """Returns the gradients of the sum of `outputs`, without writing `.grad`.
 
     Args:
         autograd_ctx_id: the context in which the outputs were computed.
         outputs: tensors of one element.
         inputs: leaves of this worker.
         retain_graph: keeps the graph for another pass.
-        allow_unused: None is returned for an input that the outputs do not depend on; by default
-            that is an error.
+        allow_unused: returns None for an input that the outputs don't depend on. By default, that
+            is an error.
 
     Example:
         >>> weight = torch.ones(2, requires_grad=True)

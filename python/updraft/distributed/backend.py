@@ -1,7 +1,7 @@
 """The backend `UPDRAFT` of torch's RPC, whose worlds may have members without Python.
 
-torch's own backend has every member call Python functions of the others when they join and leave.
-Here all meet through the store alone. Every Python member of such a world uses this backend:
+With torch's own backend, each member calls Python functions of the others when it joins or leaves.
+Here, members coordinate only through the store. Every Python member must use this backend:
 
     rpc.init_rpc("trainer0", backend=rpc.BackendType.UPDRAFT, rank=0, world_size=2)
 """
@@ -25,9 +25,9 @@ from . import membership
 from .errors import DistributedError
 
 NAME = "UPDRAFT"
-# Keys of the store, as in tools/updraft-torch-worker/Membership.cpp: the size of the world that the
-# first member gave; before its rank, whether a member has come; and how many have left. The member
-# that hosts the store stays until all have left, or for as many seconds.
+# Keys of the store, as in tools/updraft-torch-worker/Membership.cpp: the world size of the first
+# member, the prefix of a key for each rank that has joined, and the number of members that have
+# left. The member that hosts the store keeps it until all have left, or for _LINGER seconds.
 _SIZE = "updraft_world_size"
 _MEMBER = "updraft_member/"
 _LEFT = "updraft_left"
@@ -40,7 +40,7 @@ def _make_options(rpc_timeout: float, init_method: str, **kwargs: Any) -> Any:
 
 def _leave(store: Any, is_host: bool, world_size: int) -> None:
     membership.leave()
-    # The host may be gone, and there is nobody to tell.
+    # The host may be gone. Then nobody needs the count.
     with contextlib.suppress(RuntimeError):
         store.set_timeout(timedelta(seconds=_LINGER))
         store.add(_LEFT, 1)
@@ -50,22 +50,20 @@ def _leave(store: Any, is_host: bool, world_size: int) -> None:
 
 
 def _announce(store: Any, name: str, rank: int, world_size: int) -> None:
-    """Refuses a second member of a rank, and another size of the world."""
+    """Refuses a rank that is already taken, and a different world size."""
     size = store.compare_set(_SIZE, "", str(world_size)).decode()
     if size != str(world_size):
         raise DistributedError(
-            f"the world has {size} members, as the first of them has said, and `{name}` was given a"
-            f" world of {world_size}; give all the same world size"
+            f"world size mismatch: the first member has {size}, `{name}` has {world_size}; give "
+            "all members the same world size"
         )
     if store.add(f"{_MEMBER}{rank}", 1) > 1:
-        raise DistributedError(
-            f"the world has a member of rank {rank} already; give each member a rank of its own"
-        )
+        raise DistributedError(f"rank {rank} is already taken; give each member its own rank")
 
 
 @contextlib.contextmanager
 def _naming_missing(store: Any, world_size: int, patience: float) -> Iterator[None]:
-    """If members don't come in time, makes the error name them."""
+    """If members don't join in time, names them in the error."""
     try:
         yield
     except dist.DistError:
@@ -73,7 +71,7 @@ def _naming_missing(store: Any, world_size: int, patience: float) -> Iterator[No
         if not missing:
             raise
         raise DistributedError(
-            f"of {world_size} members, those of rank {', '.join(map(str, missing))} have not come"
+            f"expected {world_size} members, but rank {', '.join(map(str, missing))} did not join"
             f" within {patience:g} s"
         ) from None
 
@@ -90,20 +88,20 @@ def _join(
             f"the backend {NAME} moves tensors between CPUs alone; leave out `device_maps` and "
             "`devices`"
         )
-    # Nobody could load them here later.
+    # Load the operators now, because nobody can load them here later.
     from .optim import operators  # noqa: F401
 
     torch.ops.updraft.guard_transports()
     _announce(store, name, rank, world_size)
-    # As long as `init_rpc` has the store wait.
+    # `init_rpc` uses the same timeout for the store.
     with _naming_missing(store, world_size, rpc_backend_options.rpc_timeout):
         agent = rpc.TensorPipeAgent(store, name, rank, world_size, rpc_backend_options, {}, [])
         membership.join(agent)
-        # Starts to answer, which some that have joined may already wait for.
+        # Starts to answer requests. Members that have joined may already wait for answers.
         init_rpc_states(agent)
     atexit.register(_leave, store, rank == 0, world_size)
-    # torch gathers the names of members by calling Python functions, which some members may lack.
-    # For this member alone, it calls none.
+    # torch collects the names of members by calling Python functions, which some members may lack.
+    # With only this member in the list, it calls none.
     alone = [agent.get_worker_info()]
     return SimpleNamespace(get_worker_infos=lambda: alone)
 
@@ -119,7 +117,7 @@ def _wait_for_others(wait: Callable[..., None]) -> Callable[..., None]:
         try:
             torch.ops.updraft.leave_with_others(timeout or None)
         except RuntimeError as error:
-            # `shutdown` still ends this member.
+            # `shutdown` still stops this member.
             raise DistributedError(str(error)) from None
 
     return wait_all_workers
@@ -129,14 +127,14 @@ def _register() -> None:
     waiting = ATTRIBUTES["wait_all_workers"].name
     setattr(rpc.api, waiting, _wait_for_others(getattr(rpc.api, waiting)))
     rpc.backend_registry.register_backend(NAME, _make_options, _join)
-    # torch makes an enumeration anew for each backend, and `init_rpc` takes members of the last.
+    # torch creates a new enumeration for each backend, and `init_rpc` accepts members of the last.
     rpc.BackendType = rpc.backend_registry.BackendType
 
 
 if dist.is_available() and rpc.is_available():
 
     class Options(rpc.TensorPipeRpcBackendOptions):
-        """Those of TensorPipe. By the class `init_rpc` knows the backend if it is not told."""
+        """TensorPipe's options. The class tells `init_rpc` which backend to use by default."""
 
     if not rpc.backend_registry.backend_registered(NAME):
         _register()

@@ -1,4 +1,4 @@
-"""Calls of functions on other workers: cut the arguments, call, and reduce the results."""
+"""Calls of functions on other workers: split the arguments, call, and reduce the results."""
 
 import functools
 import inspect
@@ -57,7 +57,7 @@ def _parts(partitioner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> l
 
 
 def _in_context() -> bool:
-    """Whether a context of distributed autograd records what this thread does."""
+    """Whether a distributed-autograd context records this thread's operations."""
     try:
         current_context()
     except RuntimeError:
@@ -105,14 +105,14 @@ def _started(call: Callable[[], Future[Any]]) -> Future[Any]:
     try:
         return call()
     except RuntimeError as error:
-        # The connection is known to have broken, or an argument has not come.
+        # The connection is known to be broken, or an argument's value is missing.
         future: Future[Any] = Future()
         future.set_exception(error)
         return future
 
 
 class _Calls:
-    """Calls that have been made, one for each part."""
+    """Running calls, one for each part."""
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ class _Calls:
         if self.grad_enabled or not _in_context():
             self.futures = start()
         else:
-            # A context records calls under `no_grad`, too, but only those of its thread.
+            # A context records calls under `no_grad` too, but only those of its own thread.
             with ThreadPoolExecutor(1) as thread:
                 self.futures = thread.submit(start).result()
 
@@ -150,8 +150,8 @@ class _Calls:
         try:
             result = future.wait()
         except Exception as error:
-            # A timeout, a connection that has broken, or the error of a function in C++. Torch may
-            # append its own backtrace.
+            # A timeout, a broken connection, or the error of a C++ function. Torch may append its
+            # own backtrace.
             kind, text = typed(str(error).partition("\nException raised from")[0].strip())
             return Failure((kind or DistributedError)(f"{self.places[index]}: {text}"), "")
         if isinstance(result, Failure) and result.text:
@@ -159,7 +159,7 @@ class _Calls:
         return result if self.grad_enabled else map_tensors(torch.Tensor.detach, result)
 
     def reduce(self, outcomes: Sequence[Any]) -> Any:
-        """The result of all, or the failure of the first with the others in its notes."""
+        """The reduced result, or the first failure with the others in its notes."""
         failures = [outcome for outcome in outcomes if isinstance(outcome, Failure)]
         if failures:
             error = failures[0].error
@@ -175,14 +175,14 @@ class _Calls:
         return self.reducer([*outcomes])
 
     def wait(self) -> Any:
-        """The result, computed by this thread."""
+        """The result, reduced by this thread."""
         outcomes = [self.outcome(index, future) for index, future in enumerate(self.futures)]
         result = self.reduce(outcomes)
         _raise_failure(result)
         return result
 
     def future(self) -> Future[Any]:
-        """A future of the result, computed by the thread that receives the last part."""
+        """A future of the result, reduced by the thread that receives the last part."""
 
         def reduce(outcomes: Future[list[Future[Any]]]) -> Any:
             try:
@@ -191,8 +191,8 @@ class _Calls:
             except Exception as error:
                 return Failure(error, "")
 
-        # Futures of failures, which are no errors: those would end the wait for other parts, and
-        # lose their type.
+        # Failures are values here, not errors: an error would end the wait for other parts and lose
+        # its type.
         every = torch.futures.collect_all(
             [
                 future.then(functools.partial(self.outcome, index))
@@ -247,29 +247,29 @@ def remote_async_call(
 ) -> Future[Any]:
     """Starts calls of a function on workers, and returns a future of their results.
 
-    Within a context of distributed autograd the call is recorded on both sides, whether or not an
-    argument requires grad here; under `torch.no_grad()` it is not.
+    Within a distributed-autograd context the call is recorded on both sides, even if no argument
+    requires grad here. Under `torch.no_grad()` it is not.
 
     Args:
-        func: the function, which workers find by its name: one at the top of a module. Or the name
+        func: a function at the top level of a module, which workers find by its name. Or the name
             of an operator of the namespace `updraft_functions`, such as `"linear"` or
-            `"embedding"`, which runs without Python and takes references to tensors of its worker
-            as tensors.
+            `"embedding"`, which runs without Python. References to tensors of its worker count as
+            tensors.
         args: its positional arguments.
         kwargs: its keyword arguments.
-        partitioner: a worker, by number, name or `WorkerInfo`; or a function of the arguments which
-            returns triplets `(worker, args, kwargs)`, one for each call. None for
+        partitioner: a worker, by number, name or `WorkerInfo`; or a function of the arguments that
+            returns triplets `(worker, args, kwargs)`, one for each call. None means
             `batch_partitioner`.
-        reducer: a function of the list of results. One with a parameter `weights` is given the
-            sizes of the parts in it. None for the list itself.
-        timeout: seconds after which a call fails, though the worker may still finish it. 0 means no
-            limit. None and the default mean the timeout of `rpc_backend_options`.
+        reducer: a function of the list of results. If it has a parameter `weights`, it also gets
+            the sizes of the parts. None returns the list itself.
+        timeout: seconds after which a call fails, although the worker may still finish it. 0 means
+            no limit. None and the default mean the timeout of `rpc_backend_options`.
 
     Returns:
-        A future whose `wait()` returns the result or raises what the function has raised, once all
-        parts have ended. A note of the exception has the worker and its traceback; after an error
-        of a function in C++, the text has the worker. The call itself returns at once, unless an
-        argument of such a function is a reference whose owner is still making its value.
+        A future. After all parts have ended, `wait()` returns the result or raises the function's
+        exception. A note of the exception has the worker and its traceback; the text of an error of
+        a C++ function has the worker. The call itself returns immediately, unless an argument of a
+        C++ function is a reference whose owner is still creating its value.
 
     Example:
         >>> future = updraft.distributed.remote_async_call(
@@ -290,15 +290,15 @@ def remote_sync_call(
     reducer: Reducer | None = None,
     timeout: float | None = UNSET_RPC_TIMEOUT,
 ) -> Any:
-    """Calls a function on workers and returns the results: `remote_async_call`, waited for.
+    """Calls a function on workers and waits for the results; see `remote_async_call`.
 
-    The reducer is called by this thread.
+    This thread calls the reducer.
 
     Example:
         >>> updraft.distributed.remote_sync_call(max, args=(2, 3), partitioner=0)
         [3]
 
-    A function in C++, of a parameter that its worker has:
+    A C++ function of a parameter on its worker:
 
         >>> weight, inputs = torch.nn.Parameter(torch.eye(2)), torch.tensor([3.0, 4.0])
         >>> there = torch.distributed.rpc.RRef(weight)

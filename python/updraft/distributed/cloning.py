@@ -1,4 +1,4 @@
-"""Copies of modules whose parameters have a graph, which goes with them to other workers."""
+"""Copies of modules whose parameters keep their autograd graph on other workers."""
 
 import copy
 from collections.abc import Callable
@@ -38,16 +38,15 @@ def module_clone(
 ) -> M:
     """Returns a copy of a module with tensors in place of its parameters.
 
-    A `torch.nn.Parameter` arrives at another worker without its graph. The tensors of the copy are
-    made of the parameters, so gradients flow from other workers back to these.
+    A `torch.nn.Parameter` loses its graph on the way to another worker. The tensors of the copy are
+    computed from the parameters, so gradients flow back from other workers.
 
     Args:
-        target: the module. Tensors that it has twice, the copy has twice.
+        target: the module. Shared tensors are also shared in the copy.
         by: "reference": the tensors share the parameters' memory; "clone" or "copy": they have
-            their own; "deepcopy": they are leaves of their own, to which nothing connects.
-        detach_buffers: buffers are copied, and no graph leads to them. By default they are made
-            like the parameters.
-        device: where the tensors shall be; None for where they are.
+            their own memory; "deepcopy": they are new leaves without a connection.
+        detach_buffers: copies buffers without a graph. By default they are treated like parameters.
+        device: the device of the tensors; None keeps it.
 
     Example:
         >>> model = torch.nn.Linear(2, 1, bias=False)
@@ -69,5 +68,5 @@ def module_clone(
         made[id(buffer)] = buffer.detach().clone() if detach_buffers else _WAYS[by](buffer)
     if device is not None:
         made = {key: tensor.to(device) for key, tensor in made.items()}
-    # A copy of the module's structure, which has its tensors already.
+    # Copies the module's structure. `made` already has its tensors.
     return copy.deepcopy(target, made)

@@ -1,7 +1,7 @@
-"""What may go wrong between workers."""
+"""Errors of workers."""
 
 from ..errors import UpdraftError
 
 
 class DistributedError(UpdraftError, RuntimeError):
-    """Another worker failed, RPC is not there, or a gradient cannot be had."""
+    """Another worker failed, RPC is not running, or a gradient is unavailable."""

@@ -1,7 +1,7 @@
-"""Calls of functions that are registered in C++, by their names.
+"""Calls of functions registered in C++, by name.
 
-On the worker they run without Python. Within a context they are recorded also if no argument
-requires a gradient: the worker's parameters may.
+They run on the worker without Python. Within a context they are recorded even if no argument
+requires a gradient, because the worker's parameters may.
 """
 
 import json
@@ -15,12 +15,12 @@ from torch.futures import Future
 
 
 class _Arguments:
-    """Arguments as text, for `runtime/torch/rpc/FunctionCall.cpp`, and the tensors among them."""
+    """Arguments as text, for `runtime/torch/rpc/FunctionCall.cpp`, and their tensors."""
 
     def __init__(self, worker: str) -> None:
         self.worker = worker
         self.tensors: list[torch.Tensor] = []
-        #: References, and what messages call them.
+        #: References, and their names in messages.
         self.rrefs: list[rpc.PyRRef[torch.Tensor]] = []
         self.places: list[str] = []
 
@@ -51,7 +51,8 @@ class _Arguments:
                 f"`{self.worker}`; call it where its parameters are, or send the value: `to_here()`"
             )
         if value.is_owner():
-            # One that no other worker has is known to nobody but itself, by no number.
+            # A reference that no other worker has doesn't have a number, so its owner can't find
+            # it.
             tensor = value.local_value()
             if not isinstance(tensor, torch.Tensor):
                 raise TypeError(f"{place} is a reference to {tensor!r}, which is no tensor")
@@ -68,9 +69,10 @@ def prepared(
     kwargs: Mapping[str, Any],
     limit: float,
 ) -> Callable[[], Future[Any]]:
-    """Packs the arguments of a call, and returns the function that makes it.
+    """Packs the arguments of a call, and returns the function that starts it.
 
-    That returns at once, unless an argument is a reference whose owner is still making its value.
+    That function returns immediately, unless an argument is a reference whose owner is still
+    creating its value.
     """
     from .optim import operators
     from .optim.arrivals import awaited
@@ -93,7 +95,7 @@ def prepared(
 
     def call() -> Future[Any]:
         awaited(worker, arguments.rrefs, arguments.places).wait()
-        # In this thread, which has the context.
+        # In this thread, because the context is thread-local.
         future: Future[Any] = operators.call_recorded(
             worker.name, function, text, arguments.tensors, limit
         )

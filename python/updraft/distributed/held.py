@@ -1,4 +1,4 @@
-"""Parameters that other workers hold, by name."""
+"""Named parameters that other workers hold."""
 
 from typing import Any
 
@@ -20,10 +20,10 @@ def _called(worker: Worker, failed: str, operator: str, *args: Any) -> Any:
 
 
 def parameter(worker: Worker, name: str) -> "rpc.PyRRef[torch.Tensor]":
-    """Returns a reference to a parameter that a worker holds, as a distributed optimizer takes it.
+    """Returns a reference to a parameter on a worker, for a distributed optimizer.
 
     Raises:
-        IndexError: the worker holds none of that name.
+        IndexError: the worker doesn't hold a parameter with that name.
     """
     from .optim import operators
 
@@ -36,18 +36,18 @@ def parameter(worker: Worker, name: str) -> "rpc.PyRRef[torch.Tensor]":
 
 
 def hold_parameter(worker: Worker, name: str, value: torch.Tensor) -> "rpc.PyRRef[torch.Tensor]":
-    """Has a worker hold a parameter, and returns a reference to it.
+    """Makes a worker hold a parameter, and returns a reference to it.
 
-    When several clients ask for the same name, the values of the first are taken, and all refer to
-    one parameter. It stays until it is dropped, whether anyone refers to it or not.
+    If several clients use the same name, the first one's values are used, and all references are to
+    the same parameter. It exists until it is dropped, even without references.
 
     Args:
-        worker: its name, number, or `WorkerInfo`; with Python or without.
+        worker: its name, number, or `WorkerInfo`. It may have no Python.
         name: the parameter's name on that worker.
-        value: its first values, which are copied; of a floating-point or complex type.
+        value: the initial values, which are copied. The type is floating-point or complex.
 
     Raises:
-        ValueError: there is one of that name with another shape or type.
+        ValueError: a parameter with that name has another shape or type.
 
     Example:
         >>> bias = updraft.distributed.hold_parameter("worker0", "bias", torch.zeros(3))
@@ -63,12 +63,12 @@ def hold_parameter(worker: Worker, name: str, value: torch.Tensor) -> "rpc.PyRRe
 
 
 def assign_parameter(worker: Worker, name: str, value: torch.Tensor) -> None:
-    """Overwrites the values of a parameter that a worker holds, while no step does."""
+    """Overwrites the values of a parameter on a worker, never during a step."""
     _called(worker, "nothing was assigned on", "assign", name, value.detach())
 
 
 def drop_parameter(worker: Worker, name: str) -> bool:
-    """Has a worker forget a parameter; references to it stay good. Returns whether it held one."""
+    """Drops a parameter on a worker; references stay valid. Returns whether the worker held it."""
     return bool(_called(worker, "nothing was dropped on", "drop", name))
 
 
@@ -80,7 +80,7 @@ def held_parameters(worker: Worker) -> list[str]:
 def lock_wait(worker: Worker) -> float:
     """Returns the seconds that steps of a worker have waited for each other since it started.
 
-    Where several waited at once, the sum of their times.
+    Simultaneous waits are added up.
     """
     nanoseconds: int = _called(worker, "no time comes from", "lock_wait")
     return nanoseconds * 1e-9

@@ -1,4 +1,4 @@
-"""A function as the program of every worker: RPC starts before it and ends after it."""
+"""Runs a function as the program of every worker, with RPC."""
 
 import contextlib
 import functools
@@ -17,7 +17,7 @@ from .errors import DistributedError
 F = TypeVar("F", bound=Callable[..., Any])
 
 _running = threading.Lock()
-# Each world of this process has its own part of the store.
+# Each world of this process uses a separate part of the store.
 _worlds = 0
 
 
@@ -28,18 +28,19 @@ def auto_init_rpc(
     backend: Any = None,
     rpc_backend_options: Any = None,
 ) -> Callable[[F], F]:
-    """Returns a decorator for the function that every worker executes, as `torchrun` starts them.
+    """Returns a decorator for the function that all workers run, started by `torchrun`.
 
-    Before it, RPC and the default process group (gloo) are made, and all workers wait for each
-    other; after it they do so again, and both are ended. When it raises, on a worker, the exception
-    comes out there, and the others are told: they stop waiting with a `DistributedError`.
+    Before the function, it starts RPC and the default process group (gloo), and all workers wait
+    for each other. After it, they wait again, and both are shut down. If the function raises on a
+    worker, the exception propagates there, and the other workers stop waiting with a
+    `DistributedError`.
 
     Args:
-        worker_init_fn: called on every worker before the function, with RPC running.
-        worker_name_format: makes a worker's name of `world_rank`, `world_size`, `local_rank` and
-            `local_world_size`.
-        backend: that of `torch.distributed.rpc.init_rpc`.
-        rpc_backend_options: those of `init_rpc`: timeouts, threads, device maps.
+        worker_init_fn: called on every worker before the function, after RPC has started.
+        worker_name_format: returns a worker's name from `world_rank`, `world_size`, `local_rank`
+            and `local_world_size`.
+        backend: as for `torch.distributed.rpc.init_rpc`.
+        rpc_backend_options: as for `init_rpc`: timeouts, threads, device maps.
 
     Example:
         >>> @updraft.distributed.auto_init_rpc()
@@ -57,7 +58,7 @@ def auto_init_rpc(
         def wrapper(*args: Any, **kwargs: Any) -> Any:
             from torch.distributed.elastic.multiprocessing.errors import record
 
-            # What torchrun prints of a worker that has failed.
+            # Records the error that torchrun prints for a failed worker.
             return record(run)(args, kwargs)
 
         def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -79,7 +80,7 @@ def auto_init_rpc(
 
 @contextlib.contextmanager
 def _world(name_format: world.WorkerNameFormat, backend: Any, options: Any) -> Iterator[None]:
-    """Has RPC and the process group running."""
+    """Runs RPC and the process group."""
     from torch.distributed import rpc
 
     if not world.is_available():
@@ -92,7 +93,7 @@ def _world(name_format: world.WorkerNameFormat, backend: Any, options: Any) -> I
         meeting.reset()
         with _environment(info), _process_group(info):
             with warnings.catch_warnings():
-                # Of torch, about itself.
+                # torch warns about its own code.
                 warnings.filterwarnings("ignore", message="You are using a Backend")
                 rpc.init_rpc(
                     info.worker_name,
@@ -105,7 +106,7 @@ def _world(name_format: world.WorkerNameFormat, backend: Any, options: Any) -> I
                 yield
                 meeting.barrier()
             except SystemExit as error:
-                # An early end, if it is a success.
+                # A successful early exit.
                 _leave(error if error.code else None)
                 raise
             except BaseException as error:
@@ -118,7 +119,7 @@ def _world(name_format: world.WorkerNameFormat, backend: Any, options: Any) -> I
 
 
 def _leave(error: BaseException | None) -> None:
-    """Ends RPC: together with the others, or after an error at once."""
+    """Shuts RPC down: together with the others, or immediately after an error."""
     from torch.distributed import rpc
 
     if error is None:
@@ -127,14 +128,14 @@ def _leave(error: BaseException | None) -> None:
     meeting.announce_failure(
         f"worker `{world.get_world_info().worker_name}` has failed: {type(error).__name__}: {error}"
     )
-    # What goes wrong in this is a consequence.
+    # Errors in here are consequences of `error`.
     with contextlib.suppress(Exception):
         rpc.shutdown(graceful=False)
 
 
 @contextlib.contextmanager
 def _environment(info: world.WorldInfo) -> Iterator[None]:
-    """Without torchrun, what it would have set, for as long as RPC runs."""
+    """Without torchrun, sets the variables that it would set, while RPC runs."""
     if "RANK" in os.environ:
         yield
         return
@@ -160,7 +161,7 @@ def _environment(info: world.WorldInfo) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _process_group(info: world.WorldInfo) -> Iterator[None]:
-    """Has a default process group, which checkpoints want: one of gloo, if there is none."""
+    """Creates a default process group with gloo if there is none. Checkpoints need it."""
     import torch.distributed
 
     global _worlds

@@ -1,4 +1,4 @@
-"""Waiting for other workers, which ends with an error when one of them cannot come."""
+"""Waiting for other workers. The wait fails if one of them can't arrive."""
 
 import contextlib
 import threading
@@ -11,15 +11,15 @@ from . import world
 from .errors import DistributedError
 from .world import get_world_rank
 
-# How often those that have not come are asked whether they live, in seconds; and how long for an
-# answer. A busy one may answer late: only a broken connection tells that it has ended.
+# The seconds between checks whether missing workers are alive, and the timeout of a check. A busy
+# worker may answer late: only a broken connection means that it has ended.
 PERIOD = 2.0
 PATIENCE = 10.0
 
-# As torch marks a timeout.
+# The mark of torch's timeouts.
 TIMED_OUT = "RPCErr:1:"
 
-# The workers of a meeting, and how many they had before.
+# The workers of a meeting, and the number of meetings that they had before.
 Key = tuple[tuple[int, ...], int]
 
 _changed = threading.Condition()
@@ -63,7 +63,7 @@ def _fail(text: str) -> None:
 
 
 def _live() -> None:
-    """Asked of a worker to see whether it lives."""
+    """Called on a worker to check that it is alive."""
 
 
 def _tell(
@@ -73,7 +73,7 @@ def _tell(
     args: tuple[Any, ...] = (),
     timeout: float = PATIENCE,
 ) -> None:
-    """Calls a function on workers. If one of them has ended, raises an error after the others."""
+    """Calls a function on workers. If one of them has ended, raises an error after all calls."""
     from torch.distributed import rpc
 
     futures: list[tuple[int, Any]] = []
@@ -96,7 +96,7 @@ def _tell(
 
 
 def announce_failure(text: str) -> None:
-    """Tells all others that this worker has failed, unless they were told of another."""
+    """Tells all others that this worker has failed, unless they know of another failure."""
     if _failure is not None:
         return
     names = _names()
@@ -105,12 +105,12 @@ def announce_failure(text: str) -> None:
 
 
 def barrier(worker_names: Iterable[str] | None = None) -> None:
-    """Waits until all workers have come to this call, or those of the given names.
+    """Waits until all workers, or those with the given names, have reached this call.
 
-    Raises an error when one of them has ended or failed, and so will not come.
+    Raises an error if one of them has ended or failed, so that it can't arrive.
 
     Args:
-        worker_names: the names, this worker's own among them; None for all.
+        worker_names: the names, including this worker's; None for all workers.
 
     Example:
         >>> updraft.distributed.barrier()
@@ -135,7 +135,7 @@ synchronize = barrier
 
 
 def _wait(key: Key, ranks: Iterable[int], names: dict[int, str]) -> None:
-    """Waits for the end; as the leader, for all `ranks`."""
+    """Waits for the end of the meeting; the leader waits for all `ranks`."""
     next_look = time.monotonic() + PERIOD
     leading = get_world_rank() in ranks
     while True:

@@ -1,15 +1,15 @@
-"""Whether this process is a member of a world of the backend `UPDRAFT`."""
+"""Whether this process belongs to a world of the backend `UPDRAFT`."""
 
 from typing import Any
 
 from ..torch_private import rpc_agent, rpc_is_running
 
-#: The agent of the last such world that this process has joined.
+#: The agent of the last such world that this process joined.
 _agent: Any = None
 
 
 def join(agent: Any) -> None:
-    """Remembers the agent of a world that this process joins."""
+    """Remembers the agent of the world that this process joins."""
     global _agent
     _agent = agent
 
@@ -21,5 +21,5 @@ def leave() -> None:
 
 
 def has_joined() -> bool:
-    """Whether this process is a member of such a world. All members know Updraft's operators."""
+    """Whether this process belongs to such a world. All its members know Updraft's operators."""
     return rpc_is_running() and rpc_agent() is _agent

@@ -1,4 +1,4 @@
-"""Functions whose every call is one on all workers."""
+"""Functions whose calls run on all workers."""
 
 import functools
 from collections.abc import Callable
@@ -45,12 +45,13 @@ def parallelize_async(
     reducer: Reducer | None = None,
     timeout: float | None = UNSET_RPC_TIMEOUT,
 ) -> Callable[[Callable[..., Any]], Callable[..., Future[Any]]]:
-    """Returns a decorator: a call of the function is a `remote_async_call` of it.
+    """Returns a decorator that makes calls of the function a `remote_async_call`.
 
     Args:
         partitioner: as in `remote_async_call`.
-        reducer: as there. With neither it nor a partitioner, batches are cut and results averaged.
-        timeout: as there.
+        reducer: as in `remote_async_call`. With neither a reducer nor a partitioner, batches are
+            split and results averaged.
+        timeout: as in `remote_async_call`.
 
     Example:
         >>> @updraft.distributed.parallelize_async()
@@ -67,14 +68,15 @@ def parallelize_sync(
     reducer: Reducer | None = None,
     timeout: float | None = UNSET_RPC_TIMEOUT,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Returns a decorator: a call of the function is a `remote_sync_call` of it.
+    """Returns a decorator that makes calls of the function a `remote_sync_call`.
 
-    The function itself may call another parallelized one, from whichever worker it is on.
+    The function itself may call another parallelized one, from any worker.
 
     Args:
         partitioner: as in `remote_async_call`.
-        reducer: as there. With neither it nor a partitioner, batches are cut and results averaged.
-        timeout: as there.
+        reducer: as in `remote_async_call`. With neither a reducer nor a partitioner, batches are
+            split and results averaged.
+        timeout: as in `remote_async_call`.
 
     Example:
         >>> @updraft.distributed.parallelize()

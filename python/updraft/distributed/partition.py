@@ -1,4 +1,4 @@
-"""How the arguments of a call become those of its parts."""
+"""Splits the arguments of a call into those of its parts."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -11,13 +11,13 @@ from .world import Worker, get_worker_id, get_world_rank, get_world_size
 
 
 class Part(tuple[Worker, tuple[Any, ...], dict[str, Any]]):
-    """What one worker is to do: a triplet `(worker, args, kwargs)`, and what its result counts for.
+    """The call for one worker, `(worker, args, kwargs)`, and the weight of its result.
 
     Args:
         worker: the worker, by number, name or `WorkerInfo`.
         args: the positional arguments there.
         kwargs: the keyword arguments there.
-        weight: what the result counts for in a mean, such as the number of items.
+        weight: the weight of the result in a mean, such as the number of items.
 
     Example:
         >>> worker, args, kwargs = updraft.distributed.Part(1, ("a",), {}, weight=3)
@@ -34,7 +34,7 @@ class Part(tuple[Worker, tuple[Any, ...], dict[str, Any]]):
         kwargs: Mapping[str, Any] | None = None,
         weight: int = 1,
     ) -> "Part":
-        """Makes the triplet."""
+        """Creates the triplet."""
         part = super().__new__(cls, (worker, tuple(args), dict(kwargs or {})))
         part.weight = weight
         return part
@@ -50,19 +50,19 @@ Partitioner: TypeAlias = PartitionFunction | Worker
 
 
 class TensorDimensionPartitioner:
-    """Cuts the tensors among the arguments along a dimension, one part for each worker.
+    """Splits the tensors among the arguments along a dimension, one part for each worker.
 
-    Tensors are found in lists, tuples and dicts, too, and must have the same size along the
-    dimension. All parts have all other arguments. The sizes of parts differ by at most one, larger
-    ones first; of fewer items than workers, the first workers have one each. Arguments without a
-    tensor make one part, for the worker that calls.
+    Also finds tensors in lists, tuples and dicts. All must have the same size along the dimension.
+    All parts get all other arguments. The sizes of parts differ by at most one, larger ones first.
+    With fewer items than workers, the first workers get one item each. Arguments without a tensor
+    make one part, for the calling worker.
 
     Args:
         dim: the dimension; a negative one counts from the last of each tensor.
-        exclusive: each item is a part of its own, and the workers take turns.
-        keepdim: with `exclusive`, a part keeps the dimension, with size 1. Without `exclusive`
-            parts have it in any case.
-        workers: the workers that take part, by number, name or `WorkerInfo`; None for all.
+        exclusive: makes each item a part, and workers take turns.
+        keepdim: with `exclusive`, a part keeps the dimension, with size 1. Without `exclusive`,
+            parts always keep it.
+        workers: the participating workers, by number, name or `WorkerInfo`; None for all.
 
     Example:
         >>> cut = updraft.distributed.TensorDimensionPartitioner(0, workers=[0])
@@ -130,7 +130,7 @@ class TensorDimensionPartitioner:
         return lambda tensor: tensor.narrow(self.dim, start, length)
 
     def _size(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int | None:
-        """The size along the dimension of all tensors; None where there are none."""
+        """The common size of all tensors along the dimension; None without tensors."""
         size = first = None
         for place, tensor in tensors_with_places(args, kwargs):
             if not -tensor.dim() <= self.dim < tensor.dim():
@@ -160,14 +160,14 @@ def dim_partitioner(
     keepdim: bool = True,
     workers: Sequence[Worker] | None = None,
 ) -> PartitionFunction:
-    """Returns a partitioner that cuts the tensors among the arguments along a dimension.
+    """Returns a partitioner that splits the tensors among the arguments along a dimension.
 
     Args:
         dim: the dimension.
-        exclusive: each item is a part of its own, and the workers take turns.
-        keepdim: a part keeps the dimension. False, with `exclusive`, takes it away: of tasks of
-            shape `(T, B, *)` each part has one, of shape `(B, *)`.
-        workers: the workers that take part, by number, name or `WorkerInfo`; None for all.
+        exclusive: makes each item a part, and workers take turns.
+        keepdim: a part keeps the dimension. False, with `exclusive`, removes it: a part of tasks
+            with shape `(T, B, *)` has the shape `(B, *)`.
+        workers: the participating workers, by number, name or `WorkerInfo`; None for all.
 
     Example:
         >>> tasks = updraft.distributed.dim_partitioner(0, exclusive=True, keepdim=False)

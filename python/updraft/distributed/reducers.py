@@ -1,4 +1,4 @@
-"""What becomes of the results of all parts."""
+"""Combines the results of all parts."""
 
 from collections.abc import Iterable, Sequence
 
@@ -31,8 +31,8 @@ def mean_reducer(
 
     Args:
         results: tensors of one shape.
-        weights: what each counts for. A call gives the sizes of the parts, so that the mean of the
-            means of unequal parts is that of the whole batch. None for equal weights.
+        weights: the weight of each result. A call passes the sizes of the parts, so that the mean
+            of the means of unequal parts is the mean of the whole batch. None for equal weights.
 
     Example:
         >>> updraft.distributed.mean_reducer([torch.tensor(1.0), torch.tensor(4.0)], weights=[2, 1])

@@ -1,4 +1,4 @@
-"""What a worker does with a call, and how its exceptions come back."""
+"""Runs a call on a worker, and returns its exceptions."""
 
 import importlib
 import operator
@@ -19,11 +19,11 @@ UNPARALLELIZED = "__unparallelized__"
 
 
 class Failure:
-    """An exception on its way to the caller. Torch's own way would lose its type.
+    """An exception on its way to the caller. torch itself would lose its type.
 
     Args:
         error: the exception.
-        text: where it was raised.
+        text: the traceback.
     """
 
     def __init__(self, error: BaseException, text: str) -> None:
@@ -31,7 +31,7 @@ class Failure:
         self.text = text
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """What cannot be pickled, or not be made again, goes as its text."""
+        """An exception that can't be pickled and restored is sent as its text."""
         error = self.error
         try:
             pickle.loads(pickle.dumps(error))
@@ -41,13 +41,13 @@ class Failure:
 
 
 def execute(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Calls the function, on the worker that was asked to."""
+    """Calls the function, on the called worker."""
     try:
         return func(*args, **kwargs)
     except BaseException as error:
         text = "".join(traceback.format_exception(error)).rstrip()
         if not isinstance(error, Exception):
-            # SystemExit would end a thread that serves calls, and no answer would come.
+            # SystemExit would end a thread that serves calls, and the caller would get no answer.
             error = DistributedError(f"`{type(error).__name__}` was raised: {error}")
         return Failure(error, text)
 
@@ -56,7 +56,7 @@ def execute(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
 def execute_later(
     func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Future[Any]:
-    """As `execute`, for a function with `async_execution`, which returns a future."""
+    """Like `execute`, for a function with `async_execution`, which returns a future."""
     future: Future[Any] = execute(func, args, kwargs)
     if isinstance(future, Failure):
         failed: Future[Any] = Future()
@@ -66,9 +66,9 @@ def execute_later(
 
 
 class Unparallelized:
-    """Stands for a parallelized function, and calls what was decorated.
+    """Stands for a parallelized function, and calls the decorated one.
 
-    Its name would lead another worker to the decorated one, which would call all workers again.
+    On another worker, its name refers to the parallelized one, which would call all workers again.
 
     Args:
         module: the module that has the function.
@@ -85,14 +85,14 @@ class Unparallelized:
 
 
 def _named(module: str, name: str) -> Any:
-    """The object that a worker finds by a qualified name."""
+    """The object with a qualified name on a worker."""
     return operator.attrgetter(name)(sys.modules.get(module) or importlib.import_module(module))
 
 
 def by_name(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns the object to send to workers in place of a parallelized function.
+    """Returns the object to send to workers instead of a parallelized function.
 
-    That is the function itself, unless its name now refers to the parallelized one.
+    That is the function itself, unless its name refers to the parallelized one.
     """
     if not isinstance(func, types.FunctionType):
         return func
@@ -111,7 +111,7 @@ def by_name(func: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def check_function(func: Any) -> None:
-    """Raises an error for what is no function, or one that other workers cannot find."""
+    """Refuses objects that aren't functions, or that other workers can't find."""
     if not callable(func):
         raise TypeError(f"`{func!r}` cannot be called; give a function, or the name of an operator")
     name = getattr(func, "__qualname__", "")

@@ -1,4 +1,4 @@
-"""Functions that only some workers execute."""
+"""Functions that run on some workers only."""
 
 import functools
 from collections.abc import Callable
@@ -21,9 +21,9 @@ def _selecting(chosen: Callable[[int], bool]) -> Callable[[F], F]:
 
 
 def on_rank(*ranks: int) -> Callable[[F], F]:
-    """Returns a decorator of a function that only the workers `ranks` execute.
+    """Returns a decorator for a function that only the workers `ranks` run.
 
-    On the others it returns None. Which worker it is, is looked up at each call.
+    On the others it returns None. Each call looks up the worker's rank.
 
     Example:
         >>> @updraft.distributed.on_rank(0, 2)
@@ -37,24 +37,24 @@ def on_rank(*ranks: int) -> Callable[[F], F]:
 
 
 def not_on_rank(*ranks: int) -> Callable[[F], F]:
-    """Returns a decorator of a function that all workers but `ranks` execute.
+    """Returns a decorator for a function that all workers except `ranks` run.
 
-    On these it returns None.
+    On `ranks` it returns None.
     """
     excluded = frozenset(checked_rank(rank, "rank") for rank in ranks)
     return _selecting(lambda rank: rank not in excluded)
 
 
 def rank_zero_only(func: F) -> F:
-    """Decorates a function that only worker 0 executes; on the others it returns None."""
+    """Decorates a function that only worker 0 runs; on the others it returns None."""
     return on_rank(0)(func)
 
 
 def rank_non_zero_only(func: F) -> F:
-    """Decorates a function that all workers but worker 0 execute; there it returns None."""
+    """Decorates a function that all workers except worker 0 run; there it returns None."""
     return not_on_rank(0)(func)
 
 
 def rank_all(func: F) -> F:
-    """Decorates a function that every worker executes: returns it as it is."""
+    """Decorates a function that every worker runs: returns it unchanged."""
     return func

@@ -1,17 +1,17 @@
-"""The timeout of a call, which every function here takes in the same way."""
+"""The timeout of a call, for all functions of this package."""
 
 import math
 
 from ..errors import InvalidArgumentError
 
-# As rpc.constants has it: the timeout of the backend's options.
+# As in rpc.constants: the timeout of the backend's options.
 UNSET_RPC_TIMEOUT = -1.0
 # torch counts milliseconds in 32 bits. This is longer than three weeks.
 _LONGEST = 2e6
 
 
 def call_limit(timeout: float | None) -> float:
-    """Returns a timeout as torch takes it.
+    """Converts a timeout for torch.
 
     Args:
         timeout: seconds; 0 for no limit; None for the timeout of `rpc_backend_options`.

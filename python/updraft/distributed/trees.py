@@ -9,12 +9,12 @@ from ..torch_private import pytree
 
 
 def map_tensors(change: Callable[[torch.Tensor], torch.Tensor], tree: Any) -> Any:
-    """Returns the same containers with every tensor changed."""
+    """Returns the same containers with `change` applied to every tensor."""
     return pytree.tree_map_only(torch.Tensor, change, tree)
 
 
 def leaves_with_places(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yields what is in the containers, each with where it is: "argument 1['x']"."""
+    """Yields the leaves of containers, each with its place: "argument 1['x']"."""
     for path, leaf in pytree.tree_flatten_with_path((args, kwargs))[0]:
         of, first, *rest = path
         name = f"argument {first.idx}" if of.idx == 0 else f"argument `{first.key}`"
@@ -24,7 +24,7 @@ def leaves_with_places(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterato
 def tensors_with_places(
     args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Iterator[tuple[str, torch.Tensor]]:
-    """Yields the tensors in the containers, each with where it is."""
+    """Yields the tensors in containers, each with its place."""
     for place, leaf in leaves_with_places(args, kwargs):
         if isinstance(leaf, torch.Tensor):
             yield place, leaf

@@ -1,25 +1,25 @@
-"""Turns that threads take with one context."""
+"""Turns of threads that use the same context."""
 
 import threading
 import weakref
 
-#: From how many contexts on those that nobody uses are looked for.
+#: The number of contexts from which unused ones are removed.
 _MANY = 1000
 
 
 class Turns:
     """One turn at a time for each context.
 
-    A turn is a lock and nothing else, so that an interrupt finds it taken or not.
+    A turn is just a lock, so that an interrupt finds it either taken or not.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        #: Locks last while somebody has them or waits for them.
+        #: A lock exists while a thread holds it or waits for it.
         self._locks: dict[int, weakref.ref[threading.Lock]] = {}
 
     def of(self, context_id: int) -> threading.Lock:
-        """Within it, nobody else is within that of the same context."""
+        """Excludes other threads in the same context within the block."""
         with self._lock:
             known = self._locks.get(context_id)
             lock = None if known is None else known()

@@ -1,4 +1,4 @@
-"""Which worker this process is, and which others there are."""
+"""This worker and the others in its world."""
 
 import os
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from ..torch_private import rpc_agent, rpc_is_running
 from .errors import DistributedError
 
 WorkerNameFormat = Callable[..., str]
-#: A worker by its number or its name, or as torch describes it.
+#: A worker: its number, its name, or torch's description.
 Worker: TypeAlias = int | str | rpc.WorkerInfo
 
 
@@ -22,7 +22,7 @@ def default_worker_name_format(
     return f"worker{world_rank}"
 
 
-# That of the `auto_init_rpc` which is in effect.
+# The format of the current `auto_init_rpc`.
 name_format: WorkerNameFormat = default_worker_name_format
 
 
@@ -30,10 +30,10 @@ class WorldInfo(NamedTuple):
     """This worker's place in the world.
 
     Args:
-        world_rank: its number among all workers, from 0.
-        world_size: how many workers there are.
-        local_rank: its number among the workers of this machine, from 0.
-        local_world_size: how many workers this machine has.
+        world_rank: the number of this worker among all, from 0.
+        world_size: the number of workers.
+        local_rank: the number of this worker among those of this machine, from 0.
+        local_world_size: the number of workers of this machine.
 
     Example:
         >>> updraft.distributed.get_world_info()
@@ -52,7 +52,7 @@ class WorldInfo(NamedTuple):
 
     @property
     def worker_name(self) -> str:
-        """The name of this worker, by which others call it."""
+        """The name of this worker, for calls from others."""
         return name_format(**self._asdict())
 
 
@@ -79,7 +79,7 @@ def is_available() -> bool:
 def get_world_info() -> WorldInfo:
     """Returns this worker's place in the world, from the environment that torchrun sets.
 
-    Without torchrun, the process is a world of its own.
+    Without torchrun, the process is the only worker.
     """
     if "RANK" not in os.environ and "WORLD_SIZE" not in os.environ:
         return WorldInfo(0, 1, 0, 1)
@@ -108,22 +108,22 @@ get_rank = get_world_rank
 
 
 def get_world_size() -> int:
-    """Returns how many workers there are."""
+    """Returns the number of workers."""
     return get_world_info().world_size
 
 
 def get_local_rank() -> int:
-    """Returns the number of this worker among those of its machine: which GPU to take."""
+    """Returns the number of this worker among those of its machine, for example to choose a GPU."""
     return get_world_info().local_rank
 
 
 def get_local_world_size() -> int:
-    """Returns how many workers this machine has."""
+    """Returns the number of workers of this machine."""
     return get_world_info().local_world_size
 
 
 def checked_rank(rank: Any, what: str = "worker id") -> int:
-    """Returns `rank` if it is a number from 0."""
+    """Returns `rank` if it isn't negative."""
     if isinstance(rank, bool) or not isinstance(rank, int):
         raise TypeError(f"the {what} is `{rank!r}`; it must be an int")
     if rank < 0:
@@ -135,8 +135,8 @@ def get_worker_id(id: Worker | None = None) -> int:
     """Returns the number of a worker.
 
     Args:
-        id: its name, its `WorkerInfo`, or its number, which is returned if there is such a worker.
-            None for this one.
+        id: its name, its `WorkerInfo`, or its number, which is checked and returned. None for this
+            worker.
 
     Example:
         >>> updraft.distributed.get_worker_id()
@@ -148,7 +148,7 @@ def get_worker_id(id: Worker | None = None) -> int:
         return _worker_named(id)
     if isinstance(id, rpc.WorkerInfo):
         id = int(id.id)
-    # A world may have been made without torchrun, by `init_rpc`.
+    # `init_rpc` may have created the world without torchrun.
     known = workers() if rpc_is_running() else range(get_world_size())
     if checked_rank(id) not in known:
         raise InvalidArgumentError(f"there is no worker {id}; the world has {len(known)}")
@@ -165,7 +165,7 @@ def require_rpc() -> None:
 
 
 def workers() -> dict[int, rpc.WorkerInfo]:
-    """Returns all workers by their numbers, in order."""
+    """Returns all workers, ordered by number."""
     require_rpc()
     infos = rpc_agent().get_worker_infos()
     return {info.id: info for info in sorted(infos, key=lambda info: info.id)}

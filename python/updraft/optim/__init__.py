@@ -1,6 +1,6 @@
-"""Optimizers in place of those of `torch.optim`, with compiled steps.
+"""Drop-in replacements for the optimizers of `torch.optim`, with compiled steps.
 
-Change one import, and everything else stays:
+Change one import, and nothing else:
 
     from updraft.optim import AdamW
 

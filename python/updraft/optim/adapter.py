@@ -1,4 +1,4 @@
-"""The C++ adapter for torch: `runtime/torch`, one shared library for each version of torch."""
+"""The C++ adapter for torch: `runtime/torch`, one shared library per version of torch."""
 
 import ctypes
 import functools
@@ -15,7 +15,7 @@ def load() -> ctypes.PyDLL:
     """Loads the adapter for this torch, and returns its library.
 
     Raises:
-        ImportError: there is none, or it does not load.
+        ImportError: the adapter doesn't exist or can't be loaded.
     """
     version = ".".join(torch.__version__.split(".")[:2])
     library = adapter_path(version)
@@ -42,8 +42,8 @@ def load() -> ctypes.PyDLL:
 _library = load()
 GroupStepper = torch.classes.updraft.GroupStepper
 StorageLocks = torch.classes.updraft.StorageLocks
-#: Which listeners are told of operators, as bits that `listeners.py` names. This isn't an operator
-#: itself, because every step calls it.
+#: Returns which listeners are told about operators, as bits that `listeners.py` names. This isn't
+#: an operator itself, because every step calls it.
 listeners: Callable[[], int] = _library.updraft_torch_listeners
 
 

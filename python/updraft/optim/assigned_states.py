@@ -11,7 +11,7 @@ from .states import ComparedStates, Generation, OptimizerState, StateSource
 class AssignedStates(ComparedStates):
     """Wraps a mapping that the caller assigned to `optimizer.state`.
 
-    Such a mapping does not count its changes, so a step enters new states at once.
+    Such a mapping doesn't count its changes, so a step enters new states immediately.
     """
 
     others = True
@@ -30,7 +30,7 @@ class AssignedStates(ComparedStates):
         return self.mapping.get(param)
 
     def expect(self, source: StateSource) -> None:
-        """Enters what `source` has."""
+        """Enters the states of `source`."""
         for param, made in source.take_states():
             try:
                 state = self.mapping[param]
@@ -39,7 +39,7 @@ class AssignedStates(ComparedStates):
             state.update(made)
 
     def fill(self) -> None:
-        """See `OptimizerState`. Does nothing: all states are entered already."""
+        """See `OptimizerState`. Does nothing, because all states are entered already."""
 
     def _compared(self) -> Iterable[tuple[Any, Any]]:
         return self.mapping.items()
@@ -49,5 +49,5 @@ class AssignedStates(ComparedStates):
         return self.mapping
 
 
-#: Where a step finds the states of its parameters.
+#: The mapping in which a step finds the states of its parameters.
 States = OptimizerState | AssignedStates

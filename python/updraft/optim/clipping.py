@@ -26,10 +26,10 @@ _NORM = Correspondence(
     sparse="clipping by the norm does not support sparse gradients",
 )
 
-#: The mesh that parameters are spread over and its dimensions that split them; None for whole ones.
+#: A mesh that parameters are spread over, and the dimensions that split them; None if unsplit.
 Spread = tuple[Any, tuple[int, ...]] | None
 
-#: What is in one pass: those of one spread, dtype and device.
+#: The parameters of one pass share these: spread, dtype and device.
 _Kind = tuple[Spread, torch.dtype, torch.device, str | None]
 
 
@@ -42,7 +42,7 @@ def _spread(param: torch.Tensor) -> Spread:
 
 
 class _NormOfParts(StandInBucket):
-    """The norm of gradients of such parameters; of the parts of them that this process has."""
+    """The norm of gradients of parameters, over the parts that this process has."""
 
     writes = False
 
@@ -51,7 +51,7 @@ class _NormOfParts(StandInBucket):
 
 
 class _BucketNorm:
-    """The norm of gradients of one dtype, on one device."""
+    """The norm of gradients with one dtype, on one device."""
 
     def __init__(self, kind: type[Bucket], params: list[torch.Tensor]) -> None:
         self.states = OptimizerState.of(Generation(), {})
@@ -59,9 +59,9 @@ class _BucketNorm:
         self.norm: torch.Tensor | None = None
 
     def square(self) -> float | None:
-        """The squared norm, or None if a parameter has other memory than before."""
+        """The squared norm, or None if the memory of a parameter has changed."""
         if self.norm is not None:
-            self.norm.zero_()  # It stays so if there is no gradient.
+            self.norm.zero_()  # the result if there are no gradients
         if not step(self.bucket, self.states):
             return None
         if self.norm is None:
@@ -74,12 +74,12 @@ class GradientNorm:
 
     Args:
         params: the parameters.
-        listened: whether it is to be seen by those who listen to operators of torch.
+        listened: whether those who listen to operators of torch must see it.
     """
 
     def __init__(self, params: Iterable[torch.Tensor], listened: bool = False) -> None:
         compiled: dict[_Kind, list[torch.Tensor]] = defaultdict(list)
-        #: Those whose norms are operators of torch.
+        #: Parameters whose norms are computed by operators of torch.
         self.others: list[torch.Tensor] = []
         self.idle: list[torch.Tensor] = []
         for param in params:
@@ -101,7 +101,7 @@ class GradientNorm:
         ]
 
     def add_squares(self, totals: dict[Spread, float]) -> bool:
-        """Adds squared norms of what this process has; False if parameters are not as they were."""
+        """Adds squared norms of this process's parts; False if a parameter has changed."""
         if any(param.grad is not None for param in self.idle):
             return False
         for spread, part in self.parts:
@@ -116,7 +116,7 @@ class GradientNorm:
 
 
 def total_norm(totals: dict[Spread, float]) -> float:
-    """The norm of everything, the parts of other processes too: one reduction for each mesh."""
+    """The norm of all gradients, over all processes, with one reduction per mesh."""
     whole = 0.0
     for spread, square in totals.items():
         if spread is not None:
@@ -130,12 +130,12 @@ def total_norm(totals: dict[Spread, float]) -> float:
 
 
 def require_max_norm(max_norm: float) -> None:
-    """Refuses what is no norm to clip to."""
+    """Refuses values that gradients can't be clipped to."""
     if not max_norm >= 0:
         raise InvalidArgumentError(f"Invalid max_norm: {max_norm}")
 
 
 def coefficient(norm: float, max_norm: float) -> float:
-    """What `torch.nn.utils.clip_grad_norm_` multiplies gradients by."""
+    """The factor for gradients, as in `torch.nn.utils.clip_grad_norm_`."""
     clipped = max_norm / (norm + 1e-6)
     return 1.0 if clipped > 1.0 else clipped

@@ -1,4 +1,4 @@
-"""From an optimizer of torch to the compiled one, and back."""
+"""Conversion of torch's optimizers to compiled ones, and back."""
 
 import sys
 from typing import Any
@@ -9,7 +9,7 @@ from ..torch_private import ATTRIBUTES
 from .compiled import CompiledStep
 from .lbfgs import LBFGS
 
-# What a copy by pickle does not have.
+# Attributes that a copy by pickle lacks.
 _KEPT = [
     ATTRIBUTES[name].name
     for name in (
@@ -26,10 +26,10 @@ _KEPT = [
 
 
 def counterpart(kind: type) -> type[torch.optim.Optimizer]:
-    """Returns the compiled class for one of torch, or torch's for a compiled one.
+    """Returns the compiled class for one of torch, or torch's class for a compiled one.
 
     Raises:
-        TypeError: there is none.
+        TypeError: there is no counterpart.
     """
     if issubclass(kind, CompiledStep | LBFGS):
         for base in kind.__mro__:
@@ -42,7 +42,7 @@ def counterpart(kind: type) -> type[torch.optim.Optimizer]:
             )
         raise TypeError(f"torch has no optimizer `{kind.__name__}`")
     compiled = vars(sys.modules[__package__]).get(kind.__name__)
-    # A class derived from one of torch's may step in another way.
+    # A subclass of torch's class may step differently.
     if compiled is None or kind is not getattr(torch.optim, kind.__name__, None):
         raise TypeError(
             f"there is no compiled step for {kind.__module__}.{kind.__qualname__}; "
@@ -52,13 +52,13 @@ def counterpart(kind: type) -> type[torch.optim.Optimizer]:
 
 
 def convert(optimizer: torch.optim.Optimizer) -> torch.optim.Optimizer:
-    """Returns the compiled optimizer in place of one of torch, or torch's in place of that.
+    """Converts an optimizer of torch to the compiled one, or a compiled one to torch's.
 
-    The returned optimizer takes over the parameters, groups, states and hooks; nothing is copied.
-    Don't use the given one any more, and make schedulers after the conversion.
+    The returned optimizer takes over the parameters, groups, states and hooks without copying.
+    Don't use the given one any more, and create schedulers after the conversion.
 
     Raises:
-        TypeError: the other side has no such optimizer.
+        TypeError: the optimizer has no counterpart.
 
     >>> import torch
     >>> adam = torch.optim.Adam([torch.nn.Parameter(torch.ones(3))], lr=0.1)
@@ -74,7 +74,7 @@ def convert(optimizer: torch.optim.Optimizer) -> torch.optim.Optimizer:
             "`max_grad_norm` to None first"
         )
     state = optimizer.__getstate__()
-    # torch's class compiles nothing.
+    # torch's class has no compilation choices.
     choices = state.pop("choices", {})
     if choices.get("storage"):
         raise TypeError(

@@ -1,4 +1,4 @@
-"""How a class of `torch.optim` and a rule of the language name the same things."""
+"""Maps the names of a class of `torch.optim` to those of a rule."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,13 +11,13 @@ from ..errors import CompileError, InvalidArgumentError
 from ..shipped import require_path
 
 Group = dict[str, Any]
-#: An entry of a parameter group, one element of such an entry, or what is computed from the group
-#: and the dtype of the parameters.
+#: The source of a value: an entry of a parameter group, one element of such an entry, or a function
+#: of the group and the dtype of the parameters.
 Place = str | tuple[str, int] | Callable[[Group, torch.dtype], Any]
 
 
 def reader(place: Place) -> Callable[[Group, torch.dtype], Any]:
-    """Returns the function that reads a place of a group."""
+    """Returns the function that reads a place in a group."""
     if isinstance(place, str):
         return lambda group, dtype: group[place]
     if isinstance(place, tuple):
@@ -26,34 +26,34 @@ def reader(place: Place) -> Callable[[Group, torch.dtype], Any]:
     return place
 
 
-#: A sparse gradient is taken as the dense one that has zeros elsewhere.
+#: Converts a sparse gradient to a dense one with zeros elsewhere.
 AS_DENSE = "as dense"
 
 
 @dataclass(frozen=True)
 class Correspondence:
-    """A class of `torch.optim` as a rule.
+    """Describes a class of `torch.optim` as a rule.
 
     Args:
         rule: the definition of the rule, or the name of one that comes with the package.
-        hypers: where a parameter group has each hyperparameter of the rule, in the rule's order.
-        settings: where it has what the rule is compiled for: static flags, and hyperparameters that
-            flags are derived from. None is for the rule to decide.
+        hypers: for each hyperparameter of the rule, in order, its place in a parameter group.
+        settings: the places of the rule's compile-time settings: static flags, and hyperparameters
+            that flags are derived from. None lets the rule decide.
         states: the names of the states in torch's order, or None for the rule's; "step" is the step
             count.
-        sparse: what torch says to a sparse gradient; None if the rule takes its rows. A function
-            where the group decides, which may also return `AS_DENSE`.
-        dense: what torch says to any other gradient.
-        complex: what torch says to complex parameters; None if they are taken as pairs.
+        sparse: torch's error for a sparse gradient; None if the rule takes its rows. A function if
+            it depends on the group, which may also return `AS_DENSE`.
+        dense: torch's error for any other gradient.
+        complex: torch's error for complex parameters; None if they are treated as pairs.
         numerics: how arithmetic rounds.
-        storage: storage types that the user has chosen, where they differ from the parameter's.
-        state_types: storage types of other states: those of the states that exist.
-        scalars: the states that torch makes in its type of scalars: float64 where that is the
-            default type, else float32.
-        settled: whether no flag follows from hyperparameters, once `settings` are known; a rule
-            that is given by its name is such. To find out compiles its defaults.
-        tensors: what the rule is compiled for, as of `updraft.compile`; None for the parameters
-            that there are.
+        storage: storage types that the user has chosen, if they differ from the parameter's.
+        state_types: storage types of other states: those of existing states.
+        scalars: the states with torch's type for scalars: float64 if that is the default type, else
+            float32.
+        settled: whether no flag is derived from hyperparameters once `settings` are known. A rule
+            given by its name is such a rule. Otherwise finding out compiles its defaults.
+        tensors: the tensors to compile the rule for, as in `updraft.compile`; None for those of the
+            existing parameters.
         divides_by_zero: whether torch's step with a gradient raises ZeroDivisionError for a group.
     """
 
@@ -73,7 +73,7 @@ class Correspondence:
     divides_by_zero: Callable[[Group], bool] = lambda group: False
 
     def sparse_of(self, group: Group) -> str | None:
-        """What a sparse gradient is taken as in a group: `sparse` for it."""
+        """Returns `sparse` for a group."""
         return self.sparse(group) if callable(self.sparse) else self.sparse
 
     @property
@@ -86,47 +86,47 @@ class Correspondence:
 
     @property
     def definition(self) -> RuleDefinition:
-        """The definition of the rule. Nothing is compiled yet."""
+        """The definition of the rule, not compiled yet."""
         if isinstance(self.rule, RuleDefinition):
             return self.rule
         return FileDefinition(require_path(self.rule), None, {})
 
     @property
     def all_storage(self) -> dict[str, Any]:
-        """The storage types that the rule is compiled for, beside those of parameters."""
+        """The storage types to compile the rule for, except those of parameters."""
         return {**self.storage, **self.state_types}
 
     def read_settings(self, group: Group) -> dict[str, Any]:
-        """Returns what the rule is compiled for, as of now."""
+        """Returns the current compile-time settings of the rule."""
         settings = {name: reader(place)(group, None) for name, place in self.settings.items()}
         return {name: value for name, value in settings.items() if value is not None}
 
     def state_names(self, stored: Iterable[str]) -> list[str]:
-        """Returns the names of the states that a compiled rule has, in their order."""
+        """Returns the names of a compiled rule's states, in order."""
         having = ["step", *stored]
         if self.states is None:
             return having
         places = {name: place for place, name in enumerate(self.states)}
         if "step" not in places:
             having.remove("step")
-        # The scales of a state in blocks stand behind it, and corrections after all.
+        # The scales of a state in blocks follow it, and corrections come last.
         return sorted(having, key=lambda name: places.get(name.partition(".")[0], len(places)))
 
     def is_chosen(self, name: str) -> bool:
-        """Whether the user has chosen how a state is stored."""
+        """Whether the user has chosen the storage type of a state."""
         return "state" in self.storage or name.partition(".")[0] in self.storage
 
 
 def setting_choices(
     correspondence: Correspondence, group: Group, hypers: Mapping[str, float]
 ) -> list[dict[str, Any]]:
-    """Returns what a rule may be compiled for, of which the first that compiles is taken: the
-    settings of a group, and the hyperparameters that other flags follow from; or all of them, where
-    the defaults of others do not go with the settings; or none of them.
+    """Returns candidate settings to compile a rule with; the first that compiles is used. These are
+    the settings of a group with the hyperparameters that other flags are derived from; all
+    hyperparameters, if the defaults of others conflict with the settings; or no hyperparameters.
 
-    Where none compiles, what the compiler says of the last but one is what is wrong: the last has
-    other hyperparameters than the group. Where only that compiles, and a flag follows from those of
-    the group, a step refuses them, and says why.
+    If none compiles, the error of the second to last describes the problem, because the last has
+    other hyperparameters than the group. If only the last compiles, and a flag is derived from the
+    group's hyperparameters, a step refuses them with the reason.
     """
     settings = correspondence.read_settings(group)
     deciding = {}
@@ -136,10 +136,10 @@ def setting_choices(
 
 
 def specialize(make: Callable[[dict[str, Any]], None], choices: Iterable[dict[str, Any]]) -> None:
-    """Calls `make` with one of `setting_choices` after the other, up to one that compiles.
+    """Calls `make` with each of `setting_choices`, until one compiles.
 
     Raises:
-        ValueError: what `make` says.
+        ValueError: the error of `make`.
     """
     refusals: list[CompileError] = []
     for chosen in choices:
@@ -151,10 +151,10 @@ def specialize(make: Callable[[dict[str, Any]], None], choices: Iterable[dict[st
 
 
 def require_hypers(places: Mapping[str, Place], group: Group, dtype: torch.dtype) -> None:
-    """Refuses a group that lacks a hyperparameter, such as one of a `state_dict` of another class.
+    """Refuses a group that lacks a hyperparameter, as from a `state_dict` of another class.
 
     Raises:
-        InvalidArgumentError: it has no such entry, or nothing at its place in it.
+        InvalidArgumentError: the entry or the element is missing.
     """
     for name, place in places.items():
         try:
@@ -172,13 +172,13 @@ def require_hypers(places: Mapping[str, Place], group: Group, dtype: torch.dtype
 
 
 def same_names(*names: str) -> dict[str, Place]:
-    """Returns places that are called as in the rule."""
+    """Returns places with the same names as in the rule."""
     return {name: name for name in names}
 
 
 def flags(*names: str) -> dict[str, Place]:
-    """Returns places of flags that are called as in the rule: torch takes any value for true or
-    false.
+    """Returns places of flags with the same names as in the rule. Like torch, uses the truth value
+    of any object.
     """
     return {name: _flag(name) for name in names}
 

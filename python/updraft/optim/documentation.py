@@ -1,7 +1,7 @@
-"""Docstrings in torch's manner, put together when they are read.
+"""Docstrings in torch's style, created on first access.
 
-The equation, the source, the shapes and the requirements are those of the rule's file. Arguments
-that torch has are described by torch; those of other rules are described here.
+The equation, the source, the shapes and the requirements come from the rule's file. torch describes
+the arguments that it has; those of other rules are described here.
 """
 
 import inspect
@@ -78,14 +78,14 @@ def _arguments(parameters: Iterable[inspect.Parameter]) -> str:
 
 
 def _arguments_with_torch(cls: type) -> str:
-    """The section of torch's docstring, and the arguments that torch does not have."""
+    """The sections of torch's docstring, with the arguments that torch doesn't have."""
     taken = inspect.signature(cls).parameters
     own = [parameter for parameter in choices("torch") if parameter.name in taken]
     return "\n".join([_arguments_of_torch(cls), _arguments(own)]).strip()
 
 
 def _arguments_of_torch(cls: type) -> str:
-    """The section of torch's docstring."""
+    """The arguments section of torch's docstring."""
     for base in cls.__mro__:
         if base.__module__.startswith("torch.optim"):
             text = inspect.cleandoc(base.__doc__ or "")
@@ -173,12 +173,12 @@ def _document(cls: type, path: str, beginning: str, raises: str) -> str:
 
 
 class Docstring:
-    """The `__doc__` of a class of a rule's file, made when it is asked for.
+    """The `__doc__` of a class for a rule's file, created on first access.
 
     Args:
-        path: returns the file.
-        beginning: what stands before its comment.
-        raises: the section of errors, where they are not the requirements of the file.
+        path: a function that returns the path of the file.
+        beginning: the text before the file's comment.
+        raises: the section of errors, if it isn't the requirements of the file.
     """
 
     def __init__(self, path: Callable[[], str], beginning: str = "", raises: str = "") -> None:

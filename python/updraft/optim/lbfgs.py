@@ -1,4 +1,4 @@
-"""`torch.optim.LBFGS`: its search is torch's, and moves the parameters by a compiled pass."""
+"""`torch.optim.LBFGS` with torch's search. A compiled pass moves the parameters."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from .state_storage import STORAGE
 
 _MOVE = FileDefinition(part_path("move"), None, {})
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
-# Torch's operation for each parameter costs as much as the one call for fewer.
+# With fewer parameters, torch's operation per parameter isn't slower than one call.
 _FEWEST = 8
 
 _BEGINNING = """\
@@ -38,12 +38,12 @@ RuntimeError: of a step, unless `line_search_fn` is None or "strong_wolfe"."""
 
 
 class _Move:
-    """Moves parameters of one dtype along a flat direction, all of them in one call."""
+    """Moves parameters of one dtype along a flat direction in one call."""
 
     def __init__(self, params: list[torch.Tensor]) -> None:
         self.params = params
         self.memory = [param.data_ptr() for param in params]
-        # The same memory, with the direction for a gradient.
+        # The same memory, with the direction as the gradient.
         self.targets = [
             torch.view_as_real(param.data) if param.is_complex() else param.data for param in params
         ]
@@ -57,7 +57,7 @@ class _Move:
 
     @staticmethod
     def can(params: list[torch.Tensor], direction: torch.Tensor) -> bool:
-        """Whether there is such a pass for the parameters, and it pays."""
+        """Whether the pass supports the parameters and is faster."""
         return (
             len(params) >= _FEWEST
             and listening() == Listening.NONE
@@ -71,7 +71,7 @@ class _Move:
         )
 
     def stands(self, params: list[torch.Tensor]) -> bool:
-        """Whether these are the parameters, in the memory that they had."""
+        """Whether these are the same parameters with the same memory."""
         return len(params) == len(self.params) and all(
             param is mine and param.data_ptr() == memory and param.is_contiguous()
             for param, mine, memory in zip(params, self.params, self.memory, strict=True)
@@ -102,7 +102,7 @@ class LBFGS(torch.optim.LBFGS):
         self._numel_cache = None
 
     def release(self) -> None:
-        """Drops what is held of the parameters, until the next step."""
+        """Drops references to the parameters until the next step."""
         self._move = None
 
     def _add_grad(self, step_size: Any, update: torch.Tensor) -> None:

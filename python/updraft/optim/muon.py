@@ -1,4 +1,4 @@
-"""`torch.optim.Muon`: element-wise passes are compiled, products of matrices are torch's."""
+"""`torch.optim.Muon`: compiled element-wise passes, and torch's matrix products."""
 
 import dataclasses
 import functools
@@ -15,12 +15,12 @@ from .split import SplitStep
 
 @functools.lru_cache
 def _require_orthogonalization(coefficients: tuple[Any, ...], steps: Any, eps: Any) -> None:
-    """Refuses what torch refuses."""
+    """Refuses the values that torch refuses."""
     orthogonalized(torch.zeros(1, 1), coefficients, steps, eps)
 
 
 class Muon(SplitStep, torch.optim.Muon):
-    """`torch.optim.Muon`, compiled from `rules/parts/muon.upd` but for the orthogonalization."""
+    """`torch.optim.Muon`, compiled from `rules/parts/muon.upd` except the orthogonalization."""
 
     correspondence = Correspondence(
         rule=FileDefinition(part_path("muon"), "MuonMomentum", {}),

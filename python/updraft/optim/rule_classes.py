@@ -1,4 +1,4 @@
-"""A class of optimizers for each rule of the package that torch has none for."""
+"""An optimizer class for each rule of the package that isn't in torch."""
 
 import functools
 import inspect
@@ -14,7 +14,7 @@ from .rule_optimizer import RuleOptimizer
 
 
 class ShippedOptimizer(RuleOptimizer):
-    """An optimizer of a rule of the package. What the rule calls beta1, beta2, … is `betas`, as in
+    """An optimizer for a rule of the package. The rule's beta1, beta2, … are `betas`, as in
     `torch.optim`.
     """
 
@@ -43,7 +43,7 @@ class ShippedOptimizer(RuleOptimizer):
 
 @functools.cache
 def shipped_class(name: str) -> type[ShippedOptimizer]:
-    """Returns the class of a rule of the package."""
+    """Returns the class for a rule of the package."""
     path = require_path(name)
     definition = FileDefinition(path, None, {})
     contents = {

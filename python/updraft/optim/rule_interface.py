@@ -1,4 +1,4 @@
-"""What a rule does with its parameters, of the description beside its code."""
+"""How a rule uses its parameters, from the description beside its code."""
 
 import json
 
@@ -6,15 +6,15 @@ from ..compiled_rule import CompiledRule
 
 
 class RuleInterface:
-    """The parts of a rule's description that decide which parameters it can step.
+    """The parts of a rule's description that determine which parameters it can step.
 
     Attributes:
         element_states: the names of the states of single elements.
         group_states: the names of the states of a whole group.
-        by_rows: whether rows, columns or batches count.
-        in_order: whether the order of elements in memory counts: by rows, or for states in blocks.
-        reduces: whether an element's update depends on other elements, or on how many there are.
-        by_group: whether it depends on those of other parameters of the group.
+        by_rows: whether the rule depends on rows, columns or batches.
+        in_order: whether the order of elements in memory matters: by rows, or for states in blocks.
+        reduces: whether an element's update depends on other elements or their number.
+        by_group: whether it depends on elements of other parameters of the group.
     """
 
     def __init__(self, rule: CompiledRule) -> None:

@@ -1,4 +1,4 @@
-"""An optimizer of torch for any rule."""
+"""A torch optimizer for any rule."""
 
 import difflib
 import re
@@ -35,9 +35,9 @@ def _static(name: str) -> Place:
 
 
 class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
-    """Applies a rule to parameters of torch. `updraft.optimizer` makes it."""
+    """Applies a rule to parameters of torch. `updraft.optimizer` creates it."""
 
-    # Compiled by torch, it would lose what is set before the constructor of torch.
+    # torch.compile would lose attributes that are set before torch's constructor.
     @disable_dynamo
     def __init__(
         self,
@@ -67,14 +67,14 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
                 raise TypeError(f"hyperparameter `{name}` is {str}; give a number")
         self._correspond(numerics, storage)
         hypers = {name: value for name, value in known.items() if name not in rule.statics}
-        # An entry of the groups, so that it is saved with them; of rules that use it.
+        # An entry of the groups, so that it is saved with them, for rules that use random numbers.
         random = {} if seed is None else {"seed": require_seed(seed)}
         super().__init__(params, hypers | options | random)
-        # As in torch, the constructor checks hyperparameters, and steps do not.
+        # As in torch, the constructor checks hyperparameters, and steps don't.
         self._require_allowed()
 
     def _require_allowed(self) -> None:
-        """Refuses groups whose hyperparameters the rule refuses, even where nothing is stepped."""
+        """Refuses groups with hyperparameters that the rule refuses, even if nothing is stepped."""
         places = self.correspondence.hypers
         compiled, _ = self._compile(scaled=False)
         for group, entry in zip(self.param_groups, compiled, strict=True):
@@ -89,7 +89,7 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
                 require_allowed(rule, hypers)
 
     def _rule_of(self, group: Group, hypers: Mapping[str, float]) -> CompiledRule:
-        """Returns the rule, compiled for the flags of a group and for parameters in f32."""
+        """Returns the rule, compiled for the flags of a group and for f32 parameters."""
         made: list[CompiledRule] = []
 
         def make(settings: dict[str, Any]) -> None:
@@ -101,8 +101,8 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
         return made[0]
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Adds a group, as that of torch. Entries that no rule reads are kept, as torch keeps them;
-        of those that look like an option, a warning says that they change nothing.
+        """Adds a group, as in torch. Entries that no rule reads are kept, like in torch. A warning
+        says if such an entry looks like an option.
         """
         known = self._defaults()
         for name in param_group if isinstance(param_group, dict) else ():
@@ -121,18 +121,18 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
         return Correspondence(
             rule=self.rule,
             hypers=self._hyper_places(),
-            # A flag that a group does not set may follow from the hyperparameters.
+            # A flag that a group doesn't set may be derived from the hyperparameters.
             settings={name: _static(name) for name in self.rule.statics},
             states=None,
             sparse=None,
         )
 
     def _hyper_places(self) -> Mapping[str, Place]:
-        """Where a group has each hyperparameter."""
+        """The place of each hyperparameter in a group."""
         return same_names(*self.rule.hypers)
 
     def _defaults(self) -> dict[str, Any]:
-        """The options by their names in a group, with their defaults."""
+        """The options by their names in a group, with defaults."""
         return self.rule.hypers | self.rule.statics
 
     def __getstate__(self) -> dict[str, Any]:

@@ -8,14 +8,14 @@ from .stand_ins import local_part
 
 
 class _Layer:
-    """Numbers of parameters that share no memory, and the sorted ranges of their memory."""
+    """Indices of parameters that share no memory, and the sorted ranges of their memory."""
 
     def __init__(self) -> None:
         self.numbers: list[int] = []
         self.ranges: list[tuple[int, int]] = []
 
     def has_any(self, start: int, end: int) -> bool:
-        """Whether one of them has memory in the range."""
+        """Whether a parameter in the layer has memory in the range."""
         place = bisect.bisect_left(self.ranges, (start, end))
         near = self.ranges[max(place - 1, 0) : place + 1]
         return any(start < other[1] and other[0] < end for other in near)
@@ -27,8 +27,8 @@ class _Layer:
 
 
 def _range(param: torch.Tensor) -> tuple[int, int]:
-    """The address of its first element, and the address behind its last one; of a DTensor, those of
-    its local tensor.
+    """The address of the first element, and the end address of the last one. For a DTensor, those
+    of its local tensor.
     """
     tensor = local_part(param)
     start = tensor.data_ptr()
@@ -44,10 +44,10 @@ def is_overlap(error: ValueError) -> bool:
 
 
 def layers_apart(params: list[torch.Tensor]) -> list[list[int]]:
-    """Returns the numbers of parameters in layers without shared memory. If layers are stepped one
-    after the other, parameters that share memory are stepped in their order.
+    """Splits the indices of parameters into layers without shared memory. If layers are stepped one
+    after another, parameters that share memory are stepped in their order.
 
-    A tensor that is there twice has one set of states, which layers cannot share. Then the result
+    A tensor that is listed twice has one set of states, which layers can't share. Then the result
     is one layer.
     """
     if len({id(param) for param in params}) < len(params):

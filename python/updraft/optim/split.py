@@ -1,4 +1,4 @@
-"""Steps of two rules around a function of torch: what a rule cannot say, products of matrices."""
+"""Steps of two rules around a torch function that rules can't express: matrix products."""
 
 import abc
 from collections import defaultdict
@@ -21,28 +21,28 @@ from .torch_class import TorchClass
 
 
 class SplitStep(TorchClass):
-    """A step whose direction goes through a function of torch.
+    """A step whose direction passes through a function of torch.
 
-    The rule of `correspondence` has the direction in place of the parameter, and all the states.
-    The rule of `update` has what the function makes of the direction in place of the gradient.
-    Both rules run as operations of torch for parameters of subclasses that intercept operators, and
-    for all parameters while a mode of torch listens.
+    The rule of `correspondence` writes the direction instead of the parameter, and has all states.
+    The rule of `update` reads the function's result instead of the gradient. Both rules run as
+    operations of torch for parameters of subclasses that intercept operators, and for all
+    parameters while a mode of torch listens.
     """
 
     update: Correspondence
 
     @abc.abstractmethod
     def _update_of(self, shape: torch.Size) -> Correspondence:
-        """Returns `update` for parameters of a shape, of which what is stepped may be a part."""
+        """Returns `update` for parameters of a shape; the stepped tensors may be parts of them."""
 
     @staticmethod
     @abc.abstractmethod
     def _between(direction: torch.Tensor, group: Group) -> torch.Tensor:
-        """Returns the direction that the update takes; may use the memory of the given one."""
+        """Returns the function's result for a direction; may use the direction's memory."""
 
     @staticmethod
     def _require(group: Group) -> None:
-        """Refuses what `_between` would refuse of a group."""
+        """Refuses options of a group that `_between` would refuse."""
 
     def _correspond(self, numerics: str, storage: Mapping[str, Any] | None) -> None:
         super()._correspond(numerics, storage)
@@ -94,7 +94,7 @@ class SplitStep(TorchClass):
         return buckets
 
 
-#: The most elements that are stepped together, so that their directions stay in a cache; one
+#: The most elements that are stepped together, so that their directions stay in a cache. A single
 #: parameter may have more.
 _BATCH = 1 << 18
 
@@ -104,7 +104,7 @@ _Kind = tuple[torch.dtype, torch.device]
 
 @dataclass
 class _Batch:
-    """Parameters of one kind and shape that are stepped together."""
+    """Parameters of the same kind and shape that are stepped together."""
 
     kind: _Kind
     params: list[torch.Tensor] = field(default_factory=list)
@@ -112,7 +112,7 @@ class _Batch:
 
 
 def _batches(members: Iterable[tuple[int, torch.Tensor]]) -> list[_Batch]:
-    """Puts parameters into batches, which are the same on all ranks that have parts of them."""
+    """Groups parameters into batches, which are equal on all ranks that have parts of them."""
     batches: list[_Batch] = []
     last: dict[tuple[_Kind, torch.Size], _Batch] = {}
     for number, param in members:
@@ -127,8 +127,8 @@ def _batches(members: Iterable[tuple[int, torch.Tensor]]) -> list[_Batch]:
 
 
 def _laid_out_as(direction: torch.Tensor, grad: torch.Tensor | None) -> torch.Tensor:
-    """Returns the direction in the layout of the gradient, which torch's direction has. On some
-    CPUs the bits of a product of matrices depend on their layout.
+    """Returns the direction in the layout of the gradient, as in torch. On some CPUs the bits of a
+    matrix product depend on the layout.
     """
     if grad is None or grad.stride() == direction.stride():
         return direction
@@ -136,7 +136,7 @@ def _laid_out_as(direction: torch.Tensor, grad: torch.Tensor | None) -> torch.Te
 
 
 class _Given(LocalBucket):
-    """A bucket that steps other tensors for its parameters."""
+    """A bucket that steps other tensors instead of its parameters."""
 
     def __init__(self, tensors: list[torch.Tensor], *arguments: Any) -> None:
         self.given = tensors
@@ -147,7 +147,7 @@ class _Given(LocalBucket):
 
 
 class _Halves(abc.ABC):
-    """The rules around the function, as one part of a step."""
+    """The two rules around the function, as one part of a step."""
 
     params: list[torch.Tensor]
     numbers: list[int]
@@ -171,7 +171,7 @@ class _Halves(abc.ABC):
         self.after.skip_where(found_inf)
 
     def accept(self, group: Group, factor: float | GradientScale | None) -> None:
-        """Like that of `Bucket`."""
+        """Like `Bucket.accept`."""
         self._require(group)
         self.group = group
         self.before.accept(group, factor)
@@ -191,9 +191,9 @@ class _Halves(abc.ABC):
 
 
 class _SplitBucket(_Halves):
-    """A batch. Its directions are in memory that all batches of the kind use in turn.
+    """A batch. All batches of the kind use the same memory for directions, in turn.
 
-    Of a DTensor, the rules step this rank's part, and the function gets the whole direction.
+    For a DTensor, the rules step this rank's part, and the function gets the whole direction.
     """
 
     def __init__(
@@ -222,12 +222,12 @@ class _SplitBucket(_Halves):
             return _Given(stepped, rule, params, self.numbers, group, states, scaled, rules)
 
         self.before = bucket(correspondence, scaled, self.directions)
-        # It has no states, and the scale is gone by then.
+        # The update has no states, and the gradient's scale is already removed.
         update = optimizer._update_of(params[0].shape)
         self.after = bucket(update, False, [target.tensor for target in self.targets])
 
     def _make(self, target: StandIn, direction: torch.Tensor) -> None:
-        """Makes of a direction what the update takes."""
+        """Computes the input of the update from a direction."""
         param = target.param
         if target.distributed:
             whole = distributed_like(param, direction)
@@ -279,7 +279,7 @@ class _SplitBucket(_Halves):
 
 
 class _TorchSplitBucket(_Halves):
-    """A parameter for which both rules run as operations of torch."""
+    """A parameter whose rules both run as operations of torch."""
 
     before: TorchBucket
 
@@ -294,7 +294,7 @@ class _TorchSplitBucket(_Halves):
         self.params = [param]
         self.numbers = [number]
         self._between, self._require = optimizer._between, optimizer._require
-        # `.grad` of the parameter itself is not written.
+        # The parameter's own `.grad` isn't written.
         self.target = param.detach()
         self.direction = torch.zeros_like(self.target)
 
@@ -306,13 +306,13 @@ class _TorchSplitBucket(_Halves):
         self.after = bucket(optimizer._update_of(param.shape), self.target)
 
     def prepare(self, states: States) -> bool:
-        """See `SteppedPart`. What is computed waits, so that one direction at a time has memory."""
+        """See `SteppedPart`. Delays the computation, so that one direction exists at a time."""
         (param,) = self.params
         grad = param.grad
         if grad is not None:
             self.before.require_takes(grad)
             grad = of_dtype(grad, param.dtype)
-        # Torch refuses one of another shape.
+        # torch refuses a gradient of another shape.
         self.direction.grad = grad
         return True
 

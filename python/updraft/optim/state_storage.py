@@ -17,7 +17,7 @@ FLOATS = {
     "f16": torch.float16,
 }
 STORAGE = {dtype: name for name, dtype in FLOATS.items()} | {
-    # As pairs of real numbers.
+    # Stored as pairs of real numbers.
     torch.complex64: "f32",
     torch.complex128: "f64",
 }
@@ -32,10 +32,10 @@ def scalar_dtype(group: Group | None = None) -> torch.dtype:
 
 
 class OtherStatesError(Exception):
-    """Parameters have states of other types than a rule was compiled for.
+    """Parameters have states of other types than the rule was compiled for.
 
     Attributes:
-        types: the types that the rule is to be compiled for, for each parameter.
+        types: for each parameter, the types to compile the rule for.
     """
 
     def __init__(self, types: Sequence[Mapping[str, str]]) -> None:
@@ -49,19 +49,19 @@ def require_state_types(
     numbers: Sequence[int],
     states: Sequence[Mapping[str, Any]],
 ) -> None:
-    """Refuses a rule that was compiled for other types than states have.
+    """Refuses a rule that was compiled for types other than those of the states.
 
-    States whose type the user has chosen are converted to it, so they are not checked.
+    States whose type the user has chosen are converted, so they aren't checked.
 
     Args:
         correspondence: the correspondence that the rule was compiled for.
         rule: the compiled rule.
-        numbers: the numbers of the parameters in messages.
-        states: the states of each parameter; empty for one that has none.
+        numbers: the parameters' numbers in messages.
+        states: the states of each parameter; empty if it doesn't have any.
 
     Raises:
-        OtherStatesError: the rule is to be compiled for other types.
-        InvalidArgumentError: there is no storage type for a state.
+        OtherStatesError: the rule must be compiled for other types.
+        InvalidArgumentError: a state's type isn't a storage type.
     """
     chosen = correspondence.storage
     if "state" in chosen:
@@ -69,7 +69,7 @@ def require_state_types(
     expected = {
         name: stored
         for name, stored in rule.states.items()
-        # Those in blocks are codes and scales, which come together.
+        # States in blocks are pairs of codes and scales.
         if stored in FLOATS and name not in chosen
     }
     others: list[dict[str, str]] = []
@@ -99,7 +99,7 @@ def made_by_state_types(
     numbers: Sequence[int],
     make: Callable[[Correspondence, list[torch.Tensor], list[int]], _Part],
 ) -> list[_Part]:
-    """Returns the parts that step parameters: one for each combination of types of their states.
+    """Returns the parts of a step: one for each combination of state types.
 
     Parameters without states get new ones in torch's types.
     """

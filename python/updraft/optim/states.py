@@ -1,7 +1,7 @@
-"""Mappings of optimizer states that know when they were changed.
+"""Mappings of optimizer states that count their changes.
 
-A compiled step holds the states of all parameters. Whether someone has put other tensors in their
-place is one comparison of numbers per step then, not a look at every parameter.
+A compiled step keeps the states of all parameters. To find out whether someone has replaced a
+tensor, each step compares one number instead of looking at every parameter.
 """
 
 import operator
@@ -14,7 +14,7 @@ import torch
 
 
 class Generation:
-    """A number that every change of the mappings that share it increases."""
+    """A counter that is increased by every change of the mappings that share it."""
 
     __slots__ = ("number",)
 
@@ -23,7 +23,7 @@ class Generation:
 
 
 def contents_of(states: Iterable[tuple[Any, Any]]) -> list[Any]:
-    """Returns all objects in the states of some parameters, for `is_same` to compare."""
+    """Returns all objects in the states of the parameters, for `is_same` to compare."""
     found: list[Any] = []
     for param, state in states:
         found += (param, state)
@@ -34,7 +34,7 @@ def contents_of(states: Iterable[tuple[Any, Any]]) -> list[Any]:
 
 
 def is_same(contents: list[Any], others: list[Any]) -> bool:
-    """Whether both have the same objects. `==` would compare tensors by their values."""
+    """Whether both contain the same objects. `==` would compare the values of tensors."""
     return len(contents) == len(others) and all(map(operator.is_, contents, others))
 
 
@@ -66,7 +66,7 @@ def _filling(name: str) -> Callable[..., Any]:
 
 
 class ParameterState(dict[str, Any]):
-    """The states of one parameter. Made like a dict, it counts changes once it is in a mapping."""
+    """The states of a parameter, as a dict that counts changes once it is in a mapping."""
 
     generation: Generation | None = None
 
@@ -78,7 +78,7 @@ class ParameterState(dict[str, Any]):
         return state
 
     def __reduce__(self) -> Any:
-        """Copies and pickles are plain dicts: loading them needs nothing of this package."""
+        """Copies and pickles are plain dicts, so loading them doesn't need this package."""
         return dict, (dict(self),)
 
 
@@ -88,8 +88,8 @@ def counts_in(state: Any, generation: Generation) -> bool:
 
 
 def enter(state: Any, made: Mapping[str, Any], generation: Generation) -> None:
-    """Puts the states that a step has made into those of a parameter. This is not a change for its
-    own optimizer, whose generation is given.
+    """Adds states from a step to those of a parameter. This doesn't count as a change in
+    `generation`, the counter of the parameter's own optimizer.
     """
     if counts_in(state, generation):
         dict.update(state, made)
@@ -98,8 +98,8 @@ def enter(state: Any, made: Mapping[str, Any], generation: Generation) -> None:
 
 
 class ComparedStates:
-    """Finds changes of states in dicts that don't count their changes: each step compares the
-    contents with those after the step before.
+    """Finds changes in dicts that don't count them. Each step compares their contents with those
+    after the previous step.
     """
 
     generation: Generation
@@ -113,47 +113,45 @@ class ComparedStates:
         raise NotImplementedError
 
     def look(self) -> None:
-        """Counts a change if the contents are others than before."""
+        """Counts a change if the contents have changed."""
         found = contents_of(self._compared())
         if not is_same(found, self.known):
             self.generation.number += 1
             self.known = found
 
     def settle(self) -> None:
-        """Remembers the contents as they are now, so that states from a step are not a change."""
+        """Remembers the current contents, so that states from a step don't count as a change."""
         self.known = contents_of(self._compared())
 
 
 class StateSource(Protocol):
-    """What makes states."""
+    """An object that creates states."""
 
     def take_states(self) -> Iterable[tuple[torch.Tensor, dict[str, Any]]]:
-        """Returns what it has made since the last call, by parameters."""
+        """Returns the states created since the last call, by parameter."""
 
 
 class OptimizerState(ComparedStates, defaultdict[torch.Tensor, Any]):
-    """The states of all parameters: what `torch.optim.Optimizer.state` is.
+    """The states of all parameters, for `torch.optim.Optimizer.state`.
 
-    Those that steps have made are entered when somebody looks: thousands of small parameters would
-    wait longer for their tensors in Python than for the step.
+    States that steps have created are entered lazily, on first access. For thousands of small
+    parameters, creating the tensors in Python would take longer than the step.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """As of a defaultdict, for code that copies nested containers by their classes."""
+        """Like a defaultdict's, for code that copies nested containers by their classes."""
         super().__init__(*args, **kwargs)
         self.generation = Generation()
         self.sources: list[StateSource] = []
-        # If `sources` is empty and this is false, every state is here.
+        # If `sources` is empty and `filling` is false, every state is present.
         self.filling = False
         self.entering = threading.RLock()
-        #: The parameters whose states are in dicts that do not count.
+        #: Parameters with states in dicts that don't count changes.
         self.others: dict[torch.Tensor, None] = {}
 
     @classmethod
     def of(cls, generation: Generation, values: Mapping[Any, Any]) -> "OptimizerState":
-        """Returns one that counts its changes. Dicts that count theirs replace the plain ones in
-        `values`.
-        """
+        """Returns one that counts its changes. Replaces plain dicts in `values` with such ones."""
         states = cls(lambda: ParameterState.of(generation, {}))
         states.generation = generation
         for param, state in values.items():
@@ -163,25 +161,25 @@ class OptimizerState(ComparedStates, defaultdict[torch.Tensor, Any]):
 
     @property
     def mapping(self) -> "OptimizerState":
-        """What users see."""
+        """The mapping that users see."""
         return self
 
     def of_param(self, param: torch.Tensor) -> Any:
-        """The states of a parameter; None if there are none."""
+        """The states of a parameter; None if it doesn't have any."""
         self.fill()
         return dict.get(self, param)
 
     def expect(self, source: "StateSource") -> None:
-        """Enters what `source` has, now or when somebody looks."""
+        """Enters the states of `source`, now or on first access."""
         with self.entering:
             if source not in self.sources:
                 self.sources.append(source)
-        # Of the dicts that are here, one may be in someone's hands.
+        # A user may hold a reference to one of the existing dicts.
         if dict.__len__(self):
             self.fill()
 
     def fill(self) -> None:
-        """Enters all that has been made. This is no change."""
+        """Enters all created states. Doesn't count as a change."""
         if not self.sources and not self.filling:
             return
         with self.entering:
@@ -250,7 +248,7 @@ class OptimizerState(ComparedStates, defaultdict[torch.Tensor, Any]):
         return states | self.plain()
 
     def plain(self) -> defaultdict[torch.Tensor, Any]:
-        """Returns the same without the counting, as `torch.optim` has it."""
+        """Returns a copy that doesn't count changes, as in `torch.optim`."""
         plain: defaultdict[torch.Tensor, Any] = defaultdict(dict)
         for param, state in self.items():
             plain[param] = dict(state) if isinstance(state, ParameterState) else state
@@ -268,6 +266,6 @@ for _name in (
 for _name in ("__delitem__", "clear", "pop", "popitem"):
     setattr(ParameterState, _name, _counting(_name))
     setattr(OptimizerState, _name, _counting(_name))
-# These also take states of all parameters, which `OptimizerState` has to wrap.
+# These methods also accept states, which `OptimizerState` has to wrap.
 for _name in ("__setitem__", "__ior__", "setdefault", "update"):
     setattr(ParameterState, _name, _counting(_name))

@@ -1,4 +1,4 @@
-"""The classes that torch has, too: torch's constructor, and how their rule is compiled."""
+"""The classes that are also in torch: torch's constructor, and how the rule is compiled."""
 
 import inspect
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from .documentation import Docstring
 
 
 class _Signature:
-    """The `__signature__` of a class whose constructor is `TorchClass`'s."""
+    """The `__signature__` of a class with the constructor of `TorchClass`."""
 
     def __get__(self, instance: Any, owner: type) -> inspect.Signature:
         if owner.__init__ is not TorchClass.__init__:  # type: ignore[misc]
@@ -27,9 +27,9 @@ class _Signature:
 
 
 class TorchClass(CompiledStep, torch.optim.Optimizer):
-    """Steps an optimizer of `torch.optim` with a compiled rule; stands before it among the bases.
+    """A base class that steps a class of `torch.optim`, the next base, with a compiled rule.
 
-    The defaults, the parameter groups and the names of the states are those of the class behind it.
+    That class defines the defaults, the parameter groups and the names of the states.
     The constructor also takes `storage`, `numerics` and `seed`, like the classes of other rules.
     """
 
@@ -52,17 +52,17 @@ class TorchClass(CompiledStep, torch.optim.Optimizer):
     ) -> None:
         super().__init__(*args, **kwargs)
         if seed is not None:
-            # An entry of the groups, as of those of other rules.
+            # An entry of the groups, as for other rules.
             self.defaults["seed"] = require_seed(seed)
             for group in self.param_groups:
                 group.setdefault("seed", seed)
         if storage or numerics != "torch":
             self._choose(numerics, storage)
 
-    # torch.compile cannot trace a compilation.
+    # torch.compile can't trace a compilation.
     @disable_dynamo
     def _choose(self, numerics: str, storage: Mapping[str, Any] | None) -> None:
-        """Compiles the rule with these choices now, so that the constructor refuses bad ones."""
+        """Compiles the rule with these choices, so that the constructor refuses invalid ones."""
         self._correspond(numerics, storage)
         self._compile(scaled=False)
 

@@ -1,5 +1,5 @@
-"""The optimizers of `torch.optim`: constructors, defaults, parameter groups and states are those of
-the classes that these are derived from; the step is compiled.
+"""The optimizers of `torch.optim` with compiled steps. Constructors, defaults, parameter groups and
+states are those of torch's classes, which these derive from.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,14 +23,14 @@ def _unsupported(name: str) -> str:
 
 
 def _raises(dividend: Any, divisor: Any) -> bool:
-    """Whether Python raises ZeroDivisionError for a division; tensors give infinity or NaN."""
+    """Whether Python raises ZeroDivisionError for a division. Tensors give infinity or NaN."""
     in_tensors = isinstance(dividend, torch.Tensor) or isinstance(divisor, torch.Tensor)
     return not in_tensors and bool(divisor == 0)
 
 
 def _rate_divided_by_zero(*flags_for_tensors: str) -> Callable[[Group], bool]:
     """For a step that divides the learning rate by one minus a power of the first beta. With one of
-    the flags it divides tensors.
+    the flags, the step divides tensors instead.
     """
 
     def divides(group: Group) -> bool:
@@ -50,7 +50,7 @@ def _has_momentum(group: Group, dtype: torch.dtype | None = None) -> bool:
 def _sparse_in_sgd(group: Group) -> str | None:
     if group["weight_decay"] != 0:
         return "add(sparse, dense) is not supported. Use add(dense, sparse) instead."
-    # The buffer of every row decays.
+    # The momentum buffer changes in every row.
     return AS_DENSE if group["momentum"] != 0 else None
 
 
@@ -68,9 +68,9 @@ class SGD(TorchClass, torch.optim.SGD):
         hypers=same_names("lr", "momentum", "dampening", "weight_decay"),
         settings={
             **flags("maximize"),
-            # Whether there is a buffer; which momentum, each step says.
+            # Whether a buffer exists. Each step passes the momentum itself.
             "buffered": _has_momentum,
-            # Without a momentum, torch ignores this flag, but the rule would refuse it.
+            # Without momentum, torch ignores this flag, but the rule would refuse it.
             "nesterov": lambda group, dtype: bool(group["nesterov"]) and _has_momentum(group),
             "momentum": lambda group, dtype: float(_has_momentum(group)),
         },
@@ -244,7 +244,7 @@ class SparseAdam(TorchClass, torch.optim.SparseAdam):
     correspondence = Correspondence(
         rule="SparseAdam",
         hypers={"lr": "lr", **BETAS, "eps": "eps"},
-        # Older files do not have it.
+        # Older files don't have it.
         settings={"maximize": lambda group, dtype: bool(group.get("maximize", False))},
         states=("step", "exp_avg", "exp_avg_sq"),
         sparse=None,
@@ -253,6 +253,6 @@ class SparseAdam(TorchClass, torch.optim.SparseAdam):
     )
 
     def packed_state(self, state: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns them as torch's class has them, whose step count is an integer."""
+        """Returns the states in torch's form, with an integer as the step count."""
         packed = super().packed_state(state)
         return packed | ({"step": int(packed["step"])} if "step" in packed else {})

@@ -1,4 +1,4 @@
-"""Clipping by the norm of all gradients, as part of a compiled step."""
+"""Clipping by the global gradient norm, as part of a compiled step."""
 
 from typing import TypeVar
 
@@ -15,25 +15,25 @@ def with_clipping(
 ) -> Optimizer:
     """Makes an optimizer of this package clip gradients by their norm, as part of its step.
 
-    It is what `torch.nn.utils.clip_grad_norm_` before each step does, with the norm of the
-    gradients of all parameters of the optimizer, but `.grad` is not written: a pass reads the
-    gradients, and the step scales them as it reads them. With a `torch.amp.GradScaler` the norm is
-    that of the gradients without their scale.
+    This is equivalent to calling `torch.nn.utils.clip_grad_norm_` before each step, with the norm
+    of the gradients of all parameters of the optimizer. But `.grad` isn't written: one pass reads
+    the gradients, and the step scales them as it reads them. With a `torch.amp.GradScaler`, the
+    norm is that of the unscaled gradients.
 
-    `optimizer.max_grad_norm` may be changed at any time; None is no clipping.
-    `optimizer.last_grad_norm` is the norm before clipping, of the last step. `state_dict` has
-    neither.
+    `optimizer.max_grad_norm` may be changed at any time; None disables clipping.
+    `optimizer.last_grad_norm` is the norm before clipping in the last step. Neither is in
+    `state_dict`.
 
     Args:
         optimizer: an optimizer of this package.
-        max_norm: the largest norm that gradients keep.
-        error_if_nonfinite: whether a norm that is infinite or NaN is an error, as in torch.
+        max_norm: the maximum norm after clipping.
+        error_if_nonfinite: raises an error if the norm is infinite or NaN, as in torch.
 
     Returns:
         The optimizer that was given.
 
     Raises:
-        TypeError: the optimizer is another one.
+        TypeError: the optimizer isn't one of this package.
         InvalidArgumentError: `max_norm` is negative or NaN.
 
     >>> import torch

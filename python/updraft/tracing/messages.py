@@ -1,9 +1,9 @@
-"""Errors that are found while a function is traced, shown as the compiler shows its own."""
+"""Errors during tracing, in the format of the compiler."""
 
 from ..errors import CompileError
 from .places import Place, PythonFile
 
-# As lib/Support/Diagnostics.cpp has it: of a longer line, what is around the place is shown.
+# As in lib/Support/Diagnostics.cpp: the maximum width of a shown line around the location.
 _MAX_SHOWN = 240
 
 
@@ -14,12 +14,12 @@ def _printable(line: bytes) -> bytes:
 
 
 def _columns(text: bytes) -> int:
-    """How many columns a text takes: bytes that continue a UTF-8 sequence take none."""
+    """The number of columns of a text: continuation bytes of UTF-8 don't count."""
     return sum(byte & 0xC0 != 0x80 for byte in text)
 
 
 def render(severity: str, message: str, place: Place | None) -> str:
-    """Writes one message with its line and a caret."""
+    """Formats a message with its line and a caret."""
     if place is None:
         return f"{severity}: {message}\n"
     file = PythonFile(place.path, place.namespace)
@@ -41,7 +41,7 @@ def render(severity: str, message: str, place: Place | None) -> str:
 
 
 def _callee(call: Place) -> str:
-    """What is called, as it is written."""
+    """The text of the called expression."""
     file = PythonFile(call.path, call.namespace)
     span = file.span(call)
     text = b"" if span is None else file.text[span[0] : span[1]]
@@ -52,7 +52,7 @@ def _callee(call: Place) -> str:
 def error(
     message: str, place: Place | None, note: tuple[str, Place | None] | None = None
 ) -> CompileError:
-    """Makes the exception for a mistake in a traced function."""
+    """Creates the exception for a mistake in a traced function."""
     text = render("error", message, place)
     for call in place.calls if place is not None else ():
         text += render("note", f"in this call of `{_callee(call)}`", call)

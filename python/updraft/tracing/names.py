@@ -1,9 +1,9 @@
-"""Names of the language: which are legal, and how to make one of a variable's name."""
+"""Names in the language: which are valid, and conversion of variable names."""
 
 from .messages import error
 from .places import Place
 
-# As Lexer.cpp has them.
+# As in Lexer.cpp.
 KEYWORDS = frozenset(
     [
         "else",
@@ -34,7 +34,7 @@ _MAX_LENGTH = 100
 
 
 def is_name(text: object) -> bool:
-    """Whether a text is a name of the language."""
+    """Whether a text is a valid name in the language."""
     return (
         isinstance(text, str)
         and len(text) <= _MAX_LENGTH
@@ -45,7 +45,7 @@ def is_name(text: object) -> bool:
 
 
 def check_name(text: object, what: str, place: Place | None) -> None:
-    """Refuses all but names; `what` is "a state"."""
+    """Refuses an invalid name. `what` is text such as "a state"."""
     if is_name(text):
         return
     if isinstance(text, str) and text in KEYWORDS:
@@ -56,7 +56,7 @@ def check_name(text: object, what: str, place: Place | None) -> None:
 
 
 class Namespace:
-    """Gives every value a name of its own."""
+    """Gives every value a unique name."""
 
     def __init__(self, taken: "set[str] | frozenset[str]", states: "set[str]") -> None:
         self._taken = set(taken) | states
@@ -64,10 +64,10 @@ class Namespace:
         self._counts: dict[str, int] = {}
 
     def unique(self, wish: str) -> str:
-        """A legal name as near to `wish` as can be."""
+        """Returns a valid, unused name that is as close to `wish` as possible."""
         name = "".join(c if c.isascii() else "_" for c in wish)[: _MAX_LENGTH - 8]
         if name in self._states:
-            # The next value of a state is often assigned to a variable of its name.
+            # The next value of a state is often assigned to a variable with the state's name.
             name = "new_" + name
         if name in KEYWORDS:
             name += "_"

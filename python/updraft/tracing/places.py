@@ -1,4 +1,4 @@
-"""Places in Python source: where a value was made, and the name that it was given."""
+"""Locations in Python source: where a value was created, and the name that it got."""
 
 import contextvars
 import functools
@@ -10,15 +10,15 @@ from typing import Any
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # noqa: PTH100, PTH120
 
-# The code of the function that is traced.
+# The code of the traced function.
 traced_code: contextvars.ContextVar[CodeType | None] = contextvars.ContextVar(
     "traced_code", default=None
 )
 
-# A message has no more notes.
+# The most notes in a message.
 _MAX_CALLS = 8
 
-# What `_results` says of a call whose result is returned.
+# The result of `_results` for a call whose result is returned.
 _RETURNED = ""
 
 _STORES = ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")
@@ -43,14 +43,14 @@ class Place:
         self.line = line
         self.column = column
         self.end_line = line if end_line is None else end_line
-        # Without an end, the whole line.
+        # Without an end, covers the whole line.
         self.end_column = end_column
-        # The calls by which the rule's function got there, from the inside out.
+        # The calls from the rule's function to here, innermost first.
         self.calls: tuple[Place, ...] = ()
 
 
 class PythonFile:
-    """The text of a Python file, a cell of a notebook, or whatever else `linecache` knows."""
+    """The text of a Python file, a notebook cell, or any other source that `linecache` knows."""
 
     def __init__(self, path: str, namespace: dict[str, Any]) -> None:
         import linecache
@@ -68,11 +68,11 @@ class PythonFile:
         return b"".join(self.lines)
 
     def line(self, number: int) -> bytes:
-        """A line without its end; empty if there is none of this number."""
+        """A line without its line break; empty if it doesn't exist."""
         return self.lines[number - 1].rstrip(b"\r\n") if 1 <= number <= len(self.lines) else b""
 
     def span(self, place: Place) -> tuple[int, int] | None:
-        """The bytes of a place, or None where the text is not known."""
+        """The bytes of a place, or None if the text isn't known."""
         if not 1 <= place.line <= place.end_line <= len(self.lines):
             return None
         first, last = self.line(place.line), self.line(place.end_line)
@@ -87,7 +87,7 @@ class PythonFile:
 
 
 def user_frame() -> FrameType | None:
-    """The innermost frame that is not of this package, nor of what it inherits from Python."""
+    """The innermost frame outside of this package and the Python classes that it inherits from."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith((_PACKAGE, "<frozen ")):
         frame = frame.f_back
@@ -95,7 +95,7 @@ def user_frame() -> FrameType | None:
 
 
 def place_of(frame: FrameType | None) -> Place | None:
-    """The expression that a frame evaluates."""
+    """The expression that a frame is evaluating."""
     if frame is None:
         return None
     code = frame.f_code
@@ -112,7 +112,7 @@ def place_of(frame: FrameType | None) -> Place | None:
 
 
 def here(frame: FrameType | None = None) -> Place | None:
-    """The expression of the user's that is being evaluated, with the calls that led there."""
+    """The user's expression that is being evaluated, with the calls that led there."""
     frame = frame or user_frame()
     place = place_of(frame)
     if place is None:
@@ -120,7 +120,7 @@ def here(frame: FrameType | None = None) -> Place | None:
     root = traced_code.get()
     calls: list[Place] = []
     while root is not None and frame is not None and frame.f_code is not root:
-        # A comprehension is a frame, but no call that anyone wrote.
+        # A comprehension is a frame, but not a call in the source.
         is_call = not frame.f_code.co_name.endswith(("comp>", "genexpr>"))
         frame = frame.f_back
         if frame is None or frame.f_code.co_filename.startswith(_PACKAGE):
@@ -133,13 +133,14 @@ def here(frame: FrameType | None = None) -> Place | None:
 
 
 def assigned_name(frame: FrameType | None) -> str | None:
-    """The variable that the result of a frame's present expression is assigned to, if it is.
+    """The variable that the result of a frame's current expression is assigned to, or None.
 
-    Where a function returns the expression, the variable that its caller assigns the result to.
+    If a function returns the expression, this is the variable that its caller assigns the result
+    to.
     """
     while frame is not None:
         offsets, names = _results(frame.f_code)
-        # A frame may point behind its instruction, to the room that its cache takes.
+        # A frame may point past its instruction, into the instruction's cache.
         name = names[bisect_right(offsets, frame.f_lasti) - 1] if offsets else None
         if name != _RETURNED:
             return name
@@ -156,15 +157,15 @@ def _positions(code: CodeType) -> list[tuple[int | None, int | None, int | None,
 
 @functools.lru_cache(maxsize=512)
 def _results(code: CodeType) -> tuple[list[int], list[str | None]]:
-    """The offset of every instruction, and where the next one puts its result."""
+    """The offset of every instruction, and where the next instruction stores its result."""
     import dis
 
     instructions = list(dis.get_instructions(code))
     offsets = [instruction.offset for instruction in instructions]
     names: list[str | None] = []
     for index in range(1, len(instructions) + 1):
-        # Both branches of `a if static else b` come together at what takes the result; a result
-        # that is assigned twice is copied.
+        # Both branches of `a if static else b` continue at the instruction that takes the result. A
+        # result that is assigned twice is copied.
         while index < len(instructions) and instructions[index].opname in ("JUMP_FORWARD", "COPY"):
             jumps = instructions[index].opname == "JUMP_FORWARD"
             target = instructions[index].argval

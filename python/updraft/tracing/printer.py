@@ -1,4 +1,4 @@
-"""Prints a trace as text of the language, with the places that its pieces come from."""
+"""Prints a trace as text of the language, with the locations that its parts come from."""
 
 from typing import NoReturn
 
@@ -9,7 +9,7 @@ from .source import Source
 from .trace import Body, Trace
 from .values import Value
 
-# How tightly operators bind: docs/language.md.
+# Operator precedence, as in docs/language.md.
 _SUM, _PRODUCT, _PREFIX, _POWER, _OPERAND = 4, 5, 6, 7, 8
 _PRECEDENCE = {
     "||": 1,
@@ -21,15 +21,15 @@ _PRECEDENCE = {
     "/": _PRODUCT,
     "^": _POWER,
 }
-# What a value is called that no variable names.
+# Names of values that no variable names.
 _WORDS = {"+": "total", "-": "difference", "*": "product", "/": "quotient", "^": "power"}
 
-# A tree that is deeper is given names in between; the language nests 64 deep.
+# Deeper expressions get intermediate names; the language allows 64 levels.
 _MAX_DEPTH = 24
 # The compiler refuses longer texts.
 _MAX_TEXT = 1 << 16
 
-# Where a value exists that needs a matrix, or a vector.
+# Values that exist only for matrices, or only for vectors.
 _MATRIX, _VECTOR = 1, 2
 
 
@@ -58,7 +58,7 @@ def _is_lone(value: Value) -> bool:
 
 
 def _needs(value: Value, trace: Trace, known: dict[Value, int]) -> int:
-    """Whether a value exists for matrices only, or for vectors only."""
+    """Whether a value exists only for matrices, or only for vectors."""
     if value.kind == "name":
         state = trace.states.get(value.text)
         return 0 if state is None or state.when is None else _side(state.when)
@@ -85,19 +85,19 @@ def _side(condition: Value) -> int:
 
 
 class Printer:
-    """Decides which values get a name, and prints."""
+    """Chooses the values that get a name, and prints."""
 
     def __init__(self, trace: Trace, hypers: dict[str, str], places: dict[str, Place]) -> None:
         self.trace = trace
         self.hypers = hypers
         self.places = places
-        # Of the function's name.
+        # The place of the function's name.
         self.place = places.get("")
         self.text = _Text(self.place)
         self.names: dict[Value, str] = {}
 
     def _live(self, roots: list[Value]) -> list[Value]:
-        """All values that these need, operands first."""
+        """All values that these depend on, operands first."""
         live: dict[int, Value] = {}
         self.uses: dict[Value, int] = {}
         stack = list(roots)
@@ -114,7 +114,7 @@ class Printer:
         return [live[order] for order in sorted(live)]
 
     def _check_needs(self, body: Body, needs: dict[Value, int]) -> None:
-        """Refuses what only matrices have where there may be none."""
+        """Refuses values that only matrices have if the parameter may be a vector."""
         roots = [(condition.value, 0) for condition in body.conditions]
         roots += [(value, 0) for value in body.results.values()]
         for name, (value, _) in body.nexts.items():
@@ -125,7 +125,7 @@ class Printer:
                 self._refuse(root, needs[root] & ~side, needs)
 
     def _refuse(self, value: Value, needs: int, known: dict[Value, int]) -> NoReturn:
-        """Shows the value below that exists for matrices or vectors only."""
+        """Reports the operand that exists only for matrices or only for vectors."""
         place = value.place or self.place
         while inner := [operand for operand in value.operands if known[operand] & needs]:
             value = inner[0]
@@ -142,7 +142,7 @@ class Printer:
         )
 
     def _name_values(self, live: list[Value], names: Namespace) -> list[Value]:
-        """Chooses the values that are declared with `let`."""
+        """Chooses the values to declare with `let`."""
         depths: dict[Value, int] = {}
         lets = []
         for value in live:
@@ -195,7 +195,8 @@ class Printer:
             live, Namespace(RESERVED | self.hypers.keys(), set(self.trace.states))
         )
         used = {value.text for value in live if value.kind == "name"}
-        # A transform that lists `new_param` stands after the rule, whether it uses it or not.
+        # A transform that lists `new_param` runs after the rule, even if it doesn't use
+        # `new_param`.
         inputs = [name for name in body.inputs if name in used or name == "new_param"]
         self.text.add(body.keyword + "(")
         for index, name in enumerate(name for name in inputs if name != "matrix"):
@@ -236,7 +237,7 @@ class Printer:
         begin = self.text.length
         self.text.add(f"let {self.names[value]} = ")
         name = self.names.pop(value)
-        # What only matrices have is computed for them alone.
+        # Values that only matrices have are computed only for them.
         other = "false" if value.is_bool else "0"
         if needs == _MATRIX:
             self.text.add("if matrix then ")
@@ -275,11 +276,11 @@ class Printer:
         self.text.add("\n")
 
     def _whole(self, value: Value) -> None:
-        """Prints a value that stands before any name."""
+        """Prints a value that is used before any name is declared."""
         self._expression(value, named=False)
 
     def _expression(self, value: Value, least: int = 0, *, named: bool = True) -> None:
-        """Prints a value, in parentheses if it binds less tightly than `least`."""
+        """Prints a value, in parentheses if its precedence is lower than `least`."""
         if named and value in self.names:
             self.text.add(self.names[value])
             return
@@ -299,7 +300,7 @@ class Printer:
             self._expression(value.operands[0], _PREFIX, named=named)
         elif value.kind == "binary":
             left, right = value.operands
-            # Operators are taken from the left, powers from the right; comparisons do not chain.
+            # Operators are left-associative, except powers. Comparisons can't be chained.
             is_power, is_comparison = value.text == "^", precedence == 3
             self._expression(
                 left,
@@ -334,11 +335,11 @@ def _precedence(value: Value) -> int:
         return 0
     if value.kind == "unary" or (value.kind == "number" and value.text.startswith("-")):
         return _PRODUCT if "/" in value.text else _PREFIX
-    # An infinity is written as a quotient.
+    # Infinity is printed as a quotient.
     return _PRODUCT if value.kind == "number" and "/" in value.text else _OPERAND
 
 
 def _string(text: str) -> str:
-    """Writes a string of the language."""
+    """Formats a string of the language."""
     text = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
     return '"' + "".join(c if c.isprintable() else " " for c in text) + '"'

@@ -1,4 +1,4 @@
-"""The decorators that make rules and transforms of functions."""
+"""The decorators that turn functions into rules and transforms."""
 
 import contextlib
 import functools
@@ -25,7 +25,7 @@ from .values import Value, as_number, fits_double, kind_name, literal_text, oper
 
 
 class TracedDefinition(RuleDefinition):
-    """A rule or a transform that is a Python function."""
+    """A rule or a transform from a Python function."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class TracedDefinition(RuleDefinition):
         )
 
     def _named(self, name: str) -> "TracedDefinition":
-        """The same under another name."""
+        """The same definition with another name."""
         return TracedDefinition(
             self._function,
             is_transform=self.is_transform,
@@ -114,15 +114,15 @@ class TracedDefinition(RuleDefinition):
             while base._base is not None:
                 base = base._base
             return _with_defaults, (base, self._given)
-        # By reference, like the function itself.
+        # Pickled by reference, like the function itself.
         return getattr(self, "__qualname__", self._name)
 
     def finish(self, function: Callable[..., Any]) -> "TracedDefinition":
-        """Adds to a transform what is done after all other stages, as a decorator.
+        """Adds a function to a transform that runs after all other stages, as a decorator.
 
-        The function takes `new_param`, what the parameter becomes, further inputs, and
-        hyperparameters and static arguments of the transform. It may return what the parameter
-        becomes instead. A state has the value that it had before the step.
+        The function takes `new_param`, the next value of the parameter, other inputs, and
+        hyperparameters and static arguments of the transform. It may return another next value. A
+        state has its value from before the step.
 
         >>> import updraft
         >>> @updraft.transform
@@ -188,7 +188,7 @@ class TracedDefinition(RuleDefinition):
 
 @contextlib.contextmanager
 def traced(function: Callable[..., Any]) -> Iterator[None]:
-    """Says where the calls of a rule's function begin."""
+    """Records where the calls of a rule's function begin."""
     token = traced_code.set(getattr(plain_function(function), "__code__", None))
     try:
         yield
@@ -197,7 +197,7 @@ def traced(function: Callable[..., Any]) -> Iterator[None]:
 
 
 def _inputs(trace: Trace, keyword: str, names: list[str]) -> dict[str, Any]:
-    """Begins a function, and makes the inputs that it takes."""
+    """Starts a function, and creates its inputs."""
     body = trace.begin(keyword)
     inputs: dict[str, Any] = {}
     for name in names:
@@ -209,7 +209,7 @@ def _inputs(trace: Trace, keyword: str, names: list[str]) -> dict[str, Any]:
 
 
 def _call_finish(function: Callable[..., Any], trace: Trace, others: dict[str, Any]) -> None:
-    """Calls what is done after the rule; `others` are hyperparameters and static arguments."""
+    """Calls the function of `finish`; `others` are hyperparameters and static arguments."""
     import inspect
 
     names = list(inspect.signature(function).parameters)
@@ -229,7 +229,7 @@ def _call_finish(function: Callable[..., Any], trace: Trace, others: dict[str, A
 
 
 def _sign(value: Any) -> Any:
-    """What tells apart zeros, which are equal; in a tuple, too."""
+    """A key that distinguishes zeros with different signs, also in a tuple."""
     return repr(value) if isinstance(value, float | complex | tuple) else None
 
 
@@ -249,7 +249,7 @@ def _name_of(function: Callable[..., Any]) -> str:
 def _results(
     result: Any, is_transform: bool, signature: Signature, place: Place | None
 ) -> dict[str, Value]:
-    """What the function returned, by what it is for."""
+    """The function's result, by purpose."""
     isbefore = is_transform and "new_param" not in signature.inputs
     known = ("grad", "param") if isbefore else ("param",)
     what = f"what `{known[0]}` becomes"
@@ -272,13 +272,14 @@ def rule(function: Callable[..., Any], /) -> TracedDefinition: ...
 @overload
 def rule(*, name: str) -> Callable[[Callable[..., Any]], TracedDefinition]: ...
 def rule(function: Callable[..., Any] | None = None, /, *, name: str | None = None) -> Any:
-    """Makes a rule of a function that returns what the parameter becomes.
+    """Makes a rule from a function that returns the next value of the parameter.
 
-    The function's parameters are told by their names: `param`, `grad`, `state`, `step`, `first` and
-    `matrix` are the inputs of a rule. Every other has a default: a number for a hyperparameter; a
-    bool or text, or anything with the annotation `updraft.lang.Static`, for a static argument. The
+    The names of the function's parameters have a meaning: `param`, `grad`, `state`, `step`, `first`
+    and `matrix` are the inputs of a rule. All others have a default: a number for a hyperparameter;
+    a bool, text, or anything with the annotation `updraft.lang.Static`, for a static argument. The
     function is called once for each choice of static arguments, with values that stand for the
-    others; what it does with them is the rule. Its docstring becomes the rule's comment.
+    other parameters. Its operations on them form the rule. Its docstring becomes the rule's
+    comment.
 
     >>> import updraft
     >>> @updraft.rule
@@ -301,10 +302,10 @@ def transform(function: Callable[..., Any], /) -> TracedDefinition: ...
 @overload
 def transform(*, name: str) -> Callable[[Callable[..., Any]], TracedDefinition]: ...
 def transform(function: Callable[..., Any] | None = None, /, *, name: str | None = None) -> Any:
-    """Makes a transform of a function, for `updraft.chain`; see `rule`.
+    """Makes a transform from a function, for `updraft.chain`; see `rule`.
 
-    It returns what the gradient becomes. If it takes `new_param`, what the parameter becomes after
-    the rule, it stands after the rule, and returns what the parameter becomes.
+    It returns the next value of the gradient. If it takes `new_param`, the rule's next value of the
+    parameter, it runs after the rule, and returns the next value of the parameter.
 
     >>> import updraft
     >>> @updraft.transform

@@ -1,4 +1,4 @@
-"""What a function's parameters are to a rule: inputs, hyperparameters, static arguments."""
+"""Classifies a function's parameters: inputs, hyperparameters, static arguments."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
@@ -16,8 +16,8 @@ class _StaticMark:
         return "updraft.lang.Static"
 
 
-# An argument that is settled when the rule is traced: `layers: lang.Static[int] = 2`. Arguments
-# whose default is a bool or text are static without it.
+# An argument with a fixed value when the rule is traced: `layers: lang.Static[int] = 2`. Arguments
+# whose default is a bool or text are static without the annotation.
 Static = Annotated[_T, _StaticMark()]
 
 _INPUTS = ("param", "grad", "state", "step", "first", "matrix")
@@ -26,20 +26,20 @@ _BOOLS = ("first", "matrix")
 
 
 class Signature:
-    """The parameters of a function by what they are."""
+    """The parameters of a function, by kind."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
         self._places: dict[str, Place] | None = None
         self.inputs: list[str] = []
-        # With their defaults.
+        # With defaults.
         self.hypers: dict[str, float] = {}
         self.statics: dict[str, Any] = {}
         self.positional_only: list[str] = []
 
     @property
     def places(self) -> dict[str, Place]:
-        """Where each is declared, as far as that is known; the function's own name is under ""."""
+        """Where each parameter is declared, if known; "" is the function's own name."""
         if self._places is None:
             self._places = declaration_places(self._function)
         return self._places
@@ -56,13 +56,13 @@ def is_bool_input(name: str) -> bool:
 
 def _is_static(annotation: Any) -> bool:
     if isinstance(annotation, str):
-        # Under `from __future__ import annotations` it is text.
+        # `from __future__ import annotations` makes it text.
         return annotation.split("[")[0].split(".")[-1].strip() == "Static"
     return any(isinstance(mark, _StaticMark) for mark in getattr(annotation, "__metadata__", ()))
 
 
 def read_signature(function: Callable[..., Any], is_transform: bool) -> Signature:
-    """Sorts a function's parameters."""
+    """Classifies a function's parameters."""
     import inspect
 
     known = TRANSFORM_INPUTS if is_transform else _INPUTS
@@ -106,7 +106,7 @@ def read_signature(function: Callable[..., Any], is_transform: bool) -> Signatur
 
 
 def plain_function(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function within decorators and `functools.partial`."""
+    """The function inside decorators and `functools.partial`."""
     import inspect
 
     function = inspect.unwrap(function)
@@ -162,7 +162,7 @@ def declaration_places(function: Callable[..., Any]) -> dict[str, Place]:
 
 
 def _parse(file: PythonFile, first_line: int, name: str) -> tuple[Any, int]:
-    """The tree of the function that begins on a line, and how many lines are above the tree."""
+    """The syntax tree of the function that begins on a line, and the number of lines before it."""
     import ast
     import inspect
 

@@ -1,4 +1,4 @@
-"""Text of the language, with the places in Python files that its pieces come from."""
+"""Text in the language, with the locations in Python files that its parts come from."""
 
 from bisect import bisect_left
 
@@ -6,27 +6,27 @@ from .. import _updraft
 from ..errors import CompileError
 from .places import Place, PythonFile
 
-#: The path and text of each file; and spans of the rule's text, each with a file's number, a span
-#: of that file, and whether it is a call that leads to another span.
+#: The path and text of each file; and spans of the rule's text, each with the number of a file, a
+#: span in that file, and whether it is a call that leads to another span.
 Origins = tuple[list[tuple[bytes, bytes]], list[tuple[int, int, int, int, int, bool]]]
 
 
 class Source:
-    """Text of the language, and where its pieces come from."""
+    """Text in the language, with the origin of its parts."""
 
     def __init__(self, text: bytes, spans: list[tuple[int, int, Place]]) -> None:
         self.text = text
-        # (begin, end) of the text, and the place.
+        # (begin, end) in the text, and the place.
         self.spans = spans
 
     def formatted(self, filename: str) -> "Source":
-        """The same in the project's style."""
+        """The same text, formatted."""
         try:
             text = _updraft.format(self.text, filename)
         except CompileError:
-            # Compiling it gives the same error, and shows where it comes from.
+            # Compiling it reports the same error with its origin.
             return self
-        # The same words in the same order: only the blanks between them change.
+        # The formatter only changes the blanks between words.
         before, after = _words(self.text), _words(text)
         if len(before) != len(after):
             return self
@@ -37,16 +37,16 @@ class Source:
         return Source(text, spans)
 
     def followed_by(self, other: "Source") -> "Source":
-        """Both texts, a line between them."""
+        """Both texts, separated by an empty line."""
         text = self.text + b"\n" if self.text else b""
         spans = [(begin + len(text), end + len(text), place) for begin, end, place in other.spans]
         return Source(text + other.text, self.spans + spans)
 
     def origins(self) -> Origins:
-        """The files and spans as the compiler takes them. What has no text is left out."""
+        """The files and spans for the compiler. Places without known text are omitted."""
         files: dict[str, tuple[int, PythonFile]] = {}
         found = []
-        # Of equal spans the inner one was made first.
+        # If spans are equal, the inner one was created first.
         for begin, end, around in reversed(self.spans):
             for place in (*reversed(around.calls), around):
                 if place.path not in files:
@@ -60,5 +60,5 @@ class Source:
 
 
 def _words(text: bytes) -> list[int]:
-    """The offsets of all bytes that are no blanks."""
+    """The offsets of all non-blank bytes."""
     return [offset for offset, byte in enumerate(text) if byte not in b" \n\t\r"]

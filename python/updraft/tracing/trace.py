@@ -1,4 +1,4 @@
-"""What one call of a rule's function records."""
+"""The recording of one call of a rule's function."""
 
 import contextvars
 from collections.abc import Iterator, MutableMapping
@@ -13,7 +13,7 @@ _current: contextvars.ContextVar["Trace | None"] = contextvars.ContextVar("trace
 
 
 class State:
-    """A state as the function declares it, and the value that it gets."""
+    """A state as the function declares it, and its next value."""
 
     def __init__(
         self,
@@ -32,11 +32,11 @@ class State:
         self.when = when
         self.place = place
         self.leaf = leaf
-        # Its value before the step, then whatever was assigned to it.
+        # Its value before the step, then the last assigned value.
         self.value = leaf
 
     def is_like(self, other: "State") -> bool:
-        """Whether the two are the same declaration."""
+        """Whether both have the same declaration."""
         values = (self.initial, other.initial, self.when, other.when)
         initial, other_initial, when, other_when = structures(*values)
         return (initial, when, self.over, self.storage) == (
@@ -48,7 +48,7 @@ class State:
 
 
 def structures(*values: Value | None) -> list[int | None]:
-    """A number for each value: the same for those that are computed alike."""
+    """A number for each value, which is equal for values with the same computation."""
     reached: dict[int, Value] = {}
     pending = [value for value in values if value is not None]
     while pending:
@@ -76,26 +76,26 @@ class Condition:
 
 
 class Body:
-    """What one function does: that of `update`, or of `finish`."""
+    """The operations of one function: `update` or `finish`."""
 
     def __init__(self, keyword: str) -> None:
         self.keyword = keyword
         self.inputs: dict[str, Value] = {}
         self.conditions: list[Condition] = []
-        # What states become, and where that is said.
+        # The next values of states, and where they are assigned.
         self.nexts: dict[str, tuple[Value, Place | None]] = {}
-        # What `param` and `grad` become.
+        # The next values of `param` and `grad`.
         self.results: dict[str, Value] = {}
 
     def roots(self) -> list[Value]:
-        """All that the body computes values for."""
+        """All values that the body needs."""
         values = [condition.value for condition in self.conditions]
         values += [value for value, _ in self.nexts.values()]
         return values + list(self.results.values())
 
 
 class Trace:
-    """The states and requirements of a rule, in order, and what its functions do."""
+    """The states and requirements of a rule, in order, and its functions."""
 
     def __init__(self, is_transform: bool, statics: dict[str, Any]) -> None:
         self.is_transform = is_transform
@@ -107,18 +107,18 @@ class Trace:
 
     @property
     def body(self) -> Body:
-        """What the function that is being called does."""
+        """The body of the function that is being called."""
         return self.bodies[-1]
 
     def begin(self, keyword: str) -> Body:
-        """Begins the next function; what the one before assigned is not known to it."""
+        """Starts the next function, which doesn't see the assignments of the previous one."""
         self.bodies.append(Body(keyword))
         for state in self.states.values():
             state.value = state.leaf
         return self.body
 
     def leaf(self, name: str, *, is_bool: bool = False) -> Value:
-        """A value that has a name: an input, a hyperparameter or a state."""
+        """A named value: an input, a hyperparameter or a state."""
         return Value("name", name, is_bool=is_bool, trace=self)
 
     def __enter__(self) -> "Trace":
@@ -130,7 +130,7 @@ class Trace:
 
 
 def current(what: str) -> Trace:
-    """The trace under way; `what` was called without one otherwise."""
+    """The current trace. Raises an error that names `what` if there is none."""
     trace = _current.get()
     if trace is None:
         raise error(
@@ -152,10 +152,10 @@ def _storage_name(dtype: Any, place: Place | None) -> str:
 
 
 class StateMapping(MutableMapping[str, Value]):
-    """The states of the rule by name, as a function under `@updraft.rule` sees them.
+    """The states of the rule by name, for a function under `@updraft.rule`.
 
-    `state.setdefault(name, initial)` declares a state and gives its value; `state[name] = value`
-    gives its next one, which reading then returns.
+    `state.setdefault(name, initial)` declares a state and returns its value. `state[name] = value`
+    sets its next value, which later reads return.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -170,15 +170,15 @@ class StateMapping(MutableMapping[str, Value]):
         storage: Any = None,
         when: Value | None = None,
     ) -> Value:
-        """Declares a state, unless it is declared already, and returns its value.
+        """Declares a state, unless it is already declared, and returns its value.
 
         Args:
-            name: what the state is called.
-            initial: what it is at a parameter's first step: a scalar, or an expression of `param`,
+            name: the name of the state.
+            initial: its value at a parameter's first step: a scalar, or an expression of `param`,
                 `grad` and hyperparameters.
             over: "tensor", "group", "row" or "column" for one value for each of these; None for a
                 state of the parameter's shape.
-            storage: the type that it is stored in.
+            storage: the storage type.
             when: `matrix` or `~matrix`, for a state that only matrices, or only vectors, have.
         """
         place = here()

@@ -1,4 +1,4 @@
-"""The values that a traced function computes with: each records how it was made."""
+"""The values in a traced function: each records how it was computed."""
 
 import itertools
 import math
@@ -9,7 +9,7 @@ from .. import _updraft
 from .messages import error
 from .places import Place, assigned_name, here, user_frame
 
-# What numpy calls the operators of the language: how that writes them, and how Python does.
+# numpy's names of the language's operators: the spelling in the language, and in Python.
 _NUMPY_OPERATORS = {
     "add": ("+", "+"),
     "bitwise_and": ("&&", "&"),
@@ -29,12 +29,12 @@ _NUMPY_OPERATORS = {
     "true_divide": ("/", "/"),
 }
 
-#: What a rule calls for functions of numpy, by their names there; `updraft.lang` fills it.
+#: The rule's functions for numpy functions, by their names there. `updraft.lang` fills it.
 from_numpy: dict[str, Callable[..., "Value"]] = {}
 
 _order = itertools.count()
 
-# What an operator that the language lacks may be written as.
+# Replacements for operators that the language lacks.
 _INSTEAD = {
     "//": "; write `updraft.lang.floor(a / b)`",
     "%": "; write `a - b * updraft.lang.floor(a / b)`",
@@ -44,17 +44,17 @@ _INSTEAD = {
 
 
 def kind_name(thing: Any) -> str:
-    """The class of a thing as a message names it: `list`, `numpy.ndarray`."""
+    """The class of an object, for messages: `list`, `numpy.ndarray`."""
     kind = type(thing)
     prefix = "" if kind.__module__ in ("builtins", "__main__") else kind.__module__ + "."
     return f"`{prefix}{kind.__qualname__}`"
 
 
 class Value:
-    """A value of the rule that is being traced: a tensor, a scalar or a bool.
+    """A value in the rule that is being traced: a tensor, a scalar or a bool.
 
-    It has no number yet: it records what is done with it. Compute with operators and with the
-    functions of `updraft.lang`; choose with `updraft.lang.where`.
+    It isn't a number yet: it records the operations on it. Compute with operators and with the
+    functions of `updraft.lang`. To choose between values, use `updraft.lang.where`.
     """
 
     def __init__(
@@ -70,19 +70,19 @@ class Value:
     ) -> None:
         # "number", "bool", "name", "unary", "binary", "if" or "call".
         self.kind = kind
-        # A literal, a name, an operator of the language, or the function that is called.
+        # A literal, a name, an operator of the language, or the name of the called function.
         self.text = text
         self.operands = operands
         self.is_bool = is_bool
         self.place = place
         # The variable that it was assigned to.
         self.name = name
-        # The state that it is the next value of; it may need a name.
+        # The state whose next value it is, as a possible name.
         self.state: str | None = None
-        # For a name: whose it is.
+        # For a name, the trace that it belongs to.
         self.trace = trace
         self.depth: int = 1 + max((operand.depth for operand in operands), default=0)
-        # Operands come before what is made of them.
+        # Operands have lower numbers than their results.
         self.order = next(_order)
 
     def __repr__(self) -> str:
@@ -90,12 +90,12 @@ class Value:
         return f"<value {what} of a rule>"
 
     def __format__(self, spec: str) -> str:
-        # In an f-string for `require`, a hyperparameter stands for its value.
+        # In an f-string for `require`, a hyperparameter is replaced with its value.
         is_hyper = self.kind == "name" and not spec and self.trace is not None
         return "{" + self.text + "}" if is_hyper else repr(self)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **arguments: Any) -> "Value":
-        # Also an operator whose left operand is one of numpy's numbers.
+        # Includes operators whose left operand is a number of numpy.
         is_call = method == "__call__"
         name = ufunc.__name__ if is_call else f"{ufunc.__name__}.{method}"
         return _apply_numpy(name, operands, is_call and not arguments)
@@ -250,7 +250,7 @@ _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=", "&&", "||")
 
 
 def record(kind: str, text: str, operands: tuple[Value, ...], *, is_bool: bool = False) -> Value:
-    """Makes a value at the user's present line."""
+    """Creates a value at the user's current line."""
     frame = user_frame()
     return Value(
         kind,
@@ -262,19 +262,19 @@ def record(kind: str, text: str, operands: tuple[Value, ...], *, is_bool: bool =
     )
 
 
-# The compiler allows as many operators in a row.
+# The compiler's limit on operators in a row.
 _MAX_DEPTH = 256
 
 
 def shallow(value: Value, what: str) -> Value:
-    """Refuses a value that is too deep to be written without names for its parts."""
+    """Refuses a value that is nested too deeply without names for its parts."""
     if value.depth > _MAX_DEPTH:
         raise error(f"{what} has more than {_MAX_DEPTH} operators in a row", here())
     return value
 
 
 def leaves(value: Value) -> list[str]:
-    """The names that a value depends on, in the order of their first use."""
+    """The names that a value depends on, in the order of first use."""
     found: dict[str, None] = {}
     seen: set[int] = set()
     pending = [value]
@@ -296,20 +296,20 @@ def binary(operator: str, left: Any, right: Any, shown: str | None = None) -> Va
 
 
 def literal_text(number: float) -> str:
-    """Writes a number as the language does: exactly."""
+    """Formats a number exactly, as in the language."""
     if isinstance(number, int) and abs(number) < 1 << 53:
         return str(int(number))
     number = float(number)
     if math.isfinite(number):
-        # A whole number is shorter without its point; a zero keeps its sign.
+        # Omits the decimal point of a whole number. Zero keeps it for its sign.
         is_whole = number.is_integer() and 0 < abs(number) < 1e6
         return repr(int(number)) if is_whole else repr(number)
-    # The language has no word for these.
+    # The language doesn't have literals for these.
     return "0 / 0" if math.isnan(number) else "1 / 0" if number > 0 else "-1 / 0"
 
 
 def as_number(thing: Any) -> float | bool | None:
-    """A number or bool of Python's or numpy's; None for anything else."""
+    """A number or bool of Python or numpy; None for anything else."""
     if isinstance(thing, bool | int | float):
         return thing
     # numpy's scalars, and arrays without dimensions, of numpy or torch.
@@ -321,7 +321,7 @@ def as_number(thing: Any) -> float | bool | None:
 
 
 def fits_double(number: float) -> bool:
-    """Python's integers have no largest one."""
+    """Whether a number fits: Python's integers are unbounded."""
     try:
         float(number)
     except OverflowError:
@@ -330,7 +330,7 @@ def fits_double(number: float) -> bool:
 
 
 def operand(thing: Any, what: str) -> Value:
-    """Returns what a user gave as a value; `what` names it in a message."""
+    """Converts an object from the user to a value; `what` names it in messages."""
     if isinstance(thing, Value):
         return thing
     number = as_number(thing)
@@ -345,7 +345,7 @@ def operand(thing: Any, what: str) -> Value:
 
 
 def _apply_numpy(name: str, operands: tuple[Any, ...], is_plain: bool) -> Value:
-    """Records a call of one of numpy's functions; `is_plain` unless it has further arguments."""
+    """Records a call of a numpy function; `is_plain` unless it has further arguments."""
     if is_plain and name in _NUMPY_OPERATORS:
         left, right = operands
         return binary(_NUMPY_OPERATORS[name][0], left, right, _NUMPY_OPERATORS[name][1])

@@ -1,6 +1,6 @@
-//===- Answer.h - How an operator that was called remotely fails --------------------*- C++ -*-===//
-// An error travels as text. Only that of std::runtime_error arrives as it is, without a backtrace;
-// anything that is no std::exception is never answered.
+//===- Answer.h - Errors of remotely called operators -------------------------------*- C++ -*-===//
+// An error travels as text. Only a std::runtime_error arrives unchanged, without a backtrace. An
+// exception that isn't derived from std::exception never gets an answer.
 
 #ifndef UPDRAFT_RUNTIME_TORCH_RPC_ANSWER_H
 #define UPDRAFT_RUNTIME_TORCH_RPC_ANSWER_H
@@ -14,14 +14,14 @@
 
 namespace updraft::torch_adapter {
 
-/// What is Python's TimeoutError at the client.
+/// Becomes Python's TimeoutError at the client.
 class TimeoutError : public std::runtime_error {
   using runtime_error::runtime_error;
 };
 
-/// Throws the text with the name of Python's type before it, which the client restores. torch drops
-/// a text that isn't UTF-8, such as one that quotes a part of a character. In such a text `?`
-/// replaces every byte that isn't ASCII.
+/// Throws an error with the text, prefixed by the name of Python's type, which the client restores.
+/// torch drops text that isn't UTF-8, such as text that quotes part of a character. In such text,
+/// `?` replaces every byte that isn't ASCII.
 [[noreturn]] inline void fail(const char *type, std::string text) {
   if (!runtime::isUtf8(text))
     for (char &c : text)
@@ -30,7 +30,7 @@ class TimeoutError : public std::runtime_error {
   throw std::runtime_error(std::string(type) + ": " + text);
 }
 
-/// Calls `body`; what it throws becomes text for the client.
+/// Calls `body`, and converts its exceptions to text for the client.
 template <typename Body> auto answering(const Body &body) -> decltype(body()) {
   try {
     return body();

@@ -1,4 +1,4 @@
-//===- CompiledRule.cpp - A rule that arrived as text, compiled on this worker ----------------===//
+//===- CompiledRule.cpp - Compiles a rule that arrived as text --------------------------------===//
 
 #include "runtime/torch/rpc/CompiledRule.h"
 
@@ -15,8 +15,8 @@ namespace runtime = updraft::runtime;
 
 void ReleaseRule::operator()(upd_rule *rule) const { Library::get().upd_rule_release(rule); }
 
-/// Refuses an import of what did not come with the rule: that would be read from this worker's
-/// disk.
+/// Refuses imports of files that were not sent with the rule, because they would be read from this
+/// worker's disk.
 static void requireSent(const RuleChoices &choices, const std::string &text) {
   for (const std::string &name : importedNames(text)) {
     const bool isSent = std::any_of(choices.files.begin(), choices.files.end(),

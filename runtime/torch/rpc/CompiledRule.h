@@ -1,4 +1,4 @@
-//===- CompiledRule.h - A rule that arrived as text, compiled on this worker --------*- C++ -*-===//
+//===- CompiledRule.h - Compiles a rule that arrived as text ------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_RUNTIME_TORCH_RPC_COMPILEDRULE_H
 #define UPDRAFT_RUNTIME_TORCH_RPC_COMPILEDRULE_H
@@ -14,17 +14,17 @@
 
 namespace updraft::torch_adapter {
 
-/// How a rule is compiled, whatever its text.
+/// How to compile a rule, independent of its text.
 struct RuleChoices {
-  std::string filename; ///< names the text in messages
-  std::string rule;     ///< empty: the only one of the text
+  std::string filename; ///< the name of the text in messages
+  std::string rule;     ///< empty: the only rule in the text
   std::string numerics;
-  std::vector<std::pair<std::string, std::string>> storage; ///< of states
-  /// Names and texts of what is imported, beside the rule's text; it imports nothing else.
+  std::vector<std::pair<std::string, std::string>> storage; ///< storage types of states
+  /// Names and texts of imported files, beside the rule's text. It can't import other files.
   std::vector<std::pair<std::string, std::string>> files;
 };
 
-/// Names and values, as the language writes them.
+/// Names and values, in the language's syntax.
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
 struct ReleaseRule {
@@ -32,17 +32,17 @@ struct ReleaseRule {
 };
 using RulePointer = std::unique_ptr<upd_rule, ReleaseRule>;
 
-/// Nothing can be compiled of a rule's text for some settings: what the compiler says.
+/// The rule's text can't be compiled with some settings. Has the compiler's message.
 class CompileError : public c10::ValueError {
   using ValueError::ValueError;
 };
 
-/// Compiles a rule for parameters and gradients that are stored as `dtype`, or finds it in the
-/// cache. Throws CompileError, and what else the library says.
+/// Compiles a rule for parameters and gradients stored as `dtype`, or finds it in the cache. Throws
+/// CompileError, and other errors of the library.
 RulePointer compileRule(const RuleChoices &choices, const std::string &source,
                         const Settings &settings, upd_dtype dtype);
 
-/// Whether a step of a parameter depends on others of its group.
+/// Whether a step of a parameter depends on other parameters of its group.
 bool dependsOnGroup(const upd_rule *rule);
 
 } // namespace updraft::torch_adapter

@@ -1,4 +1,4 @@
-//===- FunctionCall.cpp - Functions that clients may have computed on a worker ----------------===//
+//===- FunctionCall.cpp - Functions that clients can call -------------------------------------===//
 
 #include "runtime/torch/rpc/FunctionCall.h"
 
@@ -37,14 +37,14 @@ static c10::OperatorHandle findFunction(const std::string &name) {
   return *found;
 }
 
-/// Whether it is one that torch's integers hold.
+/// Whether the number fits torch's integers.
 static bool isInteger(const Json &json) {
   return json.is_number_unsigned() ? std::in_range<int64_t>(json.get<uint64_t>())
                                    : json.is_number_integer();
 }
 
 namespace {
-/// Makes arguments of what a client has written.
+/// Converts the client's JSON to arguments.
 class Arguments {
 public:
   Arguments(const std::string &function, const std::vector<at::Tensor> &tensors)
@@ -113,7 +113,7 @@ private:
   }
 
   c10::IValue number(const Json &json, const c10::Type &type, bool asFloat) const {
-    if (json.is_object() && json.contains("float")) // what JSON has no numbers for
+    if (json.is_object() && json.contains("float")) // values that JSON can't represent
       return std::strtod(json.at("float").get<std::string>().c_str(), nullptr);
     if (!json.is_number())
       refuse(type);
@@ -162,7 +162,7 @@ private:
 
   const std::string &function;
   const std::vector<at::Tensor> &tensors;
-  std::string argument; ///< which is being made
+  std::string argument; ///< the current argument
 };
 } // namespace
 

@@ -1,6 +1,6 @@
-//===- FunctionCall.h - Functions that clients may have computed on a worker --------*- C++ -*-===//
-// They are torch's operators of the namespace `updraft_functions`. Whoever defines one there, also
-// in a library that is loaded later, lets every client call it.
+//===- FunctionCall.h - Functions that clients can call -----------------------------*- C++ -*-===//
+// torch's operators in the namespace `updraft_functions`. Defining an operator there, even in a
+// library that is loaded later, lets every client call it.
 
 #ifndef UPDRAFT_RUNTIME_TORCH_RPC_FUNCTIONCALL_H
 #define UPDRAFT_RUNTIME_TORCH_RPC_FUNCTIONCALL_H
@@ -13,9 +13,9 @@
 
 namespace updraft::torch_adapter {
 
-/// Calls the function with this name. `arguments` is as python/updraft/distributed/calls.py writes
-/// it, in JSON; `tensors` are those that it speaks of. Several results are one tuple. Throws
-/// ValueError and TypeError for a function or arguments that there are not.
+/// Calls the function with this name. `arguments` is JSON, as written by
+/// python/updraft/distributed/calls.py, and refers to `tensors`. Several results are returned as a
+/// tuple. Throws ValueError or TypeError for an unknown function or invalid arguments.
 c10::IValue callFunction(const std::string &name, const std::string &arguments,
                          const std::vector<at::Tensor> &tensors);
 

@@ -1,5 +1,5 @@
 //===- Functions.cpp - Functions that every worker has ----------------------------------------===//
-// With the names, arguments and defaults of torch.nn.functional.
+// They have the names, arguments and defaults of torch.nn.functional.
 
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/linear.h>

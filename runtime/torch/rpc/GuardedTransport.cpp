@@ -1,4 +1,4 @@
-//===- GuardedTransport.cpp - Sockets that outlive connections of strangers -------------------===//
+//===- GuardedTransport.cpp - Sockets that survive strangers ----------------------------------===//
 
 #include "runtime/torch/rpc/GuardedTransport.h"
 
@@ -28,12 +28,12 @@ namespace rpc = torch::distributed::rpc;
 namespace transport = tensorpipe::transport;
 using ConnectionPointer = std::shared_ptr<transport::Connection>;
 
-/// How many connections TensorPipe may accept in one go, each of which is told by one callback.
+/// The number of connections that TensorPipe may accept at once, each with one callback.
 static constexpr int armed = 256;
-/// As torch has them for its channel `mpt_uv`.
+/// The same number as for torch's channel `mpt_uv`.
 static constexpr size_t lanes = 16;
 
-/// The port of an address of a socket.
+/// The port of a socket address.
 static in_port_t portOf(const sockaddr_storage &address) {
   if (address.ss_family == AF_INET)
     return ntohs(reinterpret_cast<const sockaddr_in &>(address).sin_port);
@@ -42,7 +42,7 @@ static in_port_t portOf(const sockaddr_storage &address) {
   return 0;
 }
 
-/// The descriptors of connections that this process has accepted at a port, by whom they are from.
+/// The descriptors of connections that this process has accepted at a port, by the peer's address.
 static std::map<std::string, int> acceptedAt(in_port_t port) {
   std::map<std::string, int> sockets;
   DIR *folder = opendir("/proc/self/fd");
@@ -57,7 +57,7 @@ static std::map<std::string, int> acceptedAt(in_port_t port) {
     socklen_t hereSize = sizeof(here), thereSize = sizeof(there);
     if (getsockname(socket, reinterpret_cast<sockaddr *>(&here), &hereSize) || portOf(here) != port)
       continue;
-    // One that listens, or is closed by now, is from nobody.
+    // A listening or closed socket has no peer.
     if (getpeername(socket, reinterpret_cast<sockaddr *>(&there), &thereSize))
       continue;
     sockets.emplace(std::string(reinterpret_cast<const char *>(&there), thereSize), socket);
@@ -67,7 +67,7 @@ static std::map<std::string, int> acceptedAt(in_port_t port) {
 }
 
 namespace {
-/// Accepts what a listener accepts, when it has said hello.
+/// Accepts the connections of a listener after they have said hello.
 class GuardedListener : public transport::Listener,
                         public std::enable_shared_from_this<GuardedListener> {
 public:
@@ -116,7 +116,7 @@ private:
         });
   }
 
-  /// Called by the thread that accepts, for each connection before the next one is accepted.
+  /// Called by the accepting thread for each connection, before it accepts the next one.
   void watch(ConnectionPointer connection) {
     std::map<std::string, int> open = acceptedAt(port);
     std::optional<int> found;
@@ -127,7 +127,8 @@ private:
         ++unknown;
       }
     known = std::move(open);
-    // One that is not found is closed by now. Of several it is not known which this is.
+    // A connection that isn't found is already closed. If several are unknown, it isn't clear which
+    // one this is.
     if (unknown != 1)
       return;
     const int own = fcntl(*found, F_DUPFD_CLOEXEC, 0);
@@ -167,7 +168,7 @@ private:
   const std::shared_ptr<transport::Listener> inner;
   const dist::HelloTo to;
   in_port_t port = 0;
-  std::map<std::string, int> known; ///< of the thread that accepts
+  std::map<std::string, int> known; ///< used by the accepting thread
 
   std::mutex mutex;
   tensorpipe::Error failure;
@@ -175,7 +176,7 @@ private:
   std::deque<ConnectionPointer> greeted;
 };
 
-/// Is another context, but for its listeners.
+/// Forwards to another context, except for its listeners.
 class GuardedContext : public transport::Context {
 public:
   GuardedContext(std::shared_ptr<transport::Context> inner, dist::HelloTo to)
@@ -225,7 +226,7 @@ static std::unique_ptr<rpc::ChannelRegistration> makeChannel() {
 }
 
 void updraft::torch_adapter::guardTransports() {
-  dist::HelloWatch::process(); // or it would be made, and fail, in a thread of TensorPipe
+  dist::HelloWatch::process(); // otherwise a thread of TensorPipe would create it, and fail there
   static const bool once = [] {
     rpc::TensorPipeTransportRegistry()->Register("uv", makeTransport, c10::REGISTRY_PREFERRED);
     rpc::TensorPipeChannelRegistry()->Register("mpt_uv", makeChannel, c10::REGISTRY_PREFERRED);

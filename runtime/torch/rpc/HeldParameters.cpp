@@ -1,4 +1,4 @@
-//===- HeldParameters.cpp - Parameters that a worker holds for its clients --------------------===//
+//===- HeldParameters.cpp - Parameters held for clients ---------------------------------------===//
 
 #include "runtime/torch/rpc/HeldParameters.h"
 
@@ -13,7 +13,7 @@
 using namespace updraft::torch_adapter;
 
 HeldParameters &HeldParameters::process() {
-  // Lives for ever: threads of the agent may outlive static objects.
+  // Never destroyed, because threads of the agent may outlive static objects.
   static auto *all = new HeldParameters;
   return *all;
 }
@@ -40,7 +40,7 @@ bool HeldParameters::hold(const std::string &name, const at::Tensor &value) {
     requireSameKind(name, found->second, value);
     return false;
   }
-  // A caller in this process may go on using its own memory.
+  // A caller in this process may continue to use its own memory.
   byName[name] = value.detach().clone().requires_grad_(true);
   return true;
 }
@@ -62,7 +62,7 @@ void HeldParameters::assign(const std::string &name, const at::Tensor &value) co
 }
 
 bool HeldParameters::drop(const std::string &name) {
-  at::Tensor last; // its memory is given back when nobody waits for the others
+  at::Tensor last; // freed after the mutex is unlocked
   std::lock_guard guard(mutex);
   auto found = byName.find(name);
   if (found == byName.end())

@@ -1,4 +1,4 @@
-//===- HeldParameters.h - Parameters that a worker holds for its clients ------------*- C++ -*-===//
+//===- HeldParameters.h - Parameters held for clients -------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_RUNTIME_TORCH_RPC_HELDPARAMETERS_H
 #define UPDRAFT_RUNTIME_TORCH_RPC_HELDPARAMETERS_H
@@ -12,20 +12,20 @@
 
 namespace updraft::torch_adapter {
 
-/// Leaves of autograd by the names that clients have chosen. Any thread.
+/// Leaves of autograd, by the names that clients have chosen. Thread-safe.
 class HeldParameters {
 public:
-  /// Those of this process.
+  /// The process's instance.
   static HeldParameters &process();
 
-  /// Holds a copy of the values. Several clients may ask for the same one: what the first has given
-  /// stays, and false is returned. Throws ValueError if it has another shape or type there.
+  /// Holds a copy of the values. If another client has already created the parameter, keeps its
+  /// values and returns false. Throws ValueError if its shape or type differs.
   bool hold(const std::string &name, const at::Tensor &value);
-  /// Throws IndexError for a name that there is not.
+  /// Throws IndexError for an unknown name.
   at::Tensor get(const std::string &name) const;
-  /// Overwrites the values, while no step does.
+  /// Overwrites the values, never during a step.
   void assign(const std::string &name, const at::Tensor &value) const;
-  /// Forgets it; references of clients stay good. Returns whether there was one.
+  /// Removes it; clients' references stay valid. Returns whether it existed.
   bool drop(const std::string &name);
   std::vector<std::string> names() const;
 

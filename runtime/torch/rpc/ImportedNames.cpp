@@ -1,4 +1,4 @@
-//===- ImportedNames.cpp - What the text of a rule imports ------------------------------------===//
+//===- ImportedNames.cpp - The imports in a rule's text ---------------------------------------===//
 
 #include "runtime/torch/rpc/ImportedNames.h"
 
@@ -9,7 +9,8 @@ using namespace updraft;
 
 static bool isOfName(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-/// The string that begins with the quote at `at`, which is moved behind it. It ends with its line.
+/// Returns the string that begins with the quote at `at`, and moves `at` past it. A string ends at
+/// the end of its line.
 static std::string takeString(std::string_view text, size_t &at) {
   std::string value;
   for (++at; at < text.size() && text[at] != '"' && text[at] != '\n'; ++at) {
@@ -23,7 +24,7 @@ static std::string takeString(std::string_view text, size_t &at) {
 
 std::vector<std::string> torch_adapter::importedNames(std::string_view text) {
   std::vector<std::string> names;
-  bool isImport = false; // the last word
+  bool isImport = false; // whether the last word was `import`
   for (size_t at = 0; at < text.size();) {
     if (std::isspace(static_cast<unsigned char>(text[at]))) {
       ++at;

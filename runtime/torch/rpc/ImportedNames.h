@@ -1,4 +1,4 @@
-//===- ImportedNames.h - What the text of a rule imports ----------------------------*- C++ -*-===//
+//===- ImportedNames.h - The imports in a rule's text -------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_RUNTIME_TORCH_RPC_IMPORTEDNAMES_H
 #define UPDRAFT_RUNTIME_TORCH_RPC_IMPORTEDNAMES_H
@@ -9,8 +9,8 @@
 
 namespace updraft::torch_adapter {
 
-/// The paths of imports in a text, right or wrong, as they are written: every string behind the
-/// word `import` that no comment hides.
+/// The paths of imports in a text, valid or not, as written: every string after the word `import`,
+/// except in comments.
 std::vector<std::string> importedNames(std::string_view text);
 
 } // namespace updraft::torch_adapter

@@ -1,4 +1,4 @@
-//===- JsonDamage.h - What is wrong with JSON that has come from elsewhere ----------*- C++ -*-===//
+//===- JsonDamage.h - Messages for invalid JSON -------------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_RUNTIME_TORCH_RPC_JSONDAMAGE_H
 #define UPDRAFT_RUNTIME_TORCH_RPC_JSONDAMAGE_H
@@ -9,7 +9,7 @@
 
 namespace updraft::torch_adapter {
 
-/// The library's text without its mark, "[json.exception.type_error.302] ".
+/// The library's message without its prefix, "[json.exception.type_error.302] ".
 inline std::string damageOf(const nlohmann::json::exception &error) {
   const std::string text = error.what();
   const size_t end = text.find("] ");

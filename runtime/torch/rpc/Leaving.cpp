@@ -1,4 +1,4 @@
-//===- Leaving.cpp - How the members of a world leave it together -----------------------------===//
+//===- Leaving.cpp - How the members of a world leave together --------------------------------===//
 
 #include "runtime/torch/rpc/Leaving.h"
 
@@ -24,18 +24,19 @@ namespace rpc = torch::distributed::rpc;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-/// At the store: that some member leaves; and, before its number, that one does.
+/// Keys of the store: some member is leaving; and the prefix of the key for each member that is.
 static constexpr const char *begunKey = "updraft_leaving";
 static constexpr const char *memberKey = "updraft_leaving/";
-/// How often those that have not come are asked whether they live, and how long for an answer. A
-/// busy one may answer late: only a broken connection tells that it has ended.
+/// The time between checks whether missing members are alive, and the timeout of a check. A busy
+/// member may answer late: only a broken connection means that it has ended.
 static constexpr milliseconds period{2000};
 static constexpr milliseconds patience{10000};
-/// How often this member looks whether others have come and its own calls have ended.
+/// How often this member checks whether others have arrived and its own calls have ended.
 static constexpr milliseconds glance{20};
-/// For `join`, when all have come. torch waits as long as this for each member to meet the others.
+/// The timeout for `join` after all have arrived. torch waits this long for each member to meet the
+/// others.
 static constexpr milliseconds joining = c10d::Store::kDefaultTimeout;
-/// As poll() takes it: 0, which torch has for no limit, is over at once.
+/// In the form of poll(). torch's 0 means no limit, but poll() would return immediately.
 static constexpr milliseconds unlimited{-1};
 
 static std::shared_ptr<rpc::TensorPipeAgent> currentAgent() {
@@ -48,7 +49,7 @@ struct StoreLost : std::runtime_error {
 };
 } // namespace
 
-/// Calls `body`, which uses the store. Throws StoreLost.
+/// Calls `body`, which uses the store. Throws StoreLost on failure.
 template <typename Body> static auto atStore(const Body &body) -> decltype(body()) {
   try {
     return body();
@@ -72,11 +73,12 @@ public:
   void run() {
     try {
       awaitOthers();
-      // A member may have ended after it came. None is through: `join` waits for this one, too.
+      // A member may have ended after it arrived. No member has finished `join`, because it waits
+      // for this one too.
       if (ended.empty())
         ask(others);
     } catch (const StoreLost &) {
-      // The member that has the store may have ended because another one did.
+      // The member that hosts the store may have ended because another one did.
       ask(others);
       if (ended.empty())
         throw;
@@ -93,7 +95,7 @@ private:
 
   static std::string keyOf(rpc::worker_id_t member) { return memberKey + std::to_string(member); }
 
-  /// The names, and the verb: "`a` and `b` have".
+  /// Names with a verb: "`a` and `b` have".
   static std::string named(const Members &members) {
     std::vector<std::string> names;
     names.reserve(members.size());
@@ -102,7 +104,7 @@ private:
     return fmt::format("{} {}", fmt::join(names, ", "), names.size() > 1 ? "have" : "has");
   }
 
-  /// How much of the time is left; a period, if there is no limit.
+  /// The remaining time; one period if there is no limit.
   milliseconds left() const {
     if (!seconds)
       return period;
@@ -111,7 +113,7 @@ private:
         std::chrono::duration<double>(std::max(*seconds - passed.count(), 0.0)));
   }
 
-  /// Says that this member leaves, and waits until every other one does or has ended.
+  /// Announces that this member leaves, and waits until each other member does or has ended.
   void awaitOthers() {
     atStore([&] { store->add(begunKey, 1); });
     awaitOwnCalls();
@@ -127,15 +129,15 @@ private:
     }
   }
 
-  /// The others would wait in `join` for what this member still asks for.
+  /// Others would wait in `join` for the remaining calls of this member.
   void awaitOwnCalls() const {
     while (agent->getMetrics().at("agent.client_active_calls") != "0" &&
            left() > milliseconds::zero())
       std::this_thread::sleep_for(std::min(glance, left()));
   }
 
-  /// Waits until all missing members have come, or a period has passed. Then forgets those that
-  /// have come. The store's own wait logs a warning each time that it ends in vain.
+  /// Waits until all missing members have arrived, or for one period. Then removes those that have
+  /// arrived. The store's own wait isn't used because it logs a warning at each timeout.
   void awaitMissing() {
     std::vector<std::string> keys;
     keys.reserve(missing.size());
@@ -154,7 +156,7 @@ private:
     missing.clear();
   }
 
-  /// Asks members whether they live, and takes out those that have ended.
+  /// Checks whether members are alive, and removes those that have ended.
   void ask(const Members &members) {
     const milliseconds wait = seconds ? std::clamp(left(), milliseconds(1), patience) : patience;
     const auto ready =
@@ -165,7 +167,7 @@ private:
       try {
         answers[id] = agent->send(member, rpc::ScriptCall(ready, {}).toMessage(),
                                   std::chrono::duration<float>(wait).count());
-      } catch (const std::exception &) { // known to have broken before
+      } catch (const std::exception &) { // the connection was already known to be broken
         dead.emplace(id, member);
       }
     }
@@ -185,8 +187,8 @@ private:
   c10::intrusive_ptr<c10d::Store> store;
   std::optional<double> seconds;
   Clock::time_point begin;
-  Members others;  ///< who are not known to have ended
-  Members missing; ///< of these, who do not leave yet
+  Members others;  ///< members that are not known to have ended
+  Members missing; ///< those of `others` that aren't leaving yet
   Members ended;
 };
 } // namespace
@@ -197,7 +199,7 @@ void updraft::torch_adapter::leaveWithOthers(std::optional<double> seconds) {
 
 void updraft::torch_adapter::awaitFirstToLeave() {
   const std::shared_ptr<rpc::TensorPipeAgent> agent = currentAgent();
-  if (agent->getWorkerInfos().size() == 1) // nobody whom it could serve
+  if (agent->getWorkerInfos().size() == 1) // there are no others to serve
     return;
   atStore([&] { agent->getStore()->wait({begunKey}, unlimited); });
 }

@@ -1,8 +1,8 @@
-//===- Leaving.h - How the members of a world leave it together ---------------------*- C++ -*-===//
-// For worlds of the backend `UPDRAFT`, whose members may lack Python. torch's own
-// TensorPipeAgent::join waits at the store for every member, without limit, and so for one that has
-// died. Here a member says at the store that it leaves, and asks those that have not said so
-// whether they live.
+//===- Leaving.h - How the members of a world leave together ------------------------*- C++ -*-===//
+// For worlds of the backend `UPDRAFT`, whose members may lack Python. torch's TensorPipeAgent::join
+// waits at the store for every member without a limit, even for one that has died. Here each member
+// announces at the store that it leaves, and checks that the members that haven't done so are
+// alive.
 
 #ifndef UPDRAFT_RUNTIME_TORCH_RPC_LEAVING_H
 #define UPDRAFT_RUNTIME_TORCH_RPC_LEAVING_H
@@ -11,11 +11,11 @@
 
 namespace updraft::torch_adapter {
 
-/// Says that this member leaves, and returns when every other one does. TensorPipeAgent::join,
-/// which is to be called next, then only waits for calls that those have yet to end.
+/// Announces that this member leaves, and returns when every other one does. Call
+/// TensorPipeAgent::join next. It then only waits for calls that the others have yet to end.
 ///
-/// `seconds` limits the wait, and that of `join`. Throws std::runtime_error, with a text that names
-/// the members, if some have ended or do not leave in time, and if the store is lost.
+/// `seconds` limits the wait, and that of `join`. Throws std::runtime_error if some members have
+/// ended or don't leave in time, with their names in the text, and if the store is lost.
 void leaveWithOthers(std::optional<double> seconds);
 
 /// Returns when some member of the world leaves. Throws std::runtime_error if the store is lost.

@@ -27,13 +27,13 @@ using updraft::runtime::MemoryRanges;
 using updraft::runtime::nameOf;
 using updraft::runtime::sizeOf;
 
-/// How it is stored; a complex one as pairs. Throws, with its number, for one that no step is
-/// compiled for.
+/// The storage type of a parameter; a complex one is stored as pairs. Throws, with the parameter's
+/// number, if no step can be compiled for it.
 static upd_dtype storageOf(const at::Tensor &param, int64_t number) {
   return viewOf(realOf(param.detach()), fmt::format("parameter {}", number).c_str()).dtype;
 }
 
-/// Refuses parameters that share memory. Each range is owned by the place of a parameter.
+/// Refuses parameters that share memory. The owner of each range is the position of a parameter.
 static MemoryRanges requireApart(std::vector<MemoryRange> ranges,
                                  const std::vector<int64_t> &numbers) {
   MemoryRanges apart;
@@ -73,7 +73,7 @@ LocalOptimizer::LocalOptimizer(const OptimizerRequest &request, std::vector<at::
       addBucket(request, group, dtype, members);
     requireTogether(request.groups[group], first);
   }
-  // A single bucket refuses gradients that overlap its parameters.
+  // A bucket itself refuses gradients that overlap its parameters.
   if (buckets.size() > 1)
     memory = std::move(apart);
 }
@@ -101,8 +101,8 @@ void LocalOptimizer::requireTogether(const GroupRequest &group, size_t first) co
                               "`); give those of each worker a group of their own");
 }
 
-/// Calls `make` with one choice after the other, up to one that compiles. Of none, what is said of
-/// the last but one is thrown: the last is without the group's hyperparameters.
+/// Calls `make` with each choice until one compiles. If none does, throws the error of the second
+/// to last, because the last lacks the group's hyperparameters.
 template <typename Make>
 static void specialize(const std::vector<Settings> &choices, const Make &make) {
   std::vector<CompileError> refusals;
@@ -221,14 +221,15 @@ private:
 
   LocalOptimizer &optimizer;
   const std::vector<double> &hypers;
-  // Dropped when no lock is held: to drop the last reference to a tensor may wait for Python.
+  // Freed after all locks are released: dropping the last reference to a tensor may wait for
+  // Python.
   c10::Dict<at::Tensor, at::Tensor> held;
-  std::vector<std::vector<at::Tensor>> grads; // of each bucket
+  std::vector<std::vector<at::Tensor>> grads; // by bucket
   std::vector<size_t> places;
 };
 
 int64_t LocalOptimizer::step(int64_t number, int64_t before, const std::vector<double> &hypers) {
-  // The container refuses a context that it does not know, which here is no error.
+  // The container refuses an unknown context, which isn't an error here.
   ContextPtr context;
   try {
     context = DistAutogradContainer::getInstance().retrieveContext(number);
@@ -248,7 +249,7 @@ c10::Dict<std::string, at::Tensor> LocalOptimizer::states() {
   return result;
 }
 
-/// What is given, by the numbers of parameters.
+/// The given states by the numbers of parameters.
 static std::map<int64_t, StatesByName> byNumber(const c10::Dict<std::string, at::Tensor> &states) {
   std::map<int64_t, StatesByName> result;
   for (const auto &entry : states) {
@@ -264,8 +265,7 @@ static std::map<int64_t, StatesByName> byNumber(const c10::Dict<std::string, at:
   return result;
 }
 
-/// Refuses a state of a whole group that is not the same for all: those of several groups were each
-/// of one.
+/// Refuses different values for a state of a whole group, because they come from several groups.
 static void requireSame(const std::string &name, const std::vector<int64_t> &numbers,
                         const std::map<int64_t, StatesByName> &all) {
   std::optional<std::pair<int64_t, at::Tensor>> first;
@@ -297,7 +297,7 @@ void LocalOptimizer::loadStates(const c10::Dict<std::string, at::Tensor> &states
       for (const std::string &name : optional)
         if (!bucket.states.has(name))
           found.mapped().erase(name);
-      // A rule without states may have nothing but a count, which is none of theirs.
+      // A rule without states may have just a step count, which isn't one of its states.
       if (!found.mapped().empty())
         bucket.states.load(*bucket.stepper, static_cast<int64_t>(i), bucket.numbers[i],
                            params[bucket.params[i]], found.mapped());

@@ -1,6 +1,6 @@
 //===- LocalOptimizer.h - A distributed optimizer's part on one worker --------------*- C++ -*-===//
-// Steps the parameters that a worker has, from the gradients that one distributed-autograd context
-// holds there. No Python runs, and none is waited for.
+// Steps the parameters on a worker, from the gradients of one distributed-autograd context there.
+// Doesn't run or wait for Python.
 
 #ifndef UPDRAFT_RUNTIME_TORCH_RPC_LOCALOPTIMIZER_H
 #define UPDRAFT_RUNTIME_TORCH_RPC_LOCALOPTIMIZER_H
@@ -21,42 +21,41 @@
 
 namespace updraft::torch_adapter {
 
-/// Any thread may call into an object; one waits for another that steps the same parameters.
+/// Thread-safe. Concurrent steps of the same parameters wait for each other.
 class LocalOptimizer {
 public:
-  /// Throws ValueError for a parameter that is no leaf of autograd, or that shares memory with
-  /// another, naming it by its number, and what the compiler or the rule says.
+  /// Throws ValueError if a parameter isn't a leaf of autograd or shares memory with another, with
+  /// the parameter's number in the message. Throws the errors of the compiler and the rule.
   LocalOptimizer(const OptimizerRequest &request, std::vector<at::Tensor> params);
 
-  /// Takes the place of another with the same parameters: what that has applied, or yet applies,
-  /// this has, too. Before the first step.
+  /// Replaces another optimizer of the same parameters: contexts that it has applied, or is still
+  /// applying, count as applied here. Call this before the first step.
   void replace(const LocalOptimizer &other) { progress = other.progress; }
 
   /// The storage types of each group's parameters, in the order in which a step takes their
-  /// hyperparameters: "0:f32 0:bf16 2:f32". Groups are counted in the request.
+  /// hyperparameters: "0:f32 0:bf16 2:f32". The numbers are those of groups in the request.
   std::string parts() const;
 
-  /// Applies the gradients that the context has here; returns how many parameters were stepped. A
-  /// context that this worker has not heard of has none. If it was applied more than `before` times
-  /// already, nothing is done, and ContextStep::alreadyApplied returned. `hypers` are those of
-  /// every group and storage type, one behind the other, no more and no fewer. An error is thrown
-  /// before anything is written.
+  /// Applies the context's gradients on this worker; returns the number of stepped parameters. A
+  /// context that this worker doesn't know has no gradients. If the context was already applied
+  /// more than `before` times, does nothing and returns ContextStep::alreadyApplied. `hypers` are
+  /// those of every group and storage type, concatenated. Throws before anything is written.
   int64_t step(int64_t context, int64_t before, const std::vector<double> &hypers);
 
-  /// The states by NUMBER/NAME: copies, which no step changes.
+  /// Copies of the states, by NUMBER/NAME.
   c10::Dict<std::string, at::Tensor> states();
-  /// Sets states by NUMBER/NAME: of each parameter all or none. Those whose names are in `optional`
-  /// are left out where the rule, as it is compiled, has none of that name. Throws ValueError for
-  /// any other; then some may be set.
+  /// Sets states by NUMBER/NAME, all or none of each parameter. Ignores states with a name in
+  /// `optional` that the compiled rule doesn't have. Throws ValueError for other unknown states;
+  /// then some states may already be set.
   void loadStates(const c10::Dict<std::string, at::Tensor> &states,
                   const std::vector<std::string> &optional);
 
 private:
-  /// Parameters of one group and one storage type.
+  /// Parameters of the same group and storage type.
   struct Bucket {
     size_t group;
     upd_dtype dtype;
-    std::vector<size_t> params; ///< places in the worker's list
+    std::vector<size_t> params; ///< positions in the worker's list
     std::vector<int64_t> numbers;
     RulePointer rule;
     StoredStates states;
@@ -66,22 +65,22 @@ private:
   class Step;
 
   void takeHypers(const std::vector<double> &hypers);
-  /// Makes a bucket ready to step from gradients of its parameters.
+  /// Prepares a bucket to step from gradients of its parameters.
   void prepare(size_t bucket, const std::vector<at::Tensor> &grads);
-  /// Refuses a gradient, of a bucket that is ready, in memory of a parameter of any bucket.
+  /// Refuses a gradient of a prepared bucket that shares memory with a parameter of any bucket.
   void requireOwnMemory(const Bucket &bucket) const;
-  /// Refuses a group that is stepped in parts, here or on several workers, by a rule that reduces
-  /// over all of it. Its buckets are those from `first` on.
+  /// Refuses a group that is stepped in several parts, here or on several workers, by a rule that
+  /// reduces over the whole group. Its buckets start at `first`.
   void requireTogether(const GroupRequest &group, size_t first) const;
   void addBucket(const OptimizerRequest &request, size_t group, upd_dtype dtype,
                  const std::vector<size_t> &members);
 
   std::shared_ptr<dist::StepProgress> progress = std::make_shared<dist::StepProgress>();
-  // What follows stays as it was made.
+  // Constant after construction.
   std::vector<at::Tensor> params;
   dist::StorageLocks locks;
   std::vector<Bucket> buckets;
-  /// Of the parameters, which own them by place, if there are several buckets.
+  /// The parameters' memory, with positions as owners, if there are several buckets.
   runtime::MemoryRanges memory;
   std::vector<int64_t> numbers;
   bool countVersions;

@@ -1,6 +1,6 @@
-//===- Operators.cpp - What remote calls reach on a worker ------------------------------------===//
-// torch's RPC runs operators of the namespace `aten` with no Python on the way. The names here have
-// the version of the interface between client and worker. Each returns one value.
+//===- Operators.cpp - Operators for remote calls on a worker ---------------------------------===//
+// torch's RPC runs operators of the namespace `aten` without Python. The names here contain the
+// version of the interface between client and worker. Each returns one value.
 
 #include "runtime/dist/LockWait.h"
 #include "runtime/dist/NumberedObjects.h"
@@ -18,9 +18,9 @@ namespace dist = updraft::dist;
 namespace {
 using LocalOptimizers = dist::NumberedObjects<LocalOptimizer>;
 
-/// The optimizers of this worker, by the numbers that their clients have chosen.
+/// This worker's optimizers, by the numbers that their clients have chosen.
 LocalOptimizers &optimizers() {
-  // Lives for ever: threads of the agent may outlive static objects.
+  // Never destroyed, because threads of the agent may outlive static objects.
   static auto *all = new LocalOptimizers;
   return *all;
 }
@@ -38,7 +38,7 @@ std::string make(int64_t number, const std::string &request, const Params &param
   const LocalOptimizers::Outcome outcome = optimizers().add(number, [&] {
     const OptimizerRequest parsed = OptimizerRequest::parse(request);
     auto made = std::make_shared<LocalOptimizer>(parsed, params(parsed));
-    // One that is gone has applied nothing that anyone could still ask for.
+    // If it is gone, nobody can ask for the contexts that it applied.
     if (const auto replaced = parsed.replaces ? optimizers().get(*parsed.replaces) : nullptr)
       made->replace(*replaced);
     parts = made->parts();

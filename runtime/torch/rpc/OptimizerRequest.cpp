@@ -1,4 +1,4 @@
-//===- OptimizerRequest.cpp - What a client asks a worker to make -----------------------------===//
+//===- OptimizerRequest.cpp - A client's request for an optimizer -----------------------------===//
 
 #include "runtime/torch/rpc/OptimizerRequest.h"
 
@@ -44,7 +44,7 @@ static GroupRequest parseGroup(const Json &json) {
     for (const Json &choice : choices)
       group.choices[dtypeOf(dtype)].push_back(parseSettings(choice));
   for (const auto &[dtype, values] : json.at("hypers").items()) {
-    auto &hypers = group.hypers[dtypeOf(dtype)]; // which a rule may have none of
+    auto &hypers = group.hypers[dtypeOf(dtype)]; // a rule may have none
     for (const auto &[name, value] : values.items())
       hypers.emplace_back(name, numberOf(value.get<std::string>()));
   }
@@ -84,7 +84,7 @@ OptimizerRequest OptimizerRequest::parse(const std::string &text) {
 }
 
 std::vector<std::string> OptimizerRequest::paramNames() const {
-  std::map<int64_t, int64_t> numbers; // by place
+  std::map<int64_t, int64_t> numbers; // by position
   for (const GroupRequest &group : groups)
     for (size_t i = 0; i < group.params.size(); ++i)
       numbers.emplace(group.params[i], group.numbers[i]);

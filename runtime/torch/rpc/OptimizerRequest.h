@@ -1,4 +1,4 @@
-//===- OptimizerRequest.h - What a client asks a worker to make ---------------------*- C++ -*-===//
+//===- OptimizerRequest.h - A client's request for an optimizer ---------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_RUNTIME_TORCH_RPC_OPTIMIZERREQUEST_H
 #define UPDRAFT_RUNTIME_TORCH_RPC_OPTIMIZERREQUEST_H
@@ -13,14 +13,14 @@
 
 namespace updraft::torch_adapter {
 
-/// The parameters of one group of the client that this worker has.
+/// The parameters of one of the client's groups that this worker has.
 struct GroupRequest {
-  std::vector<int64_t> params;     ///< which of the worker's parameters, in its list
+  std::vector<int64_t> params;     ///< positions in the worker's list of parameters
   std::vector<int64_t> numbers;    ///< their numbers among all of the optimizer, on all workers
   std::vector<std::string> owners; ///< the workers that have parameters of the group
-  std::string source;              ///< of the rule, for the choices of this group
-  /// What the rule may be compiled for, by the storage type of the parameters, as `setting_choices`
-  /// of python/updraft/optim/correspondence.py says it.
+  std::string source;              ///< the rule's text, for the choices of this group
+  /// Candidates for the settings to compile the rule with, by the storage type of the parameters;
+  /// see `setting_choices` of python/updraft/optim/correspondence.py.
   std::map<upd_dtype, std::vector<Settings>> choices;
   /// The hyperparameters in the rule's order, by the storage type of the parameters.
   std::map<upd_dtype, std::vector<std::pair<std::string, double>>> hypers;
@@ -29,18 +29,18 @@ struct GroupRequest {
   int64_t seed;
 };
 
-/// As python/updraft/distributed/optim/request.py writes it, in JSON.
+/// The JSON that python/updraft/distributed/optim/request.py writes.
 struct OptimizerRequest {
   RuleChoices rule;
-  std::string complexRefusal; ///< what is said to complex parameters; empty: they are taken
+  std::string complexRefusal; ///< the error for complex parameters; empty: allowed
   std::vector<GroupRequest> groups;
-  std::optional<int64_t> replaces; ///< the number of an optimizer whose place this one takes
-  bool countVersions;              ///< parameters that are stepped are known to autograd as changed
+  std::optional<int64_t> replaces; ///< the number of the optimizer that it replaces
+  bool countVersions;              ///< autograd is notified of steps
 
-  /// What messages call the worker's parameters, by their places in its list.
+  /// The names of the worker's parameters in messages, by position in its list.
   std::vector<std::string> paramNames() const;
 
-  /// Throws where the text is not what it should be.
+  /// Throws if the text is invalid.
   static OptimizerRequest parse(const std::string &text);
 };
 

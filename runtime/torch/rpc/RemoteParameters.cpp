@@ -1,4 +1,4 @@
-//===- RemoteParameters.cpp - Parameters that a client names by its references ----------------===//
+//===- RemoteParameters.cpp - Parameters that a client names by references --------------------===//
 
 #include "runtime/torch/rpc/RemoteParameters.h"
 
@@ -34,7 +34,7 @@ static at::Tensor tensorOf(const c10::IValue &value, const std::string &name) {
     return value.toTensor();
   if (value.isPyObject()) {
     const auto object = value.toPyObjectHolder();
-    // That of None is undefined.
+    // The tensor for None is undefined.
     at::Tensor tensor;
     try {
       tensor = object->toIValue(c10::TensorType::get()).toTensor();
@@ -50,12 +50,12 @@ static at::Tensor tensorOf(const c10::IValue &value, const std::string &name) {
 }
 
 namespace {
-/// Waits for futures, which have no wait with a limit of their own.
+/// Waits for futures with a timeout, which they don't support themselves.
 class Waiting {
 public:
-  /// 0: there is no limit.
+  /// 0 means no limit.
   explicit Waiting(double seconds) {
-    // Longer than this a clock could not count.
+    // Avoids overflow of the clock.
     constexpr double longest = 1e8;
     if (seconds > 0 && seconds < longest)
       deadline = std::chrono::steady_clock::now() +
@@ -63,13 +63,13 @@ public:
                      std::chrono::duration<double>(seconds));
   }
 
-  /// Whether the future has come, be it as an error.
+  /// Whether the future has completed, possibly with an error.
   bool hasCome(rpc::JitFuture &future) const {
     if (!deadline)
       future.wait();
     if (future.completed())
       return true;
-    // The future may complete when nobody waits any more.
+    // The future may complete after the wait has ended.
     auto done = std::make_shared<std::promise<void>>();
     future.addCallback([done](rpc::JitFuture &) { done->set_value(); }, /*uses_future=*/false);
     return done->get_future().wait_until(*deadline) != std::future_status::timeout;
@@ -80,7 +80,7 @@ private:
 };
 } // namespace
 
-/// For a reference that a request names, in seconds. It holds a thread of the worker that long.
+/// The longest wait for a reference in a request, in seconds. It blocks a thread of the worker.
 static constexpr double longestWait = 1;
 
 static rpc::RRefId idOf(int64_t createdOn, int64_t localId) {
@@ -91,7 +91,7 @@ static rpc::RRefId idOf(int64_t createdOn, int64_t localId) {
   return {static_cast<rpc::worker_id_t>(createdOn), static_cast<rpc::local_id_t>(localId)};
 }
 
-/// The owner's side of a reference when its value has come, or null.
+/// The owner's side of a reference when its value exists, or null.
 static c10::intrusive_ptr<rpc::OwnerRRef> awaitValue(const rpc::RRefId &id,
                                                      const Waiting &waiting) {
   const auto known = rpc::RRefContext::getInstance().getOwnerRRef(id);
@@ -136,7 +136,7 @@ updraft::torch_adapter::ownedTensors(const std::vector<int64_t> &createdOn,
   return tensors;
 }
 
-/// Most of what this worker's own calls may take, in seconds; 0 is no limit.
+/// Most of the time that this worker's own calls may take, in seconds; 0 means no limit.
 static double usualWait() {
   const std::chrono::duration<double> limit = rpc::RpcAgent::getCurrentRpcAgent()->getRpcTimeout();
   return 0.75 * limit.count();
@@ -148,7 +148,7 @@ void updraft::torch_adapter::awaitMade(const std::vector<c10::IValue> &rrefs) {
   const Waiting waiting(usualWait());
   for (const c10::IValue &value : rrefs) {
     const auto rref = c10::static_intrusive_pointer_cast<rpc::RRef>(value.toRRef());
-    // Only who has had it made has one.
+    // Only the worker that requested the creation has one.
     if (const auto made = rref->getOwnerCreationFuture())
       waiting.hasCome(*made);
   }

@@ -1,4 +1,4 @@
-//===- RemoteParameters.h - Parameters that a client names by its references --------*- C++ -*-===//
+//===- RemoteParameters.h - Parameters that a client names by references ------------*- C++ -*-===//
 
 #ifndef UPDRAFT_RUNTIME_TORCH_RPC_REMOTEPARAMETERS_H
 #define UPDRAFT_RUNTIME_TORCH_RPC_REMOTEPARAMETERS_H
@@ -12,35 +12,34 @@
 
 namespace updraft::torch_adapter {
 
-/// What names a remote reference on its owner. An operator that is called remotely takes no
-/// reference itself.
+/// The key of a remote reference on its owner. Remotely called operators can't take references
+/// themselves.
 struct RRefNumber {
   int64_t createdOn, localId;
 };
 
-/// Of a RRef, whoever owns it.
+/// For an RRef of any owner.
 RRefNumber numberOf(const c10::IValue &rref);
 
-/// How many of these references, from the first on, have come to their values on this worker, be it
-/// as errors. Waits for the next one for `seconds`, but no longer than a second: a client asks
-/// again, and of one that is gone no thread is held.
+/// The number of these references, from the first on, whose values (or errors) exist on this
+/// worker. Waits for the next one for `seconds`, but at most one second. The client asks again, so
+/// a client that is gone doesn't block a thread.
 int64_t awaitOwned(const std::vector<int64_t> &createdOn, const std::vector<int64_t> &localIds,
                    double seconds);
 
-/// The tensors that this worker owns under those numbers. Python's objects are asked for the tensor
-/// that they are, under Python's lock. Messages call them by `names`. Waits for those that are
-/// still being made for a second: who does not know that they are there calls `awaitOwned` before.
-/// Throws TimeoutError for a reference whose tensor does not come, and TypeError for one to
-/// anything else.
+/// The tensors that this worker owns under those numbers. For Python objects, gets the tensor with
+/// the GIL held. `names` are their names in messages. Waits up to a second for values that are
+/// still being created, so call `awaitOwned` first unless they are known to exist. Throws
+/// TimeoutError if a value doesn't arrive, and TypeError if a value isn't a tensor.
 std::vector<at::Tensor> ownedTensors(const std::vector<int64_t> &createdOn,
                                      const std::vector<int64_t> &localIds,
                                      const std::vector<std::string> &names);
 
-/// Waits until whatever this worker has had made, here or elsewhere, for any of those RRefs is made
-/// or has failed, but no longer than most of what its own calls may take.
+/// Waits until all values that this worker has requested for any of those RRefs are created or have
+/// failed. Gives up before the timeout of this worker's own calls ends.
 void awaitMade(const std::vector<c10::IValue> &rrefs);
 
-/// Copies, which no step changes, of what all of them are at one time.
+/// Consistent copies of all tensors: no step runs while they are taken.
 std::vector<at::Tensor> copiesOf(const std::vector<at::Tensor> &tensors);
 
 } // namespace updraft::torch_adapter

@@ -1,4 +1,4 @@
-//===- SourceFolder.cpp - Files that a rule imports, for the time of compiling it -------------===//
+//===- SourceFolder.cpp - Imported files during a compilation ---------------------------------===//
 
 #include "runtime/torch/rpc/SourceFolder.h"
 

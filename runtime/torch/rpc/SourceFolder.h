@@ -1,4 +1,4 @@
-//===- SourceFolder.h - Files that a rule imports, for the time of compiling it -----*- C++ -*-===//
+//===- SourceFolder.h - Imported files during a compilation -------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_RUNTIME_TORCH_RPC_SOURCEFOLDER_H
 #define UPDRAFT_RUNTIME_TORCH_RPC_SOURCEFOLDER_H
@@ -9,18 +9,18 @@
 
 namespace updraft::torch_adapter {
 
-/// A folder of this process with files that came with a request; it goes with the object. A request
-/// names files, not paths: nothing else of the disk is written.
+/// A temporary folder with the files of a request; the destructor removes it. A request has file
+/// names, not paths, so nothing else on the disk is written.
 class SourceFolder {
 public:
-  /// Throws ValueError for a name that is no plain file name, RuntimeError where the disk refuses.
+  /// Throws ValueError if a name isn't a plain file name, and RuntimeError if writing fails.
   explicit SourceFolder(const std::vector<std::pair<std::string, std::string>> &files);
   ~SourceFolder();
   SourceFolder(const SourceFolder &) = delete;
 
-  /// The path that a file of this name has, or would have.
+  /// The path that a file with this name has, or would have.
   std::string pathOf(const std::string &name) const { return path + "/" + name; }
-  /// Messages with what names files, and not the folder.
+  /// Removes the folder from paths in messages.
   std::string withoutFolder(std::string text) const;
 
 private:

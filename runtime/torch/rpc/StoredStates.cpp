@@ -1,4 +1,4 @@
-//===- StoredStates.cpp - The states of a rule as a state_dict has them -----------------------===//
+//===- StoredStates.cpp - A rule's states in the form of a state_dict -------------------------===//
 
 #include "runtime/torch/rpc/StoredStates.h"
 
@@ -63,7 +63,7 @@ StatesByName StoredStates::copy(const GroupStepper &stepper, int64_t param) cons
       result.emplace(name, std::move(state));
   };
   add(stepCount);
-  // Others of the group may have got theirs.
+  // Other parameters of the group may have created theirs.
   if (result.empty())
     return result;
   for (const State &state : states) {
@@ -91,7 +91,7 @@ void StoredStates::load(GroupStepper &stepper, int64_t param, int64_t number,
       TORCH_CHECK_VALUE(false, "parameter ", number, " has a state `", name, "`; the rule `", rule,
                         "` has `", fmt::format("{}", fmt::join(known, "`, `")), "`");
     }
-  // A rule that had no states before a flag changed may have counted steps.
+  // A rule that had no states before a flag changed may still have counted steps.
   const bool hasOnlyCount = given.size() == 1 && given.contains(stepCount);
   for (const State &state : states) {
     if (!state.isOf(tensor) || hasOnlyCount)
@@ -100,8 +100,8 @@ void StoredStates::load(GroupStepper &stepper, int64_t param, int64_t number,
     TORCH_CHECK_VALUE(found != given.end(), "parameter ", number, " has no state `", state.name,
                       "`; the rule `", rule, "` steps with all of its states or with none");
     at::Tensor value = found->second;
-    // A state over elements has the parameter's shape and order in memory; torch has some in the
-    // order of the gradient's.
+    // A state over elements has the parameter's shape and memory order. torch stores some in the
+    // gradient's order.
     const bool same = value.sizes() == tensor.sizes();
     if (state.isBlocked) {
       auto scales = given.find(scalesOf(state.name));

@@ -1,4 +1,4 @@
-//===- StoredStates.h - The states of a rule as a state_dict has them ---------------*- C++ -*-===//
+//===- StoredStates.h - A rule's states in the form of a state_dict -----------------*- C++ -*-===//
 
 #ifndef UPDRAFT_RUNTIME_TORCH_RPC_STOREDSTATES_H
 #define UPDRAFT_RUNTIME_TORCH_RPC_STOREDSTATES_H
@@ -11,7 +11,7 @@
 
 namespace updraft::torch_adapter {
 
-/// States by name. The step count is `step`; a state in blocks has its codes under its name and the
+/// States by name. The step count is `step`. A state in blocks has its codes under its name and the
 /// scales in `NAME.scale`.
 using StatesByName = std::map<std::string, at::Tensor>;
 
@@ -21,19 +21,18 @@ public:
   StoredStates() = default;
   explicit StoredStates(const upd_rule *rule);
 
-  /// Copies of the states that a parameter has; none before its first step.
+  /// Copies of a parameter's states; empty before its first step.
   StatesByName copy(const GroupStepper &stepper, int64_t param) const;
 
-  /// Gives a parameter copies of these states, stored as the rule has them. `number` names the
-  /// parameter in messages. Throws ValueError where a state is missing, not of the rule, or not
-  /// what the rule takes.
+  /// Sets a parameter's states to copies of these, in the rule's storage types. `number` identifies
+  /// the parameter in messages. Throws ValueError if a state is missing, unknown or invalid.
   void load(GroupStepper &stepper, int64_t param, int64_t number, const at::Tensor &tensor,
             const StatesByName &given) const;
 
-  /// Whether the rule has a state, or scales, of this name; of any rule, the step count.
+  /// Whether the rule has a state, or scales, with this name. Every rule has the step count.
   bool has(const std::string &name) const;
 
-  /// The names of the states that are one for a whole group.
+  /// The names of the states of the whole group.
   std::vector<std::string> ofGroup() const;
 
 private:
@@ -41,7 +40,7 @@ private:
     std::string name;
     upd_dtype dtype;
     bool isBlocked = false, isOfGroup = false;
-    std::string kind; ///< of parameters that have it: "matrix", "vector", or all
+    std::string kind; ///< which parameters have it: "matrix", "vector", or all
     bool isOf(const at::Tensor &param) const;
   };
 

@@ -1,4 +1,4 @@
-//===- TensorLocks.cpp - The locks of tensors, for steps in Python ----------------------------===//
+//===- TensorLocks.cpp - Locks of tensors, for steps in Python --------------------------------===//
 
 #include "runtime/torch/rpc/TensorLocks.h"
 
@@ -9,7 +9,7 @@ namespace dist = updraft::dist;
 namespace runtime = updraft::runtime;
 
 runtime::MemoryRange updraft::torch_adapter::memoryOf(const at::Tensor &tensor) {
-  // A subclass that intercepts operators has its data elsewhere: it stands for itself.
+  // A subclass that intercepts operators has its data elsewhere. The object itself identifies it.
   if (tensor.key_set().has(c10::DispatchKey::Python))
     return {tensor.unsafeGetTensorImpl(), 1};
   if (tensor.numel() == 0)
@@ -35,12 +35,12 @@ TensorLocks::TensorLocks(const std::vector<at::Tensor> &tensors)
 }
 
 void TensorLocks::lock() {
-  // Not a member yet while others hold it.
+  // Not stored in the member yet, because others may hold it.
   dist::StorageLocks::Guard taken(locks, all);
   held.emplace(std::move(taken));
 }
 
 void TensorLocks::unlock() {
-  // Given up before another thread sets the member.
+  // Moved out before another thread sets the member.
   std::optional<dist::StorageLocks::Guard> last = std::exchange(held, std::nullopt);
 }

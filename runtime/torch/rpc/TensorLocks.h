@@ -1,4 +1,4 @@
-//===- TensorLocks.h - The locks of tensors, for steps in Python --------------------*- C++ -*-===//
+//===- TensorLocks.h - Locks of tensors, for steps in Python ------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_RUNTIME_TORCH_RPC_TENSORLOCKS_H
 #define UPDRAFT_RUNTIME_TORCH_RPC_TENSORLOCKS_H
@@ -13,18 +13,18 @@
 
 namespace updraft::torch_adapter {
 
-/// The memory that a tensor's elements lie in, from the first to the last. Two tensors may share
-/// some whose storages are two, as those do that are made over the memory of others.
+/// The memory from a tensor's first element to its last. Tensors with different storages may share
+/// memory, if a storage was made over the memory of another.
 runtime::MemoryRange memoryOf(const at::Tensor &tensor);
 std::vector<runtime::MemoryRange> memoryOf(const std::vector<at::Tensor> &tensors);
 
-/// The locks of all of some tensors, by which an optimizer that steps in Python and compiled ones
-/// wait for each other. Python's lock is given up while one waits here, as in every operator.
+/// The locks of several tensors, with which optimizers that step in Python and compiled ones wait
+/// for each other. Releases the GIL while waiting, like every operator.
 class TensorLocks : public torch::CustomClassHolder {
 public:
   explicit TensorLocks(const std::vector<at::Tensor> &tensors);
   void lock();
-  /// By the thread that has locked.
+  /// Must be called by the thread that has locked.
   void unlock();
 
 private:

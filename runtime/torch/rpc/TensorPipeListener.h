@@ -1,8 +1,7 @@
-//===- TensorPipeListener.h - What TensorPipe accepts connections by ----------------*- C++ -*-===//
-// torch's wheel has the header of a transport's context, but not that of its listeners, which a
-// context of one's own returns. This declares the class as tensorpipe/transport/listener.h does in
-// the version that torch 2.5 to 2.15 are built with, from which TensorPipe has not moved since
-// 2022.
+//===- TensorPipeListener.h - TensorPipe's class for listeners ----------------------*- C++ -*-===//
+// torch's wheel has the header of a transport's context, but not that of the listeners, which a
+// custom context returns. This declares the class as in tensorpipe/transport/listener.h, in the
+// version that torch 2.5 to 2.15 use. TensorPipe hasn't changed since 2022.
 
 #ifndef UPDRAFT_RUNTIME_TORCH_RPC_TENSORPIPELISTENER_H
 #define UPDRAFT_RUNTIME_TORCH_RPC_TENSORPIPELISTENER_H

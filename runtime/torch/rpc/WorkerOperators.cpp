@@ -1,7 +1,6 @@
-//===- WorkerOperators.cpp - What a worker holds and computes for its clients -----------------===//
-// Operators of the namespace `aten`, with the version of the interface, as in Operators.cpp; and
-// the client's way to call a function so that its gradients are recorded; and how members join and
-// leave.
+//===- WorkerOperators.cpp - Operators for data and functions on a worker ---------------------===//
+// Operators of the namespace `aten`, with the version of the interface in their names, as in
+// Operators.cpp; the client's function for calls with recorded gradients; and joining and leaving.
 
 #include "runtime/torch/rpc/Answer.h"
 #include "runtime/torch/rpc/FunctionCall.h"
@@ -53,8 +52,8 @@ void call(const c10::OperatorHandle &, c10::Stack *stack) {
   stack->push_back(answering([&] { return callFunction(function, arguments, tensors); }));
 }
 
-/// torch's own calls of operators record nothing unless an argument requires a gradient, and what
-/// the worker's parameters would get is lost.
+/// torch's own calls of operators record nothing unless an argument requires a gradient. Then the
+/// gradients of the worker's parameters would be lost.
 void callRecorded(const c10::OperatorHandle &, c10::Stack *stack) {
   const auto timeout = static_cast<float>(pop(*stack).toDouble());
   std::vector<c10::IValue> arguments = torch::jit::pop(*stack, 3);

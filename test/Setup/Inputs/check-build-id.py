@@ -1,4 +1,4 @@
-"""The list that the build id is a hash of has all that goes into the compiler.
+"""Checks that the hash for the build id covers all inputs of the compiler.
 
 usage: check-build-id.py BUILD ROOT
 """
@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-# What the tool that is looked at adds to the compiler; how the build is done; what is made.
+# Excludes the code of the tools, build scripts, and build outputs.
 NOT_OF_THE_COMPILER = ("tools/", "cmake/", "build/", ".venv/")
 
 
@@ -19,7 +19,7 @@ def ninja(build, *arguments):
 
 
 def compiled(build, root):
-    """The files below `root` that updraftc is built from, with the headers they include."""
+    """The files under `root` that updraftc is built from, with the headers they include."""
     inputs = set(ninja(build, "inputs", "bin/updraftc"))
     found = set(inputs)
     included = False

@@ -1,15 +1,15 @@
 """Steps parameters of another process on command, for updraft-bench.
 
-This is the client of a world of two; the other process is started from here. peer.py has the
-commands that there are besides the one that makes something:
+This is the client of a world of two, and it starts the other process. Besides the commands of
+peer.py, it has a command that makes a contestant:
 
     make OPTIMIZER IMPL:SPINNING GRADS DTYPE TENSORS ELEMENTS JSON
 
-IMPL is `updraft`, `functional` or `eager` (torch's, with its own functional optimizers or without
-them), or `empty`, a call of an operator that does next to nothing. SPINNING is how many threads of
-the worker run Python all the while. A forward and a backward come before a step, and are not timed.
+IMPL is `updraft`; `functional` or `eager`, torch's own with or without its functional optimizers;
+or `empty`, a call of an operator that does almost nothing. SPINNING is the number of threads of the
+worker that run Python all the time. An untimed forward and backward precede each step.
 
-usage: distributed_peer.py THREADS TRANSPORT; TensorPipe's TRANSPORT, or `any`
+usage: distributed_peer.py THREADS TRANSPORT; TRANSPORT is one of TensorPipe's, or `any`
 """
 
 import json
@@ -68,7 +68,7 @@ def spin(count):
 
 
 class Distributed(Stepped):
-    """A step on the worker, of a context that is made anew for each."""
+    """A step on the worker, with a new context each time."""
 
     def __init__(self, make, spinning, tensors, elements):
         self.spinning = spinning
@@ -83,7 +83,7 @@ class Distributed(Stepped):
         self.step()
 
     def prepare(self):
-        # Not while Python spins: a forward would wait for it.
+        # Start after the forward, which would wait for the spinning threads.
         rpc.rpc_sync(WORKER, spin, args=(0,))
         if self.context is not None:
             self.context.__exit__(None, None, None)
@@ -101,7 +101,7 @@ class Distributed(Stepped):
 
 
 class Empty(Stepped):
-    """An operator that finds nothing to do."""
+    """An operator call without work."""
 
     def __init__(self, spinning):
         from updraft.distributed.optim import operators

@@ -1,8 +1,9 @@
-"""Steps optimizers of optax on command, for updraft-bench; peer.py has the commands, and `make` is
-that of torch_peer.py.
+"""Steps optimizers of optax on command, for updraft-bench.
 
-A process of its own, for XLA and torch have thread pools that know nothing of each other. A step is
-one compiled call, from parameters, gradients and states to new ones in the same memory.
+peer.py lists the commands, and `make` is that of torch_peer.py.
+
+This is a separate process, because XLA and torch have independent thread pools. A step is one
+compiled call, which returns new parameters, gradients and states in the same memory.
 """
 
 import json
@@ -23,7 +24,7 @@ OPTIMIZERS = {
 
 
 class Dense(Stepped):
-    """An optimizer on tensors of one size; it has taken two steps."""
+    """An optimizer over tensors of one size, after two steps."""
 
     def __init__(self, jax, optax, optimizer, tensors, elements):
         keys = jax.random.split(jax.random.key(0), 2)
@@ -47,7 +48,7 @@ class Dense(Stepped):
 
 
 class Jax:
-    """Jax and optax, once they were asked for."""
+    """Jax and optax, imported when first needed."""
 
     def hello(self):
         try:
@@ -61,13 +62,13 @@ class Jax:
     def make(self, optimizer, _, grads, dtype, tensors, elements, arguments):
         if optimizer not in OPTIMIZERS or (grads, dtype) != ("persistent", "f32"):
             return None
-        if json.loads(arguments):  # of torch's class
+        if json.loads(arguments):  # arguments of torch's class
             return None
         return Dense(*self.modules, optimizer, int(tensors), int(elements))
 
 
 def main():
-    # XLA takes as many threads as there are CPUs.
+    # XLA uses as many threads as there are CPUs.
     cpus = sorted(os.sched_getaffinity(0))[: int(sys.argv[1])]
     os.sched_setaffinity(0, cpus)
     jax = Jax()

@@ -1,10 +1,10 @@
-"""What the programs share that step optimizers on command, for updraft-bench.
+"""The protocol of the programs that step optimizers on command, for updraft-bench.
 
-They read one command a line from the standard input and answer each with one line, `ok [RESULT]` or
+They read one command per line from stdin, and answer each with one line, `ok [RESULT]` or
 `error TEXT`:
 
-    hello             -> `none` where what is to be stepped is not there
-    MAKE WORDS…       -> a number for `run`, or `none`; what there is to make is for each to say
+    hello             -> `none` if the package to measure is not installed
+    MAKE WORDS…       -> a number for `run`, or `none`; each program defines its own MAKE commands
     run NUMBER COUNT  -> seconds per step
     drop
 """
@@ -12,18 +12,18 @@ They read one command a line from the standard input and answer each with one li
 import sys
 import time
 
-# How often slower implementations are repeated is not worth minutes of waiting.
+# Limits the repetitions of slow implementations, which would take minutes.
 MAX_SECONDS = 2.0
 
 
 class Stepped:
-    """What is made by a command, and has taken a step."""
+    """A contestant that a command makes. It has taken a step."""
 
     def prepare(self):
-        """Does what comes before a step, and is not timed."""
+        """Prepares a step, untimed."""
 
     def step(self):
-        """Takes a step, to its end."""
+        """Takes a step and waits for its end."""
         raise NotImplementedError
 
 
@@ -58,16 +58,16 @@ def answer(line, hello, makers, made):
 
 
 def serve(hello, makers, made):
-    """Answers commands until there are no more.
+    """Answers commands until the end of the input.
 
     Args:
         hello: returns the answer to `hello`.
-        makers: functions of the words of a command that return what is stepped, or None.
-        made: takes what they have made.
+        makers: functions that take the words of a command and return a contestant, or None.
+        made: the list of contestants made so far.
     """
     for line in sys.stdin:
         try:
             reply = f"ok {answer(line.rstrip(), hello, makers, made)}".rstrip()
-        except Exception as error:  # the other side decides what an error means
+        except Exception as error:  # the other side decides how to handle an error
             reply = f"error {type(error).__name__}: {error}".replace("\n", " ")
         print(reply, flush=True)

@@ -1,10 +1,10 @@
-"""Measures what needs a fresh process, for updraft-bench, and prints numbers.
+"""Measures once per process, for updraft-bench, and prints numbers.
 
     process_probe.py import                                   ms
     process_probe.py first-step CLASS TENSORS                 ms more than a later step, ms of one
-    process_probe.py memory MODULE CLASS ELEMENTS THREADS     bytes, in those of the parameter; ms
+    process_probe.py memory MODULE CLASS ELEMENTS THREADS     bytes per parameter byte; ms
 
-The process is that of one who imports nothing else; a step's compilation is not in any cache.
+The process imports nothing else, and the step's compilation is not in any cache.
 """
 
 import os
@@ -31,7 +31,7 @@ def import_time():
 
 
 def first_step(name, tensors):
-    """Construction counts, where it is longer than of torch's simplest class: it may compile."""
+    """Includes the time of construction beyond torch's simplest class, because it may compile."""
     import torch
 
     import updraft.optim
@@ -60,13 +60,13 @@ def resident(key):
 
 
 def memory(module, name, elements, threads):
-    """The peak of a step above what is resident before it: states exist already."""
+    """The peak memory of a step beyond the resident memory before it, when states exist already."""
     import torch
 
     import updraft.optim
 
     torch.set_num_threads(int(threads))
-    # A square matrix, for rules that have other states for these.
+    # A square matrix, for rules that have other states for matrices.
     side = int(int(elements) ** 0.5)
     param = torch.nn.Parameter(torch.rand(side, side))
     param.grad = torch.rand(side, side)
@@ -74,7 +74,7 @@ def memory(module, name, elements, threads):
     optimizer = chosen([param])
     optimizer.step()
     before = resident("VmRSS")
-    pathlib.Path("/proc/self/clear_refs").write_text("5")  # the peak is what is resident now
+    pathlib.Path("/proc/self/clear_refs").write_text("5")  # resets the peak to the resident memory
     took = milliseconds(optimizer.step)
     return (resident("VmHWM") - before) / (4 * side * side), took
 

@@ -1,14 +1,14 @@
 """Steps optimizers of torch and of updraft on command, for updraft-bench.
 
-peer.py has the commands that there are besides those that make something:
+Besides the commands of peer.py:
 
     make OPTIMIZER IMPL GRADS DTYPE TENSORS ELEMENTS JSON
     sparse OPTIMIZER ROWS COLUMNS LISTED LISTS JSON
     limit LIBRARY
 
 IMPL is an implementation of torch.optim, `compile` (its foreach one through torch.compile) or
-`updraft`. GRADS is `persistent`, or `fresh`: each step has gradients in new memory, from a backward
-that is not timed. `limit` is the limit of the memory of what was made last.
+`updraft`. GRADS is `persistent`, or `fresh`: an untimed backward puts the gradients of each step
+into new memory. `limit` is the memory limit of the contestant that was made last.
 """
 
 import ctypes
@@ -29,7 +29,7 @@ IMPLEMENTATIONS = {
 
 
 class Dense(Stepped):
-    """An optimizer on tensors of one size; it has taken two steps."""
+    """An optimizer over tensors of one size, after two steps."""
 
     def __init__(self, optimizer_class, implementation, fresh, dtype, tensors, elements, arguments):
         generator = torch.Generator().manual_seed(0)
@@ -51,14 +51,14 @@ class Dense(Stepped):
         self.step()
 
     def backward(self):
-        """Gives every parameter a gradient in new memory: that of a sum of products."""
+        """Gives every parameter a gradient in new memory, by the backward of a sum."""
         for param in self.params:
             param.grad = None
         torch.autograd.backward([param * self.factor for param in self.params], self.upstream)
 
 
 class Sparse(Stepped):
-    """An optimizer on gradients of some rows, coalesced; another list of rows in every step."""
+    """An optimizer over coalesced gradients of some rows, with other rows in every step."""
 
     def __init__(self, optimizer, *words):
         *sizes, arguments = words
@@ -84,7 +84,7 @@ class Sparse(Stepped):
 
 
 class Limit(Stepped):
-    """An in-place kernel over the memory of a step with one parameter."""
+    """An in-place kernel over the memory of a step of one parameter."""
 
     def __init__(self, library, stepped):
         (param,) = stepped.params
@@ -110,7 +110,7 @@ class Limit(Stepped):
 
 
 def make(optimizer, implementation, grads, dtype, tensors, elements, arguments):
-    """An optimizer that has taken a step, or None where there is no such implementation."""
+    """An optimizer after one step, or None if there is no such implementation."""
     arguments = json.loads(arguments) | IMPLEMENTATIONS[implementation]
     fresh = grads == "fresh"
     sizes = DTYPES[dtype], int(tensors), int(elements)

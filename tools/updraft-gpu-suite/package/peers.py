@@ -1,6 +1,6 @@
-"""Steps of Updraft beside those of torch and Triton, on the same tensors, in turns.
+"""Compares steps of Updraft, torch and Triton on the same tensors, in turns.
 
-Writes a line of JSON for each result, as the suite's other parts do.
+Writes a line of JSON for each result, like the suite's other parts.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
 
 
 class SkippedError(Exception):
-    """What cannot be done here, with the reason."""
+    """Raised for a test that can't run here, with the reason."""
 
 
 class Recorder:
     """Prints results and writes them."""
 
     def __init__(self, file: TextIO, has_figures: bool) -> None:
-        """Figures are left out where sizes are small."""
+        """Figures are omitted if sizes are small."""
         self.file, self.has_figures = file, has_figures
 
     def write(self, line: Results, text: str = "") -> None:
-        """Writes a line, and prints what it says."""
+        """Writes a line and prints its values."""
         self.file.write(json.dumps(line) + "\n")
         self.file.flush()
         if text:
             print(text, flush=True)
 
     def run(self, name: str, body: Callable[[], Results]) -> Results:
-        """Runs a test or a measurement; returns its values, none if it did not pass."""
+        """Runs a test or a measurement; returns its values, empty if it did not pass."""
         start = time.monotonic()
         values: Results = {}
         status, reason = "passed", ""
@@ -51,7 +51,7 @@ class Recorder:
             values = body()
         except SkippedError as error:
             status, reason = "skipped", str(error)
-        except Exception as error:  # one peer's failure says nothing about the next
+        except Exception as error:  # the failure of one peer must not stop the others
             status, reason = "failed", f"{type(error).__name__}: {error}"
         line = {"part": "peers", "name": name, **values, "status": status}
         if reason:
@@ -64,7 +64,7 @@ class Recorder:
         return values
 
     def figure_at_least(self, name: str, value: float, aim: float) -> None:
-        """Writes a value that something is required of."""
+        """Writes a value that has a minimum."""
         if self.has_figures:
             reached = value >= aim
             line = {"figure": name, "value": value, "at_least": aim, "reached": reached}
@@ -74,15 +74,15 @@ class Recorder:
 
 @dataclasses.dataclass
 class Work:
-    """An optimizer, and the tensors that it steps."""
+    """An optimizer and the tensors to step."""
 
     name: str
-    rule: str  # of Updraft
-    optimizer: str  # of torch
+    rule: str  # Updraft's
+    optimizer: str  # torch's
     shapes: list[tuple[int, ...]]
     dtype: str = "float32"
     settings: dict[str, float] = dataclasses.field(default_factory=dict)
-    compiled: bool = False  # torch.compile of a step, which takes long to make
+    compiled: bool = False  # also measure torch.compile, which takes long
     triton: bool = True
 
 
@@ -108,7 +108,7 @@ def resnet50() -> list[tuple[int, ...]]:
 
 
 def works(quick: bool) -> list[Work]:
-    """Returns all of them, or small ones."""
+    """Returns all works, or only small ones."""
     sizes = [4096] if quick else [1 << 20, 1 << 26, 1_000_000_000]
     flat: list[Work] = []
     for size in sizes:
@@ -185,7 +185,7 @@ def contestants_of(
             step()
             torch.cuda.synchronize()
             steps[name] = step
-        except Exception as error:  # the others still take part
+        except Exception as error:  # the others can still run
             missing[name] = f"{type(error).__name__}: {str(error).strip().splitlines()[0]}"
             torch.cuda.empty_cache()
 
@@ -207,7 +207,7 @@ def contestants_of(
 
 
 def race(steps: dict[str, Step], quick: bool) -> dict[str, list[float]]:
-    """Returns the times per step in ms: contestants take turns."""
+    """Returns the times per step in ms; the contestants take turns."""
     import torch
 
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
@@ -232,7 +232,7 @@ def race(steps: dict[str, Step], quick: bool) -> dict[str, list[float]]:
 
 
 def host_us(step: Step, quick: bool) -> float:
-    """Returns the time of the call alone, in median microseconds."""
+    """Returns the time of the call alone: the median in microseconds."""
     import torch
 
     times = []
@@ -246,13 +246,15 @@ def host_us(step: Step, quick: bool) -> float:
 
 
 def measure(work: Work, library: Library, device: torch.device, quick: bool) -> Results:
-    """Returns what all contestants take."""
+    """Returns the times of all contestants."""
     import torch
 
     needed = 64 * sum(torch.Size(shape).numel() for shape in work.shapes)
     free = torch.cuda.mem_get_info(device)[0]
     if needed > free:
-        raise SkippedError(f"needs about {needed >> 20} MiB of memory, and {free >> 20} are free")
+        raise SkippedError(
+            f"needs about {needed >> 20} MiB of memory, but only {free >> 20} are free"
+        )
     steps, missing = contestants_of(work, library, device)
     times = race(steps, quick)
     ours = statistics.median(times["updraft"])
@@ -276,7 +278,7 @@ def measure(work: Work, library: Library, device: torch.device, quick: bool) -> 
 
 
 def agrees(work: Work, library: Library, device: torch.device) -> Results:
-    """Compares five steps with those of torch fused, which rounds in another order."""
+    """Compares five steps with torch's fused ones, which round in another order."""
     import torch
     from updraft_library import Optimizer
 
@@ -299,7 +301,7 @@ def agrees(work: Work, library: Library, device: torch.device) -> Results:
 
 
 def captured(library: Library, device: torch.device) -> Results:
-    """Compares replays of a step that torch captured, with another lr, with steps taken."""
+    """Compares replays of a step that torch captured, with another lr, with ordinary steps."""
     import torch
     from updraft_library import Optimizer
 
@@ -318,7 +320,7 @@ def captured(library: Library, device: torch.device) -> Results:
     torch.cuda.synchronize()
     with torch.cuda.graph(graph, stream=stream):
         optimizers[0].step()
-    values = (0.01, 0.01, 0.003, 0.1)  # the first is the step before the capture
+    values = (0.01, 0.01, 0.003, 0.1)  # the first value is for the step before the capture
     for index, value in enumerate(values):
         if index > 0:
             lr.fill_(value)
@@ -333,13 +335,13 @@ def captured(library: Library, device: torch.device) -> Results:
 
 
 def run(arguments: argparse.Namespace, recorder: Recorder) -> None:
-    """Runs everything; raises SkippedError if nothing can be."""
+    """Runs everything; raises SkippedError if nothing can run."""
     try:
         import torch
     except ImportError as error:
-        raise SkippedError(f"{sys.executable} has no torch: {error}; --python names another") from (
-            error
-        )
+        raise SkippedError(
+            f"{sys.executable} has no torch: {error}; choose another with --python"
+        ) from (error)
     if not torch.cuda.is_available():
         raise SkippedError(f"torch {torch.__version__} of {sys.executable} finds no GPU")
     from updraft_library import Library
@@ -385,7 +387,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--library", required=True, help="libupdraft.so")
     parser.add_argument("--rules", required=True, help="folder of the shipped rules")
-    parser.add_argument("--lines", required=True, help="where results go")
+    parser.add_argument("--lines", required=True, help="file for the results")
     parser.add_argument("--device", default="cuda", help="cuda, or cuda:N")
     parser.add_argument("--quick", action="store_true", help="small sizes")
     arguments = parser.parse_args()

@@ -1,6 +1,6 @@
-"""AdamW as one writes it in Triton: a launch for each tensor, all of it in one kernel."""
+"""A straightforward AdamW in Triton: one kernel, and one launch per tensor."""
 
-# The decorated function is compiled from its source, so that annotations stay what they are.
+# Triton compiles the decorated function from its source, so the annotations must stay.
 import torch
 import triton
 import triton.language as tl
@@ -22,7 +22,7 @@ def adamw_kernel(
     root_correction,
     BLOCK: tl.constexpr,  # noqa: N803
 ):
-    """One block of elements."""
+    """Steps one block of elements."""
     at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     inside = at < count
     p = tl.load(param + at, mask=inside).to(tl.float32)
@@ -39,10 +39,10 @@ def adamw_kernel(
 
 
 class TritonAdamW:
-    """With torch's defaults."""
+    """AdamW with torch's defaults."""
 
     def __init__(self, params: list[torch.Tensor], grads: list[torch.Tensor]) -> None:
-        """States are zeros of the parameters' types."""
+        """Creates states of zeros with the parameters' types."""
         self.tensors = [
             (p, g, torch.zeros_like(p), torch.zeros_like(p))
             for p, g in zip(params, grads, strict=True)

@@ -1,6 +1,6 @@
-"""Updraft's C API on tensors of torch, by ctypes: what peers.py needs of it, and nothing else.
+"""ctypes bindings of Updraft's C API for tensors of torch: only the functions peers.py needs.
 
-Tensors of the CPU are the emulator's, for tests where there is no GPU.
+Tensors on the CPU use the emulator, for tests on machines without a GPU.
 """
 
 from __future__ import annotations
@@ -77,14 +77,14 @@ class Group(ctypes.Structure):
 
 
 class UpdraftError(Exception):
-    """What the library says of a call that failed."""
+    """The library's message for a call that failed."""
 
 
 class Library:
     """The functions of libupdraft.so."""
 
     def __init__(self, path: str, rules: str) -> None:
-        """Loads the library; the folder has its rules."""
+        """Loads the library; `folder` contains its rules."""
         self.functions = ctypes.CDLL(path)
         self.functions.upd_last_error.restype = c_char_p
         self.functions.upd_version.restype = c_char_p
@@ -92,7 +92,7 @@ class Library:
 
     @property
     def version(self) -> str:
-        """With that of LLVM."""
+        """Returns Updraft's version, with that of LLVM."""
         return self.functions.upd_version().decode()
 
     def check(self, status: int) -> None:
@@ -128,7 +128,7 @@ class Optimizer:
         grads: Sequence[torch.Tensor],
         **settings: float,
     ) -> None:
-        """Compiles the rule for the tensors' types; the settings are its flags and defaults."""
+        """Compiles the rule for the tensors' types; the settings are flags and defaults."""
         import torch
 
         self.library = library
@@ -164,12 +164,12 @@ class Optimizer:
             self.use_stream(torch.cuda.current_stream())
 
     def __del__(self) -> None:
-        """Gives the states' memory back."""
+        """Frees the states."""
         if getattr(self, "handle", None):
             self.library.functions.upd_optimizer_release(self.handle)
 
     def use_stream(self, stream: torch.cuda.Stream) -> None:
-        """Has steps run there."""
+        """Runs the steps on a stream."""
         self.library.check(
             self.library.functions.upd_optimizer_set_stream(
                 self.handle, c_void_p(stream.cuda_stream)
@@ -177,7 +177,7 @@ class Optimizer:
         )
 
     def read_lr(self, lr: torch.Tensor) -> None:
-        """Has steps read lr from a number on the device."""
+        """Binds lr to a number on the device."""
         self.keep.append(lr)
         tensor = _described([lr], self.keep)
         self.library.check(

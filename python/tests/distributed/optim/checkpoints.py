@@ -1,7 +1,7 @@
 """Trains parameters of all workers but the first: `torchrun … checkpoints.py save|load FOLDER`.
 
-Saved and loaded by `torch.distributed.checkpoint` with the process group of `auto_init_rpc`:
-all workers come to it, and the first has what there is. Prints the parameters after two more steps.
+Saves and loads with `torch.distributed.checkpoint` and the process group of `auto_init_rpc`: all
+workers take part, but only the first has states. Prints the parameters after two more steps.
 """
 
 import json
@@ -33,7 +33,7 @@ def step(optimizer, rrefs, times):
 
 
 def made():
-    """The optimizer, and its parameters, which the workers have in turns."""
+    """The optimizer and its parameters, distributed over the workers in turns."""
     others = distributed.get_world_size() - 1
     torch.manual_seed(0)
     rrefs = [
@@ -57,7 +57,7 @@ def load(folder):
     loaded = {}
     if distributed.get_rank() == 0:
         optimizer, rrefs = made()
-        # What is loaded goes into tensors that are there.
+        # Loading writes into existing tensors.
         step(optimizer, rrefs, 1)
         loaded = {"params": collect_parameters(rrefs), "optimizer": optimizer.state_dict()}
     checkpoint.load(loaded, checkpoint_id=folder)

@@ -7,9 +7,9 @@ import pytest
 
 
 def on_client(function):
-    """Makes a test of a function that runs in the client, and may take a folder.
+    """Turns a function that runs in the client, and may take a folder, into a test.
 
-    What else it takes is given by `pytest.mark.parametrize`, and goes to the client as JSON.
+    Other arguments come from `pytest.mark.parametrize`, and are sent to the client as JSON.
     """
     names = [*inspect.signature(function).parameters]
     given = [name for name in names if name != "folder"]
@@ -20,7 +20,7 @@ def on_client(function):
             pytest.fail(complaint, pytrace=False)
 
     functools.update_wrapper(test, function)
-    # pytest asks for the fixtures of what is wrapped.
+    # pytest looks up the fixtures of the wrapped function.
     del test.__wrapped__
     fixtures = ["process_world", "request", "tmp_path", *given]
     test.__signature__ = inspect.Signature(

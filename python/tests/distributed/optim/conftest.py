@@ -5,14 +5,14 @@ import sys
 
 import pytest
 
-# Workers find what they are asked to call by the name of its module.
+# Workers find functions by the name of their module.
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from process_world import World
 
 
 @pytest.fixture(scope="session")
 def worlds():
-    """The one of each kind."""
+    """The running world of each kind."""
     started = {}
     yield started
     for world in started.values():
@@ -21,17 +21,17 @@ def worlds():
 
 @pytest.fixture(scope="module")
 def faults():
-    """What happens to messages in the world of a file; see `World`."""
+    """The faults of messages in a file's world; see `World`."""
     return None
 
 
 @pytest.fixture
 def process_world(worlds, faults, tmp_path):
-    """The world that there is, or a new one where a test has broken it."""
+    """The running world, or a new one if a test has broken it."""
     kind = str(faults)
     world = worlds.get(kind)
     if world is not None and not world.alive():
-        # What is left of it would take processor time.
+        # Remaining processes would use processor time.
         world.stop()
         world = None
     if world is None:

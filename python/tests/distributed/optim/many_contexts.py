@@ -1,7 +1,7 @@
 """Opens, steps and closes many contexts: `torchrun … many_contexts.py --contexts N --threads T`.
 
-First in a few threads, looking at the memory now and then, and then in many. Prints what has come
-of it as JSON. The suite does few with large gradients; for once there is
+Starts with few threads and measures the memory now and then, and then uses many threads. Prints the
+results as JSON. The test suite runs few contexts with large gradients. A longer manual run:
 
     many_contexts.py --size 8 --contexts 100000 --contexts-of-thread 1000
 """
@@ -22,7 +22,7 @@ SAMPLES = 5
 
 
 def resident():
-    """The memory of this process alone, in bytes: that of messages between processes is shared."""
+    """The bytes of this process alone, without shared memory for messages."""
     with open("/proc/self/status") as status:
         [line] = [line for line in status if line.startswith("RssAnon:")]
     return int(line.split()[1]) * 1024
@@ -54,7 +54,7 @@ def step_once(optimizer, rrefs, inputs):
 
 
 def in_threads(threads, count, optimizers, rrefs, inputs):
-    """Does that many contexts in each thread; returns what was wrong."""
+    """Runs that many contexts in each thread; returns errors."""
     errors = []
 
     def run(number):
@@ -77,7 +77,7 @@ def wrong(rrefs, value):
 
 
 def in_few_threads(count, size, threads=8):
-    """Returns how the memory of all workers has grown, among others."""
+    """Returns the growth of all workers' memory, and other results."""
     rrefs, inputs = hold("some", size), torch.ones(1, size)
     optimizer = DistributedOptimizer(torch.optim.SGD, rrefs, lr=1.0)
     errors, start, each = [], time.perf_counter(), count // SAMPLES // threads
@@ -117,7 +117,7 @@ def run(arguments):
     found = {"few threads": in_few_threads(arguments.contexts, arguments.size)}
     print(json.dumps(found), flush=True)
     found["many threads"] = in_many_threads(arguments.threads, arguments.contexts_of_thread)
-    # The last ones are closed by messages that nobody waits for.
+    # The last ones are closed by messages that aren't waited for.
     for _ in range(100):
         found["open contexts"] = everywhere(open_contexts)
         if not any(found["open contexts"]):

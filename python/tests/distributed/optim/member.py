@@ -1,6 +1,6 @@
 """The processes of the world of `process_world.py`: `member.py STORE WORLD FAULTS`.
 
-This one is the client; the workers are forked off it, when it has imported torch.
+This process is the client. It forks the workers after it has imported torch.
 """
 
 import ctypes
@@ -12,13 +12,13 @@ import signal
 import sys
 import traceback
 
-# With what optimizers import when the first one is made.
+# The modules that optimizers import when the first one is created.
 import torch.distributed.rpc as rpc
 
 import updraft.distributed.optim  # noqa: F401
 
 PR_SET_PDEATHSIG = 1
-# Whether a process has ended, which stays to be asked again.
+# Whether a process has ended. It isn't reaped, so it can be asked again.
 ENDED = os.WEXITED | os.WNOHANG | os.WNOWAIT
 
 
@@ -27,7 +27,7 @@ def agent(store, faults):
     usual = {"init_method": f"file://{store}", "num_worker_threads": 16, "rpc_timeout": 60}
     if faults is None:
         return rpc.BackendType.TENSORPIPE, rpc.TensorPipeRpcBackendOptions(**usual)
-    # Registers it.
+    # Registers the backend.
     import torch.distributed.rpc._testing  # noqa: F401
 
     backend = rpc.backend_registry.BackendType["FAULTY_TENSORPIPE"]
@@ -46,14 +46,14 @@ def main(store, world, faults):
     for rank in range(1, world):
         worker = os.fork()
         if worker == 0:
-            # A worker whose client is killed does not stay.
+            # A worker exits if its client is killed.
             ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
             join(store, rank, world, faults)
             rpc.shutdown()
             return
         workers.append(worker)
     answers = os.fdopen(os.dup(1), "w")
-    # What is printed does not get among the answers.
+    # Keeps printed text separate from the answers.
     os.dup2(2, 1)
     join(store, 0, world, faults)
     answer(answers, workers, None)
@@ -70,7 +70,7 @@ def main(store, world, faults):
 
 
 def answer(answers, workers, complaint):
-    """Says what went wrong, and whether the world is still whole."""
+    """Reports what failed, and whether the world is still complete."""
     whole = all(os.waitid(os.P_PID, worker, ENDED) is None for worker in workers)
     answers.write(json.dumps([complaint, whole]) + "\n")
     answers.flush()

@@ -1,4 +1,4 @@
-"""A world of processes that stays for all tests, for importing torch takes longer than these do."""
+"""A world of processes shared by all tests, because importing torch takes longer than a test."""
 
 import json
 import os
@@ -17,7 +17,7 @@ class World:
 
     Args:
         folder: where the processes meet.
-        faults: what torch's faulty agent does to messages; None: the usual agent.
+        faults: faults of messages with torch's faulty agent; None for the usual agent.
     """
 
     def __init__(self, folder, faults=None):
@@ -40,7 +40,7 @@ class World:
         self.answer()
 
     def run(self, path, name, folder, given):
-        """Returns what went wrong in a function of a file, or None."""
+        """Returns the error of a function in a file, or None."""
         task = {
             "module": pathlib.Path(path).stem,
             "function": name,

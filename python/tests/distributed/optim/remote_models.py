@@ -1,4 +1,4 @@
-"""What workers are asked to do in tests."""
+"""Functions that tests run on workers."""
 
 import contextlib
 import ctypes
@@ -19,7 +19,7 @@ def parameter(seed, *shape, dtype=torch.float32):
 
 
 def parameters(worker, *shapes, **options):
-    """References to parameters that a worker makes, which have arrived there."""
+    """References to parameters that a worker creates, after they exist there."""
     rrefs = [
         rpc.remote(worker, parameter, args=(seed, *shape), kwargs=options)
         for seed, shape in enumerate(shapes)
@@ -31,9 +31,9 @@ def parameters(worker, *shapes, **options):
 
 @contextlib.contextmanager
 def ending(worker):
-    """Within it the process of a worker, a child of this one, ends, and it returns after that.
+    """Ends a worker's process, a child of this one, within the block; returns after it has ended.
 
-    Others see its connections close before it has ended; see `World.alive`.
+    Others may see its connections close before it has ended; see `World.alive`.
     """
     process = rpc.rpc_sync(worker, os.getpid)
     yield
@@ -41,7 +41,7 @@ def ending(worker):
 
 
 def loss(rrefs, factor):
-    """Of which every element of a parameter has another gradient, and factor has one."""
+    """A loss with a different gradient for every element of a parameter, and one for factor."""
     total = 0
     for rref in rrefs:
         param = rref.local_value()
@@ -51,17 +51,17 @@ def loss(rrefs, factor):
 
 
 def loss_that_reads(rrefs, factor):
-    """Of which the backward reads the parameters."""
+    """A loss whose backward reads the parameters."""
     return sum((rref.local_value() ** 2).sum() for rref in rrefs) * factor
 
 
 def ones(rrefs, factor):
-    """Of which every element of a parameter has the gradient 1."""
+    """A loss with the gradient 1 for every element of a parameter."""
     return sum(rref.local_value().sum() for rref in rrefs) * factor
 
 
 def backward(context, rrefs, factor=1.0, of=loss):
-    """Makes gradients of parameters, on all of their workers at once."""
+    """Computes gradients of parameters, on all of their workers at once."""
     factor = torch.tensor(float(factor), requires_grad=True)
     by_owner = {}
     for rref in rrefs:
@@ -103,7 +103,7 @@ _touched = []
 
 
 def touch_and_hold(context, rrefs, seconds):
-    """Makes Python know every parameter and gradient, then lets nobody else run."""
+    """Makes Python hold every parameter and gradient, then holds the GIL."""
     held = dist_autograd.get_gradients(context)
     _touched.extend(held[rref.local_value()] for rref in rrefs)
     ctypes.PyDLL(None).usleep(int(seconds * 1e6))
@@ -114,7 +114,7 @@ _given_up = threading.Event()
 
 
 def hold_locks(rref):
-    """Lets no step at a parameter, when it returns, until the locks are given up."""
+    """Blocks steps of a parameter, from its return until the locks are released."""
     taken = threading.Event()
 
     def hold():
@@ -134,7 +134,7 @@ def give_up_locks():
 
 
 def in_threads(count, body):
-    """Runs body(i) in threads; returns the traces of what they raised."""
+    """Runs body(i) in threads; returns the tracebacks of their exceptions."""
     errors = []
 
     def run(number):
@@ -156,12 +156,12 @@ def open_contexts():
 
 
 def copies(rrefs):
-    """Parameters here with the values of those on workers."""
+    """Local parameters with the values of those on workers."""
     return [torch.nn.Parameter(rref.to_here().detach().clone()) for rref in rrefs]
 
 
 def step_both(optimizer, local, rrefs, params, factor=1):
-    """Steps with the gradients that workers have, and a local optimizer with the same."""
+    """Steps with the workers' gradients, and a local optimizer with the same gradients."""
     with dist_autograd.context() as context:
         backward(context, rrefs, factor)
         for param, grad in zip(params, gradients(context, rrefs), strict=True):

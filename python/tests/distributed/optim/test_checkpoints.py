@@ -1,4 +1,4 @@
-"""Checkpoints with the process group of `auto_init_rpc`, from some workers to more and to fewer."""
+"""Checkpoints with the process group of `auto_init_rpc`, loaded with more or fewer workers."""
 
 import json
 import pathlib

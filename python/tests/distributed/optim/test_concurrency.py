@@ -1,4 +1,4 @@
-"""Steps that run at the same time."""
+"""Concurrent steps."""
 
 import threading
 import time
@@ -32,7 +32,7 @@ def test_no_update_is_lost_or_doubled():
     for concurrency in ("checked", "hogwild"):
         rpc.rpc_sync("worker1", fill, args=(rrefs[0], 0.0))
         options = Options(concurrency=concurrency)
-        # Those of two trainers may share parameters.
+        # Two trainers may share parameters.
         optimizers = [
             DistributedOptimizer(torch.optim.SGD, rrefs, lr=1.0, options=options) for _ in range(2)
         ]
@@ -49,7 +49,7 @@ def test_no_update_is_lost_or_doubled():
 
 
 @on_client
-def test_of_two_that_step_a_context_at_once_one_is_told_that_it_is_applied():
+def test_the_second_concurrent_step_of_a_context_finds_it_applied():
     rrefs = parameters("worker1", (3,))
     start = rrefs[0].to_here().clone()
     optimizer = DistributedOptimizer(torch.optim.SGD, rrefs, lr=1.0)
@@ -83,7 +83,7 @@ def test_backwards_that_read_what_others_step():
     for concurrency in ("checked", "hogwild"):
         rpc.rpc_sync("worker1", fill, args=(rrefs[0], 1.0))
         options = Options(concurrency=concurrency)
-        # The gradient of a square is another one each time, but that of Signum is one for all.
+        # The gradient of a square differs each time, but Signum's doesn't.
         optimizer = DistributedOptimizer("Signum", rrefs, lr=2**-12, options=options)
         applied = []
 
@@ -109,7 +109,7 @@ def test_backwards_that_read_what_others_step():
 
 @on_client
 def test_a_step_does_not_wait_for_python_on_the_worker():
-    """Which knows the parameters and the gradients, and holds its lock."""
+    """Python on the worker holds the parameters, the gradients and the GIL."""
     rrefs = parameters("worker1", (1000,), (10,))
     before = [rref.to_here().detach().clone() for rref in rrefs]
     optimizer = DistributedOptimizer(torch.optim.AdamW, rrefs)

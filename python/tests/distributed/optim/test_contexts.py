@@ -1,4 +1,4 @@
-"""What is remembered of contexts goes with them."""
+"""Tables of contexts forget closed contexts."""
 
 import threading
 
@@ -9,7 +9,7 @@ from updraft.distributed.optim.contexts import ContextTable
 
 
 @on_client
-def test_open_contexts_stay_and_closed_ones_go():
+def test_tables_keep_open_contexts_and_forget_closed_ones():
     table = ContextTable()
     all_open, close = threading.Barrier(6), threading.Event()
 
@@ -45,7 +45,7 @@ def test_open_contexts_stay_and_closed_ones_go():
 
 @on_client
 def test_contexts_that_no_table_knows():
-    """With more of them open than in the table, closed ones are told one by one."""
+    """If more contexts are open than the table has, each entry is checked."""
     table = ContextTable()
     all_open, close = threading.Barrier(9), threading.Event()
 

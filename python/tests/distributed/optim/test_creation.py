@@ -1,4 +1,4 @@
-"""Optimizers are made on all workers at the same time, or on none."""
+"""Optimizers are created on all workers concurrently, or on none."""
 
 import contextlib
 import json
@@ -23,7 +23,7 @@ _made = threading.Event()
 
 
 class Meeting(torch.optim.Optimizer):
-    """Is made on a worker when it is made on the other one, too."""
+    """Is created on a worker only after the other worker has begun to create it too."""
 
     def __init__(self, params):
         super().__init__(params, {})
@@ -34,7 +34,7 @@ class Meeting(torch.optim.Optimizer):
             assert rpc.rpc_sync(other, wait_until_made, timeout=60)
 
     def step(self):
-        """Steps nothing."""
+        """Does nothing."""
 
 
 def wait_until_made():
@@ -50,7 +50,7 @@ def test_all_at_the_same_time():
 
 @contextlib.contextmanager
 def recorded():
-    """Collects the numbers of the optimizers that are asked for."""
+    """Collects the numbers of the requested optimizers."""
     numbers = []
     original = secrets.randbits
 
@@ -81,7 +81,7 @@ def test_all_that_fail_are_named_and_nothing_stays():
     for worker in workers.values():
         for number in numbers:
             remote = RemoteOptimizer(worker, -1.0, number)
-            # A release is not waited for.
+            # Releases aren't waited for.
             for _ in range(100):
                 try:
                     remote.call("states").wait()
@@ -93,7 +93,7 @@ def test_all_that_fail_are_named_and_nothing_stays():
 
 
 class FailsOnOne(torch.optim.Optimizer):
-    """Is made on `worker2`, and then fails on `worker1`."""
+    """Is created on `worker2`, and then fails on `worker1`."""
 
     def __init__(self, params, *, dies=False):
         super().__init__(params, {})
@@ -107,11 +107,11 @@ class FailsOnOne(torch.optim.Optimizer):
             raise RuntimeError("it is made on all workers but this one")
 
     def step(self):
-        """Steps nothing."""
+        """Does nothing."""
 
 
 class Refused(torch.optim.Optimizer):
-    """Is refused before any worker is asked."""
+    """Raises before any worker is asked."""
 
     def __init__(self, params, lr):
         raise ValueError("it is refused")
@@ -168,7 +168,7 @@ def is_made(number):
 
 
 def made_on_none(text, **options):
-    """Asserts that a class that fails on one worker does so with a text, and stays on none."""
+    """Asserts that a class that fails on one worker has this error, and doesn't stay on others."""
     rpc.rpc_sync("worker2", forget_that_it_was_made)
     rrefs = [*parameters("worker1", (3,)), *parameters("worker2", (3,))]
     with warnings.catch_warnings(), recorded() as numbers, pytest.raises(RuntimeError) as caught:
@@ -177,7 +177,7 @@ def made_on_none(text, **options):
     assert str(caught.value).startswith(text), caught.value
     assert "worker2" not in str(caught.value)
     assert len(numbers) == 2
-    # A release is not waited for.
+    # Releases aren't waited for.
     end = time.monotonic() + 60
     while any(rpc.rpc_sync("worker2", is_made, args=(number,)) for number in numbers):
         assert time.monotonic() < end
@@ -195,7 +195,7 @@ def test_a_worker_that_dies_in_a_constructor_is_named_and_the_others_keep_nothin
 
 
 def files_of_the_cache():
-    """The files of compiled rules, and what tells that one was written anew."""
+    """The files of compiled rules, with data that changes if one is rewritten."""
     folder = pathlib.Path(json.loads(_updraft.environment())["cache"]["folder"])
     return {
         str(path): (path.stat().st_ino, path.stat().st_size)
@@ -206,7 +206,7 @@ def files_of_the_cache():
 
 @on_client
 def test_a_rule_is_compiled_once(folder):
-    # Of which there is no other.
+    # The only file.
     path = folder / "once.upd"
     factor = secrets.randbits(40)
     path.write_text(f"rule Once() {{ update(param, grad) {{ next param = param * {factor} }} }}")

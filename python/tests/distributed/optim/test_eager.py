@@ -1,4 +1,4 @@
-"""Classes that have no compiled rule."""
+"""Classes without a compiled rule."""
 
 import threading
 import time
@@ -26,7 +26,7 @@ from updraft.distributed.optim.remote import RemoteOptimizer
 
 
 class Halving(torch.optim.Optimizer):
-    """Writes gradients, as nobody should."""
+    """Writes to gradients, as no optimizer should."""
 
     def __init__(self, params, lr=0.5):
         if lr < 0:
@@ -77,7 +77,7 @@ def test_steps_with_a_warning():
 
 
 @on_client
-def test_what_is_no_tensor_is_named_by_its_place_among_all():
+def test_a_reference_to_no_tensor_is_named_by_its_index():
     good = [parameters(worker, (3,)) for worker in ("worker2", "worker1")]
     groups = [{"params": rrefs} for rrefs in (*good, [rpc.remote("worker1", list)])]
     with pytest.raises(TypeError) as caught:
@@ -139,7 +139,7 @@ def test_muon_steps_as_it_does_here():
 
 
 class Breaking(Halving):
-    """Raises behind the first parameter."""
+    """Raises after the first parameter."""
 
     def __init__(self, params, lr=0.5, breaks=True):
         super().__init__(params, lr)
@@ -157,7 +157,7 @@ class Breaking(Halving):
 
 
 @on_client
-def test_what_broke_in_the_midst_is_named_and_never_doubled():
+def test_a_step_that_failed_halfway_is_reported_and_not_retried():
     rrefs = [*parameters("worker1", (3,), (4,)), *parameters("worker2", (5,))]
     before = [rref.to_here().clone() for rref in rrefs]
     groups = [{"params": rrefs[:2]}, {"params": rrefs[2:], "breaks": False}]
@@ -172,7 +172,7 @@ def test_what_broke_in_the_midst_is_named_and_never_doubled():
                 "a step began and failed, so that what it has done is not known, on `worker1`: "
                 "ValueError: it broke; what was asked for is done on `worker2`",
             ), caught.value
-            # Another try is none, whatever has become of the reason.
+            # A retry does nothing, even if the cause is gone.
             optimizer.param_groups[0]["breaks"] = False
         held = gradients(context, rrefs)
     assert torch.equal(rrefs[0].to_here(), before[0] - held[0] * 0.5)
@@ -203,7 +203,7 @@ def test_locks_are_those_of_the_memory_that_parameters_have():
 
 
 class Waiting(Halving):
-    """Waits in the midst of a step."""
+    """Waits in the middle of a step."""
 
     began, may_go_on = threading.Event(), threading.Event()
 
@@ -246,14 +246,14 @@ def test_states_are_those_between_steps():
 
 
 @on_client
-def test_what_is_released_says_so():
+def test_a_released_optimizer_is_an_error():
     rrefs = parameters("worker1", (3,))
     optimizer = quietly(Halving, rrefs)
     (remote,) = optimizer.remote_optimizers
     optimizer._execution.release([remote])
     with dist_autograd.context() as context:
         backward(context, rrefs)
-        # The release is not waited for.
+        # The release isn't waited for.
         deadline = time.monotonic() + 60
         error = None
         while error is None and time.monotonic() < deadline:
@@ -270,7 +270,7 @@ def test_what_is_released_says_so():
 
 
 @on_client
-def test_what_is_released_before_it_is_made_is_not_made():
+def test_an_optimizer_released_before_its_creation_is_not_created():
     rrefs = parameters("worker1", (3,))
     optimizer = quietly(Halving, rrefs)
     (remote,) = optimizer.remote_optimizers
@@ -285,7 +285,7 @@ def test_what_is_released_before_it_is_made_is_not_made():
 
 
 class Growing(Halving):
-    """Leaves a parameter to which its `.grad` does not fit."""
+    """Changes a parameter so that its `.grad` doesn't fit."""
 
     @torch.no_grad()
     def step(self):

@@ -1,4 +1,4 @@
-"""What a distributed optimizer refuses, and what is so after errors."""
+"""Errors of distributed optimizers, and the state after errors."""
 
 import warnings
 from unittest import mock
@@ -24,7 +24,7 @@ def refuses(kind, text, function, *args, **kwargs):
 
 
 def nothing():
-    """Returns no parameter, as a function without a `return`."""
+    """Returns None, like a function without a `return`."""
 
 
 def on_no_device():
@@ -102,7 +102,7 @@ def test_options():
         rrefs,
         lr=-1,
     )
-    # By the class here: no worker is asked, and so none is named.
+    # Raised by the local class: no worker is asked, so the message has no name of one.
     with (
         mock.patch.object(RemoteOptimizer, "create", side_effect=AssertionError),
         pytest.raises(TypeError, match=r"SGD.* got an unexpected keyword argument 'beta'$"),
@@ -160,7 +160,7 @@ def test_a_context_is_applied_once_unless_told_otherwise():
             context,
         )
         assert torch.equal(rrefs[0].to_here(), once)
-        # Another optimizer is another matter.
+        # Another optimizer isn't affected.
         again.step(context)
         again.step(context)
     moved = torch.linspace(-1, 1, 3)
@@ -235,12 +235,12 @@ def test_a_group_that_cannot_be_read_steps_nothing():
 
 
 def behind(rref):
-    """The same tensor, by another reference."""
+    """The same tensor through another reference."""
     return rref.local_value()
 
 
 def over_the_memory_of(rref, first, count):
-    """A parameter that has a storage of its own over a part of another's memory."""
+    """A parameter with its own storage over part of another's memory."""
     values = rref.local_value().detach().numpy()[first : first + count]
     return torch.nn.Parameter(torch.from_numpy(values))
 
@@ -264,7 +264,7 @@ def test_no_two_parameters_share_memory():
             torch.optim.SGD,
             given,
         )
-    # Parts that have nothing in common.
+    # Disjoint parts.
     DistributedOptimizer(torch.optim.SGD, [part, rest, other])
 
 
@@ -294,7 +294,7 @@ def mean(param, grad, lr=1.0):
 
 @on_client
 def test_a_rule_over_a_group_steps_it_whole():
-    """No part of it by itself, of one dtype or on one worker, without a word."""
+    """A group of one dtype on one worker is a whole group; a part of a group raises an error."""
     rrefs = parameters("worker1", (3,))
     double = parameters("worker1", (4,), dtype=torch.float64)
     elsewhere = parameters("worker2", (2,))
@@ -318,7 +318,7 @@ def test_a_rule_over_a_group_steps_it_whole():
     ), caught.value
     with pytest.raises(NotImplementedError, match="the rule `mean` depends on a whole group"):
         DistributedOptimizer(mean, [*rrefs, *elsewhere])
-    # A group each, and a rule that reduces over no group.
+    # One parameter per group, and a rule without reductions over a group.
     groups = [{"params": some} for some in (rrefs, double, elsewhere)]
     DistributedOptimizer("Prodigy", groups)
     DistributedOptimizer(torch.optim.AdamW, [*rrefs, *double, *elsewhere])
@@ -330,7 +330,7 @@ def two_values():
 
 @on_client
 def test_wrapper_subclasses_are_refused():
-    """Their memory is not their own."""
+    """They don't own their memory."""
     wrapper = rpc.remote("worker1", two_values)
     refuses(
         TypeError,

@@ -19,7 +19,8 @@ OPTIONS = {
     "RMSprop": {"centered": True, "momentum": 0.5},
     "SGD": {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1},
 }
-# A host algorithm; one for gradients of some rows, below; one of two rules, in test_eager.py.
+# A host algorithm; one for gradients of some rows, tested below; and one of two rules, in
+# test_eager.py.
 OTHERS = {"LBFGS", "SparseAdam", "Muon"}
 OF_TORCH = sorted(
     name
@@ -30,26 +31,26 @@ OF_TORCH = sorted(
     and name not in OTHERS
 )
 OURS = sorted(set(updraft.shipped_rules()) - {*OF_TORCH, *OTHERS})
-# Of some small parameters torch rounds the last elements in another way.
+# torch rounds the last elements of small parameters differently.
 NEAR = {"rtol": 1e-5, "atol": 1e-6}
 
 
 def mixed(rrefs, factor):
-    """The gradient of which is another one for each element and step."""
+    """A loss with a different gradient for each element and step."""
     return loss(rrefs, factor) + loss_that_reads(rrefs, factor)
 
 
 def of_rows(rrefs, factor):
-    """The gradients of which are of some rows."""
+    """A loss with gradients of some rows."""
     ids = torch.tensor([0, 2, 2])
     rows = [torch.nn.functional.embedding(ids, r.local_value(), sparse=True) for r in rrefs]
     return sum((row * row).sum() for row in rows) * factor
 
 
 def compare(given, local, of=mixed, shapes=SHAPES, apart=False, **options):
-    """Steps parameters of two workers, and copies of them here by a local optimizer for each.
+    """Steps parameters of two workers, and local copies of them with an optimizer for each worker.
 
-    Those of a worker are a group of their own if they are `apart`.
+    If `apart`, the parameters of each worker are a separate group.
     """
     by_worker = [parameters(worker, *some) for worker, some in shapes.items()]
     rrefs = [rref for some in by_worker for rref in some]
@@ -97,7 +98,7 @@ def test_rules_that_torch_has_not(name):
     def local(params):
         return updraft.optimizer(name, params)
 
-    # Some of them reduce over a group, which is stepped whole or not at all.
+    # Some reduce over a group, which is stepped as a whole or not at all.
     assert_equal(compare(name, local, shapes=shapes, apart=True))
 
 

@@ -1,4 +1,4 @@
-"""Workers that do not answer in time, or are gone."""
+"""Workers that don't answer in time, or have died."""
 
 import os
 import threading
@@ -27,7 +27,7 @@ from updraft.distributed.optim.remote import RemoteOptimizer
 
 
 def logged():
-    """Collects what the optimizer logs, of which there is something."""
+    """Collects the optimizer's log messages, and requires at least one."""
     return unittest.TestCase().assertLogs("updraft.distributed.optim", "DEBUG")
 
 
@@ -103,7 +103,7 @@ def test_a_worker_that_dies_in_a_step_is_named_and_the_others_finish():
         stepping = threading.Thread(target=step)
         begin = time.monotonic()
         stepping.start()
-        # Requests of a client to a worker arrive in their order, and that of the other comes later.
+        # Requests from a client to a worker arrive in order, and the other's comes later.
         while torch.equal(rrefs[1].to_here(), before):
             assert time.monotonic() < begin + timeout / 2
         assert stepping.is_alive()
@@ -120,7 +120,7 @@ def test_a_worker_that_dies_in_a_step_is_named_and_the_others_finish():
 
 
 def die_within_contexts(rref):
-    """Ends this process, which has stepped a parameter in one context, and not yet in another."""
+    """Ends this process after it has stepped a parameter in one of its two contexts."""
     optimizer = DistributedOptimizer(torch.optim.SGD, [rref], lr=1.0)
     all_ready = threading.Barrier(3)
 
@@ -139,7 +139,7 @@ def die_within_contexts(rref):
 
 
 def wait_for_contexts(count):
-    """Waits until as many are open on `worker1`."""
+    """Waits until this many contexts are open on `worker1`."""
     end_at = time.monotonic() + 60
     while (found := rpc.rpc_sync("worker1", open_contexts)) != count:
         assert time.monotonic() < end_at, found
@@ -154,7 +154,7 @@ def test_a_client_that_dies_within_contexts_leaves_others_exact():
     wait_for_contexts(0)
     with dist_autograd.context() as begun_before:
         backward(begun_before, [rref], of=ones)
-        # Another client of the same worker, which hosts nothing that a third needs.
+        # Another client of the same worker. It doesn't host anything that a third needs.
         with ending("worker2"), pytest.raises(RuntimeError):
             rpc.rpc_sync("worker2", die_within_contexts, args=(rref,))
         optimizer.step(begun_before)
@@ -163,13 +163,13 @@ def test_a_client_that_dies_within_contexts_leaves_others_exact():
             backward(context, [rref], of=ones)
             optimizer.step(context)
     torch.testing.assert_close(rref.to_here(), before - (1 + 1 + 5), rtol=0, atol=1e-6)
-    # A client closes what it has opened; there stay those of the one that is gone.
+    # A client closes the contexts that it opened. Those of the dead client remain.
     wait_for_contexts(2)
 
 
 @on_client
-def test_what_was_released_before_it_was_made_is_not_made():
-    """A release may overtake a request to make that its client has given up."""
+def test_an_optimizer_released_before_its_creation_is_not_created():
+    """A release may overtake the creation that its client has given up."""
     rrefs = parameters("worker1", (3,))
     optimizer = DistributedOptimizer(torch.optim.SGD, rrefs)
     (remote,) = optimizer.remote_optimizers
@@ -188,8 +188,8 @@ def test_what_was_released_before_it_was_made_is_not_made():
 
 
 @on_client
-def test_what_was_late_is_not_done_twice_by_what_takes_its_place():
-    """Loading makes optimizers anew, which know what those before them have applied."""
+def test_a_late_step_is_not_repeated_by_a_replacement():
+    """Loading creates new optimizers, which know the contexts that the old ones have applied."""
     rrefs = parameters("worker1", (3,))
     start = rrefs[0].to_here().clone()
     optimizer = DistributedOptimizer(torch.optim.SGD, rrefs, lr=1.0, options=Options(timeout=1.0))
@@ -209,7 +209,7 @@ _wanted = threading.Event()
 
 
 def late_parameter():
-    """Made when `make_it` is called on this worker."""
+    """Created when `make_it` is called on this worker."""
     _wanted.wait()
     return torch.nn.Parameter(torch.ones(2))
 

@@ -1,4 +1,4 @@
-"""Flags that follow from hyperparameters: where one changes, workers make optimizers anew."""
+"""Flags derived from hyperparameters: if one changes, workers create new optimizers."""
 
 import pytest
 import torch
@@ -63,9 +63,9 @@ def test_momentum_comes_and_goes_as_in_a_local_optimizer():
             step_and_compare(optimizer, local, rrefs, params)
             same_states(optimizer, local)
             remotes |= {remote.number for remote in optimizer.remote_optimizers}
-        # Made anew where there was no momentum before, or is none then.
+        # A new optimizer is created whenever momentum becomes zero or nonzero.
         assert len(remotes) == 2 * 4, remotes
-        # What is not in use is saved, too, and goes on elsewhere.
+        # Unused states are saved too, and can be loaded elsewhere.
         optimizer.param_groups[1]["momentum"] = local.param_groups[1]["momentum"] = 0.0
         step_and_compare(optimizer, local, rrefs, params)
         again = DistributedOptimizer(given, groups(rrefs), lr=0.5)
@@ -102,7 +102,7 @@ def test_options_of_a_class():
         optimizer.param_groups[0]["maximize"] = local.param_groups[0]["maximize"] = maximize
         step_and_compare(optimizer, local, rrefs, params)
         same_states(optimizer, local)
-    # There is no such state of the first steps: nothing is stepped, and all goes on without.
+    # The first steps have no such state: nothing is stepped, and training continues without it.
     optimizer.param_groups[0]["amsgrad"] = True
     before = copies(rrefs)
     with dist_autograd.context() as context:
@@ -117,7 +117,7 @@ def test_options_of_a_class():
 
 
 @on_client
-def test_what_a_rule_refuses_is_refused_here():
+def test_the_client_refuses_values_that_the_rule_refuses():
     rrefs = on_two_workers()
     before = copies(rrefs)
     optimizer = DistributedOptimizer(updraft.load("SGD"), rrefs, lr=0.5)
@@ -137,7 +137,7 @@ def test_what_a_rule_refuses_is_refused_here():
 
 
 @on_client
-def test_what_is_applied_stays_applied():
+def test_applied_contexts_stay_applied():
     rrefs = on_two_workers()
     before = copies(rrefs)
     optimizer = DistributedOptimizer("SGD", rrefs, lr=1.0, options=Options(timeout=1.0))
@@ -148,7 +148,7 @@ def test_what_is_applied_stays_applied():
         with pytest.raises(RuntimeError, match=r"^it is not known whether there was a step on"):
             optimizer.step(context)
         rpc.rpc_sync("worker1", give_up_locks)
-        # Asks for others, to which both workers' first steps count.
+        # Requests new optimizers, for which the first steps of both workers count.
         optimizer.param_groups[0]["momentum"] = 0.5
         optimizer.step(context)
     for rref, value, grad in zip(rrefs, before, held, strict=True):

@@ -1,4 +1,4 @@
-"""Functional optimizers in plain Python that are registered for a class, as in a tutorial."""
+"""Functional optimizers in plain Python, registered for a class as in a tutorial."""
 
 import contextlib
 import warnings
@@ -15,11 +15,11 @@ from updraft.distributed.optim import DistributedOptimizer, Options
 
 
 class QHM(torch.optim.Optimizer):
-    """What users ask for; it does not step itself."""
+    """The class that users name; it doesn't step itself."""
 
 
 class FunctionalQHM:
-    """As torch's functional optimizers: hyperparameters in `defaults`, states by parameters."""
+    """Like torch's functional optimizers: hyperparameters in `defaults`, states by parameter."""
 
     def __init__(self, params, lr=0.1, momentum=0.5, nu=0.25):
         if lr < 0:
@@ -79,14 +79,14 @@ def test_steps_by_it():
             for param, grad in zip(params, held, strict=True):
                 param.grad = grad
             optimizer.step(context)
-            # What it does to gradients, it does to copies.
+            # It changes copies of gradients.
             for grad, after in zip(held, gradients(context, rrefs), strict=True):
                 assert torch.equal(grad, after)
         local.step()
         for rref, param in zip(rrefs, params, strict=True):
             torch.testing.assert_close(rref.to_here(), param.detach())
     assert torch.equal(rpc.rpc_sync("worker1", attributes, args=(rrefs[0],))[0], mine)
-    # States are of a parameter, and go elsewhere.
+    # States belong to a parameter, and can be loaded elsewhere.
     saved = optimizer.state_dict()
     assert [*saved["state"]] == [0, 1, 2]
     with registered():
@@ -99,7 +99,7 @@ def test_steps_by_it():
 
 
 @on_client
-def test_what_it_refuses():
+def test_invalid_options_are_refused():
     rrefs = parameters("worker1", (3,))
     with registered():
         with pytest.raises(ValueError, match=r"^Invalid learning rate: -1$"):

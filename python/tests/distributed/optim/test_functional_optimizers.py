@@ -1,4 +1,4 @@
-"""Optimizers that are given gradients, against those that read `.grad`; the registry of them."""
+"""Optimizers with gradients as arguments, against those that read `.grad`; and their registry."""
 
 import inspect
 import pickle
@@ -25,7 +25,7 @@ CONFIGURATIONS = {
     "Prodigy": {},
 }
 FUNCTIONAL = ("Adagrad", "Adam", "AdamW", "SGD", "Adadelta", "RMSprop", "Rprop", "Adamax")
-# Arguments of torch's functional Adagrad that its computation does not use.
+# Arguments of torch's functional Adagrad that its computation doesn't use.
 UNUSED = {"warmup_lr_multiplier", "warmup_num_iters", "coalesce_grad"}
 
 
@@ -35,7 +35,7 @@ def parameters():
 
 
 def gradients(seed):
-    """Of every second step, one parameter has none."""
+    """Gradients, with None for one parameter in every second step."""
     generator = torch.Generator().manual_seed(seed)
     found = [torch.randn(s, generator=generator) for s in ((4, 3), (), (17,))]
     if seed % 2:
@@ -60,7 +60,7 @@ def assert_same(params, others):
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_step(name):
-    """The same bits and states as the class behind it; nothing is seen of `.grad`."""
+    """Has the same bits and states as the class behind it, and doesn't touch `.grad`."""
     options = CONFIGURATIONS[name]
     expected, states = with_grads(getattr(optim, name), options, 4)
     params = parameters()
@@ -86,7 +86,7 @@ def test_step(name):
 
 @pytest.mark.parametrize("name", [name for name in CONFIGURATIONS if name != "Prodigy"])
 def test_step_param(name):
-    """In any order with `step`, and with gradients recorded around it."""
+    """Mixed with `step` in any order, and with gradients recorded around it."""
     options = CONFIGURATIONS[name]
     expected, _ = with_grads(getattr(optim, name), options, 6)
     params = parameters()
@@ -186,7 +186,7 @@ def test_keywords_are_those_of_torch():
 def test_arguments_are_checked():
     with pytest.raises(ValueError, match=r"^Invalid learning rate: -1$"):
         distributed.FunctionalSGD(parameters(), lr=-1)
-    # Without parameters, too.
+    # Also without parameters.
     with pytest.raises(ValueError, match="Nesterov momentum requires a momentum and zero damp"):
         distributed.as_functional_optim(torch.optim.SGD, nesterov=True)
     with pytest.raises(ValueError, match=r"^Invalid nu value: 2.0$"):
@@ -244,7 +244,7 @@ def test_classes_of_ones_own():
         return param - rate * grad
 
     class FunctionalHalving(distributed.FunctionalOptimizer):
-        """Of a function."""
+        """Makes a maker of a function."""
 
         optimizer_class = halving
 
@@ -268,7 +268,7 @@ def test_classes_are_sent_by_their_names():
 
 @pytest.fixture
 def registered():
-    """Maps that are afterwards what they were."""
+    """Restores the maps afterwards."""
     ours = distributed.functional_optim_map
     theirs = distributed.registry.utils.functional_optim_map
     before = dict(ours), dict(theirs)
@@ -283,7 +283,7 @@ class QHM(torch.optim.Optimizer):
 
 
 class FunctionalQHM(distributed.FunctionalOptimizer):
-    """What stands for it."""
+    """The functional optimizer of QHM."""
 
     optimizer_class = "QHM"
 
@@ -311,7 +311,7 @@ def test_registering(registered):
     assert ours[QHM] is theirs[QHM] is distributed.FunctionalSGD
 
 
-def test_what_torch_has_for_itself_stays(registered):
+def test_torchs_own_entries_stay(registered):
     ours, theirs = registered
     before = theirs[torch.optim.SGD]
     distributed.register_functional_optim(torch.optim.SGD, FunctionalQHM, overwrite=True)

@@ -1,4 +1,4 @@
-"""Rules that import files: a worker needs none of them."""
+"""Rules that import files: workers don't need the files."""
 
 import contextlib
 import json
@@ -38,7 +38,7 @@ def plain(param, grad, lr=0.5):
 
 @contextlib.contextmanager
 def requests(change):
-    """What is sent to workers is `change` of what would be sent."""
+    """Replaces each request to workers with `change(request)`."""
     original = compiled_execution.request
     compiled_execution.request = lambda *arguments: change(original(*arguments))
     try:
@@ -49,7 +49,7 @@ def requests(change):
 
 @on_client
 def test_files_that_are_gone(folder):
-    """Nobody finds them when the worker compiles."""
+    """They don't exist when the worker compiles."""
     path = write(folder / "rules")
     definition = updraft.load(path)
 
@@ -89,7 +89,7 @@ def test_requests_name_no_file_of_this_machine():
 
 @on_client
 def test_compile_errors_of_a_worker_reach_the_client(folder):
-    """With their text, which names files and no folder of a worker."""
+    """Their text names the files, without the worker's folder."""
     path = write(folder / "rules")
     with (
         requests(lambda request: request.replace("fn twice(x)", "fn once(x)")),
@@ -139,7 +139,7 @@ def test_files_that_cannot_be_written(folder):
 
 @on_client
 def test_nothing_but_what_was_sent_is_imported(folder):
-    """Not what lies on the worker's disk, wherever the import stands."""
+    """Files on the worker's disk are not used, wherever the import is."""
     path = write(folder / "rules")
     (folder / "outside.upd").write_text("fn outside(x) { return x }\n")
     for name in (str(folder / "outside.upd"), "../outside.upd", "functions.upd"):
@@ -159,7 +159,7 @@ def test_nothing_but_what_was_sent_is_imported(folder):
                 "the rule"
             )
 
-    # An import in a comment, or in a string, is none.
+    # An import in a comment or a string doesn't count.
     def harmless(request):
         return request.replace("// what it needs", '// what it needs: import \\"it.upd\\"')
 
@@ -175,7 +175,7 @@ def test_names_say_what_is_in_files(tmp_path):
     (import_,) = (line for line in text.splitlines() if line.startswith("import"))
     assert import_.split('"')[1] in one.files
     assert str(tmp_path) not in text + "".join(one.files.values())
-    # Somewhere else they have the same names.
+    # They have the same names in another folder.
     again = write(tmp_path / "two")
     assert other.bundled(again.read_text(), str(again)) == text
     assert other.files == one.files

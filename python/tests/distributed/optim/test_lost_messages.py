@@ -1,6 +1,6 @@
-"""Messages that are lost or late, by torch's agent for such tests.
+"""Lost and late messages, with torch's agent for such tests.
 
-A message of these kinds is lost the first time that it is sent with a content, and late then.
+A message of these kinds is lost the first time that its content is sent, and late after that.
 """
 
 import itertools
@@ -18,7 +18,7 @@ from remote_models import backward, fill, gradients, in_threads, ones, open_cont
 from updraft.distributed.optim import DistributedOptimizer, Options, remote
 
 LATE = 0.5  # seconds
-# It says which message, in bytes that are no text.
+# The error contains the message, in bytes that aren't text.
 LOST = "an error without a text"
 THREADS, CONTEXTS = 6, 3
 
@@ -26,7 +26,7 @@ THREADS, CONTEXTS = 6, 3
 @pytest.fixture(scope="module")
 def faults():
     return {
-        # A call of an operator, and what closes a context.
+        # A call of an operator, and the message that closes a context.
         "messages_to_fail": ["SCRIPT_CALL", "CLEANUP_AUTOGRAD_CONTEXT_REQ"],
         "num_fail_sends": 1,
         "messages_to_delay": {"SCRIPT_CALL": LATE},
@@ -37,11 +37,11 @@ _numbers = itertools.count(1000, 10)
 
 
 def made(rrefs, **options):
-    """An optimizer, whose first attempt to be made is lost."""
+    """An optimizer whose first creation request is lost."""
     first = next(_numbers)
 
     def make():
-        # Each attempt has numbers of its own. With the same, these are the same messages.
+        # Each attempt has its own numbers. With the same numbers, the messages would be the same.
         numbers = itertools.count(first)
         known = types.SimpleNamespace(randbits=lambda _: next(numbers))
         with mock.patch.object(remote, "secrets", known):
@@ -114,7 +114,7 @@ def test_steps_that_are_late_are_done_once():
                 assert unknown in str(caught.value), caught.value
         for part in optimizer.remote_optimizers:
             part.timeout = 60.0
-        # Which were already applied, and this is told as a success.
+        # The contexts were already applied, which counts as success.
         optimizer.step(context)
         assert_stepped(rrefs, before, held, 1)
 

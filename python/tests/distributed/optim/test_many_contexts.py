@@ -1,4 +1,4 @@
-"""Many contexts, and many threads: nothing is left over, and nothing is lost."""
+"""Many contexts and threads: no leaks, and no lost updates."""
 
 import json
 import pathlib
@@ -26,7 +26,7 @@ def test_no_context_is_left(found):
 
 
 def test_memory_does_not_grow(found):
-    """Were one gradient of each tenth context kept, there would be as much more."""
+    """Keeping one gradient of every tenth context would exceed the limit."""
     _, first, *_, last = found["few threads"]["memory"]
     limit = CONTEXTS * 4 * ELEMENTS / 10
     assert all(after - before < limit for before, after in zip(first, last, strict=True)), found
@@ -39,6 +39,6 @@ def test_every_context_is_counted_once(found):
     assert found["few threads"]["contexts"] == CONTEXTS
 
 
-def test_what_steps_waited_is_known(found):
+def test_lock_waits_are_measured(found):
     at_most = found["many threads"]["seconds"] * THREADS
     assert all(0 <= waited <= at_most for waited in found["many threads"]["waited"])

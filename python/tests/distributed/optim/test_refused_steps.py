@@ -1,4 +1,4 @@
-"""Steps that a worker refuses for one of its parameters: they write nothing, and do not count."""
+"""Steps that a worker refuses because of one parameter write nothing and don't count."""
 
 import contextlib
 
@@ -13,7 +13,7 @@ from updraft.distributed.optim import DistributedOptimizer
 
 
 class OwnMemory(torch.autograd.Function):
-    """Gives a parameter its own memory as its gradient."""
+    """Makes a parameter's own memory its gradient."""
 
     @staticmethod
     def forward(ctx, param):
@@ -26,13 +26,13 @@ class OwnMemory(torch.autograd.Function):
 
 
 def of_own_memory(rrefs, factor):
-    """Of which the last parameter has such a gradient, and each element of the others 1."""
+    """A loss with such a gradient for the last parameter, and 1 for each element of the others."""
     *others, last = [rref.local_value() for rref in rrefs]
     return (sum(param.sum() for param in others).float() + OwnMemory.apply(last).float()) * factor
 
 
 class OtherMemory(torch.autograd.Function):
-    """Gives a parameter memory of another as its gradient, dense or of some rows."""
+    """Makes another parameter's memory the gradient, dense or of some rows."""
 
     @staticmethod
     def forward(ctx, param, other, rows):
@@ -51,7 +51,7 @@ class OtherMemory(torch.autograd.Function):
 
 
 def of_memory_of_the_first(rrefs, factor, rows=None):
-    """Of which the last parameter has such a gradient, and each element of the others 1."""
+    """A loss with such a gradient for the last parameter, and 1 for each element of the others."""
     *others, last = [rref.local_value() for rref in rrefs]
     total = OtherMemory.apply(last, others[0], rows).float()
     return (sum(param.sum() for param in others).float() + total) * factor
@@ -62,12 +62,12 @@ def of_rows_of_the_first(rrefs, factor):
 
 
 def mark_as_coalesced(context, rref):
-    """Or a step would read a copy of the rows."""
+    """Otherwise a step would read a copy of the rows."""
     gradient(context, rref)._coalesced_(True)
 
 
 def apart(rrefs):
-    """A group for each parameter."""
+    """One group per parameter."""
     return [{"params": [rref]} for rref in rrefs]
 
 
@@ -79,7 +79,7 @@ REFUSAL = (
 
 @contextlib.contextmanager
 def refused(optimizer, rrefs, of=of_own_memory, owner=1):
-    """A context of which steps were refused, and wrote nothing."""
+    """A context whose steps were refused and wrote nothing."""
     before = [rref.to_here().clone() for rref in rrefs]
     with dist_autograd.context() as context:
         backward(context, rrefs, of=of)
@@ -93,9 +93,9 @@ def refused(optimizer, rrefs, of=of_own_memory, owner=1):
 
 
 def step_elsewhere(optimizer, context, rref):
-    """Ends the cause, for the gradient is where the parameter was, and steps."""
+    """Moves the parameter away from the gradient, and steps."""
     rpc.rpc_sync(rref.owner(), move, args=(rref,))
-    # Made anew, it knows what those before have applied.
+    # A new optimizer knows the contexts that the old one has applied.
     optimizer.load_state_dict(optimizer.state_dict())
     optimizer.step(context)
 
@@ -143,7 +143,7 @@ def test_no_states_are_made():
 
 
 @on_client
-def test_of_memory_of_another_group():
+def test_gradients_in_memory_of_another_group():
     rrefs = parameters("worker1", (6,), (4,))
     start = rrefs[0].to_here().clone()
     optimizer = DistributedOptimizer(torch.optim.SGD, apart(rrefs), lr=1.0)
@@ -153,7 +153,7 @@ def test_of_memory_of_another_group():
 
 
 @on_client
-def test_of_memory_of_another_dtype():
+def test_gradients_in_memory_of_another_dtype():
     rrefs = [*parameters("worker1", (8,)), *parameters("worker1", (4,), dtype=torch.float64)]
     optimizer = DistributedOptimizer(torch.optim.SGD, rrefs, lr=1.0)
     with refused(optimizer, rrefs, of_memory_of_the_first, owner=0):

@@ -1,4 +1,4 @@
-"""What workers are asked to make."""
+"""Requests to create optimizers on workers."""
 
 import json
 
@@ -38,7 +38,7 @@ def test_a_rule_is_taken_as_it_is_written():
     assert requested(updraft.load("AdamW"))["numerics"] == "ieee"
 
 
-def test_what_flags_follow_from_is_set_first():
+def test_hyperparameters_that_determine_flags_come_first():
     first, everything, nothing = choices(updraft.load("SGD"), lr=0.5, momentum=0.25)
     assert first == {"momentum": "0.25"}
     assert everything["lr"] == "0.5"

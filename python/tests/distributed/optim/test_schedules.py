@@ -1,4 +1,4 @@
-"""torch's schedules of a distributed optimizer, beside the same of a local one."""
+"""torch's schedulers of a distributed optimizer, compared with those of a local one."""
 
 import torch
 from clients import on_client
@@ -34,7 +34,7 @@ def groups(of):
 
 @on_client
 def test_values_that_constructors_refuse():
-    """They are checked where a class checks them, and workers step with any."""
+    """Only constructors check values; workers step with any."""
     changes = {
         "SGD": [{"lr": -0.5}, {"momentum": -0.5}, {"weight_decay": -1.0}, {"lr": float("nan")}],
         "Adam": [{"betas": (22.0, 0.999)}, {"eps": -1e-3}, {"lr": float("nan")}],
@@ -54,7 +54,7 @@ def test_values_that_constructors_refuse():
                 torch.testing.assert_close(
                     rref.to_here(), param.detach(), equal_nan=True, msg=f"{name} {change}"
                 )
-            # Made with them: `betas` of another worker's optimizer come with a `state_dict`.
+            # Created with them: `betas` of another worker's optimizer come with a `state_dict`.
             again = DistributedOptimizer(getattr(torch.optim, name), rrefs, lr=0.1)
             again.load_state_dict(remote.state_dict())
             step_both(again, local, rrefs, params, 1)

@@ -1,4 +1,4 @@
-"""The states of distributed optimizers: other numbers of workers, local optimizers, and damage."""
+"""States of distributed optimizers: numbers of workers, local optimizers, and damaged files."""
 
 import copy
 import threading
@@ -45,11 +45,11 @@ CONFIGURATIONS = [
 
 
 def step(optimizer, *parts):
-    """Steps parameters that are on several workers, those of one in each part."""
+    """Steps parameters on several workers; each part of the loss has those of one worker."""
     with dist_autograd.context() as context:
         factor = torch.tensor(1.0, requires_grad=True)
         losses = [rpc.rpc_sync(rrefs[0].owner(), loss, args=(rrefs, factor)) for rrefs in parts]
-        # One backward: a second would wait for what the first has had.
+        # A single backward, because a second one would wait for the first one's results.
         dist_autograd.backward(context, [sum(losses)])
         optimizer.step(context)
 
@@ -92,7 +92,7 @@ def assert_same_state(found, expected):
 
 @on_client
 def test_other_workers_and_local_optimizers():
-    """Two workers, then one, then a local optimizer of ours and one of torch, then two again."""
+    """Two workers, then one, then our local optimizer and torch's, then two workers again."""
     for kind, options in CONFIGURATIONS:
         ours = getattr(optim, kind.__name__)
         first, second = on_two_workers()
@@ -192,7 +192,7 @@ def test_rules_and_states_in_blocks():
     assert_same_state(saved, here.state_dict())
     step(two, first, second)
     step_local(here, local)
-    # What was loaded goes on as what was there.
+    # Loaded states continue like existing ones.
     rrefs = on_one_worker(start)
     one = DistributedOptimizer("AdamW", rrefs, storage=storage)
     step(one, rrefs)
@@ -242,7 +242,7 @@ def test_states_of_a_group():
 
 
 def refuses(optimizer, saved, message, kind=ValueError):
-    """Nothing is changed, anywhere."""
+    """Asserts an error that changes nothing anywhere."""
     before = optimizer.state_dict()
     groups = copy.copy(optimizer.param_groups)
     with pytest.raises(kind) as caught:
@@ -334,7 +334,7 @@ def test_hooks_see_what_is_saved_and_loaded():
     assert saved["more"] == 1
 
     def doubled(_, given):
-        # As it is until then.
+        # The state at that time.
         assert_same_state(optimizer.state_dict(), saved)
         twice = {"momentum_buffer": given["state"][0]["momentum_buffer"] * 2}
         return given | {"state": {0: twice}}
@@ -375,7 +375,7 @@ def test_distributed_checkpoint(folder):
     for rref in rrefs:
         rpc.rpc_sync("worker2", fill, args=(rref, 0.0))
     one = DistributedOptimizer(torch.optim.AdamW, rrefs)
-    # What is loaded goes into tensors that are there.
+    # Loading writes into existing tensors.
     step(one, rrefs)
     loaded = {"params": collect_parameters(rrefs), "optimizer": one.state_dict()}
     checkpoint.load(loaded, checkpoint_id=folder / "saved", no_dist=True)
@@ -433,7 +433,7 @@ def test_parameters_are_those_between_steps():
 
 
 class Own(torch.optim.SGD):
-    """Has no compiled rule: it may step in another way."""
+    """Has no compiled rule, because a subclass may step differently."""
 
 
 @on_client
@@ -460,7 +460,7 @@ def test_classes_that_step_in_python():
 
 
 class Remembering(torch.optim.SGD):
-    """Has states that are no tensors."""
+    """Has states that aren't tensors."""
 
     @torch.no_grad()
     def step(self):

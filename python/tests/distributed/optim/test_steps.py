@@ -26,13 +26,13 @@ CONFIGURATIONS = [
     (torch.optim.RAdam, {"decoupled_weight_decay": True}),
     (torch.optim.ASGD, {"weight_decay": 0.1}),
 ]
-# Of some small parameters torch rounds the last elements in another way.
+# torch rounds the last elements of small parameters differently.
 NEAR = {"rtol": 1e-5, "atol": 1e-6}
 EXACT = {"rtol": 0, "atol": 0}
 
 
 def step_beside(optimizer, local, rrefs, params, steps, after=lambda: None, within=EXACT):
-    """Steps with the gradients that workers have here, too, and compares."""
+    """Steps local copies with the workers' gradients too, and compares."""
     for step in range(steps):
         step_both(optimizer, local, rrefs, params, 1 + step)
         after()
@@ -53,7 +53,7 @@ def test_steps_as_local_optimizers_do():
 
 @on_client
 def test_arguments_by_order_are_those_of_the_class():
-    """Learning rate, momentum and dampening; betas behind the learning rate."""
+    """Learning rate, momentum and dampening; or betas after the learning rate."""
     for kind, args in ((torch.optim.SGD, (0.1, 0.9, 0.5)), (torch.optim.Adam, (0.1, (0.5, 0.6)))):
         rrefs = parameters("worker1", (5, 3))
         params = copies(rrefs)
@@ -63,7 +63,7 @@ def test_arguments_by_order_are_those_of_the_class():
 
 
 @on_client
-def test_what_takes_the_place_of_a_class_is_logged():
+def test_replaced_classes_are_logged():
     [rref] = parameters("worker1", (3,))
     logs = unittest.TestCase().assertLogs("updraft.distributed.optim", "INFO")
     with logs as logged:
@@ -138,7 +138,7 @@ def test_several_owners_one_of_them_the_client():
 
 
 @on_client
-def test_what_has_no_gradient_is_left_alone():
+def test_parameters_without_a_gradient_do_not_change():
     rrefs = parameters("worker1", (3,), (4,))
     before = copies(rrefs)
     optimizer = DistributedOptimizer(torch.optim.AdamW, rrefs, lr=0.1)
@@ -150,7 +150,7 @@ def test_what_has_no_gradient_is_left_alone():
         assert torch.equal(gradients(context, rrefs[:1])[0], held[0])
     assert not torch.equal(rrefs[0].to_here(), before[0])
     assert torch.equal(rrefs[1].to_here(), before[1])
-    # Neither is `.grad` used, nor written.
+    # `.grad` is neither read nor written.
     assert rpc.rpc_sync("worker1", attributes, args=(rrefs[0],))[0] is None
     assert torch.equal(
         rpc.rpc_sync("worker1", attributes, args=(rrefs[1],))[0], torch.full((4,), 7.0)

@@ -1,4 +1,4 @@
-"""torch's `dist_optimizer_test`, as it is in the wheel, of the class of Updraft: all of it."""
+"""Runs all of torch's `dist_optimizer_test`, from the wheel, with Updraft's class."""
 
 import inspect
 import pathlib
@@ -12,7 +12,7 @@ PROGRAM = pathlib.Path(__file__).with_name("torch_dist_optimizer_tests.py")
 LIMIT = 600
 
 
-def test_those_of_torch(loopback):
+def test_torchs_own_tests_pass(loopback):
     pytest.importorskip("expecttest")
     from torch.testing._internal.distributed.rpc.dist_optimizer_test import DistOptimizerTest
 

@@ -1,6 +1,6 @@
-"""torch's own tests of distributed optimizers, of the class of Updraft, on torch's agent.
+"""torch's own tests of distributed optimizers, with Updraft's class, on torch's agent.
 
-A program of unittest, which forks four processes for each test.
+A unittest program, which forks four processes for each test.
 """
 
 import unittest
@@ -22,10 +22,10 @@ class UpdraftDistOptimizerTest(
 ):
     def setUp(self):
         super().setUp()
-        # By a spawn each of the four would import all of this again.
+        # Spawned processes would each import all of this again.
         self._start_processes(torch.multiprocessing.get_context("fork").Process)
 
 
 if __name__ == "__main__":
-    # Not by torch's run_tests, which under CI wants to write its report with a package of its own.
+    # torch's run_tests would write a report with another package under CI.
     unittest.main()

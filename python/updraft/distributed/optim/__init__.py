@@ -1,6 +1,6 @@
-"""Optimizers of parameters that lie on other workers, on `torch.distributed.rpc`.
+"""Optimizers of parameters on other workers, with `torch.distributed.rpc`.
 
-`FunctionalAdamW` and the like, one for each class of `updraft.optim`, are given gradients.
+`FunctionalAdamW` etc., one for each class of `updraft.optim`, receive gradients as arguments.
 """
 
 from .distributed_optimizer import DistributedOptimizer

@@ -1,7 +1,7 @@
-"""Waiting for values of references that their owners are still making.
+"""Waiting for references whose owners are still creating the values.
 
-An owner waits for at most a second, so that a client that has died holds no thread there. The
-client asks again, for three quarters of `rpc_timeout`. The rest of the time is for the call itself.
+An owner waits at most a second, so that a dead client doesn't block a thread there. The client asks
+again, for three quarters of `rpc_timeout`. The rest of the time is for the call itself.
 """
 
 import math
@@ -23,7 +23,7 @@ class _Arrival:
     Args:
         worker: the owner.
         rrefs: the references.
-        names: what messages call them.
+        names: their names in messages.
     """
 
     def __init__(
@@ -69,14 +69,14 @@ class _Arrival:
 def awaited(
     worker: WorkerInfo, rrefs: "Sequence[PyRRef[Any]]", names: Sequence[str]
 ) -> "torch.futures.Future[None]":
-    """Returns a future that completes when values of references have come on their owner.
+    """Returns a future that completes when the values of references exist on their owner.
 
     Args:
         worker: the owner, which is another worker.
         rrefs: the references.
-        names: what messages call them.
+        names: their names in messages.
     """
-    # The value of a confirmed reference is there.
+    # The value of a confirmed reference exists.
     waiting = [
         (rref, name)
         for rref, name in zip(rrefs, names, strict=True)

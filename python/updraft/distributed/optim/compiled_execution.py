@@ -15,11 +15,11 @@ from .request import request
 
 
 class _KnownGroups:
-    """Parameter groups as they were when they were looked at."""
+    """A snapshot of parameter groups."""
 
     def __init__(self, groups: Sequence[Group]) -> None:
         self._groups = [([*group], [*group.values()]) for group in groups]
-        #: Whether no value can change but for another that takes its place.
+        #: Whether values can only change by being replaced.
         self.are_constant = all(
             is_constant(value)
             for group in groups
@@ -28,11 +28,11 @@ class _KnownGroups:
         )
 
     def are(self, groups: Sequence[Group]) -> bool:
-        """Whether groups have the very same values: the usual case, and told at little cost."""
+        """Whether groups have the identical values. This is the usual case, and cheap to check."""
         if not self.are_constant:
             return False
         for (names, values), group in zip(self._groups, groups, strict=True):
-            # A copy: another thread may add to it meanwhile.
+            # Copied, because another thread may add to it.
             current = dict(group)
             if [*current] != names:
                 return False
@@ -53,12 +53,12 @@ def _as_tensor(index: int, name: str, value: Any) -> torch.Tensor:
 
 
 class CompiledExecution:
-    """An `Execution` by operators, which no Python on the workers is waited for.
+    """An `Execution` by operators that don't need Python on the workers.
 
     Args:
-        kind: what makes a compiled optimizer of parameters and options.
-        groups: the parameter groups as they were given.
-        count_versions: whether autograd is told of steps.
+        kind: makes a compiled optimizer from parameters and options.
+        groups: the parameter groups as given.
+        count_versions: whether autograd is notified of steps.
     """
 
     is_functional = True
@@ -68,17 +68,17 @@ class CompiledExecution:
     ) -> None:
         self.template: Any = kind(stand_ins(groups), *args, **kwargs)
         self._optimizer: CompiledStep = self.template
-        # Of the parameters on workers, which may be of other dimensions than those here.
+        # For the parameters on workers, whose dimensions may differ from those here.
         self._optimizer.correspondence = dataclasses.replace(
             self._optimizer.correspondence, tensors="all"
         )
         self._count_versions = count_versions
         self._hypers = HyperReaders(self._optimizer.correspondence)
-        #: What the template steps each group with, now and when the workers' were made.
+        #: The rules that the template uses for each group, now and when the workers' were made.
         self._rules = self._made_of = self._optimizer.accepted_rules()
-        #: Those with which the workers' optimizers can step.
+        #: The groups that the workers' optimizers can step with.
         self._followed: _KnownGroups | None = None
-        #: Those of the last step, its optimizers, and what they were given.
+        #: The groups of the last step, its optimizers, and their arguments.
         self._given: tuple[_KnownGroups, list[RemoteOptimizer], list[Any]] | None = None
 
     @property
@@ -91,7 +91,7 @@ class CompiledExecution:
         correspondence = self._optimizer.correspondence
         if correspondence.states is None:
             return None
-        # Those of flags that are not set, too, and beside them scales and corrections.
+        # Includes states of unset flags, and scales and corrections.
         stored = (name for rule in self._rules for name in rule.stored_states)
         known = dict.fromkeys([*correspondence.states, *stored])
         return tuple(correspondence.state_names(name for name in known if name != "step"))
@@ -128,9 +128,9 @@ class CompiledExecution:
     def follows(self, groups: Sequence[Group]) -> bool:
         if self._followed is not None and self._followed.are(groups):
             return True
-        # What raises leaves none.
+        # Stays None if an error is raised below.
         self._followed = None
-        # As a local optimizer does: it compiles anew where a flag has changed.
+        # Like a local optimizer, compiles again if a flag has changed.
         for mine, group in zip(self._optimizer.param_groups, groups, strict=True):
             mine.update({name: value for name, value in group.items() if name != "params"})
         self._rules = self._optimizer.accepted_rules()
@@ -183,7 +183,7 @@ class CompiledExecution:
         packed = {}
         names = self.state_names
         for index, state in states.items():
-            # The operator has them in the order of their names.
+            # The operator expects the order of the names.
             order = names or sorted(state, key=lambda name: (name != "step", name))
             shown = {name: state[name] for name in order if name in state}
             if shown:

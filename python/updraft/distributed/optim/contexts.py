@@ -1,4 +1,4 @@
-"""What is of each context: values, such as how often one was applied."""
+"""A table of values by context, such as how many times it was applied."""
 
 import threading
 from typing import Generic, TypeVar
@@ -7,7 +7,7 @@ from ...torch_private import autograd_debug_info, is_valid_context
 
 Value = TypeVar("Value")
 
-# That many are kept without a look at them.
+# Tables up to this size are kept without checks.
 _FEW = 64
 
 
@@ -20,14 +20,14 @@ def _is_open(context_id: int) -> bool:
 
 
 class ContextTable(Generic[Value]):
-    """Values by the numbers of contexts; those of contexts that are closed go with time.
+    """Values by context id. Values of closed contexts are removed eventually.
 
-    Any thread.
+    Thread-safe.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        #: The newest is the last.
+        #: The newest is last.
         self._values: dict[int, Value] = {}
         self._limit = _FEW
 
@@ -43,9 +43,9 @@ class ContextTable(Generic[Value]):
                 self._forget_closed()
 
     def _forget_closed(self) -> None:
-        """Each look at all is paid for by as many that were added since the last one."""
-        # That one is closed torch says by an exception, which takes longer than all else here: the
-        # newest are looked at first, and when as many are open as there are, the others are closed.
+        """Checks all contexts only after as many were added since the last check."""
+        # torch reports a closed context by an exception, which is slow. So this checks the newest
+        # first, and stops when it has found all open contexts.
         open_contexts = int(autograd_debug_info()["num_autograd_contexts"])
         still_open: list[int] = []
         for known in reversed(self._values):

@@ -1,16 +1,16 @@
-"""No parameter twice."""
+"""A check that no parameter is given twice."""
 
 from collections.abc import Hashable, Iterable
 
 
 def require_distinct(keys: Iterable[Hashable]) -> None:
-    """Refuses parameters of which two are the same.
+    """Refuses duplicate parameters.
 
     Args:
-        keys: what tells each parameter from others.
+        keys: a key that identifies each parameter.
 
     Raises:
-        ValueError: two are the same, by their indices.
+        ValueError: two are equal. The message has their indices.
     """
     indices: dict[Hashable, int] = {}
     for index, key in enumerate(keys):

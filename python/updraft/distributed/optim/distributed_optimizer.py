@@ -1,4 +1,4 @@
-"""An optimizer of parameters that lie on other workers."""
+"""An optimizer of parameters on other workers."""
 
 import logging
 import threading
@@ -38,27 +38,27 @@ _log = logging.getLogger(__name__)
 
 
 class DistributedOptimizer(torch.optim.Optimizer):
-    r"""Steps parameters where they are, from the gradients of one distributed-autograd context.
+    r"""Steps parameters on their workers, from the gradients of one distributed-autograd context.
 
-    The step is compiled on each worker, and runs there without Python. Hyperparameters are in
-    `param_groups` here and travel with each step, so that `torch.optim.lr_scheduler` works.
+    The step is compiled on each worker, and runs there without Python. The hyperparameters are in
+    `param_groups` here and are sent with each step, so `torch.optim.lr_scheduler` works.
 
     Args:
         optimizer_class: a class of `torch.optim` or `updraft.optim`, or a rule: a function with
             `@updraft.rule`, a chain, the name of a rule of the package, or a file.
-        params_rref: references to parameters, or dicts that define parameter groups of them.
-        args: what the class takes behind the parameters.
+        params_rref: references to parameters, or dicts with parameter groups of references.
+        args: arguments of the class after the parameters.
         options: how to step; see `Options`.
-        kwargs: as `args`.
+        kwargs: keyword arguments of the class.
 
-    Concurrent steps that share a parameter run one after the other on its worker, whichever
-    optimizers and clients they come from; there is no order across workers. Between the forward and
-    the step of a context others may step.
+    Concurrent steps that share a parameter run one after another on its worker, even from several
+    optimizers and clients. There is no order across workers. Other steps may run between the
+    forward and the step of a context.
 
     Raises:
-        TypeError: `params_rref` has something else than references to tensors.
-        ValueError: it is empty or has a parameter twice; a parameter is no leaf of autograd; what
-            the class says to its arguments.
+        TypeError: `params_rref` contains something other than references to tensors.
+        ValueError: it is empty or has a parameter twice, a parameter isn't a leaf of autograd, or
+            the class refuses its arguments.
 
     Example:
         >>> from updraft.distributed.optim import DistributedOptimizer
@@ -77,9 +77,9 @@ class DistributedOptimizer(torch.optim.Optimizer):
     param_groups: list[Group]
     state: defaultdict[Any, Any]
     remote_optimizers: list[RemoteOptimizer]
-    #: Whether steps are given gradients, as compiled ones are, and `.grad` is left alone.
+    #: Whether steps receive gradients, as compiled ones do, and leave `.grad` unchanged.
     is_functional_optim: bool = True
-    #: From a class to the functional optimizer that stands for it; see `register_functional_optim`.
+    #: Maps a class to its functional optimizer; see `register_functional_optim`.
     functional_optim_map = functional_optim_map
 
     def __init__(
@@ -94,13 +94,13 @@ class DistributedOptimizer(torch.optim.Optimizer):
         self.remote_optimizers = []
         self._applied: ContextTable[int] = ContextTable()
         self._turns = Turns()
-        #: Of those who change how workers step; before the next one.
+        #: Held to change how workers step, before the next step.
         self._changing = threading.Lock()
-        #: Shared by those who use the remote optimizers.
+        #: Shared while the remote optimizers are in use.
         self._in_use = SharedLock()
-        #: Of those who have torch pack states.
+        #: Held while torch packs states.
         self._packing = threading.RLock()
-        #: States of flags that are not set now.
+        #: States of flags that are currently not set.
         self._unused_states: States = {}
         self._warned = False
         given = list(params_rref)
@@ -130,7 +130,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
         self.remote_optimizers = made_remotes(self._execution, self.param_groups, self.options)
 
     def add_param_group(self, param_group: Group) -> None:
-        """Not for optimizers that are made: a worker is asked once."""
+        """Only works during construction: workers create their optimizers only once."""
         if self.remote_optimizers:
             raise NotImplementedError(
                 "a distributed optimizer takes no more parameter groups once it is made; give all "
@@ -139,21 +139,21 @@ class DistributedOptimizer(torch.optim.Optimizer):
         self.param_groups.append(param_group)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Does nothing: gradients are in contexts, and go with them."""
+        """Does nothing: gradients belong to contexts, and are freed with them."""
 
     def state_dict(self) -> dict[str, Any]:
         """Returns the states of all parameters, from all workers, and the parameter groups.
 
-        In the form of `torch.optim.Optimizer.state_dict`, whatever worker a parameter is on:
-        another number of workers, and a local optimizer of the same class, can load it.
+        The form is that of `torch.optim.Optimizer.state_dict`, independent of workers: another
+        number of workers, and a local optimizer of the same class, can load it.
         """
         with self._in_use.shared():
             states = packed_states(self._execution, self.remote_optimizers)
             merged = merged_states(states, self._unused_states)
-        # A hook may ask for another.
+        # A hook may call `state_dict` again.
         with self._packing:
             before = self.state
-            # Torch packs what is not keyed by tensors as it is.
+            # Torch packs states that aren't keyed by tensors unchanged.
             self.state = defaultdict(dict, merged)
             try:
                 return super().state_dict()
@@ -161,14 +161,14 @@ class DistributedOptimizer(torch.optim.Optimizer):
                 self.state = before
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Loads what `state_dict` returned, of this class or a local one.
+        """Loads a `state_dict` of this class or of a local optimizer.
 
-        Workers make their optimizers anew, which are used when all have loaded their states: after
-        an error everything is as it was. Contexts that are applied stay so.
+        Workers create new optimizers, which are used after all have loaded their states. So after
+        an error nothing has changed. Applied contexts stay applied.
 
         Raises:
-            ValueError: states are missing, or are not those of the rule; or the groups are not as
-                many, or not as large.
+            ValueError: states are missing or not those of the rule, or the number or size of the
+                groups differs.
         """
         with self._changing:
             self._load(state_dict)
@@ -181,7 +181,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
             loading.append(given)
             return given | {"state": {}}
 
-        # What other hooks have made of it: this one is the last.
+        # Runs after other hooks, so it sees their result.
         hook = self.register_load_state_dict_pre_hook(without_states)
         try:
             super().load_state_dict(state_dict)
@@ -200,7 +200,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
             hook.remove()
 
     def _make_anew(self, groups: list[Group], states: States) -> None:
-        """Has workers make optimizers for groups that `follows` was given, with states."""
+        """Makes workers create optimizers with states, for groups that `follows` was given."""
         used, unused = split_states(self._execution, self.remote_optimizers, states)
         remotes = made_remotes(self._execution, groups, self.options, self.remote_optimizers)
         try:
@@ -210,13 +210,13 @@ class DistributedOptimizer(torch.optim.Optimizer):
             raise
         self._execution.made_for(groups)
         self._execution.release(self.remote_optimizers)
-        # The list that is released in the end.
+        # The caller releases the content of this list.
         self.remote_optimizers[:] = remotes
         self._unused_states = unused
 
     def _follow(self, groups: list[Group]) -> None:
-        """Has workers step with what groups have now: where that is another flag, by optimizers
-        that are made anew and go on with the states.
+        """Makes workers step with the current groups. If a flag has changed, they create new
+        optimizers that continue from the states.
         """
         if self._execution.follows(groups):
             return
@@ -224,29 +224,28 @@ class DistributedOptimizer(torch.optim.Optimizer):
             states = packed_states(self._execution, self.remote_optimizers)
             self._make_anew(groups, merged_states(states, self._unused_states))
 
-    # What torch wraps the step of a class in.
+    # The wrapper that torch puts around the step of a class.
     profile_hook_step = staticmethod(partial(hooked, takes_closure=False))
 
     def step(self, context_id: int) -> None:  # type: ignore[override]
         """Applies the gradients of a context, on every worker that has some.
 
-        Returns when every worker has answered. A worker applies a context once: after an error a
-        step may be tried again, and does what was not done; it logs a warning that names the
-        workers on which it was done before.
+        Returns when every worker has answered. A worker applies a context once. After an error, a
+        retry only does the remaining work, and logs a warning with the names of the workers that
+        had applied it.
 
         Raises:
-            TypeError: `context_id` is no number.
-            RuntimeError: there is no such context, or it was applied before.
-            ValueError: the rule cannot be compiled for the hyperparameters; then nothing is
-                stepped.
+            TypeError: `context_id` isn't an integer.
+            RuntimeError: the context doesn't exist, or was applied before.
+            ValueError: the rule cannot be compiled for the hyperparameters. Nothing has changed.
         """
         require_context(context_id)
-        # Of those who step a context at the same time, the second finds it applied.
+        # If two threads step the same context, the second one finds it applied.
         with self._turns.of(context_id):
             self._step(context_id)
 
     def _counts(self, context_id: int, before: int) -> dict[str, int]:
-        """Steps on all workers; returns what they answer."""
+        """Steps on all workers; returns their answers."""
         with self._in_use.shared():
             arguments = self._execution.same_arguments(self.remote_optimizers, self.param_groups)
             if arguments is not None:
@@ -257,9 +256,9 @@ class DistributedOptimizer(torch.optim.Optimizer):
                 self._follow(groups)
                 followed = [*self.remote_optimizers]
             with self._in_use.shared():
-                # Another thread may have had others made meanwhile.
+                # Another thread may have replaced the optimizers meanwhile.
                 if self.remote_optimizers == followed:
-                    # Where a group cannot be read, nothing is asked for.
+                    # Raises before any request if a group can't be read.
                     arguments = self._execution.step_arguments(followed, groups)
                     return self._answers(arguments, context_id, before)
 

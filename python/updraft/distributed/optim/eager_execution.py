@@ -1,4 +1,4 @@
-"""Steps of classes that have no compiled rule: in Python, on each worker."""
+"""Steps of classes without a compiled rule: in Python, on each worker."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ from .remote import RemoteOptimizer
 
 
 class _FunctionalTemplate:
-    """Has the parameter groups that functional optimizers of one group each stand for."""
+    """Holds the parameter groups for functional optimizers, which have one group each."""
 
     def __init__(self, kind: Any, groups: Sequence[Group], args: Any, kwargs: Any) -> None:
         functionals = [kind(group["params"], *args, **kwargs) for group in groups]
@@ -30,8 +30,8 @@ class EagerExecution:
     """An `Execution` by Python calls, one for each worker.
 
     Args:
-        kind: a class of optimizers of torch, or a functional one.
-        is_functional: which of these.
+        kind: an optimizer class of torch, or a functional one.
+        is_functional: whether it is a functional one.
     """
 
     #: Parameters may have any states.
@@ -79,7 +79,7 @@ class EagerExecution:
         return begun(rpc.rpc_async, remote.worker, function, args=arguments, timeout=timeout)
 
     def _options(self, remote: RemoteOptimizer, groups: Sequence[Group]) -> list[dict[str, Any]]:
-        """Of the groups that have parameters there."""
+        """The options of the groups with parameters on the worker."""
         return [
             {name: value for name, value in group.items() if name != "params"}
             for place, group in enumerate(groups)
@@ -114,7 +114,7 @@ class EagerExecution:
         )
 
     def _indices(self, remote: RemoteOptimizer) -> list[int]:
-        """The indices of the parameters of a worker, in its order."""
+        """The indices of a worker's parameters, in its order."""
         last = max(group for group, _ in remote.members)
         return [index for group in range(last + 1) for index in remote.members_of(group)[1]]
 

@@ -1,4 +1,4 @@
-"""The optimizer of one worker whose class steps in Python, and the calls that reach it there."""
+"""A worker's optimizer of a class that steps in Python, and the calls that reach it."""
 
 import contextlib
 import threading
@@ -17,13 +17,13 @@ from .eager_steppers import EagerStepper, FunctionalStepper, OptimizerStepper
 from .outcomes import ALREADY_APPLIED, PartlyAppliedError
 from .references import require_tensors
 
-# Of numbers that are released before they are made, how many are remembered.
+# The limit on remembered numbers of optimizers that were released before they were created.
 _RELEASED = 1 << 14
 
 
 @contextlib.contextmanager
 def _locked(params: Sequence[torch.Tensor]) -> Iterator[None]:
-    """Holds the locks of the memory that parameters have while they are held."""
+    """Locks the memory of parameters, and checks that it is still theirs."""
     tensors = [local_part(param) for param in params]
 
     def memory() -> list[Any]:
@@ -33,7 +33,7 @@ def _locked(params: Sequence[torch.Tensor]) -> Iterator[None]:
         known = memory()
         locks = StorageLocks(tensors)
         locks.lock()
-        # `.data` may have been set while this waited.
+        # `.data` may have been set during the wait for the locks.
         if memory() == known:
             break
         locks.unlock()
@@ -44,22 +44,22 @@ def _locked(params: Sequence[torch.Tensor]) -> Iterator[None]:
 
 
 class _Progress:
-    """What an optimizer shares with those that take its place."""
+    """The progress that an optimizer shares with its replacements."""
 
     def __init__(self) -> None:
-        #: Of steps and states.
+        #: Guards steps and states.
         self.mutex = threading.Lock()
         self.applied: ContextTable[int] = ContextTable()
-        #: What steps have said that failed after they had begun.
+        #: The messages of steps that failed after they had begun.
         self.failed: ContextTable[str] = ContextTable()
 
 
 class EagerOptimizer:
-    """Steps from the gradients of contexts. Any thread.
+    """Steps from the gradients of contexts. Thread-safe.
 
     Args:
-        replaced: another of the same parameters, whose place this one takes: contexts that it has
-            applied, or yet applies, are applied.
+        replaced: an optimizer of the same parameters that this one replaces. Contexts that it has
+            applied, or is applying, count as applied.
     """
 
     def __init__(self, stepper: EagerStepper, replaced: "EagerOptimizer | None") -> None:
@@ -69,15 +69,15 @@ class EagerOptimizer:
     def step(self, context_id: int, before: int, options: list[dict[str, Any]]) -> int:
         """Applies a context unless it was applied more than `before` times.
 
-        Returns how many parameters have a gradient in it.
+        Returns the number of parameters with a gradient in the context.
 
         Raises:
-            PartlyAppliedError: the class raised in the midst of this step, or of an earlier one of
-                the context, which is not tried again.
+            PartlyAppliedError: the class raised during this step, or during an earlier step of the
+                context, which isn't retried.
         """
         try:
             held = get_gradients(context_id)
-        except RuntimeError:  # This worker has not heard of it.
+        except RuntimeError:  # this worker doesn't know the context
             return 0
         progress, stepper = self._progress, self._stepper
         with progress.mutex:
@@ -109,25 +109,25 @@ class EagerOptimizer:
             return self._stepper.states()
 
     def load_states(self, states: dict[int, dict[str, Any]]) -> None:
-        """Takes the states of parameters, by their places."""
+        """Loads the states of parameters, by position."""
         with self._progress.mutex:
             self._stepper.load_states(states)
 
 
 class _Optimizers:
-    """Those of this worker, by the numbers that their clients have chosen. Any thread.
+    """The optimizers of this worker, by the numbers that clients have chosen. Thread-safe.
 
-    As runtime/dist/NumberedObjects.h, and in the words of runtime/torch/rpc/Operators.cpp.
+    Like runtime/dist/NumberedObjects.h, with the messages of runtime/torch/rpc/Operators.cpp.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        #: None of those that are being made.
+        #: None for those that are being created.
         self._made: dict[int, EagerOptimizer | None] = {}
         self._released: deque[int] = deque(maxlen=_RELEASED)
 
     def add(self, number: int, make: Callable[[], EagerOptimizer]) -> None:
-        """Makes one, unless it was released already."""
+        """Creates an optimizer, unless it was already released."""
         with self._lock:
             self._require_wanted(number)
             if number in self._made:
@@ -149,15 +149,15 @@ class _Optimizers:
             raise RuntimeError(f"optimizer {number} was released before it was made")
 
     def known(self, number: int) -> EagerOptimizer | None:
-        """The optimizer of a number, if there is one."""
+        """The optimizer with a number, or None."""
         with self._lock:
             return self._made.get(number)
 
     def get(self, number: int) -> EagerOptimizer:
-        """The optimizer of a number.
+        """The optimizer with a number.
 
         Raises:
-            IndexError: there is none.
+            IndexError: it doesn't exist.
         """
         found = self.known(number)
         if found is None:
@@ -178,17 +178,17 @@ _optimizers = _Optimizers()
 
 @dataclass(frozen=True)
 class EagerRequest:
-    """What a client asks a worker to make.
+    """A client's request to create an optimizer.
 
     Args:
         kind: the class.
-        is_functional: whether it has `step(gradients)`, as torch's functional optimizers.
-        options: of each group.
+        is_functional: whether it has `step(gradients)`, like torch's functional optimizers.
+        options: the options of each group.
         rrefs: references to the parameters of each group.
-        indices: what messages call those parameters by.
-        args: what the class takes behind the parameters.
-        kwargs: as `args`.
-        replaces: the number of an optimizer whose place it takes.
+        indices: the parameters' indices in messages.
+        args: arguments of the class after the parameters.
+        kwargs: keyword arguments of the class.
+        replaces: the number of the optimizer that it replaces.
     """
 
     kind: Any
@@ -201,7 +201,7 @@ class EagerRequest:
     replaces: int | None
 
     def made(self) -> EagerOptimizer:
-        """Makes it, on the worker that has the parameters."""
+        """Creates the optimizer, on the worker that has the parameters."""
         groups = [
             options | {"params": [rref.local_value() for rref in mine]}
             for options, mine in zip(self.options, self.rrefs, strict=True)
@@ -214,7 +214,7 @@ class EagerRequest:
 
 
 def create(number: int, request: EagerRequest) -> None:
-    """Makes an optimizer of a number that its client has chosen."""
+    """Creates an optimizer with a number that its client has chosen."""
     _optimizers.add(number, request.made)
 
 
@@ -234,5 +234,5 @@ def load_states(number: int, states: dict[int, dict[str, Any]]) -> None:
 
 
 def release(number: int) -> None:
-    """Gives up an optimizer, if there is one."""
+    """Releases an optimizer, if it exists."""
     _optimizers.release(number)

@@ -1,4 +1,4 @@
-"""How an optimizer that is in Python is given gradients: as `.grad`, or as such."""
+"""How an optimizer in Python receives gradients: as `.grad`, or as arguments."""
 
 import contextlib
 import copy
@@ -21,7 +21,7 @@ def _copied(states: States) -> States:
 
 
 class EagerStepper(Protocol):
-    """Steps parameters of one worker. One thread at a time.
+    """Steps parameters of one worker. Only one thread at a time.
 
     Attributes:
         params: the parameters, group by group.
@@ -30,20 +30,20 @@ class EagerStepper(Protocol):
     params: list[torch.Tensor]
 
     def set_options(self, options: list[dict[str, Any]]) -> None:
-        """Takes the hyperparameters of each group."""
+        """Sets the hyperparameters of each group."""
 
     def ready(self, held: Gradients) -> contextlib.AbstractContextManager[Callable[[], Any]]:
-        """Makes copies of gradients, which a class may write; what is returned steps."""
+        """Copies gradients, because a class may write to them; returns the function that steps."""
 
     def states(self) -> list[States]:
         """Returns copies of the states of each parameter."""
 
     def load_states(self, states: dict[int, States]) -> None:
-        """Takes the states of parameters, by their places in `params`."""
+        """Loads the states of parameters, by position in `params`."""
 
 
 class OptimizerStepper:
-    """By an optimizer of torch, which reads `.grad`: what was there comes back."""
+    """Uses an optimizer of torch, which reads `.grad`. Restores `.grad` afterwards."""
 
     def __init__(self, kind: Any, groups: list[Group], args: Any, kwargs: Any) -> None:
         self.params = [param for group in groups for param in group["params"]]
@@ -71,8 +71,8 @@ class OptimizerStepper:
 
 
 class FunctionalStepper:
-    """By functional optimizers of one group each, which have `step(gradients)`, and as torch's
-    their hyperparameters in `defaults`.
+    """Uses functional optimizers, one per group. They have `step(gradients)`, and their
+    hyperparameters in `defaults`, like torch's.
     """
 
     def __init__(self, kind: Any, groups: list[Group], args: Any, kwargs: Any) -> None:
@@ -124,7 +124,7 @@ def functional_options(functionals: Sequence[Any], groups: Sequence[Group]) -> l
     """Returns the options of each group for functional optimizers.
 
     Raises:
-        ValueError: a functional optimizer has no such option.
+        ValueError: a functional optimizer doesn't have such an option.
     """
     options = []
     for functional, group in zip(functionals, groups, strict=True):

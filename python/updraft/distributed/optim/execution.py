@@ -1,4 +1,4 @@
-"""What makes and steps the remote optimizers of a distributed one."""
+"""The interface for creating and stepping remote optimizers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -12,14 +12,14 @@ from .remote import RemoteOptimizer
 class Execution(Protocol):
     """How a class or a rule steps parameters on workers: compiled, or in Python.
 
-    What is asked of a worker returns a future, and raises only through it.
+    Requests to a worker return a future, and raise only through it.
 
     Attributes:
-        template: an optimizer of the class here, of one small parameter in each group.
-        defaults: the options of the class, with what the constructor was given.
-        state_names: the names of the states that parameters may have; None: whatever the class has.
-        counts_steps: whether a parameter with states has a step count among them.
-        is_functional: whether steps are given gradients, and leave `.grad` alone.
+        template: a local optimizer of the class, with one small parameter in each group.
+        defaults: the options of the class, with the constructor's arguments.
+        state_names: the names of the states that parameters may have; None for any.
+        counts_steps: whether the states of a parameter include a step count.
+        is_functional: whether steps receive gradients, and leave `.grad` unchanged.
     """
 
     @property
@@ -39,64 +39,62 @@ class Execution(Protocol):
         groups: Sequence[Group],
         replaced: RemoteOptimizer | None,
     ) -> Any:
-        """Makes an optimizer on its worker; the future has what `take` takes.
+        """Creates an optimizer on its worker; the future has the argument of `take`.
 
         Args:
-            replaced: one with the same parameters, whose place it takes: contexts that this has
-                applied are applied.
+            replaced: an optimizer of the same parameters that it replaces. Contexts that were
+                applied by it stay applied.
         """
 
     def take(self, remote: RemoteOptimizer, answer: Any) -> None:
-        """Takes what a worker says of the optimizer that it has made."""
+        """Receives a worker's description of the optimizer that it has created."""
 
     def follows(self, groups: Sequence[Group]) -> bool:
-        """Takes the hyperparameters of groups; whether the optimizers that workers have can step
-        with them. If not, others are to be made, and `made_for` to be called.
+        """Accepts the hyperparameters of groups. Returns whether the workers' optimizers can step
+        with them. If not, create other optimizers and call `made_for`.
 
         Raises:
-            ValueError: what the class says to the hyperparameters.
+            ValueError: the class refuses the hyperparameters.
         """
 
     def made_for(self, groups: Sequence[Group]) -> None:
-        """Is told that the workers' optimizers were made for groups."""
+        """Called after the workers' optimizers were created for groups."""
 
     def used_states(self, group: int) -> frozenset[str] | None:
-        """The names of the states that steps of a group use, as of what `follows` was given; None:
-        whatever there is.
-        """
+        """The states that steps of a group use, for the last groups of `follows`; None for all."""
 
     def step_arguments(
         self, remotes: Sequence[RemoteOptimizer], groups: Sequence[Group]
     ) -> list[Any]:
-        """Returns what each optimizer is to step with, as of groups that `follows` was given."""
+        """Returns the arguments of each optimizer's step, for groups that `follows` was given."""
 
     def same_arguments(
         self, remotes: Sequence[RemoteOptimizer], groups: Sequence[Group]
     ) -> list[Any] | None:
-        """Returns what `step_arguments` did last if it would again: for the same optimizers, and
-        with no value of the groups changed. None where telling that takes long.
+        """Returns the last result of `step_arguments` if it is still valid: the optimizers are the
+        same, and no value of the groups has changed. None if that is expensive to check.
         """
 
     def step(self, remote: RemoteOptimizer, arguments: Any, context_id: int, before: int) -> Any:
-        """Applies a context that was applied `before` times; the future has the number of
-        parameters that were stepped, or `ALREADY_APPLIED` if it was applied more often.
+        """Applies a context that was applied `before` times. The future has the number of stepped
+        parameters, or `ALREADY_APPLIED` if it was applied more often.
         """
 
     def states(self, remote: RemoteOptimizer) -> Any:
-        """Asks for the states of parameters; the future has what `packed` takes."""
+        """Requests the states of parameters; the future has the argument of `packed`."""
 
     def packed(self, remote: RemoteOptimizer, answer: Any) -> dict[int, dict[str, Any]]:
-        """Returns the states by the indices of parameters, as a `state_dict` has them."""
+        """Returns the states by parameter index, as in a `state_dict`."""
 
     def unpacked(self, index: int, state: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns the states of a parameter in a `state_dict` as `load_states` takes them.
+        """Converts the states of a parameter in a `state_dict` for `load_states`.
 
         Raises:
-            TypeError: one is nothing that a state can be.
+            TypeError: a value can't be a state.
         """
 
     def load_states(self, remote: RemoteOptimizer, states: dict[int, dict[str, Any]]) -> Any:
-        """Gives an optimizer that was just made the states of its parameters."""
+        """Loads states into an optimizer that was just created."""
 
     def release(self, remotes: Sequence[RemoteOptimizer]) -> None:
-        """Gives up what workers have. Does not wait."""
+        """Releases the workers' optimizers. Does not wait."""

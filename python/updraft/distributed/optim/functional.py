@@ -1,4 +1,4 @@
-"""Optimizers that are given gradients, and leave `.grad` alone."""
+"""Optimizers that receive gradients as arguments, and leave `.grad` unchanged."""
 
 import inspect
 import threading
@@ -18,11 +18,11 @@ from .kinds import maker
 
 
 class _Stepper:
-    """Steps tensors that have the memory of some parameters, and gradients of their own."""
+    """Steps tensors that share the memory of parameters, but have their own gradients."""
 
     def __init__(self, make: Callable[[list[Group]], CompiledStep], params: list[torch.Tensor]):
         self.params = params
-        # The version of such a tensor is that of the parameter.
+        # Such a tensor shares the version counter of the parameter.
         self.own = [param.detach() for param in params]
         self.optimizer = make([{"params": self.own}])
 
@@ -49,7 +49,7 @@ class _Stepper:
                 own.grad = None
 
     def require_alone(self) -> None:
-        """Refuses a rule for which one parameter is not enough."""
+        """Refuses a rule that needs all parameters of the group."""
         buckets = self.optimizer._compile(scaled=False)[0][0].buckets
         rules = [bucket.rule for bucket in buckets if hasattr(bucket, "rule")]
         by_group = any(RuleInterface(rule).by_group for rule in rules)
@@ -60,7 +60,7 @@ class _Stepper:
 
 
 class _States(MutableMapping[torch.Tensor, dict[str, Any]]):
-    """The states by parameters, wherever they are."""
+    """The states by parameter, from all steppers."""
 
     def __init__(self, steppers: dict[torch.Tensor, tuple[_Stepper, int]]) -> None:
         self._steppers = steppers
@@ -92,27 +92,27 @@ class _States(MutableMapping[torch.Tensor, dict[str, Any]]):
 
 
 class FunctionalOptimizer:
-    """Steps parameters by gradients that it is given; `.grad` is neither read nor written.
+    """Steps parameters by the given gradients, without reading or writing `.grad`.
 
-    For `torch.distributed`, where backwards of several threads share parameters. A class of one's
-    own says what it steps by:
+    For `torch.distributed`, where backward passes of several threads share parameters. A subclass
+    names the class or rule that it uses:
 
         class FunctionalLion(FunctionalOptimizer):
             optimizer_class = "Lion"
 
     Args:
-        params: tensors, which are one parameter group.
-        args: what the class behind it takes after the parameters.
-        _allow_empty_param_list: whether there may be none: `step_param` takes any.
-        kwargs: as `args`.
+        params: tensors, which form one parameter group.
+        args: arguments of the class after the parameters.
+        _allow_empty_param_list: whether the list may be empty: `step_param` takes any parameter.
+        kwargs: keyword arguments of the class.
 
-    Any thread may step; one waits for the other. Hyperparameters are in `param_group`, and read at
-    each step. `state` has the states by parameters.
+    Thread-safe; steps run one after another. Each step reads the hyperparameters in `param_group`.
+    `state` has the states by parameter.
 
     Raises:
-        TypeError: `params` has something else than tensors.
-        ValueError: it is empty or has a parameter twice; `differentiable` is asked for; what the
-            class says to its arguments.
+        TypeError: `params` contains something other than tensors.
+        ValueError: it is empty or has a parameter twice, `differentiable` is set, or the class
+            refuses its arguments.
 
     Example:
         >>> from updraft.distributed.optim import FunctionalOptimizer
@@ -153,10 +153,10 @@ class FunctionalOptimizer:
         if not params and not _allow_empty_param_list:
             raise ValueError("optimizer got an empty parameter list")
         self._lock = threading.Lock()
-        #: What has the states of each parameter.
+        #: Finds the stepper with the states of each parameter.
         self._steppers: dict[torch.Tensor, tuple[_Stepper, int]] = {}
         self.state = _States(self._steppers)
-        # Without parameters, the arguments are checked by one that is thrown away.
+        # Without parameters, a temporary one checks the arguments.
         made = _Stepper(self._make, params or [torch.zeros(1)])
         self._whole: _Stepper | None = None
         if params:
@@ -167,7 +167,7 @@ class FunctionalOptimizer:
         self.param_groups = [self.param_group]
 
     def _take(self, stepper: _Stepper) -> None:
-        """Has a stepper go on from the states that its parameters have."""
+        """Makes a stepper continue from the states that its parameters have."""
         for place, param in enumerate(stepper.params):
             state = self.state.get(param) if param in self._steppers else None
             if state is not None:
@@ -178,7 +178,7 @@ class FunctionalOptimizer:
         """Steps every parameter of the list whose gradient is not None.
 
         Raises:
-            ValueError: there are as many gradients as parameters, which these are not.
+            ValueError: the number of gradients isn't the number of parameters.
         """
         params = self.param_group["params"]
         if len(params) != len(gradients):
@@ -196,7 +196,7 @@ class FunctionalOptimizer:
             whole.step(self.param_group, gradients)
 
     def step_param(self, param: torch.Tensor, grad: torch.Tensor | None) -> None:
-        """Steps one parameter, which need not be in the list.
+        """Steps one parameter, which needn't be in the list.
 
         Raises:
             UnsupportedError: the rule reduces over all parameters.

@@ -13,11 +13,11 @@ _MODULE = __package__
 
 @functools.cache
 def functional_class(kind: Any) -> type[FunctionalOptimizer]:
-    """Returns the functional optimizer of a class of `updraft.optim`, as
-    `updraft.distributed.optim.FunctionalAdamW` is that of `AdamW`.
+    """Returns the functional optimizer for a class of `updraft.optim`, such as
+    `updraft.distributed.optim.FunctionalAdamW` for `AdamW`.
     """
     contents = {
-        # Where others, to whom it is sent by its name, find it, too.
+        # The module where other workers find it, because it is pickled by name.
         "__module__": _MODULE,
         "__doc__": f"`updraft.optim.{kind.__name__}` that is given gradients.",
         "optimizer_class": kind,
@@ -26,10 +26,10 @@ def functional_class(kind: Any) -> type[FunctionalOptimizer]:
 
 
 def functional_class_named(name: str) -> type[FunctionalOptimizer]:
-    """Returns the class of a name as `FunctionalAdamW`.
+    """Returns the class with a name such as `FunctionalAdamW`.
 
     Raises:
-        AttributeError: there is no such class.
+        AttributeError: the class doesn't exist.
     """
     kind = getattr(optim, name.removeprefix(_PREFIX), None) if name.startswith(_PREFIX) else None
     if not (isinstance(kind, type) and issubclass(kind, CompiledStep)):

@@ -1,4 +1,4 @@
-"""The hyperparameters that go to workers."""
+"""The hyperparameters that are sent to workers."""
 
 from ...optim.correspondence import Correspondence, Group, reader
 from ...optim.state_storage import FLOATS
@@ -11,7 +11,7 @@ class HyperReaders:
         self._readers = {name: reader(place) for name, place in correspondence.hypers.items()}
 
     def read(self, group: Group, storage: str) -> dict[str, float]:
-        """Returns them as the rule has them, for parameters of a storage type."""
-        # A default may depend on it.
+        """Returns the rule's hyperparameters, for parameters of a storage type."""
+        # A default may depend on the type.
         dtype = FLOATS[storage]
         return {name: float(read(group, dtype)) for name, read in self._readers.items()}

@@ -1,4 +1,4 @@
-"""The files that a rule imports, sent with it: a worker need not have them."""
+"""The files that a rule imports. They are sent with it, because workers may lack them."""
 
 import hashlib
 import os
@@ -12,17 +12,17 @@ _UNPLAIN = re.compile(r"[^A-Za-z0-9_-]")
 
 
 class Imports:
-    """Files by names that say what is in them, and not where they were."""
+    """Files, with names derived from their content instead of their location."""
 
     def __init__(self) -> None:
         self.files: dict[str, str] = {}
         self._open: list[str] = []
 
     def bundled(self, text: str, path: str) -> str:
-        """Returns a text that imports files of the bundle, to which they are added.
+        """Returns a text that imports files from the bundle, and adds the files to the bundle.
 
         Args:
-            path: of the text; what it imports is looked for beside it.
+            path: the path of the text. Its imports are searched in the same folder.
         """
         folder = os.path.dirname(path)  # noqa: PTH120
         return _IMPORT.sub(lambda found: self._replaced(found, folder), text)
@@ -30,7 +30,7 @@ class Imports:
     def _replaced(self, found: "re.Match[str]", folder: str) -> str:
         written = re.sub(r"\\(.)", r"\1", found[2])
         path = os.path.realpath(os.path.join(folder, written))  # noqa: PTH118
-        # What cannot be read, the compiler will say.
+        # The compiler reports files that can't be read.
         if path in self._open:
             return found[0]
         try:

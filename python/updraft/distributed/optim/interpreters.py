@@ -1,7 +1,7 @@
-"""Whether a worker has Python, asked before references are sent to it.
+"""Checks that a worker has Python, before references are sent to it.
 
-Of a call that a worker without Python refuses, it would never say that it has the references among
-the arguments, and leaving the world waits for that.
+A worker without Python refuses the call and doesn't confirm references in its arguments. Leaving
+the world would wait for the confirmation.
 """
 
 from typing import Any
@@ -14,13 +14,13 @@ from .outcomes import begun
 
 
 def _nothing() -> None:
-    """Is called to see whether Python is."""
+    """Called on a worker to check that it has Python."""
 
 
 def asked_for_python(worker: Any) -> Any:
-    """Returns a future, which fails with what a worker without Python says to a call.
+    """Returns a future that fails with the error of a worker without Python.
 
-    A world of torch's own backend has no such worker, and is not asked.
+    All workers in a world of torch's own backend have Python, so they aren't asked.
     """
     if has_joined():
         return begun(rpc.rpc_async, worker, _nothing)

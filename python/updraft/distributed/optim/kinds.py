@@ -1,4 +1,4 @@
-"""Which compiled optimizer stands for a class or a rule."""
+"""Finds the compiled optimizer for a class or a rule."""
 
 import functools
 import os
@@ -11,10 +11,10 @@ from ...torch_optimizer import optimizer
 
 
 def maker(given: Any) -> Any:
-    """Returns what makes a compiled optimizer of parameters and options, for a class or a rule.
+    """Returns a function that makes a compiled optimizer from parameters and options.
 
     Raises:
-        TypeError: there is no compiled rule for it.
+        TypeError: the class or rule has no compiled rule.
     """
     if isinstance(given, RuleDefinition | str | os.PathLike):
         return functools.partial(optimizer, given)

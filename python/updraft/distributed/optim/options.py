@@ -8,17 +8,17 @@ class Options:
     """How a distributed optimizer steps.
 
     Args:
-        concurrency: "checked": a parameter that is stepped is known to autograd as changed, and a
-            backward that reads it and began before raises torch's error. "hogwild": it is not, and
-            such a backward reads values of which some may be newer than others. Updates are exact
-            in both, and the gradients of one context are applied together on each worker.
-        strict: a class that has no compiled rule is an error, not stepped by Python.
+        concurrency: "checked": autograd sees that a step changed the parameter, so a backward that
+            reads it and began before raises torch's error. "hogwild": autograd doesn't see it, and
+            such a backward may read a mix of older and newer values. In both modes updates are
+            exact, and the gradients of one context are applied together on each worker.
+        strict: raises an error for a class without a compiled rule, instead of stepping in Python.
         timeout: seconds for each step; None for the timeout of `rpc_backend_options`.
-        allow_repeated_steps: whether a context may be applied again on purpose. A request that is
-            repeated after a timeout never applies one twice.
+        allow_repeated_steps: whether a context may be applied again on purpose. A retry after a
+            timeout never applies it twice.
 
     Raises:
-        ValueError: `concurrency` or `timeout` is none of these.
+        ValueError: `concurrency` or `timeout` is invalid.
 
     Example:
         >>> from updraft.distributed.optim import DistributedOptimizer, Options

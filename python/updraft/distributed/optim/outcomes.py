@@ -1,4 +1,4 @@
-"""What all workers have answered."""
+"""Combines the answers of all workers."""
 
 import ast
 import re
@@ -9,26 +9,26 @@ import torch
 
 from ..answers import TYPES, typed
 
-# What torch makes of an error in a Python function, the type of which it does not always keep.
+# The form of torch's error for a Python function. torch doesn't always keep the exception's type.
 _PYTHON = re.compile(r"\A(?:\w+: )?On WorkerInfo\([^)]*\):\n(\w+)\((.*)\)\nTraceback ", re.DOTALL)
 
 
-#: What a step returns where its context was applied already, in place of a number of parameters.
+#: The result of a step whose context was already applied, instead of a number of parameters.
 ALREADY_APPLIED = -1
 
 
 class PartlyAppliedError(RuntimeError):
-    """A step began and failed: nobody knows what it has written. The text is that of its error."""
+    """A step began and failed, so what it has written is unknown. Has the text of the error."""
 
 
 class _Failure:
-    """What came instead of an answer."""
+    """A failed answer."""
 
     def __init__(self, error: Exception) -> None:
         self.kind = type(error)
-        # torch drops a text that is not UTF-8.
+        # torch drops text that isn't UTF-8.
         self.text = str(error).strip() or "an error without a text"
-        #: Whether the worker itself has said so; else it may have done what it was asked.
+        #: Whether the worker itself reported it. Otherwise the worker may have done the work.
         self.is_answer = True
         self.is_partly = False
         if match := _PYTHON.match(self.text):
@@ -42,7 +42,7 @@ class _Failure:
 
 
 def _message(arguments: str) -> str:
-    """The text of an error, of how its arguments are written."""
+    """The text of an error, from the printed form of its arguments."""
     try:
         value = ast.literal_eval(arguments)
     except (SyntaxError, ValueError):
@@ -51,7 +51,7 @@ def _message(arguments: str) -> str:
 
 
 def begun(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Calls what returns a future; one of what it raises where it does not get that far."""
+    """Calls a function that returns a future. If it raises, returns a failed future."""
     try:
         return call(*args, **kwargs)
     except Exception as error:
@@ -63,17 +63,17 @@ def begun(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 def gathered(
     futures: Mapping[str, Any], failed: str, unknown: str = "", partly: str = "", done: str = ""
 ) -> dict[str, Any]:
-    """Waits for all futures, by the names of workers, and returns their values.
+    """Waits for all futures, by worker name, and returns their values.
 
     Args:
-        failed: what is said before the name of a worker that has refused.
-        unknown: the same for one that has not answered; as `failed` if it is empty.
-        partly: the same for one that has stopped in the midst.
-        done: what is said of the others, if anything is.
+        failed: the text before the name of a worker that has refused.
+        unknown: the text for a worker that has not answered; `failed` if it is empty.
+        partly: the text for a worker that has stopped in the middle.
+        done: the text about the other workers, if any.
 
     Raises:
-        Exception: some failed; the text has every one of them, and the type is theirs if it is the
-            same for all.
+        Exception: some failed. The message has all failures. The type is theirs if all have the
+            same, else RuntimeError.
     """
     values: dict[str, Any] = {}
     failures: dict[str, _Failure] = {}

@@ -1,4 +1,4 @@
-"""References to the parameters of modules on workers, and what these are."""
+"""References to and copies of the parameters of modules on workers."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -26,8 +26,8 @@ def parameter_rrefs(*modules: Any) -> "list[PyRRef[Any]]":
     """Returns references to all parameters of modules, for `DistributedOptimizer`.
 
     Args:
-        modules: references to modules of any workers, or modules of this one. A worker without
-            Python has none: `updraft.distributed.parameter` makes references to what it holds.
+        modules: references to modules of any workers, or modules of this one. Workers without
+            Python have no modules: use `updraft.distributed.parameter` for their parameters.
 
     Example:
         >>> from updraft.distributed.optim import parameter_rrefs
@@ -54,7 +54,7 @@ def parameter_rrefs(*modules: Any) -> "list[PyRRef[Any]]":
 
 
 def _copies(worker: WorkerInfo, rrefs: "list[PyRRef[Any]]", numbers: list[int]) -> Any:
-    """Asks a worker for copies of its parameters; the future has them."""
+    """Requests copies of a worker's parameters; the future has them."""
     if not operators.is_here(worker):
         named = operators.references(rrefs)
         names = [f"parameter {number}" for number in numbers]
@@ -68,15 +68,15 @@ def _copies(worker: WorkerInfo, rrefs: "list[PyRRef[Any]]", numbers: list[int]) 
 
 
 def collect_parameters(rrefs: "Iterable[PyRRef[Any]]") -> list[torch.Tensor]:
-    """Returns copies of the parameters that references are to, fetched from all workers at once.
+    """Returns copies of the referenced parameters, fetched from all workers at the same time.
 
-    Those of one worker are what they were together between two steps.
+    The copies from one worker are consistent: no step runs while they are taken.
 
     Args:
         rrefs: references to tensors of any workers.
 
     Raises:
-        RuntimeError: a worker has not answered; the error names each of them.
+        RuntimeError: workers have not answered. The error has their names.
 
     Example:
         >>> from updraft.distributed.optim import collect_parameters, parameter_rrefs

@@ -1,4 +1,4 @@
-"""References to parameters, as a client gives them."""
+"""Checks of the references that a client gives."""
 
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,11 +13,11 @@ from .operators import await_made, reference
 
 
 def require_references(groups: list[Group]) -> None:
-    """Refuses groups that have none, something else, or one twice.
+    """Refuses groups without parameters, with something else, or with duplicates.
 
     Raises:
-        TypeError: a parameter is no reference.
-        ValueError: there is no parameter, or one is there twice.
+        TypeError: a parameter isn't a reference.
+        ValueError: there are no parameters, or one is given twice.
     """
     rrefs = [rref for group in groups for rref in group["params"]]
     for index, rref in enumerate(rrefs):
@@ -32,13 +32,13 @@ def require_references(groups: list[Group]) -> None:
 
 
 def require_tensors(values: Iterable[Any], indices: Iterable[int]) -> None:
-    """Refuses what references are to, if it is no tensor.
+    """Refuses values of references that aren't tensors.
 
     Args:
-        indices: of the parameters among all.
+        indices: the indices of the parameters among all.
 
     Raises:
-        TypeError: one is something else.
+        TypeError: a value isn't a tensor.
     """
     for index, value in zip(indices, values, strict=True):
         if not isinstance(value, torch.Tensor):
@@ -47,10 +47,10 @@ def require_tensors(values: Iterable[Any], indices: Iterable[int]) -> None:
 
 @contextlib.contextmanager
 def refused_when_made(groups: Sequence[Group]) -> Iterator[None]:
-    """Has an error wait for parameters of the groups that are being made.
+    """Waits for pending parameter references before re-raising an error.
 
-    After an error a program tends to end, and in torch's `rpc.shutdown` a worker may wait for ever
-    for the value of a reference that is made that late.
+    Programs usually end after an error. Then a worker in torch's `rpc.shutdown` could wait forever
+    for the value of a reference that is created so late.
     """
     try:
         yield
@@ -65,8 +65,8 @@ def _listed(params: Any) -> Sequence[Any]:
 
 
 def stand_ins(groups: Sequence[Group]) -> list[Group]:
-    """Returns groups of one small parameter each, by which a class checks and completes options.
+    """Returns groups of one small parameter each, so that a class checks and completes options.
 
-    A matrix, since some classes take nothing else.
+    The parameter is a matrix, because some classes accept nothing else.
     """
     return [group | {"params": [torch.nn.Parameter(torch.zeros(1, 1))]} for group in groups]

@@ -1,4 +1,4 @@
-"""Which functional optimizer stands for an optimizer: a map of ours, and that of torch."""
+"""The maps from optimizers to functional optimizers: Updraft's and torch's."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from .functional import FunctionalOptimizer
 from .functional_classes import functional_class
 from .kinds import maker
 
-#: From a class, or any other key, to what is used for it. Entries may be made directly, too.
+#: Maps a class, or any other key, to its functional optimizer. Entries may be added directly.
 functional_optim_map: dict[Any, Any] = {}
 
 
@@ -21,22 +21,22 @@ def _classes() -> list[Any]:
     return [kind for kind in classes if isinstance(kind, type) and issubclass(kind, CompiledStep)]
 
 
-# What torch has for itself, when `install` has not put ours there.
+# torch's own entries, without those of `install`.
 _torchs = dict(utils.functional_optim_map)
 
 
 def register_functional_optim(key: Any, optim: Any, overwrite: bool = False) -> None:
-    """Registers a functional optimizer for a class, here and in torch's map.
+    """Registers a functional optimizer for a class, in Updraft's map and in torch's.
 
-    What torch has for its own classes stays there; see `install`.
+    torch's entries for its own classes don't change; see `install`.
 
     Args:
-        key: the class that is asked for, or anything else that can be the key of a dict.
+        key: the requested class, or any other dict key.
         optim: a class derived from `FunctionalOptimizer`, or another with `step(gradients)`.
-        overwrite: whether it may take the place of another.
+        overwrite: whether it may replace another.
 
     Raises:
-        ValueError: there is one for `key`, and `overwrite` is not given.
+        ValueError: `key` is already registered, and `overwrite` is false.
 
     Example:
         >>> from updraft.distributed.optim import FunctionalLion, as_functional_optim
@@ -59,15 +59,15 @@ def register_functional_optim(key: Any, optim: Any, overwrite: bool = False) -> 
 
 
 def as_functional_optim(optim_cls: Any, *args: Any, **kwargs: Any) -> Any:
-    """Makes the functional optimizer of a class without parameters, for `step_param`.
+    """Makes the functional optimizer for a class, without parameters, for `step_param`.
 
     Args:
         optim_cls: a class that is registered or has a compiled rule, or a rule.
-        args: what the class takes after the parameters.
-        kwargs: as `args`.
+        args: arguments of the class after the parameters.
+        kwargs: keyword arguments of the class.
 
     Raises:
-        ValueError: there is none for it.
+        ValueError: there is no functional optimizer for it.
 
     Example:
         >>> from updraft.distributed.optim import as_functional_optim
@@ -91,16 +91,17 @@ def as_functional_optim(optim_cls: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def install() -> None:
-    """Has torch's `DistributedOptimizer` and the like use compiled steps for torch's own classes.
+    """Makes torch's `DistributedOptimizer` etc. use compiled steps for torch's own classes.
 
-    Until `uninstall`. Without it they do for those of `updraft.optim`.
+    Lasts until `uninstall`. Without it, they use compiled steps only for classes of
+    `updraft.optim`.
     """
     for key in _torchs:
         utils.functional_optim_map[key] = functional_optim_map[key]
 
 
 def uninstall() -> None:
-    """Gives torch's map back what torch has for its own classes."""
+    """Restores torch's entries for its own classes."""
     utils.functional_optim_map.update(_torchs)
 
 

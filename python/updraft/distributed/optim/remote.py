@@ -1,4 +1,4 @@
-"""The optimizers that a distributed one has on its workers."""
+"""The optimizers that a distributed optimizer has on its workers."""
 
 import secrets
 from collections.abc import Iterable
@@ -19,13 +19,13 @@ from .references import require_tensors
 
 @dataclass(eq=False)
 class RemoteOptimizer(ReferenceLike):
-    """The optimizer of the parameters that one worker has.
+    """The optimizer of the parameters on one worker.
 
     Like an `RRef`, it has `owner()`, `owner_name()` and `is_owner()`.
 
     Args:
         worker: the worker.
-        timeout: seconds for each step, as of `operators.call`.
+        timeout: seconds for each step, as in `operators.call`.
 
     Example:
         >>> from updraft.distributed.optim import DistributedOptimizer
@@ -37,24 +37,24 @@ class RemoteOptimizer(ReferenceLike):
 
     worker: WorkerInfo
     timeout: float
-    #: Of this optimizer there. Chosen here, so that one can be released whose worker has not
-    #: answered.
+    #: The number of this optimizer on the worker. The client chooses it, to be able to release the
+    #: optimizer even if the worker has not answered.
     number: int = field(default_factory=lambda: secrets.randbits(62))
-    #: Of each parameter there: its group, and its index among all.
+    #: The group of each parameter there, and its index among all parameters.
     members: list[tuple[int, int]] = field(default_factory=list)
     rrefs: "list[PyRRef[Any]]" = field(default_factory=list)
-    #: The groups and storage types whose hyperparameters a step takes, in this order.
+    #: The groups and storage types whose hyperparameters a step takes, in order.
     buckets: list[tuple[int, str]] = field(default_factory=list)
 
     def members_of(self, group: int) -> tuple[list[int], list[int]]:
-        """Returns the places of a group's parameters among those there, and their indices."""
+        """Returns the positions of a group's parameters among those there, and their indices."""
         mine = [(place, index) for place, (of, index) in enumerate(self.members) if of == group]
         return [place for place, _ in mine], [index for _, index in mine]
 
     def create(self, request: str) -> Any:
-        """Makes it on its worker; returns a future of what `set_buckets` takes."""
+        """Creates it on its worker; returns a future of the argument of `set_buckets`."""
         if self.is_owner():
-            # References that no other worker has are known to nobody but themselves.
+            # References that no other worker has don't have a number.
             return begun(self._create_here, request)
         names = [f"parameter {index}" for _, index in self.members]
         named = operators.references(self.rrefs)
@@ -72,7 +72,7 @@ class RemoteOptimizer(ReferenceLike):
         return made
 
     def set_buckets(self, text: str) -> None:
-        """Takes what the worker says of the storage types of parameters: `0:f32 0:bf16 2:f32`."""
+        """Parses the worker's answer about storage types of parameters: `0:f32 0:bf16 2:f32`."""
         for bucket in text.split():
             group, _, storage = bucket.partition(":")
             self.buckets.append((int(group), storage))
@@ -82,13 +82,13 @@ class RemoteOptimizer(ReferenceLike):
         return begun(operators.call, self.worker, name, self.number, *args, timeout=timeout)
 
 
-#: The number of a world, and the workers there that know the operators.
+#: The number of a world, and its workers that have loaded the operators.
 _loaded: tuple[int, set[str]] = (0, set())
 
 
 def loaded_on(workers: Iterable[WorkerInfo]) -> list[str]:
-    """Has workers know the operators, each asked once in a world. Returns their names, this one's
-    last: what is done here keeps the thread from asking others.
+    """Makes workers load the operators, once per world. Returns their names, with this one's last,
+    because work here would delay the requests to others.
     """
     global _loaded
     if _loaded[0] != world_number(rpc):

@@ -1,4 +1,4 @@
-"""Making the optimizers that workers have, on all of them or on none."""
+"""Creates the workers' optimizers, either on all workers or on none."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,11 +17,11 @@ def made_remotes(
     options: Options,
     replaced: Sequence[RemoteOptimizer] = (),
 ) -> list[RemoteOptimizer]:
-    """Makes an optimizer on each worker that has parameters of the groups: on all of them at the
-    same time, and if one fails, on none.
+    """Creates an optimizer on each worker that has parameters of the groups, concurrently. If one
+    fails, none is kept.
 
     Args:
-        replaced: optimizers of the same parameters, whose places these take.
+        replaced: the optimizers of the same parameters that these replace.
     """
     by_name: dict[str, RemoteOptimizer] = {}
     timeout = call_limit(options.timeout)

@@ -1,4 +1,4 @@
-"""What a client asks the workers to make: the rule as text, and its groups."""
+"""The request to create optimizers on workers: the rule as text, and its groups."""
 
 import json
 from collections.abc import Sequence
@@ -18,13 +18,13 @@ def _literals(settings: dict[str, Any]) -> dict[str, str]:
 
 
 def _described(correspondence: Correspondence, readers: HyperReaders, group: Group) -> Any:
-    """What is of a group, whichever worker has its parameters, and the source of its rule."""
+    """The worker-independent part of a group, and the source of its rule."""
     definition = correspondence.definition
     sparse = correspondence.sparse_of(group)
     source, _ = definition._chosen_text(correspondence.read_settings(group))
     hypers = {storage: readers.read(group, storage) for storage in FLOATS}
     return source.text.decode(), {
-        # Those that hyperparameters are among do not change the text.
+        # Choices that are hyperparameters don't change the text.
         "choices": {
             storage: [
                 _literals(definition._chosen_text(chosen)[1])
@@ -32,7 +32,7 @@ def _described(correspondence: Correspondence, readers: HyperReaders, group: Gro
             ]
             for storage, values in hypers.items()
         },
-        # As text: JSON has no infinity.
+        # As text, because JSON doesn't have infinity.
         "hypers": {
             storage: {name: str(value) for name, value in values.items()}
             for storage, values in hypers.items()
@@ -56,12 +56,12 @@ def request(
     """Returns the text for one worker.
 
     Args:
-        optimizer: an optimizer of the same class, by which groups are read.
-        members: of each group, the places of its parameters in the worker's list, and their
-            indices among all of the optimizer.
-        owners: of each group, the names of the workers that have parameters of it.
-        count_versions: whether autograd is told of steps.
-        replaces: the number of an optimizer on the worker whose place this one takes.
+        optimizer: an optimizer of the same class, to read the groups.
+        members: for each group, the positions of its parameters in the worker's list, and their
+            indices among all parameters of the optimizer.
+        owners: for each group, the names of the workers that have its parameters.
+        count_versions: whether autograd is notified of steps.
+        replaces: the number of the optimizer on the worker that this one replaces.
     """
     correspondence = optimizer.correspondence
     definition = correspondence.definition

@@ -1,4 +1,4 @@
-"""How what a distributed optimizer was given is stepped."""
+"""Chooses how a distributed optimizer steps a class or a rule."""
 
 import logging
 from collections.abc import Hashable, Sequence
@@ -21,15 +21,15 @@ _log = logging.getLogger(__name__)
 
 
 def registered(given: Any) -> Any:
-    """Returns what is registered for a class, or else the class."""
+    """Returns the registered entry for a class, or else the class."""
     return functional_optim_map.get(given, given) if isinstance(given, Hashable) else given
 
 
 def compiled_kind(given: Any) -> Any:
-    """Returns what makes a compiled optimizer of parameters and options, for a class or a rule.
+    """Returns a function that makes a compiled optimizer from parameters and options.
 
     Raises:
-        TypeError: there is no compiled rule for it.
+        TypeError: the class or rule has no compiled rule.
     """
     chosen = registered(given)
     if isinstance(chosen, type) and issubclass(chosen, FunctionalOptimizer):
@@ -38,7 +38,7 @@ def compiled_kind(given: Any) -> Any:
 
 
 def _has_one_rule(kind: Any) -> bool:
-    """Whether a class steps all parameters by its rule alone, as Muon and LBFGS do not."""
+    """Whether a class steps all parameters by its rule alone. Muon and LBFGS don't."""
     if not isinstance(kind, type):
         return True
     return (
@@ -51,13 +51,13 @@ def _has_one_rule(kind: Any) -> bool:
 def execution_of(
     given: Any, groups: Sequence[Group], args: Any, kwargs: Any, options: Options
 ) -> Execution:
-    """Returns how what a distributed optimizer was given is stepped on workers.
+    """Returns how workers step a class or a rule.
 
-    Warns where that is in Python, and logs which class has taken the place of another.
+    Warns if they step in Python, and logs if another class is used instead.
 
     Raises:
-        TypeError: there is no compiled rule for a class, and `options.strict` asks for one; or it
-            is no optimizer at all.
+        TypeError: a class has no compiled rule and `options.strict` is set, or it isn't an
+            optimizer.
     """
     try:
         kind = compiled_kind(given)

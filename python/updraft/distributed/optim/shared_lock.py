@@ -1,4 +1,4 @@
-"""A lock that many threads share, or one has alone."""
+"""A lock that many threads can share, or one can hold exclusively."""
 
 import contextlib
 import threading
@@ -7,22 +7,22 @@ from collections.abc import Iterator
 
 
 class SharedLock:
-    """Any number of threads share it, or one has it alone, for which others then wait.
+    """Held by any number of threads together, or by one thread exclusively.
 
-    Each thread has a lock of its own to share it by, and who has it alone has those of all: an
-    interrupt finds a lock taken or not, where it may find a number of threads half changed. Nobody
-    who has it may ask for it again.
+    Each thread has its own lock for sharing. An exclusive holder locks those of all threads. So an
+    interrupt finds each lock either taken or not, whereas it could leave a counter half changed.
+    The lock isn't reentrant.
     """
 
     def __init__(self) -> None:
-        #: Of who has it alone, or waits for that.
+        #: Held by the exclusive holder, or a thread that waits for exclusive access.
         self._alone = threading.Lock()
         self._own = threading.local()
-        #: Those of threads that are there.
+        #: The locks of existing threads.
         self._locks: weakref.WeakSet[contextlib.AbstractContextManager[bool]] = weakref.WeakSet()
 
     def shared(self) -> contextlib.AbstractContextManager[bool]:
-        """Waits until nobody has it alone, or wants to. Within it, on this thread, nobody has."""
+        """Waits until no thread holds or wants it exclusively, and shares it within the block."""
         if self._alone.locked():
             with self._alone:
                 pass
@@ -36,13 +36,13 @@ class SharedLock:
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """Waits until nobody else has it."""
+        """Waits until no other thread holds it, and holds it exclusively within the block."""
         with self._alone:
             yield from _within([*self._locks])
 
 
 def _within(locks: list[contextlib.AbstractContextManager[bool]]) -> Iterator[None]:
-    """Has all locks at the `yield`; an ExitStack may keep one that it is interrupted after."""
+    """Holds all locks at the `yield`. After an interrupt, an ExitStack could keep a lock."""
     if not locks:
         yield
         return

@@ -1,4 +1,4 @@
-"""The states of all workers, as one `state_dict`."""
+"""The states of all workers as one `state_dict`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -7,14 +7,14 @@ from .execution import Execution
 from .outcomes import gathered
 from .remote import RemoteOptimizer
 
-#: By the index of a parameter, and by name.
+#: By parameter index, and by name.
 States = dict[int, dict[str, Any]]
 _STEP = "step"
 _SCALE = ".scale"
 
 
 def packed_states(execution: Execution, remotes: Iterable[RemoteOptimizer]) -> States:
-    """Returns the states that workers have, by the indices of parameters."""
+    """Returns the workers' states, by parameter index."""
     futures = {remote: execution.states(remote) for remote in remotes}
     answers = gathered(
         {remote.worker.name: future for remote, future in futures.items()}, "there are no states of"
@@ -26,10 +26,10 @@ def packed_states(execution: Execution, remotes: Iterable[RemoteOptimizer]) -> S
 
 
 def unpacked_states(execution: Execution, state_dict: Mapping[str, Any]) -> States:
-    """Returns the states of a `state_dict` by the indices that parameters have here.
+    """Returns the states of a `state_dict`, by the parameters' indices here.
 
     Raises:
-        ValueError: there is one that the class has not, or of no parameter.
+        ValueError: the class doesn't have a state, or a state's parameter doesn't exist.
     """
     names = execution.state_names
     saved = [key for group in state_dict["param_groups"] for key in group["params"]]
@@ -56,21 +56,21 @@ def unpacked_states(execution: Execution, state_dict: Mapping[str, Any]) -> Stat
 def split_states(
     execution: Execution, remotes: Iterable[RemoteOptimizer], states: States
 ) -> tuple[States, States]:
-    """Returns the states that steps use, and those of flags that are not set now."""
+    """Splits states into those that steps use, and those of flags that are not set now."""
     groups = {index: group for remote in remotes for group, index in remote.members}
     used: States = {}
     others: States = {}
     for index, state in states.items():
         names = execution.used_states(groups[index])
         for name, value in state.items():
-            # Of codes without their scales, a worker says what is wrong.
+            # The worker reports codes without scales.
             is_used = names is None or name in names or name.endswith(_SCALE)
             (used if is_used else others).setdefault(index, {})[name] = value
     return used, others
 
 
 def merged_states(states: States, others: States) -> States:
-    """Returns states with those of others that they have not."""
+    """Returns states, with missing ones from others."""
     return {
         index: others.get(index, {}) | states.get(index, {})
         for index in sorted(states.keys() | others.keys())
@@ -78,10 +78,10 @@ def merged_states(states: States, others: States) -> States:
 
 
 def load_states(execution: Execution, remotes: Sequence[RemoteOptimizer], states: States) -> None:
-    """Gives the workers' optimizers the states of their parameters.
+    """Loads states into the workers' optimizers.
 
     Raises:
-        ValueError: what a worker says.
+        ValueError: a worker refuses a state.
     """
     gathered(
         {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What it prints of a write out of bounds.
+# Prints the report of an out-of-bounds write.
 echo "========= Invalid __global__ write of size 4 bytes"
 echo "========= ERROR SUMMARY: 1 error"
 exit 86

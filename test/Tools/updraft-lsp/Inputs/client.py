@@ -1,4 +1,4 @@
-"""A client of a language server, for tests: speaks JSON-RPC over the server's stdin and stdout."""
+"""A client of a language server, for tests: uses JSON-RPC over the server's stdin and stdout."""
 
 import json
 import pathlib
@@ -7,7 +7,7 @@ import sys
 
 
 class Client:
-    """Starts `command`; as a context manager it is initialised, and shut down at the end."""
+    """Starts `command`. As a context manager, it initializes the session, and shuts it down."""
 
     def __init__(self, *command):
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -69,7 +69,7 @@ class Client:
         return message["result"]
 
     def open(self, uri, text, language="upd"):
-        """Opens a document, or gives it another text; returns its diagnostics."""
+        """Opens a document, or replaces its text; returns its diagnostics."""
         self.diagnostics.pop(uri, None)
         version = self.versions[uri] = self.versions.get(uri, 0) + 1
         if version == 1:
@@ -86,13 +86,13 @@ class Client:
         return self.diagnostics[uri]
 
     def ask(self, what, uri, position=None):
-        """Sends `textDocument/WHAT`, for a position if one is given."""
+        """Sends `textDocument/WHAT`, with a position if one is given."""
         place = {} if position is None else {"position": position}
         return self.request(f"textDocument/{what}", textDocument={"uri": uri}, **place)
 
 
 def position(text, offset):
-    """The place of an offset into a text, as the protocol counts."""
+    """Converts an offset in a text to a position of the protocol."""
     line = text.count("\n", 0, offset)
     begin = text.rfind("\n", 0, offset) + 1
     units = len(text[begin:offset].encode("utf-16-le")) // 2
@@ -100,13 +100,13 @@ def position(text, offset):
 
 
 def at(text, words, within=0):
-    """The place of `words` in a text, `within` characters further."""
+    """The position of `words` in a text, plus `within` characters."""
     assert text.count(words) == 1, f"{words!r} is there {text.count(words)} times"
     return position(text, text.index(words) + within)
 
 
 def text_of(text, span):
-    """The text of a range of the protocol, on one line."""
+    """The text in a range of the protocol, on one line."""
     line = text.split("\n")[span["start"]["line"]].encode("utf-16-le")
     assert span["start"]["line"] == span["end"]["line"]
     part = line[2 * span["start"]["character"] : 2 * span["end"]["character"]]

@@ -1,4 +1,4 @@
-"""What a person sees while writing a rule.
+"""The features that a user sees while writing a rule.
 
 usage: editing.py SERVER FOLDER
 """
@@ -63,7 +63,7 @@ def check_diagnostics(client, uri):
     equal(note["location"]["uri"], uri)
     equal(note["location"]["range"]["start"], at(twice, "let mean = ema", 4))
 
-    # What is wrong in a call is told with the call.
+    # An error inside a called function is reported at the call.
     called = RULE.replace("m / 2", "if m then 1 else 2")
     (only,) = client.open(uri, called)
     equal(only["message"], "a condition must be a bool, found a tensor")
@@ -73,7 +73,7 @@ def check_diagnostics(client, uri):
 
 
 def check_imports(client, uri, library):
-    # An import that is open counts as it is in the editor.
+    # For an import that is open, the editor's text counts.
     equal(
         client.open(library, LIBRARY.replace("beta * old", "beta * odl")),
         [
@@ -100,7 +100,7 @@ def check_imports(client, uri, library):
 
 
 def declared(code, text, comment=""):
-    """What is shown of a declaration."""
+    """The hover text of a declaration."""
     return f"```upd\n{code}\n```\n{text}" + (f"\n\n```text\n{comment}\n```" if comment else "")
 
 
@@ -197,7 +197,7 @@ def check_definition(client, uri, library):
     equal(go('"library.upd"', 3), (library, {"line": 0, "character": 0}))
     equal(client.ask("definition", uri, at(RULE, "sqrt(")), [])
 
-    # The standard library is shown from a copy on the disk.
+    # Definitions in the standard library are shown in a copy on the disk.
     copy, place = go("lerp(")
     path = pathlib.Path(copy.removeprefix("file://"))
     line = path.read_text().splitlines()[place["line"]]
@@ -211,12 +211,12 @@ def check_completion(client, uri):
         return {item["label"]: item for item in client.ask("completion", uri, place)["items"]}
 
     def complete(old, new):
-        """The items at the `|` of `new`, which stands for `old`."""
+        """The completions at the `|` of `new`, which replaces `old`."""
         assert RULE.count(old) == 1, old
         text = RULE.replace(old, new)
         return labels(text.replace("|", ""), position(text, text.index("|")))
 
-    # Half a statement: what is before it is known.
+    # Half a statement: names before it are known.
     found = complete("let big", "let half = me|\n    let big")
     assert {"mean", "rate", "lr", "beta", "nested", "other", "average", "grad", "ema"} <= set(found)
     assert {"sqrt", "lerp", "rms", "if"} <= set(found)
@@ -224,10 +224,10 @@ def check_completion(client, uri):
     equal(found["mean"]["detail"], "value, a tensor")
     equal(found["lerp"]["detail"], "lerp(a, b, w)")
     equal(found["lerp"]["documentation"]["value"], "From a to b: a where w is 0.\n")
-    # The parameters of an unfinished function, and no names of a rule.
+    # The parameters of an unfinished function, without names of a rule.
     found = complete("m / 2", "m / |")
     assert "m" in found and not {"lr", "scaled"} & set(found)
-    # Places where only some names may stand.
+    # Positions that only allow some names.
     equal(set(complete("next other", "next |")), {"param", "average", "other"})
     found = complete(": bf16", ": |")
     assert {"f32", "f64", "bf16", "f16"} <= set(found) and "lr" not in found

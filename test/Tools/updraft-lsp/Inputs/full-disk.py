@@ -1,4 +1,4 @@
-"""Without room for copies of the standard library its definitions cannot be shown; all else can.
+"""Without space for copies of the standard library, only definitions in it can't be shown.
 
 usage: full-disk.py SERVER
 """
@@ -18,7 +18,7 @@ rule Plain(lr = 1e-3) {
 
 rule Clipped = clip_by_value(bound = 2) |> Plain
 """
-# No file can have a byte.
+# Limits the size of files to zero bytes.
 FULL = 'trap "" XFSZ; ulimit -f 0; exec "$@"'
 
 

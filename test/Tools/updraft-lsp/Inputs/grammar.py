@@ -1,4 +1,4 @@
-"""Compares the TextMate grammar with the language, and colours every rule with it.
+"""Compares the TextMate grammar with the language, and highlights every rule with it.
 
 usage: grammar.py SERVER GRAMMAR RULES
 """
@@ -24,7 +24,7 @@ KEYWORD, FUNCTION = 14, 3  # kinds of completion items
 
 
 def words_of_language(server):
-    """What the compiler knows, asked for as an editor does."""
+    """The names that the compiler knows, from requests like an editor's."""
     with Client(server) as client:
         uri = "file:///r.upd"
         client.open(uri, RULE)
@@ -52,13 +52,13 @@ def check_words(grammar, server):
     equal(set().union(*map(words_in, patterns)), keywords)
     equal(words_in(parts["type"]["match"]), types)
     equal(words_in(parts["builtin"]["match"]), builtins)
-    # `matrix` is known where the inputs are, `numerics` everywhere.
+    # `matrix` is known where the inputs are, and `numerics` everywhere.
     equal(words_in(parts["input"]["match"]), inputs | {"matrix", "numerics"})
     return keywords
 
 
 class Highlighter:
-    """As much of TextMate as the grammar uses: `match`, and `begin` with `end` within a line."""
+    """The part of TextMate that the grammar uses: `match`, and `begin` with `end` within a line."""
 
     def __init__(self, grammar):
         self.repository = grammar["repository"]
@@ -74,7 +74,7 @@ class Highlighter:
                 yield rule
 
     def line(self, text):
-        """Gives the scope of every character of a line."""
+        """Returns the scope of every character of a line."""
         scopes, at = [""] * len(text), 0
         while at < len(text):
             found = [

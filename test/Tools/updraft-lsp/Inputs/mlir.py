@@ -32,7 +32,7 @@ def main():
         equal(found["range"]["start"], at(RULE, "%rate = arith"))
         hover = client.ask("hover", uri, at(RULE, "updraft.hyper"))
         assert "updraft.hyper" in hover["contents"]["value"], hover
-        # Operations where one begins, and values where one is used.
+        # Operations at the start of one, and values at a use of one.
         begun = RULE.replace("  updraft.next %next", "  updraft.\n  updraft.next %next")
         client.open(uri, begun, "mlir")
         operations = completed(client, uri, at(begun, "updraft.\n", len("updraft.")))

@@ -1,4 +1,4 @@
-"""What the base protocol and the course of a session demand.
+"""The requirements of the base protocol, and the order of messages in a session.
 
 usage: protocol.py SERVER [--relative-cache]
 """
@@ -24,7 +24,7 @@ def refused(answer, code, message, number=None):
 
 
 def check_order(server):
-    """Requests before `initialize` and after `shutdown`; notifications there are dropped."""
+    """Requests before `initialize` and after `shutdown` are refused; notifications are dropped."""
     client = Client(server)
     item = {"uri": "file:///r.upd", "languageId": "upd", "version": 1, "text": "rule"}
     client.notify("textDocument/didOpen", textDocument=item)
@@ -34,7 +34,7 @@ def check_order(server):
     refused(client.request_raw("shutdown"), NOT_INITIALIZED, "`shutdown` before `initialize`", 2)
     equal(client.diagnostics, {})
     client.initialize()
-    refused(client.request_raw("initialize"), INVALID_REQUEST, "a second `initialize`", 4)
+    refused(client.request_raw("initialize"), INVALID_REQUEST, "`initialize` was already sent", 4)
     assert client.open("file:///r.upd", "rule")
     equal(client.request("shutdown"), None)
     answer = client.request_raw("textDocument/hover", **hover)
@@ -44,9 +44,9 @@ def check_order(server):
 
 
 def check_messages(server):
-    """What is no message is refused, and the session goes on."""
+    """An invalid message is refused, and the session continues."""
     deep = b'{"jsonrpc": "2.0", "id": 9, "method": "x", "params": ' + b"[" * 10**5
-    no_object = "a message is an object with `jsonrpc`: `2.0`"
+    no_object = "expected an object with `jsonrpc`: `2.0`"
     with Client(server) as client:
         for body, code, message in [
             (b"{ this is no JSON", PARSE_ERROR, "the message isn't valid JSON: "),
@@ -56,16 +56,20 @@ def check_messages(server):
                 PARSE_ERROR,
                 "the message isn't valid JSON: ",
             ),
-            (deep, PARSE_ERROR, "the message nests more than 200 deep"),
-            (b'[{"jsonrpc": "2.0", "id": 9, "method": "shutdown"}]', INVALID_REQUEST, "a batch; "),
-            (b"[]", INVALID_REQUEST, "a batch; the protocol has none, send each message by itself"),
+            (deep, PARSE_ERROR, "the message is nested more than 200 deep"),
+            (
+                b'[{"jsonrpc": "2.0", "id": 9, "method": "shutdown"}]',
+                INVALID_REQUEST,
+                "the protocol has no batches",
+            ),
+            (b"[]", INVALID_REQUEST, "the protocol has no batches; send each message separately"),
             (b'"text"', INVALID_REQUEST, no_object),
             (b'{"jsonrpc": "1.0", "id": 9, "method": "shutdown"}', INVALID_REQUEST, no_object),
-            (b'{"jsonrpc": "2.0"}', INVALID_REQUEST, "a message without `method`"),
+            (b'{"jsonrpc": "2.0"}', INVALID_REQUEST, "missing `method`"),
             (
                 b'{"jsonrpc": "2.0", "id": {"a": 1}, "method": "shutdown"}',
                 INVALID_REQUEST,
-                "an `id` is a number or a string",
+                "expected a number or a string as `id`",
             ),
         ]:
             client.send_raw(body)
@@ -73,14 +77,14 @@ def check_messages(server):
             equal((body[:60], answer["id"], answer["error"]["code"]), (body[:60], None, code))
             assert answer["error"]["message"].startswith(message), answer
         client.send_raw(b'{"jsonrpc": "2.0", "id": 9, "method": 7}')
-        refused(client.read(), INVALID_REQUEST, "a `method` is a string", 9)
-        # Answers to requests that the server did not send.
+        refused(client.read(), INVALID_REQUEST, "expected a string as `method`", 9)
+        # Answers to requests that the server didn't send.
         client.send_raw(b'{"jsonrpc": "2.0", "id": 1000, "result": null}')
         client.send_raw(b'{"jsonrpc": "2.0", "id": 1000, "error": 5}')
 
 
 def check_headers(server):
-    """Names of headers in any case, blanks or none, ends of lines with or without CR."""
+    """Header names in any case, optional blanks, and line breaks with or without CR."""
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}).encode()
     unknown = json.dumps({"jsonrpc": "2.0", "id": 2, "method": "unknown/request"}).encode()
     for start in [
@@ -112,12 +116,13 @@ def check_headers(server):
         ):
             client.process.stdin.write(b"Content-Length: " + length + b"\r\n\r\n")
             client.process.stdin.flush()
-            message = "a message whose `Content-Length` is no number of bytes up to 1073741824"
+            message = "expected a number of bytes as `Content-Length`, at most 1073741824"
             refused(client.read(), INVALID_REQUEST, message)
-        # A message without a length, and one that is longer than it says: the next is found again.
+        # After a message without a length, or one that is longer than stated, the next one is
+        # found.
         client.process.stdin.write(b'X: 1\r\n\r\n{"jsonrpc": "2.0"}')
         client.process.stdin.flush()
-        refused(client.read(), INVALID_REQUEST, "a message without the header `Content-Length`")
+        refused(client.read(), INVALID_REQUEST, "missing header `Content-Length`")
         equal(client.ask("hover", "file:///r.upd", START), None)
         client.process.stdin.write(b'Content-Length: 5\r\n\r\n{"jsonrpc": "2.0"}')
         client.process.stdin.flush()
@@ -147,7 +152,7 @@ def check_documents_that_are_no_files(server):
             assert client.ask("completion", uri, START)["items"] == []
             client.notify("textDocument/didClose", textDocument={"uri": uri})
             equal(client.ask("hover", uri, START), None)
-        # A file of the same path is another document.
+        # A file with the same path is another document.
         client.open("untitled:/r.upd", "rule")
         equal(client.open("file:///r.upd", RULE), [])
         equal(client.ask("documentSymbol", "untitled:/r.upd"), [])

@@ -1,4 +1,4 @@
-"""The server answers whatever it is sent, and whatever the text of a file.
+"""The server answers any message, for files with any text.
 
 usage: robustness.py SERVER RULES
 """
@@ -95,7 +95,7 @@ def check_damage(client, uri, rules):
     ]
     for path in rules:
         whole = path.read_text()
-        # As somebody types it, and with pieces lost, doubled and mixed up.
+        # While it is typed, and with parts missing, duplicated and reordered.
         for step in range(12):
             text = whole[: source.randrange(len(whole))] if step % 2 else whole
             for _ in range(step):

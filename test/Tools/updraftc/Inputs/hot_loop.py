@@ -2,8 +2,8 @@
 
     hot_loop.py PATTERN < DISASSEMBLY
 
-Of the innermost loops with a line that matches the pattern it is the longest. The first line says
-how many instructions it has.
+It is the longest innermost loop with a line that matches the pattern. The first line of the output
+is the number of its instructions.
 """
 
 import re
@@ -15,7 +15,7 @@ BRANCH = re.compile(r"^(?:j\w+|b(?:\.\w+)?|[ct]bn?z)\s+(?:.*,\s*)?(?:0x)?([0-9a-
 
 
 def innermost_loops(code):
-    """The code between each backward branch and its target, where no other loop is inside."""
+    """The code between each backward branch and its target that doesn't contain another loop."""
     spans = []
     for address, instruction in code:
         branch = BRANCH.match(instruction)
