@@ -552,8 +552,8 @@ class CompiledStep:
         self._accept(compiled, changed, factor, scaled)
         direct = self._direct
         if direct is None:
-            parts = [part for entry in compiled for part in entry.buckets]
-            direct = self._direct = DirectParts.of(parts)
+            every = [part for entry in compiled for part in entry.buckets]
+            direct = self._direct = DirectParts.of(every)
         if direct is not None:
             if direct.readers:
                 direct.skip_where(found_inf)
