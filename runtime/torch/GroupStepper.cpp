@@ -28,7 +28,8 @@ using namespace updraft::torch_adapter;
 using updraft::runtime::forParts;
 using updraft::runtime::MemoryRange;
 
-/// Another thread looks at no fewer parameters than this: waking it takes as long.
+/// The minimum number of parameters per thread. Waking a thread takes as long as checking this
+/// many.
 constexpr size_t paramsPerPart = 500;
 
 GroupStepper::GroupStepper(upd_rule *rule, const std::vector<at::Tensor> &params,
@@ -64,7 +65,7 @@ GroupStepper::GroupStepper(upd_rule *rule, const std::vector<at::Tensor> &params
   upd_optimizer *optimizer = nullptr;
   check(library.upd_optimizer_create(rule, &group, 1, intraOpPool(), &optimizer));
   handle = std::make_shared<Handle>(optimizer);
-  // Torch checks hyperparameters where an optimizer is made, and steps with any.
+  // Torch checks hyperparameters only in the constructor, and steps with any value.
   check(library.upd_optimizer_ignore_requirements(optimizer));
   std::vector<upd_hyper> values;
   values.reserve(initial.size());
@@ -72,14 +73,14 @@ GroupStepper::GroupStepper(upd_rule *rule, const std::vector<at::Tensor> &params
     values.push_back({hyperNames[i], initial[i]});
   check(library.upd_optimizer_set_hypers(optimizer, 0, values.data(), values.size()));
   hypers = std::move(initial);
-  // Each is there once at most, so that a step needs no memory for it.
+  // Contains each parameter at most once, so a step doesn't allocate memory for it.
   fresh.reserve(params.size());
   readTensors.resize(hyperNames.size() + 1);
   if (!on.isCpu())
     makeCounts();
 }
 
-/// A GPU counts steps in tensors of torch.
+/// Creates the step count tensors, in which a GPU counts steps.
 void GroupStepper::makeCounts() {
   setStream();
   const at::Tensor all =
@@ -97,9 +98,9 @@ void GroupStepper::makeCounts() {
   }
 }
 
-/// Before everything that reads or writes on a GPU, so that it follows what torch has given to the
-/// stream. A prepared step keeps its own: another thread, whose stream is another, may ask for
-/// states before it is applied.
+/// Sets torch's current stream. Called before every access to GPU memory, to order it after torch's
+/// earlier work on the stream. A prepared step keeps its stream: before it is applied, another
+/// thread with another stream may ask for states.
 void GroupStepper::setStream() const {
   if (on.kind != UPD_CUDA || isPrepared)
     return;
@@ -174,10 +175,10 @@ void GroupStepper::readCounts() {
   }
 }
 
-/// Takes a gradient that is not as usual.
+/// Takes a gradient that `ParameterTable::look` couldn't take.
 void GroupStepper::takeGradient(const Unusual &given) {
   const size_t index = given.param;
-  // `Tensor.grad_dtype` lets gradients have another type than the parameter.
+  // With `Tensor.grad_dtype` a gradient can have another dtype than its parameter.
   const at::ScalarType wanted = table.scalarType(index);
   const bool isOther =
       given.grad.scalar_type() != wanted && c10::canCast(given.grad.scalar_type(), wanted);
@@ -198,7 +199,7 @@ void GroupStepper::takeGradient(const Unusual &given) {
   at::Tensor real = grad;
   if (grad.is_complex() || grad.is_neg() || grad.is_sparse() || grad._is_zerotensor()) {
     at::Tensor dense = grad.is_sparse() ? grad.to_dense() : grad;
-    // One of zeros has no memory.
+    // A zero tensor has no memory.
     if (dense._is_zerotensor())
       dense = dense.clone();
     real = realOf(dense.resolve_conj().resolve_neg());
@@ -215,7 +216,7 @@ void GroupStepper::takeGradient(const Unusual &given) {
   table.setGradient(index, view, real.storage());
 }
 
-/// Throws what the library says to a gradient that no step takes.
+/// Throws the library's error for an invalid gradient.
 void GroupStepper::refuse(size_t param, const upd_tensor &grad) const {
   upd_tensor absent{};
   absent.rank = UPD_ABSENT;
@@ -226,7 +227,8 @@ void GroupStepper::refuse(size_t param, const upd_tensor &grad) const {
   TORCH_INTERNAL_ASSERT(false, "a gradient of parameter ", numberOf(param), " was not refused");
 }
 
-/// A thread that has the lock may wait for that of the interpreter, so this one waits without it.
+/// Releases the GIL while waiting, because the thread that holds the mutex may be waiting for the
+/// GIL.
 std::unique_lock<std::mutex> GroupStepper::lockInTurn() const {
   std::unique_lock lock(mutex, std::try_to_lock);
   if (!lock) {
@@ -267,8 +269,8 @@ bool GroupStepper::lookAndPrepare(const std::vector<at::Tensor> &grads) {
   return true;
 }
 
-/// Takes references to gradients, which last until the step is done: another thread may replace
-/// `.grad`, which alone keeps them until then.
+/// Keeps references to the gradients' memory until the step is done: another thread may replace
+/// `.grad`, which otherwise holds the only reference.
 bool GroupStepper::lookAt(const at::Tensor *grads) {
   isPrepared = false;
   auto undo = c10::make_scope_exit([this] { drop(); });
@@ -336,11 +338,12 @@ bool GroupStepper::apply(bool countVersions) {
   if (!on.isCpu())
     afterDeviceStep(countVersions);
   const bool anyFresh = table.takeFresh(fresh);
-  // Those that the device has skipped are fresh until it steps them.
+  // Parameters that the device has skipped stay fresh until it steps them.
   return on.isCpu() ? anyFresh : !fresh.empty();
 }
 
-/// Nobody knows yet what the device has skipped.
+/// Treats all parameters with gradients as stepped: the host doesn't know yet whether the device
+/// skips the step.
 void GroupStepper::afterDeviceStep(bool countVersions) {
   for (uint32_t i = 0; i < table.size(); ++i)
     if (table.hasGradient(i))
@@ -463,7 +466,7 @@ std::vector<at::Tensor> GroupStepper::bindBlocks(int64_t number, const std::stri
                         scales.scalar_type() == at::kFloat,
                     "state `", name,
                     "` has uint8 codes in the parameter's shape and float32 scales");
-  // The library has the scales behind the codes.
+  // The library stores the scales after the codes.
   const int64_t offset = (codes.numel() + 3) / 4 * 4;
   at::Tensor memory = at::empty({offset + 4 * scales.numel()}, codes.options());
   at::Tensor ourCodes = memory.as_strided(codes.sizes(), table.strides(index));

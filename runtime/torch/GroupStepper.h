@@ -1,6 +1,6 @@
 //===- GroupStepper.h - A compiled rule over a parameter group of torch -------------*- C++ -*-===//
-// Holds the parameters of one group once, and steps them from their `.grad` with no Python on the
-// way. Any thread may call into an object; one waits for the other.
+// Updates the parameters of one group from their `.grad`, without running Python code. Thread-safe:
+// calls on one object are serialized.
 
 #ifndef UPDRAFT_RUNTIME_TORCH_GROUPSTEPPER_H
 #define UPDRAFT_RUNTIME_TORCH_GROUPSTEPPER_H
@@ -21,114 +21,117 @@
 
 namespace updraft::torch_adapter {
 
-/// A step count as a number; throws ValueError, which names the parameter, if it is none.
+/// Converts a step count to an integer. Throws ValueError, which names the parameter, if it isn't a
+/// whole number from 0 to 2^53.
 int64_t asStepCount(double count, int64_t param);
 
 class GroupStepper : public torch::CustomClassHolder {
 public:
-  /// The optimizer keeps `rule` alive. The caller owns the parameters, and keeps them while it
-  /// steps; so it does with states that it binds or asks for, while they are to be known to
-  /// autograd as changed. All parameters have the rule's storage type, and the order of
-  /// hyperparameters is its own. `sparseRefusal` is what is said to a sparse gradient; empty: it is
-  /// taken, by its rows or, with `sparseAsDense`, as the dense one. `denseRefusal` is the same for
-  /// another one. Messages call parameters by `numbers`; none: by their places.
+  /// The optimizer keeps `rule` alive. The caller owns the parameters and keeps them alive during a
+  /// step. It also keeps alive the states that it binds or asks for, as long as autograd must learn
+  /// of their changes. All parameters have the rule's storage type. Hyperparameters are in the
+  /// rule's order. `sparseRefusal` is the error message for a sparse gradient. If it is empty,
+  /// sparse gradients are accepted: by rows or, with `sparseAsDense`, converted to dense.
+  /// `denseRefusal` is the same for dense gradients. Messages identify parameters by `numbers`, or
+  /// by index if it is empty.
   ///
-  /// Parameters are on the CPU, or all on one GPU, which the rule was compiled for; `emulated`: on
-  /// the CPU, as on a GPU. There a step waits for nothing, and runs on torch's current stream.
+  /// Parameters are on the CPU, or all on the GPU that the rule was compiled for. `emulated`: CPU
+  /// tensors are stepped by GPU code in the emulator. On a GPU a step runs on torch's current
+  /// stream and doesn't synchronize.
   ///
-  /// `countType`: of the step counts of parameters that get their states here, float32 or float64.
+  /// `countType` is the type of step counts that this object creates: float32 or float64.
   GroupStepper(upd_rule *rule, const std::vector<at::Tensor> &params, std::vector<double> hypers,
                std::string sparseRefusal, std::string denseRefusal, bool sparseAsDense,
                std::vector<int64_t> numbers = {}, bool emulated = false,
                at::ScalarType countType = at::kFloat);
 
-  /// What random numbers depend on beside the element and the step: a seed, all 64 bits of it, and
-  /// the number of each parameter among those of all groups.
+  /// Sets the inputs of random numbers other than the element and the step: a 64-bit seed, and the
+  /// number of each parameter among those of all groups.
   void setRandom(int64_t seed, const std::vector<int64_t> &numbers);
 
-  /// Sets all hyperparameters, to any values: the rule's requirements are for whoever makes an
-  /// optimizer.
+  /// Sets all hyperparameters. Doesn't check the rule's requirements: the optimizer's constructor
+  /// does.
   void setHypers(const std::vector<double> &hypers);
 
-  /// Has each step read a hyperparameter, by its place in the rule's order, from a tensor of one
-  /// element where the parameters are. None: not any more.
+  /// Makes each step read a hyperparameter, given by its index in the rule, from a tensor of one
+  /// element on the parameters' device. nullopt removes the binding.
   void bindHyper(int64_t hyper, const std::optional<at::Tensor> &value);
-  /// Has steps change nothing that find this float32 tensor, where the parameters are, other than
-  /// 0.
+  /// Makes a step change nothing if this float32 tensor, on the parameters' device, isn't 0.
+  /// nullopt removes the binding.
   void bindFoundInf(const std::optional<at::Tensor> &found);
 
-  // The parts of a step, in this order. One thread does all of them, and keeps others from stepping
-  // meanwhile. Several objects can step together: what is refused is refused by `prepare`, which
-  // writes nothing. After `look` or `prepare` has returned false or thrown, there is nothing to
-  // apply or abandon.
+  // The parts of a step, in this order. One thread calls all of them, and keeps other threads from
+  // stepping meanwhile. Several objects can step together: `prepare` reports all errors and writes
+  // nothing. After `look` or `prepare` has returned false or thrown, there is nothing to apply or
+  // abandon.
 
-  /// Takes the gradients, and returns whether parameters, states and step counts are where they
-  /// were, with the types and layouts that they had. The thread holds the interpreter's lock, and
-  /// gradients are those of `.grad`.
+  /// Takes the gradients from `.grad`. Returns whether parameters, states and step counts still
+  /// have the same memory, types and layouts. The calling thread holds the GIL.
   bool look();
-  /// Refuses what a step refuses. States of first steps have their memory when it returns. Needs no
-  /// lock of the interpreter.
+  /// Reports every error that a step can have. Allocates the states of first steps. Doesn't need
+  /// the GIL.
   void prepare();
-  /// `look` and `prepare`, with the lock of the interpreter for the former.
+  /// Calls `look` with the GIL, then `prepare` without it.
   bool lookAndPrepare();
-  /// The same with a gradient for each parameter, or an undefined tensor, whatever `.grad` is;
-  /// waits for no Python.
+  /// The same with a gradient, or an undefined tensor, for each parameter instead of `.grad`.
+  /// Doesn't wait for the GIL.
   bool lookAndPrepare(const std::vector<at::Tensor> &grads);
-  /// Calls `look` with the memory of each gradient that is prepared, and what messages call its
-  /// parameter by.
+  /// Calls `look` with the memory of each prepared gradient, and the number of its parameter in
+  /// messages.
   void forPrepared(
       const std::function<void(int64_t number, const runtime::MemoryRange &grad)> &look) const;
-  /// Refuses nothing. `countVersions`: autograd knows of the change of parameters and states.
-  /// Returns whether parameters may have got their states, for `takeFresh`.
+  /// Never refuses. With `countVersions` it bumps the versions of parameters and states for
+  /// autograd. Returns whether parameters may have got states; `takeFresh` lists them.
   bool apply(bool countVersions);
-  /// In place of `apply`.
+  /// Called instead of `apply`.
   void abandon();
 
-  /// The parameters, by number, that got their states in steps since the last call. A GPU is waited
-  /// for; those whose first step it has skipped follow later.
+  /// Returns the indices of the parameters that got states since the last call. Waits for a GPU. A
+  /// parameter whose first step the GPU has skipped is returned by a later call.
   std::vector<int64_t> takeFresh();
 
-  /// Whether `param` has a state of this name: one may be of matrices or vectors only.
+  /// Whether `param` has a state of this name. A rule can have states for matrices or vectors only.
   bool hasState(int64_t param, const std::string &name) const;
 
-  /// The states of `name` of `params`, as tensors over the library's memory, which they keep. All
-  /// of them must have it.
+  /// Returns the state `name` of each of `params`, as tensors over the library's memory, which they
+  /// keep alive. Every parameter must have it.
   std::vector<at::Tensor> states(const std::vector<int64_t> &params, const std::string &name);
 
-  /// A copy of a state, or of the step count, which is `step`; undefined where there is none.
+  /// Returns a copy of a state, or of the step count if `name` is `step`. Undefined if there is
+  /// none.
   at::Tensor copyOfState(int64_t param, const std::string &name) const;
 
-  /// The step counts of `params`: scalars, as torch has them, where the parameters are.
-  /// They are read at every step, so that writing to one changes the count.
+  /// Returns the step counts of `params` as scalar tensors on the parameters' device, like torch's.
+  /// Every step reads them, so writing to one changes the count.
   std::vector<at::Tensor> stepCounts(const std::vector<int64_t> &params);
 
-  /// Uses a tensor as a state of a parameter, with its value.
+  /// Uses a tensor, with its current value, as a state of a parameter.
   void bindState(int64_t param, const std::string &name, const at::Tensor &state);
 
-  /// Uses copies of the codes and scales of a state in blocks, whose codes have the element
-  /// type `type`; returns the copies.
+  /// Copies the codes and scales of a block-quantized state, uses the copies as the state, and
+  /// returns them. The codes have the element type `type`.
   std::vector<at::Tensor> bindBlocks(int64_t param, const std::string &name,
                                      const std::string &type, const at::Tensor &codes,
                                      const at::Tensor &scales);
 
-  /// Uses a real scalar, on a GPU float32 or float64, as a parameter's step count; where the
-  /// parameters are.
+  /// Uses a real scalar on the parameters' device as a parameter's step count. On a GPU it is
+  /// float32 or float64.
   void bindStepCount(int64_t param, const at::Tensor &count);
 
-  /// Sets a parameter's step count, which no tensor has.
+  /// Sets the step count of a parameter that has no step count tensor.
   void setStepCount(int64_t param, int64_t count);
 
 private:
-  /// Shared with the tensors over states.
+  /// Shared with the tensors that view states.
   struct Handle {
     explicit Handle(upd_optimizer *optimizer) : optimizer(optimizer) {}
     ~Handle() { Library::get().upd_optimizer_release(optimizer); }
     Handle(const Handle &) = delete;
     upd_optimizer *optimizer;
-    std::vector<c10::Storage> bound; ///< memory of states that is not the library's
+    std::vector<c10::Storage> bound; ///< memory of bound states
   };
 
-  /// A gradient that needs a closer look.
+  /// A gradient that `ParameterTable::look` can't take directly.
   struct Unusual {
     size_t param;
     at::Tensor grad;
@@ -145,25 +148,25 @@ private:
   void refuse(size_t param, const upd_tensor &grad) const;
   void afterDeviceStep(bool countVersions);
   size_t checked(int64_t param) const;
-  /// What messages call a parameter by.
+  /// The number of a parameter in messages.
   int64_t numberOf(size_t index) const {
     return numbers.empty() ? static_cast<int64_t>(index) : numbers[index];
   }
 
   std::mutex mutable mutex;
-  std::vector<int64_t> numbers; ///< of parameters; none: their places
+  std::vector<int64_t> numbers; ///< of parameters; empty: their indices
   StepDevice on;
   ParameterTable table;
-  bool isPrepared = false; ///< a step is, and neither applied nor abandoned
+  bool isPrepared = false; ///< a step is prepared, and neither applied nor abandoned
   std::shared_ptr<Handle> handle;
   std::vector<const char *> hyperNames;
   std::vector<double> hypers;
-  std::vector<at::Tensor> readTensors; ///< by hyperparameter, and `found_inf`
+  std::vector<at::Tensor> readTensors; ///< by hyperparameter, then `found_inf`
   std::string sparseRefusal, denseRefusal;
   bool sparseAsDense;
   std::vector<int64_t> fresh;
 
-  // Of the step that runs.
+  // The current step.
   std::vector<Unusual> unusual;
   bool areCountsWritten = false;
   std::vector<at::Tensor> held; ///< parts of sparse gradients

@@ -9,7 +9,7 @@
 using namespace updraft::torch_adapter;
 
 namespace {
-/// Of Python's stable interface, the same in every version.
+/// Functions of Python's stable ABI, which are the same in every version.
 struct Functions {
   int (*isInitialized)() = find<int()>("Py_IsInitialized");
   int (*ensure)() = find<int()>("PyGILState_Ensure");
@@ -51,7 +51,7 @@ InterpreterPause::~InterpreterPause() {
   try {
     Functions::get().restore(state);
   } catch (abi::__forced_unwind &) {
-    // Before Python 3.14 the thread would be unwound through functions that do not allow it.
+    // Before Python 3.14 the thread would be unwound through functions that don't allow it.
     for (;;)
       pause();
   }

@@ -5,9 +5,8 @@
 
 namespace updraft::torch_adapter {
 
-/// Keeps Python from running while it lives: no thread of Python replaces a tensor's `.grad`, which
-/// nothing else guards. The adapter is linked to no Python; in a process without one it does
-/// nothing.
+/// Holds the GIL. Meanwhile no Python thread can replace a tensor's `.grad`, which no other lock
+/// guards. The adapter doesn't link to Python: in a process without Python this class does nothing.
 class InterpreterLock {
 public:
   InterpreterLock();
@@ -18,8 +17,8 @@ private:
   int state;
 };
 
-/// Lets Python run while it lives. The thread holds the interpreter's lock, and has it again after.
-/// A thread that Python's exit never gives it back waits there for the end of the process.
+/// Releases the GIL, which the thread must hold. The destructor acquires it again. If Python is
+/// exiting and doesn't give it back, the thread blocks there until the process ends.
 class InterpreterPause {
 public:
   InterpreterPause();

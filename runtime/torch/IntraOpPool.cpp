@@ -1,6 +1,6 @@
 //===- IntraOpPool.cpp - torch's own threads for a step ---------------------------------------===//
-// at::parallel_for is compiled into its caller, with whatever threads the caller's compiler knows.
-// Iterating over a tensor is compiled into torch, and so are the threads that do it.
+// at::parallel_for is compiled into its caller, and uses the threading runtime of the caller's
+// compiler. Iterating over a tensor is compiled into torch, and so uses torch's own threads.
 
 #include "runtime/torch/IntraOpPool.h"
 
@@ -27,7 +27,7 @@ void run(void *, int32_t count, void (*task)(void *context, int32_t index), void
     elements = at::from_blob(numbers.data(), {count}, at::kInt);
     iterator.emplace(at::TensorIterator::borrowing_nullary_op(elements));
   } catch (const std::exception &) {
-    // A step that has begun does not fail for want of memory.
+    // Runs the tasks on this thread: a step that has begun must not fail if memory runs out.
     for (int32_t i = 0; i < count; ++i)
       task(context, i);
     return;

@@ -7,8 +7,8 @@
 
 namespace updraft::torch_adapter {
 
-/// The pool that torch's operators run on, with as many threads as `torch.set_num_threads` says
-/// when a step begins. Lives for ever; any thread.
+/// Returns the pool that torch's operators run on. A step uses the value of `torch.set_num_threads`
+/// from when it begins. Never destroyed. Thread-safe.
 const upd_pool *intraOpPool();
 
 } // namespace updraft::torch_adapter

@@ -8,7 +8,8 @@
 
 using namespace updraft::torch_adapter;
 
-/// Returns Done, or why there is no step, and how many steppers have taken gradients.
+/// Returns Done, or why the step can't be taken. `taken` becomes the number of steppers that have
+/// taken gradients.
 JointStep::Outcome JointStep::lookAtAll(size_t &taken) noexcept {
   try {
     for (; taken < steppers.size(); ++taken)

@@ -9,8 +9,8 @@
 
 namespace updraft::torch_adapter {
 
-/// One step of each of several groups, or of none. The caller keeps others from stepping any of
-/// them during a step.
+/// Steps several groups, or none if one refuses. The caller keeps other threads from stepping any
+/// of them meanwhile.
 class JointStep : public torch::CustomClassHolder {
 public:
   explicit JointStep(std::vector<c10::intrusive_ptr<GroupStepper>> steppers)
@@ -18,16 +18,16 @@ public:
 
   enum Outcome : int {
     Done = 0,
-    Fresh = 1,  ///< done, and parameters have got their states
-    Moved = 2,  ///< nothing is done: a parameter, state or step count has other memory than before,
-                ///< or another layout or type, or is none any more
-    Refused = 3 ///< nothing is done: see `raise`
+    Fresh = 1,  ///< done, and some parameters got states
+    Moved = 2,  ///< nothing was done: a parameter, state or step count has other memory, another
+                ///< layout or another type than before, or was freed
+    Refused = 3 ///< nothing was done; `raise` throws the error
   };
 
-  /// Steps every parameter that has a gradient. Neither a gradient nor `.grad` is written. The
-  /// thread holds the interpreter's lock, which is released once gradients have been looked at.
+  /// Steps every parameter that has a gradient. Writes neither gradients nor `.grad`. The thread
+  /// holds the GIL, which is released after the gradients are taken.
   Outcome step() noexcept;
-  /// Throws what the last step has refused.
+  /// Throws the error of the last step, whose outcome was `Refused`.
   void raise();
 
 private:

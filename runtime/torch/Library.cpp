@@ -22,13 +22,13 @@ void *handle = nullptr;
 
 void Library::load(const std::string &path) {
   std::lock_guard lock(mutex);
-  // What Python has loaded for itself alone is found by its path as well.
+  // dlopen finds a library by its path even if Python has loaded it with RTLD_LOCAL.
   void *opened = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!opened)
     refuse(path, dlerror());
   if (handle && opened != handle)
     refuse(path, "this process uses another one already");
-  if (handle) // whose functions other threads may be reading
+  if (handle) // other threads may be reading its functions
     return;
   Library found;
 #define UPDRAFT_FIND(name)                                                                         \

@@ -1,6 +1,6 @@
 //===- Library.h - The C API, found at run time -------------------------------------*- C++ -*-===//
-// The adapter links to no library of Updraft: the functions come from the one that the process has
-// loaded, the Python module or libupdraft.so, so that there is one compiler and one cache.
+// The adapter doesn't link to a library of Updraft. It uses the one that the process has loaded,
+// the Python module or libupdraft.so, so that there is only one compiler and one cache.
 
 #ifndef UPDRAFT_RUNTIME_TORCH_LIBRARY_H
 #define UPDRAFT_RUNTIME_TORCH_LIBRARY_H
@@ -47,15 +47,16 @@ struct Library {
 #undef UPDRAFT_DECLARE
 
   /// Finds the functions in the shared library at `path`, for the whole process. Loading the same
-  /// one again changes nothing; another one, or one that lacks a function, is an error. Any thread.
+  /// library again has no effect. Another library, or one that lacks a function, is an error.
+  /// Thread-safe.
   static void load(const std::string &path);
 
-  /// Throws if nothing has been loaded. Any thread.
+  /// Throws if no library has been loaded. Thread-safe.
   static const Library &get();
 };
 
-/// Throws what Python knows as ValueError, KeyError, NotImplementedError, MemoryError or
-/// RuntimeError, with the library's message, if `status` is not UPD_OK.
+/// If `status` isn't UPD_OK, throws an exception with the library's message. Python sees it as
+/// ValueError, KeyError, NotImplementedError, MemoryError or RuntimeError.
 void check(upd_status status);
 
 } // namespace updraft::torch_adapter

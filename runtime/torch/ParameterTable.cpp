@@ -9,7 +9,7 @@
 
 using namespace updraft::torch_adapter;
 
-/// Of tensors that no subclass or mode has anything to do with, whatever is active now.
+/// Returns the dispatch keys of plain tensors: without a subclass, and regardless of active modes.
 static c10::DispatchKeySet usualKeysOn(at::Device device) {
   const c10::impl::ExcludeDispatchKeyGuard withoutModes(c10::python_ks);
   return at::empty({0}, at::TensorOptions(at::kFloat).device(device)).key_set();
@@ -61,7 +61,7 @@ inline bool ParameterTable::hasLayout(const at::TensorImpl &tensor, const Entry 
 }
 
 inline bool ParameterTable::isUsual(const at::TensorImpl &grad, const Entry &entry) const {
-  // GPUs have the same keys.
+  // All GPUs have the same keys, so the devices are compared too.
   return grad.key_set() == usualKeys && (on.kind != UPD_CUDA || grad.device() == on.device) &&
          grad.dtype() == entry.dtype && !entry.complex && hasLayout(grad, entry);
 }
@@ -79,7 +79,7 @@ ParameterTable::Found ParameterTable::look(size_t begin, size_t end, const at::T
     found.moved |= block.moved;
     found.unusual |= block.unusual;
   }
-  // A GPU reads its own at each step.
+  // A GPU reads its step counts at every step.
   if (on.isCpu()) {
     const StepCountTensors::Found counts = stepCounts.look(begin, end, steps);
     found.moved |= counts.moved;
@@ -89,8 +89,8 @@ ParameterTable::Found ParameterTable::look(size_t begin, size_t end, const at::T
   return found;
 }
 
-/// Each tensor is four or five objects that lie anywhere, one of which points to the next: of a
-/// block, all are fetched at once that can be.
+/// Each tensor is a chain of four or five objects in different places. Prefetches them for a whole
+/// block at a time, so that the cache misses overlap.
 ParameterTable::Found ParameterTable::lookAtBlock(size_t begin, size_t end,
                                                   const at::Tensor *given) {
   Found found;
@@ -101,7 +101,7 @@ ParameterTable::Found ParameterTable::lookAtBlock(size_t begin, size_t end,
     __builtin_prefetch(param.unsafe_storage().unsafeGetStorageImpl());
     if (const c10::AutogradMetaInterface *meta = param.autograd_meta()) {
       __builtin_prefetch(meta);
-      __builtin_prefetch(reinterpret_cast<const char *>(meta) + 48); // where the gradient is
+      __builtin_prefetch(reinterpret_cast<const char *>(meta) + 48); // the pointer to the gradient
     }
   }
   for (size_t i = begin; i < end; ++i) {

@@ -1,5 +1,6 @@
-//===- Registration.cpp - What torch.ops and torch.classes have of the adapter ----------------===//
-// Names have the version of the interface: a process may meet an adapter of another version.
+//===- Registration.cpp - The adapter's operators and classes in torch ------------------------===//
+// Names contain the version of the interface, because a process may load an adapter of another
+// version.
 
 #include "runtime/torch/JointStep.h"
 #include "runtime/torch/Library.h"
@@ -18,11 +19,11 @@ namespace {
 using Stepper = c10::intrusive_ptr<GroupStepper>;
 
 void loadLibrary(const std::string &path) { Library::load(path); }
-/// `rule` is the address of a upd_rule.
+/// `rule` is the address of an upd_rule.
 Stepper makeStepper(int64_t rule, const std::vector<at::Tensor> &params, std::vector<double> hypers,
                     std::string sparseRefusal, std::string denseRefusal, bool sparseAsDense,
                     bool emulated, at::ScalarType countType) {
-  // Operators take no pointers. NOLINTNEXTLINE(performance-no-int-to-ptr)
+  // Operators can't take pointers. NOLINTNEXTLINE(performance-no-int-to-ptr)
   auto *compiled = reinterpret_cast<upd_rule *>(static_cast<uintptr_t>(rule));
   return c10::make_intrusive<GroupStepper>(
       compiled, params, std::move(hypers), std::move(sparseRefusal), std::move(denseRefusal),
@@ -65,14 +66,14 @@ TORCH_LIBRARY(updraft, library) {
       .def("raise_refusal", &JointStep::raise);
 }
 
-/// A step of Python: the JointStep by its `address`. Returns its outcome. Called through ctypes,
-/// with the interpreter's lock, which takes less time than a method.
+/// Runs the JointStep at this address, and returns its outcome. Python calls it through ctypes with
+/// the GIL held, which is faster than calling a method.
 extern "C" __attribute__((visibility("default"))) int updraft_torch_step(JointStep *step) {
   return step->step();
 }
 
-/// Whether operators that this thread calls become something else than results: fake tensors, a
-/// graph, a function of whole batches.
+/// Whether this thread's operators don't compute plain results: they create fake tensors, record a
+/// graph or are batched.
 static bool areTransformed() {
   using c10::DispatchKey;
   using c10::impl::TorchDispatchModeKey;
@@ -91,8 +92,8 @@ static bool areTransformed() {
   return false;
 }
 
-/// What is told of operators that this thread calls, as bits that `listeners.py` names. Called
-/// through ctypes, which is cheaper than an operator; any thread.
+/// Returns the listeners of this thread's operators, as the bits named in `listeners.py`. Python
+/// calls it through ctypes, which is faster than an operator. Thread-safe.
 extern "C" __attribute__((visibility("default"))) int updraft_torch_listeners() {
   const bool profilers = at::hasCallbacks();
   const bool functionModes = at::impl::torch_function_mode_enabled();

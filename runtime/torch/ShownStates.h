@@ -11,23 +11,24 @@
 
 namespace updraft::torch_adapter {
 
-/// The tensors over each parameter's states that someone else owns, which lasts as long as they do:
-/// their versions count, and they may get other memory. Threads may look at, or bump, different
-/// parameters.
+/// The tensors of each parameter's states that Python or another owner has, as long as that owner
+/// keeps them. Their versions must be bumped, and they may get other memory. Threads may check or
+/// bump different parameters.
 class ShownStates {
 public:
   explicit ShownStates(size_t params) : params(params) {}
 
-  /// `state` is one from now on, where it is.
+  /// Adds `state`, and remembers its memory.
   void show(size_t param, const at::Tensor &state);
-  /// `state` is none any more.
+  /// Removes `state`.
   void hide(size_t param, const WatchedTensor &state);
 
-  /// Whether a state of parameters in [begin, end) was given other memory, as `state.data = …` and
-  /// `share_memory_()` do, or another size in the same, as `resize_` may. Python must not run.
+  /// Whether a state of parameters [begin, end) has other memory than before, as after `state.data
+  /// = …` or `share_memory_()`, or another size in the same memory, as after `resize_`. The caller
+  /// holds the GIL.
   bool haveMoved(size_t begin, size_t end) const;
 
-  /// Those of some parameters, before `bumpVersions`.
+  /// Reads the versions of some parameters' states into the cache. Called before `bumpVersions`.
   void readVersions(std::span<const uint32_t> some) const {
     for (const Column &column : columns)
       torch_adapter::readVersions(column.states, some);
@@ -44,11 +45,10 @@ private:
     int64_t elements;
     bool operator==(const Place &) const = default;
   };
-  /// The first state of each parameter, the second of each and so on: nothing where there are
-  /// fewer.
+  /// Column i holds the i-th state of each parameter. Empty for a parameter with fewer states.
   struct Column {
     std::vector<WatchedTensor> states;
-    std::vector<Place> places; ///< where they were
+    std::vector<Place> places; ///< their memory when they were added
   };
 
   static Place placeOf(const at::TensorImpl &state);

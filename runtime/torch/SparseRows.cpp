@@ -17,7 +17,7 @@ upd_row_grad SparseRows::of(size_t param, const StepDevice &on) const {
           static_cast<size_t>(indices.numel()), viewOf(values, "a gradient", on), indexDims};
 }
 
-/// The values of rows in the order of dimensions that the parameter has within a row.
+/// Returns the values with each row's dimensions in the parameter's memory order.
 static at::Tensor withStrides(const at::Tensor &values, int64_t rowElements,
                               at::IntArrayRef within) {
   std::vector<int64_t> strides{rowElements};
@@ -28,7 +28,7 @@ static at::Tensor withStrides(const at::Tensor &values, int64_t rowElements,
   return same.copy_(values);
 }
 
-/// Whether the elements behind each index of the first `dims` dimensions are one run of memory.
+/// Whether the elements of each index of the first `dims` dimensions are contiguous in memory.
 static bool hasRowsApart(at::IntArrayRef sizes, at::IntArrayRef strides, int64_t dims) {
   const int64_t rowElements = c10::multiply_integers(sizes.slice(dims));
   for (int64_t i = 0; i < dims; ++i)
@@ -44,7 +44,7 @@ SparseRows updraft::torch_adapter::sparseRowsOf(const at::Tensor &grad, at::IntA
   at::Tensor values = realOf(coalesced._values().detach().resolve_conj().resolve_neg());
   int64_t dims = coalesced.sparse_dim();
   if (dims == 0 && !sizes.empty()) {
-    // All of it or nothing.
+    // Lists all rows of the parameter, or none.
     const bool all = values.size(0) != 0;
     places = at::arange(all ? sizes[0] : 0, places.options()).unsqueeze(0);
     values = all ? values.squeeze(0) : values.flatten(0, 1);
@@ -54,18 +54,19 @@ SparseRows updraft::torch_adapter::sparseRowsOf(const at::Tensor &grad, at::IntA
     places = places.slice(1, 0, 0), values = values.slice(0, 0, 0);
 
   if (dims == 1 && strides[0] == c10::multiply_integers(sizes.slice(1))) {
-    // Another thread may write to those of the gradient after they have been checked.
+    // Copies indices that are shared with the gradient: another thread may write to them after they
+    // have been checked.
     const bool isShared = grad.is_coalesced() && places.is_cpu();
     return {isShared ? places[0].clone() : places[0].contiguous(),
             withStrides(values, strides[0], strides.slice(1)), 1};
   }
 
-  // Where each row begins, in elements.
+  // The offset of each row, in elements.
   at::Tensor begins = at::zeros({values.size(0)}, places.options());
   for (int64_t i = 0; i < dims; ++i)
     begins.add_(places[i], strides[i]);
   if (!hasRowsApart(sizes, strides, dims)) {
-    // Each element is a row; one of pairs if they are complex.
+    // Each element is a row. A complex element is a row of two.
     for (; dims < grad.dim(); ++dims) {
       const at::Tensor offsets = at::arange(sizes[dims], places.options()).mul(strides[dims]);
       begins = begins.unsqueeze(1).add(offsets).flatten();

@@ -10,7 +10,7 @@
 
 namespace updraft::torch_adapter {
 
-/// The parts of a sparse gradient as upd_row_grad has them, which points into them.
+/// The parts of a sparse gradient in the layout of upd_row_grad, which points into them.
 struct SparseRows {
   at::Tensor indices; ///< ascending
   at::Tensor values;
@@ -19,9 +19,9 @@ struct SparseRows {
   upd_row_grad of(size_t param, const StepDevice &on) const;
 };
 
-/// The rows that a sparse gradient has of a dense parameter, which is `sizes` and `strides`,
-/// complex ones as pairs. Where the parameter's rows do not lie apart in memory, these are its
-/// elements.
+/// Returns the rows of a sparse gradient. `sizes` and `strides` are those of the dense parameter,
+/// or of its real pairs if it is complex. If the parameter's rows aren't contiguous in memory, each
+/// element is a row.
 SparseRows sparseRowsOf(const at::Tensor &grad, at::IntArrayRef sizes, at::IntArrayRef strides);
 
 } // namespace updraft::torch_adapter

@@ -26,7 +26,8 @@ bool StepCountTensors::canHave(at::ScalarType type) {
   }
 }
 
-/// The largest count of a type; infinity if all counts are in its range.
+/// Returns the largest count that fits the type, or infinity for a type whose range includes all
+/// counts.
 static double largestOf(at::ScalarType type) {
   switch (type) {
   case at::kHalf:
@@ -40,9 +41,10 @@ static double largestOf(at::ScalarType type) {
   }
 }
 
-/// Writes the nearest count that the type has: an integer out of range would be undefined.
+/// Writes the nearest count that the type can represent. Converting an out-of-range value to an
+/// integer type would be undefined.
 static void store(at::ScalarType type, void *data, int64_t count) {
-  if (type == at::kFloat) // the usual one
+  if (type == at::kFloat) // most common
     *static_cast<float *>(data) = static_cast<float>(count);
   else
     c10::cast_and_store(type, data, std::min(static_cast<double>(count), largestOf(type)));
@@ -68,7 +70,7 @@ void StepCountTensors::set(size_t param, void *count, std::shared_ptr<void> memo
 
 std::vector<at::Tensor> StepCountTensors::make(const std::vector<int64_t> &params,
                                                const std::vector<int64_t> &counts) {
-  // One allocation for those that are new.
+  // Allocates all new step counts at once.
   std::vector<int64_t> missing;
   std::copy_if(params.begin(), params.end(), std::back_inserter(missing),
                [&](int64_t param) { return !places[param].data; });
@@ -83,7 +85,7 @@ std::vector<at::Tensor> StepCountTensors::make(const std::vector<int64_t> &param
   for (int64_t param : params) {
     at::Tensor count = tensors[param].lock();
     if (!count.defined()) {
-      // A storage for each, so that one can be saved.
+      // Each tensor has its own storage, so that it can be saved alone.
       const Place &place = places[param];
       count = at::for_blob(place.data, {})
                   .deleter([memory = place.memory](void *) {})

@@ -14,63 +14,63 @@
 
 namespace updraft::torch_adapter {
 
-/// The scalars that show the step counts of parameters, and that anyone may write. Someone else
-/// owns the tensors; their memory is kept. That on a GPU is neither read nor written. Threads may
-/// do different parameters. A type that lacks a count, as bfloat16 lacks 257 and int16 lacks 32768,
-/// shows the nearest one that it has.
+/// The scalar tensors of the parameters' step counts, which the user may write. The user owns the
+/// tensors; this class keeps their memory alive. Memory on a GPU is neither read nor written.
+/// Threads may process different parameters. If a type can't represent a count (bfloat16 has no
+/// 257, int16 no 32768), the tensor has the nearest value of the type.
 class StepCountTensors {
 public:
-  /// `made`: the type of those that `make` makes.
+  /// `made` is the type of the tensors that `make` creates.
   StepCountTensors(size_t params, const StepDevice &on, at::ScalarType made)
       : tensors(params), places(params), on(on), typeOfMade(made) {}
 
-  /// Whether counts on the CPU may have a type.
+  /// Whether step counts on the CPU may have this type.
   static bool canHave(at::ScalarType type);
   at::ScalarType madeType() const { return typeOfMade; }
 
-  /// The tensor of a parameter, which may have died; nothing where there was none.
+  /// The tensor of a parameter, which may have been freed. Empty if there was none.
   const WatchedTensor &of(size_t param) const { return tensors[param]; }
   void set(size_t param, const at::Tensor &count);
-  /// Uses memory of `madeType()` for the count of a parameter, without a tensor yet.
+  /// Uses memory for a step count of type `madeType()`, without a tensor so far.
   void set(size_t param, void *count, std::shared_ptr<void> memory);
 
-  /// The tensors of several parameters; new ones where there is none. What has no memory yet gets
-  /// the count that `counts` has, which is of every parameter.
+  /// Returns the tensors of several parameters. Creates those that don't exist. New memory gets the
+  /// parameter's value in `counts`, which has one value for every parameter of the optimizer.
   std::vector<at::Tensor> make(const std::vector<int64_t> &params,
                                const std::vector<int64_t> &counts);
 
   struct Found {
-    bool moved = false; ///< what was a step count has other memory or another type than before, as
-                        ///< `.data = …` gives it, or is lazily negated
-    bool changed = false; ///< one was written
+    bool moved = false;   ///< a step count tensor has other memory or another type than before, as
+                          ///< after `.data = …`, or is lazily negated
+    bool changed = false; ///< a step count was written
   };
-  /// Compares those of parameters in [begin, end) with `counts`, which has that of every parameter.
-  /// Python must not run.
+  /// Compares the step counts of parameters [begin, end) with `counts`, which has one value for
+  /// every parameter. The caller holds the GIL.
   Found look(size_t begin, size_t end, const std::vector<int64_t> &counts) const;
 
-  /// Whether the parameter has one, which is not `count`.
+  /// Whether the parameter has a step count tensor whose value isn't `count`.
   bool isChanged(size_t param, int64_t count) const;
   double valueOf(size_t param) const;
 
-  /// Those of some parameters, before `write`.
+  /// Reads the versions of some parameters' tensors into the cache. Called before `write`.
   void readVersions(std::span<const uint32_t> some) const {
     if (any)
       torch_adapter::readVersions(tensors, some);
   }
-  /// Sets that of a parameter, if it has one.
+  /// Sets the step count tensor of a parameter, if it has one.
   void write(size_t param, int64_t count) const;
 
 private:
   struct Place {
     void *data = nullptr;
     at::ScalarType type = at::kFloat;
-    std::shared_ptr<void> memory; ///< keeps `data`
+    std::shared_ptr<void> memory; ///< keeps `data` alive
   };
 
   bool hasMoved(size_t param) const;
 
   std::vector<WatchedTensor> tensors;
-  std::vector<Place> places; ///< what a tensor is over, whether it lives or not
+  std::vector<Place> places; ///< memory of the tensors, kept after a tensor is freed
   StepDevice on;
   at::ScalarType typeOfMade;
   bool any = false;

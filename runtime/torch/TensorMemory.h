@@ -1,7 +1,7 @@
-//===- TensorMemory.h - What a step reads of torch's tensors ------------------------*- C++ -*-===//
-// Thousands of small tensors are bound by cache misses, as each is several objects that lie
-// anywhere: these read as little as they can, and of several tensors at once, so that the misses
-// overlap. Nothing throws; threads may do parts of one vector.
+//===- TensorMemory.h - Reading torch's tensors with few cache misses ---------------*- C++ -*-===//
+// A step of thousands of small tensors is bound by cache misses, because each tensor is several
+// objects in different places. These functions read as little as possible, and read several tensors
+// at once so that the misses overlap. They don't throw. Threads may process parts of one vector.
 
 #ifndef UPDRAFT_RUNTIME_TORCH_TENSORMEMORY_H
 #define UPDRAFT_RUNTIME_TORCH_TENSORMEMORY_H
@@ -15,10 +15,10 @@
 
 namespace updraft::torch_adapter {
 
-/// How many tensors are looked at together.
+/// How many tensors are read at once.
 constexpr size_t tensorsAtOnce = 16;
 
-/// Fetches the object itself into the cache, not what it points to.
+/// Prefetches the object itself, not the objects that it points to.
 inline void prefetchTensor(const at::TensorImpl *tensor) {
   const char *bytes = reinterpret_cast<const char *>(tensor);
   for (size_t offset = 0; offset < sizeof(at::TensorImpl); offset += 64)
@@ -26,7 +26,7 @@ inline void prefetchTensor(const at::TensorImpl *tensor) {
   __builtin_prefetch(bytes + sizeof(at::TensorImpl) - 1);
 }
 
-/// Fetches the objects of tensors in [begin, end), and of their storages.
+/// Prefetches the objects of tensors [begin, end) and of their storages.
 inline void prefetchWithStorages(const std::vector<WatchedTensor> &tensors, size_t begin,
                                  size_t end) {
   for (size_t i = begin; i < end; ++i)
@@ -35,8 +35,8 @@ inline void prefetchWithStorages(const std::vector<WatchedTensor> &tensors, size
     __builtin_prefetch(tensors[i].object()->unsafe_storage().unsafeGetStorageImpl());
 }
 
-/// Where the elements begin: as TensorImpl::data, which calls what it need not. Null where there is
-/// no memory, as of a storage of no bytes.
+/// Returns the address of the first element, like TensorImpl::data but with fewer calls. Null if
+/// there is no memory, as for a storage of 0 bytes.
 inline const void *dataOf(const at::TensorImpl &tensor) {
   const void *start = tensor.unsafe_storage().data();
   if (tensor.numel() == 0 || !start)
@@ -45,8 +45,8 @@ inline const void *dataOf(const at::TensorImpl &tensor) {
          tensor.dtype().itemsize() * static_cast<size_t>(tensor.storage_offset());
 }
 
-/// Reads the versions of some of the tensors, which are about to be bumped: an atomic increment
-/// waits for its own cache miss alone.
+/// Reads the versions of some of the tensors before they are bumped, so that the cache misses
+/// overlap. An atomic increment waits for its own miss only.
 inline void readVersions(const std::vector<WatchedTensor> &tensors,
                          std::span<const uint32_t> some) {
   for (uint32_t i : some)
@@ -58,9 +58,9 @@ inline void readVersions(const std::vector<WatchedTensor> &tensors,
         version.current_version();
 }
 
-/// Tells autograd that the tensor was written, unless it has died.
+/// Tells autograd that the tensor was written. Does nothing if it was freed.
 inline void bumpVersion(const WatchedTensor &tensor) {
-  // Those from inference mode have none.
+  // Tensors from inference mode have no version.
   if (at::TensorImpl *object = tensor.object();
       tensor.isAlive() && object->version_counter().enabled())
     object->bump_version();

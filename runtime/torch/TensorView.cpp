@@ -15,7 +15,7 @@ struct TypePair {
   upd_dtype ours;
   at::ScalarType theirs;
 };
-// What torch has no type for, a code of a block, is a byte to it.
+// Types that torch doesn't have, the codes of blocks, are bytes in torch.
 constexpr TypePair types[] = {
     {UPD_F32, at::kFloat},         {UPD_F64, at::kDouble}, {UPD_BF16, at::kBFloat16},
     {UPD_F16, at::kHalf},          {UPD_I8, at::kChar},    {UPD_Q8_LINEAR, at::kByte},
@@ -27,13 +27,13 @@ StepDevice StepDevice::of(const at::Tensor &tensor, bool emulated) {
   const at::Device device = tensor.device();
   if (emulated)
     return {device, updraft::runtime::emulatorDevice};
-  // What else there is, is refused where a view is taken.
+  // `viewOf` refuses tensors on other devices.
   return device.is_cuda() ? StepDevice{device, UPD_CUDA} : StepDevice{};
 }
 
 upd_tensor updraft::torch_adapter::viewOf(const at::Tensor &tensor, const char *what,
                                           const StepDevice &on) {
-  // A subclass that intercepts operators has data elsewhere, or none.
+  // A subclass that intercepts operators has its data in another tensor, or has none.
   TORCH_CHECK_TYPE(!tensor.key_set().has(c10::DispatchKey::Python), what,
                    " is a wrapper subclass of Tensor, whose memory is not its own");
   TORCH_CHECK_NOT_IMPLEMENTED(tensor.layout() == at::kStrided && !tensor.is_quantized() &&
@@ -47,7 +47,7 @@ upd_tensor updraft::torch_adapter::viewOf(const at::Tensor &tensor, const char *
     if (type.theirs == tensor.scalar_type()) {
       view.dtype = type.ours;
       view.data = tensor.data_ptr();
-      // An offset into no memory is not null.
+      // If there is no memory, an offset would make the pointer non-null.
       if (!dataOf(*tensor.unsafeGetTensorImpl()))
         view.data = nullptr;
       view.shape = tensor.sizes().data();
@@ -75,7 +75,7 @@ at::Tensor updraft::torch_adapter::tensorOver(const upd_tensor &view,
   auto maker = at::for_blob(view.data, at::IntArrayRef(view.shape, view.rank));
   if (view.strides)
     maker.strides(at::IntArrayRef(view.strides, view.rank));
-  // Without one, torch would ask CUDA where the memory is.
+  // Without a device, torch would ask CUDA for the device of the memory.
   return maker.deleter(release).options(options).target_device(on.device).make_tensor();
 }
 

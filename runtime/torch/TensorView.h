@@ -11,30 +11,32 @@
 
 namespace updraft::torch_adapter {
 
-/// A device as torch names it, and as the library does. Tensors of the emulator are torch's on the
-/// CPU.
+/// A device in torch's and in the library's representation. To torch, the emulator's tensors are on
+/// the CPU.
 struct StepDevice {
   at::Device device = at::kCPU;
   upd_device kind = UPD_CPU;
 
   bool isCpu() const { return kind == UPD_CPU; }
-  /// Of several GPUs.
+  /// The index of the GPU; 0 for other devices.
   int32_t index() const { return kind == UPD_CUDA ? device.index() : 0; }
   static StepDevice of(const at::Tensor &tensor, bool emulated);
 };
 
-/// A dense real tensor on `on`. Shape and strides are the tensor's own memory: valid until it is
-/// resized. Throws if it is of another kind, or elsewhere; `what` names it.
+/// Returns a view of a dense real tensor on `on`. Shape and strides point into the tensor, and are
+/// valid until it is resized. Throws if the tensor isn't dense and real, or is on another device.
+/// `what` names it in the message.
 upd_tensor viewOf(const at::Tensor &tensor, const char *what, const StepDevice &on = {});
 
-/// torch's type of elements; a byte of what it has no type for.
+/// Returns torch's type for `dtype`, or a byte type if torch has none.
 at::ScalarType scalarTypeOf(upd_dtype dtype);
 
-/// A tensor over memory of the library, which `release` gives up with the tensor's storage.
+/// Returns a tensor over the library's memory. Its storage calls `release` when it is freed.
 at::Tensor tensorOver(const upd_tensor &view, const std::function<void(void *)> &release,
                       const StepDevice &on = {});
 
-/// A complex tensor as one of real pairs, with one dimension more; others as they are.
+/// Returns a complex tensor as a tensor of real pairs, with one more dimension. Returns other
+/// tensors unchanged.
 at::Tensor realOf(const at::Tensor &tensor);
 
 } // namespace updraft::torch_adapter

@@ -9,22 +9,23 @@
 
 namespace updraft::torch_adapter {
 
-/// A weak reference to a tensor, which takes no lock. A strong one keeps the tensor's Python object
-/// alive where Python's garbage collector cannot see it, so that a parameter with an attribute that
-/// leads back to its optimizer would never be freed.
+/// A weak reference to a tensor. It doesn't take the GIL. A strong reference would keep the
+/// tensor's Python object alive, invisibly to Python's garbage collector. A parameter with an
+/// attribute that leads back to its optimizer would then never be freed.
 class WatchedTensor {
 public:
-  /// Watches nothing.
+  /// Refers to no tensor.
   WatchedTensor() : WatchedTensor(at::Tensor()) {}
   explicit WatchedTensor(const at::Tensor &tensor) : pointer(tensor.getIntrusivePtr()) {}
 
-  /// Whether the tensor still has an owner. It can die at any time, unless its owner is known to
-  /// stay or, for a tensor of Python, the caller holds the interpreter's lock.
+  /// Whether the tensor still has an owner. It can be freed at any time, unless its owner is known
+  /// to keep it or, for a Python tensor, the caller holds the GIL.
   bool isAlive() const { return !pointer.expired(); }
-  /// The tensor, which this owns in part. Undefined if it has died.
+  /// Returns a strong reference. Undefined if the tensor was freed.
   at::Tensor lock() const { return at::Tensor(pointer.lock()); }
-  /// The object, whose memory lasts as long as this. Of a tensor that has died it has a version,
-  /// and neither a storage nor a gradient; of nothing it is the object of an undefined tensor.
+  /// Returns the object, whose memory stays valid as long as this reference. A freed tensor has a
+  /// version, but neither a storage nor a gradient. Without a tensor, it is the object of an
+  /// undefined tensor.
   at::TensorImpl *object() const { return pointer._unsafe_get_target(); }
 
 private:
