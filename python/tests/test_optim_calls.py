@@ -151,6 +151,35 @@ def test_optimizers_made_in_compiled_code(make):
     assert optimizer.param_groups[0]["params"][0] is param
 
 
+@pytest.mark.parametrize("together", [False, True], ids=["one part", "several parts"])
+def test_a_step_that_is_interrupted_keeps_its_states(together, monkeypatch):
+    """Python raises KeyboardInterrupt after the call that takes the step."""
+
+    class InterruptedStep(JointStep):
+        def __init__(self, steppers):
+            super().__init__(steppers)
+            take = self.take
+
+            def interrupted():
+                take()
+                raise KeyboardInterrupt
+
+            self.take = interrupted
+
+    monkeypatch.setattr(direct_parts, "JointStep", InterruptedStep)
+    (param,) = parameters(shapes=[(3,)])
+    groups = [{"params": [param]}]
+    if together:
+        groups.append({"params": parameters(shapes=[(2,)])})
+    optimizer = optim.Adam(groups)
+    set_gradients([param], 0)
+    with pytest.raises(KeyboardInterrupt):
+        optimizer.step()
+    (state,) = optimizer.state_dict()["state"].values()
+    assert state["step"] == 1
+    assert torch.equal(state["exp_avg"], param.grad * (1 - 0.9))
+
+
 @pytest.mark.parametrize("backend", ["eager", "inductor"])
 @pytest.mark.parametrize(
     ("name", "options"), [("SGD", {}), ("SGD", {"momentum": 0.9}), ("AdamW", {})]

@@ -50,7 +50,7 @@ listeners: Callable[[], int] = _library.updraft_torch_listeners
 _take_step = _library.updraft_torch_step
 _take_step.argtypes = [ctypes.c_void_p]
 #: What a step returns, beside 0; see `runtime/torch/JointStep.h`.
-FRESH, MOVED, REFUSED = 1, 2, 3
+MOVED, REFUSED = 2, 3
 
 
 class JointStep:

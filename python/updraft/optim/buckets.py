@@ -286,8 +286,12 @@ class Bucket:
 
     def apply(self, states: States) -> None:
         """See `SteppedPart`."""
-        if self.stepper.apply():
-            states.expect(self)
+        fresh = True
+        try:
+            fresh = self.stepper.apply()
+        finally:  # Ctrl-C interrupts after the step, whose states are there.
+            if fresh:
+                states.expect(self)
 
     def abandon(self) -> None:
         """See `SteppedPart`."""

@@ -557,7 +557,12 @@ class CompiledStep:
         if direct is not None:
             if direct.readers:
                 direct.skip_where(found_inf)
-            outcome = direct.take_step()
+            try:
+                outcome = direct.take_step()
+            except BaseException:
+                # Ctrl-C interrupts after the step, whose states are there.
+                direct.expect(states)
+                raise
             if not outcome or direct.finish(outcome, states):
                 return
         self._step_in_halves(compiled, states, factor, found_inf)

@@ -4,7 +4,7 @@ from typing import Optional
 
 import torch
 
-from .adapter import FRESH, MOVED, REFUSED, JointStep
+from .adapter import MOVED, REFUSED, JointStep
 from .assigned_states import States
 from .buckets import Bucket
 from .stepped_part import SteppedPart
@@ -15,7 +15,7 @@ class DirectParts:
 
     Attributes:
         take_step: steps all of them or, where one refuses, none; returns an outcome for `finish`.
-        readers: the parts that read on their device what makes a step change nothing.
+        readers: the parts that read `found_inf` on their device.
     """
 
     def __init__(self, parts: list[Bucket]) -> None:
@@ -39,9 +39,14 @@ class DirectParts:
         """Follows a step whose outcome is not 0; False if nothing was done, because a parameter has
         other memory than before.
         """
+        if outcome == MOVED:
+            return False
+        self.expect(states)
         if outcome == REFUSED:
             self._step.raise_refusal()
-        if outcome == FRESH:
-            for part in self._parts:
-                states.expect(part)
-        return outcome != MOVED
+        return True
+
+    def expect(self, states: States) -> None:
+        """Enters the states that steps have made, if there are any."""
+        for part in self._parts:
+            states.expect(part)
