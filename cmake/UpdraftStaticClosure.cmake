@@ -49,7 +49,8 @@ function(updraft_link_statically module library exports)
   target_sources(${module} PRIVATE "${PROJECT_SOURCE_DIR}/cmake/static-fmt.cpp")
   add_dependencies(${module} ${library})
   target_link_options(${module} PRIVATE
-    -Wl,--as-needed -Wl,--exclude-libs,ALL -Wl,--strip-all
+    -Wl,--as-needed -Wl,--exclude-libs,ALL
+    $<$<NOT:$<BOOL:${UPDRAFT_LINE_TABLES}>>:-Wl,--strip-all>
     "-Wl,--version-script,${exports}")
   set_property(TARGET ${module} APPEND PROPERTY LINK_DEPENDS "${exports}")
 endfunction()
