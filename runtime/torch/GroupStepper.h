@@ -62,8 +62,8 @@ public:
 
   // The parts of a step, in this order. One thread calls all of them, and keeps other threads from
   // stepping meanwhile. Several objects can step together: `prepare` reports all errors and writes
-  // nothing. After `look` or `prepare` has returned false or thrown, there is nothing to apply or
-  // abandon.
+  // nothing. After `look` has returned false, or one of the two has thrown, there is nothing to
+  // apply or abandon.
 
   /// Takes the gradients from `.grad`. Returns whether parameters, states and step counts still
   /// have the same memory, types and layouts. The calling thread holds the GIL.

@@ -21,7 +21,8 @@ public:
     Fresh = 1,  ///< done, and some parameters got states
     Moved = 2,  ///< nothing was done: a parameter, state or step count has other memory, another
                 ///< layout or another type than before, or was freed
-    Refused = 3 ///< nothing was done; `raise` throws the error
+    Refused = 3 ///< `raise` throws the error. Nothing was done, unless a device failed while a
+                ///< group was applied: groups before it were stepped
   };
 
   /// Steps every parameter that has a gradient. Writes neither gradients nor `.grad`. The thread

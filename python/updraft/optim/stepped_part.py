@@ -47,7 +47,7 @@ class SteppedPart(Protocol):
     # The halves of a step, of several parts that are stepped all or none.
 
     def prepare(self, states: States) -> bool:
-        """Refuses what a step of every parameter that has a gradient refuses, and changes nothing.
+        """Raises the errors that a step would raise, and changes nothing.
 
         False if a parameter is not what this was made for: another is to be made then. In this
         case, and where it raises, there is nothing to apply or to abandon.
