@@ -257,7 +257,7 @@ int Optimizer::traverse(visitproc visit, void *arg) const {
 }
 
 void Optimizer::clear() {
-  // It refers to the arrays. Later calls raise an error, because there is no optimizer.
+  // The optimizer refers to the arrays. Calls after its release raise an error.
   handle.reset();
   // The destructor of an array may run its own code, which must find these members empty.
   const auto paramsToDrop = std::exchange(params, {});

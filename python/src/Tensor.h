@@ -41,7 +41,7 @@ private:
   nanobind::object array;
   nanobind::ndarray<nanobind::ro> exported;
   ArrayMemory memory;
-  std::vector<int64_t> sizes; ///< shape and strides if there is no export
+  std::vector<int64_t> sizes; ///< shape and strides, unless an export has them
   upd_tensor view{};
 };
 

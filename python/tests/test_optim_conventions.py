@@ -158,7 +158,7 @@ def test_zero_grad():
 
 
 def test_parameters_that_are_frozen_and_unfrozen():
-    """A parameter has no state before its first gradient."""
+    """A parameter gets its states with its first gradient."""
     theirs, ours = parameters(shapes=[(9,), (4, 2)]), parameters(shapes=[(9,), (4, 2)])
     reference, optimizer = torch.optim.Adam(theirs, foreach=False), optim.Adam(ours)
     for step in range(6):

@@ -141,7 +141,7 @@ def test_wrapper_subclasses(case):
 
 @pytest.mark.parametrize("what", ["parameter", "gradient", "state"])
 def test_the_operator_refuses_wrapper_subclasses(what):
-    """For any caller, because they have no memory that a compiled step could write to."""
+    """A compiled step cannot write to a tensor that has no memory of its own."""
     values = torch.ones(3)
     wrapper = TwoTensor(values.clone(), values.clone())
     rule = updraft.load("SGD").compile(defaults={"momentum": 0.9})

@@ -57,7 +57,7 @@ def test_steps_of_several_threads():
 
 
 def test_first_steps_of_several_threads():
-    """All find that nothing is compiled yet, and that there are no states."""
+    """All threads start before the rule is compiled and before the states exist."""
     with ThreadPoolExecutor(4) as threads:
         for _ in range(20):
             param = torch.nn.Parameter(torch.zeros(8))

@@ -102,7 +102,7 @@ def test_options():
         rrefs,
         lr=-1,
     )
-    # Raised by the local class: no worker is asked, so the message has no name of one.
+    # The local class raises this, so the message names no worker.
     with (
         mock.patch.object(RemoteOptimizer, "create", side_effect=AssertionError),
         pytest.raises(TypeError, match=r"SGD.* got an unexpected keyword argument 'beta'$"),
