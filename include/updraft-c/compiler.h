@@ -5,6 +5,7 @@
 #ifndef UPDRAFT_C_COMPILER_H
 #define UPDRAFT_C_COMPILER_H
 
+#include "updraft-c/descriptor.h"
 #include "updraft-c/types.h"
 
 #include <stddef.h>
@@ -122,18 +123,50 @@ UPD_EXPORT upd_dtype upd_rule_grad_dtype(const upd_rule *rule);
  * not list. */
 UPD_EXPORT upd_device upd_rule_device(const upd_rule *rule);
 
-/* A JSON object that describes the rule to the runtime (docs/architecture.md): its states, its
- * passes, and the streams that they read and write. */
+/* "host", or the GPU that the rule was compiled for, as in `updraftc --target`: "nvptx:sm_90". */
+UPD_EXPORT const char *upd_rule_target(const upd_rule *rule);
+
+/* The type that the rule computes in: UPD_F32 or UPD_F64. */
+UPD_EXPORT upd_dtype upd_rule_compute_dtype(const upd_rule *rule);
+
+/* "ieee", "torch" or "fast". */
+UPD_EXPORT const char *upd_rule_numerics(const upd_rule *rule);
+
+/* What an element's update depends on besides the element itself: UPD_EXTENT_ELEMENT for nothing,
+ * UPD_EXTENT_TENSOR for other elements of its tensor or their number, UPD_EXTENT_GROUP for other
+ * tensors of its group. */
+UPD_EXPORT upd_extent upd_rule_depends_on(const upd_rule *rule);
+
+/* 1 if a state or a computation is over rows, columns or batches, so that the shape of a tensor
+ * matters and its elements must be in row-major order. */
+UPD_EXPORT int32_t upd_rule_uses_rows(const upd_rule *rule);
+
+/* The descriptor of the rule (updraft-c/descriptor.h), of `*size` bytes. */
+UPD_EXPORT const upd_descriptor *upd_rule_descriptor(const upd_rule *rule, size_t *size);
+
+/* The descriptor as JSON, for people and other programs (docs/architecture.md). */
 UPD_EXPORT const char *upd_rule_interface(const upd_rule *rule);
+
+/* Static flags, with the values that the rule was compiled for as the language writes them, without
+ * quotes. */
+UPD_EXPORT size_t upd_rule_static_count(const upd_rule *rule);
+UPD_EXPORT const char *upd_rule_static_name(const upd_rule *rule, size_t index);
+UPD_EXPORT const char *upd_rule_static_value(const upd_rule *rule, size_t index);
 
 /* Hyperparameters and states in the order of their declaration; states that only matrices have come
  * last. */
 UPD_EXPORT size_t upd_rule_hyper_count(const upd_rule *rule);
 UPD_EXPORT const char *upd_rule_hyper_name(const upd_rule *rule, size_t index);
 UPD_EXPORT double upd_rule_hyper_default(const upd_rule *rule, size_t index);
+/* 1 if a static flag follows from the hyperparameter, so that some values need another compiled
+ * rule. */
+UPD_EXPORT int32_t upd_rule_hyper_decides_flag(const upd_rule *rule, size_t index);
 UPD_EXPORT size_t upd_rule_state_count(const upd_rule *rule);
 UPD_EXPORT const char *upd_rule_state_name(const upd_rule *rule, size_t index);
 UPD_EXPORT upd_dtype upd_rule_state_dtype(const upd_rule *rule, size_t index);
+UPD_EXPORT upd_extent upd_rule_state_extent(const upd_rule *rule, size_t index);
+/* The class of tensors that have the state. */
+UPD_EXPORT upd_tensors upd_rule_state_tensors(const upd_rule *rule, size_t index);
 
 /* Checks hyperparameters as upd_optimizer_create does for a group; those that are not given have
  * their defaults. UPD_NOT_FOUND: an unknown name. UPD_INVALID_ARGUMENT: a value is NaN, breaks a

@@ -3,12 +3,12 @@
  * what its comment says, and any number of threads may run it at once. Host functions call C
  * maths functions; passes call nothing outside the object.
  *
- * The object of a rule R has R_initial, R_validate, and the string R_interface, which describes it
- * as JSON (docs/architecture.md). Its plan is a sequence of prologues and passes. There is one plan
+ * The object of a rule R has R_initial, R_validate, and R_descriptor, which describes it
+ * (updraft-c/descriptor.h). Its plan is a sequence of prologues and passes. There is one plan
  * for all tensors, or one for vectors and one for matrices. The names of a plan's functions start
  * with R, or with R_matrix for the second of two plans. Declarations for a rule R that is linked by
  * hand:
- *   extern const char R_interface[];
+ *   extern const upd_descriptor R_descriptor;
  *   void R_initial(const double *hyper, double *initial);
  *   int32_t R_validate(const double *hyper);
  *   void R_prologue0(const double *hyper, const double *per_tensor, const double *reduced,

@@ -20,7 +20,8 @@
  * default is 0. Clear such a struct, and set `struct_size` to its sizeof. From a smaller struct, of
  * an older program, the library reads the members that exist there. It accepts a larger struct, of
  * a newer program, if the bytes that it doesn't know are 0; otherwise it returns UPD_UNSUPPORTED.
- * The other structs never change, because programs make arrays of them.
+ * The records of updraft-c/descriptor.h may get new members, too. The other structs never change,
+ * because programs make arrays of them.
  *===---------------------------------------------------------------------------------------===*/
 #ifndef UPDRAFT_C_TYPES_H
 #define UPDRAFT_C_TYPES_H
@@ -94,6 +95,17 @@ typedef enum upd_tensors UPD_INT32 {
   UPD_VECTORS = 1, /* less than two dimensions */
   UPD_MATRICES = 2 /* two dimensions or more */
 } upd_tensors;
+
+/* The unit that has one value: for example, a state over rows has one value per row. The last two
+ * dimensions of a tensor are rows and columns, the leading ones batches. */
+typedef enum upd_extent UPD_INT32 {
+  UPD_EXTENT_GROUP = 0,
+  UPD_EXTENT_TENSOR = 1,
+  UPD_EXTENT_BATCH = 2,
+  UPD_EXTENT_ROW = 3,
+  UPD_EXTENT_COLUMN = 4,
+  UPD_EXTENT_ELEMENT = 5
+} upd_extent;
 
 /* Elements that share a scale. The last block of a tensor or row may be shorter. */
 enum { UPD_QUANT_BLOCK = 256 };

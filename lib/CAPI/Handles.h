@@ -7,10 +7,14 @@
 #include "runtime/optimizer/Optimizer.h"
 
 #include <memory>
+#include <mutex>
+#include <string>
 
 struct upd_rule {
   std::shared_ptr<const updraft::runtime::Kernels> kernels;
   upd_origin origin;
+  mutable std::once_flag isExported = {};
+  mutable std::string json = {}; // of the interface, from its first use on
 };
 
 /// Shared with the states that were exported.

@@ -5,8 +5,8 @@
 #ifndef UPDRAFT_LIB_CONVERSION_KERNELFUNCTIONS_H
 #define UPDRAFT_LIB_CONVERSION_KERNELFUNCTIONS_H
 
-#include "PlanInterface.h"
 #include "mlir/IR/Builders.h"
+#include "updraft/Conversion/PlanInterface.h"
 
 namespace updraft {
 

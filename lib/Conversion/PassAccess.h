@@ -7,8 +7,8 @@
 
 #include "BlockedStorage.h"
 #include "Philox.h"
-#include "PlanInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "updraft/Conversion/PlanInterface.h"
 #include "updraft/Conversion/StorageConversion.h"
 
 namespace updraft {

@@ -1,7 +1,7 @@
 //===- PlanInterface.cpp - Positions of a plan's values ---------------------------------------===//
 // All values are numbered in the order in which the plan declares them.
 
-#include "PlanInterface.h"
+#include "updraft/Conversion/PlanInterface.h"
 
 #include "updraft/Conversion/StateList.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -4,9 +4,9 @@
 #ifndef UPDRAFT_LIB_CONVERSION_SCALARCODE_H
 #define UPDRAFT_LIB_CONVERSION_SCALARCODE_H
 
-#include "PlanInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include "updraft/Conversion/PlanInterface.h"
 
 namespace updraft {
 

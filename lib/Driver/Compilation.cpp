@@ -3,10 +3,10 @@
 #include "Compilation.h"
 
 #include "CUDATools.h"
-#include "InterfaceJson.h"
 #include "MemoryCheck.h"
 #include "PlanSize.h"
 #include "Reproducer.h"
+#include "RuleDescription.h"
 #include "SecondHalf.h"
 #include "Updraft/Transforms/SharedReductions.h"
 #include "updraft/Driver/StatusError.h"
@@ -92,8 +92,11 @@ llvm::Error Compilation::schedule() {
   }
   if (llvm::Error error = requireMemory(bytesToCompile + bytesPerOperation * size))
     return error;
-  interface = interfaceJson(*plans.begin(), request.rule.numerics,
-                            request.gpu ? request.gpu->name : "", imported);
+  auto description = describeRule(*plans.begin(), request.rule.numerics,
+                                  request.gpu ? request.gpu->name : "", imported);
+  if (failed(description))
+    return internalError("schedule", "");
+  descriptor = description->write();
   return llvm::Error::success();
 }
 
@@ -167,7 +170,7 @@ llvm::Error Compilation::translate() {
   if (!translated)
     return translated.takeError();
   llvmModule = std::move(*translated);
-  addTexts();
+  addData();
   dump->write("translate.ll", [this](auto &os) { printLLVM(os); });
   tools.generator->optimize(*llvmModule);
   dump->write("optimize.ll", [this](auto &os) { printLLVM(os); });
@@ -236,17 +239,19 @@ llvm::Error Compilation::dumpAssembly() {
   return dump->takeError();
 }
 
-/// Adds the description and the kernels to the object, for programs that link it manually.
-void Compilation::addTexts() {
-  addText("_interface", interface);
+/// Adds the descriptor and the kernels to the object, for programs that link it manually.
+void Compilation::addData() {
+  addData("_descriptor", llvm::ConstantDataArray::getString(llvmContext, descriptor,
+                                                            /*AddNull=*/false));
   if (!kernelText.empty())
-    addText("_ptx", kernelText);
+    addData("_ptx", llvm::ConstantDataArray::getString(llvmContext, kernelText));
 }
 
-void Compilation::addText(const char *suffix, const std::string &text) {
-  llvm::Constant *value = llvm::ConstantDataArray::getString(llvmContext, text);
-  new llvm::GlobalVariable(*llvmModule, value->getType(), /*isConstant=*/true,
-                           llvm::GlobalValue::ExternalLinkage, value, ruleName + suffix);
+void Compilation::addData(const char *suffix, llvm::Constant *value) {
+  auto *variable =
+      new llvm::GlobalVariable(*llvmModule, value->getType(), /*isConstant=*/true,
+                               llvm::GlobalValue::ExternalLinkage, value, ruleName + suffix);
+  variable->setAlignment(llvm::Align(8));
 }
 
 llvm::Error Compilation::internalError(llvm::StringRef stage, const std::string &reproducer) {

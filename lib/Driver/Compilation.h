@@ -66,7 +66,7 @@ public:
 
   mlir::gpu::GPUModuleOp kernels() { return *module->getOps<mlir::gpu::GPUModuleOp>().begin(); }
   auto getPlans() { return module->getOps<PlanOp>(); }
-  std::string takeInterface() { return std::move(interface); }
+  std::string takeDescriptor() { return std::move(descriptor); }
 
 private:
   llvm::Error lowerToLLVMDialect();
@@ -75,8 +75,8 @@ private:
   llvm::Error run(mlir::PassManager &passes, llvm::StringRef stage);
   std::string reproducer(mlir::PassManager &passes);
   llvm::Error dumpAssembly();
-  void addTexts();
-  void addText(const char *suffix, const std::string &text);
+  void addData();
+  void addData(const char *suffix, llvm::Constant *value);
   llvm::Error internalError(llvm::StringRef stage, const std::string &reproducer);
 
   Toolchain &toolchain;
@@ -90,7 +90,7 @@ private:
   ImportedRule imported; ///< without its module, which is the next member
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::string ruleName;
-  std::string interface;
+  std::string descriptor;
   std::string kernelText;        ///< PTX
   llvm::LLVMContext llvmContext; ///< outlives the module
   std::unique_ptr<llvm::Module> llvmModule;

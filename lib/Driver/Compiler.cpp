@@ -58,7 +58,7 @@ llvm::Expected<CompiledRule> Compiler::compile(const Program &program,
   auto object = compilation.generate();
   if (!object)
     return object.takeError();
-  return CompiledRule{compilation.takeInterface(), std::move(*object)};
+  return CompiledRule{compilation.takeDescriptor(), std::move(*object)};
 }
 
 /// Returns the stages after Stage::Schedule, in order.

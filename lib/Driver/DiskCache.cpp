@@ -1,16 +1,15 @@
 //===- DiskCache.cpp - Compiled rules kept between processes ----------------------------------===//
-// The cached value is the length of the interface's JSON, the JSON, then the object.
+// The cached value is the length of the descriptor, the descriptor, then the object.
 
 #include "updraft/Driver/DiskCache.h"
 
+#include "runtime/base/RuleInterface.h"
 #include "updraft/Driver/StatusError.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
@@ -25,8 +24,8 @@ constexpr size_t lengthBytes = 8;
 
 std::string encode(const CompiledRule &rule) {
   std::string bytes(lengthBytes, '\0');
-  llvm::support::endian::write64le(bytes.data(), rule.interfaceJson.size());
-  return bytes + rule.interfaceJson + rule.object;
+  llvm::support::endian::write64le(bytes.data(), rule.descriptor.size());
+  return bytes + rule.descriptor + rule.object;
 }
 
 std::optional<CompiledRule> decode(llvm::StringRef bytes) {
@@ -42,9 +41,9 @@ std::optional<CompiledRule> decode(llvm::StringRef bytes) {
 std::string ruleNameOf(const std::optional<CodeCache::Entry> &entry) {
   if (entry)
     if (std::optional<CompiledRule> rule = decode(entry->code)) {
-      auto json = nlohmann::json::parse(rule->interfaceJson, nullptr, /*allow_exceptions=*/false);
-      if (json.is_object() && json.contains("name") && json["name"].is_string())
-        return json["name"].get<std::string>();
+      runtime::RuleInterface interface;
+      if (runtime::RuleInterface::read(rule->descriptor, interface).ok())
+        return interface.name;
     }
   return "?";
 }

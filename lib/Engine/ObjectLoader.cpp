@@ -135,7 +135,7 @@ llvm::Expected<std::shared_ptr<const runtime::Kernels>>
 ObjectLoader::load(const CompiledRule &rule) {
   ForkDelay delay;
   auto kernels = std::make_shared<runtime::Kernels>();
-  runtime::Status parsed = runtime::RuleInterface::parse(rule.interfaceJson, kernels->interface);
+  runtime::Status parsed = runtime::RuleInterface::read(rule.descriptor, kernels->interface);
   if (!parsed.ok())
     return makeError(UPD_INTERNAL_ERROR, parsed.message());
 
@@ -199,7 +199,7 @@ ObjectLoader::load(const CompiledRule &rule) {
     if (llvm::Error error = resolveKernels(plan.prefix + "_pass", plan.passes.size()))
       return error;
   }
-  kernels->description = rule.interfaceJson;
+  kernels->descriptor = rule.descriptor;
   kernels->code = std::move(code);
   return kernels;
 }

@@ -98,6 +98,53 @@ nb::dict Rule::hypers() const {
   return result;
 }
 
+nb::list Rule::decidingHypers() const {
+  nb::list result;
+  for (size_t i = 0, count = upd_rule_hyper_count(get()); i < count; ++i)
+    if (upd_rule_hyper_decides_flag(get(), i))
+      result.append(upd_rule_hyper_name(get(), i));
+  return result;
+}
+
+nb::dict Rule::statics() const {
+  nb::dict result;
+  for (size_t i = 0, count = upd_rule_static_count(get()); i < count; ++i)
+    result[upd_rule_static_name(get(), i)] = upd_rule_static_value(get(), i);
+  return result;
+}
+
+static const char *extentName(upd_extent extent) {
+  switch (extent) {
+  case UPD_EXTENT_GROUP:
+    return "group";
+  case UPD_EXTENT_TENSOR:
+    return "tensor";
+  case UPD_EXTENT_BATCH:
+    return "batch";
+  case UPD_EXTENT_ROW:
+    return "row";
+  case UPD_EXTENT_COLUMN:
+    return "column";
+  case UPD_EXTENT_ELEMENT:
+    return "element";
+  }
+  return "unknown";
+}
+
+nb::dict Rule::stateExtents() const {
+  nb::dict result;
+  for (size_t i = 0, count = upd_rule_state_count(get()); i < count; ++i)
+    result[upd_rule_state_name(get(), i)] = extentName(upd_rule_state_extent(get(), i));
+  return result;
+}
+
+nb::dict Rule::stateTensors() const {
+  nb::dict result;
+  for (size_t i = 0, count = upd_rule_state_count(get()); i < count; ++i)
+    result[upd_rule_state_name(get(), i)] = static_cast<int>(upd_rule_state_tensors(get(), i));
+  return result;
+}
+
 nb::dict Rule::states() const {
   nb::dict result;
   for (size_t i = 0, count = upd_rule_state_count(get()); i < count; ++i)
@@ -157,11 +204,22 @@ void updraft::python::bindRule(nb::module_ &module) {
           nb::arg("origin_spans") = nb::list())
       .def_prop_ro("name", [](const Rule &rule) { return upd_rule_name(rule.get()); })
       .def_prop_ro("origin", &Rule::origin)
-      .def_prop_ro("interface", [](const Rule &rule) { return upd_rule_interface(rule.get()); })
+      .def_prop_ro("target", [](const Rule &rule) { return upd_rule_target(rule.get()); })
+      .def_prop_ro("compute_dtype",
+                   [](const Rule &rule) { return dtypeName(upd_rule_compute_dtype(rule.get())); })
+      .def_prop_ro("numerics", [](const Rule &rule) { return upd_rule_numerics(rule.get()); })
+      .def_prop_ro("depends_on",
+                   [](const Rule &rule) { return extentName(upd_rule_depends_on(rule.get())); })
+      .def_prop_ro("uses_rows",
+                   [](const Rule &rule) { return upd_rule_uses_rows(rule.get()) != 0; })
+      .def_prop_ro("statics", &Rule::statics)
       .def_prop_ro("address",
                    [](const Rule &rule) { return reinterpret_cast<uintptr_t>(rule.get()); })
       .def_prop_ro("hypers", &Rule::hypers)
+      .def_prop_ro("deciding_hypers", &Rule::decidingHypers)
       .def_prop_ro("states", &Rule::states)
+      .def_prop_ro("state_extents", &Rule::stateExtents)
+      .def_prop_ro("state_tensors", &Rule::stateTensors)
       .def_prop_ro("param_dtype",
                    [](const Rule &rule) { return dtypeName(upd_rule_param_dtype(rule.get())); })
       .def_prop_ro("grad_dtype",

@@ -66,7 +66,13 @@ public:
   void checkHypers(const std::vector<std::pair<std::string, double>> &values) const;
 
   nanobind::dict hypers() const;
+  /// The hyperparameters that static flags follow from.
+  nanobind::list decidingHypers() const;
+  nanobind::dict statics() const;
   nanobind::dict states() const;
+  nanobind::dict stateExtents() const;
+  /// Values of upd_tensors.
+  nanobind::dict stateTensors() const;
   const char *origin() const;
 
 private:

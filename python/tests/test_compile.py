@@ -163,19 +163,19 @@ def fnv1a(data):
     return value
 
 
-def sealed(key, interface, code):
+def sealed(key, descriptor, code):
     """Returns a cache entry with the right checksum for any content."""
-    covered = struct.pack("<Q", len(key)) + key + struct.pack("<Q", len(interface))
-    covered += interface + code
+    covered = struct.pack("<Q", len(key)) + key + struct.pack("<Q", len(descriptor))
+    covered += descriptor + code
     return MAGIC + fnv1a(covered).to_bytes(16, "little") + covered
 
 
 def unsealed(entry):
-    """Returns the key, the rule's interface and the object code of a cache entry."""
+    """Returns the key, the rule's descriptor and the object code of a cache entry."""
     (key,) = struct.unpack_from("<Q", entry, HEADER - 8)
     start = HEADER + key
-    (interface,) = struct.unpack_from("<Q", entry, start)
-    end = start + 8 + interface
+    (descriptor,) = struct.unpack_from("<Q", entry, start)
+    end = start + 8 + descriptor
     return entry[HEADER:start], entry[start + 8 : end], entry[end:]
 
 
@@ -184,14 +184,18 @@ DAMAGE = {
     "the end is missing": lambda entry, *_: entry[: len(entry) // 2],
     "nothing": lambda entry, *_: b"",
     "another key's": lambda entry, key, *content: sealed(b"0" * len(key), *content),
-    "sealed garbage": lambda entry, key, interface, code: sealed(key, interface, b"no object" * 9),
-    "half an object, sealed": lambda entry, key, interface, code: sealed(
-        key, interface, code[: len(code) // 2]
+    "sealed garbage": lambda entry, key, descriptor, code: sealed(
+        key, descriptor, b"no object" * 9
     ),
-    "an object that lacks functions, sealed": lambda entry, key, interface, code: sealed(
-        key, interface, code.replace(b"_prologue", b"_prolog__")
+    "half an object, sealed": lambda entry, key, descriptor, code: sealed(
+        key, descriptor, code[: len(code) // 2]
     ),
-    "no interface, sealed": lambda entry, key, interface, code: sealed(key, b"{", code),
+    "an object that lacks functions, sealed": lambda entry, key, descriptor, code: sealed(
+        key, descriptor, code.replace(b"_prologue", b"_prolog__")
+    ),
+    "half a descriptor, sealed": lambda entry, key, descriptor, code: sealed(
+        key, descriptor[: len(descriptor) // 2], code
+    ),
 }
 
 

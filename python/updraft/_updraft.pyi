@@ -13,7 +13,15 @@ def format(source: bytes, filename: str) -> bytes: ...
 class Rule:
     name: str
     origin: str
-    interface: str
+    target: str
+    compute_dtype: str
+    numerics: str
+    depends_on: str
+    uses_rows: bool
+    statics: dict[str, str]
+    deciding_hypers: list[str]
+    state_extents: dict[str, str]
+    state_tensors: dict[str, int]
     address: int
     hypers: dict[str, float]
     states: dict[str, str]

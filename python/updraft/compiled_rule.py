@@ -127,9 +127,7 @@ class CompiledRule:
     @property
     def target(self) -> str:
         """The target of steps: "host", or a GPU: "nvptx:sm_90", "emulator"."""
-        import json
-
-        return json.loads(self._compiled.interface).get("gpu") or "host"
+        return self._compiled.target
 
     def emit(self, stage: str) -> str:
         """Returns the rule's text at one of `STAGES`. For a GPU, the last stages are "gpu", "nvvm"
@@ -145,10 +143,7 @@ class CompiledRule:
     @property
     def statics(self) -> dict[str, Any]:
         """The static flags with the values that the rule was compiled for."""
-        import json
-
-        texts = json.loads(self._compiled.interface)["statics"]
-        return {name: _static_value(text) for name, text in texts.items()}
+        return {name: _static_value(text) for name, text in self._compiled.statics.items()}
 
     def _for_target(self) -> str:
         """The suffix of descriptions of rules for a GPU."""
@@ -162,15 +157,12 @@ class CompiledRule:
         return f"<updraft rule {self.name}({hypers}), {storage}{self._for_target()}>"
 
     def _card(self) -> "Card":
-        import json
-
         from .notebook import Card
 
-        interface = json.loads(self._compiled.interface)
         return Card(
             name=self.name,
-            remarks=f"computed in {interface['compute']}, numerics {interface['numerics']}"
-            + self._for_target(),
+            remarks=f"computed in {self._compiled.compute_dtype}, "
+            f"numerics {self._compiled.numerics}{self._for_target()}",
             hypers=self.hypers,
             statics=self.statics,
             storage={"param": self.param_dtype, "grad": self.grad_dtype} | self.states,
@@ -194,7 +186,7 @@ def _static_value(text: str) -> Any:
 
 
 # The values of upd_tensors.
-_TENSORS = {"all": 0, "vectors": 1, "matrices": 2}
+TENSORS = {"all": 0, "vectors": 1, "matrices": 2}
 
 
 def compile_source(
@@ -219,9 +211,9 @@ def compile_source(
     ]
     types = [(name, dtypes.canonical_name(dtype)) for name, dtype in _items("storage", storage)]
     cache = None if cache_dir is None else path_text(cache_dir)
-    if not isinstance(tensors, str) or tensors not in _TENSORS:
+    if not isinstance(tensors, str) or tensors not in TENSORS:
         raise InvalidArgumentError(
-            f"`tensors` is {tensors!r}; give " + ", ".join(repr(known) for known in _TENSORS)
+            f"`tensors` is {tensors!r}; give " + ", ".join(repr(known) for known in TENSORS)
         )
     return CompiledRule(
         _updraft.Rule(
@@ -232,7 +224,7 @@ def compile_source(
             types,
             numerics,
             cache,
-            _TENSORS[tensors],
+            TENSORS[tensors],
             target,
             *origins,
         ),

@@ -24,12 +24,8 @@ class DerivedFlags:
     """
 
     def __init__(self, rule: CompiledRule) -> None:
-        import json
-
         self._rule = rule
-        derived = json.loads(rule._compiled.interface).get("derived", ())
-        deciding = {name for flag in derived for name in flag["from"]}
-        self.hypers = [name for name in rule.hypers if name in deciding]
+        self.hypers = rule._compiled.deciding_hypers
 
     def require(self, values: Mapping[str, float]) -> None:
         """Refuses values that need another compiled rule. Checks only the hyperparameters that a

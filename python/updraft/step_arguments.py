@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .compiled_rule import CompiledRule
+from .compiled_rule import TENSORS, CompiledRule
 from .errors import InvalidArgumentError
 
 _FLOATS = ("float32", "float64", "bfloat16", "float16")
@@ -102,17 +102,16 @@ class StateNames:
 
     def __init__(self, rule: CompiledRule) -> None:
         self.rule = rule.name
-        import json
-
-        states = json.loads(rule._compiled.interface)["states"]
-        self.group = [state["name"] for state in states if state.get("over") == "group"]
+        extents = rule._compiled.state_extents
+        tensors = rule._compiled.state_tensors
+        self.group = [name for name, over in extents.items() if over == "group"]
         self.of_class: dict[bool, dict[str, str]] = {
             is_matrix: {
-                state["name"]: state.get("over", "element")
-                for state in states
-                if state.get("over") != "group"
-                and state.get("for", "matrix" if is_matrix else "vector")
-                == ("matrix" if is_matrix else "vector")
+                name: over
+                for name, over in extents.items()
+                if over != "group"
+                and tensors[name]
+                in (TENSORS["all"], TENSORS["matrices" if is_matrix else "vectors"])
             }
             for is_matrix in (False, True)
         }

@@ -34,7 +34,7 @@ struct GPUKernels {
 /// or is empty if `gpu` has kernels as PTX instead.
 struct Kernels {
   RuleInterface interface;
-  std::string description; ///< the interface in JSON, as the compiler wrote it
+  std::string descriptor; ///< of the interface (updraft-c/descriptor.h)
   upd_initial_function initial = nullptr;
   upd_validate_function validate = nullptr;
   std::vector<PlanFunctions> plans;

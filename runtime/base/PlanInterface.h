@@ -5,25 +5,61 @@
 #ifndef UPDRAFT_RUNTIME_BASE_PLANINTERFACE_H
 #define UPDRAFT_RUNTIME_BASE_PLANINTERFACE_H
 
-#include "updraft-c/types.h"
+#include "updraft-c/descriptor.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace updraft::runtime {
 
-/// The unit that has one value.
-enum class Extent : uint8_t { Group, Tensor, Batch, Row, Column, Element };
+/// As upd_extent: the unit that has one value.
+enum class Extent : uint8_t {
+  Group = UPD_EXTENT_GROUP,
+  Tensor = UPD_EXTENT_TENSOR,
+  Batch = UPD_EXTENT_BATCH,
+  Row = UPD_EXTENT_ROW,
+  Column = UPD_EXTENT_COLUMN,
+  Element = UPD_EXTENT_ELEMENT
+};
 
 inline bool isScalar(Extent over) { return over == Extent::Group || over == Extent::Tensor; }
 
-/// The class of tensors: all, those with fewer than two dimensions, or those with two or more.
-enum class TensorClass : uint8_t { Any, Vector, Matrix };
+/// As upd_tensors: all, those with fewer than two dimensions, or those with two or more.
+enum class TensorClass : uint8_t {
+  Any = UPD_ALL_TENSORS,
+  Vector = UPD_VECTORS,
+  Matrix = UPD_MATRICES
+};
+
+/// The positions of the streams that every plan has.
+struct StreamIndex {
+  static constexpr size_t Param = 0;
+  static constexpr size_t Grad = 1;
+  static constexpr size_t FirstState = 2;
+};
+
+/// One of a plan's streams.
+struct StreamInterface {
+  enum class Kind : uint8_t {
+    Param = UPD_STREAM_PARAM,
+    Grad = UPD_STREAM_GRAD,
+    State = UPD_STREAM_STATE,
+    Scales = UPD_STREAM_SCALES,
+    Temporary = UPD_STREAM_TEMPORARY
+  };
+  static constexpr uint32_t none = ~uint32_t(0);
+  Kind kind;
+  upd_dtype dtype;
+  Extent over;
+  uint32_t state = none;  // the state's number, if it is a state
+  uint32_t scales = none; // the stream of its blocks' scales, if any
+};
 
 struct ReductionInterface {
-  enum class Kind : uint8_t { Sum, Max };
+  enum class Kind : uint8_t { Sum = UPD_SUM, Max = UPD_MAX };
   Kind kind;
   Extent over;       // not Element
   uint32_t into = 0; // for rows, columns or batches: the stream of the result, a temporary
@@ -57,12 +93,6 @@ struct ScalarReductions {
   uint32_t count = 0;
 };
 
-/// Memory of a plan with one value per row, column or batch.
-struct TemporaryInterface {
-  upd_dtype dtype;
-  Extent over;
-};
-
 /// A prologue or a pass of a plan, by number.
 struct StageInterface {
   bool isPass;
@@ -77,9 +107,16 @@ struct PlanInterface {
   uint32_t rowScalars = 1; // in the compute type, including the skip flag
   bool usesRandom = false;
   uint32_t prologues = 0;
-  std::vector<TemporaryInterface> temporaries;
+  std::vector<StreamInterface> streams; // the last are temporaries
+  uint32_t firstTemporary = 0;          // its stream, or the number of streams
+  std::vector<uint32_t> scalarStates;   // the numbers of the states over a tensor or group
   std::vector<PassInterface> passes;
   std::vector<StageInterface> sequence; // each prologue and pass once, both in order
+
+  /// Memory for the time of a step, with one value per row, column or batch.
+  std::span<const StreamInterface> temporaries() const {
+    return std::span(streams).subspan(firstTemporary);
+  }
 
   /// The reductions over groups, of all passes in order.
   std::vector<ReductionInterface::Kind> groupReductions() const;

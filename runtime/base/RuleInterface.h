@@ -1,6 +1,6 @@
 //===- RuleInterface.h - The description of a compiled rule -------------------------*- C++ -*-===//
-// The metadata beside a rule's machine code, and its JSON form, described in docs/architecture.md.
-// The runtime knows nothing else about a rule.
+// The content of the descriptor in a rule's object (updraft-c/descriptor.h). The runtime knows
+// nothing else about a rule.
 
 #ifndef UPDRAFT_RUNTIME_BASE_RULEINTERFACE_H
 #define UPDRAFT_RUNTIME_BASE_RULEINTERFACE_H
@@ -15,14 +15,6 @@
 #include <vector>
 
 namespace updraft::runtime {
-
-/// The positions of the streams that every plan has. They are followed by the states, the scales of
-/// states in blocks, and the temporaries.
-struct StreamIndex {
-  static constexpr size_t Param = 0;
-  static constexpr size_t Grad = 1;
-  static constexpr size_t FirstState = 2;
-};
 
 struct HyperInterface {
   std::string name;
@@ -39,13 +31,11 @@ struct StateInterface {
   bool isOf(TensorClass plan) const { return tensors == TensorClass::Any || tensors == plan; }
 };
 
-/// One of a plan's streams.
-struct StreamInterface {
-  static constexpr uint32_t none = ~uint32_t(0);
-  upd_dtype dtype;
-  Extent over;
-  uint32_t state = none;  // the state's number, if it is a state
-  uint32_t scales = none; // the stream of its blocks' scales, if any
+/// As upd_derived_record.
+struct DerivedInterface {
+  std::string flag;
+  std::vector<uint32_t> hypers;
+  uint32_t message = 0;
 };
 
 struct RuleInterface {
@@ -61,14 +51,21 @@ struct RuleInterface {
   Extent dependsOn = Extent::Element; // an update depends on this unit: Element, Tensor or Group
   std::vector<std::string> messages;  // of requirements, in the order of results of `validate`
   std::vector<PlanInterface> plans;   // one for all tensors, or one for each class
+  std::vector<DerivedInterface> derived;
 
-  std::vector<StreamInterface> streamsOf(const PlanInterface &plan) const;
-  /// The numbers of the plan's states over a tensor or group.
-  std::vector<uint32_t> scalarStatesOf(const PlanInterface &plan) const;
+  /// Whether a state or a pass is over rows, columns or batches.
+  bool usesRows() const;
 
-  /// Parses JSON that may be damaged. UPD_INVALID_ARGUMENT: the message has the reason, and
-  /// `result` is unchanged.
-  static Status parse(std::string_view json, RuleInterface &result);
+  /// Reads a descriptor (updraft-c/descriptor.h) that may be damaged. UPD_INVALID_ARGUMENT: the
+  /// message has the reason, and `result` is unchanged. In an accepted one, every number is that of
+  /// something that exists.
+  static Status read(std::string_view descriptor, RuleInterface &result);
+
+  /// Returns the descriptor that `read` accepts.
+  std::string write() const;
+
+  /// Returns the interface as JSON, for people and for other programs. Nothing reads it back.
+  std::string json() const;
 };
 
 } // namespace updraft::runtime

@@ -80,8 +80,7 @@ void CpuOptimizer::setRowStates(RowsRun &run) const {
   for (size_t j = StreamIndex::FirstState; j < run.streamInterfaces().size(); ++j)
     if (const uint32_t state = run.streamInterfaces()[j].state; state != StreamInterface::none)
       run.setStream(j, statePointers[slotOf(param, state)]);
-  const std::vector<uint32_t> scalars =
-      interface().scalarStatesOf(interface().plans[params[param].plan]);
+  const std::vector<uint32_t> &scalars = interface().plans[params[param].plan].scalarStates;
   for (size_t j = 0; j < scalars.size(); ++j)
     run.scalars().setScalar(0, j, statePointers[slotOf(param, scalars[j])]);
 }

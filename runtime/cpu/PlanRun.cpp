@@ -12,11 +12,10 @@ using namespace updraft::runtime;
 
 PlanRun::PlanRun(std::shared_ptr<const Kernels> kernelsToUse, size_t planIndex)
     : kernels(std::move(kernelsToUse)), plan(kernels->interface.plans[planIndex]),
-      functions(kernels->plans[planIndex]), interfaces(kernels->interface.streamsOf(plan)),
-      scalars(kernels->interface.scalarStatesOf(plan)), streamCount(interfaces.size()),
+      functions(kernels->plans[planIndex]), streamCount(plan.streams.size()),
       prologueRows(kernels, planIndex), temporaries(plan), partials(plan.passes.size()) {
   domains.emplace_back(PassDomain::Kind::Elements);
-  for (const StreamInterface &stream : interfaces)
+  for (const StreamInterface &stream : plan.streams)
     elementBytes += stream.over == Extent::Element ? static_cast<int64_t>(sizeOf(stream.dtype)) : 0;
   hasSites = plan.usesRandom;
   ScalarReductions numbered = plan.scalarReductions();
@@ -30,7 +29,7 @@ PlanRun::PlanRun(std::shared_ptr<const Kernels> kernelsToUse, size_t planIndex)
       domains.emplace_back(kind);
     for (const ReductionInterface &reduction : pass.reductions)
       if (reduction.over == Extent::Column)
-        temporaries.markColumns(reduction.into - (streamCount - plan.temporaries.size()));
+        temporaries.markColumns(reduction.into - plan.firstTemporary);
   }
 }
 
@@ -64,9 +63,9 @@ void PlanRun::finish(const std::vector<int64_t> &groupSizes, uint64_t seed,
     partials[i].resize(static_cast<size_t>(domainOf(PassDomain::kindOf(plan.passes[i])).leaves()) *
                        scalarReductions[i].size());
   groupParts.resize(list.size() * groupReductions.size());
-  const size_t firstTemporary = streamCount - plan.temporaries.size();
+  const size_t firstTemporary = plan.firstTemporary;
   for (size_t position = 0; position < list.size(); ++position) {
-    for (size_t i = 0; i < plan.temporaries.size(); ++i)
+    for (size_t i = 0; i < plan.temporaries().size(); ++i)
       setStream(position, firstTemporary + i, temporaries.values(position, i));
     if (hasSites) {
       const uint32_t param = list[position].param;
@@ -92,7 +91,7 @@ void PlanRun::start(const Step &step) {
 }
 
 void PlanRun::setColumnStreams(const Walk &walk, const PassInterface &pass, bool toBlocks) {
-  const size_t firstTemporary = streamCount - plan.temporaries.size();
+  const size_t firstTemporary = plan.firstTemporary;
   for (const ReductionInterface &reduction : pass.reductions) {
     if (reduction.over != Extent::Column)
       continue;
@@ -108,7 +107,7 @@ void PlanRun::setColumnStreams(const Walk &walk, const PassInterface &pass, bool
 void PlanRun::combine(const Walk &walk, uint32_t passIndex) {
   constexpr size_t tensorsPerPart = 2048;
   const PassInterface &pass = plan.passes[passIndex];
-  const size_t firstTemporary = streamCount - plan.temporaries.size();
+  const size_t firstTemporary = plan.firstTemporary;
   for (const ReductionInterface &reduction : pass.reductions)
     if (reduction.over == Extent::Column)
       temporaries.combineColumns(reduction.kind, reduction.into - firstTemporary, shapes,

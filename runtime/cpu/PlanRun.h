@@ -54,15 +54,15 @@ public:
   }
   void setStream(size_t position, size_t index, void *data) {
     streams[position * streamCount + index] = data;
-    if (const uint32_t scales = interfaces[index].scales; scales != StreamInterface::none)
+    if (const uint32_t scales = plan.streams[index].scales; scales != StreamInterface::none)
       streams[position * streamCount + scales] = blocksOf(position).scalesOf(data);
   }
   const TensorShape &shape(size_t position) const { return shapes[position]; }
   QuantBlocks blocksOf(size_t position) const { return {shapes[position], plan.tensors}; }
 
   /// The streams that are states, and the states over tensors or groups, in order.
-  const std::vector<StreamInterface> &streamInterfaces() const { return interfaces; }
-  const std::vector<uint32_t> &scalarStates() const { return scalars; }
+  const std::vector<StreamInterface> &streamInterfaces() const { return plan.streams; }
+  const std::vector<uint32_t> &scalarStates() const { return plan.scalarStates; }
 
   /// Evaluates the prologues that come before all passes.
   void start(const Step &step);
@@ -132,8 +132,6 @@ private:
   std::shared_ptr<const Kernels> kernels;
   const PlanInterface &plan;
   const PlanFunctions &functions;
-  std::vector<StreamInterface> interfaces;
-  std::vector<uint32_t> scalars;
   size_t streamCount;
   bool hasSites = false;                                      // passes get them
   std::vector<std::vector<ScalarReduction>> scalarReductions; // of each pass

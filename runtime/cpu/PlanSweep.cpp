@@ -128,15 +128,15 @@ void PlanRun::fillElements(const Sweep &sweep, size_t position, int64_t begin, i
   }
   const uint32_t group = prologueRows[list[position].row].group;
   for (size_t i = 0; i < streamCount; ++i) {
-    const uint32_t state = interfaces[i].state;
-    if (state == StreamInterface::none || interfaces[i].over != Extent::Element ||
+    const uint32_t state = plan.streams[i].state;
+    if (state == StreamInterface::none || plan.streams[i].over != Extent::Element ||
         !isFilled(sweep.step, group, state))
       continue;
     sweep.step.initial.fill(group, state, stream(position, i), begin, end);
-    if (interfaces[i].scales == StreamInterface::none)
+    if (plan.streams[i].scales == StreamInterface::none)
       continue;
     const QuantBlocks blocks = blocksOf(position);
-    sweep.step.initial.fillScales(group, state, stream(position, interfaces[i].scales),
+    sweep.step.initial.fillScales(group, state, stream(position, plan.streams[i].scales),
                                   blocks.startedBefore(begin), blocks.startedBefore(end));
   }
 }
@@ -145,7 +145,7 @@ void PlanRun::fillRowStates(const Step &step) const {
   if (step.fill == Fill::Nothing)
     return;
   for (size_t i = 0; i < streamCount; ++i) {
-    const auto [dtype, over, state, scales] = interfaces[i];
+    const auto [kind, dtype, over, state, scales] = plan.streams[i];
     if (state == StreamInterface::none || over == Extent::Element)
       continue;
     for (size_t position = 0; position < list.size(); ++position) {

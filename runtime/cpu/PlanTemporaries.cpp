@@ -12,7 +12,7 @@
 using namespace updraft::runtime;
 
 PlanTemporaries::PlanTemporaries(const PlanInterface &planOfAll) : plan(planOfAll) {
-  hasBlocks.resize(plan.temporaries.size());
+  hasBlocks.resize(plan.temporaries().size());
 }
 
 void PlanTemporaries::markColumns(size_t index) { hasBlocks[index] = 1; }
@@ -30,8 +30,8 @@ void PlanTemporaries::allocate(const std::vector<TensorShape> &shapes) {
     return start;
   };
   for (const TensorShape &shape : shapes) {
-    for (size_t i = 0; i < plan.temporaries.size(); ++i) {
-      const TemporaryInterface &temporary = plan.temporaries[i];
+    for (size_t i = 0; i < plan.temporaries().size(); ++i) {
+      const StreamInterface &temporary = plan.temporaries()[i];
       const size_t values = take(shape.count(temporary.over), sizeOf(temporary.dtype));
       const size_t blocks =
           hasBlocks[i] ? take(shape.blocks() * shape.columns, sizeof(double)) : values;
@@ -49,12 +49,12 @@ void PlanTemporaries::allocate(const std::vector<TensorShape> &shapes) {
 }
 
 void *PlanTemporaries::values(size_t position, size_t index) const {
-  return memory.data() + places[position * plan.temporaries.size() + index].values;
+  return memory.data() + places[position * plan.temporaries().size() + index].values;
 }
 
 double *PlanTemporaries::blockValues(size_t position, size_t index) const {
   return reinterpret_cast<double *>(memory.data() +
-                                    places[position * plan.temporaries.size() + index].blocks);
+                                    places[position * plan.temporaries().size() + index].blocks);
 }
 
 void PlanTemporaries::combineColumns(ReductionInterface::Kind kind, size_t index,

@@ -17,7 +17,7 @@ class PlanTemporaries {
 public:
   explicit PlanTemporaries(const PlanInterface &plan);
 
-  bool empty() const { return plan.temporaries.empty(); }
+  bool empty() const { return plan.temporaries().empty(); }
   /// Before `allocate`: a pass reduces columns into temporary `index`.
   void markColumns(size_t index);
   /// Throws std::bad_alloc if there is no memory.

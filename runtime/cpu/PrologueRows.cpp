@@ -19,8 +19,8 @@ void PrologueRows::FreeMemory::operator()(void *memory) const { std::free(memory
 
 PrologueRows::PrologueRows(std::shared_ptr<const Kernels> kernelsToUse, size_t planIndex)
     : kernels(std::move(kernelsToUse)), plan(kernels->interface.plans[planIndex]),
-      functions(kernels->plans[planIndex]), scalarStates(kernels->interface.scalarStatesOf(plan)),
-      scalarCount(scalarStates.size()), reducedCount(0), perTensor(false) {
+      functions(kernels->plans[planIndex]), scalarCount(plan.scalarStates.size()), reducedCount(0),
+      perTensor(false) {
   Difference difference = Difference::None;
   for (const StageInterface &stage : plan.sequence) {
     perTensor |= stage.byTensor;
@@ -33,7 +33,7 @@ PrologueRows::PrologueRows(std::shared_ptr<const Kernels> kernelsToUse, size_t p
     for (const ReductionInterface &reduction : pass.reductions)
       perTensor |= reduction.over == Extent::Tensor;
   }
-  for (uint32_t state : scalarStates)
+  for (uint32_t state : plan.scalarStates)
     perTensor |= kernels->interface.states[state].over == Extent::Tensor;
   const size_t bytes = plan.rowScalars * sizeOf(kernels->interface.compute);
   rowBytes = (bytes + rowAlignment - 1) / rowAlignment * rowAlignment;
@@ -129,10 +129,11 @@ void PrologueRows::start(const InitialValues &initial) {
   std::fill(skipped.begin(), skipped.end(), 0);
   for (size_t row = 0; row < keys.size() && scalarCount != 0; ++row)
     for (size_t i = 0; i < scalarCount; ++i) {
-      const StateInterface &state = kernels->interface.states[scalarStates[i]];
+      const StateInterface &state = kernels->interface.states[plan.scalarStates[i]];
       const void *data = scalarMemory[row * scalarCount + i];
       double &value = scalars[row * scalarCount + i];
-      value = data ? loadExact(state.dtype, data) : initial.value(keys[row].group, scalarStates[i]);
+      value = data ? loadExact(state.dtype, data)
+                   : initial.value(keys[row].group, plan.scalarStates[i]);
       nextScalars[row * scalarCount + i] = value;
     }
 }
@@ -152,7 +153,7 @@ void PrologueRows::evaluate(upd_prologue_function prologue, const GroupHypers &h
 void PrologueRows::copy(size_t from, size_t to) {
   std::memcpy(memory.get() + to * rowBytes, memory.get() + from * rowBytes, rowBytes);
   for (size_t i = 0; i < scalarCount; ++i)
-    if (kernels->interface.states[scalarStates[i]].over == Extent::Group)
+    if (kernels->interface.states[plan.scalarStates[i]].over == Extent::Group)
       nextScalars[to * scalarCount + i] = nextScalars[from * scalarCount + i];
 }
 
@@ -183,13 +184,13 @@ void PrologueRows::evaluate(size_t stageIndex, size_t begin, size_t end, const G
 
 void PrologueRows::commitScalar(uint32_t row, size_t scalar) const {
   const size_t index = row * scalarCount + scalar;
-  storeRounded(kernels->interface.states[scalarStates[scalar]].dtype, nextScalars[index],
+  storeRounded(kernels->interface.states[plan.scalarStates[scalar]].dtype, nextScalars[index],
                scalarMemory[index]);
 }
 
 void PrologueRows::commitScalars() const {
   for (size_t i = 0; i < scalarCount; ++i)
-    if (kernels->interface.states[scalarStates[i]].over == Extent::Tensor)
+    if (kernels->interface.states[plan.scalarStates[i]].over == Extent::Tensor)
       for (uint32_t row = 0; row < keys.size(); ++row)
         if (!skipped[row])
           commitScalar(row, i);

@@ -100,7 +100,6 @@ private:
   std::shared_ptr<const Kernels> kernels;
   const PlanInterface &plan;
   const PlanFunctions &functions;
-  std::vector<uint32_t> scalarStates;
   size_t scalarCount;
   size_t reducedCount;
   size_t rowBytes;

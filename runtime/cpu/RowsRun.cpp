@@ -21,11 +21,11 @@ RowsRun::RowsRun(std::shared_ptr<const Kernels> kernelsToUse, size_t planIndex, 
                  const std::vector<int64_t> &groupSizes, int64_t rows, const int64_t *indicesToUse,
                  int64_t indexCount, void *gradient)
     : kernels(std::move(kernelsToUse)), plan(kernels->interface.plans[planIndex]),
-      functions(kernels->plans[planIndex]), interfaces(kernels->interface.streamsOf(plan)),
-      parameter(param), indices(indicesToUse), count(indexCount),
-      rowElements(rows == 0 ? 0 : shape.elements() / rows), prologueRows(kernels, planIndex) {
+      functions(kernels->plans[planIndex]), parameter(param), indices(indicesToUse),
+      count(indexCount), rowElements(rows == 0 ? 0 : shape.elements() / rows),
+      prologueRows(kernels, planIndex) {
   size_t touched = 1;
-  for (const StreamInterface &stream : interfaces) {
+  for (const StreamInterface &stream : plan.streams) {
     const int64_t values = stream.over == Extent::Element ? rowElements : 1;
     streams.push_back({nullptr, static_cast<size_t>(values) * sizeOf(stream.dtype)});
     touched += streams.back().rowBytes;
@@ -60,10 +60,10 @@ void RowsRun::start(const InitialValues &initial, const GroupHypers &hypers, con
     if (!isFlat)
       scratch.sites.resize(
           rows, {0, static_cast<uint64_t>(prologueRows[0].steps) + 1, parameter, 0, rowElements});
-    if (plan.temporaries.empty())
+    if (plan.temporaries().empty())
       continue;
     scratch.temporaries =
-        StateArena::allocate(plan.temporaries.size() * maxChunkRows * sizeof(double));
+        StateArena::allocate(plan.temporaries().size() * maxChunkRows * sizeof(double));
     if (!scratch.temporaries.data())
       throw std::bad_alloc();
   }
@@ -132,7 +132,7 @@ int64_t RowsRun::gather(Scratch &scratch, int64_t row, int64_t end) const {
 
 /// Appends rows with consecutive indices, as one tensor.
 void RowsRun::append(Scratch &scratch, int64_t row, int64_t rows, size_t inChunk) const {
-  const size_t tensor = scratch.tensors++, states = streams.size() - plan.temporaries.size();
+  const size_t tensor = scratch.tensors++, states = plan.firstTemporary;
   void **pointers = scratch.streams.data() + tensor * streams.size();
   for (size_t i = 0; i < states; ++i) {
     const int64_t place = i == StreamIndex::Grad ? row : indices[row];

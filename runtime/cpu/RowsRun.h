@@ -29,7 +29,7 @@ public:
   PrologueRows &scalars() { return prologueRows; }
   bool isFirst() const { return prologueRows[0].first; }
   bool isSkipped() const { return prologueRows.isSkipped(0); }
-  const std::vector<StreamInterface> &streamInterfaces() const { return interfaces; }
+  const std::vector<StreamInterface> &streamInterfaces() const { return plan.streams; }
   /// Where the parameter or a state begins.
   void setStream(size_t index, void *data) { streams[index].data = static_cast<char *>(data); }
 
@@ -61,7 +61,6 @@ private:
   std::shared_ptr<const Kernels> kernels;
   const PlanInterface &plan;
   const PlanFunctions &functions;
-  std::vector<StreamInterface> interfaces;
   uint32_t parameter;
   const int64_t *indices;
   int64_t count;

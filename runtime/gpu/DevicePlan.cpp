@@ -17,20 +17,18 @@ using updraft::runtime::Status;
 using updraft::runtime::StreamInterface;
 
 DevicePlan::DevicePlan(std::shared_ptr<const runtime::Kernels> kernelsToUse, size_t planIndex)
-    : kernels(std::move(kernelsToUse)), plan(kernels->interface.plans[planIndex]),
-      interfaces(kernels->interface.streamsOf(plan)),
-      scalars(kernels->interface.scalarStatesOf(plan)) {
+    : kernels(std::move(kernelsToUse)), plan(kernels->interface.plans[planIndex]) {
   hasSites = plan.usesRandom;
-  isScales.resize(interfaces.size());
-  for (const StreamInterface &stream : interfaces)
+  isScales.resize(plan.streams.size());
+  for (const StreamInterface &stream : plan.streams)
     if (stream.scales != StreamInterface::none)
       isScales[stream.scales] = 1;
   auto hasQuantBlocks = [&](const std::vector<uint32_t> &indices) {
     return std::any_of(indices.begin(), indices.end(), [&](uint32_t index) {
-      return interfaces[index].scales != StreamInterface::none;
+      return plan.streams[index].scales != StreamInterface::none;
     });
   };
-  hasBlocks.resize(plan.temporaries.size());
+  hasBlocks.resize(plan.temporaries().size());
   runtime::ScalarReductions numbered = plan.scalarReductions();
   reductions = std::move(numbered.ofPasses);
   groupReductions = std::move(numbered.overGroups);
@@ -47,7 +45,7 @@ DevicePlan::DevicePlan(std::shared_ptr<const runtime::Kernels> kernelsToUse, siz
     for (const ReductionInterface &reduction : pass.reductions)
       if (reduction.over == Extent::Column) {
         launch.ownStreams = true;
-        hasBlocks[reduction.into - (interfaces.size() - plan.temporaries.size())] = 1;
+        hasBlocks[reduction.into - plan.firstTemporary] = 1;
       }
   }
 }
@@ -75,19 +73,19 @@ void DevicePlan::clear() {
 
 uint32_t DevicePlan::add(const SteppedTensor &tensor) {
   list.push_back(tensor);
-  streams.resize(streams.size() + interfaces.size(), nullptr);
-  scalarData.resize(scalarData.size() + scalars.size(), nullptr);
+  streams.resize(streams.size() + plan.streams.size(), nullptr);
+  scalarData.resize(scalarData.size() + plan.scalarStates.size(), nullptr);
   for (auto &[kind, domain] : domains)
     domain.add(tensor.byRows ? runtime::TensorShape{0, 0, 0} : tensor.shape);
   return static_cast<uint32_t>(list.size() - 1);
 }
 
 void DevicePlan::setStream(size_t position, size_t stream, void *data) {
-  void *&entry = streams[position * interfaces.size() + stream];
+  void *&entry = streams[position * plan.streams.size() + stream];
   streamsChanged |= entry != data;
   entry = data;
-  if (const uint32_t scales = interfaces[stream].scales; scales != StreamInterface::none)
-    streams[position * interfaces.size() + scales] = blocksOf(position).scalesOf(data);
+  if (const uint32_t scales = plan.streams[stream].scales; scales != StreamInterface::none)
+    streams[position * plan.streams.size() + scales] = blocksOf(position).scalesOf(data);
 }
 
 size_t DevicePlan::rowBytes() const { return plan.rowScalars * sizeOf(kernels->interface.compute); }
@@ -101,7 +99,7 @@ bool DevicePlan::findAligned() {
   found.reserve(list.size());
   for (size_t position = 0; position < list.size(); ++position) {
     bool all = true;
-    for (size_t i = 0; i < interfaces.size(); ++i)
+    for (size_t i = 0; i < plan.streams.size(); ++i)
       all &=
           isScales[i] || reinterpret_cast<uintptr_t>(stream(position, i)) % UPD_GPU_ALIGNMENT == 0;
     found.push_back(all);
@@ -127,8 +125,8 @@ void DevicePlan::reserve(DeviceArena &tables, DeviceArena &scratch) {
   temporaries.clear();
   columnBlocks.clear();
   for (const SteppedTensor &tensor : list)
-    for (size_t i = 0; i < plan.temporaries.size(); ++i) {
-      const runtime::TemporaryInterface &temporary = plan.temporaries[i];
+    for (size_t i = 0; i < plan.temporaries().size(); ++i) {
+      const runtime::StreamInterface &temporary = plan.temporaries()[i];
       const int64_t own = tensor.byRows ? 0 : tensor.shape.count(temporary.over);
       const auto values = static_cast<size_t>(own);
       temporaries.push_back(scratch.reserve<char>(values * sizeOf(temporary.dtype)));
@@ -163,11 +161,11 @@ void DevicePlan::reserve(DeviceArena &tables, DeviceArena &scratch) {
 
 void DevicePlan::fill(DeviceArena &tables, const DeviceArena &scratch, const double *hypers,
                       const std::vector<int64_t> &groupSizes, uint64_t seed) {
-  const size_t firstTemporary = interfaces.size() - plan.temporaries.size();
+  const size_t firstTemporary = plan.firstTemporary;
   for (size_t position = 0; position < list.size(); ++position)
-    for (size_t i = 0; i < plan.temporaries.size(); ++i)
-      streams[position * interfaces.size() + firstTemporary + i] =
-          scratch.at(temporaries[position * plan.temporaries.size() + i]);
+    for (size_t i = 0; i < plan.temporaries().size(); ++i)
+      streams[position * plan.streams.size() + firstTemporary + i] =
+          scratch.at(temporaries[position * plan.temporaries().size() + i]);
   findAligned();
   fillStreams(tables, scratch);
   fillChunks(tables);
@@ -178,7 +176,7 @@ void DevicePlan::fill(DeviceArena &tables, const DeviceArena &scratch, const dou
 
 void DevicePlan::fillStreams(DeviceArena &tables, const DeviceArena &scratch) {
   std::copy(streams.begin(), streams.end(), tables.host(streamTable));
-  const size_t firstTemporary = interfaces.size() - plan.temporaries.size();
+  const size_t firstTemporary = plan.firstTemporary;
   for (size_t i = 0; i < passes.size(); ++i) {
     if (!passes[i].ownStreams)
       continue;
@@ -187,8 +185,8 @@ void DevicePlan::fillStreams(DeviceArena &tables, const DeviceArena &scratch) {
     for (const ReductionInterface &reduction : plan.passes[i].reductions)
       for (size_t position = 0; position < list.size() && reduction.over == Extent::Column;
            ++position)
-        own[position * interfaces.size() + reduction.into] = scratch.at(
-            columnBlocks[position * plan.temporaries.size() + reduction.into - firstTemporary]);
+        own[position * plan.streams.size() + reduction.into] = scratch.at(
+            columnBlocks[position * plan.temporaries().size() + reduction.into - firstTemporary]);
   }
 }
 
@@ -217,14 +215,15 @@ void DevicePlan::fillTensors(DeviceArena &tables, const DeviceArena &scratch, co
     own[UPD_TENSOR_GROUP_SIZE] = static_cast<double>(groupSizes[tensor.group]);
     if (hasSites)
       tables.host(sites)[i] = {seed, 0, tensor.number, tensor.shape.rows, tensor.shape.columns};
-    for (size_t j = 0; j < scalars.size(); ++j) {
-      const runtime::StateInterface &state = kernels->interface.states[scalars[j]];
-      tables.host(scalarTable)[i * scalars.size() + j] = {
-          scalarData[i * scalars.size() + j], state.dtype, state.over == Extent::Tensor ? 1 : 0};
+    for (size_t j = 0; j < plan.scalarStates.size(); ++j) {
+      const runtime::StateInterface &state = kernels->interface.states[plan.scalarStates[j]];
+      tables.host(scalarTable)[i * plan.scalarStates.size() + j] = {
+          scalarData[i * plan.scalarStates.size() + j], state.dtype,
+          state.over == Extent::Tensor ? 1 : 0};
     }
     char *row = scratch.at(rows, i * rowBytes());
-    double *before = scratch.at(scalarValues, i * scalars.size());
-    double *after = scratch.at(nextScalarValues, i * scalars.size());
+    double *before = scratch.at(scalarValues, i * plan.scalarStates.size());
+    double *after = scratch.at(nextScalarValues, i * plan.scalarStates.size());
     tables.host(begunTensors)[i] = {tables.at(facts, i * UPD_TENSOR_FACTS),
                                     hasSites ? tables.at(sites, i) : nullptr,
                                     tensor.steps,
@@ -232,10 +231,10 @@ void DevicePlan::fillTensors(DeviceArena &tables, const DeviceArena &scratch, co
                                     tensor.first,
                                     kernels->interface.compute,
                                     row,
-                                    tables.at(scalarTable, i * scalars.size()),
+                                    tables.at(scalarTable, i * plan.scalarStates.size()),
                                     before,
                                     after,
-                                    static_cast<int64_t>(scalars.size())};
+                                    static_cast<int64_t>(plan.scalarStates.size())};
     tables.host(prologueTensors)[i] = {hypers + tensor.group * hyperCount,
                                        tables.at(facts, i * UPD_TENSOR_FACTS),
                                        scratch.at(reduced, i * reducedCount),
@@ -246,7 +245,7 @@ void DevicePlan::fillTensors(DeviceArena &tables, const DeviceArena &scratch, co
 }
 
 void DevicePlan::fillCombinations(DeviceArena &tables, const DeviceArena &scratch) {
-  const size_t firstTemporary = interfaces.size() - plan.temporaries.size();
+  const size_t firstTemporary = plan.firstTemporary;
   for (size_t i = 0; i < passes.size(); ++i) {
     const Launch &launch = passes[i];
     Combination *part = tables.host(launch.parts), *whole = tables.host(launch.wholes);
@@ -276,7 +275,7 @@ void DevicePlan::fillCombinations(DeviceArena &tables, const DeviceArena &scratc
       for (const ReductionInterface &reduction : plan.passes[i].reductions) {
         if (reduction.over != Extent::Column)
           continue;
-        const size_t index = position * plan.temporaries.size() + reduction.into - firstTemporary;
+        const size_t index = position * plan.temporaries().size() + reduction.into - firstTemporary;
         double *values = scratch.at(columnBlocks[index]);
         auto *result = reinterpret_cast<double *>(scratch.at(temporaries[index]));
         const int64_t blocks = shape.blocksPerBatch();
@@ -302,7 +301,7 @@ GroupMember DevicePlan::groupMember(const DeviceArena &scratch, size_t position,
 
 GroupCandidate DevicePlan::groupCandidate(const DeviceArena &scratch, size_t position,
                                           size_t scalar) const {
-  return {scratch.at(nextScalarValues, position * scalars.size() + scalar),
+  return {scratch.at(nextScalarValues, position * plan.scalarStates.size() + scalar),
           scratch.at(rows, position * rowBytes()), kernels->interface.compute};
 }
 

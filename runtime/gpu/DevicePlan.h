@@ -74,19 +74,19 @@ public:
   /// Sets the address of the plan's scalar state number `scalar`. Call it before the tables are
   /// filled.
   void setScalar(size_t position, size_t scalar, void *data) {
-    scalarData[position * scalars.size() + scalar] = data;
+    scalarData[position * plan.scalarStates.size() + scalar] = data;
   }
 
   const runtime::PlanInterface &interface() const { return plan; }
   upd_dtype compute() const { return kernels->interface.compute; }
   const std::vector<SteppedTensor> &tensors() const { return list; }
-  const std::vector<runtime::StreamInterface> &streamInterfaces() const { return interfaces; }
+  const std::vector<runtime::StreamInterface> &streamInterfaces() const { return plan.streams; }
   void *stream(size_t position, size_t index) const {
-    return streams[position * interfaces.size() + index];
+    return streams[position * plan.streams.size() + index];
   }
-  const std::vector<uint32_t> &scalarStates() const { return scalars; }
+  const std::vector<uint32_t> &scalarStates() const { return plan.scalarStates; }
   void *scalar(size_t position, size_t scalar) const {
-    return scalarData[position * scalars.size() + scalar];
+    return scalarData[position * plan.scalarStates.size() + scalar];
   }
 
   void reserve(DeviceArena &tables, DeviceArena &scratch);
@@ -159,9 +159,7 @@ private:
 
   std::shared_ptr<const runtime::Kernels> kernels;
   const runtime::PlanInterface &plan;
-  std::vector<runtime::StreamInterface> interfaces;
   std::vector<char> isScales; ///< for each stream
-  std::vector<uint32_t> scalars;
   bool hasSites = false;
   std::vector<char> hasBlocks; ///< by temporary: columns are reduced into it
   size_t reducedCount = 0;

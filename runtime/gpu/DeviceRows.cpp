@@ -65,12 +65,12 @@ void DeviceRows::reserve() {
   streams = scratch.reserve<void *>(rows * streamCount);
   tensorRows = scratch.reserve<char>(rows * plan.rowBytes());
   sites = scratch.reserve<upd_site>(plan.usesSites() ? rows : 0);
-  temporaries = scratch.reserve<double>(rows * plan.interface().temporaries.size());
+  temporaries = scratch.reserve<double>(rows * plan.interface().temporaries().size());
 }
 
 void DeviceRows::fill(const DeviceArena &planTables, const DeviceArena &planScratch) {
   const std::vector<StreamInterface> &interfaces = plan.streamInterfaces();
-  const size_t firstTemporary = interfaces.size() - plan.interface().temporaries.size();
+  const size_t firstTemporary = plan.interface().firstTemporary;
   size_t row = 0, leaf = 0;
   for (size_t i = 0; i < list.size(); ++i) {
     const SteppedRows &own = list[i];

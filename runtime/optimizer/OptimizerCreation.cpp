@@ -93,10 +93,9 @@ Status Optimizer::addParam(const upd_tensor &tensor, const char *name, uint32_t 
 }
 
 /// Whether a plan needs to find rows and columns in memory.
-static bool usesRows(const RuleInterface &rule, const PlanInterface &plan) {
-  const std::vector<StreamInterface> streams = rule.streamsOf(plan);
+static bool usesRows(const PlanInterface &plan) {
   return std::any_of(
-             streams.begin(), streams.end(),
+             plan.streams.begin(), plan.streams.end(),
              [](const StreamInterface &stream) { return stream.over != Extent::Element; }) ||
          std::any_of(plan.passes.begin(), plan.passes.end(),
                      [](const PassInterface &pass) { return pass.isMatrix; });
@@ -122,8 +121,7 @@ Status Optimizer::choosePlan(Param &param) const {
         param.layout.rank == 1 ? "1 dimension" : fmt::format("{} dimensions", param.layout.rank),
         interface().name, own == TensorClass::Vector ? "two or more" : "less than two"));
   param.plan = static_cast<uint32_t>(found - plans.begin());
-  if (own == TensorClass::Matrix && usesRows(interface(), *found) &&
-      !hasRowMajorMatrices(param.layout)) {
+  if (own == TensorClass::Matrix && usesRows(*found) && !hasRowMajorMatrices(param.layout)) {
     upd_tensor tensor{};
     tensor.shape = param.layout.shape;
     tensor.strides = param.layout.strides;

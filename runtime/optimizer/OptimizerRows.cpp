@@ -42,11 +42,10 @@ std::string updraft::runtime::rowsRefusal(const RuleInterface &rule, const PlanI
   return {};
 }
 
-bool updraft::runtime::rowsNeedMatrix(const RuleInterface &rule, const PlanInterface &plan) {
+bool updraft::runtime::rowsNeedMatrix(const PlanInterface &plan) {
   if (plan.tensors == TensorClass::Vector)
     return false;
-  const std::vector<StreamInterface> streams = rule.streamsOf(plan);
-  return std::any_of(streams.begin(), streams.end(),
+  return std::any_of(plan.streams.begin(), plan.streams.end(),
                      [](const StreamInterface &stream) { return stream.over == Extent::Row; }) ||
          std::any_of(plan.passes.begin(), plan.passes.end(),
                      [](const PassInterface &pass) { return pass.isMatrix; });
@@ -146,7 +145,7 @@ Status Optimizer::checkRowGradient(const upd_row_grad &rowGrad) {
     return invalidArgument(fmt::format("index_dims of parameter `{}` is {}, but it has {} "
                                        "dimensions; give how many of them count the rows",
                                        name, rowGrad.index_dims, layout.rank));
-  if (rowsNeedMatrix(interface(), planOfParam)) {
+  if (rowsNeedMatrix(planOfParam)) {
     if (layout.rank != 2)
       return invalidArgument(fmt::format(
           "parameter `{}` has {} dimensions, but rule `{}` works on the rows of matrices; give a "

@@ -16,7 +16,7 @@ namespace updraft::runtime {
 /// can.
 std::string rowsRefusal(const RuleInterface &rule, const PlanInterface &plan);
 /// The plan works on rows and columns: a row is one of a matrix, not of a tensor.
-bool rowsNeedMatrix(const RuleInterface &rule, const PlanInterface &plan);
+bool rowsNeedMatrix(const PlanInterface &plan);
 
 /// How many rows the whole parameter has.
 int64_t rowsOf(const upd_row_grad &rowGrad, const TensorLayout &layout);

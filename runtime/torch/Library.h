@@ -18,8 +18,12 @@ namespace updraft::torch_adapter {
   F(upd_compile)                                                                                   \
   F(upd_rule_release)                                                                              \
   F(upd_rule_name)                                                                                 \
-  F(upd_rule_interface)                                                                            \
+  F(upd_rule_depends_on)                                                                           \
+  F(upd_rule_state_count)                                                                          \
+  F(upd_rule_state_name)                                                                           \
   F(upd_rule_state_dtype)                                                                          \
+  F(upd_rule_state_extent)                                                                         \
+  F(upd_rule_state_tensors)                                                                        \
   F(upd_rule_hyper_count)                                                                          \
   F(upd_rule_hyper_name)                                                                           \
   F(upd_optimizer_create)                                                                          \

@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
-#include <set>
+#include <stdexcept>
 #include <sys/mman.h>
 
 using namespace updraft::bench;
@@ -112,42 +111,49 @@ void Stepper::step() {
   check(upd_optimizer_step_rows(optimizer.get(), nullptr, 0, &rows, 1));
 }
 
-/// The plan's streams for these tensors, by number. Streams that aren't over elements are empty.
-std::vector<LimitStream> Stepper::streams(const nlohmann::json &interface,
-                                          const std::string &tensors) {
-  auto streamOf = [](const upd_tensor &tensor) {
-    return LimitStream{tensor.data, static_cast<int>(sizeOf(tensor.dtype)), false};
-  };
-  std::vector<LimitStream> streams{streamOf(params[0]), streamOf(grads[0])};
-  for (const nlohmann::json &state : interface["states"]) {
-    const std::string over = state.value("over", "element");
-    if (state.value("for", tensors) != tensors || over == "tensor" || over == "group")
-      continue;
+/// The plan's streams, by number. Streams that aren't over elements are empty.
+std::vector<LimitStream> Stepper::streams(const runtime::RuleInterface &interface,
+                                          const runtime::PlanInterface &plan) {
+  using Kind = runtime::StreamInterface::Kind;
+  std::vector<LimitStream> streams;
+  for (const runtime::StreamInterface &stream : plan.streams) {
     upd_tensor tensor{};
-    if (over == "element")
-      check(upd_optimizer_state(optimizer.get(), 0, state["name"].get<std::string>().c_str(),
+    if (stream.kind == Kind::Param)
+      tensor = params[0];
+    else if (stream.kind == Kind::Grad)
+      tensor = grads[0];
+    else if (stream.kind == Kind::State && stream.over == runtime::Extent::Element)
+      check(upd_optimizer_state(optimizer.get(), 0, interface.states[stream.state].name.c_str(),
                                 &tensor));
-    streams.push_back(streamOf(tensor));
+    streams.push_back({tensor.data, static_cast<int>(sizeOf(tensor.dtype)), false});
   }
   return streams;
 }
 
 std::vector<std::vector<LimitStream>> Stepper::passes() {
-  const auto interface = nlohmann::json::parse(upd_rule_interface(rule.get()));
-  const std::string tensors = shape.size() < 2 ? "vector" : "matrix";
+  size_t size = 0;
+  const auto *descriptor = reinterpret_cast<const char *>(upd_rule_descriptor(rule.get(), &size));
+  runtime::RuleInterface interface;
+  if (runtime::Status status = runtime::RuleInterface::read({descriptor, size}, interface);
+      !status.ok())
+    throw std::runtime_error(status.message());
+  const auto unwanted =
+      shape.size() < 2 ? runtime::TensorClass::Matrix : runtime::TensorClass::Vector;
   std::vector<std::vector<LimitStream>> passes;
-  for (const nlohmann::json &plan : interface["plans"]) {
-    if (plan["for"] != "any" && plan["for"] != tensors)
+  for (const runtime::PlanInterface &plan : interface.plans) {
+    if (plan.tensors == unwanted)
       continue;
-    const std::vector<LimitStream> all = streams(interface, tensors);
-    for (const nlohmann::json &stage : plan["sequence"]) {
-      if (!stage.contains("pass") || stage["over"] != "element")
+    const std::vector<LimitStream> all = streams(interface, plan);
+    for (const runtime::PassInterface &stage : plan.passes) {
+      if (stage.over != runtime::Extent::Element)
         continue;
-      const std::set<size_t> reads = stage["reads"], writes = stage["writes"];
+      auto has = [](const std::vector<uint32_t> &list, size_t stream) {
+        return std::find(list.begin(), list.end(), stream) != list.end();
+      };
       std::vector<LimitStream> pass;
       for (size_t i = 0; i < all.size(); ++i) {
-        const bool written = writes.count(i) != 0;
-        if (all[i].data && (written || reads.count(i) != 0))
+        const bool written = has(stage.writes, i);
+        if (all[i].data && (written || has(stage.reads, i)))
           pass.push_back({all[i].data, all[i].bytesPerElement, written});
       }
       passes.push_back(std::move(pass));

@@ -4,10 +4,10 @@
 #define UPDRAFT_TOOLS_BENCH_STEPPER_H
 
 #include "LimitKernel.h"
+#include "runtime/base/RuleInterface.h"
 #include "tools/harness/Optimizer.h"
 
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -46,7 +46,8 @@ private:
   struct Memory;
 
   void chooseRows();
-  std::vector<LimitStream> streams(const nlohmann::json &interface, const std::string &tensors);
+  std::vector<LimitStream> streams(const runtime::RuleInterface &rule,
+                                   const runtime::PlanInterface &plan);
 
   StepSetup setup;
   std::vector<int64_t> shape;

@@ -97,7 +97,9 @@ Status Batch::compile(const RunOptions &options, const Storage &request) {
   if (Status status = statusOf(upd_compile_file(options.ruleFile.c_str(), &compileOptions, &rule));
       !status.ok())
     return status;
-  return RuleInterface::parse(upd_rule_interface(rule), description);
+  size_t size = 0;
+  const upd_descriptor *descriptor = upd_rule_descriptor(rule, &size);
+  return RuleInterface::read({reinterpret_cast<const char *>(descriptor), size}, description);
 }
 
 /// Returns the type in the compiled rule; empty if the rule doesn't have the state.

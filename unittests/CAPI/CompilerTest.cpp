@@ -59,13 +59,64 @@ TEST(CompilerCAPI, DescribesTheRule) {
   EXPECT_EQ(upd_rule_hyper_default(handle.rule, 1), 0.9);
   EXPECT_EQ(upd_rule_hyper_name(handle.rule, 2), nullptr);
   ASSERT_EQ(upd_rule_state_count(handle.rule), 1u);
-  EXPECT_EQ(std::string(upd_rule_interface(handle.rule)).rfind(R"({"format":3,"name":")", 0), 0u);
+  EXPECT_EQ(std::string(upd_rule_interface(handle.rule)).rfind(R"({"format":4,"name":")", 0), 0u);
   EXPECT_EQ(upd_rule_interface(nullptr), nullptr);
   EXPECT_STREQ(upd_rule_state_name(handle.rule, 0), "velocity");
   EXPECT_EQ(upd_rule_state_dtype(handle.rule, 0), UPD_F32);
   EXPECT_EQ(upd_rule_param_dtype(handle.rule), UPD_BF16);
   EXPECT_EQ(upd_rule_grad_dtype(handle.rule), UPD_F32);
   EXPECT_EQ(upd_rule_device(handle.rule), UPD_CPU);
+  EXPECT_STREQ(upd_rule_target(handle.rule), "host");
+  EXPECT_EQ(upd_rule_compute_dtype(handle.rule), UPD_F32);
+  EXPECT_STREQ(upd_rule_numerics(handle.rule), "ieee");
+  EXPECT_EQ(upd_rule_depends_on(handle.rule), UPD_EXTENT_ELEMENT);
+  EXPECT_EQ(upd_rule_uses_rows(handle.rule), 0);
+  EXPECT_EQ(upd_rule_state_extent(handle.rule, 0), UPD_EXTENT_ELEMENT);
+  EXPECT_EQ(upd_rule_state_tensors(handle.rule, 0), UPD_ALL_TENSORS);
+}
+
+TEST(CompilerCAPI, HasADescriptor) {
+  RuleHandle handle;
+  ASSERT_EQ(compile(momentum, withoutCache(), handle), UPD_OK) << upd_last_error();
+  size_t size = 0;
+  const upd_descriptor *descriptor = upd_rule_descriptor(handle.rule, &size);
+  ASSERT_NE(descriptor, nullptr);
+  EXPECT_STREQ(descriptor->magic, UPD_DESCRIPTOR_MAGIC);
+  EXPECT_EQ(descriptor->major, UPD_DESCRIPTOR_MAJOR);
+  EXPECT_EQ(descriptor->size, size);
+  EXPECT_EQ(upd_rule_descriptor(handle.rule, nullptr), descriptor);
+  EXPECT_EQ(upd_rule_descriptor(nullptr, &size), nullptr);
+  EXPECT_EQ(size, 0u);
+}
+
+TEST(CompilerCAPI, DescribesStatesOfRowsAndFlags) {
+  RuleHandle handle;
+  ASSERT_EQ(compile("rule R(lr = 1, static fast = lr > 2) {\n"
+                    "  state r over row = 0 when matrix\n"
+                    "  state n over group = 0\n"
+                    "  update(param, grad) {\n"
+                    "    next n = n + 1\n"
+                    "    next r = row_sum(grad) when matrix\n"
+                    "    next param = if fast then param else param - lr * grad\n"
+                    "  }\n"
+                    "}\n",
+                    withoutCache(), handle),
+            UPD_OK)
+      << upd_last_error();
+  ASSERT_EQ(upd_rule_state_count(handle.rule), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    const bool isRow = std::strcmp(upd_rule_state_name(handle.rule, i), "r") == 0;
+    EXPECT_EQ(upd_rule_state_extent(handle.rule, i), isRow ? UPD_EXTENT_ROW : UPD_EXTENT_GROUP);
+    EXPECT_EQ(upd_rule_state_tensors(handle.rule, i), isRow ? UPD_MATRICES : UPD_ALL_TENSORS);
+  }
+  EXPECT_EQ(upd_rule_depends_on(handle.rule), UPD_EXTENT_GROUP);
+  EXPECT_EQ(upd_rule_uses_rows(handle.rule), 1);
+  EXPECT_EQ(upd_rule_hyper_decides_flag(handle.rule, 0), 1);
+  EXPECT_EQ(upd_rule_hyper_decides_flag(handle.rule, 1), 0);
+  ASSERT_EQ(upd_rule_static_count(handle.rule), 1u);
+  EXPECT_STREQ(upd_rule_static_name(handle.rule, 0), "fast");
+  EXPECT_STREQ(upd_rule_static_value(handle.rule, 0), "false");
+  EXPECT_EQ(upd_rule_static_name(handle.rule, 1), nullptr);
 }
 
 TEST(CompilerCAPI, DefaultsMayBeInfinite) {

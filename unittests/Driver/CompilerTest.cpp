@@ -2,6 +2,7 @@
 
 #include "updraft/Driver/Compiler.h"
 
+#include "runtime/base/RuleInterface.h"
 #include "updraft/Driver/ForkDelay.h"
 #include "llvm/BinaryFormat/Magic.h"
 #include "llvm/Object/Archive.h"
@@ -18,7 +19,6 @@
 
 using namespace updraft;
 using testing::HasSubstr;
-using testing::Not;
 
 namespace {
 
@@ -70,7 +70,7 @@ TEST(Compiler, MakesAnArchiveOfTwoObjectsOfALargeRule) {
   }
   EXPECT_FALSE(static_cast<bool>(error));
   EXPECT_EQ(objects, 2u);
-  for (const char *name : {"Adafactor_interface", "Adafactor_initial", "Adafactor_validate",
+  for (const char *name : {"Adafactor_descriptor", "Adafactor_initial", "Adafactor_validate",
                            "Adafactor_prologue0", "Adafactor_pass1", "Adafactor_matrix_prologue1",
                            "Adafactor_matrix_pass0", "Adafactor_matrix_pass4"})
     EXPECT_EQ(definitions[name], 1) << name;
@@ -83,20 +83,29 @@ TEST(Compiler, MakesTheSameBytesEachTime) {
   EXPECT_EQ(compile(request), compile(request));
 }
 
-std::string interfaceOf(CompileRequest request,
-                        std::vector<std::pair<std::string, std::string>> settings) {
+runtime::RuleInterface interfaceOf(CompileRequest request,
+                                   std::vector<std::pair<std::string, std::string>> settings) {
   request.rule.settings = std::move(settings);
   Compiler compiler;
   auto program = llvm::cantFail(compiler.parse(request));
-  return llvm::cantFail(compiler.compile(*program, request)).interfaceJson;
+  runtime::RuleInterface result;
+  const runtime::Status status = runtime::RuleInterface::read(
+      llvm::cantFail(compiler.compile(*program, request)).descriptor, result);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return result;
 }
 
 TEST(Compiler, SaysWhichFlagsFollowFromHyperparameters) {
   CompileRequest sgd = requestOf("sgd.upd");
-  const char *derived = R"("derived":[{"flag":"buffered","from":["momentum"],"message":3}])";
-  EXPECT_THAT(interfaceOf(sgd, {}), HasSubstr(derived));
-  EXPECT_THAT(interfaceOf(sgd, {{"momentum", "0.9"}}), HasSubstr(derived));
-  EXPECT_THAT(interfaceOf(sgd, {{"buffered", "true"}}), Not(HasSubstr("derived")));
+  for (const char *momentum : {"0", "0.9"}) {
+    const runtime::RuleInterface interface = interfaceOf(sgd, {{"momentum", momentum}});
+    ASSERT_EQ(interface.derived.size(), 1u);
+    EXPECT_EQ(interface.derived[0].flag, "buffered");
+    ASSERT_EQ(interface.derived[0].hypers.size(), 1u);
+    EXPECT_EQ(interface.hypers[interface.derived[0].hypers[0]].name, "momentum");
+    EXPECT_THAT(interface.messages[interface.derived[0].message], HasSubstr("`buffered`"));
+  }
+  EXPECT_TRUE(interfaceOf(sgd, {{"buffered", "true"}}).derived.empty());
 }
 
 TEST(Compiler, ReportsDependenciesOfAnUpdate) {
@@ -106,11 +115,11 @@ TEST(Compiler, ReportsDependenciesOfAnUpdate) {
                      factor + " } }\n";
     return interfaceOf(request, {});
   };
-  EXPECT_THAT(interfaceWith("2"), Not(HasSubstr("depends_on")));
+  EXPECT_EQ(interfaceWith("2").dependsOn, runtime::Extent::Element);
   for (const char *factor : {"size()", "sum(grad)", "(if matrix then rows() else 1)"})
-    EXPECT_THAT(interfaceWith(factor), HasSubstr(R"("depends_on":"tensor")")) << factor;
+    EXPECT_EQ(interfaceWith(factor).dependsOn, runtime::Extent::Tensor) << factor;
   for (const char *factor : {"group_size()", "group_sum(grad)", "size() * group_size()"})
-    EXPECT_THAT(interfaceWith(factor), HasSubstr(R"("depends_on":"group")")) << factor;
+    EXPECT_EQ(interfaceWith(factor).dependsOn, runtime::Extent::Group) << factor;
 }
 
 // A requirement that always holds is removed, which changes the numbers of later ones.
@@ -120,8 +129,12 @@ TEST(Compiler, CountsTheRequirementsThatAreLeft) {
       "rule R(a = 1, b = 2, static always = a >= a || b < 0, static big = a + b > 2) {\n"
       "  update(param, grad) { next param = if big && always then grad else param }\n"
       "}\n";
-  std::string interface = interfaceOf(request, {});
-  EXPECT_THAT(interface, HasSubstr(R"({"flag":"big","from":["a","b"],"message":)"));
+  const runtime::RuleInterface interface = interfaceOf(request, {});
+  ASSERT_EQ(interface.derived.size(), 2u);
+  const runtime::DerivedInterface &big = interface.derived[1];
+  EXPECT_EQ(big.flag, "big");
+  EXPECT_EQ(big.hypers, (std::vector<uint32_t>{0, 1}));
+  EXPECT_THAT(interface.messages[big.message], HasSubstr("`big`"));
 }
 
 // A later rule may be the first one that needs a variable with lazy initialization.

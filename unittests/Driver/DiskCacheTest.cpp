@@ -2,6 +2,7 @@
 
 #include "updraft/Driver/DiskCache.h"
 
+#include "runtime/base/RuleInterface.h"
 #include "updraft/Driver/StatusError.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -48,7 +49,18 @@ protected:
   }
 
   llvm::SmallString<128> folder;
-  const CompiledRule rule{R"({"name": "SGD"})", std::string("code\0code", 9)};
+  static CompiledRule ruleNamed(const char *name) {
+    runtime::RuleInterface interface;
+    interface.name = name;
+    runtime::PlanInterface plan;
+    plan.prefix = name;
+    for (auto kind : {runtime::StreamInterface::Kind::Param, runtime::StreamInterface::Kind::Grad})
+      plan.streams.push_back({kind, UPD_F32, runtime::Extent::Element});
+    plan.firstTemporary = 2;
+    interface.plans = {plan};
+    return {interface.write(), std::string("code\0code", 9)};
+  }
+  const CompiledRule rule = ruleNamed("SGD");
 };
 
 TEST_F(DiskCacheTest, FindsStoredEntries) {
@@ -57,7 +69,7 @@ TEST_F(DiskCacheTest, FindsStoredEntries) {
   cache.store("key", rule);
   auto found = cache.lookup("key");
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->interfaceJson, rule.interfaceJson);
+  EXPECT_EQ(found->descriptor, rule.descriptor);
   EXPECT_EQ(found->object, rule.object);
   EXPECT_FALSE(cache.lookup("other"));
 }
@@ -282,7 +294,7 @@ TEST_F(DiskCacheTest, DropsTheLeastRecentlyUsed) {
   EXPECT_FALSE(cache.lookup("a"));
   EXPECT_TRUE(cache.lookup("b"));
   EXPECT_TRUE(cache.lookup("c"));
-  cache.store("d", {rule.interfaceJson, std::string(3 * size, 'x')});
+  cache.store("d", {rule.descriptor, std::string(3 * size, 'x')});
   EXPECT_FALSE(cache.lookup("d"));
   EXPECT_TRUE(cache.lookup("c"));
 }
@@ -328,7 +340,7 @@ TEST_F(DiskCacheTest, ListsAndClearsKernels) {
 
 TEST_F(DiskCacheTest, WritersAndReadersDoNotMeetHalfAnEntry) {
   DiskCache cache(folder.str().str(), 1 << 20);
-  const CompiledRule large{rule.interfaceJson, std::string(100'000, 'x')};
+  const CompiledRule large{rule.descriptor, std::string(100'000, 'x')};
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&] {

@@ -1,18 +1,18 @@
-//===- InterfaceFuzzer.cpp - The description of a compiled rule, damaged ----------------------===//
-// The description comes from a cache or a package, so it may contain anything. In an accepted one,
+//===- InterfaceFuzzer.cpp - The descriptor of a compiled rule, damaged -----------------------===//
+// The descriptor comes from a cache or a package, so it may contain anything. In an accepted one,
 // all indices must be in range.
 
 #include "FuzzTarget.h"
-#include "SourceFiles.h"
-
 #include "runtime/base/MessageText.h"
 #include "runtime/base/RuleInterface.h"
+#include "updraft/Driver/Compiler.h"
 
 #include <cmath>
 #include <set>
 
 using namespace updraft::fuzz;
 using namespace updraft::runtime;
+using updraft::StorageType;
 
 namespace {
 
@@ -21,9 +21,8 @@ void check(bool holds, const char *what) {
     finding(std::string("an accepted interface ") + what);
 }
 
-void checkPass(const RuleInterface &interface, const PlanInterface &plan,
-               const PassInterface &pass) {
-  const size_t streams = interface.streamsOf(plan).size();
+void checkPass(const PlanInterface &plan, const PassInterface &pass) {
+  const size_t streams = plan.streams.size();
   for (const auto *list : {&pass.reads, &pass.writes, &pass.makes})
     for (const uint32_t stream : *list)
       check(stream < streams, "has a pass over a stream that does not exist");
@@ -38,8 +37,8 @@ void checkPass(const RuleInterface &interface, const PlanInterface &plan,
 void checkPlan(const RuleInterface &interface, const PlanInterface &plan) {
   check(plan.rowScalars >= 1, "has no skip flag");
   for (const PassInterface &pass : plan.passes)
-    checkPass(interface, plan, pass);
-  for (const uint32_t state : interface.scalarStatesOf(plan))
+    checkPass(plan, pass);
+  for (const uint32_t state : plan.scalarStates)
     check(state < interface.states.size(), "has a scalar state that does not exist");
   std::set<std::pair<bool, uint32_t>> stages;
   for (const StageInterface &stage : plan.sequence) {
@@ -54,7 +53,7 @@ void checkPlan(const RuleInterface &interface, const PlanInterface &plan) {
 void fuzzInterface(std::string_view input) {
   RuleInterface interface;
   interface.name = "as before";
-  if (Status status = RuleInterface::parse(input, interface); !status.ok()) {
+  if (Status status = RuleInterface::read(input, interface); !status.ok()) {
     check(interface.name == "as before" && interface.states.empty(), "was in fact refused");
     if (status.code() != UPD_INVALID_ARGUMENT || status.message().empty())
       finding("a refusal without its reason");
@@ -76,24 +75,30 @@ void fuzzInterface(std::string_view input) {
     checkPlan(interface, plan);
 }
 
-std::vector<std::string> interfaceWords() {
-  std::vector<std::string> words;
-  for (const char *name :
-       {"format",      "name",       "compute",   "numerics",    "gpu",     "statics", "hypers",
-        "default",     "param",      "grad",      "states",      "dtype",   "over",    "for",
-        "messages",    "plans",      "prefix",    "row_scalars", "rows_by", "random",  "prologues",
-        "temporaries", "sequence",   "prologue",  "pass",        "loop",    "reads",   "writes",
-        "makes",       "reductions", "kind",      "into",        "step",    "tensor",  "flat",
-        "matrix",      "vector",     "any",       "element",     "row",     "column",  "group",
-        "sum",         "max",        "inf",       "-inf",        "ieee",    "f32",     "f64",
-        "bf16",        "f16",        "depends_on"})
-    words.push_back("\"" + std::string(name) + "\"");
-  for (const char *word : {"true", "false", "null", "[]", "{}", "4294967296", "-1", "1e999"})
-    words.push_back(word);
-  return words;
+/// The descriptors of rules for tensors of any shape, for rows and columns, with states in blocks,
+/// with states of a group, and with many passes.
+std::vector<Seed> interfaceSeeds() {
+  std::vector<Seed> seeds;
+  auto add = [&](const std::string &name, StorageType storage) {
+    updraft::CompileRequest request;
+    request.filename = UPDRAFT_SOURCE_DIR "/rules/" + name + ".upd";
+    request.source = llvm::cantFail(updraft::readRuleFile(request.filename));
+    request.target = llvm::cantFail(updraft::CPUTarget::named("x86-64-v3"));
+    request.rule.storage = {{"state", storage}};
+    updraft::Compiler compiler;
+    auto program = llvm::cantFail(compiler.parse(request));
+    seeds.push_back({name + "." + std::to_string(static_cast<int>(storage)),
+                     llvm::cantFail(compiler.compile(*program, request)).descriptor});
+  };
+  for (StorageType storage : {StorageType::F32, StorageType::BF16Corrected, StorageType::Q8Linear})
+    for (const char *name : {"sgd", "adamw", "lamb"})
+      add(name, storage);
+  for (const char *name : {"adafactor", "prodigy", "rowwise_adagrad"})
+    add(name, StorageType::F32);
+  return seeds;
 }
 
 } // namespace
 
-const FuzzTarget updraft::fuzz::interfaceTarget = {"interface", fuzzInterface, nullptr,
-                                                   interfaceWords};
+const FuzzTarget updraft::fuzz::interfaceTarget = {"interface", fuzzInterface, interfaceSeeds,
+                                                   nullptr};

@@ -2,6 +2,8 @@
 
 #include "FakeRules.h"
 
+#include "runtime/base/DType.h"
+
 #include <gtest/gtest.h>
 
 using namespace updraft::runtime;
@@ -27,6 +29,7 @@ void setPlan(Kernels &kernels, uint32_t rowScalars, std::vector<PassInterface> p
     plan.sequence.push_back({true, i});
   plan.passes = std::move(passes);
   kernels.interface.plans = {std::move(plan)};
+  test::listStreams(kernels.interface);
   kernels.plans = {{{prologue}, std::move(functions)}};
 }
 
@@ -103,6 +106,31 @@ void skippingPass(const void *row, void *const *streams, int64_t begin, int64_t 
 }
 
 } // namespace
+
+void test::listStreams(RuleInterface &rule) {
+  using Kind = StreamInterface::Kind;
+  for (PlanInterface &plan : rule.plans) {
+    std::vector<StreamInterface> temporaries = std::move(plan.streams);
+    std::erase_if(temporaries, [](const auto &stream) { return stream.kind != Kind::Temporary; });
+    plan.streams = {{Kind::Param, rule.param, Extent::Element},
+                    {Kind::Grad, rule.grad, Extent::Element}};
+    plan.scalarStates.clear();
+    for (uint32_t i = 0; i < rule.states.size(); ++i) {
+      const StateInterface &state = rule.states[i];
+      if (state.isOf(plan.tensors) && isScalar(state.over))
+        plan.scalarStates.push_back(i);
+      else if (state.isOf(plan.tensors))
+        plan.streams.push_back({Kind::State, state.dtype, state.over, i});
+    }
+    for (size_t i = 0, count = plan.streams.size(); i < count; ++i)
+      if (isBlocked(plan.streams[i].dtype)) {
+        plan.streams[i].scales = static_cast<uint32_t>(plan.streams.size());
+        plan.streams.push_back({Kind::Scales, UPD_F32, Extent::Element});
+      }
+    plan.firstTemporary = static_cast<uint32_t>(plan.streams.size());
+    plan.streams.insert(plan.streams.end(), temporaries.begin(), temporaries.end());
+  }
+}
 
 std::shared_ptr<const Kernels> test::momentumRule() {
   auto kernels = std::make_shared<Kernels>();

@@ -27,6 +27,10 @@ std::shared_ptr<const Kernels> countingRule();
 /// Skips the step if hyperparameter `stop` is not 0; else counts its steps in the state `n`.
 std::shared_ptr<const Kernels> skippingRule();
 
+/// Numbers the streams and scalar states of each plan of a rule written by hand: the parameter, the
+/// gradient, the states, the scales of blocks, then the temporaries, which the plans have already.
+void listStreams(RuleInterface &rule);
+
 /// One tensor and its memory.
 template <typename Element> struct TestTensor {
   std::vector<Element> data;

@@ -73,6 +73,7 @@ std::shared_ptr<const Kernels> totalRule() {
   plan.passes = {{{1}, {}, {}, {{ReductionInterface::Kind::Sum, Extent::Tensor}}}, {{0}, {0}}};
   plan.sequence = {{false, 0}, {true, 0}, {false, 1, true}, {true, 1}};
   rule.plans = {plan};
+  test::listStreams(rule);
   kernels->initial = initial;
   kernels->validate = allValid;
   kernels->plans = {{{byStep, byTensor}, {sumPass, updatePass}}};

@@ -2,6 +2,8 @@
 
 #include "ReductionRules.h"
 
+#include "FakeRules.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -269,6 +271,7 @@ std::shared_ptr<const Kernels> test::clipRule() {
       {{0, 1, 2}, {0, 2}}};
   plan.sequence = {{true, 0}, {false, 0, true}, {true, 1}};
   rule.plans = {plan};
+  listStreams(rule);
   kernels->initial = clipInitial;
   kernels->validate = allValid;
   kernels->plans = {{{clipPrologue}, {clipPass0, clipPass1}}};
@@ -295,8 +298,10 @@ std::shared_ptr<const Kernels> test::factoredRule() {
   matrices.prefix = "Factored_matrix";
   matrices.rowScalars = 3;
   matrices.prologues = 2;
-  matrices.temporaries = {
-      {UPD_F64, Extent::Row}, {UPD_F64, Extent::Column}, {UPD_F32, Extent::Row}};
+  constexpr auto temporary = StreamInterface::Kind::Temporary;
+  matrices.streams = {{temporary, UPD_F64, Extent::Row},
+                      {temporary, UPD_F64, Extent::Column},
+                      {temporary, UPD_F32, Extent::Row}};
   matrices.passes = {
       {{1},
        {},
@@ -309,6 +314,7 @@ std::shared_ptr<const Kernels> test::factoredRule() {
       {{0, 6, 3}, {0}, {}, {}, Extent::Element, true}};
   matrices.sequence = {{true, 0}, {true, 1}, {true, 2}, {false, 0}, {false, 1, true}, {true, 3}};
   rule.plans = {vectors, matrices};
+  listStreams(rule);
   kernels->initial = factoredInitial;
   kernels->validate = allValid;
   kernels->plans = {{{normPrologue}, {squaresPass, vectorPass}},
@@ -329,6 +335,7 @@ std::shared_ptr<const Kernels> test::normalizedRule() {
                  {{0, 1, 2}, {0, 2}}};
   plan.sequence = {{true, 0}, {false, 0, true}, {true, 1}};
   rule.plans = {plan};
+  listStreams(rule);
   kernels->initial = oneZero;
   kernels->validate = allValid;
   kernels->plans = {{{normalizedPrologue}, {normalizedPass0, normalizedPass1}}};
@@ -349,6 +356,7 @@ std::shared_ptr<const Kernels> test::siteRule() {
   plan.passes = {{{}, {0}}};
   plan.sequence = {{true, 0}};
   kernels->interface.plans = {plan};
+  listStreams(kernels->interface);
   kernels->initial = noInitial;
   kernels->validate = allValid;
   kernels->plans = {{{}, {sitePass}}};

@@ -1,98 +1,136 @@
-//===- RuleInterfaceTests.cpp - The JSON form of a rule's interface ---------------------------===//
+//===- RuleInterfaceTests.cpp - The interface of a rule, and its errors
+//------------------------===//
+// Each test changes one member of a valid interface, writes the descriptor and reads it.
+
+#include "FakeRules.h"
 
 #include "runtime/base/RuleInterface.h"
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
+#include <functional>
 
 using namespace updraft::runtime;
 
-static const char *const adamw =
-    R"({"format": 3, "name": "AdamW", "compute": "f32", "numerics": "ieee",
- "statics": {"amsgrad": "false", "maximize": "false"},
- "hypers": [{"name": "lr", "default": 0.001}],
- "param": "f32", "grad": "bf16",
- "states": [{"name": "exp_avg", "dtype": "f32"}],
- "messages": ["Invalid learning rate: {lr}"],
- "plans": [{"for": "any", "prefix": "AdamW", "row_scalars": 6, "random": false,
-  "prologues": 1, "temporaries": [],
-  "sequence": [{"prologue": 0, "rows_by": "step"},
-   {"pass": 0, "over": "element", "loop": "flat", "reads": [0, 1, 2], "writes": [0, 2],
-    "makes": [], "reductions": []}]}]})";
+namespace {
+
+using Kind = StreamInterface::Kind;
+
+/// One plan for all tensors, with one state.
+RuleInterface adamw() {
+  RuleInterface rule;
+  rule.name = "AdamW";
+  rule.numerics = "ieee";
+  rule.statics = {{"amsgrad", "false"}, {"maximize", "false"}};
+  rule.hypers = {{"lr", 0.001}};
+  rule.grad = UPD_BF16;
+  rule.states = {{"exp_avg", UPD_F32}};
+  rule.messages = {"Invalid learning rate: {lr}"};
+  rule.derived = {{"maximize", {0}, 0}};
+  PlanInterface plan;
+  plan.prefix = "AdamW";
+  plan.rowScalars = 6;
+  plan.prologues = 1;
+  plan.passes = {{{0, 1, 2}, {0, 2}}};
+  plan.sequence = {{false, 0}, {true, 0}};
+  rule.plans = {plan};
+  test::listStreams(rule);
+  return rule;
+}
 
 /// A plan for vectors, and one for matrices with a state, two temporaries and reductions.
-static const char *const factored =
-    R"({"format": 3, "name": "F", "compute": "f32", "numerics": "ieee", "statics": {},
- "hypers": [], "param": "f32", "grad": "f32", "messages": [],
- "states": [{"name": "v", "dtype": "f32", "for": "vector"},
-            {"name": "row_var", "dtype": "f16", "over": "row", "for": "matrix"},
-            {"name": "mu", "dtype": "f64", "over": "tensor"}],
- "plans": [{"for": "vector", "prefix": "F", "row_scalars": 2, "random": true,
-  "prologues": 1, "temporaries": [],
-  "sequence": [
-   {"pass": 0, "over": "element", "loop": "flat", "reads": [1], "writes": [], "makes": [],
-    "reductions": [{"kind": "max", "over": "group"}]},
-   {"prologue": 0, "rows_by": "tensor"},
-   {"pass": 1, "over": "element", "loop": "flat", "reads": [0, 1, 2], "writes": [0, 2],
-    "makes": [], "reductions": []}]},
-  {"for": "matrix", "prefix": "F_matrix", "row_scalars": 3, "random": false,
-  "prologues": 1,
-  "temporaries": [{"dtype": "f64", "over": "row"}, {"dtype": "f32", "over": "row"}],
-  "sequence": [
-   {"pass": 0, "over": "element", "loop": "matrix", "reads": [1], "writes": [], "makes": [],
-    "reductions": [{"kind": "sum", "over": "row", "into": 3}, {"kind": "max", "over": "group"},
-                   {"kind": "sum", "over": "tensor"}]},
-   {"prologue": 0, "rows_by": "tensor"},
-   {"pass": 1, "over": "row", "loop": "flat", "reads": [2, 3], "writes": [2], "makes": [4],
-    "reductions": []},
-   {"pass": 2, "over": "element", "loop": "matrix", "reads": [0, 1, 4], "writes": [0],
-    "makes": [], "reductions": []}]}]})";
+RuleInterface factored() {
+  using Reduction = ReductionInterface::Kind;
+  RuleInterface rule;
+  rule.name = "F";
+  rule.states = {{"v", UPD_F32, Extent::Element, TensorClass::Vector},
+                 {"row_var", UPD_F16, Extent::Row, TensorClass::Matrix},
+                 {"mu", UPD_F64, Extent::Tensor}};
+  PlanInterface vectors;
+  vectors.tensors = TensorClass::Vector;
+  vectors.prefix = "F";
+  vectors.rowScalars = 2;
+  vectors.usesRandom = true;
+  vectors.prologues = 1;
+  vectors.passes = {{{1}, {}, {}, {{Reduction::Max, Extent::Group}}}, {{0, 1, 2}, {0, 2}}};
+  vectors.sequence = {{true, 0}, {false, 0, true}, {true, 1}};
+  PlanInterface matrices;
+  matrices.tensors = TensorClass::Matrix;
+  matrices.prefix = "F_matrix";
+  matrices.rowScalars = 3;
+  matrices.prologues = 1;
+  matrices.streams = {{Kind::Temporary, UPD_F64, Extent::Row},
+                      {Kind::Temporary, UPD_F32, Extent::Row}};
+  matrices.passes = {{{1},
+                      {},
+                      {},
+                      {{Reduction::Sum, Extent::Row, 3},
+                       {Reduction::Max, Extent::Group},
+                       {Reduction::Sum, Extent::Tensor}},
+                      Extent::Element,
+                      true},
+                     {{2, 3}, {2}, {4}, {}, Extent::Row},
+                     {{0, 1, 4}, {0}, {}, {}, Extent::Element, true}};
+  matrices.sequence = {{true, 0}, {false, 0, true}, {true, 1}, {true, 2}};
+  rule.plans = {vectors, matrices};
+  test::listStreams(rule);
+  return rule;
+}
 
-TEST(RuleInterface, Parses) {
-  RuleInterface interface;
-  Status status = RuleInterface::parse(adamw, interface);
-  ASSERT_TRUE(status.ok()) << status.message();
-  EXPECT_EQ(interface.name, "AdamW");
-  EXPECT_EQ(interface.compute, UPD_F32);
-  EXPECT_EQ(interface.numerics, "ieee");
-  ASSERT_EQ(interface.statics.size(), 2u);
-  EXPECT_EQ(interface.statics[0].first, "amsgrad");
-  EXPECT_EQ(interface.grad, UPD_BF16);
-  ASSERT_EQ(interface.hypers.size(), 1u);
-  EXPECT_EQ(interface.hypers[0].defaultValue, 0.001);
-  ASSERT_EQ(interface.plans.size(), 1u);
-  const PlanInterface &plan = interface.plans[0];
-  EXPECT_EQ(interface.streamsOf(plan).size(), 3u);
+RuleInterface readBack(const RuleInterface &rule) {
+  RuleInterface result;
+  Status status = RuleInterface::read(rule.write(), result);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return result;
+}
+
+TEST(RuleInterface, HoldsWhatWasWritten) {
+  const RuleInterface rule = readBack(adamw());
+  EXPECT_EQ(rule.name, "AdamW");
+  EXPECT_EQ(rule.compute, UPD_F32);
+  EXPECT_EQ(rule.numerics, "ieee");
+  EXPECT_EQ(rule.gpu, "");
+  ASSERT_EQ(rule.statics.size(), 2u);
+  EXPECT_EQ(rule.statics[0], (std::pair<std::string, std::string>("amsgrad", "false")));
+  EXPECT_EQ(rule.grad, UPD_BF16);
+  ASSERT_EQ(rule.hypers.size(), 1u);
+  EXPECT_EQ(rule.hypers[0].name, "lr");
+  EXPECT_EQ(rule.hypers[0].defaultValue, 0.001);
+  EXPECT_EQ(rule.messages, std::vector<std::string>{"Invalid learning rate: {lr}"});
+  ASSERT_EQ(rule.derived.size(), 1u);
+  EXPECT_EQ(rule.derived[0].flag, "maximize");
+  EXPECT_EQ(rule.derived[0].hypers, std::vector<uint32_t>{0});
+  ASSERT_EQ(rule.plans.size(), 1u);
+  const PlanInterface &plan = rule.plans[0];
   EXPECT_EQ(plan.prefix, "AdamW");
   EXPECT_EQ(plan.rowScalars, 6u);
+  ASSERT_EQ(plan.streams.size(), 3u);
+  EXPECT_EQ(plan.streams[2].state, 0u);
+  EXPECT_TRUE(plan.temporaries().empty());
   ASSERT_EQ(plan.sequence.size(), 2u);
   EXPECT_FALSE(plan.sequence[0].byTensor);
   ASSERT_EQ(plan.passes.size(), 1u);
   EXPECT_EQ(plan.passes[0].writes, (std::vector<uint32_t>{0, 2}));
 }
 
-TEST(RuleInterface, ParsesPlansForVectorsAndMatrices) {
-  RuleInterface interface;
-  Status status = RuleInterface::parse(factored, interface);
-  ASSERT_TRUE(status.ok()) << status.message();
-  ASSERT_EQ(interface.plans.size(), 2u);
-  const PlanInterface &vectors = interface.plans[0], &matrices = interface.plans[1];
+TEST(RuleInterface, HoldsPlansForVectorsAndMatrices) {
+  const RuleInterface rule = readBack(factored());
+  ASSERT_EQ(rule.plans.size(), 2u);
+  const PlanInterface &vectors = rule.plans[0], &matrices = rule.plans[1];
   EXPECT_TRUE(vectors.usesRandom);
   EXPECT_EQ(vectors.tensors, TensorClass::Vector);
-  const std::vector<StreamInterface> vectorStreams = interface.streamsOf(vectors);
-  ASSERT_EQ(vectorStreams.size(), 3u);
-  EXPECT_EQ(vectorStreams[2].state, 0u);
-  EXPECT_EQ(interface.scalarStatesOf(vectors), (std::vector<uint32_t>{2}));
+  ASSERT_EQ(vectors.streams.size(), 3u);
+  EXPECT_EQ(vectors.streams[2].state, 0u);
+  EXPECT_EQ(vectors.scalarStates, std::vector<uint32_t>{2});
 
   EXPECT_EQ(matrices.prefix, "F_matrix");
-  const std::vector<StreamInterface> matrixStreams = interface.streamsOf(matrices);
-  ASSERT_EQ(matrixStreams.size(), 5u);
-  EXPECT_EQ(matrixStreams[2].state, 1u);
-  EXPECT_EQ(matrixStreams[2].over, Extent::Row);
-  EXPECT_EQ(matrixStreams[3].state, StreamInterface::none);
-  EXPECT_EQ(matrixStreams[3].dtype, UPD_F64);
+  ASSERT_EQ(matrices.streams.size(), 5u);
+  EXPECT_EQ(matrices.streams[2].state, 1u);
+  EXPECT_EQ(matrices.streams[2].over, Extent::Row);
+  EXPECT_EQ(matrices.streams[3].state, StreamInterface::none);
+  ASSERT_EQ(matrices.temporaries().size(), 2u);
+  EXPECT_EQ(matrices.temporaries()[0].dtype, UPD_F64);
   ASSERT_EQ(matrices.sequence.size(), 4u);
   EXPECT_FALSE(matrices.sequence[1].isPass);
   EXPECT_TRUE(matrices.sequence[1].byTensor);
@@ -103,166 +141,184 @@ TEST(RuleInterface, ParsesPlansForVectorsAndMatrices) {
   EXPECT_EQ(first.reductions[0].into, 3u);
   EXPECT_EQ(first.reductions[1].kind, ReductionInterface::Kind::Max);
   EXPECT_EQ(matrices.passes[1].over, Extent::Row);
-  EXPECT_EQ(matrices.passes[1].makes, (std::vector<uint32_t>{4}));
+  EXPECT_EQ(matrices.passes[1].makes, std::vector<uint32_t>{4});
+}
+
+TEST(RuleInterface, ListsTheScalesOfBlocks) {
+  RuleInterface rule = adamw();
+  rule.states = {{"m", UPD_Q8_LINEAR}, {"n", UPD_F32}, {"v", UPD_Q8_COMPANDED}};
+  test::listStreams(rule);
+  const std::vector<StreamInterface> streams = readBack(rule).plans[0].streams;
+  ASSERT_EQ(streams.size(), 7u);
+  EXPECT_EQ(streams[2].scales, 5u);
+  EXPECT_EQ(streams[3].scales, StreamInterface::none);
+  EXPECT_EQ(streams[4].scales, 6u);
+  EXPECT_EQ(streams[5].kind, Kind::Scales);
 }
 
 TEST(RuleInterface, StatesMayStartFromTheStep) {
-  std::string text = adamw;
-  const std::string dtype = R"("dtype": "f32"})";
-  text.replace(text.find(dtype), dtype.size(), R"("dtype": "f32", "from_step": true})");
-  RuleInterface interface;
-  ASSERT_TRUE(RuleInterface::parse(adamw, interface).ok());
-  EXPECT_FALSE(interface.states[0].fromStep);
-  ASSERT_TRUE(RuleInterface::parse(text, interface).ok());
-  EXPECT_TRUE(interface.states[0].fromStep);
+  RuleInterface rule = adamw();
+  EXPECT_FALSE(readBack(rule).states[0].fromStep);
+  rule.states[0].fromStep = true;
+  EXPECT_TRUE(readBack(rule).states[0].fromStep);
 }
 
 TEST(RuleInterface, UpdatesMayDependOnOtherElements) {
-  RuleInterface interface;
-  ASSERT_TRUE(RuleInterface::parse(adamw, interface).ok());
-  EXPECT_EQ(interface.dependsOn, Extent::Element);
-  for (auto [word, extent] :
-       {std::pair("tensor", Extent::Tensor), std::pair("group", Extent::Group)}) {
-    std::string text = adamw;
-    text.insert(1, std::string(R"("depends_on": ")") + word + R"(", )");
-    ASSERT_TRUE(RuleInterface::parse(text, interface).ok());
-    EXPECT_EQ(interface.dependsOn, extent);
+  RuleInterface rule = adamw();
+  for (Extent extent : {Extent::Element, Extent::Tensor, Extent::Group}) {
+    rule.dependsOn = extent;
+    EXPECT_EQ(readBack(rule).dependsOn, extent);
   }
 }
 
 TEST(RuleInterface, DefaultsMayBeInfinite) {
+  RuleInterface rule = adamw();
   for (double infinity : {INFINITY, -INFINITY}) {
-    std::string text = adamw;
-    text.replace(text.find("0.001"), 5, infinity > 0 ? R"("inf")" : R"("-inf")");
-    RuleInterface interface;
-    ASSERT_TRUE(RuleInterface::parse(text, interface).ok());
-    EXPECT_EQ(interface.hypers[0].defaultValue, infinity);
+    rule.hypers[0].defaultValue = infinity;
+    EXPECT_EQ(readBack(rule).hypers[0].defaultValue, infinity);
+    EXPECT_NE(rule.json().find(infinity > 0 ? R"("default":"inf")" : R"("default":"-inf")"),
+              std::string::npos);
   }
 }
 
-/// The error of `text` after replacing the first `from`.
-static std::string problemIn(std::string text, const std::string &from, const std::string &to) {
-  const size_t position = text.find(from);
-  EXPECT_NE(position, std::string::npos) << from;
-  text.replace(position, from.size(), to);
-  RuleInterface interface;
-  interface.name = "untouched";
-  Status status = RuleInterface::parse(text, interface);
-  EXPECT_EQ(interface.name, "untouched");
-  EXPECT_TRUE(status.ok() || status.code() == UPD_INVALID_ARGUMENT);
-  const std::string start = "interface of a compiled rule: ";
+TEST(RuleInterface, UsesRowsOnlyIfAStateOrPassDoes) {
+  EXPECT_FALSE(adamw().usesRows());
+  EXPECT_TRUE(factored().usesRows());
+  RuleInterface rule = adamw();
+  rule.plans[0].passes[0].isMatrix = true;
+  EXPECT_TRUE(rule.usesRows());
+}
+
+TEST(RuleInterface, IsExportedAsJson) {
+  EXPECT_EQ(adamw().json(),
+            R"({"format":4,"name":"AdamW","compute":"f32","numerics":"ieee",)"
+            R"("statics":{"amsgrad":"false","maximize":"false"},"param":"f32","grad":"bf16",)"
+            R"("states":[{"name":"exp_avg","dtype":"f32"}],)"
+            R"("hypers":[{"name":"lr","default":0.001}],)"
+            R"("messages":["Invalid learning rate: {lr}"],)"
+            R"("derived":[{"flag":"maximize","from":["lr"],"message":0}],)"
+            R"("plans":[{"for":"any","prefix":"AdamW","row_scalars":6,"random":false,)"
+            R"("prologues":1,"streams":["param","grad","exp_avg"],)"
+            R"("sequence":[{"prologue":0,"rows_by":"step"},)"
+            R"({"pass":0,"over":"element","loop":"flat","reads":[0,1,2],"writes":[0,2],)"
+            R"("makes":[],"reductions":[]}]}]})");
+}
+
+/// The error when `rule` is read after a change. `change` gets the rule and its last plan.
+std::string problemOf(RuleInterface rule,
+                      const std::function<void(RuleInterface &, PlanInterface &)> &change) {
+  change(rule, rule.plans.back());
+  RuleInterface result;
+  result.name = "untouched";
+  Status status = RuleInterface::read(rule.write(), result);
+  EXPECT_EQ(result.name, "untouched");
+  EXPECT_EQ(status.code(), UPD_INVALID_ARGUMENT);
+  const std::string start = "descriptor of a compiled rule: ";
   EXPECT_EQ(status.message().substr(0, start.size()), start);
   return status.message().substr(std::min(start.size(), status.message().size()));
 }
 
-static std::string problemOf(const std::string &from, const std::string &to) {
-  return problemIn(adamw, from, to);
+#define EXPECT_PROBLEM(base, change, message)                                                      \
+  EXPECT_EQ(problemOf(base(), [](RuleInterface &rule [[maybe_unused]],                             \
+                                 PlanInterface &plan [[maybe_unused]]) { change; }),               \
+            message)
+
+TEST(RuleInterface, RefusesInvalidRules) {
+  EXPECT_PROBLEM(adamw, rule.name.clear(), "the rule has no name");
+  EXPECT_PROBLEM(adamw, rule.compute = UPD_F16, "rules compute in `f32` or `f64`, not `f16`");
+  EXPECT_PROBLEM(adamw, rule.compute = upd_dtype(7), "unknown element type 7 of the computation");
+  EXPECT_PROBLEM(adamw, rule.grad = UPD_Q8_LINEAR,
+                 "the gradient is `q8_linear`, which is for states");
+  EXPECT_PROBLEM(adamw, rule.hypers[0].defaultValue = NAN, "the default of `lr` is NaN");
+  EXPECT_PROBLEM(adamw, rule.hypers.push_back(rule.hypers[0]), "hyperparameter `lr` appears twice");
+  EXPECT_PROBLEM(adamw, rule.hypers[0].name.clear(), "a hyperparameter has no name");
+  EXPECT_PROBLEM(adamw, rule.states[0].over = Extent(6),
+                 "unknown extent of a state 6, expected 0 to 5");
+  EXPECT_PROBLEM(adamw, rule.states[0].over = Extent::Batch, "state `exp_avg` is over a batch");
+  EXPECT_PROBLEM(adamw, (rule.states[0] = {"m", UPD_Q8_LINEAR, Extent::Row}),
+                 "state `m` has blocks, but is not over elements");
+  EXPECT_PROBLEM(adamw, rule.dependsOn = Extent::Row,
+                 "`depends_on` is neither elements, nor tensor, nor group");
+  EXPECT_PROBLEM(adamw, rule.derived[0].message = 1, "derived flag `maximize` has message 1 of 1");
+  EXPECT_PROBLEM(adamw, rule.derived[0].hypers = {1},
+                 "derived flag `maximize` has hyperparameter 1 of 1");
+  EXPECT_PROBLEM(adamw, rule.plans.clear(), "there is no plan");
+  EXPECT_PROBLEM(adamw, rule.plans.push_back(PlanInterface(plan)),
+                 "there is more than one plan for a tensor");
+  EXPECT_PROBLEM(factored, plan.tensors = TensorClass::Vector,
+                 "there is more than one plan for a tensor");
+  EXPECT_PROBLEM(adamw, plan.tensors = TensorClass(3),
+                 "unknown class of tensors of a plan 3, expected 0 to 2");
+  EXPECT_PROBLEM(adamw, rule.states[0].tensors = TensorClass::Matrix,
+                 "no plan has state `exp_avg`");
+  EXPECT_PROBLEM(factored, plan.passes[0].reductions[1].kind = ReductionInterface::Kind::Sum,
+                 "the plans have different reductions over the group");
 }
 
-TEST(RuleInterface, RefusesDamage) {
-  EXPECT_EQ(problemOf("{\"format\"", "{\"format"), "not JSON");
-  EXPECT_EQ(problemOf("\"format\": 3", "\"format\": 2"),
-            "format 2 is not supported, only 3; compile the rule again");
-  EXPECT_EQ(problemOf("\"name\": \"AdamW\", ", ""), "`name` is missing");
-  EXPECT_EQ(problemOf("\"AdamW\"", "7"), "`name` is not a string");
-  EXPECT_EQ(problemOf("\"AdamW\"", "\"\""), "`name` is empty");
-  EXPECT_EQ(problemOf("\"compute\": \"f32\"", "\"compute\": \"f16\""),
-            "`compute` is neither `f32` nor `f64`");
-  EXPECT_EQ(problemOf("\"grad\": \"bf16\"", "\"grad\": \"int\""),
-            "`grad` is not a storage type: `int`");
-  EXPECT_EQ(problemOf("0.001", "null"), "`default` is not a number");
-  EXPECT_EQ(problemOf("{\"name\": \"exp_avg\", \"dtype\": \"f32\"}", "3"),
-            "an object was expected");
-  EXPECT_EQ(problemOf("{\"name\": \"lr\", \"default\": 0.001}",
-                      "{\"name\": \"lr\", \"default\": 1}, {\"name\": \"lr\", \"default\": 2}"),
-            "hyperparameter `lr` appears twice");
-  EXPECT_EQ(problemOf("\"dtype\": \"f32\"}", "\"dtype\": \"f32\", \"over\": \"model\"}"),
-            "`over` is `model`, not `element`, `row`, `column`, `batch`, `tensor` or `group`");
-  EXPECT_EQ(problemOf("\"dtype\": \"f32\"}", "\"dtype\": \"f32\", \"over\": \"batch\"}"),
-            "state `exp_avg` is over a batch");
-  EXPECT_EQ(problemOf("\"dtype\": \"f32\"}", "\"dtype\": \"f32\", \"from_step\": 1}"),
-            "`from_step` is neither true nor false");
-  EXPECT_EQ(problemOf("\"grad\": \"bf16\"", "\"grad\": \"bf16\", \"depends_on\": \"row\""),
-            "`depends_on` is `row`, not `element`, `tensor` or `group`");
+TEST(RuleInterface, RefusesInvalidStreams) {
+  EXPECT_PROBLEM(adamw, plan.streams.resize(1),
+                 "the first streams of a plan are not the parameter and the gradient");
+  EXPECT_PROBLEM(adamw, std::swap(plan.streams[0], plan.streams[1]),
+                 "the first streams of a plan are not the parameter and the gradient");
+  EXPECT_PROBLEM(adamw, plan.streams[2].kind = Kind::Param,
+                 "stream 2 is another parameter or gradient");
+  EXPECT_PROBLEM(adamw, plan.streams[2].state = 1, "stream 2 is state 1 of 1");
+  EXPECT_PROBLEM(adamw, plan.streams[2].dtype = UPD_F64,
+                 "stream 2 is of `f64` over an element, expected `f32` over an element");
+  EXPECT_PROBLEM(adamw, plan.streams.pop_back(), "a plan has state `exp_avg` 0 times");
+  EXPECT_PROBLEM(adamw, plan.streams.push_back(StreamInterface(plan.streams[2])),
+                 "a plan has state `exp_avg` 2 times");
+  EXPECT_PROBLEM(adamw, plan.scalarStates = {0},
+                 "`scalars` has state 0, which has no value per tensor or group");
+  EXPECT_PROBLEM(adamw, rule.states[0].dtype = plan.streams[2].dtype = UPD_Q8_LINEAR,
+                 "stream 2 has blocks, but no scales");
+  EXPECT_PROBLEM(adamw, plan.streams.push_back({Kind::Scales, UPD_F32, Extent::Element}),
+                 "stream 3 has the scales of stream 0, which needs none");
+  EXPECT_PROBLEM(factored, std::swap(plan.streams[2], plan.streams[3]),
+                 "stream 3 follows a temporary but is none");
+  EXPECT_PROBLEM(factored, plan.streams[3].over = Extent::Element,
+                 "temporary 3 is of `f64` over an element, expected elements per row, column or "
+                 "batch");
+  EXPECT_PROBLEM(factored, plan.scalarStates.clear(), "a plan has state `mu` 0 times");
 }
 
-TEST(RuleInterface, RefusesDamagedPlans) {
-  EXPECT_EQ(problemOf("\"row_scalars\": 6", "\"row_scalars\": 0"),
-            "`row_scalars` is 0, but a row has a skip flag");
-  EXPECT_EQ(problemOf("\"row_scalars\": 6", "\"row_scalars\": 1e300"),
-            "`row_scalars` is not a count");
-  EXPECT_EQ(problemOf("\"row_scalars\": 6", "\"row_scalars\": 65537"),
-            "`row_scalars` is 65537, more than 65536");
-  EXPECT_EQ(problemOf("\"for\": \"any\"", "\"for\": \"all\""),
-            "`for` is `all`, not `any`, `vector` or `matrix`");
-  EXPECT_EQ(problemOf(", \"rows_by\": \"step\"", ""), "`rows_by` is missing");
-  EXPECT_EQ(problemOf("\"random\": false", "\"random\": 0"), "`random` is neither true nor false");
-  EXPECT_EQ(problemOf("\"prologues\": 1", "\"prologues\": 2"),
-            "`sequence` has 1 prologues, but `prologues` is 2");
-  EXPECT_EQ(problemOf("\"prologue\": 0", "\"prologue\": 1"),
-            "`sequence` has prologue 1, where 0 comes next");
-  EXPECT_EQ(problemOf("\"pass\": 0", "\"pass\": 2"), "`sequence` has pass 2, where 0 comes next");
-  EXPECT_EQ(problemOf("\"loop\": \"flat\"", "\"loop\": \"tiled\""),
-            "`loop` is `tiled`, not `flat`, `matrix` or `batch`");
-  EXPECT_EQ(problemOf("\"over\": \"element\"", "\"over\": \"tensor\""), "a pass is over a tensor");
-  EXPECT_EQ(problemOf("\"over\": \"element\"", "\"over\": \"row\""),
-            "`reads` of a flat pass over a row has stream 0, which is over an element");
-  EXPECT_EQ(problemOf("[0, 1, 2]", "[0, 1, 3]"), "`reads` holds what is not the index of a stream");
-  EXPECT_EQ(problemOf("[0, 1, 2]", "[0, 1, -1]"),
-            "`reads` holds what is not the index of a stream");
-  EXPECT_EQ(problemOf("\"writes\": [0, 2]", "\"writes\": [1]"), "a pass writes the gradient");
-  EXPECT_EQ(problemOf("\"makes\": []", "\"makes\": [2]"),
-            "a pass over an element makes stream 2, which is no temporary over one");
-  EXPECT_EQ(problemOf("\"reductions\": []", "\"reductions\": [{\"kind\": \"min\"}]"),
-            "`kind` is `min`, not `sum` or `max`");
-  EXPECT_EQ(problemOf("\"reductions\": []",
-                      "\"reductions\": [{\"kind\": \"sum\", \"over\": \"element\"}]"),
-            "a reduction is over an element");
-  EXPECT_EQ(problemOf("\"reductions\": []",
-                      "\"reductions\": [{\"kind\": \"sum\", \"over\": \"row\", \"into\": 2}]"),
-            "a flat pass has a reduction over a row");
-  EXPECT_EQ(problemOf("\"plans\": [{", "\"plans\": [], \"others\": [{"), "`plans` is empty");
-
-  auto problem = [](const char *from, const char *to) { return problemIn(factored, from, to); };
-  EXPECT_EQ(problem("{\"dtype\": \"f64\", \"over\": \"row\"}",
-                    "{\"dtype\": \"f64\", \"over\": \"element\"}"),
-            "a temporary is over an element, not a row, column or batch");
-  EXPECT_EQ(
-      problem("{\"dtype\": \"f64\", \"over\": \"row\"}", "{\"dtype\": \"f32\", \"over\": \"row\"}"),
-      "a reduction over a row goes into stream 3, which is no temporary over one of f64");
-  EXPECT_EQ(problem("\"into\": 3", "\"into\": 2"),
-            "a reduction over a row goes into stream 2, which is no temporary over one of f64");
-  EXPECT_EQ(problem("\"into\": 3", "\"into\": 9"),
-            "a reduction over a row goes into stream 9, which is no temporary over one of f64");
-  EXPECT_EQ(problem("\"reads\": [0, 1, 4], \"writes\": [0]", "\"reads\": [0], \"writes\": [2]"),
-            "a pass over an element writes stream 2, which is over a row");
-  EXPECT_EQ(
-      problem("\"over\": \"row\", \"loop\": \"flat\"", "\"over\": \"row\", \"loop\": \"matrix\""),
-      "a matrix loop is over a row, not an element");
-  EXPECT_EQ(problemOf("\"loop\": \"flat\"", "\"loop\": \"batch\""),
-            "a loop over batches is over an element, not a row or column");
-  EXPECT_EQ(
-      problem("\"kind\": \"max\", \"over\": \"group\"", "\"kind\": \"max\", \"over\": \"batch\""),
-      "a flat pass has a reduction over a batch");
-  EXPECT_EQ(
-      problem("\"kind\": \"max\", \"over\": \"group\"", "\"kind\": \"sum\", \"over\": \"group\""),
-      "the plans have different reductions over the group");
-  const std::string another =
-      "\"plans\": [{\"for\": \"any\", \"prefix\": \"A\", \"row_scalars\": 1, "
-      "\"random\": false, \"prologues\": 0, "
-      "\"temporaries\": [], \"sequence\": []}, {";
-  EXPECT_EQ(problemOf("\"plans\": [{", another), "`plans` has more than one plan for a tensor");
-  EXPECT_EQ(problemOf("\"dtype\": \"f32\"}", "\"dtype\": \"f32\", \"for\": \"matrix\"}"),
-            "`reads` holds what is not the index of a stream");
-  EXPECT_EQ(problemIn(factored, "\"dtype\": \"f32\", \"for\": \"vector\"}",
-                      "\"dtype\": \"f32\", \"for\": \"matrix\"}"),
-            "`reads` holds what is not the index of a stream");
+TEST(RuleInterface, RefusesInvalidPasses) {
+  EXPECT_PROBLEM(adamw, plan.prefix.clear(), "a plan has no prefix");
+  EXPECT_PROBLEM(adamw, plan.rowScalars = 0, "a row has 0 scalars, expected 1 to 65536");
+  EXPECT_PROBLEM(adamw, plan.rowScalars = 65537, "a row has 65537 scalars, expected 1 to 65536");
+  EXPECT_PROBLEM(adamw, plan.passes[0].over = Extent::Tensor, "a pass is over a tensor");
+  EXPECT_PROBLEM(adamw, plan.passes[0].over = Extent::Row,
+                 "`reads` of a flat pass over a row has stream 0, which is over an element");
+  EXPECT_PROBLEM(adamw, plan.passes[0].reads[2] = 3, "`reads` has stream 3 of 3");
+  EXPECT_PROBLEM(adamw, plan.passes[0].writes = {1}, "a pass writes the gradient");
+  EXPECT_PROBLEM(adamw, plan.passes[0].makes = {2},
+                 "a pass over an element makes stream 2, which is no temporary over one");
+  EXPECT_PROBLEM(adamw, (plan.passes[0].reductions = {{{}, Extent::Element}}),
+                 "a reduction is over an element");
+  EXPECT_PROBLEM(adamw, (plan.passes[0].reductions = {{{}, Extent::Row, 2}}),
+                 "a flat pass has a reduction over a row");
+  EXPECT_PROBLEM(adamw,
+                 (plan.passes[0].reductions = {{ReductionInterface::Kind(2), Extent::Tensor}}),
+                 "unknown kind of a reduction 2, expected 0 to 1");
+  EXPECT_PROBLEM(adamw, plan.passes[0].isBatches = true,
+                 "a loop over batches is over an element, not a row or column");
+  EXPECT_PROBLEM(factored, plan.passes[1].isMatrix = true,
+                 "a matrix loop is over a row, not an element");
+  EXPECT_PROBLEM(
+      factored, plan.passes[0].reductions[0].into = 2,
+      "a reduction over a row goes into stream 2, which is no temporary over one of f64");
+  EXPECT_PROBLEM(
+      factored, plan.passes[0].reductions[0].into = 4,
+      "a reduction over a row goes into stream 4, which is no temporary over one of f64");
+  EXPECT_PROBLEM(
+      factored, plan.passes[0].reductions[0].into = 9,
+      "a reduction over a row goes into stream 9, which is no temporary over one of f64");
+  EXPECT_PROBLEM(factored, plan.passes[2].writes = {2},
+                 "a pass over an element writes stream 2, which is over a row");
+  EXPECT_PROBLEM(factored, plan.passes[0].reductions[1].over = Extent::Batch,
+                 "a matrix pass has a reduction over a batch");
+  EXPECT_PROBLEM(factored, rule.plans[0].passes[0].reductions[0].over = Extent::Batch,
+                 "a flat pass has a reduction over a batch");
 }
 
-TEST(RuleInterface, RefusesAnyPrefix) {
-  for (const std::string text : {adamw, factored})
-    for (size_t length = 0; length < text.size(); ++length) {
-      RuleInterface interface;
-      EXPECT_FALSE(RuleInterface::parse(text.substr(0, length), interface).ok());
-    }
-}
+} // namespace

@@ -7,10 +7,10 @@
 
 namespace updraft {
 
-/// Machine code and the description that is needed to call it; see docs/architecture.md.
+/// Machine code and the descriptor that is needed to call it.
 struct CompiledRule {
-  std::string interfaceJson;
-  std::string object; // a relocatable object file, or an archive of several
+  std::string descriptor; // updraft-c/descriptor.h; the object has the same bytes
+  std::string object;     // a relocatable object file, or an archive of several
 };
 
 } // namespace updraft

@@ -5,9 +5,9 @@
 #ifndef UPDRAFT_LIB_CONVERSION_GPU_GPUKERNELS_H
 #define UPDRAFT_LIB_CONVERSION_GPU_GPUKERNELS_H
 
-#include "../PlanInterface.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/Builders.h"
+#include "updraft/Conversion/PlanInterface.h"
 
 namespace updraft {
 

@@ -1,7 +1,5 @@
 """How a rule uses its parameters, from the description beside its code."""
 
-import json
-
 from ..compiled_rule import CompiledRule
 
 
@@ -18,15 +16,11 @@ class RuleInterface:
     """
 
     def __init__(self, rule: CompiledRule) -> None:
-        contents = json.loads(rule._compiled.interface)
-        passes = [step for plan in contents["plans"] for step in plan["sequence"] if "pass" in step]
-        places = {state["name"]: state.get("over", "element") for state in contents["states"]}
-        self.element_states = {name for name, over in places.items() if over == "element"}
-        self.group_states = {name for name, over in places.items() if over == "group"}
-        self.by_rows = not {"row", "column"}.isdisjoint(places.values()) or any(
-            step["loop"] != "flat" for step in passes
-        )
+        compiled = rule._compiled
+        extents = compiled.state_extents
+        self.element_states = {name for name, over in extents.items() if over == "element"}
+        self.group_states = {name for name, over in extents.items() if over == "group"}
+        self.by_rows = compiled.uses_rows
         self.in_order = self.by_rows or len(rule.stored_states) > len(rule.states)
-        depends_on = contents.get("depends_on", "element")
-        self.reduces = self.by_rows or depends_on != "element"
-        self.by_group = depends_on == "group"
+        self.reduces = self.by_rows or compiled.depends_on != "element"
+        self.by_group = compiled.depends_on == "group"

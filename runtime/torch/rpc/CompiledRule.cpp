@@ -8,7 +8,6 @@
 #include "runtime/torch/rpc/SourceFolder.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 using namespace updraft::torch_adapter;
 namespace runtime = updraft::runtime;
@@ -73,6 +72,5 @@ RulePointer updraft::torch_adapter::compileRule(const RuleChoices &choices,
 }
 
 bool updraft::torch_adapter::dependsOnGroup(const upd_rule *rule) {
-  const auto json = nlohmann::json::parse(Library::get().upd_rule_interface(rule));
-  return json.value("depends_on", "") == "group";
+  return Library::get().upd_rule_depends_on(rule) == UPD_EXTENT_GROUP;
 }

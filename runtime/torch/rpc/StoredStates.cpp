@@ -10,7 +10,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 using namespace updraft::torch_adapter;
 namespace runtime = updraft::runtime;
@@ -20,22 +19,17 @@ static constexpr const char *stepCount = "step";
 static std::string scalesOf(const std::string &state) { return state + ".scale"; }
 
 bool StoredStates::State::isOf(const at::Tensor &param) const {
-  return kind.empty() || (kind == "matrix") == (param.dim() >= 2);
+  return tensors == UPD_ALL_TENSORS || (tensors == UPD_MATRICES) == (param.dim() >= 2);
 }
 
 StoredStates::StoredStates(const upd_rule *compiled) {
   const Library &library = Library::get();
-  const auto json = nlohmann::json::parse(library.upd_rule_interface(compiled));
-  rule = json.at("name").get<std::string>();
-  size_t index = 0;
-  for (const nlohmann::json &entry : json.at("states")) {
-    State state;
-    state.name = entry.at("name").get<std::string>();
-    state.dtype = library.upd_rule_state_dtype(compiled, index++);
-    state.isBlocked = runtime::isBlocked(state.dtype);
-    state.isOfGroup = entry.value("over", "") == "group";
-    state.kind = entry.value("for", "");
-    states.push_back(std::move(state));
+  rule = library.upd_rule_name(compiled);
+  for (size_t i = 0, count = library.upd_rule_state_count(compiled); i < count; ++i) {
+    const upd_dtype dtype = library.upd_rule_state_dtype(compiled, i);
+    states.push_back({library.upd_rule_state_name(compiled, i), dtype, runtime::isBlocked(dtype),
+                      library.upd_rule_state_extent(compiled, i) == UPD_EXTENT_GROUP,
+                      library.upd_rule_state_tensors(compiled, i)});
   }
 }
 

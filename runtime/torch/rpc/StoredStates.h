@@ -39,8 +39,8 @@ private:
   struct State {
     std::string name;
     upd_dtype dtype;
-    bool isBlocked = false, isOfGroup = false;
-    std::string kind; ///< which parameters have it: "matrix", "vector", or all
+    bool isBlocked, isOfGroup;
+    upd_tensors tensors; ///< that have the state
     bool isOf(const at::Tensor &param) const;
   };
 

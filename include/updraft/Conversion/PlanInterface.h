@@ -2,8 +2,8 @@
 // The numbering that compiled code and the runtime share: hyperparameters, streams, scalar states,
 // reductions, and the scalars of a prologue row.
 
-#ifndef UPDRAFT_LIB_CONVERSION_PLANINTERFACE_H
-#define UPDRAFT_LIB_CONVERSION_PLANINTERFACE_H
+#ifndef UPDRAFT_CONVERSION_PLANINTERFACE_H
+#define UPDRAFT_CONVERSION_PLANINTERFACE_H
 
 #include "Updraft/IR/UpdraftOps.h"
 #include "llvm/ADT/DenseMap.h"
@@ -33,4 +33,4 @@ struct PlanInterface {
 
 } // namespace updraft
 
-#endif // UPDRAFT_LIB_CONVERSION_PLANINTERFACE_H
+#endif // UPDRAFT_CONVERSION_PLANINTERFACE_H

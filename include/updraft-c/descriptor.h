@@ -1,0 +1,194 @@
+/*===- updraft-c/descriptor.h - The description of a compiled rule ----------------*- C -*-===*
+ * The bytes at the symbol R_descriptor in the object of a rule R, and in a package. They describe
+ * the rule's hyperparameters, states and functions to the code that calls them (updraft-c/kernel.h
+ * has the terms). The compiler numbers the streams, reductions and states of each plan and lists
+ * them here. A reader doesn't compute numbers.
+ *
+ * A descriptor is a upd_descriptor, then its upd_descriptor_section records, then the sections. A
+ * section is an array of records of one kind. Integers are little-endian, offsets are in bytes from
+ * the descriptor's start, and each section starts at a multiple of 8. A descriptor has no pointers,
+ * so it is valid wherever it lies.
+ *
+ * A record refers to records of another section by a upd_slice, and to text by a upd_text. Slices
+ * don't overlap, nor do texts.
+ *
+ * Versions. A change that older readers would misunderstand raises `major`: a reader refuses other
+ * values. Other changes raise `minor`:
+ *   a new section       A reader skips a section of a kind that it doesn't know. It refuses the
+ *                       descriptor instead if the section has the flag UPD_SECTION_REQUIRED.
+ *   a new member        At the end of a record, which raises `stride`. A reader uses the members
+ *                       that it knows. In a shorter record, of an older compiler, the others are 0.
+ *   a new enum value or flag bit
+ *                       A reader refuses a value or bit that it doesn't know.
+ *===---------------------------------------------------------------------------------------===*/
+#ifndef UPDRAFT_C_DESCRIPTOR_H
+#define UPDRAFT_C_DESCRIPTOR_H
+
+#include "updraft-c/types.h"
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define UPD_DESCRIPTOR_MAGIC "UPDRULE" /* with its null character: 8 bytes */
+enum { UPD_DESCRIPTOR_MAJOR = 1, UPD_DESCRIPTOR_MINOR = 0 };
+
+typedef struct upd_descriptor {
+  char magic[8];
+  uint16_t major;
+  uint16_t minor;
+  uint32_t section_count;
+  uint32_t size; /* in bytes, with all sections */
+  uint32_t reserved;
+} upd_descriptor;
+
+typedef enum upd_section_kind UPD_INT32 {
+  UPD_SECTION_TEXT = 0,  /* bytes of texts, UTF-8; the stride is 1 */
+  UPD_SECTION_INDEX = 1, /* uint32_t */
+  UPD_SECTION_RULE = 2,  /* one record */
+  UPD_SECTION_STATIC = 3,
+  UPD_SECTION_HYPER = 4,
+  UPD_SECTION_STATE = 5,
+  UPD_SECTION_MESSAGE = 6, /* of requirements; R_validate returns an index into this section */
+  UPD_SECTION_DERIVED = 7,
+  UPD_SECTION_PLAN = 8,
+  UPD_SECTION_STREAM = 9,
+  UPD_SECTION_STAGE = 10,
+  UPD_SECTION_REDUCTION = 11
+} upd_section_kind;
+
+enum { UPD_SECTION_REQUIRED = 1 };
+
+typedef struct upd_descriptor_section {
+  upd_section_kind kind;
+  uint32_t flags;
+  uint32_t offset;
+  uint32_t count;  /* records */
+  uint32_t stride; /* bytes from one record to the next */
+} upd_descriptor_section;
+
+/* `length` bytes of the text section. */
+typedef struct upd_text {
+  uint32_t offset; /* in the section */
+  uint32_t length;
+} upd_text;
+
+/* `count` records of a section, from `first` on. */
+typedef struct upd_slice {
+  uint32_t first;
+  uint32_t count;
+} upd_slice;
+
+typedef struct upd_rule_record {
+  upd_text name;
+  upd_text numerics; /* "ieee", "torch" or "fast" */
+  upd_text target;   /* the GPU for which it was compiled: "nvptx:sm_90"; empty: a CPU */
+  upd_dtype compute; /* UPD_F32 or UPD_F64 */
+  upd_dtype param;
+  upd_dtype grad;
+  upd_extent depends_on; /* see upd_rule_depends_on */
+} upd_rule_record;
+
+/* A static flag, and its value as the language writes it, without quotes. */
+typedef struct upd_static_record {
+  upd_text name;
+  upd_text value;
+} upd_static_record;
+
+typedef struct upd_hyper_record {
+  double default_value; /* not NaN */
+  upd_text name;
+} upd_hyper_record;
+
+enum { UPD_STATE_FROM_STEP = 1 }; /* the first step computes the initial value */
+
+typedef struct upd_state_record {
+  upd_text name;
+  upd_dtype dtype;
+  upd_extent over;     /* not UPD_EXTENT_BATCH */
+  upd_tensors tensors; /* that have the state */
+  uint32_t flags;
+} upd_state_record;
+
+/* `{NAME}` in it stands for the value of a hyperparameter, `{{` and `}}` for braces. */
+typedef struct upd_message_record {
+  upd_text text;
+} upd_message_record;
+
+/* A static flag that was not set and follows from hyperparameters. The code is valid only for
+ * values that give the flag the value that it has here. */
+typedef struct upd_derived_record {
+  upd_text flag;
+  upd_slice hypers; /* of the index section: the hyperparameters that decide it */
+  uint32_t message; /* of the requirement that refuses other values */
+} upd_derived_record;
+
+enum { UPD_PLAN_RANDOM = 1 }; /* a pass uses the seed */
+
+/* One plan for all tensors, or one for vectors and one for matrices. Both have the same reductions
+ * over the group. */
+typedef struct upd_plan_record {
+  upd_text prefix; /* the names of its functions start with it: AdamW_prologue0, AdamW_pass0 */
+  upd_tensors tensors;
+  uint32_t flags;
+  uint32_t row_scalars; /* values in a row, with the skip flag */
+  upd_slice streams;    /* in the order of the kernel's `streams` */
+  upd_slice scalars;    /* of the index section: the states in the order of `scalars` */
+  upd_slice stages;     /* in the order in which they run */
+} upd_plan_record;
+
+typedef enum upd_stream_kind UPD_INT32 {
+  UPD_STREAM_PARAM = 0,    /* the first stream of a plan */
+  UPD_STREAM_GRAD = 1,     /* the second */
+  UPD_STREAM_STATE = 2,    /* `of` is the state */
+  UPD_STREAM_SCALES = 3,   /* `of` is the plan's stream of blocks to which the scales belong */
+  UPD_STREAM_TEMPORARY = 4 /* memory for the time of a step; the last streams of a plan */
+} upd_stream_kind;
+
+typedef struct upd_stream_record {
+  upd_stream_kind kind;
+  uint32_t of;
+  upd_dtype dtype;
+  upd_extent over; /* not UPD_EXTENT_TENSOR or UPD_EXTENT_GROUP */
+} upd_stream_record;
+
+typedef enum upd_stage_kind UPD_INT32 { UPD_STAGE_PROLOGUE = 0, UPD_STAGE_PASS = 1 } upd_stage_kind;
+
+typedef enum upd_loop UPD_INT32 {
+  UPD_LOOP_FLAT = 0,   /* a range counts what the pass is over */
+  UPD_LOOP_MATRIX = 1, /* a range counts blocks of UPD_BLOCK_ROWS rows */
+  UPD_LOOP_BATCH = 2   /* a range counts batches, and the pass is over their rows or columns */
+} upd_loop;
+
+/* A row of the prologue depends on the tensor. Without it, tensors of a group with the same step
+ * count and `first` have the same row. */
+enum { UPD_PROLOGUE_BY_TENSOR = 1 };
+
+/* Prologues and passes are numbered separately, in the order in which they run. The members after
+ * `flags` are 0 for a prologue. The slices are of the index section, and list the plan's streams.
+ */
+typedef struct upd_stage_record {
+  upd_stage_kind kind;
+  uint32_t flags;
+  upd_extent over;
+  upd_loop loop;
+  upd_slice reads;
+  upd_slice writes;
+  upd_slice makes; /* temporaries that the pass writes first */
+  upd_slice reductions;
+} upd_stage_record;
+
+typedef enum upd_reduction_kind UPD_INT32 { UPD_SUM = 0, UPD_MAX = 1 } upd_reduction_kind;
+
+typedef struct upd_reduction_record {
+  upd_reduction_kind kind;
+  upd_extent over; /* not UPD_EXTENT_ELEMENT */
+  uint32_t into;   /* over rows, columns or batches: the stream of the result; else 0 */
+} upd_reduction_record;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

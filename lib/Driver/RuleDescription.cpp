@@ -1,0 +1,224 @@
+//===- RuleDescription.cpp - The interface of scheduled plans ---------------------------------===//
+
+#include "RuleDescription.h"
+
+#include "TypeName.h"
+#include "runtime/base/DType.h"
+#include "updraft/Conversion/PlanInterface.h"
+#include "updraft/Conversion/StateList.h"
+
+using namespace mlir;
+using namespace updraft;
+
+static upd_dtype dtypeOf(Type type) { return *runtime::parseDType(typeName(type)); }
+
+static runtime::Extent extentOf(Extent over) {
+  switch (over) {
+  case Extent::model: // no value is stored over the model
+  case Extent::group:
+    return runtime::Extent::Group;
+  case Extent::tensor:
+    return runtime::Extent::Tensor;
+  case Extent::batch:
+    return runtime::Extent::Batch;
+  case Extent::row:
+    return runtime::Extent::Row;
+  case Extent::column:
+    return runtime::Extent::Column;
+  case Extent::element:
+    return runtime::Extent::Element;
+  }
+  llvm_unreachable("unknown extent");
+}
+
+static void addStates(PlanOp plan, PlanOp matrix, runtime::RuleInterface &rule) {
+  using runtime::TensorClass;
+  for (const PlanState &state : statesOf(plan, matrix))
+    rule.states.push_back({state.name.str(), dtypeOf(state.storage), extentOf(state.over),
+                           !matrix || (state.inFirst && state.inMatrix) ? TensorClass::Any
+                           : state.inFirst                              ? TensorClass::Vector
+                                                                        : TensorClass::Matrix,
+                           state.fromStep});
+}
+
+/// Returns the largest extent that an element's update depends on: that of its reductions and
+/// sizes, or the group if there is a state over the group. Rows, columns and batches count as the
+/// tensor.
+static runtime::Extent dependsOn(PlanOp plan, PlanOp matrix, const runtime::RuleInterface &rule) {
+  runtime::Extent result = runtime::Extent::Element;
+  auto include = [&](bool isGroup) {
+    if (result != runtime::Extent::Group)
+      result = isGroup ? runtime::Extent::Group : runtime::Extent::Tensor;
+  };
+  for (PlanOp each : {plan, matrix})
+    if (each)
+      each.walk([&](Operation *op) {
+        if (auto size = dyn_cast<SizeOp>(op))
+          include(size.getOver() == Extent::group);
+        else if (auto pass = dyn_cast<PassOp>(op))
+          for (auto reduction : pass.getReductionRange())
+            include(reduction.getOver() == Extent::group);
+      });
+  for (const runtime::StateInterface &state : rule.states)
+    if (state.over == runtime::Extent::Group)
+      include(true);
+  return result;
+}
+
+static void addRequirements(PlanOp plan, const ImportedRule &imported,
+                            runtime::RuleInterface &rule) {
+  for (auto validate : plan.getBody().getOps<ValidateOp>())
+    for (auto message : validate.getMessages().getAsRange<StringAttr>())
+      rule.messages.push_back(message.getValue().str());
+  for (const DerivedFlag &flag : imported.derived) {
+    auto message = llvm::find(rule.messages, flag.message);
+    if (message == rule.messages.end())
+      continue; // the requirement holds for all values, so the flag depends on none
+    runtime::DerivedInterface derived{flag.name, {}, uint32_t(message - rule.messages.begin())};
+    for (const std::string &name : flag.hypers)
+      derived.hypers.push_back(uint32_t(
+          llvm::find_if(rule.hypers, [&](const auto &hyper) { return hyper.name == name; }) -
+          rule.hypers.begin()));
+    rule.derived.push_back(std::move(derived));
+  }
+}
+
+namespace {
+
+/// Describes one plan with the numbers that the compiler gave its values.
+class PlanDescription {
+public:
+  PlanDescription(const PlanInterface &numbers, const runtime::RuleInterface &rule)
+      : numbers(numbers), rule(rule) {}
+
+  runtime::PlanInterface make(runtime::TensorClass tensors) {
+    result.tensors = tensors;
+    result.prefix = numbers.plan.getSymName().str();
+    result.rowScalars = numbers.rowScalarCount;
+    result.usesRandom =
+        numbers.plan.walk([](RandomOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    addStreams();
+    result.scalarStates.resize(numbers.scalarIndex.size());
+    for (Operation &op : numbers.plan.getBody().front())
+      if (auto scalar = dyn_cast<ScalarOp>(op))
+        result.scalarStates[numbers.scalarIndex.lookup(scalar.getResult())] =
+            stateNamed(scalar.getName());
+      else if (auto prologue = dyn_cast<PrologueOp>(op))
+        add(prologue);
+      else if (auto pass = dyn_cast<PassOp>(op))
+        add(pass);
+    return std::move(result);
+  }
+
+private:
+  using Kind = runtime::StreamInterface::Kind;
+
+  uint32_t stateNamed(StringRef name) const {
+    return uint32_t(
+        llvm::find_if(rule.states, [&](const auto &state) { return state.name == name; }) -
+        rule.states.begin());
+  }
+
+  void addStreams() {
+    result.streams.resize(numbers.streamCount());
+    result.firstTemporary = numbers.streamCount();
+    for (auto [value, index] : numbers.streamIndex)
+      result.streams[index] = {Kind::Temporary,
+                               dtypeOf(cast<StreamType>(value.getType()).getStorage()),
+                               extentOf(cast<StreamType>(value.getType()).getOver())};
+    for (auto stream : numbers.plan.getBody().getOps<StreamOp>()) {
+      runtime::StreamInterface &described = result.streams[indexOf(stream.getResult())];
+      described.kind = stream.getName() == "param"  ? Kind::Param
+                       : stream.getName() == "grad" ? Kind::Grad
+                                                    : Kind::State;
+      if (described.kind == Kind::State)
+        described.state = stateNamed(stream.getName());
+      if (auto scales = numbers.scaleIndex.find(stream.getResult());
+          scales != numbers.scaleIndex.end()) {
+        described.scales = scales->second;
+        result.streams[scales->second] = {Kind::Scales, UPD_F32, runtime::Extent::Element};
+      }
+    }
+    while (result.firstTemporary != 0 &&
+           result.streams[result.firstTemporary - 1].kind == Kind::Temporary)
+      --result.firstTemporary;
+  }
+
+  uint32_t indexOf(Value stream) const { return numbers.streamIndex.lookup(stream); }
+
+  std::vector<uint32_t> indicesOf(ValueRange streams) const {
+    std::vector<uint32_t> result;
+    for (Value stream : streams)
+      result.push_back(indexOf(stream));
+    return result;
+  }
+
+  void add(PrologueOp prologue) {
+    const bool byTensor =
+        prologue.isPerTensor() || llvm::any_of(prologue.getResults(), [&](Value value) {
+          ScalarOp state = numbers.nextScalars.lookup(value);
+          return state && state.getOver() == Extent::tensor;
+        });
+    result.sequence.push_back({/*isPass=*/false, result.prologues++, byTensor});
+  }
+
+  void add(PassOp pass) {
+    result.sequence.push_back({/*isPass=*/true, uint32_t(result.passes.size())});
+    runtime::PassInterface described{indicesOf(pass.getReads()), indicesOf(pass.getWrites()),
+                                     indicesOf(pass.getTemporaries())};
+    described.over = extentOf(pass.getOver());
+    described.isMatrix = pass.runsByRows();
+    described.isBatches = pass.runsByBatches();
+    for (auto [index, reduction] : llvm::enumerate(pass.getReductionRange())) {
+      const auto kind = reduction.getKind() == ReductionKind::max
+                            ? runtime::ReductionInterface::Kind::Max
+                            : runtime::ReductionInterface::Kind::Sum;
+      described.reductions.push_back({kind, extentOf(reduction.getOver())});
+      if (!isWithin(reduction.getOver(), Extent::tensor))
+        described.reductions.back().into = indexOf(pass.getResult(index));
+    }
+    result.passes.push_back(std::move(described));
+  }
+
+  const PlanInterface &numbers;
+  const runtime::RuleInterface &rule;
+  runtime::PlanInterface result;
+};
+
+} // namespace
+
+FailureOr<runtime::RuleInterface> updraft::describeRule(PlanOp plan, StringRef numerics,
+                                                        StringRef gpu,
+                                                        const ImportedRule &imported) {
+  using runtime::TensorClass;
+  PlanOp matrix = matrixPlanOf(plan);
+  runtime::RuleInterface rule;
+  rule.name = plan.getSymName().str();
+  rule.compute = dtypeOf(plan.getCompute());
+  rule.numerics = numerics.str();
+  rule.gpu = gpu.str();
+  rule.statics = imported.statics;
+  for (auto hyper : plan.getBody().getOps<HyperOp>())
+    rule.hypers.push_back({hyper.getName().str(), hyper.getDefaultValue().convertToDouble()});
+  for (auto stream : plan.getBody().getOps<StreamOp>())
+    if (stream.getName() == "param")
+      rule.param = dtypeOf(stream.getType().getStorage());
+    else if (stream.getName() == "grad")
+      rule.grad = dtypeOf(stream.getType().getStorage());
+  addStates(plan, matrix, rule);
+  rule.dependsOn = dependsOn(plan, matrix, rule);
+  addRequirements(plan, imported, rule);
+  const TensorClass first = plan.getMatrix()                            ? TensorClass::Matrix
+                            : matrix || imported.tensors == UPD_VECTORS ? TensorClass::Vector
+                                                                        : TensorClass::Any;
+  for (PlanOp each : {plan, matrix}) {
+    if (!each)
+      continue;
+    FailureOr<PlanInterface> numbers = PlanInterface::of(each);
+    if (failed(numbers))
+      return failure();
+    rule.plans.push_back(
+        PlanDescription(*numbers, rule).make(each == plan ? first : TensorClass::Matrix));
+  }
+  return rule;
+}

@@ -1,0 +1,234 @@
+//===- DescriptorReader.cpp - The interface of a rule from its descriptor ---------------------===//
+// Checks that every slice, text and enum value is within its bounds. RuleChecks.cpp checks the
+// rest.
+
+#include "runtime/base/DType.h"
+#include "runtime/base/DescriptorSections.h"
+#include "runtime/base/RuleChecks.h"
+
+#include <fmt/format.h>
+
+using namespace updraft::runtime;
+
+namespace {
+
+/// Remembers the first problem. After one, results are unspecified.
+class DescriptorReader {
+public:
+  explicit DescriptorReader(const DescriptorSections &sections) : sections(sections) {}
+
+  RuleInterface read();
+  const std::string &message() const { return problem; }
+
+private:
+  void fail(std::string text) {
+    if (problem.empty())
+      problem = std::move(text);
+  }
+
+  std::string text(const upd_text &text);
+  /// Checks that the records exist and that all slices together have no more than there are. This
+  /// limits how much memory a damaged descriptor makes the reader allocate.
+  bool take(upd_section_kind kind, const upd_slice &slice, const char *what);
+  std::vector<uint32_t> indices(const upd_slice &slice, const char *what);
+  upd_dtype dtype(upd_dtype value, const char *what);
+  Extent extent(upd_extent value, const char *what);
+  TensorClass tensors(upd_tensors value, const char *what);
+  /// Returns a value of 0 to `last`, and 0 for others.
+  uint32_t value(uint32_t value, uint32_t last, const char *what);
+  /// Returns whether `flags` has the only flag that exists, 1.
+  bool flag(uint32_t flags, const char *what);
+  template <typename Record, typename Use> void each(upd_section_kind kind, Use use) {
+    for (uint32_t i = 0; i < sections.count(kind) && problem.empty(); ++i)
+      use(sections.record<Record>(kind, i));
+  }
+  template <typename Record, typename Use>
+  void each(upd_section_kind kind, const upd_slice &slice, const char *what, Use use) {
+    if (!take(kind, slice, what))
+      return;
+    for (uint32_t i = 0; i < slice.count && problem.empty(); ++i)
+      use(sections.record<Record>(kind, slice.first + i));
+  }
+
+  StateInterface state(const upd_state_record &record);
+  PlanInterface plan(const upd_plan_record &record);
+  void addStream(const upd_stream_record &record, PlanInterface &plan);
+  void addStage(const upd_stage_record &record, PlanInterface &plan);
+
+  const DescriptorSections &sections;
+  std::string problem;
+  std::array<uint64_t, sectionKinds> taken = {}; // records, in all slices read
+};
+
+std::string DescriptorReader::text(const upd_text &text) {
+  if (!take(UPD_SECTION_TEXT, {text.offset, text.length}, "a text"))
+    return {};
+  return std::string(sections.texts().substr(text.offset, text.length));
+}
+
+bool DescriptorReader::take(upd_section_kind kind, const upd_slice &slice, const char *what) {
+  const uint32_t count = sections.count(kind);
+  if (slice.first > count || slice.count > count - slice.first) {
+    fail(fmt::format("{} has records {} to {} of section {}, which has {}", what, slice.first,
+                     uint64_t(slice.first) + slice.count, int(kind), count));
+    return false;
+  }
+  taken[kind] += slice.count;
+  if (taken[kind] > count)
+    fail(fmt::format("slices of section {} overlap", int(kind)));
+  return problem.empty();
+}
+
+std::vector<uint32_t> DescriptorReader::indices(const upd_slice &slice, const char *what) {
+  std::vector<uint32_t> result;
+  each<uint32_t>(UPD_SECTION_INDEX, slice, what, [&](uint32_t index) { result.push_back(index); });
+  return result;
+}
+
+uint32_t DescriptorReader::value(uint32_t value, uint32_t last, const char *what) {
+  if (value <= last)
+    return value;
+  fail(fmt::format("unknown {} {}, expected 0 to {}", what, value, last));
+  return 0;
+}
+
+upd_dtype DescriptorReader::dtype(upd_dtype value, const char *what) {
+  if (!isKnownDType(value))
+    fail(fmt::format("unknown element type {} of {}", int(value), what));
+  return value;
+}
+
+Extent DescriptorReader::extent(upd_extent value, const char *what) {
+  return static_cast<Extent>(this->value(uint32_t(value), UPD_EXTENT_ELEMENT, what));
+}
+
+TensorClass DescriptorReader::tensors(upd_tensors value, const char *what) {
+  return static_cast<TensorClass>(this->value(uint32_t(value), UPD_MATRICES, what));
+}
+
+bool DescriptorReader::flag(uint32_t flags, const char *what) { return value(flags, 1, what) != 0; }
+
+StateInterface DescriptorReader::state(const upd_state_record &record) {
+  return {text(record.name), dtype(record.dtype, "a state"),
+          extent(record.over, "extent of a state"),
+          tensors(record.tensors, "class of tensors of a state"),
+          flag(record.flags, "flags of a state")};
+}
+
+void DescriptorReader::addStream(const upd_stream_record &record, PlanInterface &plan) {
+  using Kind = StreamInterface::Kind;
+  const auto kind =
+      static_cast<Kind>(value(uint32_t(record.kind), UPD_STREAM_TEMPORARY, "kind of a stream"));
+  StreamInterface stream{kind, dtype(record.dtype, "a stream"),
+                         extent(record.over, "extent of a stream")};
+  const auto number = static_cast<uint32_t>(plan.streams.size());
+  if (kind == Kind::State) {
+    stream.state = record.of;
+  } else if (kind == Kind::Scales) {
+    if (record.of >= number || !isBlocked(plan.streams[record.of].dtype) ||
+        plan.streams[record.of].scales != StreamInterface::none)
+      return fail(fmt::format("stream {} has the scales of stream {}, which needs none", number,
+                              record.of));
+    plan.streams[record.of].scales = number;
+  }
+  if (kind != Kind::Temporary) {
+    if (plan.firstTemporary != number)
+      return fail(fmt::format("stream {} follows a temporary but is none", number));
+    plan.firstTemporary = number + 1;
+  }
+  plan.streams.push_back(stream);
+}
+
+void DescriptorReader::addStage(const upd_stage_record &record, PlanInterface &plan) {
+  const bool isPass = value(uint32_t(record.kind), UPD_STAGE_PASS, "kind of a stage") != 0;
+  const bool byTensor = flag(record.flags, "flags of a stage");
+  if (!isPass) {
+    plan.sequence.push_back({false, plan.prologues++, byTensor});
+    return;
+  }
+  plan.sequence.push_back({true, static_cast<uint32_t>(plan.passes.size()), byTensor});
+  const uint32_t loop = value(uint32_t(record.loop), UPD_LOOP_BATCH, "loop of a pass");
+  PassInterface pass;
+  pass.reads = indices(record.reads, "`reads` of a pass");
+  pass.writes = indices(record.writes, "`writes` of a pass");
+  pass.makes = indices(record.makes, "`makes` of a pass");
+  pass.over = extent(record.over, "extent of a pass");
+  pass.isMatrix = loop == UPD_LOOP_MATRIX;
+  pass.isBatches = loop == UPD_LOOP_BATCH;
+  each<upd_reduction_record>(
+      UPD_SECTION_REDUCTION, record.reductions, "`reductions` of a pass",
+      [&](const upd_reduction_record &reduction) {
+        pass.reductions.push_back(
+            {static_cast<ReductionInterface::Kind>(
+                 value(uint32_t(reduction.kind), UPD_MAX, "kind of a reduction")),
+             extent(reduction.over, "extent of a reduction"), reduction.into});
+      });
+  plan.passes.push_back(std::move(pass));
+}
+
+PlanInterface DescriptorReader::plan(const upd_plan_record &record) {
+  PlanInterface plan;
+  plan.tensors = tensors(record.tensors, "class of tensors of a plan");
+  plan.prefix = text(record.prefix);
+  plan.rowScalars = record.row_scalars;
+  plan.usesRandom = flag(record.flags, "flags of a plan");
+  each<upd_stream_record>(UPD_SECTION_STREAM, record.streams, "`streams` of a plan",
+                          [&](const upd_stream_record &stream) { addStream(stream, plan); });
+  plan.scalarStates = indices(record.scalars, "`scalars` of a plan");
+  each<upd_stage_record>(UPD_SECTION_STAGE, record.stages, "`stages` of a plan",
+                         [&](const upd_stage_record &stage) { addStage(stage, plan); });
+  return plan;
+}
+
+RuleInterface DescriptorReader::read() {
+  RuleInterface result;
+  if (sections.count(UPD_SECTION_RULE) != 1) {
+    fail(fmt::format("expected 1 rule, got {}", sections.count(UPD_SECTION_RULE)));
+    return result;
+  }
+  const auto rule = sections.record<upd_rule_record>(UPD_SECTION_RULE, 0);
+  result.name = text(rule.name);
+  result.numerics = text(rule.numerics);
+  result.gpu = text(rule.target);
+  result.compute = dtype(rule.compute, "the computation");
+  result.param = dtype(rule.param, "the parameter");
+  result.grad = dtype(rule.grad, "the gradient");
+  result.dependsOn = extent(rule.depends_on, "extent of `depends_on`");
+  each<upd_static_record>(UPD_SECTION_STATIC, [&](const upd_static_record &record) {
+    result.statics.emplace_back(text(record.name), text(record.value));
+  });
+  each<upd_hyper_record>(UPD_SECTION_HYPER, [&](const upd_hyper_record &record) {
+    result.hypers.push_back({text(record.name), record.default_value});
+  });
+  each<upd_state_record>(UPD_SECTION_STATE, [&](const upd_state_record &record) {
+    result.states.push_back(state(record));
+  });
+  each<upd_message_record>(UPD_SECTION_MESSAGE, [&](const upd_message_record &record) {
+    result.messages.push_back(text(record.text));
+  });
+  each<upd_derived_record>(UPD_SECTION_DERIVED, [&](const upd_derived_record &record) {
+    result.derived.push_back(
+        {text(record.flag), indices(record.hypers, "`hypers` of a derived flag"), record.message});
+  });
+  each<upd_plan_record>(UPD_SECTION_PLAN, [&](const upd_plan_record &record) {
+    result.plans.push_back(plan(record));
+  });
+  return result;
+}
+
+} // namespace
+
+Status RuleInterface::read(std::string_view descriptor, RuleInterface &result) {
+  DescriptorSections sections;
+  if (Status status = DescriptorSections::open(descriptor, sections); !status.ok())
+    return status;
+  DescriptorReader reader(sections);
+  RuleInterface found = reader.read();
+  std::string problem = reader.message();
+  if (problem.empty())
+    problem = problemOf(found);
+  if (!problem.empty())
+    return invalidArgument("descriptor of a compiled rule: " + problem);
+  result = std::move(found);
+  return {};
+}

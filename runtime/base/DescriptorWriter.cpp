@@ -1,0 +1,159 @@
+//===- DescriptorWriter.cpp - The descriptor of a rule from its interface ---------------------===//
+// Equal interfaces give equal bytes.
+
+#include "runtime/base/DescriptorSections.h"
+#include "runtime/base/RuleInterface.h"
+
+#include <span>
+
+using namespace updraft::runtime;
+
+namespace {
+
+class DescriptorWriter {
+public:
+  explicit DescriptorWriter(const RuleInterface &rule) : rule(rule) {}
+
+  std::string write() {
+    addRule();
+    for (const PlanInterface &plan : rule.plans)
+      addPlan(plan);
+    return assemble();
+  }
+
+private:
+  struct Section {
+    std::string bytes;
+    uint32_t count = 0;
+  };
+
+  /// Returns the record's number.
+  template <typename Record> uint32_t add(upd_section_kind kind, const Record &record) {
+    Section &section = sections[kind];
+    section.bytes.append(reinterpret_cast<const char *>(&record), sizeof(record));
+    return section.count++;
+  }
+
+  upd_text text(const std::string &text) {
+    Section &section = sections[UPD_SECTION_TEXT];
+    const upd_text result{section.count, static_cast<uint32_t>(text.size())};
+    section.bytes += text;
+    section.count += result.length;
+    return result;
+  }
+
+  upd_slice indices(std::span<const uint32_t> values) {
+    const upd_slice result{sections[UPD_SECTION_INDEX].count, static_cast<uint32_t>(values.size())};
+    for (const uint32_t value : values)
+      add(UPD_SECTION_INDEX, value);
+    return result;
+  }
+
+  void addRule();
+  void addPlan(const PlanInterface &plan);
+  upd_stream_record streamOf(const PlanInterface &plan, uint32_t number) const;
+  upd_stage_record stageOf(const PlanInterface &plan, const StageInterface &stage);
+  std::string assemble() const;
+
+  const RuleInterface &rule;
+  std::array<Section, sectionKinds> sections;
+};
+
+void DescriptorWriter::addRule() {
+  add(UPD_SECTION_RULE,
+      upd_rule_record{text(rule.name), text(rule.numerics), text(rule.gpu), rule.compute,
+                      rule.param, rule.grad, static_cast<upd_extent>(rule.dependsOn)});
+  for (const auto &[flag, value] : rule.statics)
+    add(UPD_SECTION_STATIC, upd_static_record{text(flag), text(value)});
+  for (const HyperInterface &hyper : rule.hypers)
+    add(UPD_SECTION_HYPER, upd_hyper_record{hyper.defaultValue, text(hyper.name)});
+  for (const StateInterface &state : rule.states)
+    add(UPD_SECTION_STATE,
+        upd_state_record{text(state.name), state.dtype, static_cast<upd_extent>(state.over),
+                         static_cast<upd_tensors>(state.tensors),
+                         state.fromStep ? uint32_t(UPD_STATE_FROM_STEP) : 0});
+  for (const std::string &message : rule.messages)
+    add(UPD_SECTION_MESSAGE, upd_message_record{text(message)});
+  for (const DerivedInterface &derived : rule.derived)
+    add(UPD_SECTION_DERIVED,
+        upd_derived_record{text(derived.flag), indices(derived.hypers), derived.message});
+}
+
+void DescriptorWriter::addPlan(const PlanInterface &plan) {
+  upd_plan_record record{};
+  record.prefix = text(plan.prefix);
+  record.tensors = static_cast<upd_tensors>(plan.tensors);
+  record.flags = plan.usesRandom ? UPD_PLAN_RANDOM : 0;
+  record.row_scalars = plan.rowScalars;
+  record.streams = {sections[UPD_SECTION_STREAM].count, static_cast<uint32_t>(plan.streams.size())};
+  for (uint32_t i = 0; i < plan.streams.size(); ++i)
+    add(UPD_SECTION_STREAM, streamOf(plan, i));
+  record.scalars = indices(plan.scalarStates);
+  record.stages = {sections[UPD_SECTION_STAGE].count, static_cast<uint32_t>(plan.sequence.size())};
+  for (const StageInterface &stage : plan.sequence)
+    add(UPD_SECTION_STAGE, stageOf(plan, stage));
+  add(UPD_SECTION_PLAN, record);
+}
+
+upd_stream_record DescriptorWriter::streamOf(const PlanInterface &plan, uint32_t number) const {
+  const StreamInterface &stream = plan.streams[number];
+  upd_stream_record record{static_cast<upd_stream_kind>(stream.kind), 0, stream.dtype,
+                           static_cast<upd_extent>(stream.over)};
+  if (stream.kind == StreamInterface::Kind::State)
+    record.of = stream.state;
+  for (uint32_t i = 0; i < number; ++i)
+    if (stream.kind == StreamInterface::Kind::Scales && plan.streams[i].scales == number)
+      record.of = i;
+  return record;
+}
+
+upd_stage_record DescriptorWriter::stageOf(const PlanInterface &plan, const StageInterface &stage) {
+  upd_stage_record record{};
+  record.kind = stage.isPass ? UPD_STAGE_PASS : UPD_STAGE_PROLOGUE;
+  record.flags = stage.byTensor ? UPD_PROLOGUE_BY_TENSOR : 0;
+  if (!stage.isPass)
+    return record;
+  const PassInterface &pass = plan.passes[stage.index];
+  record.over = static_cast<upd_extent>(pass.over);
+  record.loop = pass.isMatrix ? UPD_LOOP_MATRIX : pass.isBatches ? UPD_LOOP_BATCH : UPD_LOOP_FLAT;
+  record.reads = indices(pass.reads);
+  record.writes = indices(pass.writes);
+  record.makes = indices(pass.makes);
+  record.reductions = {sections[UPD_SECTION_REDUCTION].count,
+                       static_cast<uint32_t>(pass.reductions.size())};
+  for (const ReductionInterface &reduction : pass.reductions)
+    add(UPD_SECTION_REDUCTION,
+        upd_reduction_record{static_cast<upd_reduction_kind>(reduction.kind),
+                             static_cast<upd_extent>(reduction.over), reduction.into});
+  return record;
+}
+
+std::string DescriptorWriter::assemble() const {
+  auto aligned = [](size_t bytes) { return (bytes + 7) / 8 * 8; };
+  size_t offset =
+      aligned(sizeof(upd_descriptor) + sections.size() * sizeof(upd_descriptor_section));
+  std::string table, contents;
+  for (size_t kind = 0; kind < sections.size(); ++kind) {
+    const Section &section = sections[kind];
+    const upd_descriptor_section entry{static_cast<upd_section_kind>(kind), UPD_SECTION_REQUIRED,
+                                       static_cast<uint32_t>(offset + contents.size()),
+                                       section.count, recordBytes[kind]};
+    table.append(reinterpret_cast<const char *>(&entry), sizeof(entry));
+    contents += section.bytes;
+    contents.resize(aligned(contents.size()));
+  }
+  upd_descriptor header{UPD_DESCRIPTOR_MAGIC,
+                        UPD_DESCRIPTOR_MAJOR,
+                        UPD_DESCRIPTOR_MINOR,
+                        static_cast<uint32_t>(sections.size()),
+                        static_cast<uint32_t>(offset + contents.size()),
+                        0};
+  std::string result(reinterpret_cast<const char *>(&header), sizeof(header));
+  result += table;
+  result.resize(offset);
+  return result + contents;
+}
+
+} // namespace
+
+std::string RuleInterface::write() const { return DescriptorWriter(*this).write(); }

@@ -1,0 +1,193 @@
+//===- PlanChecks.cpp - Whether a plan's interface is consistent ------------------------------===//
+
+#include "runtime/base/DType.h"
+#include "runtime/base/RuleChecks.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+using namespace updraft::runtime;
+
+// Far above the needs of any rule. This limits what a damaged file can make the runtime allocate.
+static constexpr uint32_t maxRowScalars = 1 << 16;
+
+/// Includes the article.
+static const char *textOf(Extent over) {
+  switch (over) {
+  case Extent::Group:
+    return "a group";
+  case Extent::Tensor:
+    return "a tensor";
+  case Extent::Batch:
+    return "a batch";
+  case Extent::Row:
+    return "a row";
+  case Extent::Column:
+    return "a column";
+  case Extent::Element:
+    return "an element";
+  }
+  return "";
+}
+
+static const char *loopOf(const PassInterface &pass) {
+  return pass.isBatches ? "batch" : pass.isMatrix ? "matrix" : "flat";
+}
+
+namespace {
+
+class PlanChecks {
+public:
+  PlanChecks(const RuleInterface &rule, const PlanInterface &plan) : rule(rule), plan(plan) {}
+
+  std::string run() {
+    if (plan.prefix.empty())
+      fail("a plan has no prefix");
+    if (plan.rowScalars < 1 || plan.rowScalars > maxRowScalars)
+      fail(fmt::format("a row has {} scalars, expected 1 to {}", plan.rowScalars, maxRowScalars));
+    checkStreams();
+    for (const PassInterface &pass : plan.passes)
+      if (problem.empty()) // streams and their numbers are valid
+        checkPass(pass);
+    return std::move(problem);
+  }
+
+private:
+  using Kind = StreamInterface::Kind;
+
+  void fail(std::string text) {
+    if (problem.empty())
+      problem = std::move(text);
+  }
+
+  void checkStreams() {
+    const std::vector<StreamInterface> &streams = plan.streams;
+    if (streams.size() < StreamIndex::FirstState ||
+        streams[StreamIndex::Param].kind != Kind::Param ||
+        streams[StreamIndex::Grad].kind != Kind::Grad)
+      return fail("the first streams of a plan are not the parameter and the gradient");
+    std::vector<uint32_t> found(rule.states.size());
+    for (uint32_t i = 0; i < streams.size(); ++i) {
+      checkStream(i);
+      if (streams[i].kind == Kind::State && streams[i].state < found.size())
+        ++found[streams[i].state];
+    }
+    for (const uint32_t state : plan.scalarStates) {
+      if (state >= rule.states.size() || !isScalar(rule.states[state].over))
+        return fail(
+            fmt::format("`scalars` has state {}, which has no value per tensor or group", state));
+      ++found[state];
+    }
+    for (size_t i = 0; i < found.size(); ++i)
+      if (found[i] != (rule.states[i].isOf(plan.tensors) ? 1 : 0))
+        fail(fmt::format("a plan has state `{}` {} times", rule.states[i].name, found[i]));
+  }
+
+  void checkStream(uint32_t number) {
+    const StreamInterface &stream = plan.streams[number];
+    upd_dtype dtype = stream.dtype;
+    Extent over = Extent::Element;
+    switch (stream.kind) {
+    case Kind::Param:
+    case Kind::Grad:
+      if (number >= StreamIndex::FirstState)
+        return fail(fmt::format("stream {} is another parameter or gradient", number));
+      dtype = stream.kind == Kind::Param ? rule.param : rule.grad;
+      break;
+    case Kind::State:
+      if (stream.state >= rule.states.size())
+        return fail(
+            fmt::format("stream {} is state {} of {}", number, stream.state, rule.states.size()));
+      dtype = rule.states[stream.state].dtype;
+      over = rule.states[stream.state].over;
+      break;
+    case Kind::Scales:
+      dtype = UPD_F32;
+      break;
+    case Kind::Temporary:
+      over = stream.over;
+      if (over == Extent::Element || isScalar(over) || isBlocked(dtype))
+        return fail(fmt::format("temporary {} is of `{}` over {}, expected elements per row, "
+                                "column or batch",
+                                number, nameOf(dtype), textOf(over)));
+      break;
+    }
+    if (stream.dtype != dtype || stream.over != over || isScalar(over))
+      fail(fmt::format("stream {} is of `{}` over {}, expected `{}` over {}", number,
+                       nameOf(stream.dtype), textOf(stream.over), nameOf(dtype), textOf(over)));
+    else if (isBlocked(dtype) && stream.scales == StreamInterface::none)
+      fail(fmt::format("stream {} has blocks, but no scales", number));
+  }
+
+  void checkPass(const PassInterface &pass) {
+    if (isScalar(pass.over))
+      fail(fmt::format("a pass is over {}", textOf(pass.over)));
+    if (pass.isMatrix && pass.over != Extent::Element)
+      fail(fmt::format("a matrix loop is over {}, not an element", textOf(pass.over)));
+    if (pass.isBatches && pass.over != Extent::Row && pass.over != Extent::Column)
+      fail(fmt::format("a loop over batches is over {}, not a row or column", textOf(pass.over)));
+    checkList("reads", pass.reads, pass);
+    checkList("writes", pass.writes, pass);
+    checkList("makes", pass.makes, pass);
+    if (!problem.empty())
+      return;
+    for (const uint32_t index : pass.writes)
+      if (index == StreamIndex::Grad)
+        fail("a pass writes the gradient");
+      else if (plan.streams[index].over != pass.over)
+        fail(fmt::format("a pass over {} writes stream {}, which is over {}", textOf(pass.over),
+                         index, textOf(plan.streams[index].over)));
+    for (const uint32_t index : pass.makes)
+      if (plan.streams[index].kind != Kind::Temporary || plan.streams[index].over != pass.over)
+        fail(fmt::format("a pass over {} makes stream {}, which is no temporary over one",
+                         textOf(pass.over), index));
+    for (const ReductionInterface &reduction : pass.reductions)
+      checkReduction(reduction, pass);
+  }
+
+  /// Accepts streams that fit the loop: of its extent, for a matrix loop of any extent, and for a
+  /// loop over batches of batches.
+  void checkList(const char *list, const std::vector<uint32_t> &indices,
+                 const PassInterface &pass) {
+    for (const uint32_t index : indices) {
+      if (index >= plan.streams.size())
+        return fail(fmt::format("`{}` has stream {} of {}", list, index, plan.streams.size()));
+      const StreamInterface &stream = plan.streams[index];
+      if (stream.kind == Kind::Scales)
+        fail(fmt::format("`{}` has stream {}, which is of scales", list, index));
+      if (!pass.isMatrix && stream.over != pass.over &&
+          !(pass.isBatches && stream.over == Extent::Batch))
+        fail(fmt::format("`{}` of a {} pass over {} has stream {}, which is over {}", list,
+                         loopOf(pass), textOf(pass.over), index, textOf(stream.over)));
+    }
+  }
+
+  void checkReduction(const ReductionInterface &reduction, const PassInterface &pass) {
+    if (reduction.over == Extent::Element)
+      fail("a reduction is over an element");
+    const bool fits = pass.isBatches  ? reduction.over == Extent::Batch
+                      : pass.isMatrix ? reduction.over != Extent::Batch
+                                      : isScalar(reduction.over);
+    if (!fits)
+      fail(fmt::format("a {} pass has a reduction over {}", loopOf(pass), textOf(reduction.over)));
+    if (isScalar(reduction.over))
+      return;
+    if (reduction.into >= plan.streams.size() ||
+        plan.streams[reduction.into].kind != Kind::Temporary ||
+        plan.streams[reduction.into].over != reduction.over ||
+        plan.streams[reduction.into].dtype != UPD_F64)
+      fail(fmt::format("a reduction over {} goes into stream {}, which is no temporary over one of "
+                       "f64",
+                       textOf(reduction.over), reduction.into));
+  }
+
+  const RuleInterface &rule;
+  const PlanInterface &plan;
+  std::string problem;
+};
+
+} // namespace
+
+std::string updraft::runtime::problemOf(const RuleInterface &rule, const PlanInterface &plan) {
+  return PlanChecks(rule, plan).run();
+}

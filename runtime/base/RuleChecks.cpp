@@ -1,0 +1,104 @@
+//===- RuleChecks.cpp - Whether a rule's interface is consistent ------------------------------===//
+
+#include "runtime/base/RuleChecks.h"
+
+#include "runtime/base/DType.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <set>
+
+using namespace updraft::runtime;
+
+/// Whether all tensors have exactly one plan.
+static bool hasPlanPerTensor(const std::vector<PlanInterface> &plans) {
+  if (plans.size() == 1)
+    return true;
+  return plans.size() == 2 && plans[0].tensors != TensorClass::Any &&
+         plans[1].tensors != TensorClass::Any && plans[0].tensors != plans[1].tensors;
+}
+
+static std::string problemOf(const StateInterface &state) {
+  if (state.over == Extent::Batch)
+    return fmt::format("state `{}` is over a batch", state.name);
+  if (isBlocked(state.dtype) && state.over != Extent::Element)
+    return fmt::format("state `{}` has blocks, but is not over elements", state.name);
+  return {};
+}
+
+/// Checks the names of hyperparameters or states.
+template <typename Named>
+static std::string problemOfNames(const char *what, const std::vector<Named> &list) {
+  std::set<std::string> seen;
+  for (const Named &each : list) {
+    if (each.name.empty())
+      return fmt::format("a {} has no name", what);
+    if (!seen.insert(each.name).second)
+      return fmt::format("{} `{}` appears twice", what, each.name);
+  }
+  return {};
+}
+
+static std::string problemOfScalars(const RuleInterface &rule) {
+  if (rule.compute != UPD_F32 && rule.compute != UPD_F64)
+    return fmt::format("rules compute in `f32` or `f64`, not `{}`", nameOf(rule.compute));
+  for (auto [dtype, what] : {std::pair(rule.param, "parameter"), {rule.grad, "gradient"}})
+    if (isBlocked(dtype))
+      return fmt::format("the {} is `{}`, which is for states", what, nameOf(dtype));
+  if (rule.dependsOn != Extent::Element && rule.dependsOn != Extent::Tensor &&
+      rule.dependsOn != Extent::Group)
+    return "`depends_on` is neither elements, nor tensor, nor group";
+  for (const HyperInterface &hyper : rule.hypers)
+    if (std::isnan(hyper.defaultValue))
+      return fmt::format("the default of `{}` is NaN", hyper.name);
+  for (const DerivedInterface &flag : rule.derived) {
+    if (flag.message >= rule.messages.size())
+      return fmt::format("derived flag `{}` has message {} of {}", flag.flag, flag.message,
+                         rule.messages.size());
+    for (const uint32_t hyper : flag.hypers)
+      if (hyper >= rule.hypers.size())
+        return fmt::format("derived flag `{}` has hyperparameter {} of {}", flag.flag, hyper,
+                           rule.hypers.size());
+  }
+  return {};
+}
+
+bool RuleInterface::usesRows() const {
+  auto isOverRows = [](const StateInterface &state) {
+    return state.over == Extent::Row || state.over == Extent::Column;
+  };
+  auto hasShape = [](const PassInterface &pass) { return pass.isMatrix || pass.isBatches; };
+  return std::any_of(states.begin(), states.end(), isOverRows) ||
+         std::any_of(plans.begin(), plans.end(), [&](const PlanInterface &plan) {
+           return std::any_of(plan.passes.begin(), plan.passes.end(), hasShape);
+         });
+}
+
+std::string updraft::runtime::problemOf(const RuleInterface &rule) {
+  if (rule.name.empty())
+    return "the rule has no name";
+  if (std::string problem = problemOfNames("hyperparameter", rule.hypers); !problem.empty())
+    return problem;
+  if (std::string problem = problemOfNames("state", rule.states); !problem.empty())
+    return problem;
+  if (std::string problem = problemOfScalars(rule); !problem.empty())
+    return problem;
+  for (const StateInterface &state : rule.states)
+    if (std::string problem = ::problemOf(state); !problem.empty())
+      return problem;
+  if (rule.plans.empty())
+    return "there is no plan";
+  if (!hasPlanPerTensor(rule.plans))
+    return "there is more than one plan for a tensor";
+  for (const StateInterface &state : rule.states)
+    if (std::none_of(rule.plans.begin(), rule.plans.end(),
+                     [&](const PlanInterface &plan) { return state.isOf(plan.tensors); }))
+      return fmt::format("no plan has state `{}`", state.name);
+  for (const PlanInterface &plan : rule.plans)
+    if (std::string problem = problemOf(rule, plan); !problem.empty())
+      return problem;
+  if (rule.plans.size() == 2 && rule.plans[0].groupReductions() != rule.plans[1].groupReductions())
+    return "the plans have different reductions over the group";
+  return {};
+}

@@ -1,0 +1,184 @@
+//===- DescriptorTests.cpp - The bytes of a rule's descriptor ---------------------------------===//
+// Damage, and descriptors of older and newer versions.
+
+#include "FakeRules.h"
+#include "ReductionRules.h"
+
+#include "runtime/base/DescriptorSections.h"
+#include "runtime/base/RuleInterface.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+using namespace updraft::runtime;
+
+namespace {
+
+std::string descriptor() { return test::factoredRule()->interface.write(); }
+
+constexpr size_t tableStart = sizeof(upd_descriptor);
+
+upd_descriptor headerOf(const std::string &bytes) {
+  upd_descriptor header;
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  return header;
+}
+
+void setHeader(std::string &bytes, const upd_descriptor &header) {
+  std::memcpy(bytes.data(), &header, sizeof(header));
+}
+
+/// Calls `change` with the table's entry of this number.
+template <typename Change> std::string withSection(size_t number, Change change) {
+  std::string bytes = descriptor();
+  upd_descriptor_section section;
+  char *const place = bytes.data() + tableStart + number * sizeof(section);
+  std::memcpy(&section, place, sizeof(section));
+  change(section);
+  std::memcpy(place, &section, sizeof(section));
+  return bytes;
+}
+
+/// A descriptor whose table has an empty section after the others.
+std::string withFurtherSection(uint32_t kind, uint32_t flags) {
+  std::string bytes = descriptor();
+  upd_descriptor header = headerOf(bytes);
+  const size_t added = sizeof(upd_descriptor_section), padded = (added + 7) / 8 * 8;
+  std::string table = bytes.substr(tableStart, header.section_count * added);
+  const size_t contents = (tableStart + table.size() + 7) / 8 * 8;
+  for (size_t i = 0; i < header.section_count; ++i) {
+    upd_descriptor_section section;
+    std::memcpy(&section, table.data() + i * added, added);
+    section.offset += static_cast<uint32_t>(padded);
+    std::memcpy(table.data() + i * added, &section, added);
+  }
+  const upd_descriptor_section further{static_cast<upd_section_kind>(kind), flags,
+                                       static_cast<uint32_t>(contents + padded), 0, 4};
+  table.append(reinterpret_cast<const char *>(&further), added);
+  std::string result(tableStart, '\0');
+  result += table;
+  result.resize(contents + padded);
+  result += bytes.substr(contents);
+  ++header.section_count;
+  header.size = static_cast<uint32_t>(result.size());
+  setHeader(result, header);
+  return result;
+}
+
+/// The message without its start, or "".
+std::string problemOf(const std::string &bytes) {
+  RuleInterface rule;
+  const Status status = RuleInterface::read(bytes, rule);
+  const std::string start = "descriptor of a compiled rule: ";
+  return status.ok() ? "" : status.message().substr(start.size());
+}
+
+TEST(Descriptor, ReadsTheSameBytesAgain) {
+  RuleInterface rule;
+  ASSERT_TRUE(RuleInterface::read(descriptor(), rule).ok());
+  EXPECT_EQ(rule.write(), descriptor());
+}
+
+TEST(Descriptor, RefusesAnyPrefix) {
+  const std::string bytes = descriptor();
+  for (size_t length = 0; length < bytes.size(); ++length)
+    EXPECT_NE(problemOf(bytes.substr(0, length)), "") << length;
+  EXPECT_NE(problemOf(bytes + '\0'), "");
+}
+
+/// A flipped bit of a default or a name gives another valid rule. Any other is an error, and none
+/// makes the reader leave the bytes, which the sanitizers show.
+TEST(Descriptor, SurvivesAnyFlippedBit) {
+  const std::string bytes = descriptor();
+  size_t refused = 0;
+  for (size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+    std::string damaged = bytes;
+    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
+    RuleInterface rule;
+    if (!RuleInterface::read(damaged, rule).ok())
+      ++refused;
+    else
+      EXPECT_EQ(rule.plans.size(), 2u);
+  }
+  EXPECT_GT(refused, 4 * bytes.size());
+}
+
+TEST(Descriptor, ReportsItsVersion) {
+  std::string bytes = descriptor();
+  upd_descriptor header = headerOf(bytes);
+  header.minor = 7;
+  setHeader(bytes, header);
+  EXPECT_EQ(problemOf(bytes), "");
+  header.major = 2;
+  setHeader(bytes, header);
+  EXPECT_EQ(problemOf(bytes), "unsupported version 2.7, expected 1.x; compile the rule again");
+  EXPECT_EQ(problemOf("{\"format\": 3, \"name\": \"old\"}     "),
+            "it doesn't start with `UPDRULE`");
+}
+
+TEST(Descriptor, SkipsUnknownSectionsUnlessTheyAreRequired) {
+  EXPECT_EQ(problemOf(withFurtherSection(99, 0)), "");
+  EXPECT_EQ(problemOf(withFurtherSection(99, UPD_SECTION_REQUIRED)),
+            "unknown required section 99; a newer Updraft compiled the rule");
+  EXPECT_EQ(problemOf(withFurtherSection(99, 2)), "section 99 has unknown flags 0x2");
+  EXPECT_EQ(problemOf(withFurtherSection(UPD_SECTION_HYPER, 0)), "section 4 appears twice");
+}
+
+/// In records of twice the size, every second record of before looks like new members.
+TEST(Descriptor, IgnoresNewMembersOfRecords) {
+  const std::string bytes = withSection(UPD_SECTION_STREAM, [](auto &section) {
+    ASSERT_EQ(section.count % 2, 0u);
+    section.stride *= 2;
+    section.count /= 2;
+  });
+  DescriptorSections sections;
+  ASSERT_TRUE(DescriptorSections::open(bytes, sections).ok());
+  DescriptorSections original;
+  const std::string before = descriptor();
+  ASSERT_TRUE(DescriptorSections::open(before, original).ok());
+  const auto second = sections.record<upd_stream_record>(UPD_SECTION_STREAM, 1);
+  const auto third = original.record<upd_stream_record>(UPD_SECTION_STREAM, 2);
+  EXPECT_EQ(std::memcmp(&second, &third, sizeof(second)), 0);
+}
+
+TEST(Descriptor, RefusesSectionsOutOfBounds) {
+  const std::string bytes = descriptor();
+  EXPECT_EQ(problemOf(withSection(UPD_SECTION_STATE, [](auto &section) { section.offset += 4; })),
+            "section 5 starts at " + std::to_string([&] {
+              upd_descriptor_section section;
+              std::memcpy(&section, bytes.data() + tableStart + 5 * sizeof(section),
+                          sizeof(section));
+              return section.offset + 4;
+            }()) +
+                ", not at a multiple of 8");
+  EXPECT_NE(
+      problemOf(withSection(UPD_SECTION_STATE, [](auto &section) { section.offset = 0xfffffff8; })),
+      "");
+  EXPECT_NE(
+      problemOf(withSection(UPD_SECTION_STATE, [](auto &section) { section.count = 0xffffffff; })),
+      "");
+  EXPECT_EQ(problemOf(withSection(UPD_SECTION_STATE, [](auto &section) { section.stride = 4; })),
+            "section 5 has records of 4 bytes, expected at least 24");
+  EXPECT_EQ(problemOf(withSection(UPD_SECTION_RULE, [](auto &section) { section.count = 0; })),
+            "expected 1 rule, got 0");
+}
+
+/// Slices that overlap could make a small file take much memory.
+TEST(Descriptor, RefusesOverlappingSlices) {
+  std::string bytes = descriptor();
+  upd_descriptor_section states;
+  std::memcpy(&states, bytes.data() + tableStart + UPD_SECTION_STATE * sizeof(states),
+              sizeof(states));
+  upd_state_record first, second;
+  std::memcpy(&first, bytes.data() + states.offset, sizeof(first));
+  std::memcpy(&second, bytes.data() + states.offset + states.stride, sizeof(second));
+  second.name = {0, first.name.offset + first.name.length};
+  std::memcpy(bytes.data() + states.offset + states.stride, &second, sizeof(second));
+  EXPECT_EQ(problemOf(bytes), "slices of section 0 overlap");
+  second.name = {0, 1u << 20};
+  std::memcpy(bytes.data() + states.offset + states.stride, &second, sizeof(second));
+  EXPECT_EQ(problemOf(bytes).substr(0, 45), "a text has records 0 to 1048576 of section 0,");
+}
+
+} // namespace
