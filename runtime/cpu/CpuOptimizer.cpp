@@ -24,7 +24,7 @@ Status CpuOptimizer::create(const std::shared_ptr<const Kernels> &kernels, const
                             std::unique_ptr<Optimizer> &result) {
   if (Status status = checkArguments(groups, groupCount, pool); !status.ok())
     return status;
-  // What was compiled for a GPU alone has no functions for this.
+  // A rule that was compiled only for a GPU has no functions for the CPU.
   if (kernels->plans.empty())
     return {UPD_UNSUPPORTED,
             fmt::format("rule `{}` was compiled for `{}`, and has no code for this CPU; compile it "
@@ -74,7 +74,7 @@ bool CpuOptimizer::isFirst(size_t param) const {
 }
 
 int64_t CpuOptimizer::stepsOf(size_t param) const {
-  // A plan that was discarded still counts, until its steps are folded in.
+  // A discarded plan may have steps that aren't folded yet.
   const bool inPlan = planSteps != 0 && plan.positionOf(param) != PlannedParams::absent;
   return steps[param] + (inPlan ? planSteps : 0);
 }
@@ -120,7 +120,7 @@ Status CpuOptimizer::setStep(size_t param, int64_t step) {
   return {};
 }
 
-/// Before anything is changed: the step after the last one could not be told from it.
+/// Called before anything is changed. In f64, 2^53 + 1 equals 2^53.
 Status CpuOptimizer::refuseStepBeyond(size_t param) const {
   return invalidArgument(fmt::format("parameter `{}` has taken 2^53 steps, and none is counted "
                                      "beyond; set its step count",
@@ -172,8 +172,8 @@ void CpuOptimizer::buildPlan(const std::vector<int64_t> &besideSizes) {
   }
 }
 
-/// Leaves the plan ready to run, and discarded, until it is accepted: what is not applied is
-/// started anew.
+/// Prepares the plan. It stays discarded until `apply` accepts it, so that an abandoned step is
+/// prepared anew.
 Status CpuOptimizer::preparePlan(const StepGradients &gradients,
                                  const std::vector<int64_t> &besideSizes) {
   bool samePlan;
@@ -196,9 +196,9 @@ Status CpuOptimizer::preparePlan(const StepGradients &gradients,
   return {};
 }
 
-/// After the plan has run.
+/// Called after the plan has run.
 void CpuOptimizer::countPlanStep() {
-  // The new states of tensors that were not skipped are there.
+  // Tensors that weren't skipped now have their new states.
   for (const PlanRun &run : plan.runs())
     for (size_t i = 0; lackedStates && i < run.tensors().size(); ++i)
       if (!run.isSkipped(i))
@@ -220,7 +220,7 @@ Status CpuOptimizer::prepare(const StepGradients &gradients) {
   DefaultFloatEnvironment environment;
   prepared = Prepared::Nothing;
   rowsRuns.clear();
-  // All hyperparameters that are read at each step, or none if the rule refuses one.
+  // Reads all bound hyperparameters, or none if the rule refuses one.
   if (!hyperSources.empty())
     if (Status status = hypersNow(hypersRead); !status.ok())
       return status;

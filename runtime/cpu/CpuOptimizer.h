@@ -13,7 +13,7 @@ namespace updraft::runtime {
 
 class CpuOptimizer final : public Optimizer {
 public:
-  /// `pool` may be null: the library's own.
+  /// `pool` may be null: the library's own threads.
   static Status create(const std::shared_ptr<const Kernels> &kernels, const upd_group *groups,
                        size_t groupCount, const upd_pool *pool, std::unique_ptr<Optimizer> &result);
 
@@ -38,9 +38,9 @@ private:
   Status writeMemory(void *to, const void *from, size_t bytes) override;
   void hyperSourcesChanged() override {}
 
-  // The step of whole parameters, within the default floating-point environment. `besideSizes` is
-  // as for StepPlan::clear.
-  /// Of the step that is prepared.
+  // The step of whole parameters, called in the default floating-point environment. `besideSizes`
+  // is as for StepPlan::clear.
+  /// The hyperparameters of the prepared step.
   const GroupHypers &stepHypers() const { return hyperSources.empty() ? hypers : hypersRead; }
   Status preparePlan(const StepGradients &gradients, const std::vector<int64_t> &besideSizes);
   void buildPlan(const std::vector<int64_t> &besideSizes);
@@ -49,7 +49,7 @@ private:
   template <typename Body> void forNewGroupStates(Body body);
   Status createStates();
 
-  // The step of some rows, likewise.
+  // The step of some rows, called in the same environment.
   Status prepareRows(const StepGradients &gradients, std::vector<int64_t> &listedSizes);
   Status checkIndexValues(const upd_row_grad &rowGrad) const override;
   void addRowsRun(const upd_row_grad &rowGrad, const std::vector<int64_t> &groupSizes);
@@ -57,23 +57,24 @@ private:
   Status createRowStates(const InitialValues &initial);
   void commitRowStep(RowsRun &run);
 
-  /// Before a step the parameter has no state; for a rule without states, has taken no step.
+  /// Whether the parameter's next step is its first: its own states don't exist or, if it has none
+  /// of its own, its step count is 0.
   bool isFirst(size_t param) const;
   int64_t stepsOf(size_t param) const;
   Status refuseStepBeyond(size_t param) const;
   Status checkPlanSteps() const;
 
-  std::vector<int64_t> steps; // without those that the plan has taken
-  int64_t planSteps = 0;      // taken by every tensor of the plan since it was made
-  int64_t planLargest = 0;    // step count of a tensor of the plan when it was made
+  std::vector<int64_t> steps; // without `planSteps`
+  int64_t planSteps = 0;      // steps of every tensor of the plan that aren't in `steps` yet
+  int64_t planLargest = 0;    // the largest of `steps` when the plan was built
 
   StepPlan plan;
 
-  // Of the step that is prepared.
-  GroupHypers hypersRead;       // if some are read
-  bool lackedStates = false;    // some tensors of the plan get theirs
+  // The prepared step.
+  GroupHypers hypersRead;       // used if some are bound
+  bool lackedStates = false;    // some tensors of the plan get states
   bool freshStates = false;     // their memory holds zeros
-  std::deque<RowsRun> rowsRuns; // of the parameters with gradients of rows
+  std::deque<RowsRun> rowsRuns; // one for each row gradient
 };
 
 } // namespace updraft::runtime

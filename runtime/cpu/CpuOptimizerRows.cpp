@@ -33,11 +33,11 @@ Status CpuOptimizer::checkIndexValues(const upd_row_grad &rowGrad) const {
   return {};
 }
 
-/// Leaves `rowsRuns` ready to run. `listedSizes`: for each group the elements of the parameters
-/// with gradients of rows.
+/// Prepares `rowsRuns`. Sets `listedSizes` to the number of elements of the parameters with row
+/// gradients, for each group.
 Status CpuOptimizer::prepareRows(const StepGradients &gradients,
                                  std::vector<int64_t> &listedSizes) {
-  // A group's size is that of all of its parameters that take part, each as a whole.
+  // The size of a group counts all elements of every parameter that takes part.
   listedSizes.resize(groupCount());
   for (size_t i = 0; i < gradients.rowCount; ++i) {
     const Param &param = params[gradients.rows[i].param];
@@ -74,7 +74,7 @@ void CpuOptimizer::addRowsRun(const upd_row_grad &rowGrad, const std::vector<int
     setRowStates(run);
 }
 
-/// All states of the parameter have memory.
+/// Called when all states of the parameter have memory.
 void CpuOptimizer::setRowStates(RowsRun &run) const {
   const size_t param = run.param();
   for (size_t j = StreamIndex::FirstState; j < run.streamInterfaces().size(); ++j)
@@ -85,8 +85,8 @@ void CpuOptimizer::setRowStates(RowsRun &run) const {
     run.scalars().setScalar(0, j, statePointers[slotOf(param, scalars[j])]);
 }
 
-/// Memory for the states of the parameters that have none and are not skipped, and their initial
-/// values. They count as there once the step is done.
+/// Allocates the missing states of parameters that aren't skipped, and fills in their initial
+/// values. They count as existing once the step is done.
 Status CpuOptimizer::createRowStates(const InitialValues &initial) {
   constexpr size_t valuesPerPart = 64 * 1024;
   auto forNew = [&](auto body) {

@@ -1,15 +1,15 @@
 //===- CpuOptimizerStates.cpp - Memory of new states ------------------------------------------===//
-// States get their memory before the first pass of their parameter's first step, and count as there
-// once that step is done: only then is it known that it was not skipped.
+// States get memory before the first pass of their parameter's first step. They count as existing
+// once the step is done, because until then a prologue may skip it.
 
 #include "runtime/base/DType.h"
 #include "runtime/cpu/CpuOptimizer.h"
 
 using namespace updraft::runtime;
 
-/// Calls body(run, position, place, state) for each state of its own that a tensor lacks: those of
-/// streams, then scalars. One state of all parameters after the other: small tensors then lie in
-/// sequence, stream by stream, as the processor's prefetching likes them.
+/// Calls body(run, position, place, state) for each of its own states that a tensor lacks: first
+/// the streams, then the scalars. Visits one state of all tensors before the next state: the
+/// streams of small tensors are then contiguous in memory, which suits hardware prefetching.
 template <typename Body> void CpuOptimizer::forNewStates(Body body) {
   auto visit = [&](PlanRun &run, size_t place, size_t state) {
     if (isShared(state))
@@ -28,7 +28,7 @@ template <typename Body> void CpuOptimizer::forNewStates(Body body) {
       visit(run, j, run.scalarStates()[j]);
 }
 
-/// Calls body(slot) for each state over a group that is not there.
+/// Calls body(slot) for each missing state over a group.
 template <typename Body> void CpuOptimizer::forNewGroupStates(Body body) {
   for (size_t j = 0; j < stateCount(); ++j)
     for (size_t i = 0; i < params.size() && isShared(j); ++i)
@@ -36,8 +36,8 @@ template <typename Body> void CpuOptimizer::forNewGroupStates(Body body) {
         body(slotOf(i, j));
 }
 
-/// Memory for the states of those that have none and are not skipped so far, all in one piece.
-/// It is fresh if it all holds zeros, and none is left from a step that was skipped or given up.
+/// Allocates the missing states of all tensors that aren't skipped so far, in one piece. Clears
+/// `freshStates` if some have memory already, from a step that was skipped or abandoned.
 Status CpuOptimizer::createStates() {
   auto bytesOf = [&](size_t param, size_t state) {
     constexpr size_t scalarBytes = sizeof(double);

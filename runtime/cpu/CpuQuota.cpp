@@ -1,4 +1,4 @@
-//===- CpuQuota.cpp - How many CPUs' time the process may use ---------------------------------===//
+//===- CpuQuota.cpp - The number of CPUs that the process may use -----------------------------===//
 
 #include "runtime/cpu/CpuQuota.h"
 
@@ -10,7 +10,7 @@ using namespace updraft::runtime;
 
 static constexpr int32_t unlimited = std::numeric_limits<int32_t>::max();
 
-/// Of a file "200000 100000"; one without a limit is "max 100000".
+/// Reads a limit from a file such as "200000 100000", or "max 100000" for no limit.
 static int32_t readMax(const std::string &path) {
   std::ifstream file(path);
   int64_t quota, period;
@@ -20,7 +20,7 @@ static int32_t readMax(const std::string &path) {
   return static_cast<int32_t>(std::min<int64_t>(whole, unlimited));
 }
 
-/// The process's path in the hierarchy: of the line "0::/path".
+/// Returns the process's path in the hierarchy, from the line "0::/path".
 static std::string groupOf(const std::string &membership) {
   std::ifstream file(membership);
   for (std::string line; std::getline(file, line);)
@@ -31,7 +31,7 @@ static std::string groupOf(const std::string &membership) {
 
 int32_t updraft::runtime::cpuQuota(const std::string &membership, const std::string &hierarchy) {
   int32_t least = unlimited;
-  // A container may see its own group alone, at the top, under a path that it does not have.
+  // In a container the path may not exist: the hierarchy's root is the container's own group.
   std::string group = groupOf(membership);
   while (!group.empty()) {
     least = std::min(least, readMax(hierarchy + group + "/cpu.max"));

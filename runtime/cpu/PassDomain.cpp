@@ -1,4 +1,4 @@
-//===- PassDomain.cpp - What a pass runs over -------------------------------------------------===//
+//===- PassDomain.cpp - The ranges that a pass runs over --------------------------------------===//
 
 #include "runtime/cpu/PassDomain.h"
 

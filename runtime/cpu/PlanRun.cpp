@@ -103,7 +103,7 @@ void PlanRun::setColumnStreams(const Walk &walk, const PassInterface &pass, bool
   }
 }
 
-/// Turns what the pass left for each leaf or block into the results of its reductions.
+/// Combines the pass's values for each leaf or block into the results of its reductions.
 void PlanRun::combine(const Walk &walk, uint32_t passIndex) {
   constexpr size_t tensorsPerPart = 2048;
   const PassInterface &pass = plan.passes[passIndex];
@@ -130,7 +130,7 @@ void PlanRun::combine(const Walk &walk, uint32_t passIndex) {
                double *values = all + static_cast<size_t>(before) * slots;
                for (size_t slot = 0; slot < slots; ++slot) {
                  const auto [kind, ofGroup, index] = reductions[slot];
-                 // Where no tensor has elements, there is no memory either.
+                 // `all` may be null if no tensor has elements.
                  double *first = leaves == 0 ? nullptr : values + slot;
                  const double value = combineValues(kind, first, leaves, slots);
                  if (ofGroup)

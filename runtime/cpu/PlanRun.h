@@ -1,6 +1,6 @@
 //===- PlanRun.h - One plan of a rule, applied to its tensors -----------------------*- C++ -*-===//
-// Laid out for the inner loop: for each tensor the pointers of its streams, side by side, and the
-// number of its prologue row.
+// Laid out for the inner loop: each tensor has its stream pointers side by side, and the number of
+// its prologue row.
 
 #ifndef UPDRAFT_RUNTIME_CPU_PLANRUN_H
 #define UPDRAFT_RUNTIME_CPU_PLANRUN_H
@@ -24,9 +24,9 @@ public:
     uint32_t param;
     uint32_t row;
   };
-  /// Which elements of new states are to be written before a pass reads them.
+  /// The new states that are filled before a pass reads them.
   enum class Fill : uint8_t { Nothing, NotZero, Everything };
-  /// What all plans of a step share.
+  /// The arguments that all plans of a step share.
   struct Step {
     const GroupHypers &hypers;
     const InitialValues &initial;
@@ -38,9 +38,9 @@ public:
   PlanRun(std::shared_ptr<const Kernels> kernels, size_t plan);
 
   void clear();
-  /// Appends a tensor, and returns its position; the pointers of its streams are null until set.
+  /// Appends a tensor, and returns its position. Its stream pointers are null until set.
   uint32_t add(uint32_t param, const TensorShape &shape, const PrologueRows::Key &key);
-  /// Allocates what passes need beside the tensors.
+  /// Allocates the other memory of the passes. Called after the last `add`.
   void finish(const std::vector<int64_t> &groupSizes, uint64_t seed,
               const std::vector<uint64_t> &numbers);
 
@@ -60,43 +60,45 @@ public:
   const TensorShape &shape(size_t position) const { return shapes[position]; }
   QuantBlocks blocksOf(size_t position) const { return {shapes[position], plan.tensors}; }
 
-  /// The streams that are states, and the states over tensors or groups, in order.
+  /// All streams of the plan, and the numbers of its states over tensors or groups, in order.
   const std::vector<StreamInterface> &streamInterfaces() const { return plan.streams; }
   const std::vector<uint32_t> &scalarStates() const { return plan.scalarStates; }
 
-  /// Evaluates the prologues that come before all passes.
+  /// Evaluates the prologues before the first pass.
   void start(const Step &step);
-  /// Fills the new states over rows and columns. Those over elements are filled by the thread that
-  /// then runs over them.
+  /// Fills new states over rows and columns. New states over elements are filled by the thread that
+  /// runs over the elements.
   void fillRowStates(const Step &step) const;
-  /// Runs stages, to the end or until a prologue needs reductions over groups that have no values
-  /// yet. The observer is told of tensors by the threads that have run the last pass over them.
+  /// Runs stages to the end, or to a prologue before which a reduction over groups must be
+  /// combined. Reports a tensor to the observer after its last pass.
   void run(const Step &step);
   bool isAtEnd() const { return nextStage == plan.sequence.size(); }
-  /// After the last stage: does what no pass over elements has done.
+  /// Called after the last stage. Fills states if no pass over elements has done so, and reports
+  /// all tensors to the observer if the last stage isn't a pass.
   void complete(const Step &step);
 
-  /// How many reductions over groups have been run, and what a tensor gave for one.
+  /// The number of reductions over groups that have run.
   size_t groupReductionsRun() const { return groupReductionsDone; }
+  /// A tensor's contribution to a reduction over its group.
   double groupPart(size_t position, size_t reduction) const {
     return groupParts[position * groupReductions.size() + reduction];
   }
-  /// Takes in the value of a reduction over a group.
+  /// Sets the results of a reduction over groups.
   void setGroupReduction(size_t reduction, const std::vector<double> &valueOfGroup);
-  /// That many of them have their values.
+  /// Sets the number of reductions over groups that have results.
   void setCombined(size_t count) { groupReductionsCombined = count; }
 
 private:
-  /// Tensors on their way through stages.
+  /// Tensors that go through stages together.
   struct Walk {
-    const Step &step; // its pool runs over them
+    const Step &step; // with the pool that runs over these tensors
     TensorWindows::Window tensors;
-    bool isOwn;   // they are this thread's, and other threads run over others
-    size_t stage; // the next
+    bool isOwn;   // only this thread runs over them; others run over other tensors
+    size_t stage; // the next one
     bool elementsFilled;
   };
 
-  /// Passes that are run over one range after the other.
+  /// Passes that run together over each range, before the next range.
   struct Sweep {
     const Step &step;
     TensorWindows::Window tensors;
@@ -105,8 +107,8 @@ private:
     uint32_t firstPass;
     uint32_t passes;
     bool fillsStates;
-    bool isLast;                                // of these tensors
-    PrologueRows::Difference rowsDifferBy = {}; // tensors with equal rows may share a call
+    bool isLast;                                // the last sweep over these tensors
+    PrologueRows::Difference rowsDifferBy = {}; // tensors with equal rows can share a call
   };
 
   PassDomain &domainOf(PassDomain::Kind kind);
@@ -133,16 +135,16 @@ private:
   const PlanInterface &plan;
   const PlanFunctions &functions;
   size_t streamCount;
-  bool hasSites = false;                                      // passes get them
+  bool hasSites = false;                                      // passes take sites
   std::vector<std::vector<ScalarReduction>> scalarReductions; // of each pass
-  std::vector<uint32_t> groupReductions; // the numbers of those over groups among all of them
+  std::vector<uint32_t> groupReductions; // numbers of those over groups, among all
 
   std::vector<Tensor> list;
   std::vector<TensorShape> shapes;
   std::vector<void *> streams; // streamCount for each tensor
   std::vector<upd_site> sites;
-  std::vector<PassDomain> domains; // elements, then those that passes need
-  int64_t elementBytes = 0;        // of all streams over elements
+  std::vector<PassDomain> domains; // that of elements, then others that passes use
+  int64_t elementBytes = 0;        // sum of all streams over elements
   TensorWindows windows;
   PrologueRows prologueRows;
   PlanTemporaries temporaries;

@@ -1,6 +1,6 @@
 //===- PlanSections.cpp - Stages of a plan, window by window ----------------------------------===//
-// A section is what a tensor goes through without need of what others give: the stages up to a
-// prologue that waits for a reduction over the group.
+// A section is a sequence of stages that a tensor goes through independently of other tensors. It
+// ends at a prologue that needs a reduction over the group.
 
 #include "runtime/base/PoolParts.h"
 #include "runtime/cpu/PlanRun.h"
@@ -16,7 +16,7 @@ void PlanRun::run(const Step &step) {
       continue;
     }
     const size_t end = sectionEnd();
-    // Window by window if elements are read more than once, for then they are in the cache.
+    // If elements are read more than once, runs window by window, so that they are in the cache.
     if (readsAgain(end))
       runWindows(step, end);
     else
@@ -32,8 +32,8 @@ void PlanRun::complete(const Step &step) {
     observe(step, 0, list.size());
 }
 
-/// Of the section that begins with the next stage. Rows that tensors share end it too: they are
-/// evaluated for all.
+/// Returns the end of the section that begins with the next stage. If tensors share rows, every
+/// prologue ends a section, because it is evaluated for all of them.
 size_t PlanRun::sectionEnd() const {
   bool waits = !prologueRows.isPerTensor();
   size_t stage = nextStage;
@@ -48,8 +48,8 @@ size_t PlanRun::sectionEnd() const {
   return stage;
 }
 
-/// Whether the stages up to `end` run over elements more than once. Flat passes that follow each
-/// other do so together.
+/// Whether the stages up to `end` run over elements more than once. Consecutive flat passes over
+/// elements run together, so they count as one.
 bool PlanRun::readsAgain(size_t end) const {
   size_t sweeps = 0;
   bool followsFlat = false;
@@ -106,8 +106,8 @@ void PlanRun::runStages(Walk walk, size_t end) {
   }
 }
 
-/// The next pass; with passes over elements all that follow directly, for then what one wrote is in
-/// the cache for the next.
+/// Returns a sweep with the next pass. If that is a flat pass over elements, includes all such
+/// passes directly after it, which then find elements in the cache.
 PlanRun::Sweep PlanRun::nextSweep(Walk &walk) {
   const uint32_t first = plan.sequence[walk.stage].index;
   const PrologueRows::Difference difference = prologueRows.differenceAt(walk.stage);

@@ -31,7 +31,7 @@ void PlanRun::runSweep(const Sweep &sweep) const {
         job.run.runPart(job.sweep, job.parts[part], job.parts[part + 1]);
       },
       &job);
-  // Several threads have run over a tensor in which one part ends and the next begins.
+  // If a part ends within a tensor, several threads have run over that tensor.
   for (size_t part = 1, last = end; part < parts.parts() && sweep.isLast; ++part)
     if (const StepBoundary &cut = parts[part]; cut.element != 0 && cut.tensor != last) {
       observe(sweep.step, cut.tensor, cut.tensor + 1);
@@ -39,7 +39,7 @@ void PlanRun::runSweep(const Sweep &sweep) const {
     }
 }
 
-/// Runs tensors in one call where their rows are equal: it is here that the cost per tensor counts.
+/// Runs consecutive tensors with equal rows in one call, to reduce the cost per tensor.
 void PlanRun::runPart(const Sweep &sweep, StepBoundary begin, StepBoundary end) const {
   const size_t firstWhole = begin.tensor + (begin.element != 0);
   if (firstWhole > end.tensor) {
@@ -62,7 +62,7 @@ void PlanRun::runPart(const Sweep &sweep, StepBoundary begin, StepBoundary end) 
     observe(sweep.step, firstWhole, end.tensor);
 }
 
-/// The end of the tensors, from `position` on, that one call can run over.
+/// Returns the end of the tensors from `position` on that one call can run over.
 size_t PlanRun::equalFrom(const Sweep &sweep, size_t position, size_t end) const {
   size_t next = position + 1;
   if (sweep.passes != 1 || sweep.fillsStates)
@@ -73,9 +73,9 @@ size_t PlanRun::equalFrom(const Sweep &sweep, size_t position, size_t end) const
   return next;
 }
 
-/// Runs the passes of a sweep over ranges in tensors that follow each other. If there are several
-/// passes or states to fill, it is one range; then each leaf goes through all passes before the
-/// next, for what one pass wrote is in the cache for the next.
+/// Runs the passes of a sweep over one range in each of `count` consecutive tensors. `count` is 1
+/// if there are several passes or states to fill. With several passes, each leaf goes through all
+/// of them before the next leaf, so that its elements are in the cache.
 void PlanRun::runRanges(const Sweep &sweep, size_t position, const upd_range *ranges,
                         size_t count) const {
   if (isSkipped(position))
@@ -96,7 +96,7 @@ void PlanRun::runRanges(const Sweep &sweep, size_t position, const upd_range *ra
   } while (start < end);
 }
 
-/// Where a pass leaves what it reduces over ranges that begin at `begin`.
+/// Returns the memory for a pass's reductions over ranges that begin at `begin`.
 double *PlanRun::slotsFor(const Sweep &sweep, uint32_t pass, size_t position, int64_t begin) const {
   if (partials[pass].empty())
     return nullptr;
@@ -105,7 +105,7 @@ double *PlanRun::slotsFor(const Sweep &sweep, uint32_t pass, size_t position, in
          static_cast<size_t>(leaf) * scalarReductions[pass].size();
 }
 
-/// Tells the observer of tensors [begin, end).
+/// Reports tensors [begin, end) to the observer, except those that are skipped.
 void PlanRun::observe(const Step &step, size_t begin, size_t end) const {
   if (!step.observer)
     return;

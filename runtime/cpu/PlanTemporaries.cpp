@@ -79,7 +79,7 @@ void PlanTemporaries::combineColumns(ReductionInterface::Kind kind, size_t index
   });
 }
 
-/// The columns [begin, end) of the tensor, counted over its batches.
+/// Combines columns [begin, end) of a tensor, counted over all batches.
 void PlanTemporaries::combineColumns(ReductionInterface::Kind kind, size_t index, size_t position,
                                      const TensorShape &shape, int64_t begin, int64_t end) const {
   const int64_t perBatch = shape.blocksPerBatch();

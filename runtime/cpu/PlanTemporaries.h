@@ -1,4 +1,4 @@
-//===- PlanTemporaries.h - Memory for values of rows and columns --------------------*- C++ -*-===//
+//===- PlanTemporaries.h - Memory for values of rows, columns, batches --------------*- C++ -*-===//
 
 #ifndef UPDRAFT_RUNTIME_CPU_PLANTEMPORARIES_H
 #define UPDRAFT_RUNTIME_CPU_PLANTEMPORARIES_H
@@ -12,30 +12,30 @@
 
 namespace updraft::runtime {
 
-/// The temporaries of a plan for a list of tensors, in one piece of memory that is kept.
+/// The temporaries of a plan for a list of tensors, in one allocation that is reused.
 class PlanTemporaries {
 public:
   explicit PlanTemporaries(const PlanInterface &plan);
 
   bool empty() const { return plan.temporaries().empty(); }
-  /// Before `allocate`: a pass reduces columns into temporary `index`.
+  /// Called before `allocate` if a pass reduces columns into temporary `index`.
   void markColumns(size_t index);
   /// Throws std::bad_alloc if there is no memory.
   void allocate(const std::vector<TensorShape> &shapes);
 
   /// The values of temporary `index` of a tensor.
   void *values(size_t position, size_t index) const;
-  /// Of a temporary that a pass reduces columns into: the values of its blocks.
+  /// The values of the blocks, for a temporary into which a pass reduces columns.
   double *blockValues(size_t position, size_t index) const;
 
-  /// Combines the values of the blocks into those of the temporary, for tensors [begin, end).
+  /// Combines the values of the blocks into the values of the temporary, for tensors [begin, end).
   void combineColumns(ReductionInterface::Kind kind, size_t index,
                       const std::vector<TensorShape> &shapes, size_t begin, size_t end,
                       const upd_pool &pool) const;
 
 private:
   struct Place {
-    size_t values; // in bytes from the start
+    size_t values; // offset in bytes
     size_t blocks;
   };
 
@@ -45,7 +45,7 @@ private:
   const PlanInterface &plan;
   std::vector<char> hasBlocks;       // for each temporary
   std::vector<Place> places;         // for each tensor and temporary
-  std::vector<size_t> columnsBefore; // the columns of all batches, for each tensor and the end
+  std::vector<size_t> columnsBefore; // in the tensors before each, over all batches; then the total
   StateArena memory;
 };
 

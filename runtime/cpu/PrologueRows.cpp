@@ -86,7 +86,7 @@ uint32_t PrologueRows::add(uint32_t param, const Key &key, const TensorShape &sh
     own[UPD_TENSOR_COLUMNS] = static_cast<double>(shape.columns);
     return row;
   }
-  // Nearly always the row of the parameter before.
+  // Most tensors have the same row as the tensor before.
   if (keys.empty() || keys[last] != key) {
     last = find(key);
     if (last == keys.size())
@@ -112,7 +112,7 @@ void PrologueRows::finish(const std::vector<int64_t> &groupSizes) {
     if (!memory)
       throw std::bad_alloc();
   }
-  // A pass may come before the first prologue.
+  // A pass may read a row before the first prologue writes it.
   if (!keys.empty())
     std::memset(memory.get(), 0, keys.size() * rowBytes);
 }
@@ -149,7 +149,7 @@ void PrologueRows::evaluate(upd_prologue_function prologue, const GroupHypers &h
            scalarCount ? nextScalars.data() + row * scalarCount : nullptr);
 }
 
-/// What prologues by step give, scalar states over groups included.
+/// Copies the results of prologues by step, including scalar states over groups.
 void PrologueRows::copy(size_t from, size_t to) {
   std::memcpy(memory.get() + to * rowBytes, memory.get() + from * rowBytes, rowBytes);
   for (size_t i = 0; i < scalarCount; ++i)

@@ -1,6 +1,6 @@
 //===- PrologueRows.h - The scalars of a step ---------------------------------------*- C++ -*-===//
-// What the prologues of a plan compute, and what they compute it from. Tensors share a row where
-// that is the same for them; where each has its own, neighbours share what is the same so far.
+// The inputs and results of a plan's prologues. Tensors with equal inputs share a row. If each
+// tensor needs its own row, equal results are copied from the row before.
 
 #ifndef UPDRAFT_RUNTIME_CPU_PROLOGUEROWS_H
 #define UPDRAFT_RUNTIME_CPU_PROLOGUEROWS_H
@@ -17,7 +17,7 @@ namespace updraft::runtime {
 
 class PrologueRows {
 public:
-  /// What a row depends on; beside it, if each tensor has its own, the tensor's shape.
+  /// The inputs that tensors can share. A tensor's own row also depends on its shape.
   struct Key {
     uint32_t group;
     bool first;
@@ -27,13 +27,13 @@ public:
 
   PrologueRows(std::shared_ptr<const Kernels> kernels, size_t plan);
 
-  /// Each tensor has its own: tensor i of the plan has row i.
+  /// Whether each tensor has its own row: tensor i of the plan has row i.
   bool isPerTensor() const { return perTensor; }
 
   void clear();
-  /// The row of the tensor that is appended to the plan: parameter `param` of so many.
+  /// Returns the row of a tensor that is appended to the plan. `param` is its parameter.
   uint32_t add(uint32_t param, const Key &key, const TensorShape &shape);
-  /// `groupSizes` has the elements of each group.
+  /// `groupSizes` has the number of elements of each group.
   void finish(const std::vector<int64_t> &groupSizes);
 
   size_t size() const { return keys.size(); }
@@ -41,9 +41,9 @@ public:
   bool hasFirst() const { return firstRows != 0; }
   bool hasSkipped() const;
   bool isSkipped(uint32_t row) const { return skipped[row] != 0; }
-  /// What rows differ by after some of the prologues: nothing, their keys, or each from all others.
+  /// After some prologues: rows are equal, rows with equal keys are equal, or all rows may differ.
   enum class Difference : uint8_t { None, Keys, All };
-  /// When a stage of the plan's sequence begins.
+  /// The difference at the beginning of a stage of the plan's sequence.
   Difference differenceAt(size_t stage) const { return differences[stage]; }
   bool areEqual(uint32_t a, uint32_t b, Difference difference) const {
     return a == b || difference == Difference::None ||
@@ -51,7 +51,8 @@ public:
   }
   const char *data(uint32_t row) const { return memory.get() + row * rowBytes; }
 
-  /// Where the plan's scalar state number `scalar` of a row lies; null if it is not there yet.
+  /// Sets the memory of a row's scalar state, whose number in the plan is `scalar`. Null if it
+  /// doesn't exist yet.
   void setScalar(uint32_t row, size_t scalar, void *data) {
     scalarMemory[row * scalarCount + scalar] = data;
   }
@@ -60,31 +61,31 @@ public:
   }
   bool lacksScalars() const;
 
-  /// Reads the scalar states; no row is skipped any more. What is not there is initial.
+  /// Reads the scalar states, or initial values for missing ones. Clears all skip flags.
   void start(const InitialValues &initial);
   void setReduced(uint32_t row, size_t reduction, double value) {
     reduced[row * reducedCount + reduction] = value;
   }
-  /// Evaluates the prologue that is a stage of the sequence, for every row in [begin, end) that is
-  /// not skipped.
+  /// Evaluates the prologue of a stage for every row in [begin, end) that isn't skipped.
   void evaluate(size_t stage, size_t begin, size_t end, const GroupHypers &hypers,
                 const upd_pool &pool);
 
-  /// Stores the scalar states over tensors, of the rows that are not skipped.
+  /// Stores the scalar states over tensors, except for rows that are skipped.
   void commitScalars() const;
-  /// For each group the row, of those that are not skipped, whose first parameter is the lowest, if
-  /// that is lower than what `lowest` has.
+  /// A row and its first parameter.
   struct GroupRow {
     uint32_t param = ~uint32_t(0);
     uint32_t row = 0;
     uint32_t plan = 0;
   };
+  /// Replaces the entry of each group in `lowest` if a row of this plan has a lower parameter.
+  /// Ignores rows that are skipped.
   void findLowest(uint32_t plan, std::vector<GroupRow> &lowest) const;
   /// Stores one scalar state of a row.
   void commitScalar(uint32_t row, size_t scalar) const;
 
-  /// Makes the rows those of the next step. Not after a step in which something was skipped. False
-  /// if rows that differed are the same from now on.
+  /// Advances the rows to the next step. Not allowed if the last step skipped a row. Returns false
+  /// if rows that differed may be equal now.
   bool advance();
 
 private:
@@ -104,11 +105,11 @@ private:
   size_t reducedCount;
   size_t rowBytes;
   bool perTensor;
-  std::vector<Difference> differences; // at each stage
+  std::vector<Difference> differences; // at the beginning of each stage
 
   std::vector<Key> keys;
   uint32_t last = 0;                        // the row of the tensor that was appended last
-  std::vector<uint32_t> params;             // the first of each row
+  std::vector<uint32_t> params;             // the first parameter of each row
   std::vector<double> facts;                // UPD_TENSOR_FACTS for each row
   std::vector<uint32_t> table;              // open addressing, for find
   std::unique_ptr<char, FreeMemory> memory; // rowBytes for each row
@@ -116,7 +117,7 @@ private:
   std::vector<char> skipped;
   size_t firstRows = 0;
 
-  std::vector<void *> scalarMemory; // scalarCount for each row, as the next two
+  std::vector<void *> scalarMemory; // scalarCount for each row, like the next two
   std::vector<double> scalars;
   std::vector<double> nextScalars;
   std::vector<double> reduced; // reducedCount for each row

@@ -1,4 +1,4 @@
-//===- ReductionTree.cpp - Combining what the leaves of a reduction give ----------------------===//
+//===- ReductionTree.cpp - Combining the results of the leaves of a reduction -----------------===//
 
 #include "runtime/cpu/ReductionTree.h"
 

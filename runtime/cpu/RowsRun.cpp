@@ -10,10 +10,10 @@
 
 using namespace updraft::runtime;
 
-/// The rows of a chunk are gathered, then go through all passes. A chunk of consecutive rows is one
-/// block, so it has no more rows than that.
+/// The maximum number of rows in a chunk. Rows are gathered into chunks, and a chunk goes through
+/// all passes. A chunk of consecutive rows is one block, which limits its rows.
 static constexpr int64_t maxChunkRows = UPD_BLOCK_ROWS;
-/// What a chunk touches should fit the first cache.
+/// The data of a chunk should fit into the L1 cache.
 static constexpr size_t chunkBytes = size_t(32) << 10;
 
 RowsRun::RowsRun(std::shared_ptr<const Kernels> kernelsToUse, size_t planIndex, uint32_t param,
@@ -69,8 +69,8 @@ void RowsRun::start(const InitialValues &initial, const GroupHypers &hypers, con
   }
 }
 
-/// Where a part begins, in the elements of the rows: in a row only at a leaf, and only if its
-/// elements do not depend on each other.
+/// Returns the start of a part, counted in elements of the listed rows. Cuts rows only at leaves,
+/// and only if `isFlat`.
 int64_t RowsRun::boundary(size_t part, size_t parts) const {
   if (part == parts)
     return count * rowElements;
@@ -78,7 +78,7 @@ int64_t RowsRun::boundary(size_t part, size_t parts) const {
   const int64_t row = count / all * index + count % all * index / all;
   if (!isFlat || rowElements <= UPD_LEAF_ELEMENTS)
     return row * rowElements;
-  const int64_t rest = count % all * index % all; // of the row, in parts
+  const int64_t rest = count % all * index % all; // place in the row, in units of 1 / all
   return row * rowElements + rowElements / all * rest / UPD_LEAF_ELEMENTS * UPD_LEAF_ELEMENTS;
 }
 
@@ -99,7 +99,7 @@ void RowsRun::run(const upd_pool &pool) {
       this);
 }
 
-/// The elements [begin, end) of the rows, one row after the other.
+/// Runs over elements [begin, end) of the listed rows.
 void RowsRun::runPart(Scratch &scratch, int64_t begin, int64_t end) const {
   while (begin < end) {
     const int64_t row = begin / rowElements, first = begin % rowElements;
@@ -117,7 +117,7 @@ void RowsRun::runPart(Scratch &scratch, int64_t begin, int64_t end) const {
   }
 }
 
-/// Fills a chunk with rows from `row` on, and returns the row after it.
+/// Fills a chunk with rows from `row` on, and returns the end of these rows.
 int64_t RowsRun::gather(Scratch &scratch, int64_t row, int64_t end) const {
   const int64_t first = row, stop = std::min(row + chunkRows, end);
   while (row < stop) {
@@ -130,7 +130,7 @@ int64_t RowsRun::gather(Scratch &scratch, int64_t row, int64_t end) const {
   return row;
 }
 
-/// Appends rows with consecutive indices, as one tensor.
+/// Appends rows with consecutive indices as one tensor.
 void RowsRun::append(Scratch &scratch, int64_t row, int64_t rows, size_t inChunk) const {
   const size_t tensor = scratch.tensors++, states = plan.firstTemporary;
   void **pointers = scratch.streams.data() + tensor * streams.size();

@@ -1,6 +1,6 @@
 //===- RowsRun.h - One plan of a rule, applied to some rows of a parameter ----------*- C++ -*-===//
-// Kernels take rows for tensors: their streams point into the parameter and its states, so nothing
-// is copied, and time and memory traffic depend on the rows that are listed alone.
+// Kernels process consecutive rows as a tensor. The streams point into the parameter and its
+// states, so nothing is copied, and time and memory traffic depend only on the listed rows.
 
 #ifndef UPDRAFT_RUNTIME_CPU_ROWSRUN_H
 #define UPDRAFT_RUNTIME_CPU_ROWSRUN_H
@@ -17,9 +17,9 @@ namespace updraft::runtime {
 
 class RowsRun {
 public:
-  /// `gradient` has one row for each of the `count` indices, which ascend; both must outlive the
-  /// run. `shape` is the whole parameter's, which has `rows` rows;
-  /// `groupSizes` has the elements of each group that take part in the step.
+  /// `gradient` has one row for each of the `count` indices, which are ascending. Both must outlive
+  /// the run. `shape` is that of the whole parameter, which has `rows` rows. `groupSizes` has, for
+  /// each group, the number of elements that take part in the step.
   RowsRun(std::shared_ptr<const Kernels> kernels, size_t plan, uint32_t param,
           const PrologueRows::Key &key, const TensorShape &shape,
           const std::vector<int64_t> &groupSizes, int64_t rows, const int64_t *indices,
@@ -30,12 +30,13 @@ public:
   bool isFirst() const { return prologueRows[0].first; }
   bool isSkipped() const { return prologueRows.isSkipped(0); }
   const std::vector<StreamInterface> &streamInterfaces() const { return plan.streams; }
-  /// Where the parameter or a state begins.
+  /// Sets the start of the parameter or of a state.
   void setStream(size_t index, void *data) { streams[index].data = static_cast<char *>(data); }
 
-  /// Evaluates the prologues: no pass gives them anything. Then takes the memory that `run` needs.
+  /// Evaluates all prologues, none of which depends on a pass. Allocates the memory for `run`.
+  /// Throws std::bad_alloc.
   void start(const InitialValues &initial, const GroupHypers &hypers, const upd_pool &pool);
-  /// Runs the passes over the rows. Not if the step is skipped.
+  /// Runs the passes over the rows. Not allowed if the step is skipped.
   void run(const upd_pool &pool);
 
 private:
@@ -43,7 +44,7 @@ private:
     char *data;
     size_t rowBytes;
   };
-  /// The rows of a chunk as kernels take tensors. Rows with consecutive indices are one tensor.
+  /// A chunk of rows, as arguments of kernels. Rows with consecutive indices are one tensor.
   struct Scratch {
     std::vector<void *> streams;
     std::vector<upd_range> elements, rows, blocks;
@@ -66,10 +67,10 @@ private:
   int64_t count;
   int64_t rowElements;
   int64_t chunkRows;
-  bool isFlat = true; // all passes are over elements, so a row may be cut
+  bool isFlat = true; // all passes are flat over elements, so a row may be cut
   std::vector<Stream> streams;
   PrologueRows prologueRows;
-  std::vector<Scratch> scratches; // of each part
+  std::vector<Scratch> scratches; // one for each part
 };
 
 } // namespace updraft::runtime

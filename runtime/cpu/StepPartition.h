@@ -1,4 +1,4 @@
-//===- StepPartition.h - Which thread runs which elements ---------------------------*- C++ -*-===//
+//===- StepPartition.h - The distribution of elements over threads ------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_RUNTIME_CPU_STEPPARTITION_H
 #define UPDRAFT_RUNTIME_CPU_STEPPARTITION_H
@@ -11,24 +11,24 @@
 
 namespace updraft::runtime {
 
-/// A place in the ranges of a list of tensors.
+/// A position in the ranges of a list of tensors.
 struct StepBoundary {
-  size_t tensor;   // an index into the list, or its size at the end
-  int64_t element; // where a range may begin; less than its end, or 0
+  size_t tensor;   // an index into the list, or the end of the list
+  int64_t element; // in units of the range; less than its end, or 0
 
   bool operator==(const StepBoundary &) const = default;
 };
 
-/// Cuts the elements of a list of tensors into `parts` contiguous parts of about equal cost: part i
-/// is from result[i] to result[i + 1]. Parts may be empty. Depends on nothing but the arguments, so
-/// that a thread gets the same elements in every step.
+/// Cuts the elements of a list of tensors into contiguous parts of about equal cost, which may be
+/// empty. Part i is from boundary i to boundary i + 1. Depends only on the arguments, so a thread
+/// gets the same elements in every step.
 class StepPartition {
 public:
-  /// The cost of a tensor beside its elements, in elements: what calling a kernel costs.
+  /// The cost of a kernel call for a tensor, expressed in elements.
   static constexpr int64_t tensorCost = 32;
 
-  /// `costOf(i)` for tensors i in [first, last), the elements plus tensorCost; `total` is their
-  /// sum. `cutOf(i, offset)` is the boundary in tensor i near so many of its elements.
+  /// `costOf(i)` is the elements of tensor i in [first, last) plus tensorCost, and `total` the sum.
+  /// `cutOf(i, offset)` returns the boundary in tensor i that is closest to element `offset`.
   template <typename CostOf, typename CutOf>
   void assign(size_t first, size_t last, CostOf costOf, CutOf cutOf, int64_t total, size_t parts) {
     bounds.assign(parts + 1, StepBoundary{last, 0});
@@ -43,7 +43,7 @@ public:
     }
   }
 
-  /// The same for ranges of elements, cut at leaves; `elementsOf` is without tensorCost.
+  /// The same for ranges of elements, cut at leaves. `elementsOf` doesn't include tensorCost.
   template <typename ElementsOf>
   void assign(size_t tensors, ElementsOf elementsOf, int64_t total, size_t parts) {
     assign(
@@ -52,11 +52,11 @@ public:
         total, parts);
   }
 
-  /// The boundary at the multiple of UPD_LEAF_ELEMENTS that is closest.
+  /// Returns the boundary at the multiple of UPD_LEAF_ELEMENTS that is closest to `offset`.
   static StepBoundary leafNear(size_t tensor, int64_t elements, int64_t offset) {
     return boundary(tensor, elements, offset, UPD_LEAF_ELEMENTS, UPD_LEAF_ELEMENTS);
   }
-  /// That at the closest of the `blocks` blocks of a tensor.
+  /// The same for starts of the tensor's blocks. `blocks` is their number.
   static StepBoundary blockNear(size_t tensor, int64_t elements, int64_t blocks, int64_t offset) {
     const int64_t perBlock = blocks > 1 && elements > blocks ? elements / blocks : 1;
     return boundary(tensor, blocks, offset, perBlock, 1);

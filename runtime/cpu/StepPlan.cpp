@@ -43,7 +43,7 @@ void StepPlan::finish(uint64_t seed, const std::vector<uint64_t> &numbers) {
     lowestRows.resize(groupSizes.size());
 }
 
-/// Lists the tensors of each group, of all plans, in the order of their parameters.
+/// Lists the tensors of each group over all plans, in the order of their parameters.
 void StepPlan::orderGroups() {
   const size_t groups = groupSizes.size();
   groupStarts.assign(groups + 1, 0);
@@ -110,7 +110,7 @@ void StepPlan::run(const GroupHypers &hypers, const upd_pool &pool, bool fresh,
     }
     if (atEnd)
       break;
-    // A plan waits for no more than it has run itself, so the one that has run the fewest goes on.
+    // A plan waits only for its own reductions, so the plan that has run the fewest can continue.
     combineGroups();
   }
   for (PlanRun &run : planRuns)
@@ -146,8 +146,8 @@ void StepPlan::commitScalars() {
     run.rows().commitScalars();
   if (!hasGroupStates)
     return;
-  // The tensors of a group agree on its states as long as they depend on the group alone; else it
-  // is the first that counts.
+  // All tensors of a group compute the same value for its states if it depends only on the group.
+  // Otherwise the value of the first parameter is stored.
   const std::vector<StateInterface> &states = kernels->interface.states;
   for (size_t state = 0; state < states.size(); ++state) {
     if (states[state].over != Extent::Group)

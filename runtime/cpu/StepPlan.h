@@ -1,7 +1,6 @@
 //===- StepPlan.h - A step as lists of tensors --------------------------------------*- C++ -*-===//
-// What a step runs over: the parameters with a gradient, each in the list of the plan that is for
-// its class of tensors. It stays as it is for as long as the same parameters have gradients; only
-// pointers and rows are filled in anew.
+// Each parameter with a gradient is in the list of the plan for its class of tensors. The lists
+// don't change as long as the same parameters have gradients: only pointers and rows are updated.
 
 #ifndef UPDRAFT_RUNTIME_CPU_STEPPLAN_H
 #define UPDRAFT_RUNTIME_CPU_STEPPLAN_H
@@ -23,13 +22,14 @@ class StepPlan : public PlannedParams {
 public:
   explicit StepPlan(std::shared_ptr<const Kernels> kernels);
 
-  /// Starts over, for parameters and groups numbered below these. `besideSizes` has for each group
-  /// the elements of parameters that take part in the step but not in the plan; empty if none do.
+  /// Removes all parameters, and sets the numbers of parameters and groups. `besideSizes` has, for
+  /// each group, the elements of parameters that take part in the step but not in the plan. Empty:
+  /// none.
   void clear(size_t paramCount, size_t groupCount, const std::vector<int64_t> &besideSizes);
-  /// Appends a parameter to the list of a plan; the pointers of its streams are null until set. In
-  /// ascending order.
+  /// Appends a parameter to the list of a plan, in ascending order. Its stream pointers are null
+  /// until set.
   void add(uint32_t param, size_t plan, const TensorShape &shape, const PrologueRows::Key &key);
-  /// `numbers` are those of the parameters in random numbers; empty if they are their indices.
+  /// `numbers` are the parameters' numbers in random numbers. Empty: their indices.
   void finish(uint64_t seed, const std::vector<uint64_t> &numbers);
 
   const std::vector<int64_t> &besideSizes() const { return beside; }
@@ -37,18 +37,18 @@ public:
   std::deque<PlanRun> &runs() { return planRuns; }
   const std::deque<PlanRun> &runs() const { return planRuns; }
 
-  /// Evaluates what is needed before the first pass.
+  /// Evaluates initial values, and the prologues before the first pass.
   void start(const GroupHypers &hypers, const upd_pool &pool);
   bool hasFirst() const;
   bool hasSkipped() const;
-  /// Some tensors are at their first step, or a state over a group is not there.
+  /// Whether a tensor is at its first step, or a state over a tensor or group has no memory.
   bool lacksStates() const;
 
   /// Runs all stages, then stores the scalar states. `fresh`: the memory of new states holds zeros.
   void run(const GroupHypers &hypers, const upd_pool &pool, bool fresh,
            const upd_step_observer *observer);
 
-  /// Makes the rows those of the next step. Not after a step in which something was skipped.
+  /// Advances the rows to the next step. Not allowed if the last step skipped a tensor.
   void advance();
 
 private:
@@ -64,10 +64,10 @@ private:
   std::shared_ptr<const Kernels> kernels;
   std::deque<PlanRun> planRuns;
   std::vector<int64_t> groupSizes; // elements that take part
-  std::vector<int64_t> beside;     // of those, elements that are not in the plan
+  std::vector<int64_t> beside;     // those that aren't in the plan
   InitialValues initial;
 
-  // Of a rule with reductions or states over groups.
+  // For rules with reductions or states over groups.
   std::vector<ReductionInterface::Kind> groupReductions;
   size_t combined = 0;
   bool hasGroupStates = false;

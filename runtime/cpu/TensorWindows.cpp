@@ -1,4 +1,4 @@
-//===- TensorWindows.cpp - Tensors that go through all passes before the next -----------------===//
+//===- TensorWindows.cpp - Tensors that go through all passes together ------------------------===//
 
 #include "runtime/cpu/TensorWindows.h"
 
@@ -28,9 +28,10 @@ void TensorWindows::assign(size_t threads) {
   assignOwn(threads);
 }
 
-/// From each tensor that is larger than `largestOwn` on, as many as the threads have cache for.
-/// Tensors that are each larger than that gain nothing from a window, and the threads would wait
-/// for each other more often: they are together.
+/// Creates the shared windows. A window begins at each tensor that is larger than `largestOwn`, and
+/// has as many tensors as the threads' caches can hold. Consecutive tensors that are each larger
+/// than these caches form one window: caching doesn't help them, and with more windows the threads
+/// would wait for each other more often.
 void TensorWindows::assignShared(int64_t largestOwn, size_t threads) {
   sharedWindows.clear();
   const int64_t most = ownBytes * static_cast<int64_t>(threads);
@@ -48,8 +49,8 @@ void TensorWindows::assignShared(int64_t largestOwn, size_t threads) {
   }
 }
 
-/// What no window has yet, in parts of about equal cost. False if one thread would have an eighth
-/// more than its share.
+/// Distributes the other tensors over the threads at about equal cost. Returns false if a thread
+/// would have over 9/8 of its share.
 bool TensorWindows::assignOwn(size_t threads) {
   ownWindows.clear();
   firstOwn.assign(threads + 1, 0);

@@ -1,5 +1,5 @@
-//===- TensorWindows.h - Tensors that go through all passes before the next ---------*- C++ -*-===//
-// What a pass reads again of a window is still in the cache.
+//===- TensorWindows.h - Tensors that go through all passes together ----------------*- C++ -*-===//
+// A window's elements are still in the cache when another pass reads them.
 
 #ifndef UPDRAFT_RUNTIME_CPU_TENSORWINDOWS_H
 #define UPDRAFT_RUNTIME_CPU_TENSORWINDOWS_H
@@ -11,16 +11,16 @@
 
 namespace updraft::runtime {
 
-/// Cuts a list of tensors into windows, each of tensors that follow each other. Most are of one
-/// thread, which runs over them without waiting for the others; all threads share those of tensors
-/// that are too large for the cache of one. Depends on nothing but the arguments, so that a thread
-/// gets the same tensors in every step.
+/// Cuts a list of tensors into windows of consecutive tensors. A thread runs over its own windows
+/// without waiting for others. All threads share windows of tensors that are too large for one
+/// thread's cache, and all windows if the threads' own would be unequal. Depends only on the
+/// arguments, so a thread gets the same tensors in every step.
 class TensorWindows {
 public:
-  /// The bytes of a tensor that one thread runs over: what a core has of the third-level cache.
+  /// The largest tensor that one thread runs over, in bytes: a core's share of the L3 cache.
   static constexpr int64_t ownBytes = 4 << 20;
-  /// The bytes of several tensors in one window of a thread: a part of the second-level cache, and
-  /// so many that what a window costs does not count.
+  /// The largest window of a thread with several tensors, in bytes: a part of the L2 cache, and
+  /// enough to make the cost of a window negligible.
   static constexpr int64_t severalBytes = 256 << 10;
 
   struct Window {
@@ -28,7 +28,7 @@ public:
     bool operator==(const Window &) const = default;
   };
   struct Tensor {
-    int64_t bytes; // that passes run over
+    int64_t bytes; // in all streams over elements
     int64_t cost;  // more than 0
   };
 
@@ -36,13 +36,13 @@ public:
   /// Appends a tensor to the list.
   void add(const Tensor &tensor);
   int64_t cost() const { return costOfAll; }
-  /// Makes the windows for so many threads, unless they are that already.
+  /// Creates the windows for this number of threads, unless they exist already.
   void assign(size_t threads);
 
   size_t threads() const { return firstOwn.empty() ? 0 : firstOwn.size() - 1; }
-  /// Those of all threads, in the order of the list.
+  /// The windows of all threads together, in the order of the list.
   const std::vector<Window> &shared() const { return sharedWindows; }
-  /// Those of one, in the order of the list.
+  /// The windows of one thread, in the order of the list.
   std::span<const Window> own(size_t thread) const {
     return std::span(ownWindows).subspan(firstOwn[thread], firstOwn[thread + 1] - firstOwn[thread]);
   }
@@ -56,7 +56,7 @@ private:
   int64_t costOfAll = 0;
   std::vector<Window> sharedWindows;
   std::vector<Window> ownWindows;
-  std::vector<size_t> firstOwn; // of each thread, and the end
+  std::vector<size_t> firstOwn; // for each thread, and the end
 };
 
 } // namespace updraft::runtime

@@ -22,8 +22,8 @@ using namespace updraft::runtime;
 
 namespace {
 constexpr int32_t maxThreads = 1024;
-// Some tens of microseconds: the time between two steps of a trainer's inner loop. Longer would
-// take the CPU from whatever else the host does.
+// Some tens of microseconds, as between two steps of a trainer's inner loop. Spinning longer would
+// take CPU time from other work of the host.
 constexpr int spinCount = 2000;
 
 void relax() {
@@ -46,7 +46,7 @@ uint32_t waitForChange(const std::atomic<uint32_t> &value, uint32_t old) {
   return value.load(std::memory_order_acquire);
 }
 
-/// Signals are the host's business: a handler must never run on one of these threads.
+/// Blocks all signals, so that the host's handlers never run on threads created meanwhile.
 class BlockedSignals {
 public:
   BlockedSignals() {
@@ -61,9 +61,9 @@ private:
 };
 } // namespace
 
-/// One job at a time. A job has a number, and one lane per thread that it needs. Lane t holds
-/// 2 * number while it is free to take and 2 * number + 1 once taken. A thread that wakes up late
-/// finds its lane taken, by the caller or in a later job, and touches nothing else of the job.
+/// Runs one job at a time. A job has a number, and a lane for each thread. A lane's ticket is 2 *
+/// number while it is free, and 2 * number + 1 once it is taken. A thread that wakes up late finds
+/// its lane taken, by the caller or in a later job, and doesn't access the job.
 class ThreadPool::Workers {
 public:
   explicit Workers(int32_t threads);
@@ -88,13 +88,13 @@ private:
   std::vector<std::thread> threads;
   std::vector<Lane> lanes;
 
-  // The job: written before its lanes are made free, read only by who took one.
+  // The job. Written before its lanes become free, and read only by threads that have taken a lane.
   Task task = nullptr;
   void *context = nullptr;
   int32_t count = 0;
   int32_t laneCount = 0;
 
-  // Of 32 bits, which the system can wait for itself. No thread sleeps through all the numbers.
+  // 32 bits, for which the system can wait directly. No thread sleeps until the number repeats.
   alignas(64) std::atomic<uint32_t> current = 0; // the number of the job
   std::atomic<bool> stopping = false;
   alignas(64) std::atomic<uint32_t> unfinished = 0; // lanes of the job
@@ -107,7 +107,7 @@ ThreadPool::Workers::Workers(int32_t wanted) : lanes(std::max(wanted, 1)) {
     try {
       threads.emplace_back([this, lane] { work(static_cast<int32_t>(lane)); });
     } catch (const std::exception &) {
-      return; // as many as the system, or the memory, gives
+      return; // the pool has the threads that could be created
     }
   }
 }
@@ -158,7 +158,7 @@ void ThreadPool::Workers::run(int32_t newCount, Task newTask, void *newContext) 
   current.store(number, std::memory_order_release);
   current.notify_all();
 
-  // Its own lane, and then those of threads that have not woken up yet.
+  // Runs the caller's lane, then the lanes of threads that haven't woken up yet.
   uint32_t done = 0;
   for (int32_t lane = 0; lane < needed; ++lane)
     if (take(lane, number)) {
@@ -200,22 +200,22 @@ int32_t ThreadPool::defaultThreadCount() {
   auto count = static_cast<int32_t>(std::thread::hardware_concurrency());
   if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0)
     count = CPU_COUNT(&cpus);
-  // A group that has used up its time waits: more threads than that make a step longer.
+  // A control group that has used up its quota waits, so more threads would make a step longer.
   if (const int32_t quota = cpuQuota())
     count = std::min(count, quota);
   return std::clamp(count, 1, maxThreads);
 }
 
 namespace {
-/// Neither is ever destroyed: tasks may run while the process ends.
+/// The mutex and the pool are never destroyed, because tasks may run while the process exits.
 std::mutex &creationMutex() {
   static std::mutex &mutex = *new std::mutex;
   return mutex;
 }
 std::atomic<ThreadPool *> processPool = nullptr;
 
-/// A child has only the thread that forked. It must find the mutex free, and no pool; the parent's
-/// pool object is left as it is, as its threads' stacks are.
+/// A child process has only the thread that forked, so it needs a free mutex and a new pool. The
+/// parent's pool isn't destroyed in the child, because its threads don't exist there.
 void watchForks() {
   pthread_atfork([] { creationMutex().lock(); }, [] { creationMutex().unlock(); },
                  [] {

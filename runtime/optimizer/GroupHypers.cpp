@@ -69,7 +69,7 @@ Status GroupHypers::validate(const double *group) const {
   return invalidArgument(fillMessage(messages[static_cast<size_t>(broken)], names, group));
 }
 
-/// None: of no optimizer.
+/// Names the group in a message. Empty for values outside an optimizer.
 static std::string ofGroup(std::optional<size_t> number) {
   return number ? fmt::format(" of group {}", *number) : "";
 }

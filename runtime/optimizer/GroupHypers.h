@@ -13,43 +13,43 @@
 
 namespace updraft::runtime {
 
-/// The values of a rule's hyperparameters, for each group: such as the rule allows, unless its
-/// requirements are ignored.
+/// The values of a rule's hyperparameters in each group. They satisfy the rule's requirements,
+/// unless these are ignored.
 class GroupHypers {
 public:
   explicit GroupHypers(std::shared_ptr<const Kernels> kernels);
 
-  /// Appends a group: the rule's defaults, then `values`. Refuses unknown names, a name twice, NaN,
-  /// and what breaks a requirement of the rule; nothing is appended then.
+  /// Appends a group with the rule's defaults, then `values`. Refuses unknown names, duplicate
+  /// names, NaN and values that break a requirement of the rule; then appends nothing.
   Status addGroup(const upd_hyper *values, size_t count);
 
-  /// The same for values of a group that is there, and nothing is changed if they are refused.
+  /// Sets values of a group. Refuses the same, and then changes nothing.
   Status set(size_t group, const upd_hyper *given, size_t count);
   Status get(size_t group, const char *name, double &value) const;
 
   /// Refuses values that `addGroup` would refuse.
   Status check(const upd_hyper *given, size_t count) const;
 
-  /// Takes any value from now on, NaN too.
+  /// Accepts any value from now on, even NaN.
   void ignoreRequirements() { ignoring = true; }
   bool ignoresRequirements() const { return ignoring; }
 
   size_t groupCount() const { return groups; }
-  /// In the order of the rule.
+  /// The values of a group, in the rule's order.
   const double *of(size_t group) const { return values.data() + group * names.size(); }
   const std::vector<std::string> &hyperNames() const { return names; }
 
   void swap(GroupHypers &other) noexcept;
 
-  /// The index of a hyperparameter of a group that is there.
+  /// Finds the index of a hyperparameter. Refuses unknown groups and names.
   Status find(size_t group, const char *name, size_t &index) const;
 
 private:
   Status find(const char *name, size_t &index) const;
   Status checkGroup(size_t group) const;
   Status validate(const double *group) const;
-  /// Puts the given values over those of `group`, which will be number `number`; none: of no
-  /// optimizer.
+  /// Overwrites values in `group` with the given ones, and checks the result. `number` is the
+  /// group's number for messages; none outside an optimizer.
   Status assign(std::optional<size_t> number, const upd_hyper *given, size_t count,
                 std::vector<double> &group) const;
   std::vector<double> defaults() const;

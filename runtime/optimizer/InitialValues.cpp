@@ -1,4 +1,4 @@
-//===- InitialValues.cpp - What states start from ---------------------------------------------===//
+//===- InitialValues.cpp - The initial values of states ---------------------------------------===//
 
 #include "runtime/optimizer/InitialValues.h"
 
@@ -37,8 +37,8 @@ void InitialValues::evaluate(const Kernels &kernels, const GroupHypers &hypers) 
   }
 }
 
-/// The code 1 or -1 and the magnitude as scale: exactly the value, in either code. Negative values
-/// have a negative scale, and their codes an offset of 128.
+/// The code 1 or -1, with the magnitude as the scale, is exact in both formats. For a negative
+/// value the scale is negative, and the code has an offset of 128.
 void InitialValues::setBlocked(Value &value, double initial) {
   const auto rounded = static_cast<float>(initial);
   value.rounded = rounded;

@@ -1,4 +1,4 @@
-//===- InitialValues.h - What states start from -------------------------------------*- C++ -*-===//
+//===- InitialValues.h - The initial values of states -------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_RUNTIME_OPTIMIZER_INITIALVALUES_H
 #define UPDRAFT_RUNTIME_OPTIMIZER_INITIALVALUES_H
@@ -15,22 +15,22 @@ class InitialValues {
 public:
   void evaluate(const Kernels &kernels, const GroupHypers &hypers);
 
-  /// Every state of every group starts with all bits zero, as fresh memory does.
+  /// Whether every state of every group starts with zero bits, as fresh memory does.
   bool allZero() const { return zero; }
   bool isZero(uint32_t group, size_t state) const { return at(group, state).isZero; }
-  /// After rounding to the storage type.
+  /// The value, rounded to the storage type.
   double value(uint32_t group, size_t state) const { return at(group, state).rounded; }
-  /// Fills the elements [begin, end) of `data` with the state's initial value; of a state of
-  /// blocks, their codes.
+  /// Fills elements [begin, end) of `data` with the state's initial value; for a state in blocks,
+  /// with its code.
   void fill(uint32_t group, size_t state, void *data, int64_t begin, int64_t end) const;
-  /// Likewise the scales of blocks.
+  /// Fills the scales of blocks [begin, end).
   void fillScales(uint32_t group, size_t state, void *data, int64_t begin, int64_t end) const;
 
 private:
   struct Value {
     alignas(8) char element[8];
     double rounded;
-    float scale; // of blocks
+    float scale; // for a state in blocks
     uint8_t bytes;
     bool isZero;
   };

@@ -1,9 +1,9 @@
 //===- Optimizer.h - Applying a compiled rule to tensors ----------------------------*- C++ -*-===//
-// What is behind updraft-c/optimizer.h, whose comments are the contract: here all that is the same
-// wherever the tensors are; runtime/cpu/CpuOptimizer.h and runtime/gpu/DeviceOptimizer.h step them.
-// One thread at a time may use an optimizer. What returns a status that is not ok has changed
-// nothing, but for a load that says otherwise. std::bad_alloc may leave any function that does not
-// say otherwise, with the same promise.
+// Implements updraft-c/optimizer.h, whose comments are the contract, except for steps: these are in
+// runtime/cpu/CpuOptimizer.h and runtime/gpu/DeviceOptimizer.h. One thread at a time may use an
+// optimizer. Functions that return an error have changed no parameters, states or settings, unless
+// a device failed during a load or a step. Unless documented otherwise, functions may throw
+// std::bad_alloc, with the same guarantee.
 
 #ifndef UPDRAFT_RUNTIME_OPTIMIZER_OPTIMIZER_H
 #define UPDRAFT_RUNTIME_OPTIMIZER_OPTIMIZER_H
@@ -29,8 +29,8 @@ namespace updraft::runtime {
 
 class SafetensorsFile;
 
-/// The largest step count. Kernels count in f64, where the one after it is the same number: the CPU
-/// refuses a step there, and a device, which counts by itself, stays at it.
+/// The largest step count. Kernels count in f64, where 2^53 + 1 is rounded to it. On the CPU a
+/// further step is refused; a device takes the step and keeps the count.
 constexpr int64_t maxStep = int64_t(1) << 53;
 
 class Optimizer {
@@ -56,7 +56,7 @@ public:
   }
 
   virtual Status setStream(void *stream) = 0;
-  /// Null: none.
+  /// Null removes the binding.
   Status bindFoundInf(const upd_tensor *found);
 
   Status getHyper(size_t group, const char *name, double &value) const {
@@ -67,21 +67,21 @@ public:
     return setHypers(group, &hyper, 1);
   }
   Status setHypers(size_t group, const upd_hyper *values, size_t count);
-  /// Takes any value of a hyperparameter from now on.
+  /// Accepts any value of a hyperparameter from now on.
   void ignoreRequirements() { hypers.ignoreRequirements(); }
-  /// Null: not any more.
+  /// Null removes the binding.
   Status bindHyper(size_t group, const char *name, const upd_tensor *value);
 
   virtual Status getStep(size_t param, int64_t &step) = 0;
-  /// Of all parameters.
+  /// The step counts of all parameters.
   virtual Status getSteps(int64_t *result, size_t count) = 0;
   virtual Status setStep(size_t param, int64_t step) = 0;
   virtual Status bindStep(size_t param, const upd_tensor &count) = 0;
 
-  /// Of the random numbers; 0 until it is set. Saved and loaded.
+  /// The seed of random numbers, 0 by default. Saved if the rule uses random numbers, and loaded.
   uint64_t getSeed() const { return seed; }
   void setSeed(uint64_t value);
-  /// What stands for each parameter in its random numbers; its index until set. Not saved.
+  /// Sets the number of each parameter in its random numbers, by default its index. Not saved.
   Status setParamNumbers(const uint64_t *numbers, size_t count);
 
   Status state(size_t param, const char *name, upd_tensor &tensor);
@@ -97,14 +97,14 @@ protected:
     TensorLayout layout;
     TensorShape shape;
     uint32_t group;
-    uint32_t plan; // of the rule
+    uint32_t plan; // index into the rule's plans
   };
-  /// Where a state of a parameter stands.
+  /// None: the state doesn't exist. Otherwise the owner of its memory: the optimizer or the caller.
   enum class StateOrigin : uint8_t { None, Own, Bound };
-  /// What `apply` finds: with Plan, gradients of whole parameters and perhaps of rows. The plan is
-  /// discarded until then.
+  /// The prepared step. Plan: it runs a plan, which stays discarded until `apply`. Rows: it runs
+  /// only rows or, on a device, nothing.
   enum class Prepared : uint8_t { Nothing, Rows, Plan };
-  /// Where a hyperparameter is read at each step.
+  /// A bound hyperparameter, which each step reads.
   struct HyperSource {
     size_t group, hyper;
     const void *data;
@@ -114,126 +114,125 @@ protected:
   Optimizer(std::shared_ptr<const Kernels> kernels, TensorDevice device, const upd_pool &pool);
 
   static Status checkArguments(const upd_group *groups, size_t groupCount, const upd_pool *pool);
-  /// Everything that an optimizer starts with.
+  /// Adds all groups and parameters. Called once, at creation.
   Status addGroups(const upd_group *groups, size_t groupCount);
 
   //===--------------------------------------------------------------------------------------===//
-  // What depends on where the tensors are
+  // Implemented for each device
   //===--------------------------------------------------------------------------------------===//
 
   virtual PlannedParams &planned() = 0;
-  /// Before a plan is discarded, and before step counts are asked for: those that are kept with the
-  /// plan are counted.
+  /// Adds the steps that were counted for the whole plan to the parameters' step counts. Called
+  /// before the plan is discarded.
   virtual void foldSteps() {}
-  /// Waits for what was given to the device, which may be refused.
+  /// Waits for the device to finish its work, and returns its errors.
   virtual Status waitForSteps() { return {}; }
-  /// Before states are asked for: finds out which new ones are there by now.
+  /// Called before states are read. Finds out which new states exist by now.
   virtual Status settleStates() { return {}; }
-  /// Steps are counted from these on. Nothing fails on the CPU.
+  /// Replaces all step counts. Can't fail on the CPU.
   virtual Status replaceSteps(std::vector<int64_t> counts) = 0;
-  /// `memory` holds zeros.
+  /// Allocates zeroed memory.
   virtual Status allocateStates(size_t bytes, StateArena &memory) = 0;
-  /// Between memory of the host and where the tensors are.
+  /// Copies between the host's memory and the device's.
   virtual Status readMemory(void *to, const void *from, size_t bytes) const = 0;
   virtual Status writeMemory(void *to, const void *from, size_t bytes) = 0;
   virtual void hyperSourcesChanged() = 0;
-  /// A state of a parameter is the caller's from now on. What fails is done as if it were not.
+  /// Called after a state of a parameter was bound. If it fails, the binding is undone.
   virtual Status statesBound(size_t param) { return {}; }
-  /// Of rows: those that the host can look at. As many as the gradient says are there.
+  /// Checks the row indices if the host can read them. Their number has been checked.
   virtual Status checkIndexValues(const upd_row_grad &rowGrad) const { return {}; }
 
   //===--------------------------------------------------------------------------------------===//
   // Gradients
   //===--------------------------------------------------------------------------------------===//
 
-  /// Refuses the gradients of whole parameters that no step takes. `samePlan`: the plan of the last
-  /// step fits.
+  /// Refuses invalid gradients of whole parameters. `samePlan`: the plan of the last step fits.
   Status checkGradients(const StepGradients &gradients, bool &samePlan);
-  /// The first element of a parameter's gradient; null if it has none. From checkGradients until
-  /// `prepare` returns. A gradient without elements has an address as well.
+  /// The address of a parameter's gradient, or null if it has none. Valid from checkGradients until
+  /// `prepare` returns. A gradient without elements has an address too.
   void *gradOf(size_t param) const { return const_cast<void *>(gradAddresses[param]); }
   Status checkBoundStates(size_t param) const;
-  /// Refuses gradients of rows that no step takes beside the others.
+  /// Refuses invalid gradients of rows, also in combination with the others.
   Status checkRowGradients(const StepGradients &gradients);
-  /// Gradients that are elsewhere than in the step before.
+  /// The parameters whose gradients have other addresses than in the last step.
   const std::vector<uint32_t> &movedGrads() const { return changedGrads; }
-  /// They are where they are expected from now on.
+  /// Remembers the addresses of these gradients.
   void acceptGradients();
-  /// Refuses states that a load has left half done.
+  /// Returns an error if a load has failed half-way.
   Status checkWhole() const;
-  /// Refuses what is no number where the tensors are.
+  /// Refuses a tensor that isn't one number on the device.
   Status checkNumber(const upd_tensor &tensor, const std::string &subject) const;
 
   //===--------------------------------------------------------------------------------------===//
   // States
   //===--------------------------------------------------------------------------------------===//
 
-  /// Those that were set, and those that are read as they are now. Refuses what the rule does.
+  /// Returns all hyperparameters, bound ones with current values. Refuses what the rule refuses.
   Status hypersNow(GroupHypers &result) const;
   bool usesRandom() const;
   size_t stateCount() const { return kernels->interface.states.size(); }
   Status checkParam(size_t param) const;
   static Status checkStepCount(int64_t step);
-  /// Refuses another number of step counts than there are.
+  /// Refuses a `count` that isn't the number of parameters.
   Status checkAskedSteps(size_t count) const;
   Status findState(const char *name, size_t &index) const;
-  /// UPD_NOT_FOUND if the parameter's class has no such state.
+  /// UPD_NOT_FOUND if the parameter's class doesn't have the state.
   Status checkOf(size_t param, size_t state) const;
   bool isShared(size_t state) const { return interface().states[state].over == Extent::Group; }
-  /// The state is one of the parameter's class, and not its group's.
+  /// Whether the parameter's class has the state, and the group doesn't share it.
   bool isOwn(size_t param, size_t state) const;
-  /// The state is one of the parameter's class or of its group.
+  /// Whether the parameter's class has the state, or the group shares it.
   bool isOf(size_t param, size_t state) const;
-  /// A state over a group has its slot with the first parameter of the group.
+  /// The slot of a state over a group belongs to the first parameter of the group.
   size_t slotOf(size_t param, size_t state) const {
     const size_t holder = isShared(state) ? groupStarts[params[param].group] : param;
     return holder * stateCount() + state;
   }
-  /// The parameter is the one that a state's slot is with.
+  /// Whether the slot of a state belongs to this parameter.
   bool holds(size_t param, size_t state) const {
     return isOf(param, state) && slotOf(param, state) == param * stateCount() + state;
   }
   TensorLayout layoutOf(size_t param, size_t state) const;
   size_t stateBytes(size_t param, size_t state) const;
-  /// Of states of the parameter that have blocks.
+  /// The blocks of the parameter's states in blocks.
   QuantBlocks blocksOf(size_t param) const {
     return {params[param].shape, interface().plans[params[param].plan].tensors};
   }
-  /// Where the memory for states with such sizes goes, side by side.
+  /// Rounds the size of a state up, so that the next one is aligned.
   static size_t alignedBytes(size_t bytes) {
     return (bytes + StateArena::alignment - 1) / StateArena::alignment * StateArena::alignment;
   }
-  /// All of the parameter's own states are there.
+  /// Whether all of the parameter's own states exist.
   bool hasStates(size_t param) const;
-  /// It has states of its own.
+  /// Whether the parameter's class has states that aren't its group's.
   bool ownsStates(size_t param) const;
-  /// The states of a parameter, and those of its group that its plan writes, are there by now.
+  /// Marks the states of a parameter, and those of its group that its plan writes, as existing.
   void acceptStates(size_t param);
-  /// "parameter `w`", "state `m` of parameter `w`": whose memory it is.
+  /// Describes the owner of memory: "parameter `w`", "state `m` of parameter `w`".
   std::string ownerText(const MemoryRange &owner, const MemoryRange &intruder) const;
-  /// Has the next step look at everything anew; one that is prepared is given up.
+  /// Makes the next step build a new plan. Discards a prepared step.
   void discardPlan() {
     planned().discard();
     prepared = Prepared::Nothing;
   }
 
-  // Memory of states. What keepArena appends to has room after the other.
+  // Memory of states. keepArena doesn't allocate if allocateArena was called before.
   Status allocateArena(size_t bytes, StateArena &arena);
   void keepArena(StateArena arena);
 
   std::shared_ptr<const Kernels> kernels;
-  TensorDevice device; // that all tensors are on
+  TensorDevice device; // of all tensors
   upd_pool pool;
   GroupHypers hypers;
   std::vector<HyperSource> hyperSources;
-  const float *foundInf = nullptr; // where the tensors are
+  const float *foundInf = nullptr; // in the device's memory
   uint64_t seed = 0;
   std::vector<uint64_t> paramNumbers; // empty: their indices
 
   std::vector<Param> params;
   std::vector<std::string> names;
 
-  // By slot. A state that is not there may have memory, from a step that was skipped.
+  // By slot. A state that doesn't exist may have memory from a skipped or abandoned step.
   std::vector<void *> statePointers;
   std::vector<StateOrigin> stateOrigins;
 
@@ -242,8 +241,8 @@ protected:
 
 private:
   struct Loaded;
-  /// The rank of a parameter, and its size if that is its only dimension: what the check of most
-  /// gradients needs, apart from what else is known of their parameters.
+  /// The rank of a parameter and, if that is 1, its size. Checks of most gradients need only this,
+  /// so it is kept apart from Param.
   struct ExpectedShape {
     int64_t size = 0;
     int32_t rank = 0;
@@ -270,7 +269,7 @@ private:
   Status checkRowIndices(const upd_row_grad &rowGrad) const;
   Status checkRowValues(const upd_row_grad &rowGrad) const;
 
-  /// `STATE.scale`, of a state that has blocks.
+  /// Finds a state in blocks by the name of its scales, `STATE.scale`.
   bool findScales(std::string_view name, size_t &index) const;
   Status viewState(size_t param, size_t index, bool ofScales, upd_tensor &tensor) const;
 
@@ -286,22 +285,22 @@ private:
 
   std::vector<int64_t> dimensions;      // shapes and strides of the parameters
   std::vector<size_t> groupStarts;      // the first parameter of each group
-  std::vector<TensorLayout> rowLayouts; // of states over rows, by parameter; none if there are none
+  std::vector<TensorLayout> rowLayouts; // of states over rows, by parameter; empty if none are
   std::vector<TensorLayout> columnLayouts;
   std::vector<TensorLayout> scaleLayouts; // of the scales of blocks, likewise
   std::vector<int64_t> stateDimensions;   // of those
 
-  std::string halfLoaded; // the path of a file whose load has failed half-way
+  std::string halfLoaded; // the path of a file whose load failed half-way; else empty
 
-  std::vector<StateArena> arenas; // kept to the end: views of states point into them
+  std::vector<StateArena> arenas; // freed by the destructor: views of states point into them
   size_t boundStates = 0;
 
   std::vector<ExpectedShape> expectedShapes; // of gradients, by parameter
   std::vector<const void *> ownAddresses;    // of gradients that are given as tensors, by parameter
   const void *const *gradAddresses = nullptr;
-  std::vector<const void *> checkedGrads; // where one was last found to overlap none of `owned`
-  bool gradsChecked = true;               // or `owned` has changed since
-  std::vector<uint32_t> changedGrads;     // parameters whose gradient is not that one
+  std::vector<const void *> checkedGrads; // by parameter: an address that doesn't overlap `owned`
+  bool gradsChecked = true;               // false: `owned` has changed since
+  std::vector<uint32_t> changedGrads;     // parameters whose gradient has another address
 };
 
 } // namespace updraft::runtime

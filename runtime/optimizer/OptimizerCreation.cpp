@@ -1,4 +1,4 @@
-//===- OptimizerCreation.cpp - Making an optimizer, and what it refuses -----------------------===//
+//===- OptimizerCreation.cpp - Creating an optimizer ------------------------------------------===//
 
 #include "runtime/base/DType.h"
 #include "runtime/base/Utf8.h"
@@ -92,7 +92,7 @@ Status Optimizer::addParam(const upd_tensor &tensor, const char *name, uint32_t 
   return choosePlan(params.back());
 }
 
-/// Whether a plan needs to find rows and columns in memory.
+/// Whether a plan depends on the positions of rows and columns in memory.
 static bool usesRows(const PlanInterface &plan) {
   return std::any_of(
              plan.streams.begin(), plan.streams.end(),
@@ -170,7 +170,7 @@ void Optimizer::addStateLayouts() {
     addScaleLayouts();
 }
 
-/// The scales of a tensor are in a row; or in rows like the parameter's, which is row-major.
+/// Scales form one row or, for matrices, one for each row of the parameter, which is row-major.
 void Optimizer::addScaleLayouts() {
   scaleLayouts.resize(params.size());
   for (size_t i = 0; i < params.size(); ++i) {
@@ -191,8 +191,8 @@ void Optimizer::addScaleLayouts() {
   }
 }
 
-/// States over rows have one column, and those over columns one row, with the parameter's batches
-/// in its own order.
+/// States over rows have one column, and states over columns one row. The batches are in the
+/// parameter's order in memory.
 void Optimizer::addRowLayouts() {
   rowLayouts.resize(params.size());
   columnLayouts.resize(params.size());

@@ -1,4 +1,4 @@
-//===- OptimizerFileNames.h - What a file of states is made of ----------------------*- C++ -*-===//
+//===- OptimizerFileNames.h - The names in a file of states -------------------------*- C++ -*-===//
 // The names in a safetensors file of docs/runtime.md, "Files".
 
 #ifndef UPDRAFT_RUNTIME_OPTIMIZER_OPTIMIZERFILENAMES_H
@@ -14,14 +14,14 @@ namespace updraft::runtime {
 
 constexpr std::string_view statePrefix = "state/";
 constexpr std::string_view stepName = "step";
-/// Behind the name of a state that has blocks: their scales.
+/// Follows the name of a state in blocks, in the name of its scales.
 constexpr std::string_view scaleSuffix = ".scale";
-/// And the metadata that tells its code, for the bytes of both look alike.
+/// The prefix of the metadata with the format of a state in blocks: both formats have the type U8.
 constexpr std::string_view storageKey = "updraft.storage.";
 constexpr std::string_view ruleKey = "updraft.rule";
 constexpr std::string_view seedKey = "updraft.seed";
 
-/// A seed as the metadata has it; none if the text is no number from 0 to 2^64 - 1.
+/// Parses a seed in the metadata. None if it isn't a number from 0 to 2^64 - 1.
 inline std::optional<uint64_t> parseSeed(std::string_view text) {
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -32,7 +32,7 @@ inline std::optional<uint64_t> parseSeed(std::string_view text) {
 
 constexpr std::string_view groupKey = "updraft.group.";
 
-/// Up to here every count is a float.
+/// Every count up to this one is exact in f32.
 constexpr int64_t maxFloatStep = int64_t(1) << 24;
 
 } // namespace updraft::runtime

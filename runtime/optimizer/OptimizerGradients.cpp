@@ -1,4 +1,4 @@
-//===- OptimizerGradients.cpp - What a step refuses -------------------------------------------===//
+//===- OptimizerGradients.cpp - Checking gradients --------------------------------------------===//
 
 #include "runtime/base/DType.h"
 #include "runtime/base/PoolParts.h"
@@ -16,11 +16,11 @@ Status Optimizer::step(const StepGradients &gradients) {
   return apply(nullptr);
 }
 
-/// What stands for the address of a gradient without elements.
+/// Used as the address of gradients without elements.
 static constexpr char noElements = 0;
 
-/// Takes the addresses of gradients in [begin, end). Returns the first that no step takes, or the
-/// number of parameters.
+/// Stores the addresses of gradients [begin, end). Returns the index of the first invalid one, or
+/// the number of parameters.
 size_t Optimizer::findRefused(const upd_tensor *grads, size_t begin, size_t end) {
   const upd_dtype dtype = interface().grad;
   const uintptr_t alignmentMask = sizeOf(dtype) - 1;
@@ -46,7 +46,7 @@ size_t Optimizer::findRefused(const upd_tensor *grads, size_t begin, size_t end)
   return params.size();
 }
 
-/// Looks for the reason only if a gradient is refused: this runs over all of them in every step.
+/// Finds the reason only for an invalid gradient, because every step checks all gradients.
 Status Optimizer::checkTensors(const upd_tensor *grads) {
   constexpr size_t gradsPerPart = 500;
   std::atomic<size_t> refused = params.size();
@@ -65,7 +65,7 @@ Status Optimizer::checkTensors(const upd_tensor *grads) {
           fmt::format("gradient of parameter `{}` was refused without a reason", names[refused])};
 }
 
-/// Gradients have the layout of their parameters, so only their alignment can be wrong.
+/// The caller guarantees dtype, device and layout, so only the alignment can be wrong.
 Status Optimizer::checkAddresses(const void *const *grads) const {
   const uintptr_t alignmentMask = sizeOf(interface().grad) - 1;
   uintptr_t bits = 0;

@@ -1,6 +1,6 @@
 //===- OptimizerLoad.cpp - Loading the state of an optimizer ----------------------------------===//
-// Loading reads the whole file before anything changes: into the memory that the optimizer then
-// keeps where a parameter has no states yet and the host can write them, else aside.
+// Loading reads the whole file before it changes anything. It reads new states on the CPU into the
+// memory that the optimizer keeps, and all other states into temporary memory.
 
 #include "runtime/base/DType.h"
 #include "runtime/base/MessageText.h"
@@ -23,7 +23,7 @@ using namespace updraft::runtime;
 
 static constexpr size_t bufferBytes = 1 << 16;
 
-/// What a file holds, ready to be taken over.
+/// The content of a file, ready to be committed.
 struct Optimizer::Loaded {
   explicit Loaded(std::shared_ptr<const Kernels> kernels) : hypers(std::move(kernels)) {}
 
@@ -32,19 +32,19 @@ struct Optimizer::Loaded {
   uint64_t seed = 0;
   std::vector<int64_t> steps;                    // by parameter
   std::vector<const SafetensorsEntry *> entries; // by slot; null: not in the file
-  std::vector<const SafetensorsEntry *> scales;  // likewise, of states that have blocks
-  StateArena kept;                               // where states go that are not there yet
-  StateArena aside;                              // of the host, for a while
-  std::vector<char *> memory;                    // by slot, in one of the two: where a state is
-  std::vector<void *> final;                     // and where it goes
+  std::vector<const SafetensorsEntry *> scales;  // likewise, for states in blocks
+  StateArena kept;                               // the optimizer's memory for new states
+  StateArena aside;                              // temporary memory of the host
+  std::vector<char *> memory;                    // by slot: the content of a state, in one of these
+  std::vector<void *> final;                     // by slot: the memory to which it is copied
 };
 
 static Status refuse(const SafetensorsFile &file, const std::string &what) {
   return invalidArgument(fmt::format("`{}` does not fit the optimizer: {}", file.path(), what));
 }
 
-/// It has states or, where there are none yet, metadata. To take another, such as a model's
-/// weights, would do away with all states.
+/// Whether the file has states or, if it was saved without states, metadata of an optimizer.
+/// Loading another file, such as a model's weights, would remove all states.
 static bool isOfOptimizer(const SafetensorsFile &file) {
   const auto &tensors = file.tensors();
   const auto &metadata = file.metadata();
@@ -54,7 +54,7 @@ static bool isOfOptimizer(const SafetensorsFile &file) {
                      [](const auto &entry) { return entry.first.starts_with("updraft."); });
 }
 
-/// The step count that a scalar holds.
+/// Reads a step count from a scalar.
 static Status readStep(const SafetensorsFile &file, const SafetensorsEntry &entry, int64_t &step) {
   double value = -1;
   if (entry.end - entry.begin == sizeOf(entry.type)) {
@@ -81,7 +81,7 @@ static Status readStep(const SafetensorsFile &file, const SafetensorsEntry &entr
   return {};
 }
 
-/// Takes the seed of the metadata, if it is there.
+/// Reads the seed from the metadata, if present.
 static Status readSeed(const SafetensorsFile &file, uint64_t &seed) {
   auto found = file.metadata().find(std::string(seedKey));
   if (found == file.metadata().end())
@@ -94,7 +94,7 @@ static Status readSeed(const SafetensorsFile &file, uint64_t &seed) {
   return {};
 }
 
-/// Refuses two parameters of a group with different values of a state that is one for the group.
+/// Refuses different values for two parameters, if their group shares the state.
 static Status checkSame(const SafetensorsFile &file, const SafetensorsEntry &a,
                         const SafetensorsEntry &b) {
   char values[2][8];
@@ -109,7 +109,7 @@ static Status checkSame(const SafetensorsFile &file, const SafetensorsEntry &a,
       file, fmt::format("`{}` and `{}` differ, but they are one state of a group", a.name, b.name));
 }
 
-/// Takes the hyperparameters of the metadata over those of `current`.
+/// Sets `result` to the hyperparameters of `current`, overwritten by those in the metadata.
 static Status readHypers(const SafetensorsFile &file, const RuleInterface &interface,
                          const GroupHypers &current, GroupHypers &result) {
   const std::vector<std::string> &names = current.hyperNames();
@@ -135,7 +135,7 @@ static Status readHypers(const SafetensorsFile &file, const RuleInterface &inter
     entries.push_back({group, std::string(rest + 1, end), text});
     groups = std::max(groups, group + 1);
   }
-  // A file without hyperparameters tells no number of groups, and leaves them as they are.
+  // A file without hyperparameters has no number of groups, and leaves them unchanged.
   if (!entries.empty() && groups != current.groupCount())
     return refuse(file, fmt::format("it has {}, but the optimizer has {}",
                                     groups == 1 ? "1 group" : fmt::format("{} groups", groups),
@@ -200,7 +200,7 @@ static Status readRowMajor(const SafetensorsFile &file, const SafetensorsEntry &
 static constexpr std::string_view storageHint =
     "compile it with the storage type that the state was saved with";
 
-/// The metadata of states that have blocks tells which code they have.
+/// Checks the formats of states in blocks, which only the metadata contains.
 Status Optimizer::checkStorage(const SafetensorsFile &file) const {
   for (const StateInterface &state : interface().states) {
     auto found = file.metadata().find(fmt::format("{}{}", storageKey, state.name));
@@ -289,7 +289,7 @@ Status Optimizer::collect(const std::string &path, Loaded &loaded) {
       return refuse(file, fmt::format("`{}` has another shape than its {}", entry.name,
                                       state->over == Extent::Element ? "parameter" : "state"));
     const SafetensorsEntry *&known = loaded.entries[slotOf(param->second, index)];
-    if (known) // of a group
+    if (known) // another parameter of the group has it too
       if (Status status = checkSame(file, *known, entry); !status.ok())
         return status;
     known = &entry;
@@ -312,7 +312,7 @@ Status Optimizer::collect(const std::string &path, Loaded &loaded) {
       return refuse(file, fmt::format("parameter `{}` lacks its step count", names[i]));
   }
 
-  // Where what the host cannot write goes at last.
+  // New states need memory to keep. All but new states on the CPU also need temporary memory.
   auto isNew = [&](size_t slot) { return stateOrigins[slot] == StateOrigin::None; };
   size_t keptBytes = 0, asideBytes = 0;
   for (size_t i = 0; i < params.size(); ++i)
@@ -357,7 +357,7 @@ Status Optimizer::collect(const std::string &path, Loaded &loaded) {
   return {};
 }
 
-/// Writes those states that are there already, or those that are not.
+/// Copies states from temporary memory: new ones if `areNew`, else existing ones.
 Status Optimizer::writeLoaded(const Loaded &loaded, bool areNew) {
   for (size_t i = 0; i < params.size(); ++i)
     for (size_t j = 0; j < stateCount(); ++j) {
@@ -372,7 +372,7 @@ Status Optimizer::writeLoaded(const Loaded &loaded, bool areNew) {
   return {};
 }
 
-/// Only a device fails here. What it has overwritten by then is lost.
+/// Fails only if a device does. Then the states that were overwritten are lost.
 Status Optimizer::commit(Loaded &loaded) {
   if (Status status = writeLoaded(loaded, /*areNew=*/false); !status.ok())
     return status;
@@ -404,7 +404,7 @@ Status Optimizer::commit(Loaded &loaded) {
 
 Status Optimizer::load(const std::string &path) {
   Loaded loaded(kernels);
-  // What went wrong before is found before anything is overwritten.
+  // Reports errors of earlier steps before anything is overwritten.
   if (Status status = waitForSteps(); !status.ok())
     return status;
   if (Status status = settleStates(); !status.ok())

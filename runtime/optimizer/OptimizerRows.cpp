@@ -1,4 +1,4 @@
-//===- OptimizerRows.cpp - Which gradients of some rows a step takes --------------------------===//
+//===- OptimizerRows.cpp - Checking gradients of some rows ------------------------------------===//
 
 #include "runtime/base/DType.h"
 #include "runtime/optimizer/Optimizer.h"
@@ -51,7 +51,7 @@ bool updraft::runtime::rowsNeedMatrix(const PlanInterface &plan) {
                      [](const PassInterface &pass) { return pass.isMatrix; });
 }
 
-/// How many first dimensions of the parameter count the rows: none of a scalar, which is one.
+/// The number of first dimensions that count the rows: 0 for a scalar, which has one row.
 static int32_t indexDimsOf(const upd_row_grad &rowGrad, const TensorLayout &layout) {
   return std::min(std::max(rowGrad.index_dims, 1), layout.rank);
 }
@@ -67,7 +67,7 @@ int64_t updraft::runtime::elementsOfRow(const upd_row_grad &rowGrad, const Tenso
   return layout.elements == 0 ? 0 : layout.elements / rowsOf(rowGrad, layout);
 }
 
-/// Whether each row is one run of memory.
+/// Whether each row is contiguous in memory.
 static bool hasRowsApart(const upd_row_grad &rowGrad, const TensorLayout &layout) {
   const int64_t rowElements = elementsOfRow(rowGrad, layout);
   for (int32_t i = 0; i < indexDimsOf(rowGrad, layout); ++i)
@@ -166,7 +166,7 @@ Status Optimizer::checkRowGradient(const upd_row_grad &rowGrad) {
                                        "give a gradient of the whole parameter",
                                        name, layoutText(tensor)));
   }
-  // Only the rows of the first step would get such a value.
+  // A first step would give such an initial value only to the listed rows.
   for (const StateInterface &state : interface().states) {
     if (!state.fromStep || isScalar(state.over) || !state.isOf(planOfParam.tensors))
       continue;

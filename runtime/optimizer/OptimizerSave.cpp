@@ -31,7 +31,7 @@ static Status writeRowMajor(SafetensorsSink &sink, const void *data, const Tenso
   return {};
 }
 
-/// Makes `data` memory that the host can read: where it is, or a copy.
+/// Makes `data` point to memory that the host can read: unchanged, or to `copy`.
 Status Optimizer::onHost(const void *&data, size_t bytes, std::vector<char> &copy) const {
   if (device.isCpu())
     return {};

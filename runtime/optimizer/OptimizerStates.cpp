@@ -1,4 +1,4 @@
-//===- OptimizerStates.cpp - States, and what else is set -------------------------------------===//
+//===- OptimizerStates.cpp - States and settings ----------------------------------------------===//
 
 #include "runtime/base/DType.h"
 #include "runtime/base/FloatEnvironment.h"
@@ -51,7 +51,7 @@ TensorLayout Optimizer::layoutOf(size_t param, size_t state) const {
     return rowLayouts[param];
   case Extent::Column:
     return columnLayouts[param];
-  case Extent::Batch: // of temporaries only
+  case Extent::Batch: // only temporaries are over batches
   case Extent::Tensor:
   case Extent::Group:
     break;
@@ -232,7 +232,7 @@ Status Optimizer::bindState(size_t param, const char *name, const upd_tensor &te
   const auto owner = static_cast<uint32_t>(slot / stateCount());
   const auto part = static_cast<uint32_t>(index);
   const MemoryRange range(tensor.data, stateBytes(param, index), owner, part);
-  const MemoryRange *other = owned.findOther(range); // a state may be bound anew
+  const MemoryRange *other = owned.findOther(range); // a state may be bound again
   if (other)
     return invalidArgument(fmt::format("{} overlaps {}; give it memory of its own", subject,
                                        ownerText(*other, range)));
@@ -273,7 +273,7 @@ void Optimizer::keepArena(StateArena arena) {
 void Optimizer::acceptStates(size_t param) {
   for (size_t j = 0; j < stateCount(); ++j) {
     StateOrigin &origin = stateOrigins[slotOf(param, j)];
-    // A state over a group is written by the plans that have it.
+    // A state over a group is only written by plans that have it.
     if (origin == StateOrigin::None &&
         interface().states[j].isOf(interface().plans[params[param].plan].tensors))
       origin = StateOrigin::Own;
@@ -281,7 +281,7 @@ void Optimizer::acceptStates(size_t param) {
 }
 
 //===----------------------------------------------------------------------------------------===//
-// What is read at each step
+// Values that each step reads
 //===----------------------------------------------------------------------------------------===//
 
 Status Optimizer::checkNumber(const upd_tensor &tensor, const std::string &subject) const {

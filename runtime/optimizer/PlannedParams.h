@@ -9,26 +9,25 @@
 
 namespace updraft::runtime {
 
-/// Which parameters have a gradient in the plan of a step, and their positions in the list of the
-/// rule's plan for their class of tensors.
+/// The parameters with a gradient in the plan of a step, and their positions in the lists of the
+/// rule's plans.
 class PlannedParams {
 public:
   static constexpr uint32_t absent = ~uint32_t(0);
 
   /// The position of a parameter in its list, or `absent`.
   uint32_t positionOf(size_t param) const { return positions[param]; }
-  /// The same as a question, also before the first step.
+  /// Whether the plan has a parameter. Allowed before the first step.
   bool contains(size_t param) const {
     return param < positions.size() && positions[param] != absent;
   }
 
-  /// Whether the plan is that of the last step. What fails while a step is made ready leaves it
-  /// discarded.
+  /// Whether the plan is that of the last step. Preparing another one discards it until `apply`.
   bool usable() const { return accepted; }
   void accept() { accepted = true; }
   void discard() { accepted = false; }
 
-  /// Starts over, without any of so many parameters.
+  /// Discards the plan, and marks all of the optimizer's parameters as absent.
   void clearPositions(size_t paramCount) {
     accepted = false;
     positions.assign(paramCount, absent);

@@ -1,5 +1,6 @@
-//===- QuantBlocks.h - Where the blocks of a quantised state lie --------------------*- C++ -*-===//
-// Elements in memory order, or the columns of each row, in blocks that have one scale each.
+//===- QuantBlocks.h - The blocks of a quantised state ------------------------------*- C++ -*-===//
+// A block is a sequence of elements in memory order or, in a plan for matrices, of columns of one
+// row. It has one scale. The scales follow the codes.
 
 #ifndef UPDRAFT_RUNTIME_OPTIMIZER_QUANTBLOCKS_H
 #define UPDRAFT_RUNTIME_OPTIMIZER_QUANTBLOCKS_H
@@ -19,10 +20,10 @@ public:
       : sequence(plan == TensorClass::Matrix ? shape.columns : shape.elements()),
         elements(shape.elements()) {}
 
-  /// In a row, or in the whole tensor.
+  /// The number of blocks in a row, or in the whole tensor.
   int64_t perSequence() const { return (sequence + UPD_QUANT_BLOCK - 1) / UPD_QUANT_BLOCK; }
   int64_t count() const { return startedBefore(elements); }
-  /// How many blocks start before an element.
+  /// The number of blocks that start before an element.
   int64_t startedBefore(int64_t element) const {
     if (sequence == 0)
       return 0;
@@ -30,7 +31,7 @@ public:
            (element % sequence + UPD_QUANT_BLOCK - 1) / UPD_QUANT_BLOCK;
   }
 
-  /// In bytes: from the codes to the scales, and of both.
+  /// In bytes: the offset of the scales from the codes, and the size of both.
   size_t scalesOffset() const { return (static_cast<size_t>(elements) + 3) / 4 * 4; }
   size_t bytes() const { return scalesOffset() + static_cast<size_t>(count()) * sizeof(float); }
   void *scalesOf(void *codes) const {

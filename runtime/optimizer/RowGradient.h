@@ -1,5 +1,5 @@
 //===- RowGradient.h - Gradients of some rows ---------------------------------------*- C++ -*-===//
-// A row is what lies behind one index of the first dimensions of a parameter.
+// A row consists of the elements at one index into a parameter's first dimensions.
 
 #ifndef UPDRAFT_RUNTIME_OPTIMIZER_ROWGRADIENT_H
 #define UPDRAFT_RUNTIME_OPTIMIZER_ROWGRADIENT_H
@@ -12,13 +12,13 @@
 
 namespace updraft::runtime {
 
-/// Why the plan cannot be applied to some rows alone: "it reduces over whole tensors". Empty if it
-/// can.
+/// Returns why the plan can't be applied to single rows, as in "it reduces over whole tensors".
+/// Empty if it can.
 std::string rowsRefusal(const RuleInterface &rule, const PlanInterface &plan);
-/// The plan works on rows and columns: a row is one of a matrix, not of a tensor.
+/// Whether rows must be those of a matrix, because the plan works on rows and columns.
 bool rowsNeedMatrix(const PlanInterface &plan);
 
-/// How many rows the whole parameter has.
+/// The number of rows of the whole parameter.
 int64_t rowsOf(const upd_row_grad &rowGrad, const TensorLayout &layout);
 int64_t elementsOfRow(const upd_row_grad &rowGrad, const TensorLayout &layout);
 

@@ -1,4 +1,4 @@
-//===- RowMajorRuns.cpp - A dense tensor in the order of its indices --------------------------===//
+//===- RowMajorRuns.cpp - The elements of a tensor in row-major order -------------------------===//
 
 #include "runtime/optimizer/RowMajorRuns.h"
 

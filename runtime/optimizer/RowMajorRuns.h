@@ -1,4 +1,4 @@
-//===- RowMajorRuns.h - A dense tensor in the order of its indices ------------------*- C++ -*-===//
+//===- RowMajorRuns.h - The elements of a tensor in row-major order -----------------*- C++ -*-===//
 
 #ifndef UPDRAFT_RUNTIME_OPTIMIZER_ROWMAJORRUNS_H
 #define UPDRAFT_RUNTIME_OPTIMIZER_ROWMAJORRUNS_H
@@ -7,13 +7,13 @@
 
 namespace updraft::runtime {
 
-/// Visits the elements row-major, as files hold them, wherever they lie in memory: runs along the
-/// last dimension; or, of a tensor that is row-major in memory, everything as one.
+/// Visits the elements in row-major order, as in files. Each run has the elements along the last
+/// dimension or, if the tensor is row-major in memory, all elements.
 class RowMajorRuns {
 public:
   explicit RowMajorRuns(const TensorLayout &layout);
 
-  /// Where the run starts, how far apart its elements are, and how many they are, in elements.
+  /// The start of the run, the stride and the number of its elements. All in elements.
   int64_t start() const { return offset; }
   int64_t stride() const { return runStride; }
   int64_t length() const { return runLength; }
@@ -26,8 +26,8 @@ private:
   int64_t runStride = 1;
   int64_t runLength = 0;
   int64_t offset = 0;
-  int64_t left = 0;       // runs
-  int64_t index[maxRank]; // of the run
+  int64_t left = 0;       // runs, including this one
+  int64_t index[maxRank]; // of the run's start
 };
 
 } // namespace updraft::runtime

@@ -26,13 +26,13 @@ StateArena StateArena::allocate(size_t bytes) {
     if (!memory)
       return {};
 #ifdef MADV_POPULATE_WRITE
-    // Together pages take a small part of what a first step waits for each; Linux before 5.14
-    // refuses it.
+    // Populating all pages at once takes a small part of the time of the page faults in a first
+    // step. Linux before 5.14 refuses this.
     madvise(memory, bytes, MADV_POPULATE_WRITE);
 #endif
     return {memory, bytes, unmap};
   }
-  // Huge pages lie at multiples of their size: map one more, and give back what is outside.
+  // Huge pages are aligned to their size: maps one more, and unmaps the unaligned ends.
   bytes = (bytes + hugePage - 1) / hugePage * hugePage;
   char *memory = map(bytes + hugePage);
   if (!memory)
@@ -43,7 +43,7 @@ StateArena StateArena::allocate(size_t bytes) {
   if (before != hugePage)
     munmap(memory + before + bytes, hugePage - before);
   memory += before;
-  madvise(memory, bytes, MADV_HUGEPAGE); // refused where the kernel has none: no matter
+  madvise(memory, bytes, MADV_HUGEPAGE); // may fail: huge pages are optional
   return {memory, bytes, unmap};
 }
 

@@ -8,7 +8,7 @@
 
 namespace updraft::runtime {
 
-/// A piece of memory, and how it is given back.
+/// A block of memory, and the function that releases it.
 class StateArena {
 public:
   /// Every state starts at a multiple of this many bytes.
@@ -22,12 +22,12 @@ public:
   StateArena &operator=(StateArena &&other) noexcept;
   ~StateArena();
 
-  /// Zeros, fresh from the system: a page takes memory, on the NUMA node of the thread, when it is
-  /// first written. In huge pages where the system allows. Without memory, the result has null
-  /// data.
+  /// Allocates zeroed memory. From 4 MiB on, uses huge pages if the system allows; each page is
+  /// allocated when it is first written, on the NUMA node of that thread. Smaller memory is
+  /// allocated at once if possible. Without memory, the result has null data.
   static StateArena allocate(size_t bytes);
 
-  /// Null if it has no bytes.
+  /// Null if there are no bytes.
   char *data() const { return memory; }
   size_t size() const { return bytes; }
 

@@ -1,4 +1,4 @@
-//===- StepGradients.h - What a step is taken by ------------------------------------*- C++ -*-===//
+//===- StepGradients.h - The gradients of a step ------------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_RUNTIME_OPTIMIZER_STEPGRADIENTS_H
 #define UPDRAFT_RUNTIME_OPTIMIZER_STEPGRADIENTS_H
@@ -12,13 +12,13 @@ namespace updraft::runtime {
 struct StepGradients {
   const upd_tensor *tensors = nullptr;    ///< by parameter
   const void *const *addresses = nullptr; ///< by parameter, in place of `tensors`
-  size_t count = 0;                       ///< of `tensors` or `addresses`
+  size_t count = 0;                       ///< length of `tensors` or `addresses`
   const upd_row_grad *rows = nullptr;
   size_t rowCount = 0;
   /// False if only gradients of rows are given.
   bool hasWhole = true;
 
-  /// As upd_optimizer_step_rows has them.
+  /// From the arguments of upd_optimizer_step_rows.
   static StepGradients withRows(const upd_tensor *grads, size_t gradCount,
                                 const upd_row_grad *rowGrads, size_t rowGradCount) {
     return {.tensors = grads,
@@ -28,7 +28,7 @@ struct StepGradients {
             .hasWhole = grads || gradCount != 0};
   }
 
-  /// Whether a parameter has a gradient as a whole.
+  /// Whether a parameter has a gradient that isn't one of rows.
   bool has(size_t param) const {
     if (param >= count)
       return false;

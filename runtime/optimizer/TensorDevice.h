@@ -1,4 +1,4 @@
-//===- TensorDevice.h - Where tensors are -------------------------------------------*- C++ -*-===//
+//===- TensorDevice.h - The device of a tensor --------------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_RUNTIME_OPTIMIZER_TENSORDEVICE_H
 #define UPDRAFT_RUNTIME_OPTIMIZER_TENSORDEVICE_H
@@ -11,12 +11,11 @@
 
 namespace updraft::runtime {
 
-/// A device as tensors of the C API name it. There is one CPU and one emulator, whatever their
-/// index.
+/// A device of the C API. Only CUDA devices have different indices.
 struct TensorDevice {
-  upd_device kind = UPD_CPU; ///< may come from outside: any number
+  upd_device kind = UPD_CPU; ///< a caller may pass any number
   int32_t index = 0;
-  bool isOnlyOne = false; ///< the rule at hand has code for no other
+  bool isOnlyOne = false; ///< the rule has code only for this device
 
   static TensorDevice of(const upd_tensor &tensor) {
     const upd_device kind = tensor.device;
@@ -36,7 +35,7 @@ struct TensorDevice {
       return "cuda:" + std::to_string(index);
     case emulatorDevice:
       return "the emulator";
-    // Others of DLPack's.
+    // Other types of DLPack.
     case 3:
       return "the host, in pinned memory";
     case 10:

@@ -44,8 +44,8 @@ std::string updraft::runtime::otherLayoutText(const std::string &subject, const 
                      listText(layout.strides, layout.rank));
 }
 
-/// Whether the elements fill one run of memory, each once: sorted by stride, each dimension starts
-/// where the one before ends.
+/// Whether the elements fill contiguous memory, without overlap. Then, sorted by stride, each
+/// dimension starts where the one before ends.
 static bool isDense(const int64_t *shape, const int64_t *strides, int32_t rank) {
   int32_t order[maxRank];
   std::iota(order, order + rank, 0);
@@ -69,7 +69,7 @@ Status updraft::runtime::readLayout(const upd_tensor &tensor, const std::string 
     return invalidArgument(
         fmt::format("{} has rank {}, but its shape is null", subject, tensor.rank));
 
-  // Sizes of at most 2^48 elements keep every number of bytes in range.
+  // At most 2^48 elements, so that no number of bytes overflows.
   constexpr int64_t maxElements = int64_t(1) << 48;
   int64_t nonzero = 1;
   bool empty = false;

@@ -1,7 +1,7 @@
 //===- TensorLayout.h - Shapes and strides of dense tensors -------------------------*- C++ -*-===//
-// A step treats a tensor as one run of elements, in the order in which they lie in memory. That is
-// right for every dense tensor, whatever the order of its dimensions, as long as the tensors of one
-// parameter have the same layout.
+// An elementwise pass treats a tensor as a sequence of elements in memory order. This is correct
+// for every dense tensor, in any order of dimensions, as long as all tensors of a parameter have
+// the same layout.
 
 #ifndef UPDRAFT_RUNTIME_OPTIMIZER_TENSORLAYOUT_H
 #define UPDRAFT_RUNTIME_OPTIMIZER_TENSORLAYOUT_H
@@ -16,25 +16,25 @@
 
 namespace updraft::runtime {
 
-/// The layout of a dense tensor; shape and strides have `rank` elements, and lie with the owner.
+/// The layout of a dense tensor. The owner keeps the memory of `shape` and `strides`, which have
+/// `rank` elements.
 struct TensorLayout {
   const int64_t *shape = nullptr;
   const int64_t *strides = nullptr;
   int64_t elements = 1;
   int32_t rank = 0;
-  bool rowMajor = true; // no strides would say the same
+  bool rowMajor = true; // the same as without strides
 };
 
 constexpr int32_t maxRank = 64;
 
-/// Appends the tensor's shape and then its strides, those of a row-major tensor where it has none,
-/// to `dimensions`, and fills in the rest of `layout`. Refuses what is no shape, and what is not
-/// dense. `subject` starts the messages: "parameter `w`".
+/// Appends the tensor's shape and then its strides to `dimensions`, and sets `layout`, which points
+/// into `dimensions`. A tensor without strides is row-major. Refuses invalid shapes and tensors
+/// that aren't dense. `subject` starts the messages: "parameter `w`".
 Status readLayout(const upd_tensor &tensor, const std::string &subject,
                   std::vector<int64_t> &dimensions, TensorLayout &layout);
 
-/// Whether an element has the same place in both. The stride of a dimension of size 1 does not
-/// count.
+/// Whether each element has the same offset in both. Ignores the strides of dimensions of size 1.
 inline bool hasLayout(const upd_tensor &tensor, const TensorLayout &layout) {
   if (tensor.rank != layout.rank)
     return false;
@@ -58,14 +58,14 @@ inline bool hasLayout(const upd_tensor &tensor, const TensorLayout &layout) {
 /// "[2, 3]", or "[2, 3] with strides [1, 2]" if it has strides.
 std::string layoutText(const upd_tensor &tensor);
 
-/// What is said of a tensor that has not the layout of `owner`: both shapes, or where they are the
-/// same both strides.
+/// Returns the error message for a tensor whose layout isn't that of `owner`. It contains both
+/// shapes or, if these are equal, both strides.
 std::string otherLayoutText(const std::string &subject, const upd_tensor &tensor,
                             const TensorLayout &layout, const std::string &owner = "the parameter");
 
-/// Refuses what no kernel can run on: an unknown dtype, another dtype than `expected`, another
-/// device than `device`, null data with elements, data that is not aligned to its elements.
-/// `subject` starts the messages, and `wanted` names what the rule has: "parameters".
+/// Refuses tensors that kernels can't use: an unknown dtype, a dtype other than `expected`, a
+/// device other than `device`, null data with elements, unaligned data, data beyond the end of
+/// memory. `subject` starts the messages, and `wanted` names the rule's tensors: "parameters".
 Status checkMemory(const upd_tensor &tensor, const TensorDevice &device, upd_dtype expected,
                    int64_t elements, const std::string &subject, const std::string &wanted);
 

@@ -9,7 +9,7 @@
 
 namespace updraft::runtime {
 
-/// Batches of rows and columns, as updraft-c/kernel.h has them. A vector is one row.
+/// Batches of rows and columns, as defined in updraft-c/kernel.h. A vector is one row.
 struct TensorShape {
   int64_t batches = 1;
   int64_t rows = 1;
@@ -27,14 +27,14 @@ struct TensorShape {
   int64_t elements() const { return batches * rows * columns; }
   int64_t blocksPerBatch() const { return (rows + UPD_BLOCK_ROWS - 1) / UPD_BLOCK_ROWS; }
   int64_t blocks() const { return batches * blocksPerBatch(); }
-  /// Where block `index` starts, in elements; for the number of blocks, where the last one ends.
+  /// The start of block `index`, in elements. For the number of blocks, the end of the last one.
   int64_t blockStart(int64_t index) const {
     const int64_t perBatch = blocksPerBatch();
     return perBatch == 0 ? 0
                          : (index / perBatch * rows + index % perBatch * UPD_BLOCK_ROWS) * columns;
   }
 
-  /// How many values something over `extent` has in the tensor.
+  /// The number of values per tensor of a state or temporary over `extent`.
   int64_t count(Extent extent) const {
     switch (extent) {
     case Extent::Element:

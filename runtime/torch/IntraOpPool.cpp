@@ -1,6 +1,6 @@
 //===- IntraOpPool.cpp - torch's own threads for a step ---------------------------------------===//
-// at::parallel_for is compiled into its caller, and uses the threading runtime of the caller's
-// compiler. Iterating over a tensor is compiled into torch, and so uses torch's own threads.
+// at::parallel_for is a template that its caller compiles. Without OpenMP, as here, it runs on the
+// calling thread. TensorIterator::for_each is compiled into torch, and uses torch's threads.
 
 #include "runtime/torch/IntraOpPool.h"
 

@@ -22,7 +22,7 @@ void *handle = nullptr;
 
 void Library::load(const std::string &path) {
   std::lock_guard lock(mutex);
-  // dlopen finds a library by its path even if Python has loaded it with RTLD_LOCAL.
+  // dlopen returns the handle of a loaded library, even if Python loaded it with RTLD_LOCAL.
   void *opened = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!opened)
     refuse(path, dlerror());

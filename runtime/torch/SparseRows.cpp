@@ -44,7 +44,7 @@ SparseRows updraft::torch_adapter::sparseRowsOf(const at::Tensor &grad, at::IntA
   at::Tensor values = realOf(coalesced._values().detach().resolve_conj().resolve_neg());
   int64_t dims = coalesced.sparse_dim();
   if (dims == 0 && !sizes.empty()) {
-    // Lists all rows of the parameter, or none.
+    // Without sparse dimensions, the gradient has all rows of the parameter, or none.
     const bool all = values.size(0) != 0;
     places = at::arange(all ? sizes[0] : 0, places.options()).unsqueeze(0);
     values = all ? values.squeeze(0) : values.flatten(0, 1);

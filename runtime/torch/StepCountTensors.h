@@ -15,12 +15,13 @@
 namespace updraft::torch_adapter {
 
 /// The scalar tensors of the parameters' step counts, which the user may write. The user owns the
-/// tensors; this class keeps their memory alive. Memory on a GPU is neither read nor written.
-/// Threads may process different parameters. If a type can't represent a count (bfloat16 has no
-/// 257, int16 no 32768), the tensor has the nearest value of the type.
+/// tensors; this class keeps their memory alive. On a GPU, `set` must come before `make`, and
+/// counts can't be read or written. Threads may process different parameters. If a type can't
+/// represent a count (bfloat16 has no 257, int16 no 32768), the tensor has the nearest value of the
+/// type.
 class StepCountTensors {
 public:
-  /// `made` is the type of the tensors that `make` creates.
+  /// `made` is the type of new step counts.
   StepCountTensors(size_t params, const StepDevice &on, at::ScalarType made)
       : tensors(params), places(params), on(on), typeOfMade(made) {}
 
@@ -34,8 +35,9 @@ public:
   /// Uses memory for a step count of type `madeType()`, without a tensor so far.
   void set(size_t param, void *count, std::shared_ptr<void> memory);
 
-  /// Returns the tensors of several parameters. Creates those that don't exist. New memory gets the
-  /// parameter's value in `counts`, which has one value for every parameter of the optimizer.
+  /// Returns the tensors of several parameters. Creates those that don't exist or were freed. New
+  /// memory gets the parameter's value in `counts`, which has one value for every parameter of the
+  /// optimizer.
   std::vector<at::Tensor> make(const std::vector<int64_t> &params,
                                const std::vector<int64_t> &counts);
 
