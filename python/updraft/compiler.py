@@ -44,7 +44,6 @@ def compile(
             this machine, "emulator", or a GPU target as in `updraftc --target`.
 
     Raises:
-    Raises:
         CompileError: the text has an error, shown in the message, or doesn't have this rule.
 
     >>> text = "rule SGD(lr = 0.1) { update(param, grad) { next param = param - lr * grad } }"
