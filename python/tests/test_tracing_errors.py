@@ -598,7 +598,7 @@ def r(param, grad, lr=0.1):
 """)
         == """\
 5:5: error: a requirement cannot depend on `grad`; it is checked when hyperparameters are set, and \
-depends on these and on static arguments
+may depend only on these and on static arguments
     updraft.lang.require((lr > 0) & (updraft.lang.norm(grad) > 0), "no gradient")
     ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~"""
     )

@@ -55,7 +55,8 @@ def compile(
         if isinstance(source, RuleDefinition):
             if rule is not None:
                 raise InvalidArgumentError(
-                    f"`rule` is for text; give `{source.name}`, or `updraft.chain(…)`, by itself"
+                    f"`rule` selects a rule of a text, but `{source.name}` is a definition; give "
+                    "the definition alone, or `updraft.chain(…)`"
                 )
             return source.compile(
                 defaults=defaults,

@@ -24,16 +24,16 @@ def load() -> ctypes.PyDLL:
         if versions:
             raise ImportError(other_torch(versions, torch.__version__))
         raise ImportError(
-            f"this build of Updraft has no adapter for torch {torch.__version__}: there was no "
-            "torch where it was built; install torch first, then `pip install --no-build-isolation "
+            f"this build of Updraft has no adapter for torch {torch.__version__}: it was built "
+            "without torch; install torch, then `pip install --no-build-isolation "
             "--force-reinstall` Updraft"
         )
     try:
         torch.ops.load_library(library)
     except OSError as error:
         raise ImportError(
-            f"the adapter for torch {version} does not load with torch {torch.__version__}: "
-            f"{error}; build Updraft again beside this torch"
+            f"cannot load the adapter for torch {version} with torch {torch.__version__}: "
+            f"{error}; rebuild Updraft with this torch"
         ) from error
     torch.ops.updraft.load_library(_updraft.__file__)
     return ctypes.PyDLL(str(library))
