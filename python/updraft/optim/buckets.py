@@ -48,7 +48,7 @@ def require_storage(correspondence: Correspondence, dtype: torch.dtype) -> None:
     """Refuses parameters of a dtype that the rule can't step."""
     if dtype not in STORAGE:
         raise NotImplementedError(
-            f"a parameter has the dtype {dtype}; there are compiled steps for "
+            f"unsupported parameter dtype {dtype}; compiled steps support "
             + ", ".join(str(known) for known in STORAGE)
         )
     if dtype.is_complex and correspondence.complex:

@@ -63,8 +63,8 @@ def _require_together(buckets: list[SteppedPart]) -> None:
         # The parts differ only in the types of their states.
         if len(set(kinds)) == len(set(map(type, compiled))) == 1:
             raise UnsupportedError(
-                f"the rule `{compiled[0].rule.name}` depends on a whole group, and one has "
-                "parameters whose states differ in type; give all states of a name the same type"
+                f"the rule `{compiled[0].rule.name}` depends on a whole group, but states of a "
+                "group differ in type; give all states of a name the same type"
             )
         raise UnsupportedError(
             f"the rule `{compiled[0].rule.name}` depends on a whole group, and one has "
@@ -407,9 +407,9 @@ class CompiledStep:
         """
         if self._listening == Listening.TRANSFORMS:
             raise UnsupportedError(
-                f"{refusal}, so nothing can trace or transform the step; step outside of it"
+                f"{refusal}, so the step cannot be traced or transformed; call `step` outside"
             ) from None
-        warn_caller(f"{refusal}, so the mode that is active does not see the step")
+        warn_caller(f"{refusal}, so the active mode does not see the step")
 
     def _make_compiled(self, group: Group, members: _Members, scaled: bool) -> list[SteppedPart]:
         if not members.params:
@@ -523,8 +523,8 @@ class CompiledStep:
         with self._stepping:
             if self._together:
                 raise RuntimeError(
-                    "a parameter has stepped its optimizer while the optimizer steps it; step in a "
-                    "hook of the optimizer, or after the step"
+                    "a parameter called `step` of its optimizer during a step; call it in a hook "
+                    "of the optimizer, or after the step"
                 )
             try:
                 self._step_all(scale, found_inf)

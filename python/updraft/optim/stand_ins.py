@@ -192,8 +192,8 @@ class WholeParametersError(UnsupportedError):
         self.apart = [is_distributed(param) if by_group else is_sharded(param) for param in params]
         placements = next(param.placements for param in params if is_sharded(param))
         super().__init__(
-            f"the rule `{rule}` reduces over whole parameters, and a parameter has the placements "
-            f"{placements}; replicate it, or use a rule that looks at single elements"
+            f"the rule `{rule}` reduces over whole parameters, but a parameter has the placements "
+            f"{placements}; replicate it, or use an element-wise rule"
         )
 
 

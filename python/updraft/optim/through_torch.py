@@ -60,8 +60,8 @@ def _require_writable(param: torch.Tensor, new: torch.Tensor) -> None:
         made = creation_meta(param)
         if made != CreationMeta.DEFAULT:
             raise RuntimeError(
-                f"a view is being modified inplace that was created so ({made.name}) that autograd "
-                "cannot follow it; give a clone"
+                f"a view was created as {made.name} and is being modified inplace, which autograd "
+                "cannot follow; give a clone"
             )
     for tensor, what in ((param, "a leaf"), (base, "a view of a leaf")):
         if tensor is not None and tensor.is_leaf and tensor.requires_grad:
