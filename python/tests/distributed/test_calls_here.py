@@ -76,7 +76,7 @@ def test_a_reference_to_something_else(in_world):
             "linear", args=(torch.ones(2), rpc.RRef(3)), partitioner="worker0"
         )
 
-    message = r"^argument 1 of `linear` is a reference to 3, which is no tensor$"
+    message = r"^argument 1 of `linear` is a reference to 3, not to a tensor$"
     with pytest.raises(TypeError, match=message):
         in_world(main)
 
@@ -143,8 +143,8 @@ def test_a_parallelized_function_that_nobody_finds(in_world):
         return batch
 
     message = (
-        r"^`.*test_calls_here` has no function `.*<locals>.within`, or another one; other workers"
-        r" find what they call by its name, so define and parallelize it at the top of a module$"
+        r"^cannot find the function `.*<locals>.within` in `.*test_calls_here`; workers find"
+        r" functions by name, so define and parallelize it at the top of a module$"
     )
     with pytest.raises(ValueError, match=message):
         in_world(lambda: distributed.parallelize(partitioner=0)(within)(torch.ones(2)))

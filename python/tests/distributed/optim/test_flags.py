@@ -145,7 +145,7 @@ def test_applied_contexts_stay_applied():
         backward(context, rrefs)
         held = gradients(context, rrefs)
         rpc.rpc_sync("worker1", hold_locks, args=(rrefs[0],))
-        with pytest.raises(RuntimeError, match=r"^it is not known whether there was a step on"):
+        with pytest.raises(RuntimeError, match=r"^it is unknown whether a step ran on"):
             optimizer.step(context)
         rpc.rpc_sync("worker1", give_up_locks)
         # Requests new optimizers, for which the first steps of both workers count.

@@ -105,7 +105,7 @@ def test_invalid_options_are_refused():
         with pytest.raises(ValueError, match=r"^Invalid learning rate: -1$"):
             DistributedOptimizer(QHM, rrefs, lr=-1)
         message = (
-            r"^a parameter group has `rate`, which FunctionalQHM has not among its `defaults`: "
+            r"^unknown option `rate` in a parameter group; the `defaults` of FunctionalQHM are "
             r"`lr`, `momentum`, `nu`$"
         )
         with pytest.raises(ValueError, match=message):
