@@ -469,7 +469,7 @@ transform exact_copy(scale = 1) {
 
 
 def test_finish_that_is_wrong():
-    with pytest.raises(TypeError, match="`momentum` is a rule; a transform has `finish`"):
+    with pytest.raises(TypeError, match="`momentum` is a rule; only transforms have `finish`"):
         momentum.finish(lambda new_param: new_param)
     wrong = updraft.transform(name="wrong")(lambda grad: grad).finish(lambda rate: rate)
     with pytest.raises(updraft.CompileError, match="unknown input `rate` of `finish`; the in"):
