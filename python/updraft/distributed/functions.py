@@ -55,7 +55,7 @@ class _Arguments:
             # it.
             tensor = value.local_value()
             if not isinstance(tensor, torch.Tensor):
-                raise TypeError(f"{place} is a reference to {tensor!r}, not to a tensor")
+                raise TypeError(f"{place} is a reference to {tensor!r}, which is no tensor")
             return self.packed(place, tensor)
         self.rrefs.append(value)
         self.places.append(place)

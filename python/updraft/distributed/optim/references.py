@@ -42,7 +42,7 @@ def require_tensors(values: Iterable[Any], indices: Iterable[int]) -> None:
     """
     for index, value in zip(indices, values, strict=True):
         if not isinstance(value, torch.Tensor):
-            raise TypeError(f"parameter {index} is a reference to {value!r}, not to a tensor")
+            raise TypeError(f"parameter {index} is a reference to {value!r}, which is no tensor")
 
 
 @contextlib.contextmanager
