@@ -135,7 +135,7 @@ def functional_options(functionals: Sequence[Any], groups: Sequence[Group]) -> l
                 raise ValueError(
                     f"unknown option `{name}` in a parameter group; the `defaults` of "
                     f"{type(functional).__name__} are "
-                    + (", ".join(f"`{each}`" for each in known) or "empty")
+                    f"{', '.join(f'`{each}`' for each in known) or 'empty'}"
                 )
         options.append(given)
     return options
