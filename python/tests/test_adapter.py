@@ -22,8 +22,8 @@ def test_another_torch(monkeypatch):
         adapter.load()
     versions = " and ".join(info.adapters())
     assert str(refused.value) == (
-        f"this build of Updraft is for torch {versions}, and this is torch 1.99.0+cpu; "
-        "build Updraft again beside this torch"
+        f"this build of Updraft supports torch {versions}, but torch 1.99.0+cpu is installed; "
+        "rebuild Updraft with this torch"
     )
 
 
@@ -32,9 +32,8 @@ def test_built_without_torch(monkeypatch, tmp_path):
     with pytest.raises(ImportError) as refused:
         adapter.load()
     assert str(refused.value) == (
-        f"this build of Updraft has no adapter for torch {torch.__version__}: there was no torch "
-        "where it was built; install torch first, then `pip install --no-build-isolation "
-        "--force-reinstall` Updraft"
+        f"this build of Updraft has no adapter for torch {torch.__version__}: it was built without "
+        "torch; install torch, then `pip install --no-build-isolation --force-reinstall` Updraft"
     )
 
 
@@ -46,7 +45,7 @@ def test_a_library_that_does_not_load(monkeypatch, tmp_path):
         adapter.load()
     text = str(refused.value)
     assert text.startswith(
-        f"the adapter for torch {version()} does not load with torch {torch.__version__}: "
+        f"cannot load the adapter for torch {version()} with torch {torch.__version__}: "
     )
     assert str(library) in text
-    assert text.endswith("; build Updraft again beside this torch")
+    assert text.endswith("; rebuild Updraft with this torch")

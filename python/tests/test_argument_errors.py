@@ -33,7 +33,7 @@ NOT_TEXT = [
 ]
 NO_TEXT_FOR_C = [
     ("a\0b", "'a\\x00b', has a null character"),
-    ("a\udc80", "'a\\udc80', has half a surrogate pair, which UTF-8 cannot write"),
+    ("a\udc80", "'a\\udc80', has an unpaired surrogate, which UTF-8 cannot encode"),
 ]
 
 
@@ -100,7 +100,7 @@ def test_indices_that_require_a_gradient(momentum):
     indices = torch.tensor([1.0], requires_grad=True)
     message = refusal(updraft.InvalidArgumentError, optimizer.step_rows, indices, ones(1, 2))
     assert message.startswith(
-        "the indices of gradient 0 cannot be made an array: Can't call numpy()"
+        "cannot convert the indices of gradient 0 to an array: Can't call numpy()"
     )
 
 

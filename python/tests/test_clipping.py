@@ -174,14 +174,13 @@ def test_invalid_arguments_are_refused():
     with pytest.raises(TypeError) as error:
         optim.with_clipping(torch.optim.SGD(params), 1.0)
     assert str(error.value) == (
-        "there is no clipping in the step of torch.optim.sgd.SGD; it is part of compiled steps, of "
-        "`updraft.optim` and `updraft.optimizer`"
+        "expected an optimizer of `updraft.optim` or `updraft.optimizer`, got torch.optim.sgd.SGD"
     )
     optimizer = optim.with_clipping(optim.SGD(params), 1.0)
     with pytest.raises(TypeError) as error:
         optim.convert(optimizer)
     assert str(error.value) == (
-        "`SGD` clips gradients, which that of torch does not; set its `max_grad_norm` to None first"
+        "`SGD` clips gradients, but torch's class does not; set its `max_grad_norm` to None first"
     )
     params[0].grad = torch.sparse_coo_tensor([[1, 5]], torch.ones(2, 4), (20, 4))
     with pytest.raises(RuntimeError) as error:

@@ -166,8 +166,8 @@ def refuse(mesh):
     with pytest.raises(updraft.UnsupportedError) as error:
         updraft.optimizer("LAMB", params[:1], storage={"exp_avg": "q8_linear"})
     assert str(error.value) == (
-        "the rule `LAMB` reduces over whole parameters, and a parameter has the placements "
-        "(Shard(dim=0),); replicate it, or use a rule that looks at single elements"
+        "the rule `LAMB` reduces over whole parameters, but a parameter has the placements "
+        "(Shard(dim=0),); replicate it, or use an element-wise rule"
     )
     with pytest.raises(updraft.InvalidArgumentError) as error:
         optim.LAMB(params[:1], lr=-1.0)

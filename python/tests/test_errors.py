@@ -182,7 +182,7 @@ def test_positions_of_parameters(sgd):
             )
         refuse(
             TypeError,
-            "a parameter is given by its position, an integer, not <class 'str'>",
+            "expected the position of a parameter, an integer, got <class 'str'>",
             use,
             "velocity",
         )
@@ -193,7 +193,7 @@ def test_step_counts(sgd):
     for count in (-1, 2**53 + 1, 2**70):
         refuse(
             updraft.InvalidArgumentError,
-            f"{count} is no step count; it is from 0 to 2^53",
+            f"expected a step count from 0 to 2^53, got {count}",
             optimizer.set_step_count,
             0,
             count,
@@ -282,7 +282,7 @@ def test_hyperparameters_that_are_no_numbers(momentum, value):
 
 
 def test_a_number_beyond_all_doubles(momentum):
-    with pytest.raises(updraft.InvalidArgumentError, match="hyperparameter `lr` is no number: "):
+    with pytest.raises(updraft.InvalidArgumentError, match="hyperparameter `lr` is not a number: "):
         updraft.ArrayOptimizer(momentum, [], lr=10**400)
 
 

@@ -221,8 +221,8 @@ def test_invalid_arguments_are_refused():
     with pytest.raises(updraft.InvalidArgumentError) as error:
         step(tensors, tensors, nesterov=True)
     assert str(error.value) == (
-        "`nesterov` is a static argument of `SGD`, which no call changes; give it to `to_torch`: "
-        "`defaults={'nesterov': …}`"
+        "`nesterov` is a static argument of `SGD`, which calls cannot change; give it to "
+        "`to_torch`: `defaults={'nesterov': …}`"
     )
     with pytest.raises(updraft.InvalidArgumentError) as error:
         step(tensors, [])

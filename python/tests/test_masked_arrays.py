@@ -10,8 +10,8 @@ MASKED = numpy.ma.masked_array([1, 2], mask=[True, False], dtype="float32")
 
 def message(what):
     return (
-        f"{what} is a masked array, whose masked elements would be taken as any other; fill them, "
-        "`filled(0)`, or give its `data`"
+        f"{what} is a masked array, but masks are not supported; give its `filled(0)`, or its "
+        "`data`"
     )
 
 

@@ -165,7 +165,7 @@ def test_choices_that_are_refused():
         assert str(caught.value) == "`storage` is <class 'str'>; give a dict, `{name: value}`"
         with pytest.raises(updraft.InvalidArgumentError) as caught:
             make(maker, seed=-1)
-        assert str(caught.value) == "-1 is no seed; it is from 0 to 2^64 - 1"
+        assert str(caught.value) == "expected a seed from 0 to 2^64 - 1, got -1"
 
 
 STATES = [

@@ -71,14 +71,13 @@ def test_groups_of_another_class_are_refused():
     with pytest.raises(updraft.InvalidArgumentError) as error:
         optimizer.step()
     assert str(error.value) == (
-        "the hyperparameter `beta1` is `beta1` of a parameter group, and one has `lr` = 0.1, "
-        "`betas` = (0.9, 0.99), `weight_decay` = 0.0; load a `state_dict` into an optimizer of the "
-        "class that it is from"
+        "cannot read the hyperparameter `beta1` from `beta1` of a parameter group with `lr` = 0.1, "
+        "`betas` = (0.9, 0.99), `weight_decay` = 0.0; load a `state_dict` of the same class"
     )
     with pytest.raises(updraft.InvalidArgumentError) as error:
         optim.Lion(params, betas=(0.9,))
     assert str(error.value).startswith(
-        "the hyperparameter `beta2` is element 1 of `betas` of a parameter group, and one has "
+        "cannot read the hyperparameter `beta2` from element 1 of `betas` of a parameter group with"
     )
 
 

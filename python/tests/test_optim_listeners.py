@@ -278,13 +278,13 @@ def test_a_rule_that_no_operators_are_made_of():
         optimizer.step()
         optimizer.step()
     (warning,) = caught
-    assert str(warning.message) == (f"{cannot}, so the mode that is active does not see the step")
+    assert str(warning.message) == f"{cannot}, so the active mode does not see the step"
     assert warning.filename == __file__
     before = param.detach().clone()
     with pytest.raises(UnsupportedError) as refused:
         make_fx(lambda grad: optimizer.step())(torch.ones(3))
     assert str(refused.value) == (
-        f"{cannot}, so nothing can trace or transform the step; step outside of it"
+        f"{cannot}, so the step cannot be traced or transformed; call `step` outside"
     )
     assert param.detach().equal(before)
     assert optimizer.state[param]["step"].item() == 3

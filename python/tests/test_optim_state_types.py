@@ -253,8 +253,8 @@ class TestStatesOfACaller:
         with pytest.raises(updraft.UnsupportedError) as error:
             optimizer.step()
         assert str(error.value).endswith(
-            "depends on a whole group, and one has parameters whose states differ in type; give "
-            "all states of a name the same type"
+            "depends on a whole group, but states of a group differ in type; give all states of a "
+            "name the same type"
         )
         for param in params[1:]:
             state = optimizer.state[param]

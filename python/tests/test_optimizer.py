@@ -195,8 +195,8 @@ def test_states_in_blocks_are_not_bound():
     with pytest.raises(updraft.UnsupportedError) as caught:
         optimizer.bind_state(0, "exp_avg", ones(4))
     assert str(caught.value) == (
-        "state `exp_avg` is stored as q8_linear, whose codes and scales are one piece of memory; "
-        "write to the arrays of `state(0)`, or load a file"
+        "cannot bind state `exp_avg`: q8_linear keeps codes and scales in one allocation; write to "
+        "the arrays of `state(0)`, or load a file"
     )
 
 
@@ -207,7 +207,7 @@ def test_seed_can_be_set(adamw):
     assert optimizer.seed == 2**64 - 1
     with pytest.raises(updraft.InvalidArgumentError) as caught:
         optimizer.seed = -1
-    assert str(caught.value) == "-1 is no seed; it is from 0 to 2^64 - 1"
+    assert str(caught.value) == "expected a seed from 0 to 2^64 - 1, got -1"
     with pytest.raises(TypeError, match="the seed is <class 'str'>; give an integer"):
         optimizer.seed = "1"
 

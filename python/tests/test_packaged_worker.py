@@ -48,15 +48,15 @@ def test_another_library(tmp_path):
         (
             [],
             "2.15.0",
-            "this build of Updraft has no worker: there was no torch where it was built; install "
-            "torch first, then `pip install --no-build-isolation --force-reinstall` Updraft",
+            "this build of Updraft has no worker: it was built without torch; install torch, then "
+            "`pip install --no-build-isolation --force-reinstall` Updraft",
         ),
-        (["2.15"], None, "the worker is for torch 2.15, and there is none"),
+        (["2.15"], None, "the worker needs torch 2.15, but torch is not installed"),
         (
             ["2.9", "2.15"],
             "2.11.0+cpu",
-            "this build of Updraft is for torch 2.9 and 2.15, and this is torch 2.11.0+cpu; build "
-            "Updraft again beside this torch",
+            "this build of Updraft supports torch 2.9 and 2.15, but torch 2.11.0+cpu is installed; "
+            "rebuild Updraft with this torch",
         ),
     ],
 )

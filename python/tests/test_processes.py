@@ -245,8 +245,8 @@ import updraft
 updraft.compile("rule M(lr = 0.1) { update(param, grad) { next param = grad } }")
 """
     message = (
-        "updraft is imported in a subinterpreter, and works in the main interpreter of a process "
-        "only; use `multiprocessing` for a process of its own"
+        "updraft supports only the main interpreter of a process, but is imported in a "
+        "subinterpreter; use `multiprocessing` for another process"
     )
     assert run_python(program.replace("MAIN_FIRST", "")) == message
     assert run_python(program.replace("MAIN_FIRST", "import updraft")) == message

@@ -151,7 +151,7 @@ def test_invalid_rows_are_refused(momentum):
     refuse(invalid, "parameter 1 does not exist; the optimizer has 1", [1], values, param=1)
     with pytest.raises(invalid) as error:
         optimizer.step([torch.sparse_coo_tensor(numpy.empty((0, 1)), torch.ones(1, 5, 2))])
-    assert str(error.value) == "gradient 0 is sparse in no dimension; give the dense one"
+    assert str(error.value) == "gradient 0 has no sparse dimension; give a dense tensor"
     with pytest.raises(invalid) as error:
         optimizer.step([updraft.Rows([1], values[0, :1], dims=3)])
     assert str(error.value) == (
@@ -164,7 +164,7 @@ def test_invalid_rows_are_refused(momentum):
     assert str(error.value) == (
         "gradient 0 is [9, 2], but its parameter is [5, 2]; give a tensor of the same shape"
     )
-    ragged = "the indices of gradient 0 cannot be made an array: setting an array element"
+    ragged = "cannot convert the indices of gradient 0 to an array: setting an array element"
     with pytest.raises(invalid, match=ragged):
         optimizer.step_rows([[1], [2, 3]], values)
     assert not table.any() and optimizer.step_count(0) == 0

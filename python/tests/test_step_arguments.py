@@ -182,28 +182,28 @@ NAMES = [
     (
         lambda: optim.Adamm,
         AttributeError,
-        "there is no optimizer `Adamm` in `updraft.optim`; did you mean `Adam`?",
+        "unknown optimizer `Adamm` in `updraft.optim`; did you mean `Adam`?",
     ),
     (
         lambda: optim.xyz,
         AttributeError,
-        "there is no optimizer `xyz` in `updraft.optim`; `dir(updraft.optim)` lists them",
+        "unknown optimizer `xyz` in `updraft.optim`; `dir(updraft.optim)` lists them",
     ),
     (
         lambda: updraft.transforms.clip_by_valu,
         AttributeError,
-        "there is no transform `clip_by_valu`; did you mean `clip_by_value`?",
+        "unknown transform `clip_by_valu`; did you mean `clip_by_value`?",
     ),
     (
         lambda: updraft.transforms.x,
         AttributeError,
-        "there is no transform `x`; `dir(updraft.transforms)` lists them",
+        "unknown transform `x`; `dir(updraft.transforms)` lists them",
     ),
     (
         lambda: updraft.chain("centralize", "clip_by_global_norm").hypers,
         INVALID,
-        "the chain `centralize |> clip_by_global_norm` has no rule; give `updraft.chain` one too: "
-        "its name, what `updraft.load` gives, or a function with `@updraft.rule`",
+        "the chain `centralize |> clip_by_global_norm` has no rule; add one: its name, a result of "
+        "`updraft.load`, or a function with `@updraft.rule`",
     ),
     (
         lambda: updraft.chain("centralize |>", "SGD"),

@@ -294,7 +294,7 @@ def test_a_step_within_a_step():
     dense(params[0])
     params[1].grad = TwoTensor(torch.ones(SHAPE), torch.ones(SHAPE))
     Stepping.optimizer = optimizer
-    with pytest.raises(RuntimeError, match="a parameter has stepped its optimizer"):
+    with pytest.raises(RuntimeError, match="a parameter called `step` of its optimizer"):
         optimizer.step()
     assert (params[0] == 1).all() and not optimizer.state
     optimizer.step()

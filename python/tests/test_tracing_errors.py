@@ -156,7 +156,7 @@ def r(param, grad):
     param - grad
 """)
         == """\
-4:5: error: the function returns nothing; return what `param` becomes
+4:5: error: the function returns nothing; return the next value of `param`
 def r(param, grad):
     ^"""
     )
@@ -170,7 +170,7 @@ def r(param, grad):
     return [param, grad]
 """)
         == """\
-4:5: error: the function returns `list`; return what `param` becomes
+4:5: error: the function returns `list`; return the next value of `param`
 def r(param, grad):
     ^"""
     )
@@ -201,8 +201,8 @@ def r(param, grad, lr=0.1):
 """)
         == """\
 5:8: error: a value of a rule is neither true nor false while it is traced; choose with \
-`updraft.lang.where(condition, a, b)`, join conditions with `&` and `|`, or make what it depends \
-on a static argument
+`updraft.lang.where(condition, a, b)`, join conditions with `&` and `|`, or make its inputs \
+static arguments
     if lr > 0:
        ^~~~~~"""
     )
@@ -218,8 +218,8 @@ def r(param, grad, beta=0.9):
 """)
         == """\
 5:26: error: a value of a rule is neither true nor false while it is traced; choose with \
-`updraft.lang.where(condition, a, b)`, join conditions with `&` and `|`, or make what it depends \
-on a static argument
+`updraft.lang.where(condition, a, b)`, join conditions with `&` and `|`, or make its inputs \
+static arguments
     updraft.lang.require(0 <= beta < 1, "no")
                          ^~~~~~~~~~~~~"""
     )
@@ -260,7 +260,7 @@ def r(param, grad):
     return param - grad[0]
 """)
         == """\
-5:20: error: a value of a rule has no elements to choose from; a rule says what happens to each
+5:20: error: a value of a rule cannot be indexed; a rule applies to every element
     return param - grad[0]
                    ^~~~~~~"""
     )
@@ -283,7 +283,7 @@ def r(param, grad):
     return {expression}
 """)
         == f"""\
-5:12: error: there is no operator `{operator}` in a rule; {hint}
+5:12: error: unsupported operator `{operator}` in a rule; {hint}
     return {expression}
            ^{"~" * (len(expression) - 1)}"""
     )
@@ -335,7 +335,7 @@ def r(param, grad):
     return {expression}
 """)
         == f"""\
-6:12: error: `numpy.{name}` is no function of a rule; {hint}
+6:12: error: `numpy.{name}` is not supported in a rule; {hint}
     return {expression}
            ^{"~" * (len(expression) - 1)}"""
     )
@@ -378,7 +378,7 @@ def r(param, grad, state):
     return param
 """)
         == """\
-5:5: error: there is no state `velocity`; declare it first with \
+5:5: error: unknown state `velocity`; declare it first with \
 `state.setdefault("velocity", initial)`
     state["velocity"] = grad
     ^~~~~~~~~~~~~~~~~"""
@@ -394,7 +394,7 @@ def r(param, grad, state):
     return param - state["exp_avgs"]
 """)
         == """\
-6:20: error: there is no state `exp_avgs`; did you mean `exp_avg`?
+6:20: error: unknown state `exp_avgs`; did you mean `exp_avg`?
     return param - state["exp_avgs"]
                    ^~~~~~~~~~~~~~~~~"""
     )
@@ -410,7 +410,7 @@ def r(param, grad, state):
     return param - state.setdefault("m", 0, storage="bf16")
 """)
         == """\
-7:20: error: the state `m` is declared twice, and differently
+7:20: error: conflicting declarations of the state `m`
     return param - state.setdefault("m", 0, storage="bf16")
                    ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 5:5: note: first declared here
@@ -460,8 +460,8 @@ def r(param, grad, state, amsgrad=False):
     return param
 """)
         == """\
-5:5: error: `when` of the state `m` is `bool`; give `matrix` or `~matrix`, and declare what \
-depends on a static argument under an `if`
+5:5: error: `when` of the state `m` is `bool`; give `matrix` or `~matrix`; for a static \
+argument, declare the state under an `if`
     state.setdefault("m", 0, when=amsgrad)
     ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~"""
     )
@@ -598,7 +598,7 @@ def r(param, grad, lr=0.1):
 """)
         == """\
 5:5: error: a requirement cannot depend on `grad`; it is checked when hyperparameters are set, and \
-depends on these and on static arguments
+may depend only on these and on static arguments
     updraft.lang.require((lr > 0) & (updraft.lang.norm(grad) > 0), "no gradient")
     ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~"""
     )
@@ -621,7 +621,7 @@ def r(param, grad):
     return param - kept[0]
 """)
         == """\
-13:5: error: the value `grad` is of another call; a rule uses its own arguments
+13:5: error: the value `grad` belongs to another call; a rule uses its own arguments
 def r(param, grad):
     ^"""
     )
@@ -733,7 +733,7 @@ def r(param, grad, state):
     return param - state.get("m", 0) * grad
 """)
         == """\
-5:20: error: there is no state `m`; declare it first with `state.setdefault("m", initial)`
+5:20: error: unknown state `m`; declare it first with `state.setdefault("m", initial)`
     return param - state.get("m", 0) * grad
                    ^~~~~~~~~~~~~~~~~"""
     )
@@ -801,7 +801,7 @@ def r(param, grad):
     assert (
         message(text.replace("-(x > 0)", "x // 2"))
         == f"""\
-4:12: error: there is no operator `//` in a rule; write `updraft.lang.floor(a / b)`
+4:12: error: unsupported operator `//` in a rule; write `updraft.lang.floor(a / b)`
     return x // 2
            ^~~~~~
 {notes}"""
@@ -809,7 +809,7 @@ def r(param, grad):
     assert (
         message(text.replace("inner(x + 1)", "x // 2"))
         == """\
-8:9: error: there is no operator `//` in a rule; write `updraft.lang.floor(a / b)`
+8:9: error: unsupported operator `//` in a rule; write `updraft.lang.floor(a / b)`
         x // 2 for _ in range(1)
         ^~~~~~
 13:20: note: in this call of `outer`

@@ -125,7 +125,7 @@ def logical(function, deciding):
 
 
 def chosen(condition, first, second):
-    """With a constant condition, the other operand has no effect."""
+    """Like `where`. A constant condition returns one operand unchanged, and ignores the other."""
     if condition.is_constant:
         return first if condition.values else second
     return combined(numpy.where)(condition, first, second)

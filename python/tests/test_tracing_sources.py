@@ -123,11 +123,11 @@ def test_an_object_that_is_called():
 
 
 def test_objects_that_are_not_functions_are_refused():
-    with pytest.raises(TypeError, match=r"a rule is made of a function, not of <class 'str'>"):
+    with pytest.raises(TypeError, match=r"expected a function, got <class 'str'>"):
         updraft.rule("rule SGD")
-    with pytest.raises(TypeError, match="`anonymous` is a rule or a transform already"):
+    with pytest.raises(TypeError, match="`anonymous` is already a rule or a transform"):
         updraft.transform(updraft.rule(lambda param: param))
-    with pytest.raises(updraft.InvalidArgumentError, match="'a b' is no name of the language"):
+    with pytest.raises(updraft.InvalidArgumentError, match="'a b' is not a valid name in the"):
         updraft.rule(name="a b")(lambda param: param)
 
 

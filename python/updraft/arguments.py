@@ -17,7 +17,7 @@ def require_text(text: Any, what: str) -> str:
         text.encode()
     except UnicodeEncodeError:
         raise InvalidArgumentError(
-            f"the {what}, {text!r}, has half a surrogate pair, which UTF-8 cannot write"
+            f"the {what}, {text!r}, has an unpaired surrogate, which UTF-8 cannot encode"
         ) from None
     return text
 
@@ -36,6 +36,6 @@ def require_unmasked(value: Any, what: str) -> None:
     masked = sys.modules.get("numpy.ma")
     if masked is not None and isinstance(value, masked.MaskedArray):
         raise TypeError(
-            f"{what} is a masked array, whose masked elements would be taken as any other; fill "
-            "them, `filled(0)`, or give its `data`"
+            f"{what} is a masked array, but masks are not supported; give its `filled(0)`, or its "
+            "`data`"
         )

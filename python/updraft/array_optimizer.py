@@ -44,7 +44,9 @@ def _values(
         except TypeError:
             raise TypeError(f"hyperparameter `{name}` is {type(value)}; give a number") from None
         except (ValueError, OverflowError, RuntimeError) as error:
-            raise InvalidArgumentError(f"hyperparameter `{name}` is no number: {error}") from None
+            raise InvalidArgumentError(
+                f"hyperparameter `{name}` is not a number: {error}"
+            ) from None
     return values
 
 
@@ -148,7 +150,7 @@ def _rows_of(grad: Any, param: Any, what: str) -> Rows | None:
     if not getattr(grad, "is_sparse", False):
         return None
     if grad.sparse_dim() == 0:
-        raise InvalidArgumentError(f"{what} is sparse in no dimension; give the dense one")
+        raise InvalidArgumentError(f"{what} has no sparse dimension; give a dense tensor")
     shape, expected = list(grad.shape), list(param.shape)
     if shape != expected:
         raise InvalidArgumentError(
@@ -168,7 +170,7 @@ def _index_array(indices: Any, what: str) -> Any:
     try:
         array = numpy.asarray(indices).copy()
     except (ValueError, RuntimeError) as error:
-        text = f"the indices of {what} cannot be made an array: {error}"
+        text = f"cannot convert the indices of {what} to an array: {error}"
         raise InvalidArgumentError(text) from None
     if array.size == 0:
         array = array.astype("int64")
@@ -391,7 +393,7 @@ class ArrayOptimizer:
             position = operator.index(param)
         except TypeError:
             raise TypeError(
-                f"a parameter is given by its position, an integer, not {type(param)}"
+                f"expected the position of a parameter, an integer, got {type(param)}"
             ) from None
         if not 0 <= position < self._optimizer.param_count:
             raise InvalidArgumentError(
@@ -419,8 +421,8 @@ class ArrayOptimizer:
         storage = self._rule.states.get(name.removesuffix(".scale"), "")
         if storage.startswith("q8_"):
             raise UnsupportedError(
-                f"state `{name}` is stored as {storage}, whose codes and scales are one piece of "
-                f"memory; write to the arrays of `state({param})`, or load a file"
+                f"cannot bind state `{name}`: {storage} keeps codes and scales in one allocation; "
+                f"write to the arrays of `state({param})`, or load a file"
             )
         self._optimizer.bind_state(self._position(param), name, array)
 
@@ -444,7 +446,7 @@ class ArrayOptimizer:
         except TypeError:
             raise TypeError(f"the step count is {type(count)}; give an integer") from None
         if not 0 <= steps <= 1 << 53:
-            raise InvalidArgumentError(f"{steps} is no step count; it is from 0 to 2^53")
+            raise InvalidArgumentError(f"expected a step count from 0 to 2^53, got {steps}")
         self._optimizer.set_step(self._position(param), steps)
 
     def save(self, path: str | os.PathLike[str]) -> None:

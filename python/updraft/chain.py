@@ -70,8 +70,8 @@ class ChainDefinition(CompiledDefinition):
         if all(isinstance(part, str) and _is_transform(part) for part in self._parts):
             text = " |> ".join(map(str, self._parts))
             raise InvalidArgumentError(
-                f"the chain `{text}` has no rule; give `updraft.chain` one too: its name, what "
-                "`updraft.load` gives, or a function with `@updraft.rule`"
+                f"the chain `{text}` has no rule; add one: its name, a result of `updraft.load`, "
+                "or a function with `@updraft.rule`"
             )
         chosen = self._part_statics() | dict(statics)
         imports: list[str] = []

@@ -44,7 +44,6 @@ def compile(
             this machine, "emulator", or a GPU target as in `updraftc --target`.
 
     Raises:
-    Raises:
         CompileError: the text has an error, shown in the message, or doesn't have this rule.
 
     >>> text = "rule SGD(lr = 0.1) { update(param, grad) { next param = param - lr * grad } }"
@@ -56,7 +55,8 @@ def compile(
         if isinstance(source, RuleDefinition):
             if rule is not None:
                 raise InvalidArgumentError(
-                    f"`rule` is for text; give `{source.name}`, or `updraft.chain(…)`, by itself"
+                    f"`rule` selects a rule of a text, but `{source.name}` is a definition; give "
+                    "the definition alone, or `updraft.chain(…)`"
                 )
             return source.compile(
                 defaults=defaults,

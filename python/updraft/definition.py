@@ -93,9 +93,7 @@ class RuleDefinition(abc.ABC):
         """Returns the rule in the language, for a choice of static arguments."""
         unknown = statics.keys() - self._traced_statics()
         if unknown:
-            raise InvalidArgumentError(
-                f"`{self.name}` has no static argument `{min(unknown)}` to choose"
-            )
+            raise InvalidArgumentError(f"`{self.name}` has no static argument `{min(unknown)}`")
         return self._source(statics).text.decode().rstrip("\n")
 
     def compile(
@@ -277,7 +275,8 @@ class FileDefinition(CompiledDefinition):
         if self._chosen is not None and "|>" in self._chosen:
             if self._defaults:
                 raise InvalidArgumentError(
-                    f"`{self._chosen}` is a chain; within another, give arguments to its stages"
+                    f"the chain `{self._chosen}` takes no arguments within another chain; give the "
+                    "arguments to its stages"
                 )
             return self._import(), self._chosen
         arguments = ", ".join(

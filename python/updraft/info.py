@@ -56,8 +56,8 @@ def adapters() -> list[str]:
 def other_torch(versions: Sequence[str], torch: str) -> str:
     """A note if there are adapters, but none for the installed torch."""
     return (
-        f"this build of Updraft is for torch {' and '.join(versions)}, and this is torch {torch}; "
-        "build Updraft again beside this torch"
+        f"this build of Updraft supports torch {' and '.join(versions)}, but torch {torch} is "
+        "installed; rebuild Updraft with this torch"
     )
 
 
@@ -197,7 +197,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--plain", action="store_true", help="plain text, also where rich is")
+    parser.add_argument("--plain", action="store_true", help="print plain text, even with rich")
     options = parser.parse_args(arguments)
     try:
         info = collect()

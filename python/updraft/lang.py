@@ -81,7 +81,7 @@ def require(condition: Value | bool, message: str) -> None:
             if leaf not in trace.hypers:
                 raise error(
                     f"a requirement cannot depend on `{leaf}`; it is checked when hyperparameters "
-                    "are set, and depends on these and on static arguments",
+                    "are set, and may depend only on these and on static arguments",
                     here(),
                 )
         trace.requirements.append(Condition("require", value, here(), filled))

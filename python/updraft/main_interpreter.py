@@ -16,8 +16,8 @@ def require_main_interpreter() -> None:
             continue
         if interpreters.get_current() != interpreters.get_main():
             raise ImportError(
-                "updraft is imported in a subinterpreter, and works in the main interpreter of a "
-                "process only; use `multiprocessing` for a process of its own"
+                "updraft supports only the main interpreter of a process, but is imported in a "
+                "subinterpreter; use `multiprocessing` for another process"
             )
         return
 

@@ -18,5 +18,5 @@ def require_seed(value: Any) -> int:
     except TypeError:
         raise TypeError(f"the seed is {type(value)}; give an integer") from None
     if not 0 <= seed < 1 << 64:
-        raise InvalidArgumentError(f"{seed} is no seed; it is from 0 to 2^64 - 1")
+        raise InvalidArgumentError(f"expected a seed from 0 to 2^64 - 1, got {seed}")
     return seed

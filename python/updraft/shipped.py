@@ -63,6 +63,7 @@ def require_name(name: str) -> str:
     near = hint(
         name,
         _files(),
-        "`updraft.shipped_rules()` lists them, and the name of a file ends in `.upd`",
+        "`updraft.shipped_rules()` lists the rules of the package, and the name of a file ends in "
+        "`.upd`",
     )
-    raise FileMissingError(f"no rule `{name}` comes with the package; {near}")
+    raise FileMissingError(f"unknown rule `{name}`; {near}")

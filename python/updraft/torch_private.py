@@ -91,7 +91,7 @@ ATTRIBUTES = {
     # The parameters of LBFGS's only group, and their number. A copy by pickle lacks both.
     "lbfgs_params": Attribute("torch.optim:LBFGS", "_params"),
     "lbfgs_numel": Attribute("torch.optim:LBFGS", "_numel_cache"),
-    # The number of a world, which is higher for each next one.
+    # The number of a world, which increases with each world.
     "world_number": Attribute("torch.distributed.rpc", "_init_counter"),
     # `rpc.shutdown` waits with it. It calls Python on workers that may not have it.
     "wait_all_workers": Attribute("torch.distributed.rpc.api", "_wait_all_workers"),

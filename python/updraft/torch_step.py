@@ -148,8 +148,8 @@ class TorchStep:
             name = min(unknown)
             if name in self._definition.statics:
                 raise InvalidArgumentError(
-                    f"`{name}` is a static argument of `{self._definition.name}`, which no call "
-                    f"changes; give it to `to_torch`: `defaults={{{name!r}: …}}`"
+                    f"`{name}` is a static argument of `{self._definition.name}`, which calls "
+                    f"cannot change; give it to `to_torch`: `defaults={{{name!r}: …}}`"
                 )
             raise unknown_hyper(self._definition.name, name, known.hypers)
         require_hypers(given)

@@ -22,11 +22,11 @@ def _problem() -> str | None:
     versions, torch = adapters(), installed("torch")
     if not versions:
         return (
-            "this build of Updraft has no worker: there was no torch where it was built; install "
-            "torch first, then `pip install --no-build-isolation --force-reinstall` Updraft"
+            "this build of Updraft has no worker: it was built without torch; install torch, then "
+            "`pip install --no-build-isolation --force-reinstall` Updraft"
         )
     if torch is None:
-        return f"the worker is for torch {' and '.join(versions)}, and there is none"
+        return f"the worker needs torch {' or '.join(versions)}, but torch is not installed"
     if ".".join(torch.split(".")[:2]) not in versions:
         return other_torch(versions, torch)
     return None

@@ -38,7 +38,7 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Callable[..., Stage]:
     if name not in _updraft.transforms():
         near = hint(name, _updraft.transforms(), "`dir(updraft.transforms)` lists them")
-        raise AttributeError(f"there is no transform `{name}`; {near}")
+        raise AttributeError(f"unknown transform `{name}`; {near}")
 
     def make(*arguments: Any, **named: Any) -> Stage:
         return Stage(name, arguments, named)

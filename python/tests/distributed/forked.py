@@ -60,7 +60,7 @@ def main():
     count, *rest = sys.argv[1:]
     while rest[0].startswith("--with="):
         importlib.import_module(rest.pop(0).removeprefix("--with="))
-    # A forked process has no other way to end.
+    # `fork` copies only this thread. A child that expects others could wait for them at its end.
     assert len([*pathlib.Path("/proc/self/task").iterdir()]) == 1
     port = free_port()
     children = set()

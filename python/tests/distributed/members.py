@@ -154,7 +154,7 @@ def world():
         assert distributed.get_worker_id(id) == distributed.get_worker_id(f"trainer-{id}") == id
     with Raised(
         ValueError,
-        "there is no worker `nobody`; there are `trainer-0`, `trainer-1`, `trainer-2`",
+        "unknown worker `nobody`; there are `trainer-0`, `trainer-1`, `trainer-2`",
     ):
         distributed.get_worker_id("nobody")
     assert torch.get_num_threads() == 1  # set by each worker's initialization
@@ -173,7 +173,7 @@ def barriers():
         distributed.synchronize(["trainer-2", "trainer-1"])
     with Raised(
         ValueError,
-        "there is no worker `worker0`; there are `trainer-0`, `trainer-1`, `trainer-2`",
+        "unknown worker `worker0`; there are `trainer-0`, `trainer-1`, `trainer-2`",
     ):
         distributed.barrier(["worker0"])
     with Raised(TypeError, "the worker names are `'trainer-0'`; give a list of names"):
@@ -181,7 +181,7 @@ def barriers():
     others = [f"trainer-{id}" for id in range(WORLD) if id != rank]
     with Raised(
         ValueError,
-        "this worker is not among those that the barrier waits for; leave it to them, or add it",
+        "this worker is not in the list of the barrier; add it, or don't call the barrier here",
     ):
         distributed.barrier(others)
 
@@ -316,7 +316,7 @@ def calls_that_cannot_be_made():
             " None for `batch_partitioner`",
         ):
             call(who, partitioner=partitioner)
-    with Raised(ValueError, "there is no worker 3; the world has 3"):
+    with Raised(ValueError, "unknown worker 3; the world has 3"):
         call(who, partitioner=3)
     with Raised(ValueError, "the worker id is -1; workers count from 0"):
         call(who, partitioner=-1)
@@ -326,12 +326,12 @@ def calls_that_cannot_be_made():
         " its keyword arguments",
     ):
         call(who, partitioner=lambda: [(0, (), {}), (0, 1)])
-    with Raised(ValueError, "the partitioner has returned no parts; there is nothing to call"):
+    with Raised(ValueError, "the partitioner returned no parts, so there is nothing to call"):
         call(who, partitioner=lambda: [])
     with Raised(
         ValueError,
-        "`__main__.calls_that_cannot_be_made.<locals>.<lambda>` is within a function; other"
-        " workers find what they call by its name, so define it at the top of a module",
+        "`__main__.calls_that_cannot_be_made.<locals>.<lambda>` is within a function; workers"
+        " find functions by name, so define it at the top of a module",
     ):
         call(lambda: 1, partitioner=1)
 
@@ -356,8 +356,8 @@ def parallelized():
 
     with Raised(
         ValueError,
-        "`__main__` has no function `parallelized.<locals>.within`, or another one; other workers"
-        " find what they call by its name, so define and parallelize it at the top of a module",
+        "cannot find the function `parallelized.<locals>.within` in `__main__`; workers find"
+        " functions by name, so define and parallelize it at the top of a module",
     ):
         within(batch)
 
@@ -415,19 +415,19 @@ def gradients_that_cannot_be():
             ((loss, plain), "input 0 does not require grad"),
             (
                 (loss, [a, a * 2]),
-                "input 1 is not a leaf; a context has the gradients of leaves only, so ask for"
-                " those of what it was made of",
+                "input 1 is not a leaf; a context has gradients of leaves only, so give the leaves"
+                " that it was computed from",
             ),
             (([], a), "there are no outputs; give one or more"),
             (
                 (plain.sum(), a),
-                "output 0 does not require grad; it was made of nothing that does, or without a"
-                " graph",
+                "output 0 does not require grad; it does not depend on a tensor that does, or was"
+                " computed without a graph",
             ),
             (
                 (a * 2, a),
-                "output 0 has the shape [2]; a pass starts from numbers, so sum it, with weights"
-                " where these are needed",
+                "output 0 has the shape [2], but must have one element; sum it, with weights if"
+                " needed",
             ),
         ):
             with Raised(RuntimeError, text):
@@ -539,7 +539,7 @@ def parameters_are_warned_of():
             call(args=(1, [model]))
             call(args=(model.bias,))
     assert [str(warning.message) for warning in caught] == [
-        f"{what} is a `torch.nn.Parameter`, which arrives without its graph: it gets no gradient"
+        f"{what} is a `torch.nn.Parameter`, which is sent without its graph and gets no gradient"
         " from this call; send `module_clone(model, by='clone')`, or a parameter's `clone()`"
         for what in ("`bias` of argument 1[0]", "argument 0")
     ]

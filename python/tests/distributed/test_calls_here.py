@@ -143,8 +143,8 @@ def test_a_parallelized_function_that_nobody_finds(in_world):
         return batch
 
     message = (
-        r"^`.*test_calls_here` has no function `.*<locals>.within`, or another one; other workers"
-        r" find what they call by its name, so define and parallelize it at the top of a module$"
+        r"^cannot find the function `.*<locals>.within` in `.*test_calls_here`; workers find"
+        r" functions by name, so define and parallelize it at the top of a module$"
     )
     with pytest.raises(ValueError, match=message):
         in_world(lambda: distributed.parallelize(partitioner=0)(within)(torch.ones(2)))

@@ -111,7 +111,7 @@ def test_one_at_a_time(in_world):
     def again():
         with pytest.raises(
             distributed.DistributedError,
-            match=r"^RPC is running already; one `auto_init_rpc` at a time$",
+            match=r"^RPC is already running; `auto_init_rpc` cannot be nested$",
         ):
             distributed.auto_init_rpc()(distributed.get_rank)()
         assert distributed.remote_sync_call(distributed.get_rank, partitioner=0) == [0]
@@ -122,7 +122,7 @@ def test_one_at_a_time(in_world):
 def test_nothing_to_decorate():
     with pytest.raises(
         TypeError,
-        match=r"^`auto_init_rpc` has decorated nothing; write `@auto_init_rpc\(\)`$",
+        match=r"^`auto_init_rpc` needs parentheses; write `@auto_init_rpc\(\)`$",
     ):
         distributed.auto_init_rpc(distributed.get_rank)(None)
 
@@ -149,7 +149,7 @@ def test_rpc_of_others(place, monkeypatch):
         patched.setattr(launch, "rpc_is_running", lambda: True)
         with pytest.raises(
             distributed.DistributedError,
-            match=r"^RPC is running already; leave `init_rpc` to `auto_init_rpc`$",
+            match=r"^RPC is already running; leave `init_rpc` to `auto_init_rpc`$",
         ):
             main()
     monkeypatch.setattr(rpc, "is_available", lambda: False)

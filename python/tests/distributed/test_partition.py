@@ -85,7 +85,7 @@ def test_chosen_workers(place):
     place(size=4)
     cut = TensorDimensionPartitioner(0, workers=[3, 1])
     assert shares(cut, torch.arange(5)) == [(3, [0, 1, 2]), (1, [3, 4])]
-    with pytest.raises(ValueError, match="there is no worker 4; the world has 4"):
+    with pytest.raises(ValueError, match="unknown worker 4; the world has 4"):
         TensorDimensionPartitioner(0, workers=[4])(torch.arange(5))
 
 
@@ -123,17 +123,17 @@ def test_parts_are_triplets_and_pickled():
     [
         (
             (torch.zeros(0, 3),),
-            "argument 0 has no items along dimension 0; there is nothing to cut",
+            "argument 0 has no items along dimension 0, so there is nothing to split",
         ),
         (
             (torch.zeros(2), {"rate": torch.tensor(0.1)}),
-            "argument 1['rate'] has the shape [], and so no dimension 0 to cut along; pass what all"
-            " parts have as a number, or within a module",
+            "cannot split argument 1['rate'] along dimension 0: its shape is []; give values for"
+            " all parts as numbers, or in a module",
         ),
         (
             (torch.zeros(3), [1, torch.zeros(2)]),
-            "argument 1[1] has 2 items along dimension 0, and argument 0 has 3; tensors are cut"
-            " along a dimension of one size",
+            "argument 1[1] has 2 items along dimension 0, but argument 0 has 3; give tensors of the"
+            " same size in this dimension",
         ),
     ],
 )
@@ -160,8 +160,8 @@ def test_keyword_arguments_are_named(place):
         (
             lambda: dim_partitioner(0, keepdim=False),
             ValueError,
-            "`keepdim` is False and `exclusive` is not True; only parts of one item can do without"
-            " the dimension",
+            "`keepdim=False` requires `exclusive=True`, because only parts of one item can drop the"
+            " dimension",
         ),
         (lambda: dim_partitioner(True), TypeError, "`dim` is `True`; it must be an int"),
         (lambda: dim_partitioner(0.5), TypeError, "`dim` is `0.5`; it must be an int"),

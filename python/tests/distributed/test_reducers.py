@@ -38,7 +38,7 @@ def test_gradients_flow():
 @pytest.mark.parametrize(
     ("results", "kind", "message"),
     [
-        ([], ValueError, "there are no results; a reducer takes one or more"),
+        ([], ValueError, "expected one or more results, got none"),
         (
             [torch.zeros(1), 2.0],
             TypeError,
@@ -47,7 +47,8 @@ def test_gradients_flow():
         (
             [torch.zeros(2), torch.zeros(1)],
             ValueError,
-            "result 1 has the shape [1], and result 0 [2]; this reducer takes results of one shape",
+            "result 1 has the shape [1], but result 0 has [2]; this reducer takes results of one"
+            " shape",
         ),
     ],
 )
@@ -68,18 +69,17 @@ def test_results_that_cannot_be_reduced(reducer, results, kind, message):
         (
             [torch.zeros(1)] * 2,
             [0, 0],
-            "the weights are [0, 0]; none may be negative, nor all of them 0",
+            "the weights are [0, 0], but must be non-negative and not all 0",
         ),
         (
             [torch.zeros(1)] * 2,
             [2, -1],
-            "the weights are [2, -1]; none may be negative, nor all of them 0",
+            "the weights are [2, -1], but must be non-negative and not all 0",
         ),
         (
             [torch.tensor(1)],
             None,
-            "the results are of the dtype `torch.int64`; a mean is of floating-point or complex"
-            " numbers",
+            "expected floating-point or complex results for a mean, got `torch.int64`",
         ),
     ],
 )

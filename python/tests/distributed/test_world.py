@@ -34,7 +34,7 @@ def test_torch_has_rpc():
         (True, TypeError, "the worker id is `True`; it must be an int"),
         (1.0, TypeError, "the worker id is `1.0`; it must be an int"),
         (-1, ValueError, "the worker id is -1; workers count from 0"),
-        (4, ValueError, "there is no worker 4; the world has 4"),
+        (4, ValueError, "unknown worker 4; the world has 4"),
         (
             "worker1",
             RuntimeError,

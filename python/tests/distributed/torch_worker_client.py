@@ -194,8 +194,8 @@ def check_parameters_are_collected():
     assert torch.equal(rrefs[1].to_here(), params[1])
     fails(
         NotImplementedError,
-        r"there are no parameters of a module on `ps`: this worker has no Python and cannot call "
-        r"Python functions; call a function .*",
+        r"cannot list the parameters of a module on `ps`: this worker has no Python and cannot "
+        r"call Python functions; call a function .*",
         parameter_rrefs,
         rrefs[0],
     )
@@ -350,8 +350,8 @@ def check_arguments_that_are_refused():
     )
     fails(
         ValueError,
-        r"argument 0 of `linear` refers to a tensor of `client`, and the function is called on "
-        r"`ps`; call it where its parameters are, or send the value: `to_here\(\)`",
+        r"argument 0 of `linear` refers to a tensor of `client`, but the function runs on `ps`; "
+        r"call it on `client`, or send the value: `to_here\(\)`",
         computed,
         "linear",
         rpc.RRef(x),
@@ -466,10 +466,10 @@ def check_names_of_the_worker():
             distributed.hold_parameter(worker, "named", x)
             assert "named" in distributed.held_parameters(worker)
             assert torch.equal(computed("linear", x, x, worker=worker), torch.full((1, 1), 2.0))
-        unknown = "there is no worker `other`; there are `client`, `ps`"
+        unknown = "unknown worker `other`; there are `client`, `ps`"
         fails(ValueError, unknown, distributed.held_parameters, "other")
         fails(ValueError, unknown, computed, "linear", x, x, worker="other")
-        fails(ValueError, "there is no worker 2; the world has 2", distributed.parameter, 2, "x")
+        fails(ValueError, "unknown worker 2; the world has 2", distributed.parameter, 2, "x")
     finally:
         os.environ.update(removed)
 
@@ -602,7 +602,7 @@ def check_what_a_remote_optimizer_has_of_a_reference():
         ("remote", calls),
         ("backward", backward),
     ]:
-        text = f"the optimizer on `{PS}` has no `{method}()`: it is no object of Python; {hint}"
+        text = f"the optimizer on `{PS}` has no `{method}()`: it isn't a Python object; {hint}"
         fails(NotImplementedError, re.escape(text), getattr(remote, method))
 
 
@@ -672,8 +672,8 @@ def step_while_one_dies():
         torch.optim.SGD, rrefs, lr=1.0, options=Options(timeout=timeout)
     )
     inputs, stepped = torch.ones(1, 4), torch.full((2, 4), -1.0)
-    there = "it is not known whether there was a step on `ps1`: "
-    elsewhere = "; what was asked for is done on `ps2`"
+    there = "it is unknown whether a step ran on `ps1`: "
+    elsewhere = "; the request succeeded on `ps2`"
     with dist_autograd.context() as context:
         outputs = [computed("linear", inputs, rref, worker=rref.owner()) for rref in rrefs]
         dist_autograd.backward(context, [sum(outputs).sum()])

@@ -94,13 +94,13 @@ def _roots(tensors: TensorOrTensors) -> list[torch.Tensor]:
     for index, root in enumerate(roots):
         if not root.requires_grad:
             raise DistributedError(
-                f"output {index} does not require grad; it was made of nothing that does, or"
-                " without a graph"
+                f"output {index} does not require grad; it does not depend on a tensor that does,"
+                " or was computed without a graph"
             )
         if root.numel() != 1:
             raise DistributedError(
-                f"output {index} has the shape {list(root.shape)}; a pass starts from numbers, so"
-                " sum it, with weights where these are needed"
+                f"output {index} has the shape {list(root.shape)}, but must have one element; sum"
+                " it, with weights if needed"
             )
     return roots
 
@@ -114,8 +114,8 @@ def _leaves(inputs: TensorOrTensors) -> list[torch.Tensor]:
             raise DistributedError(f"input {index} does not require grad")
         if not leaf.is_leaf:
             raise DistributedError(
-                f"input {index} is not a leaf; a context has the gradients of leaves only, so ask"
-                " for those of what it was made of"
+                f"input {index} is not a leaf; a context has gradients of leaves only, so give the"
+                " leaves that it was computed from"
             )
     return leaves
 

@@ -85,8 +85,7 @@ def _join(
         )
     if rpc_backend_options.device_maps or rpc_backend_options.devices:
         raise UnsupportedError(
-            f"the backend {NAME} moves tensors between CPUs alone; leave out `device_maps` and "
-            "`devices`"
+            f"the backend {NAME} supports CPU tensors only; omit `device_maps` and `devices`"
         )
     # Load the operators now, because nobody can load them here later.
     from .optim import operators  # noqa: F401

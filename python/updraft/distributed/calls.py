@@ -50,9 +50,7 @@ def _parts(partitioner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> l
                 ) from None
         parts.append(Part(get_worker_id(part[0]), *part[1:], weight=part.weight))
     if not parts:
-        raise InvalidArgumentError(
-            "the partitioner has returned no parts; there is nothing to call"
-        )
+        raise InvalidArgumentError("the partitioner returned no parts, so there is nothing to call")
     return parts
 
 
@@ -78,7 +76,7 @@ def _warn_of_parameters(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
             if isinstance(param, torch.nn.Parameter) and param.requires_grad:
                 if _in_context():
                     warn_caller(
-                        f"{name} is a `torch.nn.Parameter`, which arrives without its graph: it"
+                        f"{name} is a `torch.nn.Parameter`, which is sent without its graph and"
                         " gets no gradient from this call; send `module_clone(model, by='clone')`,"
                         " or a parameter's `clone()`",
                     )

@@ -47,8 +47,8 @@ class _Arguments:
         owner = value.owner_name()
         if owner != self.worker:
             raise ValueError(
-                f"{place} refers to a tensor of `{owner}`, and the function is called on "
-                f"`{self.worker}`; call it where its parameters are, or send the value: `to_here()`"
+                f"{place} refers to a tensor of `{owner}`, but the function runs on "
+                f"`{self.worker}`; call it on `{owner}`, or send the value: `to_here()`"
             )
         if value.is_owner():
             # A reference that no other worker has doesn't have a number, so its owner can't find

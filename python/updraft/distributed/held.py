@@ -28,7 +28,7 @@ def parameter(worker: Worker, name: str) -> "rpc.PyRRef[torch.Tensor]":
     from .optim import operators
 
     to = worker_info(worker)
-    held = _called(worker, "there is no parameter on", "names")
+    held = _called(worker, "cannot list the parameters on", "names")
     if name not in held:
         others = ", ".join(f"`{other}`" for other in held) or "none"
         raise IndexError(f"`{to.name}` holds no parameter `{name}`; it holds {others}")
@@ -74,7 +74,7 @@ def drop_parameter(worker: Worker, name: str) -> bool:
 
 def held_parameters(worker: Worker) -> list[str]:
     """Returns the names of the parameters that a worker holds."""
-    return list(_called(worker, "no names come from", "names"))
+    return list(_called(worker, "cannot list the parameters on", "names"))
 
 
 def lock_wait(worker: Worker) -> float:
@@ -82,5 +82,5 @@ def lock_wait(worker: Worker) -> float:
 
     Simultaneous waits are added up.
     """
-    nanoseconds: int = _called(worker, "no time comes from", "lock_wait")
+    nanoseconds: int = _called(worker, "cannot read the waiting time of", "lock_wait")
     return nanoseconds * 1e-9

@@ -52,7 +52,7 @@ def auto_init_rpc(
 
     def decorator(func: F) -> F:
         if not callable(func):
-            raise TypeError("`auto_init_rpc` has decorated nothing; write `@auto_init_rpc()`")
+            raise TypeError("`auto_init_rpc` needs parentheses; write `@auto_init_rpc()`")
 
         @functools.wraps(func)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -63,7 +63,7 @@ def auto_init_rpc(
 
         def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             if not _running.acquire(blocking=False):
-                raise DistributedError("RPC is running already; one `auto_init_rpc` at a time")
+                raise DistributedError("RPC is already running; `auto_init_rpc` cannot be nested")
             try:
                 with _world(worker_name_format, backend, rpc_backend_options):
                     if worker_init_fn is not None:
@@ -86,7 +86,7 @@ def _world(name_format: world.WorkerNameFormat, backend: Any, options: Any) -> I
     if not world.is_available():
         raise UnsupportedError("this torch is built without RPC; install one that has it")
     if rpc_is_running():
-        raise DistributedError("RPC is running already; leave `init_rpc` to `auto_init_rpc`")
+        raise DistributedError("RPC is already running; leave `init_rpc` to `auto_init_rpc`")
     info = world.get_world_info()
     before, world.name_format = world.name_format, name_format
     try:

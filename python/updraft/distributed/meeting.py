@@ -166,6 +166,6 @@ def _ranks_named(chosen: Iterable[str] | None, names: dict[int, str]) -> set[int
     ranks = {world.get_worker_id(name) for name in chosen}
     if get_world_rank() not in ranks:
         raise InvalidArgumentError(
-            "this worker is not among those that the barrier waits for; leave it to them, or add it"
+            "this worker is not in the list of the barrier; add it, or don't call the barrier here"
         )
     return ranks

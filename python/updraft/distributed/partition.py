@@ -135,20 +135,20 @@ class TensorDimensionPartitioner:
         for place, tensor in tensors_with_places(args, kwargs):
             if not -tensor.dim() <= self.dim < tensor.dim():
                 raise InvalidArgumentError(
-                    f"{place} has the shape {list(tensor.shape)}, and so no dimension {self.dim} to"
-                    " cut along; pass what all parts have as a number, or within a module"
+                    f"cannot split {place} along dimension {self.dim}: its shape is"
+                    f" {list(tensor.shape)}; give values for all parts as numbers, or in a module"
                 )
             found = tensor.shape[self.dim]
             if size is None:
                 size, first = found, place
             if found != size:
                 raise InvalidArgumentError(
-                    f"{place} has {found} items along dimension {self.dim}, and {first} has {size};"
-                    " tensors are cut along a dimension of one size"
+                    f"{place} has {found} items along dimension {self.dim}, but {first} has {size};"
+                    " give tensors of the same size in this dimension"
                 )
         if size == 0:
             raise InvalidArgumentError(
-                f"{first} has no items along dimension {self.dim}; there is nothing to cut"
+                f"{first} has no items along dimension {self.dim}, so there is nothing to split"
             )
         return size
 
@@ -176,8 +176,8 @@ def dim_partitioner(
     """
     if not keepdim and not exclusive:
         raise InvalidArgumentError(
-            "`keepdim` is False and `exclusive` is not True; only parts of one item can do without"
-            " the dimension"
+            "`keepdim=False` requires `exclusive=True`, because only parts of one item can drop the"
+            " dimension"
         )
     return TensorDimensionPartitioner(dim, exclusive=exclusive, keepdim=keepdim, workers=workers)
 

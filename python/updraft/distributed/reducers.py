@@ -10,7 +10,7 @@ from ..errors import InvalidArgumentError
 def _stacked(results: Iterable[torch.Tensor]) -> torch.Tensor:
     tensors = list(results)
     if not tensors:
-        raise InvalidArgumentError("there are no results; a reducer takes one or more")
+        raise InvalidArgumentError("expected one or more results, got none")
     for index, tensor in enumerate(tensors):
         if not isinstance(tensor, torch.Tensor):
             raise TypeError(
@@ -18,7 +18,7 @@ def _stacked(results: Iterable[torch.Tensor]) -> torch.Tensor:
             )
         if tensor.shape != tensors[0].shape:
             raise InvalidArgumentError(
-                f"result {index} has the shape {list(tensor.shape)}, and result 0"
+                f"result {index} has the shape {list(tensor.shape)}, but result 0 has"
                 f" {list(tensors[0].shape)}; this reducer takes results of one shape"
             )
     return torch.stack(tensors)
@@ -41,8 +41,7 @@ def mean_reducer(
     stacked = _stacked(results)
     if not (stacked.is_floating_point() or stacked.is_complex()):
         raise InvalidArgumentError(
-            f"the results are of the dtype `{stacked.dtype}`; a mean is of floating-point or"
-            " complex numbers"
+            f"expected floating-point or complex results for a mean, got `{stacked.dtype}`"
         )
     if weights is None:
         return stacked.mean(dim=0)
@@ -52,7 +51,7 @@ def mean_reducer(
         )
     if min(weights) < 0 or max(weights) == 0:
         raise InvalidArgumentError(
-            f"the weights are {list(weights)}; none may be negative, nor all of them 0"
+            f"the weights are {list(weights)}, but must be non-negative and not all 0"
         )
     if len({*weights}) == 1:
         return stacked.mean(dim=0)

@@ -105,8 +105,8 @@ def by_name(func: Callable[..., Any]) -> Callable[..., Any]:
     if getattr(found, UNPARALLELIZED, None) is func:
         return Unparallelized(func.__module__, func.__qualname__)
     raise InvalidArgumentError(
-        f"`{func.__module__}` has no function `{func.__qualname__}`, or another one; other workers"
-        " find what they call by its name, so define and parallelize it at the top of a module"
+        f"cannot find the function `{func.__qualname__}` in `{func.__module__}`; workers find"
+        " functions by name, so define and parallelize it at the top of a module"
     )
 
 
@@ -117,6 +117,6 @@ def check_function(func: Any) -> None:
     name = getattr(func, "__qualname__", "")
     if "<locals>" in name or "<lambda>" in name:
         raise InvalidArgumentError(
-            f"`{func.__module__}.{name}` is within a function; other workers find what they call by"
-            " its name, so define it at the top of a module"
+            f"`{func.__module__}.{name}` is within a function; workers find functions by name, so"
+            " define it at the top of a module"
         )

@@ -151,7 +151,7 @@ def get_worker_id(id: Worker | None = None) -> int:
     # `init_rpc` may have created the world without torchrun.
     known = workers() if rpc_is_running() else range(get_world_size())
     if checked_rank(id) not in known:
-        raise InvalidArgumentError(f"there is no worker {id}; the world has {len(known)}")
+        raise InvalidArgumentError(f"unknown worker {id}; the world has {len(known)}")
     return id
 
 
@@ -180,6 +180,6 @@ def _worker_named(name: str) -> int:
     names = {info.name: number for number, info in workers().items()}
     if name not in names:
         raise InvalidArgumentError(
-            f"there is no worker `{name}`; there are " + ", ".join(f"`{known}`" for known in names)
+            f"unknown worker `{name}`; there are " + ", ".join(f"`{known}`" for known in names)
         )
     return names[name]

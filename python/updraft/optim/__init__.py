@@ -62,7 +62,7 @@ def __getattr__(name: str) -> "type[ShippedOptimizer]":
         from ..near_names import hint
 
         near = hint(name, __dir__(), "`dir(updraft.optim)` lists them")
-        raise AttributeError(f"there is no optimizer `{name}` in `updraft.optim`; {near}")
+        raise AttributeError(f"unknown optimizer `{name}` in `updraft.optim`; {near}")
     from .rule_classes import shipped_class
 
     return shipped_class(name)

@@ -24,16 +24,16 @@ def load() -> ctypes.PyDLL:
         if versions:
             raise ImportError(other_torch(versions, torch.__version__))
         raise ImportError(
-            f"this build of Updraft has no adapter for torch {torch.__version__}: there was no "
-            "torch where it was built; install torch first, then `pip install --no-build-isolation "
+            f"this build of Updraft has no adapter for torch {torch.__version__}: it was built "
+            "without torch; install torch, then `pip install --no-build-isolation "
             "--force-reinstall` Updraft"
         )
     try:
         torch.ops.load_library(library)
     except OSError as error:
         raise ImportError(
-            f"the adapter for torch {version} does not load with torch {torch.__version__}: "
-            f"{error}; build Updraft again beside this torch"
+            f"cannot load the adapter for torch {version} with torch {torch.__version__}: "
+            f"{error}; rebuild Updraft with this torch"
         ) from error
     torch.ops.updraft.load_library(_updraft.__file__)
     return ctypes.PyDLL(str(library))
@@ -49,12 +49,12 @@ listeners: Callable[[], int] = _library.updraft_torch_listeners
 
 _take_step = _library.updraft_torch_step
 _take_step.argtypes = [ctypes.c_void_p]
-#: What a step returns, beside 0; see `runtime/torch/JointStep.h`.
+#: Outcomes of a step; see `runtime/torch/JointStep.h`.
 MOVED, REFUSED = 2, 3
 
 
 class JointStep:
-    """One step of several steppers, all or none.
+    """One step of several steppers, or of none if one refuses.
 
     Attributes:
         take: takes the step, and returns its outcome. This is not a method, because calling a
@@ -66,5 +66,5 @@ class JointStep:
         self.take: Callable[[], int] = functools.partial(_take_step, self._steppers.address())
 
     def raise_refusal(self) -> None:
-        """Raises why the last step was `REFUSED`."""
+        """Raises the error of the last step, whose outcome was `REFUSED`."""
         self._steppers.raise_refusal()

@@ -35,20 +35,20 @@ _LOCAL = ATTRIBUTES["local_tensor"].name
 
 @transform
 def scaled_by(grad, factor=1.0, divisor=1.0):  # type: ignore[no-untyped-def]
-    """Gradients times a number of each step."""
+    """Multiplies gradients by a number that each step sets."""
     return grad * (factor / divisor)
 
 
 def _scaling(factor: float | GradientScale) -> list[float]:
-    """The hyperparameters of `scaled_by`."""
+    """Returns the hyperparameters of `scaled_by`."""
     return [float(factor), 1.0]
 
 
 def require_storage(correspondence: Correspondence, dtype: torch.dtype) -> None:
-    """Refuses parameters of a dtype that the rule has no step for."""
+    """Refuses parameters of a dtype that the rule can't step."""
     if dtype not in STORAGE:
         raise NotImplementedError(
-            f"a parameter has the dtype {dtype}; there are compiled steps for "
+            f"unsupported parameter dtype {dtype}; compiled steps support "
             + ", ".join(str(known) for known in STORAGE)
         )
     if dtype.is_complex and correspondence.complex:
@@ -78,7 +78,7 @@ def _compile(
 
 
 def _kind_of(params: list[torch.Tensor]) -> str:
-    """What a rule for these is compiled for; complex ones are stepped as pairs."""
+    """Returns `tensors` for `updraft.compile`. Complex parameters are stepped as pairs."""
     vector_dimensions = 0 if params[0].is_complex() else 1
     are_matrices = {param.dim() > vector_dimensions for param in params}
     if len(are_matrices) > 1:
@@ -87,10 +87,10 @@ def _kind_of(params: list[torch.Tensor]) -> str:
 
 
 class CompiledRules:
-    """Rules for several buckets that are made at the same time: of the same, one is compiled."""
+    """Rules for several buckets that are made at the same time. Equal ones are compiled once."""
 
     def __init__(self) -> None:
-        #: Beside each what it was made of, which keeps the number that stands for that.
+        #: Each with its definition, which must stay alive because the key has its id.
         self._rules: dict[tuple[Any, ...], tuple[Any, CompiledRule]] = {}
 
     def compile(
@@ -119,7 +119,7 @@ class CompiledRules:
         return self._rules[key][1]
 
 
-#: The types of step counts on the CPU; a GPU has the first two.
+#: The types of step counts on the CPU. A GPU supports the first two.
 _COUNT_TYPES = (
     *(torch.float32, torch.float64, torch.float16, torch.bfloat16),
     *(torch.int64, torch.int32, torch.int16),
@@ -127,7 +127,7 @@ _COUNT_TYPES = (
 
 
 def _is_count(value: Any, device: torch.device, on_device: bool) -> bool:
-    """Whether a step count is a tensor as it is kept; files have numbers."""
+    """Whether a step count can be used directly. Files may have numbers instead of tensors."""
     return (
         isinstance(value, torch.Tensor)
         and value.dim() == 0
@@ -138,10 +138,10 @@ def _is_count(value: Any, device: torch.device, on_device: bool) -> bool:
 
 
 class Bucket:
-    """The parameters of a group that have the same dtype, and are on the same device.
+    """Parameters of a group with the same dtype, on the same device.
 
-    `numbers` are those of the parameters among all of the optimizer's, for random numbers. Buckets
-    that are made at the same time may share `rules`.
+    `numbers` are the parameters' numbers in the optimizer, an input of random numbers. Buckets that
+    are made at the same time may share `rules`.
     """
 
     calls_operators = False
@@ -163,11 +163,11 @@ class Bucket:
         self.dtype = dtype = params[0].dtype
         self.target = target = target_of(params[0])
         self.reads_on_device = target is not None
-        #: Where step counts are.
+        #: The device of step counts.
         self.device = params[0].device
         self.places = correspondence.hypers
         self.read_hypers = [reader(place) for place in correspondence.hypers.values()]
-        # The first hyperparameters of a chain are those of its first stage.
+        # A chain's first hyperparameters are those of its first stage, `scaled_by`.
         self.accepted = initial = self.hypers(group, 1.0 if scaled else None)
         sparse = correspondence.sparse_of(group)
         as_dense = sparse == AS_DENSE
@@ -196,7 +196,7 @@ class Bucket:
         choices = setting_choices(correspondence, group, hypers)
         specialize(make, choices)
         if tensors != "all" and self._has_unknown_states(states):
-            # What only the other tensors have is refused by the rule for all of them.
+            # The rule for all tensors refuses a state that only the other kind has.
             tensors = "all"
             specialize(make, choices)
         self._require_flags(initial)
@@ -223,15 +223,15 @@ class Bucket:
         return any(state and not known.issuperset(state) for state in given)
 
     def _tensors(self, params: list[torch.Tensor]) -> list[torch.Tensor]:
-        """What is stepped, by the gradients that it has."""
+        """Returns the tensors that are stepped, with the gradients in their `.grad`."""
         return params
 
     def _memory(self, number: int, state: Any) -> Any:
-        """The tensor whose memory a state is."""
+        """Returns the tensor that has a state's memory."""
         return state
 
     def _shown(self, number: int, name: str, state: torch.Tensor) -> torch.Tensor:
-        """A state as it is given to the user."""
+        """Returns a state as users see it."""
         return state
 
     def hypers(self, group: Group, factor: float | GradientScale | None) -> list[float]:
@@ -244,11 +244,11 @@ class Bucket:
         return values if factor is None else [*_scaling(factor), *values]
 
     def _require_flags(self, values: list[float]) -> None:
-        """Refuses values that other code is to be compiled for."""
+        """Refuses values that need another compiled rule."""
         self.flags.require(dict(zip(self.rule.hypers, values, strict=True)))
 
     def _readings_of(self, group: Group, factor: float | GradientScale | None) -> list[Any]:
-        """The same, tensors as they are."""
+        """Like `hypers`, but doesn't convert tensors to numbers."""
         values = [read(group, self.dtype) for read in self.read_hypers]
         if factor is None:
             return values
@@ -258,8 +258,8 @@ class Bucket:
         return [*_scaling(factor), *values]
 
     def accept(self, group: Group, factor: float | GradientScale | None) -> None:
-        """Takes the hyperparameters that the group has now, whatever the rule requires of them:
-        torch checks them in constructors alone.
+        """Accepts the group's current hyperparameters. Doesn't check the rule's requirements, as
+        torch checks them only in constructors.
         """
         if self.readings is None:
             values = self.hypers(group, factor)
@@ -277,7 +277,7 @@ class Bucket:
 
     @property
     def is_direct(self) -> bool:
-        """Whether a step is nothing but a call of `stepper`."""
+        """Whether a step only calls `stepper`."""
         return True
 
     def prepare(self, states: States) -> bool:
@@ -289,7 +289,7 @@ class Bucket:
         fresh = True
         try:
             fresh = self.stepper.apply()
-        finally:  # Ctrl-C interrupts after the step, whose states are there.
+        finally:  # Ctrl-C raises after the step, which may have created states.
             if fresh:
                 states.expect(self)
 
@@ -334,7 +334,7 @@ class Bucket:
             self.stepper.bind_state(number, name, value)
 
     def _require_no_other(self, number: int, state: dict[str, Any]) -> None:
-        """Refuses states without a step count, which would begin anew."""
+        """Refuses states without a step count, because it would restart at 0."""
         for name in self.states:
             if state.get(name) is not None:
                 raise InvalidArgumentError(
@@ -343,23 +343,23 @@ class Bucket:
                 )
 
     def _share(self, bound: list[dict[str, Any]]) -> None:
-        """Gives all parameters the tensor of a state of the whole group that was bound last."""
+        """Makes all parameters share the tensor that was bound last for a state of the group."""
         for name in RuleInterface(self.rule).group_states:
             having = [state for state in bound if state.get(name) is not None]
             for state in having:
                 enter(state, {name: having[-1][name]}, self.generation)
 
     def _stored(self, number: int, name: str, value: torch.Tensor) -> torch.Tensor:
-        """A state as the rule stores it."""
+        """Converts a state to the rule's type and the parameter's layout."""
         # torch's momentum of sparse gradients is sparse.
         if value.is_sparse:
             value = value.to_dense()
         value = value.resolve_conj().resolve_neg()
-        # Where the user has chosen a type, files and others may have another.
+        # If the user has chosen a storage type, a loaded state may have another one.
         wanted = _STATE_TYPES[self.rule.states[name]]
         if value.dtype != wanted and not value.is_complex():
             value = value.to(wanted)
-        # torch has some in the order of the gradient's memory.
+        # torch gives some states the layout of the gradient.
         like = self.stepped[number]
         if value.shape == like.shape and value.stride() != like.stride():
             value = torch.empty_like(like, dtype=value.dtype).copy_(value)
@@ -378,7 +378,7 @@ class Bucket:
             enter(state, {part: copy}, self.generation)
 
     def take_states(self) -> Iterator[tuple[torch.Tensor, dict[str, Any]]]:
-        """Returns the states that parameters have got since the last call."""
+        """Returns the states created since the last call, by parameter."""
         fresh = self.stepper.take_fresh()
         taken: list[dict[str, torch.Tensor]] = [{} for _ in fresh]
         for name in self.states:
@@ -396,6 +396,6 @@ class Bucket:
         try:
             return range(len(fresh)), self.stepper.states(fresh, name)
         except IndexError:
-            # A state that only matrices have, or only vectors.
+            # Only matrices or only vectors have this state.
             having = [i for i, param in enumerate(fresh) if self.stepper.has_state(param, name)]
             return having, self.stepper.states([fresh[i] for i in having], name)

@@ -74,7 +74,7 @@ class GradientNorm:
 
     Args:
         params: the parameters.
-        listened: whether those who listen to operators of torch must see it.
+        listened: whether listeners of torch's operators must see it.
     """
 
     def __init__(self, params: Iterable[torch.Tensor], listened: bool = False) -> None:

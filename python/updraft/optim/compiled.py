@@ -1,4 +1,4 @@
-"""The step of a `torch.optim.Optimizer`, compiled."""
+"""The compiled step of a `torch.optim.Optimizer`."""
 
 import math
 import threading
@@ -39,7 +39,7 @@ from .step_hooks import hooked, opaque
 from .stepped_part import SteppedPart
 from .through_torch import TorchBucket
 
-#: What can be stepped together: those of one dtype, on one device.
+#: The parameters of a bucket share these: dtype, device and target.
 _Kind = tuple[torch.dtype, torch.device, str | None]
 
 
@@ -50,7 +50,7 @@ class _Members:
 
 
 def _require_together(buckets: list[SteppedPart]) -> None:
-    """Refuses to step a group in parts by a rule that depends on all of it."""
+    """Refuses a group in several parts if the rule depends on the whole group."""
     compiled = [bucket for bucket in buckets if isinstance(bucket, Bucket | TorchBucket)]
     if len(compiled) > 1 and any(RuleInterface(bucket.rule).by_group for bucket in compiled):
         devices = {target_of(bucket.params[0]) for bucket in compiled}
@@ -60,11 +60,11 @@ def _require_together(buckets: list[SteppedPart]) -> None:
             else f"{bucket.dtype} on {target_of(bucket.params[0]) or 'cpu'}"
             for bucket in compiled
         ]
-        # Parts of one kind that are stepped in the same way.
+        # The parts differ only in the types of their states.
         if len(set(kinds)) == len(set(map(type, compiled))) == 1:
             raise UnsupportedError(
-                f"the rule `{compiled[0].rule.name}` depends on a whole group, and one has "
-                "parameters whose states differ in type; give all states of a name the same type"
+                f"the rule `{compiled[0].rule.name}` depends on a whole group, but states of a "
+                "group differ in type; give all states of a name the same type"
             )
         raise UnsupportedError(
             f"the rule `{compiled[0].rule.name}` depends on a whole group, and one has "
@@ -73,29 +73,29 @@ def _require_together(buckets: list[SteppedPart]) -> None:
         )
 
 
-# Equal values of these are the same to a rule, and none of them changes.
+# Values of these types are immutable, and a rule treats equal ones alike.
 _CONSTANTS = (float, int, str, NoneType)
 
 
 def is_constant(value: Any) -> bool:
-    """Whether a value of a parameter group never changes, and is to a rule what equals it."""
+    """Whether a value in a parameter group is immutable, and a rule treats equal values alike."""
     if isinstance(value, tuple):
         return all(map(is_constant, value))
     return isinstance(value, _CONSTANTS)
 
 
 class _CompiledGroup:
-    """What a parameter group was when it was compiled, and how it is stepped."""
+    """The buckets that step a parameter group, and the group's contents when they were made."""
 
     def __init__(self, optimizer: "CompiledStep", first: int, group: Group, scaled: bool) -> None:
         self.first = first
         self.params = list(group["params"])
-        # `==` of lists compares different tensors by value: of these it may be true, of others it
-        # raises RuntimeError.
+        # `==` of lists compares different tensors by value. The result may be true for these
+        # parameters; for others it is a RuntimeError.
         self.single = [
             i for i, param in enumerate(self.params) if is_lazy(param) or param.numel() == 1
         ]
-        #: What the group had when its hyperparameters were taken, if that can be told by comparing.
+        #: The group at the last `take`; None if `==` can't detect every change of its values.
         self.taken: Group | None = None
         self.scaled = scaled
         correspondences = optimizer._correspondences()
@@ -119,7 +119,7 @@ class _CompiledGroup:
         return [*(read(group, None) for read in self.read_settings), self.sparse_of(group)]
 
     def is_taken(self, first: int, group: Group, generation: int, scaled: bool) -> bool:
-        """Whether the step can be taken without another look at the group: the usual case."""
+        """Whether nothing has changed since `take`, the usual case. No other checks are needed."""
         mine = self.params
         try:
             return (
@@ -131,23 +131,23 @@ class _CompiledGroup:
                 and self.swapping == swaps_params()
                 and self.scalar == scalar_dtype()
             )
-        except RuntimeError:  # Tensors that are not the same were compared.
+        except RuntimeError:  # Different tensors were compared.
             return False
 
     def take(self, group: Group, factor: float | GradientScale | None) -> None:
-        """Remembers the group as one whose hyperparameters the buckets have accepted."""
+        """Remembers the group, after the buckets have accepted its hyperparameters."""
         others = (value for key, value in group.items() if key != "params")
         comparable = factor is None and all(map(is_constant, others))
         self.taken = group | {"params": self.params} if comparable else None
 
     def matches(self, first: int, group: Group, generation: int, scaled: bool) -> bool:
-        """Whether the group and the states are still those that were compiled for."""
+        """Whether the compiled code still fits the group and the states."""
         mine, given = self.params, group["params"]
         if type(given) is not list:
             given = list(given)
         try:
             same = mine == given
-        except RuntimeError:  # Tensors that are not the same were compared.
+        except RuntimeError:  # Different tensors were compared.
             return False
         return (
             same is True
@@ -164,35 +164,35 @@ class _CompiledGroup:
 
 
 class CompiledStep:
-    """The step of an optimizer, with a compiled rule.
+    """An optimizer's step with a compiled rule.
 
-    `.grad` is only read. With a `torch.amp.GradScaler` the scale is taken out of the gradients
-    within the step.
+    A step doesn't write `.grad`. With a `torch.amp.GradScaler` it unscales the gradients as it
+    reads them.
     """
 
     correspondence: Correspondence
     _step_supports_amp_scaling = True
-    #: The largest norm of all gradients, which larger ones are scaled down to; see `with_clipping`.
+    #: The maximum norm of all gradients after clipping; see `with_clipping`.
     max_grad_norm: float | None = None
-    #: The norm before clipping, of the last step.
+    #: The norm before clipping in the last step.
     last_grad_norm: torch.Tensor | None = None
     error_if_nonfinite: bool = False
     param_groups: list[Group]
-    #: The form of `state` that a step uses.
+    #: The states in the form that a step uses.
     _states: States
     _generation: Generation
     _compiled: list[_CompiledGroup]
-    #: Held by a step, and by what it must not see half done. A hook or a tensor may step again.
+    #: Held during steps and changes of states. Reentrant: a hook or a tensor may step again.
     _stepping: threading.RLock
-    #: Whether several parts are in the midst of a step.
+    #: Whether a step of several parts is in progress.
     _together: bool
-    #: What steps all groups, as they are compiled, in one call; None if it is not known.
+    #: Steps all groups in one call; None if that is impossible, or not known yet.
     _direct: DirectParts | None
-    #: What listened to operators when the groups were compiled.
+    #: The kind of listener when the groups were compiled.
     _listening: Listening
 
     def _correspond(self, numerics: str, storage: Mapping[str, Any] | None) -> None:
-        """Compiles the rule with these choices in place of the class's own."""
+        """Makes later compilations use these choices instead of the class's defaults."""
         if storage is not None and not isinstance(storage, Mapping):
             raise TypeError(f"`storage` is {type(storage)}; give a dict, `{{name: value}}`")
         self.correspondence = replace(
@@ -211,7 +211,7 @@ class CompiledStep:
     @state.setter
     def state(self, states: Any) -> None:
         if "_generation" not in self.__dict__:
-            # That of the constructor of torch.
+            # torch's constructor sets the first one.
             self._adopt(states)
             return
         if not isinstance(states, MutableMapping):
@@ -227,7 +227,7 @@ class CompiledStep:
                 self._states = AssignedStates(self._generation, states)
 
     def _adopt(self, states: Mapping[torch.Tensor, Any]) -> None:
-        """Takes states whose dicts nobody else has."""
+        """Takes over states. The caller must not change their dicts any more."""
         if "_generation" not in self.__dict__:
             self._generation = Generation()
             self._compiled = []
@@ -250,20 +250,21 @@ class CompiledStep:
         return packed
 
     def packed_state(self, state: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns the states of a parameter as `state_dict` has them."""
+        """Returns the states of a parameter in the form of `state_dict`."""
         return dict(state)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Loads what `state_dict` returned, of this class or of torch's.
+        """Loads a `state_dict` of this class or of torch's.
 
-        The classes of torch convert states to the parameter's dtype, as torch does, except those
-        that torch makes in another dtype. Optimizers of rules keep the dtype that states have.
+        Classes that torch also has convert floating-point states to the parameter's dtype, as torch
+        does. Exceptions are scalars, and states whose storage was chosen. Other classes keep the
+        dtypes of states.
         """
         with self._stepping:
             self._load(state_dict)
 
     def _load(self, state_dict: dict[str, Any]) -> None:
-        # What hooks have made of it: this one is the last.
+        # Hooks may replace the dict. This one runs last.
         loading = [state_dict]
         hook = self.register_load_state_dict_pre_hook(  # type: ignore[attr-defined]
             lambda optimizer, given: loading.append(given)
@@ -284,7 +285,7 @@ class CompiledStep:
                     self.state[param][name] = value.to(loaded.device)
 
     def _keeps_type(self, name: str, value: torch.Tensor) -> bool:
-        """Whether a state that is loaded stays in its own dtype."""
+        """Whether a loaded state keeps its dtype."""
         mine = self.correspondence
         return (
             mine.states is None
@@ -316,33 +317,33 @@ class CompiledStep:
         super().__setstate__(state)  # type: ignore[misc]
 
     def release(self) -> None:
-        """Drops the references to parameters that the step holds, until the next step.
+        """Drops references to the parameters until the next step.
 
-        For `torch.utils.swap_tensors`, which refuses a tensor that anything else refers to.
+        Call it before `torch.utils.swap_tensors`, which refuses tensors with other references.
         """
         with self._stepping:
-            # States that nobody has looked at are with what holds the references.
+            # The compiled groups hold the states that aren't entered yet.
             self._states.fill()
             self._compiled = []
             self._direct = None
 
     def _look_who_listens(self) -> None:
-        """Starts anew if the listeners require another kind of step."""
+        """Drops the compiled groups if the listeners require another kind of step."""
         found = listening()
         if found != self._listening:
             self.release()
             self._listening = found
 
     def _correspondences(self) -> tuple[Correspondence, ...]:
-        """All rules that a step applies."""
+        """The correspondences of all rules that a step applies."""
         return (self.correspondence,)
 
     def _make_buckets(
         self, group: Group, members: Iterable[tuple[int, torch.Tensor]], scaled: bool
     ) -> list[SteppedPart]:
-        """Returns what steps some parameters of a group.
+        """Returns the parts that step some parameters of a group.
 
-        Each comes with its number among all parameters of the optimizer.
+        `members` are pairs of a parameter's number in the optimizer and the parameter.
         """
         members = list(members)
         self._require_fused(group, members)
@@ -367,7 +368,7 @@ class CompiledStep:
             try:
                 buckets += self._make_compiled(group, some, scaled)
             except WholeParametersError as refusal:
-                # DTensor reduces over all ranks what is written as operations of torch.
+                # Reductions by operators of torch cover all ranks of a DTensor.
                 refusals[kind] = refusal
                 apart = through_torch[kind]
                 rest = _Members()
@@ -382,7 +383,7 @@ class CompiledStep:
             try:
                 made = self._make_through_torch(group, some, in_graph)
             except UnsupportedError as refusal:
-                # Of a rule that there is no torch for.
+                # The rule can't run as operations of torch.
                 if kind in refusals:
                     raise refusals[kind] from None
                 if in_graph or not listened or any(map(needs_operators, some.params)):
@@ -401,14 +402,14 @@ class CompiledStep:
                 require_fusible(param)
 
     def _require_unseen(self, refusal: UnsupportedError) -> None:
-        """Refuses a compiled step, which torch does not see, if operators are traced or
-        transformed. If a mode listens, warns that the mode does not see the step.
+        """Refuses a compiled step if operators are traced or transformed, because torch doesn't see
+        it. If a mode is active, warns that the mode doesn't see the step.
         """
         if self._listening == Listening.TRANSFORMS:
             raise UnsupportedError(
-                f"{refusal}, so nothing can trace or transform the step; step outside of it"
+                f"{refusal}, so the step cannot be traced or transformed; call `step` outside"
             ) from None
-        warn_caller(f"{refusal}, so the mode that is active does not see the step")
+        warn_caller(f"{refusal}, so the active mode does not see the step")
 
     def _make_compiled(self, group: Group, members: _Members, scaled: bool) -> list[SteppedPart]:
         if not members.params:
@@ -453,8 +454,8 @@ class CompiledStep:
         return made_by_state_types(self.correspondence, members.params, members.numbers, make)
 
     def _compile(self, scaled: bool) -> tuple[list[_CompiledGroup], list[int]]:
-        """Returns what steps each group, of what it and the states are now, and the numbers of
-        those whose hyperparameters are to be accepted.
+        """Returns the compiled groups, after updating them for changed groups and states, and the
+        indices of those whose hyperparameters must be accepted.
         """
         if listeners() & TOLD_OF_OPERATORS or self._listening:
             self._look_who_listens()
@@ -481,7 +482,7 @@ class CompiledStep:
         return compiled, changed
 
     def _clip(self, compiled: list[_CompiledGroup], factor: float) -> float:
-        """Returns what gradients are multiplied by, of which `factor` takes a scale out."""
+        """Returns the factor that unscales gradients, as `factor` does, and clips them."""
         assert self.max_grad_norm is not None
         require_max_norm(self.max_grad_norm)
         totals: dict[Spread, float] = defaultdict(float)
@@ -501,7 +502,7 @@ class CompiledStep:
             )
         return factor * coefficient(norm, self.max_grad_norm)
 
-    # What torch wraps the step of a class in.
+    # torch wraps the `step` of a class with this function.
     profile_hook_step = staticmethod(hooked)
 
     @opaque
@@ -515,15 +516,15 @@ class CompiledStep:
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        # A GradScaler sets these for the time of the call.
+        # A GradScaler sets these during the call.
         scale, found_inf = getattr(self, "grad_scale", None), getattr(self, "found_inf", None)
         if found_inf is not None and target_of(found_inf) is None and found_inf.item():
             return loss
         with self._stepping:
             if self._together:
                 raise RuntimeError(
-                    "a parameter has stepped its optimizer while the optimizer steps it; step in a "
-                    "hook of the optimizer, or after the step"
+                    "a parameter called `step` of its optimizer during a step; call it in a hook "
+                    "of the optimizer, or after the step"
                 )
             try:
                 self._step_all(scale, found_inf)
@@ -533,13 +534,13 @@ class CompiledStep:
         return loss
 
     def _step_all(self, scale: torch.Tensor | None, found_inf: torch.Tensor | None) -> None:
-        """Steps all groups or, if something is refused, none."""
+        """Steps all groups, or none if one is refused."""
         factor: float | GradientScale | None = None if scale is None else GradientScale(scale)
         scaled = scale is not None or self.max_grad_norm is not None
         states = self._states
         compiled, changed = self._compile(scaled)
-        # One that is on a device is read there, where every part does. A norm waits anyway, and
-        # is refused where it is not finite.
+        # If every part reads `found_inf` on its device, the CPU needn't wait for it. Clipping waits
+        # anyway, and must not raise an error for the norm of a step that is skipped.
         if found_inf is not None and target_of(found_inf) is not None:
             parts = (bucket for entry in compiled for bucket in entry.buckets)
             waits = self.max_grad_norm is not None
@@ -548,7 +549,7 @@ class CompiledStep:
                 return
         if self.max_grad_norm is not None:
             factor = self._clip(compiled, 1.0 if factor is None else float(factor))
-        # What is refused is refused before anything is stepped.
+        # Errors are raised before anything is stepped.
         self._accept(compiled, changed, factor, scaled)
         direct = self._direct
         if direct is None:
@@ -560,7 +561,7 @@ class CompiledStep:
             try:
                 outcome = direct.take_step()
             except BaseException:
-                # Ctrl-C interrupts after the step, whose states are there.
+                # Ctrl-C raises after the step, which may have created states.
                 direct.expect(states)
                 raise
             if not outcome or direct.finish(outcome, states):
@@ -574,15 +575,15 @@ class CompiledStep:
         factor: float | GradientScale | None,
         found_inf: torch.Tensor | None,
     ) -> None:
-        """Steps all parts or, where one refuses, none. Makes those anew that are not what their
-        parameters are.
+        """Steps all parts, or none if one refuses. Recreates parts that don't fit their parameters
+        any more.
         """
         prepared: list[SteppedPart] = []
         done: set[SteppedPart] = set()
         self._together = sum(len(entry.buckets) for entry in compiled) > 1
         try:
-            # What tensors run as operators are called on them may free memory of others: it comes
-            # before the compiled parts are prepared, or after they are applied.
+            # Operators can run code of tensors, which can free memory of other tensors. So parts
+            # that call operators are prepared before compiled ones, and applied after them.
             for is_first in (True, False):
                 # Another thread may add a group meanwhile.
                 for group, entry in zip(self.param_groups, compiled, strict=False):
@@ -599,7 +600,7 @@ class CompiledStep:
                             done.add(bucket)
                         else:
                             self._remake(entry.buckets, position, group, factor, entry.scaled)
-            # Of those that share memory, each reads what the one before has written.
+            # In each kind the order stays: a part reads memory that an earlier one has written.
             prepared.sort(key=attrgetter("calls_operators"))
             prepared.reverse()
             while prepared:
@@ -616,7 +617,7 @@ class CompiledStep:
         factor: float | GradientScale | None,
         scaled: bool,
     ) -> None:
-        """Takes the hyperparameters of some groups."""
+        """Accepts the hyperparameters of changed groups."""
         for number in changed:
             group, entry = self.param_groups[number], compiled[number]
             entry.taken = None
@@ -624,7 +625,7 @@ class CompiledStep:
                 try:
                     entry.buckets[position].accept(group, factor)
                 except ValueError:
-                    # A flag that the rule is compiled for follows from what has changed.
+                    # The rule was compiled for a flag whose value has changed.
                     self._remake(entry.buckets, position, group, factor, scaled)
             if not self.correspondence.divides_by_zero(group):
                 entry.take(group, factor)
@@ -632,8 +633,8 @@ class CompiledStep:
                 raise ZeroDivisionError("float division by zero")
 
     def accepted_rules(self) -> list[CompiledRule]:
-        """Takes what the groups have now, as a step does before anything is stepped, and returns
-        the rules that it is stepped by: the same as before, unless others were compiled.
+        """Accepts the current hyperparameters, as a step does first, and returns the rules that
+        step the groups. These are the same as before, unless other rules had to be compiled.
 
         Raises:
             ValueError: the rule cannot be compiled for the hyperparameters.
@@ -652,7 +653,7 @@ class CompiledStep:
         factor: float | GradientScale | None,
         scaled: bool,
     ) -> None:
-        """Makes a bucket anew, of what its parameters and the group are now."""
+        """Recreates a bucket for its parameters and the group as they are now."""
         members = zip(buckets[position].numbers, buckets[position].params, strict=True)
         made = self._make_buckets(group, members, scaled)
         for bucket in made:

@@ -46,7 +46,7 @@ def counterpart(kind: type) -> type[torch.optim.Optimizer]:
     if compiled is None or kind is not getattr(torch.optim, kind.__name__, None):
         raise TypeError(
             f"there is no compiled step for {kind.__module__}.{kind.__qualname__}; "
-            "`updraft.optimizer` makes one of a rule"
+            "`updraft.optimizer` makes one from a rule"
         )
     return compiled
 
@@ -70,7 +70,7 @@ def convert(optimizer: torch.optim.Optimizer) -> torch.optim.Optimizer:
     target = counterpart(type(optimizer))
     if getattr(optimizer, "max_grad_norm", None) is not None:
         raise TypeError(
-            f"`{type(optimizer).__name__}` clips gradients, which that of torch does not; set its "
+            f"`{type(optimizer).__name__}` clips gradients, but torch's class does not; set its "
             "`max_grad_norm` to None first"
         )
     state = optimizer.__getstate__()

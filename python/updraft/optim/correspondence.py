@@ -163,9 +163,9 @@ def require_hypers(places: Mapping[str, Place], group: Group, dtype: torch.dtype
             entry, key = f"`{place}`", place
             if isinstance(place, tuple):
                 entry, key = f"element {place[1]} of `{place[0]}`", place[0]
-            another = "; load a `state_dict` into an optimizer of the class that it is from"
+            another = "; load a `state_dict` of the same class"
             raise InvalidArgumentError(
-                f"the hyperparameter `{name}` is {entry} of a parameter group, and one has "
+                f"cannot read the hyperparameter `{name}` from {entry} of a parameter group with "
                 + ", ".join(f"`{key}` = {value}" for key, value in group.items() if key != "params")
                 + ("" if key in group else another)
             ) from None

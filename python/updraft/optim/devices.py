@@ -1,25 +1,25 @@
-"""The devices that parameters are on, and what a step reads there."""
+"""The devices of parameters, and the values that a step reads there."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
-#: Whether a parameter on the CPU is stepped as one on a GPU, by the emulator: for tests.
+#: Whether the emulator steps a parameter on the CPU as if it were on a GPU. For tests.
 is_emulated: Callable[[torch.Tensor], bool] = lambda tensor: False  # noqa: E731
 
 
 def target_of(param: torch.Tensor) -> str | None:
-    """Returns what a rule is compiled for to step a parameter: see `updraft.compile`."""
+    """Returns the target to compile a parameter's rule for, as in `updraft.compile`."""
     if param.device.type == "cuda":
         return str(param.device)
     return "emulator" if is_emulated(param) else None
 
 
 class GradientScale:
-    """What gradients were multiplied by, as `torch.amp.GradScaler` has it.
+    """The scale of gradients, in a tensor of `torch.amp.GradScaler`.
 
-    As a number, it is what takes it out, which waits for the device that has it.
+    `float` returns the factor that removes the scale, and waits for the tensor's device.
     """
 
     def __init__(self, scale: torch.Tensor) -> None:
@@ -30,7 +30,7 @@ class GradientScale:
 
 
 class DeviceReadings:
-    """What the steps of a `GroupStepper` read where its parameters are, so that nothing waits."""
+    """The values that a `GroupStepper` reads on its device, so that the CPU needn't wait."""
 
     def __init__(self, stepper: Any, device: torch.device, count: int) -> None:
         self.stepper = stepper
@@ -48,8 +48,8 @@ class DeviceReadings:
         )
 
     def take(self, values: Sequence[Any], known: Sequence[float]) -> list[float]:
-        """Has tensors that are on the device read at each step, and returns the numbers; for a
-        tensor that known before.
+        """Makes steps read those values that are tensors on the device. Returns the others as
+        numbers, and the number in `known` for each of these tensors.
         """
         numbers = []
         for index, value in enumerate(values):
@@ -63,7 +63,7 @@ class DeviceReadings:
         return numbers
 
     def brought(self, scale: GradientScale) -> torch.Tensor:
-        """The scale, on the device: what another one has is copied to where it was before."""
+        """Returns the scale on the device. Copies it from another device, always to one tensor."""
         if scale.tensor.device == self.device:
             return scale.tensor
         if self.scale is None:
@@ -71,7 +71,7 @@ class DeviceReadings:
         return self.scale.copy_(scale.tensor.detach().view(()), non_blocking=True)
 
     def skip_where(self, found_inf: torch.Tensor | None) -> None:
-        """Has the next steps change nothing that find this other than 0."""
+        """Makes later steps change nothing if `found_inf` isn't 0."""
         if found_inf is None and self.found_inf is None:
             return
         if found_inf is not None:

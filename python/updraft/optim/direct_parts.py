@@ -1,4 +1,4 @@
-"""Parts of a step that take one call together."""
+"""Steps all parts of an optimizer in one call."""
 
 from typing import Optional
 
@@ -11,10 +11,10 @@ from .stepped_part import SteppedPart
 
 
 class DirectParts:
-    """All parts of a step, each of which does nothing but call its stepper.
+    """All parts of a step, each of which only calls its stepper.
 
     Attributes:
-        take_step: steps all of them or, where one refuses, none; returns an outcome for `finish`.
+        take_step: steps all parts, or none if one refuses; returns an outcome for `finish`.
         readers: the parts that read `found_inf` on their device.
     """
 
@@ -26,7 +26,7 @@ class DirectParts:
 
     @staticmethod
     def of(parts: list[SteppedPart]) -> Optional["DirectParts"]:
-        """Returns what steps these, or None if one of them is something else."""
+        """Combines parts. Returns None if one doesn't only call its stepper."""
         direct = [part for part in parts if isinstance(part, Bucket) and part.is_direct]
         return DirectParts(direct) if len(direct) == len(parts) else None
 
@@ -36,8 +36,8 @@ class DirectParts:
             part.skip_where(found_inf)
 
     def finish(self, outcome: int, states: States) -> bool:
-        """Follows a step whose outcome is not 0; False if nothing was done, because a parameter has
-        other memory than before.
+        """Completes a step whose outcome isn't 0. Returns False if nothing was done, because a
+        tensor's memory, layout or type has changed.
         """
         if outcome == MOVED:
             return False
@@ -47,6 +47,6 @@ class DirectParts:
         return True
 
     def expect(self, states: States) -> None:
-        """Enters the states that steps have made, if there are any."""
+        """Enters states that steps have created, now or on first access."""
         for part in self._parts:
             states.expect(part)

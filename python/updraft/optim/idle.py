@@ -1,4 +1,4 @@
-"""Parameters that cannot be stepped, and have no gradient to step by."""
+"""Parameters that have no gradient, and that a compiled rule can't step."""
 
 import torch
 from torch.nn.parameter import is_lazy
@@ -12,9 +12,9 @@ from .state_storage import STORAGE
 
 
 def is_idle(param: torch.Tensor) -> bool:
-    """Whether a parameter has no gradient, and could not be stepped if it had one.
+    """Whether a parameter has no gradient, and a compiled rule couldn't step it.
 
-    Frozen weights may be integers; others are on another device or without memory for a while.
+    Frozen weights may be integers. Others may be on another device or lack memory for some time.
     """
     if param.grad is not None or is_distributed(param) or is_wrapper(param):
         return False
@@ -28,14 +28,14 @@ def is_idle(param: torch.Tensor) -> bool:
 
 
 def _lacks_memory(param: torch.Tensor) -> bool:
-    # A tensor of functorch has the memory of another one.
+    # A tensor of functorch doesn't have its own memory.
     if is_functorch_wrapped_tensor(param):
         return False
     return param.untyped_storage().data_ptr() == 0 and param.numel() > 0
 
 
 class IdleBucket:
-    """Such parameters, in place of a `Bucket`."""
+    """Idle parameters, in place of a `Bucket`."""
 
     def __init__(self, params: list[torch.Tensor], numbers: list[int]) -> None:
         self.params = params
@@ -45,13 +45,13 @@ class IdleBucket:
     calls_operators = False
 
     def accept(self, group: Group, factor: float | GradientScale | None) -> None:
-        """Has no use for hyperparameters."""
+        """Does nothing, because hyperparameters have no effect."""
 
     def skip_where(self, found_inf: torch.Tensor | None) -> None:
-        """Never steps."""
+        """Does nothing, because a step never changes anything."""
 
     def prepare(self, states: States) -> bool:
-        """Does nothing; False if a parameter has a gradient."""
+        """Returns False if a parameter has a gradient. Does nothing else."""
         return all(param.grad is None for param in self.params)
 
     def apply(self, states: States) -> None:

@@ -30,11 +30,11 @@ of gradients, from the oldest to the newest; it starts from (s . y) / (y . y) of
 
   H' = (1 - r s y^T) H (1 - r y s^T) + r s s^T        r = 1 / (s . y)
 
-The length t of a move is `lr`, of the first min(1, 1 / sum |g|) lr; with
+The length t of a move is `lr`, and for the first min(1, 1 / sum |g|) lr. With
 `line_search_fn="strong_wolfe"` a search finds it."""
 _RAISES = """\
 ValueError: unless `lr >= 0`, and there is one parameter group.
-RuntimeError: of a step, unless `line_search_fn` is None or "strong_wolfe"."""
+RuntimeError: in a step, unless `line_search_fn` is None or "strong_wolfe"."""
 
 
 class _Move:

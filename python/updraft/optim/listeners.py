@@ -1,4 +1,4 @@
-"""Which listeners torch's operators have. A compiled step calls no operators."""
+"""Finds listeners of torch's operators, because a compiled step doesn't call operators."""
 
 import enum
 
@@ -7,19 +7,19 @@ from .adapter import listeners
 
 # The bits of `listeners`.
 _PROFILERS, _FUNCTION_MODES, _DISPATCH_MODES, _TRANSFORMS = 1, 2, 4, 8
-#: Those that see a step as one operator.
+#: Listeners that see a step as one operator.
 TOLD_OF_STEPS = _PROFILERS | _DISPATCH_MODES | _TRANSFORMS
-#: Those that see the operators that a step consists of.
+#: Listeners that see the operators within a step.
 TOLD_OF_OPERATORS = _FUNCTION_MODES | _DISPATCH_MODES | _TRANSFORMS
 
 
 class Listening(enum.IntEnum):
-    """Which kind of listener a thread's operators have.
+    """The kind of listener that a thread's operators have.
 
     Attributes:
         NONE: none, or profilers, which see a step as one operator.
         MODES: modes, such as one that counts operators.
-        TRANSFORMS: transforms, which make something else of operators, such as a graph or batches.
+        TRANSFORMS: transforms, such as those that record a graph or batch operators.
     """
 
     NONE = 0
@@ -28,12 +28,12 @@ class Listening(enum.IntEnum):
 
 
 def _any_function_mode() -> bool:
-    """Whether there is one that does more than choose the device of new tensors."""
+    """Whether a function mode is active other than that of `with torch.device(…)`."""
     return any(type(mode) is not DeviceContext for mode in function_modes())
 
 
 def listening() -> Listening:
-    """Returns which kind of listener this thread's operators have now."""
+    """Returns the kind of listener that this thread's operators have now."""
     found = listeners()
     if found & _TRANSFORMS:
         return Listening.TRANSFORMS

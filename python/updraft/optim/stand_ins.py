@@ -1,4 +1,4 @@
-"""Parameters that a compiled step cannot take as they are, and what it takes for them."""
+"""Stand-ins for parameters that a compiled step can't take directly."""
 
 import functools
 from collections.abc import Iterable
@@ -36,7 +36,7 @@ def is_distributed(tensor: torch.Tensor) -> bool:
 
 
 def is_wrapper(tensor: torch.Tensor) -> bool:
-    """Whether a tensor intercepts operators, and has its data elsewhere than a DTensor."""
+    """Whether a tensor intercepts operators and isn't a DTensor."""
     if type(tensor) in _PLAIN or is_distributed(tensor):
         return False
     intercepts: bool = dispatch_keys(tensor).has(DispatchKey.Python)
@@ -44,19 +44,19 @@ def is_wrapper(tensor: torch.Tensor) -> bool:
 
 
 def needs_operators(tensor: torch.Tensor) -> bool:
-    """Whether only operators of torch can step a tensor: it intercepts them, or nothing can be
+    """Whether only operators of torch can step a tensor: it intercepts them, or rules can't be
     compiled for its device.
     """
     return is_wrapper(tensor) or tensor.device.type not in ("cpu", "cuda")
 
 
 def local_part(tensor: torch.Tensor) -> torch.Tensor:
-    """The part of a DTensor that this rank has; others as they are."""
+    """Returns this rank's part of a DTensor, or another tensor itself."""
     return local_tensor(tensor) if is_distributed(tensor) else tensor
 
 
 def distributed_like(param: torch.Tensor, local: torch.Tensor) -> torch.Tensor:
-    """The DTensor of which `local` is this rank's part, and which is placed like `param`."""
+    """Returns a DTensor that is placed like `param`, with `local` as this rank's part."""
     from torch.distributed.tensor import DTensor
 
     return DTensor.from_local(
@@ -70,7 +70,7 @@ def distributed_like(param: torch.Tensor, local: torch.Tensor) -> torch.Tensor:
 
 
 def need_stand_ins(params: Iterable[torch.Tensor]) -> bool:
-    """Whether a compiled step may not be able to take parameters as they are."""
+    """Whether a compiled step may be unable to take the parameters directly."""
     return swaps_params() or any(map(_needs_stand_in, params))
 
 
@@ -80,12 +80,12 @@ def _needs_stand_in(param: torch.Tensor) -> bool:
 
 
 def memory_layout(tensor: torch.Tensor) -> tuple[int, torch.Size, tuple[int, ...]]:
-    """Where a tensor has its elements: another, once `.data` was set."""
+    """Returns a tensor's address, shape and strides. Setting `.data` changes them."""
     return tensor.data_ptr(), tensor.shape, tensor.stride()
 
 
 def is_dense(tensor: torch.Tensor) -> bool:
-    """Whether the elements fill one run of memory, each once."""
+    """Whether the elements fill one range of memory, without gaps or overlap."""
     expected = 1
     for stride, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
         if size != 1:
@@ -96,11 +96,11 @@ def is_dense(tensor: torch.Tensor) -> bool:
 
 
 def of_dtype(grad: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """A gradient in the dtype of its parameter; `Tensor.grad_dtype` allows another dtype."""
+    """Converts a gradient to the parameter's dtype. `Tensor.grad_dtype` allows another dtype."""
     return grad.to(dtype) if grad.dtype != dtype and torch.can_cast(grad.dtype, dtype) else grad
 
 
-#: What torch says to a write of such a tensor.
+#: torch's error for a write to a tensor that overlaps itself.
 OVERLAP = (
     "unsupported operation: more than one element of the written-to tensor refers to a single "
     "memory location. Please clone() the tensor before performing the operation."
@@ -108,15 +108,15 @@ OVERLAP = (
 
 
 def overlaps_itself(tensor: torch.Tensor) -> bool:
-    """Whether elements share memory, as those of an expanded tensor do."""
+    """Whether elements share memory, as in an expanded tensor."""
     overlaps: bool = internal_overlap(tensor) == 1
     return overlaps
 
 
 class StandIn:
-    """A tensor with the memory of a parameter, or with a copy of what is in it.
+    """A tensor with a parameter's memory, or with a copy of its values.
 
-    Nothing in C++ refers to the parameter itself.
+    C++ refers to this tensor instead of the parameter.
     """
 
     def __init__(self, param: torch.Tensor, in_order: bool) -> None:
@@ -139,11 +139,11 @@ class StandIn:
         return local_part(self.param)
 
     def has_moved(self) -> bool:
-        """Whether the parameter has other memory than before."""
+        """Whether the parameter's memory or layout has changed."""
         return self._local() is not self.local or memory_layout(self.local) != self.known
 
     def gradient(self) -> torch.Tensor | None:
-        """The gradient of what is stood in for."""
+        """Returns the gradient for the stand-in; None if the parameter doesn't have one."""
         grad = self.param.grad
         if grad is None:
             return None
@@ -154,21 +154,21 @@ class StandIn:
         if grad.placements != placements:
             grad = grad.redistribute(placements=placements)
         local: torch.Tensor = local_tensor(grad)
-        # A collective may be under way.
+        # If a collective is still running, `to_local` waits for it.
         return local if type(local) is torch.Tensor else grad.to_local()
 
     def require_writable(self) -> None:
-        """Refuses what `store` could not write, before anything is stepped."""
+        """Refuses a parameter that `store` can't write, before anything is stepped."""
         if self.overlaps:
             raise RuntimeError(OVERLAP)
 
     def load(self) -> None:
-        """Takes over what the parameter is."""
+        """Updates a copy from the parameter."""
         if self.copied:
             self.tensor.copy_(self.local)
 
     def store(self) -> None:
-        """Gives it back, changed."""
+        """Updates the parameter from a copy, and its version for autograd."""
         if self.copied:
             self.local.copy_(self.tensor)
         elif self.distributed:
@@ -177,28 +177,28 @@ class StandIn:
 
 
 def is_sharded(tensor: torch.Tensor) -> bool:
-    """Whether each rank has a part of a DTensor only."""
+    """Whether a tensor is a DTensor that isn't replicated on all ranks."""
     return is_distributed(tensor) and any(not p.is_replicate() for p in tensor.placements)
 
 
 class WholeParametersError(UnsupportedError):
-    """A rule reduces over what this rank has parts of.
+    """A rule reduces over parameters, and this rank has only parts of them.
 
     Attributes:
-        apart: which of the parameters a compiled step cannot take.
+        apart: for each parameter, whether a compiled step can't take it.
     """
 
     def __init__(self, rule: str, by_group: bool, params: list[torch.Tensor]) -> None:
         self.apart = [is_distributed(param) if by_group else is_sharded(param) for param in params]
         placements = next(param.placements for param in params if is_sharded(param))
         super().__init__(
-            f"the rule `{rule}` reduces over whole parameters, and a parameter has the placements "
-            f"{placements}; replicate it, or use a rule that looks at single elements"
+            f"the rule `{rule}` reduces over whole parameters, but a parameter has the placements "
+            f"{placements}; replicate it, or use an element-wise rule"
         )
 
 
 class LocalBucket(Bucket):
-    """A bucket that may step parts of DTensors, whose states are DTensors too."""
+    """A bucket that can step this rank's parts of DTensors. Their states are DTensors, too."""
 
     @functools.cached_property
     def _element_states(self) -> set[str]:
@@ -225,9 +225,9 @@ class LocalBucket(Bucket):
 
 
 class StandInBucket(LocalBucket):
-    """Parameters of a group, some of which are DTensors, have gaps, or may be swapped.
+    """A bucket with stand-ins, for parameters that are DTensors, have gaps or may be swapped.
 
-    Where none is, the parameters themselves are stepped.
+    If it doesn't need any, it steps the parameters themselves.
     """
 
     #: Whether the rule changes parameters.
@@ -239,7 +239,7 @@ class StandInBucket(LocalBucket):
         if interface.reduces:
             self._require_whole(interface, params)
         if not (swaps_params() or any(each.copied or each.distributed for each in self.stand_ins)):
-            # Those in another order than row by row make no difference to the rule.
+            # The order of a parameter's elements in memory doesn't matter to the rule.
             self.stand_ins = []
             return params
         return [stand_in.tensor for stand_in in self.stand_ins]

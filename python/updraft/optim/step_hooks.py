@@ -1,7 +1,7 @@
-"""What torch puts around the step of an optimizer, left out where it would do nothing.
+"""Skips torch's wrappers of an optimizer's step if they have no effect.
 
-`torch.optim.Optimizer` wraps `step` for hooks and profilers, and a step is kept from
-`torch.compile` by another wrapper. The two take longer than the step of a small parameter.
+`torch.optim.Optimizer` wraps `step` for hooks and profilers. Another wrapper disables
+`torch.compile` in it. Together they take longer than the step of a small parameter.
 """
 
 import functools
@@ -23,17 +23,17 @@ from .listeners import TOLD_OF_STEPS
 
 
 def opaque(step: Callable[..., Any]) -> Callable[..., Any]:
-    """Keeps a step from being compiled by torch."""
+    """Disables `torch.compile` in a step."""
     disabled = disable_dynamo(step)
     disabled.direct = step  # type: ignore[attr-defined]
     return disabled
 
 
 def hooked(step: Callable[..., Any], takes_closure: bool = True) -> Callable[..., Any]:
-    """Returns `step` with its hooks, as `torch.optim.Optimizer.profile_hook_step` does.
+    """Returns `step` with its hooks, like `torch.optim.Optimizer.profile_hook_step`.
 
     Args:
-        takes_closure: whether an argument may be a function, which can do anything.
+        takes_closure: whether `step` may have a closure as its argument.
     """
     wrapped = torch.optim.Optimizer.profile_hook_step(step)
     direct = getattr(step, "direct", step)
@@ -41,10 +41,10 @@ def hooked(step: Callable[..., Any], takes_closure: bool = True) -> Callable[...
     @functools.wraps(step)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         if (
-            # A constant to what torch.compile traces, which sees the same as with torch's classes.
+            # True in torch.compile, which then traces the same calls as with torch's classes.
             torch.compiler.is_dynamo_compiling()
             or eval_frame_callback() is not None
-            # A closure may add hooks, or begin to profile.
+            # A closure may add hooks or start a profiler.
             or (takes_closure and (args or kwargs))
             or step_pre_hooks(self)
             or step_post_hooks(self)

@@ -1,4 +1,4 @@
-"""What a step goes through: the parts of a group that are stepped in one way."""
+"""The interface of the parts of a step."""
 
 from typing import Protocol
 
@@ -10,13 +10,13 @@ from .devices import GradientScale
 
 
 class SteppedPart(Protocol):
-    """Some parameters of a group, and what steps them.
+    """Steps some parameters of a group.
 
     Attributes:
         params: the parameters, as the group has them.
-        numbers: their numbers among all parameters of the optimizer.
-        reads_on_device: whether a step reads where the parameters are what makes it change nothing.
-        calls_operators: whether a step is operators of torch, which tensors may intercept.
+        numbers: their numbers in the optimizer.
+        reads_on_device: whether a step reads `found_inf` on the parameters' device.
+        calls_operators: whether a step calls operators of torch, which tensors may intercept.
     """
 
     params: list[torch.Tensor]
@@ -31,37 +31,37 @@ class SteppedPart(Protocol):
         """See the attributes above."""
 
     def accept(self, group: Group, factor: float | GradientScale | None) -> None:
-        """Takes what the group has now for the steps that follow; comes before the first of them.
+        """Accepts the group's current hyperparameters for later steps. Called before the first.
 
         Args:
             group: the parameter group.
-            factor: what gradients are multiplied by; None for 1.
+            factor: the factor for gradients; None for 1.
 
         Raises:
             ValueError: the rule must be compiled again for the hyperparameters.
         """
 
     def skip_where(self, found_inf: torch.Tensor | None) -> None:
-        """Has the steps that follow change nothing that find this other than 0, if they read it."""
+        """Makes later steps change nothing if `found_inf` isn't 0, for `reads_on_device`."""
 
-    # The halves of a step, of several parts that are stepped all or none.
+    # The halves of a step. They let several parts step together, or none if one refuses.
 
     def prepare(self, states: States) -> bool:
-        """Raises the errors that a step would raise, and changes nothing.
+        """Raises every error that a step can have, before anything is changed.
 
-        False if a parameter is not what this was made for: another is to be made then. In this
-        case, and where it raises, there is nothing to apply or to abandon.
+        Returns False if the part must be recreated, because it doesn't fit its parameters any more.
+        Then, or after an error, there is nothing to apply or abandon.
         """
 
     def apply(self, states: States) -> None:
-        """Does what was prepared; `states` is told of those that it makes."""
+        """Takes the prepared step. `states` gets the states that it creates."""
 
     def abandon(self) -> None:
-        """Drops what was prepared."""
+        """Drops the prepared step."""
 
 
 def step(part: SteppedPart, states: States) -> bool:
-    """Steps a part; False if nothing was done, because a parameter is not what it was made for."""
+    """Steps a part. Returns False, without a step, if it doesn't fit its parameters any more."""
     if not part.prepare(states):
         return False
     part.apply(states)

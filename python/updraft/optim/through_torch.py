@@ -1,4 +1,4 @@
-"""Steps of parameters by operations of torch, made of the same rule: `RuleDefinition.to_torch`."""
+"""Steps with operations of torch, generated from the same rule by `RuleDefinition.to_torch`."""
 
 import contextlib
 from collections.abc import Iterable
@@ -28,8 +28,8 @@ def _whole(value: torch.Tensor) -> torch.Tensor:
 
 
 def _placed_like(param: torch.Tensor, value: torch.Tensor, by_element: bool) -> torch.Tensor:
-    """A result as a compiled step has it: each rank has its part of what is of elements, and all of
-    the rest.
+    """Places a result like a compiled step: values per element like the parameter, and all others
+    on every rank.
     """
     if not is_distributed(value) or not is_distributed(param) or value.dim() == 0 < param.dim():
         return _whole(value)
@@ -39,13 +39,13 @@ def _placed_like(param: torch.Tensor, value: torch.Tensor, by_element: bool) -> 
     placements = param.placements if by_element else replicated
     if value.placements != placements:
         value = value.redistribute(placements=placements)
-    # A collective may be under way.
+    # If a collective is still running, `to_local` waits for it.
     known = type(local_tensor(value)) is torch.Tensor
     return value if known else distributed_like(value, value.to_local())
 
 
 def _require_writable(param: torch.Tensor, new: torch.Tensor) -> None:
-    """Refuses what torch would not let a step write that autograd follows."""
+    """Refuses a parameter that torch can't write in a step that autograd records."""
     if overlaps_itself(param):
         raise RuntimeError(OVERLAP)
     if param.is_inference() and not torch.is_inference_mode_enabled():
@@ -60,8 +60,8 @@ def _require_writable(param: torch.Tensor, new: torch.Tensor) -> None:
         made = creation_meta(param)
         if made != CreationMeta.DEFAULT:
             raise RuntimeError(
-                f"a view is being modified inplace that was created so ({made.name}) that autograd "
-                "cannot follow it; give a clone"
+                f"a view was created as {made.name} and is being modified inplace, which autograd "
+                "cannot follow; give a clone"
             )
     for tensor, what in ((param, "a leaf"), (base, "a view of a leaf")):
         if tensor is not None and tensor.is_leaf and tensor.requires_grad:
@@ -71,7 +71,7 @@ def _require_writable(param: torch.Tensor, new: torch.Tensor) -> None:
 
 
 class _Computed(NamedTuple):
-    """A step that is not written yet."""
+    """The results of a step before they are written."""
 
     taken: list[int]
     params: list[torch.Tensor]
@@ -81,12 +81,11 @@ class _Computed(NamedTuple):
 
 
 class TorchBucket:
-    """Parameters of a group and a dtype, in place of a `Bucket` of them.
+    """Parameters like those of a `Bucket`, stepped with operations of torch.
 
-    In the graph, autograd follows the step, as `differentiable=True` has it: states become other
-    tensors. Out of it they stay the same ones: for subclasses that intercept operators, for devices
-    that nothing is compiled for, and while modes of torch listen to operators. What a rule reduces
-    of DTensors, they reduce over all ranks.
+    With `in_graph`, for `differentiable=True`, autograd records the step, and states become new
+    tensors. Otherwise states keep their tensors. This is for subclasses that intercept operators,
+    devices without compiled steps, active modes of torch, and reductions over sharded DTensors.
     """
 
     reads_on_device = False
@@ -107,7 +106,7 @@ class TorchBucket:
         self.correspondence = correspondence
         self.params = params
         self.numbers = numbers
-        #: What is stepped, by the gradients that it has.
+        #: The tensors that are stepped, with the gradients in their `.grad`.
         self.stepped = params if stepped is None else stepped
         self.in_graph = in_graph
         self.distributed = any(map(is_distributed, params))
@@ -129,13 +128,13 @@ class TorchBucket:
         self.scalar = scalar_dtype(group)
         self.interface = RuleInterface(self.rule)
         self.states = correspondence.state_names(self.rule.states)
-        # Of parameters whose states have no count.
+        # Step counts by parameter, for states without one.
         self.counts: dict[int, torch.Tensor] = {}
         self.made: list[tuple[torch.Tensor, dict[str, Any]]] = []
         self.stepping: _Computed | None = None
 
     def take_states(self) -> Iterable[tuple[torch.Tensor, dict[str, Any]]]:
-        """Returns the states that parameters have got since the last call."""
+        """Returns the states created since the last call, by parameter."""
         made, self.made = self.made, []
         return [(param, state) for param, state in made if state]
 
@@ -147,10 +146,10 @@ class TorchBucket:
         return {name: number_of(value) for name, value in hypers.items()}
 
     def skip_where(self, found_inf: torch.Tensor | None) -> None:
-        """Reads nothing: whoever steps has to know."""
+        """Does nothing. The caller must check `found_inf` before a step."""
 
     def accept(self, group: Group, factor: float | GradientScale | None) -> None:
-        """Takes the hyperparameters that the group has now, as `Bucket.accept` does."""
+        """Accepts the group's current hyperparameters, like `Bucket.accept`."""
         with torch.set_grad_enabled(self.in_graph):
             hypers = self._hypers(group)
         self.flags.require(self._numbers(hypers))
@@ -159,7 +158,7 @@ class TorchBucket:
         self.sparse = self.correspondence.sparse_of(group)
 
     def prepare(self, states: States) -> bool:
-        """See `SteppedPart`. Computes all that `apply` writes."""
+        """See `SteppedPart`. Computes the results that `apply` writes."""
         self.stepping = None
         with torch.set_grad_enabled(self.in_graph):
             taken = [number for number, param in enumerate(self.stepped) if param.grad is not None]
@@ -179,7 +178,7 @@ class TorchBucket:
         self.stepping = None
 
     def require_takes(self, grad: torch.Tensor) -> None:
-        """Refuses a gradient that the rule does not take."""
+        """Refuses a sparse or dense gradient that the rule doesn't support."""
         if grad.is_sparse:
             if self.sparse is not None and self.sparse != AS_DENSE:
                 raise RuntimeError(self.sparse)
@@ -199,7 +198,7 @@ class TorchBucket:
 
     def _compute(self, taken: list[int], states: States) -> "_Computed":
         stepped = [self.stepped[i] for i in taken]
-        # The graph keeps what the parameters were.
+        # The graph keeps the old values of the parameters.
         params = [_real(param.clone() if self.in_graph else param) for param in stepped]
         grads = [self._gradient(param) for param in stepped]
         before = {
@@ -207,7 +206,7 @@ class TorchBucket:
             for place, number in enumerate(taken)
             if states.of_param(self.params[number])
         }
-        # Each parameter has what is of the group, which the function takes once.
+        # Every parameter has the states of the group, which the function takes once.
         shared = {
             name: state.pop(name)
             for state in before.values()
@@ -254,7 +253,7 @@ class TorchBucket:
             for name in self.states
             if name != "step" and given.get(name) is not None
         }
-        # A parameter that has states has taken a step.
+        # A parameter with states has taken at least one step.
         count = given.get("step", self.counts.get(number, 1))
         known["step"] = torch.as_tensor(count).detach().to(torch.float64, copy=True)
         return self.function.initial(param, **self.hypers) | known

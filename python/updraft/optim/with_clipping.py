@@ -49,9 +49,8 @@ def with_clipping(
     """
     if not isinstance(optimizer, CompiledStep):
         raise TypeError(
-            f"there is no clipping in the step of {type(optimizer).__module__}."
-            f"{type(optimizer).__qualname__}; it is part of compiled steps, of `updraft.optim` and "
-            "`updraft.optimizer`"
+            "expected an optimizer of `updraft.optim` or `updraft.optimizer`, got "
+            f"{type(optimizer).__module__}.{type(optimizer).__qualname__}"
         )
     require_max_norm(max_norm)
     optimizer.max_grad_norm = float(max_norm)

@@ -290,7 +290,7 @@ class Printer:
             self.text.add("(")
         if value.kind == "name" and value.trace is not self.trace:
             raise error(
-                f"the value `{value.text}` is of another call; a rule uses its own arguments",
+                f"the value `{value.text}` belongs to another call; a rule uses its own arguments",
                 self.place,
             )
         if value.kind in ("name", "number", "bool"):

@@ -133,7 +133,7 @@ class TracedDefinition(RuleDefinition):
         ...     state["exact"] = new_param
         """
         if not self.is_transform:
-            raise TypeError(f"`{self._name}` is a rule; a transform has `finish`")
+            raise TypeError(f"`{self._name}` is a rule; only transforms have `finish`")
         return TracedDefinition(
             self._function,
             is_transform=True,
@@ -225,7 +225,7 @@ def _call_finish(function: Callable[..., Any], trace: Trace, others: dict[str, A
     arguments |= {name: value for name, value in others.items() if name in names}
     result = function(**arguments)
     if result is not None:
-        trace.body.results = {"param": operand(result, "what `finish` returns")}
+        trace.body.results = {"param": operand(result, "the result of `finish`")}
 
 
 def _sign(value: Any) -> Any:
@@ -252,7 +252,7 @@ def _results(
     """The function's result, by purpose."""
     isbefore = is_transform and "new_param" not in signature.inputs
     known = ("grad", "param") if isbefore else ("param",)
-    what = f"what `{known[0]}` becomes"
+    what = f"the next value of `{known[0]}`"
     if result is None:
         raise error(f"the function returns nothing; return {what}", place)
     if not isinstance(result, Mapping):
@@ -263,7 +263,7 @@ def _results(
             raise error(f"the function returns {name!r}; give `{'`, `'.join(known)}`", place)
         if not isinstance(value, Value) and as_number(value) is None:
             raise error(f"the function returns {kind_name(value)}; return {what}", place)
-        values[name] = operand(value, "what is returned")
+        values[name] = operand(value, "the returned value")
     return values
 
 
@@ -323,9 +323,9 @@ def _define(
     function: Callable[..., Any], *, is_transform: bool, name: str | None
 ) -> TracedDefinition:
     if isinstance(function, RuleDefinition):
-        raise TypeError(f"`{function.name}` is a rule or a transform already")
+        raise TypeError(f"`{function.name}` is already a rule or a transform")
     if not callable(function):
-        raise TypeError(f"a rule is made of a function, not of {type(function)}")
+        raise TypeError(f"expected a function, got {type(function)}")
     if name is not None and not is_name(name):
-        raise InvalidArgumentError(f"{name!r} is no name of the language")
+        raise InvalidArgumentError(f"{name!r} is not a valid name in the language")
     return TracedDefinition(function, is_transform=is_transform, name=name)

@@ -191,15 +191,15 @@ class StateMapping(MutableMapping[str, Value]):
             storage = _storage_name(storage, place)
         if when is not None and not isinstance(when, Value):
             raise error(
-                f"`when` of the state `{name}` is {kind_name(when)}; give `matrix` or `~matrix`, "
-                "and declare what depends on a static argument under an `if`",
+                f"`when` of the state `{name}` is {kind_name(when)}; give `matrix` or `~matrix`; "
+                "for a static argument, declare the state under an `if`",
                 place,
             )
         state = State(name, value, over, storage, when, place, self._trace.leaf(name))
         known = self._trace.states.setdefault(name, state)
         if known is not state and not known.is_like(state):
             raise error(
-                f"the state `{name}` is declared twice, and differently",
+                f"conflicting declarations of the state `{name}`",
                 place,
                 ("first declared here", known.place),
             )
@@ -210,7 +210,7 @@ class StateMapping(MutableMapping[str, Value]):
 
     def __setitem__(self, name: str, value: Value) -> None:
         state = self._declared(name)
-        state.value = operand(value, f"what the state `{name}` becomes")
+        state.value = operand(value, f"the next value of the state `{name}`")
         state.value.state = name
         self._trace.body.nexts[name] = (state.value, here())
 
@@ -222,7 +222,7 @@ class StateMapping(MutableMapping[str, Value]):
             near = difflib.get_close_matches(str(name), self._trace.states, 1)
             hint = f"did you mean `{near[0]}`?" if near else "declare it first with "
             hint += "" if near else f'`state.setdefault("{name}", initial)`'
-            raise error(f"there is no state `{name}`; {hint}", here())
+            raise error(f"unknown state `{name}`; {hint}", here())
         return state
 
     def __delitem__(self, name: str) -> NoReturn:

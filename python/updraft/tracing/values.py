@@ -182,8 +182,8 @@ class Value:
     def __bool__(self) -> bool:
         raise error(
             "a value of a rule is neither true nor false while it is traced; choose with "
-            "`updraft.lang.where(condition, a, b)`, join conditions with `&` and `|`, or make what "
-            "it depends on a static argument",
+            "`updraft.lang.where(condition, a, b)`, join conditions with `&` and `|`, or make its "
+            "inputs static arguments",
             here(),
         )
 
@@ -214,12 +214,12 @@ class Value:
 
     def __getitem__(self, index: Any) -> Any:
         raise error(
-            "a value of a rule has no elements to choose from; a rule says what happens to each",
+            "a value of a rule cannot be indexed; a rule applies to every element",
             here(),
         )
 
     def _unknown(self, operator: str) -> NoReturn:
-        raise error(f"there is no operator `{operator}` in a rule{_INSTEAD[operator]}", here())
+        raise error(f"unsupported operator `{operator}` in a rule{_INSTEAD[operator]}", here())
 
     def __floordiv__(self, other: Any) -> "Value":
         self._unknown("//")
@@ -357,4 +357,4 @@ def _apply_numpy(name: str, operands: tuple[Any, ...], is_plain: bool) -> Value:
         return record("unary", "!", operands, is_bool=True)
     known = {"where"}.union(function for function, _ in _updraft.functions())
     hint = f"use `updraft.lang.{name}`" if name in known else "use those of `updraft.lang`"
-    raise error(f"`numpy.{name}` is no function of a rule; {hint}", here())
+    raise error(f"`numpy.{name}` is not supported in a rule; {hint}", here())

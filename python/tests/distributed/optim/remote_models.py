@@ -41,7 +41,7 @@ def ending(worker):
 
 
 def loss(rrefs, factor):
-    """A loss with a different gradient for every element of a parameter, and one for factor."""
+    """Returns a loss whose gradient differs between elements. `factor` also gets a gradient."""
     total = 0
     for rref in rrefs:
         param = rref.local_value()
@@ -51,12 +51,12 @@ def loss(rrefs, factor):
 
 
 def loss_that_reads(rrefs, factor):
-    """A loss whose backward reads the parameters."""
+    """Returns a loss whose backward pass reads the parameters."""
     return sum((rref.local_value() ** 2).sum() for rref in rrefs) * factor
 
 
 def ones(rrefs, factor):
-    """A loss with the gradient 1 for every element of a parameter."""
+    """Returns a loss with the gradient `factor` for every element of a parameter."""
     return sum(rref.local_value().sum() for rref in rrefs) * factor
 
 

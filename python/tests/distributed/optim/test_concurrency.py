@@ -73,7 +73,7 @@ def test_the_second_concurrent_step_of_a_context_finds_it_applied():
         errors = in_threads(2, step)
         other.join()
     assert len(errors) == 1, errors
-    assert f"the gradients of context {context} are applied already" in errors[0]
+    assert f"the gradients of context {context} were already applied" in errors[0]
     assert torch.equal(rrefs[0].to_here(), start - 1)
 
 

@@ -55,8 +55,8 @@ def test_steps_with_a_warning():
         optimizer = DistributedOptimizer(Halving, rrefs)
     texts = [str(warning.message) for warning in caught]
     assert texts == [
-        "there is no compiled step for test_eager.Halving; `updraft.optimizer` makes one of a "
-        "rule: steps of Halving run in Python on the workers, and wait for its lock; "
+        "there is no compiled step for test_eager.Halving; `updraft.optimizer` makes one from a "
+        "rule: steps of Halving run in Python on the workers, and need the GIL; "
         "`Options(strict=True)` makes this an error"
     ], texts
     assert caught[0].filename == __file__
@@ -69,7 +69,7 @@ def test_steps_with_a_warning():
         optimizer.param_groups[0]["lr"] = 0.25
         optimizer.step(context)
         assert torch.equal(gradients(context, rrefs[:1])[0], held)
-        with pytest.raises(RuntimeError, match="are applied already"):
+        with pytest.raises(RuntimeError, match="were already applied"):
             optimizer.step(context)
     assert torch.equal(rrefs[0].to_here(), before[0] - held * 0.25)
     assert torch.equal(rrefs[1].to_here(), before[1])
@@ -93,7 +93,8 @@ def test_strict():
         DistributedOptimizer(Halving, parameters("worker1", (3,)), options=Options(strict=True))
     text = str(caught.value)
     expected = (
-        "there is no compiled step for test_eager.Halving; `updraft.optimizer` makes one of a rule"
+        "there is no compiled step for test_eager.Halving; "
+        "`updraft.optimizer` makes one from a rule"
     )
     assert text == expected, text
 
@@ -169,8 +170,8 @@ def test_a_step_that_failed_halfway_is_reported_and_not_retried():
                 optimizer.step(context)
             assert (type(caught.value), str(caught.value)) == (
                 RuntimeError,
-                "a step began and failed, so that what it has done is not known, on `worker1`: "
-                "ValueError: it broke; what was asked for is done on `worker2`",
+                "a step failed midway, with unknown effect, on `worker1`: ValueError: it broke; "
+                "the request succeeded on `worker2`",
             ), caught.value
             # A retry does nothing, even if the cause is gone.
             optimizer.param_groups[0]["breaks"] = False
@@ -194,7 +195,7 @@ def test_locks_are_those_of_the_memory_that_parameters_have():
         backward(context, rrefs)
         held = gradients(context, rrefs)[0]
         rpc.rpc_sync("worker1", hold_locks, args=(rrefs[0],))
-        with pytest.raises(RuntimeError, match=r"^it is not known whether there was a step on"):
+        with pytest.raises(RuntimeError, match=r"^it is unknown whether a step ran on"):
             optimizer.step(context)
         assert torch.equal(rrefs[0].to_here(), before)
         rpc.rpc_sync("worker1", give_up_locks)
@@ -302,7 +303,7 @@ def test_grad_is_restored_where_it_can_be():
     rpc.rpc_sync("worker1", set_grad, args=(rrefs[1], mine))
     with dist_autograd.context() as context:
         backward(context, rrefs)
-        with pytest.raises(RuntimeError, match=r"^a step began and failed, .*assign a gradient of"):
+        with pytest.raises(RuntimeError, match=r"^a step failed midway, .*assign a gradient of"):
             optimizer.step(context)
     assert torch.equal(rpc.rpc_sync("worker1", attributes, args=(rrefs[1],))[0], mine)
 
@@ -316,6 +317,6 @@ def test_hogwild_is_for_compiled_steps():
     texts = [str(warning.message) for warning in caught]
     assert len(texts) == 2, texts
     assert texts[1] == (
-        'steps of Halving count versions of parameters, as "checked" ones do: "hogwild" is for '
-        "compiled steps"
+        '"hogwild" needs compiled steps; steps of Halving count versions of parameters, as in '
+        '"checked"'
     ), texts

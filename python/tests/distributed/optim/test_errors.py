@@ -110,11 +110,11 @@ def test_options():
         DistributedOptimizer(torch.optim.SGD, rrefs, beta=1)
     refuses(
         ValueError,
-        ('`concurrency` is \'free\'; it is "checked" or "hogwild"'),
+        ('`concurrency` must be "checked" or "hogwild", got \'free\''),
         Options,
         concurrency="free",
     )
-    refuses(ValueError, ("`timeout` is 0; it is a number of seconds, or None"), Options, timeout=0)
+    refuses(ValueError, "`timeout` must be a positive number or None, got 0", Options, timeout=0)
 
 
 @on_client
@@ -153,7 +153,7 @@ def test_a_context_is_applied_once_unless_told_otherwise():
         refuses(
             RuntimeError,
             (
-                f"the gradients of context {context} are applied already; step once in each "
+                f"the gradients of context {context} were already applied; step once in each "
                 "context, or give `options=Options(allow_repeated_steps=True)`"
             ),
             optimizer.step,

@@ -43,15 +43,15 @@ def test_a_step_that_was_late_is_not_done_twice():
         with pytest.raises(RuntimeError) as caught:
             optimizer.step(context)
         text = str(caught.value)
-        assert text.startswith("it is not known whether there was a step on `worker1`: "), text
-        assert text.endswith("; what was asked for is done on `worker2`"), text
+        assert text.startswith("it is unknown whether a step ran on `worker1`: "), text
+        assert text.endswith("; the request succeeded on `worker2`"), text
         rpc.rpc_sync("worker1", give_up_locks)
         with logged() as logs:
             optimizer.step(context)
     assert logs.output == [
         "WARNING:updraft.distributed.optim.distributed_optimizer:"
-        f"context {context} was applied before on `worker1`, `worker2`, which this step has left "
-        "as it was"
+        f"context {context} was already applied on `worker1`, `worker2`; this step has changed "
+        "nothing there"
     ], logs.output
     for rref, start, grad in zip(rrefs, before, held, strict=True):
         assert torch.equal(rref.to_here(), start - grad)
@@ -74,8 +74,8 @@ def test_a_worker_that_is_gone_is_named_and_the_others_step():
         with pytest.raises(RuntimeError) as caught:
             optimizer.step(context)
         text = str(caught.value)
-        assert text.startswith("it is not known whether there was a step on `worker1`: "), text
-        assert text.endswith("; what was asked for is done on `worker2`"), text
+        assert text.startswith("it is unknown whether a step ran on `worker1`: "), text
+        assert text.endswith("; the request succeeded on `worker2`"), text
         assert torch.equal(rrefs[1].to_here(), before - held)
     with pytest.raises(RuntimeError, match="`worker1`"):
         DistributedOptimizer(torch.optim.SGD, rrefs, options=Options(timeout=5.0))
@@ -110,12 +110,12 @@ def test_a_worker_that_dies_in_a_step_is_named_and_the_others_finish():
         rpc.rpc_async("worker1", end)
         stepping.join(timeout / 2)
         (text,) = texts
-        assert text.startswith("it is not known whether there was a step on `worker1`: "), text
-        assert text.endswith("; what was asked for is done on `worker2`"), text
+        assert text.startswith("it is unknown whether a step ran on `worker1`: "), text
+        assert text.endswith("; the request succeeded on `worker2`"), text
         assert torch.equal(rrefs[1].to_here(), before - held)
-        with pytest.raises(RuntimeError, match=r"^it is not known .* `worker1`: ") as caught:
+        with pytest.raises(RuntimeError, match=r"^it is unknown .* `worker1`: ") as caught:
             optimizer.step(context)
-        assert str(caught.value).endswith("; what was asked for is done on `worker2`")
+        assert str(caught.value).endswith("; the request succeeded on `worker2`")
         assert torch.equal(rrefs[1].to_here(), before - held)
 
 
@@ -197,7 +197,7 @@ def test_a_late_step_is_not_repeated_by_a_replacement():
         backward(context, rrefs)
         (held,) = gradients(context, rrefs)
         rpc.rpc_sync("worker1", hold_locks, args=(rrefs[0],))
-        with pytest.raises(RuntimeError, match=r"^it is not known whether there was a step on"):
+        with pytest.raises(RuntimeError, match=r"^it is unknown whether a step ran on"):
             optimizer.step(context)
         rpc.rpc_sync("worker1", give_up_locks)
         optimizer.load_state_dict(optimizer.state_dict())

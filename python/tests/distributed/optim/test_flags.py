@@ -102,7 +102,8 @@ def test_options_of_a_class():
         optimizer.param_groups[0]["maximize"] = local.param_groups[0]["maximize"] = maximize
         step_and_compare(optimizer, local, rrefs, params)
         same_states(optimizer, local)
-    # The first steps have no such state: nothing is stepped, and training continues without it.
+    # Earlier steps have not created the state of `amsgrad`. The step is refused, and training
+    # continues without the flag.
     optimizer.param_groups[0]["amsgrad"] = True
     before = copies(rrefs)
     with dist_autograd.context() as context:
@@ -145,7 +146,7 @@ def test_applied_contexts_stay_applied():
         backward(context, rrefs)
         held = gradients(context, rrefs)
         rpc.rpc_sync("worker1", hold_locks, args=(rrefs[0],))
-        with pytest.raises(RuntimeError, match=r"^it is not known whether there was a step on"):
+        with pytest.raises(RuntimeError, match=r"^it is unknown whether a step ran on"):
             optimizer.step(context)
         rpc.rpc_sync("worker1", give_up_locks)
         # Requests new optimizers, for which the first steps of both workers count.

@@ -193,7 +193,7 @@ def test_arguments_are_checked():
         distributed.as_functional_optim(optim.QHM, nu=2)
     with pytest.raises(TypeError, match="unexpected keyword argument 'rate'"):
         distributed.FunctionalSGD(parameters(), rate=1)
-    with pytest.raises(ValueError, match=r"^`FunctionalSGD` does not record what it does; "):
+    with pytest.raises(ValueError, match=r"^`FunctionalSGD` does not support `differentiable`; "):
         distributed.FunctionalSGD(parameters(), differentiable=True)
 
 
@@ -231,7 +231,7 @@ def test_gradients_are_checked():
         functional.step([torch.ones(4, 3), None, torch.ones(16)])
     assert_same(functional.param_group["params"], parameters())
     prodigy = distributed.FunctionalProdigy(parameters())
-    message = "^the step reduces over all parameters, and `step_param` has one; call `step`$"
+    message = "^the rule reduces over all parameters, but `step_param` steps one; call `step`$"
     for _ in range(2):
         with pytest.raises(updraft.UnsupportedError, match=message):
             prodigy.step_param(prodigy.param_group["params"][0], torch.ones(4, 3))
@@ -291,8 +291,9 @@ class FunctionalQHM(distributed.FunctionalOptimizer):
 def test_registering(registered):
     ours, theirs = registered
     message = (
-        r"^there is no functional optimizer for <class '.*QHM'>: there is no compiled step for "
-        r".*QHM; `updraft.optimizer` makes one of a rule; `register_functional_optim` takes one$"
+        r"^no functional optimizer for <class '.*QHM'>: there is no compiled step for .*QHM; "
+        r"`updraft.optimizer` makes one from a rule; "
+        r"register one with `register_functional_optim`$"
     )
     with pytest.raises(ValueError, match=message):
         distributed.as_functional_optim(QHM)
@@ -301,8 +302,8 @@ def test_registering(registered):
     distributed.register_functional_optim(QHM, FunctionalQHM)
     assert distributed.as_functional_optim(QHM, nu=0.5).param_group["nu"] == 0.5
     message = (
-        r"^there is a functional optimizer for <class '.*QHM'> already, <class '.*FunctionalQHM'>; "
-        r"give `overwrite=True` to put another in its place$"
+        r"^<class '.*QHM'> already has a functional optimizer, <class '.*FunctionalQHM'>; "
+        r"give `overwrite=True` to replace it$"
     )
     with pytest.raises(ValueError, match=message):
         distributed.register_functional_optim(QHM, distributed.FunctionalSGD)

@@ -81,12 +81,12 @@ def test_a_step_that_is_lost_is_told_and_can_be_tried_again():
         parts = str(caught.value).split("; ")
         assert len(parts) == 2, parts
         for name, part in zip(("worker1", "worker2"), parts, strict=True):
-            unknown = f"it is not known whether there was a step on `{name}`: {LOST}"
+            unknown = f"it is unknown whether a step ran on `{name}`: {LOST}"
             assert part.startswith(unknown), part
         assert_stepped(rrefs, before, held, 0)
         optimizer.step(context)
         assert_stepped(rrefs, before, held, 1)
-        with pytest.raises(RuntimeError, match="are applied already; step once in each context"):
+        with pytest.raises(RuntimeError, match="were already applied; step once in each context"):
             optimizer.step(context)
     assert_stepped(rrefs, before, held, 1)
 
@@ -110,7 +110,7 @@ def test_steps_that_are_late_are_done_once():
                 else f"RPCErr:1:RPC ran for more than set timeout ({LATE * 500:.0f} ms"
             )
             for name in ("worker1", "worker2"):
-                unknown = f"it is not known whether there was a step on `{name}`: {why}"
+                unknown = f"it is unknown whether a step ran on `{name}`: {why}"
                 assert unknown in str(caught.value), caught.value
         for part in optimizer.remote_optimizers:
             part.timeout = 60.0

@@ -107,7 +107,7 @@ def test_in_two_groups():
     optimizer = DistributedOptimizer(torch.optim.SGD, apart(rrefs), lr=1.0)
     with refused(optimizer, rrefs) as context:
         step_elsewhere(optimizer, context, rrefs[1])
-        with pytest.raises(RuntimeError, match="are applied already; step once in each context"):
+        with pytest.raises(RuntimeError, match="were already applied; step once in each context"):
             optimizer.step(context)
     assert torch.equal(rrefs[0].to_here(), start - 1)
     assert torch.equal(rrefs[1].to_here(), torch.zeros(4))

@@ -297,7 +297,7 @@ def test_damaged_states_are_refused():
     refuses(
         optimizer,
         damaged(1, "step", None),
-        "parameter 1 has states, and no step count, `step`",
+        "parameter 1 has states but no step count `step`",
     )
     refuses(
         optimizer,
@@ -308,12 +308,12 @@ def test_damaged_states_are_refused():
     refuses(
         optimizer,
         damaged(2, "exp_avg", "zeros"),
-        "the state `exp_avg` of parameter 2 is <class 'str'>; it is a tensor or a number",
+        "the state `exp_avg` of parameter 2 is <class 'str'>; give a tensor or a number",
         TypeError,
     )
     saved = copy.deepcopy(good)
     saved["state"][7] = saved["state"][0]
-    refuses(optimizer, saved, "there are states of parameter 7, which no group has")
+    refuses(optimizer, saved, "the states of parameter 7 belong to no group")
     saved = copy.deepcopy(good)
     saved["param_groups"][0]["params"] = [0, 1]
     refuses(

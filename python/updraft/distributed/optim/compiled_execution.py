@@ -45,7 +45,7 @@ class _KnownGroups:
 def _as_tensor(index: int, name: str, value: Any) -> torch.Tensor:
     if isinstance(value, bool) or not isinstance(value, torch.Tensor | int | float):
         raise TypeError(
-            f"the state `{name}` of parameter {index} is {type(value)}; it is a tensor or a number"
+            f"the state `{name}` of parameter {index} is {type(value)}; give a tensor or a number"
         )
     if not isinstance(value, torch.Tensor):
         return torch.tensor(float(value))

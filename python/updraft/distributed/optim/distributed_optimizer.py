@@ -133,8 +133,8 @@ class DistributedOptimizer(torch.optim.Optimizer):
         """Only works during construction: workers create their optimizers only once."""
         if self.remote_optimizers:
             raise NotImplementedError(
-                "a distributed optimizer takes no more parameter groups once it is made; give all "
-                "of them to the constructor"
+                "cannot add a parameter group to a distributed optimizer; give all groups to the "
+                "constructor"
             )
         self.param_groups.append(param_group)
 
@@ -270,23 +270,23 @@ class DistributedOptimizer(torch.optim.Optimizer):
                 for remote, given in zip(self.remote_optimizers, arguments, strict=True)
             },
             failed="nothing was stepped on",
-            unknown="it is not known whether there was a step on",
-            partly="a step began and failed, so that what it has done is not known, on",
-            done="what was asked for is done on",
+            unknown="it is unknown whether a step ran on",
+            partly="a step failed midway, with unknown effect, on",
+            done="the request succeeded on",
         )
 
     def _step(self, context_id: int) -> None:
         before = self._applied.get(context_id, 0)
         if before and not self.options.allow_repeated_steps:
             raise RuntimeError(
-                f"the gradients of context {context_id} are applied already; step once in each "
+                f"the gradients of context {context_id} were already applied; step once in each "
                 "context, or give `options=Options(allow_repeated_steps=True)`"
             )
         counts = self._counts(context_id, before)
         before_now = [f"`{name}`" for name, count in counts.items() if count == ALREADY_APPLIED]
         if before_now:
             _log.warning(
-                "context %d was applied before on %s, which this step has left as it was",
+                "context %d was already applied on %s; this step has changed nothing there",
                 context_id,
                 ", ".join(before_now),
             )

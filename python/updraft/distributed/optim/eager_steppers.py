@@ -133,8 +133,9 @@ def functional_options(functionals: Sequence[Any], groups: Sequence[Group]) -> l
         for name in given:
             if name not in known:
                 raise ValueError(
-                    f"a parameter group has `{name}`, which {type(functional).__name__} has not "
-                    f"among its `defaults`: {', '.join(f'`{each}`' for each in known) or 'none'}"
+                    f"unknown option `{name}` in a parameter group; the `defaults` of "
+                    f"{type(functional).__name__} are "
+                    f"{', '.join(f'`{each}`' for each in known) or 'empty'}"
                 )
         options.append(given)
     return options

@@ -55,7 +55,7 @@ class _Stepper:
         by_group = any(RuleInterface(rule).by_group for rule in rules)
         if by_group or self.optimizer.max_grad_norm is not None:
             raise UnsupportedError(
-                "the step reduces over all parameters, and `step_param` has one; call `step`"
+                "the rule reduces over all parameters, but `step_param` steps one; call `step`"
             )
 
 
@@ -144,8 +144,8 @@ class FunctionalOptimizer:
     ) -> None:
         if kwargs.get("differentiable"):
             raise ValueError(
-                f"`{type(self).__name__}` does not record what it does; `differentiable` is for "
-                "the class behind it"
+                f"`{type(self).__name__}` does not support `differentiable`; use the class that it "
+                "wraps"
             )
         kind = maker(type(self).optimizer_class)
         self._make = lambda groups: kind(groups, *args, **kwargs)

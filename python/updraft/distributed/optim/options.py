@@ -35,6 +35,8 @@ class Options:
 
     def __post_init__(self) -> None:
         if self.concurrency not in ("checked", "hogwild"):
-            raise ValueError(f'`concurrency` is {self.concurrency!r}; it is "checked" or "hogwild"')
+            raise ValueError(
+                f'`concurrency` must be "checked" or "hogwild", got {self.concurrency!r}'
+            )
         if self.timeout is not None and not self.timeout > 0:
-            raise ValueError(f"`timeout` is {self.timeout}; it is a number of seconds, or None")
+            raise ValueError(f"`timeout` must be a positive number or None, got {self.timeout}")

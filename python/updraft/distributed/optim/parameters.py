@@ -42,7 +42,7 @@ def parameter_rrefs(*modules: Any) -> "list[PyRRef[Any]]":
             found += _references(module)
         elif isinstance(module, PyRRef):
             name = module.owner_name()
-            failed = "there are no parameters of a module on"
+            failed = "cannot list the parameters of a module on"
             if name not in with_python:
                 gathered({name: asked_for_python(name)}, failed)
                 with_python.add(name)
@@ -99,7 +99,7 @@ def collect_parameters(rrefs: "Iterable[PyRRef[Any]]") -> list[torch.Tensor]:
             )
             for name in loaded_on(workers.values())
         },
-        "there are no parameters from",
+        "cannot copy parameters from",
     )
     values: dict[int, torch.Tensor] = {}
     for name, numbers in by_worker.items():

@@ -69,6 +69,6 @@ class ReferenceLike:
 
     def _refuse(self, method: str, hint: str) -> NoReturn:
         raise UnsupportedError(
-            f"the optimizer on `{self.owner_name()}` has no `{method}()`: it is no object of"
-            f" Python; {hint}"
+            f"the optimizer on `{self.owner_name()}` has no `{method}()`: it isn't a Python"
+            f" object; {hint}"
         )

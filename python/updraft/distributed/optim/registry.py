@@ -50,8 +50,8 @@ def register_functional_optim(key: Any, optim: Any, overwrite: bool = False) -> 
     known = functional_optim_map.get(key)
     if known is not None and known is not optim and not overwrite:
         raise ValueError(
-            f"there is a functional optimizer for {key} already, {known}; give `overwrite=True` to "
-            "put another in its place"
+            f"{key} already has a functional optimizer, {known}; give `overwrite=True` to replace "
+            "it"
         )
     functional_optim_map[key] = optim
     if key not in _torchs:
@@ -83,8 +83,8 @@ def as_functional_optim(optim_cls: Any, *args: Any, **kwargs: Any) -> Any:
             maker(optim_cls)
         except TypeError as error:
             raise ValueError(
-                f"there is no functional optimizer for {optim_cls}: {error}; "
-                "`register_functional_optim` takes one"
+                f"no functional optimizer for {optim_cls}: {error}; "
+                "register one with `register_functional_optim`"
             ) from None
         kind = type("FunctionalOptimizer", (FunctionalOptimizer,), {"optimizer_class": optim_cls})
     return kind([], *args, **kwargs, _allow_empty_param_list=True)

@@ -100,5 +100,5 @@ def loaded_on(workers: Iterable[WorkerInfo]) -> list[str]:
         for worker in others_first
         if worker.name not in known
     }
-    known.update(gathered(asked, "Updraft does not load on"))
+    known.update(gathered(asked, "cannot load Updraft on"))
     return [worker.name for worker in others_first]

@@ -86,11 +86,11 @@ def _full_name(kind: type) -> str:
 
 def _warn(reason: str, name: str, options: Options) -> None:
     warn_caller(
-        f"{reason}: steps of {name} run in Python on the workers, and wait for its lock; "
+        f"{reason}: steps of {name} run in Python on the workers, and need the GIL; "
         "`Options(strict=True)` makes this an error"
     )
     if options.concurrency == "hogwild":
         warn_caller(
-            f'steps of {name} count versions of parameters, as "checked" ones do: "hogwild" is for '
-            "compiled steps"
+            f'"hogwild" needs compiled steps; steps of {name} count versions of parameters, as in '
+            '"checked"'
         )

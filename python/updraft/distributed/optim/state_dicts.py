@@ -17,7 +17,7 @@ def packed_states(execution: Execution, remotes: Iterable[RemoteOptimizer]) -> S
     """Returns the workers' states, by parameter index."""
     futures = {remote: execution.states(remote) for remote in remotes}
     answers = gathered(
-        {remote.worker.name: future for remote, future in futures.items()}, "there are no states of"
+        {remote.worker.name: future for remote, future in futures.items()}, "cannot read states on"
     )
     states: States = {}
     for remote in futures:
@@ -37,7 +37,7 @@ def unpacked_states(execution: Execution, state_dict: Mapping[str, Any]) -> Stat
     states: States = {}
     for key, given in state_dict["state"].items():
         if key not in indices:
-            raise ValueError(f"there are states of parameter {key!r}, which no group has")
+            raise ValueError(f"the states of parameter {key!r} belong to no group")
         index = indices[key]
         state = execution.unpacked(index, given)
         for name in state:
@@ -47,7 +47,7 @@ def unpacked_states(execution: Execution, state_dict: Mapping[str, Any]) -> Stat
                     + ", ".join(f"`{known}`" for known in names)
                 )
         if state and execution.counts_steps and _STEP not in state:
-            raise ValueError(f"parameter {index} has states, and no step count, `{_STEP}`")
+            raise ValueError(f"parameter {index} has states but no step count `{_STEP}`")
         if state:
             states[index] = state
     return states
