@@ -27,7 +27,7 @@ from updraft import distributed
 from updraft.distributed.optim import DistributedOptimizer, Options
 
 SIZES = (64, 128, 128, 10)
-# What a trainer says of itself, in steps.
+# The number of steps between two reports of a trainer.
 REPORT_INTERVAL = 10
 
 
@@ -52,7 +52,7 @@ class Layer:
 
 
 def layers_on(servers: list[str], seed: int) -> list[Layer]:
-    """Returns the layers, which the servers take in turns; whoever is first makes them."""
+    """Returns the layers, distributed over the servers in turn. The first caller creates them."""
     torch.manual_seed(seed)
     layers = []
     for number, sizes in enumerate(itertools.pairwise(SIZES)):
@@ -115,7 +115,7 @@ class Trainer:
                 try:
                     dist_autograd.backward(context, [loss])
                 except RuntimeError as error:
-                    # What "checked" says; the gradients of this context are of no use.
+                    # Mode "checked": another step changed the weights meanwhile. Try again.
                     if "modified by an inplace operation" not in str(error):
                         raise
                     self.repeated += 1
@@ -126,7 +126,7 @@ class Trainer:
 
 @dataclass(frozen=True)
 class Report:
-    """What a trainer has done."""
+    """The result of one trainer."""
 
     steps: int
     seconds: float

@@ -132,9 +132,9 @@ UPD_EXPORT upd_dtype upd_rule_compute_dtype(const upd_rule *rule);
 /* "ieee", "torch" or "fast". */
 UPD_EXPORT const char *upd_rule_numerics(const upd_rule *rule);
 
-/* What an element's update depends on besides the element itself: UPD_EXTENT_ELEMENT for nothing,
- * UPD_EXTENT_TENSOR for other elements of its tensor or their number, UPD_EXTENT_GROUP for other
- * tensors of its group. */
+/* UPD_EXTENT_ELEMENT if an element's update depends on the element alone; UPD_EXTENT_TENSOR if it
+ * depends on other elements of the tensor or on their number; UPD_EXTENT_GROUP if it depends on
+ * other tensors of the group. */
 UPD_EXPORT upd_extent upd_rule_depends_on(const upd_rule *rule);
 
 /* 1 if a state or a computation is over rows, columns or batches, so that the shape of a tensor

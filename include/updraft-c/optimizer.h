@@ -131,8 +131,8 @@ UPD_EXPORT upd_status upd_optimizer_apply(upd_optimizer *optimizer);
 
 /* upd_optimizer_prepare_rows for callers whose gradients have the dtype, device, shape and strides
  * of their parameters, which are not checked here. grads[i] is the address of the first element of
- * the gradient of parameter i, or null if the gradient is absent. Of a parameter without elements,
- * any other address says that the gradient is there. */
+ * the gradient of parameter i, or null if the gradient is absent. For a parameter without elements, any
+ * other address means that the gradient exists. */
 UPD_EXPORT upd_status upd_optimizer_prepare_addresses(upd_optimizer *optimizer,
                                                       const void *const *grads, size_t grad_count,
                                                       const upd_row_grad *row_grads,
@@ -141,7 +141,7 @@ UPD_EXPORT upd_status upd_optimizer_prepare_addresses(upd_optimizer *optimizer,
 /* The largest number of parameters in one call of an observer. */
 enum { UPD_OBSERVED_PARAMS = 16 };
 
-/* What upd_optimizer_apply_observed calls for the parameters that it steps: those that have a
+/* upd_optimizer_apply_observed calls `stepped` for the parameters that it steps: those that have a
  * gradient and whose step the rule doesn't skip. Each is in one call, after its gradient was read
  * and it was written. Several threads may call at the same time. `stepped` must not use the
  * optimizer. */
@@ -258,9 +258,9 @@ UPD_EXPORT upd_status upd_optimizer_bind_state(upd_optimizer *optimizer, size_t 
                                                const char *state, const upd_tensor *tensor);
 
 /* Writes states and step counts to a safetensors file, or reads them: `state/NAME/STATE`, and the
- * step count as the scalar `state/NAME/step` (f32 up to 2^24 as in torch, then i64). Of a state in
- * blocks, `STATE` is the codes (U8) and `STATE.scale` the scales. The file's metadata contains the
- * hyperparameters, and loading restores them.
+ * step count as the scalar `state/NAME/step` (f32 up to 2^24 as in torch, then i64). For a state
+ * in blocks, `STATE` is the codes (U8) and `STATE.scale` the scales. The file's metadata contains
+ * the hyperparameters, and loading restores them.
  *
  * Saving is atomic: it replaces an existing file once the new one is complete and on the disk.
  * After UPD_IO_ERROR the old file is unchanged.

@@ -12,7 +12,7 @@
  * comment says that the memory must outlive something. Strings are null-terminated UTF-8.
  *
  * Versions. UPD_API_VERSION is the version of these headers and upd_api_version() that of the
- * library. Each release that adds something raises it by 1. What a version has, later ones keep: a
+ * library. Each release that adds something raises it by 1. Later versions keep everything: a
  * program works with every library whose version is at least UPD_API_VERSION. A release that
  * removes or changes something has another soname, so that older programs don't load it.
  *
