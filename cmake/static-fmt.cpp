@@ -1,6 +1,6 @@
 //===- static-fmt.cpp - fmt, compiled in ------------------------------------------------------===//
-// Debian ships fmt as a shared library only; what is linked statically carries its own copy. What
-// format.h declares as instantiated elsewhere is instantiated here.
+// Debian has fmt as a shared library only. Static links need its templates, so this file
+// instantiates those that format.h declares `extern`.
 
 #include <fmt/format-inl.h>
 
