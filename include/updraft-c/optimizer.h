@@ -131,8 +131,8 @@ UPD_EXPORT upd_status upd_optimizer_apply(upd_optimizer *optimizer);
 
 /* upd_optimizer_prepare_rows for callers whose gradients have the dtype, device, shape and strides
  * of their parameters, which are not checked here. grads[i] is the address of the first element of
- * the gradient of parameter i, or null if the gradient is absent. For a parameter without elements, any
- * other address means that the gradient exists. */
+ * the gradient of parameter i, or null if the gradient is absent. For a parameter without elements,
+ * any other address means that the gradient exists. */
 UPD_EXPORT upd_status upd_optimizer_prepare_addresses(upd_optimizer *optimizer,
                                                       const void *const *grads, size_t grad_count,
                                                       const upd_row_grad *row_grads,

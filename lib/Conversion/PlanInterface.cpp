@@ -59,7 +59,7 @@ FailureOr<PlanInterface> PlanInterface::of(PlanOp plan) {
       result.nextScalars.insert({value, scalar});
   }
   // The initial values of the other plan's states use its hyperparameters, which are the same.
-  if (PlanOp matrix = plan.getMatrix() ? PlanOp() : matrixPlanOf(plan))
+  if (PlanOp matrix = matrixPlanOf(plan))
     for (auto [index, hyper] : llvm::enumerate(matrix.getBody().getOps<HyperOp>()))
       result.hyperIndex.insert({hyper.getResult(), index});
   unsigned hyperCount = 0;

@@ -24,12 +24,10 @@ struct ConvertPlanToLoopsPass : impl::ConvertPlanToLoopsPassBase<ConvertPlanToLo
 
   void runOnOperation() override {
     // Converting a plan may read the other plan of its rule, so plans are erased at the end.
-    auto plans = llvm::to_vector(getOperation().getOps<PlanOp>());
-    for (PlanOp plan : plans)
+    for (PlanOp plan : formsIn<PlanOp>(getOperation()))
       if (failed(convert(plan)))
         return signalPassFailure();
-    for (PlanOp plan : plans)
-      plan.erase();
+    erasePlans(getOperation());
   }
 
   LogicalResult convert(PlanOp plan) {
@@ -44,7 +42,7 @@ struct ConvertPlanToLoopsPass : impl::ConvertPlanToLoopsPassBase<ConvertPlanToLo
     if (shape.lanes == 1)
       shape.maskRemainder = false;
 
-    OpBuilder builder(plan);
+    OpBuilder builder(placeOf(plan));
     if (hasRuleFunctions(plan)) {
       buildInitialFunction(builder, *interface);
       buildValidateFunction(builder, *interface);

@@ -2,7 +2,7 @@
 
 #include "updraft/Conversion/StateList.h"
 
-#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -55,15 +55,25 @@ SmallVector<PlanState> statesOf(PlanOp first, PlanOp matrix) {
 }
 
 PlanOp matrixPlanOf(PlanOp plan) {
-  for (auto other : plan->getParentOfType<ModuleOp>().getOps<PlanOp>())
-    if (other.getMatrix() && other != plan)
-      return other;
-  return {};
+  auto variants = dyn_cast<VariantsOp>(plan->getParentOp());
+  return variants && !plan.getMatrix() ? cast<PlanOp>(variants.getMatrixForm()) : PlanOp();
 }
 
 bool hasRuleFunctions(PlanOp plan) {
-  return !plan.getMatrix() ||
-         llvm::hasSingleElement(plan->getParentOfType<ModuleOp>().getOps<PlanOp>());
+  return !plan.getMatrix() || !isa<VariantsOp>(plan->getParentOp());
+}
+
+Operation *placeOf(PlanOp plan) {
+  auto variants = dyn_cast<VariantsOp>(plan->getParentOp());
+  return variants ? variants.getOperation() : plan.getOperation();
+}
+
+void erasePlans(ModuleOp module) {
+  llvm::SmallSetVector<Operation *, 2> places;
+  for (PlanOp plan : formsIn<PlanOp>(module))
+    places.insert(placeOf(plan));
+  for (Operation *place : places)
+    place->erase();
 }
 
 } // namespace updraft

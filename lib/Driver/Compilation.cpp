@@ -57,8 +57,8 @@ llvm::Error Compilation::import(const Program &program) {
   imported = std::move(*found);
   module = std::move(imported.module);
   source = &program;
-  auto rules = module->getOps<RuleOp>();
-  dump.emplace(dumpFolderOf(program, request, rules.empty() ? "" : (*rules.begin()).getSymName()));
+  llvm::SmallVector<RuleOp> rules = formsIn<RuleOp>(*module);
+  dump.emplace(dumpFolderOf(program, request, rules.empty() ? "" : rules[0].getSymName()));
   dump->write("import.mlir", *module);
   toolchain.dump = dump->isWanted() ? &*dump : nullptr;
   return llvm::Error::success();
@@ -79,10 +79,10 @@ llvm::Error Compilation::printTorch(llvm::raw_ostream &os) {
 llvm::Error Compilation::schedule() {
   if (llvm::Error error = run(toolchain.toPlan, "schedule"))
     return error;
-  auto plans = module->getOps<PlanOp>();
+  llvm::SmallVector<PlanOp> plans = getPlans();
   if (plans.empty())
     return internalError("schedule", "");
-  ruleName = (*plans.begin()).getSymName().str();
+  ruleName = plans[0].getSymName().str();
   const size_t size = sizeOfPlans(*module);
   if (size > maxPlannedOperations) {
     updraft::DiagnosticEngine diagnostics;
@@ -92,8 +92,8 @@ llvm::Error Compilation::schedule() {
   }
   if (llvm::Error error = requireMemory(bytesToCompile + bytesPerOperation * size))
     return error;
-  auto description = describeRule(*plans.begin(), request.rule.numerics,
-                                  request.gpu ? request.gpu->name : "", imported);
+  auto description =
+      describeRule(plans[0], request.rule.numerics, request.gpu ? request.gpu->name : "", imported);
   if (failed(description))
     return internalError("schedule", "");
   descriptor = description->write();

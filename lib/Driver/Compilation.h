@@ -65,7 +65,7 @@ public:
   llvm::Error checkDump() { return dump->takeError(); }
 
   mlir::gpu::GPUModuleOp kernels() { return *module->getOps<mlir::gpu::GPUModuleOp>().begin(); }
-  auto getPlans() { return module->getOps<PlanOp>(); }
+  llvm::SmallVector<PlanOp> getPlans() { return formsIn<PlanOp>(*module); }
   std::string takeDescriptor() { return std::move(descriptor); }
 
 private:

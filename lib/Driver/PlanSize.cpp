@@ -11,7 +11,7 @@ using namespace updraft;
 
 size_t updraft::sizeOfPlans(mlir::ModuleOp module) {
   size_t size = 0;
-  for (PlanOp plan : module.getOps<PlanOp>())
+  for (PlanOp plan : formsIn<PlanOp>(module))
     plan.walk([&](mlir::Operation *op) {
       if (auto pass = mlir::dyn_cast<PassOp>(op))
         size += operationsOfReduction * (1 + pass.getReductions().size());

@@ -53,10 +53,11 @@ public:
     evaluator.isMatrix = isMatrix;
   }
 
-  /// Returns the flags that are derived from hyperparameters.
-  std::vector<DerivedFlag> importInto(mlir::ModuleOp module, StringRef numerics) {
+  /// Creates the rule at the end of `place`. Returns the flags that are derived from
+  /// hyperparameters.
+  std::vector<DerivedFlag> importInto(mlir::Block *place, StringRef numerics) {
     Location loc = evaluator.location(request.rule->name);
-    builder.setInsertionPointToEnd(module.getBody());
+    builder.setInsertionPointToEnd(place);
     std::string name = request.rule->name.text.str() + (isMatrix ? "_matrix" : "");
     auto op = RuleOp::create(builder, loc, name, compute);
     op.setMatrix(isMatrix);
@@ -156,10 +157,10 @@ private:
   std::vector<Names> stageNames;
 };
 
-/// Whether the rules of the module have the same reductions over the group, in the same order.
+/// Whether the forms of the rule have the same reductions over the group, in the same order.
 bool reduceAlike(mlir::ModuleOp module) {
   llvm::SmallVector<llvm::SmallVector<ReductionKind>, 2> kinds;
-  for (auto rule : module.getOps<RuleOp>()) {
+  for (RuleOp rule : formsIn<RuleOp>(module)) {
     kinds.emplace_back();
     for (auto reduce : rule.getBody().getOps<ReduceOp>())
       if (reduce.getOver() == Extent::group)
@@ -168,20 +169,29 @@ bool reduceAlike(mlir::ModuleOp module) {
   return kinds.size() < 2 || kinds[0] == kinds[1];
 }
 
-/// Removes the rule for tensors that were not requested. Returns the tensors of the remaining
-/// rules.
+/// Replaces the variants of a rule by the form for the requested tensors. Returns the tensors of
+/// the remaining rules.
 upd_tensors keepOnly(mlir::ModuleOp module, upd_tensors tensors) {
-  auto rules = llvm::to_vector(module.getOps<RuleOp>());
-  if (rules.size() < 2 || tensors == UPD_ALL_TENSORS)
+  auto found = module.getOps<VariantsOp>();
+  if (found.empty() || tensors == UPD_ALL_TENSORS)
     return UPD_ALL_TENSORS;
-  auto [ofVectors, ofMatrices] = std::pair(rules[0], rules[1]);
-  if (tensors == UPD_VECTORS) {
-    ofMatrices.erase();
-  } else {
-    ofMatrices.setSymName(ofVectors.getSymName());
-    ofVectors.erase();
-  }
+  VariantsOp variants = *found.begin();
+  auto rule =
+      cast<RuleOp>(tensors == UPD_VECTORS ? variants.getVectorForm() : variants.getMatrixForm());
+  rule.setSymName(cast<RuleOp>(variants.getVectorForm()).getSymName());
+  rule->moveBefore(variants);
+  variants.erase();
   return tensors;
+}
+
+/// Returns the places of the rule for vectors, or for all tensors, and of that for matrices, if
+/// any.
+llvm::SmallVector<mlir::Block *, 2> createPlaces(mlir::ModuleOp module, bool hasMatrixRule) {
+  if (!hasMatrixRule)
+    return {module.getBody()};
+  auto builder = mlir::OpBuilder::atBlockEnd(module.getBody());
+  auto variants = VariantsOp::create(builder, module.getLoc());
+  return {&variants.getVectors().emplaceBlock(), &variants.getMatrices().emplaceBlock()};
 }
 
 } // namespace
@@ -218,10 +228,11 @@ std::optional<ImportedRule> updraft::importRule(mlir::MLIRContext &context, cons
                         {},
                         UPD_ALL_TENSORS,
                         {}};
-  for (bool isMatrix : {false, true})
-    if (!isMatrix || resolved->hasMatrixRule)
-      imported.derived = RuleImporter(context, *resolved, request.numerics, isMatrix, diagnostics)
-                             .importInto(*imported.module, request.numerics);
+  for (auto [isMatrix, place] :
+       llvm::enumerate(createPlaces(*imported.module, resolved->hasMatrixRule)))
+    imported.derived =
+        RuleImporter(context, *resolved, request.numerics, isMatrix != 0, diagnostics)
+            .importInto(place, request.numerics);
   if (diagnostics.diagnostics().size() == before && !reduceAlike(*imported.module))
     diagnostics.report(DiagnosticKind::GroupReductionsDiffer, resolved->rule->name.range,
                        resolved->rule->name.text);

@@ -37,7 +37,7 @@ namespace {
 class Source {
 public:
   Source(ModuleOp module, raw_ostream &os, std::string &reason) : os(os), reason(reason) {
-    llvm::append_range(rules, module.getOps<RuleOp>());
+    llvm::append_range(rules, formsIn<RuleOp>(module));
     for (RuleOp rule : rules)
       for (Operation &op : rule.getBody().front()) {
         if (auto size = dyn_cast<SizeOp>(op))

@@ -91,7 +91,7 @@ def test_other_refusals_are_raised_at_once(monkeypatch):
     monkeypatch.setattr(compiled, "layers_apart", None)
     optimizer = optim.SGD(tied(torch.float32), lr=0.1)
     del optimizer.param_groups[0]["dampening"]
-    with pytest.raises(updraft.InvalidArgumentError, match=r"^the hyperparameter `dampening` is "):
+    with pytest.raises(updraft.InvalidArgumentError, match=r"^cannot read the hyperparameter"):
         optimizer.step()
 
 

@@ -199,7 +199,7 @@ def test_classes_of_rules():
         assert param.equal(other)
     with pytest.raises(TypeError, match="unexpected keyword argument 'beta1'"):
         updraft.optim.Lion(ours, beta1=0.5)
-    with pytest.raises(AttributeError, match=r"no optimizer `Lyon` .* did you mean `Lion`"):
+    with pytest.raises(AttributeError, match=r"unknown optimizer `Lyon` .* did you mean `Lion`"):
         updraft.optim.Lyon  # noqa: B018
 
 

@@ -67,3 +67,23 @@ updraft.plan @Plan compute f32 matrix {
   }
   updraft.commit scalars(%4#0) skip(%4#1)
 }
+
+// CHECK-LABEL: updraft.variants vectors {
+// CHECK-NEXT:    updraft.rule @Mean compute f32 {
+// CHECK:         } matrices {
+// CHECK-NEXT:    updraft.rule @Mean_matrix compute f32 matrix {
+updraft.variants vectors {
+  updraft.rule @Mean compute f32 {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    updraft.next %g : f32
+  }
+} matrices {
+  updraft.rule @Mean_matrix compute f32 matrix {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    %s = updraft.reduce sum %g over row : f32
+    %r = arith.truncf %s : f64 to f32
+    updraft.next %r : f32
+  }
+}

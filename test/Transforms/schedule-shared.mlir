@@ -7,52 +7,57 @@
 // CHECK:       updraft.pass reads({{.*}}) reduces [#updraft.reduction<sum over group>, #updraft.reduction<sum over group>] -> f64, f64
 // CHECK-NOT:   updraft.pass
 // CHECK:       updraft.pass {{.*}}writes(
-updraft.rule @R compute f32 {
-  %param = updraft.param stored f32 : f32
-  %grad = updraft.grad stored f32 : f32
-  %unused = updraft.reduce max %param over group : f32
-  %a = updraft.reduce sum %grad over group : f32
-  %b = updraft.reduce sum %grad over group : f32
-  %af = arith.truncf %a : f64 to f32
-  %0 = arith.subf %param, %af : f32
-  updraft.next %0 : f32
-}
-
 // The second sum is known after the first pass, but is the second one in vectors.
 // CHECK-LABEL: updraft.plan @R_matrix compute
 // CHECK:       reduces [#updraft.reduction<sum over row>]
 // CHECK-NOT:   group
 // CHECK:       reduces [#updraft.reduction<sum over group>, #updraft.reduction<sum over group>]
-updraft.rule @R_matrix compute f32 matrix {
-  %param = updraft.param stored f32 : f32
-  %grad = updraft.grad stored f32 : f32
-  %unused = updraft.reduce max %param over group : f32
-  %rows = updraft.reduce sum %grad over row : f32
-  %row = arith.truncf %rows : f64 to f32
-  %scaled = arith.mulf %grad, %row : f32
-  %a = updraft.reduce sum %scaled over group : f32
-  %b = updraft.reduce sum %param over group : f32
-  %bf = arith.truncf %b : f64 to f32
-  %0 = arith.subf %param, %bf : f32
-  %af = arith.truncf %a : f64 to f32
-  %1 = arith.subf %0, %af : f32
-  updraft.next %1 : f32
+updraft.variants vectors {
+  updraft.rule @R compute f32 {
+    %param = updraft.param stored f32 : f32
+    %grad = updraft.grad stored f32 : f32
+    %unused = updraft.reduce max %param over group : f32
+    %a = updraft.reduce sum %grad over group : f32
+    %b = updraft.reduce sum %grad over group : f32
+    %af = arith.truncf %a : f64 to f32
+    %0 = arith.subf %param, %af : f32
+    updraft.next %0 : f32
+  }
+} matrices {
+  updraft.rule @R_matrix compute f32 matrix {
+    %param = updraft.param stored f32 : f32
+    %grad = updraft.grad stored f32 : f32
+    %unused = updraft.reduce max %param over group : f32
+    %rows = updraft.reduce sum %grad over row : f32
+    %row = arith.truncf %rows : f64 to f32
+    %scaled = arith.mulf %grad, %row : f32
+    %a = updraft.reduce sum %scaled over group : f32
+    %b = updraft.reduce sum %param over group : f32
+    %bf = arith.truncf %b : f64 to f32
+    %0 = arith.subf %param, %bf : f32
+    %af = arith.truncf %a : f64 to f32
+    %1 = arith.subf %0, %af : f32
+    updraft.next %1 : f32
+  }
 }
 
 // -----
 
 // expected-error@below {{the rules for vectors and for matrices must have the same reductions over `group`}}
 module {
-  updraft.rule @R compute f32 {
-    %param = updraft.param stored f32 : f32
-    %grad = updraft.grad stored f32 : f32
-    updraft.next %grad : f32
-  }
-  updraft.rule @R_matrix compute f32 matrix {
-    %param = updraft.param stored f32 : f32
-    %grad = updraft.grad stored f32 : f32
-    %a = updraft.reduce sum %grad over group : f32
-    %af = arith.truncf %a : f64 to f32
-    updraft.next %af : f32
+  updraft.variants vectors {
+    updraft.rule @R compute f32 {
+      %param = updraft.param stored f32 : f32
+      %grad = updraft.grad stored f32 : f32
+      updraft.next %grad : f32
+    }
+  } matrices {
+    updraft.rule @R_matrix compute f32 matrix {
+      %param = updraft.param stored f32 : f32
+      %grad = updraft.grad stored f32 : f32
+      %a = updraft.reduce sum %grad over group : f32
+      %af = arith.truncf %a : f64 to f32
+      updraft.next %af : f32
+    }
   }
 }

@@ -57,7 +57,7 @@ TEST(Extent, OfTheValuesOfARule) {
     })",
                                             &context);
   ASSERT_TRUE(module);
-  auto rule = *module->getOps<RuleOp>().begin();
+  auto rule = formsIn<RuleOp>(*module)[0];
   ExtentAnalysis extents(rule);
   std::vector<Extent> found;
   for (Operation &operation : rule.getBody().front())

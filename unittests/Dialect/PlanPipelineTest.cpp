@@ -79,7 +79,7 @@ TEST(PlanPipeline, MakesOnePassAndIsFast) {
     std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
     fastest = std::min(fastest, taken.count());
 
-    auto plans = module->getOps<PlanOp>();
+    auto plans = formsIn<PlanOp>(*module);
     ASSERT_FALSE(plans.empty());
     auto passOps = (*plans.begin()).getBody().getOps<PassOp>();
     ASSERT_EQ(std::distance(passOps.begin(), passOps.end()), 1);

@@ -144,7 +144,7 @@ protected:
 
   /// Evaluates an expanded prologue.
   static double evaluate(ModuleOp module, double base, int64_t exponent) {
-    auto plan = *module.getOps<PlanOp>().begin();
+    auto plan = formsIn<PlanOp>(module)[0];
     Block &body = (*plan.getBody().getOps<PrologueOp>().begin()).getBody().front();
     Evaluator evaluator;
     evaluator.set(body.getArgument(0), base);

@@ -283,7 +283,7 @@ AssertionResult updraft::differential::planEqualsInterpreted(const PlanCase &pla
   auto module = mlir::parseSourceString<mlir::ModuleOp>(planCase.source, &context);
   if (!module)
     return AssertionFailure() << "the rule does not parse\n" << planCase.source;
-  llvm::Expected<Interpreter> rule = Interpreter::create(*module->getOps<RuleOp>().begin());
+  llvm::Expected<Interpreter> rule = Interpreter::create(formsIn<RuleOp>(*module)[0]);
   if (!rule)
     return AssertionFailure() << llvm::toString(rule.takeError()) << "\n" << planCase.source;
 
@@ -294,7 +294,7 @@ AssertionResult updraft::differential::planEqualsInterpreted(const PlanCase &pla
   std::string text;
   llvm::raw_string_ostream(text) << *module;
   const test::JitPlan functions(text, planCase.target);
-  PlanOp plan = *module->getOps<PlanOp>().begin();
+  PlanOp plan = formsIn<PlanOp>(*module)[0];
 
   std::mt19937_64 random(planCase.seed);
   std::vector<TensorMemory> compiled = makeTensors(planCase, *rule, random);

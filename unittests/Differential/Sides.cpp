@@ -124,7 +124,7 @@ updraft::differential::interpret(const RuleCase &ruleCase, reference::Precision 
   auto imported = import(ruleCase);
   if (!imported)
     return imported.takeError();
-  return reference::Interpreter::create(*imported->module->getOps<RuleOp>().begin(), precision);
+  return reference::Interpreter::create(formsIn<RuleOp>(*imported->module)[0], precision);
 }
 
 llvm::Expected<std::optional<reference::Interpreter>>
@@ -132,7 +132,7 @@ updraft::differential::interpretMatrix(const RuleCase &ruleCase) {
   auto imported = import(ruleCase);
   if (!imported)
     return imported.takeError();
-  for (RuleOp rule : imported->module->getOps<RuleOp>()) {
+  for (RuleOp rule : formsIn<RuleOp>(*imported->module)) {
     if (!rule.getMatrix())
       continue;
     auto interpreter = reference::Interpreter::create(rule);

@@ -77,7 +77,7 @@ TEST_P(RuleFileTest, HasItsDefaults) {
   ASSERT_TRUE(imported) << diagnostics.render();
   Settings defaults, expected;
   // The rule for matrices, if any, has the same declarations.
-  RuleOp rule = *imported->module->getOps<RuleOp>().begin();
+  RuleOp rule = formsIn<RuleOp>(*imported->module)[0];
   rule.walk([&](HyperOp op) {
     defaults.emplace_back(op->getAttrOfType<mlir::StringAttr>("name").str(),
                           llvm::formatv("{0}", op.getDefaultValue().convertToDouble()).str());

@@ -32,7 +32,7 @@ inline llvm::Expected<Interpreter> interpret(const std::string &assembly,
       assembly, mlir::ParserConfig(&testContext(), /*verifyAfterParse=*/false));
   if (!module)
     return llvm::createStringError("the test's rule does not parse");
-  return Interpreter::create(*module->getOps<RuleOp>().begin(), precision);
+  return Interpreter::create(formsIn<RuleOp>(*module)[0], precision);
 }
 
 /// The same for a rule that must be accepted.

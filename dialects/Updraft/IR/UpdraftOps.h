@@ -4,6 +4,7 @@
 #define UPDRAFT_IR_UPDRAFTOPS_H
 
 #include "Updraft/IR/UpdraftDialect.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
@@ -13,5 +14,22 @@
 
 #define GET_OP_CLASSES
 #include "Updraft/IR/UpdraftOps.h.inc"
+
+namespace updraft {
+
+/// Returns the rules or plans of a module, also those in `updraft.variants`. `FormOp` is RuleOp or
+/// PlanOp.
+template <typename FormOp> llvm::SmallVector<FormOp> formsIn(mlir::ModuleOp module) {
+  llvm::SmallVector<FormOp> forms;
+  for (mlir::Operation &op : *module.getBody())
+    if (auto form = mlir::dyn_cast<FormOp>(op))
+      forms.push_back(form);
+    else if (auto variants = mlir::dyn_cast<VariantsOp>(op))
+      for (mlir::Region &region : variants->getRegions())
+        llvm::append_range(forms, region.getOps<FormOp>());
+  return forms;
+}
+
+} // namespace updraft
 
 #endif // UPDRAFT_IR_UPDRAFTOPS_H

@@ -5,11 +5,11 @@
 #define UPDRAFT_IR_PLAN_OPS_TD
 
 include "Updraft/IR/UpdraftBase.td"
-include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Updraft_PlanOp : Updraft_Op<"plan", [
-    Symbol, IsolatedFromAbove, NoRegionArguments, NoTerminator, SingleBlock]> {
+    ParentOneOf<["mlir::ModuleOp", "VariantsOp"]>, IsolatedFromAbove, NoRegionArguments,
+    NoTerminator, SingleBlock]> {
   let summary = "a scheduled rule";
   let description = [{
     A plan has the interface of the rule (`updraft.hyper`, `updraft.stream` and `updraft.scalar`, in

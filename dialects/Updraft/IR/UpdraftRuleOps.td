@@ -6,11 +6,10 @@
 #define UPDRAFT_IR_RULE_OPS_TD
 
 include "Updraft/IR/UpdraftBase.td"
-include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Updraft_RuleOp : Updraft_Op<"rule", [
-    Symbol, IsolatedFromAbove, NoRegionArguments,
+    ParentOneOf<["mlir::ModuleOp", "VariantsOp"]>, IsolatedFromAbove, NoRegionArguments,
     SingleBlock]> {
   let summary = "an optimizer update rule";
   let description = [{
@@ -30,6 +29,7 @@ def Updraft_RuleOp : Updraft_Op<"rule", [
 
     A rule is for tensors of any shape. With `matrix` it is for tensors of two or more dimensions:
     the last two are rows and columns, and leading dimensions are batches of one matrix each.
+    `updraft.variants` joins a rule for vectors and one for matrices.
 
     Each operation rounds once, to nearest even; nothing is reassociated or contracted. With `fast`,
     `updraft-relax`, and `updraft-approximate` on a GPU, may rewrite the rule within the errors that
@@ -65,6 +65,51 @@ def Updraft_RuleOp : Updraft_Op<"rule", [
     $sym_name `compute` $compute (`matrix` $matrix^)? (`fast` $fast^)? attr-dict-with-keyword $body
   }];
   let hasRegionVerifier = 1;
+}
+
+def Updraft_VariantsOp : Updraft_Op<"variants", [
+    HasParent<"mlir::ModuleOp">, NoRegionArguments, NoTerminator, SingleBlock]> {
+  let summary = "a rule in one form for vectors and one for matrices";
+  let description = [{
+    Both regions have one operation, `updraft.rule` or `updraft.plan`. That of `vectors` is for
+    tensors with fewer than two dimensions, that of `matrices` for the others. A group may have
+    tensors of both kinds, so both forms have the same hyperparameters, and their reductions over
+    the group are combined.
+
+    Constraints:
+    - `variants_c1`: both regions have a rule, or both have a plan. That of `matrices` has `matrix`;
+      that of `vectors` doesn't.
+    - `variants_c2`: both have the same compute type, `fast` or not, and the same hyperparameters with
+      the same defaults.
+    - `variants_c3`: states of the same name have the same storage and extent.
+
+    ```mlir
+    updraft.variants vectors {
+      updraft.rule @Mean compute f32 {
+        %p = updraft.param stored f32 : f32
+        %g = updraft.grad stored f32 : f32
+        updraft.next %g : f32
+      }
+    } matrices {
+      updraft.rule @Mean_matrix compute f32 matrix {
+        %p = updraft.param stored f32 : f32
+        %g = updraft.grad stored f32 : f32
+        %s = updraft.reduce sum %g over row : f32
+        %r = arith.truncf %s : f64 to f32
+        updraft.next %r : f32
+      }
+    }
+    ```
+  }];
+  let regions = (region SizedRegion<1>:$vectors, SizedRegion<1>:$matrices);
+  let assemblyFormat = "`vectors` $vectors `matrices` $matrices attr-dict";
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Returns the rule or plan for matrices.
+    mlir::Operation *getMatrixForm() { return &getMatrices().front().front(); }
+    /// Returns the rule or plan for vectors.
+    mlir::Operation *getVectorForm() { return &getVectors().front().front(); }
+  }];
 }
 
 class Updraft_RuleInput<string mnemonic, list<Trait> traits = []>

@@ -221,7 +221,7 @@ Value StorageExpander::randomWord(unsigned index) {
 
 struct ExpandStoragePass : impl::ExpandStoragePassBase<ExpandStoragePass> {
   void runOnOperation() override {
-    for (auto rule : getOperation().getOps<RuleOp>())
+    for (RuleOp rule : formsIn<RuleOp>(getOperation()))
       expandedStreams += StorageExpander(rule).run();
   }
 };

@@ -84,7 +84,7 @@ struct RelaxPass : impl::RelaxPassBase<RelaxPass> {
   void runOnOperation() override {
     // Scheduling rejects rules whose reductions don't match.
     (void)numberSharedReductions(getOperation());
-    for (auto rule : getOperation().getOps<RuleOp>())
+    for (RuleOp rule : formsIn<RuleOp>(getOperation()))
       if (rule.getFast())
         relax(rule);
   }

@@ -319,7 +319,7 @@ struct SchedulePass : impl::SchedulePassBase<SchedulePass> {
     }
     dropUnneededReductions(getOperation());
     OpBuilder builder(&getContext());
-    for (auto rule : llvm::make_early_inc_range(getOperation().getOps<RuleOp>())) {
+    for (RuleOp rule : formsIn<RuleOp>(getOperation())) {
       if (failed(checkExpanded(rule)))
         return signalPassFailure();
       Scheduler scheduler(rule, builder);

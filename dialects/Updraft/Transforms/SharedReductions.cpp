@@ -6,6 +6,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallBitVector.h"
 
+#include <array>
 #include <map>
 
 using namespace mlir;
@@ -13,13 +14,17 @@ using namespace updraft;
 
 static constexpr StringLiteral numberName = "updraft.shared";
 
-/// Returns the rule for vectors and the rule for matrices; empty if the module is not such a pair.
-static SmallVector<RuleOp, 2> pairOf(ModuleOp module) {
-  auto all = module.getOps<RuleOp>();
-  SmallVector<RuleOp, 2> rules(all.begin(), all.end());
-  if (rules.size() != 2 || rules[0].getMatrix() || !rules[1].getMatrix())
-    rules.clear();
-  return rules;
+static std::array<RuleOp, 2> formsOf(VariantsOp variants) {
+  return {cast<RuleOp>(variants.getVectorForm()), cast<RuleOp>(variants.getMatrixForm())};
+}
+
+/// Returns the variants of rules, not of plans.
+static SmallVector<VariantsOp> variantsIn(ModuleOp module) {
+  SmallVector<VariantsOp> result;
+  for (auto variants : module.getOps<VariantsOp>())
+    if (isa<RuleOp>(variants.getVectorForm()))
+      result.push_back(variants);
+  return result;
 }
 
 static SmallVector<ReduceOp> groupReductionsOf(RuleOp rule) {
@@ -62,12 +67,10 @@ SharedReductionsHeld::SharedReductionsHeld(RuleOp rule)
 
 SharedReductionsHeld::~SharedReductionsHeld() { next.getStatesMutable().erase(states, count); }
 
-LogicalResult updraft::numberSharedReductions(ModuleOp module) {
-  SmallVector<RuleOp, 2> rules = pairOf(module);
-  if (rules.empty())
-    return success();
-  const SmallVector<ReduceOp> vectors = groupReductionsOf(rules[0]),
-                              matrices = groupReductionsOf(rules[1]);
+static LogicalResult numberReductions(VariantsOp variants) {
+  auto [ofVectors, ofMatrices] = formsOf(variants);
+  const SmallVector<ReduceOp> vectors = groupReductionsOf(ofVectors),
+                              matrices = groupReductionsOf(ofMatrices);
   if (llvm::any_of(vectors, isShared) || llvm::any_of(matrices, isShared))
     return success(numbersOf(vectors) == numbersOf(matrices));
   if (!llvm::equal(vectors, matrices,
@@ -79,10 +82,16 @@ LogicalResult updraft::numberSharedReductions(ModuleOp module) {
   return success();
 }
 
-void updraft::dropUnneededReductions(ModuleOp module) {
+LogicalResult updraft::numberSharedReductions(ModuleOp module) {
+  return success(llvm::all_of(variantsIn(module), [](VariantsOp variants) {
+    return succeeded(numberReductions(variants));
+  }));
+}
+
+static void dropUnneeded(VariantsOp variants) {
   SmallVector<std::pair<ReduceOp, unsigned>> numbered;
   unsigned count = 0;
-  for (RuleOp rule : pairOf(module))
+  for (RuleOp rule : formsOf(variants))
     for (ReduceOp reduce : groupReductionsOf(rule))
       if (isShared(reduce)) {
         numbered.push_back({reduce, *sharedNumberOf(reduce)});
@@ -95,7 +104,7 @@ void updraft::dropUnneededReductions(ModuleOp module) {
   for (bool changed = true; changed;) {
     changed = false;
     llvm::DenseSet<Operation *> inUse;
-    for (RuleOp rule : pairOf(module))
+    for (RuleOp rule : formsOf(variants))
       for (ReduceOp reduce : neededReductions(rule))
         inUse.insert(reduce);
     for (auto [reduce, number] : numbered)
@@ -107,4 +116,9 @@ void updraft::dropUnneededReductions(ModuleOp module) {
       if (needed[number])
         reduce->setDiscardableAttr(numberName, Builder(reduce).getI64IntegerAttr(number));
   }
+}
+
+void updraft::dropUnneededReductions(ModuleOp module) {
+  for (VariantsOp variants : variantsIn(module))
+    dropUnneeded(variants);
 }

@@ -1,7 +1,7 @@
 //===- SharedReductions.h - Reductions over a group of vectors and matrices ---------*- C++ -*-===//
-// A rule for vectors and one for matrices share their reductions over the group: tensors of both
-// kinds take part in each. The order at import pairs them. The pairs must survive if one rule is
-// simplified more than the other.
+// The forms of `updraft.variants` share their reductions over the group: vectors and matrices take
+// part in each. The order at import pairs them. The pairs must survive if one form is simplified
+// more than the other.
 
 #ifndef UPDRAFT_TRANSFORMS_SHAREDREDUCTIONS_H
 #define UPDRAFT_TRANSFORMS_SHAREDREDUCTIONS_H
@@ -21,13 +21,13 @@ std::optional<unsigned> sharedNumberOf(ReduceOp reduce);
 /// Returns the shared reductions of the rule, in order.
 llvm::SmallVector<mlir::Value> sharedReductionsOf(RuleOp rule);
 
-/// Numbers the reductions over the group in a module with one rule for vectors and one for
-/// matrices, unless they already have numbers. Fails without emitting an error if the rules'
-/// reductions don't have the same numbers or kinds.
+/// Numbers the reductions over the group in the module's variants, unless they already have
+/// numbers. Fails without emitting an error if the reductions of two forms don't have the same
+/// numbers or kinds.
 mlir::LogicalResult numberSharedReductions(mlir::ModuleOp module);
 
 /// During its lifetime, the terminator of a rule uses the shared reductions, so that those that
-/// only the other rule needs are not removed.
+/// only the other form needs are not removed.
 class SharedReductionsHeld {
 public:
   explicit SharedReductionsHeld(RuleOp rule);
@@ -40,7 +40,7 @@ private:
   unsigned states, count;
 };
 
-/// Removes the numbers of reductions that neither rule needs.
+/// Removes the numbers of reductions that neither form needs.
 void dropUnneededReductions(mlir::ModuleOp module);
 
 } // namespace updraft

@@ -37,7 +37,7 @@ struct SimplifyPass : impl::SimplifyPassBase<SimplifyPass> {
   void runOnOperation() override {
     // Scheduling rejects rules whose reductions don't match.
     (void)numberSharedReductions(getOperation());
-    for (auto rule : getOperation().getOps<RuleOp>())
+    for (RuleOp rule : formsIn<RuleOp>(getOperation()))
       simplify(rule);
   }
 

@@ -29,12 +29,18 @@ llvm::SmallVector<PlanState> statesOf(PlanOp plan);
 /// compatible. `matrix` may be null.
 llvm::SmallVector<PlanState> statesOf(PlanOp first, PlanOp matrix);
 
-/// The plan for matrices that accompanies `plan` in its module, or null.
+/// The plan for matrices beside `plan`, which is for vectors, or null.
 PlanOp matrixPlanOf(PlanOp plan);
 
 /// Returns whether the functions of the rule, which belong to no single plan, are emitted with
 /// `plan`. This is the plan for vectors, or the plan for matrices if there is no other.
 bool hasRuleFunctions(PlanOp plan);
+
+/// Returns the operation of the module that is the plan or contains it.
+mlir::Operation *placeOf(PlanOp plan);
+
+/// Erases the plans of the module and what contains them.
+void erasePlans(mlir::ModuleOp module);
 
 } // namespace updraft
 

@@ -51,7 +51,7 @@ struct DerivedFlag {
 };
 
 struct ImportedRule {
-  /// Holds one `updraft.rule`, or one for vectors followed by one for matrices.
+  /// Holds one `updraft.rule`, or one `updraft.variants` of two.
   mlir::OwningOpRef<mlir::ModuleOp> module;
   /// Every static flag with its value, in order of declaration; strings without quotes.
   std::vector<std::pair<std::string, std::string>> statics;

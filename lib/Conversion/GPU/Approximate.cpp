@@ -34,7 +34,7 @@ struct ApproximatePass : impl::ApproximatePassBase<ApproximatePass> {
   }
 
   void runOnOperation() override {
-    for (auto plan : getOperation().getOps<PlanOp>())
+    for (PlanOp plan : formsIn<PlanOp>(getOperation()))
       if (plan.getFast())
         for (auto pass : plan.getBody().getOps<PassOp>())
           approximate(pass);

@@ -26,7 +26,7 @@ struct ConvertPlanToGPUPass : impl::ConvertPlanToGPUPassBase<ConvertPlanToGPUPas
   using ConvertPlanToGPUPassBase::ConvertPlanToGPUPassBase;
 
   void runOnOperation() override {
-    auto plans = llvm::to_vector(getOperation().getOps<PlanOp>());
+    SmallVector<PlanOp> plans = formsIn<PlanOp>(getOperation());
     if (plans.empty())
       return;
     OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
@@ -35,8 +35,7 @@ struct ConvertPlanToGPUPass : impl::ConvertPlanToGPUPassBase<ConvertPlanToGPUPas
     for (PlanOp plan : plans)
       if (failed(convert(plan, kernels)))
         return signalPassFailure();
-    for (PlanOp plan : plans)
-      plan.erase();
+    erasePlans(getOperation());
   }
 
   LogicalResult convert(PlanOp plan, gpu::GPUModuleOp kernels) {
@@ -46,7 +45,7 @@ struct ConvertPlanToGPUPass : impl::ConvertPlanToGPUPassBase<ConvertPlanToGPUPas
     FailureOr<PlanInterface> interface = PlanInterface::of(plan);
     if (failed(interface))
       return failure();
-    OpBuilder host(plan);
+    OpBuilder host(placeOf(plan));
     if (hasRuleFunctions(plan)) {
       buildInitialFunction(host, *interface);
       buildValidateFunction(host, *interface);

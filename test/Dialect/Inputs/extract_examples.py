@@ -143,7 +143,7 @@ def examples(path: pathlib.Path) -> list[str]:
             block = []
         elif block is not None and line.strip() == "```":
             text = "\n".join(block)
-            if not re.match(r"\s*(updraft\.(rule|plan)|func\.func|module)\b", text):
+            if not re.match(r"\s*(updraft\.(rule|plan|variants)|func\.func|module)\b", text):
                 if owner not in SETTING:
                     sys.exit(f"{path}:{number}: no setting for the example of `{owner}`")
                 text = SETTING[owner].replace("EXAMPLE", text)

@@ -1,0 +1,148 @@
+// RUN: updraft-opt %s -split-input-file -verify-diagnostics
+
+// variants_c1
+
+// expected-error @+1 {{'updraft.variants' op has a region without exactly one operation}}
+updraft.variants vectors {
+  updraft.rule @R compute f32 {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    updraft.next %g : f32
+  }
+  updraft.rule @S compute f32 {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    updraft.next %g : f32
+  }
+} matrices {
+  updraft.rule @R_matrix compute f32 matrix {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    updraft.next %g : f32
+  }
+}
+
+// -----
+
+// variants_c1
+
+updraft.variants vectors {
+  // expected-error @+1 {{'updraft.rule' op in `vectors` has `matrix`}}
+  updraft.rule @R compute f32 matrix {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    updraft.next %g : f32
+  }
+} matrices {
+  updraft.rule @R_matrix compute f32 matrix {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    updraft.next %g : f32
+  }
+}
+
+// -----
+
+// variants_c1
+
+updraft.variants vectors {
+  updraft.rule @R compute f32 {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    updraft.next %g : f32
+  }
+} matrices {
+  // expected-error @+1 {{'updraft.rule' op in `matrices` must have `matrix`}}
+  updraft.rule @R_matrix compute f32 {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    updraft.next %g : f32
+  }
+}
+
+// -----
+
+// variants_c1
+
+// expected-error @+1 {{'updraft.variants' op must have two `updraft.rule` or two `updraft.plan`}}
+updraft.variants vectors {
+  updraft.rule @R compute f32 {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    updraft.next %g : f32
+  }
+} matrices {
+  updraft.plan @R_matrix compute f32 matrix {
+    %p = updraft.stream "param" : !updraft.stream<f32>
+    %g = updraft.stream "grad" : !updraft.stream<f32>
+    updraft.initial() {
+      updraft.yield
+    }
+    updraft.validate() messages [] {
+      updraft.yield
+    }
+  }
+}
+
+// -----
+
+// variants_c2
+
+updraft.variants vectors {
+  updraft.rule @R compute f32 {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    updraft.next %g : f32
+  }
+} matrices {
+  // expected-error @+1 {{'updraft.rule' op must have the compute type and numerics of `vectors`}}
+  updraft.rule @R_matrix compute f32 matrix fast {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    updraft.next %g : f32
+  }
+}
+
+// -----
+
+// variants_c2
+
+updraft.variants vectors {
+  updraft.rule @R compute f32 {
+    %lr = updraft.hyper "lr" = 1.000000e-03
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    updraft.next %g : f32
+  }
+} matrices {
+  // expected-error @+1 {{'updraft.rule' op must have the hyperparameters of `vectors`}}
+  updraft.rule @R_matrix compute f32 matrix {
+    %lr = updraft.hyper "lr" = 2.000000e-03
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    updraft.next %g : f32
+  }
+}
+
+// -----
+
+// variants_c3
+
+updraft.variants vectors {
+  updraft.rule @R compute f32 {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    %c = arith.constant 0.000000e+00 : f64
+    %m = updraft.state "m" stored f32 initial %c : f32
+    updraft.next %g, %m : f32, f32
+  }
+} matrices {
+  // expected-error @+1 {{'updraft.rule' op has the state "m" of another type than `vectors`}}
+  updraft.rule @R_matrix compute f32 matrix {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    %c = arith.constant 0.000000e+00 : f64
+    %m = updraft.state "m" stored bf16 initial %c : f32
+    updraft.next %g, %m : f32, f32
+  }
+}
