@@ -42,6 +42,10 @@ from .through_torch import TorchBucket
 #: The parameters of a bucket share these: dtype, device and target.
 _Kind = tuple[torch.dtype, torch.device, str | None]
 
+#: All compiled groups depend on these: the number of the states' generation, whether gradients are
+#: scaled, whether torch swaps parameters, and the dtype of scalar states.
+_Circumstances = tuple[int, bool, bool, torch.dtype]
+
 
 @dataclass
 class _Members:
@@ -107,29 +111,24 @@ class _CompiledGroup:
         self.sparse_of = correspondences[0].sparse_of
         self.settings = self.current_settings(group)
         self.seed = group.get("seed")
-        self.swapping = swaps_params()
-        self.scalar = scalar_dtype()
         self.norm: GradientNorm | None = None
         self.differentiable = group.get("differentiable")
         self.buckets = optimizer._make_buckets(group, enumerate(self.params, first), scaled)
         _require_together(self.buckets)
-        self.generation = optimizer._generation.number
+        self.circumstances = optimizer._circumstances(scaled)
 
     def current_settings(self, group: Group) -> list[Any]:
         return [*(read(group, None) for read in self.read_settings), self.sparse_of(group)]
 
-    def is_taken(self, first: int, group: Group, generation: int, scaled: bool) -> bool:
+    def is_taken(self, first: int, group: Group, circumstances: _Circumstances) -> bool:
         """Whether nothing has changed since `take`, the usual case. No other checks are needed."""
         mine = self.params
         try:
             return (
                 self.taken == group
                 and all(mine[i] is group["params"][i] for i in self.single)
-                and self.generation == generation
-                and self.scaled == scaled
                 and self.first == first
-                and self.swapping == swaps_params()
-                and self.scalar == scalar_dtype()
+                and self.circumstances == circumstances
             )
         except RuntimeError:  # Different tensors were compared.
             return False
@@ -140,7 +139,7 @@ class _CompiledGroup:
         comparable = factor is None and all(map(is_constant, others))
         self.taken = group | {"params": self.params} if comparable else None
 
-    def matches(self, first: int, group: Group, generation: int, scaled: bool) -> bool:
+    def matches(self, first: int, group: Group, circumstances: _Circumstances) -> bool:
         """Whether the compiled code still fits the group and the states."""
         mine, given = self.params, group["params"]
         if type(given) is not list:
@@ -152,12 +151,9 @@ class _CompiledGroup:
         return (
             same is True
             and all(mine[i] is given[i] for i in self.single)
-            and self.generation == generation
-            and self.scaled == scaled
             and self.first == first
+            and self.circumstances == circumstances
             and self.seed == group.get("seed")
-            and self.swapping == swaps_params()
-            and self.scalar == scalar_dtype()
             and self.differentiable == group.get("differentiable")
             and self.settings == self.current_settings(group)
         )
@@ -334,6 +330,9 @@ class CompiledStep:
             self.release()
             self._listening = found
 
+    def _circumstances(self, scaled: bool) -> _Circumstances:
+        return (self._generation.number, scaled, swaps_params(), scalar_dtype())
+
     def _correspondences(self) -> tuple[Correspondence, ...]:
         """The correspondences of all rules that a step applies."""
         return (self.correspondence,)
@@ -467,14 +466,14 @@ class CompiledStep:
             del compiled[len(self.param_groups) :]
             self._direct = None
         first = 0
-        generation = self._generation.number
+        circumstances = self._circumstances(scaled)
         for number, group in enumerate(self.param_groups):
             if number == len(compiled):
                 self._direct = None
                 compiled.append(_CompiledGroup(self, first, group, scaled))
                 changed.append(number)
-            elif not compiled[number].is_taken(first, group, generation, scaled):
-                if not compiled[number].matches(first, group, generation, scaled):
+            elif not compiled[number].is_taken(first, group, circumstances):
+                if not compiled[number].matches(first, group, circumstances):
                     self._direct = None
                     compiled[number] = _CompiledGroup(self, first, group, scaled)
                 changed.append(number)
