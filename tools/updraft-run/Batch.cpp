@@ -197,6 +197,7 @@ Status Batch::appendScales(size_t i, const std::string &state, Tensor &codes) {
 /// be equal for all parameters.
 Status Batch::checkStates(size_t i) {
   const std::string *present = nullptr, *missing = nullptr;
+  const std::string *stepped = nullptr; // a state that only an earlier step can have made
   const TensorClass tensors = classOf(parameters[i]->param);
   for (const StateInterface &state : description.states) {
     const auto found = parameters[i]->states.find(state.name);
@@ -212,8 +213,14 @@ Status Batch::checkStates(size_t i) {
                         state.name, *names[i]));
     } else if (state.isOf(tensors)) {
       (has ? present : missing) = &state.name;
+      if (has && state.name != "param_correction")
+        stepped = &state.name;
     }
   }
+  if (stepped && !missing && !parameters[i]->hasStep)
+    return invalidArgument(
+        fmt::format("parameter `{}` has state `{}`, but no step count; give `state/{}/step`",
+                    *names[i], *stepped, *names[i]));
   if (!present || !missing)
     return {};
   return invalidArgument(

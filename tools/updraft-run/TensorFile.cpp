@@ -132,8 +132,10 @@ Status addTensor(const SafetensorsFile &file, const SafetensorsEntry &entry, Par
   case Role::Grad:
     return readTensor(file, entry, role->kind, parameter.grad.emplace());
   case Role::State:
-    if (role->state == stepName)
+    if (role->state == stepName) {
+      parameter.hasStep = true;
       return readStep(file, entry, parameter.step);
+    }
     if (std::string_view name = role->state; name.ends_with(scaleSuffix)) {
       name.remove_suffix(scaleSuffix.size());
       return readScales(file, entry, parameter.scales[std::string(name)]);

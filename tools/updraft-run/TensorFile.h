@@ -36,6 +36,7 @@ struct Parameter {
   std::map<std::string, Tensor> states;
   std::map<std::string, Tensor> scales; // scales of states in blocks, by state; F32
   int64_t step = 0;
+  bool hasStep = false; // the file has the step count
 
   /// The tensor that a state of bytes corrects: "param" or a BF16 state. Empty if there isn't one.
   std::optional<std::string> correctedBy(const std::string &state) const;
