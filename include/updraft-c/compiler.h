@@ -141,10 +141,12 @@ UPD_EXPORT upd_extent upd_rule_depends_on(const upd_rule *rule);
  * matters and its elements must be in row-major order. */
 UPD_EXPORT int32_t upd_rule_uses_rows(const upd_rule *rule);
 
-/* The descriptor of the rule (updraft-c/descriptor.h), of `*size` bytes. */
+/* The descriptor of the rule (updraft-c/descriptor.h), of `*size` bytes, at a multiple of 8. `size`
+ * may be null. */
 UPD_EXPORT const upd_descriptor *upd_rule_descriptor(const upd_rule *rule, size_t *size);
 
-/* The descriptor as JSON, for people and other programs (docs/architecture.md). */
+/* The descriptor as JSON, for people and other programs (docs/architecture.md). Null if there is no
+ * memory for it. */
 UPD_EXPORT const char *upd_rule_interface(const upd_rule *rule);
 
 /* Static flags, with the values that the rule was compiled for as the language writes them, without

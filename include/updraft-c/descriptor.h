@@ -9,15 +9,18 @@
  * the descriptor's start, and each section starts at a multiple of 8. A descriptor has no pointers,
  * so it is valid wherever it lies.
  *
- * A record refers to records of another section by a upd_slice, and to text by a upd_text. Slices
- * don't overlap, nor do texts.
+ * A record refers to records of another section by a upd_slice, and to text by a upd_text. All
+ * slices of a section together have no more records than the section.
  *
  * Versions. A change that older readers would misunderstand raises `major`: a reader refuses other
- * values. Other changes raise `minor`:
- *   a new section       A reader skips a section of a kind that it doesn't know. It refuses the
- *                       descriptor instead if the section has the flag UPD_SECTION_REQUIRED.
- *   a new member        At the end of a record, which raises `stride`. A reader uses the members
- *                       that it knows. In a shorter record, of an older compiler, the others are 0.
+ * values. So does a change of the functions and units in updraft-c/kernel.h and
+ * updraft-c/gpu_kernel.h that older callers don't expect. Other changes raise `minor`:
+ *   a new section       Written only if it has records. A reader skips a section of a kind that it
+ *                       doesn't know. It refuses the descriptor instead if the section has the flag
+ *                       UPD_SECTION_REQUIRED.
+ *   a new member        At the end of a record, which raises `stride`; records have no padding. A
+ *                       reader uses the members that it knows. In a shorter record, of an older
+ *                       compiler, the others are 0.
  *   a new enum value or flag bit
  *                       A reader refuses a value or bit that it doesn't know.
  *===---------------------------------------------------------------------------------------===*/
@@ -33,15 +36,16 @@ extern "C" {
 #endif
 
 #define UPD_DESCRIPTOR_MAGIC "UPDRULE" /* with its null character: 8 bytes */
-enum { UPD_DESCRIPTOR_MAJOR = 1, UPD_DESCRIPTOR_MINOR = 0 };
+#define UPD_DESCRIPTOR_MAJOR 1
+#define UPD_DESCRIPTOR_MINOR 0
 
 typedef struct upd_descriptor {
   char magic[8];
   uint16_t major;
   uint16_t minor;
   uint32_t section_count;
-  uint32_t size; /* in bytes, with all sections */
-  uint32_t reserved;
+  uint32_t size;  /* in bytes, with all sections */
+  uint32_t flags; /* 0 */
 } upd_descriptor;
 
 typedef enum upd_section_kind UPD_INT32 {
@@ -84,11 +88,12 @@ typedef struct upd_slice {
 typedef struct upd_rule_record {
   upd_text name;
   upd_text numerics; /* "ieee", "torch" or "fast" */
-  upd_text target;   /* the GPU for which it was compiled: "nvptx:sm_90"; empty: a CPU */
+  upd_text target;   /* "host" for a CPU; or a GPU, as in `updraftc --target`: "nvptx:sm_90" */
   upd_dtype compute; /* UPD_F32 or UPD_F64 */
   upd_dtype param;
   upd_dtype grad;
   upd_extent depends_on; /* see upd_rule_depends_on */
+  uint32_t flags;        /* 0 */
 } upd_rule_record;
 
 /* A static flag, and its value as the language writes it, without quotes. */
@@ -100,6 +105,8 @@ typedef struct upd_static_record {
 typedef struct upd_hyper_record {
   double default_value; /* not NaN */
   upd_text name;
+  uint32_t flags;  /* 0 */
+  uint32_t unused; /* 0 */
 } upd_hyper_record;
 
 enum { UPD_STATE_FROM_STEP = 1 }; /* the first step computes the initial value */
@@ -163,7 +170,7 @@ typedef enum upd_loop UPD_INT32 {
 } upd_loop;
 
 /* A row of the prologue depends on the tensor. Without it, tensors of a group with the same step
- * count and `first` have the same row. */
+ * count and `first` have the same row. A pass doesn't have the flag. */
 enum { UPD_PROLOGUE_BY_TENSOR = 1 };
 
 /* Prologues and passes are numbered separately, in the order in which they run. The members after
@@ -180,7 +187,10 @@ typedef struct upd_stage_record {
   upd_slice reductions;
 } upd_stage_record;
 
-typedef enum upd_reduction_kind UPD_INT32 { UPD_SUM = 0, UPD_MAX = 1 } upd_reduction_kind;
+typedef enum upd_reduction_kind UPD_INT32 {
+  UPD_REDUCTION_SUM = 0,
+  UPD_REDUCTION_MAX = 1
+} upd_reduction_kind;
 
 typedef struct upd_reduction_record {
   upd_reduction_kind kind;

@@ -1,6 +1,6 @@
 /*===- updraft-c/gpu_kernel.h - The interface of code compiled for GPUs -----------*- C -*-===*
  * A rule that is compiled for a GPU has kernels in one module instead of the prologues and passes
- * of updraft-c/kernel.h. Names, numbers and meaning are the same, and so is the JSON that describes
+ * of updraft-c/kernel.h. Names, numbers and meaning are the same, and so is the descriptor of
  * them. R_initial and R_validate stay on the host.
  *
  *   R_prologue0(const upd_gpu_tensor *tensors, int64_t count)
@@ -37,7 +37,7 @@ typedef struct upd_gpu_tensor {
   double *next_scalars;
 } upd_gpu_tensor;
 
-/* `loop` of a pass in the JSON, and what a stream has one value for. */
+/* `loop` of a pass, and what a stream has one value for. */
 typedef enum upd_gpu_loop { UPD_GPU_FLAT, UPD_GPU_MATRIX, UPD_GPU_BATCH } upd_gpu_loop;
 typedef enum upd_gpu_extent {
   UPD_GPU_ELEMENTS,

@@ -8,7 +8,7 @@
  * for all tensors, or one for vectors and one for matrices. The names of a plan's functions start
  * with R, or with R_matrix for the second of two plans. Declarations for a rule R that is linked by
  * hand:
- *   extern const upd_descriptor R_descriptor;
+ *   extern const unsigned char R_descriptor[];
  *   void R_initial(const double *hyper, double *initial);
  *   int32_t R_validate(const double *hyper);
  *   void R_prologue0(const double *hyper, const double *per_tensor, const double *reduced,
@@ -90,9 +90,8 @@ typedef struct upd_range {
 
 /* Runs a pass over one range in each of `count` tensors that have the same row.
  *
- * `streams` has one entry for each stream of the plan and tensor, tensor by tensor: the parameter;
- * the gradient; the states over elements, rows or columns in order; the scales of the states in
- * blocks (upd_dtype) in order; the temporaries in order. Each entry points to element 0 of the
+ * `streams` has one entry for each stream of the plan and tensor, tensor by tensor, in the order in
+ * which the descriptor lists them. Each entry points to element 0 of the
  * tensor, aligned to its element. Entries may be equal if they are the same tensor; otherwise
  * streams must not overlap.
  *   row stream     row r of batch b is at b * rows + r

@@ -202,8 +202,11 @@ const upd_descriptor *upd_rule_descriptor(const upd_rule *rule, size_t *size) {
 const char *upd_rule_interface(const upd_rule *rule) {
   if (!rule)
     return nullptr;
-  std::call_once(rule->isExported, [&] { rule->json = interfaceOf(rule).json(); });
-  return rule->json.c_str();
+  const upd_status status = guarded([&] {
+    std::call_once(rule->isExported, [&] { rule->json = interfaceOf(rule).json(); });
+    return UPD_OK;
+  });
+  return status == UPD_OK ? rule->json.c_str() : nullptr;
 }
 
 size_t upd_rule_static_count(const upd_rule *rule) {

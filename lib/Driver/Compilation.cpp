@@ -9,6 +9,7 @@
 #include "RuleDescription.h"
 #include "SecondHalf.h"
 #include "Updraft/Transforms/SharedReductions.h"
+#include "runtime/base/RuleChecks.h"
 #include "updraft/Driver/StatusError.h"
 #include "updraft/Frontend/Limits.h"
 #include "updraft/Target/SplitModule.h"
@@ -94,7 +95,7 @@ llvm::Error Compilation::schedule() {
     return error;
   auto description =
       describeRule(plans[0], request.rule.numerics, request.gpu ? request.gpu->name : "", imported);
-  if (failed(description))
+  if (failed(description) || !runtime::problemOf(*description).empty())
     return internalError("schedule", "");
   descriptor = description->write();
   return llvm::Error::success();

@@ -5,6 +5,7 @@
 #include "runtime/base/DType.h"
 #include "runtime/base/DescriptorSections.h"
 #include "runtime/base/RuleChecks.h"
+#include "runtime/base/Utf8.h"
 
 #include <fmt/format.h>
 
@@ -63,13 +64,16 @@ private:
 std::string DescriptorReader::text(const upd_text &text) {
   if (!take(UPD_SECTION_TEXT, {text.offset, text.length}, "a text"))
     return {};
-  return std::string(sections.texts().substr(text.offset, text.length));
+  const std::string_view found = sections.texts().substr(text.offset, text.length);
+  if (!isUtf8(found) || found.find('\0') != std::string_view::npos)
+    fail(fmt::format("the text at {} is not UTF-8 without null characters", text.offset));
+  return std::string(found);
 }
 
 bool DescriptorReader::take(upd_section_kind kind, const upd_slice &slice, const char *what) {
   const uint32_t count = sections.count(kind);
   if (slice.first > count || slice.count > count - slice.first) {
-    fail(fmt::format("{} has records {} to {} of section {}, which has {}", what, slice.first,
+    fail(fmt::format("{} ends at {} of section {}, which ends at {}", what,
                      uint64_t(slice.first) + slice.count, int(kind), count));
     return false;
   }
@@ -143,10 +147,16 @@ void DescriptorReader::addStage(const upd_stage_record &record, PlanInterface &p
   const bool isPass = value(uint32_t(record.kind), UPD_STAGE_PASS, "kind of a stage") != 0;
   const bool byTensor = flag(record.flags, "flags of a stage");
   if (!isPass) {
+    const uint32_t others = uint32_t(record.over) | uint32_t(record.loop) | record.reads.count |
+                            record.writes.count | record.makes.count | record.reductions.count;
+    if (others != 0)
+      fail("a prologue has members of a pass");
     plan.sequence.push_back({false, plan.prologues++, byTensor});
     return;
   }
-  plan.sequence.push_back({true, static_cast<uint32_t>(plan.passes.size()), byTensor});
+  if (byTensor)
+    fail("a pass has the flag of a prologue");
+  plan.sequence.push_back({true, static_cast<uint32_t>(plan.passes.size())});
   const uint32_t loop = value(uint32_t(record.loop), UPD_LOOP_BATCH, "loop of a pass");
   PassInterface pass;
   pass.reads = indices(record.reads, "`reads` of a pass");
@@ -160,7 +170,7 @@ void DescriptorReader::addStage(const upd_stage_record &record, PlanInterface &p
       [&](const upd_reduction_record &reduction) {
         pass.reductions.push_back(
             {static_cast<ReductionInterface::Kind>(
-                 value(uint32_t(reduction.kind), UPD_MAX, "kind of a reduction")),
+                 value(uint32_t(reduction.kind), UPD_REDUCTION_MAX, "kind of a reduction")),
              extent(reduction.over, "extent of a reduction"), reduction.into});
       });
   plan.passes.push_back(std::move(pass));
@@ -190,6 +200,10 @@ RuleInterface DescriptorReader::read() {
   result.name = text(rule.name);
   result.numerics = text(rule.numerics);
   result.gpu = text(rule.target);
+  if (result.gpu == "host")
+    result.gpu.clear();
+  if (rule.flags != 0)
+    fail(fmt::format("unknown flags {:#x} of the rule", rule.flags));
   result.compute = dtype(rule.compute, "the computation");
   result.param = dtype(rule.param, "the parameter");
   result.grad = dtype(rule.grad, "the gradient");
@@ -198,6 +212,8 @@ RuleInterface DescriptorReader::read() {
     result.statics.emplace_back(text(record.name), text(record.value));
   });
   each<upd_hyper_record>(UPD_SECTION_HYPER, [&](const upd_hyper_record &record) {
+    if ((record.flags | record.unused) != 0)
+      fail(fmt::format("unknown flags {:#x} of a hyperparameter", record.flags));
     result.hypers.push_back({text(record.name), record.default_value});
   });
   each<upd_state_record>(UPD_SECTION_STATE, [&](const upd_state_record &record) {

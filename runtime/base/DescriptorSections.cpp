@@ -24,6 +24,8 @@ Status DescriptorSections::open(std::string_view bytes, DescriptorSections &resu
   if (header.major != UPD_DESCRIPTOR_MAJOR)
     return damaged(fmt::format("unsupported version {}.{}, expected {}.x; compile the rule again",
                                header.major, header.minor, int(UPD_DESCRIPTOR_MAJOR)));
+  if (header.flags != 0)
+    return damaged(fmt::format("unknown flags {:#x}", header.flags));
   if (header.size != bytes.size())
     return damaged(fmt::format("expected {} bytes, got {}", header.size, bytes.size()));
   if (header.section_count > (bytes.size() - sizeof(header)) / sizeof(upd_descriptor_section))
@@ -63,9 +65,9 @@ Status DescriptorSections::add(std::string_view bytes, const upd_descriptor_sect
     return damaged(fmt::format("section {} appears twice", kind));
   seen |= uint32_t(1) << kind;
   const bool isText = kind == UPD_SECTION_TEXT;
-  if (isText ? section.stride != 1 : section.stride < recordBytes[kind])
+  if (isText ? section.stride != 1 : section.stride < leastRecordBytes[kind])
     return damaged(fmt::format("section {} has records of {} bytes, expected {}{}", kind,
-                               section.stride, isText ? "" : "at least ", recordBytes[kind]));
+                               section.stride, isText ? "" : "at least ", leastRecordBytes[kind]));
   sections[kind] = {bytes.data() + section.offset, section.count, section.stride};
   return {};
 }

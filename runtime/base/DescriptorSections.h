@@ -16,19 +16,9 @@ namespace updraft::runtime {
 /// The number of kinds of sections that this version knows.
 inline constexpr size_t sectionKinds = UPD_SECTION_REDUCTION + 1;
 
-/// The sizes of the records of each kind, in version 1.0 of the format. No record is shorter.
-inline constexpr std::array<uint32_t, sectionKinds> recordBytes = {1,
-                                                                   sizeof(uint32_t),
-                                                                   sizeof(upd_rule_record),
-                                                                   sizeof(upd_static_record),
-                                                                   sizeof(upd_hyper_record),
-                                                                   sizeof(upd_state_record),
-                                                                   sizeof(upd_message_record),
-                                                                   sizeof(upd_derived_record),
-                                                                   sizeof(upd_plan_record),
-                                                                   sizeof(upd_stream_record),
-                                                                   sizeof(upd_stage_record),
-                                                                   sizeof(upd_reduction_record)};
+/// The sizes of the records of each kind in version 1.0 of the format. No record is shorter.
+inline constexpr std::array<uint32_t, sectionKinds> leastRecordBytes = {1, 4,  44, 16, 24, 24,
+                                                                        8, 20, 44, 16, 48, 12};
 
 /// Access within bounds to the sections of a descriptor (updraft-c/descriptor.h) that may be
 /// damaged. A missing section has no records. The bytes must outlive it.

@@ -4,7 +4,9 @@
 #include "runtime/base/DescriptorSections.h"
 #include "runtime/base/RuleInterface.h"
 
+#include <algorithm>
 #include <span>
+#include <type_traits>
 
 using namespace updraft::runtime;
 
@@ -24,13 +26,17 @@ public:
 private:
   struct Section {
     std::string bytes;
-    uint32_t count = 0;
+    uint32_t count = 0, stride = 1;
   };
 
   /// Returns the record's number.
   template <typename Record> uint32_t add(upd_section_kind kind, const Record &record) {
     Section &section = sections[kind];
+    static_assert(std::has_unique_object_representations_v<Record> ||
+                      std::is_same_v<Record, upd_hyper_record>,
+                  "padding has no defined bytes");
     section.bytes.append(reinterpret_cast<const char *>(&record), sizeof(record));
+    section.stride = sizeof(record);
     return section.count++;
   }
 
@@ -61,12 +67,13 @@ private:
 
 void DescriptorWriter::addRule() {
   add(UPD_SECTION_RULE,
-      upd_rule_record{text(rule.name), text(rule.numerics), text(rule.gpu), rule.compute,
-                      rule.param, rule.grad, static_cast<upd_extent>(rule.dependsOn)});
+      upd_rule_record{text(rule.name), text(rule.numerics),
+                      text(rule.gpu.empty() ? "host" : rule.gpu), rule.compute, rule.param,
+                      rule.grad, static_cast<upd_extent>(rule.dependsOn), 0});
   for (const auto &[flag, value] : rule.statics)
     add(UPD_SECTION_STATIC, upd_static_record{text(flag), text(value)});
   for (const HyperInterface &hyper : rule.hypers)
-    add(UPD_SECTION_HYPER, upd_hyper_record{hyper.defaultValue, text(hyper.name)});
+    add(UPD_SECTION_HYPER, upd_hyper_record{hyper.defaultValue, text(hyper.name), 0, 0});
   for (const StateInterface &state : rule.states)
     add(UPD_SECTION_STATE,
         upd_state_record{text(state.name), state.dtype, static_cast<upd_extent>(state.over),
@@ -101,9 +108,11 @@ upd_stream_record DescriptorWriter::streamOf(const PlanInterface &plan, uint32_t
                            static_cast<upd_extent>(stream.over)};
   if (stream.kind == StreamInterface::Kind::State)
     record.of = stream.state;
-  for (uint32_t i = 0; i < number; ++i)
-    if (stream.kind == StreamInterface::Kind::Scales && plan.streams[i].scales == number)
-      record.of = i;
+  if (stream.kind == StreamInterface::Kind::Scales)
+    record.of = static_cast<uint32_t>(
+        std::find_if(plan.streams.begin(), plan.streams.end(),
+                     [&](const StreamInterface &blocks) { return blocks.scales == number; }) -
+        plan.streams.begin());
   return record;
 }
 
@@ -130,27 +139,30 @@ upd_stage_record DescriptorWriter::stageOf(const PlanInterface &plan, const Stag
 
 std::string DescriptorWriter::assemble() const {
   auto aligned = [](size_t bytes) { return (bytes + 7) / 8 * 8; };
-  size_t offset =
-      aligned(sizeof(upd_descriptor) + sections.size() * sizeof(upd_descriptor_section));
+  const auto written = static_cast<size_t>(std::count_if(
+      sections.begin(), sections.end(), [](const Section &section) { return section.count != 0; }));
+  const size_t start = aligned(sizeof(upd_descriptor) + written * sizeof(upd_descriptor_section));
   std::string table, contents;
   for (size_t kind = 0; kind < sections.size(); ++kind) {
     const Section &section = sections[kind];
+    if (section.count == 0)
+      continue;
     const upd_descriptor_section entry{static_cast<upd_section_kind>(kind), UPD_SECTION_REQUIRED,
-                                       static_cast<uint32_t>(offset + contents.size()),
-                                       section.count, recordBytes[kind]};
+                                       static_cast<uint32_t>(start + contents.size()),
+                                       section.count, section.stride};
     table.append(reinterpret_cast<const char *>(&entry), sizeof(entry));
     contents += section.bytes;
     contents.resize(aligned(contents.size()));
   }
-  upd_descriptor header{UPD_DESCRIPTOR_MAGIC,
-                        UPD_DESCRIPTOR_MAJOR,
-                        UPD_DESCRIPTOR_MINOR,
-                        static_cast<uint32_t>(sections.size()),
-                        static_cast<uint32_t>(offset + contents.size()),
-                        0};
+  const upd_descriptor header{UPD_DESCRIPTOR_MAGIC,
+                              UPD_DESCRIPTOR_MAJOR,
+                              UPD_DESCRIPTOR_MINOR,
+                              static_cast<uint32_t>(written),
+                              static_cast<uint32_t>(start + contents.size()),
+                              0};
   std::string result(reinterpret_cast<const char *>(&header), sizeof(header));
   result += table;
-  result.resize(offset);
+  result.resize(start);
   return result + contents;
 }
 

@@ -59,7 +59,7 @@ struct StreamInterface {
 };
 
 struct ReductionInterface {
-  enum class Kind : uint8_t { Sum = UPD_SUM, Max = UPD_MAX };
+  enum class Kind : uint8_t { Sum = UPD_REDUCTION_SUM, Max = UPD_REDUCTION_MAX };
   Kind kind;
   Extent over;       // not Element
   uint32_t into = 0; // for rows, columns or batches: the stream of the result, a temporary

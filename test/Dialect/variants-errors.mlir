@@ -115,7 +115,7 @@ updraft.variants vectors {
     updraft.next %g : f32
   }
 } matrices {
-  // expected-error @+1 {{'updraft.rule' op must have the hyperparameters of `vectors`}}
+  // expected-error @+1 {{'updraft.rule' op has the hyperparameter "lr" of another type or value than `vectors`}}
   updraft.rule @R_matrix compute f32 matrix {
     %lr = updraft.hyper "lr" = 2.000000e-03
     %p = updraft.param stored f32 : f32
@@ -137,12 +137,80 @@ updraft.variants vectors {
     updraft.next %g, %m : f32, f32
   }
 } matrices {
-  // expected-error @+1 {{'updraft.rule' op has the state "m" of another type than `vectors`}}
+  // expected-error @+1 {{'updraft.rule' op has the state "m" of another type or value than `vectors`}}
   updraft.rule @R_matrix compute f32 matrix {
     %p = updraft.param stored f32 : f32
     %g = updraft.grad stored f32 : f32
     %c = arith.constant 0.000000e+00 : f64
     %m = updraft.state "m" stored bf16 initial %c : f32
     updraft.next %g, %m : f32, f32
+  }
+}
+
+// -----
+
+// variants_c3: both have `m` and `v`, in another order
+
+updraft.variants vectors {
+  updraft.rule @R compute f32 {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    %c = arith.constant 0.000000e+00 : f64
+    %m = updraft.state "m" stored f32 initial %c : f32
+    %v = updraft.state "v" stored f32 initial %c : f32
+    updraft.next %g, %m, %v : f32, f32, f32
+  }
+} matrices {
+  // expected-error @+1 {{'updraft.rule' op has the state "v" where `vectors` has "m"}}
+  updraft.rule @R_matrix compute f32 matrix {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    %c = arith.constant 0.000000e+00 : f64
+    %v = updraft.state "v" stored f32 initial %c : f32
+    %m = updraft.state "m" stored f32 initial %c : f32
+    updraft.next %g, %v, %m : f32, f32, f32
+  }
+}
+
+// -----
+
+// variants_c2
+
+updraft.variants vectors {
+  updraft.rule @R compute f32 {
+    %lr = updraft.hyper "lr" = 1.000000e-03
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    updraft.next %g : f32
+  }
+} matrices {
+  // expected-error @+1 {{'updraft.rule' op has the requirement "lr is negative" where `vectors` has ""}}
+  updraft.rule @R_matrix compute f32 matrix {
+    %lr = updraft.hyper "lr" = 1.000000e-03
+    %c = arith.constant 0.000000e+00 : f64
+    %ok = arith.cmpf oge, %lr, %c : f64
+    updraft.require %ok, "lr is negative"
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    updraft.next %g : f32
+  }
+}
+
+// -----
+
+// variants_c1
+
+updraft.variants vectors {
+  updraft.rule @R compute f32 {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    updraft.next %g : f32
+  }
+} matrices {
+  // expected-error @+1 {{'updraft.rule' op has the name @R, must be @R_matrix}}
+  updraft.rule @R compute f32 matrix {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    updraft.next %g : f32
   }
 }

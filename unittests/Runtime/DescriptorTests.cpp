@@ -29,15 +29,27 @@ void setHeader(std::string &bytes, const upd_descriptor &header) {
   std::memcpy(bytes.data(), &header, sizeof(header));
 }
 
-/// Calls `change` with the table's entry of this number.
-template <typename Change> std::string withSection(size_t number, Change change) {
+/// Calls `change` with the table's entry of a section that the descriptor has.
+template <typename Change> std::string withSection(upd_section_kind kind, Change change) {
   std::string bytes = descriptor();
-  upd_descriptor_section section;
-  char *const place = bytes.data() + tableStart + number * sizeof(section);
-  std::memcpy(&section, place, sizeof(section));
-  change(section);
-  std::memcpy(place, &section, sizeof(section));
+  for (uint32_t i = 0; i < headerOf(bytes).section_count; ++i) {
+    upd_descriptor_section section;
+    char *const place = bytes.data() + tableStart + i * sizeof(section);
+    std::memcpy(&section, place, sizeof(section));
+    if (section.kind != kind)
+      continue;
+    change(section);
+    std::memcpy(place, &section, sizeof(section));
+    return bytes;
+  }
+  ADD_FAILURE() << "no section " << kind;
   return bytes;
+}
+
+upd_descriptor_section sectionOf(upd_section_kind kind) {
+  upd_descriptor_section result{};
+  withSection(kind, [&](const upd_descriptor_section &section) { result = section; });
+  return result;
 }
 
 /// A descriptor whose table has an empty section after the others.
@@ -122,7 +134,7 @@ TEST(Descriptor, SkipsUnknownSectionsUnlessTheyAreRequired) {
   EXPECT_EQ(problemOf(withFurtherSection(99, UPD_SECTION_REQUIRED)),
             "unknown required section 99; a newer Updraft compiled the rule");
   EXPECT_EQ(problemOf(withFurtherSection(99, 2)), "section 99 has unknown flags 0x2");
-  EXPECT_EQ(problemOf(withFurtherSection(UPD_SECTION_HYPER, 0)), "section 4 appears twice");
+  EXPECT_EQ(problemOf(withFurtherSection(UPD_SECTION_STATE, 0)), "section 5 appears twice");
 }
 
 /// In records of twice the size, every second record of before looks like new members.
@@ -143,14 +155,8 @@ TEST(Descriptor, IgnoresNewMembersOfRecords) {
 }
 
 TEST(Descriptor, RefusesSectionsOutOfBounds) {
-  const std::string bytes = descriptor();
   EXPECT_EQ(problemOf(withSection(UPD_SECTION_STATE, [](auto &section) { section.offset += 4; })),
-            "section 5 starts at " + std::to_string([&] {
-              upd_descriptor_section section;
-              std::memcpy(&section, bytes.data() + tableStart + 5 * sizeof(section),
-                          sizeof(section));
-              return section.offset + 4;
-            }()) +
+            "section 5 starts at " + std::to_string(sectionOf(UPD_SECTION_STATE).offset + 4) +
                 ", not at a multiple of 8");
   EXPECT_NE(
       problemOf(withSection(UPD_SECTION_STATE, [](auto &section) { section.offset = 0xfffffff8; })),
@@ -164,12 +170,43 @@ TEST(Descriptor, RefusesSectionsOutOfBounds) {
             "expected 1 rule, got 0");
 }
 
+TEST(Descriptor, HasNoEmptySections) {
+  const std::string bytes = descriptor();
+  for (uint32_t i = 0; i < headerOf(bytes).section_count; ++i) {
+    upd_descriptor_section section;
+    std::memcpy(&section, bytes.data() + tableStart + i * sizeof(section), sizeof(section));
+    EXPECT_NE(section.count, 0u) << section.kind;
+  }
+}
+
+/// The last members are then those of a newer version, which a record of an older one lacks.
+TEST(Descriptor, ReadsMissingMembersAsZero) {
+  struct Longer {
+    upd_state_record known;
+    uint32_t added[4];
+  };
+  const std::string bytes = descriptor();
+  DescriptorSections sections;
+  ASSERT_TRUE(DescriptorSections::open(bytes, sections).ok());
+  const auto longer = sections.record<Longer>(UPD_SECTION_STATE, 1);
+  const auto known = sections.record<upd_state_record>(UPD_SECTION_STATE, 1);
+  EXPECT_EQ(std::memcmp(&longer.known, &known, sizeof(known)), 0);
+  for (uint32_t value : longer.added)
+    EXPECT_EQ(value, 0u);
+}
+
+TEST(Descriptor, RefusesBytesThatAreNotText) {
+  std::string bytes = descriptor();
+  for (char byte : {'\xff', '\0'}) {
+    bytes[sectionOf(UPD_SECTION_TEXT).offset] = byte;
+    EXPECT_EQ(problemOf(bytes), "the text at 0 is not UTF-8 without null characters");
+  }
+}
+
 /// Slices that overlap could make a small file take much memory.
 TEST(Descriptor, RefusesOverlappingSlices) {
   std::string bytes = descriptor();
-  upd_descriptor_section states;
-  std::memcpy(&states, bytes.data() + tableStart + UPD_SECTION_STATE * sizeof(states),
-              sizeof(states));
+  const upd_descriptor_section states = sectionOf(UPD_SECTION_STATE);
   upd_state_record first, second;
   std::memcpy(&first, bytes.data() + states.offset, sizeof(first));
   std::memcpy(&second, bytes.data() + states.offset + states.stride, sizeof(second));
@@ -178,7 +215,7 @@ TEST(Descriptor, RefusesOverlappingSlices) {
   EXPECT_EQ(problemOf(bytes), "slices of section 0 overlap");
   second.name = {0, 1u << 20};
   std::memcpy(bytes.data() + states.offset + states.stride, &second, sizeof(second));
-  EXPECT_EQ(problemOf(bytes).substr(0, 45), "a text has records 0 to 1048576 of section 0,");
+  EXPECT_EQ(problemOf(bytes).substr(0, 35), "a text ends at 1048576 of section 0,");
 }
 
 } // namespace

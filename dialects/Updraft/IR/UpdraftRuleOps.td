@@ -73,15 +73,16 @@ def Updraft_VariantsOp : Updraft_Op<"variants", [
   let description = [{
     Both regions have one operation, `updraft.rule` or `updraft.plan`. That of `vectors` is for
     tensors with fewer than two dimensions, that of `matrices` for the others. A group may have
-    tensors of both kinds, so both forms have the same hyperparameters, and their reductions over
-    the group are combined.
+    tensors of both kinds, so both forms have the same hyperparameters and the same reductions over
+    the group, whose results are combined.
 
     Constraints:
-    - `variants_c1`: both regions have a rule, or both have a plan. That of `matrices` has `matrix`;
-      that of `vectors` doesn't.
-    - `variants_c2`: both have the same compute type, `fast` or not, and the same hyperparameters with
-      the same defaults.
-    - `variants_c3`: states of the same name have the same storage and extent.
+    - `variants_c1`: both regions have a rule, or both have a plan. That of `matrices` has `matrix`,
+      and its name is that of `vectors` with `_matrix`. That of `vectors` doesn't have `matrix`.
+    - `variants_c2`: both have the same compute type, `fast` or not, the same hyperparameters with
+      the same defaults, and requirements with the same messages.
+    - `variants_c3`: states of the same name have the same storage and extent, and are in the same
+      order. `param` and `grad` have the same storage.
 
     ```mlir
     updraft.variants vectors {

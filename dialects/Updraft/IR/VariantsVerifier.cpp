@@ -3,31 +3,80 @@
 
 #include "Updraft/IR/UpdraftOps.h"
 
+#include "mlir/IR/Builders.h"
+
 using namespace mlir;
 using namespace updraft;
 
 namespace {
 
-struct StateType {
-  Type storage;
-  Extent over;
-  bool operator==(const StateType &) const = default;
-};
+/// Names, and what must be the same under a name.
+using Properties = SmallVector<std::pair<StringRef, Attribute>>;
 
-llvm::StringMap<StateType> statesOf(RuleOp rule) {
-  llvm::StringMap<StateType> states;
-  for (auto state : rule.getBody().getOps<StateOp>())
-    states[state.getName()] = {state.getStorage(), state.getOver()};
+Properties hypersOf(Region &form) {
+  Properties hypers;
+  for (auto hyper : form.getOps<HyperOp>())
+    hypers.push_back({hyper.getName(), hyper.getDefaultValueAttr()});
+  return hypers;
+}
+
+/// Returns the streams and scalar states with their storage and extent.
+Properties statesOf(Region &form) {
+  Builder builder(form.getContext());
+  Properties states;
+  auto add = [&](StringRef name, Type storage, Extent over) {
+    const auto extent = builder.getI32IntegerAttr(static_cast<int32_t>(over));
+    states.push_back({name, builder.getArrayAttr({TypeAttr::get(storage), extent})});
+  };
+  for (Operation &op : form.front())
+    if (auto param = dyn_cast<ParamOp>(op))
+      add("param", param.getStorage(), Extent::element);
+    else if (auto grad = dyn_cast<GradOp>(op))
+      add("grad", grad.getStorage(), Extent::element);
+    else if (auto state = dyn_cast<StateOp>(op))
+      add(state.getName(), state.getStorage(), state.getOver());
+    else if (auto stream = dyn_cast<StreamOp>(op))
+      add(stream.getName(), stream.getType().getStorage(), stream.getType().getOver());
+    else if (auto scalar = dyn_cast<ScalarOp>(op))
+      add(scalar.getName(), scalar.getStorage(), scalar.getOver());
   return states;
 }
 
-llvm::StringMap<StateType> statesOf(PlanOp plan) {
-  llvm::StringMap<StateType> states;
-  for (auto stream : plan.getBody().getOps<StreamOp>())
-    states[stream.getName()] = {stream.getType().getStorage(), stream.getType().getOver()};
-  for (auto scalar : plan.getBody().getOps<ScalarOp>())
-    states[scalar.getName()] = {scalar.getStorage(), scalar.getOver()};
-  return states;
+/// Returns the messages of the requirements.
+Properties requirementsOf(Region &form) {
+  Properties messages;
+  for (Operation &op : form.front())
+    if (auto require = dyn_cast<RequireOp>(op))
+      messages.push_back({require.getMessage(), Attribute()});
+    else if (auto validate = dyn_cast<ValidateOp>(op))
+      for (auto message : validate.getMessages().getAsRange<StringAttr>())
+        messages.push_back({message.getValue(), Attribute()});
+  return messages;
+}
+
+/// Returns the elements of `list` whose names `others` has, too.
+Properties sharedWith(const Properties &list, const Properties &others) {
+  Properties shared;
+  for (const auto &each : list)
+    if (llvm::any_of(others, [&](const auto &other) { return other.first == each.first; }))
+      shared.push_back(each);
+  return shared;
+}
+
+/// Reports the first difference between the forms.
+LogicalResult verifySame(Operation *matrices, const Properties &ofVectors,
+                         const Properties &ofMatrices, StringRef what) {
+  for (size_t i = 0; i < std::max(ofVectors.size(), ofMatrices.size()); ++i) {
+    const StringRef mine = i < ofMatrices.size() ? ofMatrices[i].first : "",
+                    other = i < ofVectors.size() ? ofVectors[i].first : "";
+    if (mine != other)
+      return matrices->emitOpError()
+             << "has the " << what << " \"" << mine << "\" where `vectors` has \"" << other << "\"";
+    if (ofVectors[i].second != ofMatrices[i].second)
+      return matrices->emitOpError()
+             << "has the " << what << " \"" << mine << "\" of another type or value than `vectors`";
+  }
+  return success();
 }
 
 template <typename FormOp> LogicalResult verifyForms(FormOp vectors, FormOp matrices) {
@@ -36,24 +85,20 @@ template <typename FormOp> LogicalResult verifyForms(FormOp vectors, FormOp matr
     return vectors.emitOpError() << "in `vectors` has `matrix`";
   if (!matrices.getMatrix())
     return matrices.emitOpError() << "in `matrices` must have `matrix`";
+  const std::string name = (vectors.getSymName() + "_matrix").str();
+  if (matrices.getSymName() != name)
+    return matrices.emitOpError() << "has the name @" << matrices.getSymName() << ", must be @"
+                                  << name;
   // variants_c2
   if (vectors.getCompute() != matrices.getCompute() || vectors.getFast() != matrices.getFast())
     return matrices.emitOpError() << "must have the compute type and numerics of `vectors`";
-  auto isSame = [](HyperOp a, HyperOp b) {
-    return a.getNameAttr() == b.getNameAttr() && a.getDefaultValueAttr() == b.getDefaultValueAttr();
-  };
-  if (!llvm::equal(vectors.getBody().template getOps<HyperOp>(),
-                   matrices.getBody().template getOps<HyperOp>(), isSame))
-    return matrices.emitOpError() << "must have the hyperparameters of `vectors`";
+  Region &first = vectors.getBody(), &second = matrices.getBody();
+  if (failed(verifySame(matrices, hypersOf(first), hypersOf(second), "hyperparameter")) ||
+      failed(verifySame(matrices, requirementsOf(first), requirementsOf(second), "requirement")))
+    return failure();
   // variants_c3
-  const llvm::StringMap<StateType> first = statesOf(vectors);
-  for (const auto &state : statesOf(matrices)) {
-    auto same = first.find(state.getKey());
-    if (same != first.end() && !(same->getValue() == state.getValue()))
-      return matrices.emitOpError()
-             << "has the state \"" << state.getKey() << "\" of another type than `vectors`";
-  }
-  return success();
+  const Properties states = statesOf(first), others = statesOf(second);
+  return verifySame(matrices, sharedWith(states, others), sharedWith(others, states), "state");
 }
 
 } // namespace
