@@ -5,6 +5,7 @@ import contextlib
 import pytest
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.testing._internal.two_tensor import TwoTensor
 from torch.utils.flop_counter import FlopCounterMode
 
 import updraft
@@ -194,6 +195,20 @@ def test_a_refusal_in_the_second_group(differentiable):
     params[1].grad = torch.ones(3)
     optimizer.step()
     assert not torch.equal(memory, torch.ones(3))
+
+
+def test_subclasses_that_wrap_tensors():
+    results = []
+    for module in (torch.optim, optim):
+        memory, other = torch.linspace(-1, 1, 16).reshape(4, 4), torch.zeros(4, 4)
+        tied = TwoTensor(memory, other), TwoTensor(memory.view(4, 4), other.view(4, 4))
+        params = [torch.nn.Parameter(param) for param in tied]
+        optimizer = module.SGD(params, lr=0.1, weight_decay=0.1)
+        for number, param in enumerate(params):
+            param.grad = TwoTensor(torch.full((4, 4), number + 1.0), torch.ones(4, 4))
+        optimizer.step()
+        results.append((memory, other))
+    assert_close(*results, 20)
 
 
 def test_tied_convolutions_in_channels_last():

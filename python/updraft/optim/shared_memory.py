@@ -5,7 +5,7 @@ import bisect
 import torch
 
 from ..torch_private import get_unwrapped, is_functorch_wrapped_tensor, storage_number
-from .stand_ins import local_part
+from .stand_ins import is_wrapper
 from .stepped_part import SteppedPart
 from .through_torch import TorchBucket
 
@@ -30,16 +30,20 @@ class _Layer:
 
 
 def _range(param: torch.Tensor) -> tuple[int, int]:
-    """The address of the first element, and the end address of the last one. For a DTensor, those
-    of its local tensor. A storage without an address gets one after those of all memory.
+    """The address of the first element, and the end address of the last one. For a subclass that
+    wraps tensors, such as a DTensor, those of its first tensor. A storage without an address gets
+    one after those of all memory.
     """
-    tensor = local_part(param)
+    tensor = param
+    while hasattr(tensor, "__tensor_flatten__"):
+        tensor = getattr(tensor, tensor.__tensor_flatten__()[0][0])
     while is_functorch_wrapped_tensor(tensor):
         tensor = get_unwrapped(tensor)
     if tensor.layout != torch.strided:
         return 0, 0
     storage = tensor.untyped_storage()
-    start = storage.data_ptr() or storage_number(storage) << 64
+    address = 0 if is_wrapper(tensor) else storage.data_ptr()
+    start = address or storage_number(storage) << 64
     extents = tensor.storage_offset(), *tensor.shape, *tensor.stride()
     if any(isinstance(extent, torch.SymInt) for extent in extents):
         # A comparison would bind a traced step to the sizes.
