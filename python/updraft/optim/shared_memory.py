@@ -50,7 +50,7 @@ def _range(param: torch.Tensor) -> tuple[int, int]:
         return start, start + (1 << 63)
     if tensor.numel() == 0:
         return start, start
-    start += tensor.storage_offset() * tensor.itemsize
+    start += int(tensor.storage_offset()) * tensor.itemsize
     places = zip(tensor.shape, tensor.stride(), strict=True)
     return start, start + (1 + sum((n - 1) * stride for n, stride in places)) * tensor.itemsize
 
