@@ -1,11 +1,15 @@
 """Parameters of a group that share memory, which torch steps one after another."""
 
+import contextlib
+
 import pytest
 import torch
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.testing._internal.two_tensor import TwoTensor
+from torch.utils.flop_counter import FlopCounterMode
 
 import updraft
 from updraft import optim
-from updraft.optim import compiled
 from updraft.optim.shared_memory import layers_apart
 
 from .torch_training import assert_close, set_gradients
@@ -76,6 +80,22 @@ def test_layers_keep_the_order():
     assert layers_apart(params) == [[0, 4, 5], [1], [2], [3]]
 
 
+def test_tensors_without_an_address():
+    memory = torch.zeros(9, device="meta")
+    params = [memory[:4], memory[3:6], memory[5:], torch.zeros(9, device="meta")]
+    assert layers_apart(params) == [[0, 3], [1], [2]]
+
+
+def test_transformed_tensors():
+    def layers(memory):
+        found.append(layers_apart([memory[:2], memory[1:], memory * 1]))
+        return memory.sum()
+
+    found = []
+    torch.func.vmap(torch.func.grad(layers))(torch.ones(2, 3))
+    assert found == [[[0, 2], [1]]]
+
+
 def test_the_same_tensor_twice():
     param = torch.nn.Parameter(torch.zeros(3))
     param.grad = torch.ones(3)
@@ -87,17 +107,171 @@ def test_the_same_tensor_twice():
     assert not param.detach().any()
 
 
-def test_other_refusals_are_raised_at_once(monkeypatch):
-    monkeypatch.setattr(compiled, "layers_apart", None)
-    optimizer = optim.SGD(tied(torch.float32), lr=0.1)
-    del optimizer.param_groups[0]["dampening"]
-    with pytest.raises(updraft.InvalidArgumentError, match=r"^cannot read the hyperparameter"):
-        optimizer.step()
-
-
 def test_a_rule_of_the_whole_group():
     params = tied(torch.float32)
     with pytest.raises(ValueError, match="overlap in memory; give each tensor once"):
         updraft.optimizer(
             updraft.chain(updraft.transforms.clip_by_global_norm(max_norm=1.0), "SGD"), params
         )
+
+
+#: Pairs of tensors that share the memory of a matrix.
+VIEWS = {
+    "same": lambda w: (w.view(4, 4), w.view(4, 4)),
+    "part": lambda w: (w.view(4, 4), w[1:3]),
+    "transposed": lambda w: (w.view(4, 4), w.t()),
+    "strided": lambda w: (w[:, ::2], w[:, ::2]),
+    "strided_part": lambda w: (w.view(4, 4), w[:, :2]),
+    "interleaved": lambda w: (w[:, ::2], w[:, 1::2]),
+}
+
+
+def two_steps(module, name, views, memory, grads, groups=1, context=contextlib.nullcontext, **more):
+    """Steps views of some memory, in one or two groups."""
+    params = list(views(memory))
+    given = [{"params": [param]} for param in params] if groups == 2 else params
+    optimizer = getattr(module, name)(given, lr=0.1, **more)
+    for number in range(2):
+        for param, grad in zip(params, grads, strict=True):
+            param.grad = grad * (number + 1)
+        with context():
+            optimizer.step()
+    return memory
+
+
+def gradients(views, memory):
+    set_gradients(params := [view.clone() for view in views(memory)], 1)
+    return [param.grad for param in params]
+
+
+@pytest.mark.parametrize("views", VIEWS.values(), ids=VIEWS)
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("how", ["plain", "mode", "differentiable", "make_fx"])
+@pytest.mark.parametrize(
+    ("name", "more"), [("SGD", {"momentum": 0.9, "weight_decay": 0.1}), ("Adam", {})]
+)
+def test_every_kind_of_step(views, groups, how, name, more):
+    more = more | ({"differentiable": True} if how == "differentiable" else {})
+    context = (lambda: FlopCounterMode(display=False)) if how == "mode" else contextlib.nullcontext
+    results = []
+    for module in (torch.optim, optim):
+        memory = torch.linspace(-1, 1, 16).reshape(4, 4)
+
+        def stepped(memory, *grads, module=module):
+            return two_steps(module, name, views, memory, grads, groups, context, **more)
+
+        grads = gradients(views, memory)
+        if how == "make_fx":
+            with torch.no_grad():
+                stepped = make_fx(stepped)(torch.ones(4, 4), *map(torch.ones_like, grads))
+        results.append(stepped(memory, *grads))
+    assert_close(results[:1], results[1:], 20)
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_the_graph_has_every_step(groups):
+    found = []
+    for module in (torch.optim, optim):
+        start = torch.linspace(-1, 1, 16).reshape(4, 4).requires_grad_()
+        grads = [grad.requires_grad_() for grad in gradients(VIEWS["same"], start.detach())]
+        # torch detaches the first momentum.
+        more = {"differentiable": True, "weight_decay": 0.1}
+        two_steps(module, "SGD", VIEWS["same"], memory := start * 1, grads, groups, **more)
+        found.append(torch.autograd.grad(memory.square().sum(), [start, *grads]))
+    for theirs, ours in zip(*found, strict=True):
+        torch.testing.assert_close(ours, theirs)
+
+
+@pytest.mark.parametrize("differentiable", [False, True])
+def test_a_refusal_in_the_second_group(differentiable):
+    memory = torch.ones(3)
+    params = [memory.view(3), memory.view(3)]
+    groups = [{"params": [param]} for param in params]
+    optimizer = optim.Adam(groups, lr=0.1, differentiable=differentiable)
+    params[0].grad, params[1].grad = torch.ones(3), torch.ones(3).to_sparse()
+    with FlopCounterMode(display=False), pytest.raises(RuntimeError, match="sparse"):
+        optimizer.step()
+    assert torch.equal(memory, torch.ones(3))
+    params[1].grad = torch.ones(3)
+    optimizer.step()
+    assert not torch.equal(memory, torch.ones(3))
+
+
+def test_subclasses_that_wrap_tensors():
+    results = []
+    for module in (torch.optim, optim):
+        memory, other = torch.linspace(-1, 1, 16).reshape(4, 4), torch.zeros(4, 4)
+        tied = TwoTensor(memory, other), TwoTensor(memory.view(4, 4), other.view(4, 4))
+        params = [torch.nn.Parameter(param) for param in tied]
+        optimizer = module.SGD(params, lr=0.1, weight_decay=0.1)
+        for number, param in enumerate(params):
+            param.grad = TwoTensor(torch.full((4, 4), number + 1.0), torch.ones(4, 4))
+        optimizer.step()
+        results.append((memory, other))
+    assert_close(*results, 20)
+
+
+def test_tied_convolutions_in_channels_last():
+    def views(memory):
+        return memory.view_as(memory), memory.view_as(memory)
+
+    results = []
+    for module in (torch.optim, optim):
+        memory = torch.linspace(-1, 1, 96).reshape(2, 3, 4, 4)
+        memory = memory.contiguous(memory_format=torch.channels_last)
+        grads = gradients(views, memory)
+        results.append(two_steps(module, "Adafactor", views, memory, grads))
+    assert_close(results[:1], results[1:], 20)
+
+
+@pytest.mark.parametrize("views", VIEWS.values(), ids=VIEWS)
+def test_clipping(views):
+    results = []
+    for module in (torch.optim, optim):
+        memory = torch.linspace(-1, 1, 16).reshape(4, 4)
+        params = views(memory)
+        optimizer = module.SGD(params, lr=0.1)
+        if module is optim:
+            optim.with_clipping(optimizer, max_norm=0.5)
+        for param, grad in zip(params, gradients(views, memory), strict=True):
+            param.grad = grad
+        if module is torch.optim:
+            norm = torch.nn.utils.clip_grad_norm_(params, 0.5)
+        optimizer.step()
+        results.append(memory)
+    torch.testing.assert_close(optimizer.last_grad_norm, norm)
+    torch.testing.assert_close(*results)
+
+
+@pytest.mark.parametrize("views", VIEWS.values(), ids=VIEWS)
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("listened", [False, True])
+def test_muon(views, groups, listened):
+    context = (lambda: FlopCounterMode(display=False)) if listened else contextlib.nullcontext
+    results = []
+    for module in (torch.optim, optim):
+        memory = torch.linspace(-1, 1, 16).reshape(4, 4)
+        grads = gradients(views, memory)
+        results.append(two_steps(module, "Muon", views, memory, grads, groups, context))
+    assert_close(results[:1], results[1:], 20)
+
+
+def test_lbfgs():
+    results = []
+    for module in (torch.optim, optim):
+        memory = torch.linspace(-1, 1, 16).reshape(4, 4)
+        params = [memory, memory.view(16), memory[1:3]]
+        params = [*params, *(torch.linspace(0, 1, n) for n in range(2, 8))]
+        params = [torch.nn.Parameter(param) for param in params]
+        optimizer = module.LBFGS(params, lr=0.1)
+
+        def loss(params=params, optimizer=optimizer):
+            optimizer.zero_grad()
+            total = sum((param - 0.5).square().sum() for param in params)
+            total.backward()
+            return total
+
+        for _ in range(2):
+            optimizer.step(loss)
+        results.append(params)
+    assert_close(*results, 20)

@@ -30,6 +30,7 @@ NAMES = {
     "DispatchKey": "torch._C:DispatchKey",
     # A tensor of functorch doesn't have its own memory.
     "is_functorch_wrapped_tensor": "torch._C:_functorch.is_functorch_wrapped_tensor",
+    "get_unwrapped": "torch._C:_functorch.get_unwrapped",
     # Elements of an expanded tensor share memory. Only a write by torch would report this.
     "internal_overlap": "torch:_debug_has_internal_overlap",
     # Views that autograd can't follow. Only a write by torch would report this.
@@ -79,6 +80,8 @@ ATTRIBUTES = {
     # The base tensor of a view, and the number of writes to a tensor.
     "base_of_view": Attribute("torch:Tensor", "_base"),
     "version_of": Attribute("torch:Tensor", "_version"),
+    # Identifies a storage without an address, such as one on the meta device.
+    "storage_number": Attribute("torch:UntypedStorage", "_cdata"),
     # `to_local` would record a function of autograd, and wait for collectives.
     "local_tensor": Attribute("torch.distributed.tensor:DTensor", "_local_tensor"),
     # An optimizer's hooks, which a conversion keeps. torch doesn't have a function to read them.

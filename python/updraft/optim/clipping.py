@@ -14,6 +14,7 @@ from .correspondence import Correspondence
 from .devices import target_of
 from .idle import is_idle
 from .rule_interface import RuleInterface
+from .shared_memory import layers_apart
 from .stand_ins import StandInBucket, is_distributed, need_stand_ins, needs_operators
 from .states import Generation, OptimizerState
 from .stepped_part import step
@@ -94,10 +95,11 @@ class GradientNorm:
                 spread,
                 _BucketNorm(
                     _NormOfParts if need_stand_ins(members) else Bucket,
-                    members,
+                    [members[i] for i in layer],
                 ),
             )
             for (spread, *_), members in compiled.items()
+            for layer in layers_apart(members)
         ]
 
     def add_squares(self, totals: dict[Spread, float]) -> bool:

@@ -26,7 +26,7 @@ from .direct_parts import DirectParts
 from .idle import IdleBucket, is_idle
 from .listeners import TOLD_OF_OPERATORS, Listening, listening
 from .rule_interface import RuleInterface
-from .shared_memory import is_overlap, layers_apart
+from .shared_memory import find_followers, layers_apart
 from .stand_ins import (
     StandInBucket,
     WholeParametersError,
@@ -53,10 +53,16 @@ class _Members:
     numbers: list[int] = field(default_factory=list)
 
 
+def _steps_by_group(buckets: list[SteppedPart]) -> bool:
+    """Whether a rule depends on the whole group."""
+    compiled = (bucket for bucket in buckets if isinstance(bucket, Bucket | TorchBucket))
+    return any(RuleInterface(bucket.rule).by_group for bucket in compiled)
+
+
 def _require_together(buckets: list[SteppedPart]) -> None:
     """Refuses a group in several parts if the rule depends on the whole group."""
     compiled = [bucket for bucket in buckets if isinstance(bucket, Bucket | TorchBucket)]
-    if len(compiled) > 1 and any(RuleInterface(bucket.rule).by_group for bucket in compiled):
+    if len(compiled) > 1 and _steps_by_group(buckets):
         devices = {target_of(bucket.params[0]) for bucket in compiled}
         kinds = [
             str(bucket.dtype)
@@ -346,22 +352,42 @@ class CompiledStep:
         """
         members = list(members)
         self._require_fused(group, members)
+        idle, stepped = _Members(), []
+        for number, param in members:
+            if is_idle(param):
+                idle.numbers.append(number)
+                idle.params.append(param)
+            else:
+                stepped.append((number, param))
+        buckets: list[SteppedPart] = [IdleBucket(idle.params, idle.numbers)] if idle.params else []
+        layers = layers_apart([param for _, param in stepped])
+        made = [
+            bucket
+            for layer in layers
+            for bucket in self._make_layer(group, [stepped[i] for i in layer], scaled)
+        ]
+        if len(layers) > 1 and _steps_by_group(made):
+            made = self._make_layer(group, stepped, scaled)
+        return buckets + made
+
+    def _make_layer(
+        self, group: Group, members: list[tuple[int, torch.Tensor]], scaled: bool
+    ) -> list[SteppedPart]:
+        """Like `_make_buckets`, for parameters that aren't idle and share no memory. If the rule
+        depends on the whole group, they may share memory, and the runtime refuses them.
+        """
         in_graph = bool(group.get("differentiable"))
         listened = self._listening != Listening.NONE
         compiled: dict[_Kind, _Members] = defaultdict(_Members)
         through_torch: dict[_Kind, _Members] = defaultdict(_Members)
-        idle = _Members()
         for number, param in members:
-            if is_idle(param):
-                chosen = idle
-            else:
-                by_operators = in_graph or listened or needs_operators(param)
-                chosen = (through_torch if by_operators else compiled)[
-                    param.dtype, param.device, target_of(param)
-                ]
+            by_operators = in_graph or listened or needs_operators(param)
+            chosen = (through_torch if by_operators else compiled)[
+                param.dtype, param.device, target_of(param)
+            ]
             chosen.numbers.append(number)
             chosen.params.append(param)
-        buckets: list[SteppedPart] = [IdleBucket(idle.params, idle.numbers)] if idle.params else []
+        buckets: list[SteppedPart] = []
         refusals: dict[_Kind, WholeParametersError] = {}
         for kind, some in compiled.items():
             try:
@@ -420,27 +446,8 @@ class CompiledStep:
         ) -> Bucket:
             return kind(correspondence, params, numbers, group, self._states, scaled)
 
-        def make(params: list[torch.Tensor], numbers: list[int]) -> list[Bucket]:
-            return made_by_state_types(self.correspondence, params, numbers, bucket)
-
-        try:
-            return [*make(members.params, members.numbers)]
-        except ValueError as error:
-            if not is_overlap(error):
-                raise
-            layers = layers_apart(members.params)
-            if len(layers) == 1:
-                raise
-            made = [
-                bucket
-                for some in layers
-                for bucket in make(
-                    [members.params[i] for i in some], [members.numbers[i] for i in some]
-                )
-            ]
-            if any(RuleInterface(layer.rule).by_group for layer in made):
-                raise
-            return [*made]
+        made = made_by_state_types(self.correspondence, members.params, members.numbers, bucket)
+        return [*made]
 
     def _make_through_torch(
         self, group: Group, members: _Members, in_graph: bool
@@ -601,6 +608,8 @@ class CompiledStep:
                             self._remake(entry.buckets, position, group, factor, entry.scaled)
             # In each kind the order stays: a part reads memory that an earlier one has written.
             prepared.sort(key=attrgetter("calls_operators"))
+            if any(isinstance(part, TorchBucket) and part.follows is None for part in prepared):
+                find_followers([part for part in prepared if not isinstance(part, IdleBucket)])
             prepared.reverse()
             while prepared:
                 prepared.pop().apply(states)

@@ -10,6 +10,7 @@ from ..torch_private import unflatten_dense_tensors
 from .adapter import GroupStepper
 from .documentation import Docstring
 from .listeners import Listening, listening
+from .shared_memory import layers_apart
 from .state_storage import STORAGE
 
 _MOVE = FileDefinition(part_path("move"), None, {})
@@ -68,6 +69,7 @@ class _Move:
                 and param.device.type == "cpu"
                 for param in params
             )
+            and len(layers_apart(params)) == 1
         )
 
     def stands(self, params: list[torch.Tensor]) -> bool:

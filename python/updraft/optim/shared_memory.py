@@ -4,7 +4,10 @@ import bisect
 
 import torch
 
-from .stand_ins import local_part
+from ..torch_private import get_unwrapped, is_functorch_wrapped_tensor, storage_number
+from .stand_ins import is_wrapper
+from .stepped_part import SteppedPart
+from .through_torch import TorchBucket
 
 
 class _Layer:
@@ -27,20 +30,29 @@ class _Layer:
 
 
 def _range(param: torch.Tensor) -> tuple[int, int]:
-    """The address of the first element, and the end address of the last one. For a DTensor, those
-    of its local tensor.
+    """The address of the first element, and the end address of the last one. For a subclass that
+    wraps tensors, such as a DTensor, those of its first tensor. A storage without an address gets
+    one after those of all memory.
     """
-    tensor = local_part(param)
-    start = tensor.data_ptr()
+    tensor = param
+    while hasattr(tensor, "__tensor_flatten__"):
+        tensor = getattr(tensor, tensor.__tensor_flatten__()[0][0])
+    while is_functorch_wrapped_tensor(tensor):
+        tensor = get_unwrapped(tensor)
+    if tensor.layout != torch.strided:
+        return 0, 0
+    storage = tensor.untyped_storage()
+    address = 0 if is_wrapper(tensor) else storage.data_ptr()
+    start = address or storage_number(storage) << 64
+    extents = tensor.storage_offset(), *tensor.shape, *tensor.stride()
+    if any(isinstance(extent, torch.SymInt) for extent in extents):
+        # A comparison would bind a traced step to the sizes.
+        return start, start + (1 << 63)
     if tensor.numel() == 0:
         return start, start
+    start += int(tensor.storage_offset()) * tensor.itemsize
     places = zip(tensor.shape, tensor.stride(), strict=True)
     return start, start + (1 + sum((n - 1) * stride for n, stride in places)) * tensor.itemsize
-
-
-def is_overlap(error: ValueError) -> bool:
-    """Whether the runtime refused parameters of one bucket because they share memory."""
-    return str(error).endswith(" overlap in memory; give each tensor once")
 
 
 def layers_apart(params: list[torch.Tensor]) -> list[list[int]]:
@@ -62,3 +74,14 @@ def layers_apart(params: list[torch.Tensor]) -> list[list[int]]:
             layers.append(_Layer())
         layers[depth].add(number, start, end)
     return [layer.numbers for layer in layers]
+
+
+def find_followers(parts: list[SteppedPart]) -> None:
+    """Sets `follows` of the parts of torch operations, from all parts in the order of `apply`."""
+    layers = layers_apart([param for part in parts for param in part.params])
+    first = set(layers[0])
+    end = 0
+    for part in parts:
+        start, end = end, end + len(part.params)
+        if isinstance(part, TorchBucket):
+            part.follows = not first.issuperset(range(start, end))

@@ -51,8 +51,8 @@ class SplitStep(TorchClass):
     def _correspondences(self) -> tuple[Correspondence, ...]:
         return (self.correspondence, self.update)
 
-    def _make_buckets(
-        self, group: Group, members: Iterable[tuple[int, torch.Tensor]], scaled: bool
+    def _make_layer(
+        self, group: Group, members: list[tuple[int, torch.Tensor]], scaled: bool
     ) -> list[SteppedPart]:
         whole = []
         buckets: list[SteppedPart] = []

@@ -132,6 +132,8 @@ class TorchBucket:
         self.counts: dict[int, torch.Tensor] = {}
         self.made: list[tuple[torch.Tensor, dict[str, Any]]] = []
         self.stepping: _Computed | None = None
+        #: Whether an earlier part of the step writes memory of these parameters; None if unknown.
+        self.follows: bool | None = None
 
     def take_states(self) -> Iterable[tuple[torch.Tensor, dict[str, Any]]]:
         """Returns the states created since the last call, by parameter."""
@@ -171,6 +173,8 @@ class TorchBucket:
         computed, self.stepping = self.stepping, None
         if computed is not None:
             with torch.set_grad_enabled(self.in_graph):
+                if self.follows:
+                    computed = self._compute(computed.taken, states)
                 self._write(computed, states)
 
     def abandon(self) -> None:

@@ -44,7 +44,7 @@ def _has_one_rule(kind: Any) -> bool:
     return (
         issubclass(kind, CompiledStep)
         and kind._correspondences is CompiledStep._correspondences
-        and kind._make_buckets is CompiledStep._make_buckets
+        and kind._make_layer is CompiledStep._make_layer
     )
 
 
