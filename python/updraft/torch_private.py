@@ -79,6 +79,8 @@ ATTRIBUTES = {
     # The base tensor of a view, and the number of writes to a tensor.
     "base_of_view": Attribute("torch:Tensor", "_base"),
     "version_of": Attribute("torch:Tensor", "_version"),
+    # The level of forward-mode AD; negative outside all levels. Public functions don't tell.
+    "dual_level_of": Attribute("torch.autograd.forward_ad", "_current_level"),
     # `to_local` would record a function of autograd, and wait for collectives.
     "local_tensor": Attribute("torch.distributed.tensor:DTensor", "_local_tensor"),
     # An optimizer's hooks, which a conversion keeps. torch doesn't have a function to read them.

@@ -24,7 +24,7 @@ from .correspondence import Correspondence, Group, reader
 from .devices import GradientScale, target_of
 from .direct_parts import DirectParts
 from .idle import IdleBucket, is_idle
-from .listeners import TOLD_OF_OPERATORS, Listening, listening
+from .listeners import TOLD_OF_OPERATORS, Listening, in_dual_level, listening
 from .rule_interface import RuleInterface
 from .shared_memory import is_overlap, layers_apart
 from .stand_ins import (
@@ -456,7 +456,7 @@ class CompiledStep:
         """Returns the compiled groups, after updating them for changed groups and states, and the
         indices of those whose hyperparameters must be accepted.
         """
-        if listeners() & TOLD_OF_OPERATORS or self._listening:
+        if listeners() & TOLD_OF_OPERATORS or in_dual_level() or self._listening:
             self._look_who_listens()
         if self._states.others:
             self._states.look()
@@ -484,6 +484,13 @@ class CompiledStep:
         """Returns the factor that unscales gradients, as `factor` does, and clips them."""
         assert self.max_grad_norm is not None
         require_max_norm(self.max_grad_norm)
+        if self._listening == Listening.TRANSFORMS or any(
+            entry.differentiable for entry in compiled
+        ):
+            raise UnsupportedError(
+                "`max_grad_norm` makes the step read a norm as a number, which torch cannot trace "
+                "or differentiate; set it to None and clip the gradients before the step"
+            )
         totals: dict[Spread, float] = defaultdict(float)
         for entry in compiled:
             before = dict(totals)
