@@ -307,3 +307,34 @@ def test_a_parameter_in_memory_that_is_gone(offset):
         optimizer.step()
     param.grad = None
     optimizer.step()
+
+
+def inference_tensor(shape):
+    with torch.inference_mode():
+        return torch.ones(shape)
+
+
+# torch raises it after the write.
+OUTSIDE = "Inplace update to inference tensor outside InferenceMode is not allowed"
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["at once", "after a step without"])
+@pytest.mark.parametrize("name, transpose", [("Adam", False), ("Adam", True), ("Muon", False)])
+def test_inference_tensors_are_stepped_in_inference_mode(name, transpose, late):
+    param, plain = inference_tensor((4, 2)), torch.ones(2, 4)
+    if transpose:
+        param = param.t()
+    optimizer = getattr(optim, name)([plain, param])
+    plain.grad = torch.ones(2, 4)
+    if late:
+        optimizer.step()
+    before = plain.clone()
+    with torch.inference_mode():
+        param.grad = torch.ones_like(param)
+    with pytest.raises(RuntimeError, match=OUTSIDE):
+        optimizer.step()
+    assert (param == 1).all()
+    assert plain.equal(before)
+    with torch.inference_mode():
+        optimizer.step()
+    assert (param != 1).all()

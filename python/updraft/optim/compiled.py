@@ -32,6 +32,7 @@ from .stand_ins import (
     WholeParametersError,
     need_stand_ins,
     needs_operators,
+    require_mutable,
 )
 from .state_storage import made_by_state_types, scalar_dtype
 from .states import Generation, OptimizerState
@@ -413,6 +414,9 @@ class CompiledStep:
     def _make_compiled(self, group: Group, members: _Members, scaled: bool) -> list[SteppedPart]:
         if not members.params:
             return []
+        for param in members.params:
+            if param.grad is not None:
+                require_mutable(param)
         kind = StandInBucket if need_stand_ins(members.params) else Bucket
 
         def bucket(
