@@ -131,7 +131,7 @@ class _CompiledGroup:
                 and self.first == first
                 and self.circumstances == circumstances
             )
-        except RuntimeError:  # Different tensors were compared.
+        except (RuntimeError, ValueError):  # Different tensors or arrays were compared.
             return False
 
     def take(self, group: Group, factor: float | GradientScale | None) -> None:
